@@ -1,0 +1,77 @@
+import { createHash, randomBytes, randomUUID } from 'node:crypto'
+import { crc32 } from 'node:zlib'
+
+/**
+ * Gateway tokens: `gw_`, 32 random characters, 6 characters of checksum. The checksum lets a mistyped or foreign
+ * credential be refused without asking the store, and lets secret scanners tell a real one from noise.
+ */
+
+/** What is kept of a gateway token. The token itself is not: only its SHA-256. */
+export interface TokenRecord {
+  readonly id: string
+  /** SHA-256 of the whole token, in hexadecimal. */
+  readonly hash: string
+  /** The user on whose quota it draws. */
+  readonly user: string
+  readonly name: string
+  /** Milliseconds since the epoch. */
+  readonly createdAt: number
+  /** Milliseconds since the epoch; `null` for a token that does not end by itself. */
+  readonly expiresAt: number | null
+  /** Milliseconds since the epoch; `null` while the token is good. */
+  readonly revokedAt: number | null
+}
+
+export interface TokenStore {
+  /** @throws StoreError */
+  insertToken(record: TokenRecord): Promise<void>
+  /** The record of a hash, revoked and expired ones too. @throws StoreError */
+  findToken(hash: string): Promise<TokenRecord | null>
+  /** All records, newest first. @throws StoreError */
+  listTokens(): Promise<readonly TokenRecord[]>
+  /** Marks a token as revoked; a second call changes nothing. `false` where no such id is known. @throws StoreError */
+  revokeToken(id: string, at: number): Promise<boolean>
+}
+
+const ALPHABET = '0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz'
+const SECRET_CHARS = 32
+const SHAPE = /^gw_([0-9A-Za-z]{32})([0-9A-Za-z]{6})$/
+
+/** Makes a token and the record to keep. The token is shown once and cannot be had again. */
+export function mintToken(
+  owner: { user: string; name: string; expiresAt: number | null },
+  now: number,
+): { token: string; record: TokenRecord } {
+  const secret = randomText(SECRET_CHARS)
+  const token = `gw_${secret}${checksum(secret)}`
+  return { token, record: { id: randomUUID(), hash: hashToken(token), ...owner, createdAt: now, revokedAt: null } }
+}
+
+/** Whether a credential has the shape and the checksum of a gateway token. Says nothing of its being known. */
+export function looksLikeToken(credential: string): boolean {
+  const match = SHAPE.exec(credential)
+  return match !== null && checksum(match[1] ?? '') === match[2]
+}
+
+export function hashToken(token: string): string {
+  return createHash('sha256').update(token).digest('hex')
+}
+
+function checksum(secret: string): string {
+  let rest = crc32(secret)
+  let text = ''
+  for (let i = 0; i < 6; i++) {
+    text = ALPHABET[rest % 62] + text
+    rest = Math.floor(rest / 62)
+  }
+  return text
+}
+
+/** Uniform over the alphabet: bytes of 248 and above are thrown away, since 256 is no multiple of 62. */
+function randomText(length: number): string {
+  let text = ''
+  while (text.length < length) {
+    for (const byte of randomBytes(length)) if (byte < 248 && text.length < length) text += ALPHABET[byte % 62]
+  }
+  return text
+}

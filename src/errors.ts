@@ -1,0 +1,42 @@
+/**
+ * Every answer that is Tollgate's own, in one table: the machine-readable code and its HTTP status.
+ * Codes are part of the contract with clients; a code that is retired is never used again.
+ */
+export const STATUS_OF = {
+  bad_request: 400,
+  unauthorized: 401,
+  no_route: 404,
+  method_not_allowed: 405,
+  request_timeout: 408,
+  payload_too_large: 413,
+  expectation_failed: 417,
+  quota_exceeded: 429,
+  headers_too_large: 431,
+  internal: 500,
+  upstream_unreachable: 502,
+  bad_upstream_answer: 502,
+  store_unavailable: 503,
+  overloaded: 503,
+  upstream_timeout: 504,
+  version_not_supported: 505,
+} as const
+
+export type ErrorCode = keyof typeof STATUS_OF
+
+/**
+ * A request that is answered by the gateway itself and never reaches the backend.
+ * A denial is a value, not an exception: exceptions are for failures.
+ */
+export interface Denial {
+  readonly code: ErrorCode
+  /** One safe sentence for the client: no internals, no credential. */
+  readonly msg: string
+  /** Extra response headers, for example `Allow` or `WWW-Authenticate`. */
+  readonly headers?: Readonly<Record<string, string>>
+  /** What only the log is told. */
+  readonly reason?: string
+}
+
+export function denial(code: ErrorCode, msg: string, more: Pick<Denial, 'headers' | 'reason'> = {}): Denial {
+  return { code, msg, ...more }
+}

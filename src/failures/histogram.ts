@@ -1,0 +1,47 @@
+/** The history of server internal errors: 7 days in half-hour buckets aligned to UTC, shared by all replicas. */
+
+export const BUCKET_MS = 30 * 60 * 1000
+export const BUCKETS = 336
+
+/** Forwarded requests, counted. */
+export interface Tally {
+  /** All forwarded requests. */
+  readonly total: number
+  /** Those whose forwarding failed (`httpStatus` 0). */
+  readonly status0: number
+  /** Those that the backend answered with 500 or above. */
+  readonly status5xx: number
+}
+
+export interface Bucket extends Tally {
+  /** First millisecond of the bucket, a multiple of BUCKET_MS. */
+  readonly start: number
+}
+
+export interface FailureStore {
+  /** Adds to the bucket that the store's clock is in. @throws StoreError */
+  addTally(tally: Tally): Promise<void>
+  /** The buckets of the last 7 days that are not empty, oldest first, and the store's time. @throws StoreError */
+  readTallies(): Promise<{ readonly at: number; readonly buckets: readonly Bucket[] }>
+}
+
+export const NOTHING: Tally = Object.freeze({ total: 0, status0: 0, status5xx: 0 })
+
+/** The start of the bucket that holds the moment `at`. */
+export function bucketStart(at: number): number {
+  return Math.floor(at / BUCKET_MS) * BUCKET_MS
+}
+
+/** All 336 buckets up to the one that holds `at`, oldest first; those without traffic are zero. */
+export function fullHistory(buckets: readonly Bucket[], at: number): Bucket[] {
+  const known = new Map(buckets.map((b) => [b.start, b]))
+  const last = bucketStart(at)
+  return Array.from({ length: BUCKETS }, (_, i) => {
+    const start = last - (BUCKETS - 1 - i) * BUCKET_MS
+    return known.get(start) ?? { start, ...NOTHING }
+  })
+}
+
+export function plus(a: Tally, b: Tally): Tally {
+  return { total: a.total + b.total, status0: a.status0 + b.status0, status5xx: a.status5xx + b.status5xx }
+}

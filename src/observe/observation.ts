@@ -1,0 +1,69 @@
+import type { ErrorCode } from '../errors.ts'
+
+/**
+ * Everything worth telling, as one union. The code only calls an Observer; the log and the metrics are two readers
+ * that each take what they want. No step of a request knows a logger or a counter.
+ */
+export type Observation =
+  | RequestDone
+  | { readonly type: 'config_loaded'; readonly file: string; readonly hash: string }
+  | { readonly type: 'config_rejected'; readonly file: string; readonly problems: readonly string[] }
+  | { readonly type: 'config_warning'; readonly file: string; readonly problem: string }
+  | { readonly type: 'batch_settled'; readonly charges: number; readonly refunds: number; readonly durationMs: number }
+  | { readonly type: 'tokens_charged'; readonly category: string; readonly cost: number }
+  | { readonly type: 'tokens_refunded'; readonly category: string; readonly cost: number }
+  | { readonly type: 'store_failed'; readonly operation: string; readonly reason: string; readonly message: string }
+  | { readonly type: 'store_recovered'; readonly downMs: number }
+  | { readonly type: 'store_warning'; readonly message: string }
+  | { readonly type: 'outcome_unknown'; readonly charges: number; readonly settled: boolean }
+  | { readonly type: 'credential_checked'; readonly cached: boolean }
+  | { readonly type: 'jwks_fetched'; readonly issuer: string; readonly keys: number }
+  | { readonly type: 'jwks_failed'; readonly issuer: string; readonly message: string }
+  | { readonly type: 'bad_connection'; readonly code: string; readonly status: number }
+  | { readonly type: 'upgrade_opened' }
+  | { readonly type: 'upgrade_closed' }
+  | { readonly type: 'listening'; readonly what: 'gateway' | 'admin'; readonly url: string }
+  | { readonly type: 'draining'; readonly inFlight: number }
+  | { readonly type: 'stopped' }
+  | { readonly type: 'internal_error'; readonly where: string; readonly error: unknown }
+
+/** How a request ended. */
+export type Outcome =
+  /** The backend's answer was passed on whole. */
+  | 'forwarded'
+  /** 429 by us. */
+  | 'refused'
+  /** Any other denial by us. */
+  | 'denied'
+  /** Answered by the gateway itself, for example /me/quota. */
+  | 'answered'
+  /** Forwarding failed: `httpStatus` is 0, or the backend broke off its body. */
+  | 'failed'
+  /** The client left before the answer was complete. */
+  | 'aborted'
+
+/** One for each request and upgrade, good or bad; the source of the access log line. */
+export interface RequestDone {
+  readonly type: 'request'
+  readonly requestId: string
+  readonly user: string | null
+  readonly method: string
+  /** The rule that matched, as written in the configuration; never the raw path. */
+  readonly route: string | null
+  readonly category: string | null
+  readonly cost: number
+  readonly outcome: Outcome
+  /** The code of our own answer, where we gave one. */
+  readonly error: ErrorCode | null
+  /** For the log only: why, in a few words. */
+  readonly reason: string | null
+  /** The backend's status; 0 when forwarding failed; `null` when the request was never forwarded. */
+  readonly httpStatus: number | null
+  /** What the client got; 499 when it left first. */
+  readonly clientStatus: number
+  readonly durationMs: number
+  /** Time from dispatch to the end of the backend's answer; `null` when never forwarded. */
+  readonly upstreamMs: number | null
+}
+
+export type Observer = (observation: Observation) => void

@@ -1,0 +1,101 @@
+import { addTo, type Counter, takeBack, usageOf } from './counter.ts'
+import type { Limit, Usage } from './window.ts'
+
+/** The limits of one user in one category, each list shortest window first. */
+export interface Limits {
+  readonly personal: readonly Limit[]
+  /** `null` where the global scope does not apply: switched off, or a user who bypasses it. */
+  readonly global: readonly Limit[] | null
+}
+
+/** A request for tokens. */
+export interface Charge {
+  /** The verified user id: a well-formed string of any content. Stores must keep two different ids apart. */
+  readonly user: string
+  readonly category: string
+  /** Whole tokens, at least 1. */
+  readonly cost: number
+  readonly limits: Limits
+}
+
+/** The answer to a charge. Refusal is a value, not an error. */
+export interface Decision {
+  readonly accepted: boolean
+  /** The store's time of the decision, in milliseconds since the epoch. */
+  readonly at: number
+  /** Usage after the decision, one for each of `limits.personal`, in the same order. */
+  readonly personal: readonly Usage[]
+  /** The same for `limits.global`; `null` where that is `null`. */
+  readonly global: readonly Usage[] | null
+}
+
+/** A charge that was accepted, to be given back. */
+export interface Refund {
+  readonly charge: Charge
+  /** The decision that accepted it: it names the runs of the windows that were charged. */
+  readonly decision: Decision
+}
+
+/** Many charges and refunds settled as one, in order, refunds first. */
+export interface Batch {
+  /** The process that sends it; a random name for each start. */
+  readonly instance: string
+  /** Counts up by one for each batch of the instance, from 1. */
+  readonly sequence: number
+  readonly refunds: readonly Refund[]
+  readonly charges: readonly Charge[]
+}
+
+/** Finds the counter of a user, or of everybody (`null`), in a category. The same arguments give the same object within a batch. */
+export type CounterOf = (user: string | null, category: string) => Counter
+
+/**
+ * Decides a batch: the one arithmetic that every store obeys.
+ * It changes the counters that `counterOf` hands out; a refused charge changes nothing.
+ */
+export function settleBatch(batch: Pick<Batch, 'refunds' | 'charges'>, counterOf: CounterOf, now: number): Decision[] {
+  for (const refund of batch.refunds) giveBack(refund, counterOf)
+  return batch.charges.map((charge) => decide(charge, counterOf, now))
+}
+
+function decide({ user, category, cost, limits }: Charge, counterOf: CounterOf, now: number): Decision {
+  const personal = counterOf(user, category)
+  const global = limits.global === null ? null : counterOf(null, category)
+  const accepted =
+    fits(personal, limits.personal, cost, now) &&
+    (global === null || limits.global === null || fits(global, limits.global, cost, now))
+  if (accepted) {
+    for (const { window } of limits.personal) addTo(personal, window.seconds, cost, now)
+    if (global !== null) for (const { window } of limits.global ?? []) addTo(global, window.seconds, cost, now)
+  }
+  return {
+    accepted,
+    at: now,
+    personal: snapshot(personal, limits.personal, now),
+    global: global === null ? null : snapshot(global, limits.global ?? [], now),
+  }
+}
+
+function fits(counter: Counter, limits: readonly Limit[], cost: number, now: number): boolean {
+  return limits.every(({ window, limit }) => usageOf(counter, window.seconds, now).used + cost <= limit)
+}
+
+function snapshot(counter: Counter, limits: readonly Limit[], now: number): Usage[] {
+  return limits.map(({ window }) => {
+    const { startedAt, used } = usageOf(counter, window.seconds, now)
+    return { startedAt, used }
+  })
+}
+
+function giveBack({ charge, decision }: Refund, counterOf: CounterOf): void {
+  const { user, category, cost, limits } = charge
+  const personal = counterOf(user, category)
+  limits.personal.forEach(({ window }, i) => {
+    takeBack(personal, window.seconds, cost, decision.personal[i]?.startedAt ?? 0)
+  })
+  if (limits.global === null || decision.global === null) return
+  const global = counterOf(null, category)
+  limits.global.forEach(({ window }, i) => {
+    takeBack(global, window.seconds, cost, decision.global?.[i]?.startedAt ?? 0)
+  })
+}

@@ -1,0 +1,40 @@
+/**
+ * The arithmetic of one window: pure, with the time as an argument.
+ * A window starts with the first charge that is accepted, runs for its length and ends at `startedAt + length`;
+ * at that millisecond it is over.
+ */
+
+/** A kind of window. Its length is its identity in the store, so a renamed window keeps its usage. */
+export interface Window {
+  /** Label in answers and configuration, for example `1h`. */
+  readonly name: string
+  /** Length in whole seconds, at least 1. */
+  readonly seconds: number
+}
+
+/** A window with the limit in force for somebody. */
+export interface Limit {
+  readonly window: Window
+  /** Tokens allowed in one run of the window: an integer from 0 to 10^12. */
+  readonly limit: number
+}
+
+/** What has been counted in one window. */
+export interface Usage {
+  /** Start in milliseconds since the epoch on the store's clock, or 0 when the window is not running. */
+  readonly startedAt: number
+  /** Tokens used since then; 0 when the window is not running. */
+  readonly used: number
+}
+
+export const NOT_RUNNING: Usage = Object.freeze({ startedAt: 0, used: 0 })
+
+/** The moment at which a running window ends, in milliseconds since the epoch. */
+export function resetAt(usage: Usage, seconds: number): number {
+  return usage.startedAt + seconds * 1000
+}
+
+/** `usage` as it counts at `now`: a window that has ended counts as not running. */
+export function usageAt(usage: Usage, seconds: number, now: number): Usage {
+  return usage.startedAt !== 0 && now < resetAt(usage, seconds) ? usage : NOT_RUNNING
+}
