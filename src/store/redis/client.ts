@@ -1,0 +1,97 @@
+import { readFileSync } from 'node:fs'
+import { Cluster, Redis, type RedisOptions } from 'ioredis'
+
+/** The only file that knows ioredis. */
+
+const script = (name: string): string => readFileSync(new URL(name, import.meta.url), 'utf8')
+
+const SCRIPTS = {
+  settleBatch: { lua: script('./charge.lua') },
+  addTally: { lua: script('./tally.lua'), numberOfKeys: 1 },
+}
+
+interface Scripts {
+  settleBatchBuffer(keyCount: number, ...keysAndArguments: (string | number)[]): Promise<unknown>
+  addTally(key: string, ...counts: number[]): Promise<unknown>
+}
+
+export type RedisClient = (Redis | Cluster) & Scripts
+
+export interface ConnectOptions {
+  /** redis://, rediss://, redis+sentinel://host:port,host:port/NAME or redis+cluster://host:port,host:port */
+  readonly url: string
+  /** How long a command may take, in milliseconds. */
+  readonly deadlineMs: number
+}
+
+/**
+ * By default ioredis sends a command again after a reconnect, and so charges twice when only the reply was lost.
+ * Here nothing is sent twice behind our back and nothing waits for a connection: the ledger sends a batch again,
+ * under its sequence number.
+ */
+function optionsOf(deadlineMs: number) {
+  return {
+    autoResendUnfulfilledCommands: false,
+    maxRetriesPerRequest: 0,
+    enableOfflineQueue: false,
+    commandTimeout: deadlineMs,
+    // A connection that swallows commands (half open, stopped process) is given up, so that a new one can be tried.
+    socketTimeout: Math.max(1000, deadlineMs * 4),
+    connectTimeout: 2000,
+    retryStrategy: reconnectDelay,
+    scripts: SCRIPTS,
+    lazyConnect: true,
+  } satisfies RedisOptions
+}
+
+/** 50 ms, doubled to 1 s, half of it random so that many replicas do not come back at the same moment. */
+function reconnectDelay(attempt: number): number {
+  const delay = Math.min(1000, 50 * 2 ** Math.min(attempt, 10))
+  return delay / 2 + Math.random() * (delay / 2)
+}
+
+export function connect({ url, deadlineMs }: ConnectOptions): RedisClient {
+  const options = optionsOf(deadlineMs)
+  const parsed = parseUrl(url)
+  const { username, password } = parsed
+  if (parsed.kind === 'single') return new Redis(parsed.url, options) as RedisClient
+  const login = { ...(username && { username }), ...(password && { password }) }
+  if (parsed.kind === 'sentinel') {
+    return new Redis({ ...options, ...login, sentinels: parsed.hosts, name: parsed.name }) as RedisClient
+  }
+  return new Cluster(parsed.hosts, {
+    redisOptions: { ...options, ...login },
+    scripts: SCRIPTS,
+    enableOfflineQueue: false,
+    lazyConnect: true,
+  }) as RedisClient
+}
+
+interface Host {
+  readonly host: string
+  readonly port: number
+}
+
+type ParsedUrl = { readonly username?: string; readonly password?: string } & (
+  | { readonly kind: 'single'; readonly url: string }
+  | { readonly kind: 'sentinel'; readonly hosts: Host[]; readonly name: string }
+  | { readonly kind: 'cluster'; readonly hosts: Host[] }
+)
+
+/** WHATWG URLs hold one host; sentinels and clusters are named by several. */
+export function parseUrl(url: string): ParsedUrl {
+  const many = /^redis\+(sentinel|cluster):\/\/(?:([^:@/]*)(?::([^@/]*))?@)?([^/]+)(?:\/(.*))?$/.exec(url)
+  if (many === null) return { kind: 'single', url }
+  const [, kind, user, password, list = '', name = ''] = many
+  const hosts = list.split(',').map((text) => hostOf(text, kind === 'sentinel' ? 26379 : 6379))
+  const login = {
+    ...(user && { username: decodeURIComponent(user) }),
+    ...(password && { password: decodeURIComponent(password) }),
+  }
+  return kind === 'sentinel' ? { kind, hosts, name, ...login } : { kind: 'cluster', hosts, ...login }
+}
+
+function hostOf(text: string, defaultPort: number): Host {
+  const { hostname, port } = new URL(`redis://${text}`)
+  return { host: hostname.replace(/^\[|\]$/g, ''), port: port === '' ? defaultPort : Number(port) }
+}

@@ -1,0 +1,39 @@
+import type { DatabaseSync } from 'node:sqlite'
+
+/** Each entry brings the database one version further; `user_version` tells how many have been applied. */
+const MIGRATIONS = [
+  `CREATE TABLE counters (
+     scope INTEGER NOT NULL,      -- 0 personal, 1 global
+     category TEXT NOT NULL,
+     user TEXT NOT NULL,          -- empty for the global scope
+     windows BLOB NOT NULL,       -- see packed.ts
+     ends INTEGER NOT NULL,       -- when the last window is over, milliseconds since the epoch
+     PRIMARY KEY (category, scope, user)
+   ) WITHOUT ROWID;
+   CREATE INDEX counters_by_end ON counters (ends);
+   CREATE TABLE failures (
+     start INTEGER PRIMARY KEY,   -- milliseconds since the epoch
+     total INTEGER NOT NULL,
+     status0 INTEGER NOT NULL,
+     status5xx INTEGER NOT NULL
+   );
+   CREATE TABLE tokens (
+     hash TEXT PRIMARY KEY,
+     id TEXT NOT NULL UNIQUE,
+     user TEXT NOT NULL,
+     name TEXT NOT NULL,
+     created_at INTEGER NOT NULL,
+     expires_at INTEGER,
+     revoked_at INTEGER
+   ) WITHOUT ROWID;`,
+]
+
+/** @throws Error when the file was written by a newer Tollgate */
+export function migrate(database: DatabaseSync): void {
+  const { user_version: version } = database.prepare('PRAGMA user_version').get() as { user_version: number }
+  if (version > MIGRATIONS.length) throw new Error(`the database has version ${version}, this Tollgate knows ${MIGRATIONS.length}`)
+  for (const [done, sql] of MIGRATIONS.entries()) {
+    if (done < version) continue
+    database.exec(`BEGIN IMMEDIATE; ${sql} PRAGMA user_version = ${done + 1}; COMMIT`)
+  }
+}

@@ -1,0 +1,92 @@
+import fc from 'fast-check'
+import { expect } from 'vitest'
+import type { Batch, Charge, Decision, Limits, Refund } from '../../src/quota/charge.ts'
+import type { Window } from '../../src/quota/window.ts'
+import { Model } from './model.ts'
+
+/** A store whose clock the test holds. */
+export interface ClockedStore {
+  settle(batch: Batch, now: number): Promise<readonly Decision[]>
+  /** What may happen to this store at any moment without changing what it has counted. */
+  readonly upsets: readonly (() => Promise<void>)[]
+  close(): Promise<void>
+}
+
+const WINDOWS: readonly Window[] = [
+  { name: 'second', seconds: 1 },
+  { name: 'five', seconds: 5 },
+  { name: 'minute', seconds: 60 },
+]
+const setOf = (...limits: number[]): Limits['personal'] => limits.map((limit, i) => ({ window: WINDOWS[i] as Window, limit }))
+/** Limits change from one charge to the next, as they do when an administrator turns a knob, and so do the windows in use. */
+const LIMITS = [setOf(4, 9, 20), setOf(6, 8, 40), setOf(0, 50, 50), setOf(12, 30, 31), setOf(5, 10), setOf(100)]
+
+type Step =
+  | { readonly kind: 'batch'; readonly charges: readonly Charge[]; readonly refunds: readonly number[]; readonly replyLost: boolean }
+  | { readonly kind: 'pass'; readonly ms: number }
+  | { readonly kind: 'upset'; readonly which: number }
+
+const charge: fc.Arbitrary<Charge> = fc.record({
+  user: fc.constantFrom('alice', 'bob', 'read:alice'),
+  category: fc.constantFrom('read', 'write'),
+  cost: fc.integer({ min: 1, max: 6 }),
+  limits: fc.record({ personal: fc.constantFrom(...LIMITS), global: fc.option(fc.constantFrom(...LIMITS), { nil: null }) }),
+})
+
+const step: fc.Arbitrary<Step> = fc.oneof(
+  {
+    weight: 6,
+    arbitrary: fc.record({
+      kind: fc.constant('batch' as const),
+      charges: fc.array(charge, { maxLength: 6 }),
+      refunds: fc.array(fc.nat(1000), { maxLength: 2 }),
+      replyLost: fc.boolean(),
+    }),
+  },
+  {
+    weight: 4,
+    arbitrary: fc.record({ kind: fc.constant('pass' as const), ms: fc.constantFrom(1, 2, 499, 999, 1000, 1001, 4000, 4999, 5000, 59_999, 60_000) }),
+  },
+  { weight: 1, arbitrary: fc.record({ kind: fc.constant('upset' as const), which: fc.nat(10) }) },
+)
+
+/** Runs random histories against a store and the model: same decisions, same numbers, whatever happens in between. */
+export async function agreesWithTheModel(open: () => Promise<ClockedStore>, runs: number): Promise<void> {
+  await fc.assert(
+    fc.asyncProperty(fc.array(step, { maxLength: 40 }), async (steps) => {
+      const store = await open()
+      try {
+        await play(steps, store)
+      } finally {
+        await store.close()
+      }
+    }),
+    { numRuns: runs },
+  )
+}
+
+async function play(steps: readonly Step[], store: ClockedStore): Promise<void> {
+  const model = new Model()
+  const refundable: { refund: Refund; number: number }[] = []
+  // Far ahead, so that a Redis with a clock of its own keeps every key while the test moves the script's clock.
+  let now = Date.UTC(2150, 0, 1)
+  let sequence = 0
+  for (const step of steps) {
+    if (step.kind === 'pass') now += step.ms
+    else if (step.kind === 'upset') await store.upsets[step.which % store.upsets.length]?.()
+    else {
+      const given = step.refunds.flatMap((at) => (refundable.length > 0 ? refundable.splice(at % refundable.length, 1) : []))
+      for (const { number } of given) model.refund(number)
+      const expected = step.charges.map((c) => model.charge(c, now))
+      const batch = { instance: 'model', sequence: ++sequence, charges: step.charges, refunds: given.map((g) => g.refund) }
+      let decisions = await store.settle(batch, now)
+      // A lost reply: the same batch goes out again, a little later.
+      if (step.replyLost) decisions = await store.settle(batch, now + 5000)
+      expect(decisions).toEqual(expected.map((e) => e.decision))
+      decisions.forEach((decision, i) => {
+        const [charge, number] = [step.charges[i] as Charge, expected[i]?.number ?? 0]
+        if (decision.accepted) refundable.push({ refund: { charge, decision }, number })
+      })
+    }
+  }
+}

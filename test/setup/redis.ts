@@ -1,0 +1,61 @@
+import { spawn } from 'node:child_process'
+import { once } from 'node:events'
+import { mkdtemp, rm } from 'node:fs/promises'
+import net from 'node:net'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { setTimeout as sleep } from 'node:timers/promises'
+
+/** A real redis-server of our own on a free port of the loopback, with nothing on disk. */
+export interface RedisServer {
+  readonly url: string
+  readonly port: number
+  readonly pid: number
+  /** Ends the process with a signal and waits for it. */
+  kill(signal?: NodeJS.Signals): Promise<void>
+  stop(): Promise<void>
+}
+
+export async function freePort(): Promise<number> {
+  const server = net.createServer().listen(0, '127.0.0.1')
+  await once(server, 'listening')
+  const { port } = server.address() as net.AddressInfo
+  server.close()
+  await once(server, 'close')
+  return port
+}
+
+export async function startRedis(options: { port?: number; args?: readonly string[] } = {}): Promise<RedisServer> {
+  const port = options.port ?? (await freePort())
+  const folder = await mkdtemp(join(tmpdir(), 'tollgate-redis-'))
+  const args = ['--port', String(port), '--bind', '127.0.0.1', '--save', '', '--appendonly', 'no', '--dir', folder]
+  const child = spawn('redis-server', [...args, ...(options.args ?? [])], { stdio: 'ignore' })
+  const exited = once(child, 'exit')
+  await accepting(port, child)
+  const kill = async (signal: NodeJS.Signals = 'SIGTERM'): Promise<void> => {
+    child.kill(signal)
+    await exited
+  }
+  return {
+    url: `redis://127.0.0.1:${port}`,
+    port,
+    pid: child.pid ?? 0,
+    kill,
+    stop: async () => {
+      if (child.exitCode === null && child.signalCode === null) await kill('SIGKILL')
+      await rm(folder, { recursive: true, force: true })
+    },
+  }
+}
+
+async function accepting(port: number, child: { exitCode: number | null }): Promise<void> {
+  for (let tries = 0; tries < 200; tries++) {
+    if (child.exitCode !== null) throw new Error(`redis-server ended with ${child.exitCode}`)
+    const socket = net.connect(port, '127.0.0.1')
+    const connected = await Promise.race([once(socket, 'connect').then(() => true), once(socket, 'error').then(() => false)]).catch(() => false)
+    socket.destroy()
+    if (connected) return
+    await sleep(25)
+  }
+  throw new Error(`redis-server did not listen on ${port}`)
+}

@@ -1,0 +1,56 @@
+import { readFileSync } from 'node:fs'
+import { Redis } from 'ioredis'
+import { afterAll, beforeAll, expect, it } from 'vitest'
+import { decodeReply, encodeBatch } from '../../../src/store/redis/batch.ts'
+import { createKeys } from '../../../src/store/redis/keys.ts'
+import { agreesWithTheModel } from '../../quota/model.suite.ts'
+import { type RedisServer, startRedis } from '../../setup/redis.ts'
+
+/** The script as it is shipped, but for its clock, which the test must hold to reach a boundary to the millisecond. */
+const SHIPPED = readFileSync(new URL('../../../src/store/redis/charge.lua', import.meta.url), 'utf8')
+const CLOCKED = SHIPPED.replace("redis.call('TIME')", '{ ARGV[4], ARGV[5] }')
+
+let server: RedisServer
+let redis: Redis
+beforeAll(async () => {
+  server = await startRedis()
+  redis = new Redis(server.url)
+})
+afterAll(async () => {
+  redis.disconnect()
+  await server.stop()
+})
+
+it('charge.lua decides any history as the model does, through script flushes, reconnects and batches sent again', async () => {
+  expect(CLOCKED).not.toBe(SHIPPED)
+  redis.defineCommand('settle', { lua: CLOCKED })
+  const settle = (redis as unknown as { settleBuffer(count: number, ...rest: (string | number)[]): Promise<unknown> }).settleBuffer
+  let opened = 0
+  await agreesWithTheModel(async () => {
+    const keys = createKeys(`model-${++opened}`)
+    return {
+      settle: async (batch, now) => {
+        const sent = encodeBatch(batch, keys)
+        const time = [Math.floor(now / 1000), (now % 1000) * 1000]
+        const names = [keys.instance(batch.instance), ...sent.keys]
+        const reply = await settle.call(redis, names.length, ...names, batch.sequence, 60_000, sent.json, ...time)
+        return decodeReply(reply, batch, sent, keys)
+      },
+      upsets: [
+        async () => {
+          await redis.script('FLUSH')
+        },
+        async () => {
+          redis.disconnect(true)
+        },
+      ],
+      close: async () => {},
+    }
+  }, 150)
+})
+
+it('every key it leaves behind ends by itself', async () => {
+  const names = await redis.keys('*')
+  expect(names.length).toBeGreaterThan(100)
+  for (const name of names) expect(await redis.pttl(name)).toBeGreaterThan(0)
+})
