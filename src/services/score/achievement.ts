@@ -1,0 +1,43 @@
+/** Achievements are kept as integers: percent x 10000, so 100.5 % is 1005000. */
+
+/** 101 %, the most that one chart gives. */
+export const MAX_ACHIEVEMENT = 1_010_000
+/** 202 %, for a buddy utage chart, which is played as two. */
+export const MAX_BUDDY_ACHIEVEMENT = 2 * MAX_ACHIEVEMENT
+
+/** From here an integer means percent x 10000 and not percent. */
+const FIRST_INTERNAL = 10_000n
+
+/** A JSON number, or the same with a percent sign. */
+const NUMBER = /^(0|[1-9]\d*)(?:\.(\d+))?(?:[eE]([+-]?\d{1,3}))?(%)?$/
+/** No achievement needs more; keeps the big integers small. */
+const MAX_LENGTH = 64
+
+/**
+ * Reads an achievement as a client may write it. A value from 0 to the maximum in percent is percent, rounded half up
+ * to 4 decimals; an integer from 10000 to the maximum is percent x 10000; anything else is `null`.
+ * The arithmetic is exact: 100.49995 is 1005000 and never 1004999.
+ * @param max the chart's maximum: MAX_ACHIEVEMENT or MAX_BUDDY_ACHIEVEMENT
+ */
+export function parseAchievement(text: string, max: number): number | null {
+  const match = text.length <= MAX_LENGTH ? NUMBER.exec(text) : null
+  if (match === null) return null
+  const [, whole = '', decimals = '', exponent = '0', percentSign] = match
+  // The value is top / bottom; both stay integers.
+  const shift = Number(exponent) - decimals.length
+  const top = BigInt(whole + decimals) * 10n ** BigInt(Math.max(shift, 0))
+  const bottom = 10n ** BigInt(Math.max(-shift, 0))
+
+  if (top * 10_000n <= BigInt(max) * bottom) return Number((top * 20_000n + bottom) / (2n * bottom))
+  if (percentSign !== undefined || top % bottom !== 0n) return null
+  const value = top / bottom
+  return value >= FIRST_INTERNAL && value <= BigInt(max) ? Number(value) : null
+}
+
+/** Lower bounds of the ranks D to SSS+ in percent x 10000; the position is the rank's number. */
+const RANKS = [0, 50, 60, 70, 75, 80, 90, 94, 97, 98, 99, 99.5, 100, 100.5].map((percent) => percent * 10_000)
+
+/** The rank of an achievement: 0 for D to 13 for SSS+. */
+export function scoreRank(achievement: number): number {
+  return RANKS.findLastIndex((bound) => achievement >= bound)
+}

@@ -1,0 +1,33 @@
+import type { Catalogue } from './catalogue.ts'
+import type { Refusal } from './errors.ts'
+import type { Store } from './store.ts'
+
+/** What the handlers work with. */
+export interface Backend {
+  readonly store: Store
+  readonly catalogue: Catalogue
+  /** Milliseconds since the epoch. */
+  readonly clock: () => number
+  /** Most records in one list. */
+  readonly listLimit: number
+  /** Most tickets of one kind. */
+  readonly maxStock: number
+}
+
+/** A request that has been authenticated. */
+export interface Call {
+  /** The gateway's user; empty where the route needs none. */
+  readonly user: string
+  /** The parsed body; `{}` where none was sent. */
+  readonly body: unknown
+  /** The `Idempotency-Key` header. */
+  readonly key: string | undefined
+}
+
+/** Carries a request out: the answer's body, or a refusal that has changed nothing. @throws DatabaseBusy */
+export type Handler = (backend: Backend, call: Call) => Promise<object | Refusal>
+
+/** The envelope of every success. */
+export function success(businessData: object) {
+  return { returnCode: 1, returnMessage: 'success', code: 0, msg: 'success', businessData }
+}

@@ -1,0 +1,61 @@
+import type { Readable } from 'node:stream'
+
+/** Largest request body, in bytes. */
+export const BODY_LIMIT = 1024 * 1024
+
+/**
+ * A body above the limit is read and thrown away up to this size. Answering at once and closing would make the kernel
+ * reset the connection while the peer still writes, and the 413 would be lost.
+ */
+const DRAIN_LIMIT = 16 * BODY_LIMIT
+
+/** The body could not be taken as JSON. */
+export class BadBody extends Error {
+  override readonly name = 'BadBody'
+}
+
+/** The body is larger than BODY_LIMIT. */
+export class BodyTooLarge extends Error {
+  override readonly name = 'BodyTooLarge'
+}
+
+/** Reads a whole body. @throws BodyTooLarge @throws BadBody where the peer breaks off */
+export async function readBody(stream: Readable): Promise<Buffer> {
+  const chunks: Buffer[] = []
+  let size = 0
+  try {
+    for await (const chunk of stream) {
+      size += chunk.length
+      if (size <= BODY_LIMIT) chunks.push(chunk)
+      else if (size > DRAIN_LIMIT) break
+    }
+  } catch (error) {
+    throw new BadBody('the body was cut off', { cause: error })
+  }
+  if (size > BODY_LIMIT) throw new BodyTooLarge()
+  return Buffer.concat(chunks)
+}
+
+/** What a reviver is told beside key and value; TypeScript's library does not know the third argument yet. */
+type Reviver = (key: string, value: unknown, context: { source?: string }) => unknown
+const parse = JSON.parse as (text: string, reviver: Reviver) => unknown
+
+/** Fields that hold an achievement: their numbers are kept as they were written, since a double would round them. */
+const EXACT = new Set(['achievement', 'acc'])
+
+/**
+ * JSON in strict UTF-8. A number in a field of an achievement comes out as its source text.
+ * A `__proto__` key is refused at any depth, before it can reach anything that merges objects.
+ * @throws BadBody
+ */
+export function parseBody(bytes: Uint8Array): unknown {
+  try {
+    return parse(new TextDecoder('utf-8', { fatal: true }).decode(bytes), (key, value, { source }) => {
+      if (key === '__proto__') throw new BadBody('the key __proto__ is not allowed')
+      return typeof value === 'number' && EXACT.has(key) ? source : value
+    })
+  } catch (error) {
+    // The parser's own message quotes the body, which may hold a QR code.
+    throw error instanceof BadBody ? error : new BadBody('the body is not valid JSON', { cause: error })
+  }
+}

@@ -1,0 +1,46 @@
+import { readFile } from 'node:fs/promises'
+import { MAX_ACHIEVEMENT, MAX_BUDDY_ACHIEVEMENT } from './achievement.ts'
+import { catalogueFile, type Song } from './schemas/catalogue.ts'
+
+/** A chart, as far as scores are judged by it. */
+export interface Chart {
+  /** The constant in tenths: 139 for 13.9. */
+  readonly constant: number
+  readonly maxDxScore: number
+  /** Percent x 10000. */
+  readonly maxAchievement: number
+  readonly isNew: boolean
+  readonly utage: boolean
+}
+
+/** The songs that scores may name. */
+export interface Catalogue {
+  chart(musicId: number, level: number): Chart | undefined
+}
+
+/** Reads a catalogue. @throws Error where the file is missing or does not hold a catalogue; the message names the file */
+export async function loadCatalogue(file: string): Promise<Catalogue> {
+  try {
+    return catalogueOf(catalogueFile.parse(JSON.parse(await readFile(file, 'utf8'))))
+  } catch (error) {
+    throw new Error(`cannot read the catalogue ${file}: ${(error as Error).message}`, { cause: error })
+  }
+}
+
+export function catalogueOf(songs: readonly Song[]): Catalogue {
+  const charts = new Map<string, Chart>()
+  for (const song of songs) {
+    for (const chart of song.charts) charts.set(`${song.musicId}/${chart.level}`, chartOf(song, chart))
+  }
+  return { chart: (musicId, level) => charts.get(`${musicId}/${level}`) }
+}
+
+function chartOf(song: Song, chart: Song['charts'][number]): Chart {
+  return {
+    constant: Math.round(chart.ds * 10),
+    maxDxScore: chart.maxDxScore,
+    maxAchievement: chart.buddy ? MAX_BUDDY_ACHIEVEMENT : MAX_ACHIEVEMENT,
+    isNew: song.isNew,
+    utage: song.type === 'utage',
+  }
+}

@@ -1,0 +1,85 @@
+import { DatabaseSync, type StatementSync } from 'node:sqlite'
+import { setTimeout as sleep } from 'node:timers/promises'
+import { MIGRATIONS } from './migrations.ts'
+
+/** Another process has kept the database locked for too long; nothing was done. */
+export class DatabaseBusy extends Error {
+  override readonly name = 'DatabaseBusy'
+}
+
+export interface Database {
+  prepare(sql: string): StatementSync
+  /** Runs `work`, which must not await, on one state of the data. @throws DatabaseBusy */
+  read<T>(work: () => T): Promise<T>
+  /** Runs `work`, which must not await, as one transaction: all of it or, when it throws, nothing. @throws DatabaseBusy */
+  write<T>(work: () => T): Promise<T>
+  close(): void
+}
+
+const SQLITE_BUSY = 5
+const RETRY_MS = 20
+
+/**
+ * Opens the file, making or migrating it as needed.
+ * @param busyTimeout how long a transaction waits for a lock of another process, in milliseconds
+ * @throws Error where the file is no such database or was written by a newer version
+ */
+export function openDatabase(file: string, busyTimeout = 5000): Database {
+  const db = new DatabaseSync(file, { timeout: busyTimeout })
+  try {
+    // FULL: a ticket that was sold is still there after a power cut.
+    db.exec('PRAGMA journal_mode = WAL; PRAGMA synchronous = FULL')
+    migrate(db)
+    // SQLite would wait for a lock on the thread that serves everybody; from here patiently() waits instead.
+    db.exec('PRAGMA busy_timeout = 0')
+  } catch (error) {
+    db.close()
+    throw error
+  }
+  return {
+    prepare: (sql) => db.prepare(sql),
+    read: (work) => patiently(() => transaction(db, 'BEGIN', work), busyTimeout),
+    write: (work) => patiently(() => transaction(db, 'BEGIN IMMEDIATE', work), busyTimeout),
+    close: () => db.close(),
+  }
+}
+
+function migrate(db: DatabaseSync): void {
+  transaction(db, 'BEGIN IMMEDIATE', () => {
+    const version = Number(db.prepare('PRAGMA user_version').get()?.user_version)
+    if (version > MIGRATIONS.length) throw new Error(`the database has version ${version}, newer than this program`)
+    for (const sql of MIGRATIONS.slice(version)) db.exec(sql)
+    db.exec(`PRAGMA user_version = ${MIGRATIONS.length}`)
+  })
+}
+
+function transaction<T>(db: DatabaseSync, begin: string, work: () => T): T {
+  db.exec(begin)
+  try {
+    const result = work()
+    db.exec('COMMIT')
+    return result
+  } catch (error) {
+    if (db.isTransaction) db.exec('ROLLBACK')
+    throw error
+  }
+}
+
+async function patiently<T>(attempt: () => T, timeout: number): Promise<T> {
+  const deadline = performance.now() + timeout
+  for (;;) {
+    try {
+      return attempt()
+    } catch (error) {
+      if (!isBusy(error)) throw error
+      if (performance.now() >= deadline) throw new DatabaseBusy('the database is locked', { cause: error })
+      await sleep(RETRY_MS)
+    }
+  }
+}
+
+/** The low byte is the kind; the rest tells variants such as SQLITE_BUSY_SNAPSHOT apart. */
+function isBusy(error: unknown): boolean {
+  const code = (error as { errcode?: unknown }).errcode
+  return typeof code === 'number' && (code & 0xff) === SQLITE_BUSY
+}

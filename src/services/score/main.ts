@@ -1,0 +1,86 @@
+import { parseArgs } from 'node:util'
+import { loadCatalogue } from './catalogue.ts'
+import { importFixture } from './fixture.ts'
+import { BUNDLED_CATALOGUE, createScoreService } from './service.ts'
+import { openStore } from './store.ts'
+
+const USAGE = `The bundled score backend.
+
+  serve --listen HOST:PORT --database FILE [--catalogue FILE]    needs SCORE_BACKEND_SECRET in the environment
+  import-fixture --database FILE [--catalogue FILE] FIXTURE.json
+`
+
+/** The command line was wrong. */
+class UsageError extends Error {}
+
+async function main(argv: string[]): Promise<void> {
+  const { values, positionals } = read(argv)
+  const [command, file, ...rest] = positionals
+  if (values.help) return void process.stdout.write(USAGE)
+  const database = values.database
+  if (database === undefined) throw new UsageError('--database is missing')
+  if (command === 'serve' && file === undefined) return serve(values.listen, database, values.catalogue)
+  if (command === 'import-fixture' && file !== undefined && rest.length === 0) {
+    return importFile(file, database, values.catalogue)
+  }
+  throw new UsageError('expected serve, or import-fixture with one file')
+}
+
+function read(argv: string[]) {
+  const text = { type: 'string' } as const
+  try {
+    return parseArgs({
+      args: argv,
+      allowPositionals: true,
+      options: {
+        listen: { ...text, default: '127.0.0.1:9000' },
+        database: text,
+        catalogue: { ...text, default: BUNDLED_CATALOGUE },
+        help: { type: 'boolean', default: false },
+      },
+    })
+  } catch (error) {
+    throw new UsageError((error as Error).message, { cause: error })
+  }
+}
+
+async function serve(listen: string, database: string, catalogue: string): Promise<void> {
+  const address = addressOf(listen)
+  const backendSecret = process.env.SCORE_BACKEND_SECRET
+  if (!backendSecret) throw new UsageError('SCORE_BACKEND_SECRET is not set')
+  const service = await createScoreService({ database, catalogue, backendSecret, logger: { error: logError } })
+  const stopped = new Promise((resolve) => {
+    for (const signal of ['SIGTERM', 'SIGINT'] as const) process.once(signal, resolve)
+  })
+  const { url } = await service.listen(address)
+  process.stdout.write(`score backend on ${url}\n`)
+  await stopped
+  await service.close()
+}
+
+function addressOf(listen: string): { host: string; port: number } {
+  const match = /^(?:\[([^\]]+)\]|([^:]+)):(\d{1,5})$/.exec(listen)
+  if (match === null || Number(match[3]) > 65_535) throw new UsageError(`--listen ${listen}: expected HOST:PORT`)
+  return { host: match[1] ?? match[2] ?? '', port: Number(match[3]) }
+}
+
+async function importFile(file: string, database: string, catalogue: string): Promise<void> {
+  const songs = await loadCatalogue(catalogue)
+  const store = openStore(database)
+  try {
+    const { users } = await importFixture(file, store, songs, Date.now())
+    process.stdout.write(`imported ${users} users\n`)
+  } finally {
+    store.close()
+  }
+}
+
+function logError(fields: object, message: string): void {
+  const err = (fields as { err?: Error }).err
+  process.stderr.write(`${JSON.stringify({ level: 'error', message, stack: err?.stack })}\n`)
+}
+
+main(process.argv.slice(2)).catch((error: Error) => {
+  process.stderr.write(error instanceof UsageError ? `${error.message}\n\n${USAGE}` : `${error.message}\n`)
+  process.exitCode = error instanceof UsageError ? 2 : 1
+})

@@ -1,0 +1,108 @@
+import type { Database } from './database.ts'
+import type { Rating } from './rating.ts'
+import type { Profile, ProfilePatch, Ratings } from './schemas/fixture.ts'
+
+/** The first userId that is given out. */
+const FIRST_PLAYER = 10_000_001
+
+/** What a player is before anything is imported. */
+const NEW_PROFILE: Profile = {
+  userName: '',
+  iconId: 0,
+  plateId: 0,
+  titleId: 0,
+  partnerId: 0,
+  frameId: 0,
+  courseRank: 0,
+  classRank: 0,
+  totalAwake: 0,
+  charaSlot: [0, 0, 0, 0, 0],
+  playCount: 0,
+  currentPlayCount: 0,
+  point: 0,
+  mapStock: 0,
+  isNetMember: 0,
+  banState: 0,
+  lastRomVersion: '',
+  lastDataVersion: '',
+  lastRegionId: 0,
+  lastRegionName: '',
+  firstPlayDate: null,
+  lastLoginDate: null,
+  lastPlayDate: null,
+}
+
+interface Row {
+  readonly profile: string
+  readonly rating: number
+  readonly oldRating: number
+  readonly newRating: number
+  readonly highestRating: number
+}
+
+export interface Player {
+  readonly profile: Profile
+  readonly ratings: Ratings
+}
+
+/** Players by gateway user. All but `idOf` run inside a transaction of the caller. */
+export interface Players {
+  /** The userId of a gateway user; a user who is new gets an empty player. @throws DatabaseBusy */
+  idOf(user: string): Promise<number>
+  find(player: number): Player
+  /** The highest rating of old never falls. */
+  setRating(player: number, rating: Rating): void
+  setRatings(player: number, ratings: Ratings): void
+  /** Writes the members that are there and leaves the others. */
+  mergeProfile(player: number, profile: ProfilePatch): void
+}
+
+export function createPlayers(db: Database): Players {
+  const select = db.prepare('SELECT player FROM players WHERE user = ?')
+  const insert = db.prepare(
+    `INSERT INTO players (player, user) SELECT coalesce(max(player) + 1, ${FIRST_PLAYER}), ? FROM players`,
+  )
+  const row = db.prepare(
+    `SELECT profile, rating, old_rating AS oldRating, new_rating AS newRating, highest_rating AS highestRating
+     FROM players WHERE player = ?`,
+  )
+  const update = db.prepare(
+    'UPDATE players SET rating = ?, old_rating = ?, new_rating = ?, highest_rating = max(?, highest_rating) WHERE player = ?',
+  )
+  const force = db.prepare(
+    'UPDATE players SET rating = ?, old_rating = ?, new_rating = ?, highest_rating = ? WHERE player = ?',
+  )
+  const merge = db.prepare('UPDATE players SET profile = json_patch(profile, ?) WHERE player = ?')
+
+  const known = (user: string) => select.get(user)?.player as number | undefined
+
+  return {
+    async idOf(user) {
+      const found = await db.read(() => known(user))
+      if (found !== undefined) return found
+      return db.write(() => {
+        const now = known(user)
+        if (now !== undefined) return now
+        insert.run(user)
+        return known(user) as number
+      })
+    },
+    find(player) {
+      const found = row.get(player) as unknown as Row
+      return { profile: { ...NEW_PROFILE, ...JSON.parse(found.profile) }, ratings: ratingsOf(found) }
+    },
+    setRating: (player, rating) => void update.run(rating.total, rating.old, rating.new, rating.total, player),
+    setRatings: (player, r) =>
+      void force.run(r.playerRating, r.playerOldRating, r.playerNewRating, r.highestRating, player),
+    mergeProfile: (player, profile) => void merge.run(JSON.stringify(profile), player),
+  }
+}
+
+function ratingsOf(row: Row): Ratings {
+  return {
+    playerRating: row.rating,
+    highestRating: row.highestRating,
+    playerOldRating: row.oldRating,
+    playerNewRating: row.newRating,
+  }
+}

@@ -1,0 +1,84 @@
+import type { Catalogue, Chart } from './catalogue.ts'
+
+/** How many charts count: the best old ones and the best new ones. */
+const BEST_OLD = 35
+const BEST_NEW = 15
+
+/** Achievement (percent x 10000) from which a factor (x 10) holds. */
+const FACTORS: readonly (readonly [from: number, factor: number])[] = [
+  [0, 0],
+  [100_000, 16],
+  [200_000, 32],
+  [300_000, 48],
+  [400_000, 64],
+  [500_000, 80],
+  [600_000, 96],
+  [700_000, 112],
+  [750_000, 120],
+  [799_999, 128],
+  [800_000, 136],
+  [900_000, 152],
+  [940_000, 168],
+  [969_999, 176],
+  [970_000, 200],
+  [980_000, 203],
+  [989_999, 206],
+  [990_000, 208],
+  [995_000, 211],
+  [999_999, 214],
+  [1_000_000, 216],
+  [1_004_999, 222],
+  [1_005_000, 224],
+]
+
+/** What is above 100.5 % earns nothing more. */
+const CAP = 1_005_000
+/** Tenths of the factor x tenths of the constant x (percent x 10000) x 100. */
+const SCALE = 10 * 10 * 10_000 * 100
+
+/**
+ * The rating of one chart: floor(factor x constant x min(100.5, percent) / 100).
+ * All terms are integers, and their product stays below 2^36, so nothing is rounded before the floor.
+ * @param constant the chart's constant in tenths: 139 for 13.9
+ */
+export function chartRating(achievement: number, constant: number): number {
+  const factor = FACTORS.findLast(([from]) => achievement >= from)?.[1] ?? 0
+  const product = factor * constant * Math.min(CAP, achievement)
+  return (product - (product % SCALE)) / SCALE
+}
+
+export interface Rating {
+  readonly total: number
+  readonly old: number
+  readonly new: number
+}
+
+/** A score as far as the rating cares. */
+export interface Rated {
+  readonly musicId: number
+  readonly level: number
+  readonly achievement: number
+}
+
+/** The player's rating: best 35 old and best 15 new charts. Utage, and charts that have left the catalogue, count nothing. */
+export function playerRating(scores: readonly Rated[], catalogue: Catalogue): Rating {
+  const ratings: { old: number[]; new: number[] } = { old: [], new: [] }
+  for (const score of scores) {
+    const chart = catalogue.chart(score.musicId, score.level)
+    if (chart !== undefined) ratings[chart.isNew ? 'new' : 'old'].push(ratingOn(chart, score.achievement))
+  }
+  const sums = { old: sumOfBest(ratings.old, BEST_OLD), new: sumOfBest(ratings.new, BEST_NEW) }
+  return { total: sums.old + sums.new, ...sums }
+}
+
+function ratingOn(chart: Chart, achievement: number): number {
+  return chart.utage ? 0 : chartRating(achievement, chart.constant)
+}
+
+/** Charts of equal rating are ranked by constant and achievement elsewhere; for the sum their order is the same. */
+function sumOfBest(ratings: number[], count: number): number {
+  return ratings
+    .sort((a, b) => b - a)
+    .slice(0, count)
+    .reduce((sum, rating) => sum + rating, 0)
+}

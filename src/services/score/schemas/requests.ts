@@ -1,0 +1,125 @@
+import * as z from 'zod'
+import { type Detail, type Refusal, refuse } from '../errors.ts'
+import { COMBO, SYNC } from '../lamps.ts'
+
+/** Fields that existing clients send and that mean nothing here: never kept, never logged. */
+const IGNORED = {
+  type: z.unknown().optional(),
+  qr_text: z.unknown().optional(),
+  qrcode: z.unknown().optional(),
+  keychip: z.unknown().optional(),
+}
+
+const wholeNumber = z.number().refine(Number.isInteger, { error: 'expected a whole number' })
+const musicId = z.int().min(1).max(999_999)
+const level = z.union([z.int().min(0).max(4), z.literal(10)], { error: 'expected 0 to 4, or 10 for utage' })
+/** Numbers arrive as their source text; see parseBody. */
+const achievement = z.string({ error: 'expected a number or a numeric string' })
+
+function lamp(known: ReadonlyMap<unknown, number>, names: string): z.ZodType<number> {
+  return z.unknown().transform((value, context) => {
+    const number = known.get(value)
+    if (number === undefined) context.addIssue(`expected ${names}`)
+    return number ?? 0
+  })
+}
+
+/** The one value of a field that has several names; saying it twice is fine, contradicting oneself is not. */
+function oneOf<T>(names: Record<string, T | undefined>, context: z.RefinementCtx): T {
+  const given = Object.entries(names).filter(([, value]) => value !== undefined)
+  const first = Object.keys(names)[0] ?? ''
+  const problem =
+    given.length === 0
+      ? 'is required'
+      : given.some(([, value]) => value !== given[0]?.[1])
+        ? `${given.map(([name]) => name).join(' and ')} differ`
+        : null
+  if (problem !== null) context.addIssue({ code: 'custom', path: [first], message: problem })
+  return given[0]?.[1] as T
+}
+
+const idNames = { musicId: musicId.optional(), music_id: musicId.optional(), id: musicId.optional() }
+
+/** One record of an upsert. What needs the catalogue is judged later. */
+export const scoreRecord = z
+  .strictObject({
+    ...idNames,
+    level,
+    achievement: achievement.optional(),
+    acc: achievement.optional(),
+    /** A DX score, or with `fuzzy` a number of stars. */
+    dxScore: wholeNumber,
+    comboStatus: lamp(COMBO, 'none, fc, fcp, ap, app or 0 to 4').optional(),
+    syncStatus: lamp(SYNC, 'none, fs, fsp, fsd, fdx, fsdp, fdxp, sync or 0 to 5').optional(),
+    fuzzy: z.boolean().default(false),
+    ...IGNORED,
+  })
+  .transform((r, context) => ({
+    musicId: oneOf({ musicId: r.musicId, music_id: r.music_id, id: r.id }, context),
+    level: r.level,
+    achievement: oneOf({ achievement: r.achievement, acc: r.acc }, context),
+    dxScore: r.dxScore,
+    comboStatus: r.comboStatus ?? 0,
+    syncStatus: r.syncStatus ?? 0,
+    fuzzy: r.fuzzy,
+  }))
+export type ScoreRecord = z.output<typeof scoreRecord>
+
+/** One score to delete. */
+export const scoreKey = z.strictObject({ ...idNames, level, ...IGNORED }).transform((r, context) => ({
+  musicId: oneOf({ musicId: r.musicId, music_id: r.music_id, id: r.id }, context),
+  level: r.level,
+}))
+export type ScoreKey = z.output<typeof scoreKey>
+
+/** A body with a list, whose records are judged one by one later; a bare object is a list of one. */
+export function musicList(limit: number) {
+  const list = z.strictObject({ musicList: z.array(z.unknown()).min(1).max(limit), ...IGNORED })
+  return z.preprocess((body) => (isBare(body) ? { musicList: [body] } : body), list)
+}
+
+function isBare(body: unknown): boolean {
+  return typeof body === 'object' && body !== null && !Array.isArray(body) && !Object.hasOwn(body, 'musicList')
+}
+
+const chargeId = z.literal([2, 3, 5])
+
+/** `maxStock` is the most the client wants to own; the service's own maximum holds besides. */
+export const chargeBody = z
+  .strictObject({
+    chargeId: chargeId.optional(),
+    charge: chargeId.optional(),
+    max_stock: z.int().min(1).max(999).optional(),
+    ...IGNORED,
+  })
+  .transform((r, context) => ({
+    chargeId: oneOf({ chargeId: r.chargeId, charge: r.charge }, context),
+    maxStock: r.max_stock,
+  }))
+
+export const emptyBody = z.strictObject({ ...IGNORED })
+export const itemListBody = z.strictObject({ itemKind: z.int().min(1).max(15).optional(), ...IGNORED })
+export const clearBody = z.strictObject({ confirm: z.literal(true), ...IGNORED })
+
+/** Reads a body by its schema. */
+export function readBy<T>(schema: z.ZodType<T>, body: unknown): T | Refusal {
+  const parsed = schema.safeParse(body)
+  if (parsed.success) return parsed.data
+  const details = detailsOf(parsed.error)
+  return refuse('invalid_request', `${details[0]?.field}: ${details[0]?.problem}`, details)
+}
+
+/** Long enough for any sentence of ours, short enough to be no echo of a hostile body. */
+const MAX_PROBLEM = 200
+
+/** What a schema found wrong, one entry for each field. */
+export function detailsOf(error: z.ZodError): { field: string; problem: string }[] {
+  return error.issues.map((issue) => ({
+    field: (issue.path.length > 0 ? issue.path.join('.') : unknownKey(issue)).slice(0, MAX_PROBLEM),
+    problem: issue.message.slice(0, MAX_PROBLEM),
+  })) satisfies Detail[]
+}
+
+function unknownKey(issue: z.core.$ZodIssue): string {
+  return issue.code === 'unrecognized_keys' ? (issue.keys[0] ?? '') : 'body'
+}

@@ -1,0 +1,150 @@
+import type { AddressInfo, Socket } from 'node:net'
+import { type FastifyError, type FastifyInstance, type FastifyReply, type FastifyRequest, fastify } from 'fastify'
+import type { Backend } from './backend.ts'
+import { BadBody, BodyTooLarge, parseBody, readBody } from './body.ts'
+import { DatabaseBusy } from './database.ts'
+import { bodyOf, ERRORS, isRefusal, type Refusal, refuse } from './errors.ts'
+import { secretCheck, userFrom } from './identity.ts'
+import { ROUTES, type Route } from './routes.ts'
+
+/** One for each request, made when its answer is ready and before it leaves. */
+export interface AccessRecord {
+  readonly method: string
+  /** Without the query. */
+  readonly path: string
+  readonly user: string | null
+  readonly status: number
+}
+
+export interface ServerOptions {
+  readonly backend: Backend
+  readonly backendSecret: string
+  readonly onRequest?: (record: AccessRecord) => void
+  /** Told of what became a 500. */
+  readonly onError: (error: unknown) => void
+}
+
+export interface Server {
+  listen(address: { host: string; port: number }): Promise<{ url: string }>
+  /** Lets running requests finish. */
+  close(): Promise<void>
+}
+
+/** A request's head and body must arrive within this time. */
+const REQUEST_TIMEOUT_MS = 60_000
+
+export function createServer({ backend, backendSecret, onRequest, onError }: ServerOptions): Server {
+  const app = fastify({
+    // A request on a connection that is kept alive is still answered while closing: the database is closed afterwards.
+    return503OnClosing: false,
+    requestTimeout: REQUEST_TIMEOUT_MS,
+    frameworkErrors: (_error, _request, reply: FastifyReply) => send(reply, refuse('invalid_request', 'malformed URL')),
+    clientErrorHandler: (_error, socket) => refuseConnection(socket),
+  })
+  acceptJson(app)
+  admit(app, secretCheck(backendSecret))
+  for (const route of ROUTES) addRoute(app, route, backend)
+  app.setNotFoundHandler((request, reply) => notFound(request, reply))
+  app.setErrorHandler((error, _request, reply) => send(reply, refusalFor(error, onError)))
+  if (onRequest !== undefined) recordAccess(app, onRequest)
+
+  return {
+    async listen({ host, port }) {
+      await app.listen({ host, port })
+      const { address, port: bound, family } = app.server.address() as AddressInfo
+      return { url: `http://${family === 'IPv6' ? `[${address}]` : address}:${bound}` }
+    },
+    close: () => app.close(),
+  }
+}
+
+/** What cannot be parsed as HTTP never reaches a handler, so this answer is written by hand. */
+const BAD_REQUEST = (() => {
+  const body = JSON.stringify(bodyOf(refuse('invalid_request', 'not a valid HTTP request')))
+  const head = ['HTTP/1.1 400 Bad Request', 'Content-Type: application/json', 'Connection: close']
+  return [...head, `Content-Length: ${Buffer.byteLength(body)}`, '', body].join('\r\n')
+})()
+
+function refuseConnection(socket: Socket): void {
+  if (socket.writable) socket.end(BAD_REQUEST, () => socket.destroy())
+  else socket.destroy()
+}
+
+function acceptJson(app: FastifyInstance): void {
+  app.removeAllContentTypeParsers()
+  app.addContentTypeParser('application/json', async (_request: FastifyRequest, stream: FastifyRequest['raw']) =>
+    parseBody(await readBody(stream)),
+  )
+}
+
+/** Refuses strangers before their body is read. A path that does not exist is shown to the gateway only. */
+function admit(app: FastifyInstance, isSecret: ReturnType<typeof secretCheck>): void {
+  app.decorateRequest('user', '')
+  app.addHook('onRequest', async (request, reply) => {
+    const access = routeOf(request)?.access ?? 'gateway'
+    const user = userFrom(request.headers['x-tollgate-user'])
+    if (access !== 'open' && !isSecret(request.headers['x-backend-secret'])) {
+      return send(reply, refuse('unauthorized', 'this service answers the gateway only'))
+    }
+    if (access === 'user' && user === null) return send(reply, refuse('unauthorized', 'no valid X-Tollgate-User'))
+    request.setDecorator('user', user ?? '')
+  })
+}
+
+function routeOf(request: FastifyRequest): Route | undefined {
+  return ROUTES.find(({ path }) => path === request.routeOptions.url)
+}
+
+function addRoute(app: FastifyInstance, { method, path, handle }: Route, backend: Backend): void {
+  app.route({
+    method,
+    url: path,
+    handler: async (request, reply) => {
+      const user = request.getDecorator<string>('user')
+      const key = request.headers['idempotency-key']?.toString()
+      const answer = await handle(backend, { user, body: request.body === undefined ? {} : request.body, key })
+      return isRefusal(answer) ? send(reply, answer) : answer
+    },
+  })
+}
+
+function notFound(request: FastifyRequest, reply: FastifyReply): FastifyReply {
+  const methods = ROUTES.filter(({ path }) => path === pathOf(request)).map(({ method }) => method)
+  if (methods.length === 0) return send(reply, refuse('not_found', 'no such endpoint'))
+  reply.header('allow', methods.map((method) => (method === 'GET' ? 'GET, HEAD' : method)).join(', '))
+  return send(reply, refuse('method_not_allowed', 'this endpoint does not know that method'))
+}
+
+function pathOf(request: FastifyRequest): string {
+  return request.url.split('?', 1)[0] ?? ''
+}
+
+function send(reply: FastifyReply, refusal: Refusal): FastifyReply {
+  return reply.code(ERRORS[refusal.refused].status).send(bodyOf(refusal))
+}
+
+/** Failures become answers here. What is not foreseen is told to the operator only. */
+function refusalFor(error: unknown, onError: (error: unknown) => void): Refusal {
+  if (error instanceof DatabaseBusy) {
+    return refuse('account_busy', 'another write of this account is in progress; try again later')
+  }
+  if (error instanceof BodyTooLarge) return refuse('payload_too_large', 'the body is larger than 1 MiB')
+  if (error instanceof BadBody) return refuse('invalid_request', error.message)
+  const { statusCode, code } = error as Partial<FastifyError>
+  if (code === 'FST_ERR_CTP_INVALID_MEDIA_TYPE') {
+    return refuse('invalid_request', 'Content-Type must be application/json')
+  }
+  if (statusCode !== undefined && statusCode >= 400 && statusCode < 500) {
+    return refuse('invalid_request', 'the request could not be read')
+  }
+  onError(error)
+  return refuse('internal', 'Internal error.')
+}
+
+/** Not on the response's end: whoever has the answer can be sure that its record exists. */
+function recordAccess(app: FastifyInstance, onRequest: (record: AccessRecord) => void): void {
+  app.addHook('onSend', async (request, reply) => {
+    const user = userFrom(request.headers['x-tollgate-user'])
+    onRequest({ method: request.method, path: pathOf(request), user, status: reply.statusCode })
+  })
+}

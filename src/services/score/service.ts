@@ -1,0 +1,62 @@
+import { fileURLToPath } from 'node:url'
+import { loadCatalogue } from './catalogue.ts'
+import { importFixture } from './fixture.ts'
+import { type AccessRecord, createServer } from './server.ts'
+import { openStore } from './store.ts'
+
+export type { AccessRecord } from './server.ts'
+
+/** The fictional catalogue that ships with the product. */
+export const BUNDLED_CATALOGUE = fileURLToPath(new URL('../../../config/score/catalogue.json', import.meta.url))
+
+export interface ScoreServiceOptions {
+  /** SQLite file; made where it is missing. */
+  readonly database: string
+  /** JSON file of the songs. */
+  readonly catalogue: string
+  /** What the gateway shows in `X-Backend-Secret`; not empty. */
+  readonly backendSecret: string
+  /** Milliseconds since the epoch. Default: the machine's clock. */
+  readonly clock?: () => number
+  /** Most records in one list of scores, 1 or more. Default 20. */
+  readonly listLimit?: number
+  /** Most tickets of one kind that a player owns, 1 or more. Default 99. */
+  readonly maxStock?: number
+  /** How long a request waits for another process that holds the database, in milliseconds. Default 5000. */
+  readonly busyTimeout?: number
+  /** Told of every request once its answer is ready. */
+  readonly onRequest?: (record: AccessRecord) => void
+  /** Where failures that become a 500 are told. Default: nowhere. */
+  readonly logger?: { error(fields: object, message: string): void }
+}
+
+export interface ScoreService {
+  /** Port 0 picks a free one. @throws Error where the address cannot be bound */
+  listen(address: { host: string; port: number }): Promise<{ url: string }>
+  /** See fixture.ts. @throws Error on a bad fixture, and then nothing is imported */
+  importFixture(source: string | object): Promise<{ users: number }>
+  /** Finishes running requests, then closes the database. */
+  close(): Promise<void>
+}
+
+/** The score backend over one database file. @throws Error on an empty secret, a bad catalogue or a foreign database */
+export async function createScoreService(options: ScoreServiceOptions): Promise<ScoreService> {
+  const { clock = Date.now, listLimit = 20, maxStock = 99, backendSecret, onRequest, logger } = options
+  if (backendSecret === '') throw new Error('the backend secret is empty')
+  const catalogue = await loadCatalogue(options.catalogue)
+  const store = openStore(options.database, options.busyTimeout)
+  const server = createServer({
+    backend: { store, catalogue, clock, listLimit, maxStock },
+    backendSecret,
+    ...(onRequest === undefined ? {} : { onRequest }),
+    onError: (error) => logger?.error({ err: error }, 'a request failed'),
+  })
+  return {
+    listen: (address) => server.listen(address),
+    importFixture: (source) => importFixture(source, store, catalogue, clock()),
+    async close() {
+      await server.close()
+      store.close()
+    },
+  }
+}

@@ -1,0 +1,37 @@
+import type { Catalogue } from './catalogue.ts'
+import { type Database, openDatabase } from './database.ts'
+import { createGates, type Gates } from './gates.ts'
+import { createItems, type Items } from './items.ts'
+import { createPlayers, type Players } from './players.ts'
+import { playerRating } from './rating.ts'
+import { createScores, type Scores } from './scores.ts'
+import { createTickets, type Tickets } from './tickets.ts'
+
+/** Everything that is kept, over one database. */
+export interface Store extends Pick<Database, 'read' | 'write' | 'close'> {
+  readonly players: Players
+  readonly scores: Scores
+  readonly tickets: Tickets
+  readonly items: Items
+  readonly gates: Gates
+}
+
+/** @throws Error where the file cannot be opened as this service's database */
+export function openStore(file: string, busyTimeout?: number): Store {
+  const db = openDatabase(file, busyTimeout)
+  return {
+    read: db.read,
+    write: db.write,
+    close: db.close,
+    players: createPlayers(db),
+    scores: createScores(db),
+    tickets: createTickets(db),
+    items: createItems(db),
+    gates: createGates(db),
+  }
+}
+
+/** Brings a player's rating up to date after a change of scores; inside the same transaction. */
+export function rerate({ players, scores }: Store, catalogue: Catalogue, player: number): void {
+  players.setRating(player, playerRating(scores.list(player), catalogue))
+}

@@ -1,0 +1,64 @@
+import { Readable } from 'node:stream'
+import fc from 'fast-check'
+import { describe, expect, it } from 'vitest'
+import { BadBody, BODY_LIMIT, BodyTooLarge, parseBody, readBody } from '../../../src/services/score/body.ts'
+
+const parse = (text: string) => parseBody(Buffer.from(text))
+
+describe('parseBody', () => {
+  it('reads JSON as it is, apart from achievements', () => {
+    const json = fc.jsonValue().filter((value) => !/"(achievement|acc|__proto__)":/.test(JSON.stringify(value)))
+    fc.assert(
+      fc.property(json, (value) => {
+        expect(parse(JSON.stringify(value))).toEqual(JSON.parse(JSON.stringify(value)))
+      }),
+    )
+  })
+
+  it('keeps the digits of an achievement as they were written', () => {
+    expect(parse('[{"achievement": 100.49994999999999999999}, {"acc": 1.0e2, "dxScore": 2.0}]')).toEqual([
+      { achievement: '100.49994999999999999999' },
+      { acc: '1.0e2', dxScore: 2 },
+    ])
+  })
+
+  it.each([
+    '',
+    '{',
+    '{"a":1,}',
+    "{'a':1}",
+    'undefined',
+    '{"a":1}{}',
+    '{"__proto__":{"x":1}}',
+    '{"a":[{"__proto__":1}]}',
+    '{"\\u005f_proto__":1}',
+    `${'['.repeat(500_000)}${']'.repeat(500_000)}`,
+  ])('refuses %.40s', (text) => expect(() => parse(text)).toThrow(BadBody))
+
+  it('refuses bytes that are not UTF-8', () => {
+    expect(() => parseBody(Buffer.from([0x22, 0xff, 0x22]))).toThrow(BadBody)
+  })
+
+  it('does not quote the body in its message', () => {
+    expect(() => parse('{"qrcode":"SGWCMAID-secret"')).toThrow(/^the body is not valid JSON$/)
+  })
+})
+
+describe('readBody', () => {
+  const bytes = (size: number) => Readable.from([Buffer.alloc(size - 1), Buffer.alloc(1)])
+
+  it('takes exactly 1 MiB and not one byte more', async () => {
+    expect((await readBody(bytes(BODY_LIMIT))).length).toBe(BODY_LIMIT)
+    await expect(readBody(bytes(BODY_LIMIT + 1))).rejects.toThrow(BodyTooLarge)
+  })
+
+  it('tells a body that breaks off from a whole one', async () => {
+    const broken = Readable.from(
+      (async function* () {
+        yield Buffer.from('{}')
+        throw new Error('aborted')
+      })(),
+    )
+    await expect(readBody(broken)).rejects.toThrow(BadBody)
+  })
+})

@@ -1,0 +1,108 @@
+import { mkdtempSync, rmSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { afterEach } from 'vitest'
+import {
+  type AccessRecord,
+  BUNDLED_CATALOGUE,
+  createScoreService,
+  type ScoreServiceOptions,
+} from '../../../src/services/score/service.ts'
+
+export const SECRET = 'shared-secret-of-the-tests'
+
+/** 2026-08-06T14:06:26Z, the moment of the documented examples. */
+export const NOON = Date.UTC(2026, 7, 6, 14, 6, 26)
+export const HOUR = 60 * 60 * 1000
+export const DAY = 24 * HOUR
+
+const cleanups: (() => unknown)[] = []
+
+afterEach(async () => {
+  for (const cleanup of cleanups.splice(0).reverse()) await cleanup()
+})
+
+/** A folder that is gone after the test. */
+export function tempFolder(): string {
+  const folder = mkdtempSync(join(tmpdir(), 'tollgate-score-'))
+  cleanups.push(() => rmSync(folder, { recursive: true, force: true }))
+  return folder
+}
+
+export function afterTest(cleanup: () => unknown): void {
+  cleanups.push(cleanup)
+}
+
+export interface Answer {
+  readonly status: number
+  readonly text: string
+  readonly headers: Headers
+  // biome-ignore lint/suspicious/noExplicitAny: tests look into bodies of every shape
+  readonly json: any
+}
+
+export interface Sent {
+  readonly user?: string
+  readonly method?: string
+  readonly headers?: Record<string, string>
+}
+
+/** A running score service with a clock that the test moves. */
+export async function startScore(options: Partial<ScoreServiceOptions> = {}) {
+  const clock = { now: NOON }
+  const records: AccessRecord[] = []
+  const errors: object[] = []
+  const database = options.database ?? join(tempFolder(), 'score.db')
+  const service = await createScoreService({
+    database,
+    catalogue: BUNDLED_CATALOGUE,
+    backendSecret: SECRET,
+    clock: () => clock.now,
+    onRequest: (record) => records.push(record),
+    logger: { error: (fields) => errors.push(fields) },
+    ...options,
+  })
+  let open = true
+  const close = async () => {
+    if (open) await service.close()
+    open = false
+  }
+  cleanups.push(close)
+  const { url } = await service.listen({ host: '127.0.0.1', port: 0 })
+
+  /** Posts a body as the gateway would; a string is sent as it stands. */
+  async function post(path: string, body: unknown = {}, { user = 'alice', method = 'POST', headers = {} }: Sent = {}) {
+    return answerOf(
+      await fetch(url + path, {
+        method,
+        headers: {
+          'content-type': 'application/json',
+          'x-backend-secret': SECRET,
+          'x-tollgate-user': encodeURIComponent(user),
+          ...headers,
+        },
+        ...(method === 'GET' || method === 'HEAD' ? {} : { body: bodyText(body) }),
+      }),
+    )
+  }
+  return { service, url, database, clock, records, errors, post, close }
+}
+
+function bodyText(body: unknown): string | Uint8Array<ArrayBuffer> {
+  return typeof body === 'string' || body instanceof Uint8Array ? (body as string) : JSON.stringify(body)
+}
+
+export async function answerOf(response: Response): Promise<Answer> {
+  const text = await response.text()
+  return { status: response.status, text, headers: response.headers, json: text === '' ? undefined : JSON.parse(text) }
+}
+
+/** The one way in which a documented JSON body is written on the wire. */
+export function wire(documented: string): string {
+  return JSON.stringify(JSON.parse(documented))
+}
+
+/** A record for the chart of the documented examples, which has a maximum DX score of 2934. */
+export function record(more: object = {}) {
+  return { musicId: 11466, level: 3, achievement: 100.5, dxScore: 2800, ...more }
+}

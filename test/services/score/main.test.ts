@@ -1,0 +1,62 @@
+import { spawn } from 'node:child_process'
+import { once } from 'node:events'
+import { join } from 'node:path'
+import { text } from 'node:stream/consumers'
+import { fileURLToPath } from 'node:url'
+import { describe, expect, it } from 'vitest'
+import { afterTest, answerOf, SECRET, tempFolder } from './harness.ts'
+
+const MAIN = fileURLToPath(new URL('../../../src/services/score/main.ts', import.meta.url))
+const FIXTURE = fileURLToPath(new URL('../../../config/score/fixture.json', import.meta.url))
+
+function start(args: string[], secret = SECRET) {
+  const child = spawn(process.execPath, [MAIN, ...args], { env: { ...process.env, SCORE_BACKEND_SECRET: secret } })
+  afterTest(() => child.kill('SIGKILL'))
+  return child
+}
+
+async function run(args: string[], secret?: string) {
+  const child = start(args, secret)
+  const [out, err, [code]] = await Promise.all([text(child.stdout), text(child.stderr), once(child, 'close')])
+  return { code, out, err }
+}
+
+describe('the command line', () => {
+  it('imports a fixture, serves it, and stops on SIGTERM with exit code 0', async () => {
+    const database = join(tempFolder(), 'score.db')
+    expect(await run(['import-fixture', '--database', database, FIXTURE])).toMatchObject({
+      code: 0,
+      out: 'imported 2 users\n',
+    })
+    const child = start(['serve', '--listen', '127.0.0.1:0', '--database', database])
+    const [line] = await once(child.stdout, 'data')
+    const url = /http:\S+/.exec(String(line))?.[0]
+    const answer = await fetch(`${url}/v1/user/data`, {
+      method: 'POST',
+      headers: { 'x-backend-secret': SECRET, 'x-tollgate-user': 'demo' },
+    })
+    expect((await answerOf(answer)).json.businessData.userData.userName).toBe('ＴＥＳＴ')
+    child.kill('SIGTERM')
+    expect(await once(child, 'exit')).toEqual([0, null])
+  })
+
+  it.each([
+    [[]],
+    [['serve']],
+    [['fly', '--database', 'x.db']],
+    [['serve', '--database', 'x.db', '--listen', '9000']],
+    [['serve', '--database', 'x.db', '--listen', '127.0.0.1:70000']],
+    [['serve', '--database', 'x.db', '--wrong']],
+    [['import-fixture', '--database', 'x.db']],
+  ])('explains itself after %j', async (args) => {
+    const { code, err } = await run(args)
+    expect([code, err]).toEqual([2, expect.stringContaining('serve --listen HOST:PORT')])
+  })
+
+  it('does not serve without a secret, and names a catalogue that it cannot read', async () => {
+    const database = join(tempFolder(), 'score.db')
+    expect(await run(['serve', '--database', database], '')).toMatchObject({ code: 2 })
+    const missing = await run(['serve', '--database', database, '--catalogue', '/no/such/file.json'])
+    expect(missing).toMatchObject({ code: 1, err: expect.stringContaining('/no/such/file.json') })
+  })
+})
