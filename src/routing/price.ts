@@ -1,0 +1,106 @@
+import { isUtf8 } from 'node:buffer'
+import { type Denial, denial } from '../errors.ts'
+import { type Member, topLevelMembers } from './json-members.ts'
+
+/** What a request costs. */
+export type Price = FixedPrice | BodyPrice
+
+export interface FixedPrice {
+  readonly kind: 'fixed'
+  /** Whole tokens, 0 or more. */
+  readonly cost: number
+}
+
+/** The price depends on a field at the top level of a JSON body. */
+export interface BodyPrice {
+  readonly kind: 'body'
+  /** Names under which the backend accepts the field, at least one. A request uses exactly one of them. */
+  readonly fields: readonly string[]
+  /** Whole tokens for each value the field may have, by its text: `2` stands for the number 2 and the string "2". */
+  readonly values: ReadonlyMap<string, number>
+  /** Largest body in bytes. */
+  readonly maxBody: number
+}
+
+const JSON_TYPE = /^application\/json[ \t]*(?:;[ \t]*charset=(?:utf-8|"utf-8")[ \t]*)?$/i
+/** Names that differ in letter case at most: a body of 6000 keys (58 KB) takes 1.7 ms so, and 3.1 ms without. */
+const PLAIN_NAME = /^[0-9A-Za-z]+$/
+
+/**
+ * Prices a request by its body. Whatever two parsers could read differently is refused, because a body that says one
+ * thing to us and another to the backend is a cheap way to an expensive answer.
+ */
+export function priceOfBody(
+  price: BodyPrice,
+  body: Buffer,
+  contentType: string | undefined,
+  contentEncoding: string | undefined,
+): { readonly cost: number } | Denial {
+  if (contentEncoding !== undefined) return refuse('The body of this request must not have a Content-Encoding.')
+  if (contentType === undefined || !JSON_TYPE.test(contentType)) {
+    return refuse('The body of this request must be application/json in UTF-8.')
+  }
+  if (body.length > price.maxBody) {
+    return denial('payload_too_large', `The body of this request may have at most ${price.maxBody} bytes.`)
+  }
+  const members = readObject(body)
+  return members === null ? refuse('The body of this request must be a JSON object.') : priceOfMembers(price, members)
+}
+
+/** `null` where the body is anything but one JSON object. A byte order mark is no JSON, and some parsers skip it. */
+function readObject(body: Buffer): Member[] | null {
+  if (!isUtf8(body)) return null
+  const text = body.toString('utf8')
+  try {
+    const value: unknown = JSON.parse(text)
+    return typeof value === 'object' && value !== null && !Array.isArray(value) ? topLevelMembers(text) : null
+  } catch {
+    return null
+  }
+}
+
+function priceOfMembers(price: BodyPrice, members: readonly Member[]): { readonly cost: number } | Denial {
+  const folded = new Set(price.fields.map(fold))
+  const candidates = members.filter(({ key }) => folded.has(fold(key)))
+  const [member] = candidates
+  if (candidates.length > 1) return refuse(`The body must have ${fieldNames(price)} only once, in one spelling.`)
+  const value = member !== undefined && price.fields.includes(member.key) ? plainValue(member.value) : null
+  const cost = value === null ? undefined : price.values.get(value)
+  return cost === undefined
+    ? refuse(`The body must have ${fieldNames(price)} with one of these values: ${valueNames(price)}.`)
+    : { cost }
+}
+
+/**
+ * Names that some JSON parser or object mapper takes for one: letter case (Go, .NET), `charge_id` for `chargeId`
+ * (protobuf), a name cut at NUL, dropped lone surrogates and invisible characters. Upper before lower case, since
+ * the dotless `ı` is an `i` (to Java) only by way of its upper case.
+ */
+function fold(name: string): string {
+  if (PLAIN_NAME.test(name)) return name.toLowerCase()
+  const [visible = ''] = name.split('\0', 1)
+  return visible
+    .normalize('NFKD')
+    .replace(/[\p{M}\p{C}\s_-]/gu, '')
+    .toUpperCase()
+    .toLowerCase()
+}
+
+/** The text of a value that every parser reads alike; `null` for `2.0`, `2e0`, -0, and for arrays and objects. */
+function plainValue(text: string): string | null {
+  const value: unknown = JSON.parse(text)
+  if (typeof value === 'string') return value
+  return typeof value === 'object' && value !== null ? null : JSON.stringify(value) === text ? text : null
+}
+
+function refuse(msg: string): Denial {
+  return denial('bad_request', msg, { reason: 'body_price' })
+}
+
+function fieldNames({ fields }: BodyPrice): string {
+  return fields.map((name) => JSON.stringify(name)).join(' or ')
+}
+
+function valueNames({ values }: BodyPrice): string {
+  return [...values.keys()].join(', ')
+}

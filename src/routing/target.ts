@@ -1,0 +1,131 @@
+/**
+ * One spelling for each path. Backends fold many spellings of a path into one resource (`/a//b`, `/a/./b`, `/a%2Fb`,
+ * `/%61/b`), and each that we would read differently is a way round the price of a route. So a path that two servers
+ * could read differently is refused, and of the harmless spellings one is matched and forwarded.
+ *
+ * What only the operator can know is left alone: letter case, dots and spaces at the end of a name, compatible
+ * Unicode letters. A backend that folds those needs `unmatched: refuse`.
+ */
+
+/** What a backend is known to take as plain data, and may therefore pass. Each is off unless the operator says so. */
+export interface PathAllowances {
+  /** `%2F`: stays escaped and never divides segments. */
+  readonly encodedSlash: boolean
+  /** `//`: an empty segment inside the path. One at the end, a trailing slash, is always allowed. */
+  readonly emptySegment: boolean
+  /** `;` and `%3B`. A segment of dots before it (`/..;/`) stays refused. */
+  readonly semicolon: boolean
+}
+
+/** A request target that every server reads alike. */
+export interface Target {
+  /** What is forwarded: escapes of unreserved characters decoded, the others in upper case. */
+  readonly path: string
+  /** What is matched: the parts of `path` after each slash; `/a/` has two, the last one empty. */
+  readonly segments: readonly string[]
+  /** As the client wrote it: empty, or `?` and what follows. */
+  readonly query: string
+}
+
+/** Why a target is refused: a sentence for the client. */
+export interface TargetProblem {
+  readonly problem: string
+}
+
+/** Paths that are canonical already, as nearly all are: 0.4 µs with the split, against 3 µs the careful way (Node 26.10). */
+const ORDINARY = /^(?=\/)(?:\/(?!\.\.?(?:[/?]|$))[\w.~!$&'()*+,=:@-]+)*\/?(?:\?[!"$-~]*)?$/
+const QUERY = /^(?:\?[!"$-~]*)?$/
+const ESCAPE = /%[0-9A-Fa-f]{2}/g
+const UNRESERVED = /[\w.~-]/
+const PCHAR = /[\w.~!$&'()*+,;=:@-]/
+
+type Rule = readonly [refused: RegExp, problem: string]
+
+/** Judged on the path as written. */
+const AS_WRITTEN: readonly Rule[] = [
+  [/^[^/]|^$/, 'The request target must be a path that begins with "/".'],
+  [/[^\w.~!$&'()*+,;=:@%/-]/, 'The path holds a character that has to be percent-encoded.'],
+  [/%(?![0-9A-Fa-f]{2})/, 'The path holds an invalid percent escape.'],
+]
+
+/** Judged on the canonical path, so that no mixture of escapes hides anything. */
+const CANONICAL: readonly Rule[] = [
+  [/%(?:5C|[01].|7F|C2%[89].)/, 'The path holds an encoded backslash or control character.'],
+  // Also of harmless characters: `/%2573earch` is `/search` to a chain of servers that decodes twice.
+  [/%25[0-9A-Fa-f]{2}/, 'The path is percent-encoded twice.'],
+  // Also before an encoded slash or a parameter: a backend that decodes or strips those walks up the tree.
+  [/(?:\/|%2F)\.\.?(?=\/|%2F|;|%3B|$)/, 'The path holds a "." or ".." segment.'],
+]
+
+const ENCODED_SLASH: Rule = [/%2F/, 'The path holds an encoded slash.']
+// A segment of parameters only (`/;x/`) is empty to a backend that strips them.
+const EMPTY_SEGMENT: Rule = [/\/(?:\/|;|%3B)/, 'The path holds an empty segment.']
+const SEMICOLON: Rule = [/;|%3B/, 'The path holds a semicolon.']
+
+/**
+ * Reads the target of a request line, which must be in origin form.
+ *
+ * The query is passed on as it stands, and only has to be visible ASCII without `#`. Invalid escapes are tolerated there:
+ * nothing of ours reads the query, so it can hide nothing from us, and `?q=100%` is common.
+ */
+export function canonicalTarget(url: string, allow: PathAllowances): Target | TargetProblem {
+  const mark = url.indexOf('?')
+  const written = mark < 0 ? url : url.slice(0, mark)
+  const query = mark < 0 ? '' : url.slice(mark)
+  if (ORDINARY.test(url)) return { path: written, segments: written.slice(1).split('/'), query }
+  if (!QUERY.test(query)) return { problem: 'The query holds a character that has to be percent-encoded.' }
+  return canonicalPath(written, query, allow)
+}
+
+/** A literal of a route pattern in the form in which `Target.segments` come. Any text is accepted, `café` too. */
+export function canonicalLiteral(text: string): string {
+  const escaped = text.toWellFormed().replace(/[^\w.~!$&'()*+,;=:@%-]/gu, encodeURIComponent)
+  return decodeOnly(PCHAR, escaped)
+}
+
+function canonicalPath(written: string, query: string, allow: PathAllowances): Target | TargetProblem {
+  const problem = firstProblem(AS_WRITTEN, written)
+  if (problem !== null) return { problem }
+  const path = decodeOnly(UNRESERVED, written)
+  const refused = firstProblem(CANONICAL, path) ?? firstProblem(notAllowed(allow), path)
+  if (refused !== null) return { problem: refused }
+  if (!isUtf8(path)) return { problem: 'The path is not valid UTF-8.' }
+  return { path, segments: path.slice(1).split('/').map(matchForm), query }
+}
+
+/**
+ * RFC 3986 keeps `%3A` and `:` apart, most backends do not. Matching takes them for one, so that neither spelling
+ * escapes its route; the forwarded path keeps the client's, since `c%2B%2B` and `c++` are not the same to all.
+ */
+function matchForm(segment: string): string {
+  return segment.includes('%') ? decodeOnly(PCHAR, segment) : segment
+}
+
+function decodeOnly(plain: RegExp, text: string): string {
+  return text.replace(ESCAPE, (escaped) => {
+    const char = String.fromCharCode(Number.parseInt(escaped.slice(1), 16))
+    return plain.test(char) ? char : escaped.toUpperCase()
+  })
+}
+
+function firstProblem(rules: readonly Rule[], path: string): string | null {
+  return rules.find(([refused]) => refused.test(path))?.[1] ?? null
+}
+
+function notAllowed({ encodedSlash, emptySegment, semicolon }: PathAllowances): Rule[] {
+  return [
+    ...(encodedSlash ? [] : [ENCODED_SLASH]),
+    ...(semicolon ? [] : [SEMICOLON]),
+    ...(emptySegment ? [] : [EMPTY_SEGMENT]),
+  ]
+}
+
+/** Escapes are known to be well formed here, so what is left to throw at is overlong, cut or surrogate UTF-8. */
+function isUtf8(path: string): boolean {
+  try {
+    decodeURIComponent(path)
+    return true
+  } catch {
+    return false
+  }
+}

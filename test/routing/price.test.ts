@@ -1,0 +1,266 @@
+import fc from 'fast-check'
+import { describe, expect, test } from 'vitest'
+import { type BodyPrice, priceOfBody } from '../../src/routing/price.ts'
+
+const CHARGE: BodyPrice = {
+  kind: 'body',
+  fields: ['chargeId'],
+  values: new Map([
+    ['2', 10],
+    ['3', 15],
+    ['5', 25],
+  ]),
+  maxBody: 1000,
+}
+
+/** The cost, or the code of the refusal. */
+function price(body: string | Buffer, more: Partial<BodyPrice> = {}, type: string | undefined = 'application/json') {
+  const answer = priceOfBody({ ...CHARGE, ...more }, Buffer.from(body), type, undefined)
+  return 'cost' in answer ? answer.cost : answer.code
+}
+
+function sentence(body: string, more: Partial<BodyPrice> = {}): string | null {
+  const answer = priceOfBody({ ...CHARGE, ...more }, Buffer.from(body), 'application/json', undefined)
+  return 'cost' in answer ? null : answer.msg
+}
+
+describe('the price of a body', () => {
+  test.each([
+    ['{"chargeId":2}', 10],
+    ['{"chargeId":"2"}', 10],
+    ['{"chargeId":"\\u0032"}', 10],
+    [' {\n"x" : [1], "chargeId" : 5 ,"y":{"chargeId":2}}', 25],
+    ['{"\\u0063hargeId":3}', 15],
+  ])('%s', (body, cost) => {
+    expect(price(body)).toBe(cost)
+  })
+
+  test('may hang on true and false, and on text', () => {
+    const values = new Map([
+      ['true', 7],
+      ['full', 9],
+    ])
+    expect(price('{"chargeId":true}', { values })).toBe(7)
+    expect(price('{"chargeId":"full"}', { values })).toBe(9)
+    expect(price('{"chargeId":false}', { values })).toBe('bad_request')
+  })
+
+  test('may be zero', () => {
+    expect(price('{"chargeId":1}', { values: new Map([['1', 0]]) })).toBe(0)
+  })
+})
+
+describe('a value without a price', () => {
+  test.each([
+    '4',
+    '2.0',
+    '2e0',
+    '20e-1',
+    '-2',
+    '"2.0"',
+    '" 2"',
+    '"02"',
+    'null',
+    'true',
+    '[2]',
+    '{"2":2}',
+    '2.0000000000000000001',
+  ])('%s is refused', (value) => {
+    expect(price(`{"chargeId":${value}}`)).toBe('bad_request')
+  })
+
+  test('is refused with the values that have one', () => {
+    expect(sentence('{"chargeId":4}')).toBe('The body must have "chargeId" with one of these values: 2, 3, 5.')
+    expect(sentence('{}', { fields: ['chargeId', 'id'] })).toBe(
+      'The body must have "chargeId" or "id" with one of these values: 2, 3, 5.',
+    )
+  })
+
+  test('is refused by its text even where the map holds that text', () => {
+    const values = new Map([
+      ['2e0', 1],
+      ['-0', 1],
+      ['[]', 1],
+      ['{}', 1],
+    ])
+    for (const value of ['2e0', '-0', '[]', '{}'])
+      expect(price(`{"chargeId":${value}}`, { values })).toBe('bad_request')
+  })
+
+  test('is not found on the prototype of anything', () => {
+    for (const name of ['__proto__', 'constructor', 'toString', 'size']) {
+      expect(price(`{"chargeId":"${name}"}`)).toBe('bad_request')
+      expect(price(`{"${name}":2}`)).toBe('bad_request')
+    }
+    expect(price('{"__proto__":2}', { fields: ['__proto__'] })).toBe(10)
+    expect(price('{"__proto__":{"chargeId":2}}')).toBe('bad_request')
+  })
+})
+
+describe('a field that parsers find differently', () => {
+  test.each([
+    ['twice', '"chargeId":2,"chargeId":5'],
+    ['twice alike', '"chargeId":2,"chargeId":2'],
+    ['once escaped', '"chargeId":2,"\\u0063hargeId":5'],
+    ['in another case', '"chargeId":2,"ChargeId":5'],
+    ['in another case, escaped', '"chargeId":2,"CHARGEI\\u0044":5'],
+    ['with an underscore', '"chargeId":2,"charge_id":5'],
+    ['with a hyphen', '"chargeId":2,"Charge-Id":5'],
+    ['with a zero byte', '"chargeId":2,"chargeId\\u0000x":5'],
+    ['with a lone surrogate', '"chargeId":2,"chargeId\\ud800":5'],
+    ['with an invisible character', '"chargeId":2,"charge\\u200bId":5'],
+    ['with full-width letters', '"chargeId":2,"ｃhargeId":5'],
+    ['with a dotted I', '"chargeId":2,"chargeİd":5'],
+    ['with a dotless i', '"chargeId":2,"chargeıd":5'],
+  ])('is refused: %s', (_, members) => {
+    const [first, second] = members.split(/,(?=")/)
+    expect(price(`{${members}}`)).toBe('bad_request')
+    expect(price(`{${second},${first}}`)).toBe('bad_request')
+    expect(sentence(`{${members}}`)).toMatch(/only once, in one spelling/)
+  })
+
+  test('is refused where it is there in another spelling only', () => {
+    expect(price('{"ChargeId":2}')).toBe('bad_request')
+    expect(price('{"charge_id":2}')).toBe('bad_request')
+  })
+
+  test('is refused under two of its names, and accepted under any one', () => {
+    const fields = ['chargeId', 'charge_id', 'id']
+    expect(price('{"chargeId":2}', { fields })).toBe(10)
+    expect(price('{"charge_id":2}', { fields })).toBe(10)
+    expect(price('{"id":2}', { fields })).toBe(10)
+    expect(price('{"chargeId":2,"id":2}', { fields })).toBe('bad_request')
+    expect(price('{"chargeId":2,"charge_id":2}', { fields })).toBe('bad_request')
+    expect(price('{"chargeId":2,"ID":5}', { fields })).toBe('bad_request')
+  })
+
+  test('knows that a long s and a Kelvin sign are letters in another case', () => {
+    expect(price('{"size":2,"\u017fize":5}', { fields: ['size'] })).toBe('bad_request')
+    expect(price('{"kind":2,"\u212aind":5}', { fields: ['kind'] })).toBe('bad_request')
+  })
+
+  test('leaves other members alone', () => {
+    expect(price('{"chargeId":2,"x":1,"X":2,"@chargeId":5,"chargeIds":5}')).toBe(10)
+  })
+})
+
+describe('a body that is not one JSON object in UTF-8', () => {
+  test.each([
+    '',
+    ' ',
+    '2',
+    '"chargeId"',
+    'null',
+    'true',
+    '[{"chargeId":2}]',
+    '["chargeId",2]',
+    '{"chargeId":2',
+    '{"chargeId":2}{}',
+    "{'chargeId':2}",
+    '{"chargeId":2,}',
+    '{/**/"chargeId":2}',
+    '{"chargeId":02}',
+    '{"chargeId":+2}',
+    'chargeId=2',
+    '\ufeff{"chargeId":2}',
+    '{"a\nb":1,"chargeId":2}',
+    '{"chargeId":2}\0',
+  ])('%j is refused', (body) => {
+    expect(price(body)).toBe('bad_request')
+  })
+
+  test('invalid and other encodings are refused', () => {
+    expect(price(Buffer.from([...Buffer.from('{"chargeId":2,"x":"'), 0xff, ...Buffer.from('"}')]))).toBe('bad_request')
+    expect(price(Buffer.from([...Buffer.from('{"chargeId":2,"x":"'), 0xc0, 0xa2, ...Buffer.from('"}')]))).toBe(
+      'bad_request',
+    )
+    expect(price(Buffer.from('{"chargeId":2}', 'utf16le'))).toBe('bad_request')
+  })
+
+  test('the depth of its values is no matter', () => {
+    const maxBody = 1_000_000
+    const deep = '['.repeat(400_000) + ']'.repeat(400_000)
+    expect(price(`{"x":${deep},"chargeId":2}`, { maxBody })).toBe(10)
+  })
+
+  test('is refused when it is larger than the limit, and not when it is as large', () => {
+    const body = '{"chargeId":2}'
+    expect(price(body, { maxBody: body.length })).toBe(10)
+    expect(price(body, { maxBody: body.length - 1 })).toBe('payload_too_large')
+  })
+})
+
+describe('the type of the body', () => {
+  test.each([
+    'application/json',
+    'Application/JSON',
+    'application/json;charset=utf-8',
+    'application/json; charset=UTF-8',
+    'application/json ; charset="utf-8"',
+  ])('%s is read', (type) => {
+    expect(price('{"chargeId":2}', {}, type)).toBe(10)
+  })
+
+  test.each([
+    '',
+    'text/plain',
+    'application/x-www-form-urlencoded',
+    'application/problem+json',
+    'application/jsonx',
+    'application/json; charset=utf-16',
+    'application/json; charset=utf-7',
+    'application/json; charset=utf-8; charset=utf-16',
+    'application/json; x=y',
+    'application/json, text/xml',
+  ])('%j is refused', (type) => {
+    expect(price('{"chargeId":2}', {}, type)).toBe('bad_request')
+  })
+
+  test('its absence is refused, and any content coding', () => {
+    const body = Buffer.from('{"chargeId":2}')
+    expect(priceOfBody(CHARGE, body, undefined, undefined)).toMatchObject({ code: 'bad_request' })
+    for (const coding of ['gzip', 'identity', '']) {
+      expect(priceOfBody(CHARGE, body, 'application/json', coding)).toMatchObject({ code: 'bad_request' })
+    }
+  })
+})
+
+describe('whatever the body', () => {
+  const name = fc.constantFrom('chargeId', 'ChargeId', 'charge_id', '\\u0063hargeId', 'a', 'b', '__proto__')
+  const value = fc.constantFrom('2', '3', '"5"', '2.0', '4', 'null', '[2]', '{"chargeId":2}', '"a,\\"chargeId\\":2"')
+  const members = fc.array(fc.tuple(name, value), { maxLength: 5 })
+
+  test('a price is given only where every parser finds that very value: the first or the last one, in this case or any', () => {
+    fc.assert(
+      fc.property(members, (written) => {
+        const cost = price(`{${written.map(([n, v]) => `"${n}":${v}`).join(',')}}`)
+        if (typeof cost !== 'number') return
+        const readings = readingsOf(written)
+        expect(readings).not.toHaveLength(0)
+        for (const found of readings) expect(CHARGE.values.get(String(found))).toBe(cost)
+      }),
+      { numRuns: 2000 },
+    )
+  })
+
+  test('a body that every parser reads alike is priced', () => {
+    fc.assert(
+      fc.property(fc.dictionary(fc.constantFrom('a', 'b', 'charge', '__proto__'), fc.jsonValue()), (others) => {
+        const text = JSON.stringify({ ...others, chargeId: 3 })
+        expect(price(text, { maxBody: 1_000_000 })).toBe(15)
+      }),
+    )
+  })
+
+  /** Every value that some backend could take for the field. */
+  function readingsOf(written: readonly (readonly [string, string])[]): unknown[] {
+    return written
+      .filter(
+        ([n]) =>
+          String(JSON.parse(`"${n}"`))
+            .toLowerCase()
+            .replace('_', '') === 'chargeid',
+      )
+      .map(([, v]) => JSON.parse(v))
+  }
+})

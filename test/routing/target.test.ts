@@ -1,0 +1,293 @@
+import fc from 'fast-check'
+import { describe, expect, test } from 'vitest'
+import { canonicalLiteral, canonicalTarget, type PathAllowances, type Target } from '../../src/routing/target.ts'
+
+const STRICT: PathAllowances = { encodedSlash: false, emptySegment: false, semicolon: false }
+const LAX: PathAllowances = { encodedSlash: true, emptySegment: true, semicolon: true }
+
+function read(url: string, allow: Partial<PathAllowances> = {}): Target {
+  const target = canonicalTarget(url, { ...STRICT, ...allow })
+  if ('problem' in target) throw new Error(`${url}: ${target.problem}`)
+  return target
+}
+
+function problem(url: string, allow: Partial<PathAllowances> = {}): string | null {
+  const target = canonicalTarget(url, { ...STRICT, ...allow })
+  return 'problem' in target ? target.problem : null
+}
+
+describe('an ordinary target', () => {
+  test.each([
+    ['/', [''], ''],
+    ['/api/search', ['api', 'search'], ''],
+    ['/api/search/', ['api', 'search', ''], ''],
+    ['/v1/things:batch@x', ['v1', 'things:batch@x'], ''],
+    ["/a!$&'()*+,=~._-", ["a!$&'()*+,=~._-"], ''],
+    ['/.well-known/...', ['.well-known', '...'], ''],
+    ['/a..b/..c/d..', ['a..b', '..c', 'd..'], ''],
+    ['/a?', ['a'], '?'],
+    ['/?x', [''], '?x'],
+    ['/a?b=/../c//d;e%2f?%zz', ['a'], '?b=/../c//d;e%2f?%zz'],
+  ])('%s passes unchanged', (url, segments, query) => {
+    const path = url.slice(0, url.length - query.length)
+    expect(read(url)).toEqual({ path, segments, query })
+  })
+})
+
+describe('a harmless other spelling', () => {
+  test.each([
+    ['/%61pi/%73earch', '/api/search'],
+    ['/api%2Djs/a%7eb%5F', '/api-js/a~b_'],
+    ['/file%2ejs', '/file.js'],
+    ['/caf%c3%a9', '/caf%C3%A9'],
+    ['/a%20b%3f%23', '/a%20b%3F%23'],
+    ['/100%25', '/100%25'],
+    ['/100%25x', '/100%25x'],
+  ])('%s becomes %s', (url, path) => {
+    expect(read(`${url}?%61`)).toEqual({ path, segments: path.slice(1).split('/'), query: '?%61' })
+  })
+
+  test('an escaped delimiter is matched as the delimiter and forwarded as the client wrote it', () => {
+    expect(read('/v1/things%3abatch/c%2B%2B')).toMatchObject({
+      path: '/v1/things%3Abatch/c%2B%2B',
+      segments: ['v1', 'things:batch', 'c++'],
+    })
+  })
+})
+
+describe('a target that servers read differently is refused', () => {
+  test.each(['', 'a', '?a', '*', 'http://evil/api', 'HTTPS://evil', 'evil:80', '\\a', '#', '%2Fa'])(
+    'not a path: %j',
+    (url) => {
+      expect(problem(url)).not.toBeNull()
+      expect(problem(url, LAX)).not.toBeNull()
+    },
+  )
+
+  test.each([
+    '/a#b',
+    '/a?b#c',
+    '/a\\..\\b',
+    '/a b',
+    '/a\tb',
+    '/a\nb',
+    '/a\0',
+    '/a\x7f',
+    '/é',
+    '/a?é',
+    '/a?b c',
+    '/a?\x7f',
+    '/"',
+    '/<',
+    '/>',
+    '/^',
+    '/`',
+    '/{',
+    '/|',
+    '/}',
+    '/[',
+    '/]',
+  ])('a raw character that belongs nowhere: %j', (url) => {
+    expect(problem(url, LAX)).toMatch(/percent-encoded/)
+  })
+
+  test.each(['/%', '/%2', '/%zz', '/%2g', '/a%', '/%%36', '/%u0041'])('an invalid escape: %s', (url) => {
+    expect(problem(url, LAX)).toMatch(/invalid percent escape/)
+  })
+
+  test.each(['/a%5cb', '/a%5C', '/%00', '/a%0d%0ab', '/%1F', '/a%09', '/%7f', '/%7F', '/%c2%85'])(
+    'an encoded backslash or control character: %s',
+    (url) => {
+      expect(problem(url, LAX)).toMatch(/backslash or control/)
+    },
+  )
+
+  test.each([
+    '/.',
+    '/..',
+    '/a/./b',
+    '/a/../b',
+    '/a/..',
+    '/%2e',
+    '/%2E%2e/a',
+    '/a/.%2e/b',
+    '/a/%2e./b',
+    '/..?x',
+    '/a/.?',
+  ])('a dot segment: %s', (url) => {
+    expect(problem(url, LAX)).toMatch(/"\." or "\.\."/)
+  })
+
+  test.each([
+    '/x/..%2fapi',
+    '/x%2f..%2fapi',
+    '/x%2f%2e%2e',
+    '/..;/a',
+    '/a/..;x=y/b',
+    '/a/..%3bx',
+    '/a/.;',
+    '/a%2f.;/b',
+  ])('a dot segment beside an encoded slash or a parameter, even where those are allowed: %s', (url) => {
+    expect(problem(url, LAX)).toMatch(/"\." or "\.\."/)
+  })
+
+  test.each(['/%252f', '/%255c', '/%252e%252e/a', '/%2500', '/api/%2573earch', '/%25%32%66', '/%25252f', '/%2525'])(
+    'a path that is encoded twice: %s',
+    (url) => {
+      expect(problem(url, LAX)).toMatch(/twice/)
+    },
+  )
+
+  test.each(['/%c0%af', '/%c0%ae%c0%ae/', '/%e0%80%af', '/%ff', '/%c3', '/%c3x', '/%ed%a0%80', '/%f4%90%80%80'])(
+    'overlong or invalid UTF-8: %s',
+    (url) => {
+      expect(problem(url, LAX)).toMatch(/UTF-8/)
+    },
+  )
+})
+
+describe('what a route map may allow', () => {
+  test.each([
+    ['/group%2fproject', 'encodedSlash', /encoded slash/, '/group%2Fproject', ['group%2Fproject']],
+    ['/a//b', 'emptySegment', /empty segment/, '/a//b', ['a', '', 'b']],
+    ['//evil/x', 'emptySegment', /empty segment/, '//evil/x', ['', 'evil', 'x']],
+    ['/a//', 'emptySegment', /empty segment/, '/a//', ['a', '', '']],
+    ['/a;v=1/b', 'semicolon', /semicolon/, '/a;v=1/b', ['a;v=1', 'b']],
+    ['/a%3bv', 'semicolon', /semicolon/, '/a%3Bv', ['a;v']],
+  ] as const)('%s is refused, and passes with %s', (url, allowance, refusal, path, segments) => {
+    expect(problem(url)).toMatch(refusal)
+    expect(problem(url, { ...LAX, [allowance]: false })).toMatch(refusal)
+    expect(read(url, { [allowance]: true })).toEqual({ path, segments, query: '' })
+  })
+
+  test.each(['/;/a', '/a/;x/b', '/%3bx'])('a segment of parameters only counts as empty: %s', (url) => {
+    expect(problem(url, { semicolon: true })).toMatch(/empty segment/)
+    expect(problem(url, { semicolon: true, emptySegment: true })).toBeNull()
+  })
+})
+
+describe('whatever is sent', () => {
+  const PIECES = [
+    'a',
+    'api',
+    '/',
+    '/',
+    '.',
+    '..',
+    '%',
+    '%2',
+    '2',
+    '5',
+    'f',
+    'F',
+    'e',
+    'c',
+    '%25',
+    '%2e',
+    '%2F',
+    '%5c',
+    '%41',
+    '%c3%a9',
+    '%c0',
+    ';',
+    '%3b',
+    '?',
+    '#',
+    '\\',
+    ' ',
+    ':',
+    '%3A',
+    '+',
+  ]
+  const url = fc.array(fc.constantFrom(...PIECES), { maxLength: 12 }).map((pieces) => `/${pieces.join('')}`)
+  const allowances = fc.record({ encodedSlash: fc.boolean(), emptySegment: fc.boolean(), semicolon: fc.boolean() })
+
+  test('the canonical form is canonical: reading it again changes nothing', () => {
+    fc.assert(
+      fc.property(url, allowances, (text, allow) => {
+        const first = canonicalTarget(text, allow)
+        if ('problem' in first) return
+        expect(canonicalTarget(first.path + first.query, allow)).toEqual(first)
+      }),
+      { numRuns: 3000 },
+    )
+  })
+
+  test('a backend that decodes, strips parameters, merges slashes and resolves dots sees the segments that were matched', () => {
+    fc.assert(
+      fc.property(url, (text) => {
+        const target = canonicalTarget(text, STRICT)
+        if ('problem' in target) return
+        const written = text.split('?')[0] ?? ''
+        expect(backendView(written)).toEqual(target.segments.map(decodeURIComponent))
+        expect(backendView(target.path)).toEqual(target.segments.map(decodeURIComponent))
+      }),
+      { numRuns: 3000 },
+    )
+  })
+
+  /** The most obliging backend: decodes as long as there is something to decode, and tidies up after each time. */
+  function backendView(path: string): string[] {
+    let text = path
+    for (let i = 0; i < 4; i++) text = text.replace(/%[0-9a-fA-F]{2}(?:%[89abAB][0-9a-fA-F])*/g, decodeOrKeep)
+    const segments: string[] = []
+    const parts = text.replaceAll('\\', '/').split('/').slice(1)
+    for (const [i, part] of parts.entries()) {
+      const name = part.split(';')[0] ?? ''
+      if (name === '..') segments.pop()
+      else if (name !== '.' && (name !== '' || i === parts.length - 1)) segments.push(name)
+    }
+    return segments
+  }
+
+  function decodeOrKeep(escapes: string): string {
+    try {
+      return decodeURIComponent(escapes)
+    } catch {
+      return escapes
+    }
+  }
+
+  test('any string at all gets an answer', () => {
+    fc.assert(
+      fc.property(fc.string({ unit: 'binary' }), (text) => {
+        expect(canonicalTarget(text, LAX)).toBeTypeOf('object')
+      }),
+    )
+  })
+
+  test('a path of 16 KB that nearly fits is judged without running away', () => {
+    expect(problem(`/${'a.'.repeat(8000)}\\`)).not.toBeNull()
+    expect(problem(`${'/a'.repeat(8000)}//`)).not.toBeNull()
+    expect(problem(`/${'%2e'.repeat(5000)}/..`)).not.toBeNull()
+  })
+})
+
+describe('a literal of the route map', () => {
+  test.each([
+    ['search', 'search'],
+    ['%73earch', 'search'],
+    ['things%3Abatch', 'things:batch'],
+    ['café', 'caf%C3%A9'],
+    ['caf%c3%a9', 'caf%C3%A9'],
+    ['a b', 'a%20b'],
+    ['group%2fproject', 'group%2Fproject'],
+    ['%', '%'],
+    ['\ud800', '%EF%BF%BD'],
+    ['', ''],
+  ])('%j is compared as %j', (text, form) => {
+    expect(canonicalLiteral(text)).toBe(form)
+  })
+
+  test('any segment that passes is found by the literal of its own text, whichever way it is spelt', () => {
+    const segment = fc.string({ unit: 'grapheme', minLength: 1 }).filter((text) => text.isWellFormed())
+    fc.assert(
+      fc.property(segment, (text) => {
+        const target = canonicalTarget(`/${encodeURIComponent(text)}`, LAX)
+        if ('problem' in target) return
+        expect(target.segments).toEqual([canonicalLiteral(encodeURIComponent(text))])
+        if (!text.includes('%') && !text.includes('/')) expect(target.segments).toEqual([canonicalLiteral(text)])
+      }),
+    )
+  })
+})
