@@ -1,0 +1,135 @@
+import type { TokenStore } from '../control/tokens.ts'
+import type { Denial } from '../errors.ts'
+import type { Observation, Observer } from '../observe/observation.ts'
+import { readBearer } from './bearer.ts'
+import { createCache } from './cache.ts'
+import { type Caller, invalid, type Verified } from './caller.ts'
+import { isGatewayToken, verifyGatewayToken } from './gateway-token.ts'
+import { type IssuerOptions, openIssuers } from './issuer.ts'
+import { createJwtVerifier } from './jwt.ts'
+
+export type { Caller } from './caller.ts'
+export { AuthSetupError, type IssuerOptions } from './issuer.ts'
+
+export interface AuthOptions {
+  readonly issuers: readonly IssuerOptions[]
+  /** Whether gateway tokens are accepted. */
+  readonly gatewayTokens: boolean
+  readonly tokens: Pick<TokenStore, 'findToken'>
+  readonly cache: {
+    /** Most credentials remembered, 0 or more. A credential is 8 KiB at most. */
+    readonly max: number
+    /** Longest time one is remembered, in milliseconds. A JWT is forgotten at its `exp`, a gateway token after 1.5 s. */
+    readonly ttlMs: number
+  }
+  /** Milliseconds since the epoch; the process clock by default. */
+  readonly now?: () => number
+  readonly observe: Observer
+}
+
+export interface Authenticator {
+  /**
+   * Whose request this is, by its one `Authorization` header. A credential that is remembered is answered at once, not by a promise.
+   * Rejects only on a fault of ours.
+   */
+  authenticate(authorization: string | undefined): Caller | Denial | Promise<Caller | Denial>
+  /** Stops the fetching of keys and forgets all credentials. */
+  close(): void
+}
+
+/** Counted from before the store is asked, so that a revocation is in force within 2 seconds. */
+const GATEWAY_TOKEN_MS = 1500
+/** How long "no" to a gateway token is remembered: one bad token sent in a flood does not reach the store each time. */
+const REFUSED_MS = 1000
+/** Apart from the good ones, so that a flood of bad tokens does not push those out. */
+const MAX_REFUSED = 1000
+/** How long others may join a check under way; after that its answer would be older than what may be remembered. */
+const JOIN_MS = GATEWAY_TOKEN_MS
+
+const HIT: Observation = Object.freeze({ type: 'credential_checked', cached: true })
+const MISS: Observation = Object.freeze({ type: 'credential_checked', cached: false })
+
+interface Check {
+  readonly startedAt: number
+  readonly result: Promise<Caller | Denial>
+}
+
+/**
+ * Judges Bearer credentials: JWTs of the issuers, and gateway tokens. Anything else is refused without asking anybody.
+ * @throws AuthSetupError where an issuer or its keys cannot be used; not where its URL does not answer
+ */
+export async function createAuthenticator(options: AuthOptions): Promise<Authenticator> {
+  const { gatewayTokens, tokens, observe, now = Date.now } = options
+  const issuers = await openIssuers(options.issuers, observe, now)
+  const verifyJwt = createJwtVerifier(issuers)
+  const accepted = createCache<Caller>(options.cache.max)
+  const refused = createCache<Denial>(MAX_REFUSED)
+  const checks = new Map<string, Check>()
+
+  function authenticate(authorization: string | undefined): Caller | Denial | Promise<Caller | Denial> {
+    const at = now()
+    // The usual spelling of the header is the key itself: a hit costs one look-up and no parsing.
+    const hit = authorization === undefined ? undefined : recall(authorization, at)
+    if (hit !== undefined) return hit
+    const credential = readBearer(authorization)
+    if (typeof credential !== 'string') return credential
+    const key = `Bearer ${credential}`
+    return (key === authorization ? undefined : recall(key, at)) ?? check(key, credential, at)
+  }
+
+  function recall(key: string, at: number): Caller | Denial | undefined {
+    const known = accepted.get(key, at) ?? refused.get(key, at)
+    if (known !== undefined) observe(HIT)
+    return known
+  }
+
+  function check(key: string, credential: string, at: number): Denial | Promise<Caller | Denial> {
+    const running = checks.get(key)
+    if (running !== undefined && at < running.startedAt + JOIN_MS) return running.result
+    if (isGatewayToken(credential)) {
+      return gatewayTokens
+        ? start(key, at, checkGatewayToken(key, credential, at))
+        : invalid('gateway tokens are switched off')
+    }
+    return credential.includes('.')
+      ? start(key, at, checkJwt(key, credential, at))
+      : invalid('neither a JWT nor a gateway token')
+  }
+
+  /** Lets others who bring the same credential meanwhile wait for the same answer. */
+  function start(key: string, startedAt: number, result: Promise<Caller | Denial>): Promise<Caller | Denial> {
+    observe(MISS)
+    const check = { startedAt, result }
+    checks.set(key, check)
+    const done = () => {
+      if (checks.get(key) === check) checks.delete(key)
+    }
+    result.then(done, done)
+    return result
+  }
+
+  async function checkJwt(key: string, token: string, at: number): Promise<Caller | Denial> {
+    const result = await verifyJwt(token, at)
+    return 'caller' in result ? accept(key, result, now() + options.cache.ttlMs) : result
+  }
+
+  async function checkGatewayToken(key: string, token: string, at: number): Promise<Caller | Denial> {
+    const result = await verifyGatewayToken(tokens, token, at)
+    if ('caller' in result) return accept(key, result, at + Math.min(options.cache.ttlMs, GATEWAY_TOKEN_MS))
+    if (result.code === 'unauthorized') refused.set(key, result, at + REFUSED_MS, now())
+    return result
+  }
+
+  function accept(key: string, { caller, until }: Verified, latest: number): Caller {
+    accepted.set(key, caller, Math.min(until, latest), now())
+    return caller
+  }
+
+  function close(): void {
+    for (const { source } of issuers) source.close()
+    accepted.clear()
+    refused.clear()
+  }
+
+  return { authenticate, close }
+}

@@ -1,0 +1,46 @@
+import { readFile } from 'node:fs/promises'
+import { ALGORITHMS } from './algorithms.ts'
+import { importSecret } from './jose.ts'
+import { findKey, type KeySource, readKeySet } from './key-set.ts'
+
+/** Keys that stay as they are until the configuration is loaded again. */
+
+/**
+ * A JWK set in a file. Nobody else can mend it, so a key that must not be used is an error here, not a warning.
+ * @throws Error naming the file
+ */
+export async function keysFromFile(path: string, algorithms: readonly string[]): Promise<KeySource> {
+  const { keys, refused } = await readFile(path, 'utf8')
+    .then((text) => readKeySet(JSON.parse(text)))
+    .catch((cause: unknown) => {
+      throw new Error(`cannot use key set ${path}: ${cause instanceof Error ? cause.message : cause}`, { cause })
+    })
+  if (refused.length > 0) throw new Error(`key set ${path} is refused: ${refused.join('; ')}`)
+  if (!algorithms.some((alg) => keys.has(alg)))
+    throw new Error(`key set ${path} has no key for ${algorithms.join(', ')}`)
+  return { find: (alg, kid) => findKey(keys, alg, kid), close: () => {} }
+}
+
+/**
+ * A shared secret, its UTF-8 bytes as they are. It has no kid: a token's is not looked at.
+ * @throws Error where the secret is shorter than the hash of an algorithm (RFC 7518, section 3.2)
+ */
+export async function keysFromSecret(secret: string, algorithms: readonly string[]): Promise<KeySource> {
+  const bytes = new TextEncoder().encode(secret)
+  const keys = new Map<string, CryptoKey>()
+  for (const alg of algorithms) {
+    const algorithm = ALGORITHMS.get(alg)
+    if (algorithm === undefined) continue
+    if (bytes.length < algorithm.hashBytes) {
+      throw new Error(`secret of ${bytes.length} bytes is too short: ${alg} needs ${algorithm.hashBytes} at least`)
+    }
+    keys.set(alg, await importSecret(bytes, algorithm))
+  }
+  return {
+    find(alg) {
+      const key = keys.get(alg)
+      return key === undefined ? { is: 'unknown' } : { is: 'key', key }
+    },
+    close: () => {},
+  }
+}

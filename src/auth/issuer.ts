@@ -1,0 +1,97 @@
+import type { Observer } from '../observe/observation.ts'
+import { ALGORITHMS } from './algorithms.ts'
+import { keysFromFile, keysFromSecret } from './fixed-keys.ts'
+import { keysFromUrl } from './jwks.ts'
+import { keySetUrl } from './jwks-fetch.ts'
+import type { KeySource } from './key-set.ts'
+
+export interface IssuerOptions {
+  /** Compared with `iss` character by character. Several issuers may have one name and different audiences. */
+  readonly issuer: string
+  /** A token must be meant for one of these. At least one. */
+  readonly audiences: readonly string[]
+  /** `url`: https, or http to this machine. `secret`: its UTF-8 bytes are the key. */
+  readonly keys:
+    | { readonly kind: 'url'; readonly url: string }
+    | { readonly kind: 'file'; readonly path: string }
+    | { readonly kind: 'secret'; readonly secret: string }
+  /** Allowed values of `alg`. HS256, HS384 and HS512 go with a secret only, and a secret only with them. */
+  readonly algorithms: readonly string[]
+  /** Name of the claim that holds the user id, for example `sub`. */
+  readonly userClaim: string
+  /** Allowed difference of clocks in seconds, 0 or more. A token is never remembered past its `exp` all the same. */
+  readonly clockToleranceSeconds: number
+  /** Allowed values of the header's `typ`, for example `at+jwt`; any where not given. */
+  readonly typ?: readonly string[]
+}
+
+/** An issuer with its keys at hand. */
+export interface Issuer extends Omit<IssuerOptions, 'keys'> {
+  readonly source: KeySource
+}
+
+/** What is wrong with the issuers as configured; each problem begins with its place, for example `auth.jwt[0].algorithms`. */
+export class AuthSetupError extends Error {
+  readonly problems: readonly string[]
+
+  constructor(problems: readonly string[]) {
+    super(problems.join('\n'))
+    this.name = 'AuthSetupError'
+    this.problems = problems
+  }
+}
+
+/** @throws AuthSetupError with the problems of all issuers */
+export async function openIssuers(
+  all: readonly IssuerOptions[],
+  observe: Observer,
+  now: () => number,
+): Promise<readonly Issuer[]> {
+  const urls = new Map<string, KeySource>()
+  const results = await Promise.all(all.map((options, i) => openIssuer(options, `auth.jwt[${i}]`, urls, observe, now)))
+  const problems = results.filter((result) => typeof result === 'string')
+  if (problems.length === 0) return results.filter((result) => typeof result !== 'string')
+  for (const source of urls.values()) source.close()
+  throw new AuthSetupError(problems)
+}
+
+/** The issuer, or the problem with it. */
+async function openIssuer(
+  { keys, ...options }: IssuerOptions,
+  place: string,
+  urls: Map<string, KeySource>,
+  observe: Observer,
+  now: () => number,
+): Promise<Issuer | string> {
+  const problem = problemOf(options, keys.kind)
+  if (problem !== null) return `${place}.${problem}`
+  try {
+    return { ...options, source: await openKeys() }
+  } catch (error) {
+    return `${place}.${keys.kind === 'secret' ? 'secret' : 'jwks'}: ${error instanceof Error ? error.message : error}`
+  }
+
+  function openKeys(): KeySource | Promise<KeySource> {
+    if (keys.kind === 'file') return keysFromFile(keys.path, options.algorithms)
+    if (keys.kind === 'secret') return keysFromSecret(keys.secret, options.algorithms)
+    // Two audiences of one issuer share its keys, and with them the bound on fetches.
+    const name = JSON.stringify([options.issuer, keys.url])
+    const source = urls.get(name) ?? keysFromUrl(options.issuer, keySetUrl(keys.url), observe, now)
+    urls.set(name, source)
+    return source
+  }
+}
+
+function problemOf(options: Omit<IssuerOptions, 'keys'>, kind: IssuerOptions['keys']['kind']): string | null {
+  if (options.issuer === '') return 'issuer: is empty'
+  if (options.audiences.length === 0 || options.audiences.includes('')) return 'audience: is missing or empty'
+  if (options.userClaim === '') return 'user_claim: is empty'
+  if (!(options.clockToleranceSeconds >= 0)) return 'clock_tolerance: is not 0 or more'
+  if (options.algorithms.length === 0) return 'algorithms: is empty'
+  const wrong = options.algorithms.find(
+    (alg) => (ALGORITHMS.get(alg)?.kty === 'oct') !== (kind === 'secret') || !ALGORITHMS.has(alg),
+  )
+  return wrong === undefined
+    ? null
+    : `algorithms: ${wrong} cannot be used with ${kind === 'secret' ? 'a secret' : 'public keys'}`
+}

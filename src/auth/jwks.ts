@@ -1,0 +1,86 @@
+import type { Observer } from '../observe/observation.ts'
+import { fetchJson } from './jwks-fetch.ts'
+import { findKey, type KeyAnswer, type KeySet, type KeySource, readKeySet } from './key-set.ts'
+
+/** Least time between two fetches while there are keys: what a flood of unknown kids can cause, and how soon a rotation is seen. */
+const COOL_DOWN = 30_000
+/** The same while there are none and every credential of the issuer waits. */
+const RETRY_WITHOUT_KEYS = 2000
+/** How long keys that ought to be fetched again are used while that fails. */
+const STALE_IF_ERROR = 24 * 60 * 60_000
+
+interface Held {
+  readonly keys: KeySet
+  /** Milliseconds since the epoch. */
+  readonly freshUntil: number
+}
+
+/**
+ * The keys of an issuer by URL. The first fetch starts at once and nobody waits for it here: a gateway starts while its
+ * identity provider is down.
+ */
+export function keysFromUrl(issuer: string, url: URL, observe: Observer, now: () => number): KeySource {
+  const closed = new AbortController()
+  let held: Held | null = null
+  let lastStart = Number.NEGATIVE_INFINITY
+  let lastFailed = false
+  let pending: Promise<void> | null = null
+
+  async function find(alg: string, kid: string | undefined): Promise<KeyAnswer> {
+    if (held !== null && now() >= held.freshUntil + STALE_IF_ERROR) held = null
+    if (held === null || now() >= held.freshUntil) await refresh()
+    if (lookUp(alg, kid).is === 'unknown') await refresh()
+    const answer = lookUp(alg, kid)
+    // After a fetch that failed, an unknown key may be a new one.
+    return answer.is === 'unknown' && lastFailed ? unavailable() : answer
+  }
+
+  function lookUp(alg: string, kid: string | undefined): KeyAnswer {
+    return held === null ? unavailable() : findKey(held.keys, alg, kid)
+  }
+
+  function unavailable(): KeyAnswer {
+    const wait = Math.min(lastStart + pause() - now(), pause())
+    return { is: 'unavailable', retryAfter: Math.max(1, Math.ceil(wait / 1000)) }
+  }
+
+  function pause(): number {
+    return held === null ? RETRY_WITHOUT_KEYS : COOL_DOWN
+  }
+
+  /** Fetches unless that was done just now; all who ask meanwhile share one fetch. */
+  async function refresh(): Promise<void> {
+    if (pending !== null) return pending
+    const since = now() - lastStart
+    // A clock that was set back must not stop the fetching.
+    if (since >= 0 && since < pause()) return
+    lastStart = now()
+    pending = load().finally(() => {
+      pending = null
+    })
+    return pending
+  }
+
+  async function load(): Promise<void> {
+    try {
+      const { json, freshMs } = await fetchJson(url, closed.signal)
+      const { keys, count, refused } = await readKeySet(json)
+      held = { keys, freshUntil: now() + freshMs }
+      lastFailed = false
+      observe({ type: 'jwks_fetched', issuer, keys: count })
+      if (refused.length > 0) observe({ type: 'jwks_failed', issuer, message: refused.join('; ').slice(0, 1000) })
+    } catch (error) {
+      lastFailed = true
+      if (!closed.signal.aborted) observe({ type: 'jwks_failed', issuer, message: explain(error) })
+    }
+  }
+
+  void refresh()
+  return { find, close: () => closed.abort() }
+}
+
+/** `fetch failed` says nothing; its cause does. */
+function explain(error: unknown): string {
+  if (!(error instanceof Error)) return String(error)
+  return error.cause instanceof Error ? `${error.message}: ${error.cause.message}` : error.message
+}

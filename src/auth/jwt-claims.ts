@@ -1,0 +1,40 @@
+import type { Denial } from '../errors.ts'
+import { invalid, isUserId } from './caller.ts'
+import { type JsonObject, member } from './encoding.ts'
+import type { Issuer } from './issuer.ts'
+
+/** The claims of a JWT as one issuer's rules read them (RFC 7519, section 4.1; RFC 8725, sections 3.8 to 3.10). */
+
+export interface Claims {
+  readonly user: string
+  /** `exp` in milliseconds since the epoch. */
+  readonly expiresAt: number
+}
+
+/** Whether `aud`, a string or a list of strings, names one of the audiences exactly. */
+export function isMeantFor(payload: JsonObject, audiences: readonly string[]): boolean {
+  const aud = member(payload, 'aud')
+  const list: readonly unknown[] = Array.isArray(aud) ? aud : [aud]
+  return list.every((one) => typeof one === 'string') && list.some((one) => audiences.includes(one))
+}
+
+/** Reads user and times. @param now milliseconds since the epoch */
+export function readClaims(payload: JsonObject, issuer: Issuer, now: number): Claims | Denial {
+  const tolerance = issuer.clockToleranceSeconds
+  const exp = member(payload, 'exp')
+  if (!isDate(exp)) return invalid('exp is missing or no number')
+  if (now / 1000 >= exp + tolerance) return invalid('expired', 'The token has expired.')
+  for (const claim of ['nbf', 'iat']) {
+    const from = member(payload, claim)
+    if (from === undefined) continue
+    if (!isDate(from)) return invalid(`${claim} is no number`)
+    if (now / 1000 < from - tolerance) return invalid(`${claim} is in the future`, 'The token is not valid yet.')
+  }
+  const user = member(payload, issuer.userClaim)
+  return isUserId(user) ? { user, expiresAt: exp * 1000 } : invalid(`${issuer.userClaim} is no user id`)
+}
+
+/** A NumericDate may have a fraction. JSON can spell a number that reads as Infinity. */
+function isDate(value: unknown): value is number {
+  return typeof value === 'number' && Number.isFinite(value)
+}

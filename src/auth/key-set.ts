@@ -1,0 +1,123 @@
+import { ALGORITHMS, type Algorithm } from './algorithms.ts'
+import { isObject, type JsonObject, member } from './encoding.ts'
+import { importPublicKey } from './jose.ts'
+import { rsaWeakness } from './weak-rsa.ts'
+
+/** `key`: the one to verify with. `unknown`: no such key. `ambiguous`: several fit and the token does not say which. */
+export type KeyAnswer =
+  | { readonly is: 'key'; readonly key: CryptoKey }
+  | { readonly is: 'unknown' }
+  | { readonly is: 'ambiguous' }
+  /** Nothing can be said now; `retryAfter` in whole seconds. */
+  | { readonly is: 'unavailable'; readonly retryAfter: number }
+
+/** Where the keys of an issuer come from. Never rejects. */
+export interface KeySource {
+  find(alg: string, kid: string | undefined): KeyAnswer | Promise<KeyAnswer>
+  close(): void
+}
+
+interface UsableKey {
+  /** Place in the document. */
+  readonly index: number
+  readonly kid: string | undefined
+  readonly key: CryptoKey
+}
+
+/** The public keys of a JWK set that may verify, by algorithm. */
+export type KeySet = ReadonlyMap<string, readonly UsableKey[]>
+
+/** A key set as read, and what of it was refused and why. Keys for other purposes are passed over in silence. */
+export interface ReadKeySet {
+  readonly keys: KeySet
+  /** Different keys that can be used. */
+  readonly count: number
+  readonly refused: readonly string[]
+}
+
+export function findKey(set: KeySet, alg: string, kid: string | undefined): KeyAnswer {
+  const fitting = (set.get(alg) ?? []).filter((candidate) => kid === undefined || candidate.kid === kid)
+  if (fitting.length > 1) return { is: 'ambiguous' }
+  return fitting[0] === undefined ? { is: 'unknown' } : { is: 'key', key: fitting[0].key }
+}
+
+/**
+ * Reads a JWK set (RFC 7517, section 5), a parsed JSON value.
+ * @throws Error where it is none
+ */
+export async function readKeySet(json: unknown): Promise<ReadKeySet> {
+  const jwks = isObject(json) ? member(json, 'keys') : undefined
+  if (!Array.isArray(jwks) || !jwks.every(isObject)) throw new Error('not a JSON Web Key Set')
+  const keys = new Map<string, UsableKey[]>()
+  const refused: string[] = []
+  for (const [i, jwk] of jwks.entries()) {
+    if (!isForSigning(jwk)) continue
+    const fault = faultOf(jwk) ?? (await addKey(keys, jwk, i))
+    if (fault !== null) refused.push(`key ${i + 1}: ${fault}`)
+  }
+  const twins = new Set<number>()
+  for (const [alg, list] of keys) keys.set(alg, withoutTwins(list, twins))
+  if (twins.size > 0) refused.push(`keys ${[...twins].map((i) => i + 1).join(', ')}: of the same kid`)
+  return { keys, count: countKeys(keys), refused }
+}
+
+function isForSigning(jwk: JsonObject): boolean {
+  const use = member(jwk, 'use')
+  const ops = member(jwk, 'key_ops')
+  return (use === undefined || use === 'sig') && (ops === undefined || (Array.isArray(ops) && ops.includes('verify')))
+}
+
+function faultOf(jwk: JsonObject): string | null {
+  const kty = member(jwk, 'kty')
+  // A secret in a document that everyone may read is none; and HS256 with public data as its key is the classic confusion.
+  if (kty === 'oct') return 'a symmetric key'
+  if (member(jwk, 'd') !== undefined) return 'a private key, which is no longer private'
+  const kid = member(jwk, 'kid')
+  if (kid !== undefined && typeof kid !== 'string') return 'kid is not a string'
+  return kty === 'RSA' ? rsaWeakness(jwk) : null
+}
+
+/** Adds a key under each algorithm it fits. Answers with what is wrong with it, if anything. */
+async function addKey(keys: Map<string, UsableKey[]>, jwk: JsonObject, index: number): Promise<string | null> {
+  const kid = member(jwk, 'kid') as string | undefined
+  try {
+    for (const [alg, algorithm] of ALGORITHMS) {
+      if (!fits(jwk, alg, algorithm)) continue
+      const key = await importPublicKey(publicPart(jwk), alg)
+      keys.set(alg, [...(keys.get(alg) ?? []), { index, kid, key }])
+    }
+    return null
+  } catch (error) {
+    return `malformed (${error instanceof Error ? error.message : error})`
+  }
+}
+
+function fits(jwk: JsonObject, alg: string, { kty, crv }: Algorithm): boolean {
+  const named = member(jwk, 'alg')
+  return (
+    member(jwk, 'kty') === kty &&
+    (crv === undefined || member(jwk, 'crv') === crv) &&
+    (named === undefined || named === alg)
+  )
+}
+
+/** The numbers only: no certificate chain, URL or usage of the document gets any further. */
+function publicPart(jwk: JsonObject) {
+  const part = { kty: String(member(jwk, 'kty')) }
+  for (const name of ['n', 'e', 'crv', 'x', 'y']) {
+    const value = member(jwk, name)
+    if (value !== undefined) Object.assign(part, { [name]: value })
+  }
+  return part
+}
+
+/** Two keys of one kid for one algorithm: which is meant cannot be known, so neither is used. */
+function withoutTwins(list: readonly UsableKey[], twins: Set<number>): UsableKey[] {
+  const isTwin = (a: UsableKey) => a.kid !== undefined && list.some((b) => b !== a && b.kid === a.kid)
+  for (const { index } of list.filter(isTwin)) twins.add(index)
+  return list.filter((key) => !isTwin(key))
+}
+
+function countKeys(keys: KeySet): number {
+  return new Set([...keys.values()].flat().map((key) => key.index)).size
+}

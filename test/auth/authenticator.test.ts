@@ -1,0 +1,260 @@
+import { describe, expect, it } from 'vitest'
+import type { Caller } from '../../src/auth/authenticator.ts'
+import { mintToken, type TokenRecord } from '../../src/control/tokens.ts'
+import type { Denial } from '../../src/errors.ts'
+import { StoreError } from '../../src/quota/store.ts'
+import { bench, claims, jwt, NOW, tokenStore, word } from './support.ts'
+
+const SECRET = 'the shared secret of a test, 32 bytes and more'
+const hmac = { algorithms: ['HS256'], keys: { kind: 'secret', secret: SECRET } } as const
+const token = (changes: Record<string, unknown> = {}) => jwt({ alg: 'HS256', key: SECRET, payload: claims(changes) })
+const mint = (user = 'alice', expiresAt: number | null = null) => mintToken({ user, name: 'test', expiresAt }, NOW)
+
+/** The answer as given: a promise stays one. */
+type Raw = Caller | Denial | Promise<Caller | Denial>
+const isNow = (answer: Raw): answer is Caller | Denial => !(answer instanceof Promise)
+
+describe('a credential', () => {
+  it('is remembered, and answered at once from then on', async () => {
+    const { auth, seen } = await bench([hmac])
+    const header = `Bearer ${token()}`
+    const first = auth.authenticate(header)
+    expect(isNow(first)).toBe(false)
+    await first
+    expect(auth.authenticate(header)).toEqual({ user: 'alice', kind: 'jwt' })
+    expect(seen).toEqual([
+      { type: 'credential_checked', cached: false },
+      { type: 'credential_checked', cached: true },
+    ])
+  })
+
+  it('is the same one however the scheme is spelled', async () => {
+    const { auth } = await bench([hmac])
+    await auth.authenticate(`bearer   ${token()}`)
+    expect(isNow(auth.authenticate(`Bearer ${token()}`))).toBe(true)
+    expect(isNow(auth.authenticate(`BEARER  ${token()}`))).toBe(true)
+  })
+
+  it('is forgotten after the time that is configured', async () => {
+    const gateway = await bench([hmac], { cache: { max: 10, ttlMs: 5000 } })
+    await gateway.ask(token())
+    gateway.time += 4999
+    expect(isNow(gateway.auth.authenticate(`Bearer ${token()}`))).toBe(true)
+    gateway.time += 1
+    expect(isNow(gateway.auth.authenticate(`Bearer ${token()}`))).toBe(false)
+  })
+
+  it('is never remembered past its exp, not even within the tolerance for clocks', async () => {
+    const gateway = await bench([{ ...hmac, clockToleranceSeconds: 60 }], { cache: { max: 10, ttlMs: 3_600_000 } })
+    const short = token({ exp: NOW / 1000 + 2 })
+    await gateway.ask(short)
+    gateway.time += 1999
+    expect(isNow(gateway.auth.authenticate(`Bearer ${short}`))).toBe(true)
+    gateway.time += 1
+    const again = gateway.auth.authenticate(`Bearer ${short}`)
+    expect(isNow(again)).toBe(false)
+    expect(word(await again)).toBe('alice')
+    expect(isNow(gateway.auth.authenticate(`Bearer ${short}`))).toBe(false)
+    gateway.time += 60_000
+    expect(await gateway.outcome(short)).toBe('unauthorized')
+  })
+
+  it('is not remembered as another that differs in one character', async () => {
+    const gateway = await bench([hmac])
+    const good = token()
+    await gateway.ask(good)
+    const last = good.at(-2) === 'A' ? 'B' : 'A'
+    expect(await gateway.outcome(`${good.slice(0, -2)}${last}${good.at(-1)}`)).toBe('unauthorized')
+  })
+
+  it('is forgotten when the authenticator closes', async () => {
+    const { auth, ask } = await bench([hmac])
+    await ask(token())
+    auth.close()
+    expect(isNow(auth.authenticate(`Bearer ${token()}`))).toBe(false)
+  })
+
+  it('that is bad is judged again each time where that costs no one but us', async () => {
+    const { ask, seen } = await bench([hmac])
+    for (let i = 0; i < 3; i++) expect(word(await ask(token({ exp: 1 })))).toBe('unauthorized')
+    expect(seen).toEqual(Array(3).fill({ type: 'credential_checked', cached: false }))
+  })
+})
+
+describe('a missing credential', () => {
+  it('is refused at once with the plain challenge', async () => {
+    const { auth } = await bench([hmac])
+    expect(auth.authenticate(undefined)).toEqual({
+      code: 'unauthorized',
+      msg: 'A Bearer credential is required.',
+      headers: { 'WWW-Authenticate': 'Bearer realm="tollgate"' },
+      reason: 'no Authorization header',
+    })
+  })
+})
+
+describe('a credential of another kind', () => {
+  it.each([
+    'mk_live_4f6d2a9b8c7e1d3f5a6b8c9d0e1f2a3b',
+    'bot-token-0123456789abcdef',
+    'sk_test_abc',
+    'gw_',
+    'gw_short',
+    `gw_${'a'.repeat(38)}`,
+    'a'.repeat(128),
+    'YWxpY2U6c2VjcmV0',
+    'undefined',
+    'null',
+  ])('such as %s is refused without asking the store', async (credential) => {
+    const tokens = tokenStore()
+    const { auth } = await bench([hmac], { tokens })
+    const answer = auth.authenticate(`Bearer ${credential}`)
+    expect(answer).toMatchObject({ code: 'unauthorized', reason: 'neither a JWT nor a gateway token' })
+    expect(JSON.stringify(answer)).not.toContain(credential)
+    expect(tokens.asked).toBe(0)
+  })
+
+  it('is a gateway token with a letter mistyped', async () => {
+    const { token: good, record } = mint()
+    const tokens = tokenStore(record)
+    const { outcome } = await bench([], { tokens })
+    const letter = good[10] === 'x' ? 'y' : 'x'
+    expect(await outcome(`${good.slice(0, 10)}${letter}${good.slice(11)}`)).toBe('unauthorized')
+    expect(tokens.asked).toBe(0)
+  })
+
+  it('is a gateway token where those are switched off', async () => {
+    const { token: good, record } = mint()
+    const tokens = tokenStore(record)
+    const { outcome } = await bench([hmac], { tokens, gatewayTokens: false })
+    expect(await outcome(good)).toBe('unauthorized')
+    expect(tokens.asked).toBe(0)
+  })
+
+  it('is a JWT where no issuer is configured', async () => {
+    const { outcome } = await bench([])
+    expect(await outcome(token())).toBe('unauthorized')
+  })
+})
+
+describe('a gateway token', () => {
+  it('is remembered for less than two seconds, whatever is configured', async () => {
+    const { token: good, record } = mint()
+    const tokens = tokenStore(record)
+    const gateway = await bench([], { tokens, cache: { max: 10, ttlMs: 3_600_000 } })
+    expect(await gateway.ask(good)).toEqual({ user: 'alice', kind: 'gateway_token' })
+    gateway.time += 1499
+    expect(gateway.auth.authenticate(`Bearer ${good}`)).toEqual({ user: 'alice', kind: 'gateway_token' })
+    tokens.records.set(record.hash, { ...record, revokedAt: gateway.time })
+    gateway.time += 1
+    expect(await gateway.outcome(good)).toBe('unauthorized')
+    expect(tokens.asked).toBe(2)
+  })
+
+  it('that is revoked while the store is slow is refused two seconds later, counted from the question', async () => {
+    const { token: good, record } = mint()
+    const gateway = await bench([], {
+      tokens: {
+        findToken: async () => {
+          gateway.time += 1400
+          return record
+        },
+      },
+    })
+    expect(await gateway.outcome(good)).toBe('alice')
+    gateway.time += 99
+    expect(isNow(gateway.auth.authenticate(`Bearer ${good}`))).toBe(true)
+    gateway.time += 1
+    expect(isNow(gateway.auth.authenticate(`Bearer ${good}`))).toBe(false)
+  })
+
+  it('is not remembered past its own end', async () => {
+    const { token: good, record } = mint('alice', NOW + 500)
+    const gateway = await bench([], { tokens: tokenStore(record) })
+    expect(await gateway.outcome(good)).toBe('alice')
+    gateway.time += 500
+    expect(await gateway.outcome(good)).toBe('unauthorized')
+  })
+
+  it('that many requests bring at once is looked up once', async () => {
+    const { token: good, record } = mint()
+    const tokens = tokenStore(record)
+    const { outcome } = await bench([], { tokens })
+    expect(new Set(await Promise.all(Array.from({ length: 50 }, () => outcome(good))))).toEqual(new Set(['alice']))
+    expect(tokens.asked).toBe(1)
+  })
+
+  it('is looked up anew by a request that comes long after a look-up that hangs', async () => {
+    const { token: good, record } = mint()
+    const answers: ((record: TokenRecord | null) => void)[] = []
+    const gateway = await bench([], { tokens: { findToken: () => new Promise((resolve) => answers.push(resolve)) } })
+    const early = gateway.outcome(good)
+    gateway.time += 1499
+    const joined = gateway.outcome(good)
+    gateway.time += 1
+    const late = gateway.outcome(good)
+    expect(answers.length).toBe(2)
+    answers[1]?.({ ...record, revokedAt: NOW })
+    expect(await late).toBe('unauthorized')
+    answers[0]?.(record)
+    expect([await early, await joined]).toEqual(['alice', 'alice'])
+    expect(await gateway.outcome(good)).toBe('unauthorized')
+  })
+
+  it('that is unknown reaches the store once a second, in whatever flood', async () => {
+    const { token: unknown } = mint()
+    const tokens = tokenStore()
+    const gateway = await bench([], { tokens })
+    for (let i = 0; i < 100; i++) expect(await gateway.outcome(unknown)).toBe('unauthorized')
+    gateway.time += 999
+    await gateway.outcome(unknown)
+    expect(tokens.asked).toBe(1)
+    gateway.time += 1
+    await gateway.outcome(unknown)
+    expect(tokens.asked).toBe(2)
+  })
+
+  it('that is good stays remembered in a flood of bad ones', async () => {
+    const { token: good, record } = mint()
+    const tokens = tokenStore(record)
+    const gateway = await bench([], { tokens, cache: { max: 1, ttlMs: 10_000 } })
+    await gateway.outcome(good)
+    for (let i = 0; i < 50; i++) await gateway.outcome(mint().token)
+    expect(gateway.auth.authenticate(`Bearer ${good}`)).toMatchObject({ user: 'alice' })
+  })
+
+  it('is not remembered as bad because the store failed', async () => {
+    const { token: good, record } = mint()
+    let up = false
+    const gateway = await bench([], {
+      tokens: {
+        findToken: async () => {
+          if (up) return record
+          throw new StoreError('down', 'connection', 'no')
+        },
+      },
+    })
+    expect(await gateway.ask(good)).toMatchObject({ code: 'store_unavailable', headers: { 'Retry-After': '1' } })
+    up = true
+    expect(await gateway.outcome(good)).toBe('alice')
+  })
+
+  it('can be checked again after a check that broke', async () => {
+    const { token: good, record } = mint()
+    let broken = true
+    const findToken = async () => {
+      if (broken) throw new TypeError('a bug')
+      return record
+    }
+    const gateway = await bench([], { tokens: { findToken } })
+    await expect(gateway.ask(good)).rejects.toThrow('a bug')
+    broken = false
+    expect(await gateway.outcome(good)).toBe('alice')
+  })
+
+  it('and a JWT of one user name one user', async () => {
+    const { token: good, record } = mint()
+    const { outcome } = await bench([hmac], { tokens: tokenStore(record) })
+    expect(await outcome(good)).toBe(await outcome(token()))
+  })
+})

@@ -1,0 +1,297 @@
+import { pipeline, Readable } from 'node:stream'
+import { afterEach, beforeEach, describe, expect, it } from 'vitest'
+import {
+  type Bench,
+  bench,
+  claims,
+  ecKey,
+  jwt,
+  keySet,
+  NOW,
+  rsaKey,
+  serve,
+  serveJson,
+  type TestServer,
+} from './support.ts'
+
+const MINUTE = 60_000
+const HOUR = 60 * MINUTE
+
+const one = ecKey('one')
+const two = ecKey('two')
+let server: TestServer
+let open: Bench[]
+
+beforeEach(async () => {
+  server = await serve(serveJson(keySet(one)))
+  open = []
+})
+afterEach(async () => {
+  for (const { auth } of open) auth.close()
+  await server.close()
+})
+
+/** Nothing is remembered of tokens here, so that each question reaches the keys. The tokens live for two days. */
+async function start(url = server.url): Promise<Bench> {
+  const gateway = await bench([{ keys: { kind: 'url', url } }], { cache: { max: 0, ttlMs: 0 } })
+  open.push(gateway)
+  return gateway
+}
+
+const token = (key = one) => jwt({ key, payload: claims({ exp: NOW / 1000 + 48 * 3600 }) })
+const down = () => (server.answer = (_, response) => response.writeHead(500).end())
+
+describe('keys by URL', () => {
+  it('are fetched once and used for ten minutes', async () => {
+    const gateway = await start()
+    for (let i = 0; i < 3; i++) expect(await gateway.outcome(token())).toBe('alice')
+    gateway.time += 10 * MINUTE - 1
+    expect(await gateway.outcome(token())).toBe('alice')
+    expect(server.hits).toBe(1)
+    gateway.time += 1
+    expect(await gateway.outcome(token())).toBe('alice')
+    expect(server.hits).toBe(2)
+    expect(gateway.seen).toContainEqual({ type: 'jwks_fetched', issuer: 'https://id.example.org', keys: 1 })
+  })
+
+  it.each([
+    ['max-age=3600', HOUR],
+    ['public, MAX-AGE=3600, must-revalidate', HOUR],
+    ['max-age="3600"', HOUR],
+    ['max-age=0', MINUTE],
+    ['max-age=1', MINUTE],
+    ['max-age=99999999999999999999', 24 * HOUR],
+    ['s-maxage=5', 10 * MINUTE],
+    ['no-store', 10 * MINUTE],
+  ])('are used for as long as Cache-Control: %s says, between a minute and a day', async (cacheControl, fresh) => {
+    server.answer = serveJson(keySet(one), { 'cache-control': cacheControl })
+    const gateway = await start()
+    await gateway.outcome(token())
+    gateway.time += fresh - 1
+    await gateway.outcome(token())
+    expect(server.hits).toBe(1)
+    gateway.time += 1
+    await gateway.outcome(token())
+    expect(server.hits).toBe(2)
+  })
+
+  it('are shared by the audiences of one issuer', async () => {
+    const keys = { kind: 'url', url: server.url } as const
+    const gateway = await bench([{ keys, audiences: ['a'] }, { keys }])
+    open.push(gateway)
+    expect(await gateway.outcome(token())).toBe('alice')
+    expect(server.hits).toBe(1)
+  })
+
+  it('need not be there at the start: the gateway says 503 and asks again two seconds later', async () => {
+    down()
+    const gateway = await start()
+    expect(await gateway.ask(token())).toMatchObject({ code: 'overloaded', headers: { 'Retry-After': '2' } })
+    for (let i = 0; i < 20; i++) await gateway.ask(token())
+    expect(server.hits).toBe(1)
+    server.answer = serveJson(keySet(one))
+    gateway.time += 2000
+    expect(await gateway.outcome(token())).toBe('alice')
+  })
+
+  it('are asked for once by many who wait together', async () => {
+    server.answer = (request, response) => setTimeout(() => serveJson(keySet(one))(request, response), 50)
+    const gateway = await start()
+    const users = await Promise.all(
+      Array.from({ length: 50 }, (_, i) => gateway.outcome(jwt({ key: one, payload: claims({ sub: `user-${i}` }) }))),
+    )
+    expect(new Set(users).size).toBe(50)
+    expect(server.hits).toBe(1)
+  })
+})
+
+describe('rotation', () => {
+  it('is seen by the first token with a new kid', async () => {
+    const gateway = await start()
+    expect(await gateway.outcome(token(one))).toBe('alice')
+    server.answer = serveJson(keySet(two))
+    gateway.time += 30_000
+    expect(await gateway.outcome(token(two))).toBe('alice')
+    expect(await gateway.outcome(token(one))).toBe('unauthorized')
+  })
+
+  it('takes a removed key out of use when the set is fetched again', async () => {
+    const gateway = await start()
+    await gateway.outcome(token(one))
+    server.answer = serveJson(keySet(two))
+    gateway.time += 10 * MINUTE
+    expect(await gateway.outcome(token(one))).toBe('unauthorized')
+  })
+
+  it('is looked for at most once in 30 seconds, whatever flood of unknown kids comes', async () => {
+    const gateway = await start()
+    await gateway.outcome(token(one))
+    gateway.time += 30_000
+    const flood = () =>
+      Promise.all(
+        Array.from({ length: 200 }, (_, i) => gateway.outcome(token({ ...two, jwk: { kid: `unknown-${i}` } }))),
+      )
+    expect(new Set(await flood())).toEqual(new Set(['unauthorized']))
+    await flood()
+    gateway.time += 29_999
+    await flood()
+    expect(server.hits).toBe(2)
+    gateway.time += 1
+    await flood()
+    expect(server.hits).toBe(3)
+    expect(await gateway.outcome(token(one))).toBe('alice')
+  })
+
+  it('is not looked for on behalf of a token that is refused anyway', async () => {
+    const gateway = await start()
+    await gateway.outcome(token(one))
+    gateway.time += 30_000
+    for (const changes of [{ exp: 1 }, { aud: 'other' }, { iss: 'other' }, { sub: '' }]) {
+      expect(await gateway.outcome(jwt({ key: two, payload: claims(changes) }))).toBe('unauthorized')
+    }
+    expect(server.hits).toBe(1)
+  })
+
+  it('is still looked for after the clock was set back', async () => {
+    const gateway = await start()
+    await gateway.outcome(token(one))
+    server.answer = serveJson(keySet(one, two))
+    gateway.time -= HOUR
+    expect(await gateway.outcome(token(two))).toBe('alice')
+  })
+})
+
+describe('when the provider fails', () => {
+  it('old keys are used for 24 hours more, with a fetch each 30 seconds and an observation of each', async () => {
+    const gateway = await start()
+    await gateway.outcome(token())
+    down()
+    gateway.time += 10 * MINUTE
+    expect(await gateway.outcome(token())).toBe('alice')
+    expect(await gateway.outcome(token())).toBe('alice')
+    expect(server.hits).toBe(2)
+    expect(gateway.failures()).toEqual(['answered 500'])
+    gateway.time += 24 * HOUR - 1
+    expect(await gateway.outcome(token())).toBe('alice')
+    expect(server.hits).toBe(3)
+    gateway.time += 1
+    expect(await gateway.outcome(token())).toBe('overloaded')
+  })
+
+  it('a token with an unknown kid is not called bad: its key may be new', async () => {
+    const gateway = await start()
+    await gateway.outcome(token())
+    down()
+    gateway.time += 30_000
+    expect(await gateway.ask(token(two))).toMatchObject({ code: 'overloaded', headers: { 'Retry-After': '30' } })
+    expect(await gateway.outcome(token(one))).toBe('alice')
+    server.answer = serveJson(keySet(one, two))
+    gateway.time += 30_000
+    expect(await gateway.outcome(token(two))).toBe('alice')
+    expect(await gateway.outcome(token(ecKey('three')))).toBe('unauthorized')
+  })
+
+  it('a token that other rules of its issuer refuse is not called bad either', async () => {
+    down()
+    const byUrl = { keys: { kind: 'url', url: server.url } } as const
+    const other = await serve(serveJson(keySet(ecKey('one'))))
+    const byOther = { keys: { kind: 'url', url: other.url } } as const
+    for (const issuers of [
+      [byUrl, byOther],
+      [byOther, byUrl],
+    ]) {
+      const gateway = await bench(issuers)
+      open.push(gateway)
+      expect(await gateway.outcome(token())).toBe('overloaded')
+    }
+    await other.close()
+  })
+
+  it.each([
+    ['no JSON', '<html>', /JSON/],
+    ['JSON without keys', '{"error":"x"}', /not a JSON Web Key Set/],
+    ['nothing', '', /JSON/],
+  ])('by answering %s, the keys held stay in use', async (_, body, message) => {
+    const gateway = await start()
+    await gateway.outcome(token())
+    server.answer = (_, response) => response.end(body)
+    gateway.time += 10 * MINUTE
+    expect(await gateway.outcome(token())).toBe('alice')
+    expect(gateway.failures()).toEqual([expect.stringMatching(message)])
+  })
+
+  it('by refusing connections, the cause is told', async () => {
+    const other = await serve(serveJson(keySet(one)))
+    await other.close()
+    const gateway = await start(other.url)
+    expect(await gateway.outcome(token())).toBe('overloaded')
+    expect(gateway.failures()).toEqual([expect.stringContaining('ECONNREFUSED')])
+  })
+
+  it('by redirecting, nobody follows', async () => {
+    const target = await serve(serveJson(keySet(one)))
+    server.answer = (_, response) => response.writeHead(302, { location: target.url }).end()
+    const gateway = await start()
+    expect(await gateway.outcome(token())).toBe('overloaded')
+    expect(gateway.failures()).toEqual(['answered 302'])
+    expect(target.hits).toBe(0)
+    await target.close()
+  })
+
+  it('by sending 100 MB, it is cut off after 256 KiB', async () => {
+    let sent = 0
+    async function* body() {
+      for (; sent < 100 * 1024 * 1024; sent += 64 * 1024) yield Buffer.alloc(64 * 1024, ' ')
+    }
+    server.answer = (_, response) => pipeline(Readable.from(body()), response, () => {})
+    const gateway = await start()
+    expect(await gateway.outcome(token())).toBe('overloaded')
+    expect(gateway.failures()).toEqual(['answered more than 256 KiB'])
+    expect(sent).toBeLessThan(50 * 1024 * 1024)
+  })
+
+  it('by sending its answer without end, it is given five seconds', async () => {
+    server.answer = (_, response) => {
+      const drip = setInterval(() => response.write(' '), 100)
+      response.on('close', () => clearInterval(drip))
+    }
+    const gateway = await start()
+    expect(await gateway.outcome(token())).toBe('overloaded')
+    expect(gateway.failures()).toEqual([expect.stringMatching(/timeout/)])
+  })
+
+  it('by serving weak keys among good ones, those are left out and told', async () => {
+    const weak = rsaKey('weak', 1024)
+    server.answer = serveJson(keySet(one, weak))
+    const gateway = await start()
+    expect(await gateway.outcome(token())).toBe('alice')
+    expect(gateway.failures()).toEqual([expect.stringMatching(/^key 2: RSA key of 1024 bits/)])
+  })
+
+  it('by serving the secret of an HMAC, it is no key', async () => {
+    const k = Buffer.alloc(32, 7)
+    server.answer = serveJson({ keys: [one.jwk, { kty: 'oct', kid: 'mac', alg: 'HS256', k: k.toString('base64url') }] })
+    const gateway = await start()
+    const forged = jwt({ header: { alg: 'HS256', kid: 'mac' }, signAs: 'HS256', key: k.toString('latin1') })
+    expect(await gateway.outcome(token())).toBe('alice')
+    expect(await gateway.outcome(forged)).toBe('unauthorized')
+    expect(gateway.failures()).toEqual([expect.stringMatching(/^key 2: a symmetric key/)])
+  })
+})
+
+describe('closing', () => {
+  it('gives up a fetch under way, silently, and starts no other', async () => {
+    const waiting: (() => void)[] = []
+    server.answer = (request, response) => waiting.push(() => serveJson(keySet(one))(request, response))
+    const gateway = await start()
+    const answer = gateway.outcome(token())
+    while (waiting.length === 0) await new Promise(setImmediate)
+    gateway.auth.close()
+    waiting[0]?.()
+    expect(await answer).toBe('overloaded')
+    gateway.time += HOUR
+    expect(await gateway.outcome(token())).toBe('overloaded')
+    expect(gateway.failures()).toEqual([])
+    expect(server.hits).toBe(1)
+  })
+})

@@ -1,0 +1,449 @@
+import { mkdtemp, rm, writeFile } from 'node:fs/promises'
+import { createServer } from 'node:http'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import type { IssuerOptions } from '../../src/auth/authenticator.ts'
+import type { Denial } from '../../src/errors.ts'
+import {
+  AUDIENCE,
+  b64,
+  bench,
+  claims,
+  ecKey,
+  edKey,
+  ISSUER,
+  jwt,
+  keySet,
+  NOW,
+  rsaKey,
+  serve,
+  serveJson,
+  sign,
+} from './support.ts'
+
+const ec = ecKey('ec-1')
+const rsa = rsaKey('rsa-1')
+const stranger = ecKey('ec-1')
+const SECRET = 'the shared secret of a test, 32 bytes and more'
+let folder: string
+let keysFile: IssuerOptions['keys']
+
+beforeAll(async () => {
+  folder = await mkdtemp(join(tmpdir(), 'tollgate-jwt-'))
+  keysFile = { kind: 'file', path: join(folder, 'jwks.json') }
+  await writeFile(keysFile.path, JSON.stringify(keySet(ec, rsa, ecKey('ec-384', 'P-384'), edKey('ed-1'))))
+})
+afterAll(() => rm(folder, { recursive: true }))
+
+const open = (changes: Partial<IssuerOptions> = {}) =>
+  bench([{ keys: keysFile, algorithms: ['ES256', 'RS256', 'PS256', 'EdDSA'], ...changes }])
+
+/** Asks a fresh authenticator. */
+async function judge(token: string, changes: Partial<IssuerOptions> = {}) {
+  const { ask, auth } = await open(changes)
+  const answer = await ask(token)
+  auth.close()
+  return answer
+}
+
+const reason = async (token: string, changes: Partial<IssuerOptions> = {}) =>
+  ((await judge(token, changes)) as Denial).reason
+const withClaims = (changes: Record<string, unknown>) => jwt({ key: ec, payload: claims(changes) })
+const withHeader = (changes: Record<string, unknown>) =>
+  jwt({ key: ec, header: { alg: 'ES256', kid: 'ec-1', ...changes } })
+
+describe('a good JWT', () => {
+  it.each([
+    ['ES256', ec],
+    ['RS256', rsa],
+    ['PS256', rsa],
+  ])('signed with %s names its user', async (alg, key) => {
+    expect(await judge(jwt({ alg, key }))).toEqual({ user: 'alice', kind: 'jwt' })
+  })
+
+  it('may be signed with Ed25519, under its old and its new name', async () => {
+    const ed = edKey()
+    const answer = serveJson(keySet(ed))
+    const server = await serve(answer)
+    const { outcome } = await bench([{ keys: { kind: 'url', url: server.url }, algorithms: ['EdDSA', 'Ed25519'] }])
+    expect(await outcome(jwt({ alg: 'EdDSA', key: ed }))).toBe('alice')
+    expect(await outcome(jwt({ alg: 'Ed25519', key: ed }))).toBe('alice')
+    await server.close()
+  })
+
+  it.each(['HS256', 'HS384', 'HS512'])('may be signed with a shared secret by %s', async (alg) => {
+    const secret = 'ä'.repeat(32)
+    expect(
+      await judge(jwt({ alg, key: secret }), { keys: { kind: 'secret', secret }, algorithms: [alg] }),
+    ).toMatchObject({ user: 'alice' })
+  })
+
+  it('may carry other claims, nested ones and fractions of a second', async () => {
+    expect(await judge(withClaims({ exp: NOW / 1000 + 0.5, roles: [{ a: 1 }, { a: 2 }] }))).toMatchObject({
+      user: 'alice',
+    })
+  })
+})
+
+describe('the algorithm', () => {
+  it.each(['none', 'None', 'nOnE', 'NONE', ''])('%j is refused, with an empty or any signature', async (alg) => {
+    const input = `${b64({ alg })}.${b64(claims())}`
+    for (const signature of ['', 'AAAA', sign(input, 'ES256', ec).toString('base64url')]) {
+      expect(await judge(`${input}.${signature}`)).toMatchObject({ code: 'unauthorized' })
+    }
+  })
+
+  it('HS256 with the public key as its secret is refused, in whatever form the key is taken', async () => {
+    const pem = rsa.publicKey.export({ type: 'spki', format: 'pem' }).toString()
+    for (const key of [pem, pem.trim(), JSON.stringify(rsa.jwk), String(rsa.jwk.n)]) {
+      const token = jwt({ header: { alg: 'HS256', kid: 'rsa-1' }, signAs: 'HS256', key })
+      expect(await reason(token)).toBe('alg is not allowed for the issuer')
+      const lying = jwt({ header: { alg: 'RS256', kid: 'rsa-1' }, signAs: 'HS256', key })
+      expect(await reason(lying)).toBe('bad signature')
+    }
+  })
+
+  it('that is sound but not in the list of the issuer is refused', async () => {
+    expect(await reason(jwt({ alg: 'RS256', key: rsa }), { algorithms: ['ES256'] })).toBe(
+      'alg is not allowed for the issuer',
+    )
+    expect(await reason(jwt({ alg: 'ES384', key: ecKey('ec-384', 'P-384') }))).toBe('alg is not allowed for the issuer')
+  })
+
+  it('ES256 does not go with a P-384 key', async () => {
+    const key = ecKey('ec-384', 'P-384')
+    const token = jwt({ header: { alg: 'ES256', kid: 'ec-384' }, signAs: 'ES256', key })
+    expect(await reason(token)).toBe('no key of the issuer fits')
+  })
+
+  it.each([
+    ['a number', 1],
+    ['a list', ['ES256']],
+    ['null', null],
+    ['missing', undefined],
+  ])('that is %s is refused', async (_, alg) => {
+    expect(await reason(withHeader({ alg }))).toBe('malformed JWT')
+  })
+})
+
+describe('the key', () => {
+  it('of another with the same kid does not verify', async () => {
+    expect(await reason(jwt({ key: stranger }))).toBe('bad signature')
+  })
+
+  it('is never taken from the token, and nothing is fetched for it', async () => {
+    let fetched = 0
+    const trap = createServer((_, response) => {
+      fetched++
+      response.end(JSON.stringify(keySet(stranger)))
+    })
+    await new Promise<void>((resolve) => trap.listen(0, '127.0.0.1', resolve))
+    const { port } = trap.address() as { port: number }
+    const url = `http://127.0.0.1:${port}/`
+    for (const extra of [{ jwk: stranger.jwk }, { jku: url }, { x5u: url }, { x5c: ['MIIB'] }]) {
+      for (const kid of ['ec-1', 'of the attacker']) {
+        const token = jwt({ header: { alg: 'ES256', kid, ...extra }, key: stranger })
+        expect(await judge(token)).toMatchObject({ code: 'unauthorized' })
+      }
+    }
+    expect(fetched).toBe(0)
+    expect(await judge(withHeader({ jwk: stranger.jwk, jku: url }))).toMatchObject({ user: 'alice' })
+    await new Promise((resolve) => trap.close(resolve))
+  })
+
+  it.each(['../../../../dev/null', "' OR 1=1 --", '__proto__', 'constructor', 'EC-1', 'ec-1 ', '', 'k'.repeat(5000)])(
+    'is not found by the kid %j',
+    async (kid) => {
+      expect(await reason(withHeader({ kid }))).toBe('no key of the issuer fits')
+    },
+  )
+
+  it.each([[['ec-1']], [{ 0: 'ec-1' }], [1], [null]])('is not named by the kid %j', async (kid) => {
+    expect(await reason(withHeader({ kid }))).toBe('malformed JWT')
+  })
+
+  it('needs no name where only one fits', async () => {
+    expect(await judge(withHeader({ kid: undefined }))).toMatchObject({ user: 'alice' })
+  })
+
+  it('must be named where two fit', async () => {
+    const two = { kind: 'file', path: join(folder, 'two.json') } as const
+    await writeFile(two.path, JSON.stringify(keySet(ec, ecKey('ec-2'))))
+    expect(await reason(withHeader({ kid: undefined }), { keys: two, algorithms: ['ES256'] })).toMatch(/several keys/)
+    expect(await judge(withHeader({}), { keys: two, algorithms: ['ES256'] })).toMatchObject({ user: 'alice' })
+  })
+})
+
+describe('the form of the token', () => {
+  it.each([
+    ['crit', { crit: ['exp'], exp: 1 }],
+    ['an unencoded payload', { b64: false, crit: ['b64'] }],
+    ['b64 set to its default', { b64: true }],
+    ['compression', { zip: 'DEF' }],
+  ])('with %s is refused, though well signed', async (_, header) => {
+    expect(await reason(withHeader(header))).toBe('malformed JWT')
+  })
+
+  it('of an encrypted token, or of one in JSON, is refused', async () => {
+    const jwe = [
+      b64({ alg: 'PBES2-HS256+A128KW', enc: 'A128GCM', p2c: 1e9, p2s: 'AAAA' }),
+      'AAAA',
+      'AAAA',
+      'AAAA',
+      'AAAA',
+    ].join('.')
+    expect(await reason(jwe)).toBe('malformed JWT')
+    const [header, payload, signature] = jwt({ key: ec }).split('.')
+    expect(await judge(JSON.stringify({ protected: header, payload, signature }))).toMatchObject({
+      code: 'unauthorized',
+    })
+    expect(await judge(b64({ protected: header, payload, signature }))).toMatchObject({ code: 'unauthorized' })
+    expect(await reason(`${b64({ protected: header, payload, signature })}..`)).toBe('malformed JWT')
+  })
+
+  it.each([
+    '.',
+    '..',
+    '...',
+    'a.b',
+    'e30.e30.',
+    '.e30.e30',
+    'e30..e30',
+    'e30.e30.e30.',
+    'W10.W10.AAAA',
+    'bnVsbA.bnVsbA.AAAA',
+  ])('%j is refused', async (token) => {
+    expect(await reason(token)).toBe('malformed JWT')
+  })
+
+  it('has one spelling: another text of the same bytes is refused', async () => {
+    const token = jwt({ alg: 'RS256', key: rsa })
+    const alphabet = 'ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_'
+    // 256 bytes leave 4 unused bits in the last character.
+    const last = alphabet[alphabet.indexOf(token.at(-1) ?? '') + 1]
+    const [header, payload, signature] = token.split('.') as [string, string, string]
+    expect(Buffer.from(`${signature.slice(0, -1)}${last}`, 'base64url')).toEqual(Buffer.from(signature, 'base64url'))
+    expect(await reason(token.slice(0, -1) + last)).toBe('malformed JWT')
+    expect(await reason(`${token}==`)).toBe('malformed JWT')
+    const standard = signature.replaceAll('-', '+').replaceAll('_', '/')
+    if (standard !== signature) expect(await reason(`${header}.${payload}.${standard}`)).toBe('malformed JWT')
+    expect(await judge(token)).toMatchObject({ user: 'alice' })
+  })
+
+  it('has no key twice in header or payload', async () => {
+    const payload = JSON.stringify(claims())
+    expect(await reason(jwt({ key: ec, payload: `${payload.slice(0, -1)},"sub":"bob"}` }))).toBe('malformed JWT')
+    expect(await reason(jwt({ key: ec, header: '{"alg":"none","alg":"ES256","kid":"ec-1"}' }))).toBe('malformed JWT')
+  })
+
+  it.each([8, 64, 1024])('of %i KiB is refused unread', async (kib) => {
+    const token = withClaims({ filler: 'x'.repeat(kib * 1024) })
+    expect(await judge(token)).toMatchObject({ code: 'unauthorized' })
+  })
+
+  it('has three parts, none of them empty', async () => {
+    const token = jwt({ key: ec })
+    expect(await reason(`${token}.AAAA`)).toBe('malformed JWT')
+    expect(await reason(token.slice(0, token.lastIndexOf('.') + 1))).toBe('malformed JWT')
+    expect(await reason(token.slice(0, token.lastIndexOf('.')))).toBe('malformed JWT')
+  })
+
+  it('ends at 8 KiB to the character', async () => {
+    const length = (filler: number) => withClaims({ filler: 'x'.repeat(filler) }).length
+    let filler = 5800
+    while (length(filler + 1) <= 8192) filler++
+    expect(await judge(withClaims({ filler: 'x'.repeat(filler) }))).toMatchObject({ user: 'alice' })
+    expect(await reason(withClaims({ filler: 'x'.repeat(filler + 1) }))).toBe('malformed JWT')
+  })
+})
+
+describe('the times', () => {
+  it.each([undefined, null, '1', String(NOW / 1000 + 300), [NOW / 1000 + 300], true, {}])(
+    'exp must be a number, not %j',
+    async (exp) => {
+      expect(await reason(withClaims({ exp }))).toBe('exp is missing or no number')
+    },
+  )
+
+  it('exp may not be infinite', async () => {
+    const payload = JSON.stringify(claims({ exp: 0 })).replace('"exp":0', '"exp":1e999')
+    expect(await reason(jwt({ key: ec, payload }))).toBe('exp is missing or no number')
+  })
+
+  it.each([0, -1, -1e12, NOW / 1000 - 5, NOW / 1000 - 86400, 0.5])(
+    'exp %d is over, also with the tolerance',
+    async (exp) => {
+      expect(await reason(withClaims({ exp }))).toBe('expired')
+    },
+  )
+
+  it('exp is exclusive and has the tolerance', async () => {
+    expect(await judge(withClaims({ exp: NOW / 1000 - 4 }))).toMatchObject({ user: 'alice' })
+    expect(await reason(withClaims({ exp: NOW / 1000 }), { clockToleranceSeconds: 0 })).toBe('expired')
+    expect(await judge(withClaims({ exp: NOW / 1000 + 1 }), { clockToleranceSeconds: 0 })).toMatchObject({
+      user: 'alice',
+    })
+  })
+
+  it('exp may be far away: the issuer decides that', async () => {
+    expect(await judge(withClaims({ exp: 1e12 }))).toMatchObject({ user: 'alice' })
+  })
+
+  it.each(['nbf', 'iat'])('%s may not be in the future, beyond the tolerance', async (claim) => {
+    expect(await reason(withClaims({ [claim]: NOW / 1000 + 6 }))).toBe(`${claim} is in the future`)
+    expect(await judge(withClaims({ [claim]: NOW / 1000 + 5 }))).toMatchObject({ user: 'alice' })
+    expect(await reason(withClaims({ [claim]: 1e12 }))).toBe(`${claim} is in the future`)
+    expect(await reason(withClaims({ [claim]: '0' }))).toBe(`${claim} is no number`)
+    expect(await reason(withClaims({ [claim]: null }))).toBe(`${claim} is no number`)
+  })
+})
+
+describe('issuer and audience', () => {
+  it.each([AUDIENCE, [AUDIENCE], ['other', AUDIENCE]])('aud %j is ours', async (aud) => {
+    expect(await judge(withClaims({ aud }))).toMatchObject({ user: 'alice' })
+  })
+
+  it.each([
+    undefined,
+    null,
+    '',
+    'score',
+    'score-gateway-2',
+    'SCORE-GATEWAY',
+    'score-gateway ',
+    'score-gateway other',
+    [],
+    ['other'],
+    [[AUDIENCE]],
+    [AUDIENCE, 1],
+    { 0: AUDIENCE },
+  ])('aud %j is not', async (aud) => {
+    expect(await reason(withClaims({ aud }))).toBe('meant for another audience')
+  })
+
+  it.each([
+    undefined,
+    null,
+    '',
+    `${ISSUER}/`,
+    `${ISSUER}#`,
+    ISSUER.toUpperCase(),
+    'https://id.example.org.evil.example',
+    [ISSUER],
+    '__proto__',
+  ])('iss %j is unknown', async (iss) => {
+    expect(await reason(withClaims({ iss }))).toBe('unknown issuer')
+  })
+
+  it('keeps tenants apart: the key of one does not sign for another, though their kids are the same', async () => {
+    const a = { kind: 'file', path: join(folder, 'a.json') } as const
+    const b = { kind: 'file', path: join(folder, 'b.json') } as const
+    await writeFile(a.path, JSON.stringify(keySet(ec)))
+    await writeFile(b.path, JSON.stringify(keySet(stranger)))
+    const { outcome } = await bench([
+      { issuer: 'https://id.example.org/a', keys: a },
+      { issuer: 'https://id.example.org/b', keys: b },
+    ])
+    expect(await outcome(jwt({ key: ec, payload: claims({ iss: 'https://id.example.org/a' }) }))).toBe('alice')
+    expect(await outcome(jwt({ key: ec, payload: claims({ iss: 'https://id.example.org/b' }) }))).toBe('unauthorized')
+    expect(await outcome(jwt({ key: stranger, payload: claims({ iss: 'https://id.example.org/b' }) }))).toBe('alice')
+  })
+
+  it('lets one issuer have several audiences with rules of their own', async () => {
+    const { outcome } = await bench([
+      { keys: keysFile, audiences: ['web'], userClaim: 'email' },
+      { keys: keysFile, audiences: ['app', 'tool'] },
+    ])
+    const token = (aud: unknown) => jwt({ key: ec, payload: claims({ aud, email: 'alice@example.org' }) })
+    expect(await outcome(token('web'))).toBe('alice@example.org')
+    expect(await outcome(token('tool'))).toBe('alice')
+    expect(await outcome(token('other'))).toBe('unauthorized')
+  })
+
+  it('tries the next rules of an issuer where the first ones refuse', async () => {
+    const { outcome } = await bench([
+      { keys: { kind: 'secret', secret: SECRET }, algorithms: ['HS256'] },
+      { keys: { kind: 'secret', secret: `another ${SECRET}` }, algorithms: ['HS256'] },
+    ])
+    expect(await outcome(jwt({ alg: 'HS256', key: `another ${SECRET}` }))).toBe('alice')
+    expect(await outcome(jwt({ alg: 'HS256', key: 'unknown' }))).toBe('unauthorized')
+  })
+
+  it('asks for the type of token that is configured', async () => {
+    const typ = ['at+jwt']
+    for (const good of ['at+jwt', 'AT+JWT', 'application/at+jwt'])
+      expect(await judge(withHeader({ typ: good }), { typ })).toMatchObject({ user: 'alice' })
+    for (const bad of [undefined, 'JWT', 'id_token', ''])
+      expect(await reason(withHeader({ typ: bad }), { typ })).toBe('typ is not allowed for the issuer')
+    expect(await reason(withHeader({ typ: ['at+jwt'] }), { typ })).toBe('malformed JWT')
+  })
+})
+
+describe('the user', () => {
+  it.each([
+    undefined,
+    null,
+    '',
+    1,
+    0,
+    true,
+    ['alice'],
+    { name: 'alice' },
+    'a'.repeat(257),
+    'ü'.repeat(129),
+    'a\u0000',
+    'a\nb',
+    '\u007f',
+    '\u0085',
+  ])('cannot be %j', async (sub) => {
+    expect(await reason(withClaims({ sub }))).toBe('sub is no user id')
+  })
+
+  it('cannot be a text that is no Unicode', async () => {
+    const payload = JSON.stringify(claims({ sub: '#' })).replace('"#"', '"a\\ud800"')
+    expect(await reason(jwt({ key: ec, payload }))).toBe('sub is no user id')
+  })
+
+  it.each(['a', '__proto__', 'constructor', 'a:b', '{x}', ' alice', 'Ａlice', '🎵', 'a'.repeat(256), 'ü'.repeat(128)])(
+    'can be %j, and is left as it is',
+    async (sub) => {
+      expect(await judge(withClaims({ sub }))).toEqual({ user: sub, kind: 'jwt' })
+    },
+  )
+
+  it('keeps composed and decomposed spellings, and cases, apart', async () => {
+    const { ask } = await open()
+    const users = ['\u00e9', 'e\u0301', 'Alice', 'alice']
+    const answers = await Promise.all(users.map((sub) => ask(withClaims({ sub }))))
+    expect(answers.map((answer) => 'user' in answer && answer.user)).toEqual(users)
+  })
+
+  it.each(['__proto__', 'constructor', 'toString', 'email'])(
+    'is not found in a claim %s that the token does not have',
+    async (userClaim) => {
+      expect(await judge(withClaims({}), { userClaim })).toMatchObject({ code: 'unauthorized' })
+    },
+  )
+})
+
+describe('a denial', () => {
+  it('tells the client little and repeats nothing of the token', async () => {
+    const canary = 'canary'
+    const tokens = [
+      withClaims({ iss: canary }),
+      withClaims({ aud: canary }),
+      withClaims({ exp: canary }),
+      withClaims({ sub: [canary] }),
+      withHeader({ kid: canary }),
+      withHeader({ alg: canary }),
+      `${canary}.${canary}.${canary}`,
+    ]
+    for (const token of tokens) {
+      const answer = await judge(token)
+      expect(answer).toMatchObject({ code: 'unauthorized' })
+      expect(JSON.stringify(answer)).not.toContain(canary)
+      expect((answer as Denial).headers?.['WWW-Authenticate']).toMatch(/error="invalid_token"/)
+    }
+  })
+})

@@ -1,0 +1,96 @@
+import { describe, expect, it } from 'vitest'
+import { findKey, readKeySet } from '../../src/auth/key-set.ts'
+import { ecKey, edKey, rocaModulus, rsaKey } from './support.ts'
+
+const ec = ecKey('ec').jwk
+const rsa = rsaKey('rsa').jwk
+const read = (...keys: unknown[]) => readKeySet({ keys })
+
+describe('a key set', () => {
+  it.each([null, [], 'x', {}, { keys: {} }, { keys: [1] }, { keys: [null] }, { keys: [[]] }])(
+    'is not %j',
+    async (json) => {
+      await expect(readKeySet(json)).rejects.toThrow('not a JSON Web Key Set')
+    },
+  )
+
+  it('may be empty: an issuer can withdraw all its keys', async () => {
+    expect(await read()).toMatchObject({ count: 0, refused: [] })
+  })
+
+  it('gives an RSA key to every RSA algorithm, unless it says which', async () => {
+    const { keys } = await read(rsa, { ...rsaKey('pss').jwk, alg: 'PS256' })
+    expect(findKey(keys, 'RS256', 'rsa').is).toBe('key')
+    expect(findKey(keys, 'PS512', 'rsa').is).toBe('key')
+    expect(findKey(keys, 'PS256', 'pss').is).toBe('key')
+    expect(findKey(keys, 'RS256', 'pss').is).toBe('unknown')
+  })
+
+  it('gives a curve to its own algorithm only', async () => {
+    const { keys } = await read(ec, ecKey('p384', 'P-384').jwk, edKey('ed').jwk)
+    expect(findKey(keys, 'ES256', 'ec').is).toBe('key')
+    expect(findKey(keys, 'ES256', 'p384').is).toBe('unknown')
+    expect(findKey(keys, 'ES384', 'p384').is).toBe('key')
+    expect(findKey(keys, 'Ed25519', 'ed').is).toBe('key')
+    expect(findKey(keys, 'RS256', 'ec').is).toBe('unknown')
+  })
+
+  it.each([
+    ['for encryption', { ...ec, use: 'enc' }],
+    ['for another operation', { ...ec, key_ops: ['deriveBits'] }],
+    ['with unreadable operations', { ...ec, key_ops: 'verify' }],
+    ['of an unknown type', { kty: 'XYZ' }],
+    ['of an unknown curve', { ...ec, crv: 'secp256k1' }],
+    ['for an algorithm that is not its own', { ...ec, alg: 'RS256' }],
+  ])('passes over a key %s', async (_, jwk) => {
+    expect(await read(jwk)).toMatchObject({ count: 0, refused: [] })
+  })
+
+  it.each([
+    ['a symmetric key', { kty: 'oct', k: 'A'.repeat(43), kid: 'ec' }, /symmetric/],
+    ['a private key', { ...ec, d: 'AAAA' }, /private/],
+    ['a short RSA key', rsaKey(undefined, 1024).jwk, /1024 bits/],
+    ['an RSA key with e = 1', { ...rsa, e: 'AQ' }, /exponent 1/],
+    ['an RSA key with an even e', { ...rsa, e: 'AQAA' }, /exponent even/],
+    ['a key of a ROCA chip', { kty: 'RSA', e: 'AQAB', n: rocaNumber() }, /ROCA/],
+    ['a point that is not on the curve', { ...ec, y: Buffer.alloc(32, 1).toString('base64url') }, /malformed/],
+    ['a key without its numbers', { kty: 'EC', crv: 'P-256' }, /malformed/],
+    ['a kid that is no text', { ...ec, kid: 7 }, /kid/],
+  ])('refuses %s and says so, and keeps the good ones', async (_, jwk, why) => {
+    const { keys, count, refused } = await read(jwk, edKey('ed').jwk)
+    expect(refused).toEqual([expect.stringMatching(/^key 1: /)])
+    expect(refused[0]).toMatch(why)
+    expect(count).toBe(1)
+    expect(findKey(keys, 'EdDSA', 'ed').is).toBe('key')
+  })
+
+  it('uses neither of two keys with one kid for one algorithm', async () => {
+    const { keys, count, refused } = await read(ec, ecKey('other').jwk, ecKey('ec').jwk)
+    expect(refused).toEqual(['keys 1, 3: of the same kid'])
+    expect(count).toBe(1)
+    expect(findKey(keys, 'ES256', 'ec').is).toBe('unknown')
+    expect(findKey(keys, 'ES256', 'other').is).toBe('key')
+  })
+
+  it('lets keys of different types share a kid, as RFC 7517 allows', async () => {
+    const { keys, refused } = await read(ec, { ...rsa, kid: 'ec' })
+    expect(refused).toEqual([])
+    expect([findKey(keys, 'ES256', 'ec').is, findKey(keys, 'RS256', 'ec').is]).toEqual(['key', 'key'])
+  })
+
+  it('takes nothing but the numbers from a key', async () => {
+    const { count } = await read({
+      ...ec,
+      ext: 'yes',
+      key_ops: ['verify', 'encrypt'],
+      x5u: 'http://127.0.0.1:1/',
+      x5c: [1],
+    })
+    expect(count).toBe(1)
+  })
+})
+
+function rocaNumber(): string {
+  const hex = rocaModulus(12345n, 2n ** 1085n + 1n).toString(16)
+  return Buffer.from(hex.padStart(hex.length + (hex.length % 2), '0'), 'hex').toString('base64url')
+}
