@@ -1,0 +1,58 @@
+import { ok, type Route } from './answer.ts'
+
+export interface ProbeOptions {
+  /** Whether the process is worth keeping; `false` has it restarted. */
+  readonly live: () => boolean
+  /** Whether traffic should come. With `startup` the backend is not asked: as a sidecar we must be up before it. */
+  readonly ready: (startup: boolean) => { ready: boolean; reasons: string[] }
+  readonly metrics: { render(): Promise<string>; readonly contentType: string }
+  /** Begins to drain and returns at once. Called at most once. Without it there is no /drain. */
+  readonly drain?: () => void
+}
+
+/** What the machinery around us asks, without a credential: it has none. */
+export function probeRoutes({ live, ready, metrics, drain }: ProbeOptions): Route[] {
+  return [
+    {
+      method: 'GET',
+      path: '/livez',
+      guard: 'open',
+      handle: () => ({ status: live() ? 200 : 503, body: { live: live() } }),
+    },
+    {
+      method: 'GET',
+      path: '/readyz',
+      guard: 'open',
+      handle({ query }) {
+        const { ready: yes, reasons } = ready(query.startup === '1')
+        return yes ? ok({ ready: true }) : { status: 503, body: { ready: false, reasons } }
+      },
+    },
+    {
+      method: 'GET',
+      path: '/metrics',
+      guard: 'open',
+      handle: async () => ({ status: 200, body: await metrics.render(), contentType: metrics.contentType }),
+    },
+    ...(drain === undefined ? [] : [drainRoute(drain)]),
+  ]
+}
+
+/**
+ * The kubelet calls it as the preStop hook, by GET, without a credential and on the address of the pod, so loopback
+ * cannot be demanded. What keeps others away is that this listener is not reachable for clients; what keeps a page
+ * in an operator's browser away is the guard. A second call changes nothing.
+ */
+function drainRoute(drain: () => void): Route {
+  let draining = false
+  return {
+    method: 'GET',
+    path: '/drain',
+    guard: 'host',
+    handle() {
+      if (!draining) drain()
+      draining = true
+      return ok({ draining: true })
+    },
+  }
+}

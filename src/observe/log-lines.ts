@@ -1,0 +1,60 @@
+import type { Observation } from './observation.ts'
+import { scrub } from './scrub.ts'
+
+/** What the log says of everything that is neither a request nor one of many failures of the store. */
+export type Told = Exclude<Observation, { type: 'request' | 'store_failed' }>
+
+export interface Line {
+  readonly level: 'error' | 'warn' | 'info' | 'debug'
+  readonly msg: string
+  readonly fields: Readonly<Record<string, unknown>>
+}
+
+/** The line of an observation; `null` for what happens with every request or batch and is left to the metrics. */
+export function lineOf(seen: Told): Line | null {
+  switch (seen.type) {
+    case 'config_loaded':
+      return line('info', 'configuration loaded', { file: seen.file, hash: seen.hash })
+    case 'config_rejected':
+      return line('error', 'configuration refused, the one before stays in force', {
+        file: seen.file,
+        problems: seen.problems.map(scrub),
+      })
+    case 'config_warning':
+      return line('warn', 'configuration warning', { file: seen.file, detail: scrub(seen.problem) })
+    case 'store_recovered':
+      return line('info', 'the store answers again', { downMs: Math.round(seen.downMs) })
+    case 'store_warning':
+      return line('warn', 'store warning', { detail: scrub(seen.message) })
+    case 'outcome_unknown':
+      return seen.settled
+        ? line('info', 'charges whose reply was lost are settled', { charges: seen.charges })
+        : line('warn', 'charges with an unknown outcome', { charges: seen.charges })
+    case 'jwks_fetched':
+      return line('debug', 'signing keys fetched', { issuer: seen.issuer, keys: seen.keys })
+    case 'jwks_failed':
+      return line('warn', 'signing keys could not be fetched', { issuer: seen.issuer, detail: scrub(seen.message) })
+    case 'bad_connection':
+      // Anybody can send nonsense as often as they like: the metrics count it, the log stays readable.
+      return line('debug', 'not an HTTP request', { code: seen.code, status: seen.status })
+    case 'listening':
+      return line('info', 'listening', { what: seen.what, url: seen.url })
+    case 'draining':
+      return line('info', 'draining', { inFlight: seen.inFlight })
+    case 'stopped':
+      return line('info', 'stopped', {})
+    case 'internal_error':
+      return line('error', 'internal error', { where: seen.where, err: seen.error })
+    case 'batch_settled':
+    case 'tokens_charged':
+    case 'tokens_refunded':
+    case 'credential_checked':
+    case 'upgrade_opened':
+    case 'upgrade_closed':
+      return null
+  }
+}
+
+function line(level: Line['level'], msg: string, fields: Line['fields']): Line {
+  return { level, msg, fields }
+}

@@ -1,0 +1,173 @@
+import type { Observation, Observer, RequestDone } from './observation.ts'
+import { createMeter, type GaugeSource, type Meter } from './registry.ts'
+
+export type { GaugeSource, Sample } from './registry.ts'
+
+export interface MetricsOptions {
+  /** Of Tollgate, for `tollgate_build_info`. */
+  readonly version: string
+  readonly gauges?: readonly GaugeSource[]
+  /** Milliseconds since the epoch. Default `Date.now`. */
+  readonly now?: () => number
+}
+
+export interface Metrics {
+  readonly observer: Observer
+  /** All metrics in the Prometheus text format. */
+  render(): Promise<string>
+  readonly contentType: string
+}
+
+/** The reader of observations that counts. Each call has its own registry. */
+export function createMetrics({ version, gauges = [], now = Date.now }: MetricsOptions): Metrics {
+  const meter = createMeter()
+  for (const source of gauges) meter.gaugeSource(source)
+  const build = meter.gauge('build_info', 'Constant 1; the labels say what runs.', ['version', 'node_version'])
+  build.set({ version, node_version: process.version }, 1)
+
+  const countRequest = requestMetrics(meter)
+  const countOther = otherMetrics(meter, now)
+  return {
+    observer: function measure(observation) {
+      if (observation.type === 'request') countRequest(observation)
+      else countOther(observation)
+    },
+    render: () => meter.render(),
+    contentType: meter.contentType,
+  }
+}
+
+const SECONDS = [0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30]
+const SHORT_SECONDS = [0.0005, 0.001, 0.002, 0.005, 0.01, 0.025, 0.05, 0.1, 0.5, 2]
+const SIZES = [1, 2, 4, 8, 16, 32, 64, 128, 256]
+
+function requestMetrics(meter: Meter): (done: RequestDone) => void {
+  const total = meter.counter('requests_total', 'Requests by how they ended.', ['category', 'outcome', 'error'])
+  const responses = meter.counter('upstream_responses_total', 'Answers of the backend; class 0 is a failed forward.', [
+    'code_class',
+  ])
+  const errors = meter.counter('upstream_errors_total', 'Forwards that failed.', ['reason'])
+  const duration = meter.histogram('request_duration_seconds', 'From request to complete answer.', SECONDS, [
+    'category',
+    'code_class',
+  ])
+  const upstream = meter.histogram(
+    'upstream_duration_seconds',
+    'From dispatch to the end of the answer of the backend.',
+    SECONDS,
+  )
+  const overhead = meter.histogram(
+    'overhead_seconds',
+    'Request duration less upstream duration, of complete forwards.',
+    SHORT_SECONDS,
+  )
+
+  return function countRequest(done) {
+    const category = done.category ?? 'none'
+    total.add(`${category}\n${done.outcome}\n${done.error ?? 'none'}`)
+    duration.observe(`${category}\n${classOf(done.clientStatus)}`, done.durationMs / 1000)
+    if (done.httpStatus !== null) responses.add(classOf(done.httpStatus))
+    if (done.outcome === 'failed') errors.add(done.error ?? 'broken_off')
+    if (done.upstreamMs === null || isUpgrade(done)) return
+    upstream.observe('', done.upstreamMs / 1000)
+    // A client that leaves, and a failed forward, end at moments that say nothing about what the gateway adds.
+    if (done.outcome === 'forwarded') overhead.observe('', Math.max(0, done.durationMs - done.upstreamMs) / 1000)
+  }
+}
+
+/** An upgrade lasts as long as its users talk, which is no latency. */
+function isUpgrade({ httpStatus }: RequestDone): boolean {
+  return httpStatus === 101
+}
+
+const CLASSES = ['0', '1xx', '2xx', '3xx', '4xx', '5xx']
+
+function classOf(status: number): string {
+  return CLASSES[Math.floor(status / 100)] ?? 'other'
+}
+
+/** Everything that does not happen once for each request, or costs one count. */
+function otherMetrics(meter: Meter, now: () => number): (seen: Observation) => void {
+  const charged = meter.counter('tokens_charged_total', 'Tokens charged.', ['category'])
+  const refunded = meter.counter('tokens_refunded_total', 'Tokens given back.', ['category'])
+  const batchSeconds = meter.histogram('store_batch_duration_seconds', 'One batch in the store.', SHORT_SECONDS)
+  const batchSize = meter.histogram('store_batch_size', 'Charges and refunds settled in one batch.', SIZES)
+  const storeErrors = meter.counter('store_errors_total', 'Calls that the store did not answer.', [
+    'operation',
+    'reason',
+  ])
+  const unknown = meter.counter(
+    'charge_outcome_unknown_total',
+    'Charges whose reply was lost; settled tells whether it was learnt later.',
+    ['settled'],
+  )
+  const credentials = meter.counter('credential_checks_total', 'Credentials checked.', ['cached'])
+  const connections = meter.counter('bad_connections_total', 'Connections that sent no HTTP request.', ['code'])
+  const internal = meter.counter('internal_errors_total', 'Errors that should never happen.', ['where'])
+  const upgrades = meter.gauge('upgraded_connections', 'Upgraded connections that are open.')
+  const keys = jwksMetrics(meter, now)
+  const config = configMetrics(meter, now)
+
+  return function countOther(seen) {
+    switch (seen.type) {
+      case 'tokens_charged':
+        return charged.add(seen.category, seen.cost)
+      case 'tokens_refunded':
+        return refunded.add(seen.category, seen.cost)
+      case 'batch_settled':
+        batchSeconds.observe('', seen.durationMs / 1000)
+        return batchSize.observe('', seen.charges + seen.refunds)
+      case 'store_failed':
+        return storeErrors.add(`${seen.operation}\n${seen.reason}`)
+      case 'outcome_unknown':
+        return unknown.add(String(seen.settled), seen.charges)
+      case 'credential_checked':
+        return credentials.add(String(seen.cached))
+      case 'bad_connection':
+        return connections.add(seen.code)
+      case 'internal_error':
+        return internal.add(seen.where)
+      case 'upgrade_opened':
+        return upgrades.inc()
+      case 'upgrade_closed':
+        return upgrades.dec()
+      case 'jwks_fetched':
+      case 'jwks_failed':
+        return keys(seen)
+      case 'config_loaded':
+      case 'config_rejected':
+        return config(seen)
+    }
+  }
+}
+
+function jwksMetrics(meter: Meter, now: () => number) {
+  const success = meter.gauge('jwks_last_success_timestamp_seconds', 'When the signing keys were fetched last.', [
+    'issuer',
+  ])
+  const failures = meter.counter('jwks_failures_total', 'Fetches of signing keys that failed.', ['issuer'])
+  return function countJwks(seen: Extract<Observation, { type: 'jwks_fetched' | 'jwks_failed' }>): void {
+    if (seen.type === 'jwks_fetched') success.set({ issuer: seen.issuer }, now() / 1000)
+    else failures.add(seen.issuer)
+  }
+}
+
+function configMetrics(meter: Meter, now: () => number) {
+  const info = meter.gauge('config_info', 'Constant 1; the hash tells replicas apart that disagree.', ['hash'])
+  const good = meter.gauge(
+    'config_last_reload_successful',
+    'Whether the configuration file was accepted when last read.',
+  )
+  const loaded = meter.gauge(
+    'config_last_reload_success_timestamp_seconds',
+    'When the configuration in force was read.',
+  )
+  return function countConfig(seen: Extract<Observation, { type: 'config_loaded' | 'config_rejected' }>): void {
+    good.set(seen.type === 'config_loaded' ? 1 : 0)
+    if (seen.type === 'config_rejected') return
+    loaded.set(now() / 1000)
+    // Only the hash in force: with the old ones beside it every reload would look like replicas that disagree.
+    info.reset()
+    info.set({ hash: seen.hash }, 1)
+  }
+}

@@ -1,0 +1,121 @@
+import { Counter, collectDefaultMetrics, Gauge, type Metric, Registry } from 'prom-client'
+import { Counts, Distribution } from './series.ts'
+
+/** A value that is read when somebody scrapes, for what is a state and not an event. */
+export interface GaugeSource {
+  /** Without the prefix `tollgate_`, in base units, for example `inflight_requests`. */
+  readonly name: string
+  readonly help: string
+  readonly labels?: readonly string[]
+  /** A number, or one sample for each label set. A read that fails leaves the gauge out of this scrape. */
+  readonly read: () => number | readonly Sample[] | Promise<number | readonly Sample[]>
+}
+
+export interface Sample {
+  /** Names and values; never a user, a token or a raw path. */
+  readonly labels: Readonly<Record<string, string>>
+  readonly value: number
+}
+
+/** Makes the metrics of Tollgate, each with the prefix `tollgate_`, in a registry of its own. */
+export interface Meter {
+  counter(name: string, help: string, labelNames: string[]): Counts
+  gauge(name: string, help: string, labelNames?: string[]): Gauge
+  gaugeSource(source: GaugeSource): void
+  histogram(name: string, help: string, buckets: number[], labelNames?: string[]): Distribution
+  /** All of them, and those of the process, in the Prometheus text format. */
+  render(): Promise<string>
+  readonly contentType: string
+}
+
+const PREFIX = 'tollgate_'
+
+export function createMeter(): Meter {
+  const registry = new Registry()
+  const registers = [registry]
+  collectDefaultMetrics({ register: registry })
+  return {
+    counter: (name, help, labelNames) => plainCounter(registry, PREFIX + name, help, labelNames),
+    gauge: (name, help, labelNames = []) => new Gauge({ name: PREFIX + name, help, labelNames, registers }),
+    gaugeSource: (source) => addGaugeSource(registry, source),
+    histogram: (name, help, buckets, labelNames = []) =>
+      plainHistogram(registry, PREFIX + name, help, buckets, labelNames),
+    render: () => registry.metrics(),
+    contentType: registry.contentType,
+  }
+}
+
+/** Plain numbers, handed to prom-client when it collects. */
+function plainCounter(registry: Registry, name: string, help: string, labelNames: string[]): Counts {
+  const counts = new Counts(labelNames)
+  new Counter({
+    name,
+    help,
+    labelNames,
+    registers: [registry],
+    collect() {
+      this.reset()
+      for (const { labels, value } of counts.series) this.inc(labels, value.count)
+    },
+  })
+  return counts
+}
+
+/**
+ * A histogram of prom-client cannot be given counts, so this stands in the registry in its place: all a registry asks
+ * of a metric is its name and `get()`.
+ */
+function plainHistogram(
+  registry: Registry,
+  name: string,
+  help: string,
+  bounds: number[],
+  labelNames: string[],
+): Distribution {
+  const distribution = new Distribution(bounds, labelNames)
+  const get = async () => ({
+    name,
+    help,
+    type: 'histogram',
+    aggregator: 'sum',
+    values: bucketValues(name, distribution),
+  })
+  registry.registerMetric({ name, get } as unknown as Metric)
+  return distribution
+}
+
+/** The lines of the text format: cumulative buckets, the sum, the count. */
+function bucketValues(name: string, { bounds, series }: Distribution) {
+  return [...series].flatMap(({ labels, value: { sum, counts } }) => {
+    let count = 0
+    const buckets = counts.map((inBucket, i) => {
+      count += inBucket
+      return { metricName: `${name}_bucket`, labels: { ...labels, le: bounds[i] ?? '+Inf' }, value: count }
+    })
+    return [
+      ...buckets,
+      { metricName: `${name}_sum`, labels, value: sum },
+      { metricName: `${name}_count`, labels, value: count },
+    ]
+  })
+}
+
+function addGaugeSource(registry: Registry, { name, help, labels = [], read }: GaugeSource): void {
+  new Gauge({
+    name: PREFIX + name,
+    help,
+    labelNames: [...labels],
+    registers: [registry],
+    async collect() {
+      this.reset()
+      try {
+        const value = await read()
+        if (typeof value === 'number') this.set(value)
+        else for (const sample of value) this.set({ ...sample.labels }, sample.value)
+      } catch {
+        // A store that does not answer must not cost the operator every other figure, now of all times.
+        if (labels.length === 0) this.remove()
+      }
+    },
+  })
+}

@@ -1,0 +1,46 @@
+/** A thing that may happen thousands of times in a second, told a few times. */
+export interface Throttle<T> {
+  /** The first of a key is told at once; those that follow within the interval are told as one, with their count. */
+  add(key: string, latest: T): void
+  /** Tells what is still untold, and starts anew. */
+  flush(): void
+}
+
+/** @param intervalMs at most one `tell` for each key in this time, in milliseconds */
+export function createThrottle<T>(intervalMs: number, tell: (latest: T, count: number) => void): Throttle<T> {
+  const seen = new Map<string, { latest: T; count: number; timer: NodeJS.Timeout }>()
+
+  function add(key: string, latest: T): void {
+    const entry = seen.get(key)
+    if (entry !== undefined) {
+      entry.latest = latest
+      entry.count++
+      return
+    }
+    seen.set(key, { latest, count: 0, timer: setInterval(() => tick(key), intervalMs).unref() })
+    tell(latest, 1)
+  }
+
+  /** A key that stayed quiet for a whole interval is forgotten, so its next event is told at once. */
+  function tick(key: string): void {
+    const entry = seen.get(key)
+    if (entry === undefined) return
+    if (entry.count === 0) forget(key, entry.timer)
+    else tell(entry.latest, entry.count)
+    entry.count = 0
+  }
+
+  function forget(key: string, timer: NodeJS.Timeout): void {
+    clearInterval(timer)
+    seen.delete(key)
+  }
+
+  function flush(): void {
+    for (const [key, { latest, count, timer }] of seen) {
+      forget(key, timer)
+      if (count > 0) tell(latest, count)
+    }
+  }
+
+  return { add, flush }
+}

@@ -1,0 +1,309 @@
+import { afterEach, describe, expect, test } from 'vitest'
+import type { Observation } from '../../src/observe/observation.ts'
+import { StoreError } from '../../src/quota/store.ts'
+import { memoryTokens, NOW, type Running, startAdmin, TOKEN } from './running.ts'
+
+let running: Running
+async function start(...args: Parameters<typeof startAdmin>) {
+  running = await startAdmin(...args)
+  return running
+}
+afterEach(() => running.admin.close())
+
+const wrong = { authorization: 'Bearer wrong' }
+const none = { authorization: '' }
+
+describe('the admin token', () => {
+  test.each([
+    ['missing', {}],
+    ['empty', { authorization: '' }],
+    ['wrong', wrong],
+    ['a part of the right one', { authorization: `Bearer ${TOKEN.slice(0, -1)}` }],
+    ['more than the right one', { authorization: `Bearer ${TOKEN}x` }],
+    ['of another scheme', { authorization: `Basic ${TOKEN}` }],
+  ])('%s is answered 401 with what to send', async (_what, headers) => {
+    const { call } = await start()
+    const reply = await call('GET', '/api/tokens', { headers: { ...none, ...headers } })
+    expect(reply.status).toBe(401)
+    expect(reply.headers['www-authenticate']).toMatch(/^Bearer /)
+    expect(reply.json).toEqual({ error: 'unauthorized', msg: expect.stringContaining('Authorization: Bearer') })
+  })
+
+  test('opens the API, whatever the case of its scheme', async () => {
+    const { call } = await start()
+    expect((await call('GET', '/api/tokens')).status).toBe(200)
+    expect((await call('GET', '/api/tokens', { headers: { authorization: `bearer ${TOKEN}` } })).status).toBe(200)
+  })
+
+  test('that is not configured closes the API with the cure, and leaves the probes open', async () => {
+    const { call } = await start({ token: null })
+    const reply = await call('GET', '/api/tokens')
+    expect(reply.status).toBe(403)
+    expect(reply.json).toEqual({ error: 'no_admin_token', msg: expect.stringContaining('admin.token') })
+    expect((await call('GET', '/livez')).status).toBe(200)
+  })
+
+  test('is demanded before a body is read', async () => {
+    const { raw } = await start()
+    const reply = await raw(
+      'POST /api/tokens HTTP/1.1\r\nHost: localhost\r\nContent-Length: 1000000\r\nConnection: close\r\n\r\n',
+    )
+    expect(reply).toMatch(/^HTTP\/1.1 401 /)
+  })
+
+  test('may be guessed ten times a minute; then even the right one must wait, and is not called a quota', async () => {
+    let now = NOW
+    const { call } = await start({ now: () => now })
+    for (let i = 0; i < 10; i++) expect((await call('GET', '/api/tokens', { headers: wrong })).status).toBe(401)
+    now += 20_500
+    const reply = await call('GET', '/api/tokens')
+    expect(reply.status).toBe(429)
+    expect(reply.headers['retry-after']).toBe('40')
+    expect(reply.json).toEqual({ error: 'too_many_attempts', msg: expect.stringContaining('40 seconds') })
+    now += 40_000
+    expect((await call('GET', '/api/tokens')).status).toBe(200)
+  })
+
+  test('forgotten in a request is no guess', async () => {
+    const { call } = await start()
+    for (let i = 0; i < 20; i++) await call('GET', '/api/tokens', { headers: none })
+    expect((await call('GET', '/api/tokens')).status).toBe(200)
+  })
+})
+
+describe('probes', () => {
+  test('tell whether the process lives', async () => {
+    let alive = true
+    const { call } = await start({ live: () => alive })
+    expect(await call('GET', '/livez', { headers: none })).toMatchObject({ status: 200, json: { live: true } })
+    alive = false
+    expect((await call('GET', '/livez')).status).toBe(503)
+  })
+
+  test('tell whether traffic should come, and why not', async () => {
+    const { call } = await start({
+      ready: (startup) =>
+        startup ? { ready: true, reasons: [] } : { ready: false, reasons: ['the backend does not answer'] },
+    })
+    const reply = await call('GET', '/readyz', { headers: none })
+    expect(reply).toMatchObject({ status: 503, json: { ready: false, reasons: ['the backend does not answer'] } })
+    expect(await call('GET', '/readyz?startup=1')).toMatchObject({ status: 200, json: { ready: true } })
+  })
+
+  test('are answered whatever the host name, as the kubelet and Prometheus use it', async () => {
+    const { call } = await start()
+    for (const path of ['/livez', '/readyz', '/metrics'])
+      expect((await call('GET', path, { headers: { host: 'tollgate-admin.ns.svc:9090' } })).status).toBe(200)
+  })
+
+  test('may be asked by HEAD', async () => {
+    const { call } = await start()
+    expect(await call('HEAD', '/readyz')).toMatchObject({ status: 200, text: '' })
+  })
+
+  test('metrics come as the text that was rendered', async () => {
+    const { call } = await start()
+    const reply = await call('GET', '/metrics', { headers: none })
+    expect(reply.headers['content-type']).toBe('text/plain; version=0.0.4; charset=utf-8')
+    expect(reply.text).toBe('tollgate_up 1\n')
+  })
+})
+
+describe('drain', () => {
+  test('begins once, however often it is called', async () => {
+    let drains = 0
+    const { call } = await start({ drain: () => drains++ })
+    for (let i = 0; i < 3; i++)
+      expect(await call('GET', '/drain', { headers: none })).toMatchObject({ status: 200, json: { draining: true } })
+    expect(drains).toBe(1)
+  })
+
+  test.each([
+    ['an image in a page', { 'sec-fetch-site': 'cross-site' }],
+    ['a page that names itself', { referer: 'http://evil.example/' }],
+    ['a script of a page', { origin: 'http://evil.example' }],
+    ['a page behind a rebound name', { host: 'evil.example' }],
+  ])('is not begun by %s', async (_what, headers) => {
+    let drains = 0
+    const { call } = await start({ drain: () => drains++ })
+    expect((await call('GET', '/drain', { headers })).status).toBe(403)
+    expect(drains).toBe(0)
+  })
+
+  test('is not there when nothing can be drained', async () => {
+    const { call } = await start()
+    expect((await call('GET', '/drain')).status).toBe(404)
+  })
+})
+
+describe('the host name', () => {
+  test.each(['localhost', 'LOCALHOST:9090', '127.0.0.1:1', '[::1]:9090', '10.1.2.3'])('%s is ours', async (host) => {
+    const { call } = await start()
+    expect((await call('GET', '/api/tokens', { headers: { host } })).status).toBe(200)
+  })
+
+  test('of another is refused even with the right token', async () => {
+    const { call } = await start()
+    const reply = await call('GET', '/api/tokens', { headers: { host: 'rebound.example:9090' } })
+    expect(reply).toMatchObject({ status: 403, json: { error: 'host_not_allowed' } })
+  })
+
+  test('that is configured is ours too', async () => {
+    const { call } = await start({ hosts: ['ops.example'] })
+    expect((await call('GET', '/api/tokens', { headers: { host: 'ops.example:9090' } })).status).toBe(200)
+  })
+})
+
+test('the failure histogram has all 336 buckets of the contract', async () => {
+  const start1030 = Date.parse('2026-11-20T09:30:00Z')
+  const { call } = await start({
+    failures: async () => ({ at: NOW, buckets: [{ start: start1030, total: 1200, status0: 1, status5xx: 3 }] }),
+  })
+  const { status, json } = await call('GET', '/api/failures')
+  expect(status).toBe(200)
+  expect(Object.keys(json)).toEqual(['since', 'until', 'bucketMinutes', 'buckets'])
+  expect(json).toMatchObject({
+    since: '2026-11-13T10:30:00.000Z',
+    until: '2026-11-20T10:10:00.000Z',
+    bucketMinutes: 30,
+  })
+  expect(json.buckets).toHaveLength(336)
+  expect(json.buckets.at(-2)).toEqual({ start: '2026-11-20T09:30:00.000Z', total: 1200, status0: 1, status5xx: 3 })
+  expect(json.buckets.at(-1)).toEqual({ start: '2026-11-20T10:00:00.000Z', total: 0, status0: 0, status5xx: 0 })
+})
+
+describe('errors', () => {
+  test('a store that does not answer is 503, and not a word of why', async () => {
+    const fails = () => Promise.reject(new StoreError('connect redis://u:secret@h', 'connection', 'no'))
+    const { call } = await start({
+      failures: fails,
+      tokens: { ...memoryTokens(), listTokens: fails, revokeToken: fails, insertToken: fails },
+    })
+    for (const [method, path, body] of [
+      ['GET', '/api/failures'],
+      ['GET', '/api/tokens'],
+      ['DELETE', '/api/tokens/x'],
+      ['POST', '/api/tokens', { user: 'u', name: 'n' }],
+    ] as const) {
+      const reply = await call(method, path, { body })
+      expect(reply).toMatchObject({ status: 503, json: { error: 'store_unavailable' } })
+      expect(reply.text).not.toContain('secret')
+    }
+  })
+
+  test('a bug is 500 without its message, and is observed', async () => {
+    const observed: Observation[] = []
+    const bug = new TypeError('secret detail')
+    const { call } = await start({ failures: () => Promise.reject(bug), observe: (o) => observed.push(o) })
+    const reply = await call('GET', '/api/failures')
+    expect(reply).toMatchObject({ status: 500, json: { error: 'internal' } })
+    expect(reply.text).not.toContain('secret')
+    expect(observed).toEqual([{ type: 'internal_error', where: 'admin', error: bug }])
+  })
+
+  test.each([
+    '/nothing',
+    '/api',
+    '/api/nothing',
+    '/livez/',
+    '/api/tokens/a/b',
+    '/%E0%A4%A',
+    `/api/tokens/${'x'.repeat(500)}`,
+  ])('an unknown path is a JSON error: %s', async (path) => {
+    const { call } = await start()
+    const reply = await call('GET', path)
+    expect([400, 404, 405]).toContain(reply.status)
+    expect(reply.json).toEqual({ error: expect.any(String), msg: expect.any(String) })
+  })
+
+  test.each([
+    ['POST', '/livez', 'GET, HEAD'],
+    ['PUT', '/api/tokens', 'GET, HEAD, POST'],
+    ['GET', '/api/tokens/x', 'DELETE'],
+    ['PROPFIND', '/metrics', 'GET, HEAD'],
+    ['QUERY', '/api/failures', 'GET, HEAD'],
+  ])('a wrong method is 405 and says the right ones: %s %s', async (method, path, allow) => {
+    const { call } = await start()
+    const reply = await call(method, path)
+    expect(reply).toMatchObject({ status: 405, json: { error: 'method_not_allowed' } })
+    expect(reply.headers.allow).toBe(allow)
+  })
+
+  test.each([
+    ['that is too long', { name: 'x'.repeat(70_000) }, {}, 413, 'payload_too_large'],
+    ['that is no JSON', '{', {}, 400, 'bad_request'],
+    ['that poisons the prototype', '{"__proto__":{"user":"x"},"user":"u","name":"n"}', {}, 400, 'bad_request'],
+    ['of a form', 'user=u', { 'content-type': 'application/x-www-form-urlencoded' }, 415, 'unsupported_media_type'],
+    [
+      'of plain text, as a form of any page can send',
+      '{"user":"u","name":"n"}',
+      { 'content-type': 'text/plain' },
+      415,
+      'unsupported_media_type',
+    ],
+  ])('a body %s is refused', async (_what, body, headers, status, error) => {
+    const tokens = memoryTokens()
+    const { call } = await start({ tokens })
+    expect(await call('POST', '/api/tokens', { body, headers })).toMatchObject({
+      status,
+      json: { error, msg: expect.any(String) },
+    })
+    expect(tokens.records).toEqual([])
+  })
+
+  test.each([
+    ['nonsense', 'NONSENSE\r\n\r\n', 400],
+    ['header fields without end', `GET /livez HTTP/1.1\r\nHost: x\r\nX: ${'y'.repeat(20_000)}\r\n\r\n`, 431],
+  ])('a connection that sends %s gets a JSON error and is closed', async (_what, bytes, status) => {
+    const { raw } = await start()
+    const reply = await raw(bytes)
+    expect(reply).toMatch(new RegExp(`^HTTP/1.1 ${status} `))
+    expect(reply).toContain('content-security-policy')
+    expect(JSON.parse(reply.split('\r\n\r\n')[1] ?? '')).toEqual({ error: expect.any(String), msg: expect.any(String) })
+  })
+})
+
+test.each([
+  ['GET', '/livez'],
+  ['GET', '/metrics'],
+  ['GET', '/api/tokens'],
+  ['DELETE', '/api/tokens/x'],
+  ['PUT', '/livez'],
+  ['GET', '/nothing'],
+  ['GET', '/%E0%A4%A'],
+])('the security headers are on every answer: %s %s', async (method, path) => {
+  const { call } = await start()
+  const { headers } = await call(method, path)
+  expect(headers).toMatchObject({
+    'content-security-policy': "default-src 'none'; frame-ancestors 'none'",
+    'x-content-type-options': 'nosniff',
+    'referrer-policy': 'no-referrer',
+    'cache-control': 'no-store',
+  })
+})
+
+test('an address that is taken is an error', async () => {
+  const { url } = await start()
+  await expect(startAdmin({ listen: { host: '127.0.0.1', port: Number(new URL(url).port) } })).rejects.toThrow(
+    'EADDRINUSE',
+  )
+})
+
+test('closing ends idle connections and lets a request under way finish', async () => {
+  const gate = Promise.withResolvers<void>()
+  const asked = Promise.withResolvers<void>()
+  const { admin, call } = await start({
+    failures: async () => {
+      asked.resolve()
+      await gate.promise
+      return { at: NOW, buckets: [] }
+    },
+  })
+  await call('GET', '/livez')
+  const reply = call('GET', '/api/failures')
+  await asked.promise
+  const closed = admin.close()
+  gate.resolve()
+  expect((await reply).status).toBe(200)
+  await closed
+})

@@ -1,0 +1,91 @@
+import { afterEach, beforeEach, describe, expect, test } from 'vitest'
+import { hashToken, looksLikeToken } from '../../src/control/tokens.ts'
+import { memoryTokens, NOW, type Running, startAdmin } from './running.ts'
+
+let running: Running
+let tokens: ReturnType<typeof memoryTokens>
+beforeEach(async () => {
+  tokens = memoryTokens()
+  running = await startAdmin({ tokens })
+})
+afterEach(() => running.admin.close())
+
+const create = (body: unknown) => running.call('POST', '/api/tokens', { body })
+
+test('a token lives from its making to its revocation, and is shown once', async () => {
+  const made = await create({ user: 'alice', name: 'phone', expiresAt: '2027-01-01T00:00:00+08:00' })
+  expect(made.status).toBe(201)
+  const { token, ...record } = made.json
+  expect(looksLikeToken(token)).toBe(true)
+  expect(record).toEqual({
+    id: expect.any(String),
+    user: 'alice',
+    name: 'phone',
+    createdAt: new Date(NOW).toISOString(),
+    expiresAt: '2026-12-31T16:00:00.000Z',
+    revokedAt: null,
+  })
+  expect(tokens.records[0]?.hash).toBe(hashToken(token))
+
+  const listed = await running.call('GET', '/api/tokens')
+  expect(listed.json).toEqual({ tokens: [record] })
+  expect(listed.text).not.toContain(token)
+  expect(listed.text).not.toContain(hashToken(token))
+
+  const revoked = await running.call('DELETE', `/api/tokens/${record.id}`)
+  expect([revoked.status, revoked.text]).toEqual([204, ''])
+  expect((await running.call('GET', '/api/tokens')).json.tokens[0].revokedAt).toBe(new Date(NOW).toISOString())
+  expect((await running.call('DELETE', `/api/tokens/${record.id}`)).status).toBe(204)
+})
+
+test('a token without an expiry does not end', async () => {
+  expect((await create({ user: 'alice', name: 'phone' })).json.expiresAt).toBeNull()
+  expect((await create({ user: 'alice', name: 'phone', expiresAt: null })).json.expiresAt).toBeNull()
+})
+
+test('an id that is not known is 404', async () => {
+  expect(await running.call('DELETE', '/api/tokens/nobody')).toMatchObject({
+    status: 404,
+    json: { error: 'not_found' },
+  })
+})
+
+describe('a field that is wrong is named, with the cure', () => {
+  const fine = { user: 'alice', name: 'phone' }
+  test.each([
+    ['user missing', { name: 'phone' }, /^user: must be a text of 1 to 256 bytes/],
+    ['user empty', { ...fine, user: '' }, /^user: must be a text of 1 to 256 bytes/],
+    ['user of 257 bytes', { ...fine, user: `${'é'.repeat(128)}x` }, /^user: /],
+    ['user with half a character', { ...fine, user: '\ud800' }, /^user: /],
+    ['user a number', { ...fine, user: 7 }, /^user: /],
+    ['name empty', { ...fine, name: '' }, /^name: must be a text of 1 to 64 characters/],
+    ['name of 65 characters', { ...fine, name: 'x'.repeat(65) }, /^name: /],
+    ['expiry a number', { ...fine, expiresAt: 1_900_000_000 }, /^expiresAt: must be a time with its offset/],
+    [
+      'expiry without an offset',
+      { ...fine, expiresAt: '2030-01-31T00:00:00' },
+      /^expiresAt: must be a time with its offset/,
+    ],
+    ['expiry on no day', { ...fine, expiresAt: '2030-02-31T00:00:00Z' }, /^expiresAt: /],
+    ['expiry now', { ...fine, expiresAt: new Date(NOW).toISOString() }, /^expiresAt: must be in the future$/],
+    [
+      'a field unknown',
+      { ...fine, expires: '2030-01-31T00:00:00Z' },
+      /^expires: not a field of a token: use user, name and expiresAt$/,
+    ],
+    ['two at once', { user: '', name: '' }, /^user: .+; name: /],
+    ['no object', [1], /^body: must be a JSON object/],
+    ['no body', undefined, /^body: must be a JSON object/],
+  ])('%s', async (_what, body, msg) => {
+    const reply = await create(body)
+    expect(reply).toMatchObject({ status: 400, json: { error: 'bad_request', msg: expect.stringMatching(msg) } })
+    expect(tokens.records).toEqual([])
+  })
+})
+
+test.each(['x'.repeat(256), 'é'.repeat(128), '用户', 'a:b\n', '__proto__', '"><img src=x>'])(
+  'any other user id is taken as it is',
+  async (user) => {
+    expect((await create({ user, name: '😀'.repeat(64) })).json.user).toBe(user)
+  },
+)

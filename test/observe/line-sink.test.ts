@@ -1,0 +1,194 @@
+import { execFileSync, spawn } from 'node:child_process'
+import { once } from 'node:events'
+import { closeSync, constants, mkdtempSync, openSync, readFileSync, readSync, rmSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { afterEach, beforeEach, expect, test, vi } from 'vitest'
+import { openLineSink } from '../../src/observe/line-sink.ts'
+
+let folder: string
+let file: string
+beforeEach(() => {
+  folder = mkdtempSync(join(tmpdir(), 'tollgate-sink-'))
+  file = join(folder, 'log')
+})
+afterEach(() => rmSync(folder, { recursive: true, force: true }))
+
+const numbers = (count: number) => Array.from({ length: count }, (_, i) => `${i}\n`)
+
+test('lines come out whole and in order, however many writes they take', async () => {
+  const sink = openLineSink(file, { chunk: 100 })
+  for (const [i, line] of numbers(20_000).entries()) {
+    sink.write(line)
+    if (i % 1000 === 0) await new Promise(setImmediate)
+  }
+  await sink.close()
+  expect(readFileSync(file, 'utf8')).toBe(numbers(20_000).join(''))
+})
+
+test('nothing is written before the chunk is full, and then without being asked', async () => {
+  const sink = openLineSink(file, { chunk: 10, flushMs: 60_000 })
+  sink.write('1234\n')
+  await new Promise(setImmediate)
+  expect(readFileSync(file, 'utf8')).toBe('')
+  sink.write('6789\n')
+  await vi.waitFor(() => expect(readFileSync(file, 'utf8')).toBe('1234\n6789\n'))
+  await sink.close()
+})
+
+test('a few lines do not wait for more than the flush time', async () => {
+  const sink = openLineSink(file, { flushMs: 10 })
+  sink.write('alone\n')
+  await vi.waitFor(() => expect(readFileSync(file, 'utf8')).toBe('alone\n'))
+  await sink.close()
+})
+
+test('characters beyond ASCII are not cut', async () => {
+  const sink = openLineSink(file, { chunk: 3 })
+  for (let i = 0; i < 1000; i++) sink.write('配额 ✓\n')
+  await sink.close()
+  expect(readFileSync(file, 'utf8')).toBe('配额 ✓\n'.repeat(1000))
+})
+
+test('while the reader stalls the memory is bounded, and the loss is told', async () => {
+  const sink = openLineSink(file, { chunk: 1_000_000, flushMs: 60_000, limit: 100 })
+  for (let i = 0; i < 1000; i++) sink.write('0123456789\n')
+  await sink.close()
+  const lines = readFileSync(file, 'utf8').trimEnd().split('\n')
+  expect(lines).toHaveLength(11)
+  expect(JSON.parse(lines.at(-1) ?? '')).toMatchObject({
+    level: 40,
+    count: 990,
+    msg: expect.stringContaining('dropped'),
+  })
+})
+
+test('a destination that cannot be written is given up without an exception', async () => {
+  const sink = openLineSink(999_999)
+  sink.write('lost\n')
+  await sink.flush()
+  sink.write('lost too\n')
+  await sink.close()
+})
+
+const PROGRAM = `
+  import { openLineSink } from ${JSON.stringify(new URL('../../src/observe/line-sink.ts', import.meta.url).href)}
+  const sink = openLineSink(1)
+  process.on('exit', sink.flushSync)
+`
+
+function run(code: string) {
+  return spawn(process.execPath, ['--input-type=module-typescript', '-e', PROGRAM + code], {
+    stdio: ['ignore', 'pipe', 'inherit'],
+  })
+}
+
+test('a process that exits in the middle of a write loses no line', async () => {
+  const child = run(`for (let i = 0; i < 30_000; i++) sink.write(i + '\\n')\nprocess.exit(3)`)
+  let text = ''
+  child.stdout.setEncoding('utf8').on('data', (part) => {
+    text += part
+  })
+  const [code] = await once(child, 'close')
+  expect(code).toBe(3)
+  expect(
+    text
+      .trimEnd()
+      .split('\n')
+      .map(Number)
+      .sort((a, b) => a - b),
+  ).toEqual(Array.from({ length: 30_000 }, (_, i) => i))
+})
+
+test('a process that dies of an exception still writes what it knew', async () => {
+  const child = spawn(process.execPath, [
+    '--input-type=module-typescript',
+    '-e',
+    `${PROGRAM}sink.write('last words\\n'); throw new Error('fatal')`,
+  ])
+  let text = ''
+  child.stdout.setEncoding('utf8').on('data', (part) => {
+    text += part
+  })
+  const [code] = await once(child, 'close')
+  expect([code, text]).toEqual([1, 'last words\n'])
+})
+
+/** Both ends of a pipe that answers EAGAIN when it is full or empty. */
+function openPipe() {
+  const path = join(folder, 'pipe')
+  execFileSync('mkfifo', [path])
+  const reader = openSync(path, constants.O_RDONLY | constants.O_NONBLOCK)
+  return { path, reader, writer: openSync(path, constants.O_WRONLY | constants.O_NONBLOCK) }
+}
+
+function readSome(fd: number): string {
+  const bytes = Buffer.alloc(1_000_000)
+  try {
+    return bytes.toString('utf8', 0, readSync(fd, bytes))
+  } catch {
+    return ''
+  }
+}
+
+const MANY = numbers(60_000)
+
+test('a full pipe is waited for', async () => {
+  const { reader, writer } = openPipe()
+  const sink = openLineSink(writer)
+  for (const line of MANY) sink.write(line)
+  const flushed = sink.flush()
+  let text = ''
+  await vi.waitFor(
+    () => {
+      text += readSome(reader)
+      expect(text.length).toBe(MANY.join('').length)
+    },
+    { timeout: 20_000, interval: 10 },
+  )
+  await flushed
+  await sink.close()
+  expect(text).toBe(MANY.join(''))
+  closeSync(reader)
+  closeSync(writer)
+})
+
+test('a full pipe is waited for at the end of the process too', async () => {
+  const { path, reader, writer } = openPipe()
+  const child = run(`
+    import { constants, openSync } from 'node:fs'
+    const pipe = openLineSink(openSync(${JSON.stringify(path)}, constants.O_WRONLY | constants.O_NONBLOCK), { chunk: 1e9, flushMs: 1e6 })
+    for (let i = 0; i < 60_000; i++) pipe.write(i + '\\n')
+    pipe.flushSync()
+    process.exit(5)`)
+  let text = ''
+  const timer = setInterval(() => {
+    text += readSome(reader)
+  }, 20)
+  const [code] = await once(child, 'exit')
+  clearInterval(timer)
+  text += readSome(reader)
+  expect(code).toBe(5)
+  expect(text).toBe(MANY.join(''))
+  closeSync(reader)
+  closeSync(writer)
+})
+
+test('a reader that takes nothing more does not keep the process for ever', () => {
+  const { reader, writer } = openPipe()
+  const sink = openLineSink(writer, { chunk: 1e9, flushMs: 1e6 })
+  for (const line of MANY) sink.write(line)
+  sink.flushSync()
+  expect(readSome(reader)).toMatch(/^0\n1\n/)
+  closeSync(reader)
+  closeSync(writer)
+})
+
+test('a process whose reader has gone still ends', async () => {
+  const child = run(
+    `process.stdin.destroy(); setTimeout(() => { sink.write('nobody reads this\\n'); process.exit(4) }, 200)`,
+  )
+  child.stdout.destroy()
+  const [code] = await once(child, 'exit')
+  expect(code).toBe(4)
+})

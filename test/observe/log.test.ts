@@ -1,0 +1,220 @@
+import { mkdtempSync, readFileSync, rmSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { afterEach, beforeEach, describe, expect, test } from 'vitest'
+import { createLog, type LogOptions } from '../../src/observe/log.ts'
+import type { Observation } from '../../src/observe/observation.ts'
+import { request } from './request.ts'
+
+let folder: string
+let files = 0
+beforeEach(() => {
+  folder = mkdtempSync(join(tmpdir(), 'tollgate-log-'))
+})
+afterEach(() => rmSync(folder, { recursive: true, force: true }))
+
+/** The lines that a log writes of these observations. */
+async function lines(observations: Observation[], options: LogOptions = {}) {
+  const destination = join(folder, `log${++files}`)
+  const log = createLog({ destination, ...options })
+  for (const observation of observations) log.observer(observation)
+  await log.close()
+  const text = readFileSync(destination, 'utf8')
+  return text === ''
+    ? []
+    : text
+        .trimEnd()
+        .split('\n')
+        .map((line) => JSON.parse(line))
+}
+
+const ERROR = 50
+const WARN = 40
+const INFO = 30
+
+describe('a request', () => {
+  test('is one line with exactly these fields', async () => {
+    const [line, ...more] = await lines([request()])
+    expect(more).toEqual([])
+    expect(line).toEqual({
+      level: INFO,
+      time: expect.closeTo(Date.now(), -5),
+      requestId: 'r-1',
+      user: 'alice',
+      method: 'POST',
+      route: 'POST /v1/music/upsert',
+      category: 'write',
+      cost: 15,
+      outcome: 'forwarded',
+      httpStatus: 200,
+      clientStatus: 200,
+      durationMs: 12.346,
+      msg: 'request',
+    })
+  })
+
+  test('has the same envelope as the lines that pino writes', async () => {
+    const [ours, pinos] = await lines([request(), { type: 'stopped' }])
+    expect(Object.keys(pinos)).toEqual(['level', 'time', 'msg'])
+    expect(Object.keys(ours).slice(0, 2)).toEqual(['level', 'time'])
+    expect(Object.keys(ours).at(-1)).toBe('msg')
+    expect(typeof ours.time).toBe(typeof pinos.time)
+  })
+
+  test('that was denied tells the error and the reason', async () => {
+    const [line] = await lines([
+      request({
+        outcome: 'denied',
+        error: 'unauthorized',
+        reason: 'expired',
+        user: null,
+        httpStatus: null,
+        clientStatus: 401,
+      }),
+    ])
+    expect(line).toMatchObject({ level: INFO, error: 'unauthorized', reason: 'expired', user: null, httpStatus: null })
+  })
+
+  test.each([
+    [
+      'a failed forward warns',
+      request({ outcome: 'failed', error: 'upstream_timeout', httpStatus: 0, clientStatus: 504 }),
+      WARN,
+    ],
+    ['a body broken off by the backend warns', request({ outcome: 'failed' }), WARN],
+    [
+      'a 503 of ours warns',
+      request({ outcome: 'denied', error: 'store_unavailable', httpStatus: null, clientStatus: 503 }),
+      WARN,
+    ],
+    ['a 500 of the backend informs', request({ httpStatus: 500, clientStatus: 500 }), INFO],
+    [
+      'a refusal informs',
+      request({ outcome: 'refused', error: 'quota_exceeded', httpStatus: null, clientStatus: 429 }),
+      INFO,
+    ],
+    ['a client that left informs', request({ outcome: 'aborted', clientStatus: 499 }), INFO],
+  ])('%s', async (_title, observation, level) => expect((await lines([observation]))[0].level).toBe(level))
+
+  const mixed = [
+    request({ requestId: 'good' }),
+    request({ requestId: 'failed', outcome: 'failed', httpStatus: 0, clientStatus: 502 }),
+    request({ requestId: 'backend 500', httpStatus: 500, clientStatus: 500 }),
+  ]
+
+  test('that went well is left out when only errors are wanted', async () => {
+    expect((await lines(mixed, { requests: 'errors' })).map((l) => l.requestId)).toEqual(['failed', 'backend 500'])
+  })
+
+  test('has no line when none is wanted, while everything else has', async () => {
+    expect((await lines([...mixed, { type: 'stopped' }], { requests: 'none' })).map((l) => l.msg)).toEqual(['stopped'])
+  })
+
+  test('obeys the level', async () => {
+    expect((await lines(mixed, { level: 'warn' })).map((l) => l.requestId)).toEqual(['failed'])
+    expect(await lines(mixed, { level: 'silent' })).toEqual([])
+  })
+
+  test('of a user with an odd name stays one line', async () => {
+    expect((await lines([request({ user: 'a"\n{}\u2028\u0000' })]))[0].user).toBe('a"\n{}\u2028\u0000')
+  })
+})
+
+describe('failures of the store', () => {
+  const failed = (reason: string): Observation => ({
+    type: 'store_failed',
+    operation: 'settle',
+    reason,
+    message: 'no answer',
+  })
+
+  test('are one line for each reason, with the count of the others, and recovery is told once', async () => {
+    const seen = [...Array(1000).fill(failed('timeout')), ...Array(3).fill(failed('connection'))]
+    const told = await lines([...seen, { type: 'store_recovered', downMs: 1234.5 }])
+    expect(told.map(({ msg, reason, count }) => [msg, reason, count])).toEqual([
+      ['the store fails', 'timeout', 1],
+      ['the store fails', 'connection', 1],
+      ['the store fails', 'timeout', 999],
+      ['the store fails', 'connection', 2],
+      ['the store answers again', undefined, undefined],
+    ])
+    expect(told[0]).toMatchObject({ level: ERROR, operation: 'settle', detail: 'no answer' })
+  })
+
+  test('that are still untold are told at the end', async () => {
+    expect((await lines([failed('timeout'), failed('timeout')])).map((l) => l.count)).toEqual([1, 1])
+  })
+})
+
+test('an internal error has its stack and its causes', async () => {
+  const error = new Error('broken', { cause: new Error('deeper') })
+  const [line] = await lines([{ type: 'internal_error', where: 'gateway', error }])
+  expect(line).toMatchObject({
+    level: ERROR,
+    where: 'gateway',
+    err: { type: 'Error', message: 'broken', cause: { message: 'deeper' } },
+  })
+  expect(line.err.stack).toContain('log.test.ts')
+})
+
+test('what happens with every request or batch has no line, at any level', async () => {
+  const quiet: Observation[] = [
+    { type: 'batch_settled', charges: 1, refunds: 0, durationMs: 1 },
+    { type: 'tokens_charged', category: 'read', cost: 1 },
+    { type: 'tokens_refunded', category: 'read', cost: 1 },
+    { type: 'credential_checked', cached: true },
+    { type: 'upgrade_opened' },
+    { type: 'upgrade_closed' },
+  ]
+  expect(await lines(quiet, { level: 'trace' })).toEqual([])
+})
+
+test('bad connections are told at debug only, for anybody can send them', async () => {
+  const bad: Observation = { type: 'bad_connection', code: 'HPE_INVALID_METHOD', status: 400 }
+  expect(await lines([bad])).toEqual([])
+  expect(await lines([bad], { level: 'debug' })).toHaveLength(1)
+})
+
+test.each<[Observation, number]>([
+  [{ type: 'config_loaded', file: 't.yaml', hash: 'abc' }, INFO],
+  [{ type: 'config_rejected', file: 't.yaml', problems: ['t.yaml:1:1 listen: wrong'] }, ERROR],
+  [{ type: 'config_warning', file: 't.yaml', problem: 'listen: later' }, WARN],
+  [{ type: 'store_warning', message: 'eviction policy' }, WARN],
+  [{ type: 'outcome_unknown', charges: 3, settled: false }, WARN],
+  [{ type: 'outcome_unknown', charges: 3, settled: true }, INFO],
+  [{ type: 'jwks_failed', issuer: 'https://id', message: 'timeout' }, WARN],
+  [{ type: 'listening', what: 'admin', url: 'http://x' }, INFO],
+  [{ type: 'draining', inFlight: 2 }, INFO],
+])('%o has its level', async (observation, level) => {
+  const { type, ...fields } = observation as Record<string, unknown>
+  const told = await lines([observation])
+  expect(told.map((l) => l.level)).toEqual([level])
+  const values = Object.values(told[0])
+  for (const value of Object.values(fields)) if (typeof value !== 'boolean') expect(values).toContainEqual(value)
+})
+
+test('no credential gets into the log, whatever text carries it', async () => {
+  const secret = 'gw_CANARYcanaryCANARYcanaryCANARYca123456'
+  const url = 'redis://user:CANARY@host'
+  const told = await lines([
+    request({ outcome: 'denied', error: 'unauthorized', reason: `not a token: ${secret}` }),
+    { type: 'store_failed', operation: 'settle', reason: 'auth', message: url },
+    { type: 'store_warning', message: url },
+    { type: 'config_rejected', file: 'f', problems: [url] },
+    { type: 'config_warning', file: 'f', problem: url },
+    { type: 'jwks_failed', issuer: 'i', message: `Bearer CANARY` },
+    {
+      type: 'internal_error',
+      where: 'x',
+      error: Object.assign(new Error(secret, { cause: new Error(url) }), { headers: { authorization: 'CANARY' } }),
+    },
+  ])
+  expect(told).toHaveLength(7)
+  expect(JSON.stringify(told)).not.toMatch(/canary/i)
+})
+
+test('a closed log leaves no listener on the process', async () => {
+  const before = process.listenerCount('exit')
+  for (let i = 0; i < 20; i++) await lines([])
+  expect(process.listenerCount('exit')).toBe(before)
+})

@@ -1,0 +1,195 @@
+import { execFileSync } from 'node:child_process'
+import { expect, test } from 'vitest'
+import { createMetrics, type GaugeSource } from '../../src/observe/metrics.ts'
+import type { Observation } from '../../src/observe/observation.ts'
+import { parseMetrics } from './parse-metrics.ts'
+import { request } from './request.ts'
+
+async function after(observations: Observation[], gauges: GaugeSource[] = []) {
+  const metrics = createMetrics({ version: '1.2.3', gauges, now: () => 1_700_000_000_000 })
+  for (const observation of observations) metrics.observer(observation)
+  return parseMetrics(await metrics.render())
+}
+
+const everything: Observation[] = [
+  request(),
+  request({
+    outcome: 'failed',
+    error: 'upstream_timeout',
+    httpStatus: 0,
+    clientStatus: 504,
+    upstreamMs: 30_000,
+    durationMs: 30_001,
+  }),
+  request({ outcome: 'refused', error: 'quota_exceeded', httpStatus: null, clientStatus: 429, upstreamMs: null }),
+  request({
+    category: null,
+    route: null,
+    outcome: 'denied',
+    error: 'no_route',
+    httpStatus: null,
+    clientStatus: 404,
+    upstreamMs: null,
+  }),
+  { type: 'config_loaded', file: 'f', hash: 'h1' },
+  { type: 'config_rejected', file: 'f', problems: [] },
+  { type: 'config_warning', file: 'f', problem: 'p' },
+  { type: 'batch_settled', charges: 3, refunds: 1, durationMs: 1.5 },
+  { type: 'tokens_charged', category: 'read', cost: 4 },
+  { type: 'tokens_refunded', category: 'read', cost: 2 },
+  { type: 'store_failed', operation: 'settle', reason: 'timeout', message: 'm' },
+  { type: 'store_recovered', downMs: 1 },
+  { type: 'store_warning', message: 'm' },
+  { type: 'outcome_unknown', charges: 3, settled: false },
+  { type: 'credential_checked', cached: true },
+  { type: 'jwks_fetched', issuer: 'https://id', keys: 2 },
+  { type: 'jwks_failed', issuer: 'https://id', message: 'm' },
+  { type: 'bad_connection', code: 'HPE_INVALID_METHOD', status: 400 },
+  { type: 'upgrade_opened' },
+  { type: 'upgrade_opened' },
+  { type: 'upgrade_closed' },
+  { type: 'listening', what: 'gateway', url: 'u' },
+  { type: 'draining', inFlight: 0 },
+  { type: 'internal_error', where: 'gateway', error: new Error('e') },
+  { type: 'stopped' },
+]
+
+test('everything observed comes out as numbers', async () => {
+  const { value } = await after(everything)
+  const expected: [string, number][] = [
+    ['tollgate_requests_total{category="write",outcome="forwarded",error="none"}', 1],
+    ['tollgate_requests_total{category="write",outcome="failed",error="upstream_timeout"}', 1],
+    ['tollgate_requests_total{category="write",outcome="refused",error="quota_exceeded"}', 1],
+    ['tollgate_requests_total{category="none",outcome="denied",error="no_route"}', 1],
+    ['tollgate_request_duration_seconds_count{category="write",code_class="2xx"}', 1],
+    ['tollgate_request_duration_seconds_sum{category="write",code_class="5xx"}', 30.001],
+    ['tollgate_upstream_responses_total{code_class="2xx"}', 1],
+    ['tollgate_upstream_responses_total{code_class="0"}', 1],
+    ['tollgate_upstream_errors_total{reason="upstream_timeout"}', 1],
+    ['tollgate_upstream_duration_seconds_count', 2],
+    ['tollgate_overhead_seconds_count', 1],
+    ['tollgate_store_batch_duration_seconds_sum', 0.0015],
+    ['tollgate_store_batch_size_sum', 4],
+    ['tollgate_tokens_charged_total{category="read"}', 4],
+    ['tollgate_tokens_refunded_total{category="read"}', 2],
+    ['tollgate_store_errors_total{operation="settle",reason="timeout"}', 1],
+    ['tollgate_charge_outcome_unknown_total{settled="false"}', 3],
+    ['tollgate_credential_checks_total{cached="true"}', 1],
+    ['tollgate_jwks_last_success_timestamp_seconds{issuer="https://id"}', 1_700_000_000],
+    ['tollgate_jwks_failures_total{issuer="https://id"}', 1],
+    ['tollgate_bad_connections_total{code="HPE_INVALID_METHOD"}', 1],
+    ['tollgate_upgraded_connections', 1],
+    ['tollgate_internal_errors_total{where="gateway"}', 1],
+    ['tollgate_config_last_reload_successful', 0],
+    ['tollgate_config_last_reload_success_timestamp_seconds', 1_700_000_000],
+    ['tollgate_config_info{hash="h1"}', 1],
+    [`tollgate_build_info{version="1.2.3",node_version="${process.version}"}`, 1],
+  ]
+  expect(expected.map(([name]) => [name, value(name)])).toEqual(expected)
+})
+
+test('overhead is the duration less the time of the backend, in seconds', async () => {
+  const { value } = await after([request({ durationMs: 12.5, upstreamMs: 10 })])
+  expect(value('tollgate_overhead_seconds_sum')).toBeCloseTo(0.0025, 10)
+  expect(value('tollgate_upstream_duration_seconds_sum')).toBeCloseTo(0.01, 10)
+})
+
+test('a histogram is cumulative, ends in +Inf and agrees with its count', async () => {
+  const { value } = await after([4, 5, 6, 60_000].map((durationMs) => request({ durationMs })))
+  const bucket = (le: string) =>
+    value(`tollgate_request_duration_seconds_bucket{category="write",code_class="2xx",le="${le}"}`)
+  expect(['0.005', '0.01', '30', '+Inf'].map(bucket)).toEqual([2, 3, 3, 4])
+  expect(value('tollgate_request_duration_seconds_count{category="write",code_class="2xx"}')).toBe(4)
+})
+
+test('an upgrade, which lasts as long as its users talk, is no latency of the backend', async () => {
+  const { value } = await after([
+    request({ httpStatus: 101, clientStatus: 101, durationMs: 3_600_000, upstreamMs: 3_599_999 }),
+  ])
+  expect(value('tollgate_upstream_duration_seconds_count')).toBe(0)
+  expect(value('tollgate_overhead_seconds_count')).toBe(0)
+  expect(value('tollgate_request_duration_seconds_count{category="write",code_class="1xx"}')).toBe(1)
+})
+
+test('counters keep counting over scrapes', async () => {
+  const metrics = createMetrics({ version: '1' })
+  for (let i = 0; i < 3; i++) {
+    metrics.observer(request())
+    await metrics.render()
+  }
+  const { value } = parseMetrics(await metrics.render())
+  expect(value('tollgate_requests_total{category="write",outcome="forwarded",error="none"}')).toBe(3)
+})
+
+test('only the configuration in force has its hash shown', async () => {
+  const { samples } = await after([
+    { type: 'config_loaded', file: 'f', hash: 'old' },
+    { type: 'config_loaded', file: 'f', hash: 'new' },
+  ])
+  expect([...samples.keys()].filter((name) => name.startsWith('tollgate_config_info'))).toEqual([
+    'tollgate_config_info{hash="new"}',
+  ])
+})
+
+test('gauges are read at each scrape; one that fails is left out and costs no other', async () => {
+  const { value, samples } = await after(
+    [],
+    [
+      { name: 'inflight_requests', help: 'Requests under way.', read: () => 7 },
+      { name: 'store_degraded', help: 'x', read: () => Promise.reject(new Error('down')) },
+      {
+        name: 'global_used_tokens',
+        help: 'x',
+        labels: ['window'],
+        read: async () => [
+          { labels: { window: '1h' }, value: 3 },
+          { labels: { window: '5h' }, value: 5 },
+        ],
+      },
+    ],
+  )
+  expect(value('tollgate_inflight_requests')).toBe(7)
+  expect(value('tollgate_global_used_tokens{window="5h"}')).toBe(5)
+  expect([...samples.keys()].filter((name) => name.includes('degraded'))).toEqual([])
+})
+
+test('no user, route or path is a label', async () => {
+  const { text } = await after([
+    request({ user: 'CANARY', route: 'GET /CANARY', requestId: 'CANARY', reason: 'CANARY' }),
+  ])
+  expect(text).not.toContain('CANARY')
+})
+
+test('every name keeps the rules: prefix, base units, _total for counters only, a help for each', async () => {
+  const { types, helps } = await after(everything)
+  for (const [name, type] of types) {
+    expect(name).toMatch(/^(tollgate|process|nodejs)_/)
+    expect(helps.get(name)?.length, name).toBeGreaterThan(5)
+    if (!name.startsWith('tollgate_')) continue
+    expect(name.endsWith('_total'), name).toBe(type === 'counter')
+    expect(name).not.toMatch(/_(ms|milliseconds|minutes|kb)(_|$)/)
+  }
+  expect(types.get('process_cpu_seconds_total')).toBe('counter')
+  expect(types.get('nodejs_eventloop_lag_p99_seconds')).toBe('gauge')
+})
+
+test('two sets of metrics in one process do not share a count', async () => {
+  createMetrics({ version: '1' }).observer(request())
+  const { samples } = await after([])
+  expect([...samples.keys()].filter((name) => name.startsWith('tollgate_requests_total'))).toEqual([])
+})
+
+function hasPromtool(): boolean {
+  try {
+    execFileSync('promtool', ['--version'], { stdio: 'ignore' })
+    return true
+  } catch {
+    return false
+  }
+}
+
+test.skipIf(!hasPromtool())('promtool finds nothing to complain about', async () => {
+  const { text } = await after(everything)
+  const ours = text.split('\n').filter((line) => /^(# \w+ )?tollgate_/.test(line))
+  execFileSync('promtool', ['check', 'metrics'], { input: `${ours.join('\n')}\n` })
+})

@@ -1,0 +1,109 @@
+import { afterEach, expect, test, vi } from 'vitest'
+import type { Tally } from '../../src/failures/histogram.ts'
+import type { Observation } from '../../src/observe/observation.ts'
+import { createTallyKeeper, type TallyKeeper } from '../../src/observe/tally.ts'
+import { StoreError } from '../../src/quota/store.ts'
+import { request } from './request.ts'
+
+let keeper: TallyKeeper
+afterEach(() => keeper.close())
+
+function start(addTally: (tally: Tally) => Promise<void>, flushMs = 60_000) {
+  const observed: Observation[] = []
+  keeper = createTallyKeeper({ store: { addTally }, flushMs, observe: (o) => observed.push(o) })
+  return observed
+}
+
+test('forwarded requests are counted, failed ones and server errors apart', async () => {
+  const added: Tally[] = []
+  start(async (tally) => void added.push(tally))
+  for (const changes of [
+    {},
+    { httpStatus: 404, clientStatus: 404 },
+    { httpStatus: 500, clientStatus: 500 },
+    { httpStatus: 599, clientStatus: 599 },
+    { httpStatus: 0, outcome: 'failed', clientStatus: 502 },
+    { httpStatus: 0, outcome: 'aborted', clientStatus: 499 },
+    { httpStatus: 500, outcome: 'aborted', clientStatus: 499 },
+    { httpStatus: null, outcome: 'refused', clientStatus: 429 },
+    { httpStatus: null, outcome: 'denied', clientStatus: 503 },
+  ] as const)
+    keeper.observer(request(changes))
+  keeper.observer({ type: 'stopped' })
+  await keeper.close()
+  expect(added).toEqual([{ total: 7, status0: 1, status5xx: 2 }])
+})
+
+test('the sum goes to the store on its own, and nothing goes while there is nothing', async () => {
+  const added: Tally[] = []
+  start(async (tally) => void added.push(tally), 5)
+  keeper.observer(request())
+  keeper.observer(request())
+  await vi.waitFor(() => expect(added).toEqual([{ total: 2, status0: 0, status5xx: 0 }]))
+  await new Promise((resolve) => setTimeout(resolve, 30))
+  expect(added).toHaveLength(1)
+})
+
+test('one call is under way at a time, and what comes meanwhile goes with the next', async () => {
+  const added: number[] = []
+  let calls = 0
+  let most = 0
+  const gate = Promise.withResolvers<void>()
+  start(async ({ total }) => {
+    most = Math.max(most, ++calls)
+    await gate.promise
+    calls--
+    added.push(total)
+  }, 2)
+  keeper.observer(request())
+  await vi.waitFor(() => expect(calls).toBe(1))
+  for (let i = 0; i < 5; i++) keeper.observer(request())
+  await new Promise((resolve) => setTimeout(resolve, 20))
+  gate.resolve()
+  await keeper.close()
+  expect([most, added]).toEqual([1, [1, 5]])
+})
+
+test('a tally that was certainly not applied is kept and sent again', async () => {
+  const added: Tally[] = []
+  let fail = true
+  const observed = start(async (tally) => {
+    if (fail) throw new StoreError('refused', 'connection', 'no')
+    added.push(tally)
+  }, 2)
+  keeper.observer(request({ httpStatus: 500 }))
+  await vi.waitFor(() => expect(observed.length).toBeGreaterThan(1))
+  fail = false
+  await vi.waitFor(() => expect(added).toEqual([{ total: 1, status0: 0, status5xx: 1 }]))
+  expect(observed[0]).toEqual({ type: 'store_failed', operation: 'tally', reason: 'connection', message: 'refused' })
+})
+
+test('a tally that may have been applied is dropped, lest it count twice, and observed', async () => {
+  const added: number[] = []
+  let first = true
+  const observed = start(async ({ total }) => {
+    if (first) {
+      first = false
+      throw new StoreError('lost', 'timeout', 'unknown')
+    }
+    added.push(total)
+  }, 2)
+  keeper.observer(request())
+  await vi.waitFor(() => expect(observed).toHaveLength(1))
+  keeper.observer(request())
+  await keeper.close()
+  expect(added).toEqual([1])
+})
+
+test('an error of another kind is an internal one, and ends nothing', async () => {
+  const error = new TypeError('bug')
+  const observed = start(() => Promise.reject(error), 2)
+  keeper.observer(request())
+  await vi.waitFor(() => expect(observed).toEqual([{ type: 'internal_error', where: 'tally', error }]))
+})
+
+test('closing while the store is down does not reject', async () => {
+  start(() => Promise.reject(new StoreError('down', 'connection', 'no')))
+  keeper.observer(request())
+  await expect(keeper.close()).resolves.toBeUndefined()
+})

@@ -1,0 +1,57 @@
+import { afterEach, beforeEach, expect, test, vi } from 'vitest'
+import { createThrottle } from '../../src/observe/throttle.ts'
+
+beforeEach(() => {
+  vi.useFakeTimers()
+})
+afterEach(() => {
+  vi.useRealTimers()
+})
+
+function start() {
+  const told: string[] = []
+  return { told, throttle: createThrottle<string>(10_000, (latest, count) => told.push(`${latest} x${count}`)) }
+}
+
+test('the first is told at once, and those of the interval after it as one with their count', () => {
+  const { told, throttle } = start()
+  for (let i = 1; i <= 500; i++) throttle.add('timeout', `timeout ${i}`)
+  expect(told).toEqual(['timeout 1 x1'])
+  vi.advanceTimersByTime(10_000)
+  expect(told).toEqual(['timeout 1 x1', 'timeout 500 x499'])
+})
+
+test('keys do not share an interval', () => {
+  const { told, throttle } = start()
+  throttle.add('a', 'a')
+  throttle.add('b', 'b')
+  expect(told).toEqual(['a x1', 'b x1'])
+})
+
+test('after a quiet interval the next is told at once again', () => {
+  const { told, throttle } = start()
+  throttle.add('a', 'first')
+  vi.advanceTimersByTime(10_000)
+  throttle.add('a', 'second')
+  expect(told).toEqual(['first x1', 'second x1'])
+  expect(vi.getTimerCount()).toBe(1)
+})
+
+test('while it goes on there is one line for each interval', () => {
+  const { told, throttle } = start()
+  for (let s = 0; s < 30; s++) {
+    throttle.add('a', 'a')
+    vi.advanceTimersByTime(1000)
+  }
+  expect(told).toEqual(['a x1', 'a x9', 'a x10', 'a x10'])
+})
+
+test('a flush tells what is untold and leaves no timer', () => {
+  const { told, throttle } = start()
+  throttle.add('a', 'one')
+  throttle.add('a', 'two')
+  throttle.flush()
+  throttle.flush()
+  expect(told).toEqual(['one x1', 'two x1'])
+  expect(vi.getTimerCount()).toBe(0)
+})
