@@ -14,7 +14,7 @@ export interface Ledger {
    * @throws LedgerFull when more charges wait than the ledger takes
    */
   charge(charge: Charge): Promise<Decision>
-  /** Gives an accepted charge back; settled with the next batch. Call it at most once for a decision. */
+  /** Gives an accepted charge back; settled with the next batch. Call it at most once for a decision. Nothing happens after `close`. */
   refund(refund: Refund): void
   /** Settles what waits and stops; after `graceMs` whatever is left is given up. */
   close(graceMs: number): Promise<void>
@@ -85,6 +85,7 @@ export function createLedger(options: LedgerOptions): Ledger {
   }
 
   function refund(refund: Refund): void {
+    if (stopped) return
     refunds.push(refund)
     wake()
   }
@@ -114,9 +115,10 @@ export function createLedger(options: LedgerOptions): Ledger {
     }
     refunds = refunds.slice(maxBatch)
     const decisions = await settleSurely(batch)
-    if (decisions !== null) sent.forEach((waiting, i) => {
-      hand(waiting, decisions[i])
-    })
+    if (decisions !== null)
+      sent.forEach((waiting, i) => {
+        hand(waiting, decisions[i])
+      })
     sent = []
   }
 
@@ -157,7 +159,7 @@ export function createLedger(options: LedgerOptions): Ledger {
 
   function dropBatch(batch: Batch, failure: StoreError, uncertain: boolean): void {
     if (uncertain) observe({ type: 'outcome_unknown', charges: batch.charges.length, settled: false })
-    else refunds = [...batch.refunds, ...refunds]
+    else if (!stopped) refunds = [...batch.refunds, ...refunds]
     for (const waiting of sent) abandon(waiting, failure)
   }
 

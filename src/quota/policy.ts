@@ -24,7 +24,7 @@ export interface QuotaSettings {
   readonly baselines: ScopedLimits
   /** The explicit values of mode `custom`; `null` in every other mode. */
   readonly custom: ScopedLimits | null
-  readonly global: { readonly enabled: boolean; /** 0.25 to 4. */ readonly multiplier: number }
+  readonly global: { readonly enabled: boolean /** 0.25 to 4. */; readonly multiplier: number }
 }
 
 /** What an administrator has set for one user; it replaces the personal limit as it stands, whatever the mode. */
@@ -54,15 +54,18 @@ export function createPolicy(settings: QuotaSettings, adaptive = 1): Policy {
   const factor = modeFactor(settings.mode, adaptive)
   const table = settings.mode === 'custom' && settings.custom !== null ? settings.custom : settings.baselines
   const categories = [...table.personal.keys()]
-  const scope = (limits: LimitTable, category: string, by: number): Limit[] =>
-    settings.windows.map((window) => ({ window, limit: effective(valueOf(limits, category, window), by) }))
+  const scope = (limits: LimitTable, category: string, multiplier: number): Limit[] =>
+    settings.windows.map((window) => ({
+      window,
+      limit: effective(baselineOf(limits, category, window), factor, multiplier),
+    }))
 
   const byCategory = new Map(
     categories.map((category): [string, Limits] => [
       category,
       {
-        personal: scope(table.personal, category, factor),
-        global: settings.global.enabled ? scope(table.global, category, factor * settings.global.multiplier) : null,
+        personal: scope(table.personal, category, 1),
+        global: settings.global.enabled ? scope(table.global, category, settings.global.multiplier) : null,
       },
     ]),
   )
@@ -85,17 +88,23 @@ export function createPolicy(settings: QuotaSettings, adaptive = 1): Policy {
   return { categories, limitsOf, limitsFor }
 }
 
-function valueOf(limits: LimitTable, category: string, window: Window): number {
+function baselineOf(limits: LimitTable, category: string, window: Window): number {
   const value = limits.get(category)?.get(window.name)
   if (value === undefined) throw new Error(`no limit for ${category} in window ${window.name}`)
   return value
 }
 
 /**
- * A product such as 100 x 1.1 is 110.00000000000001 in binary and 0.29 x 100 is 28.999999999999996; fourteen significant
- * digits are more than any limit times a factor needs, so the rounding error is cut off before the floor.
+ * In decimal, as an administrator reads it: in binary 100 x 1.1 is 110.00000000000001 and 0.29 x 100 is
+ * 28.999999999999996. Factors count to twelve decimals; up to 1000 these are exact, and so is everything after.
  */
-function effective(baseline: number, by: number): number {
-  const product = Math.floor(Number((baseline * by).toPrecision(14)))
+function effective(baseline: number, factor: number, multiplier: number): number {
+  const product = Number((BigInt(baseline) * decimal(factor) * decimal(multiplier)) / (ONE * ONE))
   return baseline >= 1 ? Math.max(1, product) : product
+}
+
+const ONE = 10n ** 12n
+
+function decimal(factor: number): bigint {
+  return BigInt(Math.round(factor * 1e12))
 }

@@ -1,5 +1,8 @@
 import type { Charge, Decision, Limits } from './charge.ts'
+import { type Counter, usageOf } from './counter.ts'
+import type { Policy } from './policy.ts'
 import { violations } from './refusal.ts'
+import type { Standing } from './store.ts'
 import { type Limit, resetAt, type Usage } from './window.ts'
 
 /**
@@ -35,6 +38,22 @@ function remaining(limit: number, usage: Usage | undefined): number {
 function secondsLeft(usage: Usage | undefined, seconds: number, at: number): string {
   if (usage === undefined || usage.startedAt === 0) return ''
   return `;t=${Math.ceil((resetAt(usage, seconds) - at) / 1000)}`
+}
+
+/** Both fields for all categories, for `/me/quota`. @param standing read for exactly `policy.categories`, in that order */
+export function standingFields(policy: Policy, { at, personal, global }: Standing): string[] {
+  const each = policy.categories.map((category, i) => ({ category, limits: policy.limitsOf(category), i }))
+  const usages = (limits: readonly Limit[], counter: Counter = []): Usage[] =>
+    limits.map(({ window }) => usageOf(counter, window.seconds, at))
+  const left = each.map(({ category, limits, i }) =>
+    rateLimit(category, limits, {
+      at,
+      personal: usages(limits.personal, personal[i]),
+      global: limits.global === null ? null : usages(limits.global, global[i]),
+    }),
+  )
+  const policies = each.map(({ category, limits }) => rateLimitPolicy(category, limits))
+  return ['RateLimit-Policy', policies.join(', '), 'RateLimit', left.join(', ')]
 }
 
 type Field = (name: string, limit: Limit, index: number, scope: 'personal' | 'global') => string

@@ -135,7 +135,11 @@ function clockOf(timeZone: string): Intl.DateTimeFormat {
 }
 
 function partsOf(moment: number, timeZone: string): Record<string, string> {
-  return Object.fromEntries(clockOf(timeZone).formatToParts(moment).map((p) => [p.type, p.value]))
+  return Object.fromEntries(
+    clockOf(timeZone)
+      .formatToParts(moment)
+      .map((p) => [p.type, p.value]),
+  )
 }
 
 /** `YYYY-MM-DD hh:mm:ss` in the zone, rounded up to the second: who waits for it has waited long enough. */
@@ -146,6 +150,8 @@ function localTime(moment: number, timeZone: string): string {
 
 /** `UTC+8`, `UTC-3:30`, `UTC`. */
 function offset(moment: number, timeZone: string): string {
-  const name = partsOf(moment, timeZone).timeZoneName ?? 'GMT'
-  return name.replace('GMT', 'UTC').replace(/([+-])0?(\d{1,2}):(\d\d)$/, (_, sign, h, m) => sign + h + (m === '00' ? '' : `:${m}`))
+  const name = partsOf(moment, timeZone).timeZoneName ?? ''
+  const [, sign = '', hours = '00', minutes = '00'] = /([+-])(\d\d):(\d\d)/.exec(name) ?? []
+  if (hours === '00' && minutes === '00') return 'UTC'
+  return `UTC${sign}${Number(hours)}${minutes === '00' ? '' : `:${minutes}`}`
 }

@@ -35,7 +35,12 @@ export function quotaStatus(policy: Policy, standing: Standing): QuotaStatus {
   return { windows }
 }
 
-function entry(scope: Scope, { window, limit }: Limit, counter: Standing['personal'][number], at: number): WindowStatus {
+function entry(
+  scope: Scope,
+  { window, limit }: Limit,
+  counter: Standing['personal'][number],
+  at: number,
+): WindowStatus {
   const usage = usageOf(counter, window.seconds, at)
   const runs = usage !== NOT_RUNNING
   return {

@@ -27,7 +27,16 @@ export interface QuotaStore {
   standing(user: string, categories: readonly string[]): Promise<Standing>
 }
 
-export type StoreFailure = 'timeout' | 'connection' | 'readonly' | 'out_of_memory' | 'loading' | 'busy' | 'auth' | 'cluster' | 'other'
+export type StoreFailure =
+  | 'timeout'
+  | 'connection'
+  | 'readonly'
+  | 'out_of_memory'
+  | 'loading'
+  | 'busy'
+  | 'auth'
+  | 'cluster'
+  | 'other'
 
 /** The store could not answer. A refused charge is never an error. */
 export class StoreError extends Error {

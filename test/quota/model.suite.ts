@@ -17,12 +17,18 @@ const WINDOWS: readonly Window[] = [
   { name: 'five', seconds: 5 },
   { name: 'minute', seconds: 60 },
 ]
-const setOf = (...limits: number[]): Limits['personal'] => limits.map((limit, i) => ({ window: WINDOWS[i] as Window, limit }))
+const setOf = (...limits: number[]): Limits['personal'] =>
+  limits.map((limit, i) => ({ window: WINDOWS[i] as Window, limit }))
 /** Limits change from one charge to the next, as they do when an administrator turns a knob, and so do the windows in use. */
 const LIMITS = [setOf(4, 9, 20), setOf(6, 8, 40), setOf(0, 50, 50), setOf(12, 30, 31), setOf(5, 10), setOf(100)]
 
 type Step =
-  | { readonly kind: 'batch'; readonly charges: readonly Charge[]; readonly refunds: readonly number[]; readonly replyLost: boolean }
+  | {
+      readonly kind: 'batch'
+      readonly charges: readonly Charge[]
+      readonly refunds: readonly number[]
+      readonly replyLost: boolean
+    }
   | { readonly kind: 'pass'; readonly ms: number }
   | { readonly kind: 'upset'; readonly which: number }
 
@@ -30,7 +36,10 @@ const charge: fc.Arbitrary<Charge> = fc.record({
   user: fc.constantFrom('alice', 'bob', 'read:alice'),
   category: fc.constantFrom('read', 'write'),
   cost: fc.integer({ min: 1, max: 6 }),
-  limits: fc.record({ personal: fc.constantFrom(...LIMITS), global: fc.option(fc.constantFrom(...LIMITS), { nil: null }) }),
+  limits: fc.record({
+    personal: fc.constantFrom(...LIMITS),
+    global: fc.option(fc.constantFrom(...LIMITS), { nil: null }),
+  }),
 })
 
 const step: fc.Arbitrary<Step> = fc.oneof(
@@ -45,7 +54,10 @@ const step: fc.Arbitrary<Step> = fc.oneof(
   },
   {
     weight: 4,
-    arbitrary: fc.record({ kind: fc.constant('pass' as const), ms: fc.constantFrom(1, 2, 499, 999, 1000, 1001, 4000, 4999, 5000, 59_999, 60_000) }),
+    arbitrary: fc.record({
+      kind: fc.constant('pass' as const),
+      ms: fc.constantFrom(1, 2, 499, 999, 1000, 1001, 4000, 4999, 5000, 59_999, 60_000),
+    }),
   },
   { weight: 1, arbitrary: fc.record({ kind: fc.constant('upset' as const), which: fc.nat(10) }) },
 )
@@ -75,10 +87,17 @@ async function play(steps: readonly Step[], store: ClockedStore): Promise<void> 
     if (step.kind === 'pass') now += step.ms
     else if (step.kind === 'upset') await store.upsets[step.which % store.upsets.length]?.()
     else {
-      const given = step.refunds.flatMap((at) => (refundable.length > 0 ? refundable.splice(at % refundable.length, 1) : []))
+      const given = step.refunds.flatMap((at) =>
+        refundable.length > 0 ? refundable.splice(at % refundable.length, 1) : [],
+      )
       for (const { number } of given) model.refund(number)
       const expected = step.charges.map((c) => model.charge(c, now))
-      const batch = { instance: 'model', sequence: ++sequence, charges: step.charges, refunds: given.map((g) => g.refund) }
+      const batch = {
+        instance: 'model',
+        sequence: ++sequence,
+        charges: step.charges,
+        refunds: given.map((g) => g.refund),
+      }
       let decisions = await store.settle(batch, now)
       // A lost reply: the same batch goes out again, a little later.
       if (step.replyLost) decisions = await store.settle(batch, now + 5000)

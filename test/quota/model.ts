@@ -12,7 +12,9 @@ export class Model {
   /** Decides a charge at a time; an accepted one gets a number by which it can be given back. */
   charge(charge: Charge, now: number): { decision: Decision; number: number } {
     const windows = this.#windowsOf(charge)
-    const accepted = windows.every(({ of, seconds, limit }) => this.#usage(of, seconds, now).used + charge.cost <= limit)
+    const accepted = windows.every(
+      ({ of, seconds, limit }) => this.#usage(of, seconds, now).used + charge.cost <= limit,
+    )
     const number = ++this.#charges
     if (accepted) for (const { of, seconds } of windows) this.#runAt(of, seconds, now).costs.set(number, charge.cost)
     const usages = windows.map(({ of, seconds }) => this.#usage(of, seconds, now))
@@ -33,8 +35,16 @@ export class Model {
   }
 
   #windowsOf({ user, category, limits }: Charge): { of: string; seconds: number; limit: number }[] {
-    const own = limits.personal.map(({ window, limit }) => ({ of: JSON.stringify([user, category]), seconds: window.seconds, limit }))
-    const all = (limits.global ?? []).map(({ window, limit }) => ({ of: JSON.stringify([category]), seconds: window.seconds, limit }))
+    const own = limits.personal.map(({ window, limit }) => ({
+      of: JSON.stringify([user, category]),
+      seconds: window.seconds,
+      limit,
+    }))
+    const all = (limits.global ?? []).map(({ window, limit }) => ({
+      of: JSON.stringify([category]),
+      seconds: window.seconds,
+      limit,
+    }))
     return [...own, ...all]
   }
 
@@ -53,6 +63,8 @@ export class Model {
   }
 
   #running(of: string, seconds: number, now: number) {
-    return this.#runs.find((r) => r.of === of && r.seconds === seconds && r.startedAt <= now && now < r.startedAt + seconds * 1000)
+    return this.#runs.find(
+      (r) => r.of === of && r.seconds === seconds && r.startedAt <= now && now < r.startedAt + seconds * 1000,
+    )
   }
 }

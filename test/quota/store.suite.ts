@@ -1,7 +1,7 @@
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
 import type { Batch, Charge, Decision, Limits, Refund } from '../../src/quota/charge.ts'
 import { usageOf } from '../../src/quota/counter.ts'
-import { type QuotaStore, StoreError } from '../../src/quota/store.ts'
+import type { QuotaStore, StoreError } from '../../src/quota/store.ts'
 
 /** What every quota store must do; a store's own test file calls this with a way to open a fresh, empty one. */
 export interface StoreUnderTest {
@@ -35,7 +35,12 @@ export function quotaStoreSuite(open: () => Promise<StoreUnderTest>): void {
   async function settle(charges: Charge[], refunds: Refund[] = []): Promise<readonly Decision[]> {
     return under.store.settle({ instance: 'test', sequence: ++sequence, charges, refunds })
   }
-  const charge = (user: string, cost: number, of: Limits, category = 'read'): Charge => ({ user, category, cost, limits: of })
+  const charge = (user: string, cost: number, of: Limits, category = 'read'): Charge => ({
+    user,
+    category,
+    cost,
+    limits: of,
+  })
   const verdicts = (decisions: readonly Decision[]): boolean[] => decisions.map((d) => d.accepted)
   async function used(user: string, category = 'read'): Promise<{ personal: number[]; global: number[] }> {
     const { at, personal, global } = await under.store.standing(user, [category])
@@ -56,7 +61,11 @@ export function quotaStoreSuite(open: () => Promise<StoreUnderTest>): void {
 
     it('is accepted up to the limit and not one token beyond', async () => {
       const of = limits([10, 100])
-      expect(verdicts(await settle([charge('a', 6, of), charge('a', 4, of), charge('a', 1, of)]))).toEqual([true, true, false])
+      expect(verdicts(await settle([charge('a', 6, of), charge('a', 4, of), charge('a', 1, of)]))).toEqual([
+        true,
+        true,
+        false,
+      ])
       expect((await used('a')).personal).toEqual([10, 10])
     })
 
@@ -71,7 +80,13 @@ export function quotaStoreSuite(open: () => Promise<StoreUnderTest>): void {
 
     it('that is refused before anything was accepted starts no window', async () => {
       const [refused] = await settle([charge('a', 11, limits([10, 100], [100, 100]))])
-      expect(refused).toMatchObject({ accepted: false, personal: [{ startedAt: 0, used: 0 }, { startedAt: 0, used: 0 }] })
+      expect(refused).toMatchObject({
+        accepted: false,
+        personal: [
+          { startedAt: 0, used: 0 },
+          { startedAt: 0, used: 0 },
+        ],
+      })
       expect(await used('a')).toEqual({ personal: [0, 0], global: [0, 0] })
     })
 
@@ -87,7 +102,11 @@ export function quotaStoreSuite(open: () => Promise<StoreUnderTest>): void {
 
     it('counts the global scope over all users and keeps the users apart', async () => {
       const of = limits([10, 10], [15, 15])
-      expect(verdicts(await settle([charge('a', 10, of), charge('b', 5, of), charge('c', 1, of)]))).toEqual([true, true, false])
+      expect(verdicts(await settle([charge('a', 10, of), charge('b', 5, of), charge('c', 1, of)]))).toEqual([
+        true,
+        true,
+        false,
+      ])
       expect(await used('b')).toEqual({ personal: [5, 5], global: [15, 15] })
     })
 
@@ -98,7 +117,11 @@ export function quotaStoreSuite(open: () => Promise<StoreUnderTest>): void {
 
     it('counts large numbers exactly', async () => {
       const of = limits([10 ** 12, 10 ** 12])
-      expect(verdicts(await settle([charge('a', 10 ** 12 - 1, of), charge('a', 1, of), charge('a', 1, of)]))).toEqual([true, true, false])
+      expect(verdicts(await settle([charge('a', 10 ** 12 - 1, of), charge('a', 1, of), charge('a', 1, of)]))).toEqual([
+        true,
+        true,
+        false,
+      ])
       expect((await used('a')).personal).toEqual([10 ** 12, 10 ** 12])
     })
   })
@@ -143,7 +166,9 @@ export function quotaStoreSuite(open: () => Promise<StoreUnderTest>): void {
     it('comes before the charges of its batch', async () => {
       const one = charge('a', 10, of)
       const [decision] = await settle([one])
-      expect(verdicts(await settle([charge('a', 10, of)], [{ charge: one, decision: decision as Decision }]))).toEqual([true])
+      expect(verdicts(await settle([charge('a', 10, of)], [{ charge: one, decision: decision as Decision }]))).toEqual([
+        true,
+      ])
     })
 
     it('leaves a later run of the window alone', async () => {
@@ -159,7 +184,10 @@ export function quotaStoreSuite(open: () => Promise<StoreUnderTest>): void {
   describe('a batch', () => {
     const of = limits([10, 10])
     const batch = (number: number, cost: number): Batch => ({
-      instance: 'again', sequence: number, refunds: [], charges: [charge('a', cost, of)],
+      instance: 'again',
+      sequence: number,
+      refunds: [],
+      charges: [charge('a', cost, of)],
     })
 
     it('that is sent again is applied once and answered alike', async () => {
@@ -171,7 +199,10 @@ export function quotaStoreSuite(open: () => Promise<StoreUnderTest>): void {
 
     it('that was overtaken is refused and never applied', async () => {
       await under.store.settle(batch(2, 1))
-      await expect(under.store.settle(batch(1, 5))).rejects.toMatchObject({ name: 'StoreError', applied: 'no' } satisfies Partial<StoreError>)
+      await expect(under.store.settle(batch(1, 5))).rejects.toMatchObject({
+        name: 'StoreError',
+        applied: 'no',
+      } satisfies Partial<StoreError>)
       expect((await used('a')).personal).toEqual([1, 1])
     })
 
@@ -193,8 +224,36 @@ export function quotaStoreSuite(open: () => Promise<StoreUnderTest>): void {
 
   it('keeps apart any two user ids, whatever characters they hold', async () => {
     const ids = [
-      'a', 'A', 'a:b', 'a', 'a\u0000', '\u0000a', '{a}', '{tollgate}', '}', 'a b', 'a\nb', 'a\r\n', 'read:a', ':a', '__proto__',
-      'constructor', 'é', 'e\u0301', '用户', '💥', '*', '?', '[a]', '%61', '"', "'", '\\', ' ', 'x'.repeat(256), 'x'.repeat(100_000),
+      'a',
+      'A',
+      'a:b',
+      'a',
+      'a\u0000',
+      '\u0000a',
+      '{a}',
+      '{tollgate}',
+      '}',
+      'a b',
+      'a\nb',
+      'a\r\n',
+      'read:a',
+      ':a',
+      '__proto__',
+      'constructor',
+      'é',
+      'e\u0301',
+      '用户',
+      '💥',
+      '*',
+      '?',
+      '[a]',
+      '%61',
+      '"',
+      "'",
+      '\\',
+      ' ',
+      'x'.repeat(256),
+      'x'.repeat(100_000),
     ]
     const distinct = [...new Set(ids)]
     await settle(distinct.map((id, i) => charge(id, i + 1, limits([1000, 1000]))))

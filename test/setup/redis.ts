@@ -52,7 +52,10 @@ async function accepting(port: number, child: { exitCode: number | null }): Prom
   for (let tries = 0; tries < 200; tries++) {
     if (child.exitCode !== null) throw new Error(`redis-server ended with ${child.exitCode}`)
     const socket = net.connect(port, '127.0.0.1')
-    const connected = await Promise.race([once(socket, 'connect').then(() => true), once(socket, 'error').then(() => false)]).catch(() => false)
+    const connected = await Promise.race([
+      once(socket, 'connect').then(() => true),
+      once(socket, 'error').then(() => false),
+    ]).catch(() => false)
     socket.destroy()
     if (connected) return
     await sleep(25)

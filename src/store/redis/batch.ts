@@ -1,5 +1,5 @@
 import { type Batch, type Charge, type Decision, type Refund, settleBatch } from '../../quota/charge.ts'
-import type { Counter } from '../../quota/counter.ts'
+import { type Counter, running } from '../../quota/counter.ts'
 import { StoreError } from '../../quota/store.ts'
 import type { Limit } from '../../quota/window.ts'
 import { unpack } from '../packed.ts'
@@ -60,7 +60,8 @@ export function encodeBatch(batch: Batch, keys: Keys): EncodedBatch {
 export function decodeReply(reply: unknown, batch: Batch, sent: EncodedBatch, keys: Keys): readonly Decision[] {
   if (!Array.isArray(reply) || typeof reply[0] !== 'number') throw unexpected('no time in the reply')
   const [at, verdicts, ...before] = reply as [number, Buffer, ...(Buffer | null)[]]
-  const counters = new Map<string, Counter>(sent.keys.map((key, i) => [key, unpack(before[i])]))
+  // The script, too, leaves ended windows out before it looks for one.
+  const counters = new Map<string, Counter>(sent.keys.map((key, i) => [key, running(unpack(before[i]), at)]))
   const decisions = settleBatch(
     batch,
     (user, category) => {

@@ -39,9 +39,23 @@ function optionsOf(deadlineMs: number) {
     socketTimeout: Math.max(1000, deadlineMs * 4),
     connectTimeout: 2000,
     retryStrategy: reconnectDelay,
+    reconnectOnError: onceASecond((error) => error.message.includes('READONLY')),
     scripts: SCRIPTS,
     lazyConnect: true,
   } satisfies RedisOptions
+}
+
+/**
+ * A primary that was demoted refuses every write and keeps its connections: the new one is found by connecting again.
+ * Once a second, so that a fleet of replicas does not storm it until then.
+ */
+function onceASecond(matches: (error: Error) => boolean): (error: Error) => boolean {
+  let last = -Infinity
+  return (error) => {
+    if (!matches(error) || performance.now() - last < 1000) return false
+    last = performance.now()
+    return true
+  }
 }
 
 /** 50 ms, doubled to 1 s, half of it random so that many replicas do not come back at the same moment. */

@@ -93,7 +93,7 @@ export function openRedisStore({ url, prefix = 'tollgate', deadlineMs = 250, obs
 
   async function listTokens(): Promise<readonly TokenRecord[]> {
     const records = await call(() => redis.hvals(keys.tokens))
-    return records.map((text) => JSON.parse(text) as TokenRecord).sort((a, b) => b.createdAt - a.createdAt)
+    return records.map((text) => JSON.parse(text) as TokenRecord).sort(newestFirst)
   }
 
   async function revokeToken(id: string, at: number): Promise<boolean> {
@@ -132,6 +132,10 @@ async function call<T>(command: () => Promise<T>): Promise<T> {
   } catch (error) {
     throw asStoreError(error)
   }
+}
+
+function newestFirst(a: TokenRecord, b: TokenRecord): number {
+  return b.createdAt - a.createdAt || (a.id < b.id ? -1 : 1)
 }
 
 function milliseconds([seconds, micros]: readonly [string | number, string | number]): number {

@@ -30,10 +30,22 @@ const MIGRATIONS = [
 
 /** @throws Error when the file was written by a newer Tollgate */
 export function migrate(database: DatabaseSync): void {
-  const { user_version: version } = database.prepare('PRAGMA user_version').get() as { user_version: number }
-  if (version > MIGRATIONS.length) throw new Error(`the database has version ${version}, this Tollgate knows ${MIGRATIONS.length}`)
-  for (const [done, sql] of MIGRATIONS.entries()) {
-    if (done < version) continue
-    database.exec(`BEGIN IMMEDIATE; ${sql} PRAGMA user_version = ${done + 1}; COMMIT`)
+  const version = versionOf(database)
+  if (version > MIGRATIONS.length)
+    throw new Error(`the database has version ${version}, this Tollgate knows ${MIGRATIONS.length}`)
+  if (version === MIGRATIONS.length) return
+  database.exec('BEGIN IMMEDIATE')
+  try {
+    // Asked again under the lock: two processes may open a new file at the same moment.
+    for (const sql of MIGRATIONS.slice(versionOf(database))) database.exec(sql)
+    database.exec(`PRAGMA user_version = ${MIGRATIONS.length}; COMMIT`)
+  } catch (error) {
+    if (database.isTransaction) database.exec('ROLLBACK')
+    throw error
   }
+}
+
+function versionOf(database: DatabaseSync): number {
+  const { user_version: version } = database.prepare('PRAGMA user_version').get() as { user_version: number }
+  return version
 }

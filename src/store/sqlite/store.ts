@@ -64,9 +64,15 @@ export function openSqliteStore({ file, clock = Date.now }: SqliteStoreOptions):
   }
   // The sender of a batch is this very process, so the last replies need not outlive it.
   const replies = new Map<string, { sequence: number; decisions: readonly Decision[] }>()
-  const sweeper = setInterval(() => {
-    attempt(() => sql.sweep.run(clock()))
-  }, SWEEP_MS).unref()
+  const sweeper = setInterval(sweep, SWEEP_MS).unref()
+
+  function sweep(): void {
+    try {
+      sql.sweep.run(clock())
+    } catch {
+      // Another process holds the file, or the disk fails, as the next charge will tell: the rows can wait a minute.
+    }
+  }
 
   function settleNow(batch: Batch): readonly Decision[] {
     const last = replies.get(batch.instance)
@@ -152,7 +158,7 @@ export function openSqliteStore({ file, clock = Date.now }: SqliteStoreOptions):
   return {
     settle: async (batch) => attempt(() => settleNow(batch)),
     standing: async (user, categories) => attempt(() => standingNow(user, categories)),
-    addTally: async (tally) => attempt(() => addTallyNow(tally)),
+    addTally: async (tally) => attempt(() => inTransaction(() => addTallyNow(tally))),
     readTallies: async () => attempt(readTalliesNow),
     insertToken: async (t) =>
       attempt(() => {
@@ -174,8 +180,13 @@ export function openSqliteStore({ file, clock = Date.now }: SqliteStoreOptions):
 
 function openDatabase(file: string): DatabaseSync {
   const database = new DatabaseSync(file, { timeout: BUSY_MS })
-  database.exec('PRAGMA journal_mode = WAL; PRAGMA synchronous = NORMAL')
-  migrate(database)
+  try {
+    database.exec('PRAGMA journal_mode = WAL; PRAGMA synchronous = NORMAL')
+    migrate(database)
+  } catch (error) {
+    database.close()
+    throw error
+  }
   return database
 }
 

@@ -24,7 +24,8 @@ afterAll(async () => {
 it('charge.lua decides any history as the model does, through script flushes, reconnects and batches sent again', async () => {
   expect(CLOCKED).not.toBe(SHIPPED)
   redis.defineCommand('settle', { lua: CLOCKED })
-  const settle = (redis as unknown as { settleBuffer(count: number, ...rest: (string | number)[]): Promise<unknown> }).settleBuffer
+  const settle = (redis as unknown as { settleBuffer(count: number, ...rest: (string | number)[]): Promise<unknown> })
+    .settleBuffer
   let opened = 0
   await agreesWithTheModel(async () => {
     const keys = createKeys(`model-${++opened}`)

@@ -1,6 +1,8 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import { afterAll, beforeAll, describe } from 'vitest'
 import { openRedisStore } from '../../../src/store/redis/store.ts'
+import { tokenStoreSuite } from '../../control/store.suite.ts'
+import { failureStoreSuite } from '../../failures/store.suite.ts'
 import { quotaStoreSuite } from '../../quota/store.suite.ts'
 import { type RedisServer, startRedis } from '../../setup/redis.ts'
 import { whenReady } from './ready.ts'
@@ -13,9 +15,12 @@ describe('the Redis store', () => {
   afterAll(() => redis.stop())
 
   let opened = 0
-  quotaStoreSuite(async () => {
+  async function open() {
     const store = openRedisStore({ url: redis.url, prefix: `suite-${++opened}`, deadlineMs: 2000, observe: () => {} })
     await whenReady(store)
-    return { store, pass: (ms) => sleep(ms + 5), close: () => store.close() }
-  })
+    return { store, close: () => store.close() }
+  }
+  describe('as a quota store', () => quotaStoreSuite(async () => ({ ...(await open()), pass: (ms) => sleep(ms + 5) })))
+  describe('as a failure store', () => failureStoreSuite(open))
+  describe('as a token store', () => tokenStoreSuite(open))
 })

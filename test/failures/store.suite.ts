@@ -1,0 +1,61 @@
+import { afterEach, beforeEach, describe, expect, it } from 'vitest'
+import { BUCKET_MS, BUCKETS, bucketStart, type FailureStore, fullHistory } from '../../src/failures/histogram.ts'
+
+/** What every failure store must do. `pass` is absent where the clock cannot be moved by half hours. */
+export interface FailureStoreUnderTest {
+  readonly store: FailureStore
+  readonly pass?: ((ms: number) => Promise<void>) | undefined
+  close(): Promise<void>
+}
+
+const one = { total: 1, status0: 0, status5xx: 0 }
+
+export function failureStoreSuite(open: () => Promise<FailureStoreUnderTest>): void {
+  let under: FailureStoreUnderTest
+  beforeEach(async () => {
+    under = await open()
+  })
+  afterEach(() => under.close())
+
+  describe('the failure history', () => {
+    it('of a fresh store is empty', async () => {
+      expect((await under.store.readTallies()).buckets).toEqual([])
+    })
+
+    it("adds tallies up in the half hour of the store's clock", async () => {
+      await under.store.addTally({ total: 10, status0: 1, status5xx: 2 })
+      await under.store.addTally({ total: 5, status0: 0, status5xx: 3 })
+      const { at, buckets } = await under.store.readTallies()
+      expect(buckets).toEqual([{ start: bucketStart(at), total: 15, status0: 1, status5xx: 5 }])
+    })
+
+    it('loses none of many tallies that come at once', async () => {
+      await Promise.all(Array.from({ length: 100 }, () => under.store.addTally({ total: 3, status0: 2, status5xx: 1 })))
+      expect((await under.store.readTallies()).buckets).toMatchObject([{ total: 300, status0: 200, status5xx: 100 }])
+    })
+
+    it('counts large numbers exactly', async () => {
+      const many = 2 ** 50
+      await under.store.addTally({ total: many, status0: many - 1, status5xx: 1 })
+      await under.store.addTally(one)
+      expect((await under.store.readTallies()).buckets).toMatchObject([
+        { total: many + 1, status0: many - 1, status5xx: 1 },
+      ])
+    })
+
+    it('starts a new bucket each half hour, and forgets after seven days', async ({ skip }) => {
+      const pass = under.pass
+      if (pass === undefined) return skip('the clock of this store cannot be moved')
+      for (let i = 0; i < BUCKETS; i++) {
+        await under.store.addTally({ ...one, total: i + 1 })
+        await pass(BUCKET_MS)
+      }
+      const { at, buckets } = await under.store.readTallies()
+      // The bucket of now is still empty and takes the place of the oldest.
+      expect(buckets).toHaveLength(BUCKETS - 1)
+      expect(buckets[0]).toMatchObject({ start: bucketStart(at) - (BUCKETS - 1) * BUCKET_MS, total: 2 })
+      expect(buckets.at(-1)).toMatchObject({ start: bucketStart(at) - BUCKET_MS, total: BUCKETS })
+      expect(fullHistory(buckets, at).filter((b) => b.total === 0)).toHaveLength(1)
+    })
+  })
+}

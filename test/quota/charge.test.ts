@@ -1,0 +1,162 @@
+import fc from 'fast-check'
+import { describe, expect, it } from 'vitest'
+import { type Charge, type Decision, type Refund, settleBatch } from '../../src/quota/charge.ts'
+import { type Counter, usageOf } from '../../src/quota/counter.ts'
+import type { Limit, Usage } from '../../src/quota/window.ts'
+
+const START = Date.UTC(2026, 7, 6)
+const WINDOWS = [
+  { name: '1s', seconds: 1 },
+  { name: '5s', seconds: 5 },
+  { name: '1m', seconds: 60 },
+]
+
+/** Counters in memory, as settleBatch asks for them. */
+function ledgerBook() {
+  const counters = new Map<string, Counter>()
+  const counterOf = (user: string | null, category: string): Counter => {
+    const key = JSON.stringify([user, category])
+    const known = counters.get(key) ?? []
+    counters.set(key, known)
+    return known
+  }
+  return { counterOf, dump: () => structuredClone([...counters].filter(([, counter]) => counter.length > 0)) }
+}
+
+/** One set of limits for the whole history: a limit that is lowered later may well stand below what was admitted. */
+const fixedLimits: fc.Arbitrary<Limit[]> = fc
+  .tuple(fc.integer({ min: 0, max: 12 }), fc.integer({ min: 0, max: 25 }), fc.integer({ min: 0, max: 60 }))
+  .map((limits) => limits.map((limit, i) => ({ window: WINDOWS[i] as Limit['window'], limit })))
+
+interface Request {
+  readonly user: string
+  readonly category: string
+  readonly cost: number
+  readonly bypass: boolean
+  readonly passMs: number
+}
+const request: fc.Arbitrary<Request> = fc.record({
+  user: fc.constantFrom('alice', 'bob'),
+  category: fc.constantFrom('read', 'write'),
+  cost: fc.integer({ min: 1, max: 6 }),
+  bypass: fc.boolean(),
+  passMs: fc.constantFrom(0, 1, 998, 999, 1000, 1001, 4999, 5000, 60_000),
+})
+const history = fc.record({
+  personal: fixedLimits,
+  global: fixedLimits,
+  requests: fc.array(request, { maxLength: 60 }),
+})
+
+function chargeOf({ user, category, cost, bypass }: Request, personal: Limit[], global: Limit[]): Charge {
+  return { user, category, cost, limits: { personal, global: bypass ? null : global } }
+}
+
+describe('any history of charges', () => {
+  it('admits in each run of a window at most its limit, in both scopes', () => {
+    fc.assert(
+      fc.property(history, ({ personal, global, requests }) => {
+        const { counterOf } = ledgerBook()
+        const admitted = new Map<string, number>()
+        let now = START
+        const count = (scope: string, charge: Charge, limits: readonly Limit[], usages: readonly Usage[]): void =>
+          limits.forEach(({ window, limit }, i) => {
+            const run = JSON.stringify([scope, charge.category, window.seconds, usages[i]?.startedAt])
+            admitted.set(run, (admitted.get(run) ?? 0) + charge.cost)
+            expect(admitted.get(run)).toBeLessThanOrEqual(limit)
+            expect(now - (usages[i]?.startedAt ?? 0)).toBeLessThan(window.seconds * 1000)
+          })
+        for (const each of requests) {
+          now += each.passMs
+          const charge = chargeOf(each, personal, global)
+          const [decision] = settleBatch({ refunds: [], charges: [charge] }, counterOf, now) as [Decision]
+          if (!decision.accepted) continue
+          count(charge.user, charge, charge.limits.personal, decision.personal)
+          if (charge.limits.global !== null) count('everybody', charge, charge.limits.global, decision.global ?? [])
+        }
+      }),
+    )
+  })
+
+  it('refuses exactly what does not fit, and a refused charge changes nothing', () => {
+    fc.assert(
+      fc.property(history, ({ personal, global, requests }) => {
+        const { counterOf, dump } = ledgerBook()
+        let now = START
+        for (const each of requests) {
+          now += each.passMs
+          const charge = chargeOf(each, personal, global)
+          const before = dump()
+          const room = (user: string | null, limits: readonly Limit[]): boolean => {
+            const counter = structuredClone(counterOf(user, charge.category))
+            return limits.every(
+              ({ window, limit }) => limit - usageOf(counter, window.seconds, now).used >= charge.cost,
+            )
+          }
+          const fits = room(charge.user, personal) && (charge.limits.global === null || room(null, global))
+          const [decision] = settleBatch({ refunds: [], charges: [charge] }, counterOf, now) as [Decision]
+          expect(decision.accepted).toBe(fits)
+          if (!decision.accepted) expect(dump()).toEqual(before)
+        }
+      }),
+    )
+  })
+
+  it('that is given back whole within its windows leaves nothing used', () => {
+    fc.assert(
+      fc.property(history, ({ personal, global, requests }) => {
+        const { counterOf } = ledgerBook()
+        const refunds: Refund[] = []
+        const charges = requests.map((each) => chargeOf(each, personal, global))
+        settleBatch({ refunds, charges }, counterOf, START).forEach((decision, i) => {
+          if (decision.accepted) refunds.push({ charge: charges[i] as Charge, decision })
+        })
+        settleBatch({ refunds, charges: [] }, counterOf, START + 999)
+        for (const { charge } of refunds)
+          for (const user of [charge.user, null])
+            for (const entry of counterOf(user, charge.category)) expect(entry.used).toBe(0)
+      }),
+    )
+  })
+
+  it('decides one by one as it decides in one batch', () => {
+    fc.assert(
+      fc.property(history, ({ personal, global, requests }) => {
+        const charges = requests.map((each) => chargeOf(each, personal, global))
+        const together = settleBatch({ refunds: [], charges }, ledgerBook().counterOf, START)
+        const { counterOf } = ledgerBook()
+        const apart = charges.flatMap((charge) => settleBatch({ refunds: [], charges: [charge] }, counterOf, START))
+        expect(apart).toEqual(together)
+      }),
+    )
+  })
+})
+
+describe('a decision', () => {
+  it('is a picture of its moment: later charges of its batch do not change it', () => {
+    const charge: Charge = {
+      user: 'a',
+      category: 'read',
+      cost: 2,
+      limits: { personal: [{ window: WINDOWS[2] as Limit['window'], limit: 9 }], global: null },
+    }
+    const decisions = settleBatch({ refunds: [], charges: [charge, charge, charge] }, ledgerBook().counterOf, START)
+    expect(decisions.map((d) => d.personal[0]?.used)).toEqual([2, 4, 6])
+  })
+
+  it('shows what refuses a charge as it stands, in the order of the limits', () => {
+    const [short, , long] = WINDOWS as [Limit['window'], Limit['window'], Limit['window']]
+    const limits = {
+      personal: [
+        { window: short, limit: 5 },
+        { window: long, limit: 50 },
+      ],
+      global: null,
+    }
+    const { counterOf } = ledgerBook()
+    const charges = [4, 2].map((cost): Charge => ({ user: 'a', category: 'read', cost, limits }))
+    const [, refused] = settleBatch({ refunds: [], charges }, counterOf, START)
+    const usage = { startedAt: START, used: 4 }
+    expect(refused).toEqual({ accepted: false, at: START, personal: [usage, usage], global: null })
+  })
+})

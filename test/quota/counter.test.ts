@@ -1,0 +1,86 @@
+import fc from 'fast-check'
+import { describe, expect, it } from 'vitest'
+import { addTo, type Counter, endsAt, running, takeBack, usageOf } from '../../src/quota/counter.ts'
+import { NOT_RUNNING } from '../../src/quota/window.ts'
+
+const T = Date.UTC(2026, 7, 6)
+
+describe('addTo', () => {
+  it('starts a window with its first cost and adds every further cost to the same run', () => {
+    const counter: Counter = []
+    addTo(counter, 60, 4, T)
+    addTo(counter, 60, 3, T + 59_999)
+    expect(counter).toEqual([{ seconds: 60, startedAt: T, used: 7 }])
+  })
+
+  it('starts a new run at the millisecond at which the old one ends', () => {
+    const counter: Counter = []
+    addTo(counter, 60, 4, T)
+    addTo(counter, 60, 3, T + 60_000)
+    expect(counter).toEqual([{ seconds: 60, startedAt: T + 60_000, used: 3 }])
+  })
+
+  it('leaves windows of other lengths alone', () => {
+    const counter: Counter = []
+    addTo(counter, 60, 4, T)
+    addTo(counter, 3600, 5, T + 1000)
+    expect(usageOf(counter, 60, T + 1000)).toMatchObject({ startedAt: T, used: 4 })
+    expect(usageOf(counter, 3600, T + 1000)).toMatchObject({ startedAt: T + 1000, used: 5 })
+    expect(usageOf(counter, 18_000, T + 1000)).toBe(NOT_RUNNING)
+  })
+})
+
+describe('takeBack', () => {
+  it('takes from the very run that was charged', () => {
+    const counter: Counter = [{ seconds: 60, startedAt: T, used: 9 }]
+    takeBack(counter, 60, 4, T)
+    expect(counter[0]?.used).toBe(5)
+  })
+
+  it('leaves a later run and other windows alone', () => {
+    const counter: Counter = [
+      { seconds: 60, startedAt: T + 60_000, used: 9 },
+      { seconds: 3600, startedAt: T, used: 9 },
+    ]
+    takeBack(counter, 60, 4, T)
+    expect(counter.map((e) => e.used)).toEqual([9, 9])
+  })
+
+  it('never goes below zero', () => {
+    const counter: Counter = [{ seconds: 60, startedAt: T, used: 3 }]
+    takeBack(counter, 60, 4, T)
+    expect(counter[0]?.used).toBe(0)
+  })
+})
+
+describe('what a store must keep', () => {
+  const counter: Counter = [
+    { seconds: 1, startedAt: T, used: 1 },
+    { seconds: 60, startedAt: T - 1000, used: 1 },
+  ]
+
+  it('is every entry that still runs', () => {
+    expect(running(counter, T + 999)).toEqual(counter)
+    expect(running(counter, T + 1000)).toEqual([counter[1]])
+    expect(running(counter, T + 59_000)).toEqual([])
+  })
+
+  it('is kept until the last of its windows ends', () => {
+    expect(endsAt(counter)).toBe(T + 59_000)
+    expect(endsAt([])).toBe(0)
+  })
+
+  it('is nothing from the moment that endsAt names, and something before', () => {
+    const entry = fc.record({
+      seconds: fc.integer({ min: 1, max: 100_000 }),
+      startedAt: fc.integer({ min: T, max: T + 10 ** 9 }),
+      used: fc.nat(),
+    })
+    fc.assert(
+      fc.property(fc.uniqueArray(entry, { selector: (e) => e.seconds, minLength: 1 }), (entries) => {
+        expect(running(entries, endsAt(entries))).toEqual([])
+        expect(running(entries, endsAt(entries) - 1)).not.toEqual([])
+      }),
+    )
+  })
+})

@@ -1,0 +1,245 @@
+import fc from 'fast-check'
+import { describe, expect, it } from 'vitest'
+import type { Charge, Decision } from '../../src/quota/charge.ts'
+import { refusalBody, secondsUntil, violations } from '../../src/quota/refusal.ts'
+import type { Limit, Usage } from '../../src/quota/window.ts'
+
+const HOUR = { name: '1h', seconds: 3600 }
+const FIVE = { name: '5h', seconds: 18_000 }
+const DAY = { name: '1d', seconds: 86_400 }
+const AT = Date.UTC(2026, 7, 6, 14, 36, 26)
+const STARTED = Date.UTC(2026, 7, 6, 14, 6, 26)
+const IDLE: Usage = { startedAt: 0, used: 0 }
+
+/** Each scope as rows of window, limit and what is used of it. */
+type Row = readonly [Limit['window'], number, Usage]
+function refused(
+  cost: number,
+  personal: readonly Row[],
+  global: readonly Row[] | null = null,
+  category = 'read',
+): [Charge, Decision] {
+  const limits = (rows: readonly Row[]): Limit[] => rows.map(([window, limit]) => ({ window, limit }))
+  const usages = (rows: readonly Row[]): Usage[] => rows.map(([, , usage]) => usage)
+  return [
+    { user: 'alice', category, cost, limits: { personal: limits(personal), global: global && limits(global) } },
+    { accepted: false, at: AT, personal: usages(personal), global: global && usages(global) },
+  ]
+}
+const reported = (of: [Charge, Decision]): string => {
+  const { scope, window } = refusalBody(...of, 'UTC').quota
+  return `${scope} ${window}`
+}
+const message = (of: [Charge, Decision], timeZone: string): string => refusalBody(...of, timeZone).msg
+
+describe('the body of a 429', () => {
+  it('is the example of the contract, to the letter', () => {
+    const of = refused(4, [
+      [HOUR, 120, { startedAt: STARTED, used: 118 }],
+      [FIVE, 400, { startedAt: STARTED, used: 118 }],
+    ])
+    expect(JSON.stringify(refusalBody(...of, 'Asia/Shanghai'))).toBe(
+      JSON.stringify({
+        error: 'quota_exceeded',
+        msg: 'Personal 1-hour read quota is used up. Requests may continue after 2026-08-06 23:06:26 Asia/Shanghai (UTC+8).',
+        retryAfterSeconds: 1800,
+        quota: {
+          scope: 'Personal',
+          category: 'read',
+          window: '1h',
+          limit: 120,
+          used: 118,
+          requested: 4,
+          resetAt: '2026-08-06T15:06:26.000Z',
+          retryAtBeijing: '2026-08-06 23:06:26',
+          timeZone: 'Asia/Shanghai',
+        },
+      }),
+    )
+  })
+
+  it('names the global scope, the category and the window in its sentence', () => {
+    const of = refused(4, [[FIVE, 400, IDLE]], [[FIVE, 6, { startedAt: STARTED, used: 3 }]], 'write')
+    expect(message(of, 'UTC')).toMatch(/^Global 5-hour write quota is used up\./)
+  })
+
+  it.each([
+    [1, '1-second'],
+    [90, '90-second'],
+    [60, '1-minute'],
+    [5400, '90-minute'],
+    [18_000, '5-hour'],
+    [86_400, '1-day'],
+    [604_800, '7-day'],
+  ])('speaks of a window of %d seconds as %s', (seconds, spoken) => {
+    expect(message(refused(9, [[{ name: 'w', seconds }, 5, IDLE]]), 'UTC')).toContain(`Personal ${spoken} read`)
+  })
+
+  it('cannot be made of an accepted charge', () => {
+    const [charge, decision] = refused(1, [[HOUR, 5, IDLE]])
+    expect(() => refusalBody(charge, { ...decision, accepted: true }, 'UTC')).toThrow('accepted')
+  })
+})
+
+describe('the reported window', () => {
+  const early = { startedAt: STARTED, used: 5 }
+  const late = { startedAt: STARTED + 60_000, used: 5 }
+
+  it('is the one that resets last, so that waiting once is enough', () => {
+    expect(
+      reported(
+        refused(1, [
+          [HOUR, 5, early],
+          [DAY, 5, early],
+        ]),
+      ),
+    ).toBe('Personal 1d')
+    expect(reported(refused(1, [[HOUR, 5, early]], [[HOUR, 5, late]]))).toBe('Global 1h')
+  })
+
+  it('is never one that has room, however late it resets', () => {
+    expect(
+      reported(
+        refused(
+          1,
+          [
+            [HOUR, 5, early],
+            [DAY, 6, early],
+          ],
+          [[DAY, 100, late]],
+        ),
+      ),
+    ).toBe('Personal 1h')
+  })
+
+  it('is the personal one on a tie', () => {
+    expect(reported(refused(1, [[HOUR, 5, early]], [[HOUR, 5, early]]))).toBe('Personal 1h')
+  })
+
+  it('is the longer one on a tie of one scope', () => {
+    const sameEnd = { startedAt: STARTED + (HOUR.seconds - FIVE.seconds) * 1000, used: 5 }
+    expect(
+      reported(
+        refused(1, [
+          [HOUR, 5, early],
+          [FIVE, 5, sameEnd],
+        ]),
+      ),
+    ).toBe('Personal 5h')
+    expect(
+      reported(
+        refused(
+          1,
+          [[HOUR, 9, early]],
+          [
+            [HOUR, 5, early],
+            [FIVE, 5, sameEnd],
+          ],
+        ),
+      ),
+    ).toBe('Global 5h')
+  })
+
+  it('is the shorter personal one before the longer global one on a tie', () => {
+    const sameEnd = { startedAt: STARTED + (HOUR.seconds - FIVE.seconds) * 1000, used: 5 }
+    expect(reported(refused(1, [[HOUR, 5, early]], [[FIVE, 5, sameEnd]]))).toBe('Personal 1h')
+  })
+
+  it('resets one length from now where it has not started and still refuses', () => {
+    const body = refusalBody(...refused(6, [[HOUR, 5, IDLE]]), 'UTC')
+    expect(body).toMatchObject({
+      retryAfterSeconds: 3600,
+      quota: { used: 0, limit: 5, requested: 6, resetAt: '2026-08-06T15:36:26.000Z' },
+    })
+  })
+
+  it('counts as not started once it has ended', () => {
+    const ended = { startedAt: AT - 3_600_000, used: 5 }
+    expect(refusalBody(...refused(6, [[HOUR, 5, ended]]), 'UTC').quota).toMatchObject({
+      used: 0,
+      resetAt: '2026-08-06T15:36:26.000Z',
+    })
+  })
+
+  it('is followed by every other one that refuses, and by no window that has room', () => {
+    const of = refused(
+      1,
+      [
+        [HOUR, 5, early],
+        [FIVE, 9, early],
+        [DAY, 5, early],
+      ],
+      [[HOUR, 5, late]],
+    )
+    expect(violations(...of).map(({ scope, limit }) => `${scope} ${limit.window.name}`)).toEqual([
+      'Personal 1d',
+      'Global 1h',
+      'Personal 1h',
+    ])
+    expect(violations(of[0], { ...of[1], accepted: true })).toEqual([])
+  })
+})
+
+describe('retryAfterSeconds', () => {
+  it.each([
+    [1800_000, 1800],
+    [1799_001, 1800],
+    [1800_001, 1801],
+    [999, 1],
+    [1, 1],
+    [0, 1],
+    [-5000, 1],
+  ])('of %d milliseconds is %d', (ms, seconds) => {
+    expect(secondsUntil(AT + ms, AT)).toBe(seconds)
+  })
+
+  it('is long enough to have passed the reset, and less than a second longer', () => {
+    fc.assert(
+      fc.property(fc.integer({ min: 1, max: 10 ** 9 }), (ms) => {
+        const waited = secondsUntil(AT + ms, AT) * 1000
+        expect(waited).toBeGreaterThanOrEqual(ms)
+        expect(waited).toBeLessThan(ms + 1000)
+      }),
+    )
+  })
+})
+
+describe('the time in the sentence', () => {
+  const ending = (resetAt: number): [Charge, Decision] =>
+    refused(1, [[HOUR, 5, { startedAt: resetAt - 3_600_000, used: 5 }]])
+  const summer = ending(Date.UTC(2026, 7, 6, 15, 6, 26))
+
+  it.each([
+    ['UTC', '2026-08-06 15:06:26 UTC (UTC)'],
+    ['Asia/Shanghai', '2026-08-06 23:06:26 Asia/Shanghai (UTC+8)'],
+    ['Asia/Kolkata', '2026-08-06 20:36:26 Asia/Kolkata (UTC+5:30)'],
+    ['Asia/Kathmandu', '2026-08-06 20:51:26 Asia/Kathmandu (UTC+5:45)'],
+    ['America/St_Johns', '2026-08-06 12:36:26 America/St_Johns (UTC-2:30)'],
+    ['Pacific/Auckland', '2026-08-07 03:06:26 Pacific/Auckland (UTC+12)'],
+    ['America/New_York', '2026-08-06 11:06:26 America/New_York (UTC-4)'],
+  ])('is the local one of %s, with its distance from UTC', (timeZone, text) => {
+    expect(message(summer, timeZone)).toContain(`continue after ${text}.`)
+  })
+
+  it('follows daylight saving: the hour that comes twice is told apart by its offset', () => {
+    const before = message(ending(Date.UTC(2026, 9, 25, 0, 30)), 'Europe/Berlin')
+    const after = message(ending(Date.UTC(2026, 9, 25, 1, 30)), 'Europe/Berlin')
+    expect(before).toContain('2026-10-25 02:30:00 Europe/Berlin (UTC+2)')
+    expect(after).toContain('2026-10-25 02:30:00 Europe/Berlin (UTC+1)')
+  })
+
+  it('writes midnight as 00 and not as 24', () => {
+    expect(message(ending(Date.UTC(2026, 7, 6, 16)), 'Asia/Shanghai')).toContain('2026-08-07 00:00:00')
+  })
+
+  it('is rounded up to the second, so that who waits for it has waited long enough', () => {
+    const body = refusalBody(...ending(Date.UTC(2026, 11, 31, 15, 59, 59, 1)), 'UTC')
+    expect(body.quota).toMatchObject({ resetAt: '2026-12-31T15:59:59.001Z', retryAtBeijing: '2027-01-01 00:00:00' })
+    expect(body.msg).toContain('2026-12-31 16:00:00 UTC')
+  })
+
+  it('leaves retryAtBeijing in Beijing, whatever the zone of the sentence', () => {
+    const { quota } = refusalBody(...summer, 'America/New_York')
+    expect(quota).toMatchObject({ retryAtBeijing: '2026-08-06 23:06:26', timeZone: 'Asia/Shanghai' })
+  })
+})

@@ -1,0 +1,94 @@
+import { describe, expect, it } from 'vitest'
+import { createPolicy, type LimitTable } from '../../src/quota/policy.ts'
+import { quotaStatus } from '../../src/quota/status.ts'
+
+const AT = Date.UTC(2026, 7, 6, 15)
+const STARTED = Date.UTC(2026, 7, 6, 14, 30)
+const row = (hour: number, day: number): [string, number][] => [
+  ['1h', hour],
+  ['1d', day],
+]
+const table = (rows: Record<string, [string, number][]>): LimitTable =>
+  new Map(Object.entries(rows).map(([c, r]) => [c, new Map(r)]))
+const policy = (enabled = true) =>
+  createPolicy({
+    mode: 'normal',
+    windows: [
+      { name: '1h', seconds: 3600 },
+      { name: '1d', seconds: 86_400 },
+    ],
+    baselines: {
+      personal: table({ read: row(120, 1200), write: row(60, 600) }),
+      global: table({ read: row(12_000, 120_000), write: row(6000, 60_000) }),
+    },
+    custom: null,
+    global: { enabled, multiplier: 1 },
+  })
+const NOTHING = { at: AT, personal: [[], []], global: [[], []] }
+
+describe('the quota status', () => {
+  it('has an array for each category, Personal first, shortest window first', () => {
+    const { windows } = quotaStatus(policy(), NOTHING)
+    const names = (category: string) => windows[category]?.map(({ scope, window }) => `${scope} ${window}`)
+    expect(Object.keys(windows)).toEqual(['read', 'write'])
+    expect(names('read')).toEqual(['Personal 1h', 'Personal 1d', 'Global 1h', 'Global 1d'])
+    expect(names('write')).toEqual(names('read'))
+  })
+
+  it('tells of a running window when it started and when it resets', () => {
+    const personal = [[{ seconds: 3600, startedAt: STARTED, used: 20 }], []]
+    const { windows } = quotaStatus(policy(), { ...NOTHING, personal })
+    expect(windows.read?.[0]).toEqual({
+      scope: 'Personal',
+      window: '1h',
+      limit: 120,
+      used: 20,
+      remaining: 100,
+      startedAt: '2026-08-06T14:30:00.000Z',
+      resetAt: '2026-08-06T15:30:00.000Z',
+    })
+  })
+
+  it('shows a window that is not running as empty, with no start and no reset', () => {
+    const idle = {
+      scope: 'Personal',
+      window: '1h',
+      limit: 120,
+      used: 0,
+      remaining: 120,
+      startedAt: null,
+      resetAt: null,
+    }
+    expect(quotaStatus(policy(), NOTHING).windows.read?.[0]).toEqual(idle)
+    const ended = [[{ seconds: 3600, startedAt: AT - 3_600_000, used: 20 }], []]
+    expect(quotaStatus(policy(), { ...NOTHING, personal: ended }).windows.read?.[0]).toEqual(idle)
+  })
+
+  it('keeps the numbers of each category and scope where they belong', () => {
+    const counter = (used: number) => [{ seconds: 86_400, startedAt: STARTED, used }]
+    const { windows } = quotaStatus(policy(), {
+      at: AT,
+      personal: [counter(1), counter(2)],
+      global: [counter(3), counter(4)],
+    })
+    const used = (category: string) => windows[category]?.map((entry) => entry.used)
+    expect([used('read'), used('write')]).toEqual([
+      [0, 1, 0, 3],
+      [0, 2, 0, 4],
+    ])
+  })
+
+  it('never says that less than nothing remains, also where a limit was lowered', () => {
+    const personal = [[{ seconds: 3600, startedAt: STARTED, used: 500 }], []]
+    expect(quotaStatus(policy(), { ...NOTHING, personal }).windows.read?.[0]).toMatchObject({
+      limit: 120,
+      used: 500,
+      remaining: 0,
+    })
+  })
+
+  it('leaves the global scope out where it does not apply', () => {
+    const { windows } = quotaStatus(policy(false), NOTHING)
+    expect(windows.read?.map((entry) => entry.scope)).toEqual(['Personal', 'Personal'])
+  })
+})

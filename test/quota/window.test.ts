@@ -1,0 +1,40 @@
+import fc from 'fast-check'
+import { describe, expect, it } from 'vitest'
+import { NOT_RUNNING, resetAt, usageAt } from '../../src/quota/window.ts'
+
+const START = Date.UTC(2026, 7, 6, 15, 6, 26)
+const HOUR = 3600
+
+describe('a window', () => {
+  const usage = { startedAt: START, used: 7 }
+
+  it('ends its length after it started', () => {
+    expect(resetAt(usage, HOUR)).toBe(Date.UTC(2026, 7, 6, 16, 6, 26))
+  })
+
+  it('runs to the last millisecond before its end and is over at its end', () => {
+    expect(usageAt(usage, HOUR, START)).toBe(usage)
+    expect(usageAt(usage, HOUR, START + 3_599_999)).toBe(usage)
+    expect(usageAt(usage, HOUR, START + 3_600_000)).toBe(NOT_RUNNING)
+  })
+
+  it('that never started is not running, however long it is', () => {
+    expect(usageAt({ startedAt: 0, used: 0 }, 2 ** 32 - 1, 1)).toBe(NOT_RUNNING)
+  })
+
+  it('runs at a moment exactly when that moment lies before its end', () => {
+    const moment = fc.integer({ min: 1, max: 2 ** 45 })
+    fc.assert(
+      fc.property(
+        moment,
+        fc.integer({ min: 1, max: 31_536_000 }),
+        fc.integer({ min: -2000, max: 2000 }),
+        (startedAt, seconds, off) => {
+          const now = startedAt + seconds * 1000 + off
+          const running = usageAt({ startedAt, used: 1 }, seconds, now) !== NOT_RUNNING
+          expect(running).toBe(off < 0)
+        },
+      ),
+    )
+  })
+})

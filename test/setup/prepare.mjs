@@ -1,0 +1,46 @@
+/**
+ * Brings what the tests need and npm cannot: redis-server, nginx and chromium. On Debian as root they are installed, elsewhere one
+ * line says what to install. Runs before the tests, with whatever Node is there.
+ */
+import { spawnSync } from 'node:child_process'
+import { accessSync, constants } from 'node:fs'
+import { delimiter, join } from 'node:path'
+
+const NEEDED = [
+  { command: 'redis-server', package: 'redis-server', instead: 'REDIS_URL' },
+  { command: 'openssl', package: 'openssl' },
+]
+
+function found(command) {
+  return (process.env.PATH ?? '').split(delimiter).some((folder) => {
+    try {
+      accessSync(join(folder, command), constants.X_OK)
+      return true
+    } catch {
+      return false
+    }
+  })
+}
+
+const missing = NEEDED.filter(({ command }) => !found(command)).map((need) => need.package)
+
+if (missing.length > 0) {
+  const canInstall = process.getuid?.() === 0 && found('apt-get')
+  if (!canInstall) {
+    console.error(
+      `The tests need ${missing.join(' and ')}: install them with your package manager (Debian: apt-get install ${missing.join(' ')}).`,
+    )
+    process.exit(1)
+  }
+  const env = { ...process.env, DEBIAN_FRONTEND: 'noninteractive' }
+  for (const args of [
+    ['update', '-qq'],
+    ['install', '-y', '-qq', '--no-install-recommends', ...missing],
+  ]) {
+    const { status } = spawnSync('apt-get', args, { stdio: ['ignore', 'ignore', 'inherit'], env })
+    if (status !== 0) {
+      console.error(`apt-get ${args.join(' ')} failed with ${status}.`)
+      process.exit(1)
+    }
+  }
+}

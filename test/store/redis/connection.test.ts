@@ -1,0 +1,155 @@
+import { setTimeout as sleep } from 'node:timers/promises'
+import { Redis } from 'ioredis'
+import { afterAll, afterEach, beforeAll, describe, expect, it, vi } from 'vitest'
+import { bucketStart } from '../../../src/failures/histogram.ts'
+import type { Observation } from '../../../src/observe/observation.ts'
+import { openRedisStore } from '../../../src/store/redis/store.ts'
+import type { Store } from '../../../src/store/store.ts'
+import { freePort, type RedisServer, startRedis } from '../../setup/redis.ts'
+import { whenReady } from './ready.ts'
+
+let server: RedisServer
+let admin: Redis
+const stores: Store[] = []
+beforeAll(async () => {
+  server = await startRedis()
+  admin = new Redis(server.url)
+})
+afterAll(async () => {
+  admin.disconnect()
+  await server.stop()
+})
+afterEach(async () => {
+  for (const store of stores.splice(0)) await store.close()
+})
+
+function open(url: string, seen: Observation[] = []): Store {
+  const store = openRedisStore({ url, deadlineMs: 250, observe: (o) => seen.push(o) })
+  stores.push(store)
+  return store
+}
+/** Connection ids of the server's clients, without the test's own. */
+async function connections(): Promise<string[]> {
+  const own = String(await admin.client('ID'))
+  const list = String(await admin.client('LIST', 'TYPE', 'NORMAL'))
+  return [...list.matchAll(/^id=(\d+)/gm)].map(([, id]) => id ?? '').filter((id) => id !== own)
+}
+async function warnings(seen: Observation[]): Promise<string[]> {
+  // The check follows the connection; a round trip later it has been made.
+  await sleep(100)
+  return seen.flatMap((o) => (o.type === 'store_warning' ? [o.message] : []))
+}
+
+describe('the connection to Redis', () => {
+  it('outlives an idle time longer than any deadline', async () => {
+    const seen: Observation[] = []
+    const store = open(server.url, seen)
+    await whenReady(store)
+    const before = await connections()
+    await sleep(2500)
+    await store.ping()
+    expect(before).toHaveLength(1)
+    expect(await connections()).toEqual(before)
+    expect(seen).toEqual([])
+  })
+
+  it('is given up when Redis swallows what is sent, so that a new one can be tried', async () => {
+    const store = open(server.url)
+    await whenReady(store)
+    const [before] = await connections()
+    process.kill(server.pid, 'SIGSTOP')
+    await expect(store.ping()).rejects.toMatchObject({ reason: 'timeout' })
+    await sleep(1200)
+    process.kill(server.pid, 'SIGCONT')
+    await whenReady(store)
+    expect(await connections()).not.toContain(before)
+  })
+
+  it('is made without a restart when Redis comes up later', async () => {
+    const port = await freePort()
+    const seen: Observation[] = []
+    const store = open(`redis://127.0.0.1:${port}`, seen)
+    await expect(store.ping()).rejects.toMatchObject({ name: 'StoreError', reason: 'connection', applied: 'no' })
+    await sleep(300)
+    expect(seen).toContainEqual(
+      expect.objectContaining({ type: 'store_failed', operation: 'connect', reason: 'connection' }),
+    )
+    const late = await startRedis({ port })
+    try {
+      await whenReady(store)
+      await store.close()
+    } finally {
+      await late.stop()
+    }
+  })
+
+  it('with a wrong password is an error of each call, and told', async () => {
+    const locked = await startRedis({ args: ['--requirepass', 'right'] })
+    try {
+      const seen: Observation[] = []
+      const wrong = open(`redis://:wrong@127.0.0.1:${locked.port}`, seen)
+      await sleep(200)
+      await expect(wrong.ping()).rejects.toMatchObject({ name: 'StoreError' })
+      expect(seen).toContainEqual(
+        expect.objectContaining({ type: 'store_failed', message: expect.stringContaining('WRONGPASS') }),
+      )
+      await whenReady(open(`redis://:right@127.0.0.1:${locked.port}`))
+    } finally {
+      await locked.stop()
+    }
+  })
+
+  it('fails every call after it was closed', async () => {
+    const store = open(server.url)
+    await whenReady(store)
+    await store.close()
+    await expect(store.ping()).rejects.toMatchObject({ name: 'StoreError' })
+  })
+})
+
+describe('the operator is warned', () => {
+  it('of a server that may evict counters', async () => {
+    await admin.config('SET', 'maxmemory', '100mb')
+    await admin.config('SET', 'maxmemory-policy', 'allkeys-lru')
+    const seen: Observation[] = []
+    await whenReady(open(server.url, seen))
+    expect(await warnings(seen)).toEqual([expect.stringContaining('maxmemory-policy is allkeys-lru')])
+    await admin.config('SET', 'maxmemory', '0')
+    await admin.config('SET', 'maxmemory-policy', 'noeviction')
+  })
+
+  it('of nothing where nothing is ever evicted', async () => {
+    await admin.config('SET', 'maxmemory', '100mb')
+    const seen: Observation[] = []
+    await whenReady(open(server.url, seen))
+    expect(await warnings(seen)).toEqual([])
+    await admin.config('SET', 'maxmemory', '0')
+    await admin.config('SET', 'maxmemory-policy', 'allkeys-lru')
+    await whenReady(open(server.url, seen))
+    expect(await warnings(seen)).toEqual([])
+    await admin.config('SET', 'maxmemory-policy', 'noeviction')
+  })
+})
+
+it('the clock is that of Redis, whatever this process takes for the time', async () => {
+  const store = open(server.url)
+  await whenReady(store)
+  const limits = { personal: [{ window: { name: '1d', seconds: 86_400 }, limit: 10 }], global: null }
+  const charges = [{ user: 'clock', category: 'read', cost: 1, limits }]
+  const before = Number((await admin.time())[0]) * 1000
+  vi.useFakeTimers({ toFake: ['Date'], now: Date.UTC(2099, 0, 1) })
+  try {
+    const [decision] = await store.settle({ instance: 'clock', sequence: 1, refunds: [], charges })
+    await store.addTally({ total: 1, status0: 0, status5xx: 0 })
+    const { buckets, at } = await store.readTallies()
+    const standing = await store.standing('clock', ['read'])
+    const after = Number((await admin.time())[0]) * 1000 + 1000
+    for (const moment of [decision?.at ?? 0, decision?.personal[0]?.startedAt ?? 0, at, standing.at]) {
+      expect(moment).toBeGreaterThanOrEqual(before)
+      expect(moment).toBeLessThanOrEqual(after)
+    }
+    expect(buckets).toEqual([{ start: bucketStart(at), total: 1, status0: 0, status5xx: 0 }])
+  } finally {
+    vi.useRealTimers()
+  }
+})

@@ -1,0 +1,56 @@
+import { describe, expect, it } from 'vitest'
+import { StoreError } from '../../../src/quota/store.ts'
+import { asStoreError } from '../../../src/store/redis/errors.ts'
+
+const reply = (message: string, more: object = {}): Error =>
+  Object.assign(new Error(message), { name: 'ReplyError', ...more })
+
+describe('an error that Redis replied', () => {
+  it.each([
+    ["READONLY You can't write against a read only replica. script: 1a2b, on @user_script:118.", 'readonly'],
+    ["OOM command not allowed when used memory > 'maxmemory'. script: 1a2b, on @user_script:111.", 'out_of_memory'],
+    ['LOADING Redis is loading the dataset in memory', 'loading'],
+    ['BUSY Redis is busy running a script. You can only call SCRIPT KILL or SHUTDOWN NOSAVE.', 'busy'],
+    ['NOAUTH Authentication required.', 'auth'],
+    ['WRONGPASS invalid username-password pair or user is disabled.', 'auth'],
+    ["NOPERM this user has no permissions to run the 'evalsha' command", 'auth'],
+    ['CLUSTERDOWN Hash slot not served', 'cluster'],
+    ["CROSSSLOT Keys in request don't hash to the same slot", 'cluster'],
+    ['MISCONF Redis is configured to save RDB snapshots', 'other'],
+    ['STALE batch 1 comes after 2', 'other'],
+    ['', 'other'],
+  ])('was not applied, and has a short reason: %s', (message, reason) => {
+    const cause = reply(message)
+    expect(asStoreError(cause)).toMatchObject({ name: 'StoreError', reason, applied: 'no', message, cause })
+  })
+
+  it('inside a script of Redis 6 has the reason of its inner word', () => {
+    const message =
+      "ERR Error running script (call to f_1a2b): @user_script:111: @user_script: 111: -READONLY You can't write against a read only replica."
+    expect(asStoreError(reply(message))).toMatchObject({ reason: 'readonly', applied: 'no' })
+  })
+
+  it('to a transaction has the reason for which it was given up', () => {
+    const previousErrors = [reply("OOM command not allowed when used memory > 'maxmemory'.")]
+    const message = 'EXECABORT Transaction discarded because of previous errors.'
+    expect(asStoreError(reply(message, { previousErrors }))).toMatchObject({ reason: 'out_of_memory', applied: 'no' })
+  })
+})
+
+describe('any other error', () => {
+  it.each([
+    ["Stream isn't writeable and enableOfflineQueue options is false", 'connection', 'no'],
+    ["Cluster isn't ready and enableOfflineQueue options is false", 'connection', 'no'],
+    ['Command timed out', 'timeout', 'unknown'],
+    ['Connection is closed.', 'connection', 'unknown'],
+    ['read ECONNRESET', 'connection', 'unknown'],
+    ['Reached the max retries per request limit (which is 0).', 'connection', 'unknown'],
+  ])('leaves the outcome open unless it was never sent: %s', (message, reason, applied) => {
+    expect(asStoreError(new Error(message))).toMatchObject({ name: 'StoreError', reason, applied })
+  })
+
+  it('that is ours already stays as it is', () => {
+    const ours = new StoreError('x', 'busy', 'no')
+    expect(asStoreError(ours)).toBe(ours)
+  })
+})

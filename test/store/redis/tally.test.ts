@@ -1,0 +1,48 @@
+import { readFileSync } from 'node:fs'
+import { Redis } from 'ioredis'
+import { afterAll, beforeAll, beforeEach, expect, it } from 'vitest'
+import { BUCKET_MS, BUCKETS } from '../../../src/failures/histogram.ts'
+import { type RedisServer, startRedis } from '../../setup/redis.ts'
+
+/** The script as it is shipped, but for its clock, which the test moves by half hours. */
+const SHIPPED = readFileSync(new URL('../../../src/store/redis/tally.lua', import.meta.url), 'utf8')
+const CLOCKED = SHIPPED.replace("redis.call('TIME')", '{ ARGV[6], 999999 }')
+const START = Date.UTC(2026, 7, 6)
+
+let server: RedisServer
+let redis: Redis
+beforeAll(async () => {
+  server = await startRedis()
+  redis = new Redis(server.url)
+})
+afterAll(async () => {
+  redis.disconnect()
+  await server.stop()
+})
+beforeEach(async () => {
+  await redis.flushall()
+})
+
+const add = (at: number, total = 1): Promise<unknown> =>
+  redis.eval(CLOCKED, 1, 'failures', total, 0, 0, BUCKET_MS, BUCKETS, Math.floor(at / 1000))
+
+it('counts to the end of a half hour and from its start', async () => {
+  expect(CLOCKED).not.toBe(SHIPPED)
+  await add(START)
+  await add(START + BUCKET_MS - 1000)
+  await add(START + BUCKET_MS)
+  expect(await redis.hgetall('failures')).toEqual({ [START]: '2 0 0', [START + BUCKET_MS]: '1 0 0' })
+})
+
+it('keeps 336 half hours and no more', async () => {
+  for (let i = 0; i < BUCKETS + 5; i++) await add(START + i * BUCKET_MS)
+  const starts = (await redis.hkeys('failures')).map(Number).sort((a, b) => a - b)
+  expect(starts).toEqual(Array.from({ length: BUCKETS }, (_, i) => START + (i + 5) * BUCKET_MS))
+  expect(await redis.pttl('failures')).toBeGreaterThan(BUCKETS * BUCKET_MS)
+})
+
+it('begins anew where a bucket holds what is not ours', async () => {
+  await redis.hset('failures', String(START), 'nonsense')
+  await add(START, 3)
+  expect(await redis.hget('failures', String(START))).toBe('3 0 0')
+})

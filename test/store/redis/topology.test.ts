@@ -1,0 +1,163 @@
+import { spawn } from 'node:child_process'
+import { once } from 'node:events'
+import { mkdtemp, rm, writeFile } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { setTimeout as sleep } from 'node:timers/promises'
+import { Redis } from 'ioredis'
+import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import type { Batch, Decision } from '../../../src/quota/charge.ts'
+import { openRedisStore } from '../../../src/store/redis/store.ts'
+import type { Store } from '../../../src/store/store.ts'
+import { tokenStoreSuite } from '../../control/store.suite.ts'
+import { failureStoreSuite } from '../../failures/store.suite.ts'
+import { quotaStoreSuite } from '../../quota/store.suite.ts'
+import { freePort, type RedisServer, startRedis } from '../../setup/redis.ts'
+import { whenReady } from './ready.ts'
+
+let opened = 0
+async function open(url: string) {
+  const store = openRedisStore({ url, prefix: `suite-${++opened}`, deadlineMs: 2000, observe: () => {} })
+  await whenReady(store)
+  return { store, pass: (ms: number) => sleep(ms + 5), close: () => store.close() }
+}
+
+function batch(sequence: number): Batch {
+  const limits = { personal: [{ window: { name: '1d', seconds: 86_400 }, limit: 10 }], global: null }
+  return {
+    instance: 'failover',
+    sequence,
+    refunds: [],
+    charges: [{ user: 'alice', category: 'read', cost: 6, limits }],
+  }
+}
+
+/** Sends a batch again until the store has found its new primary. */
+async function untilSettled(store: Store, batch: Batch): Promise<readonly Decision[]> {
+  for (let tries = 0; ; tries++) {
+    try {
+      return await store.settle(batch)
+    } catch (error) {
+      if (tries > 300) throw error
+      await sleep(50)
+    }
+  }
+}
+
+describe('the Redis store on a cluster', () => {
+  const nodes: RedisServer[] = []
+  const clients: Redis[] = []
+  let url: string
+
+  beforeAll(async () => {
+    const [primary, replica] = [await startNode(), await startNode()]
+    url = `redis+cluster://127.0.0.1:${primary.port},127.0.0.1:${replica.port}`
+    const [one, two] = clients as [Redis, Redis]
+    await one.cluster('ADDSLOTSRANGE', 0, 16_383)
+    await one.call('CLUSTER', 'MEET', '127.0.0.1', String(replica.port), String(replica.busPort))
+    const id = await one.cluster('MYID')
+    while (!String(await two.cluster('NODES')).includes(String(id))) await sleep(50)
+    await two.cluster('REPLICATE', id)
+    while (!String(await one.cluster('INFO')).includes('cluster_state:ok')) await sleep(50)
+    while (!String(await two.info('replication')).includes('master_link_status:up')) await sleep(50)
+  })
+  afterAll(async () => {
+    for (const client of clients) client.disconnect()
+    for (const node of nodes) await node.stop()
+  })
+
+  async function startNode(): Promise<RedisServer & { busPort: number }> {
+    const busPort = await freePort()
+    const args = [
+      '--cluster-enabled',
+      'yes',
+      '--cluster-config-file',
+      'nodes.conf',
+      '--cluster-announce-ip',
+      '127.0.0.1',
+    ]
+    const node = await startRedis({ args: [...args, '--cluster-port', String(busPort)] })
+    nodes.push(node)
+    clients.push(new Redis(node.url).on('error', () => {}))
+    return { ...node, busPort }
+  }
+
+  // One primary checks as a thousand do that all keys of a script are in one slot.
+  describe('as a quota store', () => quotaStoreSuite(() => open(url)))
+  describe('as a failure store', () => failureStoreSuite(async () => ({ ...(await open(url)), pass: undefined })))
+  describe('as a token store', () => tokenStoreSuite(() => open(url)))
+
+  it('goes on with the replica when the primary dies', async () => {
+    const { store } = await open(url)
+    expect(await store.settle(batch(1))).toMatchObject([{ accepted: true }])
+    const [one, two] = clients as [Redis, Redis]
+    while ((await one.dbsize()) !== (await two.dbsize())) await sleep(50)
+    await nodes[0]?.kill('SIGKILL')
+    await two.cluster('FAILOVER', 'TAKEOVER')
+    expect(await untilSettled(store, batch(2))).toMatchObject([{ accepted: false, personal: [{ used: 6 }] }])
+    await store.close()
+  })
+})
+
+describe('the Redis store behind sentinels', () => {
+  let primary: RedisServer
+  let replica: RedisServer
+  let sentinel: { port: number; stop(): Promise<void> } | undefined
+  beforeAll(async () => {
+    primary = await startRedis()
+    replica = await startRedis({ args: ['--replicaof', '127.0.0.1', String(primary.port)] })
+    sentinel = await startSentinel(primary.port)
+  })
+  afterAll(async () => {
+    await sentinel?.stop()
+    await replica.stop()
+    await primary.stop()
+  })
+
+  it('finds the primary, and the new one after a failover', async () => {
+    const { store } = await open(`redis+sentinel://127.0.0.1:${sentinel?.port}/quota`)
+    const watch = new Redis(sentinel?.port ?? 0, '127.0.0.1')
+    while (!String(await watch.call('SENTINEL', 'REPLICAS', 'quota')).includes(String(replica.port))) await sleep(100)
+    expect(await store.settle(batch(1))).toMatchObject([{ accepted: true }])
+    await replicated(replica, primary)
+
+    await watch.call('SENTINEL', 'FAILOVER', 'quota')
+    await becomesPrimary(replica)
+    await primary.kill('SIGKILL')
+    expect(await untilSettled(store, batch(2))).toMatchObject([{ accepted: false, personal: [{ used: 6 }] }])
+    watch.disconnect()
+    await store.close()
+  })
+})
+
+async function startSentinel(port: number): Promise<{ port: number; stop(): Promise<void> }> {
+  const [own, folder] = [await freePort(), await mkdtemp(join(tmpdir(), 'tollgate-sentinel-'))]
+  const file = join(folder, 'sentinel.conf')
+  await writeFile(file, `port ${own}\nbind 127.0.0.1\ndir ${folder}\nsentinel monitor quota 127.0.0.1 ${port} 1\n`)
+  const child = spawn('redis-server', [file, '--sentinel'], { stdio: 'ignore' })
+  const exited = once(child, 'exit')
+  const probe = new Redis(own, '127.0.0.1', { maxRetriesPerRequest: null }).on('error', () => {})
+  await probe.ping()
+  probe.disconnect()
+  return {
+    port: own,
+    stop: async () => {
+      child.kill('SIGKILL')
+      await exited
+      await rm(folder, { recursive: true, force: true })
+    },
+  }
+}
+
+async function replicated(to: RedisServer, from: RedisServer): Promise<void> {
+  const [a, b] = [new Redis(from.url), new Redis(to.url)]
+  while ((await a.dbsize()) !== (await b.dbsize())) await sleep(50)
+  a.disconnect()
+  b.disconnect()
+}
+
+async function becomesPrimary(server: RedisServer): Promise<void> {
+  const redis = new Redis(server.url)
+  while (!String(await redis.info('replication')).includes('role:master')) await sleep(50)
+  redis.disconnect()
+}

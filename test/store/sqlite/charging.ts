@@ -1,0 +1,19 @@
+import { writeSync } from 'node:fs'
+import { openSqliteStore } from '../../../src/store/sqlite/store.ts'
+
+/**
+ * A process that charges the file of its first argument for the user of its second, one token after another, and prints
+ * a line for each accepted charge once it has the decision. It ends after as many as its third argument says, or never.
+ */
+const [file = '', user = '', most = 'Infinity'] = process.argv.slice(2)
+const store = openSqliteStore({ file })
+const limits = {
+  personal: [{ window: { name: '1d', seconds: 86_400 }, limit: 10 ** 9 }],
+  global: [{ window: { name: '1d', seconds: 86_400 }, limit: 10 ** 9 }],
+}
+for (let sequence = 1; sequence <= Number(most); sequence++) {
+  const charges = [{ user, category: 'read', cost: 1, limits }]
+  const [decision] = await store.settle({ instance: user, sequence, refunds: [], charges })
+  if (decision?.accepted) writeSync(1, 'accepted\n')
+}
+await store.close()

@@ -1,0 +1,176 @@
+import { type ChildProcess, spawn } from 'node:child_process'
+import { once } from 'node:events'
+import { mkdtempSync, rmSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { DatabaseSync } from 'node:sqlite'
+import { fileURLToPath } from 'node:url'
+import { afterAll, afterEach, beforeEach, describe, expect, it, vi } from 'vitest'
+import { mintToken } from '../../../src/control/tokens.ts'
+import type { Charge, Decision, Limits } from '../../../src/quota/charge.ts'
+import { usageOf } from '../../../src/quota/counter.ts'
+import { openSqliteStore } from '../../../src/store/sqlite/store.ts'
+import type { Store } from '../../../src/store/store.ts'
+
+const HOUR = { name: '1h', seconds: 3600 }
+const DAY = { name: '1d', seconds: 86_400 }
+const limits = (limit: number): Limits => ({ personal: [{ window: DAY, limit }], global: [{ window: DAY, limit }] })
+const charge = (cost: number, user = 'alice', of = limits(10)): Charge => ({ user, category: 'read', cost, limits: of })
+
+const folder = mkdtempSync(join(tmpdir(), 'tollgate-sqlite-'))
+afterAll(() => rmSync(folder, { recursive: true, force: true }))
+
+let file: string
+let files = 0
+const stores: Store[] = []
+beforeEach(() => {
+  file = join(folder, `${++files}.db`)
+})
+afterEach(async () => {
+  for (const store of stores.splice(0)) await store.close()
+})
+
+function open(clock: () => number = Date.now): Store {
+  const store = openSqliteStore({ file, clock })
+  stores.push(store)
+  return store
+}
+let sequence = 0
+const settle = (store: Store, ...charges: Charge[]): Promise<readonly Decision[]> =>
+  store.settle({ instance: 'file', sequence: ++sequence, refunds: [], charges })
+async function used(store: Store, user: string): Promise<[personal: number, global: number]> {
+  const { at, personal, global } = await store.standing(user, ['read'])
+  return [usageOf(personal[0] ?? [], DAY.seconds, at).used, usageOf(global[0] ?? [], DAY.seconds, at).used]
+}
+
+describe('the file of the embedded store', () => {
+  it('keeps counters, history and tokens over a restart', async () => {
+    const first = open()
+    const { record } = mintToken({ user: 'alice', name: 'laptop', expiresAt: null }, 1000)
+    await settle(first, charge(7))
+    await first.addTally({ total: 3, status0: 1, status5xx: 1 })
+    await first.insertToken(record)
+    await first.close()
+
+    const second = open()
+    expect(await used(second, 'alice')).toEqual([7, 7])
+    expect((await settle(second, charge(4), charge(3))).map((d) => d.accepted)).toEqual([false, true])
+    expect((await second.readTallies()).buckets).toMatchObject([{ total: 3, status0: 1, status5xx: 1 }])
+    expect(await second.findToken(record.hash)).toEqual(record)
+  })
+
+  it('may be used by two stores, which count together', async () => {
+    const [one, two] = [open(), open()]
+    expect((await settle(one, charge(6))).map((d) => d.accepted)).toEqual([true])
+    expect((await settle(two, charge(5), charge(4))).map((d) => d.accepted)).toEqual([false, true])
+    expect((await settle(one, charge(1))).map((d) => d.accepted)).toEqual([false])
+    expect(await used(one, 'alice')).toEqual([10, 10])
+  })
+
+  it('that a newer version wrote is refused and left as it is', () => {
+    const newer = new DatabaseSync(file)
+    newer.exec('PRAGMA user_version = 99')
+    newer.close()
+    expect(() => openSqliteStore({ file })).toThrow('the database has version 99')
+    const same = new DatabaseSync(file)
+    expect(same.prepare('PRAGMA user_version').get()).toEqual({ user_version: 99 })
+    expect(same.prepare('SELECT count(*) AS tables FROM sqlite_schema').get()).toEqual({ tables: 0 })
+    same.close()
+  })
+
+  it('that is no database is refused', () => {
+    expect(() => openSqliteStore({ file: fileURLToPath(import.meta.url) })).toThrow('not a database')
+  })
+
+  it('that another process holds is an error in bounded time, and nothing is applied', async () => {
+    const store = open()
+    const other = new DatabaseSync(file)
+    other.exec('BEGIN IMMEDIATE')
+    await expect(settle(store, charge(1))).rejects.toMatchObject({ name: 'StoreError', reason: 'busy', applied: 'no' })
+    await expect(store.addTally({ total: 1, status0: 0, status5xx: 0 })).rejects.toMatchObject({ reason: 'busy' })
+    other.exec('ROLLBACK')
+    other.close()
+    expect(await used(store, 'alice')).toEqual([0, 0])
+    expect((await settle(store, charge(10))).map((d) => d.accepted)).toEqual([true])
+  })
+
+  it('fails every call after it was closed, with a StoreError', async () => {
+    const store = open()
+    await store.close()
+    await store.close()
+    await expect(settle(store, charge(1))).rejects.toMatchObject({ name: 'StoreError', applied: 'no' })
+    await expect(store.ping()).rejects.toMatchObject({ name: 'StoreError' })
+  })
+})
+
+describe('sweeping', () => {
+  beforeEach(() => {
+    vi.useFakeTimers({ toFake: ['setInterval', 'clearInterval'] })
+  })
+  afterEach(() => {
+    vi.useRealTimers()
+  })
+  const rows = (): unknown[] => {
+    const database = new DatabaseSync(file)
+    const users = database
+      .prepare('SELECT user FROM counters WHERE scope = 0 ORDER BY user')
+      .all()
+      .map((row) => row.user)
+    database.close()
+    return users
+  }
+
+  it('forgets counters whose last window has ended, and no other', async () => {
+    let now = Date.UTC(2026, 7, 6)
+    const store = open(() => now)
+    const hour = { personal: [{ window: HOUR, limit: 10 }], global: null }
+    await settle(store, charge(1, 'ended', hour), charge(1, 'runs', limits(10)))
+    now += 3_600_000 - 1
+    vi.advanceTimersByTime(60_000)
+    expect(rows()).toEqual(['ended', 'runs'])
+    now += 1
+    vi.advanceTimersByTime(60_000)
+    expect(rows()).toEqual(['runs'])
+  })
+
+  it('is put off when another process holds the file', () => {
+    open()
+    const other = new DatabaseSync(file)
+    other.exec('BEGIN IMMEDIATE')
+    vi.advanceTimersByTime(60_000)
+    other.exec('ROLLBACK')
+    other.close()
+  })
+})
+
+describe('processes on one file', () => {
+  const script = fileURLToPath(new URL('./charging.ts', import.meta.url))
+  function start(user: string, most?: number): { child: ChildProcess; accepted(): number; ended: Promise<unknown[]> } {
+    const child = spawn(process.execPath, [script, file, user, ...(most === undefined ? [] : [String(most)])], {
+      stdio: ['ignore', 'pipe', 'inherit'],
+    })
+    let lines = 0
+    child.stdout?.on('data', (chunk: Buffer) => {
+      lines += chunk.toString().split('\n').length - 1
+    })
+    return { child, accepted: () => lines, ended: once(child, 'close') }
+  }
+
+  it('leave every accepted charge in the file when they are killed', async () => {
+    const process = start('alice')
+    await vi.waitUntil(() => process.accepted() >= 500, { timeout: 20_000 })
+    process.child.kill('SIGKILL')
+    expect((await process.ended)[1]).toBe('SIGKILL')
+    const [personal, global] = await used(open(), 'alice')
+    expect(personal).toBe(global)
+    // The one whose line the process had no time to print may be there too.
+    expect([process.accepted(), process.accepted() + 1]).toContain(personal)
+  })
+
+  it('may open a new file at the same moment, and count together', async () => {
+    const processes = Array.from({ length: 4 }, (_, i) => start(`user-${i}`, 300))
+    for (const each of processes) expect((await each.ended)[0]).toBe(0)
+    expect(processes.map((each) => each.accepted())).toEqual([300, 300, 300, 300])
+    expect(await used(open(), 'user-0')).toEqual([300, 1200])
+  })
+})
