@@ -1,4 +1,5 @@
 import { spawn } from 'node:child_process'
+import { randomUUID } from 'node:crypto'
 import { once } from 'node:events'
 import { mkdtemp, rm } from 'node:fs/promises'
 import net from 'node:net'
@@ -14,6 +15,18 @@ export interface RedisServer {
   /** Ends the process with a signal and waits for it. */
   kill(signal?: NodeJS.Signals): Promise<void>
   stop(): Promise<void>
+}
+
+/**
+ * A Redis to share with others: that of `REDIS_URL` where it is given, or one of our own. A test that stops its server or
+ * looks at all keys starts one of its own.
+ */
+export async function sharedRedis(): Promise<{ url: string; prefix: string; stop(): Promise<void> }> {
+  const prefix = `test-${randomUUID()}`
+  const url = process.env.REDIS_URL
+  if (url !== undefined) return { url, prefix, stop: async () => {} }
+  const own = await startRedis()
+  return { url: own.url, prefix, stop: () => own.stop() }
 }
 
 export async function freePort(): Promise<number> {

@@ -4,19 +4,20 @@ import { openRedisStore } from '../../../src/store/redis/store.ts'
 import { tokenStoreSuite } from '../../control/store.suite.ts'
 import { failureStoreSuite } from '../../failures/store.suite.ts'
 import { quotaStoreSuite } from '../../quota/store.suite.ts'
-import { type RedisServer, startRedis } from '../../setup/redis.ts'
+import { sharedRedis } from '../../setup/redis.ts'
 import { whenReady } from './ready.ts'
 
 describe('the Redis store', () => {
-  let redis: RedisServer
+  let redis: Awaited<ReturnType<typeof sharedRedis>>
   beforeAll(async () => {
-    redis = await startRedis()
+    redis = await sharedRedis()
   })
   afterAll(() => redis.stop())
 
   let opened = 0
   async function open() {
-    const store = openRedisStore({ url: redis.url, prefix: `suite-${++opened}`, deadlineMs: 2000, observe: () => {} })
+    const prefix = `${redis.prefix}-${++opened}`
+    const store = openRedisStore({ url: redis.url, prefix, deadlineMs: 2000, observe: () => {} })
     await whenReady(store)
     return { store, close: () => store.close() }
   }

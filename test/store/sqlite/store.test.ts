@@ -1,7 +1,7 @@
 import { describe } from 'vitest'
 import { openSqliteStore } from '../../../src/store/sqlite/store.ts'
 import { tokenStoreSuite } from '../../control/store.suite.ts'
-import { failureStoreSuite } from '../../failures/store.suite.ts'
+import { failureHistorySuite, failureStoreSuite } from '../../failures/store.suite.ts'
 import { quotaStoreSuite } from '../../quota/store.suite.ts'
 
 describe('the embedded store', () => {
@@ -17,6 +17,9 @@ describe('the embedded store', () => {
     }
   }
   describe('as a quota store', () => quotaStoreSuite(open))
-  describe('as a failure store', () => failureStoreSuite(open))
+  describe('as a failure store', () => {
+    failureStoreSuite(open)
+    failureHistorySuite(open)
+  })
   describe('as a token store', () => tokenStoreSuite(open))
 })
