@@ -1,0 +1,91 @@
+import type { IncomingMessage, ServerResponse } from 'node:http'
+import type { Duplex } from 'node:stream'
+
+/** What is known of an admitted request when it is forwarded. */
+interface Admitted {
+  readonly req: IncomingMessage
+  /** Canonical path and query, as matched: exactly these bytes are sent. */
+  readonly target: string
+  /** The verified user id; `null` on a public route, where no X-Tollgate-User is sent. */
+  readonly user: string | null
+  readonly requestId: string
+  /** Raw `[name, value, …]` added to the backend's answer; fields of these names in the backend's own answer are dropped. */
+  readonly responseHeaders: readonly string[]
+}
+
+export interface Exchange extends Admitted {
+  readonly res: ServerResponse
+  /** The whole body where it has been read already; sent unchanged. `null`: what `req` still holds is sent. */
+  readonly body: Buffer | null
+}
+
+/** A WebSocket handshake: GET, version 13, without a body. The caller has checked that. */
+export interface UpgradeExchange extends Admitted {
+  readonly socket: Duplex
+  /** What the client sent after its handshake, from the `upgrade` event. */
+  readonly head: Buffer
+}
+
+export type ForwardError = 'upstream_unreachable' | 'upstream_timeout' | 'bad_upstream_answer'
+
+export interface ForwardResult {
+  /** The backend's status, also when it broke off its body later; 0 where no valid head came. */
+  readonly httpStatus: number
+  /** `aborted`: the client left first. */
+  readonly outcome: 'forwarded' | 'failed' | 'aborted'
+  /** Set with `failed` only. */
+  readonly error: ForwardError | null
+  /** `false` only when certainly no byte of the request was sent to the backend. */
+  readonly reached: boolean
+  /** Whether the answer to the client has begun. If not, and the client is still there, the caller answers. */
+  readonly headSent: boolean
+  /** For the log: why it did not succeed. */
+  readonly reason: string | null
+}
+
+export interface ForwardOptions {
+  /** Origin of the backend, `http:` or `https:`. Path, query and credentials in it are refused. */
+  readonly url: string
+  /** Milliseconds to a usable connection, TLS handshake included; a whole number, at least 1. */
+  readonly connectTimeoutMs: number
+  /** Milliseconds from the end of the request to the head of the answer; also the longest wait for a free connection. */
+  readonly responseTimeoutMs: number
+  /** Milliseconds between two pieces of an answer's body, and the longest that a client may read nothing of it. */
+  readonly idleTimeoutMs: number
+  /** Connections to the backend at one time, at least 1. Upgraded ones are not counted. */
+  readonly maxConnections: number
+  /** Bytes of names and values in the head of an answer. */
+  readonly maxHeaderSize: number
+  /** Added to each request; a client cannot set fields of these names. */
+  readonly headers: Readonly<Record<string, string>>
+  /** Whether the client's Authorization is passed on. */
+  readonly passAuthorization: boolean
+  readonly tls?: UpstreamTls
+  /** Whether a peer is a proxy of ours, whose X-Forwarded-For, -Proto and -Host are believed. Default: nobody. */
+  readonly trustedProxies?: (address: string) => boolean
+}
+
+/** For an https backend. The certificate is always verified; there is no switch for it. */
+export interface UpstreamTls {
+  /** PEM, instead of the authorities that Node brings. */
+  readonly ca?: string | Buffer
+  /** Client certificate and key, PEM. */
+  readonly cert?: string | Buffer
+  readonly key?: string | Buffer
+  /** Name to send (SNI) and to verify. Default: the host of `url`. */
+  readonly serverName?: string
+}
+
+export interface Forwarder {
+  /** Sends the request and writes the backend's answer to `res`. Never rejects. */
+  forward(exchange: Exchange): Promise<ForwardResult>
+  /** Opens a tunnel once the backend has answered 101; settles when it has ended. Never rejects. */
+  upgrade(exchange: UpgradeExchange): Promise<ForwardResult>
+  /**
+   * Resolves when nothing is in flight, tunnels included, and idle connections are closed. A request that still comes,
+   * because it was admitted under an older configuration, is served all the same.
+   */
+  close(): Promise<void>
+  /** Breaks off whatever is left. */
+  destroy(): Promise<void>
+}

@@ -1,0 +1,42 @@
+import { createSecureContext, type SecureContext } from 'node:tls'
+import { Connections } from './connections.ts'
+import type { Forwarder, ForwardOptions, UpstreamTls } from './exchange.ts'
+import { Forwarding } from './forwarding.ts'
+import { headerRules } from './headers.ts'
+import { Tunnels } from './upgrade.ts'
+
+export type * from './exchange.ts'
+
+/** @throws TypeError for a URL that is not an origin; Error for TLS material that cannot be read */
+export function createForwarder(options: ForwardOptions): Forwarder {
+  const origin = originOf(options.url)
+  const secureContext = origin.protocol === 'https:' ? secureContextOf(options.tls ?? {}) : undefined
+  const serverName = options.tls?.serverName
+  const rules = headerRules(options)
+  const connections = new Connections({ ...options, origin: origin.origin, secureContext, serverName })
+  const tunnels = new Tunnels({ ...options, origin, secureContext, serverName, rules })
+  return {
+    forward: (exchange) =>
+      new Promise((resolve) => new Forwarding(exchange, rules, connections, options.idleTimeoutMs, resolve).begin()),
+    upgrade: (exchange) => tunnels.open(exchange),
+    close: async () => {
+      await Promise.all([connections.close(), tunnels.close()])
+    },
+    destroy: async () => {
+      await Promise.all([connections.destroy(), tunnels.destroy()])
+    },
+  }
+}
+
+function originOf(text: string): URL {
+  const url = new URL(text)
+  const web = url.protocol === 'http:' || url.protocol === 'https:'
+  const bare =
+    url.pathname === '/' && url.search === '' && url.hash === '' && url.username === '' && url.password === ''
+  if (!web || !bare) throw new TypeError(`not an http or https origin: ${url.protocol}//${url.host}`)
+  return url
+}
+
+function secureContextOf({ ca, cert, key }: UpstreamTls): SecureContext {
+  return createSecureContext({ ...(ca && { ca }), ...(cert && { cert }), ...(key && { key }) })
+}

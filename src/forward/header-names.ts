@@ -1,0 +1,81 @@
+/** Field names, in lower case, that have a rule of their own. */
+
+/** Belong to one connection (RFC 9110 section 7.6.1), or to the gateway's own HTTP stack. `proxy-*` is a prefix rule. */
+export const HOP_BY_HOP: ReadonlySet<string> = new Set([
+  'connection',
+  'keep-alive',
+  'te',
+  'trailer',
+  'transfer-encoding',
+  'upgrade',
+  'http2-settings',
+])
+
+/**
+ * What backends and frameworks believe about the caller, its address or the real request. A client could lie with each;
+ * true ones are set afterwards, and all prefixed `x-forwarded-` and `x-tollgate-` go too.
+ */
+export const SPOOFABLE: ReadonlySet<string> = new Set([
+  'forwarded',
+  'x-real-ip',
+  'x-client-ip',
+  'x-cluster-client-ip',
+  'x-remote-addr',
+  'x-remote-ip',
+  'x-originating-ip',
+  'true-client-ip',
+  'cf-connecting-ip',
+  'fastly-client-ip',
+  'x-original-url',
+  'x-original-uri',
+  'x-original-host',
+  'x-original-method',
+  'x-original-forwarded-for',
+  'x-rewrite-url',
+  'x-host',
+  'x-http-host-override',
+  'x-http-method',
+  'x-http-method-override',
+  'x-method-override',
+  'x-request-id',
+  // CGI turns it into HTTP_PROXY (httpoxy, CVE-2016-5385).
+  'proxy',
+])
+
+/** RFC 9110 section 6.5.1: framing, routing, modifiers, authentication, response control and content are decided by the head. */
+export const NEVER_IN_TRAILERS: ReadonlySet<string> = new Set([
+  ...HOP_BY_HOP,
+  'content-length',
+  'content-encoding',
+  'content-type',
+  'content-range',
+  'content-location',
+  'content-disposition',
+  'host',
+  'authorization',
+  'authentication-info',
+  'www-authenticate',
+  'cookie',
+  'set-cookie',
+  'age',
+  'cache-control',
+  'clear-site-data',
+  'date',
+  'expect',
+  'expires',
+  'if-match',
+  'if-modified-since',
+  'if-none-match',
+  'if-range',
+  'if-unmodified-since',
+  'location',
+  'max-forwards',
+  'pragma',
+  'range',
+  'retry-after',
+  'strict-transport-security',
+  'content-security-policy',
+  'vary',
+  'via',
+  'warning',
+])

@@ -1,0 +1,235 @@
+import { type ClientRequest, type IncomingMessage, type OutgoingHttpHeaders, STATUS_CODES } from 'node:http'
+import type { Socket } from 'node:net'
+import type { SecureContext } from 'node:tls'
+import { callerOf } from './caller.ts'
+import type { ForwardResult, UpgradeExchange } from './exchange.ts'
+import { BadAnswerError, forwardErrorOf, GivenUpError, reasonOf, UpstreamTimeoutError } from './failure.ts'
+import { answerHeaders, type HeaderRules, outgoingHead } from './headers.ts'
+
+/** How long the other end may take to read what is left when one end has closed, in milliseconds. */
+const LINGER_MS = 2_000
+
+export interface TunnelOptions {
+  readonly origin: URL
+  readonly connectTimeoutMs: number
+  readonly responseTimeoutMs: number
+  readonly idleTimeoutMs: number
+  readonly maxHeaderSize: number
+  readonly secureContext: SecureContext | undefined
+  readonly serverName: string | undefined
+  readonly rules: HeaderRules
+}
+
+/** `ws` of http-proxy-3: shakes hands with the backend and, once it agrees, joins the sockets. */
+export type Join = (req: IncomingMessage, client: Socket, head: Buffer, options: { ssl: object }) => void
+
+/** What http-proxy-3 reads of a request, built by us: it would copy the client's headers as they are. */
+export interface Handshake {
+  readonly method: 'GET'
+  readonly url: string
+  readonly httpVersion: '1.1'
+  readonly httpVersionMajor: 1
+  readonly headers: OutgoingHttpHeaders
+  readonly tunnel: Tunnel
+}
+
+/** One upgrade, from the handshake to the end of the tunnel. */
+export class Tunnel {
+  readonly #exchange: UpgradeExchange
+  readonly #options: TunnelOptions
+  readonly #client: Socket
+  readonly #result = Promise.withResolvers<ForwardResult>()
+  readonly #onClientClose = (): void => this.#clientClosed()
+  #outgoing: ClientRequest | null = null
+  #timer: NodeJS.Timeout | undefined
+  #reached = false
+  #status = 0
+
+  constructor(exchange: UpgradeExchange, options: TunnelOptions) {
+    this.#exchange = exchange
+    this.#options = options
+    this.#client = exchange.socket as Socket
+  }
+
+  run(join: Join): Promise<ForwardResult> {
+    const client = this.#client
+    client.on('error', ignore)
+    if (client.destroyed) this.#settle('aborted', CLIENT_LEFT)
+    else {
+      client.on('close', this.#onClientClose)
+      this.#handshake(join)
+    }
+    return this.#result.promise
+  }
+
+  destroy(): void {
+    this.#outgoing?.destroy(new GivenUpError('the gateway stops'))
+    if (this.#status !== 0) this.#client.destroySoon()
+  }
+
+  /**
+   * Called by http-proxy-3 before it listens to the request: our listener for the upgrade comes first.
+   * The path is set again because its joining of URLs drops an empty query.
+   */
+  prepare(outgoing: ClientRequest): void {
+    this.#outgoing = outgoing
+    outgoing.path = this.#exchange.target
+    this.#within(this.#options.connectTimeoutMs, 'no connection in time')
+    outgoing.once('socket', (socket) => {
+      socket.once(this.#options.secureContext === undefined ? 'connect' : 'secureConnect', () => {
+        this.#reached = true
+        this.#within(this.#options.responseTimeoutMs, 'no answer in time')
+      })
+    })
+    outgoing.once('upgrade', (answer, upstream) => this.#opened(answer, upstream as Socket))
+  }
+
+  #handshake(join: Join): void {
+    const { secureContext, serverName, maxHeaderSize } = this.#options
+    // A new object each time: http-proxy-3 writes into it.
+    const ssl = { maxHeaderSize, secureContext, ...(serverName !== undefined && { servername: serverName }) }
+    try {
+      join(this.#request(), this.#client, this.#exchange.head, { ssl })
+      this.#takeOver()
+    } catch (error) {
+      this.#fail(error as Error)
+    }
+  }
+
+  /** http-proxy-3 would close the client's socket on any failure, and pass on a refusal with its hop-by-hop fields. */
+  #takeOver(): void {
+    this.#outgoing
+      ?.removeAllListeners('error')
+      .on('error', (error) => this.#fail(error))
+      .removeAllListeners('response')
+      .on('response', (answer) => this.#refused(answer))
+  }
+
+  #request(): IncomingMessage {
+    const { req, target } = this.#exchange
+    const { rules, origin } = this.#options
+    const raw = outgoingHead(req.rawHeaders, callerOf(this.#exchange), rules).headers
+    raw.push('Host', origin.host, 'Connection', 'Upgrade', 'Upgrade', 'websocket')
+    const handshake: Handshake = {
+      method: 'GET',
+      url: target,
+      httpVersion: '1.1',
+      httpVersionMajor: 1,
+      headers: collected(raw),
+      tunnel: this,
+    }
+    return handshake as unknown as IncomingMessage
+  }
+
+  /** The backend has answered 101: http-proxy-3 writes the head from `answer.headers` and joins the sockets. */
+  #opened(answer: IncomingMessage, upstream: Socket): void {
+    clearTimeout(this.#timer)
+    this.#status = 101
+    const headers = answerHeaders(answer.rawHeaders, 101, this.#exchange.responseHeaders)
+    answer.headers = collected([...headers, 'Connection', 'Upgrade', 'Upgrade', 'websocket']) as typeof answer.headers
+    this.#client.off('close', this.#onClientClose)
+    // The pipe passes the end on; a backend that ignores it must not keep both ends open.
+    this.#client.once('end', () => destroyLater(upstream))
+    this.#client.once('close', () => end(upstream))
+    upstream.once('close', () => {
+      end(this.#client)
+      if (this.#client.closed) this.#settle('forwarded', null)
+      else this.#client.once('close', () => this.#settle('forwarded', null))
+    })
+  }
+
+  /** Any other answer is passed on as a plain one, and ends the connection. */
+  #refused(answer: IncomingMessage): void {
+    clearTimeout(this.#timer)
+    const status = answer.statusCode ?? 0
+    if (status < 200 || status > 599) {
+      this.#outgoing?.destroy(new BadAnswerError(`status ${status}`))
+      return
+    }
+    this.#status = status
+    this.#client.write(
+      plainHead(status, answerHeaders(answer.rawHeaders, status, this.#exchange.responseHeaders)),
+      'latin1',
+    )
+    answer.pipe(this.#client, { end: false })
+    answer.setTimeout(this.#options.idleTimeoutMs, () => answer.destroy(new UpstreamTimeoutError('the answer stalled')))
+    answer.on('error', (error) => this.#fail(error))
+    answer.on('end', () => {
+      this.#settle('forwarded', null)
+      end(this.#client)
+    })
+  }
+
+  #clientClosed(): void {
+    this.#settle('aborted', CLIENT_LEFT)
+    this.#outgoing?.destroy()
+  }
+
+  #fail(error: Error): void {
+    this.#settle('failed', error)
+    if (this.#status !== 0) reset(this.#client)
+  }
+
+  #within(ms: number, problem: string): void {
+    clearTimeout(this.#timer)
+    this.#timer = setTimeout(() => this.#outgoing?.destroy(new UpstreamTimeoutError(problem)), ms)
+  }
+
+  /** The first call counts. */
+  #settle(outcome: ForwardResult['outcome'], error: Error | null): void {
+    clearTimeout(this.#timer)
+    this.#client.off('close', this.#onClientClose)
+    this.#result.resolve({
+      httpStatus: this.#status,
+      outcome,
+      error: outcome === 'failed' && error !== null ? this.#errorOf(error) : null,
+      reached: this.#reached,
+      headSent: this.#status !== 0,
+      reason: error === null ? null : reasonOf(error),
+    })
+  }
+
+  /** A backend without a connection is unreachable, however long that took. */
+  #errorOf(error: Error) {
+    return this.#reached ? forwardErrorOf(error, true) : 'upstream_unreachable'
+  }
+}
+
+const CLIENT_LEFT = new GivenUpError('the client left')
+
+function ignore(): void {}
+
+/** Raw fields as an object: repeated ones become a list, and no name can reach a prototype. */
+function collected(raw: readonly string[]): OutgoingHttpHeaders {
+  const headers: Record<string, string | string[]> = Object.create(null)
+  for (let i = 0; i < raw.length; i += 2) {
+    const name = (raw[i] as string).toLowerCase()
+    const value = raw[i + 1] as string
+    const before = headers[name]
+    headers[name] = before === undefined ? value : [before, value].flat()
+  }
+  return headers
+}
+
+function plainHead(status: number, headers: readonly string[]): string {
+  let text = `HTTP/1.1 ${status} ${STATUS_CODES[status] ?? ''}\r\n`
+  for (let i = 0; i < headers.length; i += 2) text += `${headers[i]}: ${headers[i + 1]}\r\n`
+  return `${text}Connection: close\r\n\r\n`
+}
+
+/** Sends what is left, and closes both directions: half a WebSocket is of no use. */
+function end(socket: Socket): void {
+  socket.destroySoon()
+  destroyLater(socket)
+}
+
+function destroyLater(socket: Socket): void {
+  if (socket.destroyed) return
+  const timer = setTimeout(() => socket.destroy(), LINGER_MS).unref()
+  socket.once('close', () => clearTimeout(timer))
+}
+
+function reset(socket: Socket): void {
+  if ('encrypted' in socket) socket.destroy()
+  else socket.resetAndDestroy()
+}

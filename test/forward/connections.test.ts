@@ -1,0 +1,90 @@
+import { setTimeout as sleep } from 'node:timers/promises'
+import { describe, expect, it } from 'vitest'
+import { createForwarder } from '../../src/forward/forwarder.ts'
+import { assertNoSurprises, CLOSE, exchangeRaw, gatewayTo, get, rawBackend, rawClient, until } from './support.ts'
+
+assertNoSurprises()
+
+const OK = 'HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nok'
+
+describe('closing a forwarder', () => {
+  it('waits for what is in flight and for those that wait for a connection', async () => {
+    const backend = await rawBackend(() => {})
+    const gateway = await gatewayTo(backend.url, { maxConnections: 1 })
+    const first = rawClient(gateway.port, get('/first'))
+    await until(() => backend.sockets.length === 1)
+    const second = rawClient(gateway.port, get('/second'))
+    await sleep(30)
+    let closed = false
+    const closing = gateway.forwarder.close().then(() => {
+      closed = true
+    })
+    backend.sockets[0]?.write(OK)
+    await first.until('ok')
+    await until(() => backend.received.join('').includes('/second'))
+    expect(closed).toBe(false)
+    backend.sockets.at(-1)?.write(OK)
+    await second.until('ok')
+    await closing
+    expect(gateway.results.map((r) => r.outcome)).toEqual(['forwarded', 'forwarded'])
+  })
+
+  it('closes idle connections', async () => {
+    const backend = await rawBackend((socket) => socket.write(OK))
+    const gateway = await gatewayTo(backend.url)
+    await exchangeRaw(gateway.port, get('/', CLOSE))
+    await gateway.forwarder.close()
+    await until(() => backend.sockets[0]?.readableEnded === true || backend.sockets[0]?.destroyed === true)
+  })
+
+  it('still serves a straggler that was admitted before', async () => {
+    const backend = await rawBackend((socket) => socket.write(OK))
+    const gateway = await gatewayTo(backend.url)
+    await gateway.forwarder.close()
+    expect((await exchangeRaw(gateway.port, get('/', CLOSE))).text).toMatch(/ok$/)
+    await until(() => backend.sockets[0]?.readableEnded === true || backend.sockets[0]?.destroyed === true)
+    await gateway.forwarder.close()
+  })
+})
+
+describe('destroying a forwarder', () => {
+  it('settles everything: in flight, waiting, and coming later', async () => {
+    const backend = await rawBackend(
+      (socket, head) => head.includes('/begun') && socket.write(OK.replace('Length: 2', 'Length: 9')),
+    )
+    const gateway = await gatewayTo(backend.url, { maxConnections: 2 })
+    const begun = rawClient(gateway.port, get('/begun'))
+    const silent = rawClient(gateway.port, get('/silent'))
+    await begun.until('ok')
+    await until(() => backend.sockets.length === 2)
+    const waiting = rawClient(gateway.port, get('/waiting'))
+    await sleep(30)
+    await gateway.forwarder.destroy()
+    await gateway.settled(3)
+    await until(() => begun.ending() === 'ECONNRESET')
+    await Promise.all([silent.until('502'), waiting.until('502')])
+    const late = await exchangeRaw(gateway.port, get('/late', CLOSE))
+    expect(late.text).toMatch(/^HTTP\/1\.1 502/)
+    expect(await gateway.settled(4)).toMatchObject({ error: 'upstream_unreachable', reached: false })
+    await gateway.forwarder.close()
+  })
+})
+
+describe('the URL of a backend', () => {
+  const limits = {
+    connectTimeoutMs: 1,
+    responseTimeoutMs: 1,
+    idleTimeoutMs: 1,
+    maxConnections: 1,
+    maxHeaderSize: 1_000,
+  }
+  const create = (url: string) => createForwarder({ url, ...limits, headers: {}, passAuthorization: false })
+
+  it.each(['http://h/path', 'http://h/?q', 'http://user:pw@h/', 'ftp://h', 'nonsense'])('is not %s', (url) => {
+    expect(() => create(url)).toThrow(TypeError)
+  })
+
+  it.each(['http://h', 'https://h:8443/', 'http://[::1]:80'])('may be %s', (url) => {
+    expect(() => create(url)).not.toThrow()
+  })
+})

@@ -1,0 +1,273 @@
+import fc from 'fast-check'
+import { describe, expect, it } from 'vitest'
+import { type Caller, encodeUser } from '../../src/forward/caller.ts'
+import { answerHeaders, answerTrailers, headerRules, outgoingHead } from '../../src/forward/headers.ts'
+import { assertNoSurprises } from './support.ts'
+
+assertNoSurprises()
+
+const CALLER: Caller = { peer: '192.0.2.7', encrypted: false, httpVersion: '1.1', user: 'alice', requestId: 'req-1' }
+const PLAIN = headerRules({ headers: {}, passAuthorization: false })
+const TRUSTING = headerRules({ headers: {}, passAuthorization: false, trustedProxies: (a) => a === '192.0.2.7' })
+
+describe('a request on its way to the backend', () => {
+  it('keeps names, values, order and repetition of ordinary fields', () => {
+    const raw = ['Accept', 'a', 'X-Custom', '1', 'accept', 'b', 'Cookie', 'c=1', 'X-Custom', '2']
+    expect(outgoingHead(raw, CALLER, PLAIN).headers.slice(0, raw.length)).toEqual(raw)
+  })
+
+  it('loses the fields of its own connection and those that Connection names', () => {
+    const raw = [
+      'Connection',
+      'close, X-Secret ,  te',
+      'x-secret',
+      '1',
+      'Keep-Alive',
+      '5',
+      'Proxy-Connection',
+      'a',
+      'Upgrade',
+      'h2c',
+    ]
+    raw.push(
+      'HTTP2-Settings',
+      'AA',
+      'Trailer',
+      'x',
+      'Proxy-Authorization',
+      'Basic x',
+      'Expect',
+      '100-continue',
+      'X-Kept',
+      '1',
+    )
+    expect(fieldsOf(raw)).toMatchObject({ 'x-kept': ['1'] })
+    const names = Object.keys(fieldsOf(raw))
+    for (const gone of ['connection', 'x-secret', 'keep-alive', 'upgrade', 'http2-settings', 'trailer', 'expect']) {
+      expect(names).not.toContain(gone)
+    }
+    expect(names.filter((name) => name.startsWith('proxy-'))).toEqual([])
+  })
+
+  it('cannot have our own fields taken off by naming them in Connection', () => {
+    const fields = fieldsOf(['Connection', 'x-tollgate-user, x-forwarded-for, x-request-id'])
+    expect(fields).toMatchObject({
+      'x-tollgate-user': ['alice'],
+      'x-forwarded-for': ['192.0.2.7'],
+      'x-request-id': ['req-1'],
+    })
+  })
+
+  it.each([
+    'X-Forwarded-For',
+    'X-Forwarded-Prefix',
+    'Forwarded',
+    'X-Real-IP',
+    'True-Client-IP',
+    'X-Original-URL',
+    'X-Rewrite-URL',
+    'X-HTTP-Method-Override',
+    'X-HTTP-Method',
+    'X-Method-Override',
+    'X-Tollgate-User',
+    'X-Tollgate-Anything',
+    'X-Request-Id',
+    'X_Tollgate_User',
+    'Content_Length',
+    'Proxy',
+    'Authorization',
+  ])('does not carry the client’s %s', (name) => {
+    expect(Object.values(fieldsOf([name, 'forged'])).flat()).not.toContain('forged')
+  })
+
+  it('carries the Authorization only where that is configured', () => {
+    const passing = headerRules({ headers: {}, passAuthorization: true })
+    expect(outgoingHead(['Authorization', 'Bearer t'], CALLER, passing).headers).toContain('Bearer t')
+  })
+
+  it('gets fixed fields that the client cannot set', () => {
+    const rules = headerRules({ headers: { 'X-Backend-Secret': 's3cret' }, passAuthorization: true })
+    const head = outgoingHead(['x-backend-secret', 'forged'], CALLER, rules)
+    expect(grouped(head.headers)['x-backend-secret']).toEqual(['s3cret'])
+  })
+
+  it('says where it came from', () => {
+    const fields = fieldsOf(['Host', 'shop.example', 'X-Forwarded-For', '1.1.1.1', 'X-Forwarded-Proto', 'https'])
+    expect(fields).toMatchObject({
+      'x-forwarded-for': ['192.0.2.7'],
+      'x-forwarded-proto': ['http'],
+      'x-forwarded-host': ['shop.example'],
+      via: ['1.1 tollgate'],
+    })
+    expect(fields.host).toBeUndefined()
+  })
+
+  it('continues the chain of a trusted proxy, and of nobody else', () => {
+    const raw = ['Host', 'h', 'X-Forwarded-For', '1.1.1.1', 'X-Forwarded-For', '2.2.2.2', 'X-Forwarded-Proto', 'HTTPS']
+    raw.push('X-Forwarded-Host', 'shop.example', 'X-Forwarded-Port', '444')
+    const trusted = grouped(outgoingHead(raw, CALLER, TRUSTING).headers)
+    expect(trusted['x-forwarded-for']).toEqual(['1.1.1.1, 2.2.2.2, 192.0.2.7'])
+    expect(trusted['x-forwarded-proto']).toEqual(['https'])
+    expect(trusted['x-forwarded-host']).toEqual(['shop.example'])
+    expect(trusted['x-forwarded-port']).toBeUndefined()
+    const stranger = grouped(outgoingHead(raw, { ...CALLER, peer: '192.0.2.8' }, TRUSTING).headers)
+    expect(stranger['x-forwarded-for']).toEqual(['192.0.2.8'])
+  })
+
+  it('has the length of its body in canonical digits', () => {
+    const lengthOf = (text: string) => outgoingHead(['Content-Length', text], CALLER, PLAIN)
+    expect(lengthOf('05')).toMatchObject({ contentLength: '5', hasBody: true })
+    expect(lengthOf('000')).toMatchObject({ contentLength: '0', hasBody: false })
+    expect(outgoingHead([], CALLER, PLAIN)).toMatchObject({ contentLength: null, hasBody: false })
+    expect(outgoingHead(['transfer-encoding', 'chunked'], CALLER, PLAIN).hasBody).toBe(true)
+  })
+
+  it('asks for trailers only where the client does', () => {
+    expect(outgoingHead(['TE', 'gzip, Trailers'], CALLER, PLAIN)).toMatchObject({ takesTrailers: true })
+    expect(fieldsOf(['TE', 'gzip, trailers']).te).toEqual(['trailers'])
+    expect(fieldsOf(['TE', 'gzip']).te).toBeUndefined()
+  })
+
+  it('never carries a forged field, however it is spelt, repeated or nominated', () => {
+    const ours = [
+      'x-tollgate-user',
+      'x-forwarded-for',
+      'x-forwarded-proto',
+      'x-forwarded-host',
+      'x-request-id',
+      'via',
+      'x-secret',
+    ]
+    const rules = headerRules({ headers: { 'X-Secret': 'fixed' }, passAuthorization: false })
+    const name = fc.constantFrom(
+      ...ours.slice(0, 5),
+      'x-secret',
+      'authorization',
+      'x_tollgate_user',
+      'connection',
+      'accept',
+    )
+    const spelt = fc.tuple(name, fc.array(fc.boolean())).map(([text, ups]) => randomCase(text, ups))
+    const value = fc.oneof(
+      fc.constant('forged'),
+      fc.subarray(ours).map((names) => names.join(', ')),
+    )
+    fc.assert(
+      fc.property(fc.array(fc.tuple(spelt, value)), (pairs) => {
+        const raw = pairs.flat()
+        const before = [...raw]
+        const fields = grouped(outgoingHead(raw, CALLER, rules).headers)
+        expect(raw).toEqual(before)
+        expect(fields['x-tollgate-user']).toEqual(['alice'])
+        expect(fields['x-forwarded-for']).toEqual(['192.0.2.7'])
+        expect(fields['x-request-id']).toEqual(['req-1'])
+        expect(fields['x-secret']).toEqual(['fixed'])
+        for (const gone of ['authorization', 'connection', 'x_tollgate_user', 'x-forwarded-host'])
+          expect(fields[gone]).toBeUndefined()
+      }),
+    )
+  })
+})
+
+describe('the user id in a field', () => {
+  it('is itself where it is plain ASCII', () => {
+    expect(encodeUser('auth0|64:a@b.c')).toBe('auth0|64:a@b.c')
+  })
+
+  it('is percent-encoded otherwise, with the percent sign', () => {
+    expect(encodeUser('100%')).toBe('100%25')
+    expect(encodeUser('王 a')).toBe('%E7%8E%8B%20a')
+    expect(encodeUser('a\r\nX: 1')).toBe('a%0D%0AX:%201')
+  })
+
+  it('always decodes to the same id, and is always a legal value', () => {
+    fc.assert(
+      fc.property(fc.string({ unit: 'binary', minLength: 1 }), (user) => {
+        expect(encodeUser(user)).toMatch(/^[\x21-\x7e]+$/)
+        expect(decodeURIComponent(encodeUser(user))).toBe(user)
+      }),
+    )
+  })
+})
+
+describe('an answer on its way to the client', () => {
+  const answer = (raw: string[], ours: string[] = [], status = 200) =>
+    answerHeaders(
+      raw.map((text) => Buffer.from(text, 'latin1')),
+      status,
+      ours,
+    )
+
+  it('keeps every Set-Cookie, the order, and bytes beyond ASCII', () => {
+    const raw = ['Set-Cookie', 'a=1', 'X-A', 'caf\xe9', 'Set-Cookie', 'b=2', 'Set-Cookie', 'a=3']
+    expect(answer(raw)).toEqual(raw)
+  })
+
+  it('loses the fields of the backend’s connection and those that Connection names', () => {
+    const raw = [
+      'Connection',
+      'X-Internal, close',
+      'X-Internal',
+      '1',
+      'Keep-Alive',
+      'timeout=5',
+      'Transfer-Encoding',
+      'chunked',
+    ]
+    raw.push('Upgrade', 'h2c', 'Proxy-Authenticate', 'Basic', 'Trailer', 'X-T', 'ETag', '"1"')
+    expect(answer(raw)).toEqual(['ETag', '"1"'])
+  })
+
+  it('has our fields in the place of the backend’s, and only those that we have', () => {
+    const raw = ['x-request-id', 'theirs', 'RateLimit', 'theirs', 'X-Tollgate-Debug', 'theirs']
+    const ours = ['X-Request-Id', 'ours', 'RateLimit', '"a";r=1']
+    expect(answer(raw, ours)).toEqual(['X-Tollgate-Debug', 'theirs', ...ours])
+  })
+
+  it('has no length on a 204, and keeps it on a 304', () => {
+    expect(answer(['Content-Length', '5'], [], 204)).toEqual([])
+    expect(answer(['Content-Length', '5'], [], 304)).toEqual(['Content-Length', '5'])
+  })
+
+  it('has no trailer that belongs into the head, or is ours', () => {
+    const raw = ['Set-Cookie', 'a=1', 'Content-Length', '5', 'Authorization', 'x', 'X-Checksum', 'abc', 'Host', 'evil']
+    raw.push(
+      'X-Request-Id',
+      'theirs',
+      'X-Forwarded-For',
+      '1',
+      'X_Y',
+      '1',
+      'Transfer-Encoding',
+      'chunked',
+      'Server-Timing',
+      'db;dur=1',
+    )
+    expect(
+      answerTrailers(
+        raw.map((text) => Buffer.from(text)),
+        ['X-Request-Id', 'ours'],
+      ),
+    ).toEqual([
+      ['X-Checksum', 'abc'],
+      ['Server-Timing', 'db;dur=1'],
+    ])
+  })
+})
+
+function fieldsOf(raw: string[]): Record<string, string[]> {
+  return grouped(outgoingHead(raw, CALLER, PLAIN).headers)
+}
+
+function grouped(raw: readonly string[]): Record<string, string[]> {
+  const fields: Record<string, string[]> = {}
+  for (let i = 0; i < raw.length; i += 2) {
+    const name = (raw[i] as string).toLowerCase()
+    fields[name] = [...(fields[name] ?? []), raw[i + 1] as string]
+  }
+  return fields
+}
+
+function randomCase(text: string, ups: boolean[]): string {
+  return [...text].map((c, i) => (ups[i] ? c.toUpperCase() : c)).join('')
+}

@@ -1,0 +1,218 @@
+import { once } from 'node:events'
+import { createServer, type IncomingMessage, type RequestListener, type Server, type ServerResponse } from 'node:http'
+import { type AddressInfo, connect, createServer as createTcpServer, type Socket } from 'node:net'
+import type { Duplex } from 'node:stream'
+import { setTimeout as sleep } from 'node:timers/promises'
+import { afterEach, beforeEach, expect } from 'vitest'
+import {
+  createForwarder,
+  type Forwarder,
+  type ForwardOptions,
+  type ForwardResult,
+} from '../../src/forward/forwarder.ts'
+
+const cleanups: (() => unknown)[] = []
+const surprises: unknown[] = []
+
+/** Runs after the test, last one first. */
+export function onCleanup(cleanup: () => unknown): void {
+  cleanups.push(cleanup)
+}
+
+/** Every test also asserts that the process saw no unhandled error and no warning (listener leaks, for one). */
+export function assertNoSurprises(): void {
+  const note = (surprise: unknown): void => void surprises.push(surprise)
+  const events = ['unhandledRejection', 'uncaughtException', 'warning'] as const
+  beforeEach(() => {
+    for (const event of events) process.on(event, note)
+  })
+  afterEach(async () => {
+    for (const cleanup of cleanups.splice(0).reverse()) await cleanup()
+    await sleep(5)
+    for (const event of events) process.off(event, note)
+    // Node warns once that SQLite or another feature is experimental: no concern of these tests.
+    expect(surprises.splice(0).filter((s) => (s as Error).name !== 'ExperimentalWarning')).toEqual([])
+  })
+}
+
+const DEFAULTS: Omit<ForwardOptions, 'url'> = {
+  connectTimeoutMs: 2_000,
+  responseTimeoutMs: 60_000,
+  idleTimeoutMs: 60_000,
+  maxConnections: 64,
+  maxHeaderSize: 32 * 1024,
+  headers: {},
+  passAuthorization: false,
+}
+
+export function forwarderTo(url: string, options: Partial<ForwardOptions> = {}): Forwarder {
+  const forwarder = createForwarder({ ...DEFAULTS, url, ...options })
+  onCleanup(() => forwarder.destroy())
+  return forwarder
+}
+
+export interface Gateway {
+  readonly port: number
+  readonly url: string
+  readonly forwarder: Forwarder
+  readonly results: ForwardResult[]
+  readonly server: Server
+  /** Waits until so many exchanges have been settled. */
+  settled(count?: number): Promise<ForwardResult>
+}
+
+export interface GatewayOptions extends Partial<ForwardOptions> {
+  readonly user?: string | null
+  readonly responseHeaders?: readonly string[]
+  /** Reads the body before forwarding, as pricing by a body field does. */
+  readonly readBody?: boolean
+  /** Runs before forwarding, as authentication and charging do. */
+  readonly admit?: () => Promise<unknown>
+  readonly server?: Server
+}
+
+/** A small HTTP server in front of a backend, which does nothing but forward. */
+export async function gatewayTo(backend: string, options: GatewayOptions = {}): Promise<Gateway> {
+  const forwarder = forwarderTo(backend, options)
+  const results: ForwardResult[] = []
+  const server = options.server ?? createServer()
+  const admitted = (req: IncomingMessage) => ({
+    req,
+    target: req.url ?? '/',
+    user: options.user === undefined ? 'alice' : options.user,
+    requestId: 'req-1',
+    responseHeaders: options.responseHeaders ?? ['X-Request-Id', 'req-1'],
+  })
+  server.on('request', async (req: IncomingMessage, res: ServerResponse) => {
+    await options.admit?.()
+    const body = options.readBody ? Buffer.concat(await req.toArray()) : null
+    const result = await forwarder.forward({ ...admitted(req), res, body })
+    results.push(result)
+    if (result.headSent || res.destroyed) return
+    const status = result.error === 'upstream_timeout' ? 504 : 502
+    res.writeHead(status, { 'content-type': 'application/json' }).end(JSON.stringify({ error: result.error }))
+  })
+  server.on('upgrade', async (req: IncomingMessage, socket: Duplex, head: Buffer) => {
+    const result = await forwarder.upgrade({ ...admitted(req), socket, head })
+    results.push(result)
+    if (!result.headSent && !socket.destroyed) socket.end('HTTP/1.1 502 Bad Gateway\r\nConnection: close\r\n\r\n')
+  })
+  const port = await listen(server)
+  const settled = async (count = 1): Promise<ForwardResult> => {
+    await until(() => results.length >= count)
+    return results[count - 1] as ForwardResult
+  }
+  return { port, url: `http://127.0.0.1:${port}`, forwarder, results, server, settled }
+}
+
+/** A real HTTP backend. */
+export async function httpBackend(listener: RequestListener): Promise<{ url: string; server: Server }> {
+  const server = createServer(listener)
+  return { url: `http://127.0.0.1:${await listen(server)}`, server }
+}
+
+export interface RawBackend {
+  readonly url: string
+  readonly port: number
+  readonly sockets: Socket[]
+  /** All bytes that arrived, one entry for each connection. */
+  readonly received: string[]
+}
+
+/** A backend written by hand: `answer` is called with the socket once a whole request head has arrived, for each one. */
+export async function rawBackend(
+  answer: (socket: Socket, head: string, nth: number) => unknown,
+  allowHalfOpen = false,
+): Promise<RawBackend> {
+  const sockets: Socket[] = []
+  const received: string[] = []
+  let count = 0
+  const server = createTcpServer({ allowHalfOpen }, (socket) => {
+    const index = sockets.push(socket) - 1
+    received[index] = ''
+    let pending = ''
+    socket.on('error', () => {})
+    socket.on('data', (chunk) => {
+      received[index] += chunk.toString('latin1')
+      pending += chunk.toString('latin1')
+      const end = pending.indexOf('\r\n\r\n')
+      if (end === -1 || !/^[A-Z]+ \//.test(pending)) return
+      const head = pending.slice(0, end)
+      pending = pending.slice(end + 4)
+      answer(socket, head, ++count)
+    })
+  })
+  const port = await listen(server, sockets)
+  return { url: `http://127.0.0.1:${port}`, port, sockets, received }
+}
+
+export async function listen(
+  server: Server | ReturnType<typeof createTcpServer>,
+  sockets: Socket[] = [],
+): Promise<number> {
+  server.listen(0, '127.0.0.1')
+  await once(server, 'listening')
+  onCleanup(() => {
+    server.close()
+    if ('closeAllConnections' in server) server.closeAllConnections()
+    for (const socket of sockets) socket.destroy()
+  })
+  return (server.address() as AddressInfo).port
+}
+
+/** A port where nobody listens. */
+export async function closedPort(): Promise<number> {
+  const server = createTcpServer().listen(0, '127.0.0.1')
+  await once(server, 'listening')
+  const { port } = server.address() as AddressInfo
+  server.close()
+  await once(server, 'close')
+  return port
+}
+
+export interface RawAnswer {
+  readonly text: string
+  /** `end`: the other side finished cleanly; otherwise the error code. */
+  readonly ending: string
+}
+
+/** Opens a connection, sends text, and gives all that comes back until the connection ends. */
+export async function exchangeRaw(port: number, text: string | Buffer): Promise<RawAnswer> {
+  const client = rawClient(port, text)
+  await new Promise((resolve) => client.socket.once('close', resolve))
+  return { text: client.text(), ending: client.ending() }
+}
+
+export function rawClient(port: number, text: string | Buffer = '', allowHalfOpen = false) {
+  const socket = connect({ port, host: '127.0.0.1', allowHalfOpen })
+  onCleanup(() => socket.destroy())
+  let received = ''
+  let ending = 'closed'
+  socket.on('data', (chunk) => {
+    received += chunk.toString('latin1')
+  })
+  socket.on('end', () => {
+    ending = 'end'
+  })
+  socket.on('error', (error: NodeJS.ErrnoException) => {
+    ending = error.code ?? error.message
+  })
+  socket.write(text)
+  return {
+    socket,
+    text: () => received,
+    ending: () => ending,
+    until: (part: string) => until(() => received.includes(part)),
+  }
+}
+
+export function get(path: string, more = ''): string {
+  return `GET ${path} HTTP/1.1\r\nHost: gateway.test\r\n${more}\r\n`
+}
+
+export const CLOSE = 'Connection: close\r\n'
+
+/** Waits for something that is about to happen; the test's own timeout is the limit. */
+export async function until(condition: () => boolean): Promise<void> {
+  while (!condition()) await sleep(5)
+}

@@ -1,0 +1,242 @@
+import { execFileSync } from 'node:child_process'
+import { once } from 'node:events'
+import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
+import { createServer, type ServerOptions } from 'node:https'
+import { connect, createServer as createTcpServer } from 'node:net'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import type { TLSSocket } from 'node:tls'
+import { afterAll, describe, expect, it } from 'vitest'
+import { WebSocket, WebSocketServer } from 'ws'
+import { createForwarder } from '../../src/forward/forwarder.ts'
+import {
+  assertNoSurprises,
+  CLOSE,
+  exchangeRaw,
+  gatewayTo,
+  get,
+  listen,
+  onCleanup,
+  rawClient,
+  until,
+} from './support.ts'
+
+// The certificates are made here, by the command `openssl` (Debian: apt-get install openssl).
+const folder = mkdtempSync(join(tmpdir(), 'tollgate-tls-'))
+afterAll(() => rmSync(folder, { recursive: true }))
+assertNoSurprises()
+
+const ca = makeCa('ca')
+const server = makeCert('server', 'ca', 'DNS:backend.test')
+makeCa('other-ca')
+const stranger = makeCert('stranger', 'other-ca', 'DNS:backend.test')
+const client = makeCert('client', 'ca', 'DNS:gateway.test')
+
+interface Backend {
+  readonly url: string
+  readonly served: { name: unknown; clientName: unknown; path: unknown }[]
+  /** Bytes of requests, decrypted. */
+  plain: number
+}
+
+async function httpsBackend(options: ServerOptions): Promise<Backend> {
+  const seen: Backend['served'] = []
+  const https = createServer(options, (req, res) => {
+    const socket = req.socket as TLSSocket
+    seen.push({ name: socket.servername, clientName: socket.getPeerCertificate()?.subject?.CN, path: req.url })
+    res.end('ok')
+  })
+  const backend = { url: '', served: seen, plain: 0 }
+  https.on('secureConnection', (socket) => {
+    socket.on('data', (chunk: Buffer) => {
+      backend.plain += chunk.length
+    })
+    socket.on('error', () => {})
+  })
+  const sockets = new WebSocketServer({ server: https })
+  sockets.on('connection', (socket) => socket.on('message', (data) => socket.send(data)))
+  onCleanup(() => {
+    for (const each of sockets.clients) each.terminate()
+  })
+  backend.url = `https://127.0.0.1:${await listen(https)}`
+  return backend
+}
+
+const UPGRADE = `GET / HTTP/1.1\r\nHost: x\r\nConnection: Upgrade\r\nUpgrade: websocket\r\nSec-WebSocket-Version: 13\r\nSec-WebSocket-Key: dGhlIHNhbXBsZSBub25jZQ==\r\n\r\n`
+
+describe('an https backend', () => {
+  it('is verified by an authority of our own, under the name that is configured', async () => {
+    const backend = await httpsBackend(server)
+    const gateway = await gatewayTo(backend.url, { tls: { ca, serverName: 'backend.test' } })
+    for (let i = 0; i < 2; i++) expect((await exchangeRaw(gateway.port, get('/a', CLOSE))).text).toMatch(/ok$/)
+    expect(backend.served[0]).toMatchObject({ name: 'backend.test', path: '/a' })
+  })
+
+  it('gets our certificate', async () => {
+    const backend = await httpsBackend({ ...server, ca, requestCert: true, rejectUnauthorized: true })
+    const gateway = await gatewayTo(backend.url, { tls: { ca, serverName: 'backend.test', ...client } })
+    await exchangeRaw(gateway.port, get('/', CLOSE))
+    expect(backend.served[0]?.clientName).toBe('client')
+  })
+
+  it('that wants a certificate and gets none is an error', async () => {
+    const backend = await httpsBackend({ ...server, ca, requestCert: true, rejectUnauthorized: true })
+    const gateway = await gatewayTo(backend.url, { tls: { ca, serverName: 'backend.test' } })
+    expect((await exchangeRaw(gateway.port, get('/', CLOSE))).text).toMatch(/^HTTP\/1\.1 502/)
+    expect((await gateway.settled()).outcome).toBe('failed')
+    expect(backend.served).toEqual([])
+  })
+
+  it.each([
+    ['whose authority is unknown', stranger, 'backend.test', ca],
+    ['of another name', server, 'other.test', ca],
+    ['that only our own configuration knows', server, 'backend.test', undefined],
+  ])('%s is never sent a byte of a request', async (_what, cert, serverName, authority) => {
+    const backend = await httpsBackend(cert)
+    const gateway = await gatewayTo(backend.url, { tls: { serverName, ...(authority && { ca: authority }) } })
+    for (const request of [get('/', CLOSE), UPGRADE]) {
+      expect((await exchangeRaw(gateway.port, request)).text).toMatch(/^HTTP\/1\.1 502/)
+    }
+    await gateway.settled(2)
+    for (const result of gateway.results) {
+      expect(result).toMatchObject({ error: 'upstream_unreachable', reached: false, headSent: false })
+    }
+    expect(backend.plain).toBe(0)
+  })
+
+  it('that does not shake hands in time is unreachable', async () => {
+    const silent = createTcpServer((socket) => socket.on('error', () => {}))
+    const port = await listen(silent as never)
+    const gateway = await gatewayTo(`https://127.0.0.1:${port}`, { connectTimeoutMs: 150 })
+    for (const request of [get('/', CLOSE), UPGRADE]) {
+      expect((await exchangeRaw(gateway.port, request)).text).toMatch(/^HTTP\/1\.1 502/)
+    }
+    await gateway.settled(2)
+    for (const result of gateway.results)
+      expect(result).toMatchObject({ error: 'upstream_unreachable', reached: false })
+  })
+
+  it('is sent nothing by a client that leaves before the handshake is done', async () => {
+    const backend = await httpsBackend(server)
+    let open = (): void => {}
+    const opened = new Promise<void>((resolve) => {
+      open = resolve
+    })
+    let dialled = 0
+    const relay = createTcpServer(async (socket) => {
+      dialled++
+      socket.on('error', () => {})
+      await opened
+      const onward = connect(Number(new URL(backend.url).port), '127.0.0.1')
+      onward.on('error', () => {})
+      socket.pipe(onward).pipe(socket)
+    })
+    const port = await listen(relay as never)
+    const gateway = await gatewayTo(`https://127.0.0.1:${port}`, { tls: { ca, serverName: 'backend.test' } })
+    for (const request of [get('/left'), UPGRADE]) {
+      const { socket } = rawClient(gateway.port, request)
+      const before = dialled
+      await until(() => dialled > before)
+      socket.resetAndDestroy()
+    }
+    await gateway.settled(2)
+    open()
+    for (const result of gateway.results) expect(result).toMatchObject({ outcome: 'aborted', reached: false })
+    expect((await exchangeRaw(gateway.port, get('/stayed', CLOSE))).text).toMatch(/ok$/)
+    expect(backend.served.map((request) => request.path)).toEqual(['/stayed'])
+  })
+
+  it('is sent a request again only on a connection that it had used', async () => {
+    let requests = 0
+    const rude = createServer(server, (req) => {
+      requests++
+      req.socket.destroy()
+    })
+    const gateway = await gatewayTo(`https://127.0.0.1:${await listen(rude)}`, {
+      tls: { ca, serverName: 'backend.test' },
+    })
+    await exchangeRaw(gateway.port, get('/', CLOSE))
+    expect(requests).toBe(1)
+  })
+
+  it('can open a WebSocket', async () => {
+    const backend = await httpsBackend({ ...server, ca, requestCert: true, rejectUnauthorized: true })
+    const gateway = await gatewayTo(backend.url, { tls: { ca, serverName: 'backend.test', ...client } })
+    const socket = new WebSocket(`ws://127.0.0.1:${gateway.port}/`)
+    onCleanup(() => socket.terminate())
+    await once(socket, 'open')
+    socket.send('hello')
+    const [echo] = await once(socket, 'message')
+    expect(String(echo)).toBe('hello')
+  })
+
+  it('cannot be configured with a certificate that is none', () => {
+    const options = {
+      connectTimeoutMs: 1,
+      responseTimeoutMs: 1,
+      idleTimeoutMs: 1,
+      maxConnections: 1,
+      maxHeaderSize: 1_000,
+    }
+    const more = { headers: {}, passAuthorization: false, tls: { cert: 'nonsense', key: 'nonsense' } }
+    expect(() => createForwarder({ url: 'https://localhost', ...options, ...more })).toThrow()
+  })
+})
+
+describe('a client with TLS', () => {
+  it('is told to the backend, and never sees a broken body as a whole one', async () => {
+    const heads: string[] = []
+    const backend = createTcpServer((socket) => {
+      socket.on('error', () => {})
+      socket.once('data', (chunk) => {
+        heads.push(String(chunk))
+        socket.write('HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n3\r\nabc\r\n')
+        setTimeout(() => socket.end(), 20)
+      })
+    })
+    const port = await listen(backend as never)
+    const gateway = await gatewayTo(`http://127.0.0.1:${port}`, { server: createServer(server) as never })
+    const broken = await new Promise<boolean>((resolve) => {
+      const request = `https://127.0.0.1:${gateway.port}/`
+      import('node:https').then(({ get: httpsGet }) =>
+        httpsGet(request, { ca, servername: 'backend.test' }, (res) => {
+          res.on('error', () => {}).on('close', () => resolve(!res.complete))
+          res.resume()
+        }).on('error', () => resolve(true)),
+      )
+    })
+    expect(broken).toBe(true)
+    expect(heads[0]).toContain('X-Forwarded-Proto: https')
+  })
+})
+
+function makeCa(name: string): string {
+  openssl(name, ['-x509', '-days', '2', '-addext', 'basicConstraints=critical,CA:TRUE'])
+  return read(`${name}.crt`)
+}
+
+function makeCert(name: string, issuer: string, altName: string): { cert: string; key: string } {
+  openssl(name, [
+    '-x509',
+    '-days',
+    '2',
+    '-CA',
+    `${issuer}.crt`,
+    '-CAkey',
+    `${issuer}.key`,
+    '-addext',
+    `subjectAltName=${altName}`,
+  ])
+  return { cert: read(`${name}.crt`), key: read(`${name}.key`) }
+}
+
+function openssl(name: string, more: string[]): void {
+  const key = ['-newkey', 'ec', '-pkeyopt', 'ec_paramgen_curve:P-256', '-nodes', '-keyout', `${name}.key`]
+  writeFileSync(join(folder, 'empty.cnf'), '[req]\ndistinguished_name=dn\n[dn]\n')
+  const args = ['req', '-config', 'empty.cnf', ...key, '-out', `${name}.crt`, '-subj', `/CN=${name}`, ...more]
+  execFileSync('openssl', args, { cwd: folder, stdio: 'pipe' })
+}
+
+function read(name: string): string {
+  return readFileSync(join(folder, name), 'utf8')
+}

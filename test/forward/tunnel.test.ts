@@ -1,0 +1,312 @@
+import { createHash } from 'node:crypto'
+import { once } from 'node:events'
+import type { Socket } from 'node:net'
+import { setTimeout as sleep } from 'node:timers/promises'
+import { describe, expect, it } from 'vitest'
+import { WebSocket, WebSocketServer } from 'ws'
+import {
+  assertNoSurprises,
+  closedPort,
+  exchangeRaw,
+  type Gateway,
+  gatewayTo,
+  httpBackend,
+  onCleanup,
+  rawBackend,
+  rawClient,
+  until,
+} from './support.ts'
+
+assertNoSurprises()
+
+const KEY = 'dGhlIHNhbXBsZSBub25jZQ=='
+const ACCEPT = createHash('sha1').update(`${KEY}258EAFA5-E914-47DA-95CA-C5AB0DC85B11`).digest('base64')
+const SWITCH = `HTTP/1.1 101 Switching Protocols\r\nConnection: Upgrade\r\nUpgrade: websocket\r\nSec-WebSocket-Accept: ${ACCEPT}\r\n\r\n`
+
+function handshake(path = '/', more = ''): string {
+  const fields = `Connection: keep-alive, Upgrade, X-Secret\r\nUpgrade: websocket\r\nSec-WebSocket-Version: 13\r\nSec-WebSocket-Key: ${KEY}\r\n`
+  return `GET ${path} HTTP/1.1\r\nHost: gateway.test\r\n${fields}${more}\r\n`
+}
+
+async function echoBackend() {
+  const { url, server } = await httpBackend((_req, res) => void res.end('plain'))
+  const sockets = new WebSocketServer({ server, handleProtocols: () => 'chat' })
+  sockets.on('connection', (socket, req) => {
+    socket.on('message', (data, binary) => socket.send(data, { binary }))
+    socket.send(`${req.url} ${req.headers['x-tollgate-user']} ${req.headers['x-forwarded-for']}`)
+  })
+  onCleanup(() => {
+    for (const client of sockets.clients) client.terminate()
+  })
+  return { url, sockets }
+}
+
+function dial(gateway: Gateway, path = '/'): WebSocket {
+  const socket = new WebSocket(`ws://127.0.0.1:${gateway.port}${path}`, 'chat', {
+    headers: { 'X-Forwarded-For': '6.6.6.6' },
+  })
+  onCleanup(() => socket.terminate())
+  socket.on('error', () => {})
+  return socket
+}
+
+describe('a WebSocket through the gateway', () => {
+  it('carries messages both ways, and tells the backend who it is', async () => {
+    const { url } = await echoBackend()
+    const gateway = await gatewayTo(url)
+    const socket = dial(gateway, '/room?a=1&b')
+    const [welcome] = await once(socket, 'message')
+    expect(String(welcome)).toBe('/room?a=1&b alice 127.0.0.1')
+    expect(socket.protocol).toBe('chat')
+    const big = Buffer.alloc(3_000_000, 'x')
+    socket.send(big)
+    const [echo] = await once(socket, 'message')
+    expect(big.equals(echo as Buffer)).toBe(true)
+    socket.close(4001, 'bye')
+    await once(socket, 'close')
+    expect(await gateway.settled()).toEqual({
+      httpStatus: 101,
+      outcome: 'forwarded',
+      error: null,
+      reached: true,
+      headSent: true,
+      reason: null,
+    })
+  })
+
+  it('asks the backend with a head of our making, to the byte', async () => {
+    const backend = await rawBackend((socket) => socket.write(SWITCH))
+    const gateway = await gatewayTo(backend.url)
+    const forged =
+      'X-Secret: 1\r\nX-Tollgate-User: forged\r\nAuthorization: Bearer t\r\nX-Twice: 1\r\nX-Twice: 2\r\n__proto__: x\r\n'
+    const client = rawClient(gateway.port, handshake('/a//b?x?y=%20&', forged))
+    await client.until('101')
+    const sent = backend.received[0] ?? ''
+    expect(sent).toMatch(/^GET \/a\/\/b\?x\?y=%20& HTTP\/1\.1\r\n/)
+    expect(sent.match(/^host: .*$/gim)).toEqual([`host: 127.0.0.1:${backend.port}`])
+    expect(sent.match(/^connection: .*$/gim)).toEqual(['connection: Upgrade'])
+    expect(sent.match(/^x-twice: .*$/gim)).toHaveLength(2)
+    expect(sent).toContain('x-tollgate-user: alice')
+    for (const gone of ['x-secret', 'authorization', 'forged', '__proto__'])
+      expect(sent.toLowerCase()).not.toContain(gone)
+  })
+
+  it('asks for the very target, an empty query too', async () => {
+    const backend = await rawBackend((socket) => socket.write(SWITCH))
+    const gateway = await gatewayTo(backend.url)
+    await rawClient(gateway.port, handshake('/a?')).until('101')
+    expect(backend.received[0]).toMatch(/^GET \/a\? HTTP/)
+  })
+
+  it('gets a 101 with our fields and without the backend’s hop-by-hop ones', async () => {
+    const backend = await rawBackend((socket) => {
+      socket.write(
+        SWITCH.replace(
+          '\r\n\r\n',
+          '\r\nKeep-Alive: timeout=5\r\nX-Request-Id: theirs\r\nSet-Cookie: a\r\nSet-Cookie: b\r\n\r\n',
+        ),
+      )
+    })
+    const gateway = await gatewayTo(backend.url)
+    const client = rawClient(gateway.port, handshake())
+    await client.until('\r\n\r\n')
+    expect(client.text()).toMatch(/^HTTP\/1\.1 101 /)
+    expect(client.text().toLowerCase()).toContain('x-request-id: req-1')
+    expect(client.text().toLowerCase()).toContain(`sec-websocket-accept: ${ACCEPT.toLowerCase()}`)
+    expect(client.text().match(/set-cookie/gi)).toHaveLength(2)
+    expect(client.text()).not.toMatch(/keep-alive|theirs/i)
+  })
+
+  it('delivers what either side sends together with its handshake', async () => {
+    const backend = await rawBackend((socket) => socket.write(`${SWITCH}early-down`))
+    const gateway = await gatewayTo(backend.url)
+    const client = rawClient(gateway.port, `${handshake()}early-up`)
+    await client.until('early-down')
+    await until(() => backend.received[0]?.endsWith('early-up') === true)
+  })
+
+  it('passes nothing on before the backend has agreed', async () => {
+    const backend = await rawBackend(() => {})
+    const gateway = await gatewayTo(backend.url)
+    const client = rawClient(gateway.port, `${handshake()}GET /admin HTTP/1.1\r\n\r\n`)
+    await until(() => backend.received[0]?.includes('\r\n\r\n') === true)
+    await sleep(50)
+    expect(backend.received[0]).not.toContain('/admin')
+    client.socket.destroy()
+  })
+
+  it('is not cut for being idle', async () => {
+    const { url } = await echoBackend()
+    const gateway = await gatewayTo(url, { idleTimeoutMs: 50, responseTimeoutMs: 50, connectTimeoutMs: 50 })
+    const socket = dial(gateway)
+    await once(socket, 'message')
+    await sleep(300)
+    socket.send('still here')
+    const [echo] = await once(socket, 'message')
+    expect(String(echo)).toBe('still here')
+  })
+})
+
+describe('a backend that does not open the tunnel', () => {
+  it.each([
+    [
+      'with a length',
+      'HTTP/1.1 403 Forbidden\r\nContent-Length: 2\r\nConnection: keep-alive, X-Hop\r\nX-Hop: 1\r\n\r\nno',
+    ],
+    ['in chunks', 'HTTP/1.1 403 Forbidden\r\nTransfer-Encoding: chunked\r\n\r\n2\r\nno\r\n0\r\n\r\n'],
+    ['until it closes', 'HTTP/1.1 403 Forbidden\r\n\r\nno'],
+  ])('has its answer %s passed on as a plain one, and the connection is closed', async (_what, answer) => {
+    const backend = await rawBackend((socket) =>
+      answer.includes('\r\n\r\nno') && !answer.includes('Length') ? socket.end(answer) : socket.write(answer),
+    )
+    const gateway = await gatewayTo(backend.url)
+    const { text, ending } = await exchangeRaw(gateway.port, handshake())
+    expect(text).toMatch(/^HTTP\/1\.1 403 Forbidden\r\n/)
+    expect(text).toMatch(/\r\nConnection: close\r\n\r\nno$/)
+    expect(text).toContain('X-Request-Id: req-1')
+    expect(text).not.toMatch(/X-Hop|chunked/)
+    expect(ending).toBe('end')
+    expect(await gateway.settled()).toMatchObject({ httpStatus: 403, outcome: 'forwarded', headSent: true })
+  })
+
+  it('and breaks its answer off breaks off the client', async () => {
+    const backend = await rawBackend(async (socket) => {
+      socket.write('HTTP/1.1 403 Forbidden\r\nContent-Length: 20\r\n\r\nno')
+      await sleep(20)
+      socket.end()
+    })
+    const gateway = await gatewayTo(backend.url)
+    expect((await exchangeRaw(gateway.port, handshake())).ending).toBe('ECONNRESET')
+    expect(await gateway.settled()).toMatchObject({ httpStatus: 403, outcome: 'failed', error: 'bad_upstream_answer' })
+  })
+
+  it.each([
+    ['closes', ''],
+    ['talks nonsense', 'nonsense\r\n\r\n'],
+    ['has a status that is none', 'HTTP/1.1 999 No\r\nContent-Length: 0\r\n\r\n'],
+    ['switches without saying to what', 'HTTP/1.1 101 Switching Protocols\r\n\r\nxxxxxx'],
+  ])('because it %s is answered by the caller', async (_what, answer) => {
+    const backend = await rawBackend((socket) => socket.end(answer))
+    const gateway = await gatewayTo(backend.url)
+    expect((await exchangeRaw(gateway.port, handshake())).text).toMatch(/^HTTP\/1\.1 502 /)
+    expect(await gateway.settled()).toMatchObject({
+      httpStatus: 0,
+      error: 'bad_upstream_answer',
+      reached: true,
+      headSent: false,
+    })
+  })
+
+  it('because nobody listens was certainly not reached', async () => {
+    const gateway = await gatewayTo(`http://127.0.0.1:${await closedPort()}`)
+    expect((await exchangeRaw(gateway.port, handshake())).text).toMatch(/^HTTP\/1\.1 502 /)
+    expect(await gateway.settled()).toMatchObject({ error: 'upstream_unreachable', reached: false, headSent: false })
+  })
+
+  it('in time gives a timeout', async () => {
+    const backend = await rawBackend(() => {})
+    const gateway = await gatewayTo(backend.url, { responseTimeoutMs: 100 })
+    await exchangeRaw(gateway.port, handshake())
+    expect(await gateway.settled()).toMatchObject({ error: 'upstream_timeout', reached: true })
+  })
+
+  it('before the client leaves is left alone too', async () => {
+    const backend = await rawBackend(() => {})
+    const gateway = await gatewayTo(backend.url)
+    const client = rawClient(gateway.port, handshake())
+    await until(() => backend.sockets.length === 1)
+    client.socket.resetAndDestroy()
+    expect(await gateway.settled()).toMatchObject({ outcome: 'aborted', headSent: false })
+    await until(() => backend.sockets[0]?.destroyed === true || backend.sockets[0]?.readableEnded === true)
+  })
+
+  it('gets no request whose head cannot be written', async () => {
+    const backend = await rawBackend(() => {})
+    const gateway = await gatewayTo(backend.url, { headers: { 'X-Bad': 'a\u0000b' } })
+    expect((await exchangeRaw(gateway.port, handshake())).text).toMatch(/^HTTP\/1\.1 502 /)
+    expect(await gateway.settled()).toMatchObject({ outcome: 'failed', reached: false })
+  })
+})
+
+describe('the end of a tunnel', () => {
+  const leave: [string, (socket: Socket) => unknown][] = [
+    ['FIN', (socket) => socket.end()],
+    ['RST', (socket) => socket.resetAndDestroy()],
+  ]
+
+  it.each(leave)('by %s of the client closes the backend’s side', async (_what, close) => {
+    const backend = await rawBackend((socket) => socket.write(SWITCH))
+    const gateway = await gatewayTo(backend.url)
+    const client = rawClient(gateway.port, handshake())
+    await client.until('101')
+    close(client.socket)
+    await until(() => backend.sockets[0]?.destroyed === true)
+    expect(await gateway.settled()).toMatchObject({ httpStatus: 101, outcome: 'forwarded' })
+  })
+
+  it.each(leave)('by %s of the backend closes the client’s side', async (_what, close) => {
+    const backend = await rawBackend((socket) => socket.write(SWITCH))
+    const gateway = await gatewayTo(backend.url)
+    const client = rawClient(gateway.port, handshake())
+    await client.until('101')
+    close(backend.sockets[0] as Socket)
+    await until(() => client.socket.destroyed)
+    expect(await gateway.settled()).toMatchObject({ httpStatus: 101, outcome: 'forwarded' })
+  })
+
+  it.each(leave)('by %s of the client leaves nothing half open where the backend ignores it', async (_what, close) => {
+    const backend = await rawBackend((socket) => socket.write(SWITCH), true)
+    const gateway = await gatewayTo(backend.url)
+    const client = rawClient(gateway.port, handshake())
+    await client.until('101')
+    close(client.socket)
+    expect((await gateway.settled()).outcome).toBe('forwarded')
+  })
+
+  it('leaves nothing half open where the client ignores the backend’s', async () => {
+    const backend = await rawBackend((socket) => socket.write(SWITCH))
+    const gateway = await gatewayTo(backend.url)
+    const client = rawClient(gateway.port, handshake(), true)
+    await client.until('101')
+    backend.sockets[0]?.end()
+    expect((await gateway.settled()).outcome).toBe('forwarded')
+  })
+
+  it('delivers the last words', async () => {
+    const backend = await rawBackend((socket) => {
+      socket.write(SWITCH)
+      socket.end(Buffer.alloc(2_000_000, 'z'))
+    })
+    const gateway = await gatewayTo(backend.url)
+    const { text } = await exchangeRaw(gateway.port, handshake())
+    expect(text.length).toBeGreaterThan(2_000_000)
+  })
+
+  it('comes with destroy(), while close() waits for it', async () => {
+    const { url } = await echoBackend()
+    const gateway = await gatewayTo(url)
+    const socket = dial(gateway)
+    await once(socket, 'message')
+    let closed = false
+    const closing = gateway.forwarder.close().then(() => {
+      closed = true
+    })
+    await sleep(50)
+    expect(closed).toBe(false)
+    const gone = once(socket, 'close')
+    await gateway.forwarder.destroy()
+    await Promise.all([gone, closing])
+  })
+
+  it('survives a hundred abrupt ones at random moments', async () => {
+    const { url } = await echoBackend()
+    const gateway = await gatewayTo(url)
+    for (let i = 0; i < 100; i++) {
+      const client = rawClient(gateway.port, handshake())
+      setTimeout(() => (i % 2 ? client.socket.resetAndDestroy() : client.socket.destroy()), i % 10)
+    }
+    await until(() => gateway.results.length > 0)
+    const socket = dial(gateway)
+    await once(socket, 'message')
+  })
+})
