@@ -1,0 +1,146 @@
+import { isIP } from 'node:net'
+import type { HostPort, IssuerKeys, StoreLocation, Subnet } from './config.ts'
+import { quote } from './problems.ts'
+import type { Reading } from './units.ts'
+
+/** Places on the network and on disk. URLs with a password are never repeated in a problem. */
+
+const HOST_NAME = /^(?=.{1,253}$)[A-Za-z0-9_](?:[A-Za-z0-9_-]{0,62})(?:\.[A-Za-z0-9_][A-Za-z0-9_-]{0,62})*\.?$/
+
+/** `host:port`, IPv6 in brackets. */
+export function parseHostPort(text: string): Reading<HostPort> {
+  const [, bracketed, plain, port] = /^(?:\[([^\]]*)\]|([^:[\]]*)):(\d{1,5})$/.exec(text) ?? []
+  if (port === undefined) return { problem: `${quote(text)} is not HOST:PORT: ${hostPortCure(text)}` }
+  const host = bracketed ?? plain ?? ''
+  if (host === '') return { problem: `${quote(text)} has no host: write 0.0.0.0:${port} for all addresses` }
+  const good = bracketed === undefined ? isIP(host) === 4 || isHostName(host) : isIP(host) === 6
+  if (!good) return { problem: `${quote(host)} is not a host: write a name or an address, IPv6 in brackets` }
+  return Number(port) <= 65_535
+    ? { value: { host, port: Number(port) } }
+    : { problem: `port ${port} is too high: write 0 to 65535` }
+}
+
+function hostPortCure(text: string): string {
+  if (isIP(text) === 6 || /^[0-9a-f:]*::[0-9a-f:]*:\d+$/i.test(text))
+    return 'put the IPv6 address in brackets, like "[::1]:8080"'
+  if (/^\d+$/.test(text)) return `write 0.0.0.0:${text} for all addresses`
+  return /^[a-z]+:\/\//i.test(text) ? 'remove the scheme' : 'write one like 127.0.0.1:8080'
+}
+
+/** All digits and dots would be an address, and is a bad one when it gets here. */
+function isHostName(host: string): boolean {
+  return HOST_NAME.test(host) && !/^[\d.]+$/.test(host)
+}
+
+/** Whether only this machine reaches it. */
+export function isLoopback(host: string): boolean {
+  return host === '::1' || host.toLowerCase() === 'localhost' || (isIP(host) === 4 && host.startsWith('127.'))
+}
+
+/** An http or https URL that is a host and a port, as origin. */
+export function parseOrigin(text: string): Reading<string> {
+  const url = URL.parse(text)
+  if (url === null || !/^https?:\/\//i.test(text))
+    return { problem: 'is not an http or https URL: write one like http://127.0.0.1:9000' }
+  if (url.username !== '' || url.password !== '') {
+    return { problem: 'holds a user or password: remove it, and give the backend a secret with upstream.headers' }
+  }
+  if (url.search !== '' || url.hash !== '' || /[?#]/.test(text))
+    return { problem: 'holds a query or fragment: remove it' }
+  if (url.pathname !== '/') {
+    return {
+      problem: `holds the path ${quote(url.pathname)}: remove it; the path of a request is forwarded as it stands`,
+    }
+  }
+  return { value: url.origin }
+}
+
+/** Where an issuer's keys are. */
+export function parseKeys(text: string): Reading<IssuerKeys> {
+  if (text.startsWith('file:')) return parseFile(text.slice(5))
+  const url = URL.parse(text)
+  if (url === null || !/^https?:\/\//i.test(text))
+    return { problem: 'is not a key source: write https://HOST/PATH or file:PATH' }
+  if (url.username !== '' || url.password !== '') return { problem: 'holds a user or password: remove it' }
+  if (url.hash !== '') return { problem: 'holds a fragment: remove it' }
+  if (url.protocol === 'http:' && !isLoopback(url.hostname.replace(/^\[|\]$/g, ''))) {
+    return {
+      problem: 'is http, so anyone on the way could put in other keys: write https (http is for loopback hosts)',
+    }
+  }
+  return { value: { kind: 'url', url: url.href } }
+}
+
+function parseFile(path: string): Reading<IssuerKeys> {
+  if (path === '') return { problem: 'names no file: write file:PATH, like file:./jwks.json' }
+  return { value: { kind: 'file', path: path.replace(/^\/\/(?=\/)/, '') } }
+}
+
+const STORES =
+  'write sqlite:PATH, redis://HOST:PORT, rediss://HOST:PORT, redis+sentinel://HOST:PORT,HOST:PORT/NAME or redis+cluster://HOST:PORT,HOST:PORT'
+
+/** Where counters are kept. */
+export function parseStore(text: string): Reading<StoreLocation> {
+  if (text.startsWith('redis') && !isDecodable(text)) return { problem: 'has a bad percent escape: write %25 for "%"' }
+  if (text.startsWith('sqlite:')) return parseSqlite(text.slice(7))
+  if (/^rediss?:\/\//.test(text)) return parseRedis(text)
+  if (/^redis\+(?:sentinel|cluster):\/\//.test(text)) return parseSeveral(text)
+  return { problem: `is not a store: ${STORES}` }
+}
+
+function isDecodable(text: string): boolean {
+  try {
+    decodeURIComponent(text)
+    return true
+  } catch {
+    return false
+  }
+}
+
+function parseSqlite(path: string): Reading<StoreLocation> {
+  if (path === '' || path.includes('\0'))
+    return { problem: 'names no file: write sqlite:PATH, like sqlite:./tollgate.db' }
+  if (path.startsWith('//') && !path.startsWith('///')) return { problem: `holds "//": write sqlite:${path.slice(2)}` }
+  return { value: { kind: 'sqlite', path: path.replace(/^\/\/(?=\/)/, '') } }
+}
+
+function parseRedis(text: string): Reading<StoreLocation> {
+  const url = URL.parse(text)
+  if (url === null || url.hostname === '')
+    return {
+      problem: 'is not a Redis URL: write redis://HOST:PORT, and escape special characters of a password with %XX',
+    }
+  if (url.search !== '' || url.hash !== '')
+    return { problem: 'holds a query or fragment: remove it; in a password write %3F and %23' }
+  if (!/^(?:\/\d{0,5})?$/.test(url.pathname))
+    return { problem: 'ends in something that is no database number: write redis://HOST:PORT/0' }
+  return { value: { kind: 'redis', topology: 'single', url: text } }
+}
+
+function parseSeveral(text: string): Reading<StoreLocation> {
+  const [, kind, hosts = '', path = ''] =
+    /^redis\+(sentinel|cluster):\/\/(?:[^:@/?#]*(?::[^@/?#]*)?@)?([^/@?#]+)(?:\/([^?#]*))?$/.exec(text) ?? []
+  if (kind === undefined) return { problem: `is not a list of Redis hosts: ${STORES}` }
+  const topology = kind as 'sentinel' | 'cluster'
+  for (const host of hosts.split(',')) {
+    const reading = parseHostPort(host)
+    if ('problem' in reading) return reading
+  }
+  if (topology === 'cluster' && path !== '') return { problem: 'names a database: a cluster has only one, remove it' }
+  if (topology === 'sentinel' && !/^[\w.-]{1,128}$/.test(path)) {
+    return { problem: 'does not name the master set: write redis+sentinel://HOST:PORT,HOST:PORT/NAME' }
+  }
+  return { value: { kind: 'redis', topology, url: text } }
+}
+
+/** An address, or a network like 10.0.0.0/8. */
+export function parseSubnet(text: string): Reading<Subnet> {
+  const [address = '', length, more] = text.split('/')
+  const version = isIP(address)
+  const bits = version === 4 ? 32 : 128
+  const prefix = length === undefined ? bits : /^\d{1,3}$/.test(length) ? Number(length) : Number.NaN
+  if (version === 0 || more !== undefined || address.includes('%') || !(prefix <= bits)) {
+    return { problem: `${quote(text)} is not an address or network: write one like 10.0.0.0/8 or ::1` }
+  }
+  return { value: { address, prefix, family: version === 4 ? 'ipv4' : 'ipv6' } }
+}

@@ -1,0 +1,162 @@
+import { dirname, isAbsolute, join } from 'node:path'
+import type { ScopedLimits } from '../quota/policy.ts'
+import type {
+  Access,
+  AuthConfig,
+  Config,
+  Cost,
+  EdgeConfig,
+  IssuerConfig,
+  IssuerKeys,
+  QuotaConfig,
+  RouteConfig,
+  UnmatchedConfig,
+  UpstreamConfig,
+} from './config.ts'
+import { lineOf } from './locate.ts'
+import type { ParsedIssuer, ParsedRoute } from './salvage.ts'
+import type { Parsed } from './schema.ts'
+import type { Tree } from './tree.ts'
+import { toWindows, windowsOf } from './windows.ts'
+
+/** Gives a file that passed every check the shape in which the rest of the program wants it. */
+export function buildConfig(parsed: Parsed, tree: Tree, file: string): Config {
+  const { listen, store, store_options, time_zone, admin, drain, log } = parsed
+  return {
+    file,
+    listen,
+    upstream: buildUpstream(parsed.upstream, file),
+    store: { location: store, deadlineMs: store_options.deadline, prefix: store_options.prefix },
+    timeZone: time_zone,
+    admin: { listen: admin.listen, token: admin.token ?? null },
+    auth: buildAuth(parsed.auth, file),
+    quota: buildQuota(parsed.quota, tree),
+    routes: parsed.routes.map((route, i) => buildRoute(route, lineOf(tree, ['routes', i, 'match']) ?? 1)),
+    unmatched: buildUnmatched(parsed.unmatched),
+    edge: buildEdge(parsed.edge),
+    drain: { delayMs: drain.delay, timeoutMs: drain.timeout },
+    log,
+  }
+}
+
+function buildUpstream(upstream: Parsed['upstream'], file: string): UpstreamConfig {
+  const { ca, cert, key, server_name } = upstream.tls ?? {}
+  const path = (written: string | undefined) => (written === undefined ? null : besides(file, written))
+  return {
+    origin: upstream.url,
+    connectTimeoutMs: upstream.connect_timeout,
+    responseTimeoutMs: upstream.response_timeout,
+    idleTimeoutMs: upstream.idle_timeout,
+    maxConnections: upstream.max_connections,
+    maxHeaderSize: upstream.max_header_size,
+    headers: upstream.headers,
+    passAuthorization: upstream.pass_authorization,
+    tls:
+      upstream.tls === undefined
+        ? null
+        : { caFile: path(ca), certFile: path(cert), keyFile: path(key), serverName: server_name ?? null },
+  }
+}
+
+function buildAuth({ jwt, gateway_tokens, credential_cache }: Parsed['auth'], file: string): AuthConfig {
+  return {
+    jwt: jwt.map((issuer) => buildIssuer(issuer, file)),
+    gatewayTokens: gateway_tokens,
+    credentialCache: { max: credential_cache.max, ttlMs: credential_cache.ttl },
+  }
+}
+
+function buildIssuer(issuer: ParsedIssuer, file: string): IssuerConfig {
+  return {
+    issuer: issuer.issuer,
+    audiences: [...new Set([issuer.audience].flat())],
+    keys: buildKeys(issuer, file),
+    algorithms: issuer.algorithms,
+    userClaim: issuer.user_claim,
+    clockToleranceMs: issuer.clock_tolerance,
+    types: issuer.typ ?? null,
+  }
+}
+
+function buildKeys({ jwks, secret = '' }: ParsedIssuer, file: string): IssuerKeys {
+  if (jwks === undefined) return { kind: 'secret', secret }
+  return jwks.kind === 'file' ? { kind: 'file', path: besides(file, jwks.path) } : jwks
+}
+
+/** A path in the file is relative to the file. */
+function besides(file: string, path: string): string {
+  return isAbsolute(path) ? path : join(dirname(file), path)
+}
+
+function buildQuota(quota: Parsed['quota'], tree: Tree): QuotaConfig {
+  const { mode, global, baselines, custom, refund } = quota
+  const categories = [...baselines.personal.keys()]
+  const outage = (category: string) => quota.store_outage.get(category) ?? 'refuse'
+  return {
+    mode,
+    windows: toWindows(windowsOf(quota)),
+    categories,
+    baselines,
+    baselineLines: linesOf(baselines, tree),
+    custom: custom ?? null,
+    global,
+    storeOutage: new Map(categories.map((category) => [category, shareOf(outage(category))])),
+    refund,
+    ratelimitHeaders: quota.ratelimit_headers,
+  }
+}
+
+function shareOf(outage: 'refuse' | { readonly allow: number }): number {
+  return outage === 'refuse' ? 0 : outage.allow
+}
+
+function linesOf(limits: ScopedLimits, tree: Tree): ScopedLimits {
+  const ofScope = (scope: 'personal' | 'global') =>
+    new Map(
+      [...limits[scope]].map(([category, byWindow]) => {
+        const lines = [...byWindow.keys()].map((name) => [
+          name,
+          lineOf(tree, ['quota', 'baselines', scope, category, name]),
+        ])
+        return [category, new Map(lines.filter((entry): entry is [string, number] => entry[1] !== null))]
+      }),
+    )
+  return { personal: ofScope('personal'), global: ofScope('global') }
+}
+
+function buildRoute(route: ParsedRoute, line: number): RouteConfig {
+  return { ...route.match, line, health: route.health, ...buildAccess(route) }
+}
+
+function buildAccess({ public: isPublic, category = '', cost }: ParsedRoute): Access {
+  return isPublic ? { public: true } : { public: false, category, cost: buildCost(cost) }
+}
+
+function buildCost(cost: ParsedRoute['cost']): Cost {
+  if (typeof cost !== 'object') return { kind: 'fixed', cost: cost ?? 1 }
+  return { kind: 'body', fields: [...new Set([cost.body].flat())], values: cost.values, maxBody: cost.max_body }
+}
+
+function buildUnmatched(unmatched: Parsed['unmatched']): UnmatchedConfig {
+  if (typeof unmatched === 'string') return { kind: unmatched }
+  return { kind: 'charge', category: unmatched.category, cost: buildCost(unmatched.cost) }
+}
+
+function buildEdge(edge: Parsed['edge']): EdgeConfig {
+  const allowed = (spelling: (typeof edge.allow_in_path)[number]) => edge.allow_in_path.includes(spelling)
+  return {
+    maxBody: edge.max_body === 'none' ? null : edge.max_body,
+    maxUrl: edge.max_url,
+    maxHeaderSize: edge.max_header_size,
+    headersTimeoutMs: edge.headers_timeout,
+    keepAliveTimeoutMs: edge.keep_alive_timeout,
+    maxConnections: edge.max_connections,
+    maxInFlight: edge.max_in_flight,
+    allowInPath: {
+      encodedSlash: allowed('encoded_slash'),
+      semicolon: allowed('semicolon'),
+      emptySegment: allowed('empty_segment'),
+    },
+    trustedProxies: edge.trusted_proxies,
+  }
+}

@@ -1,0 +1,83 @@
+import type { Finding, Path } from '../problems.ts'
+import type { ParsedIssuer, Salvage } from '../salvage.ts'
+
+/** RFC 7518 section 3.2: a key at least as long as the hash. */
+const SECRET_BYTES = new Map<string, number>([
+  ['HS256', 32],
+  ['HS384', 48],
+  ['HS512', 64],
+])
+
+type Issuer = Partial<ParsedIssuer>
+
+/** Issuers, and whether anybody can come in at all. */
+export function checkAuth(parsed: Salvage): Finding[] {
+  const { jwt } = parsed.auth
+  const ofEach = jwt.flatMap((issuer, i) => {
+    const path = ['auth', 'jwt', i]
+    return [...checkKeys(issuer, path), ...checkAlgorithms(issuer, path), ...checkSecret(issuer, path)]
+  })
+  return [...checkEntrance(parsed), ...ofEach, ...checkTwins(jwt)]
+}
+
+function checkEntrance({ auth, routes, unmatched }: Salvage): Finding[] {
+  const isNeeded =
+    typeof unmatched === 'object' || unmatched === 'forward' || routes.some((rule) => rule.public === false)
+  if (!isNeeded || auth.jwt.length > 0 || auth.gateway_tokens !== false) return []
+  const message =
+    'no credential is accepted, so only public rules are served: add auth.jwt, or set gateway_tokens: true'
+  return [{ path: ['auth'], severity: 'warning', message }]
+}
+
+function checkKeys(issuer: Issuer, path: Path): Finding[] {
+  if (!('jwks' in issuer && 'secret' in issuer)) return []
+  if (issuer.jwks === undefined && issuer.secret === undefined) {
+    return [{ path, message: 'has no keys: add jwks (https://HOST/PATH or file:PATH) or secret' }]
+  }
+  const hasBoth = issuer.jwks !== undefined && issuer.secret !== undefined
+  return hasBoth ? [{ path, message: 'has both jwks and secret: remove one, or make two issuers of it' }] : []
+}
+
+function checkAlgorithms({ jwks, secret, algorithms = [] }: Issuer, path: Path): Finding[] {
+  const problem = (message: string) => ({ path: [...path, 'algorithms'], message })
+  const findings: Finding[] = []
+  const twice = algorithms.find((algorithm, i) => algorithms.indexOf(algorithm) !== i)
+  if (twice !== undefined) findings.push(problem(`names ${twice} twice: remove one`))
+  const shared = algorithms.filter((algorithm) => SECRET_BYTES.has(algorithm))
+  if (jwks !== undefined && secret === undefined && shared.length > 0) {
+    findings.push(problem(`${shared[0]} needs a shared secret, and public keys must never be one: remove it`))
+  }
+  if (jwks === undefined && secret !== undefined && shared.length < algorithms.length) {
+    findings.push(problem('a secret goes with HS256, HS384 and HS512 only: remove the others, or use jwks'))
+  }
+  return findings
+}
+
+function checkSecret({ secret, algorithms = [] }: Issuer, path: Path): Finding[] {
+  if (secret === undefined) return []
+  const [algorithm, need = 0] = [...SECRET_BYTES].findLast(([name]) => algorithms.some((a) => a === name)) ?? []
+  const has = Buffer.byteLength(secret)
+  if (has >= need) return []
+  const message = `has ${has} bytes, and ${algorithm} needs at least ${need}: make one with "openssl rand -base64 ${need}"`
+  return [{ path: [...path, 'secret'], message }]
+}
+
+/** Which keys verify a token must be plain from its issuer and audience. */
+function checkTwins(issuers: readonly Issuer[]): Finding[] {
+  const first = new Map<string, number>()
+  const findings: Finding[] = []
+  for (const [i, { issuer, audience = [] }] of issuers.entries()) {
+    if (issuer === undefined) continue
+    for (const each of new Set([audience].flat())) {
+      const name = JSON.stringify([issuer, each])
+      const rival = first.get(name)
+      if (rival === undefined) first.set(name, i)
+      else {
+        const message = `has the issuer and an audience of auth.jwt[${rival}]: join the two, or change the audience`
+        findings.push({ path: ['auth', 'jwt', i], message })
+        break
+      }
+    }
+  }
+  return findings
+}

@@ -1,0 +1,56 @@
+import { isLoopback } from '../addresses.ts'
+import type { HostPort } from '../config.ts'
+import type { Finding } from '../problems.ts'
+import type { Salvage } from '../salvage.ts'
+
+/** Listeners, the backend, and whom to trust. */
+export function checkNetwork(parsed: Salvage): Finding[] {
+  return [...checkAdmin(parsed), ...checkUpstream(parsed.upstream), ...checkProxies(parsed.edge)]
+}
+
+function checkAdmin({ listen, admin }: Salvage): Finding[] {
+  const findings: Finding[] = []
+  if (admin.listen === undefined) return findings
+  const path = ['admin', 'listen']
+  if (listen !== undefined && collide(listen, admin.listen)) {
+    findings.push({ path, message: 'is the address of listen: choose another port' })
+  }
+  if ('token' in admin && admin.token === undefined && !isLoopback(admin.listen.host)) {
+    const message = 'others can reach this address, and there is no admin.token: add one, or listen on 127.0.0.1'
+    findings.push({ path, message })
+  }
+  return findings
+}
+
+/** Port 0 is another one each time. */
+function collide(a: HostPort, b: HostPort): boolean {
+  const isEvery = ({ host }: HostPort) => host === '0.0.0.0' || host === '::'
+  return a.port === b.port && a.port !== 0 && (a.host === b.host || isEvery(a) || isEvery(b))
+}
+
+function checkUpstream({ url, tls, headers, pass_authorization }: Salvage['upstream']): Finding[] {
+  const findings: Finding[] = []
+  if (tls !== undefined && url?.startsWith('http:')) {
+    findings.push({
+      path: ['upstream'],
+      key: 'tls',
+      message: 'tls has no meaning for an http url: remove it, or write https',
+    })
+  }
+  if (tls !== undefined && (tls.cert === undefined) !== (tls.key === undefined)) {
+    findings.push({ path: ['upstream', 'tls'], message: 'cert and key go together: add the other one' })
+  }
+  if (pass_authorization && headers?.has('authorization')) {
+    const message = 'pass_authorization and a fixed Authorization header exclude each other: remove one of them'
+    findings.push({ path: ['upstream'], key: 'pass_authorization', message })
+  }
+  return findings
+}
+
+function checkProxies({ trusted_proxies = [] }: Salvage['edge']): Finding[] {
+  return trusted_proxies.flatMap(({ prefix }, i): Finding[] => {
+    const message =
+      'trusts everybody, so any client can choose the address it seems to come from: name the proxies in front'
+    return prefix === 0 ? [{ path: ['edge', 'trusted_proxies', i], severity: 'warning', message }] : []
+  })
+}

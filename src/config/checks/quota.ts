@@ -1,0 +1,106 @@
+import type { ScopedLimits } from '../../quota/policy.ts'
+import type { Finding, Path } from '../problems.ts'
+import { quote } from '../problems.ts'
+import type { Salvage } from '../salvage.ts'
+import { MAX_WINDOW, MIN_WINDOW } from '../schema/quota.ts'
+import { didYouMean } from '../suggest.ts'
+import { parseDuration } from '../units.ts'
+import { type Candidate, windowsOf } from '../windows.ts'
+
+/** Windows, categories and limits fit together. @param lineOf the line of a path, `null` where the file lacks it */
+export function checkQuota({ quota }: Pick<Salvage, 'quota'>, lineOf: (path: Path) => number | null): Finding[] {
+  const { baselines, custom, mode, store_outage } = quota
+  if (quota.windows !== undefined && lineOf(['quota', 'baselines']) === null) {
+    const message = 'windows of your own need limits: add quota.baselines, with a limit for each window'
+    return [{ path: ['quota'], key: 'windows', message }]
+  }
+  const windows = windowsOf(quota)
+  const place = placeOfWindows(quota)
+  const findings = place === null ? [] : checkWindows(windows, place)
+  if (mode === 'custom' && 'custom' in quota && custom === undefined) {
+    findings.push({
+      path: ['quota', 'mode'],
+      message: 'custom needs quota.custom: add it, of the same shape as baselines',
+    })
+  }
+  if (baselines === undefined) return findings
+  const categories = [...baselines.personal.keys()]
+  const names = windows.map(({ name }) => name)
+  findings.push(...checkLimits(baselines, ['quota', 'baselines'], categories, names))
+  if (custom !== undefined) findings.push(...checkLimits(custom, ['quota', 'custom'], categories, names))
+  for (const [key, share] of store_outage ?? []) {
+    findings.push(...unknownName(key, categories, ['quota', 'store_outage'], 'category'))
+    if (typeof share === 'object') findings.push({ path: ['quota', 'store_outage', key], severity: 'warning', message: NOT_YET })
+  }
+  return findings
+}
+
+const NOT_YET = 'allow is not acted on yet: while the store is out, requests are refused with 503'
+
+/** `null` where there is nothing that could name one. */
+function placeOfWindows({ windows, baselines }: Salvage['quota']): Path | null {
+  if (windows !== undefined) return ['quota', 'windows']
+  const [category] = baselines?.personal.keys() ?? []
+  return category === undefined ? null : ['quota', 'baselines', 'personal', category]
+}
+
+function checkWindows(windows: readonly Candidate[], path: Path): Finding[] {
+  const findings: Finding[] = []
+  if (windows.length === 0) findings.push({ path, message: 'names no window: add one, like 1h' })
+  if (windows.length > 8) findings.push({ path, message: `has ${windows.length} windows: keep at most 8` })
+  const seen = new Map<number, string>()
+  for (const { name, ms } of windows) {
+    const first = ms === null ? undefined : seen.get(ms)
+    const message =
+      first === undefined ? lengthProblem(name, ms) : `windows ${first} and ${name} have the same length: remove one`
+    if (message !== null) findings.push({ path, message })
+    else if (ms !== null) seen.set(ms, name)
+  }
+  return findings
+}
+
+const LONGEST = parseDuration(MAX_WINDOW)
+
+function lengthProblem(name: string, ms: number | null): string | null {
+  if (ms === null)
+    return `window ${quote(name)} is not a length like 1h: write one, or give its length under quota.windows`
+  if (ms === 0 || ('value' in LONGEST && ms > LONGEST.value)) {
+    return `window ${quote(name)} is out of range: write ${MIN_WINDOW} to ${MAX_WINDOW}`
+  }
+  return ms % 1000 === 0 ? null : `window ${quote(name)} is not a whole number of seconds: round it`
+}
+
+function checkLimits(
+  limits: ScopedLimits,
+  path: Path,
+  categories: readonly string[],
+  windows: readonly string[],
+): Finding[] {
+  const findings: Finding[] = []
+  if (limits.personal.size === 0)
+    findings.push({ path: [...path, 'personal'], message: 'names no category: add one, like read' })
+  for (const scope of ['personal', 'global'] as const) {
+    const missing = categories.filter((category) => !limits[scope].has(category))
+    for (const category of missing) {
+      findings.push({
+        path: [...path, scope],
+        message: `has no category ${quote(category)}: add it, with a limit for each window`,
+      })
+    }
+    for (const [category, byWindow] of limits[scope]) {
+      const place = [...path, scope, category]
+      findings.push(...unknownName(category, categories, [...path, scope], 'category'))
+      for (const window of byWindow.keys()) findings.push(...unknownName(window, windows, place, 'window'))
+      for (const window of windows.filter((name) => !byWindow.has(name))) {
+        findings.push({ path: place, message: `has no limit for window ${quote(window)}: add it` })
+      }
+    }
+  }
+  return findings
+}
+
+function unknownName(name: string, known: readonly string[], path: Path, what: string): Finding[] {
+  if (known.includes(name)) return []
+  const cure = didYouMean(name, known) || `; there ${known.length === 1 ? 'is' : 'are'} ${known.join(', ') || 'none'}`
+  return [{ path, key: name, message: `unknown ${what} ${quote(name)}${cure}` }]
+}

@@ -1,0 +1,218 @@
+import type { Mode, ScopedLimits } from '../quota/policy.ts'
+import type { Window } from '../quota/window.ts'
+
+/**
+ * A configuration as understood: checked, with every default filled in, in the words of the domain.
+ * Times are in milliseconds (`…Ms`) or seconds where the name says so, sizes in bytes. The commented reference of every
+ * key, its unit, range and default is config/tollgate.yaml.
+ */
+export interface Config {
+  /** The file it was read from, as it was named. */
+  readonly file: string
+  readonly listen: HostPort
+  readonly upstream: UpstreamConfig
+  readonly store: StoreConfig
+  /** IANA name of the zone in which times are told to clients. */
+  readonly timeZone: string
+  readonly admin: AdminConfig
+  readonly auth: AuthConfig
+  readonly quota: QuotaConfig
+  /** In the order of the file, which means nothing. */
+  readonly routes: readonly RouteConfig[]
+  readonly unmatched: UnmatchedConfig
+  readonly edge: EdgeConfig
+  readonly drain: DrainConfig
+  readonly log: LogConfig
+}
+
+export interface HostPort {
+  /** A name or an address; IPv6 without brackets. */
+  readonly host: string
+  /** 0 lets the system choose. */
+  readonly port: number
+}
+
+export interface UpstreamConfig {
+  /** Scheme, host and port, without a slash at the end. */
+  readonly origin: string
+  readonly connectTimeoutMs: number
+  /** Until the response head. */
+  readonly responseTimeoutMs: number
+  /** Between two pieces of the response body. */
+  readonly idleTimeoutMs: number
+  readonly maxConnections: number
+  /** Bytes of the backend's response headers. */
+  readonly maxHeaderSize: number
+  /** Fixed headers for the backend, names in lower case. */
+  readonly headers: ReadonlyMap<string, string>
+  /** Whether the backend sees the client's credential. */
+  readonly passAuthorization: boolean
+  /** `null` where nothing beyond the system's defaults is asked for. Paths are relative to the working directory. */
+  readonly tls: UpstreamTls | null
+}
+
+export interface UpstreamTls {
+  readonly caFile: string | null
+  readonly certFile: string | null
+  readonly keyFile: string | null
+  readonly serverName: string | null
+}
+
+export interface StoreConfig {
+  readonly location: StoreLocation
+  /** How long a charge may wait for the store's decision. */
+  readonly deadlineMs: number
+  /** First part of every key in Redis. */
+  readonly prefix: string
+}
+
+export type StoreLocation =
+  /** The path is relative to the working directory, or `:memory:`. */
+  | { readonly kind: 'sqlite'; readonly path: string }
+  /** The URL holds credentials: never to be logged. */
+  | { readonly kind: 'redis'; readonly topology: 'single' | 'sentinel' | 'cluster'; readonly url: string }
+
+export interface AdminConfig {
+  readonly listen: HostPort
+  /** `null` only on a loopback address. */
+  readonly token: string | null
+}
+
+export interface AuthConfig {
+  readonly jwt: readonly IssuerConfig[]
+  readonly gatewayTokens: boolean
+  readonly credentialCache: { readonly max: number; readonly ttlMs: number }
+}
+
+export interface IssuerConfig {
+  readonly issuer: string
+  /** At least one; a token must name one of them. */
+  readonly audiences: readonly string[]
+  readonly keys: IssuerKeys
+  /** At least one. HS256, HS384, HS512 only with a secret, and nothing else with one. */
+  readonly algorithms: readonly string[]
+  /** The claim that holds the user id. */
+  readonly userClaim: string
+  readonly clockToleranceMs: number
+  /** Accepted values of the header `typ`; `null` accepts any or none. */
+  readonly types: readonly string[] | null
+}
+
+export type IssuerKeys =
+  | { readonly kind: 'url'; readonly url: string }
+  /** Relative to the working directory. */
+  | { readonly kind: 'file'; readonly path: string }
+  | { readonly kind: 'secret'; readonly secret: string }
+
+export interface QuotaConfig {
+  readonly mode: Mode
+  /** Shortest first, one to eight, all of different lengths. */
+  readonly windows: readonly Window[]
+  /** In the order of `baselines.personal`. */
+  readonly categories: readonly string[]
+  /** By category, then window; each names every category and window. */
+  readonly baselines: ScopedLimits
+  /** Where each baseline stands in the file, by the same keys; empty for the built-in defaults. */
+  readonly baselineLines: ScopedLimits
+  /** Of the same shape; given at least in mode `custom`. */
+  readonly custom: ScopedLimits | null
+  readonly global: { readonly enabled: boolean; readonly multiplier: number }
+  /** By category, each of them: the share of the limits, 0 to 1, to admit while the store is out; 0 refuses. */
+  readonly storeOutage: ReadonlyMap<string, number>
+  readonly refund: 'unreached' | 'never'
+  /** Whether accepted answers carry `RateLimit` and `RateLimit-Policy`. */
+  readonly ratelimitHeaders: boolean
+}
+
+/** A part of a route pattern, between two slashes. */
+export type Segment =
+  | { readonly kind: 'literal'; readonly text: string }
+  | { readonly kind: 'param'; readonly name: string }
+  | { readonly kind: 'rest' }
+
+/** What a rule matches. */
+export interface Pattern {
+  /** As written in the file. */
+  readonly match: string
+  /** In upper case, at least one; or any method. */
+  readonly methods: readonly string[] | '*'
+  /** One for each slash: `/` is one empty literal, a trailing slash one more at the end. */
+  readonly segments: readonly Segment[]
+}
+
+/** A rule of the route map. */
+export type RouteConfig = Pattern & {
+  /** Of `match` in the file, from 1. */
+  readonly line: number
+  /** Whether its answers count for the adaptive mode. */
+  readonly health: boolean
+} & Access
+
+export type Access =
+  /** No credential, no charge. */
+  { readonly public: true } | { readonly public: false; readonly category: string; readonly cost: Cost }
+
+export type Cost =
+  /** Whole tokens, 0 to 10^9. */
+  | { readonly kind: 'fixed'; readonly cost: number }
+  | {
+      readonly kind: 'body'
+      /** Names of the field at the top level of the body, at least one. */
+      readonly fields: readonly string[]
+      /** Tokens by the text of the field's value. */
+      readonly values: ReadonlyMap<string, number>
+      /** Largest body in bytes. */
+      readonly maxBody: number
+    }
+
+/** What becomes of a request that no rule matches. */
+export type UnmatchedConfig =
+  /** 404 */
+  | { readonly kind: 'refuse' }
+  /** As a public route: no credential, no charge. */
+  | { readonly kind: 'forward' }
+  | { readonly kind: 'charge'; readonly category: string; readonly cost: Cost }
+
+export interface EdgeConfig {
+  /** Bytes of a request body; `null` streams without a limit. */
+  readonly maxBody: number | null
+  /** Bytes of the request target. */
+  readonly maxUrl: number
+  /** Bytes of the request head. */
+  readonly maxHeaderSize: number
+  /** From the first byte of a request to the end of its head. */
+  readonly headersTimeoutMs: number
+  /** Of an idle connection. */
+  readonly keepAliveTimeoutMs: number
+  readonly maxConnections: number
+  /** Requests at a time; those above get 503. */
+  readonly maxInFlight: number
+  /** Spellings of a path that are refused unless the backend is known to take them as plain data. */
+  readonly allowInPath: {
+    readonly encodedSlash: boolean
+    readonly semicolon: boolean
+    readonly emptySegment: boolean
+  }
+  /** Peers whose `Forwarded` and `X-Forwarded-*` are believed. */
+  readonly trustedProxies: readonly Subnet[]
+}
+
+/** Arguments for `net.BlockList.addSubnet`. */
+export interface Subnet {
+  readonly address: string
+  readonly prefix: number
+  readonly family: 'ipv4' | 'ipv6'
+}
+
+export interface DrainConfig {
+  /** From the signal until new connections are refused. */
+  readonly delayMs: number
+  /** After that, for the requests under way. */
+  readonly timeoutMs: number
+}
+
+export interface LogConfig {
+  readonly level: 'trace' | 'debug' | 'info' | 'warn' | 'error' | 'fatal'
+  /** Which requests get a line. */
+  readonly requests: 'all' | 'errors' | 'none'
+}

@@ -1,0 +1,66 @@
+import { type Finding, formatPath, type Path } from './problems.ts'
+import { type Environment, isOneVariable, mentionsEnvironment, substitute } from './substitute.ts'
+import type { Tree } from './tree.ts'
+
+/** The plain data of a tree, with the environment put in. Maps become objects without a prototype. */
+export interface PlainData {
+  readonly data: unknown
+  readonly findings: readonly Finding[]
+  /** Formatted paths of values that were refused: nothing more is to be said of them. */
+  readonly refused: ReadonlySet<string>
+  /** By formatted path: what came from the environment. */
+  readonly variables: ReadonlyMap<string, Variable>
+}
+
+export interface Variable {
+  /** As written in the file. */
+  readonly written: string
+  readonly text: string
+}
+
+/** What plain YAML would take for a number or a boolean. */
+const NUMBER = /^[-+]?(?:0|[1-9]\d*)(?:\.\d+)?(?:[eE][-+]?\d+)?$/
+
+/**
+ * Puts the environment in after the file was parsed, so that no value of it can add a key. A plain scalar that is one
+ * `${…}` and nothing else becomes a number or a boolean where its text is one.
+ *
+ * @param asText formatted paths whose values stay text although they look like numbers: a secret of digits is no number
+ */
+export function toData(tree: Tree, env: Environment, asText: ReadonlySet<string> = new Set()): PlainData {
+  const findings: Finding[] = []
+  const refused = new Set<string>()
+  const variables = new Map<string, Variable>()
+
+  function convert(node: Tree, path: Path): unknown {
+    if (node.kind === 'list') return node.items.map((item, i) => convert(item, [...path, i]))
+    if (node.kind === 'map') {
+      const object: Record<string, unknown> = Object.create(null)
+      for (const [key, { value }] of node.entries) object[key] = convert(value, [...path, key])
+      return object
+    }
+    const { value, plain } = node
+    if (value === undefined) refused.add(formatPath(path))
+    if (typeof value !== 'string' || !mentionsEnvironment(value)) return value
+    return insert(value, plain, path)
+  }
+
+  function insert(written: string, plain: boolean, path: Path): unknown {
+    const reading = substitute(written, env)
+    if ('problem' in reading) {
+      findings.push({ path, message: reading.problem })
+      refused.add(formatPath(path))
+      return undefined
+    }
+    const place = formatPath(path)
+    variables.set(place, { written, text: reading.value })
+    return plain && isOneVariable(written) && !asText.has(place) ? typed(reading.value) : reading.value
+  }
+
+  return { data: convert(tree, []), findings, refused, variables }
+}
+
+function typed(text: string): string | number | boolean {
+  if (text === 'true' || text === 'false') return text === 'true'
+  return NUMBER.test(text) && Number.isFinite(Number(text)) ? Number(text) : text
+}

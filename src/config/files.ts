@@ -1,0 +1,31 @@
+import { constants } from 'node:fs'
+import { access } from 'node:fs/promises'
+import type { Config } from './config.ts'
+import { type Finding, type Path, quote } from './problems.ts'
+
+/** The files that a configuration names and that cannot be read. */
+export async function unreadableFiles(config: Config): Promise<Finding[]> {
+  const findings = await Promise.all(namedFiles(config).map(async ([path, file]) => problemOf(path, file)))
+  return findings.filter((finding) => finding !== null)
+}
+
+function namedFiles({ auth, upstream }: Config): (readonly [Path, string])[] {
+  const keys = auth.jwt.flatMap((issuer, i) =>
+    issuer.keys.kind === 'file' ? [[['auth', 'jwt', i, 'jwks'], issuer.keys.path] as const] : [],
+  )
+  const { caFile = null, certFile = null, keyFile = null } = upstream.tls ?? {}
+  const tls = Object.entries({ ca: caFile, cert: certFile, key: keyFile }).flatMap(([key, file]) =>
+    file === null ? [] : [[['upstream', 'tls', key], file] as const],
+  )
+  return [...keys, ...tls]
+}
+
+async function problemOf(path: Path, file: string): Promise<Finding | null> {
+  try {
+    await access(file, constants.R_OK)
+    return null
+  } catch (error) {
+    const { code = 'error' } = error as NodeJS.ErrnoException
+    return { path, message: `${quote(file)} cannot be read (${code}): check the path and the permissions` }
+  }
+}

@@ -1,0 +1,68 @@
+import { z } from 'zod'
+import { schema } from './schema.ts'
+
+type Json = { [key: string]: unknown }
+
+const VARIABLE = { $ref: '#/$defs/variable' }
+
+/**
+ * The JSON Schema (draft 2020-12) of the configuration file, by which editors complete and check it. It knows what can
+ * be told of one value; the rules between keys are `check`'s alone.
+ */
+export function jsonSchema(): Json {
+  const { $schema, ...root } = z.toJSONSchema(schema, { io: 'input' })
+  return {
+    $schema,
+    title: 'Tollgate',
+    ...withVariables(root as Json),
+    $defs: {
+      variable: {
+        type: 'string',
+        pattern: '\\$\\{',
+        description: `From the environment: $\{NAME} or $\{NAME:-default}`,
+      },
+    },
+  }
+}
+
+/** As it is kept in config/tollgate.schema.json. */
+export function printJsonSchema(): string {
+  return `${JSON.stringify(jsonSchema(), null, 2)}\n`
+}
+
+/** Wherever a value is not free text, the environment may give it too. */
+function withVariables(node: Json): Json {
+  const { description, default: byDefault, ...rest } = mapChildren(node)
+  if (!isStrict(node)) return { ...about(description, byDefault), ...rest }
+  return { ...about(description, byDefault), anyOf: [rest, VARIABLE] }
+}
+
+function isStrict({ type, pattern, ...rest }: Json): boolean {
+  if (type === 'integer' || type === 'number' || type === 'boolean') return true
+  return type === 'string' && (pattern !== undefined || 'enum' in rest || 'const' in rest)
+}
+
+function mapChildren(node: Json): Json {
+  const mapped = { ...node }
+  for (const key of ['items', 'additionalProperties']) {
+    if (isJson(node[key])) mapped[key] = withVariables(node[key])
+  }
+  if (Array.isArray(node.anyOf)) mapped.anyOf = node.anyOf.map((branch: Json) => withVariables(branch))
+  if (isJson(node.properties)) {
+    mapped.properties = Object.fromEntries(
+      Object.entries(node.properties).map(([key, value]) => [key, withVariables(value as Json)]),
+    )
+  }
+  return mapped
+}
+
+function about(description: unknown, byDefault: unknown): Json {
+  return {
+    ...(description !== undefined && { description }),
+    ...(byDefault !== undefined && { default: byDefault }),
+  }
+}
+
+function isJson(value: unknown): value is Json {
+  return typeof value === 'object' && value !== null
+}

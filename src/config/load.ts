@@ -1,0 +1,147 @@
+import { createHash } from 'node:crypto'
+import { readFile, stat } from 'node:fs/promises'
+import type { z } from 'zod'
+import { buildConfig } from './build.ts'
+import { checkAll } from './checks.ts'
+import type { Config } from './config.ts'
+import { type PlainData, toData } from './data.ts'
+import { unreadableFiles } from './files.ts'
+import { findingsOf, pathsThatWantText } from './issues.ts'
+import { lineOf, locate } from './locate.ts'
+import { maskVariables } from './mask.ts'
+import { type Finding, formatPath, type Path, type Problem, sortProblems } from './problems.ts'
+import { salvage } from './salvage.ts'
+import { type Parsed, schema } from './schema.ts'
+import type { Environment } from './substitute.ts'
+import { parseTree, type Tree } from './tree.ts'
+
+export type LoadResult = Loaded | Rejected
+
+export interface Loaded {
+  readonly ok: true
+  readonly config: Config
+  readonly warnings: readonly Problem[]
+  /** Of the text of the file: the same for every replica that has the same file. */
+  readonly hash: string
+  /** A problem found later, for example in a key file, at its place. */
+  readonly problemAt: (path: Path, message: string) => Problem
+}
+
+export interface Rejected {
+  readonly ok: false
+  /** At least one; all that can be told, by line. */
+  readonly problems: readonly Problem[]
+  readonly warnings: readonly Problem[]
+}
+
+/** Bytes. A file of ours has a few thousand. */
+const MAX_FILE = 1 << 20
+
+/** Reads a configuration file, and checks that the files it names can be read. Never rejects: all that is wrong is a problem. */
+export async function loadConfig(file: string, env: Environment): Promise<LoadResult> {
+  const reading = await readText(file)
+  if ('problem' in reading) return reject([{ path: [], message: reading.problem }], null, file)
+  const result = parseConfig(reading.text, file, env)
+  if (!result.ok) return result
+  const problems = (await unreadableFiles(result.config)).map(({ path, message }) => result.problemAt(path, message))
+  return problems.length === 0 ? result : { ok: false, problems: sortProblems(problems), warnings: result.warnings }
+}
+
+/** Understands the text of a configuration file. Never throws: all that is wrong is a problem. */
+export function parseConfig(text: string, file: string, env: Environment): LoadResult {
+  const unfit = findUnfit(text)
+  if (unfit !== null) return reject([unfit], null, file)
+  const { tree, findings: ofTree } = parseTree(text)
+  if (tree === null) return reject(ofTree.length > 0 ? ofTree : [EMPTY], null, file)
+
+  const { plain, parsed } = understand(tree, env)
+  const ofSchema = parsed.success ? [] : findingsOf(parsed.error.issues)
+  const ofRules = checkAll(salvage(plain.data), (path) => lineOf(tree, path))
+  const untold = [...ofSchema, ...ofRules].filter(({ path }) => !plain.refused.has(formatPath(path)))
+  const findings = maskVariables([...ofTree, ...plain.findings, ...untold], plain.variables)
+
+  if (!parsed.success || findings.some(isProblem)) return reject(findings, tree, file)
+  return {
+    ok: true,
+    config: buildConfig(parsed.data, tree, file),
+    warnings: problemsOf(findings, tree, file),
+    hash: hashText(text),
+    problemAt: (path, message) => problemOf({ path, message }, tree, file),
+  }
+}
+
+/** 64 bits of SHA-256 in hexadecimal: the first 16 characters that `sha256sum FILE` prints. */
+export function hashText(text: string): string {
+  return createHash('sha256').update(text).digest('hex').slice(0, 16)
+}
+
+async function readText(file: string): Promise<{ readonly text: string } | { readonly problem: string }> {
+  try {
+    const found = await stat(file)
+    // A pipe or a device could go on for ever.
+    if (!found.isFile()) return { problem: 'is not a regular file: name the configuration file' }
+    if (found.size > MAX_FILE) return { problem: TOO_LARGE }
+    return { text: new TextDecoder('utf-8', { fatal: true, ignoreBOM: true }).decode(await readFile(file)) }
+  } catch (error) {
+    const code = (error as NodeJS.ErrnoException).code
+    if (code === 'ERR_ENCODING_INVALID_ENCODED_DATA') return { problem: 'is not UTF-8: save it in that encoding' }
+    return { problem: `cannot be read (${code ?? 'error'}): check the path and the permissions` }
+  }
+}
+
+const TOO_LARGE = 'is larger than 1 MiB: name the configuration file, or shorten it'
+const EMPTY: Finding = { path: [], message: 'is empty: write at least upstream: { url: http://127.0.0.1:9000 }' }
+
+function findUnfit(text: string): Finding | null {
+  if (Buffer.byteLength(text) > MAX_FILE) return { path: [], message: TOO_LARGE }
+  const index = text.search(/[\x00-\x08\x0b\x0c\x0e-\x1f\x7f]/)
+  if (index < 0) return null
+  const before = text.slice(0, index).split('\n')
+  const at = { line: before.length, column: (before.at(-1)?.length ?? 0) + 1 }
+  return { path: ['yaml'], message: 'there is a control character: remove it', at }
+}
+
+interface Understood {
+  readonly plain: PlainData
+  readonly parsed: z.ZodSafeParseResult<Parsed>
+}
+
+/** Variables that look like numbers are taken for text in a second try, where text is wanted. */
+function understand(tree: Tree, env: Environment): Understood {
+  const plain = toData(tree, env)
+  const parsed = schema.safeParse(plain.data)
+  if (parsed.success) return { plain, parsed }
+  const asText = new Set(
+    pathsThatWantText(parsed.error.issues)
+      .map(formatPath)
+      .filter((path) => plain.variables.has(path)),
+  )
+  if (asText.size === 0) return { plain, parsed }
+  const again = toData(tree, env, asText)
+  return { plain: again, parsed: schema.safeParse(again.data) }
+}
+
+function reject(findings: readonly Finding[], tree: Tree | null, file: string): Rejected {
+  return {
+    ok: false,
+    problems: problemsOf(findings.filter(isProblem), tree, file),
+    warnings: problemsOf(
+      findings.filter((finding) => !isProblem(finding)),
+      tree,
+      file,
+    ),
+  }
+}
+
+function isProblem({ severity = 'problem' }: Finding): boolean {
+  return severity === 'problem'
+}
+
+function problemsOf(findings: readonly Finding[], tree: Tree | null, file: string): Problem[] {
+  return sortProblems(findings.map((finding) => problemOf(finding, tree, file)))
+}
+
+function problemOf(finding: Finding, tree: Tree | null, file: string): Problem {
+  const { path, message, severity = 'problem' } = finding
+  return { file, ...locate(tree, finding), path: formatPath(path), message, severity }
+}

@@ -1,0 +1,44 @@
+import type { Finding, Path, Position } from './problems.ts'
+import type { Tree } from './tree.ts'
+
+const START: Position = { line: 1, column: 1 }
+
+/**
+ * Where a finding stands: the value at its path, or the key for a value that spans lines. What is missing is placed at
+ * the deepest map that exists and should hold it.
+ */
+export function locate(tree: Tree | null, { path, key, at }: Pick<Finding, 'path' | 'key' | 'at'>): Position {
+  if (at !== undefined) return at
+  if (tree === null) return START
+  return walk(tree, key === undefined ? path : [...path, key], key !== undefined)
+}
+
+function walk(tree: Tree, path: Path, wantsKey: boolean): Position {
+  let node = tree
+  let place: Position = START
+  for (const [i, step] of path.entries()) {
+    const next = child(node, step)
+    if (next === undefined) return position(place)
+    const isLast = i === path.length - 1
+    place = next.value.kind === 'scalar' && !(isLast && wantsKey) ? next.value : (next.key ?? next.value)
+    node = next.value
+  }
+  return position(place)
+}
+
+function child(node: Tree, step: string | number): { readonly key?: Position; readonly value: Tree } | undefined {
+  if (node.kind === 'map') return node.entries.get(String(step))
+  const item = node.kind === 'list' ? node.items[Number(step)] : undefined
+  return item === undefined ? undefined : { value: item }
+}
+
+function position({ line, column }: Position): Position {
+  return { line, column }
+}
+
+/** The line of the value at a path; `null` where the file does not have it. */
+export function lineOf(tree: Tree, path: Path): number | null {
+  let node: Tree | undefined = tree
+  for (const step of path) node = node === undefined ? undefined : child(node, step)?.value
+  return node?.line ?? null
+}

@@ -1,0 +1,66 @@
+import type { z } from 'zod'
+import { auth, issuer } from './schema/auth.ts'
+import { admin, edge } from './schema/listen.ts'
+import { quota } from './schema/quota.ts'
+import { route } from './schema/routes.ts'
+import { upstream } from './schema/upstream.ts'
+import { type Parsed, schema } from './schema.ts'
+
+/**
+ * What of a file keeps to the schema, so that the rules between keys are checked, and their problems told, although
+ * other keys have problems: those are absent, while an optional key that the file does not have is there as `undefined`.
+ */
+export interface Salvage {
+  readonly listen?: Parsed['listen'] | undefined
+  readonly unmatched?: Parsed['unmatched'] | undefined
+  readonly admin: Partial<Parsed['admin']>
+  readonly upstream: Partial<Parsed['upstream']>
+  readonly auth: Partial<Omit<Parsed['auth'], 'jwt'>> & { readonly jwt: readonly Partial<ParsedIssuer>[] }
+  readonly quota: Partial<Parsed['quota']>
+  readonly routes: readonly Partial<ParsedRoute>[]
+  readonly edge: Partial<Parsed['edge']>
+}
+
+export type ParsedIssuer = Parsed['auth']['jwt'][number]
+export type ParsedRoute = Parsed['routes'][number]
+
+export function salvage(data: unknown): Salvage {
+  const root = isMap(data) ? data : {}
+  const { listen, unmatched } = keys(schema, root)
+  return {
+    listen,
+    unmatched,
+    admin: keys(admin, root.admin),
+    upstream: keys(upstream, root.upstream),
+    auth: { ...keys(auth, root.auth), jwt: items(issuer, isMap(root.auth) ? root.auth.jwt : undefined) },
+    quota: keys(quota, root.quota),
+    routes: items(route, root.routes),
+    edge: keys(edge, root.edge),
+  }
+}
+
+function keys<S extends z.core.$ZodLooseShape>(
+  section: z.ZodObject<S>,
+  value: unknown,
+): Partial<z.output<z.ZodObject<S>>> {
+  const found: Record<string, unknown> = {}
+  if (value !== undefined && !isMap(value)) return found as Partial<z.output<z.ZodObject<S>>>
+  for (const [key, schema] of Object.entries(section.shape)) {
+    const isRefused = value !== undefined && key in value && value[key] === undefined
+    if (isRefused) continue
+    const parsed = (schema as z.ZodType).safeParse(value?.[key])
+    if (parsed.success) found[key] = parsed.data
+  }
+  return found as Partial<z.output<z.ZodObject<S>>>
+}
+
+function items<S extends z.core.$ZodLooseShape>(
+  section: z.ZodObject<S>,
+  value: unknown,
+): Partial<z.output<z.ZodObject<S>>>[] {
+  return Array.isArray(value) ? value.map((item: unknown) => keys(section, item ?? null)) : []
+}
+
+function isMap(value: unknown): value is Record<string, unknown> {
+  return typeof value === 'object' && value !== null && !Array.isArray(value)
+}

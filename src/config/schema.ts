@@ -1,0 +1,37 @@
+import type { z } from 'zod'
+import { auth } from './schema/auth.ts'
+import { admin, drain, edge, listen, log } from './schema/listen.ts'
+import { quota } from './schema/quota.ts'
+import { routes, unmatched } from './schema/routes.ts'
+import { store, storeOptions } from './schema/store.ts'
+import { upstream } from './schema/upstream.ts'
+import { read, section } from './schema/values.ts'
+import { parseTimeZone } from './time-zone.ts'
+
+/**
+ * The configuration file, key by key. What passes is in the words of the domain already, still under the keys of the
+ * file; `build.ts` gives it its final shape. Rules between keys are in `checks/`.
+ */
+export const schema = section(
+  {
+    listen: listen.prefault('0.0.0.0:8080'),
+    upstream,
+    store: store.prefault('sqlite:./tollgate.db'),
+    store_options: storeOptions.prefault({}),
+    time_zone: read('a time zone like Asia/Shanghai', parseTimeZone, {
+      description: 'IANA time zone of the times in messages to clients. Default Asia/Shanghai',
+    }).prefault('Asia/Shanghai'),
+    admin: admin.prefault({}),
+    auth: auth.prefault({}),
+    quota: quota.prefault({}),
+    routes: routes.default([]),
+    unmatched: unmatched.prefault('refuse'),
+    edge: edge.prefault({}),
+    drain: drain.prefault({}),
+    log: log.prefault({}),
+  },
+  'Configuration of Tollgate',
+)
+
+/** A file that keeps to the schema. */
+export type Parsed = z.output<typeof schema>

@@ -1,0 +1,97 @@
+import { z } from 'zod'
+import { parseHostPort, parseSubnet } from '../addresses.ts'
+import { choice, duration, integer, list, read, section, size, text } from './values.ts'
+
+/** What the gateway itself listens on, and what it lets in. */
+
+const hostPort = (description: string) => read('an address like 127.0.0.1:8080', parseHostPort, { description })
+
+export const listen = hostPort('Where clients connect: HOST:PORT, IPv6 in brackets. Default 0.0.0.0:8080')
+
+const TOKEN = /^[!-~]{16,1024}$/
+
+export const admin = section(
+  {
+    listen: hostPort(
+      'Where probes, metrics, the admin API and the dashboard are. Default 127.0.0.1:9090; any address but a loopback one needs a token',
+    ).prefault('127.0.0.1:9090'),
+    token: text(
+      { description: 'Bearer token of the admin API, 16 to 1024 visible ASCII characters. No default' },
+      { what: 'a token of 16 to 1024 visible ASCII characters' },
+    )
+      .regex(TOKEN, { error: 'is not 16 to 1024 visible ASCII characters: make one with "openssl rand -hex 32"' })
+      .optional(),
+  },
+  'The administrators’ listener',
+)
+
+const IN_PATH = ['encoded_slash', 'semicolon', 'empty_segment'] as const
+
+export const edge = section(
+  {
+    max_body: z
+      .union([z.literal('none'), size('0B', '1024GiB', { description: 'Largest request body' })], {
+        error: 'expected a size with its unit, like 1MiB, or none',
+      })
+      .meta({
+        description: 'Largest request body, 0B to 1024GiB. Default none: bodies are streamed, whatever their size',
+      })
+      .prefault('none'),
+    max_url: size('256B', '64KiB', { description: 'Longest request target, 256B to 64KiB. Default 8KiB' }).prefault(
+      '8KiB',
+    ),
+    max_header_size: size('1KiB', '1MiB', {
+      description: 'Largest request head, 1KiB to 1MiB. Default 16KiB',
+    }).prefault('16KiB'),
+    headers_timeout: duration('100ms', '10m', {
+      description: 'For the whole request head to arrive, 100ms to 10m. Default 10s',
+    }).prefault('10s'),
+    keep_alive_timeout: duration('1s', '1h', {
+      description: 'How long an idle connection stays open, 1s to 1h; longer than the load balancer’s. Default 65s',
+    }).prefault('65s'),
+    max_connections: integer(1, 1_000_000, {
+      description: 'Connections from clients, 1 to 1000000. Default 10000',
+    }).default(10_000),
+    max_in_flight: integer(1, 1_000_000, {
+      description: 'Requests under way at a time, 1 to 1000000; those above get 503. Default 1000',
+    }).default(1000),
+    allow_in_path: list(choice(IN_PATH, { description: 'A spelling' }), 0, IN_PATH.length, {
+      description:
+        'Spellings of a path to let pass, only where the backend takes them as plain data: encoded_slash (%2F), semicolon, empty_segment (//). Default none',
+    }).default([]),
+    trusted_proxies: list(
+      read('an address or a network like 10.0.0.0/8', parseSubnet, { description: 'An address or a network' }),
+      0,
+      1000,
+      {
+        description:
+          'Peers whose X-Forwarded-* and Forwarded headers are believed: addresses or networks. Default none',
+      },
+    ).default([]),
+  },
+  'Limits on what clients may send',
+)
+
+export const drain = section(
+  {
+    delay: duration('0s', '10m', {
+      description: 'From the signal until new connections are refused, 0s to 10m. Default 0s',
+    }).prefault('0s'),
+    timeout: duration('0s', '1h', {
+      description: 'After that, for requests under way, 0s to 1h. Default 30s',
+    }).prefault('30s'),
+  },
+  'How the gateway stops',
+)
+
+export const log = section(
+  {
+    level: choice(['trace', 'debug', 'info', 'warn', 'error', 'fatal'], { description: 'Default info' }).default(
+      'info',
+    ),
+    requests: choice(['all', 'errors', 'none'], { description: 'Which requests get a line. Default all' }).default(
+      'all',
+    ),
+  },
+  'The log on standard output',
+)

@@ -1,0 +1,79 @@
+import { z } from 'zod'
+import { PERCENTAGE, parsePercentage } from '../units.ts'
+import { byName, choice, duration, either, flag, integer, read, section, wanted } from './values.ts'
+
+/** Limits. */
+
+/** 10^12: sums of limits stay exact in a double, in Lua too. */
+const limit = integer(0, 1e12, { description: 'Tokens, 0 to 1000000000000' })
+
+const limits = (description: string) => byName(byName(limit, { description: 'Limit of each window' }), { description })
+
+/** Functions, so that each place in the schema has its own description. */
+const scopes = (description: string) =>
+  section(
+    { personal: limits('Limits of each user, by category and window'), global: limits('Limits of all together') },
+    description,
+  )
+
+const BASELINES = {
+  personal: { read: { '1h': 120, '5h': 400, '1d': 1200 }, write: { '1h': 60, '5h': 200, '1d': 600 } },
+  global: { read: { '1h': 12_000, '5h': 40_000, '1d': 120_000 }, write: { '1h': 6000, '5h': 20_000, '1d': 60_000 } },
+}
+
+const allowance = section(
+  {
+    allow: read('a percentage like 10%', parsePercentage, {
+      description: 'Share of the limits',
+      pattern: PERCENTAGE.source,
+    }),
+  },
+  'Admits a share of the limits, counted by each gateway for itself',
+)
+
+export const MAX_WINDOW = '3650d'
+export const MIN_WINDOW = '1s'
+
+const MULTIPLIER = 'a number from 0.25 to 4'
+const multiplierError = ({ input }: { input?: unknown }) => wanted(MULTIPLIER, input)
+
+export const quota = section(
+  {
+    windows: byName(duration(MIN_WINDOW, MAX_WINDOW, { description: 'Length in whole seconds, 1s to 3650d' }), {
+      description:
+        'Names and lengths of the windows, one to eight. Default: the names used under baselines, which are lengths (1h)',
+    }).optional(),
+    mode: choice(['conservative', 'normal', 'loose', 'adaptive', 'custom'], {
+      description:
+        'Factor on the baselines: 0.75, 1, 1.5, or by the error rate; custom takes the values under custom. Default normal',
+    }).default('normal'),
+    global: section(
+      {
+        enabled: flag({ description: 'Whether the global limits apply. Default true' }).default(true),
+        multiplier: z
+          .number({ error: multiplierError })
+          .min(0.25, { error: multiplierError })
+          .max(4, { error: multiplierError })
+          .meta({ description: 'Factor on the global limits, 0.25 to 4. Default 1' })
+          .default(1),
+      },
+      'The limits of all users together',
+    ).prefault({}),
+    baselines: scopes('Limits by scope, category and window: each category names each window').prefault(BASELINES),
+    custom: scopes('The limits of mode custom, of the same shape as baselines').optional(),
+    store_outage: byName(
+      either('refuse, or a share like { allow: 10% }', [choice(['refuse'], { description: '503' }), allowance], {
+        description: 'refuse, or { allow: 10% }',
+      }),
+      { description: 'What happens to each category while the store is out. Default refuse (503)' },
+    ).prefault({}),
+    refund: choice(['unreached', 'never'], {
+      description:
+        'Whether a charge is given back when the backend certainly was never sent the request. Default unreached',
+    }).default('unreached'),
+    ratelimit_headers: flag({
+      description: 'RateLimit and RateLimit-Policy on accepted answers. Default true',
+    }).default(true),
+  },
+  'Limits',
+)

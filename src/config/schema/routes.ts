@@ -1,0 +1,72 @@
+import { z } from 'zod'
+import { parsePattern } from '../pattern.ts'
+import { choice, either, flag, integer, list, name, read, section, size, text, wanted } from './values.ts'
+
+/** The route map. */
+
+const tokens = () => integer(0, 1e9, { description: 'Tokens, 0 to 1000000000' })
+
+const field = text({ description: 'A field at the top level of a JSON body' }, { max: 128, what: 'a field name' })
+
+const bodyCost = section(
+  {
+    body: either('a field name or a list of them', [field, list(field, 1, 20, { description: 'All its names' })], {
+      description: 'Name of the field, or all the names under which the backend accepts it',
+    }),
+    values: z
+      .record(z.string().max(256, { error: 'has a value of more than 256 characters: shorten it' }), tokens(), {
+        error: ({ input }) => wanted('a map of field values to tokens', input),
+      })
+      .refine((record) => Object.keys(record).length > 0, {
+        error: 'is empty: write at least one value and its tokens',
+      })
+      .transform((record): ReadonlyMap<string, number> => new Map(Object.entries(record)))
+      .meta({
+        description: 'Tokens for each value of the field. Any other value: 400, nothing charged, nothing forwarded',
+      }),
+    max_body: size('1B', '16MiB', { description: 'Largest body to read, 1B to 16MiB. Default 64KiB' }).prefault(
+      '64KiB',
+    ),
+  },
+  'The cost by a field of the body',
+)
+
+const cost = (description: string) =>
+  either('tokens (an integer from 0 to 1000000000) or { body, values }', [tokens(), bodyCost], { description })
+
+export const route = section(
+  {
+    match: read('methods and a path, like GET /v1/items/:id', parsePattern, {
+      description: 'METHOD /path: methods joined by "|", or "*"; segments are literal, ":name", or a last "*"',
+    }),
+    category: name.meta({ description: 'A category of quota.baselines' }).optional(),
+    cost: cost(
+      'Tokens, 0 to 1000000000, or by a field of the body. Default 1; 0 authenticates and charges nothing',
+    ).optional(),
+    public: flag({ description: 'No credential, no charge. Default false' }).default(false),
+    health: flag({
+      description: 'Whether its answers count for the adaptive mode (not acted on yet). Default true',
+    }).default(true),
+  },
+  'A rule: the most specific one wins, whatever the order',
+)
+
+export const routes = list(route, 0, 10_000, { description: 'The route map. Default empty' })
+
+export const unmatched = either(
+  'refuse, forward, or { category, cost }',
+  [
+    choice(['refuse', 'forward'], { description: 'refuse answers 404; forward authenticates and charges nothing' }),
+    section(
+      {
+        category: name.meta({ description: 'A category of quota.baselines' }),
+        cost: cost('As in a rule. Default 1').optional(),
+      },
+      'Charged',
+    ),
+  ],
+  {
+    description:
+      'What becomes of requests that no rule matches: refuse (404), forward, or { category, cost }. Default refuse',
+  },
+)

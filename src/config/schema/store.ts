@@ -1,0 +1,23 @@
+import { parseStore } from '../addresses.ts'
+import { duration, read, section, text } from './values.ts'
+
+/** Where counters, settings and tokens are kept. */
+
+export const store = read('a store like sqlite:./tollgate.db or redis://127.0.0.1:6379', parseStore, {
+  description:
+    'sqlite:PATH for one gateway; redis://, rediss://, redis+sentinel://HOST:PORT,HOST:PORT/NAME or redis+cluster://HOST:PORT,HOST:PORT for several. Default sqlite:./tollgate.db',
+})
+
+const PREFIX = /^[A-Za-z0-9_.:-]{1,64}$/
+
+export const storeOptions = section(
+  {
+    deadline: duration('10ms', '10s', {
+      description: 'How long a charge may wait for the store, 10ms to 10s. Default 250ms',
+    }).prefault('250ms'),
+    prefix: text({ description: 'First part of every key in Redis. Default tollgate', pattern: PREFIX.source })
+      .regex(PREFIX, { error: 'is not a prefix: write 1 to 64 letters, digits, "_", ".", ":" or "-"' })
+      .default('tollgate'),
+  },
+  'How the store is used',
+)

@@ -1,0 +1,71 @@
+import { z } from 'zod'
+import { parseOrigin } from '../addresses.ts'
+import { HEADER_VALUE, nameProblem, repeatedName } from '../headers.ts'
+import { duration, flag, integer, read, section, size, text, wanted } from './values.ts'
+
+/** The backend. */
+
+const headerName = z.string().refine((name) => nameProblem(name) === null, {
+  error: ({ input }) => nameProblem(String(input)) ?? '',
+})
+
+const headerValue = text({ description: 'The value' }, { max: 8192, what: 'a header value' }).regex(HEADER_VALUE, {
+  error: 'has a character that no header may have: write visible ASCII, without line ends',
+})
+
+const headers = z
+  .record(headerName, headerValue, { error: ({ input }) => wanted('a map of header names to values', input) })
+  .superRefine((record, context) => {
+    const name = repeatedName(Object.keys(record))
+    if (name === undefined) return
+    const message = `header ${name} is here twice in different letter case: remove one of them`
+    context.addIssue({ code: 'custom', message, path: [name] })
+  })
+  .transform((record): ReadonlyMap<string, string> => {
+    return new Map(Object.entries(record).map(([name, value]) => [name.toLowerCase(), value]))
+  })
+  .meta({ description: 'Fixed headers for the backend, for example a shared secret. They replace those of the client' })
+
+const file = (description: string) =>
+  text({ description: `${description}: a PEM file, relative to this file` }).optional()
+
+export const tls = section(
+  {
+    ca: file('Authorities to trust instead of the system’s'),
+    cert: file('Client certificate'),
+    key: file('Key of the client certificate'),
+    server_name: text(
+      { description: 'Name to expect in the backend’s certificate. Default the host of url' },
+      { max: 253 },
+    ).optional(),
+  },
+  'TLS to the backend, only with an https url. Certificates are always verified',
+)
+
+export const upstream = section(
+  {
+    url: read('the backend’s address, like http://127.0.0.1:9000', parseOrigin, {
+      description: 'The backend: http or https, host and port',
+    }),
+    connect_timeout: duration('1ms', '10m', { description: '1ms to 10m. Default 2s' }).prefault('2s'),
+    response_timeout: duration('1ms', '24h', {
+      description: 'Until the response head, 1ms to 24h. Default 30s',
+    }).prefault('30s'),
+    idle_timeout: duration('1ms', '24h', { description: 'Between body chunks, 1ms to 24h. Default 60s' }).prefault(
+      '60s',
+    ),
+    max_connections: integer(1, 65_535, { description: 'Connections to the backend, 1 to 65535. Default 256' }).default(
+      256,
+    ),
+    max_header_size: size('1KiB', '1MiB', {
+      description: 'Largest response head, 1KiB to 1MiB. Default 32KiB',
+    }).prefault('32KiB'),
+    headers: headers.prefault({}),
+    pass_authorization: flag({
+      description: 'Whether the backend sees the client’s credential. Default false',
+    }).default(false),
+    tls: tls.optional(),
+  },
+  'The backend',
+  'upstream: { url: http://127.0.0.1:9000 }',
+)

@@ -1,0 +1,172 @@
+import { z } from 'zod'
+import { quote } from '../problems.ts'
+import { didYouMean } from '../suggest.ts'
+import { DURATION, formatDuration, formatSize, parseDuration, parseSize, type Reading, SIZE } from '../units.ts'
+
+/** The kinds of values that the schema is made of, each with a sentence for everything that can be wrong with it. */
+
+/** What an editor shows of a value: its meaning with unit, default and range. */
+export interface About {
+  readonly description: string
+  /** For editors; regular expression of ECMAScript. */
+  readonly pattern?: string
+}
+
+/** A map of settings. Keys that it does not know are problems, each with the key that was probably meant. */
+export function section<S extends z.core.$ZodLooseShape>(
+  shape: S,
+  description: string,
+  what = 'a map of settings',
+): z.ZodObject<S, z.core.$strict> {
+  const keys = Object.keys(shape)
+  return z
+    .strictObject(shape, {
+      error: (issue) => (issue.code === 'unrecognized_keys' ? sentences(issue.keys, keys) : wanted(what, issue.input)),
+    })
+    .meta({ description })
+}
+
+/** One line for each key, so that each can be placed. */
+function sentences(unknown: readonly string[], known: readonly string[]): string {
+  const all = `; the keys here are ${known.join(', ')}`
+  return unknown.map((key) => `unknown key ${quote(key)}${didYouMean(key, known) || all}`).join('\n')
+}
+
+/** The sentence for a value that is missing or of another type than `what`. */
+export function wanted(what: string, input: unknown): string {
+  return input === undefined ? `is missing: write ${what}` : `expected ${what}, got ${nameOf(input)}`
+}
+
+function nameOf(input: unknown): string {
+  if (input === null) return 'nothing: fill it in or remove the key'
+  if (Array.isArray(input)) return 'a list'
+  if (typeof input === 'object') return 'a map'
+  return typeof input === 'string' ? `the text ${quote(input)}` : `${input}`
+}
+
+/** Text of 1 to `max` characters. Its problems never repeat it: it may be a secret. */
+export function text(about: About, { max = 2048, what = 'text' } = {}) {
+  return z
+    .string({ error: ({ input }) => wanted(what, input) + quoteHint(input) })
+    .min(1, { error: `is empty: write ${what}` })
+    .max(max, { error: `is longer than ${max} characters: shorten it` })
+    .meta({ ...about })
+}
+
+function quoteHint(input: unknown): string {
+  return typeof input === 'number' || typeof input === 'boolean' ? '; put it in quotes' : ''
+}
+
+/** Text that means something: read once, here. */
+export function read<T>(what: string, parse: (text: string) => Reading<T>, about: About) {
+  return z
+    .string({ error: ({ input }) => wanted(what, input) })
+    .transform((written, context): T => {
+      const reading = parse(written)
+      if ('value' in reading) return reading.value
+      context.addIssue({ code: 'custom', message: reading.problem, input: written })
+      return z.NEVER
+    })
+    .meta({ ...about })
+}
+
+/** Milliseconds, written like `30s`. @param min, max in the same writing, both allowed */
+export function duration(min: string, max: string, about: About) {
+  return read('a duration with its unit, like 30s', within(parseDuration, formatDuration, min, max), {
+    pattern: DURATION.source,
+    ...about,
+  })
+}
+
+/** Bytes, written like `64KiB`. @param min, max in the same writing, both allowed */
+export function size(min: string, max: string, about: About) {
+  return read('a size with its unit, like 64KiB', within(parseSize, formatSize, min, max), {
+    pattern: SIZE.source,
+    ...about,
+  })
+}
+
+function within(
+  parse: (text: string) => Reading<number>,
+  format: (amount: number) => string,
+  min: string,
+  max: string,
+): (text: string) => Reading<number> {
+  const [least, most] = [min, max].map((written) => bound(parse(written))) as [number, number]
+  return (written) => {
+    const reading = parse(written)
+    if ('problem' in reading) return { problem: `${quote(written)} ${reading.problem}` }
+    const { value } = reading
+    return value >= least && value <= most
+      ? reading
+      : { problem: `${format(value)} is out of range: write ${min} to ${max}` }
+  }
+}
+
+function bound(reading: Reading<number>): number {
+  if ('value' in reading) return reading.value
+  throw new Error(reading.problem)
+}
+
+/** An integer, both bounds allowed. */
+export function integer(min: number, max: number, about: About) {
+  const what = `an integer from ${min} to ${max}`
+  const error = ({ input }: { input?: unknown }) => wanted(what, input)
+  return z
+    .int({ error })
+    .min(min, { error })
+    .max(max, { error })
+    .meta({ ...about })
+}
+
+const YAML_1_1_BOOLEANS = /^(?:y|yes|on|n|no|off)$/i
+
+export function flag(about: About) {
+  return z.boolean({ error: ({ input }) => wanted('true or false', input) + booleanHint(input) }).meta({ ...about })
+}
+
+function booleanHint(input: unknown): string {
+  if (typeof input !== 'string' || !YAML_1_1_BOOLEANS.test(input)) return ''
+  return `, which is text in YAML 1.2: write ${/^(?:y|yes|on)$/i.test(input)}`
+}
+
+export function choice<const T extends readonly [string, ...string[]]>(options: T, about: About) {
+  return z
+    .enum(options, {
+      error: ({ input }) =>
+        wanted(`one of ${options.join(', ')}`, input) + (typeof input === 'string' ? didYouMean(input, options) : ''),
+    })
+    .meta({ ...about })
+}
+
+/** One of several shapes; `what` names them all, for a value that is none of them. */
+export function either<const T extends readonly [z.ZodType, z.ZodType]>(what: string, options: T, about: About) {
+  return z.union(options, { error: ({ input }) => wanted(what, input) }).meta({ ...about })
+}
+
+export function list<T extends z.ZodType>(item: T, min: number, max: number, about: About) {
+  return z
+    .array(item, { error: ({ input }) => wanted('a list', input) })
+    .min(min, { error: 'is an empty list: write at least one entry' })
+    .max(max, { error: `has more than ${max} entries: remove some` })
+    .meta({ ...about })
+}
+
+const NAME = /^[A-Za-z0-9][A-Za-z0-9_-]{0,31}$/
+
+/** A name of a category or a window: fit for headers, metrics and keys. */
+export const name = text(
+  { description: 'Letters, digits, "_" and "-", at most 32', pattern: NAME.source },
+  { what: 'a name' },
+).regex(NAME, {
+  error: ({ input }) =>
+    `${quote(String(input))} is not a name: write 1 to 32 letters, digits, "_" or "-", beginning with a letter or digit`,
+})
+
+/** A map from names to values of one kind. */
+export function byName<T extends z.ZodType>(value: T, about: About) {
+  return z
+    .record(name, value, { error: ({ input }) => wanted('a map by name', input) })
+    .transform((record): ReadonlyMap<string, z.output<T>> => new Map(Object.entries(record) as [string, z.output<T>][]))
+    .meta({ ...about })
+}

@@ -1,0 +1,201 @@
+import { isAlias, isMap, isScalar, LineCounter, type Node, parseDocument, type Scalar, type YAMLSeq } from 'yaml'
+import { type Finding, type Path, type Position, quote } from './problems.ts'
+import { cureOf } from './yaml-cures.ts'
+
+/** A YAML document with the place of everything in it. The only file that knows the yaml library. */
+export type Tree = MapTree | ListTree | ScalarTree
+
+export interface MapTree extends Position {
+  readonly kind: 'map'
+  readonly entries: ReadonlyMap<string, Entry>
+}
+
+export interface Entry {
+  readonly key: Position
+  readonly value: Tree
+}
+
+export interface ListTree extends Position {
+  readonly kind: 'list'
+  readonly items: readonly Tree[]
+}
+
+export interface ScalarTree extends Position {
+  readonly kind: 'scalar'
+  /** `undefined` where the value was refused: nothing more is to be said of it. */
+  readonly value: string | number | boolean | null | undefined
+  /** Neither quoted nor a block: YAML gives such a text its type. */
+  readonly plain: boolean
+}
+
+const MAX_DEPTH = 32
+/** Nodes that aliases may stand for, all together: a bomb makes billions from a few lines. */
+const MAX_ALIASED = 10_000
+/** More syntax errors than this are echoes of the first ones. */
+const MAX_SYNTAX_ERRORS = 20
+
+/** Plain scalars of this form are the same number to every reader of YAML, 1.1 or 1.2. */
+const DECIMAL = /^[-+]?(?:0|[1-9]\d*)(?:\.\d+)?(?:[eE][-+]?\d+)?$/
+/** Would name or reach the prototype of an object somewhere. */
+const FORBIDDEN_KEYS = new Set(['__proto__', 'constructor', 'prototype'])
+
+interface Reader {
+  readonly findings: Finding[]
+  readonly at: (node: Node) => Position
+  /** What each anchor names so far: reading goes in the order of the document, so an alias finds the last one before it. */
+  readonly anchors: Map<string, Node>
+  /** Collections that are being read. */
+  readonly open: Set<Node>
+  aliased: number
+}
+
+/**
+ * Reads one document of YAML 1.2 (core schema). What is refused, besides errors of syntax: duplicate, empty and ambiguous
+ * keys, merge keys, tags, directives, more than one document, deep nesting, and aliases that grow without bound.
+ *
+ * @returns `tree` is `null` for an empty document or where the syntax is wrong
+ */
+export function parseTree(text: string): { readonly tree: Tree | null; readonly findings: Finding[] } {
+  const lines = new LineCounter()
+  const position = (offset: number): Position => {
+    const { line, col } = lines.linePos(offset)
+    return { line: Math.max(1, line), column: Math.max(1, col) }
+  }
+  // Duplicate keys are found below: the library compares each key with each, and its message names one place only.
+  const doc = parseDocument(text, { version: '1.2', schema: 'core', uniqueKeys: false, lineCounter: lines, ...QUIET })
+  const errors = firstOfEachLine(
+    [...doc.errors, ...doc.warnings].slice(0, MAX_SYNTAX_ERRORS).map((error) => ({
+      path: ['yaml'],
+      message: cureOf(error.code, error.message),
+      at: position(error.pos[0]),
+    })),
+  )
+  // A %YAML 1.1 directive would turn `no` into a boolean and 010 into 8.
+  if (doc.directives?.yaml.explicit) errors.push({ path: ['yaml'], message: cureOf('DIRECTIVE', ''), at: position(0) })
+  if (errors.length > 0 || doc.contents === null) return { tree: null, findings: errors }
+
+  const reader: Reader = {
+    findings: [],
+    at: (node) => position(node.range?.[0] ?? 0),
+    anchors: new Map(),
+    open: new Set(),
+    aliased: 0,
+  }
+  const tree = read(reader, doc.contents, [], null)
+  return { tree, findings: reader.findings }
+}
+
+type Located = Finding & { readonly at: Position }
+
+/** What follows on the same line is an echo. */
+function firstOfEachLine(errors: readonly Located[]): Located[] {
+  return errors.filter((error, i) => errors.findIndex((other) => other.at.line === error.at.line) === i)
+}
+
+const QUIET = { prettyErrors: false, logLevel: 'error' } as const
+
+/** @param alias where the alias stands through which the node was reached: what it holds counts as standing there */
+function read(reader: Reader, node: Node, path: Path, alias: Position | null): Tree {
+  const at = alias ?? reader.at(node)
+  if (path.length > MAX_DEPTH) return refuse(reader, path, at, `is nested more than ${MAX_DEPTH} deep: flatten it`)
+  if (alias !== null && ++reader.aliased > MAX_ALIASED) return overflow(reader, at)
+  if (isAlias(node)) return readAlias(reader, node.source, path, at)
+  if (node.anchor !== undefined && alias === null) reader.anchors.set(node.anchor, node)
+  if (node.tag !== undefined) {
+    const tag = node.tag.replace('tag:yaml.org,2002:', '!!')
+    return refuse(reader, path, at, `tag ${quote(tag)} is not allowed: remove it, and quote what is meant as text`)
+  }
+  if (isScalar(node)) return readScalar(reader, node, path, at)
+  reader.open.add(node)
+  const tree = isMap(node)
+    ? readMap(reader, node.items as Pairs, path, at, alias)
+    : readList(reader, (node as YAMLSeq<Node>).items, path, at, alias)
+  reader.open.delete(node)
+  return tree
+}
+
+function readList(reader: Reader, nodes: readonly Node[], path: Path, at: Position, alias: Position | null): Tree {
+  return { kind: 'list', ...at, items: nodes.map((node, i) => read(reader, node, [...path, i], alias)) }
+}
+
+function readAlias(reader: Reader, name: string, path: Path, at: Position): Tree {
+  const target = reader.anchors.get(name)
+  if (target !== undefined && reader.open.has(target)) {
+    return refuse(reader, path, at, `*${name} stands inside &${name}: write the value out`)
+  }
+  if (target !== undefined) return read(reader, target, path, at)
+  return refuse(
+    reader,
+    path,
+    at,
+    `*${name} is an alias, and there is no &${name} before it: quote it if it is meant as text`,
+  )
+}
+
+function overflow(reader: Reader, at: Position): Tree {
+  const message = 'aliases stand for too many values: write them out'
+  // Told once: all that is left of a bomb ends here too.
+  return reader.aliased === MAX_ALIASED + 1 ? refuse(reader, [], at, message) : refused(at)
+}
+
+type Pairs = { readonly key: Node; readonly value: Node | null }[]
+
+function readMap(reader: Reader, pairs: Pairs, path: Path, at: Position, alias: Position | null): Tree {
+  const entries = new Map<string, Entry>()
+  for (const pair of pairs) {
+    // Once the bound is passed nothing below counts, and each level would go on multiplying.
+    if (reader.aliased > MAX_ALIASED) break
+    const place = alias ?? reader.at(pair.key)
+    const key = readKey(pair.key)
+    const first = 'text' in key ? entries.get(key.text) : undefined
+    if ('problem' in key) reader.findings.push({ path, message: key.problem, at: place })
+    else if (first !== undefined) {
+      const message = `key ${quote(key.text)} is here twice, first on line ${first.key.line}: remove one of them`
+      reader.findings.push({ path, message, at: place })
+    } else {
+      const value = pair.value === null ? nothing(place) : read(reader, pair.value, [...path, key.text], alias)
+      entries.set(key.text, { key: place, value })
+    }
+  }
+  return { kind: 'map', ...at, entries }
+}
+
+function readKey(node: Node): { readonly text: string } | { readonly problem: string } {
+  if (!isScalar(node) || node.value === null) return { problem: 'has a key that is not a text: write name: value' }
+  const written = node.source ?? String(node.value)
+  if (node.tag !== undefined) return { problem: `has a tag at key ${quote(written)}: remove it` }
+  if (node.value === '<<') return { problem: 'merge keys (<<) are not supported: write the values out' }
+  const text = String(node.value)
+  if (FORBIDDEN_KEYS.has(text)) return { problem: `key ${quote(text)} is not allowed: choose another name` }
+  if (typeof node.value !== 'string' && text !== written) {
+    return { problem: `key ${written} would be read as ${text}: quote it, or write ${text}` }
+  }
+  return { text }
+}
+
+function readScalar(reader: Reader, node: Scalar, path: Path, at: Position): Tree {
+  const { value } = node
+  const plain = node.type === 'PLAIN'
+  if (typeof value === 'number') {
+    const source = node.source ?? ''
+    if (!Number.isFinite(value))
+      return refuse(reader, path, at, `${source} is not a finite number: write one in digits`)
+    if (!DECIMAL.test(source)) {
+      return refuse(reader, path, at, `${source} is read as another number elsewhere: write it in plain decimal digits`)
+    }
+  }
+  return { kind: 'scalar', ...at, value: value as ScalarTree['value'], plain }
+}
+
+function refuse(reader: Reader, path: Path, at: Position, message: string): Tree {
+  reader.findings.push({ path, message, at })
+  return refused(at)
+}
+
+function refused(at: Position): ScalarTree {
+  return { kind: 'scalar', ...at, value: undefined, plain: true }
+}
+
+function nothing(at: Position): ScalarTree {
+  return { kind: 'scalar', ...at, value: null, plain: true }
+}

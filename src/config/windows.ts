@@ -1,0 +1,25 @@
+import type { Window } from '../quota/window.ts'
+import type { Salvage } from './salvage.ts'
+import { parseDuration } from './units.ts'
+
+/** A window before it is known to be a good one. */
+export interface Candidate {
+  readonly name: string
+  /** `null` where a name that should be a length is none. */
+  readonly ms: number | null
+}
+
+/** Those of `quota.windows`, or the names that the first of the baselines uses. */
+export function windowsOf({ windows, baselines }: Salvage['quota']): Candidate[] {
+  if (windows !== undefined) return [...windows].map(([name, ms]) => ({ name, ms }))
+  const [first] = baselines?.personal.values() ?? []
+  return [...(first?.keys() ?? [])].map((name) => {
+    const reading = parseDuration(name)
+    return { name, ms: 'value' in reading ? reading.value : null }
+  })
+}
+
+/** @returns shortest first, for candidates without problems */
+export function toWindows(candidates: readonly Candidate[]): Window[] {
+  return candidates.map(({ name, ms }) => ({ name, seconds: (ms ?? 0) / 1000 })).sort((a, b) => a.seconds - b.seconds)
+}

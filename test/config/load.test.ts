@@ -1,0 +1,128 @@
+import { createHash } from 'node:crypto'
+import { mkdtempSync, rmSync, truncateSync, writeFileSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { afterEach, beforeEach, describe, expect, test } from 'vitest'
+import { loadConfig, parseConfig } from '../../src/config/load.ts'
+import { formatProblems } from '../../src/config/problems.ts'
+
+const SHORTEST = 'upstream: { url: http://127.0.0.1:9000 }\n'
+
+let folder: string
+beforeEach(() => {
+  folder = mkdtempSync(join(tmpdir(), 'tollgate-config-'))
+})
+afterEach(() => rmSync(folder, { recursive: true, force: true }))
+
+function put(name: string, content: string | Buffer): string {
+  const file = join(folder, name)
+  writeFileSync(file, content)
+  return file
+}
+
+async function problemsOf(file: string): Promise<string> {
+  const result = await loadConfig(file, {})
+  return result.ok ? '' : formatProblems(result.problems).replaceAll(folder, '')
+}
+
+function problemsIn(text: string): string[] {
+  const result = parseConfig(text, 'tollgate.yaml', {})
+  return result.ok ? [] : formatProblems(result.problems).split('\n')
+}
+
+describe('loading a file', () => {
+  test('gives the hash that sha256sum prints, so that replicas can be compared with the file', async () => {
+    const result = await loadConfig(put('tollgate.yaml', SHORTEST), {})
+    expect(result).toMatchObject({ ok: true, hash: createHash('sha256').update(SHORTEST).digest('hex').slice(0, 16) })
+  })
+
+  test('finds keys and certificates beside the file, and the database in the working directory', async () => {
+    put('jwks.json', '{ "keys": [] }')
+    put('ca.pem', '')
+    const file = put(
+      'tollgate.yaml',
+      `upstream: { url: https://127.0.0.1:9000, tls: { ca: ./ca.pem } }
+auth: { jwt: [{ issuer: a, audience: b, algorithms: [ES256], jwks: file:./jwks.json }] }
+`,
+    )
+    const result = await loadConfig(file, {})
+    expect(result.ok && result.config.upstream.tls?.caFile).toBe(join(folder, 'ca.pem'))
+    expect(result.ok && result.config.auth.jwt[0]?.keys).toEqual({ kind: 'file', path: join(folder, 'jwks.json') })
+    expect(result.ok && result.config.store.location).toEqual({ kind: 'sqlite', path: './tollgate.db' })
+  })
+
+  test('tells of every file that it names and that cannot be read', async () => {
+    const file = put(
+      'tollgate.yaml',
+      `upstream: { url: https://127.0.0.1:9000, tls: { ca: ca.pem, cert: c.pem, key: k.pem } }
+auth: { jwt: [{ issuer: a, audience: b, algorithms: [ES256], jwks: file:jwks.json }] }
+`,
+    )
+    put('c.pem', '')
+    expect(await problemsOf(file)).toBe(
+      [
+        '/tollgate.yaml:1:53 upstream.tls.ca: "/ca.pem" cannot be read (ENOENT): check the path and the permissions',
+        '/tollgate.yaml:1:79 upstream.tls.key: "/k.pem" cannot be read (ENOENT): check the path and the permissions',
+        '/tollgate.yaml:2:68 auth.jwt[0].jwks: "/jwks.json" cannot be read (ENOENT): check the path and the permissions',
+      ].join('\n'),
+    )
+  })
+
+  test('places a problem that is found later, such as a weak key in a key file', () => {
+    const result = parseConfig(`${SHORTEST}admin:\n  token: 0123456789abcdef\n`, 'tollgate.yaml', {})
+    expect(result.ok && formatProblems([result.problemAt(['admin', 'token'], 'is known to all')])).toBe(
+      'tollgate.yaml:3:10 admin.token: is known to all',
+    )
+  })
+
+  test('tells that a file is missing, is a folder, or is not UTF-8', async () => {
+    const missing = '/no.yaml:1:1 file: cannot be read (ENOENT): check the path and the permissions'
+    expect(await problemsOf(join(folder, 'no.yaml'))).toBe(missing)
+    expect(await problemsOf(folder)).toBe(':1:1 file: is not a regular file: name the configuration file')
+    const utf16 = put('utf16.yaml', Buffer.from(`\ufeff${SHORTEST}`, 'utf16le'))
+    expect(await problemsOf(utf16)).toBe('/utf16.yaml:1:1 file: is not UTF-8: save it in that encoding')
+  })
+
+  test('does not read a file of more than 1 MiB', async () => {
+    const file = put('large.yaml', SHORTEST)
+    truncateSync(file, 10 * 1024 * 1024)
+    const tooLarge = 'file: is larger than 1 MiB: name the configuration file, or shorten it'
+    expect(await problemsOf(file)).toBe(`/large.yaml:1:1 ${tooLarge}`)
+    expect(problemsIn(`${SHORTEST}#${'é'.repeat(600_000)}`)).toEqual([`tollgate.yaml:1:1 ${tooLarge}`])
+  })
+})
+
+describe('a file that is made to hurt', () => {
+  test('an alias bomb of maps is refused', () => {
+    const levels = Array.from({ length: 12 }, (_, i) => `a${i}: &a${i} { ${refs(i, (n) => `k${n}: `)} }`)
+    expect(problemsIn(`${levels.join('\n')}\n`)).toContainEqual(
+      expect.stringContaining('aliases stand for too many values'),
+    )
+  })
+
+  test('an alias bomb of lists is refused, once', () => {
+    const levels = Array.from({ length: 12 }, (_, i) => `a${i}: &a${i} [${refs(i, () => '')}]`)
+    const told = problemsIn(`${levels.join('\n')}\n`).filter((line) => line.includes('too many values'))
+    expect(told).toHaveLength(1)
+  })
+
+  test('nesting is bounded, whether in flow or in block style', () => {
+    const nested = (depth: number) => `${SHORTEST}a: ${'['.repeat(depth)}${']'.repeat(depth)}\n`
+    expect(problemsIn(nested(40))).toContainEqual(expect.stringContaining('is nested more than 32 deep: flatten it'))
+    expect(problemsIn(nested(10_000))).toContainEqual(
+      expect.stringContaining('yaml: the nesting is too deep: flatten it'),
+    )
+    expect(problemsIn(`${SHORTEST}a:\n  ${'- '.repeat(10_000)}1\n`)).toContainEqual(expect.stringContaining('too deep'))
+  })
+
+  test('tens of thousands of keys, aliases and errors are told in finite words', () => {
+    const keys = Array.from({ length: 40_000 }, (_, i) => `k${i}: 1`).join('\n')
+    expect(problemsIn(keys)).toHaveLength(40_001)
+    expect(problemsIn(`a: &a 1\nb: [${'*a,'.repeat(200_000)}1]`)).not.toEqual([])
+    expect(problemsIn(`a: [${','.repeat(200_000)}]`)).toHaveLength(1)
+  })
+})
+
+function refs(level: number, before: (n: number) => string): string {
+  return Array.from({ length: 9 }, (_, n) => (level === 0 ? `${before(n)}x` : `${before(n)}*a${level - 1}`)).join(', ')
+}

@@ -1,0 +1,149 @@
+import { mkdirSync, mkdtempSync, renameSync, rmSync, symlinkSync, utimesSync, writeFileSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { setTimeout as sleep } from 'node:timers/promises'
+import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest'
+import { hashText } from '../../src/config/load.ts'
+import { type ConfigWatch, type WatchOptions, watchConfig } from '../../src/config/watch.ts'
+
+let folder: string
+let watching: ConfigWatch
+const onChange = vi.fn()
+beforeEach(() => {
+  folder = mkdtempSync(join(tmpdir(), 'tollgate-watch-'))
+  onChange.mockClear()
+})
+afterEach(() => {
+  watching.close()
+  rmSync(folder, { recursive: true, force: true })
+})
+
+/** Starts to watch and waits until it knows what is there. */
+async function start(file: string, options: WatchOptions = {}): Promise<void> {
+  watching = watchConfig(file, onChange, { debounceMs: 20, pollMs: 50, ...options })
+  await sleep(100)
+}
+
+const calls = (count: number) => vi.waitFor(() => expect(onChange).toHaveBeenCalledTimes(count), { timeout: 10_000 })
+
+/** Long enough for several looks. */
+async function expectNoMore(count: number): Promise<void> {
+  await sleep(300)
+  expect(onChange).toHaveBeenCalledTimes(count)
+}
+
+describe('a watched file', () => {
+  test('that is written again is noticed, each time once', async () => {
+    const file = join(folder, 'tollgate.yaml')
+    writeFileSync(file, 'a')
+    await start(file)
+    await expectNoMore(0)
+    writeFileSync(file, 'b')
+    await calls(1)
+    writeFileSync(file, 'c')
+    await calls(2)
+    await expectNoMore(2)
+  })
+
+  test('that is replaced by a rename is noticed', async () => {
+    const file = join(folder, 'tollgate.yaml')
+    writeFileSync(file, 'a')
+    await start(file)
+    writeFileSync(join(folder, 'new'), 'b')
+    renameSync(join(folder, 'new'), file)
+    await calls(1)
+  })
+
+  test('is noticed by its folder alone, without looking again and again', async () => {
+    const file = join(folder, 'tollgate.yaml')
+    writeFileSync(file, 'a')
+    await start(file, { pollMs: 3_600_000 })
+    writeFileSync(file, 'b')
+    await calls(1)
+  })
+
+  test('behind a ConfigMap is noticed when the link of its folder is swapped', async () => {
+    for (const [version, content] of ['a', 'b', 'c'].entries()) {
+      mkdirSync(join(folder, `..v${version}`))
+      writeFileSync(join(folder, `..v${version}`, 'tollgate.yaml'), content)
+    }
+    const point = (version: number) => {
+      symlinkSync(`..v${version}`, join(folder, '..data_tmp'))
+      renameSync(join(folder, '..data_tmp'), join(folder, '..data'))
+    }
+    point(0)
+    symlinkSync('..data/tollgate.yaml', join(folder, 'tollgate.yaml'))
+    await start(join(folder, 'tollgate.yaml'), { pollMs: 3_600_000 })
+    point(1)
+    await calls(1)
+    rmSync(join(folder, '..v0'), { recursive: true })
+    point(2)
+    await calls(2)
+  })
+
+  test('behind a link to another folder is noticed, although no event of its own folder tells of it', async () => {
+    mkdirSync(join(folder, 'elsewhere'))
+    writeFileSync(join(folder, 'elsewhere', 'real.yaml'), 'a')
+    symlinkSync('elsewhere/real.yaml', join(folder, 'tollgate.yaml'))
+    await start(join(folder, 'tollgate.yaml'))
+    writeFileSync(join(folder, 'elsewhere', 'real.yaml'), 'b')
+    await calls(1)
+  })
+
+  test('that is touched or written with the same content is no change', async () => {
+    const file = join(folder, 'tollgate.yaml')
+    writeFileSync(file, 'a')
+    await start(file)
+    utimesSync(file, new Date(), new Date(Date.now() + 5000))
+    writeFileSync(file, 'a')
+    await expectNoMore(0)
+  })
+
+  test('that goes away is waited for', async () => {
+    const file = join(folder, 'tollgate.yaml')
+    writeFileSync(file, 'a')
+    await start(file)
+    rmSync(file)
+    await expectNoMore(0)
+    writeFileSync(file, 'b')
+    await calls(1)
+  })
+
+  test('that changed between loading and watching is noticed', async () => {
+    const file = join(folder, 'tollgate.yaml')
+    writeFileSync(file, 'b')
+    await start(file, { loadedHash: hashText('a') })
+    await calls(1)
+  })
+
+  test('that is written in pieces is told of once, when it rests', async () => {
+    const file = join(folder, 'tollgate.yaml')
+    writeFileSync(file, 'a')
+    await start(file, { debounceMs: 300 })
+    writeFileSync(file, 'b')
+    await sleep(150)
+    writeFileSync(file, 'bc')
+    await calls(1)
+    await sleep(300)
+    await expectNoMore(1)
+  })
+
+  test('is let go by close, even while a change is waiting to rest', async () => {
+    const file = join(folder, 'tollgate.yaml')
+    writeFileSync(file, 'a')
+    await start(file, { debounceMs: 200 })
+    writeFileSync(file, 'b')
+    await sleep(100)
+    watching.close()
+    await expectNoMore(0)
+    writeFileSync(file, 'c')
+    await expectNoMore(0)
+  })
+
+  test('in a folder that does not exist yet is waited for', async () => {
+    await start(join(folder, 'later', 'tollgate.yaml'))
+    mkdirSync(join(folder, 'later'))
+    writeFileSync(join(folder, 'later', 'tollgate.yaml'), 'a')
+    await calls(1)
+  })
+})
