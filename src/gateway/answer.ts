@@ -1,0 +1,109 @@
+import { type IncomingMessage, type ServerResponse, STATUS_CODES } from 'node:http'
+import type { Duplex } from 'node:stream'
+import { type Denial, STATUS_OF } from '../errors.ts'
+import type { Charge, Decision } from '../quota/charge.ts'
+import { problemBody, rateLimit, rateLimitPolicy } from '../quota/ratelimit.ts'
+import { refusalBody } from '../quota/refusal.ts'
+import type { QuotaStatus } from '../quota/status.ts'
+import { hasBody } from './body.ts'
+
+/** An answer of our own, ready to be written. */
+export interface Answer {
+  readonly status: number
+  /** Raw: name, value, name, value. */
+  readonly headers: readonly string[]
+  readonly body: string
+}
+
+const JSON_TYPE = ['Content-Type', 'application/json; charset=utf-8', 'Cache-Control', 'no-store']
+const PROBLEM_TYPE = ['Content-Type', 'application/problem+json', 'Cache-Control', 'no-store']
+
+export function denialAnswer({ code, msg, headers = {} }: Denial): Answer {
+  const extra = Object.entries(headers).flat()
+  return { status: STATUS_OF[code], headers: [...JSON_TYPE, ...extra], body: JSON.stringify({ error: code, msg }) }
+}
+
+/** The 429, and for who accepts it as a problem of RFC 9457 with the same fields as extensions. */
+export function refusalAnswer(
+  charge: Charge,
+  decision: Decision,
+  timeZone: string,
+  accept: string | undefined,
+): Answer {
+  const body = refusalBody(charge, decision, timeZone)
+  const problem = accept?.includes('application/problem+json') === true
+  return {
+    status: STATUS_OF.quota_exceeded,
+    headers: [
+      ...(problem ? PROBLEM_TYPE : JSON_TYPE),
+      'Retry-After',
+      String(body.retryAfterSeconds),
+      'X-Quota-Reset',
+      body.quota.resetAt,
+      ...rateLimitFields(charge, decision),
+    ],
+    body: JSON.stringify(problem ? { ...problemBody(charge, decision, body.msg), ...body } : body),
+  }
+}
+
+export function statusAnswer(status: QuotaStatus, fields: readonly string[]): Answer {
+  return { status: 200, headers: [...JSON_TYPE, ...fields], body: JSON.stringify(status) }
+}
+
+/** `RateLimit-Policy` and `RateLimit` for a charge. */
+export function rateLimitFields({ category, limits }: Charge, decision: Decision): string[] {
+  return ['RateLimit-Policy', rateLimitPolicy(category, limits), 'RateLimit', rateLimit(category, limits, decision)]
+}
+
+/** A body up to this size is read to its end after an answer, so that the connection can go on. */
+const SMALL_BODY = 64 * 1024
+const LINGER_MS = 1000
+
+/**
+ * Writes an answer of ours. A client that is still sending a large body is told to close; its bytes are read for a
+ * moment all the same, since closing on unread data makes TCP reset the connection and throws the answer away
+ * (RFC 9112, 9.6).
+ */
+export function writeAnswer(req: IncomingMessage, res: ServerResponse, answer: Answer, requestId: string): void {
+  const lingers = !req.complete && hasBody(req) && !isSmall(req)
+  const headers = [
+    ...answer.headers,
+    'X-Request-Id',
+    requestId,
+    'Content-Length',
+    String(Buffer.byteLength(answer.body)),
+  ]
+  if (lingers && !answer.headers.includes('Connection')) headers.push('Connection', 'close')
+  res.writeHead(answer.status, headers)
+  if (!lingers) {
+    res.end(req.method === 'HEAD' ? undefined : answer.body)
+    return
+  }
+  if (req.method !== 'HEAD') res.write(answer.body)
+  const timer = setTimeout(end, LINGER_MS)
+  function end(): void {
+    clearTimeout(timer)
+    res.end()
+  }
+  // A client that waits for 100 Continue sends nothing more, so there is nothing to wait for.
+  if (req.headers.expect !== undefined) end()
+  else req.once('end', end).once('close', end).resume()
+}
+
+function isSmall(req: IncomingMessage): boolean {
+  return req.headers.expect === undefined && Number(req.headers['content-length'] ?? Number.NaN) <= SMALL_BODY
+}
+
+/** The same on a bare socket: for upgrades, and for what Node's parser refused. The connection is closed after it. */
+export function writeRawAnswer(socket: Duplex, answer: Answer, requestId: string): void {
+  if (!socket.writable) {
+    socket.destroy()
+    return
+  }
+  const lines = [`HTTP/1.1 ${answer.status} ${STATUS_CODES[answer.status] ?? ''}`]
+  for (let i = 0; i < answer.headers.length; i += 2) {
+    if (answer.headers[i] !== 'Connection') lines.push(`${answer.headers[i]}: ${answer.headers[i + 1]}`)
+  }
+  lines.push(`X-Request-Id: ${requestId}`, `Content-Length: ${Buffer.byteLength(answer.body)}`, 'Connection: close')
+  socket.end(`${lines.join('\r\n')}\r\n\r\n${answer.body}`, () => socket.destroy())
+}

@@ -1,0 +1,30 @@
+import { type Denial, denial } from '../errors.ts'
+import type { ForwardError } from '../forward/exchange.ts'
+import type { StoreError } from '../quota/store.ts'
+
+/** What the gateway says when it is not the client's fault. */
+
+const SOON = { 'Retry-After': '1' }
+
+export function overloaded(): Denial {
+  return denial('overloaded', 'The gateway has too much to do. Try again in a moment.', { headers: SOON })
+}
+
+export function storeUnavailable({ reason }: StoreError): Denial {
+  const msg = 'The quota store cannot be reached, so this request was not forwarded. Try again in a moment.'
+  return denial('store_unavailable', msg, { headers: SOON, reason })
+}
+
+const FORWARD_FAILED: Readonly<Record<ForwardError, string>> = {
+  upstream_unreachable: 'The backend cannot be reached.',
+  upstream_timeout: 'The backend did not answer in time.',
+  bad_upstream_answer: 'The backend gave an answer that is not valid HTTP.',
+}
+
+export function forwardFailed(error: ForwardError): Denial {
+  return denial(error, FORWARD_FAILED[error])
+}
+
+export function internal(): Denial {
+  return denial('internal', 'Something went wrong in the gateway.')
+}

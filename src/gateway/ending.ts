@@ -1,0 +1,43 @@
+import { type Denial, type ErrorCode, STATUS_OF } from '../errors.ts'
+import type { ForwardResult } from '../forward/exchange.ts'
+import type { RequestDone } from '../observe/observation.ts'
+import { type Answer, denialAnswer } from './answer.ts'
+import type { Stop } from './exchange.ts'
+
+/** How a request ended, for the record. */
+export type Ending = Pick<RequestDone, 'outcome' | 'error' | 'reason' | 'httpStatus' | 'clientStatus' | 'upstreamMs'>
+
+/** The usual status for a client that closed its connection first; only ever logged. */
+const CLIENT_CLOSED = 499
+
+export function answerOf(stop: Stop): Answer {
+  return stop.kind === 'denied' ? denialAnswer(stop.denial) : stop.answer
+}
+
+/** The end of a request that we answered ourselves. */
+export function stopped(stop: Stop): Ending {
+  if (stop.kind === 'denied') return deniedEnding(stop.denial)
+  const error: ErrorCode | null = stop.kind === 'refused' ? 'quota_exceeded' : null
+  return { ...NEVER_FORWARDED, outcome: stop.kind, error, reason: null, clientStatus: stop.answer.status }
+}
+
+export function deniedEnding({ code, reason }: Denial): Ending {
+  return { ...NEVER_FORWARDED, outcome: 'denied', error: code, reason: reason ?? null, clientStatus: STATUS_OF[code] }
+}
+
+export function clientLeft(): Ending {
+  const reason = 'the client left while its body was read'
+  return { ...NEVER_FORWARDED, outcome: 'aborted', error: null, reason, clientStatus: CLIENT_CLOSED }
+}
+
+/** @param statusSent what the client got, where an answer was begun */
+export function forwarded(result: ForwardResult, upstreamMs: number, statusSent: number): Ending {
+  const { outcome, error, reason, headSent } = result
+  const leftEarly = outcome === 'aborted' && !headSent
+  const clientStatus = leftEarly ? CLIENT_CLOSED : statusSent
+  // 0 means that forwarding failed, which is not so where the client did not wait for the answer.
+  const httpStatus = leftEarly && result.httpStatus === 0 ? null : result.httpStatus
+  return { outcome, error, reason, httpStatus, clientStatus, upstreamMs }
+}
+
+const NEVER_FORWARDED = { httpStatus: null, upstreamMs: null }

@@ -1,0 +1,43 @@
+import type { IncomingMessage, ServerResponse } from 'node:http'
+import type { Caller } from '../auth/authenticator.ts'
+import type { Denial } from '../errors.ts'
+import type { Charge, Decision } from '../quota/charge.ts'
+import type { Target } from '../routing/target.ts'
+import type { Answer } from './answer.ts'
+import type { Route, Rules } from './rules.ts'
+
+/** What is found out about a request on its way; each step adds its part, the last one records it. */
+export interface Exchange {
+  readonly req: IncomingMessage
+  /** `null` for an upgrade, which has a bare socket. */
+  readonly res: ServerResponse | null
+  readonly rules: Rules
+  readonly requestId: string
+  /** Monotonic milliseconds. */
+  readonly startedAt: number
+  route: Route | null
+  caller: Caller | null
+  cost: number
+}
+
+/** A request that may go to the backend. */
+export interface Pass {
+  readonly target: Target
+  /** The body where it had to be read before the charge. */
+  readonly body: Buffer | null
+  /** `null` where nothing was charged. */
+  readonly charged: { readonly charge: Charge; readonly decision: Decision } | null
+}
+
+/** An answer of ours instead. */
+export type Stop =
+  | { readonly kind: 'answered'; readonly answer: Answer }
+  | { readonly kind: 'refused'; readonly answer: Answer }
+  | { readonly kind: 'denied'; readonly denial: Denial }
+
+/** What admission comes to. */
+export type Admission = { readonly kind: 'pass'; readonly pass: Pass } | Stop
+
+export function denied(denial: Denial): Stop {
+  return { kind: 'denied', denial }
+}

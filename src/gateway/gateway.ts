@@ -1,0 +1,206 @@
+import { randomUUID } from 'node:crypto'
+import type { IncomingMessage, ServerResponse } from 'node:http'
+import type { Duplex } from 'node:stream'
+import { type Denial, STATUS_OF } from '../errors.ts'
+import type { ForwardResult } from '../forward/exchange.ts'
+import type { Observer } from '../observe/observation.ts'
+import type { Charge, Decision } from '../quota/charge.ts'
+import type { Ledger } from '../quota/ledger.ts'
+import type { QuotaStore } from '../quota/store.ts'
+import { denialAnswer, rateLimitFields, refusalAnswer, writeAnswer, writeRawAnswer } from './answer.ts'
+import { announcedTooLarge, ClientLeft } from './body.ts'
+import { forwardFailed, internal, overloaded } from './denials.ts'
+import { checkEdge, checkUpgrade, isLastOnConnection } from './edge.ts'
+import { answerOf, clientLeft, deniedEnding, type Ending, forwarded, stopped } from './ending.ts'
+import { type Admission, denied, type Exchange, type Pass, type Stop } from './exchange.ts'
+import type { Rules } from './rules.ts'
+import { boundedBody, decide, identify, isStatusRequest, match, price, readTarget, status } from './steps.ts'
+
+export interface GatewayOptions {
+  /** The configuration in force; asked once for each request. */
+  readonly rules: () => Rules
+  readonly ledger: Pick<Ledger, 'charge' | 'refund'>
+  readonly store: Pick<QuotaStore, 'standing'>
+  readonly observe: Observer
+}
+
+export interface Gateway {
+  /** Serves one request to its end. Never rejects. */
+  handle(req: IncomingMessage, res: ServerResponse): Promise<void>
+  /** Serves one WebSocket handshake, and the tunnel to its end. Never rejects. */
+  handleUpgrade(req: IncomingMessage, socket: Duplex, head: Buffer): Promise<void>
+  /** Requests and tunnels under way. */
+  inFlight(): number
+  /** Whether the connection is to serve no further request: what follows on it is not looked at. */
+  distrusts(connection: object): boolean
+}
+
+export function createGateway({ rules, ledger, store, observe }: GatewayOptions): Gateway {
+  let inFlight = 0
+  /** What follows something ambiguous, or an upgrade that was not taken up, may be a part of it. */
+  const distrusted = new WeakSet<object>()
+
+  async function handle(req: IncomingMessage, res: ServerResponse): Promise<void> {
+    if (distrusted.has(req.socket)) return
+    const ambiguity = checkEdge(req)
+    if (isLastOnConnection(req)) res.shouldKeepAlive = false
+    if (ambiguity !== null || isLastOnConnection(req)) distrusted.add(req.socket)
+    const exchange = begin(req, res)
+    try {
+      const admission = await admit(exchange, ambiguity)
+      if (admission.kind === 'pass') record(exchange, await forward(exchange, res, admission.pass))
+      else record(exchange, answer(exchange, res, admission))
+    } catch (error) {
+      record(exchange, fail(exchange, res, error))
+    } finally {
+      inFlight--
+    }
+  }
+
+  async function handleUpgrade(req: IncomingMessage, socket: Duplex, head: Buffer): Promise<void> {
+    if (distrusted.has(socket)) return
+    socket.on('error', () => {}) // a reset while we decide; its close event says the rest
+    const exchange = begin(req, null)
+    try {
+      const admission = await admit(exchange, checkUpgrade(req))
+      if (admission.kind === 'pass') record(exchange, await tunnel(exchange, socket, head, admission.pass))
+      else record(exchange, answerRaw(exchange, socket, admission))
+    } catch (error) {
+      record(exchange, fail(exchange, null, error))
+      socket.destroy()
+    } finally {
+      inFlight--
+    }
+  }
+
+  function begin(req: IncomingMessage, res: ServerResponse | null): Exchange {
+    inFlight++
+    const startedAt = performance.now()
+    return { req, res, rules: rules(), requestId: randomUUID(), startedAt, route: null, caller: null, cost: 0 }
+  }
+
+  /** The way of every request and upgrade. Whatever is ambiguous is refused before a credential is looked at. */
+  async function admit(exchange: Exchange, ambiguity: Denial | null): Promise<Admission> {
+    const { req, rules } = exchange
+    if (ambiguity !== null) return denied(ambiguity)
+    if (inFlight > rules.maxInFlight) return denied(overloaded())
+    const target = readTarget(exchange)
+    if ('code' in target) return denied(target)
+    const tooLarge = announcedTooLarge(req, rules.maxBody)
+    if (tooLarge !== null) return denied(tooLarge)
+    if (isStatusRequest(exchange, target)) return status(exchange, store)
+
+    const route = match(exchange, target)
+    if ('code' in route) return denied(route)
+    exchange.route = route
+    if (route.charged === null) {
+      const body = await boundedBody(exchange)
+      return body !== null && 'code' in body ? denied(body) : pass({ target, body, charged: null })
+    }
+    const caller = await identify(exchange)
+    if ('code' in caller) return denied(caller)
+    const priced = await price(exchange, route.charged.price)
+    if ('code' in priced) return denied(priced)
+    const { cost, body } = priced
+    exchange.cost = cost
+    if (cost === 0) return pass({ target, body, charged: null })
+
+    const { category } = route.charged
+    const charge: Charge = { user: caller.user, category, cost, limits: rules.policy().limitsOf(category) }
+    const decision = await decide(ledger, charge)
+    if ('code' in decision) return denied(decision)
+    return decision.accepted
+      ? pass({ target, body, charged: charged(charge, decision) })
+      : refused(exchange, charge, decision)
+  }
+
+  function charged(charge: Charge, decision: Decision): Pass['charged'] {
+    observe({ type: 'tokens_charged', category: charge.category, cost: charge.cost })
+    return { charge, decision }
+  }
+
+  function refused({ req, rules }: Exchange, charge: Charge, decision: Decision): Stop {
+    return { kind: 'refused', answer: refusalAnswer(charge, decision, rules.timeZone, req.headers.accept) }
+  }
+
+  async function forward(exchange: Exchange, res: ServerResponse, pass: Pass): Promise<Ending> {
+    const { req, rules, requestId } = exchange
+    if (req.headers.expect !== undefined && pass.body === null) res.writeContinue()
+    const startedAt = performance.now()
+    const result = await rules.forwarder.forward({ ...outgoing(exchange, pass), res, body: pass.body })
+    refundUnreached(exchange, pass, result)
+    if (result.error !== null && !result.headSent && !res.destroyed) {
+      writeAnswer(req, res, denialAnswer(forwardFailed(result.error)), requestId)
+    }
+    return forwarded(result, performance.now() - startedAt, res.statusCode)
+  }
+
+  async function tunnel(exchange: Exchange, socket: Duplex, head: Buffer, pass: Pass): Promise<Ending> {
+    const startedAt = performance.now()
+    observe({ type: 'upgrade_opened' })
+    const result = await exchange.rules.forwarder.upgrade({ ...outgoing(exchange, pass), socket, head })
+    observe({ type: 'upgrade_closed' })
+    refundUnreached(exchange, pass, result)
+    const error = result.error !== null && !result.headSent ? forwardFailed(result.error) : null
+    if (error !== null) writeRawAnswer(socket, denialAnswer(error), exchange.requestId)
+    return forwarded(result, performance.now() - startedAt, error === null ? result.httpStatus : STATUS_OF[error.code])
+  }
+
+  function outgoing({ req, rules, caller, requestId }: Exchange, { target, charged }: Pass) {
+    const fields = charged !== null && rules.rateLimitFields ? rateLimitFields(charged.charge, charged.decision) : []
+    return {
+      req,
+      target: target.path + target.query,
+      user: caller?.user ?? null,
+      requestId,
+      responseHeaders: ['X-Request-Id', requestId, ...fields],
+    }
+  }
+
+  /** Only where the backend certainly saw nothing: anything else may have had its effect there. */
+  function refundUnreached({ rules }: Exchange, { charged }: Pass, { reached }: ForwardResult): void {
+    if (charged === null || reached || !rules.refundUnreached) return
+    ledger.refund(charged)
+    observe({ type: 'tokens_refunded', category: charged.charge.category, cost: charged.charge.cost })
+  }
+
+  function answer({ req, requestId }: Exchange, res: ServerResponse, stop: Stop): Ending {
+    writeAnswer(req, res, answerOf(stop), requestId)
+    return stopped(stop)
+  }
+
+  function answerRaw({ requestId }: Exchange, socket: Duplex, stop: Stop): Ending {
+    writeRawAnswer(socket, answerOf(stop), requestId)
+    return stopped(stop)
+  }
+
+  /** A client that left while its body was read, or a fault of ours. */
+  function fail({ req, requestId }: Exchange, res: ServerResponse | null, error: unknown): Ending {
+    if (error instanceof ClientLeft) return clientLeft()
+    observe({ type: 'internal_error', where: 'gateway', error })
+    if (res?.headersSent === false) writeAnswer(req, res, denialAnswer(internal()), requestId)
+    else res?.destroy()
+    return deniedEnding(internal())
+  }
+
+  /** The last step of every request, good or bad. */
+  function record({ req, route, caller, cost, requestId, startedAt }: Exchange, ending: Ending): void {
+    observe({
+      type: 'request',
+      requestId,
+      user: caller?.user ?? null,
+      method: req.method ?? '',
+      route: route?.match ?? null,
+      category: route?.charged?.category ?? null,
+      cost,
+      durationMs: performance.now() - startedAt,
+      ...ending,
+    })
+  }
+
+  return { handle, handleUpgrade, inFlight: () => inFlight, distrusts: (connection) => distrusted.has(connection) }
+}
+
+function pass(pass: Pass): Admission {
+  return { kind: 'pass', pass }
+}

@@ -1,0 +1,159 @@
+import { randomUUID } from 'node:crypto'
+import http from 'node:http'
+import type { AddressInfo, Socket } from 'node:net'
+import type { Duplex } from 'node:stream'
+import { setTimeout as sleep } from 'node:timers/promises'
+import { denial, type ErrorCode } from '../errors.ts'
+import type { Observer } from '../observe/observation.ts'
+import { denialAnswer, writeRawAnswer } from './answer.ts'
+import { isWebSocketHandshake } from './edge.ts'
+import type { Gateway } from './gateway.ts'
+
+export interface ListenerOptions {
+  readonly listen: { readonly host: string; readonly port: number }
+  readonly gateway: Gateway
+  readonly observe: Observer
+  /** Bytes of the request line and header fields together. */
+  readonly maxHeaderSize: number
+  /** Milliseconds from the first byte of a request to the end of its head. */
+  readonly headersTimeoutMs: number
+  /** Milliseconds that an idle connection is kept. Longer than a load balancer keeps its own, which then closes first. */
+  readonly keepAliveTimeoutMs: number
+  /** Milliseconds without a byte in either direction, after which a connection is given up. */
+  readonly idleTimeoutMs: number
+  readonly maxConnections: number
+}
+
+export interface Listener {
+  /** @returns the URL it listens on */
+  start(): Promise<string>
+  /**
+   * Takes no new connection, lets what is under way finish for up to `timeoutMs` and then breaks it off.
+   * @returns how many requests were broken off
+   */
+  stop(timeoutMs: number): Promise<number>
+}
+
+const DRAIN_POLL_MS = 10
+/** Event of a connection: all its requests have been answered. */
+const IDLE = Symbol('idle')
+
+/** The door: Node's HTTP server, its limits, and its answers to what its parser refuses. */
+export function createListener(options: ListenerOptions): Listener {
+  const { gateway, observe } = options
+  const server = http.createServer({
+    maxHeaderSize: options.maxHeaderSize,
+    headersTimeout: options.headersTimeoutMs,
+    // It would bound the whole request, and with it the length of an upload; a stalled one ends by `timeout`.
+    requestTimeout: 0,
+    connectionsCheckingInterval: Math.min(1000, options.headersTimeoutMs),
+    keepAliveTimeout: options.keepAliveTimeoutMs,
+    insecureHTTPParser: false,
+    // The edge rules ask for it themselves, with an answer and a record of ours.
+    requireHostHeader: false,
+    shouldUpgradeCallback: isWebSocketHandshake,
+    noDelay: true,
+  })
+  server.maxConnections = options.maxConnections
+  // Node would drop the fields beyond a count in silence, and with them what the edge rules look for; the size bounds them.
+  server.maxHeadersCount = 0
+  server.timeout = options.idleTimeoutMs
+  const tunnels = new Set<Duplex>()
+  const active = new WeakMap<Duplex, Set<http.IncomingMessage>>()
+  let draining = false
+
+  server.on('request', serve)
+  // Admission decides about `Expect: 100-continue` first, so that a refused upload never sends its body.
+  server.on('checkContinue', serve)
+  server.on('checkExpectation', serve)
+  server.on('upgrade', (req: http.IncomingMessage, socket: Socket, head: Buffer) => {
+    socket.setTimeout(0) // a tunnel may be silent for long
+    tunnels.add(socket)
+    socket.once('close', () => tunnels.delete(socket))
+    void gateway.handleUpgrade(req, socket, head)
+  })
+  server.on('connect', (req: http.IncomingMessage, socket: Socket, head: Buffer) => {
+    void gateway.handleUpgrade(req, socket, head) // which refuses it, as any method that is not served
+  })
+  server.on('clientError', (error: NodeJS.ErrnoException, socket: Duplex) => {
+    if (socket.destroyed || !socket.writable || error.code === 'ECONNRESET') return void socket.destroy()
+    const refuse = (): void => {
+      if (!gateway.distrusts(socket)) refuseRaw(socket, ...parserRefusal(error.code ?? ''))
+    }
+    const requests = [...(active.get(socket) ?? [])]
+    if (requests.length === 0) refuse()
+    // The requests before the broken one get their answers first, or ours would be taken for one of them.
+    else if (requests.every((req) => req.complete)) whenIdle(socket, refuse)
+    // It is the body of a request that is broken. A denial that does not depend on it goes out; a forward is broken off.
+    else setImmediate(() => (active.get(socket)?.size === 0 ? socket.end(() => socket.destroy()) : socket.destroy()))
+  })
+
+  function serve(req: http.IncomingMessage, res: http.ServerResponse): void {
+    if (draining) res.shouldKeepAlive = false
+    const { socket } = req
+    const requests = active.get(socket) ?? new Set()
+    active.set(socket, requests.add(req))
+    void gateway.handle(req, res).then(() => {
+      requests.delete(req)
+      if (requests.size === 0) socket.emit(IDLE)
+    })
+  }
+
+  function whenIdle(socket: Duplex, work: () => void): void {
+    socket.once(IDLE, work)
+  }
+
+  function refuseRaw(socket: Duplex, code: ErrorCode, msg: string): void {
+    observe({ type: 'bad_connection', code, status: 0 })
+    writeRawAnswer(socket, denialAnswer(denial(code, msg)), randomUUID())
+  }
+
+  async function start(): Promise<string> {
+    const { host, port } = options.listen
+    await new Promise<void>((resolve, reject) => {
+      server.once('error', reject)
+      server.listen({ host, port, backlog: 1024 }, () => {
+        server.off('error', reject)
+        resolve()
+      })
+    })
+    const url = urlOf(server.address() as AddressInfo)
+    observe({ type: 'listening', what: 'gateway', url })
+    return url
+  }
+
+  async function stop(timeoutMs: number): Promise<number> {
+    draining = true
+    observe({ type: 'draining', inFlight: gateway.inFlight() })
+    let open = true
+    const closed = new Promise<void>((resolve) => {
+      server.close(() => resolve())
+    }).then(() => {
+      open = false
+    })
+    const deadline = performance.now() + timeoutMs
+    while (open && performance.now() < deadline) {
+      // Answers that were begun before the drain keep their connection alive; it goes once its last byte is out.
+      server.closeIdleConnections()
+      await Promise.race([closed, sleep(DRAIN_POLL_MS)])
+    }
+    const broken = gateway.inFlight()
+    server.closeAllConnections()
+    for (const socket of tunnels) socket.destroy()
+    await closed
+    return broken
+  }
+
+  return { start, stop }
+}
+
+/** Node's parser and limits, in the contract's words. */
+function parserRefusal(code: string): [ErrorCode, string] {
+  if (code === 'HPE_HEADER_OVERFLOW') return ['headers_too_large', 'The header fields of this request are too large.']
+  if (code === 'ERR_HTTP_REQUEST_TIMEOUT') return ['request_timeout', 'The head of this request came too slowly.']
+  return ['bad_request', 'This request is not valid HTTP/1.1.']
+}
+
+function urlOf({ address, family, port }: AddressInfo): string {
+  return `http://${family === 'IPv6' ? `[${address}]` : address}:${port}`
+}

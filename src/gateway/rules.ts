@@ -1,0 +1,35 @@
+import type { Authenticator } from '../auth/authenticator.ts'
+import type { Forwarder } from '../forward/forwarder.ts'
+import type { Policy } from '../quota/policy.ts'
+import type { Price } from '../routing/price.ts'
+import type { RoutePattern, RouteTable } from '../routing/table.ts'
+import type { PathAllowances } from '../routing/target.ts'
+
+/** What is to be done with requests that match. */
+export interface Route extends RoutePattern {
+  /** `null` for a public route: no credential, no charge. */
+  readonly charged: { readonly category: string; readonly price: Price } | null
+}
+
+/** Everything that one configuration decides about a request. A request sees one of these from beginning to end. */
+export interface Rules {
+  readonly routes: RouteTable<Route>
+  /** The route of what matches no other; `null` refuses it. */
+  readonly unmatched: Route | null
+  readonly paths: PathAllowances
+  readonly authenticator: Authenticator
+  /** The limits in force now; they change with the adaptive factor. */
+  readonly policy: () => Policy
+  readonly forwarder: Forwarder
+  /** IANA zone of the time in the 429's sentence. */
+  readonly timeZone: string
+  readonly refundUnreached: boolean
+  /** Whether accepted answers carry the RateLimit fields. */
+  readonly rateLimitFields: boolean
+  /** Longest request target in bytes. */
+  readonly maxUrl: number
+  /** Largest request body in bytes; `null` for any. */
+  readonly maxBody: number | null
+  /** Requests under way at once, above which new ones are answered 503. */
+  readonly maxInFlight: number
+}

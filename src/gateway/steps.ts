@@ -1,0 +1,90 @@
+import type { Caller } from '../auth/authenticator.ts'
+import { type Denial, denial } from '../errors.ts'
+import type { Charge, Decision } from '../quota/charge.ts'
+import { type Ledger, LedgerFull } from '../quota/ledger.ts'
+import { standingFields } from '../quota/ratelimit.ts'
+import { quotaStatus } from '../quota/status.ts'
+import { type QuotaStore, StoreError } from '../quota/store.ts'
+import { type Price, priceOfBody } from '../routing/price.ts'
+import { canonicalTarget, type Target } from '../routing/target.ts'
+import { statusAnswer } from './answer.ts'
+import { readBody } from './body.ts'
+import { overloaded, storeUnavailable } from './denials.ts'
+import { denied, type Exchange, type Stop } from './exchange.ts'
+import type { Route } from './rules.ts'
+
+/** The steps of admission, each on its own: their order is written in gateway.ts. */
+
+export function readTarget({ req, rules }: Exchange): Target | Denial {
+  const url = req.url ?? ''
+  if (url.length > rules.maxUrl)
+    return denial('bad_request', `The request target may have at most ${rules.maxUrl} bytes.`)
+  const target = canonicalTarget(url, rules.paths)
+  return 'problem' in target ? denial('bad_request', target.problem) : target
+}
+
+export function match({ req, rules }: Exchange, { segments }: Target): Route | Denial {
+  const found = rules.routes.lookup(req.method ?? '', segments)
+  if (found !== null && 'rule' in found) return found.rule
+  if (rules.unmatched !== null) return rules.unmatched
+  if (found === null) return denial('no_route', 'No route matches this path.')
+  const allow = found.allow.join(', ')
+  return denial('method_not_allowed', `This path allows ${allow}.`, { headers: { Allow: allow } })
+}
+
+export async function identify(exchange: Exchange): Promise<Caller | Denial> {
+  const { req, rules } = exchange
+  const caller = await rules.authenticator.authenticate(req.headers.authorization)
+  if ('user' in caller) exchange.caller = caller
+  return caller
+}
+
+/** The cost of the request, and its body where that had to be read. */
+export async function price(exchange: Exchange, price: Price): Promise<{ cost: number; body: Buffer | null } | Denial> {
+  const { req, res } = exchange
+  if (price.kind === 'fixed') {
+    const body = await boundedBody(exchange)
+    return body !== null && 'code' in body ? body : { cost: price.cost, body }
+  }
+  const body = await readBody(req, res, price.maxBody)
+  if ('code' in body) return body
+  const priced = priceOfBody(price, body, req.headers['content-type'], req.headers['content-encoding'])
+  return 'code' in priced ? priced : { cost: priced.cost, body }
+}
+
+/** A body of unannounced length is read whole where its size is bounded, so that 413 comes before any charge. */
+export async function boundedBody({ req, res, rules }: Exchange): Promise<Buffer | Denial | null> {
+  if (rules.maxBody === null || req.headers['transfer-encoding'] === undefined) return null
+  return readBody(req, res, rules.maxBody)
+}
+
+export async function decide(ledger: Pick<Ledger, 'charge'>, charge: Charge): Promise<Decision | Denial> {
+  try {
+    return await ledger.charge(charge)
+  } catch (error) {
+    if (error instanceof LedgerFull) return overloaded()
+    if (error instanceof StoreError) return storeUnavailable(error)
+    throw error
+  }
+}
+
+const STATUS_PATHS = new Set(['/me/quota', '/quota'])
+
+export function isStatusRequest({ req }: Exchange, { path }: Target): boolean {
+  return (req.method === 'GET' || req.method === 'HEAD') && STATUS_PATHS.has(path)
+}
+
+/** `GET /me/quota`: authenticated, never charged. */
+export async function status(exchange: Exchange, store: Pick<QuotaStore, 'standing'>): Promise<Stop> {
+  const caller = await identify(exchange)
+  if ('code' in caller) return denied(caller)
+  const policy = exchange.rules.policy()
+  try {
+    const standing = await store.standing(caller.user, policy.categories)
+    const answer = statusAnswer(quotaStatus(policy, standing), standingFields(policy, standing))
+    return { kind: 'answered', answer }
+  } catch (error) {
+    if (error instanceof StoreError) return denied(storeUnavailable(error))
+    throw error
+  }
+}

@@ -1,0 +1,251 @@
+import { once } from 'node:events'
+import net, { type AddressInfo } from 'node:net'
+import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from 'vitest'
+import { type RunningApp, startApp, yaml } from '../e2e/harness.ts'
+import { jwtOf } from '../e2e/jwt.ts'
+import { rawExchange, statusesIn } from '../e2e/raw.ts'
+
+/**
+ * The edge of the whole gateway, over raw sockets. The oracle: requests that the backend saw == charges == requests
+ * accepted; and whatever is ambiguous is refused before it is authenticated.
+ */
+const COST = 3
+
+/** A backend on bare TCP: it logs every request line that arrives, also one that a proper server would never see. */
+interface RawBackend {
+  readonly url: string
+  readonly lines: string[]
+  close(): void
+}
+
+async function startRawBackend(): Promise<RawBackend> {
+  const lines: string[] = []
+  const sockets = new Set<net.Socket>()
+  const server = net.createServer((socket) => {
+    sockets.add(socket)
+    socket.on('error', () => {})
+    let text = ''
+    socket.on('data', (chunk) => {
+      text += chunk.toString('latin1')
+      for (let end = text.indexOf('\r\n\r\n'); end >= 0; end = text.indexOf('\r\n\r\n')) {
+        const head = text.slice(0, end)
+        const body = bodyLength(head, text.slice(end + 4))
+        if (body === null) return
+        lines.push(...head.split('\r\n').filter((line) => /^[A-Z]+ \S+ HTTP\//.test(line)))
+        text = text.slice(end + 4 + body)
+        socket.write('HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nok')
+      }
+    })
+  })
+  server.listen(0, '127.0.0.1')
+  await once(server, 'listening')
+  return {
+    url: `http://127.0.0.1:${(server.address() as AddressInfo).port}`,
+    lines,
+    close: () => {
+      for (const socket of sockets) socket.destroy()
+      server.close()
+    },
+  }
+}
+
+/** Bytes of the body after a head, or `null` while it is not complete. */
+function bodyLength(head: string, rest: string): number | null {
+  const length = /^content-length: (\d+)$/im.exec(head)
+  if (length !== null) return rest.length >= Number(length[1]) ? Number(length[1]) : null
+  if (!/^transfer-encoding: chunked$/im.test(head)) return 0
+  const end = rest.indexOf('0\r\n\r\n')
+  return end < 0 ? null : end + 5
+}
+
+let backend: RawBackend
+let app: RunningApp
+beforeAll(async () => {
+  backend = await startRawBackend()
+})
+afterAll(() => backend.close())
+beforeEach(async () => {
+  backend.lines.length = 0
+  app = await startApp(
+    yaml(
+      backend.url,
+      `
+quota:
+  baselines:
+    personal: { read: { 1h: 1000, 5h: 1000, 1d: 1000 } }
+    global: { read: { 1h: 1000, 5h: 1000, 1d: 1000 } }
+routes: [{ match: "* /api/*", category: read, cost: ${COST} }, { match: GET /open, public: true }]`,
+    ),
+  )
+})
+afterEach(() => app.stop())
+
+const auth = `Authorization: Bearer ${jwtOf('alice')}`
+const request = (line: string, ...fields: string[]): string => [line, 'Host: a', auth, ...fields, '', ''].join('\r\n')
+
+function charged(): number {
+  return app.observations.filter((o) => o.type === 'tokens_charged').length
+}
+
+function expectNothingPassed(): void {
+  expect(backend.lines).toEqual([])
+  expect(charged()).toBe(0)
+  expect(app.observations.filter((o) => o.type === 'credential_checked')).toEqual([])
+}
+
+const SMUGGLED = 'GET /api/smuggled HTTP/1.1\r\nHost: a\r\n\r\n'
+
+describe('what is ambiguous is refused before it is authenticated, and nothing on the connection is trusted after it', () => {
+  it.each([
+    [
+      'Content-Length and Transfer-Encoding',
+      `${request('POST /api/x HTTP/1.1', 'Content-Length: 4', 'Transfer-Encoding: chunked')}0\r\n\r\n${SMUGGLED}`,
+    ],
+    [
+      'Transfer-Encoding and Content-Length',
+      `${request('POST /api/x HTTP/1.1', 'Transfer-Encoding: chunked', 'Content-Length: 4')}0\r\n\r\n${SMUGGLED}`,
+    ],
+    [
+      'identity, chunked',
+      `${request('POST /api/x HTTP/1.1', 'Transfer-Encoding: identity, chunked')}0\r\n\r\n${SMUGGLED}`,
+    ],
+    ['gzip, chunked', `${request('POST /api/x HTTP/1.1', 'Transfer-Encoding: gzip, chunked')}0\r\n\r\n${SMUGGLED}`],
+    ['xchunked', `${request('POST /api/x HTTP/1.1', 'Transfer-Encoding: xchunked')}0\r\n\r\n${SMUGGLED}`],
+    [
+      'two Transfer-Encodings',
+      request('POST /api/x HTTP/1.1', 'Transfer-Encoding: chunked', 'Transfer-Encoding: chunked') +
+        `0\r\n\r\n${SMUGGLED}`,
+    ],
+    [
+      'Transfer-Encoding on HTTP/1.0',
+      `${request('POST /api/x HTTP/1.0', 'Transfer-Encoding: chunked')}0\r\n\r\n${SMUGGLED}`,
+    ],
+    ['two Content-Lengths', request('POST /api/x HTTP/1.1', 'Content-Length: 0', 'Content-Length: 44') + SMUGGLED],
+    ['a Content-Length with a leading zero', request('POST /api/x HTTP/1.1', 'Content-Length: 00') + SMUGGLED],
+    ['a Content-Length with a plus', request('POST /api/x HTTP/1.1', 'Content-Length: +0') + SMUGGLED],
+    ['an empty Content-Length', request('POST /api/x HTTP/1.1', 'Content-Length:') + SMUGGLED],
+    ['a space before the colon', request('POST /api/x HTTP/1.1', 'Content-Length : 0') + SMUGGLED],
+    ['a folded field', request('POST /api/x HTTP/1.1', 'X-A: b\r\n Transfer-Encoding: chunked') + SMUGGLED],
+    ['a bare line feed', 'GET /api/x HTTP/1.1\nHost: a\n\n'],
+    ['NUL in a field', request('GET /api/x HTTP/1.1', 'X-A: b\0c')],
+    ['two Hosts', request('GET /api/x HTTP/1.1', 'Host: b') + SMUGGLED],
+    ['no Host', `GET /api/x HTTP/1.1\r\n${auth}\r\n\r\n`],
+    ['two credentials', request('GET /api/x HTTP/1.1', auth) + SMUGGLED],
+    ['HTTP/0.9', 'GET /api/x\r\n\r\n'],
+    ['HTTP/2.0 in the request line', request('GET /api/x HTTP/2.0')],
+    ['a proxied absolute target', request('GET http://evil/api/x HTTP/1.1')],
+    ['an underscore in a field name', request('GET /api/x HTTP/1.1', 'Content_Length: 5') + SMUGGLED],
+    ['Connection that names Authorization', request('GET /api/x HTTP/1.1', 'Connection: authorization')],
+    ['an unknown expectation', request('POST /api/x HTTP/1.1', 'Content-Length: 5', 'Expect: y 100-continue')],
+    ['CONNECT', 'CONNECT evil:443 HTTP/1.1\r\nHost: evil:443\r\n\r\n'],
+    ['TRACE', request('TRACE /api/x HTTP/1.1')],
+    [
+      'a bad chunk size',
+      request('POST /api/x HTTP/1.1', 'Transfer-Encoding: chunked').replace('/api/x', '/nothing') +
+        `0x1\r\na\r\n0\r\n\r\n${SMUGGLED}`,
+    ],
+  ])('%s', async (_what, bytes) => {
+    const statuses = statusesIn(await rawExchange(app.url, bytes))
+    expect(statuses).toHaveLength(1)
+    expect([400, 404, 405, 417, 501, 505]).toContain(statuses[0])
+    expectNothingPassed()
+  })
+
+  it.each([
+    '//api/x',
+    '/api//x',
+    '/api/./x',
+    '/x/../api/y',
+    '/x/%2e%2e/api/y',
+    '/x/..%2fapi/y',
+    '/api%2fx',
+    '/api/x%00',
+    '/api\\x',
+    '/api/x#frag',
+    '/api/%zz',
+    '/api/%c0%af',
+    '/api/..;/x',
+    '/api/x;y',
+    '/api/%252e',
+    '*',
+  ])('the path %s', async (path) => {
+    const statuses = statusesIn(await rawExchange(app.url, request(`GET ${path} HTTP/1.1`)))
+    expect(statuses).toEqual([400])
+    expectNothingPassed()
+  })
+})
+
+describe('requests, charges and what the backend saw agree', () => {
+  it('for two requests in one write', async () => {
+    const bytes = request('POST /api/a HTTP/1.1', 'Content-Length: 0') + request('GET /api/b HTTP/1.1')
+    expect(statusesIn(await rawExchange(app.url, bytes))).toEqual([200, 200])
+    expect(backend.lines.sort()).toEqual(['GET /api/b HTTP/1.1', 'POST /api/a HTTP/1.1'])
+    expect(charged()).toBe(2)
+  })
+
+  it('where the second has no credential', async () => {
+    const bytes = request('GET /api/a HTTP/1.1') + SMUGGLED
+    expect(statusesIn(await rawExchange(app.url, bytes))).toEqual([200, 401])
+    expect(backend.lines).toEqual(['GET /api/a HTTP/1.1'])
+    expect(charged()).toBe(1)
+  })
+
+  it.each(['GET', 'DELETE', 'OPTIONS', 'PUT'])(
+    'for %s with a chunked body that looks like a request',
+    async (method) => {
+      const bytes = `${request(`${method} /api/a HTTP/1.1`, 'Transfer-Encoding: chunked')}${SMUGGLED.length.toString(16)};ext=1\r\n${SMUGGLED}\r\n0\r\nX-Trailer: 1\r\n\r\n`
+      expect(statusesIn(await rawExchange(app.url, bytes))).toEqual([200])
+      expect(backend.lines).toEqual([`${method} /api/a HTTP/1.1`])
+      expect(charged()).toBe(1)
+    },
+  )
+
+  it('for a body of announced length that looks like a request', async () => {
+    const bytes = request('POST /api/a HTTP/1.1', `Content-Length: ${SMUGGLED.length}`) + SMUGGLED
+    expect(statusesIn(await rawExchange(app.url, bytes))).toEqual([200])
+    expect(backend.lines).toEqual(['POST /api/a HTTP/1.1'])
+    expect(charged()).toBe(1)
+  })
+
+  it('when a refused upload is followed by another request', async () => {
+    const bytes = `${request('POST /nothing HTTP/1.1', `Content-Length: ${SMUGGLED.length}`)}${SMUGGLED}${request('GET /api/b HTTP/1.1')}`
+    expect(statusesIn(await rawExchange(app.url, bytes))).toEqual([404, 200])
+    expect(backend.lines).toEqual(['GET /api/b HTTP/1.1'])
+    expect(charged()).toBe(1)
+  })
+
+  it('for escapes of plain letters, which are matched and forwarded in one spelling', async () => {
+    expect(statusesIn(await rawExchange(app.url, request('GET /%61pi/%73earch HTTP/1.1')))).toEqual([200])
+    expect(backend.lines).toEqual(['GET /api/search HTTP/1.1'])
+    expect(charged()).toBe(1)
+  })
+})
+
+it('a request before garbage on the same connection gets its answer, and the garbage gets a 400', async () => {
+  const text = await rawExchange(app.url, `${request('GET /api/a HTTP/1.1')}GARBAGE\r\n\r\n`)
+  expect(statusesIn(text)).toEqual([200, 400])
+  expect(backend.lines).toEqual(['GET /api/a HTTP/1.1'])
+})
+
+describe('an upload that waits for 100 Continue', () => {
+  it('is told to go on only after it was admitted', async () => {
+    const text = await rawExchange(
+      app.url,
+      request('POST /api/a HTTP/1.1', 'Content-Length: 2', 'Expect: 100-continue'),
+    )
+    expect(statusesIn(text)).toEqual([100])
+    const refused = await rawExchange(
+      app.url,
+      'POST /api/a HTTP/1.1\r\nHost: a\r\nContent-Length: 2\r\nExpect: 100-continue\r\n\r\n',
+    )
+    expect(statusesIn(refused)).toEqual([401])
+  })
+})
+
+it('a head that is too large is answered 431 with a body of ours', async () => {
+  const text = await rawExchange(app.url, request('GET /api/x HTTP/1.1', `X-Large: ${'x'.repeat(20_000)}`))
+  expect(statusesIn(text)).toEqual([431])
+  expect(text).toContain('"error":"headers_too_large"')
+  expect(text).toMatch(/x-request-id/i)
+  expectNothingPassed()
+})
