@@ -1,0 +1,191 @@
+import { randomBytes } from 'node:crypto'
+import { setTimeout as sleep } from 'node:timers/promises'
+import { createAdmin } from './admin/listener.ts'
+import type { Config, StoreConfig } from './config/config.ts'
+import { adaptiveFactor } from './failures/adaptive.ts'
+import { createGateway } from './gateway/gateway.ts'
+import { createListener } from './gateway/listener.ts'
+import { fanOut } from './observe/fan-out.ts'
+import { createLog } from './observe/log.ts'
+import { createMetrics } from './observe/metrics.ts'
+import type { Observer } from './observe/observation.ts'
+import { createTallyKeeper } from './observe/tally.ts'
+import { createParts, retire, same } from './parts.ts'
+import { createLedger } from './quota/ledger.ts'
+import { openRedisStore } from './store/redis/store.ts'
+import { openSqliteStore } from './store/sqlite/store.ts'
+import type { Store } from './store/store.ts'
+
+/** A running gateway, made of one configuration; the only place that chooses implementations. */
+export interface App {
+  /** Opens both listeners. @returns their URLs */
+  start(): Promise<{ gateway: string; admin: string }>
+  /**
+   * Puts another configuration in force: whole, from one request to the next. Counters stay.
+   * What cannot change in a running process is told as a warning and waits for a restart.
+   * @throws Error when a part cannot be made (a key set file, a certificate); the old configuration then stays
+   */
+  reload(config: Config, hash: string): Promise<void>
+  /** Tells that a configuration was not taken. */
+  reject(file: string, problems: readonly string[]): void
+  /** Lets requests finish, settles what was charged, closes everything. */
+  stop(): Promise<void>
+}
+
+export interface AppOptions {
+  readonly config: Config
+  /** Of the configuration's text: replicas that disagree show different ones. */
+  readonly hash: string
+  readonly version: string
+  /** One more reader of the observations, for tests. */
+  readonly observe?: Observer
+}
+
+export async function createApp({ config, hash, version, observe: also }: AppOptions): Promise<App> {
+  const log = createLog(config.log)
+  const metrics = createMetrics({
+    version,
+    gauges: [
+      {
+        name: 'inflight_requests',
+        help: 'Requests and tunnels under way.',
+        read: () => gateway.inFlight(),
+      },
+    ],
+  })
+  let tally: ReturnType<typeof createTallyKeeper> | undefined
+  const observe = fanOut([
+    log.observer,
+    metrics.observer,
+    (observation) => tally?.observer(observation),
+    ...(also === undefined ? [] : [also]),
+  ])
+  const store = openStore(config.store, observe)
+  tally = createTallyKeeper({ store, observe })
+  const ledger = createLedger({
+    store,
+    instance: randomBytes(12).toString('base64url'),
+    deadlineMs: config.store.deadlineMs,
+    observe,
+  })
+  let current = await createParts(config, null, store, observe).catch(async (error: unknown) => {
+    await store.close()
+    throw error
+  })
+  const gateway = createGateway({ rules: () => current.rules, ledger, store, observe })
+  const listener = createListener({
+    listen: config.listen,
+    gateway,
+    observe,
+    maxHeaderSize: config.edge.maxHeaderSize,
+    headersTimeoutMs: config.edge.headersTimeoutMs,
+    keepAliveTimeoutMs: config.edge.keepAliveTimeoutMs,
+    idleTimeoutMs: Math.max(config.upstream.responseTimeoutMs, config.upstream.idleTimeoutMs) + 10_000,
+    maxConnections: config.edge.maxConnections,
+  })
+  const state = { started: false, draining: false }
+  const admin = createAdmin({
+    listen: config.admin.listen,
+    token: config.admin.token,
+    live: () => true,
+    ready,
+    metrics,
+    failures: () => store.readTallies(),
+    tokens: store,
+    now: Date.now,
+    observe,
+    drain: () => {
+      state.draining = true
+    },
+  })
+  let storeAnswers = false
+  const timers = [setInterval(checkStore, 1000).unref(), setInterval(adapt, ADAPT_MS).unref()]
+
+  async function checkStore(): Promise<void> {
+    storeAnswers = await store.ping().then(
+      () => true,
+      () => false,
+    )
+  }
+
+  /** Mode `adaptive`: the same histogram gives every replica the same factor. Without the store the last one stays. */
+  async function adapt(): Promise<void> {
+    if (current.config.quota.mode !== 'adaptive') return
+    const history = await store.readTallies().catch(() => null)
+    if (history !== null) current.adapt(adaptiveFactor(history.buckets, history.at))
+  }
+
+  function ready(): { ready: boolean; reasons: string[] } {
+    const reasons = [
+      ...(state.started ? [] : ['starting']),
+      ...(state.draining ? ['draining'] : []),
+      ...(storeAnswers ? [] : ['the quota store does not answer']),
+    ]
+    return { ready: reasons.length === 0, reasons }
+  }
+
+  async function start(): Promise<{ gateway: string; admin: string }> {
+    await Promise.all([checkStore(), adapt()])
+    const { url } = await admin.listen()
+    observe({ type: 'listening', what: 'admin', url })
+    const started = { admin: url, gateway: await listener.start() }
+    state.started = true
+    observe({ type: 'config_loaded', file: config.file, hash })
+    return started
+  }
+
+  async function reload(next: Config, nextHash: string): Promise<void> {
+    const parts = await createParts(next, current, store, observe)
+    for (const problem of needRestart(config, next)) observe({ type: 'config_warning', file: next.file, problem })
+    const old = current
+    current = parts
+    await adapt()
+    retire(old, parts)
+    observe({ type: 'config_loaded', file: next.file, hash: nextHash })
+  }
+
+  async function stop(): Promise<void> {
+    state.draining = true
+    const { delayMs, timeoutMs } = current.config.drain
+    // Load balancers need a moment to see that we are not ready.
+    if (state.started && delayMs > 0) await sleep(delayMs)
+    if (state.started) await listener.stop(timeoutMs)
+    await ledger.close(2 * config.store.deadlineMs)
+    await tally?.close()
+    timers.forEach(clearInterval)
+    current.authenticator.close()
+    await current.forwarder.destroy()
+    await admin.close()
+    await store.close()
+    observe({ type: 'stopped' })
+    await log.close()
+  }
+
+  return {
+    start,
+    reload,
+    stop,
+    reject: (file, problems) => observe({ type: 'config_rejected', file, problems }),
+  }
+}
+
+const ADAPT_MS = 10_000
+
+export function openStore({ location, prefix, deadlineMs }: StoreConfig, observe: Observer): Store {
+  return location.kind === 'sqlite'
+    ? openSqliteStore({ file: location.path })
+    : openRedisStore({ url: location.url, prefix, deadlineMs, observe })
+}
+
+const NEEDS_RESTART = ['listen', 'store', 'admin', 'log'] as const
+
+/** Of `edge`: what the listener was opened with. */
+const EDGE_NEEDS_RESTART = ['maxHeaderSize', 'headersTimeoutMs', 'keepAliveTimeoutMs', 'maxConnections'] as const
+
+function needRestart(running: Config, next: Config): string[] {
+  const sections = NEEDS_RESTART.filter((key) => !same(running[key], next[key]))
+  const edge = EDGE_NEEDS_RESTART.some((key) => running.edge[key] !== next.edge[key])
+  return [...sections, ...(edge ? ['edge (limits of connections and heads)'] : [])].map(
+    (what) => `${what}: this change takes effect at the next restart`,
+  )
+}

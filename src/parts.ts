@@ -1,0 +1,115 @@
+import { readFileSync } from 'node:fs'
+import { BlockList, isIPv6 } from 'node:net'
+import { type Authenticator, createAuthenticator, type IssuerOptions } from './auth/authenticator.ts'
+import type { AuthConfig, Config, Cost, EdgeConfig, IssuerConfig, UpstreamConfig } from './config/config.ts'
+import { createForwarder, type Forwarder } from './forward/forwarder.ts'
+import type { Route, Rules } from './gateway/rules.ts'
+import type { Observer } from './observe/observation.ts'
+import { createPolicy } from './quota/policy.ts'
+import type { Price } from './routing/price.ts'
+import { createRouteTable } from './routing/table.ts'
+import type { Store } from './store/store.ts'
+
+/** What one configuration is made into. Parts whose section has not changed are taken over, with all they remember. */
+export interface Parts {
+  readonly config: Config
+  readonly rules: Rules
+  readonly authenticator: Authenticator
+  readonly forwarder: Forwarder
+  /** Works the limits out anew with another adaptive factor. */
+  adapt(factor: number): void
+}
+
+export async function createParts(config: Config, old: Parts | null, store: Store, observe: Observer): Promise<Parts> {
+  const authenticator =
+    old !== null && same(old.config.auth, config.auth)
+      ? old.authenticator
+      : await createAuthenticator(authOptions(config.auth, store, observe))
+  const forwarder =
+    old !== null && same([old.config.upstream, old.config.edge], [config.upstream, config.edge])
+      ? old.forwarder
+      : createForwarder(forwardOptions(config.upstream, config.edge))
+  let factor = 1
+  let policy = createPolicy(config.quota, factor)
+  function adapt(next: number): void {
+    if (next === factor) return
+    factor = next
+    policy = createPolicy(config.quota, factor)
+  }
+  const rules: Rules = {
+    routes: createRouteTable(config.routes.map(routeOf)),
+    unmatched: unmatchedOf(config),
+    paths: config.edge.allowInPath,
+    authenticator,
+    policy: () => policy,
+    forwarder,
+    timeZone: config.timeZone,
+    refundUnreached: config.quota.refund === 'unreached',
+    rateLimitFields: config.quota.ratelimitHeaders,
+    maxUrl: config.edge.maxUrl,
+    maxBody: config.edge.maxBody,
+    maxInFlight: config.edge.maxInFlight,
+  }
+  return { config, rules, authenticator, forwarder, adapt }
+}
+
+/** Ends the parts that the next configuration does not use, once the requests under way have finished with them. */
+export function retire(old: Parts, next: Parts): void {
+  if (old.forwarder !== next.forwarder) void old.forwarder.close()
+  if (old.authenticator !== next.authenticator) old.authenticator.close()
+}
+
+export function same(a: unknown, b: unknown): boolean {
+  return JSON.stringify(a, withMaps) === JSON.stringify(b, withMaps)
+}
+
+function withMaps(_key: string, value: unknown): unknown {
+  return value instanceof Map ? [...value] : value
+}
+
+function authOptions({ jwt, gatewayTokens, credentialCache }: AuthConfig, tokens: Store, observe: Observer) {
+  return { issuers: jwt.map(issuerOf), gatewayTokens, tokens, cache: credentialCache, observe }
+}
+
+function issuerOf({ clockToleranceMs, types, ...issuer }: IssuerConfig): IssuerOptions {
+  return { ...issuer, clockToleranceSeconds: clockToleranceMs / 1000, ...(types !== null && { typ: types }) }
+}
+
+function forwardOptions(upstream: UpstreamConfig, { trustedProxies }: EdgeConfig) {
+  const trusted = new BlockList()
+  for (const { address, prefix, family } of trustedProxies) trusted.addSubnet(address, prefix, family)
+  return {
+    ...upstream,
+    url: upstream.origin,
+    headers: Object.fromEntries(upstream.headers),
+    tls: tlsOf(upstream),
+    trustedProxies: (address: string) => trusted.check(address, isIPv6(address) ? 'ipv6' : 'ipv4'),
+  }
+}
+
+function tlsOf({ tls }: UpstreamConfig) {
+  if (tls === null) return {}
+  const { caFile, certFile, keyFile, serverName } = tls
+  return {
+    ...(caFile !== null && { ca: readFileSync(caFile) }),
+    ...(certFile !== null && { cert: readFileSync(certFile) }),
+    ...(keyFile !== null && { key: readFileSync(keyFile) }),
+    ...(serverName !== null && { serverName }),
+  }
+}
+
+function routeOf(route: Config['routes'][number]): Route {
+  const { match, methods, segments } = route
+  const charged = route.public ? null : { category: route.category, price: priceOf(route.cost) }
+  return { match, methods, segments, charged }
+}
+
+function unmatchedOf({ unmatched }: Config): Route | null {
+  if (unmatched.kind === 'refuse') return null
+  const charged = unmatched.kind === 'forward' ? null : { category: unmatched.category, price: priceOf(unmatched.cost) }
+  return { match: 'unmatched', methods: '*', segments: [], charged }
+}
+
+function priceOf(cost: Cost): Price {
+  return cost
+}

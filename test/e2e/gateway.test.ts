@@ -1,0 +1,265 @@
+import { afterEach, beforeEach, describe, expect, it } from 'vitest'
+import { type Backend, type RunningApp, startApp, startBackend, yaml } from './harness.ts'
+import { bearer } from './jwt.ts'
+
+const QUOTA = `
+quota:
+  baselines:
+    personal: { read: { 1h: 10, 5h: 50, 1d: 100 }, write: { 1h: 20, 5h: 200, 1d: 600 } }
+    global: { read: { 1h: 1000, 5h: 1000, 1d: 1000 }, write: { 1h: 1000, 5h: 1000, 1d: 1000 } }
+routes:
+  - { match: GET /items/:id, category: read, cost: 4 }
+  - { match: POST /items, category: write, cost: 5 }
+  - { match: GET /free, category: read, cost: 0 }
+  - { match: GET /open, public: true }
+  - match: POST /charge
+    category: write
+    cost: { body: [chargeId, charge], values: { 2: 10, 3: 15 } }
+`
+
+let backend: Backend
+let app: RunningApp
+beforeEach(async () => {
+  backend = await startBackend()
+  app = await startApp(yaml(backend.url, QUOTA))
+})
+afterEach(async () => {
+  await app.stop()
+  await backend.close()
+  expect(app.observations.filter((o) => o.type === 'internal_error')).toEqual([])
+})
+
+const get = (path: string, headers: Record<string, string> = bearer('alice')) => fetch(app.url + path, { headers })
+const post = (path: string, body: string, headers: Record<string, string> = {}) =>
+  fetch(app.url + path, {
+    method: 'POST',
+    body,
+    headers: { ...bearer('alice'), 'content-type': 'application/json', ...headers },
+  })
+async function used(user = 'alice', category = 'read'): Promise<number> {
+  const body = (await (await get('/me/quota', bearer(user))).json()) as { windows: Record<string, { used: number }[]> }
+  return body.windows[category]?.[0]?.used ?? -1
+}
+
+describe('an accepted request', () => {
+  it('reaches the backend with the verified user and without the credential', async () => {
+    const answer = await get('/items/7?q=1')
+    expect(answer.status).toBe(200)
+    expect(await answer.text()).toBe('ok')
+    expect(backend.seen).toHaveLength(1)
+    expect(backend.seen[0]).toMatchObject({ method: 'GET', url: '/items/7?q=1' })
+    expect(backend.seen[0]?.headers).toMatchObject({
+      'x-tollgate-user': 'alice',
+      'x-request-id': answer.headers.get('x-request-id'),
+    })
+    expect(backend.seen[0]?.headers.authorization).toBeUndefined()
+  })
+
+  it('is charged once and told what is left', async () => {
+    const answer = await get('/items/7')
+    expect(answer.headers.get('ratelimit-policy')).toContain('"personal-read-1h";q=10;w=3600')
+    expect(answer.headers.get('ratelimit')).toContain('"personal-read-1h";r=6;t=3600')
+    expect(await used()).toBe(4)
+  })
+
+  it('of cost 0 is authenticated and charged nothing', async () => {
+    expect((await get('/free', {})).status).toBe(401)
+    expect((await get('/free')).status).toBe(200)
+    expect(await used()).toBe(0)
+  })
+
+  it('of a public route needs no credential, and a wrong one does no harm', async () => {
+    expect((await get('/open', {})).status).toBe(200)
+    expect((await get('/open', { authorization: 'Bearer nonsense' })).status).toBe(200)
+    expect(backend.seen.map((s) => s.headers['x-tollgate-user'])).toEqual([undefined, undefined])
+  })
+
+  it('cannot name its user itself', async () => {
+    await get('/items/1', { ...bearer('alice'), 'x-tollgate-user': 'bob' })
+    expect(backend.seen[0]?.headers['x-tollgate-user']).toBe('alice')
+  })
+
+  it('carries a user id beyond ASCII percent-encoded', async () => {
+    await get('/items/1', bearer('用户'))
+    expect(backend.seen[0]?.headers['x-tollgate-user']).toBe('%E7%94%A8%E6%88%B7')
+  })
+})
+
+describe('a refused request', () => {
+  it('gets the body and the headers of the contract and never reaches the backend', async () => {
+    await get('/items/1')
+    await get('/items/2')
+    const answer = await get('/items/3')
+    expect(answer.status).toBe(429)
+    const body = (await answer.json()) as { retryAfterSeconds: number; msg: string; quota: Record<string, unknown> }
+    expect(Object.keys(body)).toEqual(['error', 'msg', 'retryAfterSeconds', 'quota'])
+    expect(body.quota).toMatchObject({
+      scope: 'Personal',
+      category: 'read',
+      window: '1h',
+      limit: 10,
+      used: 8,
+      requested: 4,
+      timeZone: 'Asia/Shanghai',
+    })
+    expect(body.msg).toMatch(
+      /^Personal 1-hour read quota is used up\. Requests may continue after .* Asia\/Shanghai \(UTC\+8\)\.$/,
+    )
+    expect(answer.headers.get('retry-after')).toBe(String(body.retryAfterSeconds))
+    expect(answer.headers.get('x-quota-reset')).toBe(body.quota.resetAt)
+    expect(answer.headers.get('ratelimit')).toContain('"personal-read-1h";r=2;')
+    expect(answer.headers.get('x-request-id')).toMatch(/^[0-9a-f-]{36}$/)
+    expect(backend.seen).toHaveLength(2)
+    expect(await used()).toBe(8)
+  })
+
+  it('is a problem document for a client that accepts one', async () => {
+    await get('/items/1')
+    await get('/items/2')
+    const answer = await get('/items/3', { ...bearer('alice'), accept: 'application/problem+json' })
+    expect(answer.headers.get('content-type')).toBe('application/problem+json')
+    expect(await answer.json()).toMatchObject({
+      status: 429,
+      'violated-policies': ['personal-read-1h'],
+      error: 'quota_exceeded',
+    })
+  })
+
+  it('does not touch another user or category', async () => {
+    await get('/items/1')
+    await get('/items/2')
+    expect((await get('/items/3')).status).toBe(429)
+    expect((await get('/items/3', bearer('bob'))).status).toBe(200)
+    expect((await post('/items', '{}')).status).toBe(200)
+  })
+})
+
+describe('the quota status', () => {
+  it('lists every window, Personal first, shortest first, and is never charged', async () => {
+    await get('/items/1')
+    for (const path of ['/me/quota', '/quota']) {
+      const answer = await get(path)
+      const { windows } = (await answer.json()) as { windows: Record<string, { scope: string; window: string }[]> }
+      expect(Object.keys(windows)).toEqual(['read', 'write'])
+      expect(windows.read?.map((w) => `${w.scope} ${w.window}`)).toEqual([
+        'Personal 1h',
+        'Personal 5h',
+        'Personal 1d',
+        'Global 1h',
+        'Global 5h',
+        'Global 1d',
+      ])
+      expect(windows.read?.[0]).toMatchObject({ limit: 10, used: 4, remaining: 6 })
+      expect(windows.write?.[0]).toEqual({
+        scope: 'Personal',
+        window: '1h',
+        limit: 20,
+        used: 0,
+        remaining: 20,
+        startedAt: null,
+        resetAt: null,
+      })
+      expect(answer.headers.get('ratelimit-policy')).toContain('"global-write-1d";q=1000;w=86400')
+    }
+    expect(backend.seen).toHaveLength(1)
+  })
+
+  it('needs a credential', async () => {
+    const answer = await get('/me/quota', {})
+    expect(answer.status).toBe(401)
+    expect(answer.headers.get('www-authenticate')).toMatch(/^Bearer /)
+    expect(await answer.json()).toMatchObject({ error: 'unauthorized' })
+  })
+})
+
+describe('a price in the body', () => {
+  it('is charged by the value, and the body is forwarded unchanged', async () => {
+    const body = '{ "chargeId" : 3 }'
+    expect((await post('/charge', body)).status).toBe(200)
+    expect(backend.seen[0]?.body).toBe(body)
+    expect(await used('alice', 'write')).toBe(15)
+  })
+
+  it.each([
+    ['a value without a price', '{"chargeId":4}'],
+    ['no such field', '{}'],
+    ['the field twice', '{"chargeId":2,"chargeId":3}'],
+    ['two of its names', '{"chargeId":2,"charge":2}'],
+    ['another letter case', '{"ChargeId":2}'],
+    ['no JSON', 'chargeId=2'],
+    ['an array', '[{"chargeId":2}]'],
+  ])('with %s is refused, charged nothing and not forwarded', async (_what, body) => {
+    const answer = await post('/charge', body)
+    expect(answer.status).toBe(400)
+    expect(await answer.json()).toMatchObject({ error: 'bad_request' })
+    expect(backend.seen).toEqual([])
+    expect(await used('alice', 'write')).toBe(0)
+  })
+})
+
+describe('a request that matches nothing', () => {
+  it('is 404 for an unknown path and 405 for an unknown method, before any credential', async () => {
+    expect((await get('/nothing', {})).status).toBe(404)
+    const answer = await fetch(`${app.url}/items`, { method: 'PUT' })
+    expect(answer.status).toBe(405)
+    expect(answer.headers.get('allow')).toBe('POST')
+    expect(backend.seen).toEqual([])
+  })
+})
+
+describe('a backend that cannot be reached', () => {
+  it('is answered 502, recorded with httpStatus 0, and the charge is given back', async () => {
+    await backend.close()
+    const answer = await get('/items/1')
+    expect(answer.status).toBe(502)
+    expect(await answer.json()).toMatchObject({ error: 'upstream_unreachable' })
+    expect(await used()).toBe(0)
+    expect(app.requests()[0]).toMatchObject({
+      httpStatus: 0,
+      clientStatus: 502,
+      outcome: 'failed',
+      cost: 4,
+      route: 'GET /items/:id',
+    })
+    backend = await startBackend()
+  })
+
+  it('shows in the failure histogram', async () => {
+    await backend.close()
+    await get('/items/1')
+    await get('/open', {})
+    await expect
+      .poll(
+        async () => {
+          const answer = await fetch(`${app.admin}/api/failures`, {
+            headers: { authorization: 'Bearer test-admin-token-0001' },
+          })
+          const { buckets } = (await answer.json()) as {
+            buckets: { total: number; status0: number; status5xx: number }[]
+          }
+          expect(buckets).toHaveLength(336)
+          return buckets.at(-1)
+        },
+        { timeout: 5000 },
+      )
+      .toMatchObject({ total: 2, status0: 2, status5xx: 0 })
+    backend = await startBackend()
+  })
+})
+
+describe('the request line in the log', () => {
+  it('says who, what, how much and how it ended', async () => {
+    await get('/items/1?secret=1')
+    expect(app.requests()[0]).toMatchObject({
+      user: 'alice',
+      method: 'GET',
+      route: 'GET /items/:id',
+      category: 'read',
+      cost: 4,
+      outcome: 'forwarded',
+      httpStatus: 200,
+      clientStatus: 200,
+    })
+    expect(JSON.stringify(app.requests())).not.toContain('secret')
+  })
+})

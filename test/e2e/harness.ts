@@ -1,0 +1,101 @@
+import { once } from 'node:events'
+import http from 'node:http'
+import type { AddressInfo } from 'node:net'
+import { type App, createApp } from '../../src/app.ts'
+import type { Config } from '../../src/config/config.ts'
+import { parseConfig } from '../../src/config/load.ts'
+import type { Observation, RequestDone } from '../../src/observe/observation.ts'
+
+/** A backend that remembers what it saw: its log is the truth that charges are held against. */
+export interface Backend {
+  readonly url: string
+  readonly seen: Seen[]
+  close(): Promise<void>
+}
+
+export interface Seen {
+  readonly method: string
+  readonly url: string
+  readonly headers: http.IncomingHttpHeaders
+  readonly body: string
+}
+
+type Respond = (seen: Seen, res: http.ServerResponse) => void
+
+export async function startBackend(respond: Respond = (_seen, res) => res.end('ok')): Promise<Backend> {
+  const seen: Seen[] = []
+  const server = http.createServer((req, res) => {
+    const chunks: Buffer[] = []
+    req.on('data', (chunk: Buffer) => chunks.push(chunk))
+    req.on('end', () => {
+      const { method = '', url = '', headers } = req
+      const entry = { method, url, headers, body: Buffer.concat(chunks).toString() }
+      seen.push(entry)
+      respond(entry, res)
+    })
+  })
+  server.listen(0, '127.0.0.1')
+  await once(server, 'listening')
+  return {
+    url: `http://127.0.0.1:${(server.address() as AddressInfo).port}`,
+    seen,
+    close: async () => {
+      server.closeAllConnections()
+      server.close()
+      await once(server, 'close')
+    },
+  }
+}
+
+export interface RunningApp {
+  readonly url: string
+  readonly admin: string
+  readonly app: App
+  readonly observations: Observation[]
+  /** The records of requests, in the order in which they ended. */
+  requests(): RequestDone[]
+  reload(yaml: string): Promise<void>
+  stop(): Promise<void>
+}
+
+export const SECRET = 'a-shared-secret-of-forty-characters-long'
+
+/** The parts of a test configuration that hardly ever matter. */
+export function yaml(upstream: string, rest: string, store = 'sqlite::memory:'): string {
+  return `
+listen: 127.0.0.1:0
+upstream: { url: "${upstream}" }
+store: "${store}"
+admin: { listen: "127.0.0.1:0", token: test-admin-token-0001 }
+auth:
+  jwt: [{ issuer: "https://id.test", audience: tollgate, secret: ${SECRET}, algorithms: [HS256] }]
+  gateway_tokens: true
+log: { level: fatal, requests: none }
+${rest}
+`
+}
+
+export function understood(text: string): { config: Config; hash: string } {
+  const loaded = parseConfig(text, 'test.yaml', {})
+  if (!loaded.ok) throw new Error(JSON.stringify(loaded.problems))
+  return loaded
+}
+
+export async function startApp(text: string): Promise<RunningApp> {
+  const observations: Observation[] = []
+  const { config, hash } = understood(text)
+  const app = await createApp({ config, hash, version: 'test', observe: (o) => observations.push(o) })
+  const { gateway, admin } = await app.start()
+  return {
+    url: gateway,
+    admin,
+    app,
+    observations,
+    requests: () => observations.filter((o) => o.type === 'request'),
+    reload: async (next) => {
+      const { config, hash } = understood(next)
+      await app.reload(config, hash)
+    },
+    stop: () => app.stop(),
+  }
+}

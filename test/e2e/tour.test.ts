@@ -1,0 +1,99 @@
+import { type ChildProcess, spawn } from 'node:child_process'
+import { once } from 'node:events'
+import { mkdtempSync, readFileSync, rmSync, symlinkSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join, resolve } from 'node:path'
+import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest'
+import { freePort } from '../setup/redis.ts'
+import { commandsIn, withoutTheAccidental } from '../setup/tour.ts'
+
+/** The five-minute tour of the README, run as written there, in a folder that is as new as a fresh clone. */
+const commands = commandsIn(readFileSync('README.md', 'utf8'))
+const CLONE = ['src', 'config', 'node_modules', 'package.json']
+
+let folder: string
+let demo: ChildProcess
+let printed = ''
+let shell: ChildProcess
+let env: NodeJS.ProcessEnv
+
+beforeAll(async () => {
+  folder = mkdtempSync(join(tmpdir(), 'tollgate-tour-'))
+  for (const name of CLONE) symlinkSync(resolve(name), join(folder, name))
+  const ports = await Promise.all([freePort(), freePort(), freePort()])
+  const [listen, admin, score] = ports.map((port) => `127.0.0.1:${port}`)
+  env = { ...process.env, TOLLGATE_LISTEN: listen, TOLLGATE_ADMIN_LISTEN: admin, SCORE_LISTEN: score }
+  await startDemo()
+  shell = spawn('bash', ['-s'], { cwd: folder, env, stdio: ['pipe', 'pipe', 'pipe'] })
+})
+afterAll(async () => {
+  shell.kill()
+  await stopDemo()
+  rmSync(folder, { recursive: true, force: true })
+})
+
+async function startDemo(): Promise<void> {
+  printed = ''
+  demo = spawn('npm', ['start'], { cwd: folder, env, detached: true })
+  demo.stdout?.on('data', (chunk: Buffer) => {
+    printed += chunk.toString()
+  })
+  demo.stderr?.on('data', (chunk: Buffer) => {
+    printed += chunk.toString()
+  })
+  await vi.waitUntil(() => printed.includes('Try it in a second terminal'), { timeout: 20_000 })
+}
+
+/** Ctrl-C reaches npm and the demo alike: they are one process group. */
+async function stopDemo(): Promise<void> {
+  if (demo.exitCode !== null || demo.signalCode !== null) return
+  const ended = once(demo, 'exit')
+  process.kill(-(demo.pid ?? 0), 'SIGINT')
+  await ended
+}
+
+const MARK = '---the-end-of-a-command---'
+
+/** Runs a command in the one shell of the tour, and gives both outputs. */
+async function run(command: string): Promise<string> {
+  const { stdin, stdout } = shell
+  if (stdin === null || stdout === null) throw new Error('no shell')
+  let output = ''
+  const ended = new Promise<void>((done) => {
+    const read = (chunk: Buffer): void => {
+      output += chunk.toString()
+      if (!output.includes(MARK)) return
+      stdout.off('data', read)
+      done()
+    }
+    stdout.on('data', read)
+  })
+  stdin.write(`{ ${command.replace(/;$/, '')}\n} 2>&1\necho ${MARK}\n`)
+  await ended
+  return output.replace(`${MARK}\n`, '')
+}
+
+describe('the tour of the README', () => {
+  it('has commands to follow', () => {
+    expect(commands.length).toBeGreaterThan(12)
+  })
+
+  it.each(commands.map((c) => [c.command.slice(0, 70), c] as const))('%s', async (_title, { command, output }) => {
+    expect(withoutTheAccidental(await run(command))).toBe(withoutTheAccidental(output))
+  })
+
+  it('goes on after a restart where it stopped', async () => {
+    const before = await run('curl -sS "$TOLLGATE_URL/me/quota" -H "Authorization: Bearer $TOLLGATE_TOKEN"')
+    await stopDemo()
+    await startDemo()
+    expect(printed).toContain(readFileSync(join(folder, '.tollgate/token'), 'utf8').trim())
+    const after = await run('curl -sS "$TOLLGATE_URL/me/quota" -H "Authorization: Bearer $TOLLGATE_TOKEN"')
+    expect(after).toBe(before)
+    expect(after).toContain('"used":50')
+  })
+
+  it('prints a curl line that can be pasted', async () => {
+    const line = printed.split('\n').find((text) => text.trim().startsWith('curl -i '))
+    expect(await run(line?.trim() ?? '')).toContain('HTTP/1.1 200 OK')
+  })
+})

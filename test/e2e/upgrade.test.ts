@@ -1,0 +1,116 @@
+import { once } from 'node:events'
+import http from 'node:http'
+import type { AddressInfo } from 'node:net'
+import { afterEach, beforeEach, describe, expect, it } from 'vitest'
+import { WebSocket, WebSocketServer } from 'ws'
+import { type RunningApp, startApp, yaml } from './harness.ts'
+import { bearer } from './jwt.ts'
+
+let server: http.Server
+let upgrades: http.IncomingMessage[]
+let app: RunningApp
+beforeEach(async () => {
+  upgrades = []
+  server = http.createServer((_req, res) => res.writeHead(426).end('no'))
+  const sockets = new WebSocketServer({ noServer: true })
+  server.on('upgrade', (req, socket, head) => {
+    upgrades.push(req)
+    if (req.url === '/no') return void socket.end('HTTP/1.1 403 Forbidden\r\nContent-Length: 2\r\n\r\nno')
+    sockets.handleUpgrade(req, socket, head, (ws) => ws.on('message', (data) => ws.send(`echo ${data}`)))
+  })
+  server.listen(0, '127.0.0.1')
+  await once(server, 'listening')
+  app = await startApp(
+    yaml(
+      `http://127.0.0.1:${(server.address() as AddressInfo).port}`,
+      `
+quota: { baselines: { personal: { read: { 1h: 10, 5h: 50, 1d: 100 } }, global: { read: { 1h: 99, 5h: 99, 1d: 99 } } } }
+routes: [{ match: GET /live, category: read, cost: 6 }, { match: GET /no, category: read, cost: 1 }]
+drain: { timeout: 100ms }`,
+    ),
+  )
+})
+afterEach(async () => {
+  await app.stop()
+  server.closeAllConnections()
+  server.close()
+})
+
+function open(path: string, headers: Record<string, string> = bearer('alice')): WebSocket {
+  const ws = new WebSocket(app.url.replace('http', 'ws') + path, { headers })
+  ws.on('error', () => {})
+  return ws
+}
+async function refusalOf(ws: WebSocket): Promise<{ status: number | undefined; body: string }> {
+  const [, res] = (await once(ws, 'unexpected-response')) as [unknown, http.IncomingMessage]
+  const chunks: Buffer[] = []
+  for await (const chunk of res) chunks.push(chunk as Buffer)
+  return { status: res.statusCode, body: Buffer.concat(chunks).toString() }
+}
+const charged = (): number => app.observations.filter((o) => o.type === 'tokens_charged').length
+
+describe('a WebSocket handshake', () => {
+  it('is admitted like a request: charged once, and the backend learns the user', async () => {
+    const ws = open('/live')
+    await once(ws, 'open')
+    ws.send('hello')
+    const [data] = await once(ws, 'message')
+    expect(String(data)).toBe('echo hello')
+    expect(upgrades[0]?.headers).toMatchObject({ 'x-tollgate-user': 'alice' })
+    expect(upgrades[0]?.headers.authorization).toBeUndefined()
+    expect(charged()).toBe(1)
+    ws.close()
+    await once(ws, 'close')
+    await expect.poll(() => app.requests()).toHaveLength(1)
+    expect(app.requests()[0]).toMatchObject({ httpStatus: 101, cost: 6, outcome: 'forwarded' })
+  })
+
+  it('beyond the quota gets the 429 of the contract', async () => {
+    const first = open('/live')
+    await once(first, 'open')
+    const { status, body } = await refusalOf(open('/live'))
+    expect(status).toBe(429)
+    expect(JSON.parse(body)).toMatchObject({ error: 'quota_exceeded', quota: { used: 6, requested: 6 } })
+    expect(upgrades).toHaveLength(1)
+    first.terminate()
+  })
+
+  it.each([
+    ['without a credential', '/live', {}, 401],
+    ['to an unknown path', '/nothing', bearer('alice'), 404],
+  ])('%s never reaches the backend', async (_what, path, headers, expected) => {
+    expect((await refusalOf(open(path, headers as Record<string, string>))).status).toBe(expected)
+    expect(upgrades).toEqual([])
+    expect(charged()).toBe(0)
+  })
+
+  it('that the backend declines is answered as the backend did', async () => {
+    expect(await refusalOf(open('/no'))).toEqual({ status: 403, body: 'no' })
+    expect(charged()).toBe(1)
+  })
+
+  it('to a backend that is gone is answered 502 and given back', async () => {
+    server.closeAllConnections()
+    server.close()
+    await once(server, 'close')
+    expect((await refusalOf(open('/live'))).status).toBe(502)
+    expect(app.observations.filter((o) => o.type === 'tokens_refunded')).toHaveLength(1)
+  })
+})
+
+describe('any other upgrade', () => {
+  it('is an ordinary request: h2c is not passed on', async () => {
+    const req = http.get(`${app.url}/live`, {
+      headers: {
+        ...bearer('alice'),
+        connection: 'Upgrade, HTTP2-Settings',
+        upgrade: 'h2c',
+        'http2-settings': 'AAMAAABk',
+      },
+    })
+    const [res] = (await once(req, 'response')) as [http.IncomingMessage]
+    expect(res.statusCode).toBe(426)
+    res.resume()
+    expect(upgrades).toEqual([])
+  })
+})
