@@ -1,0 +1,14 @@
+import { parseArgs } from 'node:util'
+import { CONFIG_OPTION, configFile, loadOrTell } from './config.ts'
+
+export async function check(args: readonly string[]): Promise<number> {
+  const { values } = parseArgs({ args: [...args], options: CONFIG_OPTION })
+  const file = configFile(values.config)
+  const loaded = await loadOrTell(file)
+  if (loaded === null) return 1
+  const { routes, quota, store } = loaded.config
+  console.log(
+    `${file}: ok (${routes.length} routes, categories ${quota.categories.join(' and ')}, store ${store.location.kind})`,
+  )
+  return 0
+}

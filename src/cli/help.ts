@@ -1,0 +1,54 @@
+/** The command was called wrongly: exit code 2. */
+export class UsageError extends Error {}
+
+export const HELP = `Usage: tollgate COMMAND [options]
+
+  serve     run the gateway
+  check     read the configuration and tell every problem in it
+  token     create, list and revoke gateway tokens
+  schema    print the JSON Schema of the configuration
+
+Options of every command:
+  -c, --config FILE   the configuration (default: $TOLLGATE_CONFIG, or tollgate.yaml)
+  -h, --help          help of the command
+      --version       version of Tollgate`
+
+const HELP_OF: ReadonlyMap<string, string> = new Map([
+  [
+    'serve',
+    `Usage: tollgate serve [-c FILE]
+
+Runs the gateway until SIGTERM or SIGINT, then lets requests finish (drain.timeout); a second signal ends it at once.
+The file is read again when it changes and on SIGHUP; with problems in it the old configuration stays in force.
+Exit code: 0 after a clean stop, 1 when it could not start.`,
+  ],
+  [
+    'check',
+    `Usage: tollgate check [-c FILE]
+
+Reads the configuration as serve does and prints every problem as FILE:LINE:COL path: what is wrong, and the cure.
+Exit code: 0 without problems (warnings are printed), 1 with problems.`,
+  ],
+  [
+    'token',
+    `Usage: tollgate token create --user USER --name NAME [--expires DURATION] [-c FILE]
+       tollgate token list [-c FILE]
+       tollgate token revoke ID [-c FILE]
+
+A gateway token draws on the quota of its user. It is shown once, when it is made; only its SHA-256 is kept.
+  --user      the user id: 1 to 256 bytes
+  --name      what it is for: 1 to 64 characters
+  --expires   after which it is refused, for example 12h or 30d (default: never)
+A revoked token is refused within 2 seconds by every gateway on the same store.`,
+  ],
+  [
+    'schema',
+    `Usage: tollgate schema
+
+Prints the JSON Schema (draft 2020-12) of the configuration, for editors.`,
+  ],
+])
+
+export function helpOf(command: string): string {
+  return HELP_OF.get(command) ?? HELP
+}

@@ -1,0 +1,60 @@
+import { once } from 'node:events'
+import { parseArgs } from 'node:util'
+import { type App, createApp } from '../app.ts'
+import { loadConfig } from '../config/load.ts'
+import { formatProblems } from '../config/problems.ts'
+import { watchConfig } from '../config/watch.ts'
+import { version } from '../version.ts'
+import { CONFIG_OPTION, configFile, loadOrTell } from './config.ts'
+
+export async function serve(args: readonly string[]): Promise<number> {
+  const { values } = parseArgs({ args: [...args], options: CONFIG_OPTION })
+  return serveFile(configFile(values.config), () => {})
+}
+
+/** Runs the gateway of a configuration file until a signal ends it. */
+export async function serveFile(
+  file: string,
+  started: (urls: { gateway: string; admin: string }) => void | Promise<void>,
+): Promise<number> {
+  const loaded = await loadOrTell(file)
+  if (loaded === null) return 1
+  const ended = Promise.race([once(process, 'SIGTERM'), once(process, 'SIGINT')])
+  const app = await createApp({ config: loaded.config, hash: loaded.hash, version })
+  const urls = await app.start().catch(async (error: unknown) => {
+    await app.stop()
+    throw error
+  })
+  const reread = rereader(file, app)
+  const watch = watchConfig(file, reread, { loadedHash: loaded.hash })
+  process.on('SIGHUP', reread)
+  await started(urls)
+
+  await ended
+  for (const signal of ['SIGTERM', 'SIGINT'] as const) process.once(signal, () => process.exit(1))
+  watch.close()
+  process.off('SIGHUP', reread)
+  await app.stop()
+  return 0
+}
+
+/** Reads the file again, one reading at a time; the last change always wins. */
+function rereader(file: string, app: App): () => void {
+  let running: Promise<void> = Promise.resolve()
+  async function reread(): Promise<void> {
+    const loaded = await loadConfig(file, process.env)
+    if (!loaded.ok)
+      return app.reject(
+        file,
+        loaded.problems.map((problem) => formatProblems([problem])),
+      )
+    try {
+      await app.reload(loaded.config, loaded.hash)
+    } catch (error) {
+      app.reject(file, [error instanceof Error ? error.message : String(error)])
+    }
+  }
+  return () => {
+    running = running.then(reread)
+  }
+}

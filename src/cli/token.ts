@@ -1,0 +1,86 @@
+import { parseArgs } from 'node:util'
+import { openStore } from '../app.ts'
+import { parseDuration } from '../config/units.ts'
+import { mintToken, type TokenRecord } from '../control/tokens.ts'
+import type { Store } from '../store/store.ts'
+import { CONFIG_OPTION, configFile, loadOrTell, reachable } from './config.ts'
+import { UsageError } from './help.ts'
+
+export async function token(args: readonly string[]): Promise<number> {
+  const { values, positionals } = parseArgs({
+    args: [...args],
+    allowPositionals: true,
+    options: { ...CONFIG_OPTION, user: { type: 'string' }, name: { type: 'string' }, expires: { type: 'string' } },
+  })
+  const [action, id] = positionals
+  const work = workOf(action, id, values)
+  const loaded = await loadOrTell(configFile(values.config))
+  if (loaded === null) return 1
+  const store = openStore(loaded.config.store, () => {})
+  try {
+    await reachable(store)
+    return await work(store)
+  } finally {
+    await store.close()
+  }
+}
+
+type Work = (store: Store) => Promise<number>
+
+function workOf(action: string | undefined, id: string | undefined, options: CreateOptions): Work {
+  if (action === 'create') return create(options)
+  if (action === 'list') return list
+  if (action === 'revoke' && id !== undefined) return (store) => revoke(store, id)
+  throw new UsageError('token takes create, list or revoke ID')
+}
+
+interface CreateOptions {
+  readonly user?: string | undefined
+  readonly name?: string | undefined
+  readonly expires?: string | undefined
+}
+
+function create({ user, name, expires }: CreateOptions): Work {
+  if (user === undefined || name === undefined) throw new UsageError('token create needs --user and --name')
+  const bytes = Buffer.byteLength(user)
+  if (bytes < 1 || bytes > 256) throw new UsageError('--user takes 1 to 256 bytes')
+  if (name.length < 1 || name.length > 64) throw new UsageError('--name takes 1 to 64 characters')
+  const lifetime = expires === undefined ? null : lifetimeOf(expires)
+  return async (store) => {
+    const now = Date.now()
+    const { token, record } = mintToken({ user, name, expiresAt: lifetime === null ? null : now + lifetime }, now)
+    await store.insertToken(record)
+    console.log(token)
+    console.error(`Token ${record.id} of ${user} was made. It is shown this once.`)
+    return 0
+  }
+}
+
+function lifetimeOf(text: string): number {
+  const read = parseDuration(text)
+  if ('problem' in read || read.value === 0) throw new UsageError('--expires takes a duration such as 12h or 30d')
+  return read.value
+}
+
+async function list(store: Store): Promise<number> {
+  const now = Date.now()
+  for (const record of await store.listTokens()) {
+    console.log([record.id, record.user, record.name, stateOf(record, now)].join('\t'))
+  }
+  return 0
+}
+
+function stateOf({ revokedAt, expiresAt }: TokenRecord, now: number): string {
+  if (revokedAt !== null) return `revoked ${new Date(revokedAt).toISOString()}`
+  if (expiresAt === null) return 'good'
+  return `${expiresAt <= now ? 'expired' : 'good until'} ${new Date(expiresAt).toISOString()}`
+}
+
+async function revoke(store: Store, id: string): Promise<number> {
+  if (await store.revokeToken(id, Date.now())) {
+    console.error(`Token ${id} is revoked.`)
+    return 0
+  }
+  console.error(`tollgate: no token has the id ${id}. See: tollgate token list`)
+  return 1
+}
