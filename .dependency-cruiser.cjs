@@ -1,0 +1,86 @@
+/** The layers of the house: a file imports its own folder and lower layers. Type imports count. */
+const DOMAIN = '^src/(errors|observe/observation|quota/|failures/|control/)'
+const ADAPTERS = ['config', 'routing', 'auth', 'store', 'forward', 'observe']
+const DOORS = {
+  undici: '^src/forward/',
+  'http-proxy-3': '^src/forward/',
+  ioredis: '^src/store/redis/',
+  jose: '^src/auth/',
+  yaml: '^src/config/',
+  pino: '^src/observe/',
+  'prom-client': '^src/observe/',
+}
+
+module.exports = {
+  forbidden: [
+    { name: 'no-circles', severity: 'error', from: {}, to: { circular: true } },
+    {
+      name: 'domain-knows-only-the-domain',
+      severity: 'error',
+      from: { path: DOMAIN },
+      to: { pathNot: `${DOMAIN}|^(node:)?(crypto|zlib)$`, dependencyTypesNot: ['core'] },
+    },
+    {
+      name: 'quota-is-the-lowest',
+      comment: 'failures and control may know quota, not the other way round',
+      severity: 'error',
+      from: { path: '^src/quota/' },
+      to: { path: '^src/(failures|control)/' },
+    },
+    {
+      name: 'failures-and-control-apart',
+      severity: 'error',
+      from: { path: '^src/failures/' },
+      to: { path: '^src/control/' },
+    },
+    ...ADAPTERS.map((folder) => ({
+      name: `${folder}-knows-no-other-adapter`,
+      severity: 'error',
+      from: { path: `^src/${folder}/`, pathNot: DOMAIN },
+      to: { path: '^src/', pathNot: `^src/${folder}/|${DOMAIN}` },
+    })),
+    {
+      name: 'gateway-and-admin-know-contracts',
+      comment: 'never a store, a logger or a counter',
+      severity: 'error',
+      from: { path: '^src/(gateway|admin)/' },
+      to: { path: '^src/(store|config|observe/(?!observation)|parts|app|main|cli|demo|services)' },
+    },
+    {
+      name: 'gateway-and-admin-apart',
+      severity: 'error',
+      from: { path: '^src/gateway/' },
+      to: { path: '^src/admin/' },
+    },
+    {
+      name: 'nobody-imports-the-app',
+      severity: 'error',
+      from: { path: '^src/(?!cli/|main|demo)' },
+      to: { path: '^src/(app|main|cli/|demo)', pathNot: '^src/app' },
+    },
+    {
+      name: 'services-stand-alone',
+      severity: 'error',
+      from: { path: '^src/services/([^/]+)/' },
+      to: { path: '^src/', pathNot: '^src/services/$1/' },
+    },
+    {
+      name: 'services-are-imported-by-the-demo-only',
+      severity: 'error',
+      from: { path: '^src/', pathNot: '^src/(services/|demo)' },
+      to: { path: '^src/services/' },
+    },
+    ...Object.entries(DOORS).map(([library, door]) => ({
+      name: `one-door-for-${library}`,
+      severity: 'error',
+      from: { path: '^src/', pathNot: door },
+      to: { path: `node_modules/${library}/` },
+    })),
+  ],
+  options: {
+    parser: 'swc',
+    tsPreCompilationDeps: true,
+    doNotFollow: { path: 'node_modules' },
+    exclude: { path: '^src/dashboard/' },
+  },
+}
