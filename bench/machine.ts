@@ -1,0 +1,59 @@
+import { execFileSync, spawnSync } from 'node:child_process'
+import { existsSync, readFileSync } from 'node:fs'
+import { cpus, release } from 'node:os'
+
+/** What the benchmark needs from Debian, each with the file that shows it is there. */
+const PACKAGES: ReadonlyMap<string, string> = new Map([
+  ['wrk', '/usr/bin/wrk'],
+  ['nginx', '/usr/sbin/nginx'],
+  ['libnginx-mod-http-lua', '/usr/lib/nginx/modules/ngx_http_lua_module.so'],
+  ['lua-nginx-redis', '/usr/share/lua/5.1/nginx/redis.lua'],
+  ['redis-server', '/usr/bin/redis-server'],
+])
+
+/** Installs what is missing where that is possible and says so. @throws Error that tells what to install */
+export function ensurePackages(): void {
+  if (process.platform !== 'linux') throw new Error('the benchmark reads CPU time from /proc: it needs Linux')
+  const missing = [...PACKAGES].filter(([, file]) => !existsSync(file)).map(([name]) => name)
+  if (missing.length > 0) install(missing)
+  if (cpus().length < 2) throw new Error('the benchmark needs two cores')
+  if (spawnSync('taskset', ['-V']).error) throw new Error('taskset is missing: install util-linux')
+}
+
+function install(missing: readonly string[]): void {
+  const command = ['apt-get', 'install', '-y', '--no-install-recommends', ...missing]
+  if (process.getuid?.() !== 0 || !existsSync('/usr/bin/apt-get')) {
+    throw new Error(`install first (Debian: ${command.join(' ')}): ${missing.join(', ')}`)
+  }
+  console.log(`Installing missing packages: ${command.join(' ')}`)
+  // In runlevel 1 Debian's maintainer scripts leave the packages' services stopped.
+  const env = { ...process.env, DEBIAN_FRONTEND: 'noninteractive', RUNLEVEL: '1' }
+  for (const args of [['update'], command.slice(1)]) {
+    execFileSync('apt-get', args, { stdio: ['ignore', 'ignore', 'inherit'], env })
+  }
+}
+
+/** One line for each thing whose version or size bears on the numbers. */
+export function describeMachine(): readonly string[] {
+  const model = cpus()[0]?.model ?? 'unknown processor'
+  return [
+    `Machine: ${cpus().length} cores, ${model}, Linux ${release()}, load ${loadAverage()} at the start`,
+    `Node ${process.version.slice(1)}, ${[...PACKAGES.keys()].map((name) => `${name} ${versionOf(name)}`).join(', ')}`,
+    `http-proxy-3 ${npmVersion('http-proxy-3')}, undici ${npmVersion('undici')}, ioredis ${npmVersion('ioredis')}`,
+  ]
+}
+
+function loadAverage(): string {
+  return readFileSync('/proc/loadavg', 'utf8').split(' ')[0] ?? ''
+}
+
+function versionOf(name: string): string {
+  // biome-ignore lint/suspicious/noTemplateCurlyInString: the placeholder is dpkg's
+  const { stdout, status } = spawnSync('dpkg-query', ['-W', '-f=${Version}', name], { encoding: 'utf8' })
+  return status === 0 ? stdout.trim() : '(not from Debian)'
+}
+
+function npmVersion(name: string): string {
+  const file = new URL(`../node_modules/${name}/package.json`, import.meta.url)
+  return (JSON.parse(readFileSync(file, 'utf8')) as { version: string }).version
+}

@@ -1,0 +1,71 @@
+import { fileURLToPath } from 'node:url'
+
+const file = (name: string): string => fileURLToPath(new URL(name, import.meta.url))
+const MODULES = '/usr/lib/nginx/modules'
+
+/** Paths that hold spaces or dollars would need quoting that a benchmark can do without. */
+function frame(main: string, http: string): string {
+  return `
+worker_processes 1;
+pid nginx.pid;
+${process.getuid?.() === 0 ? 'user root;' : ''}
+${main}
+events { worker_connections 4096; }
+http {
+  client_body_temp_path body; proxy_temp_path proxy; fastcgi_temp_path fastcgi; uwsgi_temp_path uwsgi; scgi_temp_path scgi;
+  keepalive_requests 1000000000;
+  tcp_nodelay on;
+${http}
+}
+`
+}
+
+/** The backend of every row: the cheapest answer there is. */
+export function backendConfig(port: number): string {
+  return frame(
+    '',
+    `
+  access_log off;
+  server { listen 127.0.0.1:${port}; location / { default_type text/plain; return 200 "ok"; } }`,
+  )
+}
+
+export interface QuotaConfig {
+  readonly port: number
+  readonly backend: number
+  readonly redis: number
+  /** File with one line for each user: its id, a space, its credential. */
+  readonly users: string
+  /** `null` for no log. */
+  readonly accessLog: string | null
+}
+
+/** nginx with the quota in Lua, and an access line with the fields of ours. */
+export function quotaConfig({ port, backend, redis, users, accessLog }: QuotaConfig): string {
+  return frame(
+    `load_module ${MODULES}/ndk_http_module.so;
+load_module ${MODULES}/ngx_http_lua_module.so;`,
+    `
+  log_format request escape=json '{"time":"$msec","requestId":"$request_id","user":"$user","method":"$request_method",'
+    '"route":"$uri","category":"read","cost":1,"httpStatus":"$upstream_status","clientStatus":$status,"durationMs":$request_time}';
+  access_log ${accessLog === null ? 'off' : `${accessLog} request buffer=64k flush=500ms`};
+  lua_package_path '${file('.')}?.lua;/usr/share/lua/5.1/?.lua;;';
+  init_by_lua_block {
+    quota = require 'quota'
+    quota.init({ redis = ${redis}, users = '${users}', script = '${file('charge.lua')}' })
+  }
+  upstream backend { server 127.0.0.1:${backend}; keepalive 256; keepalive_requests 1000000000; }
+  server {
+    listen 127.0.0.1:${port};
+    set $user '';
+    location / {
+      access_by_lua_block { quota.admit() }
+      proxy_http_version 1.1;
+      proxy_set_header Connection '';
+      proxy_set_header Authorization '';
+      proxy_set_header X-User $user;
+      proxy_pass http://backend;
+    }
+  }`,
+  )
+}

@@ -1,0 +1,96 @@
+import { type ChildProcess, spawn } from 'node:child_process'
+import { once } from 'node:events'
+import { closeSync, openSync, readFileSync } from 'node:fs'
+import { connect, createServer } from 'node:net'
+import { setTimeout as sleep } from 'node:timers/promises'
+
+/** The system under test has one core to itself, everything that loads it the other. */
+export const TESTED_CORE = 0
+export const LOADING_CORE = 1
+
+const STARTS_WITHIN_MS = 15_000
+const ENDS_WITHIN_MS = 10_000
+
+export interface Server {
+  readonly pid: number
+  stop(): Promise<void>
+}
+
+export interface ServerOptions {
+  readonly core: number
+  /** Loopback port that answers once the server is up. */
+  readonly port: number
+  /** File for its standard output and errors. */
+  readonly output: string
+}
+
+const running = new Set<ChildProcess>()
+process.on('exit', endAll)
+
+/** Asks all to end; not by SIGKILL, which would leave the workers of nginx behind. */
+export function endAll(): void {
+  for (const child of running) child.kill('SIGTERM')
+}
+
+/** Starts a server on one core and waits until its port answers. `taskset` becomes the command, so the pid is the server's. */
+export async function startServer(command: readonly string[], { core, port, output }: ServerOptions): Promise<Server> {
+  const fd = openSync(output, 'a')
+  const child = spawn('taskset', ['-c', String(core), ...command], { stdio: ['ignore', fd, fd] })
+  closeSync(fd)
+  running.add(child)
+  child.once('exit', () => running.delete(child))
+  const until = Date.now() + STARTS_WITHIN_MS
+  while (!(await answers(port))) {
+    if (child.exitCode !== null || Date.now() > until) {
+      throw new Error(`${command.join(' ')} did not start:\n${readFileSync(output, 'utf8').slice(-2000)}`)
+    }
+    await sleep(50)
+  }
+  return { pid: child.pid as number, stop: () => end(child) }
+}
+
+async function end(child: ChildProcess): Promise<void> {
+  if (!running.has(child)) return
+  const exited = once(child, 'exit')
+  child.kill('SIGTERM')
+  const timer = setTimeout(() => child.kill('SIGKILL'), ENDS_WITHIN_MS)
+  await exited
+  clearTimeout(timer)
+}
+
+function answers(port: number): Promise<boolean> {
+  return new Promise((resolve) => {
+    const socket = connect(port, '127.0.0.1')
+    const done = (yes: boolean) => () => {
+      socket.destroy()
+      resolve(yes)
+    }
+    socket.once('connect', done(true)).once('error', done(false))
+  })
+}
+
+export async function freePort(): Promise<number> {
+  const server = createServer().listen(0, '127.0.0.1')
+  await once(server, 'listening')
+  const { port } = server.address() as { port: number }
+  server.close()
+  await once(server, 'close')
+  return port
+}
+
+/** Runs a load generator to its end and gives what it printed on the standard output. */
+export async function run(command: readonly string[], core: number, limitMs: number): Promise<string> {
+  const child = spawn('taskset', ['-c', String(core), ...command], { stdio: ['ignore', 'pipe', 'inherit'] })
+  running.add(child)
+  const timer = setTimeout(() => child.kill('SIGKILL'), limitMs)
+  const exited = once(child, 'close')
+  let text = ''
+  child.stdout.setEncoding('utf8').on('data', (chunk: string) => {
+    text += chunk
+  })
+  const [code] = (await exited) as [number | null]
+  clearTimeout(timer)
+  running.delete(child)
+  if (code !== 0) throw new Error(`${command[0]} ended with ${code ?? 'a signal'}: ${text.slice(-500)}`)
+  return text
+}
