@@ -28,13 +28,15 @@ export async function serveFile(
   const reread = rereader(file, app)
   const watch = watchConfig(file, reread, { loadedHash: loaded.hash })
   process.on('SIGHUP', reread)
-  await started(urls)
-
-  await ended
-  for (const signal of ['SIGTERM', 'SIGINT'] as const) process.once(signal, () => process.exit(1))
-  watch.close()
-  process.off('SIGHUP', reread)
-  await app.stop()
+  try {
+    await started(urls)
+    await ended
+  } finally {
+    for (const signal of ['SIGTERM', 'SIGINT'] as const) process.once(signal, () => process.exit(1))
+    watch.close()
+    process.off('SIGHUP', reread)
+    await app.stop()
+  }
   return 0
 }
 
