@@ -15,7 +15,7 @@
 
   A counter is a string of 16-byte entries: seconds (4), start in milliseconds (6), used (6), big-endian.
 ]]
-local ENTRY = '>I4I6I6'
+local ENTRY = 'I4I6I6'
 local instance, sequence, remember, batch = KEYS[1], tonumber(ARGV[1]), ARGV[2], cjson.decode(ARGV[3])
 
 -- A batch that was applied already is answered as it was then; one that was overtaken is applied never.
@@ -36,21 +36,44 @@ local before = {}
 if #KEYS > 1 then before = redis.call('MGET', unpack(KEYS, 2)) end
 
 -- Counters are flat lists: seconds, startedAt, used, seconds, ... Windows that have ended are left out.
-local counters, changed = {}, {}
+-- A whole counter is read and written by one call, with a format for its number of windows.
+local counters, changed, formats = {}, {}, {}
+
+local function format_of(windows)
+  local format = formats[windows]
+  if not format then
+    format = '>' .. string.rep(ENTRY, windows)
+    formats[windows] = format
+  end
+  return format
+end
+
+local function running(list)
+  local kept = {}
+  for at = 1, #list, 3 do
+    if now < list[at + 1] + list[at] * 1000 then
+      local n = #kept
+      kept[n + 1], kept[n + 2], kept[n + 3] = list[at], list[at + 1], list[at + 2]
+    end
+  end
+  return kept
+end
 
 local function counter_at(key)
   local counter = counters[key]
   if counter then return counter end
-  counter = {}
   local bytes = before[key]
-  if bytes and #bytes % 16 == 0 then
-    for at = 1, #bytes, 16 do
-      local seconds, started, used = struct.unpack(ENTRY, bytes, at)
-      if now < started + seconds * 1000 then
-        local n = #counter
-        counter[n + 1], counter[n + 2], counter[n + 3] = seconds, started, used
+  if bytes and #bytes > 0 and #bytes % 16 == 0 then
+    counter = { struct.unpack(format_of(#bytes / 16), bytes) }
+    counter[#counter] = nil -- the position behind the last entry
+    for at = 1, #counter, 3 do
+      if now >= counter[at + 1] + counter[at] * 1000 then
+        counter = running(counter)
+        break
       end
     end
+  else
+    counter = {}
   end
   counters[key] = counter
   return counter
@@ -71,7 +94,7 @@ local function fits(counter, limits, cost)
 end
 
 local function add(key, limits, cost)
-  local counter = counter_at(key)
+  local counter = counters[key]
   for l = 1, #limits, 2 do
     local at = find(counter, limits[l])
     if at then
@@ -114,12 +137,12 @@ local reply = { now, table.concat(decisions), unpack(before) }
 -- From here on only writes. Every key ends by itself: a counter with its last window.
 redis.call('SET', instance, struct.pack('>I6', sequence) .. cmsgpack.pack(reply), 'PX', remember)
 for key in pairs(changed) do
-  local counter, entries, ends = counters[key], {}, 0
+  local counter, ends = counters[key], 0
   for at = 1, #counter, 3 do
-    entries[#entries + 1] = struct.pack(ENTRY, counter[at], counter[at + 1], counter[at + 2])
-    ends = math.max(ends, counter[at + 1] + counter[at] * 1000)
+    local over = counter[at + 1] + counter[at] * 1000
+    if over > ends then ends = over end
   end
-  redis.call('SET', KEYS[key + 1], table.concat(entries), 'PXAT', string.format('%.0f', ends))
+  redis.call('SET', KEYS[key + 1], struct.pack(format_of(#counter / 3), unpack(counter)), 'PXAT', string.format('%.0f', ends))
 end
 
 return reply
