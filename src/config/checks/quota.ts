@@ -30,7 +30,8 @@ export function checkQuota({ quota }: Pick<Salvage, 'quota'>, lineOf: (path: Pat
   if (custom !== undefined) findings.push(...checkLimits(custom, ['quota', 'custom'], categories, names))
   for (const [key, share] of store_outage ?? []) {
     findings.push(...unknownName(key, categories, ['quota', 'store_outage'], 'category'))
-    if (typeof share === 'object') findings.push({ path: ['quota', 'store_outage', key], severity: 'warning', message: NOT_YET })
+    if (typeof share === 'object')
+      findings.push({ path: ['quota', 'store_outage', key], severity: 'warning', message: NOT_YET })
   }
   return findings
 }
