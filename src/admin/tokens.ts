@@ -1,5 +1,6 @@
 import { z } from 'zod'
 import { mintToken, type TokenRecord, type TokenStore } from '../control/tokens.ts'
+import { isUserId } from '../control/user.ts'
 import { type Answer, ok, type Route, refusal } from './answer.ts'
 
 /** The routes of gateway tokens. The token itself is in one answer only: the one that makes it. */
@@ -21,9 +22,8 @@ export function tokenRoutes(tokens: TokenStore, now: () => number): Route[] {
   ]
 }
 
-const MAX_USER_BYTES = 256
 const MAX_NAME_CHARS = 64
-const USER = `must be a text of 1 to ${MAX_USER_BYTES} bytes: the user on whose quota the token draws`
+const USER = `must be a text of 1 to 256 bytes without control characters: the user on whose quota the token draws`
 const NAME = `must be a text of 1 to ${MAX_NAME_CHARS} characters: what the token is for`
 const EXPIRES =
   'must be a time with its offset, for example 2030-01-31T00:00:00Z; leave it out for a token without an end'
@@ -43,10 +43,6 @@ const NewToken = z.strictObject(
         : 'must be a JSON object with user and name',
   },
 )
-
-function isUserId(user: string): boolean {
-  return user !== '' && user.isWellFormed() && Buffer.byteLength(user) <= MAX_USER_BYTES
-}
 
 async function create(body: unknown, tokens: TokenStore, now: number): Promise<Answer> {
   const parsed = NewToken.safeParse(body)

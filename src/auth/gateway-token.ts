@@ -1,7 +1,8 @@
 import { hashToken, looksLikeToken, type TokenRecord, type TokenStore } from '../control/tokens.ts'
+import { isUserId } from '../control/user.ts'
 import type { Denial } from '../errors.ts'
 import { StoreError } from '../quota/store.ts'
-import { invalid, isUserId, unknowable, type Verified } from './caller.ts'
+import { invalid, unknowable, type Verified } from './caller.ts'
 
 /** Whether a credential is to be judged as a gateway token. */
 export const isGatewayToken = looksLikeToken

@@ -1,5 +1,6 @@
+import { isUserId } from '../control/user.ts'
 import type { Denial } from '../errors.ts'
-import { invalid, isUserId } from './caller.ts'
+import { invalid } from './caller.ts'
 import { type JsonObject, member } from './encoding.ts'
 import type { Issuer } from './issuer.ts'
 

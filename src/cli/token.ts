@@ -2,6 +2,7 @@ import { parseArgs } from 'node:util'
 import { openStore } from '../app.ts'
 import { parseDuration } from '../config/units.ts'
 import { mintToken, type TokenRecord } from '../control/tokens.ts'
+import { isUserId } from '../control/user.ts'
 import type { Store } from '../store/store.ts'
 import { CONFIG_OPTION, configFile, loadOrTell, reachable } from './config.ts'
 import { UsageError } from './help.ts'
@@ -42,8 +43,7 @@ interface CreateOptions {
 
 function create({ user, name, expires }: CreateOptions): Work {
   if (user === undefined || name === undefined) throw new UsageError('token create needs --user and --name')
-  const bytes = Buffer.byteLength(user)
-  if (bytes < 1 || bytes > 256) throw new UsageError('--user takes 1 to 256 bytes')
+  if (!isUserId(user)) throw new UsageError('--user takes 1 to 256 bytes without control characters')
   if (name.length < 1 || name.length > 64) throw new UsageError('--name takes 1 to 64 characters')
   const lifetime = expires === undefined ? null : lifetimeOf(expires)
   return async (store) => {

@@ -1,8 +1,10 @@
 import type { IncomingMessage, ServerResponse } from 'node:http'
 import { type Denial, denial } from '../errors.ts'
 
-/** How long a client may pause while a body that we need whole comes in. */
-const IDLE_MS = 10_000
+/** How long a body that is read whole may take, in milliseconds. */
+const WHOLE_BODY_MS = 30_000
+/** Bodies up to this size, in bytes, are read whole before anything is charged and a connection to the backend is taken. */
+const SMALL = 64 * 1024
 
 /** Whether the request announces a body. */
 export function hasBody(req: IncomingMessage): boolean {
@@ -19,6 +21,20 @@ function tooLarge(max: number): Denial {
   return denial('payload_too_large', `The body of this request may have at most ${max} bytes.`)
 }
 
+function tooSlow(): Denial {
+  return denial('request_timeout', 'The body of this request came too slowly.', { headers: { Connection: 'close' } })
+}
+
+/**
+ * Whether a body is to be read whole although its price does not ask for it. One of unannounced length is, where its size
+ * is bounded, so that 413 comes before any charge. A small one that is still on its way is, so that a client that sends
+ * it slowly holds no connection to the backend and pays nothing for what never arrives.
+ */
+export function isReadWhole(req: IncomingMessage, maxBody: number | null): boolean {
+  if (req.headers['transfer-encoding'] !== undefined) return maxBody !== null
+  return !req.complete && req.headers.expect === undefined && hasBody(req) && announcedTooLarge(req, SMALL) === null
+}
+
 /** Reads a whole body of at most `max` bytes. Rejects when the client breaks off. */
 export function readBody(req: IncomingMessage, res: ServerResponse | null, max: number): Promise<Buffer | Denial> {
   const refused = announcedTooLarge(req, max)
@@ -27,13 +43,12 @@ export function readBody(req: IncomingMessage, res: ServerResponse | null, max: 
   return new Promise((resolve, reject) => {
     const chunks: Buffer[] = []
     let size = 0
-    const idle = setTimeout(() => done(denial('request_timeout', 'The body of this request came too slowly.')), IDLE_MS)
+    const deadline = setTimeout(() => done(tooSlow()), WHOLE_BODY_MS)
 
     function onData(chunk: Buffer): void {
       size += chunk.length
       chunks.push(chunk)
       if (size > max) done(tooLarge(max))
-      else idle.refresh()
     }
     function onEnd(): void {
       done(chunks.length === 1 && chunks[0] !== undefined ? chunks[0] : Buffer.concat(chunks, size))
@@ -47,7 +62,7 @@ export function readBody(req: IncomingMessage, res: ServerResponse | null, max: 
       resolve(result)
     }
     function stop(): void {
-      clearTimeout(idle)
+      clearTimeout(deadline)
       req.off('data', onData).off('end', onEnd).off('close', onClose).off('error', onClose)
       req.pause()
     }

@@ -14,7 +14,7 @@ import { checkEdge, checkUpgrade, isLastOnConnection } from './edge.ts'
 import { answerOf, clientLeft, deniedEnding, type Ending, forwarded, stopped } from './ending.ts'
 import { type Admission, denied, type Exchange, type Pass, type Stop } from './exchange.ts'
 import type { Rules } from './rules.ts'
-import { boundedBody, decide, identify, isStatusRequest, match, price, readTarget, status } from './steps.ts'
+import { decide, earlyBody, identify, isStatusRequest, match, price, readTarget, status } from './steps.ts'
 
 export interface GatewayOptions {
   /** The configuration in force; asked once for each request. */
@@ -94,7 +94,7 @@ export function createGateway({ rules, ledger, store, observe }: GatewayOptions)
     if ('code' in route) return denied(route)
     exchange.route = route
     if (route.charged === null) {
-      const body = await boundedBody(exchange)
+      const body = await earlyBody(exchange)
       return body !== null && 'code' in body ? denied(body) : pass({ target, body, charged: null })
     }
     const caller = await identify(exchange)

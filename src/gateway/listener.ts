@@ -59,7 +59,7 @@ export function createListener(options: ListenerOptions): Listener {
   server.maxHeadersCount = 0
   server.timeout = options.idleTimeoutMs
   const tunnels = new Set<Duplex>()
-  const active = new WeakMap<Duplex, Set<http.IncomingMessage>>()
+  const active = new WeakMap<Duplex, Map<http.IncomingMessage, http.ServerResponse>>()
   let draining = false
 
   server.on('request', serve)
@@ -80,27 +80,35 @@ export function createListener(options: ListenerOptions): Listener {
     const refuse = (): void => {
       if (!gateway.distrusts(socket)) refuseRaw(socket, ...parserRefusal(error.code ?? ''))
     }
-    const requests = [...(active.get(socket) ?? [])]
-    if (requests.length === 0) refuse()
+    const exchanges = [...(active.get(socket) ?? [])]
+    if (exchanges.length === 0) refuse()
     // The requests before the broken one get their answers first, or ours would be taken for one of them.
-    else if (requests.every((req) => req.complete)) whenIdle(socket, refuse)
-    // It is the body of a request that is broken. A denial that does not depend on it goes out; a forward is broken off.
-    else setImmediate(() => (active.get(socket)?.size === 0 ? socket.end(() => socket.destroy()) : socket.destroy()))
+    else if (exchanges.every(([req]) => req.complete)) whenIdle(socket, refuse)
+    // It is the body of a request that is broken: a denial that is decided already goes out, anything else is broken off.
+    else setImmediate(() => breakOff(socket, refuse))
   })
 
   function serve(req: http.IncomingMessage, res: http.ServerResponse): void {
     if (draining) res.shouldKeepAlive = false
     const { socket } = req
-    const requests = active.get(socket) ?? new Set()
-    active.set(socket, requests.add(req))
+    const exchanges = active.get(socket) ?? new Map()
+    active.set(socket, exchanges.set(req, res))
     void gateway.handle(req, res).then(() => {
-      requests.delete(req)
-      if (requests.size === 0) socket.emit(IDLE)
+      exchanges.delete(req)
+      if (exchanges.size === 0) socket.emit(IDLE)
     })
   }
 
+  /** Once for each connection, however much garbage comes. */
   function whenIdle(socket: Duplex, work: () => void): void {
-    socket.once(IDLE, work)
+    if (socket.listenerCount(IDLE) === 0) socket.once(IDLE, work)
+  }
+
+  function breakOff(socket: Duplex, refuse: () => void): void {
+    const [only, ...others] = active.get(socket)?.values() ?? []
+    if (only === undefined) socket.end(() => socket.destroy())
+    else if (others.length === 0 && !only.headersSent) refuse()
+    else socket.destroy()
   }
 
   function refuseRaw(socket: Duplex, code: ErrorCode, msg: string): void {

@@ -8,7 +8,7 @@ import { type QuotaStore, StoreError } from '../quota/store.ts'
 import { type Price, priceOfBody } from '../routing/price.ts'
 import { canonicalTarget, type Target } from '../routing/target.ts'
 import { statusAnswer } from './answer.ts'
-import { readBody } from './body.ts'
+import { isReadWhole, readBody } from './body.ts'
 import { overloaded, storeUnavailable } from './denials.ts'
 import { denied, type Exchange, type Stop } from './exchange.ts'
 import type { Route } from './rules.ts'
@@ -43,7 +43,7 @@ export async function identify(exchange: Exchange): Promise<Caller | Denial> {
 export async function price(exchange: Exchange, price: Price): Promise<{ cost: number; body: Buffer | null } | Denial> {
   const { req, res } = exchange
   if (price.kind === 'fixed') {
-    const body = await boundedBody(exchange)
+    const body = await earlyBody(exchange)
     return body !== null && 'code' in body ? body : { cost: price.cost, body }
   }
   const body = await readBody(req, res, price.maxBody)
@@ -52,10 +52,9 @@ export async function price(exchange: Exchange, price: Price): Promise<{ cost: n
   return 'code' in priced ? priced : { cost: priced.cost, body }
 }
 
-/** A body of unannounced length is read whole where its size is bounded, so that 413 comes before any charge. */
-export async function boundedBody({ req, res, rules }: Exchange): Promise<Buffer | Denial | null> {
-  if (rules.maxBody === null || req.headers['transfer-encoding'] === undefined) return null
-  return readBody(req, res, rules.maxBody)
+/** The body, where it is to be read before the charge. */
+export async function earlyBody({ req, res, rules }: Exchange): Promise<Buffer | Denial | null> {
+  return isReadWhole(req, rules.maxBody) ? readBody(req, res, rules.maxBody ?? Number.POSITIVE_INFINITY) : null
 }
 
 export async function decide(ledger: Pick<Ledger, 'charge'>, charge: Charge): Promise<Decision | Denial> {

@@ -56,6 +56,8 @@ interface Waiting {
   abandoned: boolean
 }
 
+/** How long a batch is sent again that fails for no reason of the connection. */
+const FAULT_MS = 5000
 const FIRST_PAUSE_MS = 20
 const LONGEST_PAUSE_MS = 100
 
@@ -141,7 +143,7 @@ export function createLedger(options: LedgerOptions): Ledger {
         const failure = asStoreError(error)
         failed(failure)
         if (failure.applied === 'unknown') uncertain = true
-        if (isHopeless(uncertain, now() - startedAt)) {
+        if (isHopeless(uncertain, failure, now() - startedAt)) {
           dropBatch(batch, failure, uncertain)
           return null
         }
@@ -151,9 +153,11 @@ export function createLedger(options: LedgerOptions): Ledger {
   }
 
   /** A batch that may have been applied is sent on, for as long as the store remembers replies; any other while somebody waits for it. */
-  function isHopeless(uncertain: boolean, ageMs: number): boolean {
+  function isHopeless(uncertain: boolean, failure: StoreError, ageMs: number): boolean {
     if (stopped) return true
-    if (uncertain) return ageMs > giveUpMs
+    // A reply that cannot be understood will be the same at each try, and all other charges wait behind it.
+    const isFault = failure.applied === 'unknown' && failure.reason === 'other'
+    if (uncertain) return ageMs > (isFault ? Math.min(FAULT_MS, giveUpMs) : giveUpMs)
     return sent.length > 0 && sent.every((waiting) => waiting.abandoned)
   }
 

@@ -1,5 +1,6 @@
 import { once } from 'node:events'
 import net, { type AddressInfo } from 'node:net'
+import { setTimeout as sleep } from 'node:timers/promises'
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from 'vitest'
 import { type RunningApp, startApp, yaml } from '../e2e/harness.ts'
 import { jwtOf } from '../e2e/jwt.ts'
@@ -225,6 +226,41 @@ it('a request before garbage on the same connection gets its answer, and the gar
   const text = await rawExchange(app.url, `${request('GET /api/a HTTP/1.1')}GARBAGE\r\n\r\n`)
   expect(statusesIn(text)).toEqual([200, 400])
   expect(backend.lines).toEqual(['GET /api/a HTTP/1.1'])
+})
+
+it('a body that turns out to be malformed is told so, and costs nothing', async () => {
+  for (const chunk of ['0x1\r\na\r\n', '+1\r\na\r\n', '1;a\nb\r\n', '1\r\nab\r\n']) {
+    const bytes = `${request('POST /api/a HTTP/1.1', 'Transfer-Encoding: chunked')}${chunk}0\r\n\r\n`
+    expect(statusesIn(await rawExchange(app.url, bytes))).toEqual([400])
+  }
+  expect(backend.lines).toEqual([])
+})
+
+describe('a small upload that comes slowly', () => {
+  it('reaches the backend, and is charged, only when it is complete', async () => {
+    const { hostname, port } = new URL(app.url)
+    const socket = net.connect(Number(port), hostname)
+    socket.write(`${request('POST /api/a HTTP/1.1', 'Content-Length: 2')}x`)
+    await sleep(200)
+    expect(backend.lines).toEqual([])
+    expect(charged()).toBe(0)
+    socket.write('y')
+    await once(socket, 'data')
+    expect(backend.lines).toEqual(['POST /api/a HTTP/1.1'])
+    expect(charged()).toBe(1)
+    socket.destroy()
+  })
+
+  it('and breaks off is charged nothing', async () => {
+    const { hostname, port } = new URL(app.url)
+    const socket = net.connect(Number(port), hostname)
+    socket.write(`${request('POST /api/a HTTP/1.1', 'Content-Length: 2')}x`)
+    await sleep(100)
+    socket.destroy()
+    await expect.poll(() => app.requests()[0]).toMatchObject({ outcome: 'aborted', clientStatus: 499, cost: 0 })
+    expect(charged()).toBe(0)
+    expect(backend.lines).toEqual([])
+  })
 })
 
 describe('an upload that waits for 100 Continue', () => {
