@@ -80,7 +80,7 @@ export async function createApp({ config, hash, version, observe: also }: AppOpt
     maxHeaderSize: config.edge.maxHeaderSize,
     headersTimeoutMs: config.edge.headersTimeoutMs,
     keepAliveTimeoutMs: config.edge.keepAliveTimeoutMs,
-    idleTimeoutMs: Math.max(config.upstream.responseTimeoutMs, config.upstream.idleTimeoutMs) + 10_000,
+    idleTimeoutMs: idleTimeoutOf(config),
     maxConnections: config.edge.maxConnections,
   })
   const state = { started: false, draining: false }
@@ -139,6 +139,7 @@ export async function createApp({ config, hash, version, observe: also }: AppOpt
     for (const problem of needRestart(config, next)) observe({ type: 'config_warning', file: next.file, problem })
     const old = current
     current = parts
+    listener.setIdleTimeout(idleTimeoutOf(next))
     await adapt()
     retire(old, parts)
     observe({ type: 'config_loaded', file: next.file, hash: nextHash })
@@ -150,11 +151,11 @@ export async function createApp({ config, hash, version, observe: also }: AppOpt
     // Load balancers need a moment to see that we are not ready.
     if (state.started && delayMs > 0) await sleep(delayMs)
     if (state.started) await listener.stop(timeoutMs)
+    await current.forwarder.destroy()
     await ledger.close(2 * config.store.deadlineMs)
     await tally?.close()
     timers.forEach(clearInterval)
     current.authenticator.close()
-    await current.forwarder.destroy()
     await admin.close()
     await store.close()
     observe({ type: 'stopped' })
@@ -170,6 +171,12 @@ export async function createApp({ config, hash, version, observe: also }: AppOpt
 }
 
 const ADAPT_MS = 10_000
+
+/** Longer than the backend may keep a client waiting: for a connection, its opening, the answer, the next piece of it. */
+function idleTimeoutOf({ upstream }: Config): number {
+  const { connectTimeoutMs, responseTimeoutMs, idleTimeoutMs } = upstream
+  return Math.max(connectTimeoutMs + 2 * responseTimeoutMs, idleTimeoutMs) + 10_000
+}
 
 export function openStore({ location, prefix, deadlineMs }: StoreConfig, observe: Observer): Store {
   return location.kind === 'sqlite'

@@ -16,20 +16,22 @@ export interface Parts {
   readonly rules: Rules
   readonly authenticator: Authenticator
   readonly forwarder: Forwarder
+  /** The adaptive factor in force. */
+  factor(): number
   /** Works the limits out anew with another adaptive factor. */
   adapt(factor: number): void
 }
 
 export async function createParts(config: Config, old: Parts | null, store: Store, observe: Observer): Promise<Parts> {
   const authenticator =
-    old !== null && same(old.config.auth, config.auth)
+    old !== null && same(old.config.auth, config.auth) && !hasKeyFiles(config.auth)
       ? old.authenticator
       : await createAuthenticator(authOptions(config.auth, store, observe))
   const forwarder =
-    old !== null && same([old.config.upstream, old.config.edge], [config.upstream, config.edge])
+    old !== null && same(forwardSections(old.config), forwardSections(config)) && !hasTlsFiles(config.upstream)
       ? old.forwarder
       : createForwarder(forwardOptions(config.upstream, config.edge))
-  let factor = 1
+  let factor = old?.factor() ?? 1
   let policy = createPolicy(config.quota, factor)
   function adapt(next: number): void {
     if (next === factor) return
@@ -50,7 +52,20 @@ export async function createParts(config: Config, old: Parts | null, store: Stor
     maxBody: config.edge.maxBody,
     maxInFlight: config.edge.maxInFlight,
   }
-  return { config, rules, authenticator, forwarder, adapt }
+  return { config, rules, authenticator, forwarder, factor: () => factor, adapt }
+}
+
+/** A file is read again at each reload: a rotated key has the same name. */
+function hasKeyFiles({ jwt }: AuthConfig): boolean {
+  return jwt.some(({ keys }) => keys.kind === 'file')
+}
+
+function hasTlsFiles({ tls }: UpstreamConfig): boolean {
+  return tls !== null && [tls.caFile, tls.certFile, tls.keyFile].some((file) => file !== null)
+}
+
+function forwardSections({ upstream, edge }: Config): unknown {
+  return [upstream, edge.trustedProxies]
 }
 
 /** Ends the parts that the next configuration does not use, once the requests under way have finished with them. */

@@ -1,5 +1,5 @@
 import { z } from 'zod'
-import { mintToken, type TokenRecord, type TokenStore } from '../control/tokens.ts'
+import { isTokenName, mintToken, type TokenRecord, type TokenStore } from '../control/tokens.ts'
 import { isUserId } from '../control/user.ts'
 import { type Answer, ok, type Route, refusal } from './answer.ts'
 
@@ -22,18 +22,15 @@ export function tokenRoutes(tokens: TokenStore, now: () => number): Route[] {
   ]
 }
 
-const MAX_NAME_CHARS = 64
 const USER = `must be a text of 1 to 256 bytes without control characters: the user on whose quota the token draws`
-const NAME = `must be a text of 1 to ${MAX_NAME_CHARS} characters: what the token is for`
+const NAME = `must be a text of 1 to 64 characters without control characters: what the token is for`
 const EXPIRES =
   'must be a time with its offset, for example 2030-01-31T00:00:00Z; leave it out for a token without an end'
 
 const NewToken = z.strictObject(
   {
     user: z.string({ error: USER }).refine(isUserId, { error: USER }),
-    name: z
-      .string({ error: NAME })
-      .refine((name) => name !== '' && [...name].length <= MAX_NAME_CHARS, { error: NAME }),
+    name: z.string({ error: NAME }).refine(isTokenName, { error: NAME }),
     expiresAt: z.iso.datetime({ offset: true, error: EXPIRES }).nullish(),
   },
   {

@@ -68,7 +68,7 @@ export function keysFromUrl(issuer: string, url: URL, observe: Observer, now: ()
       held = { keys, freshUntil: now() + freshMs }
       lastFailed = false
       observe({ type: 'jwks_fetched', issuer, keys: count })
-      if (refused.length > 0) observe({ type: 'jwks_failed', issuer, message: refused.join('; ').slice(0, 1000) })
+      if (refused.length > 0) observe({ type: 'jwks_keys_refused', issuer, message: refused.join('; ').slice(0, 1000) })
     } catch (error) {
       lastFailed = true
       if (!closed.signal.aborted) observe({ type: 'jwks_failed', issuer, message: explain(error) })

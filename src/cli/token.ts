@@ -1,7 +1,7 @@
 import { parseArgs } from 'node:util'
 import { openStore } from '../app.ts'
 import { parseDuration } from '../config/units.ts'
-import { mintToken, type TokenRecord } from '../control/tokens.ts'
+import { isTokenName, mintToken, type TokenRecord } from '../control/tokens.ts'
 import { isUserId } from '../control/user.ts'
 import type { Store } from '../store/store.ts'
 import { CONFIG_OPTION, configFile, loadOrTell, reachable } from './config.ts'
@@ -44,7 +44,7 @@ interface CreateOptions {
 function create({ user, name, expires }: CreateOptions): Work {
   if (user === undefined || name === undefined) throw new UsageError('token create needs --user and --name')
   if (!isUserId(user)) throw new UsageError('--user takes 1 to 256 bytes without control characters')
-  if (name.length < 1 || name.length > 64) throw new UsageError('--name takes 1 to 64 characters')
+  if (!isTokenName(name)) throw new UsageError('--name takes 1 to 64 characters without control characters')
   const lifetime = expires === undefined ? null : lifetimeOf(expires)
   return async (store) => {
     const now = Date.now()

@@ -14,6 +14,6 @@ export function checkAll(parsed: Salvage, lineOf: (path: Path) => number | null)
     ...checkAuth(parsed),
     ...ofQuota,
     ...checkRoutes(parsed, lineOf),
-    ...(ofQuota.length === 0 ? checkCosts(parsed) : []),
+    ...(ofQuota.every(({ severity }) => severity === 'warning') ? checkCosts(parsed) : []),
   ]
 }

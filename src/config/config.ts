@@ -193,7 +193,7 @@ export interface EdgeConfig {
     readonly semicolon: boolean
     readonly emptySegment: boolean
   }
-  /** Peers whose `Forwarded` and `X-Forwarded-*` are believed. */
+  /** Peers whose `X-Forwarded-For`, `-Proto` and `-Host` are believed. */
   readonly trustedProxies: readonly Subnet[]
 }
 

@@ -37,6 +37,12 @@ const ALPHABET = '0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz
 const SECRET_CHARS = 32
 const SHAPE = /^gw_([0-9A-Za-z]{32})([0-9A-Za-z]{6})$/
 
+/** Whether a text may name a token: 1 to 64 characters, none of them a control character, which would break a list. */
+export function isTokenName(name: string): boolean {
+  const length = [...name].length
+  return length >= 1 && length <= 64 && name.isWellFormed() && !/\p{Cc}/u.test(name)
+}
+
 /** Makes a token and the record to keep. The token is shown once and cannot be had again. */
 export function mintToken(
   owner: { user: string; name: string; expiresAt: number | null },

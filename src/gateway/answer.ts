@@ -5,7 +5,7 @@ import type { Charge, Decision } from '../quota/charge.ts'
 import { problemBody, rateLimit, rateLimitPolicy } from '../quota/ratelimit.ts'
 import { refusalBody } from '../quota/refusal.ts'
 import type { QuotaStatus } from '../quota/status.ts'
-import { hasBody } from './body.ts'
+import { hasBody, SMALL } from './body.ts'
 
 /** An answer of our own, ready to be written. */
 export interface Answer {
@@ -55,8 +55,6 @@ export function rateLimitFields({ category, limits }: Charge, decision: Decision
   return ['RateLimit-Policy', rateLimitPolicy(category, limits), 'RateLimit', rateLimit(category, limits, decision)]
 }
 
-/** A body up to this size is read to its end after an answer, so that the connection can go on. */
-const SMALL_BODY = 64 * 1024
 const LINGER_MS = 1000
 
 /**
@@ -90,8 +88,9 @@ export function writeAnswer(req: IncomingMessage, res: ServerResponse, answer: A
   else req.once('end', end).once('close', end).resume()
 }
 
+/** Such a body is read to its end after an answer, so that the connection can go on. */
 function isSmall(req: IncomingMessage): boolean {
-  return req.headers.expect === undefined && Number(req.headers['content-length'] ?? Number.NaN) <= SMALL_BODY
+  return req.headers.expect === undefined && Number(req.headers['content-length'] ?? Number.NaN) <= SMALL
 }
 
 /** The same on a bare socket: for upgrades, and for what Node's parser refused. The connection is closed after it. */

@@ -4,7 +4,7 @@ import { type Denial, denial } from '../errors.ts'
 /** How long a body that is read whole may take, in milliseconds. */
 const WHOLE_BODY_MS = 30_000
 /** Bodies up to this size, in bytes, are read whole before anything is charged and a connection to the backend is taken. */
-const SMALL = 64 * 1024
+export const SMALL = 64 * 1024
 
 /** Whether the request announces a body. */
 export function hasBody(req: IncomingMessage): boolean {
@@ -39,6 +39,8 @@ export function isReadWhole(req: IncomingMessage, maxBody: number | null): boole
 export function readBody(req: IncomingMessage, res: ServerResponse | null, max: number): Promise<Buffer | Denial> {
   const refused = announcedTooLarge(req, max)
   if (refused !== null) return Promise.resolve(refused)
+  // The close event is past for a client that left while its credential was looked at.
+  if (req.destroyed && !req.complete) return Promise.reject(new ClientLeft())
   if (req.headers.expect !== undefined) res?.writeContinue()
   return new Promise((resolve, reject) => {
     const chunks: Buffer[] = []

@@ -27,6 +27,8 @@ export interface ListenerOptions {
 export interface Listener {
   /** @returns the URL it listens on */
   start(): Promise<string>
+  /** Changes `idleTimeoutMs` for connections that come from now on. */
+  setIdleTimeout(ms: number): void
   /**
    * Takes no new connection, lets what is under way finish for up to `timeoutMs` and then breaks it off.
    * @returns how many requests were broken off
@@ -35,6 +37,7 @@ export interface Listener {
 }
 
 const DRAIN_POLL_MS = 10
+const RECORD_MS = 1000
 /** Event of a connection: all its requests have been answered. */
 const IDLE = Symbol('idle')
 
@@ -149,10 +152,17 @@ export function createListener(options: ListenerOptions): Listener {
     server.closeAllConnections()
     for (const socket of tunnels) socket.destroy()
     await closed
+    // What was broken off is recorded as well; that takes a moment, not longer.
+    const recorded = performance.now() + RECORD_MS
+    while (gateway.inFlight() > 0 && performance.now() < recorded) await sleep(DRAIN_POLL_MS)
     return broken
   }
 
-  return { start, stop }
+  function setIdleTimeout(ms: number): void {
+    server.timeout = ms
+  }
+
+  return { start, stop, setIdleTimeout }
 }
 
 /** Node's parser and limits, in the contract's words. */

@@ -32,6 +32,8 @@ export function lineOf(seen: Told): Line | null {
         : line('warn', 'charges with an unknown outcome', { charges: seen.charges })
     case 'jwks_fetched':
       return line('debug', 'signing keys fetched', { issuer: seen.issuer, keys: seen.keys })
+    case 'jwks_keys_refused':
+      return line('warn', 'signing keys are left out', { issuer: seen.issuer, detail: scrub(seen.message) })
     case 'jwks_failed':
       return line('warn', 'signing keys could not be fetched', { issuer: seen.issuer, detail: scrub(seen.message) })
     case 'bad_connection':

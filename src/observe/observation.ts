@@ -18,6 +18,7 @@ export type Observation =
   | { readonly type: 'outcome_unknown'; readonly charges: number; readonly settled: boolean }
   | { readonly type: 'credential_checked'; readonly cached: boolean }
   | { readonly type: 'jwks_fetched'; readonly issuer: string; readonly keys: number }
+  | { readonly type: 'jwks_keys_refused'; readonly issuer: string; readonly message: string }
   | { readonly type: 'jwks_failed'; readonly issuer: string; readonly message: string }
   | { readonly type: 'bad_connection'; readonly code: string; readonly status: number }
   | { readonly type: 'upgrade_opened' }

@@ -265,7 +265,7 @@ describe('when the provider fails', () => {
     server.answer = serveJson(keySet(one, weak))
     const gateway = await start()
     expect(await gateway.outcome(token())).toBe('alice')
-    expect(gateway.failures()).toEqual([expect.stringMatching(/^key 2: RSA key of 1024 bits/)])
+    expect(gateway.refusedKeys()).toEqual([expect.stringMatching(/^key 2: RSA key of 1024 bits/)])
   })
 
   it('by serving the secret of an HMAC, it is no key', async () => {
@@ -275,7 +275,7 @@ describe('when the provider fails', () => {
     const forged = jwt({ header: { alg: 'HS256', kid: 'mac' }, signAs: 'HS256', key: k.toString('latin1') })
     expect(await gateway.outcome(token())).toBe('alice')
     expect(await gateway.outcome(forged)).toBe('unauthorized')
-    expect(gateway.failures()).toEqual([expect.stringMatching(/^key 2: a symmetric key/)])
+    expect(gateway.refusedKeys()).toEqual([expect.stringMatching(/^key 2: a symmetric key/)])
   })
 })
 

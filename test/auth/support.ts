@@ -135,6 +135,8 @@ export interface Bench {
   /** The answer in one word: the user, or the code of the denial. */
   outcome(credential: string): Promise<string>
   failures(): string[]
+  /** Keys of a fetched set that are not used. */
+  refusedKeys(): string[]
 }
 
 export async function bench(issuers: Partial<IssuerOptions>[], options: Partial<AuthOptions> = {}): Promise<Bench> {
@@ -152,7 +154,8 @@ export async function bench(issuers: Partial<IssuerOptions>[], options: Partial<
   const ask = async (credential: string) => auth.authenticate(`Bearer ${credential}`)
   const outcome = async (credential: string) => word(await ask(credential))
   const failures = () => seen.flatMap((one) => (one.type === 'jwks_failed' ? [one.message] : []))
-  return Object.assign(self, { auth, seen, ask, outcome, failures })
+  const refusedKeys = () => seen.flatMap((one) => (one.type === 'jwks_keys_refused' ? [one.message] : []))
+  return Object.assign(self, { auth, seen, ask, outcome, failures, refusedKeys })
 }
 
 export function word(answer: Caller | Denial): string {

@@ -1,13 +1,13 @@
 /**
- * Brings what the tests need and npm cannot: redis-server, nginx and chromium. On Debian as root they are installed, elsewhere one
- * line says what to install. Runs before the tests, with whatever Node is there.
+ * Brings what the tests need and npm cannot. On Debian as root it is installed, elsewhere one line says what to install.
+ * redis-server is needed also where REDIS_URL names a Redis: some tests stop theirs. Runs before the tests, with any Node.
  */
 import { spawnSync } from 'node:child_process'
 import { accessSync, constants } from 'node:fs'
 import { delimiter, join } from 'node:path'
 
 const NEEDED = [
-  { command: 'redis-server', package: 'redis-server', instead: 'REDIS_URL' },
+  { command: 'redis-server', package: 'redis-server' },
   { command: 'openssl', package: 'openssl' },
 ]
 

@@ -16,12 +16,17 @@ export function checkRoutes(parsed: Salvage, lineOf: (path: Path) => number | nu
       ...checkAccess(route, path),
       ...checkReach(route, path, edge.allow_in_path),
       ...checkBody(route, path),
+      ...(route.health === false
+        ? [{ path: [...path, 'health'], severity: 'warning' as const, message: NOT_YET }]
+        : []),
     )
     findings.push(...checkCategory(route.category, path, categories))
   }
   if (typeof unmatched === 'object') findings.push(...checkCategory(unmatched.category, ['unmatched'], categories))
   return [...findings, ...checkShapes(routes, lineOf)]
 }
+
+const NOT_YET = 'is not acted on yet: every forwarded request counts for mode adaptive'
 
 function checkAccess(route: Rule, path: Path): Finding[] {
   if (route.public === undefined) return []

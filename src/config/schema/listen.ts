@@ -34,7 +34,7 @@ export const edge = section(
         error: 'expected a size with its unit, like 1MiB, or none',
       })
       .meta({
-        description: 'Largest request body, 0B to 1024GiB. Default none: bodies are streamed, whatever their size',
+        description: 'Largest request body, 0B to 1024GiB. Default none: any size',
       })
       .prefault('none'),
     max_url: size('256B', '64KiB', { description: 'Longest request target, 256B to 64KiB. Default 8KiB' }).prefault(
@@ -64,8 +64,7 @@ export const edge = section(
       0,
       1000,
       {
-        description:
-          'Peers whose X-Forwarded-* and Forwarded headers are believed: addresses or networks. Default none',
+        description: 'Peers whose X-Forwarded-For, -Proto and -Host are believed: addresses or networks. Default none',
       },
     ).default([]),
   },

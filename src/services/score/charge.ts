@@ -48,8 +48,8 @@ function sellOnce(tickets: Tickets, order: Order, key: string, request: string):
   return answer
 }
 
-function repeat({ request, answer }: Purchase, now: string): object | Refusal {
-  if (request === now) return JSON.parse(answer)
+function repeat({ request, answer }: Purchase, asked: string): object | Refusal {
+  if (request === asked) return JSON.parse(answer)
   return refuse('idempotency_conflict', 'this Idempotency-Key was used for another request')
 }
 
