@@ -58,6 +58,9 @@ export async function createApp({ config, hash, version, observe: also }: AppOpt
     log.observer,
     metrics.observer,
     (observation) => tally?.observer(observation),
+    ({ type }) => {
+      if (type === 'store_connected') void checkStore()
+    },
     ...(also === undefined ? [] : [also]),
   ])
   const store = openStore(config.store, observe)
@@ -94,9 +97,7 @@ export async function createApp({ config, hash, version, observe: also }: AppOpt
     tokens: store,
     now: Date.now,
     observe,
-    drain: () => {
-      state.draining = true
-    },
+    drain,
   })
   let storeAnswers = false
   const timers = [setInterval(checkStore, 1000).unref(), setInterval(adapt, ADAPT_MS).unref()]
@@ -106,6 +107,14 @@ export async function createApp({ config, hash, version, observe: also }: AppOpt
       () => true,
       () => false,
     )
+  }
+
+  /** A Redis store connects in the background: who comes first shall not be refused for that. */
+  async function storeOrPatience(): Promise<void> {
+    for (let tries = 0; tries < START_TRIES && !storeAnswers; tries++) {
+      await checkStore()
+      if (!storeAnswers) await sleep(START_PAUSE_MS)
+    }
   }
 
   /** Mode `adaptive`: the same histogram gives every replica the same factor. Without the store the last one stays. */
@@ -125,10 +134,11 @@ export async function createApp({ config, hash, version, observe: also }: AppOpt
   }
 
   async function start(): Promise<{ gateway: string; admin: string }> {
-    await Promise.all([checkStore(), adapt()])
-    const { url } = await admin.listen()
+    await storeOrPatience()
+    await adapt()
+    const { url } = await admin.listen().catch(addressProblem('admin.listen'))
     observe({ type: 'listening', what: 'admin', url })
-    const started = { admin: url, gateway: await listener.start() }
+    const started = { admin: url, gateway: await listener.start().catch(addressProblem('listen')) }
     state.started = true
     observe({ type: 'config_loaded', file: config.file, hash })
     return started
@@ -145,8 +155,13 @@ export async function createApp({ config, hash, version, observe: also }: AppOpt
     observe({ type: 'config_loaded', file: next.file, hash: nextHash })
   }
 
-  async function stop(): Promise<void> {
+  function drain(): void {
     state.draining = true
+    listener.drain()
+  }
+
+  async function stop(): Promise<void> {
+    if (state.started) drain()
     const { delayMs, timeoutMs } = current.config.drain
     // Load balancers need a moment to see that we are not ready.
     if (state.started && delayMs > 0) await sleep(delayMs)
@@ -171,6 +186,15 @@ export async function createApp({ config, hash, version, observe: also }: AppOpt
 }
 
 const ADAPT_MS = 10_000
+/** About a second in all, after which the gateway starts without its store. */
+const START_TRIES = 40
+const START_PAUSE_MS = 25
+
+function addressProblem(key: string): (error: Error) => never {
+  return (cause) => {
+    throw new Error(`${key}: ${cause.message}: choose an address of this machine whose port is free`, { cause })
+  }
+}
 
 /** Longer than the backend may keep a client waiting: for a connection, its opening, the answer, the next piece of it. */
 function idleTimeoutOf({ upstream }: Config): number {
@@ -179,9 +203,14 @@ function idleTimeoutOf({ upstream }: Config): number {
 }
 
 export function openStore({ location, prefix, deadlineMs }: StoreConfig, observe: Observer): Store {
-  return location.kind === 'sqlite'
-    ? openSqliteStore({ file: location.path })
-    : openRedisStore({ url: location.url, prefix, deadlineMs, observe })
+  if (location.kind === 'redis') return openRedisStore({ url: location.url, prefix, deadlineMs, observe })
+  try {
+    return openSqliteStore({ file: location.path })
+  } catch (cause) {
+    const why = cause instanceof Error ? cause.message : String(cause)
+    const cure = 'name a file in a folder that exists and can be written, or a database that Tollgate made'
+    throw new Error(`store: cannot open ${location.path} (${why}): ${cure}`, { cause })
+  }
 }
 
 const NEEDS_RESTART = ['listen', 'store', 'admin', 'log'] as const

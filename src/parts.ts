@@ -22,11 +22,16 @@ export interface Parts {
   adapt(factor: number): void
 }
 
-export async function createParts(config: Config, old: Parts | null, store: Store, observe: Observer): Promise<Parts> {
+export async function createParts(
+  config: Config,
+  old: Parts | null,
+  tokens: Pick<Store, 'findToken'>,
+  observe: Observer,
+): Promise<Parts> {
   const authenticator =
     old !== null && same(old.config.auth, config.auth) && !hasKeyFiles(config.auth)
       ? old.authenticator
-      : await createAuthenticator(authOptions(config.auth, store, observe))
+      : await createAuthenticator(authOptions(config.auth, tokens, observe))
   const forwarder =
     old !== null && same(forwardSections(old.config), forwardSections(config)) && !hasTlsFiles(config.upstream)
       ? old.forwarder
@@ -53,6 +58,14 @@ export async function createParts(config: Config, old: Parts | null, store: Stor
     maxInFlight: config.edge.maxInFlight,
   }
   return { config, rules, authenticator, forwarder, factor: () => factor, adapt }
+}
+
+/** Makes the parts and lets them go: what is wrong with key sets and certificates shows only then. @throws as `createParts` */
+export async function tryParts(config: Config): Promise<void> {
+  const tokens: Pick<Store, 'findToken'> = { findToken: async () => null }
+  const { authenticator, forwarder } = await createParts(config, null, tokens, () => {})
+  authenticator.close()
+  await forwarder.destroy()
 }
 
 /** A file is read again at each reload: a rotated key has the same name. */
@@ -82,7 +95,11 @@ function withMaps(_key: string, value: unknown): unknown {
   return value instanceof Map ? [...value] : value
 }
 
-function authOptions({ jwt, gatewayTokens, credentialCache }: AuthConfig, tokens: Store, observe: Observer) {
+function authOptions(
+  { jwt, gatewayTokens, credentialCache }: AuthConfig,
+  tokens: Pick<Store, 'findToken'>,
+  observe: Observer,
+) {
   return { issuers: jwt.map(issuerOf), gatewayTokens, tokens, cache: credentialCache, observe }
 }
 

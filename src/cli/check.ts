@@ -1,11 +1,18 @@
 import { parseArgs } from 'node:util'
-import { CONFIG_OPTION, configFile, loadOrTell } from './config.ts'
+import { tryParts } from '../parts.ts'
+import { CONFIG_OPTION, configFile, loadOrTell, setupProblem } from './config.ts'
 
 export async function check(args: readonly string[]): Promise<number> {
   const { values } = parseArgs({ args: [...args], options: CONFIG_OPTION })
   const file = configFile(values.config)
   const loaded = await loadOrTell(file)
   if (loaded === null) return 1
+  try {
+    await tryParts(loaded.config)
+  } catch (error) {
+    console.error(setupProblem(error, loaded))
+    return 1
+  }
   const { routes, quota, store } = loaded.config
   console.log(
     `${file}: ok (${routes.length} routes, categories ${quota.categories.join(' and ')}, store ${store.location.kind})`,

@@ -1,7 +1,10 @@
 import { setTimeout as sleep } from 'node:timers/promises'
+import { AuthSetupError } from '../auth/authenticator.ts'
 import { type LoadResult, loadConfig } from '../config/load.ts'
 import { formatProblems } from '../config/problems.ts'
 import type { Store } from '../store/store.ts'
+
+export type Loaded = Extract<LoadResult, { ok: true }>
 
 /** The file named by `-c`, or by TOLLGATE_CONFIG, or tollgate.yaml. */
 export function configFile(option: string | undefined): string {
@@ -12,14 +15,32 @@ export function configFile(option: string | undefined): string {
 export const CONFIG_OPTION = { config: { type: 'string', short: 'c' } } as const
 
 /** Loads a configuration and prints what is to be said about it to the standard error. `null` where it has problems. */
-export async function loadOrTell(file: string): Promise<Extract<LoadResult, { ok: true }> | null> {
+export async function loadOrTell(file: string): Promise<Loaded | null> {
   const loaded = await loadConfig(file, process.env)
   const problems = [...(loaded.ok ? [] : loaded.problems), ...loaded.warnings]
   if (problems.length > 0) console.error(formatProblems(problems))
   return loaded.ok ? loaded : null
 }
 
+/** A place as the authenticator names it, `auth.jwt[1].jwks: what is wrong`, at its line of the file. */
+const PLACE = /^auth\.jwt\[(\d+)\]\.(\w+): (.*)$/s
+
+/** What went wrong when the parts of a configuration were made, told like its other problems. */
+export function setupProblem(error: unknown, loaded: Loaded): string {
+  if (!(error instanceof AuthSetupError)) return `${loaded.config.file}: ${explain(error)}`
+  const problems = error.problems.map((problem) => {
+    const [, index, key, message] = PLACE.exec(problem) ?? []
+    const path = index === undefined || key === undefined ? ['auth'] : ['auth', 'jwt', Number(index), key]
+    return loaded.problemAt(path, message ?? problem)
+  })
+  return formatProblems(problems)
+}
+
 const PATIENCE_MS = 3000
+
+function explain(error: unknown): string {
+  return error instanceof Error ? error.message : String(error)
+}
 
 /** A Redis store connects in the background; a command waits for it a little. @throws StoreError after that */
 export async function reachable(store: Pick<Store, 'ping'>): Promise<void> {
@@ -28,7 +49,8 @@ export async function reachable(store: Pick<Store, 'ping'>): Promise<void> {
     try {
       return await store.ping()
     } catch (error) {
-      if (Date.now() > until) throw error
+      if (Date.now() > until)
+        throw new Error(`the store cannot be used (${explain(error)}): check "store" in the configuration`)
       await sleep(20)
     }
   }

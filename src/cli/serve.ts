@@ -5,7 +5,7 @@ import { loadConfig } from '../config/load.ts'
 import { formatProblems } from '../config/problems.ts'
 import { watchConfig } from '../config/watch.ts'
 import { version } from '../version.ts'
-import { CONFIG_OPTION, configFile, loadOrTell } from './config.ts'
+import { CONFIG_OPTION, configFile, loadOrTell, setupProblem } from './config.ts'
 
 export async function serve(args: readonly string[]): Promise<number> {
   const { values } = parseArgs({ args: [...args], options: CONFIG_OPTION })
@@ -20,7 +20,9 @@ export async function serveFile(
   const loaded = await loadOrTell(file)
   if (loaded === null) return 1
   const ended = Promise.race([once(process, 'SIGTERM'), once(process, 'SIGINT')])
-  const app = await createApp({ config: loaded.config, hash: loaded.hash, version })
+  const app = await createApp({ config: loaded.config, hash: loaded.hash, version }).catch((error: unknown) => {
+    throw new Error(setupProblem(error, loaded), { cause: error })
+  })
   const urls = await app.start().catch(async (error: unknown) => {
     await app.stop()
     throw error
@@ -53,7 +55,7 @@ function rereader(file: string, app: App): () => void {
     try {
       await app.reload(loaded.config, loaded.hash)
     } catch (error) {
-      app.reject(file, [error instanceof Error ? error.message : String(error)])
+      app.reject(file, [setupProblem(error, loaded)])
     }
   }
   return () => {

@@ -27,6 +27,8 @@ export interface ListenerOptions {
 export interface Listener {
   /** @returns the URL it listens on */
   start(): Promise<string>
+  /** From now on every answer closes its connection, so that clients come back through another replica. */
+  drain(): void
   /** Changes `idleTimeoutMs` for connections that come from now on. */
   setIdleTimeout(ms: number): void
   /**
@@ -134,8 +136,7 @@ export function createListener(options: ListenerOptions): Listener {
   }
 
   async function stop(timeoutMs: number): Promise<number> {
-    draining = true
-    observe({ type: 'draining', inFlight: gateway.inFlight() })
+    drain()
     let open = true
     const closed = new Promise<void>((resolve) => {
       server.close(() => resolve())
@@ -158,11 +159,17 @@ export function createListener(options: ListenerOptions): Listener {
     return broken
   }
 
+  function drain(): void {
+    if (draining) return
+    draining = true
+    observe({ type: 'draining', inFlight: gateway.inFlight() })
+  }
+
   function setIdleTimeout(ms: number): void {
     server.timeout = ms
   }
 
-  return { start, stop, setIdleTimeout }
+  return { start, stop, drain, setIdleTimeout }
 }
 
 /** Node's parser and limits, in the contract's words. */

@@ -13,6 +13,8 @@ import { overloaded, storeUnavailable } from './denials.ts'
 import { denied, type Exchange, type Stop } from './exchange.ts'
 import type { Route } from './rules.ts'
 
+const STATUS_PATHS = new Set(['/me/quota', '/quota'])
+
 /** The steps of admission, each on its own: their order is written in gateway.ts. */
 
 export function readTarget({ req, rules }: Exchange): Target | Denial {
@@ -23,12 +25,12 @@ export function readTarget({ req, rules }: Exchange): Target | Denial {
   return 'problem' in target ? denial('bad_request', target.problem) : target
 }
 
-export function match({ req, rules }: Exchange, { segments }: Target): Route | Denial {
+export function match({ req, rules }: Exchange, { path, segments }: Target): Route | Denial {
   const found = rules.routes.lookup(req.method ?? '', segments)
   if (found !== null && 'rule' in found) return found.rule
   if (rules.unmatched !== null) return rules.unmatched
-  if (found === null) return denial('no_route', 'No route matches this path.')
-  const allow = found.allow.join(', ')
+  if (found === null && !STATUS_PATHS.has(path)) return denial('no_route', 'No route matches this path.')
+  const allow = found === null ? 'GET, HEAD' : found.allow.join(', ')
   return denial('method_not_allowed', `This path allows ${allow}.`, { headers: { Allow: allow } })
 }
 
@@ -66,8 +68,6 @@ export async function decide(ledger: Pick<Ledger, 'charge'>, charge: Charge): Pr
     throw error
   }
 }
-
-const STATUS_PATHS = new Set(['/me/quota', '/quota'])
 
 export function isStatusRequest({ req }: Exchange, { path }: Target): boolean {
   return (req.method === 'GET' || req.method === 'HEAD') && STATUS_PATHS.has(path)

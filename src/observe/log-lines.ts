@@ -22,6 +22,8 @@ export function lineOf(seen: Told): Line | null {
       })
     case 'config_warning':
       return line('warn', 'configuration warning', { file: seen.file, detail: scrub(seen.problem) })
+    case 'store_connected':
+      return line('info', 'connected to the store', {})
     case 'store_recovered':
       return line('info', 'the store answers again', { downMs: Math.round(seen.downMs) })
     case 'store_warning':

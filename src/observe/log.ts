@@ -49,6 +49,7 @@ export function createLog(options: LogOptions = {}): Log {
         case 'store_failed':
           failures.add(`${observation.operation} ${observation.reason}`, observation)
           break
+        case 'store_connected':
         case 'store_recovered':
           // The failures still untold belong before the line that says it is over.
           failures.flush()

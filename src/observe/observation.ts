@@ -13,6 +13,7 @@ export type Observation =
   | { readonly type: 'tokens_charged'; readonly category: string; readonly cost: number }
   | { readonly type: 'tokens_refunded'; readonly category: string; readonly cost: number }
   | { readonly type: 'store_failed'; readonly operation: string; readonly reason: string; readonly message: string }
+  | { readonly type: 'store_connected' }
   | { readonly type: 'store_recovered'; readonly downMs: number }
   | { readonly type: 'store_warning'; readonly message: string }
   | { readonly type: 'outcome_unknown'; readonly charges: number; readonly settled: boolean }

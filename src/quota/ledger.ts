@@ -31,7 +31,7 @@ export interface LedgerOptions {
   readonly store: Pick<QuotaStore, 'settle'>
   /** Random for each start of a process: a sequence number counts within it. */
   readonly instance: string
-  /** How long a charge may wait for its decision, in milliseconds. */
+  /** How long the store may be silent while a charge waits for it, in milliseconds; a charge waits four times this at most. */
   readonly deadlineMs: number
   readonly observe: Observer
   /** Bounds the time that one batch holds the store. Default 256. */
@@ -73,6 +73,7 @@ export function createLedger(options: LedgerOptions): Ledger {
   let stopped = false
   let deadline: NodeJS.Timeout | null = null
   let failingSince: number | null = null
+  let lastAnswer = Number.NEGATIVE_INFINITY
   let idle = Promise.withResolvers<void>()
   idle.resolve()
 
@@ -168,6 +169,7 @@ export function createLedger(options: LedgerOptions): Ledger {
   }
 
   function succeeded(batch: Batch, durationMs: number, wasUncertain: boolean): void {
+    lastAnswer = now()
     observe({ type: 'batch_settled', charges: batch.charges.length, refunds: batch.refunds.length, durationMs })
     if (wasUncertain) observe({ type: 'outcome_unknown', charges: batch.charges.length, settled: true })
     if (failingSince !== null) observe({ type: 'store_recovered', downMs: Math.round(now() - failingSince) })
@@ -184,15 +186,24 @@ export function createLedger(options: LedgerOptions): Ledger {
     if (deadline !== null) return
     const oldest = sent.find((waiting) => !waiting.abandoned) ?? queue[0]
     if (oldest === undefined) return
-    deadline = setTimeout(expire, Math.max(1, oldest.expiresAt - now()))
+    // One turn of the event loop later: a turn of ours that took long is no silence of the store, whose answer may be there.
+    deadline = setTimeout(() => setImmediate(expire), Math.max(1, dueOf(oldest) - now()))
+  }
+
+  /**
+   * A store that answers is not late because many wait for it: the deadline counts from its last answer, up to four
+   * times its length.
+   */
+  function dueOf({ expiresAt }: Waiting): number {
+    return Math.min(Math.max(expiresAt, lastAnswer + deadlineMs), expiresAt + 3 * deadlineMs)
   }
 
   function expire(): void {
     deadline = null
     const time = now()
     const late = new StoreError(`the store did not decide within ${deadlineMs} ms`, 'timeout', 'unknown')
-    for (const waiting of sent) if (waiting.expiresAt <= time) abandon(waiting, late)
-    const alive = queue.findIndex((waiting) => waiting.expiresAt > time)
+    for (const waiting of sent) if (dueOf(waiting) <= time) abandon(waiting, late)
+    const alive = queue.findIndex((waiting) => dueOf(waiting) > time)
     const expired = queue.splice(0, alive === -1 ? queue.length : alive)
     for (const waiting of expired) abandon(waiting, late)
     watchDeadlines()

@@ -1,52 +1,80 @@
 import { Agent, fetch, type Response } from 'undici'
-import { afterAll, beforeAll, expect, it } from 'vitest'
+import { afterAll, beforeAll, expect, it, vi } from 'vitest'
+import { openRedisStore } from '../../src/store/redis/store.ts'
+import type { Store } from '../../src/store/store.ts'
 import { sharedRedis } from '../setup/redis.ts'
 import { type Backend, type RunningApp, startApp, startBackend, yaml } from './harness.ts'
 import { bearer } from './jwt.ts'
 
-/** Limits that bind: of each user 100 requests ask for 3 tokens each, for 75 in all; of everybody together for 1,200. */
-const PERSONAL = 75
-const GLOBAL = 1200
+/**
+ * Limits that bind, and that the cost does not divide, so that what is used and what is allowed are two numbers: of each
+ * user 100 requests ask for 3 tokens each.
+ */
 const COST = 3
+const PERSONAL = 76
+const GLOBAL = 1201
+const PLENTY = 100_000
 const USERS = Array.from({ length: 20 }, (_, i) => `user-${i}`)
 const REQUESTS = 2000
+const HOUR_MS = 3_600_000
 
 let redis: Awaited<ReturnType<typeof sharedRedis>>
+let clock: Store
 let backend: Backend
 let apps: RunningApp[]
 beforeAll(async () => {
   redis = await sharedRedis()
+  clock = openRedisStore({ ...redis, deadlineMs: 5000, observe: () => {} })
+  await vi.waitFor(() => clock.ping())
   backend = await startBackend()
 })
 afterAll(async () => {
+  await clock.close()
   await backend.close()
   await redis.stop()
 })
 
-async function burst(global: number): Promise<Response[]> {
-  const limits = (limit: number): string => `{ read: { 1h: ${limit}, 5h: 100000, 1d: 100000 } }`
+/** The store's own clock, by which windows start and end. */
+const storeTime = async (): Promise<number> => (await clock.standing('nobody', ['read'])).at
+
+/** A request of a user, decided between two moments of the store's clock. */
+interface Asked {
+  readonly user: string
+  readonly answer: Response
+  readonly from: number
+  readonly to: number
+}
+
+/** All requests at once, and after them one of each user alone, whose moment is known more exactly. */
+async function burst(personal: number, global: number): Promise<{ crowd: Asked[]; late: Asked[] }> {
+  const limits = (limit: number): string => `{ read: { 1h: ${limit}, 5h: ${PLENTY}, 1d: ${PLENTY} } }`
   const text = yaml(
     backend.url,
     `
 store_options: { prefix: ${redis.prefix}-${global}, deadline: 5s }
-quota: { baselines: { personal: ${limits(PERSONAL)}, global: ${limits(global)} } }
+quota: { baselines: { personal: ${limits(personal)}, global: ${limits(global)} } }
 edge: { max_in_flight: 5000 }
 routes: [{ match: POST /spend, category: read, cost: ${COST} }]`,
     redis.url,
   )
   apps = await Promise.all([startApp(text), startApp(text), startApp(text)])
   const dispatcher = new Agent({ connections: 200 })
-  try {
-    const headers = USERS.map(bearer)
-    return await Promise.all(
-      Array.from({ length: REQUESTS }, (_, i) =>
-        fetch(`${apps[i % 3]?.url}/spend`, {
-          method: 'POST',
-          headers: headers[i % USERS.length] ?? {},
-          dispatcher,
-        }),
+  const headers = new Map(USERS.map((user) => [user, bearer(user)]))
+  async function ask(users: readonly string[]): Promise<Asked[]> {
+    const from = await storeTime()
+    const answers = await Promise.all(
+      users.map((user, i) =>
+        fetch(`${apps[i % 3]?.url}/spend`, { method: 'POST', headers: headers.get(user) ?? {}, dispatcher }),
       ),
     )
+    const to = await storeTime()
+    return answers.map((answer, i) => ({ user: users[i] ?? '', answer, from, to }))
+  }
+  try {
+    const crowd = await ask(Array.from({ length: REQUESTS }, (_, i) => USERS[i % USERS.length] ?? ''))
+    const late: Asked[] = []
+    for (const user of USERS) late.push(...(await ask([user])))
+    return { crowd, late }
   } finally {
     await dispatcher.close()
     await Promise.all(apps.map((app) => app.stop()))
@@ -64,34 +92,61 @@ function countByUser(): Map<string, number> {
 
 it('2,000 requests at once over 3 gateways and one Redis pass exactly what the personal limit allows', async () => {
   backend.seen.length = 0
-  const answers = await burst(100_000)
-  expect(countByUser()).toEqual(new Map(USERS.map((user) => [user, PERSONAL / COST])))
-  expect(backend.seen).toHaveLength((USERS.length * PERSONAL) / COST)
-  await expectOnly(answers, (USERS.length * PERSONAL) / COST, { scope: 'Personal', limit: PERSONAL, used: PERSONAL })
+  const each = Math.floor(PERSONAL / COST)
+  const { crowd, late } = await burst(PERSONAL, PLENTY)
+  expect(countByUser()).toEqual(new Map(USERS.map((user) => [user, each])))
+  const refused = refusedOf(crowd, each * USERS.length)
+  const resets = new Map<string, Set<string>>(USERS.map((user) => [user, new Set()]))
+  for (const asked of [...refused, ...late]) {
+    resets.get(asked.user)?.add(await expectRefusal(asked, 'Personal', PERSONAL))
+  }
+  expect([...resets.values()].map((ofUser) => ofUser.size)).toEqual(USERS.map(() => 1))
+  for (const [reset = ''] of resets.values()) expectStartedSince(crowd, reset)
 })
 
 it('and exactly what the global limit allows', async () => {
   backend.seen.length = 0
-  const answers = await burst(GLOBAL)
-  expect(backend.seen).toHaveLength(GLOBAL / COST)
-  await expectOnly(answers, GLOBAL / COST, null)
+  const accepted = Math.floor(GLOBAL / COST)
+  const { crowd, late } = await burst(PLENTY, GLOBAL)
+  expect(backend.seen).toHaveLength(accepted)
+  const resets = new Set<string>()
+  for (const asked of [...refusedOf(crowd, accepted), ...late]) {
+    resets.add(await expectRefusal(asked, 'Global', GLOBAL))
+  }
+  expect(resets.size).toBe(1)
+  for (const reset of resets) expectStartedSince(crowd, reset)
 })
 
-async function expectOnly(answers: Response[], accepted: number, quota: object | null): Promise<void> {
-  const refused = answers.filter((a) => a.status === 429)
-  expect(answers.filter((a) => a.status === 200)).toHaveLength(accepted)
+function expectStartedSince([first]: readonly Asked[], reset: string): void {
+  expect(Date.parse(reset)).toBeGreaterThanOrEqual((first?.from ?? Number.NaN) + HOUR_MS)
+}
+
+function refusedOf(crowd: readonly Asked[], accepted: number): Asked[] {
+  const refused = crowd.filter(({ answer }) => answer.status !== 200)
   expect(refused).toHaveLength(REQUESTS - accepted)
-  for (const answer of refused) {
-    const body = (await answer.json()) as {
-      retryAfterSeconds: number
-      quota: { scope: string; limit: number; used: number; requested: number; resetAt: string }
-    }
-    expect(body.quota.used + body.quota.requested).toBeGreaterThan(body.quota.limit)
-    expect(body.quota.used).toBeLessThanOrEqual(body.quota.limit)
-    if (quota !== null) expect(body.quota).toMatchObject(quota)
-    expect(answer.headers.get('retry-after')).toBe(String(body.retryAfterSeconds))
-    expect(answer.headers.get('x-quota-reset')).toBe(body.quota.resetAt)
-    const seconds = (Date.parse(body.quota.resetAt) - Date.now()) / 1000
-    expect(Math.abs(body.retryAfterSeconds - seconds)).toBeLessThan(60)
-  }
+  return refused
+}
+
+interface Refusal {
+  readonly retryAfterSeconds: number
+  readonly quota: { readonly resetAt: string }
+}
+
+/** @returns the end of the window, as it was told */
+async function expectRefusal({ answer, from, to }: Asked, scope: string, limit: number): Promise<string> {
+  expect(answer.status).toBe(429)
+  const { retryAfterSeconds, quota } = (await answer.json()) as Refusal
+  // A refusal comes only when no further request fits, and then all that fit are in.
+  const used = limit - (limit % COST)
+  expect(quota).toMatchObject({ scope, category: 'read', window: '1h', limit, used, requested: COST })
+  // The seconds are those from the decision, rounded up, and the decision was made between the two readings.
+  const reset = Date.parse(quota.resetAt)
+  expect(reset).toBeLessThanOrEqual(to + HOUR_MS)
+  expect(retryAfterSeconds).toBeGreaterThanOrEqual(Math.ceil((reset - to) / 1000))
+  expect(retryAfterSeconds).toBeLessThanOrEqual(Math.ceil((reset - from) / 1000))
+  expect(answer.headers.get('retry-after')).toBe(String(retryAfterSeconds))
+  expect(answer.headers.get('x-quota-reset')).toBe(quota.resetAt)
+  const field = `"${scope.toLowerCase()}-read-1h";r=${limit - used};t=${retryAfterSeconds}`
+  expect(answer.headers.get('ratelimit')?.split(', ')).toContain(field)
+  return quota.resetAt
 }

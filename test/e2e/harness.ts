@@ -60,11 +60,14 @@ export interface RunningApp {
 
 export const SECRET = 'a-shared-secret-of-forty-characters-long'
 
-/** The parts of a test configuration that hardly ever matter. */
-export function yaml(upstream: string, rest: string, store = 'sqlite::memory:'): string {
+/**
+ * The parts of a test configuration that hardly ever matter.
+ * @param more of `upstream`, such as `tls: { … }`
+ */
+export function yaml(upstream: string, rest: string, store = 'sqlite::memory:', more = ''): string {
   return `
 listen: 127.0.0.1:0
-upstream: { url: "${upstream}" }
+upstream: { url: "${upstream}", ${more} }
 store: "${store}"
 admin: { listen: "127.0.0.1:0", token: test-admin-token-0001 }
 auth:

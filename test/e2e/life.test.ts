@@ -1,23 +1,32 @@
-import { mkdirSync, mkdtempSync, readFileSync, renameSync, rmSync, symlinkSync, writeFileSync } from 'node:fs'
+import { once } from 'node:events'
+import { mkdirSync, mkdtempSync, renameSync, rmSync, symlinkSync, writeFileSync } from 'node:fs'
+import http from 'node:http'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
+import { ecKey, jwt as signed, type TestKey } from '../auth/support.ts'
 import { freePort } from '../setup/redis.ts'
 import { type Backend, startBackend } from './harness.ts'
-import { bearer } from './jwt.ts'
+import { bearer, jwtOf } from './jwt.ts'
 import { type GatewayProcess, spawnGateway } from './process.ts'
+
+const ADMIN_TOKEN = 'test-admin-token-0001'
 
 let folder: string
 let backend: Backend
 let port: number
 let url: string
+let admin: string
 let running: GatewayProcess[]
 beforeEach(async () => {
   folder = mkdtempSync(join(tmpdir(), 'tollgate-life-'))
-  backend = await startBackend((seen, res) => void setTimeout(() => res.end('ok'), seen.url === '/slow' ? 400 : 0))
+  backend = await startBackend((seen, res) => {
+    if (seen.url !== '/never') setTimeout(() => res.end('ok'), seen.url === '/slow' ? 400 : 0)
+  })
   port = await freePort()
   url = `http://127.0.0.1:${port}`
+  admin = `http://127.0.0.1:${await freePort()}`
   running = []
 })
 afterEach(async () => {
@@ -31,7 +40,7 @@ function config(limit: number, length = '1h'): string {
 listen: 127.0.0.1:${port}
 upstream: { url: "${backend.url}" }
 store: sqlite:${join(folder, 'quota.db')}
-admin: { listen: "127.0.0.1:0" }
+admin: { listen: "${admin.slice('http://'.length)}", token: ${ADMIN_TOKEN} }
 auth:
   jwt: [{ issuer: "https://id.test", audience: tollgate, secret: a-shared-secret-of-forty-characters-long, algorithms: [HS256] }]
 quota:
@@ -60,6 +69,21 @@ async function standing(): Promise<{ limit: number; used: number }> {
   }
   return windows.read[0] ?? { limit: -1, used: -1 }
 }
+
+/** With a token signed by that key. */
+async function statusWith(key: TestKey): Promise<number> {
+  const payload = { iss: 'https://id.test', aud: 'tollgate', sub: 'alice', exp: Math.floor(Date.now() / 1000) + 3600 }
+  return (await send('/x', signed({ key, payload }))).status
+}
+/** A request with the path as it stands, on a connection of its own. */
+async function send(path: string, credential: string | null): Promise<{ status: number; requestId: string }> {
+  const headers = credential === null ? {} : { authorization: `Bearer ${credential}` }
+  const req = http.get({ host: '127.0.0.1', port, path, headers, agent: false })
+  const [res] = (await once(req, 'response')) as [http.IncomingMessage]
+  res.resume()
+  return { status: res.statusCode ?? 0, requestId: String(res.headers['x-request-id']) }
+}
+const readiness = async (): Promise<number> => (await fetch(`${admin}/readyz`)).status
 
 describe('a window', () => {
   it('that is used up refuses until its end, and goes on after it', async () => {
@@ -106,13 +130,29 @@ describe('a changed configuration', () => {
     expect(gateway.child.exitCode).toBeNull()
   })
 
-  it('is read again on SIGHUP', async () => {
-    const path = file(config(2))
+  it('is not needed for a key set file that was replaced in place: SIGHUP reads it again', async () => {
+    const [old, fresh] = [ecKey('2026-08'), ecKey('2026-09')]
+    const keys = (key: TestKey): void => writeFileSync(join(folder, 'keys.json'), JSON.stringify({ keys: [key.jwk] }))
+    keys(old)
+    file(config(9).replace(/secret: .*, algorithms: \[HS256\]/, 'jwks: "file:keys.json", algorithms: [ES256]'))
     const gateway = await start()
-    expect(readFileSync(path, 'utf8')).toContain('short: 2')
-    file(config(7))
+    expect([await statusWith(old), await statusWith(fresh)]).toEqual([200, 401])
+    keys(fresh)
+    // The watcher looks at the configuration only: that is as it was.
+    expect([await statusWith(old), await statusWith(fresh)]).toEqual([200, 401])
     gateway.child.kill('SIGHUP')
+    await expect.poll(() => statusWith(fresh), { timeout: 10_000 }).toBe(200)
+    expect(await statusWith(old)).toBe(401)
+  })
+
+  it('that needs a restart is told as a warning, and the rest of it is in force', async () => {
+    file(config(2))
+    const gateway = await start()
+    file(config(7).replace(`listen: 127.0.0.1:${port}`, `listen: 127.0.0.1:${await freePort()}`))
     await expect.poll(standing, { timeout: 10_000 }).toMatchObject({ limit: 7 })
+    const detail = 'listen: this change takes effect at the next restart'
+    const warnings = () => gateway.lines().filter((line) => line.msg === 'configuration warning')
+    await expect.poll(warnings).toMatchObject([{ detail }])
   })
 
   it('with problems leaves the old one in force and says so', async () => {
@@ -142,6 +182,9 @@ describe('a changed configuration', () => {
 })
 
 describe('SIGTERM', () => {
+  const drain = (keys: string): string => file(`${config(100)}drain: { ${keys} }\n`)
+  const loggedRequests = (gateway: GatewayProcess) => gateway.lines().filter((line) => line.msg === 'request')
+
   it('lets requests under way finish and exits with 0', async () => {
     file(config(100))
     const gateway = await start()
@@ -149,6 +192,87 @@ describe('SIGTERM', () => {
     await expect.poll(() => backend.seen.length).toBe(10)
     expect(await gateway.end('SIGTERM')).toBe(0)
     for (const answer of await Promise.all(slow)) expect(await answer.text()).toBe('ok')
+  })
+
+  it('is followed by drain.delay, in which /readyz is 503 and requests are still taken', async () => {
+    drain('delay: 3s, timeout: 10s')
+    const gateway = await start()
+    await expect.poll(readiness, { timeout: 5000 }).toBe(200)
+    gateway.child.kill('SIGTERM')
+    await expect.poll(readiness, { timeout: 2500 }).toBe(503)
+    for (let i = 0; i < 3; i++) expect((await send('/x', jwtOf('alice'))).status).toBe(200)
+    expect(gateway.lines().some((line) => line.msg === 'draining')).toBe(false)
+    expect(await gateway.ended).toBe(0)
+    expect(loggedRequests(gateway).filter((line) => line.route === 'GET /*')).toHaveLength(3)
+  })
+
+  it('breaks off what is under way past drain.timeout, records it, and exits', async () => {
+    drain('timeout: 300ms')
+    const gateway = await start()
+    const hanging = get('/never').catch((error: unknown) => error)
+    await expect.poll(() => backend.seen.length).toBe(1)
+    expect(await gateway.end('SIGTERM')).toBe(0)
+    expect(await hanging).toBeInstanceOf(TypeError)
+    expect(loggedRequests(gateway).filter((line) => line.route === 'GET /*')).toMatchObject([
+      { user: 'alice', cost: 1, outcome: 'aborted', clientStatus: 499 },
+    ])
+    expect(gateway.lines().at(-1)).toMatchObject({ msg: 'stopped' })
+  })
+
+  it('a second time ends a gateway that is draining at once, with exit code 1', async () => {
+    drain('timeout: 1h')
+    const gateway = await start()
+    const hanging = get('/never').catch((error: unknown) => error)
+    await expect.poll(() => backend.seen.length).toBe(1)
+    gateway.child.kill('SIGTERM')
+    await expect.poll(() => gateway.lines().map((line) => line.msg)).toContain('draining')
+    expect(gateway.child.exitCode).toBeNull()
+    expect(await gateway.end('SIGTERM')).toBe(1)
+    expect(await hanging).toBeInstanceOf(TypeError)
+  })
+})
+
+describe('the log on the standard output', () => {
+  it('has one line of JSON for each request, good or bad, and no credential', async () => {
+    file(`${config(2)}log: { requests: all }\n`)
+    const gateway = await start()
+    const made = await fetch(`${admin}/api/tokens`, {
+      method: 'POST',
+      headers: { authorization: `Bearer ${ADMIN_TOKEN}`, 'content-type': 'application/json' },
+      body: JSON.stringify({ user: 'bob', name: 'laptop' }),
+    })
+    const { token } = (await made.json()) as { token: string }
+    const jwt = jwtOf('alice')
+    const forged = `${jwtOf('mallory').slice(0, -4)}AAAA`
+    const requests: [path: string, credential: string | null, status: number, outcome: string][] = [
+      ['/a?access_token=in-the-query', jwt, 200, 'forwarded'],
+      ['/b', jwt, 200, 'forwarded'],
+      ['/c', jwt, 429, 'refused'],
+      ['/d', token, 200, 'forwarded'],
+      ['/e', forged, 401, 'denied'],
+      ['/f', 'gw_00000000000000000000000000000000000000', 401, 'denied'],
+      ['/g', null, 401, 'denied'],
+      ['/me/quota', jwt, 200, 'answered'],
+      ['/%2e%2e/x', jwt, 400, 'denied'],
+    ]
+    const expected: { requestId: string }[] = []
+    for (const [path, credential, clientStatus, outcome] of requests) {
+      const answer = await send(path, credential)
+      expect([path, answer.status]).toEqual([path, clientStatus])
+      const line = { requestId: answer.requestId, method: 'GET', clientStatus, outcome }
+      expected.push(line)
+    }
+    expect(await gateway.end('SIGTERM')).toBe(0)
+    const ids = new Set(expected.map((line) => line.requestId))
+    expect(ids.size).toBe(requests.length)
+    const lines = gateway.lines().filter((line) => line.msg === 'request')
+    expect(lines.filter((line) => ids.has(String(line.requestId)))).toMatchObject(expected)
+    // The one more is that which found out that the gateway had started.
+    expect(lines).toHaveLength(requests.length + 1)
+    for (const secret of [jwt, token, forged, 'in-the-query', ADMIN_TOKEN, 'a-shared-secret', 'gw_0000']) {
+      expect(gateway.output()).not.toContain(secret)
+      expect(gateway.output()).not.toContain(secret.split('.')[2] ?? secret)
+    }
   })
 })
 

@@ -7,6 +7,10 @@ export interface GatewayProcess {
   readonly child: ChildProcess
   /** Everything written to both outputs so far. */
   output(): string
+  /** The lines of the standard output so far, each of which must be JSON. */
+  lines(): Record<string, unknown>[]
+  /** Its exit code, `null` where a signal ended it, once all its output has been read. */
+  readonly ended: Promise<number | null>
   /** Sends a signal and waits for the end. @returns the exit code, `null` where the signal ended it */
   end(signal: NodeJS.Signals): Promise<number | null>
 }
@@ -18,15 +22,26 @@ export async function spawnGateway(
 ): Promise<GatewayProcess> {
   const child = spawn(process.execPath, ['src/main.ts', 'serve', '-c', file], { env: { ...process.env, ...env } })
   const chunks: string[] = []
-  child.stdout.on('data', (chunk: Buffer) => chunks.push(chunk.toString()))
+  const logged: Buffer[] = []
+  child.stdout.on('data', (chunk: Buffer) => {
+    chunks.push(chunk.toString())
+    logged.push(chunk)
+  })
   child.stderr.on('data', (chunk: Buffer) => chunks.push(chunk.toString()))
-  const exited = once(child, 'exit') as Promise<[number | null]>
+  // Unlike `exit` it waits until everything that was written has been read.
+  const ended = once(child, 'close').then(([code]) => code as number | null)
   const gateway: GatewayProcess = {
     child,
+    ended,
     output: () => chunks.join(''),
+    lines: () => {
+      const whole = Buffer.concat(logged).toString()
+      const lines = whole.slice(0, whole.lastIndexOf('\n') + 1).split('\n')
+      return lines.slice(0, -1).map((line) => JSON.parse(line) as Record<string, unknown>)
+    },
     end: async (signal) => {
       child.kill(signal)
-      return (await exited)[0]
+      return ended
     },
   }
   for (let tries = 0; tries < 400; tries++) {

@@ -179,6 +179,7 @@ test.each<[Observation, number]>([
   [{ type: 'config_loaded', file: 't.yaml', hash: 'abc' }, INFO],
   [{ type: 'config_rejected', file: 't.yaml', problems: ['t.yaml:1:1 listen: wrong'] }, ERROR],
   [{ type: 'config_warning', file: 't.yaml', problem: 'listen: later' }, WARN],
+  [{ type: 'store_connected' }, INFO],
   [{ type: 'store_warning', message: 'eviction policy' }, WARN],
   [{ type: 'outcome_unknown', charges: 3, settled: false }, WARN],
   [{ type: 'outcome_unknown', charges: 3, settled: true }, INFO],

@@ -1,4 +1,5 @@
 import { setTimeout as sleep } from 'node:timers/promises'
+import { MessageChannel } from 'node:worker_threads'
 import fc from 'fast-check'
 import { beforeEach, describe, expect, it } from 'vitest'
 import type { Observation } from '../../src/observe/observation.ts'
@@ -54,6 +55,43 @@ describe('a ledger', () => {
     }
     await Promise.all(Array.from({ length: 50 }, (_, i) => after(i)))
     expect(store.distinct()).toEqual([50])
+  })
+
+  it('does not give up those who wait behind others while the store keeps answering', async () => {
+    const slow = createLedger({
+      store: {
+        settle: async (batch) => {
+          await sleep(60)
+          return store.settle(batch)
+        },
+      },
+      instance: 'test',
+      deadlineMs: 150,
+      maxBatch: 1,
+      observe: () => {},
+    })
+    const decisions = await Promise.all(Array.from({ length: 5 }, () => slow.charge(charge())))
+    expect(decisions.map((d) => d.accepted)).toEqual([true, true, true, true, true])
+  })
+
+  it('does not take a long turn of its own event loop for a silence of the store', async () => {
+    const answers: (() => void)[] = []
+    const open = createLedger({
+      // The answer is there while the loop is blocked, and is read in the next turn.
+      store: { settle: (batch) => new Promise((resolve) => answers.push(() => resolve(store.settle(batch)))) },
+      instance: 'test',
+      deadlineMs: 50,
+      observe: () => {},
+    })
+    const decision = open.charge(charge())
+    await until(() => answers.length === 1)
+    const { port1, port2 } = new MessageChannel()
+    port2.once('message', () => answers[0]?.())
+    port1.postMessage('answer')
+    const blockedUntil = performance.now() + 120
+    while (performance.now() < blockedUntil);
+    expect((await decision).accepted).toBe(true)
+    port1.close()
   })
 
   it('gathers what arrives while a batch is under way for the next one', async () => {

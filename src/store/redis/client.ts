@@ -34,7 +34,8 @@ function optionsOf(deadlineMs: number) {
     autoResendUnfulfilledCommands: false,
     maxRetriesPerRequest: 0,
     enableOfflineQueue: false,
-    commandTimeout: deadlineMs,
+    // Twice the caller's: a turn of our event loop that takes long must not pass for a silence of Redis.
+    commandTimeout: 2 * deadlineMs,
     // A connection that swallows commands (half open, stopped process) is given up, so that a new one can be tried.
     socketTimeout: Math.max(1000, deadlineMs * 4),
     connectTimeout: 2000,

@@ -30,6 +30,9 @@ export function asStoreError(error: unknown): StoreError {
     return new StoreError(message, reasonOf(error), 'no', error)
   }
   if (message.includes(NOT_SENT)) return new StoreError('no connection to Redis', 'connection', 'no', error)
+  if (error instanceof Error && error.name === 'MaxRetriesPerRequestError') {
+    return new StoreError('the connection to Redis was lost', 'connection', 'unknown', error)
+  }
   if (message.includes('timed out')) return new StoreError('Redis did not answer in time', 'timeout', 'unknown', error)
   return new StoreError(message, 'connection', 'unknown', error)
 }

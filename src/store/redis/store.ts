@@ -31,6 +31,7 @@ export function openRedisStore({ url, prefix = 'tollgate', deadlineMs = 250, obs
     observe({ type: 'store_failed', operation: 'connect', reason: 'connection', message: error.message })
   })
   redis.on('ready', () => {
+    observe({ type: 'store_connected' })
     void checkServer(redis, observe)
   })
   redis.connect().catch(() => {}) // told by the error event; ioredis goes on trying

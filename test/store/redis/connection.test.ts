@@ -50,7 +50,7 @@ describe('the connection to Redis', () => {
     await store.ping()
     expect(before).toHaveLength(1)
     expect(await connections()).toEqual(before)
-    expect(seen).toEqual([])
+    expect(seen).toEqual([{ type: 'store_connected' }])
   })
 
   it('is given up when Redis swallows what is sent, so that a new one can be tried', async () => {

@@ -1,0 +1,371 @@
+import { once } from 'node:events'
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
+import type http from 'node:http'
+import https from 'node:https'
+import type { AddressInfo } from 'node:net'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import type { TLSSocket } from 'node:tls'
+import { fetch } from 'undici'
+import { afterEach, beforeEach, describe, expect, it } from 'vitest'
+import { openSqliteStore } from '../../src/store/sqlite/store.ts'
+import { makeCa, makeCertificate } from '../setup/openssl.ts'
+import { type Backend, type RunningApp, type Seen, startApp, startBackend, yaml } from './harness.ts'
+import { bearer, jwtOf } from './jwt.ts'
+
+let folder: string
+let respond: (seen: Seen, res: http.ServerResponse) => void
+let backend: Backend
+let app: RunningApp
+let more: { close(): void } | null
+beforeEach(async () => {
+  folder = mkdtempSync(join(tmpdir(), 'tollgate-wiring-'))
+  respond = (_seen, res) => res.end('ok')
+  backend = await startBackend((seen, res) => respond(seen, res))
+  more = null
+})
+afterEach(async () => {
+  await app.stop()
+  await backend.close()
+  more?.close()
+  rmSync(folder, { recursive: true })
+  expect(app.observations.filter((o) => o.type === 'internal_error')).toEqual([])
+})
+
+interface Keys {
+  readonly quota?: string
+  readonly upstream?: string
+  readonly rest?: string
+  readonly store?: string
+  readonly backend?: string
+}
+
+/** Limits of 10 and 100 tokens an hour, and one rule of 4 tokens. */
+function config({ quota = '', upstream = '', rest = '', store, backend: url = backend.url }: Keys): string {
+  const limits = 'baselines: { personal: { read: { 1h: 10 } }, global: { read: { 1h: 100 } } }'
+  const routes = 'routes: [{ match: "GET|POST /items/*", category: read, cost: 4 }]'
+  return yaml(url, `quota: { ${limits}, ${quota} }\n${routes}\n${rest}`, store, upstream)
+}
+
+async function start(keys: Keys): Promise<void> {
+  app = await startApp(config(keys))
+}
+
+const get = (path = '/items/1', headers: Record<string, string> = bearer('alice')) => fetch(app.url + path, { headers })
+const post = (body: string | AsyncIterable<Uint8Array>) =>
+  fetch(`${app.url}/items/1`, { method: 'POST', headers: bearer('alice'), body, duplex: 'half' })
+const charges = (): number => app.observations.filter((o) => o.type === 'tokens_charged').length
+
+async function windows(): Promise<{ scope: string; limit: number; used: number }[]> {
+  const body = (await (await get('/me/quota')).json()) as {
+    windows: { read: { scope: string; limit: number; used: number }[] }
+  }
+  return body.windows.read
+}
+const used = async (): Promise<number | undefined> => (await windows())[0]?.used
+const limits = async (): Promise<string[]> => (await windows()).map(({ scope, limit }) => `${scope} ${limit}`)
+
+describe('each key of the configuration reaches what it names: quota', () => {
+  it('refund: never keeps the charge of a request that the backend never saw', async () => {
+    await start({ quota: 'refund: never', backend: 'http://127.0.0.1:1' })
+    expect((await get()).status).toBe(502)
+    expect(await used()).toBe(4)
+    expect(app.observations.filter((o) => o.type === 'tokens_refunded')).toEqual([])
+  })
+
+  it('ratelimit_headers: false takes the fields from accepted answers and leaves them on refusals', async () => {
+    await start({ quota: 'ratelimit_headers: false' })
+    const accepted = [await get(), await get()]
+    for (const { status, headers } of accepted) {
+      expect(status).toBe(200)
+      expect([headers.get('ratelimit'), headers.get('ratelimit-policy')]).toEqual([null, null])
+    }
+    const refused = await get()
+    expect(refused.status).toBe(429)
+    expect(refused.headers.get('ratelimit')).toContain('"personal-read-1h";r=2;')
+  })
+
+  it.each([
+    ['mode: conservative', ['Personal 7', 'Global 75']],
+    ['mode: loose', ['Personal 15', 'Global 150']],
+    [
+      'mode: custom, custom: { personal: { read: { 1h: 33 } }, global: { read: { 1h: 44 } } }',
+      ['Personal 33', 'Global 44'],
+    ],
+    ['global: { enabled: true, multiplier: 2.5 }', ['Personal 10', 'Global 250']],
+    ['mode: loose, global: { enabled: true, multiplier: 0.5 }', ['Personal 15', 'Global 75']],
+    ['global: { enabled: false }', ['Personal 10']],
+  ])('%s sets the limits in force', async (quota, expected) => {
+    await start({ quota })
+    expect(await limits()).toEqual(expected)
+    const policy = (await get()).headers.get('ratelimit-policy') ?? ''
+    expect([...policy.matchAll(/q=(\d+)/g)].map(([, q]) => Number(q))).toEqual(
+      expected.map((text) => Number(text.split(' ')[1])),
+    )
+  })
+
+  it('mode: adaptive lowers the limits by the failures that the store remembers, also after a reload', async () => {
+    const file = join(folder, 'quota.db')
+    const store = openSqliteStore({ file })
+    await store.addTally({ total: 1000, status0: 400, status5xx: 600 })
+    await store.close()
+    const keys = { quota: 'mode: adaptive', store: `sqlite:${file}` }
+    await start(keys)
+    expect(await limits()).toEqual(['Personal 7', 'Global 75'])
+    await app.reload(config(keys).replace('1h: 100', '1h: 1000'))
+    expect(await limits()).toEqual(['Personal 7', 'Global 750'])
+  })
+
+  it('mode: normal takes no notice of the failures that the store remembers', async () => {
+    const file = join(folder, 'quota.db')
+    const store = openSqliteStore({ file })
+    await store.addTally({ total: 1000, status0: 400, status5xx: 600 })
+    await store.close()
+    await start({ store: `sqlite:${file}` })
+    expect(await limits()).toEqual(['Personal 10', 'Global 100'])
+  })
+})
+
+describe('each key of the configuration reaches what it names: edge', () => {
+  it('max_in_flight answers 503 to those above it, charges them nothing, and lets them in later', async () => {
+    const waiting: http.ServerResponse[] = []
+    respond = (_seen, res) => void waiting.push(res)
+    await start({ rest: 'edge: { max_in_flight: 2 }' })
+    const slow = [get(), get()]
+    await expect.poll(() => waiting.length).toBe(2)
+    const answer = await get('/items/1', bearer('bob'))
+    expect(answer.status).toBe(503)
+    expect(answer.headers.get('retry-after')).toBe('1')
+    expect(await answer.json()).toMatchObject({ error: 'overloaded' })
+    for (const res of waiting) res.end('ok')
+    for (const { status } of await Promise.all(slow)) expect(status).toBe(200)
+    expect(charges()).toBe(2)
+    respond = (_seen, res) => res.end('ok')
+    expect((await get('/items/1', bearer('bob'))).status).toBe(200)
+    expect(backend.seen).toHaveLength(3)
+  })
+
+  it('max_url bounds the request target, query included', async () => {
+    await start({ rest: 'edge: { max_url: 256B }' })
+    const target = (length: number): string => '/items/1?'.padEnd(length, 'x')
+    expect((await get(target(256))).status).toBe(200)
+    const answer = await get(target(257))
+    expect(answer.status).toBe(400)
+    expect(await answer.json()).toMatchObject({ error: 'bad_request', msg: expect.stringContaining('256') })
+    expect([charges(), backend.seen.length]).toEqual([1, 1])
+  })
+
+  it.each([
+    ['of announced length', (size: number) => 'x'.repeat(size)],
+    ['in chunks', (size: number) => inChunks(size)],
+  ])('max_body refuses a larger body %s before anything is charged', async (_how, body) => {
+    await start({ rest: 'edge: { max_body: 1KB }' })
+    expect((await post(body(1000))).status).toBe(200)
+    expect(backend.seen[0]?.body).toBe('x'.repeat(1000))
+    const answer = await post(body(1001))
+    expect(answer.status).toBe(413)
+    expect(await answer.json()).toMatchObject({ error: 'payload_too_large' })
+    expect([charges(), backend.seen.length, await used()]).toEqual([1, 1, 4])
+  })
+
+  it('max_header_size bounds the head', async () => {
+    await start({ rest: 'edge: { max_header_size: 2KiB }' })
+    expect((await get('/items/1', { ...bearer('alice'), 'x-long': 'x'.repeat(1000) })).status).toBe(200)
+    expect((await get('/items/1', { ...bearer('alice'), 'x-long': 'x'.repeat(2000) })).status).toBe(431)
+  })
+
+  it('keep_alive_timeout is told to clients', async () => {
+    await start({ rest: 'edge: { keep_alive_timeout: 7s }' })
+    expect((await get()).headers.get('keep-alive')).toBe('timeout=7')
+  })
+
+  it.each([
+    ['encoded_slash', '/items/a%2Fb'],
+    ['semicolon', '/items/a;b=1'],
+    ['empty_segment', '/items//a'],
+  ])('allow_in_path: %s lets %s pass, and nothing else', async (allowed, path) => {
+    const paths = ['/items/a%2Fb', '/items/a;b=1', '/items//a']
+    await start({ rest: `edge: { allow_in_path: [${allowed}] }` })
+    for (const each of paths) expect([each, (await get(each)).status]).toEqual([each, each === path ? 200 : 400])
+    expect(backend.seen.map((seen) => seen.url)).toEqual([path])
+  })
+
+  it.each([
+    ['[127.0.0.1]', '203.0.113.9, 127.0.0.1', 'https'],
+    ['[127.0.0.0/8]', '203.0.113.9, 127.0.0.1', 'https'],
+    ['[10.0.0.0/8, 127.0.0.2]', '127.0.0.1', 'http'],
+    ['[]', '127.0.0.1', 'http'],
+  ])('trusted_proxies: %s makes X-Forwarded-For %s', async (proxies, forwardedFor, proto) => {
+    await start({ rest: `edge: { trusted_proxies: ${proxies} }` })
+    await get('/items/1', { ...bearer('alice'), 'x-forwarded-for': '203.0.113.9', 'x-forwarded-proto': 'https' })
+    expect(backend.seen[0]?.headers).toMatchObject({ 'x-forwarded-for': forwardedFor, 'x-forwarded-proto': proto })
+  })
+})
+
+describe('each key of the configuration reaches what it names: upstream', () => {
+  it('tls verifies an https backend by an authority of our own and shows it our certificate', async () => {
+    const ca = makeCa(folder, 'ca')
+    const { cert, key } = makeCertificate(folder, 'server', ca, 'DNS:backend.test')
+    const client = makeCertificate(folder, 'client', ca, 'DNS:gateway.test')
+    const url = await httpsBackend({ cert, key, ca: ca.cert, requestCert: true, rejectUnauthorized: true })
+    const files = `ca: ${ca.certFile}, cert: ${client.certFile}, key: ${client.keyFile}`
+    await start({ backend: url, upstream: `tls: { ${files}, server_name: backend.test }` })
+    const answer = await get()
+    expect([answer.status, await answer.text()]).toEqual([200, 'client for backend.test'])
+  })
+
+  it('tls reads its files again at a reload, although the configuration is as it was', async () => {
+    const [ca, other] = [makeCa(folder, 'ca'), makeCa(folder, 'other')]
+    const { cert, key } = makeCertificate(folder, 'server', ca, 'DNS:backend.test')
+    const keys = {
+      backend: await httpsBackend({ cert, key }),
+      upstream: `tls: { ca: ${join(folder, 'trusted.pem')}, server_name: backend.test }`,
+    }
+    writeFileSync(join(folder, 'trusted.pem'), other.cert)
+    await start(keys)
+    expect((await get()).status).toBe(502)
+    writeFileSync(join(folder, 'trusted.pem'), ca.cert)
+    await app.reload(config(keys))
+    expect((await get()).status).toBe(200)
+  })
+
+  it('without tls an authority of our own is not believed', async () => {
+    const { cert, key } = makeCa(folder, 'ca')
+    await start({ backend: await httpsBackend({ cert, key }) })
+    expect((await get()).status).toBe(502)
+    expect(await used()).toBe(0)
+  })
+
+  it('headers are set on every request and replace those of the client', async () => {
+    await start({ upstream: 'headers: { X-Backend-Secret: of-the-gateway }' })
+    await get('/items/1', { ...bearer('alice'), 'x-backend-secret': 'of-the-client' })
+    expect(backend.seen[0]?.headers['x-backend-secret']).toBe('of-the-gateway')
+  })
+
+  it('pass_authorization: true shows the credential to the backend', async () => {
+    await start({ upstream: 'pass_authorization: true' })
+    const credential = bearer('alice')
+    await get('/items/1', credential)
+    expect(backend.seen[0]?.headers).toMatchObject({ ...credential, 'x-tollgate-user': 'alice' })
+  })
+
+  it('response_timeout ends a request that the backend does not answer, with its charge kept', async () => {
+    respond = () => {}
+    await start({ upstream: 'response_timeout: 100ms' })
+    const answer = await get()
+    expect(answer.status).toBe(504)
+    expect(await answer.json()).toMatchObject({ error: 'upstream_timeout' })
+    expect(backend.seen).toHaveLength(1)
+    expect(await used()).toBe(4)
+    expect(app.requests()[0]).toMatchObject({ httpStatus: 0, clientStatus: 504, outcome: 'failed', cost: 4 })
+  })
+
+  it('idle_timeout ends an answer that stops in the middle', async () => {
+    respond = (_seen, res) => void res.writeHead(200).write('half')
+    await start({ upstream: 'idle_timeout: 100ms' })
+    const answer = await get()
+    await expect(answer.text()).rejects.toThrow()
+    await expect.poll(() => app.requests()).toHaveLength(1)
+    expect(app.requests()[0]).toMatchObject({ httpStatus: 200, outcome: 'failed' })
+  })
+
+  it('max_header_size bounds the head of the answer', async () => {
+    respond = (_seen, res) => res.writeHead(200, { 'x-long': 'x'.repeat(2000) }).end('ok')
+    await start({ upstream: 'max_header_size: 1KiB' })
+    const answer = await get()
+    expect(answer.status).toBe(502)
+    expect(await answer.json()).toMatchObject({ error: 'bad_upstream_answer' })
+  })
+
+  it('max_connections lets the others wait', async () => {
+    const waiting: http.ServerResponse[] = []
+    respond = (_seen, res) => void waiting.push(res)
+    await start({ upstream: 'max_connections: 1' })
+    const both = [get(), get('/items/2')]
+    await expect.poll(() => [charges(), waiting.length]).toEqual([2, 1])
+    respond = (_seen, res) => res.end('second')
+    waiting[0]?.end('first')
+    const texts = await Promise.all(both.map(async (answer) => (await answer).text()))
+    expect(texts.sort()).toEqual(['first', 'second'])
+  })
+})
+
+describe('each key of the configuration reaches what it names: auth, time_zone and unmatched', () => {
+  it('time_zone is that of the sentence, and retryAtBeijing stays', async () => {
+    await start({ rest: 'time_zone: Asia/Kolkata' })
+    await get()
+    await get()
+    const { msg, quota } = (await (await get()).json()) as { msg: string; quota: Record<string, string> }
+    const reset = Math.ceil(Date.parse(String(quota.resetAt)) / 1000) * 1000
+    const local = (hours: number): string =>
+      new Date(reset + hours * 3_600_000).toISOString().slice(0, 19).replace('T', ' ')
+    expect(msg).toBe(
+      `Personal 1-hour read quota is used up. Requests may continue after ${local(5.5)} Asia/Kolkata (UTC+5:30).`,
+    )
+    expect(quota).toMatchObject({ retryAtBeijing: local(8), timeZone: 'Asia/Shanghai' })
+  })
+
+  it('gateway_tokens: false refuses a token that is good', async () => {
+    await start({})
+    const token = await createToken()
+    expect((await get('/items/1', { authorization: `Bearer ${token}` })).status).toBe(200)
+    await app.reload(config({}).replace('gateway_tokens: true', 'gateway_tokens: false'))
+    expect((await get('/items/1', { authorization: `Bearer ${token}` })).status).toBe(401)
+  })
+
+  it('user_claim, clock_tolerance and typ of an issuer are those that its tokens are judged by', async () => {
+    const claims = { client_id: 'robot', exp: Math.floor(Date.now() / 1000) - 60 }
+    const late = { authorization: `Bearer ${jwtOf('alice', claims)}` }
+    await start({})
+    expect((await get('/items/1', late)).status).toBe(401)
+    const issuer = (keys: string): string => config({}).replace('audience: tollgate', `audience: tollgate, ${keys}`)
+    await app.reload(issuer('user_claim: client_id, clock_tolerance: 2m'))
+    expect((await get('/items/1', late)).status).toBe(200)
+    expect(backend.seen[0]?.headers['x-tollgate-user']).toBe('robot')
+    await app.reload(issuer('typ: [at+jwt]'))
+    expect((await get()).status).toBe(401)
+  })
+
+  it('unmatched: forward lets everything else pass without a credential and without a charge', async () => {
+    await start({ rest: 'unmatched: forward' })
+    expect((await get('/nothing', {})).status).toBe(200)
+    expect(backend.seen[0]?.url).toBe('/nothing')
+    expect(backend.seen[0]?.headers['x-tollgate-user']).toBeUndefined()
+    expect((await get('/items/1', {})).status).toBe(401)
+    expect(charges()).toBe(0)
+    expect(app.requests()[0]).toMatchObject({ route: 'unmatched', category: null, cost: 0, httpStatus: 200 })
+  })
+
+  it('unmatched with a category and a cost asks for a credential and charges', async () => {
+    await start({ rest: 'unmatched: { category: read, cost: 3 }' })
+    expect((await get('/nothing', {})).status).toBe(401)
+    expect((await get('/nothing')).status).toBe(200)
+    expect(backend.seen.map((seen) => seen.headers['x-tollgate-user'])).toEqual(['alice'])
+    expect(await used()).toBe(3)
+  })
+})
+
+async function* inChunks(size: number): AsyncGenerator<Uint8Array> {
+  for (let sent = 0; sent < size; sent += 400) yield Buffer.from('x'.repeat(Math.min(400, size - sent)))
+}
+
+async function createToken(): Promise<string> {
+  const answer = await fetch(`${app.admin}/api/tokens`, {
+    method: 'POST',
+    headers: { authorization: 'Bearer test-admin-token-0001', 'content-type': 'application/json' },
+    body: JSON.stringify({ user: 'alice', name: 'laptop' }),
+  })
+  return ((await answer.json()) as { token: string }).token
+}
+
+/** Answers with the name on the client's certificate and the one it was asked for by. */
+async function httpsBackend(options: https.ServerOptions): Promise<string> {
+  const server = https.createServer(options, (req, res) => {
+    const socket = req.socket as TLSSocket
+    res.end(`${socket.getPeerCertificate().subject?.CN} for ${socket.servername}`)
+  })
+  server.listen(0, '127.0.0.1')
+  await once(server, 'listening')
+  more = server
+  return `https://127.0.0.1:${(server.address() as AddressInfo).port}`
+}
