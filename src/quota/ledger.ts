@@ -186,8 +186,7 @@ export function createLedger(options: LedgerOptions): Ledger {
     if (deadline !== null) return
     const oldest = sent.find((waiting) => !waiting.abandoned) ?? queue[0]
     if (oldest === undefined) return
-    // One turn of the event loop later: a turn of ours that took long is no silence of the store, whose answer may be there.
-    deadline = setTimeout(() => setImmediate(expire), Math.max(1, dueOf(oldest) - now()))
+    deadline = setTimeout(expire, Math.max(1, dueOf(oldest) - now()))
   }
 
   /**

@@ -1,5 +1,4 @@
 import { setTimeout as sleep } from 'node:timers/promises'
-import { MessageChannel } from 'node:worker_threads'
 import fc from 'fast-check'
 import { beforeEach, describe, expect, it } from 'vitest'
 import type { Observation } from '../../src/observe/observation.ts'
@@ -72,26 +71,6 @@ describe('a ledger', () => {
     })
     const decisions = await Promise.all(Array.from({ length: 5 }, () => slow.charge(charge())))
     expect(decisions.map((d) => d.accepted)).toEqual([true, true, true, true, true])
-  })
-
-  it('does not take a long turn of its own event loop for a silence of the store', async () => {
-    const answers: (() => void)[] = []
-    const open = createLedger({
-      // The answer is there while the loop is blocked, and is read in the next turn.
-      store: { settle: (batch) => new Promise((resolve) => answers.push(() => resolve(store.settle(batch)))) },
-      instance: 'test',
-      deadlineMs: 50,
-      observe: () => {},
-    })
-    const decision = open.charge(charge())
-    await until(() => answers.length === 1)
-    const { port1, port2 } = new MessageChannel()
-    port2.once('message', () => answers[0]?.())
-    port1.postMessage('answer')
-    const blockedUntil = performance.now() + 120
-    while (performance.now() < blockedUntil);
-    expect((await decision).accepted).toBe(true)
-    port1.close()
   })
 
   it('gathers what arrives while a batch is under way for the next one', async () => {
