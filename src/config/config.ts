@@ -60,7 +60,7 @@ export interface UpstreamTls {
 
 export interface StoreConfig {
   readonly location: StoreLocation
-  /** How long a charge may wait for the store's decision. */
+  /** How long the store may be silent while a charge waits. */
   readonly deadlineMs: number
   /** First part of every key in Redis. */
   readonly prefix: string
