@@ -3,9 +3,10 @@ import http from 'node:http'
 import type { AddressInfo, Socket } from 'node:net'
 import type { Duplex } from 'node:stream'
 import { setTimeout as sleep } from 'node:timers/promises'
-import { denial, type ErrorCode } from '../errors.ts'
+import { denial, type ErrorCode, STATUS_OF } from '../errors.ts'
 import type { Observer } from '../observe/observation.ts'
-import { denialAnswer, writeRawAnswer } from './answer.ts'
+import { denialAnswer, writeAnswer, writeRawAnswer } from './answer.ts'
+import { overloaded } from './denials.ts'
 import { isWebSocketHandshake } from './edge.ts'
 import type { Gateway } from './gateway.ts'
 
@@ -40,6 +41,8 @@ export interface Listener {
 
 const DRAIN_POLL_MS = 10
 const RECORD_MS = 1000
+/** Requests under way on one connection. Browsers and libraries pipeline none, or a few. */
+const MAX_PIPELINED = 32
 /** Event of a connection: all its requests have been answered. */
 const IDLE = Symbol('idle')
 
@@ -97,11 +100,21 @@ export function createListener(options: ListenerOptions): Listener {
     if (draining) res.shouldKeepAlive = false
     const { socket } = req
     const exchanges = active.get(socket) ?? new Map()
+    if (exchanges.size >= MAX_PIPELINED) {
+      tooMany(req, res)
+      return
+    }
     active.set(socket, exchanges.set(req, res))
     void gateway.handle(req, res).then(() => {
       exchanges.delete(req)
       if (exchanges.size === 0) socket.emit(IDLE)
     })
+  }
+
+  /** One client that sends a thousand requests in one packet shall not take the place of a thousand others. */
+  function tooMany(req: http.IncomingMessage, res: http.ServerResponse): void {
+    observe({ type: 'bad_connection', code: 'pipelining', status: STATUS_OF.overloaded })
+    writeAnswer(req, res, denialAnswer(overloaded()), randomUUID())
   }
 
   /** Once for each connection, however much garbage comes. */

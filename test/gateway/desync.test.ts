@@ -228,6 +228,17 @@ it('a request before garbage on the same connection gets its answer, and the gar
   expect(backend.lines).toEqual(['GET /api/a HTTP/1.1'])
 })
 
+it('of a hundred requests in one packet 32 are served at a time, and the others cost nothing', async () => {
+  const statuses = statusesIn(await rawExchange(app.url, request('GET /api/a HTTP/1.1').repeat(100)))
+  const served = statuses.filter((status) => status === 200).length
+  expect(statuses).toHaveLength(100)
+  expect(served).toBeGreaterThanOrEqual(32)
+  expect(served).toBeLessThan(100)
+  expect(statuses.filter((status) => status === 503)).toHaveLength(100 - served)
+  expect(backend.lines).toHaveLength(served)
+  expect(charged()).toBe(served)
+})
+
 it('a body that turns out to be malformed is told so, and costs nothing', async () => {
   for (const chunk of ['0x1\r\na\r\n', '+1\r\na\r\n', '1;a\nb\r\n', '1\r\nab\r\n']) {
     const bytes = `${request('POST /api/a HTTP/1.1', 'Transfer-Encoding: chunked')}${chunk}0\r\n\r\n`
