@@ -53,6 +53,8 @@ export async function createApp({ config, hash, version, observe: also }: AppOpt
       },
     ],
   })
+  // Declared before the store is opened: it may connect while the parts are still being made.
+  let storeAnswers = false
   let tally: ReturnType<typeof createTallyKeeper> | undefined
   const observe = fanOut([
     log.observer,
@@ -99,7 +101,6 @@ export async function createApp({ config, hash, version, observe: also }: AppOpt
     observe,
     drain,
   })
-  let storeAnswers = false
   const timers = [setInterval(checkStore, 1000).unref(), setInterval(adapt, ADAPT_MS).unref()]
 
   async function checkStore(): Promise<void> {

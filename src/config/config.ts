@@ -47,7 +47,7 @@ export interface UpstreamConfig {
   readonly headers: ReadonlyMap<string, string>
   /** Whether the backend sees the client's credential. */
   readonly passAuthorization: boolean
-  /** `null` where nothing beyond the system's defaults is asked for. Paths are relative to the working directory. */
+  /** `null` where nothing beyond the system's defaults is asked for. Paths are absolute; the file's are relative to it. */
   readonly tls: UpstreamTls | null
 }
 
@@ -100,7 +100,7 @@ export interface IssuerConfig {
 
 export type IssuerKeys =
   | { readonly kind: 'url'; readonly url: string }
-  /** Relative to the working directory. */
+  /** Absolute; the configuration's is relative to its file. */
   | { readonly kind: 'file'; readonly path: string }
   | { readonly kind: 'secret'; readonly secret: string }
 

@@ -29,8 +29,8 @@ interface Touched {
 }
 
 /**
- * The embedded store: one SQLite file in WAL mode, one transaction for each batch. A batch of 16 costs 4.7 microseconds
- * a charge, a single charge 21. With `synchronous = NORMAL` what was committed outlives the process, also `kill -9`;
+ * The embedded store: one SQLite file in WAL mode, one transaction for each batch. A charge of six windows costs
+ * 7.6 microseconds of CPU in a batch of 16, alone 25 (Node 26.10). With `synchronous = NORMAL` what was committed outlives the process, also `kill -9`;
  * a power cut may take the last moments.
  */
 export function openSqliteStore({ file, clock = Date.now }: SqliteStoreOptions): Store {
