@@ -1,6 +1,5 @@
-import { execFileSync } from 'node:child_process'
 import { once } from 'node:events'
-import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
+import { mkdtempSync, rmSync } from 'node:fs'
 import { createServer, type ServerOptions } from 'node:https'
 import { connect, createServer as createTcpServer } from 'node:net'
 import { tmpdir } from 'node:os'
@@ -9,6 +8,7 @@ import type { TLSSocket } from 'node:tls'
 import { afterAll, describe, expect, it } from 'vitest'
 import { WebSocket, WebSocketServer } from 'ws'
 import { createForwarder } from '../../src/forward/forwarder.ts'
+import { type Certificate, makeCa, makeCertificate } from '../setup/openssl.ts'
 import {
   assertNoSurprises,
   CLOSE,
@@ -21,16 +21,20 @@ import {
   until,
 } from './support.ts'
 
-// The certificates are made here, by the command `openssl` (Debian: apt-get install openssl).
 const folder = mkdtempSync(join(tmpdir(), 'tollgate-tls-'))
 afterAll(() => rmSync(folder, { recursive: true }))
 assertNoSurprises()
 
-const ca = makeCa('ca')
-const server = makeCert('server', 'ca', 'DNS:backend.test')
-makeCa('other-ca')
-const stranger = makeCert('stranger', 'other-ca', 'DNS:backend.test')
-const client = makeCert('client', 'ca', 'DNS:gateway.test')
+const authority = makeCa(folder, 'ca')
+const ca = authority.cert
+const server = certificate('server', authority, 'DNS:backend.test')
+const stranger = certificate('stranger', makeCa(folder, 'other-ca'), 'DNS:backend.test')
+const client = certificate('client', authority, 'DNS:gateway.test')
+
+function certificate(name: string, issuer: Certificate, altName: string): { cert: string; key: string } {
+  const { cert, key } = makeCertificate(folder, name, issuer, altName)
+  return { cert, key }
+}
 
 interface Backend {
   readonly url: string
@@ -209,34 +213,3 @@ describe('a client with TLS', () => {
     expect(heads[0]).toContain('X-Forwarded-Proto: https')
   })
 })
-
-function makeCa(name: string): string {
-  openssl(name, ['-x509', '-days', '2', '-addext', 'basicConstraints=critical,CA:TRUE'])
-  return read(`${name}.crt`)
-}
-
-function makeCert(name: string, issuer: string, altName: string): { cert: string; key: string } {
-  openssl(name, [
-    '-x509',
-    '-days',
-    '2',
-    '-CA',
-    `${issuer}.crt`,
-    '-CAkey',
-    `${issuer}.key`,
-    '-addext',
-    `subjectAltName=${altName}`,
-  ])
-  return { cert: read(`${name}.crt`), key: read(`${name}.key`) }
-}
-
-function openssl(name: string, more: string[]): void {
-  const key = ['-newkey', 'ec', '-pkeyopt', 'ec_paramgen_curve:P-256', '-nodes', '-keyout', `${name}.key`]
-  writeFileSync(join(folder, 'empty.cnf'), '[req]\ndistinguished_name=dn\n[dn]\n')
-  const args = ['req', '-config', 'empty.cnf', ...key, '-out', `${name}.crt`, '-subj', `/CN=${name}`, ...more]
-  execFileSync('openssl', args, { cwd: folder, stdio: 'pipe' })
-}
-
-function read(name: string): string {
-  return readFileSync(join(folder, name), 'utf8')
-}
