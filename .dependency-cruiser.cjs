@@ -2,7 +2,6 @@
 const DOMAIN = '^src/(errors|observe/observation|quota/|failures/|control/)'
 const ADAPTERS = ['config', 'routing', 'auth', 'store', 'forward', 'observe']
 const DOORS = {
-  undici: '^src/forward/',
   'http-proxy-3': '^src/forward/',
   ioredis: '^src/store/redis/',
   jose: '^src/auth/',
@@ -13,6 +12,7 @@ const DOORS = {
   fastify: '^src/(admin|services/[^/]+)/',
   zod: '^src/(config|admin|services/[^/]+)/',
   ws: '^$',
+  undici: '^$',
 }
 
 module.exports = {

@@ -1,147 +1,188 @@
-import type { Socket } from 'node:net'
-import type { SecureContext } from 'node:tls'
-import { buildConnector, type Dispatcher, Pool } from 'undici'
+import { Connection, type ConnectionOwner, type Destination } from './connection.ts'
 import { GivenUpError, UpstreamTimeoutError } from './failure.ts'
 
-export type Outgoing = Dispatcher.DispatchOptions
-export type Handler = Dispatcher.DispatchHandler
-export type Control = Dispatcher.DispatchController
-
 export interface ConnectionOptions {
-  readonly origin: string
-  readonly connectTimeoutMs: number
+  readonly destination: Destination
   readonly responseTimeoutMs: number
   readonly idleTimeoutMs: number
   readonly maxConnections: number
-  readonly maxHeaderSize: number
-  readonly secureContext: SecureContext | undefined
-  readonly serverName: string | undefined
 }
 
 /** Somebody who waits for a connection. */
 export interface Waiter {
-  /** A connection may be used now: answer with `dispatch`, and with `release` when done. */
-  start(): void
+  /** It is yours until its answer has ended or failed. */
+  start(connection: Connection): void
   /** There will be none. */
   expire(error: Error): void
 }
 
-/**
- * The connections to the backend. Waiting is done here and not in undici's own queue, because there a request cannot be
- * taken out again, and giving it up later costs a good connection.
- */
-export class Connections {
-  /** `true` while undici handles a reset: it takes the end of a body without a length for its proper end. */
-  resetting = false
+/** For whom a connection is being opened. */
+interface Opening {
+  readonly waiter: Waiter
+  /** Whether it has to be this one: any other may serve who waits first. */
+  readonly dedicated: boolean
+}
 
+/**
+ * How long a free connection is kept, in milliseconds, where the backend does not say. Less than the 5 s of Node and the
+ * like, so that a request rarely meets one that is just being closed.
+ */
+const KEPT_MS = 4_000
+/** Given up so much earlier than the backend says that it closes it. */
+const MARGIN_MS = 1_000
+const LONGEST_KEPT_MS = 600_000
+
+/**
+ * The connections to the backend. The one that was used last is used first, so that those that a peak leaves over grow
+ * old and close. One clock that ticks for all of them takes the place of a timer for each request.
+ */
+export class Connections implements ConnectionOwner {
   readonly #options: ConnectionOptions
-  readonly #waiting = new Map<Waiter, NodeJS.Timeout>()
-  readonly #usedBefore = new WeakSet<Error>()
-  #pool: Pool
-  #active = 0
+  readonly #all = new Set<Connection>()
+  readonly #free: Connection[] = []
+  /** In the order of arrival; a timer for those for whom none is being opened. */
+  readonly #waiting = new Map<Waiter, NodeJS.Timeout | null>()
+  readonly #opening = new Map<Connection, Opening>()
+  readonly #tickMs: number
+  #clock = 0
+  #ticker: NodeJS.Timeout | null = null
   #closing: PromiseWithResolvers<void> | null = null
+  #destroyed = false
 
   constructor(options: ConnectionOptions) {
     this.#options = options
-    this.#pool = this.#openPool()
+    const shortest = Math.min(options.responseTimeoutMs, options.idleTimeoutMs)
+    this.#tickMs = Math.max(1, Math.min(250, Math.floor(shortest / 8)))
   }
 
   acquire(waiter: Waiter): void {
-    if (this.#active < this.#options.maxConnections) {
-      this.#active++
-      waiter.start()
-      return
+    const free = this.#free.pop()
+    if (free !== undefined) {
+      waiter.start(free)
+    } else if (this.#destroyed) {
+      queueMicrotask(() => waiter.expire(STOPPED))
+    } else if (this.#all.size < this.#options.maxConnections) {
+      this.#waiting.set(waiter, null)
+      this.#open({ waiter, dedicated: false })
+    } else {
+      const tooLong = (): void => this.#expire(waiter, new UpstreamTimeoutError('no connection became free in time'))
+      this.#waiting.set(waiter, setTimeout(tooLong, this.#options.responseTimeoutMs))
     }
-    const tooLong = (): void => this.#expire(waiter, new UpstreamTimeoutError('no connection became free in time'))
-    this.#waiting.set(waiter, setTimeout(tooLong, this.#options.responseTimeoutMs))
+  }
+
+  /** One that nobody has used, in the place of one that has just gone. Who does not want it any more gives it back. */
+  acquireNew(waiter: Waiter): void {
+    this.#open({ waiter, dedicated: true })
   }
 
   /** Gives up waiting. `false` where the waiter does not wait, or not any more. */
   leave(waiter: Waiter): boolean {
-    clearTimeout(this.#waiting.get(waiter))
+    const timer = this.#waiting.get(waiter)
+    if (timer) clearTimeout(timer)
     return this.#waiting.delete(waiter)
   }
 
-  release(): void {
+  /** From now on the exchange on it may be silent for `ms` milliseconds; a tick or two more are not noticed. */
+  watch(connection: Connection, ms: number, late: string): void {
+    connection.deadline = this.#clock + this.#tickMs + ms
+    connection.late = late
+  }
+
+  /** It may be silent for as long as it likes. */
+  unwatch(connection: Connection): void {
+    connection.deadline = Number.POSITIVE_INFINITY
+  }
+
+  onReady(connection: Connection): void {
+    const opening = this.#opening.get(connection)
+    this.#opening.delete(connection)
+    if (opening?.dedicated || (opening && this.leave(opening.waiter))) opening.waiter.start(connection)
+    else this.onFree(connection)
+  }
+
+  onFree(connection: Connection): void {
     const next = this.#waiting.keys().next()
-    if (next.done) {
-      this.#active--
-      this.#closeIfIdle()
-      return
+    if (!next.done) {
+      this.leave(next.value)
+      next.value.start(connection)
+    } else if (this.#closing !== null || this.#destroyed) {
+      connection.abandon()
+    } else {
+      this.#free.push(connection)
+      this.watch(connection, keptMs(connection.keptFor), '')
     }
-    this.leave(next.value)
-    // Not at once: release() is called from inside undici's parser, which cannot be entered twice.
-    queueMicrotask(() => next.value.start())
   }
 
-  dispatch(request: Outgoing, handler: Handler): void {
-    this.#pool.dispatch(request, handler)
+  onGone(connection: Connection, error: Error | null): void {
+    this.#all.delete(connection)
+    const free = this.#free.indexOf(connection)
+    if (free !== -1) this.#free.splice(free, 1)
+    const opening = this.#opening.get(connection)
+    this.#opening.delete(connection)
+    if (opening !== undefined && error !== null && (opening.dedicated || this.leave(opening.waiter))) {
+      opening.waiter.expire(error)
+    }
+    // Not at once: whoever has just lost this connection may need its place.
+    if (this.#waiting.size > 0) queueMicrotask(() => this.#refill())
+    this.#rest()
   }
 
-  /** Whether the connection that failed with this error had served an exchange before. */
-  wasUsedBefore(error: Error): boolean {
-    return this.#usedBefore.has(error)
-  }
-
+  /** Resolves when nothing is in flight and no connection is open. Who still comes is served all the same. */
   close(): Promise<void> {
     this.#closing ??= Promise.withResolvers()
-    if (this.#pool.destroyed) this.#closing.resolve()
-    this.#closeIfIdle()
+    this.#rest()
     return this.#closing.promise
   }
 
-  async destroy(): Promise<void> {
-    await this.#pool.destroy()
-    for (const waiter of [...this.#waiting.keys()]) this.#expire(waiter, new GivenUpError('the gateway stops'))
+  destroy(): void {
+    this.#destroyed = true
+    for (const waiter of [...this.#waiting.keys()]) this.#expire(waiter, STOPPED)
+    for (const connection of [...this.#all]) connection.destroy(STOPPED)
     this.#closing?.resolve()
+  }
+
+  #open(opening: Opening): void {
+    const connection = new Connection(this.#options.destination, this)
+    this.#all.add(connection)
+    this.#opening.set(connection, opening)
+    if (this.#ticker !== null) return
+    this.#clock = performance.now()
+    this.#ticker = setInterval(() => this.#tick(), this.#tickMs).unref()
+  }
+
+  /** Places that have become free, to those who wait and for whom none is being opened. */
+  #refill(): void {
+    for (const [waiter, timer] of this.#waiting) {
+      if (this.#destroyed || this.#all.size >= this.#options.maxConnections) return
+      if (timer === null) continue
+      clearTimeout(timer)
+      this.#waiting.set(waiter, null)
+      this.#open({ waiter, dedicated: false })
+    }
+  }
+
+  #tick(): void {
+    this.#clock = performance.now()
+    for (const connection of this.#all) if (connection.deadline <= this.#clock) connection.expire()
   }
 
   #expire(waiter: Waiter, error: Error): void {
     if (this.leave(waiter)) waiter.expire(error)
   }
 
-  /** A new pool takes the place of the one that closes; it has no connection until a straggler needs one. */
-  #closeIfIdle(): void {
-    if (this.#closing === null || this.#active > 0 || this.#pool.destroyed) return
-    const { resolve } = this.#closing
-    const closed = this.#pool.close()
-    this.#pool = this.#openPool()
-    closed.then(resolve, resolve)
-  }
-
-  #openPool(): Pool {
-    const { origin, maxConnections, maxHeaderSize, responseTimeoutMs, idleTimeoutMs } = this.#options
-    return new Pool(origin, {
-      connections: maxConnections,
-      pipelining: 1,
-      allowH2: false,
-      maxHeaderSize,
-      headersTimeout: responseTimeoutMs,
-      bodyTimeout: idleTimeoutMs,
-      connect: this.#connector(),
-    })
-  }
-
-  /** undici's connector, with ears of our own on each socket: the first to hear of an error and the last. */
-  #connector(): buildConnector.connector {
-    const { connectTimeoutMs, secureContext, serverName } = this.#options
-    const connect = buildConnector({
-      timeout: connectTimeoutMs,
-      allowH2: false,
-      ...(secureContext && { secureContext }),
-      ...(serverName !== undefined && { servername: serverName }),
-    })
-    return (target, callback) => {
-      const socket = connect(target, (...outcome: [null, Socket] | [Error, null]) => {
-        callback(...(outcome as [null, Socket]))
-        outcome[1]?.on('error', () => {
-          this.resetting = false
-        })
-      }) as unknown as Socket
-      socket.prependListener('error', (error: NodeJS.ErrnoException) => {
-        if (socket.bytesRead > 0) this.#usedBefore.add(error)
-        this.resetting = error.code === 'ECONNRESET'
-      })
+  #rest(): void {
+    if (this.#closing !== null && this.#waiting.size === 0 && this.#all.size === this.#free.length) {
+      for (const connection of this.#free.splice(0)) connection.abandon()
+      this.#closing.resolve()
     }
+    if (this.#all.size > 0 || this.#ticker === null) return
+    clearInterval(this.#ticker)
+    this.#ticker = null
   }
+}
+
+const STOPPED = new GivenUpError('the gateway stops')
+
+function keptMs(seconds: number | null): number {
+  return seconds === null ? KEPT_MS : Math.min(LONGEST_KEPT_MS, Math.max(0, seconds * 1000 - MARGIN_MS))
 }

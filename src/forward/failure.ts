@@ -10,13 +10,22 @@ export class UpstreamTimeoutError extends Error {
   readonly code = 'UPSTREAM_TIMEOUT'
 }
 
+/** The connection was closed before any byte of an answer. */
+export class ConnectionLostError extends Error {
+  readonly code = 'CONNECTION_LOST'
+}
+
 /** The gateway itself broke the exchange off. */
 export class GivenUpError extends Error {
   readonly code = 'GIVEN_UP'
 }
 
-const TIMEOUTS = new Set(['UND_ERR_HEADERS_TIMEOUT', 'UND_ERR_BODY_TIMEOUT', 'UPSTREAM_TIMEOUT'])
-const CLOSED_BY_US = new Set(['UND_ERR_DESTROYED', 'UND_ERR_CLOSED', 'GIVEN_UP'])
+/** No connection was opened within its time: the backend is unreachable, not slow. */
+export class ConnectTimeoutError extends Error {
+  readonly code = 'CONNECT_TIMEOUT'
+}
+
+const LOST = new Set(['CONNECTION_LOST', 'ECONNRESET', 'EPIPE'])
 
 /**
  * Which of our errors a failure is. Without a connection the backend is unreachable, whatever the cause: refused, unknown
@@ -24,15 +33,13 @@ const CLOSED_BY_US = new Set(['UND_ERR_DESTROYED', 'UND_ERR_CLOSED', 'GIVEN_UP']
  */
 export function forwardErrorOf(error: Error, reached: boolean): ForwardError {
   const code = codeOf(error)
-  if (TIMEOUTS.has(code)) return 'upstream_timeout'
-  return reached && !CLOSED_BY_US.has(code) ? 'bad_upstream_answer' : 'upstream_unreachable'
+  if (code === 'UPSTREAM_TIMEOUT') return 'upstream_timeout'
+  return reached && code !== 'GIVEN_UP' ? 'bad_upstream_answer' : 'upstream_unreachable'
 }
 
 /** Whether the peer closed the connection, as it does with one that it thinks idle. */
 export function connectionLost(error: Error): boolean {
-  const code = codeOf(error)
-  if (code === 'UND_ERR_SOCKET') return error.message === 'other side closed' || error.message === 'closed'
-  return code === 'ECONNRESET' || code === 'EPIPE'
+  return LOST.has(codeOf(error))
 }
 
 /** For the log: the code and the message. */

@@ -1,4 +1,5 @@
 import { createSecureContext, type SecureContext } from 'node:tls'
+import type { Destination } from './connection.ts'
 import { Connections } from './connections.ts'
 import type { Forwarder, ForwardOptions, UpstreamTls } from './exchange.ts'
 import { Forwarding } from './forwarding.ts'
@@ -13,17 +14,18 @@ export function createForwarder(options: ForwardOptions): Forwarder {
   const secureContext = origin.protocol === 'https:' ? secureContextOf(options.tls ?? {}) : undefined
   const serverName = options.tls?.serverName
   const rules = headerRules(options)
-  const connections = new Connections({ ...options, origin: origin.origin, secureContext, serverName })
+  const connections = new Connections({ ...options, destination: destinationOf(origin, options, secureContext) })
+  const backend = { ...options, host: origin.host, rules, connections }
   const tunnels = new Tunnels({ ...options, origin, secureContext, serverName, rules })
   return {
-    forward: (exchange) =>
-      new Promise((resolve) => new Forwarding(exchange, rules, connections, options.idleTimeoutMs, resolve).begin()),
+    forward: (exchange) => new Promise((resolve) => new Forwarding(exchange, backend, resolve).begin()),
     upgrade: (exchange) => tunnels.open(exchange),
     close: async () => {
       await Promise.all([connections.close(), tunnels.close()])
     },
     destroy: async () => {
-      await Promise.all([connections.destroy(), tunnels.destroy()])
+      connections.destroy()
+      await tunnels.destroy()
     },
   }
 }
@@ -35,6 +37,15 @@ function originOf(text: string): URL {
     url.pathname === '/' && url.search === '' && url.hash === '' && url.username === '' && url.password === ''
   if (!web || !bare) throw new TypeError(`not an http or https origin: ${url.protocol}//${url.host}`)
   return url
+}
+
+function destinationOf(origin: URL, options: ForwardOptions, secureContext: SecureContext | undefined): Destination {
+  const { connectTimeoutMs, maxHeaderSize, tls } = options
+  // Brackets belong to the URL's spelling of an IPv6 address.
+  const host = origin.hostname.replace(/^\[|\]$/g, '')
+  const port = Number(origin.port) || (secureContext === undefined ? 80 : 443)
+  const secure = secureContext === undefined ? null : { secureContext, serverName: tls?.serverName }
+  return { host, port, tls: secure, connectTimeoutMs, maxHeaderSize }
 }
 
 function secureContextOf({ ca, cert, key }: UpstreamTls): SecureContext {

@@ -1,127 +1,143 @@
-import type { IncomingHttpHeaders } from 'node:http'
-import { breakOff, endWith, problemOf } from './answer.ts'
+import { breakOff } from './answer.ts'
+import type { AnswerHead } from './answer-head.ts'
 import { callerOf } from './caller.ts'
-import type { Connections, Control, Handler, Waiter } from './connections.ts'
+import type { Connection, Exchanging } from './connection.ts'
+import type { Connections, Waiter } from './connections.ts'
 import type { Exchange, ForwardResult } from './exchange.ts'
 import { BadAnswerError, connectionLost, forwardErrorOf, GivenUpError, reasonOf } from './failure.ts'
-import {
-  answerHeaders,
-  answerTrailers,
-  type HeaderRules,
-  type OutgoingHead,
-  outgoingHead,
-  type RawFields,
-} from './headers.ts'
-import { bodyOf, RequestBody } from './request-body.ts'
+import { answerHeaders, answerTrailers, type HeaderRules, type OutgoingHead, outgoingHead } from './headers.ts'
+import { requestHead } from './request-head.ts'
+import { Upload } from './upload.ts'
+
+/** What all exchanges with one backend share. */
+export interface Backend {
+  /** Of the Host field. */
+  readonly host: string
+  readonly rules: HeaderRules
+  readonly connections: Connections
+  readonly responseTimeoutMs: number
+  readonly idleTimeoutMs: number
+}
 
 /** Interim answers: so many Early Hints are passed on, and a backend that sends more than the maximum is given up. */
 const MAX_HINTS = 8
 const MAX_INTERIM = 1_000
+/** Bytes of a body that leave in one write with their head. */
+const MAX_JOINED = 16 * 1024
 const SAFE_METHODS: ReadonlySet<string> = new Set(['GET', 'HEAD', 'OPTIONS'])
 
-/** One exchange under way: undici calls it with what the backend does, the response with what the client does. */
-export class Forwarding implements Handler, Waiter {
+/** One exchange under way: the connection calls it with what the backend does, the response with what the client does. */
+export class Forwarding implements Exchanging, Waiter {
   readonly #exchange: Exchange
-  readonly #connections: Connections
+  readonly #backend: Backend
   readonly #head: OutgoingHead
-  readonly #idleTimeoutMs: number
   readonly #resolve: (result: ForwardResult) => void
   readonly #onClose = (): void => this.#clientClosed()
-  #body: Buffer | RequestBody | null = null
-  #control: Control | null = null
+  /** The body where all of it is here. */
+  #body: Buffer | null
+  #connection: Connection | null = null
+  #upload: Upload | null = null
   #reached = false
-  #answerBegun = false
   #retried = false
   #interim = 0
-  /** The backend's status, once its head is accepted and passed on. */
+  /** The backend's status, once its head is passed on. */
   #status = 0
-  /** Bytes still to come; -1 where the answer does not say. */
-  #left = -1
   #bodyBegun = false
   #ended = false
   #stall: NodeJS.Timeout | undefined
   #settled = false
 
-  constructor(
-    exchange: Exchange,
-    rules: HeaderRules,
-    connections: Connections,
-    idleTimeoutMs: number,
-    resolve: (result: ForwardResult) => void,
-  ) {
+  constructor(exchange: Exchange, backend: Backend, resolve: (result: ForwardResult) => void) {
     this.#exchange = exchange
-    this.#connections = connections
-    this.#idleTimeoutMs = idleTimeoutMs
+    this.#backend = backend
     this.#resolve = resolve
-    this.#head = outgoingHead(exchange.req.rawHeaders, callerOf(exchange), rules)
+    this.#head = outgoingHead(exchange.req.rawHeaders, callerOf(exchange), backend.rules)
+    this.#body = exchange.body
   }
 
   begin(): void {
-    const { req, res, body } = this.#exchange
+    const { req, res } = this.#exchange
     if (res.destroyed) {
       this.#settle('aborted', CLIENT_LEFT)
       return
     }
-    this.#body = body ?? (this.#head.hasBody ? bodyOf(req) : null)
+    // What has arrived whole needs no stream.
+    if (this.#body === null && this.#head.hasBody && req.complete) this.#body = req.read() as Buffer | null
     res.on('close', this.#onClose)
-    this.#connections.acquire(this)
+    this.#backend.connections.acquire(this)
   }
 
-  start(): void {
-    const { req, target } = this.#exchange
-    const headers = this.#head.headers
-    if (this.#body instanceof RequestBody && this.#head.contentLength !== null) {
-      headers.push('Content-Length', this.#head.contentLength)
+  start(connection: Connection): void {
+    if (this.#settled) {
+      this.#backend.connections.onFree(connection)
+      return
     }
-    this.#connections.dispatch({ method: req.method ?? 'GET', path: target, headers, body: this.#body }, this)
+    this.#connection = connection
+    this.#reached = true
+    this.#send(connection)
+    this.#awaitAnswer()
   }
 
   expire(error: Error): void {
-    this.#fail(error)
+    if (!this.#settled) this.#fail(error)
   }
 
-  /** The last moment before the first byte is written: a request that was given up until now never reaches the backend. */
-  onRequestStart(control: Control): void {
-    this.#control = control
-    if (this.#settled) control.abort(new GivenUpError('given up before it was sent'))
-    else this.#reached = true
+  onDrain(): void {
+    this.#upload?.onDrain()
   }
 
-  onResponseStarted(): void {
-    this.#answerBegun = true
+  onInterim({ status, names, values }: AnswerHead): void {
+    const { req, res } = this.#exchange
+    if (++this.#interim > MAX_INTERIM) throw new BadAnswerError('too many interim answers')
+    // RFC 9110 section 15.2: HTTP/1.0 knows no interim answers.
+    if (status !== 103 || this.#interim > MAX_HINTS || req.httpVersion === '1.0') return
+    const link = values.filter((_, i) => names[i]?.lower === 'link')
+    if (link.length === 0) return
+    try {
+      res.writeEarlyHints({ link })
+    } catch {
+      // Node refuses Link values that it cannot parse; a hint is only a hint.
+    }
   }
 
-  onResponseStart(control: Control, status: number, headers: IncomingHttpHeaders): void {
-    const problem = problemOf(status, control.rawHeaders as RawFields, headers)
-    if (problem !== null) control.abort(new BadAnswerError(problem))
-    else if (status < 200) this.#interimAnswer(control, status, headers)
-    else this.#begin(control, status, headers)
+  onHead(head: AnswerHead): void {
+    const { res, responseHeaders } = this.#exchange
+    res.writeHead(head.status, answerHeaders(head, responseHeaders))
+    this.#status = head.status
+    this.#awaitBody()
+    process.nextTick(flushHead, this)
   }
 
-  onResponseData(control: Control, chunk: Buffer): void {
+  onBody(piece: Buffer | string, last: boolean): boolean {
     const { res } = this.#exchange
-    if (this.#settled || res.destroyed) return
+    if (res.destroyed) return true
     this.#bodyBegun = true
-    this.#left -= chunk.length
-    if (this.#left === 0) endWith(res, chunk)
-    else if (!res.write(chunk) && !control.paused) this.#waitForClient(control)
+    if (last) {
+      // The last byte that was announced: head, body and end leave in one write.
+      res.end(piece, 'latin1')
+      return true
+    }
+    this.#awaitBody()
+    return res.write(piece, 'latin1') || this.#waitForClient()
   }
 
-  onResponseEnd(control: Control): void {
-    this.#connections.release()
-    if (this.#settled) return
-    if (this.#connections.resetting) this.#fail(new BadAnswerError('connection reset within the body'))
-    else this.#end(control)
+  onEnd(trailers: readonly string[]): void {
+    const { res, responseHeaders } = this.#exchange
+    this.#ended = true
+    if (this.#head.takesTrailers && trailers.length > 0 && !res.writableEnded) {
+      res.addTrailers(answerTrailers(trailers, responseHeaders))
+    }
+    if (!res.writableEnded) res.end()
+    if (this.#upload?.done === false) this.#leave()
   }
 
-  onResponseError(_control: Control | null, error: Error): void {
+  onFailure(error: Error): void {
     if (this.#mayRetry(error)) {
       this.#retried = true
-      queueMicrotask(() => this.start())
-      return
+      this.#backend.connections.acquireNew(this)
+    } else {
+      this.#fail(error)
     }
-    this.#connections.release()
-    if (!this.#settled) this.#fail(error)
   }
 
   /** Sends a head without waiting for its body: events may follow much later. */
@@ -130,23 +146,28 @@ export class Forwarding implements Handler, Waiter {
     if (!this.#bodyBegun && !this.#ended && !res.destroyed) res.flushHeaders()
   }
 
-  #begin(control: Control, status: number, headers: IncomingHttpHeaders): void {
-    const { res, responseHeaders } = this.#exchange
-    res.writeHead(status, answerHeaders(control.rawHeaders as RawFields, status, responseHeaders, headers))
-    this.#status = status
-    this.#left = Number(headers['content-length'] ?? -1)
-    process.nextTick(flushHead, this)
+  #send(connection: Connection): void {
+    const { req, target } = this.#exchange
+    const method = req.method ?? 'GET'
+    const { contentLength, hasBody } = this.#head
+    const streams = this.#body === null && hasBody
+    const framing = streams ? streamFraming(contentLength) : this.#body === null ? 'none' : this.#body
+    const head = requestHead(method, target, this.#backend.host, this.#head, framing)
+    const joined = this.#body !== null && this.#body.length <= MAX_JOINED
+    connection.send(this, joined ? head + this.#body?.toString('latin1') : head, method === 'HEAD')
+    if (this.#body !== null && !joined) connection.write(this.#body)
+    if (streams) this.#upload = new Upload(req, connection, framing === 'chunked', () => this.#awaitAnswer())
   }
 
-  #end(control: Control): void {
-    this.#ended = true
-    const { res, responseHeaders } = this.#exchange
-    const trailers = control.rawTrailers as RawFields
-    if (this.#head.takesTrailers && trailers.length > 0 && !res.writableEnded) {
-      res.addTrailers(answerTrailers(trailers, responseHeaders))
-    }
-    if (!res.writableEnded) res.end()
-    this.#dropBody()
+  /** From the last byte of the request on that the backend has taken. */
+  #awaitAnswer(): void {
+    if (this.#status !== 0 || this.#connection === null) return
+    this.#backend.connections.watch(this.#connection, this.#backend.responseTimeoutMs, 'no answer in time')
+  }
+
+  #awaitBody(): void {
+    if (this.#connection === null) return
+    this.#backend.connections.watch(this.#connection, this.#backend.idleTimeoutMs, 'the answer stopped in its middle')
   }
 
   /**
@@ -154,32 +175,25 @@ export class Forwarding implements Handler, Waiter {
    * certainly not seen, but only a safe one is sent again, and only once (RFC 9110 section 9.2.2).
    */
   #mayRetry(error: Error): boolean {
-    const { req } = this.#exchange
-    if (this.#settled || this.#retried || this.#answerBegun || this.#body !== null || !this.#reached) return false
-    return SAFE_METHODS.has(req.method ?? '') && connectionLost(error) && this.#connections.wasUsedBefore(error)
-  }
-
-  #interimAnswer(control: Control, status: number, headers: IncomingHttpHeaders): void {
-    const { req, res } = this.#exchange
-    if (++this.#interim > MAX_INTERIM) control.abort(new BadAnswerError('too many interim answers'))
-    const { link } = headers
-    // RFC 9110 section 15.2: HTTP/1.0 knows no interim answers.
-    if (status !== 103 || link === undefined || this.#interim > MAX_HINTS || req.httpVersion === '1.0') return
-    try {
-      res.writeEarlyHints({ link })
-    } catch {
-      // Node refuses Link values that it cannot parse; a hint is only a hint.
-    }
+    const connection = this.#connection
+    if (this.#retried || connection === null || connection.answerBegun || connection.served < 2) return false
+    if (this.#body !== null || this.#upload !== null) return false
+    return SAFE_METHODS.has(this.#exchange.req.method ?? '') && connectionLost(error)
   }
 
   /** The client reads slower than the backend writes: the backend waits, but not for ever. */
-  #waitForClient(control: Control): void {
-    control.pause()
-    this.#stall = setTimeout(() => this.#abandon(CLIENT_STALLED), this.#idleTimeoutMs)
+  #waitForClient(): boolean {
+    const connection = this.#connection
+    if (connection === null || this.#stall !== undefined) return false
+    this.#backend.connections.unwatch(connection)
+    this.#stall = setTimeout(() => this.#abandon(CLIENT_STALLED), this.#backend.idleTimeoutMs)
     this.#exchange.res.once('drain', () => {
       clearTimeout(this.#stall)
-      control.resume()
+      this.#stall = undefined
+      this.#awaitBody()
+      connection.resume()
     })
+    return false
   }
 
   /** The response is closed: sent to its end, or cut off by the client. */
@@ -188,24 +202,25 @@ export class Forwarding implements Handler, Waiter {
     else this.#abandon(CLIENT_LEFT)
   }
 
-  /** What has not been sent to the backend yet is stopped by `onRequestStart`. */
   #abandon(why: Error): void {
     this.#settle('aborted', why)
     this.#exchange.res.destroy()
-    this.#connections.leave(this)
-    this.#control?.abort(why)
-    this.#dropBody()
+    this.#backend.connections.leave(this)
+    if (!this.#ended) this.#leave()
   }
 
   #fail(error: Error): void {
     this.#settle('failed', error)
     this.#exchange.res.off('close', this.#onClose)
     if (this.#status !== 0) breakOff(this.#exchange)
-    this.#dropBody()
+    this.#upload?.stop()
   }
 
-  #dropBody(): void {
-    if (this.#body instanceof RequestBody) this.#body.destroy()
+  /** Gives the connection up with what is left on it, in either direction. */
+  #leave(): void {
+    this.#upload?.stop()
+    this.#connection?.abandon()
+    this.#connection = null
   }
 
   #settle(outcome: ForwardResult['outcome'], error: Error | null): void {
@@ -225,6 +240,10 @@ export class Forwarding implements Handler, Waiter {
 
 const CLIENT_LEFT = new GivenUpError('the client left')
 const CLIENT_STALLED = new GivenUpError('the client stopped reading')
+
+function streamFraming(contentLength: string | null): { length: string } | 'chunked' {
+  return contentLength === null ? 'chunked' : { length: contentLength }
+}
 
 function flushHead(forwarding: Forwarding): void {
   forwarding.flushHead()

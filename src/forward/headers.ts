@@ -1,14 +1,18 @@
 import { type Caller, encodeUser } from './caller.ts'
+import { type FieldName, fieldName } from './field-name.ts'
 import { HOP_BY_HOP, NEVER_IN_TRAILERS, SPOOFABLE } from './header-names.ts'
 
 /** What does not change from request to request. */
 export interface HeaderRules {
   /** Fixed fields, raw. */
   readonly fixed: readonly string[]
-  /** Lower-case names that a client may not send through. */
-  readonly dropped: ReadonlySet<string>
+  /** What becomes of a client's field, by its name as spelt. */
+  readonly fateOf: (name: string) => Fate
   readonly trusted: (address: string) => boolean
 }
+
+/** What becomes of a client's field. `claim`: what it says of the hops before, which only a trusted peer may. */
+type Fate = 'passes' | 'dropped' | 'length' | 'coding' | 'te' | 'claim'
 
 /** The head of an outgoing request, without Host, which the connection knows, and without the framing of the body. */
 export interface OutgoingHead {
@@ -22,15 +26,47 @@ export interface OutgoingHead {
   readonly takesTrailers: boolean
 }
 
+/** @throws TypeError for a fixed field that no head can hold */
 export function headerRules(options: {
   readonly headers: Readonly<Record<string, string>>
   readonly passAuthorization: boolean
   readonly trustedProxies?: ((address: string) => boolean) | undefined
 }): HeaderRules {
-  const names = Object.keys(options.headers).map((name) => name.toLowerCase())
-  const dropped = new Set([...HOP_BY_HOP, ...SPOOFABLE, ...names, 'expect'])
+  const fixed = Object.entries(options.headers)
+  for (const [name, value] of fixed) {
+    fieldName(name)
+    if (!VALUE.test(value)) throw new TypeError(`the value of ${name} has a character that no header may hold`)
+  }
+  const dropped = new Set([...HOP_BY_HOP, ...SPOOFABLE, ...fixed.map(([name]) => name.toLowerCase()), 'expect'])
   if (!options.passAuthorization) dropped.add('authorization')
-  return { fixed: Object.entries(options.headers).flat(), dropped, trusted: options.trustedProxies ?? (() => false) }
+  return {
+    fixed: fixed.flat(),
+    fateOf: remembered((name) => fate(name.toLowerCase(), dropped)),
+    trusted: options.trustedProxies ?? (() => false),
+  }
+}
+
+const VALUE = /^[\t -~\x80-\xff]*$/
+
+/** Clients use few names, over and over: looked up by spelling, ten fields cost 1 µs less. The bound is for one that does not. */
+function remembered(judge: (name: string) => Fate): (name: string) => Fate {
+  const known = new Map<string, Fate>()
+  return (name) => {
+    let found = known.get(name)
+    if (found === undefined) {
+      found = judge(name)
+      if (known.size < 1_000) known.set(name, found)
+    }
+    return found
+  }
+}
+
+function fate(lower: string, dropped: ReadonlySet<string>): Fate {
+  if (lower === 'content-length') return 'length'
+  if (lower === 'transfer-encoding') return 'coding'
+  if (lower === 'te') return 'te'
+  if (lower === 'host' || lower.startsWith('x-forwarded-')) return 'claim'
+  return passes(lower, dropped) ? 'passes' : 'dropped'
 }
 
 /**
@@ -47,12 +83,13 @@ export function outgoingHead(raw: readonly string[], caller: Caller, rules: Head
   for (let i = 0; i < raw.length; i += 2) {
     const name = raw[i] as string
     const value = raw[i + 1] as string
-    const lower = name.toLowerCase()
-    if (lower === 'content-length') contentLength = canonicalLength(value)
-    else if (lower === 'transfer-encoding') chunked = true
-    else if (lower === 'te') takesTrailers ||= TAKES_TRAILERS.test(value)
-    else if (lower === 'host' || lower.startsWith('x-forwarded-')) noteClaim(claims, lower, value)
-    else if (passes(lower, rules.dropped) && !nominated?.has(lower)) headers.push(name, value)
+    const fate = rules.fateOf(name)
+    if (fate === 'passes') {
+      if (nominated === null || !nominated.has(name.toLowerCase())) headers.push(name, value)
+    } else if (fate === 'claim') noteClaim(claims, name.toLowerCase(), value)
+    else if (fate === 'length') contentLength = canonicalLength(value)
+    else if (fate === 'coding') chunked = true
+    else if (fate === 'te') takesTrailers ||= TAKES_TRAILERS.test(value)
   }
   if (takesTrailers) headers.push('TE', 'trailers')
   addForwarded(headers, caller, claims, rules.trusted(caller.peer))
@@ -99,17 +136,21 @@ function passes(lower: string, dropped: ReadonlySet<string>): boolean {
 }
 
 /** Names in Connection, in lower case; `null` where there is none but `close` and `keep-alive`. */
-function nominatedNames(raw: RawFields): Set<string> | null {
+function nominatedNames(raw: readonly string[]): Set<string> | null {
   let names: Set<string> | null = null
   for (let i = 0; i < raw.length; i += 2) {
-    const name = raw[i]
-    if (name?.length !== 10 || lowerOf(textOf(name)) !== 'connection') continue
-    const value = textOf(raw[i + 1]).toLowerCase()
-    if (value === 'keep-alive' || value === 'close') continue
-    names ??= new Set()
-    for (const token of value.split(',')) names.add(token.trim())
+    const name = raw[i] as string
+    if (name.length === 10 && name.toLowerCase() === 'connection') names = nominate(names, raw[i + 1] as string)
   }
   return names
+}
+
+function nominate(names: Set<string> | null, value: string): Set<string> | null {
+  const lower = value.toLowerCase()
+  if (lower === 'keep-alive' || lower === 'close') return names
+  const all = names ?? new Set()
+  for (const token of lower.split(',')) all.add(token.trim())
+  return all
 }
 
 /** `05` and `5` are one length; backends disagree on the first spelling. */
@@ -117,68 +158,51 @@ function canonicalLength(value: string): string {
   return value.trim().replace(/^0+(?=\d)/, '')
 }
 
-/** Names and values as they came, in turns: undici hands out octets, Node text. */
-export type RawFields = readonly (string | Buffer)[]
-/** Values by lower-case name; repeated fields as a list. */
-export type ParsedFields = Readonly<Record<string, string | string[] | undefined>>
+/** An answer as far as its fields go. */
+export interface AnswerFields {
+  readonly status: number
+  readonly names: readonly FieldName[]
+  /** One for each name. */
+  readonly values: readonly string[]
+}
 
-const NOTHING: ParsedFields = Object.freeze(Object.create(null))
+/** The fields of an answer that Node has read. */
+export function fieldsOf(status: number, raw: readonly string[]): AnswerFields {
+  const names = raw.filter((_, i) => i % 2 === 0).map(fieldName)
+  return { status, names, values: raw.filter((_, i) => i % 2 === 1) }
+}
 
-/**
- * What the backend's answer is passed on with: its fields without the hop's own and those that `ours` names, then `ours`.
- * Name, order and repetition are the raw ones; values that undici has decoded already are taken from `parsed`, which
- * makes the whole forward 5 to 7 percent cheaper than decoding them twice.
- */
-export function answerHeaders(
-  raw: RawFields,
-  status: number,
-  ours: readonly string[],
-  parsed: ParsedFields = NOTHING,
-): string[] {
-  const nominated = nominatedNames(raw)
+/** What the backend's answer is passed on with: its fields without the hop's own and those that `ours` names, then `ours`. */
+export function answerHeaders({ status, names, values }: AnswerFields, ours: readonly string[]): string[] {
+  let nominated: Set<string> | null = null
+  for (let i = 0; i < names.length; i++) {
+    if (names[i]?.lower === 'connection') nominated = nominate(nominated, values[i] as string)
+  }
   const headers: string[] = []
-  for (let i = 0; i < raw.length; i += 2) {
-    const name = textOf(raw[i])
-    const lower = lowerOf(name)
-    if (HOP_BY_HOP.has(lower) || lower.startsWith('proxy-') || names(ours, lower) || nominated?.has(lower)) continue
+  for (let i = 0; i < names.length; i++) {
+    const { text, lower, hopByHop, reserved } = names[i] as FieldName
+    if (hopByHop || (reserved && isNamed(ours, lower)) || nominated?.has(lower)) continue
     // RFC 9110 section 8.6: a 204 has no Content-Length.
     if (status === 204 && lower === 'content-length') continue
-    const value = parsed[lower]
-    headers.push(name, typeof value === 'string' ? value : textOf(raw[i + 1]))
+    headers.push(text, values[i] as string)
   }
   for (const text of ours) headers.push(text)
   return headers
 }
 
 /** Trailers of an answer that a client may be given: never one that belongs into the head, nor one that `ours` names. */
-export function answerTrailers(raw: RawFields, ours: readonly string[]): [string, string][] {
+export function answerTrailers(raw: readonly string[], ours: readonly string[]): [string, string][] {
   const trailers: [string, string][] = []
   for (let i = 0; i < raw.length; i += 2) {
-    const name = textOf(raw[i])
-    const lower = lowerOf(name)
+    const name = raw[i] as string
+    const lower = name.toLowerCase()
     const allowed = !NEVER_IN_TRAILERS.has(lower) && passes(lower, SPOOFABLE) && !lower.startsWith('x-forwarded-')
-    if (allowed && !names(ours, lower)) trailers.push([name, textOf(raw[i + 1])])
+    if (allowed && !isNamed(ours, lower)) trailers.push([name, raw[i + 1] as string])
   }
   return trailers
 }
 
-/** Field values are octets: latin1 keeps each as it is, in both directions. */
-function textOf(text: string | Buffer | undefined): string {
-  return typeof text === 'string' ? text : (text?.toString('latin1') ?? '')
-}
-
-function names(raw: readonly string[], lower: string): boolean {
-  for (let i = 0; i < raw.length; i += 2) if (lowerOf(raw[i] as string) === lower) return true
+function isNamed(raw: readonly string[], lower: string): boolean {
+  for (let i = 0; i < raw.length; i += 2) if (raw[i]?.toLowerCase() === lower) return true
   return false
-}
-
-const LOWER = new Map<string, string>()
-
-/** Backends use few names, over and over. The bound is for one that does not. */
-function lowerOf(name: string): string {
-  let lower = LOWER.get(name)
-  if (lower !== undefined) return lower
-  lower = name.toLowerCase()
-  if (LOWER.size < 1_000) LOWER.set(name, lower)
-  return lower
 }

@@ -1,10 +1,11 @@
+import { createHash } from 'node:crypto'
 import { type ClientRequest, type IncomingMessage, type OutgoingHttpHeaders, STATUS_CODES } from 'node:http'
 import type { Socket } from 'node:net'
 import type { SecureContext } from 'node:tls'
 import { callerOf } from './caller.ts'
 import type { ForwardResult, UpgradeExchange } from './exchange.ts'
 import { BadAnswerError, forwardErrorOf, GivenUpError, reasonOf, UpstreamTimeoutError } from './failure.ts'
-import { answerHeaders, type HeaderRules, outgoingHead } from './headers.ts'
+import { answerHeaders, fieldsOf, type HeaderRules, outgoingHead } from './headers.ts'
 
 /** How long the other end may take to read what is left when one end has closed, in milliseconds. */
 const LINGER_MS = 2_000
@@ -103,6 +104,14 @@ export class Tunnel {
       .on('error', (error) => this.#fail(error))
       .removeAllListeners('response')
       .on('response', (answer) => this.#refused(answer))
+    const join = this.#outgoing?.listeners('upgrade') ?? []
+    this.#outgoing?.removeAllListeners('upgrade').once('upgrade', (answer, upstream, head) => {
+      if (isHandshakeOf(answer, this.#exchange.req)) for (const open of join) open(answer, upstream, head)
+      else {
+        upstream.destroy()
+        this.#fail(new BadAnswerError('a 101 that accepts no WebSocket'))
+      }
+    })
   }
 
   #request(): IncomingMessage {
@@ -125,7 +134,7 @@ export class Tunnel {
   #opened(answer: IncomingMessage, upstream: Socket): void {
     clearTimeout(this.#timer)
     this.#status = 101
-    const headers = answerHeaders(answer.rawHeaders, 101, this.#exchange.responseHeaders)
+    const headers = answerHeaders(fieldsOf(101, answer.rawHeaders), this.#exchange.responseHeaders)
     answer.headers = collected([...headers, 'Connection', 'Upgrade', 'Upgrade', 'websocket']) as typeof answer.headers
     this.#client.off('close', this.#onClientClose)
     // The pipe passes the end on; a backend that ignores it must not keep both ends open.
@@ -148,7 +157,7 @@ export class Tunnel {
     }
     this.#status = status
     this.#client.write(
-      plainHead(status, answerHeaders(answer.rawHeaders, status, this.#exchange.responseHeaders)),
+      plainHead(status, answerHeaders(fieldsOf(status, answer.rawHeaders), this.#exchange.responseHeaders)),
       'latin1',
     )
     answer.pipe(this.#client, { end: false })
@@ -193,6 +202,22 @@ export class Tunnel {
   #errorOf(error: Error) {
     return this.#reached ? forwardErrorOf(error, true) : 'upstream_unreachable'
   }
+}
+
+const WEBSOCKET_GUID = '258EAFA5-E914-47DA-95CA-C5AB0DC85B11'
+
+/**
+ * Whether a 101 agrees to this WebSocket (RFC 6455, 4.1). One that does not may come from a server that understood
+ * something else, or from a shared cache: what follows must not be joined to the client.
+ */
+function isHandshakeOf({ headers }: IncomingMessage, { headers: asked }: IncomingMessage): boolean {
+  const accept = createHash('sha1').update(`${asked['sec-websocket-key']}${WEBSOCKET_GUID}`).digest('base64')
+  const connection = headers.connection?.toLowerCase().split(/[\t ]*,[\t ]*/) ?? []
+  return (
+    headers.upgrade?.toLowerCase() === 'websocket' &&
+    connection.includes('upgrade') &&
+    headers['sec-websocket-accept'] === accept
+  )
 }
 
 const CLIENT_LEFT = new GivenUpError('the client left')

@@ -40,7 +40,6 @@ describe('a backend that answers nonsense before the body', () => {
     ['status 000', 'HTTP/1.1 000 No\r\nContent-Length: 2\r\n\r\nok'],
     ['an unsolicited 101', 'HTTP/1.1 101 Switching Protocols\r\nConnection: Upgrade\r\nUpgrade: websocket\r\n\r\n'],
     ['a 101 without an upgrade', `HTTP/1.1 101 Switching Protocols\r\n\r\n${OK}`],
-    ['an unrequested 100 Continue', `HTTP/1.1 100 Continue\r\n\r\n${OK}`],
     ['2100 fields', `HTTP/1.1 200 OK\r\n${'a: 1\r\n'.repeat(2_100)}Content-Length: 2\r\n\r\nok`],
     ['too long a head', `HTTP/1.1 200 OK\r\nX-A: ${'a'.repeat(40_000)}\r\nContent-Length: 2\r\n\r\nok`],
     ['another protocol', '220 smtp.example ESMTP\r\n'],

@@ -26,8 +26,8 @@ describe('a request and its answer', () => {
     const [sent = ''] = backend.received
     expect(sent).toMatch(/^POST \/a%2Fb\?x=1&&y=%20 HTTP\/1\.1\r\n/)
     expect(sent).toMatch(/\r\n\r\nhello$/)
-    expect(sent.match(/content-length: .*/gi)).toEqual(['content-length: 5'])
-    expect(sent.match(/^host: .*/gim)).toEqual([`host: 127.0.0.1:${backend.port}`])
+    expect(sent.match(/content-length: .*/gi)).toEqual(['Content-Length: 5'])
+    expect(sent.match(/^host: .*/gim)).toEqual([`Host: 127.0.0.1:${backend.port}`])
     expect(sent).toContain('X-Tollgate-User: zo%C3%AB')
     expect(sent).toContain('X-Forwarded-Host: shop.example')
     expect(sent).toContain('X-Forwarded-For: 127.0.0.1')
@@ -180,6 +180,14 @@ describe('interim answers', () => {
     const gateway = await gatewayTo(backend.url)
     const { text } = await exchangeRaw(gateway.port, get('/', CLOSE))
     expect(text).toMatch(/^HTTP\/1\.1 200/)
+  })
+
+  it('100 Continue that nobody asked for is dropped: RFC 9110 section 15.2 wants every client to bear it', async () => {
+    const backend = await rawBackend((s) => s.write(`HTTP/1.1 100 Continue\r\n\r\n${OK}`))
+    const gateway = await gatewayTo(backend.url)
+    const { text } = await exchangeRaw(gateway.port, get('/', CLOSE))
+    expect(text).toMatch(/^HTTP\/1\.1 200/)
+    expect(text).not.toMatch(/Continue/)
   })
 
   it('without end are a bad answer', async () => {

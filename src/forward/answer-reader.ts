@@ -1,0 +1,223 @@
+import { type AnswerHead, parseAnswerHead, parseTrailers } from './answer-head.ts'
+import { BadAnswerError, ConnectionLostError } from './failure.ts'
+
+/** What an answer is told to, piece by piece. */
+export interface AnswerSink {
+  /** A head of status 1xx: another one follows. */
+  onInterim(head: AnswerHead): void
+  onHead(head: AnswerHead): void
+  /**
+   * A piece of the body, the last one where `last` says so: as text in latin1 where it is short, which joins a head in
+   * one write; else a Buffer that the receiver may keep. Only a body of announced length knows its last piece.
+   * @returns false to be given no more until the connection is resumed
+   */
+  onBody(piece: Buffer | string, last: boolean): boolean
+  /** The answer is whole. @param trailers raw */
+  onEnd(trailers: readonly string[]): void
+}
+
+/** Bytes of a body, or of its rest, that are handed on as text. */
+const MAX_TEXT = 16 * 1024
+/** Bytes of a line that opens a chunk, extensions included. */
+const MAX_CHUNK_LINE = 1024
+
+type State = 'idle' | 'head' | 'length' | 'close' | 'chunk-size' | 'chunk' | 'chunk-end' | 'trailers'
+
+/**
+ * Reads the answers of one connection, one after another (RFC 9112, sections 4 to 7). It knows no socket: bytes go in, and
+ * what they say goes to the sink of the answer that is awaited.
+ */
+export class AnswerReader {
+  readonly #maxHead: number
+  #state: State = 'idle'
+  #sink: AnswerSink | null = null
+  #bodiless = false
+  #persistent = true
+  /** Bytes still to come of the body or of the chunk. */
+  #left = 0
+  /** The beginning of a head or a line whose end has not come yet. */
+  #kept: Buffer | null = null
+  #begun = false
+  #keptFor: number | null = null
+
+  constructor(maxHead: number) {
+    this.#maxHead = maxHead
+  }
+
+  /** @param bodiless whether the answer has no body whatever its head says, as one to HEAD */
+  expect(sink: AnswerSink, bodiless: boolean): void {
+    this.#sink = sink
+    this.#bodiless = bodiless
+    this.#begun = false
+    this.#state = 'head'
+  }
+
+  /** Whether any byte of the awaited answer has come. */
+  get begun(): boolean {
+    return this.#begun
+  }
+
+  /** Whether the connection may serve another request; meaningful between two answers. */
+  get persistent(): boolean {
+    return this.#persistent
+  }
+
+  /** Whether no answer is awaited. */
+  get idle(): boolean {
+    return this.#state === 'idle'
+  }
+
+  /** Seconds that the backend said to keep the connection, in its last answer that did. */
+  get keptFor(): number | null {
+    return this.#keptFor
+  }
+
+  /** From now on nothing is told to the sink any more. */
+  abandon(): void {
+    this.#sink = null
+  }
+
+  /**
+   * @param bytes not kept
+   * @returns false when the sink wants no more for now
+   * @throws BadAnswerError after which the connection is of no use
+   */
+  read(bytes: Buffer): boolean {
+    let wanted = true
+    let at = 0
+    let input = bytes
+    this.#begun = true
+    if (this.#kept !== null) {
+      input = Buffer.concat([this.#kept, bytes])
+      this.#kept = null
+    }
+    while (at < input.length && this.#sink !== null) {
+      if (this.#state === 'head') at = this.#readHead(input, at)
+      else if (this.#state === 'chunk-size') at = this.#readChunkSize(input, at)
+      else if (this.#state === 'chunk-end') at = this.#readChunkEnd(input, at)
+      else if (this.#state === 'trailers') at = this.#readTrailers(input, at)
+      else {
+        const end = this.#state === 'close' ? input.length : Math.min(input.length, at + this.#left)
+        wanted = this.#readBody(input, at, end) && wanted
+        at = end
+      }
+    }
+    // Bytes that nobody asked for: who knows to which question they are the answer.
+    if (at < input.length && this.#state === 'idle') this.#persistent = false
+    return wanted
+  }
+
+  /** The backend has closed its side. @throws Error where the answer is not whole by that */
+  end(): void {
+    this.#persistent = false
+    if (this.#state === 'close') this.#finish([])
+    else if (this.#state === 'head' && !this.#begun) throw new ConnectionLostError('the backend closed the connection')
+    else if (this.#state !== 'idle') throw new BadAnswerError('the connection was closed within the answer')
+  }
+
+  #readHead(input: Buffer, at: number): number {
+    const text = input.toString('latin1', at, Math.min(input.length, at + Math.max(this.#maxHead + 4, MAX_TEXT)))
+    const end = text.indexOf('\r\n\r\n')
+    if (end > this.#maxHead || (end === -1 && text.length > this.#maxHead)) throw new BadAnswerError('too long a head')
+    if (end === -1) {
+      // A line that no head can begin with need not be waited for.
+      if (text.length > 8 && !text.startsWith('HTTP/1.')) throw new BadAnswerError('this is not HTTP/1')
+      return this.#keep(input, at)
+    }
+    const head = parseAnswerHead(text, end)
+    const bodyAt = end + 4
+    if (head.status < 200) {
+      if (head.status === 101) throw new BadAnswerError('an upgrade that nobody asked for')
+      this.#sink?.onInterim(head)
+      return at + bodyAt
+    }
+    return at + bodyAt + this.#openBody(head, text, bodyAt, input.length - at)
+  }
+
+  /** @returns how many bytes of the body were read with the head */
+  #openBody(head: AnswerHead, text: string, bodyAt: number, available: number): number {
+    const { framing } = head
+    const bodiless = this.#bodiless || head.status === 204 || head.status === 304
+    this.#persistent = head.persistent && (bodiless || framing.kind !== 'close')
+    this.#keptFor = head.keptFor ?? this.#keptFor
+    this.#sink?.onHead(head)
+    if (bodiless || (framing.kind === 'length' && framing.length === 0)) {
+      this.#finish([])
+      return 0
+    }
+    if (framing.kind === 'chunked') this.#state = 'chunk-size'
+    else if (framing.kind === 'close') this.#state = 'close'
+    else if (framing.length <= MAX_TEXT && bodyAt + framing.length <= Math.min(text.length, available)) {
+      this.#sink?.onBody(text.slice(bodyAt, bodyAt + framing.length), true)
+      this.#finish([])
+      return framing.length
+    } else {
+      this.#state = 'length'
+      this.#left = framing.length
+    }
+    return 0
+  }
+
+  #readBody(input: Buffer, at: number, end: number): boolean {
+    const closing = this.#state === 'close'
+    if (!closing) this.#left -= end - at
+    const last = this.#state === 'length' && this.#left === 0
+    const piece =
+      last && end - at <= MAX_TEXT ? input.toString('latin1', at, end) : Buffer.from(input.subarray(at, end))
+    const wanted = this.#sink?.onBody(piece, last) ?? true
+    if (last) this.#finish([])
+    else if (!closing && this.#left === 0) this.#state = 'chunk-end'
+    return wanted
+  }
+
+  #readChunkSize(input: Buffer, at: number): number {
+    const end = this.#lineEnd(input, at, MAX_CHUNK_LINE)
+    if (end === -1) return this.#keep(input, at)
+    // Extensions are dropped; what they may hold is bounded, since a bare LF in one has split messages (CVE-2025-55315).
+    const size = /^([0-9a-fA-F]{1,12})(?:[\t ]*;[\t -~\x80-\xff]*)?$/.exec(input.toString('latin1', at, end))?.[1]
+    if (size === undefined) throw new BadAnswerError('a chunk without a size')
+    this.#left = Number.parseInt(size, 16)
+    this.#state = this.#left === 0 ? 'trailers' : 'chunk'
+    return end + 2
+  }
+
+  #readChunkEnd(input: Buffer, at: number): number {
+    if (input.length - at < 2) return this.#keep(input, at)
+    if (input[at] !== CR || input[at + 1] !== LF) throw new BadAnswerError('a chunk longer than its size')
+    this.#state = 'chunk-size'
+    return at + 2
+  }
+
+  #readTrailers(input: Buffer, at: number): number {
+    if (input[at] === CR && input[at + 1] === LF) {
+      this.#finish([])
+      return at + 2
+    }
+    const end = input.indexOf('\r\n\r\n', at, 'latin1')
+    if (end === -1 && input.length - at <= this.#maxHead) return this.#keep(input, at)
+    if (end === -1 || end - at > this.#maxHead) throw new BadAnswerError('too long a trailer section')
+    this.#finish(parseTrailers(input.toString('latin1', at, end)))
+    return end + 4
+  }
+
+  #lineEnd(input: Buffer, at: number, max: number): number {
+    const end = input.indexOf('\r\n', at, 'latin1')
+    if (end > at + max || (end === -1 && input.length - at > max)) throw new BadAnswerError('too long a line')
+    return end
+  }
+
+  #keep(input: Buffer, at: number): number {
+    this.#kept = Buffer.from(input.subarray(at))
+    return input.length
+  }
+
+  #finish(trailers: readonly string[]): void {
+    const sink = this.#sink
+    this.#sink = null
+    this.#state = 'idle'
+    sink?.onEnd(trailers)
+  }
+}
+
+const CR = 13
+const LF = 10

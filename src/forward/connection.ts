@@ -1,0 +1,190 @@
+import { connect as connectTcp, type Socket } from 'node:net'
+import { connect as connectTls, type SecureContext } from 'node:tls'
+import { AnswerReader, type AnswerSink } from './answer-reader.ts'
+import { ConnectionLostError, ConnectTimeoutError, GivenUpError, UpstreamTimeoutError } from './failure.ts'
+
+/** Where connections lead, and how. */
+export interface Destination {
+  readonly host: string
+  readonly port: number
+  /** `null` for plain HTTP. */
+  readonly tls: { readonly secureContext: SecureContext; readonly serverName: string | undefined } | null
+  /** Milliseconds to a usable connection, TLS handshake included. */
+  readonly connectTimeoutMs: number
+  /** Bytes of the head of an answer. */
+  readonly maxHeaderSize: number
+}
+
+/** An exchange that has the connection to itself until its answer ends or fails. */
+export interface Exchanging extends AnswerSink {
+  /** The connection takes more of the request's body. */
+  onDrain(): void
+  /** There will be no more of the answer, and the connection is gone. */
+  onFailure(error: Error): void
+}
+
+/** Who is told what becomes of a connection. */
+export interface ConnectionOwner {
+  onReady(connection: Connection): void
+  /** The answer is whole and the connection free for another request. */
+  onFree(connection: Connection): void
+  /** It is gone. @param error why, where it was never ready */
+  onGone(connection: Connection, error: Error | null): void
+}
+
+/** Bytes that one read takes from the socket. */
+const READ_SIZE = 64 * 1024
+
+/**
+ * One connection to the backend, one request at a time. What it reads goes from a buffer of its own straight to the
+ * reader: without the stream in between, a forward costs 4 of 20 µs less.
+ */
+export class Connection {
+  /** By the clock of its owner: when it is given up, idle or waited for. */
+  deadline = Number.POSITIVE_INFINITY
+  /** Why, where an exchange waits then. */
+  late = ''
+  readonly #socket: Socket
+  readonly #owner: ConnectionOwner
+  readonly #reader: AnswerReader
+  #exchange: Exchanging | null = null
+  #ready = false
+  #gone = false
+  #served = 0
+
+  constructor(destination: Destination, owner: ConnectionOwner) {
+    this.#owner = owner
+    this.#reader = new AnswerReader(destination.maxHeaderSize)
+    const socket = this.#open(destination)
+    this.#socket = socket
+    const timer = setTimeout(
+      () => this.#close(new ConnectTimeoutError('no connection in time')),
+      destination.connectTimeoutMs,
+    )
+    socket.once(destination.tls === null ? 'connect' : 'secureConnect', () => {
+      clearTimeout(timer)
+      this.#ready = true
+      owner.onReady(this)
+    })
+    socket.on('drain', () => this.#exchange?.onDrain())
+    socket.on('end', () => this.#ended())
+    socket.on('error', (error) => this.#close(error))
+    socket.on('close', () => {
+      clearTimeout(timer)
+      this.#close(new ConnectionLostError('the connection was closed'))
+    })
+  }
+
+  /** How many requests it has been given. */
+  get served(): number {
+    return this.#served
+  }
+
+  /** Whether any byte of the answer to the current request has come. */
+  get answerBegun(): boolean {
+    return this.#reader.begun
+  }
+
+  /** Seconds that the backend said to keep it, where it did. */
+  get keptFor(): number | null {
+    return this.#reader.keptFor
+  }
+
+  /**
+   * Sends a request, or its beginning; `write` sends the rest of its body.
+   * @param head octets in latin1; a short body may follow in it
+   * @param bodiless whether the answer has no body whatever its head says
+   */
+  send(exchange: Exchanging, head: string, bodiless: boolean): void {
+    this.#exchange = exchange
+    this.#served++
+    this.#reader.expect(exchange, bodiless)
+    this.#socket.write(head, 'latin1')
+  }
+
+  /** @returns false when the next piece should wait for `onDrain` */
+  write(piece: Buffer | string): boolean {
+    return this.#socket.write(piece, 'latin1')
+  }
+
+  /** Goes on reading after the exchange has wanted no more for a while. */
+  resume(): void {
+    if (!this.#gone) this.#socket.resume()
+  }
+
+  /** Breaks off, idle or not. Nothing more is told to the exchange. */
+  abandon(): void {
+    this.#release()
+    this.#close(null)
+  }
+
+  /** Breaks off, and tells the exchange why. */
+  destroy(error: Error): void {
+    this.#close(error)
+  }
+
+  /** Its time is over: an idle one closes, an exchange fails. */
+  expire(): void {
+    this.#close(this.#exchange === null ? null : new UpstreamTimeoutError(this.late))
+  }
+
+  #open({ host, port, tls }: Destination): Socket {
+    const buffer = Buffer.allocUnsafeSlow(READ_SIZE)
+    const callback = (length: number): boolean => this.#read(buffer.subarray(0, length))
+    const options = { host, port, noDelay: true, keepAlive: true, onread: { buffer, callback } }
+    if (tls === null) return connectTcp(options)
+    const { secureContext, serverName } = tls
+    const named = serverName === undefined ? {} : { servername: serverName }
+    return connectTls({ ...options, ...named, secureContext, ALPNProtocols: ['http/1.1'] })
+  }
+
+  #read(bytes: Buffer): boolean {
+    if (this.#exchange === null) {
+      this.#close(null)
+      return true
+    }
+    try {
+      const wanted = this.#reader.read(bytes)
+      if (this.#exchange !== null && this.#reader.idle) this.#freed()
+      return wanted
+    } catch (error) {
+      this.#close(error as Error)
+      return true
+    }
+  }
+
+  #freed(): void {
+    this.#exchange = null
+    if (!this.#reader.persistent) this.#close(null)
+    else this.#owner.onFree(this)
+  }
+
+  #ended(): void {
+    if (this.#exchange === null) {
+      this.#close(null)
+      return
+    }
+    try {
+      this.#reader.end()
+      this.#exchange = null
+      this.#close(null)
+    } catch (error) {
+      this.#close(error as Error)
+    }
+  }
+
+  #release(): void {
+    this.#exchange = null
+    this.#reader.abandon()
+  }
+
+  #close(error: Error | null): void {
+    if (this.#gone) return
+    this.#gone = true
+    const exchange = this.#exchange
+    this.#release()
+    this.#socket.destroy()
+    this.#owner.onGone(this, this.#ready ? null : (error ?? new GivenUpError('given up before it was open')))
+    if (exchange !== null && error !== null) exchange.onFailure(error)
+  }
+}

@@ -1,0 +1,23 @@
+import type { OutgoingHead } from './headers.ts'
+
+/** Methods whose requests usually have a body: a length of 0 says that one has none (RFC 9110 section 8.6). */
+const WITH_BODY: ReadonlySet<string> = new Set(['POST', 'PUT', 'PATCH', 'QUERY', 'PROPFIND', 'PROPPATCH'])
+
+/** How the body of a request is told to the backend. */
+export type BodyFraming = { readonly length: number | string } | 'chunked' | 'none'
+
+/** The first bytes of a request, in latin1: request line, fields, empty line. */
+export function requestHead(
+  method: string,
+  target: string,
+  host: string,
+  { headers }: OutgoingHead,
+  framing: BodyFraming,
+): string {
+  let text = `${method} ${target} HTTP/1.1\r\nHost: ${host}\r\nConnection: keep-alive\r\n`
+  for (let i = 0; i < headers.length; i += 2) text += `${headers[i]}: ${headers[i + 1]}\r\n`
+  if (framing === 'chunked') text += 'Transfer-Encoding: chunked\r\n'
+  else if (framing !== 'none') text += `Content-Length: ${framing.length}\r\n`
+  else if (WITH_BODY.has(method)) text += 'Content-Length: 0\r\n'
+  return `${text}\r\n`
+}
