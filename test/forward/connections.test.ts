@@ -47,6 +47,57 @@ describe('closing a forwarder', () => {
   })
 })
 
+describe('a connection that is free', () => {
+  it('is closed before the backend closes it, by what the backend says', async () => {
+    const backend = await rawBackend((socket) => socket.write(OK.replace('\r\n', '\r\nKeep-Alive: timeout=1\r\n')))
+    // The clock of the connections ticks eight times within the shortest timeout.
+    const gateway = await gatewayTo(backend.url, { idleTimeoutMs: 80 })
+    await exchangeRaw(gateway.port, get('/', CLOSE))
+    await until(() => backend.sockets[0]?.readableEnded === true)
+  })
+
+  it('is used again, the one that was used last first', async () => {
+    const backend = await rawBackend((socket, head) => {
+      if (!head.includes('/wait')) socket.write(OK)
+    })
+    const gateway = await gatewayTo(backend.url)
+    const held = rawClient(gateway.port, get('/wait'))
+    await until(() => backend.received[0]?.includes('/wait') === true)
+    await exchangeRaw(gateway.port, get('/other', CLOSE))
+    backend.sockets[0]?.write(OK)
+    await held.until('ok')
+    await exchangeRaw(gateway.port, get('/again', CLOSE))
+    expect(backend.sockets.length).toBe(2)
+    expect(backend.received[0]).toContain('/again')
+  })
+
+  it('and speaks unasked is closed', async () => {
+    const backend = await rawBackend((socket) => socket.write(OK))
+    const gateway = await gatewayTo(backend.url)
+    await exchangeRaw(gateway.port, get('/one', CLOSE))
+    backend.sockets[0]?.write(OK.replace('ok', 'no'))
+    await until(() => backend.sockets[0]?.readableEnded === true || backend.sockets[0]?.destroyed === true)
+    expect((await exchangeRaw(gateway.port, get('/two', CLOSE))).text).toMatch(/ok$/)
+    expect(backend.sockets.length).toBe(2)
+  })
+})
+
+describe('a place for a connection', () => {
+  it('that becomes free by a failure goes to who waits', async () => {
+    const backend = await rawBackend((socket, head) => {
+      if (head.includes('/broken')) socket.resetAndDestroy()
+      else if (head.includes('/next')) socket.write(OK)
+    })
+    const gateway = await gatewayTo(backend.url, { maxConnections: 1 })
+    const [broken, next] = await Promise.all([
+      exchangeRaw(gateway.port, `POST /broken HTTP/1.1\r\nHost: x\r\n${CLOSE}\r\n`),
+      exchangeRaw(gateway.port, get('/next', CLOSE)),
+    ])
+    expect(broken.text).toMatch(/^HTTP\/1\.1 502/)
+    expect(next.text).toMatch(/ok$/)
+  })
+})
+
 describe('destroying a forwarder', () => {
   it('settles everything: in flight, waiting, and coming later', async () => {
     const backend = await rawBackend(
