@@ -1,3 +1,4 @@
+import type { IncomingMessage } from 'node:http'
 import { breakOff } from './answer.ts'
 import type { AnswerHead } from './answer-head.ts'
 import { callerOf } from './caller.ts'
@@ -8,6 +9,7 @@ import { BadAnswerError, connectionLost, forwardErrorOf, GivenUpError, reasonOf 
 import { answerHeaders, answerTrailers, type HeaderRules, type OutgoingHead, outgoingHead } from './headers.ts'
 import { requestHead } from './request-head.ts'
 import { Upload } from './upload.ts'
+import { sendWhole } from './whole-answer.ts'
 
 /** What all exchanges with one backend share. */
 export interface Backend {
@@ -40,9 +42,10 @@ export class Forwarding implements Exchanging, Waiter {
   #reached = false
   #retried = false
   #interim = 0
-  /** The backend's status, once its head is passed on. */
+  /** The backend's status, once its head has come. */
   #status = 0
-  #bodyBegun = false
+  /** The backend's head, until it is written together with the first piece of its body. */
+  #answer: AnswerHead | null = null
   #ended = false
   #stall: NodeJS.Timeout | undefined
   #settled = false
@@ -62,7 +65,7 @@ export class Forwarding implements Exchanging, Waiter {
       return
     }
     // What has arrived whole needs no stream.
-    if (this.#body === null && this.#head.hasBody && req.complete) this.#body = req.read() as Buffer | null
+    if (this.#body === null && this.#head.hasBody && req.complete) this.#body = allOf(req)
     res.on('close', this.#onClose)
     this.#backend.connections.acquire(this)
   }
@@ -101,19 +104,22 @@ export class Forwarding implements Exchanging, Waiter {
   }
 
   onHead(head: AnswerHead): void {
-    const { res, responseHeaders } = this.#exchange
-    res.writeHead(head.status, answerHeaders(head, responseHeaders))
+    this.#answer = head
     this.#status = head.status
     this.#awaitBody()
     process.nextTick(flushHead, this)
   }
 
   onBody(piece: Buffer | string, last: boolean): boolean {
-    const { res } = this.#exchange
+    const { res, responseHeaders } = this.#exchange
     if (res.destroyed) return true
-    this.#bodyBegun = true
+    if (last && this.#answer !== null && typeof piece === 'string') {
+      sendWhole(res, this.#status, answerHeaders(this.#answer, responseHeaders), piece)
+      this.#answer = null
+      return true
+    }
+    this.#writeHead()
     if (last) {
-      // The last byte that was announced: head, body and end leave in one write.
       res.end(piece, 'latin1')
       return true
     }
@@ -124,6 +130,7 @@ export class Forwarding implements Exchanging, Waiter {
   onEnd(trailers: readonly string[]): void {
     const { res, responseHeaders } = this.#exchange
     this.#ended = true
+    this.#writeHead()
     if (this.#head.takesTrailers && trailers.length > 0 && !res.writableEnded) {
       res.addTrailers(answerTrailers(trailers, responseHeaders))
     }
@@ -142,8 +149,16 @@ export class Forwarding implements Exchanging, Waiter {
 
   /** Sends a head without waiting for its body: events may follow much later. */
   flushHead(): void {
-    const { res } = this.#exchange
-    if (!this.#bodyBegun && !this.#ended && !res.destroyed) res.flushHeaders()
+    if (this.#writeHead()) this.#exchange.res.flushHeaders()
+  }
+
+  /** @returns whether there was a head that had not been written */
+  #writeHead(): boolean {
+    const { res, responseHeaders } = this.#exchange
+    if (this.#answer === null || res.destroyed) return false
+    res.writeHead(this.#status, answerHeaders(this.#answer, responseHeaders))
+    this.#answer = null
+    return true
   }
 
   #send(connection: Connection): void {
@@ -240,6 +255,16 @@ export class Forwarding implements Exchanging, Waiter {
 
 const CLIENT_LEFT = new GivenUpError('the client left')
 const CLIENT_STALLED = new GivenUpError('the client stopped reading')
+
+/**
+ * `read()` gives the first piece only, of as many as the parser has found (26.10). Where there is none it ends the
+ * request, so that nobody would hear of the end of an empty body who waits for it from now on.
+ */
+function allOf(req: IncomingMessage): Buffer {
+  const pieces: Buffer[] = []
+  for (let piece = req.read(); piece !== null; piece = req.read()) pieces.push(piece)
+  return pieces.length === 1 ? (pieces[0] as Buffer) : Buffer.concat(pieces)
+}
 
 function streamFraming(contentLength: string | null): { length: string } | 'chunked' {
   return contentLength === null ? 'chunked' : { length: contentLength }
