@@ -1,6 +1,7 @@
 import { type IncomingMessage, type ServerResponse, STATUS_CODES } from 'node:http'
 import type { Duplex } from 'node:stream'
 import { type Denial, STATUS_OF } from '../errors.ts'
+import { sendWhole } from '../forward/whole-answer.ts'
 import type { Charge, Decision } from '../quota/charge.ts'
 import { problemBody, rateLimit, rateLimitPolicy } from '../quota/ratelimit.ts'
 import { refusalBody } from '../quota/refusal.ts'
@@ -51,7 +52,8 @@ export function statusAnswer(status: QuotaStatus, fields: readonly string[]): An
 }
 
 /** `RateLimit-Policy` and `RateLimit` for a charge. */
-export function rateLimitFields({ category, limits }: Charge, decision: Decision): string[] {
+export function rateLimitFields({ category, limits: own }: Charge, decision: Decision): string[] {
+  const limits = decision.limits ?? own
   return ['RateLimit-Policy', rateLimitPolicy(category, limits), 'RateLimit', rateLimit(category, limits, decision)]
 }
 
@@ -64,14 +66,15 @@ const LINGER_MS = 1000
  */
 export function writeAnswer(req: IncomingMessage, res: ServerResponse, answer: Answer, requestId: string): void {
   const lingers = !req.complete && hasBody(req) && !isSmall(req)
-  const headers = [
-    ...answer.headers,
-    'X-Request-Id',
-    requestId,
-    'Content-Length',
-    String(Buffer.byteLength(answer.body)),
-  ]
-  if (lingers && !answer.headers.includes('Connection')) headers.push('Connection', 'close')
+  const length = Buffer.byteLength(answer.body)
+  const headers = [...answer.headers, 'X-Request-Id', requestId, 'Content-Length', String(length)]
+  const closes = answer.headers.includes('Connection')
+  // Of as many bytes as characters: all ASCII.
+  if (!lingers && !closes && length === answer.body.length) {
+    sendWhole(res, answer.status, headers, answer.body)
+    return
+  }
+  if (lingers && !closes) headers.push('Connection', 'close')
   res.writeHead(answer.status, headers)
   if (!lingers) {
     res.end(req.method === 'HEAD' ? undefined : answer.body)

@@ -45,7 +45,7 @@ export function openLineSink(
   function take(line: string): void {
     if (broken) return
     if (waiting.length >= limit) {
-      dropped++
+      dropped += line.split('\n').length - 1
       return
     }
     waiting += line

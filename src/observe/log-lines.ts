@@ -1,4 +1,4 @@
-import type { Observation } from './observation.ts'
+import type { Observation, WorkerEnded } from './observation.ts'
 import { scrub } from './scrub.ts'
 
 /** What the log says of everything that is neither a request nor one of many failures of the store. */
@@ -24,6 +24,14 @@ export function lineOf(seen: Told): Line | null {
       return line('warn', 'configuration warning', { file: seen.file, detail: scrub(seen.problem) })
     case 'store_connected':
       return line('info', 'connected to the store', {})
+    case 'store_out':
+      return line('error', 'the store is out: charges are decided without it', { reason: seen.reason })
+    case 'outage_settled':
+      return line('info', 'what was admitted while the store was out is charged', { tokens: seen.tokens })
+    case 'outage_tokens':
+      return seen.event === 'lost'
+        ? line('warn', 'what was admitted while the store was out is never charged', { tokens: seen.tokens })
+        : null
     case 'store_recovered':
       return line('info', 'the store answers again', { downMs: Math.round(seen.downMs) })
     case 'store_warning':
@@ -47,8 +55,13 @@ export function lineOf(seen: Told): Line | null {
       return line('info', 'draining', { inFlight: seen.inFlight })
     case 'stopped':
       return line('info', 'stopped', {})
+    case 'worker_started':
+      return line('info', 'worker started', { worker: seen.worker, pid: seen.pid })
+    case 'worker_ended':
+      return workerEnded(seen)
     case 'internal_error':
       return line('error', 'internal error', { where: seen.where, err: seen.error })
+    case 'outage_charge':
     case 'batch_settled':
     case 'tokens_charged':
     case 'tokens_refunded':
@@ -57,6 +70,12 @@ export function lineOf(seen: Told): Line | null {
     case 'upgrade_closed':
       return null
   }
+}
+
+function workerEnded({ worker, pid, reason, problem, restartMs }: WorkerEnded): Line {
+  const fields = { worker, pid, reason, ...(problem !== null && { detail: scrub(problem) }) }
+  if (restartMs === null) return line('info', 'worker ended', fields)
+  return line('error', 'worker ended unasked', { ...fields, restartMs })
 }
 
 function line(level: Line['level'], msg: string, fields: Line['fields']): Line {

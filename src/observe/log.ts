@@ -13,14 +13,21 @@ export interface LogOptions {
   readonly level?: LogLevel
   /** Which requests get their line: `errors` are those that failed or were answered with 500 or above. Default `all`. */
   readonly requests?: 'all' | 'errors' | 'none'
+  /** Of several processes that write one log, which this is: the field `worker` of its lines. Default none. */
+  readonly worker?: number
   /** A file descriptor, or the path of a file to append to. Default 1, the standard output. */
   readonly destination?: number | string
-  /** Failures of the store are told at most once in this time for each operation and reason, in milliseconds. Default 10000. */
+  /**
+   * What may happen to the store again and again is told at most once in this time: its failures, for each operation and
+   * reason; that it is out; that it is back. In milliseconds, default 10000.
+   */
   readonly storeFailureMs?: number
 }
 
 export interface Log {
   readonly observer: Observer
+  /** Writes lines that are whole already, each with its newline: those of other processes. */
+  pass(lines: string): void
   /** Resolves when every line so far is written. */
   flush(): Promise<void>
   /** Flushes and stops writing. */
@@ -28,16 +35,23 @@ export interface Log {
 }
 
 type StoreFailed = Extract<Observation, { type: 'store_failed' }>
+/** What each coming and going of the store tells. */
+type StoreComes = Extract<Observation, { type: 'store_out' | 'store_connected' | 'store_recovered' | 'outage_settled' }>
 
 /** The reader of observations that writes JSON lines as pino does: numeric `level`, `time` in milliseconds, `msg`. */
 export function createLog(options: LogOptions = {}): Log {
-  const { level = 'info', requests = 'all', destination = 1, storeFailureMs = 10_000 } = options
+  const { level = 'info', requests = 'all', worker, destination = 1, storeFailureMs = 10_000 } = options
   const sink = openLineSink(destination)
-  const logger = pino({ level, base: null, serializers: { err: plainError } }, sink)
+  const logger = pino({ level, base: worker === undefined ? null : { worker }, serializers: { err: plainError } }, sink)
   const failures = createThrottle<StoreFailed>(storeFailureMs, ({ operation, reason, message }, count) =>
     logger.error({ operation, reason, count, detail: scrub(message) }, 'the store fails'),
   )
-  const writeRequest = requestWriter(requests, logger, sink)
+  const comings = createThrottle<StoreComes>(storeFailureMs, (seen, count) => {
+    // The failures still untold belong before the line that says it is over.
+    if (seen.type !== 'store_out') failures.flush()
+    tell(seen, logger, count === 1 ? {} : { count })
+  })
+  const writeRequest = requestWriter({ which: requests, worker }, logger, sink)
   process.on('exit', sink.flushSync)
 
   return {
@@ -49,28 +63,35 @@ export function createLog(options: LogOptions = {}): Log {
         case 'store_failed':
           failures.add(`${observation.operation} ${observation.reason}`, observation)
           break
+        case 'store_out':
         case 'store_connected':
         case 'store_recovered':
-          // The failures still untold belong before the line that says it is over.
-          failures.flush()
-          tell(observation, logger)
+        case 'outage_settled':
+          comings.add(observation.type, observation)
           break
         default:
           tell(observation, logger)
       }
     },
+    pass: (lines) => sink.write(lines),
     flush: () => sink.flush(),
     async close() {
-      failures.flush()
+      failures.close()
+      comings.close()
       await sink.close()
       process.off('exit', sink.flushSync)
     },
   }
 }
 
-function tell(observation: Told, logger: Logger): void {
+function tell(observation: Told, logger: Logger, more: Readonly<Record<string, unknown>> = {}): void {
   const line = lineOf(observation)
-  if (line !== null) logger[line.level](line.fields, line.msg)
+  if (line !== null) logger[line.level]({ ...line.fields, ...more }, line.msg)
+}
+
+interface RequestLines {
+  readonly which: 'all' | 'errors' | 'none'
+  readonly worker: number | undefined
 }
 
 const INFO = 30
@@ -80,7 +101,7 @@ const WARN = 40
  * The access line is the one line whose cost counts, so it goes around pino: 1.5 us by one JSON.stringify against
  * 3.5 us by pino, which stringifies each key and value for itself (both down a pipe, CPU of all threads).
  */
-function requestWriter(which: 'all' | 'errors' | 'none', logger: Logger, sink: LineSink): (done: RequestDone) => void {
+function requestWriter({ which, worker }: RequestLines, logger: Logger, sink: LineSink): (done: RequestDone) => void {
   if (which === 'none') return () => {}
   const info = logger.isLevelEnabled('info')
   const warn = logger.isLevelEnabled('warn')
@@ -88,7 +109,7 @@ function requestWriter(which: 'all' | 'errors' | 'none', logger: Logger, sink: L
     const bad = isOurFault(done)
     if (bad ? !warn : !info) return
     if (which === 'errors' && !bad && done.clientStatus < 500) return
-    sink.write(requestLine(done, bad ? WARN : INFO))
+    sink.write(requestLine(done, bad ? WARN : INFO, worker))
   }
 }
 
@@ -97,10 +118,11 @@ function isOurFault({ outcome, error }: RequestDone): boolean {
   return outcome === 'failed' || (error !== null && STATUS_OF[error] >= 500)
 }
 
-function requestLine(done: RequestDone, level: number): string {
+function requestLine(done: RequestDone, level: number, worker: number | undefined): string {
   const line = {
     level,
     time: Date.now(),
+    worker,
     requestId: done.requestId,
     user: done.user,
     method: done.method,

@@ -1,7 +1,7 @@
 import type { Observation, Observer, RequestDone } from './observation.ts'
-import { createMeter, type GaugeSource, type Meter } from './registry.ts'
+import { createMeter, type GaugeSource, type Meter, type Snapshot } from './registry.ts'
 
-export type { GaugeSource, Sample } from './registry.ts'
+export type { GaugeSource, Sample, Snapshot } from './registry.ts'
 
 export interface MetricsOptions {
   /** Of Tollgate, for `tollgate_build_info`. */
@@ -15,6 +15,8 @@ export interface Metrics {
   readonly observer: Observer
   /** All metrics in the Prometheus text format. */
   render(): Promise<string>
+  /** The same as figures, for `sums.ts`. */
+  snapshot(): Promise<Snapshot>
   readonly contentType: string
 }
 
@@ -22,7 +24,7 @@ export interface Metrics {
 export function createMetrics({ version, gauges = [], now = Date.now }: MetricsOptions): Metrics {
   const meter = createMeter()
   for (const source of gauges) meter.gaugeSource(source)
-  const build = meter.gauge('build_info', 'Constant 1; the labels say what runs.', ['version', 'node_version'])
+  const build = meter.gauge('build_info', 'Constant 1; the labels say what runs.', ['version', 'node_version'], 'max')
   build.set({ version, node_version: process.version }, 1)
 
   const countRequest = requestMetrics(meter)
@@ -33,6 +35,7 @@ export function createMetrics({ version, gauges = [], now = Date.now }: MetricsO
       else countOther(observation)
     },
     render: () => meter.render(),
+    snapshot: () => meter.snapshot(),
     contentType: meter.contentType,
   }
 }
@@ -101,9 +104,15 @@ function otherMetrics(meter: Meter, now: () => number): (seen: Observation) => v
     'Charges whose reply was lost; settled tells whether it was learnt later.',
     ['settled'],
   )
+  const countOutage = outageMetrics(meter)
   const credentials = meter.counter('credential_checks_total', 'Credentials checked.', ['cached'])
-  const connections = meter.counter('bad_connections_total', 'Connections that sent no HTTP request.', ['code'])
+  const connections = meter.counter(
+    'bad_connections_total',
+    'Connections that were turned away or broken off before a request was served.',
+    ['code'],
+  )
   const internal = meter.counter('internal_errors_total', 'Errors that should never happen.', ['where'])
+  const workerExits = meter.counter('worker_exits_total', 'Worker processes that ended unasked.', ['reason'])
   const upgrades = meter.gauge('upgraded_connections', 'Upgraded connections that are open.')
   const keys = jwksMetrics(meter, now)
   const config = configMetrics(meter, now)
@@ -119,6 +128,11 @@ function otherMetrics(meter: Meter, now: () => number): (seen: Observation) => v
         return batchSize.observe('', seen.charges + seen.refunds)
       case 'store_failed':
         return storeErrors.add(`${seen.operation}\n${seen.reason}`)
+      case 'store_out':
+      case 'store_recovered':
+      case 'outage_charge':
+      case 'outage_tokens':
+        return countOutage(seen)
       case 'outcome_unknown':
         return unknown.add(String(seen.settled), seen.charges)
       case 'credential_checked':
@@ -127,6 +141,8 @@ function otherMetrics(meter: Meter, now: () => number): (seen: Observation) => v
         return connections.add(seen.code)
       case 'internal_error':
         return internal.add(seen.where)
+      case 'worker_ended':
+        return seen.restartMs === null ? undefined : workerExits.add(seen.reason)
       case 'upgrade_opened':
         return upgrades.inc()
       case 'upgrade_closed':
@@ -141,10 +157,43 @@ function otherMetrics(meter: Meter, now: () => number): (seen: Observation) => v
   }
 }
 
+function outageMetrics(meter: Meter) {
+  const circuit = meter.gauge(
+    'store_circuit_open',
+    'Processes that the store does not answer, so that they decide charges without it.',
+  )
+  const charges = meter.counter(
+    'outage_charges_total',
+    'Charges decided without the store; unable are those that got 503.',
+    ['category', 'verdict'],
+  )
+  const tokens = meter.counter(
+    'outage_tokens_total',
+    'Tokens admitted without the store (owed) and what became of them: owed less all others is still to be charged.',
+    ['event'],
+  )
+  type Seen = { type: 'store_out' | 'store_recovered' | 'outage_charge' | 'outage_tokens' }
+  return function countOutage(seen: Extract<Observation, Seen>) {
+    switch (seen.type) {
+      case 'store_out':
+        return circuit.set(1)
+      case 'store_recovered':
+        return circuit.set(0)
+      case 'outage_charge':
+        return charges.add(`${seen.category}\n${seen.verdict}`)
+      case 'outage_tokens':
+        return tokens.add(seen.event, seen.tokens)
+    }
+  }
+}
+
 function jwksMetrics(meter: Meter, now: () => number) {
-  const success = meter.gauge('jwks_last_success_timestamp_seconds', 'When the signing keys were fetched last.', [
-    'issuer',
-  ])
+  const success = meter.gauge(
+    'jwks_last_success_timestamp_seconds',
+    'When the signing keys were fetched last.',
+    ['issuer'],
+    'min',
+  )
   const failures = meter.counter('jwks_failures_total', 'Fetches of signing keys that failed.', ['issuer'])
   return function countJwks(seen: Extract<Observation, { type: 'jwks_fetched' | 'jwks_failed' }>): void {
     if (seen.type === 'jwks_fetched') success.set({ issuer: seen.issuer }, now() / 1000)
@@ -153,14 +202,18 @@ function jwksMetrics(meter: Meter, now: () => number) {
 }
 
 function configMetrics(meter: Meter, now: () => number) {
-  const info = meter.gauge('config_info', 'Constant 1; the hash tells replicas apart that disagree.', ['hash'])
+  const info = meter.gauge('config_info', 'Constant 1; the hash tells replicas apart that disagree.', ['hash'], 'max')
   const good = meter.gauge(
     'config_last_reload_successful',
     'Whether the configuration file was accepted when last read.',
+    [],
+    'min',
   )
   const loaded = meter.gauge(
     'config_last_reload_success_timestamp_seconds',
     'When the configuration in force was read.',
+    [],
+    'min',
   )
   return function countConfig(seen: Extract<Observation, { type: 'config_loaded' | 'config_rejected' }>): void {
     good.set(seen.type === 'config_loaded' ? 1 : 0)

@@ -14,7 +14,23 @@ export type Observation =
   | { readonly type: 'tokens_refunded'; readonly category: string; readonly cost: number }
   | { readonly type: 'store_failed'; readonly operation: string; readonly reason: string; readonly message: string }
   | { readonly type: 'store_connected' }
+  /** The circuit opens: from now on charges are decided without the store, until `store_recovered`. */
+  | { readonly type: 'store_out'; readonly reason: string }
   | { readonly type: 'store_recovered'; readonly downMs: number }
+  /** A charge met the open circuit. `unable`: it could not be decided on local counters and got 503. */
+  | {
+      readonly type: 'outage_charge'
+      readonly category: string
+      readonly verdict: 'accepted' | 'refused' | 'unable'
+    }
+  /** Tokens admitted on local counters: owed to the store, and what became of the debt. `lost`: by the end of the process. */
+  | {
+      readonly type: 'outage_tokens'
+      readonly event: 'owed' | 'settled' | 'given_back' | 'expired' | 'lost'
+      readonly tokens: number
+    }
+  /** The last debt of an outage was added to the store's windows. */
+  | { readonly type: 'outage_settled'; readonly tokens: number }
   | { readonly type: 'store_warning'; readonly message: string }
   | { readonly type: 'outcome_unknown'; readonly charges: number; readonly settled: boolean }
   | { readonly type: 'credential_checked'; readonly cached: boolean }
@@ -27,7 +43,22 @@ export type Observation =
   | { readonly type: 'listening'; readonly what: 'gateway' | 'admin'; readonly url: string }
   | { readonly type: 'draining'; readonly inFlight: number }
   | { readonly type: 'stopped' }
+  | { readonly type: 'worker_started'; readonly worker: number; readonly pid: number }
+  | WorkerEnded
   | { readonly type: 'internal_error'; readonly where: string; readonly error: unknown }
+
+/** A worker process is gone. */
+export interface WorkerEnded {
+  readonly type: 'worker_ended'
+  readonly worker: number
+  readonly pid: number
+  /** The signal, or `exit N`. */
+  readonly reason: string
+  /** For the log only: why it could not begin, where it told. */
+  readonly problem: string | null
+  /** When another one takes its place, in milliseconds from now; `null` where it was to end. */
+  readonly restartMs: number | null
+}
 
 /** How a request ended. */
 export type Outcome =

@@ -1,4 +1,4 @@
-import { Counter, collectDefaultMetrics, Gauge, type Metric, Registry } from 'prom-client'
+import { AggregatorRegistry, Counter, collectDefaultMetrics, Gauge, type Metric, Registry } from 'prom-client'
 import { Counts, Distribution } from './series.ts'
 
 /** A value that is read when somebody scrapes, for what is a state and not an event. */
@@ -20,12 +20,32 @@ export interface Sample {
 /** Makes the metrics of Tollgate, each with the prefix `tollgate_`, in a registry of its own. */
 export interface Meter {
   counter(name: string, help: string, labelNames: string[]): Counts
-  gauge(name: string, help: string, labelNames?: string[]): Gauge
+  /** @param together what several processes show as one; default their sum */
+  gauge(name: string, help: string, labelNames?: string[], together?: Together): Gauge
   gaugeSource(source: GaugeSource): void
   histogram(name: string, help: string, buckets: number[], labelNames?: string[]): Distribution
   /** All of them, and those of the process, in the Prometheus text format. */
   render(): Promise<string>
+  /** The same as figures, to be added to those of other processes. */
+  snapshot(): Promise<Snapshot>
   readonly contentType: string
+}
+
+export type Together = 'sum' | 'min' | 'max'
+
+/** All figures of one process at a moment, as plain data. */
+export type Snapshot = Awaited<ReturnType<Registry['getMetricsAsJSON']>>
+
+/**
+ * The figures of several processes as one: counters, histograms and most gauges are added; a gauge that says how to put it
+ * together is put together so.
+ */
+export function sumSnapshots(snapshots: readonly Snapshot[]): {
+  text(): Promise<string>
+  figures(): Promise<Snapshot>
+} {
+  const registry = AggregatorRegistry.aggregate([...snapshots])
+  return { text: () => registry.metrics(), figures: () => registry.getMetricsAsJSON() }
 }
 
 const PREFIX = 'tollgate_'
@@ -36,11 +56,13 @@ export function createMeter(): Meter {
   collectDefaultMetrics({ register: registry })
   return {
     counter: (name, help, labelNames) => plainCounter(registry, PREFIX + name, help, labelNames),
-    gauge: (name, help, labelNames = []) => new Gauge({ name: PREFIX + name, help, labelNames, registers }),
+    gauge: (name, help, labelNames = [], together = 'sum') =>
+      new Gauge({ name: PREFIX + name, help, labelNames, registers, aggregator: together }),
     gaugeSource: (source) => addGaugeSource(registry, source),
     histogram: (name, help, buckets, labelNames = []) =>
       plainHistogram(registry, PREFIX + name, help, buckets, labelNames),
     render: () => registry.metrics(),
+    snapshot: () => registry.getMetricsAsJSON(),
     contentType: registry.contentType,
   }
 }

@@ -2,8 +2,10 @@
 export interface Throttle<T> {
   /** The first of a key is told at once; those that follow within the interval are told as one, with their count. */
   add(key: string, latest: T): void
-  /** Tells what is still untold, and starts anew. */
+  /** Tells what is still untold now; intervals go on. */
   flush(): void
+  /** Tells what is still untold, and starts anew. */
+  close(): void
 }
 
 /** @param intervalMs at most one `tell` for each key in this time, in milliseconds */
@@ -36,11 +38,17 @@ export function createThrottle<T>(intervalMs: number, tell: (latest: T, count: n
   }
 
   function flush(): void {
-    for (const [key, { latest, count, timer }] of seen) {
-      forget(key, timer)
+    for (const entry of seen.values()) {
+      const { latest, count } = entry
+      entry.count = 0
       if (count > 0) tell(latest, count)
     }
   }
 
-  return { add, flush }
+  function close(): void {
+    flush()
+    for (const [key, { timer }] of seen) forget(key, timer)
+  }
+
+  return { add, flush, close }
 }

@@ -16,6 +16,11 @@ export interface Charge {
   /** Whole tokens, at least 1. */
   readonly cost: number
   readonly limits: Limits
+  /**
+   * Accepted whatever the limits say, so all its windows are charged, also above their limits: the tokens were spent
+   * already, on local counters while the store was out. The limits then only name the windows. Default: not so.
+   */
+  readonly forced?: true
 }
 
 /** The answer to a charge. Refusal is a value, not an error. */
@@ -27,6 +32,11 @@ export interface Decision {
   readonly personal: readonly Usage[]
   /** The same for `limits.global`; `null` where that is `null`. */
   readonly global: readonly Usage[] | null
+  /**
+   * The limits that it was decided by, where they are not those of the charge: the share of them that may be used while
+   * the store is out.
+   */
+  readonly limits?: Limits
 }
 
 /** A charge that was accepted, to be given back. */
@@ -58,12 +68,13 @@ export function settleBatch(batch: Pick<Batch, 'refunds' | 'charges'>, counterOf
   return batch.charges.map((charge) => decide(charge, counterOf, now))
 }
 
-function decide({ user, category, cost, limits }: Charge, counterOf: CounterOf, now: number): Decision {
+function decide({ user, category, cost, limits, forced }: Charge, counterOf: CounterOf, now: number): Decision {
   const personal = counterOf(user, category)
   const global = limits.global === null ? null : counterOf(null, category)
   const accepted =
-    fits(personal, limits.personal, cost, now) &&
-    (global === null || limits.global === null || fits(global, limits.global, cost, now))
+    forced === true ||
+    (fits(personal, limits.personal, cost, now) &&
+      (global === null || limits.global === null || fits(global, limits.global, cost, now)))
   if (accepted) {
     for (const { window } of limits.personal) addTo(personal, window.seconds, cost, now)
     if (global !== null) for (const { window } of limits.global ?? []) addTo(global, window.seconds, cost, now)

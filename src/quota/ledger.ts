@@ -1,21 +1,30 @@
 import type { Observer } from '../observe/observation.ts'
 import type { Batch, Charge, Decision, Refund } from './charge.ts'
+import { createOutage, type Payment } from './outage.ts'
+import { createSender, type Until } from './sender.ts'
 import { type QuotaStore, StoreError } from './store.ts'
 
 /**
  * Takes charges one by one and settles them with the store in batches: all that arrive while a batch is under way go
  * out together in the next one. One batch at a time, so that a batch whose reply was lost can be sent again under the
  * same sequence number until its outcome is known, and is charged once.
+ *
+ * A store that leaves a charge without an answer for the deadline is out. From then on nobody waits for it: charges are
+ * refused at once, or decided on local counters where the category has a share for that. Meanwhile one batch after the
+ * other asks whether the store is back; its first answer ends the outage, and what was admitted is then charged there.
  */
 export interface Ledger {
   /**
-   * Decides one charge.
-   * @throws StoreError when the store did not decide within the deadline; whatever was charged then is given back
+   * Decides one charge: by the store, or while that is out on local counters; such a decision names its `limits`.
+   * @throws StoreError when the store did not decide within the deadline or is out, and the charge cannot be decided
+   * locally; whatever the store charged for it then is given back
    * @throws LedgerFull when more charges wait than the ledger takes
    */
   charge(charge: Charge): Promise<Decision>
   /** Gives an accepted charge back; settled with the next batch. Call it at most once for a decision. Nothing happens after `close`. */
   refund(refund: Refund): void
+  /** Whether the store is out: charges are decided without it. */
+  isOut(): boolean
   /** Settles what waits and stops; after `graceMs` whatever is left is given up. */
   close(graceMs: number): Promise<void>
 }
@@ -34,6 +43,13 @@ export interface LedgerOptions {
   /** How long the store may be silent while a charge waits for it, in milliseconds; a charge waits four times this at most. */
   readonly deadlineMs: number
   readonly observe: Observer
+  /**
+   * The share of its limits that a category may use on local counters while the store is out, 0 (charges are refused) to
+   * 1. Default 0 for every category.
+   */
+  readonly outageShare?: (category: string) => number
+  /** How many users, in one category each, may be admitted during an outage. Default 50,000. */
+  readonly maxOutageUsers?: number
   /** Bounds the time that one batch holds the store. Default 256. */
   readonly maxBatch?: number
   /** Default 10,000. */
@@ -45,6 +61,8 @@ export interface LedgerOptions {
   readonly giveUpMs?: number
   /** Monotonic milliseconds. */
   readonly now?: () => number
+  /** 0 to 1, for the pauses between attempts. */
+  readonly random?: () => number
 }
 
 interface Waiting {
@@ -52,44 +70,64 @@ interface Waiting {
   readonly expiresAt: number
   readonly resolve: (decision: Decision) => void
   readonly reject: (error: Error) => void
-  /** Its caller was told that the store did not answer. */
-  abandoned: boolean
+  /** What its caller was told without the store: a decision on local counters, or that there is none. */
+  told: Decision | 'nothing' | null
 }
 
-/** How long a batch is sent again that fails for no reason of the connection. */
-const FAULT_MS = 5000
-const FIRST_PAUSE_MS = 20
-const LONGEST_PAUSE_MS = 100
+const NOBODY: Waiting[] = []
+const NO_REFUNDS: Refund[] = []
+const NO_PAYMENT: Payment = { charges: [], debts: [] }
 
 export function createLedger(options: LedgerOptions): Ledger {
-  const { store, instance, deadlineMs, observe } = options
-  const { maxBatch = 256, maxWaiting = 10_000, giveUpMs = 30 * 60_000, now = () => performance.now() } = options
+  const { store, instance, deadlineMs, observe, outageShare = () => 0, maxOutageUsers } = options
+  const { maxBatch = 256, maxWaiting = 10_000, giveUpMs = 30 * 60_000 } = options
+  const { now = () => performance.now(), random = Math.random } = options
+  const outage = createOutage({
+    share: outageShare,
+    ...(maxOutageUsers !== undefined && { maxUsers: maxOutageUsers }),
+    tell: (event, tokens) => observe({ type: 'outage_tokens', event, tokens }),
+  })
+
+  const sender = createSender({ store, giveUpMs, observe, now, random })
+  const until: Until = {
+    // Refunds, debts, and the question whether the store is back wait for no caller.
+    isWanted: () => sent.length === 0 || sent.some((waiting) => waiting.told === null),
+    isOver: () => stopped || (closing && !isOwing()),
+  }
 
   let queue: Waiting[] = []
   let refunds: Refund[] = []
-  let sent: readonly Waiting[] = []
+  /** Of charges that were admitted here, while it is not known whether the store has counted them. */
+  const openRefunds: Refund[] = []
+  let sent: Waiting[] = NOBODY
+  let sentRefunds: Refund[] = NO_REFUNDS
+  let payment: Payment = NO_PAYMENT
+  let tokensPaid = 0
   let sequence = 0
   let busy = false
+  let closing = false
   let stopped = false
   let deadline: NodeJS.Timeout | null = null
-  let failingSince: number | null = null
-  let lastAnswer = Number.NEGATIVE_INFINITY
+  /** The circuit: not `null` while the store is out. */
+  let out: StoreError | null = null
   let idle = Promise.withResolvers<void>()
   idle.resolve()
 
   function charge(charge: Charge): Promise<Decision> {
     if (stopped) return Promise.reject(new StoreError('the ledger is closed', 'other', 'no'))
+    if (out !== null) return chargeAlone(charge, out)
     if (queue.length >= maxWaiting) return Promise.reject(new LedgerFull(queue.length))
     return new Promise((resolve, reject) => {
-      queue.push({ charge, expiresAt: now() + deadlineMs, resolve, reject, abandoned: false })
-      watchDeadlines()
-      wake()
+      queue.push({ charge, expiresAt: now() + deadlineMs, resolve, reject, told: null })
+      if (deadline === null) watchDeadlines()
+      if (!busy) wake()
     })
   }
 
   function refund(refund: Refund): void {
     if (stopped) return
-    refunds.push(refund)
+    if (outage.made(refund.decision)) giveBackAlone([refund])
+    else refunds.push(refund)
     wake()
   }
 
@@ -102,91 +140,95 @@ export function createLedger(options: LedgerOptions): Ledger {
   }
 
   async function settleAll(): Promise<void> {
-    while (queue.length > 0 || refunds.length > 0) await settleNext()
+    while (hasWork()) await settleNext()
     busy = false
     idle.resolve()
   }
 
+  function hasWork(): boolean {
+    if (stopped) return false
+    return queue.length > 0 || refunds.length > 0 || outage.owes() || (out !== null && !closing)
+  }
+
   async function settleNext(): Promise<void> {
-    sent = queue.slice(0, maxBatch)
-    queue = queue.slice(maxBatch)
-    const batch: Batch = {
+    const outcome = await sender.send(nextBatch(), until)
+    if (outcome.settled) {
+      out = null
+      handOut(outcome.decisions)
+    } else drop(outcome.failure, outcome.uncertain)
+    sent = NOBODY
+    sentRefunds = NO_REFUNDS
+    payment = NO_PAYMENT
+    if (openRefunds.length > 0) giveBackAlone(openRefunds.splice(0))
+  }
+
+  /** While the store is out the batch is empty: it asks whether the store is back, and its loss leaves nothing open. */
+  function nextBatch(): Batch {
+    if (out === null) {
+      payment = outage.take(maxBatch, sender.storeTime())
+      ;[sent, queue] = split(queue)
+      ;[sentRefunds, refunds] = split(refunds)
+    }
+    const charges = sent.map(chargeOf)
+    return {
       instance,
       sequence: ++sequence,
-      refunds: refunds.slice(0, maxBatch),
-      charges: sent.map((waiting) => waiting.charge),
+      refunds: sentRefunds,
+      charges: payment.charges.length === 0 ? charges : [...payment.charges, ...charges],
     }
-    refunds = refunds.slice(maxBatch)
-    const decisions = await settleSurely(batch)
-    if (decisions !== null)
-      sent.forEach((waiting, i) => {
-        hand(waiting, decisions[i])
-      })
-    sent = []
+  }
+
+  function split<T>(list: T[]): [T[], T[]] {
+    return list.length <= maxBatch ? [list, []] : [list.slice(0, maxBatch), list.slice(maxBatch)]
+  }
+
+  function handOut(decisions: readonly Decision[]): void {
+    const debts = payment.charges.length
+    if (debts > 0) paid(decisions)
+    for (let i = 0; i < sent.length; i++) hand(sent[i] as Waiting, decisions[debts + i])
+  }
+
+  function paid(decisions: readonly Decision[]): void {
+    const before = outage.owed()
+    outage.settled(payment, decisions)
+    tokensPaid += before - outage.owed()
+    if (outage.owes()) return
+    observe({ type: 'outage_settled', tokens: tokensPaid })
+    tokensPaid = 0
   }
 
   function hand(waiting: Waiting, decision: Decision | undefined): void {
-    if (decision === undefined) waiting.reject(new StoreError('the store left out a decision', 'other', 'unknown'))
-    else if (!waiting.abandoned) waiting.resolve(decision)
-    else if (decision.accepted) refunds.push({ charge: waiting.charge, decision })
+    const { charge, told } = waiting
+    if (decision === undefined) miss(waiting, new StoreError('the store left out a decision', 'other', 'unknown'))
+    else if (told === null) waiting.resolve(decision)
+    else if (isAdmitted(told)) outage.learn(charge, told, decision)
+    else if (decision.accepted) refunds.push({ charge, decision })
   }
 
-  /** Sends a batch until its outcome is known. `null`: it was not applied, and its callers have been told. */
-  async function settleSurely(batch: Batch): Promise<readonly Decision[] | null> {
-    const startedAt = now()
-    let uncertain = false
-    for (let pause = FIRST_PAUSE_MS; ; pause = Math.min(pause * 2, LONGEST_PAUSE_MS)) {
-      try {
-        const decisions = await store.settle(batch)
-        succeeded(batch, now() - startedAt, uncertain)
-        return decisions
-      } catch (error) {
-        const failure = asStoreError(error)
-        failed(failure)
-        if (failure.applied === 'unknown') uncertain = true
-        if (isHopeless(uncertain, failure, now() - startedAt)) {
-          dropBatch(batch, failure, uncertain)
-          return null
-        }
-        await new Promise((resolve) => setTimeout(resolve, pause))
-      }
-    }
+  /** There will be no decision of the store: who still waits is told, and what was admitted here is owed. */
+  function miss(waiting: Waiting, error: StoreError): void {
+    const { charge, told } = waiting
+    if (told === null) abandon(waiting, error)
+    else if (isAdmitted(told)) outage.owe(charge, told)
   }
 
-  /** A batch that may have been applied is sent on, for as long as the store remembers replies; any other while somebody waits for it. */
-  function isHopeless(uncertain: boolean, failure: StoreError, ageMs: number): boolean {
-    if (stopped) return true
-    // A reply that cannot be understood will be the same at each try, and all other charges wait behind it.
-    const isFault = failure.applied === 'unknown' && failure.reason === 'other'
-    if (uncertain) return ageMs > (isFault ? Math.min(FAULT_MS, giveUpMs) : giveUpMs)
-    return sent.length > 0 && sent.every((waiting) => waiting.abandoned)
-  }
-
-  function dropBatch(batch: Batch, failure: StoreError, uncertain: boolean): void {
-    if (uncertain) observe({ type: 'outcome_unknown', charges: batch.charges.length, settled: false })
-    else if (!stopped) refunds = [...batch.refunds, ...refunds]
-    for (const waiting of sent) abandon(waiting, failure)
-  }
-
-  function succeeded(batch: Batch, durationMs: number, wasUncertain: boolean): void {
-    lastAnswer = now()
-    observe({ type: 'batch_settled', charges: batch.charges.length, refunds: batch.refunds.length, durationMs })
-    if (wasUncertain) observe({ type: 'outcome_unknown', charges: batch.charges.length, settled: true })
-    if (failingSince !== null) observe({ type: 'store_recovered', downMs: Math.round(now() - failingSince) })
-    failingSince = null
-  }
-
-  function failed(error: StoreError): void {
-    failingSince ??= now()
-    observe({ type: 'store_failed', operation: 'settle', reason: error.reason, message: error.message })
+  /**
+   * What was admitted here is owed from now on. Where the outcome stays unknown it may so be counted twice, which keeps
+   * every limit; not counting it might not.
+   */
+  function drop(failure: StoreError, uncertain: boolean): void {
+    if (stopped) return
+    if (!uncertain) refunds = [...sentRefunds, ...refunds]
+    outage.returned(payment)
+    for (const waiting of sent) miss(waiting, failure)
   }
 
   /** One timer for all that wait: they expire in the order of arrival, so only the oldest matters. */
   function watchDeadlines(): void {
-    if (deadline !== null) return
-    const oldest = sent.find((waiting) => !waiting.abandoned) ?? queue[0]
+    const oldest = sent.find((waiting) => waiting.told === null) ?? queue[0]
     if (oldest === undefined) return
-    deadline = setTimeout(expire, Math.max(1, dueOf(oldest) - now()))
+    // When this process was held up, an answer may be there already, to be read before the next immediate.
+    deadline = setTimeout(() => setImmediate(expire), Math.max(1, dueOf(oldest) - now()))
   }
 
   /**
@@ -194,43 +236,113 @@ export function createLedger(options: LedgerOptions): Ledger {
    * times its length.
    */
   function dueOf({ expiresAt }: Waiting): number {
-    return Math.min(Math.max(expiresAt, lastAnswer + deadlineMs), expiresAt + 3 * deadlineMs)
+    return Math.min(Math.max(expiresAt, sender.lastAnswer() + deadlineMs), expiresAt + 3 * deadlineMs)
   }
 
   function expire(): void {
     deadline = null
+    if (stopped) return
     const time = now()
-    const late = new StoreError(`the store did not decide within ${deadlineMs} ms`, 'timeout', 'unknown')
-    for (const waiting of sent) if (dueOf(waiting) <= time) abandon(waiting, late)
-    const alive = queue.findIndex((waiting) => dueOf(waiting) > time)
-    const expired = queue.splice(0, alive === -1 ? queue.length : alive)
-    for (const waiting of expired) abandon(waiting, late)
+    const isLate = (waiting: Waiting): boolean => waiting.told === null && dueOf(waiting) <= time
+    const late = sent.some(isLate) || (queue[0] !== undefined && isLate(queue[0]))
+    if (late && time - sender.lastAnswer() >= deadlineMs) open()
+    else if (late) giveUpLate(isLate)
     watchDeadlines()
   }
 
+  /** The store answers, and too many wait for it. */
+  function giveUpLate(isLate: (waiting: Waiting) => boolean): void {
+    const error = new StoreError(`the store did not decide within ${4 * deadlineMs} ms`, 'timeout', 'unknown')
+    for (const waiting of sent) if (isLate(waiting)) abandon(waiting, error)
+    const alive = queue.findIndex((waiting) => !isLate(waiting))
+    const late = queue.splice(0, alive === -1 ? queue.length : alive)
+    for (const waiting of late) abandon(waiting, error)
+  }
+
+  /** Opens the circuit, and answers all that wait. */
+  function open(): void {
+    const reason = sender.lastFailure()?.reason ?? 'timeout'
+    const error = new StoreError(`the store did not decide within ${deadlineMs} ms`, reason, 'unknown')
+    sender.miss()
+    out = error
+    observe({ type: 'store_out', reason })
+    for (const waiting of sent) if (waiting.told === null) tellAlone(waiting, error)
+    const waited = queue
+    queue = []
+    for (const waiting of waited) chargeAlone(waiting.charge, error).then(waiting.resolve, waiting.reject)
+  }
+
+  /** A charge that never goes to the store. */
+  function chargeAlone(charge: Charge, error: StoreError): Promise<Decision> {
+    const decision = decideAlone(charge)
+    if (decision === null) return Promise.reject(error)
+    if (decision.accepted) outage.owe(charge, decision)
+    return Promise.resolve(decision)
+  }
+
+  /** A charge that the store may have decided, or will yet: what it says is told to the outage, not to the caller. */
+  function tellAlone(waiting: Waiting, error: StoreError): void {
+    const decision = decideAlone(waiting.charge)
+    if (decision === null) abandon(waiting, error)
+    else {
+      waiting.told = decision
+      waiting.resolve(decision)
+    }
+  }
+
+  function decideAlone(charge: Charge): Decision | null {
+    const decision = outage.decide(charge, sender.storeTime())
+    const verdict = decision === null ? 'unable' : decision.accepted ? 'accepted' : 'refused'
+    observe({ type: 'outage_charge', category: charge.category, verdict })
+    return decision
+  }
+
+  function giveBackAlone(given: readonly Refund[]): void {
+    for (const refund of given) {
+      const inStore = outage.giveBack(refund)
+      if (inStore === null) openRefunds.push(refund)
+      else refunds.push(...inStore)
+    }
+  }
+
   function abandon(waiting: Waiting, error: StoreError): void {
-    if (waiting.abandoned) return
-    waiting.abandoned = true
+    if (waiting.told !== null) return
+    waiting.told = 'nothing'
     waiting.reject(error)
   }
 
   async function close(graceMs: number): Promise<void> {
-    const grace = Promise.withResolvers<void>()
-    const timer = setTimeout(grace.resolve, graceMs)
-    await Promise.race([idle.promise, grace.promise])
-    clearTimeout(timer)
+    closing = true
+    await idleFor(graceMs)
+    const lost = outage.owed() + sent.reduce((sum, { charge, told }) => sum + (isAdmitted(told) ? charge.cost : 0), 0)
+    if (!stopped && lost > 0) observe({ type: 'outage_tokens', event: 'lost', tokens: lost })
     stopped = true
     if (deadline !== null) clearTimeout(deadline)
-    const closing = new StoreError('the ledger is closed', 'other', 'unknown')
-    for (const waiting of [...sent, ...queue]) abandon(waiting, closing)
+    const closed = new StoreError('the ledger is closed', 'other', 'unknown')
+    for (const waiting of [...sent, ...queue]) abandon(waiting, closed)
     queue = []
     refunds = []
   }
 
-  return { charge, refund, close }
+  /** Whether there is anything but the question for a store that is out. */
+  function isOwing(): boolean {
+    return [sent, queue, sentRefunds, refunds].some((list) => list.length > 0) || outage.owed() > 0
+  }
+
+  async function idleFor(graceMs: number): Promise<void> {
+    const grace = Promise.withResolvers<void>()
+    const timer = setTimeout(grace.resolve, graceMs)
+    await Promise.race([idle.promise, grace.promise])
+    clearTimeout(timer)
+  }
+
+  return { charge, refund, isOut: () => out !== null, close }
 }
 
-function asStoreError(error: unknown): StoreError {
-  if (error instanceof StoreError) return error
-  return new StoreError(error instanceof Error ? error.message : String(error), 'other', 'unknown', error)
+function isAdmitted(told: Waiting['told']): told is Decision {
+  return told !== null && told !== 'nothing' && told.accepted
+}
+
+function chargeOf({ charge }: Waiting): Charge {
+  return charge
 }

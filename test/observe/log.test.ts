@@ -32,6 +32,40 @@ const ERROR = 50
 const WARN = 40
 const INFO = 30
 
+describe('a worker', () => {
+  test('names itself in each of its lines', async () => {
+    const told = await lines([request(), { type: 'stopped' }], { worker: 2 })
+    expect(told).toMatchObject([
+      { msg: 'request', worker: 2 },
+      { msg: 'stopped', worker: 2 },
+    ])
+  })
+
+  test('that is started, or ends, is told of, with the reason and what it said', async () => {
+    const ended = { type: 'worker_ended', worker: 1, pid: 7 } as const
+    const told = await lines([
+      { type: 'worker_started', worker: 1, pid: 7 },
+      { ...ended, reason: 'exit 1', problem: 'redis://u:secret@h/ fails', restartMs: 100 },
+      { ...ended, reason: 'exit 0', problem: null, restartMs: null },
+    ])
+    expect(told).toMatchObject([
+      { level: INFO, worker: 1, pid: 7, msg: 'worker started' },
+      { level: ERROR, worker: 1, pid: 7, reason: 'exit 1', restartMs: 100, msg: 'worker ended unasked' },
+      { level: INFO, worker: 1, pid: 7, reason: 'exit 0', msg: 'worker ended' },
+    ])
+    expect(told[1].detail).toBe('redis://[hidden]@h/ fails')
+    expect(told[2]).not.toHaveProperty('detail')
+  })
+
+  test('may have its lines written by another process as they are', async () => {
+    const destination = join(folder, 'passed')
+    const log = createLog({ destination })
+    log.pass('{"msg":"one"}\n{"msg":"two"}\n')
+    await log.close()
+    expect(readFileSync(destination, 'utf8')).toBe('{"msg":"one"}\n{"msg":"two"}\n')
+  })
+})
+
 describe('a request', () => {
   test('is one line with exactly these fields', async () => {
     const [line, ...more] = await lines([request()])
@@ -141,9 +175,33 @@ describe('failures of the store', () => {
     expect(told[0]).toMatchObject({ level: ERROR, operation: 'settle', detail: 'no answer' })
   })
 
+  test('that come and go are told once in an interval each, with their counts', async () => {
+    const flap: Observation[] = [
+      { type: 'store_out', reason: 'timeout' },
+      failed('timeout'),
+      { type: 'store_connected' },
+      { type: 'store_recovered', downMs: 300 },
+      { type: 'outage_settled', tokens: 5 },
+    ]
+    const told = await lines(Array(1000).fill(flap).flat())
+    const counts = Map.groupBy(told, ({ msg }) => msg)
+    expect([...counts].map(([msg, each]) => [msg, each.map(({ count }) => count ?? 1)])).toEqual([
+      ['the store is out: charges are decided without it', [1, 999]],
+      ['the store fails', [1, 999]],
+      ['connected to the store', [1, 999]],
+      ['the store answers again', [1, 999]],
+      ['what was admitted while the store was out is charged', [1, 999]],
+    ])
+  })
+
   test('that are still untold are told at the end', async () => {
     expect((await lines([failed('timeout'), failed('timeout')])).map((l) => l.count)).toEqual([1, 1])
   })
+})
+
+test('tokens that were admitted without the store and are never charged are a warning', async () => {
+  const told = await lines([{ type: 'outage_tokens', event: 'lost', tokens: 41 }])
+  expect(told).toMatchObject([{ level: WARN, tokens: 41 }])
 })
 
 test('an internal error has its stack and its causes', async () => {
@@ -165,6 +223,9 @@ test('what happens with every request or batch has no line, at any level', async
     { type: 'credential_checked', cached: true },
     { type: 'upgrade_opened' },
     { type: 'upgrade_closed' },
+    { type: 'outage_charge', category: 'read', verdict: 'accepted' },
+    { type: 'outage_tokens', event: 'owed', tokens: 4 },
+    { type: 'outage_tokens', event: 'settled', tokens: 4 },
   ]
   expect(await lines(quiet, { level: 'trace' })).toEqual([])
 })
@@ -180,6 +241,8 @@ test.each<[Observation, number]>([
   [{ type: 'config_rejected', file: 't.yaml', problems: ['t.yaml:1:1 listen: wrong'] }, ERROR],
   [{ type: 'config_warning', file: 't.yaml', problem: 'listen: later' }, WARN],
   [{ type: 'store_connected' }, INFO],
+  [{ type: 'store_out', reason: 'timeout' }, ERROR],
+  [{ type: 'outage_settled', tokens: 41 }, INFO],
   [{ type: 'store_warning', message: 'eviction policy' }, WARN],
   [{ type: 'outcome_unknown', charges: 3, settled: false }, WARN],
   [{ type: 'outcome_unknown', charges: 3, settled: true }, INFO],

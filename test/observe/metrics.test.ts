@@ -38,6 +38,13 @@ const everything: Observation[] = [
   { type: 'tokens_refunded', category: 'read', cost: 2 },
   { type: 'store_failed', operation: 'settle', reason: 'timeout', message: 'm' },
   { type: 'store_recovered', downMs: 1 },
+  { type: 'store_out', reason: 'timeout' },
+  { type: 'outage_charge', category: 'read', verdict: 'accepted' },
+  { type: 'outage_charge', category: 'read', verdict: 'accepted' },
+  { type: 'outage_charge', category: 'write', verdict: 'unable' },
+  { type: 'outage_tokens', event: 'owed', tokens: 9 },
+  { type: 'outage_tokens', event: 'settled', tokens: 4 },
+  { type: 'outage_settled', tokens: 4 },
   { type: 'store_warning', message: 'm' },
   { type: 'outcome_unknown', charges: 3, settled: false },
   { type: 'credential_checked', cached: true },
@@ -52,6 +59,16 @@ const everything: Observation[] = [
   { type: 'internal_error', where: 'gateway', error: new Error('e') },
   { type: 'stopped' },
 ]
+
+test('the circuit is shown closed at first, and once the store is back', async () => {
+  const closed = await after([])
+  expect(closed.value('tollgate_store_circuit_open')).toBe(0)
+  const again = await after([
+    { type: 'store_out', reason: 'timeout' },
+    { type: 'store_recovered', downMs: 1 },
+  ])
+  expect(again.value('tollgate_store_circuit_open')).toBe(0)
+})
 
 test('everything observed comes out as numbers', async () => {
   const { value } = await after(everything)
@@ -73,6 +90,11 @@ test('everything observed comes out as numbers', async () => {
     ['tollgate_tokens_refunded_total{category="read"}', 2],
     ['tollgate_store_errors_total{operation="settle",reason="timeout"}', 1],
     ['tollgate_charge_outcome_unknown_total{settled="false"}', 3],
+    ['tollgate_store_circuit_open', 1],
+    ['tollgate_outage_charges_total{category="read",verdict="accepted"}', 2],
+    ['tollgate_outage_charges_total{category="write",verdict="unable"}', 1],
+    ['tollgate_outage_tokens_total{event="owed"}', 9],
+    ['tollgate_outage_tokens_total{event="settled"}', 4],
     ['tollgate_credential_checks_total{cached="true"}', 1],
     ['tollgate_jwks_last_success_timestamp_seconds{issuer="https://id"}', 1_700_000_000],
     ['tollgate_jwks_failures_total{issuer="https://id"}', 1],

@@ -178,6 +178,7 @@ describe('a store that is down', () => {
     const failures = await Promise.all(Array.from({ length: 7 }, () => failure(open.charge(charge()))))
     for (const each of failures) expect(each).toBeInstanceOf(StoreError)
     store.otherwise = 'none'
+    await until(() => !open.isOut())
     expect(await open.charge(charge(3))).toMatchObject({ accepted: true })
     expect(store.used('alice')).toBe(3)
   })
@@ -242,6 +243,20 @@ describe('a refund', () => {
       expect(store.used('alice')).toBe(100)
     },
   )
+
+  it('whose outcome is never learnt is not asked for again: it would be given back twice', async () => {
+    const open = ledger({ giveUpMs: 60 })
+    await open.charge(charge(100))
+    const decision = await open.charge(accepted)
+    store.otherwise = 'reply_lost'
+    open.refund({ charge: accepted, decision })
+    await until(() => store.used('alice') === 100)
+    await sleep(150)
+    store.otherwise = 'none'
+    expect(await open.charge(charge(1))).toMatchObject({ personal: [{ used: 101 }] })
+    await open.close(1000)
+    expect(store.used('alice')).toBe(101)
+  })
 
   it('is split over batches like charges are', async () => {
     const open = ledger({ maxBatch: 4 })

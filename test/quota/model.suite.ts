@@ -32,7 +32,7 @@ type Step =
   | { readonly kind: 'pass'; readonly ms: number }
   | { readonly kind: 'upset'; readonly which: number }
 
-const charge: fc.Arbitrary<Charge> = fc.record({
+const free: fc.Arbitrary<Charge> = fc.record({
   user: fc.constantFrom('alice', 'bob', 'read:alice'),
   category: fc.constantFrom('read', 'write'),
   cost: fc.integer({ min: 1, max: 6 }),
@@ -41,6 +41,10 @@ const charge: fc.Arbitrary<Charge> = fc.record({
     global: fc.option(fc.constantFrom(...LIMITS), { nil: null }),
   }),
 })
+const charge: fc.Arbitrary<Charge> = fc.oneof(
+  { weight: 9, arbitrary: free },
+  { weight: 1, arbitrary: free.map((c) => ({ ...c, forced: true as const })) },
+)
 
 const step: fc.Arbitrary<Step> = fc.oneof(
   {

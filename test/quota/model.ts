@@ -12,9 +12,8 @@ export class Model {
   /** Decides a charge at a time; an accepted one gets a number by which it can be given back. */
   charge(charge: Charge, now: number): { decision: Decision; number: number } {
     const windows = this.#windowsOf(charge)
-    const accepted = windows.every(
-      ({ of, seconds, limit }) => this.#usage(of, seconds, now).used + charge.cost <= limit,
-    )
+    const fits = windows.every(({ of, seconds, limit }) => this.#usage(of, seconds, now).used + charge.cost <= limit)
+    const accepted = fits || charge.forced === true
     const number = ++this.#charges
     if (accepted) for (const { of, seconds } of windows) this.#runAt(of, seconds, now).costs.set(number, charge.cost)
     const usages = windows.map(({ of, seconds }) => this.#usage(of, seconds, now))

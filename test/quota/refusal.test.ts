@@ -243,3 +243,35 @@ describe('the time in the sentence', () => {
     expect(quota).toMatchObject({ retryAtBeijing: '2026-08-06 23:06:26', timeZone: 'Asia/Shanghai' })
   })
 })
+
+it('says the same as a formatter of the language in every zone, round each change of its clocks', () => {
+  const year = Date.UTC(2026, 0, 1)
+  for (const timeZone of Intl.supportedValuesOf('timeZone')) {
+    const clock = new Intl.DateTimeFormat('sv-SE', { timeZone, dateStyle: 'short', timeStyle: 'medium' })
+    let before = ''
+    for (let hour = 0; hour < 365 * 24; hour += 24) {
+      const moment = year + hour * 3_600_000
+      const now = offset(moment, timeZone)
+      // Where the day holds a change, every quarter of an hour in them, and the seconds at its edges.
+      if (before !== '' && now !== before) {
+        for (let ms = moment - 24 * 3_600_000; ms <= moment; ms += 900_000)
+          for (const at of [ms - 1000, ms, ms + 1000]) expect(spokenTime(at, timeZone)).toBe(clock.format(at))
+      }
+      before = now
+    }
+    expect(spokenTime(year, timeZone)).toBe(clock.format(year))
+  }
+})
+
+function offset(moment: number, timeZone: string): string {
+  return /\((.*)\)/.exec(sentenceAt(moment, timeZone))?.[1] ?? ''
+}
+
+function spokenTime(moment: number, timeZone: string): string {
+  return /after (\S+ \S+) /.exec(sentenceAt(moment, timeZone))?.[1] ?? ''
+}
+
+function sentenceAt(moment: number, timeZone: string): string {
+  const [charge, decision] = refused(1, [[HOUR, 0, { startedAt: moment - 3_600_000, used: 0 }]])
+  return message([charge, { ...decision, at: moment - 1000 }], timeZone)
+}

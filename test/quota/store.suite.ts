@@ -126,6 +126,45 @@ export function quotaStoreSuite(open: () => Promise<StoreUnderTest>): void {
     })
   })
 
+  describe('a forced charge', () => {
+    const forced = (user: string, cost: number, of: Limits): Charge => ({ ...charge(user, cost, of), forced: true })
+
+    it('is accepted above every limit and counts in all windows of both scopes', async () => {
+      await settle([charge('a', 9, limits([10, 10], [10, 10]))])
+      const [decision] = await settle([forced('a', 5, limits([10, 10], [10, 10]))])
+      expect(decision).toMatchObject({ accepted: true, personal: [{ used: 14 }, { used: 14 }] })
+      expect(await used('a')).toEqual({ personal: [14, 14], global: [14, 14] })
+    })
+
+    it('starts the windows that are not running', async () => {
+      const [decision] = await settle([forced('a', 5, limits([0, 0]))])
+      expect(decision?.personal).toEqual([
+        { startedAt: decision?.at, used: 5 },
+        { startedAt: decision?.at, used: 5 },
+      ])
+    })
+
+    it('leaves no room for what its batch charges after it, and what came before it stays', async () => {
+      const of = limits([10, 10], [100, 100])
+      const batch = [charge('a', 8, of), forced('a', 3, of), charge('a', 1, of), charge('b', 1, of)]
+      expect(verdicts(await settle(batch))).toEqual([true, true, false, true])
+      expect(await used('a')).toEqual({ personal: [11, 11], global: [12, 12] })
+    })
+
+    it('can be given back, in parts too', async () => {
+      const one = forced('a', 9, limits([5, 5]))
+      const [decision] = await settle([one])
+      await settle([], [{ charge: { ...one, cost: 4 }, decision: decision as Decision }])
+      expect((await used('a')).personal).toEqual([5, 5])
+    })
+
+    it('that is sent again is applied once', async () => {
+      const batch = { instance: 'again', sequence: 1, refunds: [], charges: [forced('a', 9, limits([5, 5]))] }
+      expect(await under.store.settle(batch)).toEqual(await under.store.settle(batch))
+      expect((await used('a')).personal).toEqual([9, 9])
+    })
+  })
+
   describe('a window', () => {
     it('ends at its own time, while a longer one goes on', async () => {
       const of = limits([5, 8])

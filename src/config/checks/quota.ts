@@ -1,4 +1,4 @@
-import type { ScopedLimits } from '../../quota/policy.ts'
+import { portion, type ScopedLimits } from '../../quota/policy.ts'
 import type { Finding, Path } from '../problems.ts'
 import { quote } from '../problems.ts'
 import type { Salvage } from '../salvage.ts'
@@ -30,13 +30,23 @@ export function checkQuota({ quota }: Pick<Salvage, 'quota'>, lineOf: (path: Pat
   if (custom !== undefined) findings.push(...checkLimits(custom, ['quota', 'custom'], categories, names))
   for (const [key, share] of store_outage ?? []) {
     findings.push(...unknownName(key, categories, ['quota', 'store_outage'], 'category'))
-    if (typeof share === 'object')
-      findings.push({ path: ['quota', 'store_outage', key], severity: 'warning', message: NOT_YET })
+    if (typeof share === 'object') findings.push(...checkShare(key, share.allow, baselines))
   }
   return findings
 }
 
-const NOT_YET = 'allow is not acted on yet: while the store is out, requests are refused with 503'
+/** A share of less than a token admits nothing, which nobody means who writes one. */
+function checkShare(category: string, share: number, baselines: ScopedLimits): Finding[] {
+  for (const scope of ['personal', 'global'] as const) {
+    for (const [window, limit] of baselines[scope].get(category) ?? []) {
+      if (portion(limit, share) >= 1) continue
+      const of = `the ${scope} limit of window ${window}, ${limit}`
+      const message = `is less than one token of ${of}, so it admits nothing: raise it, or write refuse`
+      return [{ path: ['quota', 'store_outage', category, 'allow'], severity: 'warning', message }]
+    }
+  }
+  return []
+}
 
 /** `null` where there is nothing that could name one. */
 function placeOfWindows({ windows, baselines }: Salvage['quota']): Path | null {

@@ -1,0 +1,466 @@
+import { stat } from 'node:fs/promises'
+import { setTimeout as sleep } from 'node:timers/promises'
+import fc from 'fast-check'
+import { beforeEach, describe, expect, it } from 'vitest'
+import type { Observation } from '../../src/observe/observation.ts'
+import type { Batch, Charge, Decision } from '../../src/quota/charge.ts'
+import { createLedger, type Ledger, type LedgerOptions } from '../../src/quota/ledger.ts'
+import { type Fault, FaultyStore } from './faulty-store.ts'
+
+/** A ledger whose store is out: the circuit, what is admitted meanwhile, and how that gets into the store. */
+
+const DAY = { name: '1d', seconds: 86_400 }
+const LIMITS = { personal: [{ window: DAY, limit: 1000 }], global: [{ window: DAY, limit: 10_000 }] }
+const charge = (cost = 1, user = 'alice', category = 'read'): Charge => ({ user, category, cost, limits: LIMITS })
+
+let store: FaultyStore
+let seen: Observation[]
+beforeEach(() => {
+  store = new FaultyStore()
+  seen = []
+})
+/** Reads may use a tenth of their limits, writes nothing. */
+function ledger(more: Partial<LedgerOptions> = {}): Ledger {
+  return createLedger({
+    store,
+    instance: 'test',
+    deadlineMs: 30,
+    outageShare: (category) => (category === 'read' ? 0.1 : 0),
+    observe: (o) => seen.push(o),
+    ...more,
+  })
+}
+const failure = (promise: Promise<unknown>): Promise<unknown> =>
+  promise.then(
+    () => 'no failure',
+    (error: unknown) => error,
+  )
+const told = <T extends Observation['type']>(type: T): Extract<Observation, { type: T }>[] =>
+  seen.filter((o): o is Extract<Observation, { type: T }> => o.type === type)
+const tokens = (event: string): number =>
+  told('outage_tokens').reduce((sum, o) => sum + (o.event === event ? o.tokens : 0), 0)
+async function until(condition: () => boolean): Promise<void> {
+  for (let tries = 0; !condition(); tries++) {
+    if (tries > 2000) throw new Error('it never came to pass')
+    await sleep(5)
+  }
+}
+/** A ledger that has found its store out. */
+async function openCircuit(fault: Fault = 'not_applied', more: Partial<LedgerOptions> = {}): Promise<Ledger> {
+  const open = ledger(more)
+  store.otherwise = fault
+  expect(await failure(open.charge(charge(1, 'probe', 'write')))).toMatchObject({ name: 'StoreError' })
+  expect(open.isOut()).toBe(true)
+  return open
+}
+async function heal(open: Ledger): Promise<void> {
+  store.otherwise = 'none'
+  await until(() => !open.isOut())
+}
+
+describe('the circuit', () => {
+  it.each(['not_applied', 'request_lost', 'reply_lost', 'silent'] as const)(
+    'opens when a charge got no answer within the deadline (%s); from then on nobody waits for the store',
+    async (fault) => {
+      const open = await openCircuit(fault)
+      const asked = store.calls.length
+      const refusals = await Promise.all(
+        Array.from({ length: 500 }, () => failure(open.charge(charge(1, 'a', 'write')))),
+      )
+      for (const each of refusals) expect(each).toMatchObject({ name: 'StoreError' })
+      expect(store.calls.length).toBe(asked)
+      expect(told('store_out')).toHaveLength(1)
+      await open.close(0)
+    },
+  )
+
+  it('tells why: the reason of the last failure, or that there was no answer at all', async () => {
+    const open = await openCircuit('not_applied')
+    expect(told('store_out')).toEqual([{ type: 'store_out', reason: 'connection' }])
+    expect(await failure(open.charge(charge(1, 'a', 'write')))).toMatchObject({ reason: 'connection' })
+    await open.close(0)
+    await openCircuit('silent').then((silent) => silent.close(0))
+    expect(told('store_out')[1]).toEqual({ type: 'store_out', reason: 'timeout' })
+  })
+
+  it('closes at the first answer to a question that carries no charge', async () => {
+    const open = await openCircuit()
+    await until(() => store.calls.at(-1)?.charges.length === 0)
+    await heal(open)
+    expect(await open.charge(charge(7, 'a', 'write'))).toMatchObject({ accepted: true })
+    expect(told('store_recovered')).toHaveLength(1)
+    expect(store.used('probe', 'write')).toBe(0)
+  })
+
+  it('asks again in pauses that grow and are never the same for two replicas', async () => {
+    const open = await openCircuit('not_applied', { random: () => 0 })
+    const hasty = store.calls.length
+    await sleep(1000)
+    // With the shortest pauses that chance gives: at most 100 ms each once they have grown.
+    expect(store.calls.length - hasty).toBeLessThan(20)
+    expect(store.calls.length - hasty).toBeGreaterThan(4)
+    await open.close(0)
+  })
+
+  it('stays closed where the store answers and too many wait', async () => {
+    const slow = createLedger({
+      store: {
+        settle: async (batch) => {
+          await sleep(50)
+          return store.settle(batch)
+        },
+      },
+      instance: 'test',
+      deadlineMs: 200,
+      maxBatch: 1,
+      outageShare: () => 0.1,
+      observe: (o) => seen.push(o),
+    })
+    const all = await Promise.all(Array.from({ length: 30 }, () => failure(slow.charge(charge()))))
+    expect(all.filter((each) => each === 'no failure').length).toBeGreaterThan(2)
+    expect(all.at(-1)).toMatchObject({ reason: 'timeout' })
+    expect(told('store_out')).toEqual([])
+    expect(told('outage_charge')).toEqual([])
+    await slow.close(1000)
+  })
+
+  it('stays closed where this process was held up and the answer had come meanwhile', async () => {
+    const open = ledger({
+      store: {
+        async settle(batch) {
+          const answer = stat('.')
+          const until = performance.now() + 100
+          while (performance.now() < until);
+          await answer
+          return store.settle(batch)
+        },
+      },
+    })
+    const asked = open.charge(charge())
+    expect(await asked).toMatchObject({ accepted: true })
+    expect(told('store_out')).toEqual([])
+  })
+})
+
+describe('a category with a share', () => {
+  it('is decided locally once the circuit is open, up to its share, also for those who waited', async () => {
+    store.otherwise = 'not_applied'
+    const open = ledger({ maxBatch: 2 })
+    const waited = await Promise.all(Array.from({ length: 6 }, () => open.charge(charge(10))))
+    expect(waited.map((d) => d.accepted)).toEqual([true, true, true, true, true, true])
+    const later = await Promise.all(Array.from({ length: 6 }, () => open.charge(charge(10))))
+    expect(later.map((d) => d.accepted)).toEqual([true, true, true, true, false, false])
+    expect(later.at(-1)).toMatchObject({
+      personal: [{ used: 100 }],
+      limits: { personal: [{ limit: 100 }], global: [{ limit: 1000 }] },
+    })
+    expect(told('outage_charge').map((o) => o.verdict)).toEqual([...Array(10).fill('accepted'), 'refused', 'refused'])
+    await open.close(0)
+  })
+
+  it('and a category without one: 503 for the one, local decisions for the other', async () => {
+    const open = await openCircuit()
+    expect(await open.charge(charge(1))).toMatchObject({ accepted: true })
+    expect(await failure(open.charge(charge(1, 'alice', 'write')))).toMatchObject({ name: 'StoreError' })
+    await open.close(0)
+  })
+
+  it('refuses users beyond those it keeps as if it had no share', async () => {
+    const open = await openCircuit('not_applied', { maxOutageUsers: 2 })
+    for (const user of ['a', 'b']) expect(await open.charge(charge(1, user))).toMatchObject({ accepted: true })
+    expect(await failure(open.charge(charge(1, 'c')))).toMatchObject({ name: 'StoreError' })
+    expect(told('outage_charge').at(-1)).toMatchObject({ verdict: 'unable' })
+    await open.close(0)
+  })
+
+  it('is decided on the clock of the store, carried on by ours', async () => {
+    const open = ledger()
+    const { at } = await open.charge(charge(1))
+    store.otherwise = 'not_applied'
+    const here = (await open.charge(charge(1))).at
+    expect(here).toBeGreaterThanOrEqual(at)
+    expect(here).toBeLessThan(at + 60_000)
+    await open.close(0)
+  })
+})
+
+describe('when the store is back', () => {
+  it('it is charged what was admitted, for each user once, before what comes then', async () => {
+    const open = await openCircuit()
+    for (let i = 0; i < 5; i++) await open.charge(charge(10))
+    await open.charge(charge(7, 'bob'))
+    await heal(open)
+    const next = await open.charge(charge(1))
+    expect(next).toMatchObject({ accepted: true, personal: [{ used: 51 }], global: [{ used: 58 }] })
+    expect(store.calls.filter((batch) => batch.charges.some((c) => c.forced))).toMatchObject([
+      {
+        charges: [
+          { user: 'alice', cost: 50 },
+          { user: 'bob', cost: 7 },
+        ],
+      },
+    ])
+    expect(told('outage_settled')).toEqual([{ type: 'outage_settled', tokens: 57 }])
+    expect([tokens('owed'), tokens('settled')]).toEqual([57, 57])
+  })
+
+  it('what was admitted counts above the limit too', async () => {
+    const open = ledger()
+    await open.charge(charge(1000))
+    store.otherwise = 'not_applied'
+    await open.charge(charge(60))
+    await heal(open)
+    await until(() => store.used('alice') === 1060)
+    expect(await open.charge(charge(1))).toMatchObject({ accepted: false })
+  })
+
+  it.each(['request_lost', 'reply_lost', 'not_applied', 'odd_error'] as const)(
+    'and fails at the very payment (%s), the debt is charged once all the same',
+    async (fault) => {
+      const open = await openCircuit()
+      await open.charge(charge(40))
+      store.faults = ['none', fault, fault]
+      await heal(open)
+      await until(() => tokens('settled') === 40)
+      expect(store.used('alice')).toBe(40)
+      await open.close(1000)
+    },
+  )
+
+  it('many debts are paid in batches of the usual size', async () => {
+    const open = await openCircuit('not_applied', { maxBatch: 4 })
+    await Promise.all(Array.from({ length: 10 }, (_, i) => open.charge(charge(i + 1, `user-${i}`))))
+    await heal(open)
+    await until(() => told('outage_settled').length === 1)
+    expect(store.calls.map((b) => b.charges.length).filter((n) => n > 1)).toEqual([4, 4, 2])
+    expect(store.used(null)).toBe(55)
+  })
+
+  it('who charges while debts are paid gets the decision of its own charge', async () => {
+    const slow = {
+      settle: async (batch: Batch) => {
+        await sleep(5)
+        return store.settle(batch)
+      },
+    }
+    let asked: Promise<Decision> | null = null
+    const open = await openCircuit('not_applied', {
+      store: slow,
+      maxBatch: 1,
+      observe(seenNow) {
+        seen.push(seenNow)
+        if (seenNow.type === 'store_recovered') setTimeout(() => (asked = open.charge(charge(3, 'carol'))), 1)
+      },
+    })
+    for (const user of ['alice', 'bob']) await open.charge(charge(50, user))
+    await heal(open)
+    await until(() => asked !== null)
+    expect(await asked).toMatchObject({ accepted: true, personal: [{ used: 3 }], global: [{ used: 103 }] })
+    expect(store.calls.some((batch) => batch.charges.length === 2)).toBe(true)
+    await open.close(1000)
+  })
+
+  it('and goes again before all is paid, the rest is paid the next time', async () => {
+    const slow = {
+      settle: async (batch: Batch) => {
+        await sleep(5)
+        return store.settle(batch)
+      },
+    }
+    let refused: Promise<unknown> = Promise.resolve()
+    const open = await openCircuit('not_applied', {
+      store: slow,
+      maxBatch: 1,
+      observe(seenNow) {
+        seen.push(seenNow)
+        // While the first debt is being paid: so it travels with the second.
+        if (seenNow.type === 'store_recovered' && told('store_recovered').length === 1)
+          setTimeout(() => (refused = failure(open.charge(charge(1, 'carol', 'write')))), 1)
+      },
+    })
+    await open.charge(charge(40))
+    await open.charge(charge(7, 'bob'))
+    store.faults = ['none', 'none']
+    await until(() => told('store_out').length === 2)
+    expect(await refused).toMatchObject({ name: 'StoreError' })
+    await until(() => store.calls.at(-1)?.charges.length === 0)
+    expect(store.calls.some((batch) => batch.charges.map((c) => c.user).join() === 'bob,carol')).toBe(true)
+    expect([store.used('alice'), store.used('bob')]).toEqual([40, 0])
+    await heal(open)
+    await open.close(1000)
+    expect([store.used('alice'), store.used('bob'), store.used('carol', 'write')]).toEqual([40, 7, 0])
+  })
+
+  it('and goes again, and comes again, no share is handed out twice and each debt is paid', async () => {
+    const open = await openCircuit()
+    let admitted = 0
+    for (let i = 0; i < 4; i++) {
+      while ((await open.charge(charge(8))).accepted && open.isOut()) admitted++
+      await heal(open)
+      store.otherwise = 'not_applied'
+      await failure(open.charge(charge(1, 'probe', 'write')))
+    }
+    await heal(open)
+    await until(() => tokens('owed') === tokens('settled'))
+    expect(admitted).toBe(12)
+    expect(store.used('alice')).toBe(96)
+  })
+})
+
+describe('a charge whose batch was under way when the store fell silent', () => {
+  it('and that was admitted locally, stands where the store had accepted it', async () => {
+    store.otherwise = 'reply_lost'
+    const open = ledger()
+    expect(await open.charge(charge(40))).toMatchObject({ accepted: true, limits: {} })
+    await heal(open)
+    await open.charge(charge(1))
+    expect(store.used('alice')).toBe(41)
+    expect(tokens('owed')).toBe(0)
+  })
+
+  it('and that was admitted locally, is charged by force where the store had refused it', async () => {
+    const open = ledger()
+    await open.charge(charge(1000))
+    store.otherwise = 'reply_lost'
+    expect(await open.charge(charge(40))).toMatchObject({ accepted: true, limits: {} })
+    await heal(open)
+    await until(() => store.used('alice') === 1040)
+  })
+
+  it('and that was refused locally, is given back where the store had accepted it', async () => {
+    const open = await openCircuit()
+    await open.charge(charge(100))
+    await heal(open)
+    await until(() => store.used('alice') === 100)
+    store.otherwise = 'reply_lost'
+    expect(await open.charge(charge(5))).toMatchObject({ accepted: false })
+    expect(store.used('alice')).toBe(105)
+    await heal(open)
+    await until(() => store.used('alice') === 100)
+    await open.close(1000)
+  })
+
+  it('and whose outcome is never learnt, is counted rather twice than never', async () => {
+    store.otherwise = 'request_lost'
+    const open = ledger({ giveUpMs: 100 })
+    expect(await open.charge(charge(40))).toMatchObject({ accepted: true })
+    await until(() => told('outcome_unknown').length === 1)
+    await heal(open)
+    await until(() => store.used('alice') === 40)
+  })
+})
+
+describe('a refund of a local admission', () => {
+  it('before the store is back lowers what is charged then, and frees the share', async () => {
+    const open = await openCircuit()
+    const decision = await open.charge(charge(60))
+    await open.charge(charge(30))
+    open.refund({ charge: charge(60), decision })
+    expect(await open.charge(charge(70))).toMatchObject({ accepted: true })
+    await heal(open)
+    await until(() => told('outage_settled').length === 1)
+    expect(store.used('alice')).toBe(100)
+  })
+
+  it('after it was charged is given back by the store', async () => {
+    const open = await openCircuit()
+    const decision = await open.charge(charge(60))
+    await open.charge(charge(30))
+    await heal(open)
+    await until(() => store.used('alice') === 90)
+    open.refund({ charge: charge(60), decision })
+    await until(() => store.used('alice') === 30)
+  })
+
+  it('that the store may have charged waits until that is known', async () => {
+    store.otherwise = 'reply_lost'
+    const open = ledger()
+    const decision = await open.charge(charge(60))
+    open.refund({ charge: charge(60), decision })
+    expect(store.used('alice')).toBe(60)
+    await heal(open)
+    await until(() => store.used('alice') === 0)
+    await open.close(1000)
+  })
+})
+
+describe('closing during an outage', () => {
+  it('waits for the store within its grace, and charges what is owed', async () => {
+    const open = await openCircuit()
+    await open.charge(charge(60))
+    const closed = open.close(5000)
+    store.otherwise = 'none'
+    await closed
+    expect(store.used('alice')).toBe(60)
+    expect(tokens('lost')).toBe(0)
+  })
+
+  it('tells how much was never charged', async () => {
+    const open = await openCircuit()
+    await open.charge(charge(60))
+    await open.charge(charge(7, 'bob'))
+    await open.close(20)
+    expect(tokens('lost')).toBe(67)
+    await open.close(20)
+    expect(tokens('lost')).toBe(67)
+  })
+
+  it('does not wait where nothing is owed', async () => {
+    const open = await openCircuit()
+    await until(() => store.calls.at(-1)?.charges.length === 0)
+    await open.close(3_600_000)
+    expect(tokens('lost')).toBe(0)
+    const calls = store.calls.length
+    await sleep(300)
+    expect(store.calls.length).toBe(calls)
+  })
+})
+
+it('whatever the store does and whenever it is out, it has counted in the end each charge that was accepted, once', async () => {
+  const fault: fc.Arbitrary<Fault> = fc.constantFrom('none', 'not_applied', 'request_lost', 'reply_lost', 'odd_error')
+  const step = fc.record({
+    cost: fc.integer({ min: 1, max: 40 }),
+    user: fc.constantFrom('alice', 'bob'),
+    category: fc.constantFrom('read', 'read', 'write'),
+    pauseMs: fc.constantFrom(0, 0, 0, 1, 10, 40),
+    giveBack: fc.constantFrom(false, false, true),
+    /** From here on the store does this. */
+    turn: fc.option(fault, { nil: null, freq: 4 }),
+  })
+  await fc.assert(
+    fc.asyncProperty(fc.array(step, { maxLength: 40 }), async (steps) => {
+      store = new FaultyStore()
+      seen = []
+      const open = ledger({ deadlineMs: 15, maxBatch: 4, maxWaiting: 12 })
+      const counted = new Map<string, number>()
+      const count = (of: string, cost: number): void => void counted.set(of, (counted.get(of) ?? 0) + cost)
+      let alone = 0
+      const settled: Promise<unknown>[] = []
+      for (const { cost, user, category, pauseMs, giveBack, turn } of steps) {
+        if (turn !== null) store.otherwise = turn
+        const asked = charge(cost, user, category)
+        const take = (decision: Decision): void => {
+          if (!decision.accepted) return
+          if (giveBack) open.refund({ charge: asked, decision })
+          else {
+            count(`${user} ${category}`, cost)
+            if (decision.limits !== undefined) alone += cost
+          }
+        }
+        settled.push(open.charge(asked).then(take, () => {}))
+        if (pauseMs > 0) await sleep(pauseMs)
+      }
+      await Promise.all(settled)
+      store.otherwise = 'none'
+      await until(() => !open.isOut())
+      await open.close(5000)
+      for (const user of ['alice', 'bob'])
+        for (const category of ['read', 'write'])
+          expect(store.used(user, category)).toBe(counted.get(`${user} ${category}`) ?? 0)
+      expect(alone).toBeLessThanOrEqual(200)
+      expect(tokens('owed')).toBe(tokens('settled') + tokens('given_back'))
+      expect(store.mostAtOnce).toBeLessThanOrEqual(1)
+    }),
+    { numRuns: 60 },
+  )
+}, 120_000)
