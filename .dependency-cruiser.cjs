@@ -59,8 +59,14 @@ module.exports = {
     {
       name: 'nobody-imports-the-app',
       severity: 'error',
-      from: { path: '^src/(?!cli/|main|demo)' },
-      to: { path: '^src/(app|main|cli/|demo)', pathNot: '^src/app' },
+      from: { path: '^src/(?!workers/|cli/|main|demo)' },
+      to: { path: '^src/(app|workers/|main|cli/|demo)' },
+    },
+    {
+      name: 'workers-are-made-of-the-app',
+      severity: 'error',
+      from: { path: '^src/workers/' },
+      to: { path: '^src/(main|cli/|demo)' },
     },
     {
       name: 'services-stand-alone',

@@ -1,22 +1,13 @@
-import { randomBytes } from 'node:crypto'
-import { setTimeout as sleep } from 'node:timers/promises'
-import { createAdmin } from './admin/listener.ts'
-import type { Config, StoreConfig } from './config/config.ts'
-import { adaptiveFactor } from './failures/adaptive.ts'
-import { createGateway } from './gateway/gateway.ts'
-import { createListener } from './gateway/listener.ts'
-import { fanOut } from './observe/fan-out.ts'
-import { createLog } from './observe/log.ts'
-import { createMetrics } from './observe/metrics.ts'
+import { type Admin, type AdminOptions, createAdmin } from './admin/listener.ts'
+import type { AdminConfig, Config } from './config/config.ts'
 import type { Observer } from './observe/observation.ts'
-import { createTallyKeeper } from './observe/tally.ts'
-import { createParts, retire, same } from './parts.ts'
-import { createLedger } from './quota/ledger.ts'
-import { openRedisStore } from './store/redis/store.ts'
-import { openSqliteStore } from './store/sqlite/store.ts'
+import { createObserving } from './observing.ts'
+import { openStore } from './open-store.ts'
+import { needRestart } from './restart.ts'
+import { addressProblem, createServing, type Serving } from './serving.ts'
 import type { Store } from './store/store.ts'
 
-/** A running gateway, made of one configuration; the only place that chooses implementations. */
+/** A running gateway, made of one configuration: in this process, or (`workers/primary.ts`) in several. */
 export interface App {
   /** Opens both listeners. @returns their URLs */
   start(): Promise<{ gateway: string; admin: string }>
@@ -30,6 +21,8 @@ export interface App {
   reject(file: string, problems: readonly string[]): void
   /** Lets requests finish, settles what was charged, closes everything. */
   stop(): Promise<void>
+  /** For the end of the process at once: leaves nothing behind that would live on. */
+  abandon(): void
 }
 
 export interface AppOptions {
@@ -41,137 +34,34 @@ export interface AppOptions {
   readonly observe?: Observer
 }
 
+/** A gateway in one process. */
 export async function createApp({ config, hash, version, observe: also }: AppOptions): Promise<App> {
-  const log = createLog(config.log)
-  const metrics = createMetrics({
-    version,
-    gauges: [
-      {
-        name: 'inflight_requests',
-        help: 'Requests and tunnels under way.',
-        read: () => gateway.inFlight(),
-      },
-    ],
-  })
-  // Declared before the store is opened: it may connect while the parts are still being made.
-  let storeAnswers = false
-  let tally: ReturnType<typeof createTallyKeeper> | undefined
-  const observe = fanOut([
-    log.observer,
-    metrics.observer,
-    (observation) => tally?.observer(observation),
-    ({ type }) => {
-      if (type === 'store_connected') void checkStore()
-    },
-    ...(also === undefined ? [] : [also]),
-  ])
+  let serving: Serving | null = null
+  const gauges = [inFlightGauge(() => serving)]
+  const observing = createObserving({ log: config.log, version, gauges })
+  const { observe, log, metrics } = observing
+  if (also !== undefined) observing.follow(also)
   const store = openStore(config.store, observe)
-  tally = createTallyKeeper({ store, observe })
-  const ledger = createLedger({
-    store,
-    instance: randomBytes(12).toString('base64url'),
-    deadlineMs: config.store.deadlineMs,
-    observe,
-  })
-  let current = await createParts(config, null, store, observe).catch(async (error: unknown) => {
+  const made = await createServing({ config, hash, store, observing }).catch(async (error: unknown) => {
     await store.close()
     throw error
   })
-  const gateway = createGateway({ rules: () => current.rules, ledger, store, observe })
-  const listener = createListener({
-    listen: config.listen,
-    gateway,
-    observe,
-    maxHeaderSize: config.edge.maxHeaderSize,
-    headersTimeoutMs: config.edge.headersTimeoutMs,
-    keepAliveTimeoutMs: config.edge.keepAliveTimeoutMs,
-    idleTimeoutMs: idleTimeoutOf(config),
-    maxConnections: config.edge.maxConnections,
-  })
-  const state = { started: false, draining: false }
-  const admin = createAdmin({
-    listen: config.admin.listen,
-    token: config.admin.token,
-    live: () => true,
-    ready,
-    metrics,
-    failures: () => store.readTallies(),
-    tokens: store,
-    now: Date.now,
-    observe,
-    drain,
-  })
-  const timers = [setInterval(checkStore, 1000).unref(), setInterval(adapt, ADAPT_MS).unref()]
-
-  async function checkStore(): Promise<void> {
-    storeAnswers = await store.ping().then(
-      () => true,
-      () => false,
-    )
-  }
-
-  /** A Redis store connects in the background: who comes first shall not be refused for that. */
-  async function storeOrPatience(): Promise<void> {
-    for (let tries = 0; tries < START_TRIES && !storeAnswers; tries++) {
-      await checkStore()
-      if (!storeAnswers) await sleep(START_PAUSE_MS)
-    }
-  }
-
-  /** Mode `adaptive`: the same histogram gives every replica the same factor. Without the store the last one stays. */
-  async function adapt(): Promise<void> {
-    if (current.config.quota.mode !== 'adaptive') return
-    const history = await store.readTallies().catch(() => null)
-    if (history !== null) current.adapt(adaptiveFactor(history.buckets, history.at))
-  }
-
-  function ready(): { ready: boolean; reasons: string[] } {
-    const reasons = [
-      ...(state.started ? [] : ['starting']),
-      ...(state.draining ? ['draining'] : []),
-      ...(storeAnswers ? [] : ['the quota store does not answer']),
-    ]
-    return { ready: reasons.length === 0, reasons }
-  }
+  serving = made
+  const admin = openAdmin(config.admin, { store, observe, metrics, ready: made.ready, drain: made.drain })
 
   async function start(): Promise<{ gateway: string; admin: string }> {
-    await storeOrPatience()
-    await adapt()
     const { url } = await admin.listen().catch(addressProblem('admin.listen'))
     observe({ type: 'listening', what: 'admin', url })
-    const started = { admin: url, gateway: await listener.start().catch(addressProblem('listen')) }
-    state.started = true
-    observe({ type: 'config_loaded', file: config.file, hash })
-    return started
+    return { admin: url, gateway: await made.start() }
   }
 
   async function reload(next: Config, nextHash: string): Promise<void> {
-    const parts = await createParts(next, current, store, observe)
+    await made.reload(next, nextHash)
     for (const problem of needRestart(config, next)) observe({ type: 'config_warning', file: next.file, problem })
-    const old = current
-    current = parts
-    listener.setIdleTimeout(idleTimeoutOf(next))
-    await adapt()
-    retire(old, parts)
-    observe({ type: 'config_loaded', file: next.file, hash: nextHash })
-  }
-
-  function drain(): void {
-    state.draining = true
-    listener.drain()
   }
 
   async function stop(): Promise<void> {
-    if (state.started) drain()
-    const { delayMs, timeoutMs } = current.config.drain
-    // Load balancers need a moment to see that we are not ready.
-    if (state.started && delayMs > 0) await sleep(delayMs)
-    if (state.started) await listener.stop(timeoutMs)
-    await current.forwarder.destroy()
-    await ledger.close(2 * config.store.deadlineMs)
-    await tally?.close()
-    timers.forEach(clearInterval)
-    current.authenticator.close()
+    await made.stop()
     await admin.close()
     await store.close()
     observe({ type: 'stopped' })
@@ -183,46 +73,30 @@ export async function createApp({ config, hash, version, observe: also }: AppOpt
     reload,
     stop,
     reject: (file, problems) => observe({ type: 'config_rejected', file, problems }),
+    abandon: () => {},
   }
 }
 
-const ADAPT_MS = 10_000
-/** About a second in all, after which the gateway starts without its store. */
-const START_TRIES = 40
-const START_PAUSE_MS = 25
-
-function addressProblem(key: string): (error: Error) => never {
-  return (cause) => {
-    throw new Error(`${key}: ${cause.message}: choose an address of this machine whose port is free`, { cause })
+/** Read by whoever scrapes, also before there is anything to read. */
+export function inFlightGauge(serving: () => Pick<Serving, 'inFlight'> | null) {
+  return {
+    name: 'inflight_requests',
+    help: 'Requests and tunnels under way.',
+    read: () => serving()?.inFlight() ?? 0,
   }
 }
 
-/** Longer than the backend may keep a client waiting: for a connection, its opening, the answer, the next piece of it. */
-function idleTimeoutOf({ upstream }: Config): number {
-  const { connectTimeoutMs, responseTimeoutMs, idleTimeoutMs } = upstream
-  return Math.max(connectTimeoutMs + 2 * responseTimeoutMs, idleTimeoutMs) + 10_000
-}
+type AdminParts = Pick<AdminOptions, 'ready' | 'metrics' | 'drain'> & { store: Store; observe: Observer }
 
-export function openStore({ location, prefix, deadlineMs }: StoreConfig, observe: Observer): Store {
-  if (location.kind === 'redis') return openRedisStore({ url: location.url, prefix, deadlineMs, observe })
-  try {
-    return openSqliteStore({ file: location.path })
-  } catch (cause) {
-    const why = cause instanceof Error ? cause.message : String(cause)
-    const cure = 'name a file in a folder that exists and can be written, or a database that Tollgate made'
-    throw new Error(`store: cannot open ${location.path} (${why}): ${cure}`, { cause })
-  }
-}
-
-const NEEDS_RESTART = ['listen', 'store', 'admin', 'log'] as const
-
-/** Of `edge`: what the listener was opened with. */
-const EDGE_NEEDS_RESTART = ['maxHeaderSize', 'headersTimeoutMs', 'keepAliveTimeoutMs', 'maxConnections'] as const
-
-function needRestart(running: Config, next: Config): string[] {
-  const sections = NEEDS_RESTART.filter((key) => !same(running[key], next[key]))
-  const edge = EDGE_NEEDS_RESTART.some((key) => running.edge[key] !== next.edge[key])
-  return [...sections, ...(edge ? ['edge (limits of connections and heads)'] : [])].map(
-    (what) => `${what}: this change takes effect at the next restart`,
-  )
+/** The administrators' listener, which is the same whoever serves the requests. */
+export function openAdmin({ listen, token }: AdminConfig, { store, ...parts }: AdminParts): Admin {
+  return createAdmin({
+    listen,
+    token,
+    live: () => true,
+    failures: () => store.readTallies(),
+    tokens: store,
+    now: Date.now,
+    ...parts,
+  })
 }

@@ -2,10 +2,10 @@ import { randomBytes } from 'node:crypto'
 import { existsSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
-import { openStore } from './app.ts'
 import { loadOrTell, reachable } from './cli/config.ts'
 import { serveFile } from './cli/serve.ts'
 import { hashToken, mintToken } from './control/tokens.ts'
+import { openStore } from './open-store.ts'
 import { createScoreService } from './services/score/service.ts'
 
 /**

@@ -16,6 +16,8 @@ export interface Parts {
   readonly rules: Rules
   readonly authenticator: Authenticator
   readonly forwarder: Forwarder
+  /** Whether an address is one of `edge.trusted_proxies`. */
+  readonly isProxy: (address: string) => boolean
   /** The adaptive factor in force. */
   factor(): number
   /** Works the limits out anew with another adaptive factor. */
@@ -32,10 +34,11 @@ export async function createParts(
     old !== null && same(old.config.auth, config.auth) && !hasKeyFiles(config.auth)
       ? old.authenticator
       : await createAuthenticator(authOptions(config.auth, tokens, observe))
+  const isProxy = proxyCheck(config.edge)
   const forwarder =
     old !== null && same(forwardSections(old.config), forwardSections(config)) && !hasTlsFiles(config.upstream)
       ? old.forwarder
-      : createForwarder(forwardOptions(config.upstream, config.edge))
+      : createForwarder(forwardOptions(config.upstream, isProxy))
   let factor = old?.factor() ?? 1
   let policy = createPolicy(config.quota, factor)
   function adapt(next: number): void {
@@ -56,8 +59,11 @@ export async function createParts(
     maxUrl: config.edge.maxUrl,
     maxBody: config.edge.maxBody,
     maxInFlight: config.edge.maxInFlight,
+    maxInFlightPerUser: config.edge.maxInFlightPerUser,
+    maxTunnels: config.edge.maxTunnels,
+    maxLagMs: config.edge.maxLagMs,
   }
-  return { config, rules, authenticator, forwarder, factor: () => factor, adapt }
+  return { config, rules, authenticator, forwarder, isProxy, factor: () => factor, adapt }
 }
 
 /** Makes the parts and lets them go: what is wrong with key sets and certificates shows only then. @throws as `createParts` */
@@ -107,15 +113,19 @@ function issuerOf({ clockToleranceMs, types, ...issuer }: IssuerConfig): IssuerO
   return { ...issuer, clockToleranceSeconds: clockToleranceMs / 1000, ...(types !== null && { typ: types }) }
 }
 
-function forwardOptions(upstream: UpstreamConfig, { trustedProxies }: EdgeConfig) {
+function proxyCheck({ trustedProxies }: EdgeConfig): (address: string) => boolean {
   const trusted = new BlockList()
   for (const { address, prefix, family } of trustedProxies) trusted.addSubnet(address, prefix, family)
+  return (address) => trusted.check(address, isIPv6(address) ? 'ipv6' : 'ipv4')
+}
+
+function forwardOptions(upstream: UpstreamConfig, trustedProxies: (address: string) => boolean) {
   return {
     ...upstream,
     url: upstream.origin,
     headers: Object.fromEntries(upstream.headers),
     tls: tlsOf(upstream),
-    trustedProxies: (address: string) => trusted.check(address, isIPv6(address) ? 'ipv6' : 'ipv4'),
+    trustedProxies,
   }
 }
 

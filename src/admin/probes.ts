@@ -3,7 +3,7 @@ import { ok, type Route } from './answer.ts'
 export interface ProbeOptions {
   /** Whether the process is worth keeping; `false` has it restarted. */
   readonly live: () => boolean
-  /** Whether traffic should come. With `startup` the backend is not asked: as a sidecar we must be up before it. */
+  /** Whether traffic should come; reasons of one that is ready tell what it must do without. With `startup` the backend is not asked: as a sidecar we must be up before it. */
   readonly ready: (startup: boolean) => { ready: boolean; reasons: string[] }
   readonly metrics: { render(): Promise<string>; readonly contentType: string }
   /** Begins to drain and returns at once. Called at most once. Without it there is no /drain. */
@@ -25,7 +25,8 @@ export function probeRoutes({ live, ready, metrics, drain }: ProbeOptions): Rout
       guard: 'open',
       handle({ query }) {
         const { ready: yes, reasons } = ready(query.startup === '1')
-        return yes ? ok({ ready: true }) : { status: 503, body: { ready: false, reasons } }
+        if (!yes) return { status: 503, body: { ready: false, reasons } }
+        return ok({ ready: true, ...(reasons.length > 0 && { degraded: reasons }) })
       },
     },
     {

@@ -5,6 +5,8 @@ import { loadConfig } from '../config/load.ts'
 import { formatProblems } from '../config/problems.ts'
 import { watchConfig } from '../config/watch.ts'
 import { version } from '../version.ts'
+import { createPrimary } from '../workers/primary.ts'
+import { workerCount } from '../workers/share.ts'
 import { CONFIG_OPTION, configFile, loadOrTell, setupProblem } from './config.ts'
 
 export async function serve(args: readonly string[]): Promise<number> {
@@ -20,7 +22,8 @@ export async function serveFile(
   const loaded = await loadOrTell(file)
   if (loaded === null) return 1
   const ended = Promise.race([once(process, 'SIGTERM'), once(process, 'SIGINT')])
-  const app = await createApp({ config: loaded.config, hash: loaded.hash, version }).catch((error: unknown) => {
+  const create = workerCount(loaded.config) === 1 ? createApp : createPrimary
+  const app = await create({ config: loaded.config, hash: loaded.hash, version }).catch((error: unknown) => {
     throw new Error(setupProblem(error, loaded), { cause: error })
   })
   const urls = await app.start().catch(async (error: unknown) => {
@@ -34,12 +37,17 @@ export async function serveFile(
     await started(urls)
     await ended
   } finally {
-    for (const signal of ['SIGTERM', 'SIGINT'] as const) process.once(signal, () => process.exit(1))
+    for (const signal of ['SIGTERM', 'SIGINT'] as const) process.once(signal, () => endAtOnce(app))
     watch.close()
     process.off('SIGHUP', reread)
     await app.stop()
   }
   return 0
+}
+
+function endAtOnce(app: App): never {
+  app.abandon()
+  process.exit(1)
 }
 
 /** Reads the file again, one reading at a time; the last change always wins. */

@@ -21,10 +21,11 @@ import { toWindows, windowsOf } from './windows.ts'
 
 /** Gives a file that passed every check the shape in which the rest of the program wants it. */
 export function buildConfig(parsed: Parsed, tree: Tree, file: string): Config {
-  const { listen, store, store_options, time_zone, admin, drain, log } = parsed
+  const { listen, workers, store, store_options, time_zone, admin, drain, log } = parsed
   return {
     file,
     listen,
+    workers,
     upstream: buildUpstream(parsed.upstream, file),
     store: { location: store, deadlineMs: store_options.deadline, prefix: store_options.prefix },
     timeZone: time_zone,
@@ -145,13 +146,20 @@ function buildUnmatched(unmatched: Parsed['unmatched']): UnmatchedConfig {
 function buildEdge(edge: Parsed['edge']): EdgeConfig {
   const allowed = (spelling: (typeof edge.allow_in_path)[number]) => edge.allow_in_path.includes(spelling)
   return {
-    maxBody: edge.max_body === 'none' ? null : edge.max_body,
+    maxBody: limitOf(edge.max_body),
     maxUrl: edge.max_url,
     maxHeaderSize: edge.max_header_size,
     headersTimeoutMs: edge.headers_timeout,
     keepAliveTimeoutMs: edge.keep_alive_timeout,
     maxConnections: edge.max_connections,
+    maxConnectionsPerAddress: limitOf(edge.max_connections_per_address),
     maxInFlight: edge.max_in_flight,
+    maxInFlightPerUser: limitOf(edge.max_in_flight_per_user),
+    maxTunnels: edge.max_tunnels,
+    maxLagMs: edge.max_lag,
+    minUploadRate: edge.min_upload_rate,
+    uploadGraceMs: edge.upload_grace,
+    halfClose: edge.half_close,
     allowInPath: {
       encodedSlash: allowed('encoded_slash'),
       semicolon: allowed('semicolon'),
@@ -159,4 +167,8 @@ function buildEdge(edge: Parsed['edge']): EdgeConfig {
     },
     trustedProxies: edge.trusted_proxies,
   }
+}
+
+function limitOf(written: number | 'none'): number | null {
+  return written === 'none' ? null : written
 }

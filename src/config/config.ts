@@ -10,6 +10,8 @@ export interface Config {
   /** The file it was read from, as it was named. */
   readonly file: string
   readonly listen: HostPort
+  /** Processes that take requests; `auto` for as many as there are processors. */
+  readonly workers: number | 'auto'
   readonly upstream: UpstreamConfig
   readonly store: StoreConfig
   /** IANA name of the zone in which times are told to clients. */
@@ -185,8 +187,22 @@ export interface EdgeConfig {
   /** Of an idle connection. */
   readonly keepAliveTimeoutMs: number
   readonly maxConnections: number
+  /** From one IPv4 address or IPv6 /64; `null` for any number. */
+  readonly maxConnectionsPerAddress: number | null
   /** Requests at a time; those above get 503. */
   readonly maxInFlight: number
+  /** Of one user, tunnels included; `null` for any number. */
+  readonly maxInFlightPerUser: number | null
+  /** Tunnels at a time, not counted in `maxInFlight`. */
+  readonly maxTunnels: number
+  /** How late the event loop may lastingly be before new requests get 503. */
+  readonly maxLagMs: number
+  /** Bytes a second that a client must send of a large or chunked body. */
+  readonly minUploadRate: number
+  /** How long such a body may stay behind that rate. */
+  readonly uploadGraceMs: number
+  /** What a client's FIN after its request means: that it is gone, or only that it sends no more. */
+  readonly halfClose: 'abort' | 'answer'
   /** Spellings of a path that are refused unless the backend is known to take them as plain data. */
   readonly allowInPath: {
     readonly encodedSlash: boolean

@@ -12,6 +12,8 @@ import { type Parsed, schema } from './schema.ts'
  */
 export interface Salvage {
   readonly listen?: Parsed['listen'] | undefined
+  readonly workers?: Parsed['workers'] | undefined
+  readonly store?: Parsed['store'] | undefined
   readonly unmatched?: Parsed['unmatched'] | undefined
   readonly admin: Partial<Parsed['admin']>
   readonly upstream: Partial<Parsed['upstream']>
@@ -26,9 +28,11 @@ export type ParsedRoute = Parsed['routes'][number]
 
 export function salvage(data: unknown): Salvage {
   const root = isMap(data) ? data : {}
-  const { listen, unmatched } = keys(schema, root)
+  const { listen, workers, store, unmatched } = keys(schema, root)
   return {
     listen,
+    workers,
+    store,
     unmatched,
     admin: keys(admin, root.admin),
     upstream: keys(upstream, root.upstream),

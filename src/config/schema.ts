@@ -1,6 +1,6 @@
 import type { z } from 'zod'
 import { auth } from './schema/auth.ts'
-import { admin, drain, edge, listen, log } from './schema/listen.ts'
+import { admin, drain, edge, listen, log, workers } from './schema/listen.ts'
 import { quota } from './schema/quota.ts'
 import { routes, unmatched } from './schema/routes.ts'
 import { store, storeOptions } from './schema/store.ts'
@@ -15,6 +15,7 @@ import { parseTimeZone } from './time-zone.ts'
 export const schema = section(
   {
     listen: listen.prefault('0.0.0.0:8080'),
+    workers: workers.default(1),
     upstream,
     store: store.prefault('sqlite:./tollgate.db'),
     store_options: storeOptions.prefault({}),

@@ -1,7 +1,7 @@
 import type { IncomingMessage, ServerResponse } from 'node:http'
 import { type Denial, denial } from '../errors.ts'
 
-/** How long a body that is read whole may take, in milliseconds. */
+/** How long a small body that is read whole may take, in milliseconds. A long one must keep up a rate (uploads.ts). */
 const WHOLE_BODY_MS = 30_000
 /** Bodies up to this size, in bytes, are read whole before anything is charged and a connection to the backend is taken. */
 export const SMALL = 64 * 1024
@@ -10,6 +10,11 @@ export const SMALL = 64 * 1024
 export function hasBody(req: IncomingMessage): boolean {
   const length = req.headers['content-length']
   return req.headers['transfer-encoding'] !== undefined || (length !== undefined && length !== '0')
+}
+
+/** Whether the body may be long: of more than `SMALL` bytes, or of unannounced length. */
+export function isLong(req: IncomingMessage): boolean {
+  return hasBody(req) && !(Number(req.headers['content-length']) <= SMALL)
 }
 
 /** Announced length above `max`, found before anything is read. */
@@ -45,7 +50,7 @@ export function readBody(req: IncomingMessage, res: ServerResponse | null, max: 
   return new Promise((resolve, reject) => {
     const chunks: Buffer[] = []
     let size = 0
-    const deadline = setTimeout(() => done(tooSlow()), WHOLE_BODY_MS)
+    const deadline = isLong(req) ? undefined : setTimeout(() => done(tooSlow()), WHOLE_BODY_MS)
 
     function onData(chunk: Buffer): void {
       size += chunk.length

@@ -6,8 +6,9 @@ import type { StoreError } from '../quota/store.ts'
 
 const SOON = { 'Retry-After': '1' }
 
-export function overloaded(): Denial {
-  return denial('overloaded', 'The gateway has too much to do. Try again in a moment.', { headers: SOON })
+/** @param reason which limit was reached */
+export function overloaded(reason: string): Denial {
+  return denial('overloaded', 'The gateway has too much to do. Try again in a moment.', { headers: SOON, reason })
 }
 
 export function storeUnavailable({ reason }: StoreError): Denial {

@@ -17,6 +17,7 @@ interface Seen {
  * @param version as in `IncomingMessage.httpVersion`
  */
 export function checkHeaders(raw: readonly string[], version: string): Denial | null {
+  if (raw.length > 2 * MAX_FIELDS) return tooMany()
   const seen: Seen = {
     host: undefined,
     length: undefined,
@@ -31,6 +32,16 @@ export function checkHeaders(raw: readonly string[], version: string): Denial | 
     if (refused !== null) return refused
   }
   return checkFraming(seen, version) ?? checkHost(seen.host, version) ?? checkExpect(seen.expect)
+}
+
+/** Node's limit of bytes counts names and values only, so that 16 KiB of fields of one letter are 16,000. */
+const MAX_FIELDS = 1000
+
+function tooMany(): Denial {
+  return denial('headers_too_large', `A request may have at most ${MAX_FIELDS} header fields.`, {
+    reason: 'fields',
+    headers: CLOSE,
+  })
 }
 
 /**

@@ -13,6 +13,7 @@ import { forwardFailed, internal, overloaded } from './denials.ts'
 import { checkEdge, checkUpgrade, isLastOnConnection } from './edge.ts'
 import { answerOf, clientLeft, deniedEnding, type Ending, forwarded, stopped } from './ending.ts'
 import { type Admission, denied, type Exchange, type Pass, type Stop } from './exchange.ts'
+import { createLoad } from './load.ts'
 import type { Rules } from './rules.ts'
 import { decide, earlyBody, identify, isStatusRequest, match, price, readTarget, status } from './steps.ts'
 
@@ -22,6 +23,8 @@ export interface GatewayOptions {
   readonly ledger: Pick<Ledger, 'charge' | 'refund'>
   readonly store: Pick<QuotaStore, 'standing'>
   readonly observe: Observer
+  /** How late the event loop lastingly is, in milliseconds. */
+  readonly lag: () => number
 }
 
 export interface Gateway {
@@ -35,8 +38,8 @@ export interface Gateway {
   distrusts(connection: object): boolean
 }
 
-export function createGateway({ rules, ledger, store, observe }: GatewayOptions): Gateway {
-  let inFlight = 0
+export function createGateway({ rules, ledger, store, observe, lag }: GatewayOptions): Gateway {
+  const load = createLoad(lag)
   /** What follows something ambiguous, or an upgrade that was not taken up, may be a part of it. */
   const distrusted = new WeakSet<object>()
 
@@ -53,7 +56,7 @@ export function createGateway({ rules, ledger, store, observe }: GatewayOptions)
     } catch (error) {
       record(exchange, fail(exchange, res, error))
     } finally {
-      inFlight--
+      load.end(exchange)
     }
   }
 
@@ -69,21 +72,32 @@ export function createGateway({ rules, ledger, store, observe }: GatewayOptions)
       record(exchange, fail(exchange, null, error))
       socket.destroy()
     } finally {
-      inFlight--
+      load.end(exchange)
     }
   }
 
   function begin(req: IncomingMessage, res: ServerResponse | null): Exchange {
-    inFlight++
     const startedAt = performance.now()
-    return { req, res, rules: rules(), requestId: randomUUID(), startedAt, route: null, caller: null, cost: 0 }
+    const exchange = {
+      req,
+      res,
+      rules: rules(),
+      requestId: randomUUID(),
+      startedAt,
+      route: null,
+      caller: null,
+      cost: 0,
+    }
+    load.begin(exchange)
+    return exchange
   }
 
   /** The way of every request and upgrade. Whatever is ambiguous is refused before a credential is looked at. */
   async function admit(exchange: Exchange, ambiguity: Denial | null): Promise<Admission> {
     const { req, rules } = exchange
     if (ambiguity !== null) return denied(ambiguity)
-    if (inFlight > rules.maxInFlight) return denied(overloaded())
+    const excess = load.excess(exchange)
+    if (excess !== null) return denied(overloaded(excess))
     const target = readTarget(exchange)
     if ('code' in target) return denied(target)
     const tooLarge = announcedTooLarge(req, rules.maxBody)
@@ -97,9 +111,13 @@ export function createGateway({ rules, ledger, store, observe }: GatewayOptions)
       const body = await earlyBody(exchange)
       return body !== null && 'code' in body ? denied(body) : pass({ target, body, charged: null })
     }
-    const caller = await identify(exchange)
+    const identified = identify(exchange)
+    const caller = identified instanceof Promise ? await identified : identified
     if ('code' in caller) return denied(caller)
-    const priced = await price(exchange, route.charged.price)
+    exchange.caller = caller
+    if (!load.admitUser(exchange, caller.user)) return denied(overloaded('user'))
+    const pricing = price(exchange, route.charged.price)
+    const priced = pricing instanceof Promise ? await pricing : pricing
     if ('code' in priced) return denied(priced)
     const { cost, body } = priced
     exchange.cost = cost
@@ -127,7 +145,7 @@ export function createGateway({ rules, ledger, store, observe }: GatewayOptions)
     const { req, rules, requestId } = exchange
     if (req.headers.expect !== undefined && pass.body === null) res.writeContinue()
     const startedAt = performance.now()
-    const result = await rules.forwarder.forward({ ...outgoing(exchange, pass), res, body: pass.body })
+    const result = await rules.forwarder.forward(outgoing(exchange, pass, { res, body: pass.body }))
     refundUnreached(exchange, pass, result)
     if (result.error !== null && !result.headSent && !res.destroyed) {
       writeAnswer(req, res, denialAnswer(forwardFailed(result.error)), requestId)
@@ -138,7 +156,7 @@ export function createGateway({ rules, ledger, store, observe }: GatewayOptions)
   async function tunnel(exchange: Exchange, socket: Duplex, head: Buffer, pass: Pass): Promise<Ending> {
     const startedAt = performance.now()
     observe({ type: 'upgrade_opened' })
-    const result = await exchange.rules.forwarder.upgrade({ ...outgoing(exchange, pass), socket, head })
+    const result = await exchange.rules.forwarder.upgrade(outgoing(exchange, pass, { socket, head }))
     observe({ type: 'upgrade_closed' })
     refundUnreached(exchange, pass, result)
     const error = result.error !== null && !result.headSent ? forwardFailed(result.error) : null
@@ -146,15 +164,13 @@ export function createGateway({ rules, ledger, store, observe }: GatewayOptions)
     return forwarded(result, performance.now() - startedAt, error === null ? result.httpStatus : STATUS_OF[error.code])
   }
 
-  function outgoing({ req, rules, caller, requestId }: Exchange, { target, charged }: Pass) {
-    const fields = charged !== null && rules.rateLimitFields ? rateLimitFields(charged.charge, charged.decision) : []
-    return {
-      req,
-      target: target.path + target.query,
-      user: caller?.user ?? null,
-      requestId,
-      responseHeaders: ['X-Request-Id', requestId, ...fields],
+  function outgoing<T>({ req, rules, caller, requestId }: Exchange, { target, charged }: Pass, where: T) {
+    const responseHeaders = ['X-Request-Id', requestId]
+    if (charged !== null && rules.rateLimitFields) {
+      responseHeaders.push(...rateLimitFields(charged.charge, charged.decision))
     }
+    const user = caller?.user ?? null
+    return { req, target: target.path + target.query, user, requestId, responseHeaders, ...where }
   }
 
   /** Only where the backend certainly saw nothing: anything else may have had its effect there. */
@@ -198,7 +214,7 @@ export function createGateway({ rules, ledger, store, observe }: GatewayOptions)
     })
   }
 
-  return { handle, handleUpgrade, inFlight: () => inFlight, distrusts: (connection) => distrusted.has(connection) }
+  return { handle, handleUpgrade, inFlight: load.total, distrusts: (connection) => distrusted.has(connection) }
 }
 
 function pass(pass: Pass): Admission {

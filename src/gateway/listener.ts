@@ -6,9 +6,12 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import { denial, type ErrorCode, STATUS_OF } from '../errors.ts'
 import type { Observer } from '../observe/observation.ts'
 import { denialAnswer, writeAnswer, writeRawAnswer } from './answer.ts'
+import { createCounts } from './counts.ts'
 import { overloaded } from './denials.ts'
 import { isWebSocketHandshake } from './edge.ts'
 import type { Gateway } from './gateway.ts'
+import { peerOf } from './peers.ts'
+import { createUploadWatch, type UploadRule } from './uploads.ts'
 
 export interface ListenerOptions {
   readonly listen: { readonly host: string; readonly port: number }
@@ -23,6 +26,18 @@ export interface ListenerOptions {
   /** Milliseconds without a byte in either direction, after which a connection is given up. */
   readonly idleTimeoutMs: number
   readonly maxConnections: number
+  /** What may change while it runs; asked for each connection and upload. */
+  readonly limits: () => ConnectionLimits
+}
+
+export interface ConnectionLimits {
+  /** Connections from one peer (`peerOf`); `null` for any number. */
+  readonly maxPerAddress: number | null
+  /** Peers that stand for many clients, to which `maxPerAddress` does not apply. */
+  readonly isProxy: (address: string) => boolean
+  readonly uploads: UploadRule
+  /** Whether a client that has ended its side after a request is still answered, and not taken for gone. */
+  readonly answersHalfClosed: boolean
 }
 
 export interface Listener {
@@ -43,12 +58,14 @@ const DRAIN_POLL_MS = 10
 const RECORD_MS = 1000
 /** Requests under way on one connection. Browsers and libraries pipeline none, or a few. */
 const MAX_PIPELINED = 32
+/** Silence on a tunnel, in milliseconds, after which TCP asks whether the client is there. */
+const KEEP_ALIVE_PROBE_MS = 60_000
 /** Event of a connection: all its requests have been answered. */
 const IDLE = Symbol('idle')
 
 /** The door: Node's HTTP server, its limits, and its answers to what its parser refuses. */
 export function createListener(options: ListenerOptions): Listener {
-  const { gateway, observe } = options
+  const { gateway, observe, limits } = options
   const server = http.createServer({
     maxHeaderSize: options.maxHeaderSize,
     headersTimeout: options.headersTimeoutMs,
@@ -63,19 +80,30 @@ export function createListener(options: ListenerOptions): Listener {
     noDelay: true,
   })
   server.maxConnections = options.maxConnections
+  // In a worker process Node would give those above back to the primary, and full workers would pass them round for ever.
+  Object.assign(server, { dropMaxConnection: true })
   // Node would drop the fields beyond a count in silence, and with them what the edge rules look for; the size bounds them.
   server.maxHeadersCount = 0
   server.timeout = options.idleTimeoutMs
   const tunnels = new Set<Duplex>()
+  const peers = createCounts()
+  const uploads = createUploadWatch(() => limits().uploads)
   const active = new WeakMap<Duplex, Map<http.IncomingMessage, http.ServerResponse>>()
   let draining = false
 
+  server.on('connection', (socket: Socket) => {
+    // Missing in the types; Node asks for it whenever a client ends its side.
+    Object.assign(server, { httpAllowHalfOpen: limits().answersHalfClosed })
+    countPeer(socket)
+  })
+  server.on('drop', () => observe({ type: 'bad_connection', code: 'too_many', status: 0 }))
   server.on('request', serve)
   // Admission decides about `Expect: 100-continue` first, so that a refused upload never sends its body.
   server.on('checkContinue', serve)
   server.on('checkExpectation', serve)
   server.on('upgrade', (req: http.IncomingMessage, socket: Socket, head: Buffer) => {
     socket.setTimeout(0) // a tunnel may be silent for long
+    socket.setKeepAlive(true, KEEP_ALIVE_PROBE_MS) // so that only a client that vanished ends it
     tunnels.add(socket)
     socket.once('close', () => tunnels.delete(socket))
     void gateway.handleUpgrade(req, socket, head)
@@ -105,16 +133,37 @@ export function createListener(options: ListenerOptions): Listener {
       return
     }
     active.set(socket, exchanges.set(req, res))
+    uploads.watch(req, () => tooSlow(socket))
     void gateway.handle(req, res).then(() => {
       exchanges.delete(req)
       if (exchanges.size === 0) socket.emit(IDLE)
     })
   }
 
+  function countPeer(socket: Socket): void {
+    const { maxPerAddress, isProxy } = limits()
+    const address = socket.remoteAddress ?? ''
+    if (maxPerAddress === null || isProxy(address)) return
+    const peer = peerOf(address)
+    if (peers.enter(peer, maxPerAddress)) {
+      socket.once('close', () => peers.leave(peer))
+      return
+    }
+    observe({ type: 'bad_connection', code: 'too_many_of_address', status: 0 })
+    socket.destroy()
+  }
+
+  /** What the backend has had of the request stays charged: it may have acted on it. */
+  function tooSlow(socket: Duplex): void {
+    observe({ type: 'bad_connection', code: 'slow_upload', status: 0 })
+    const answer = denialAnswer(denial('request_timeout', 'The body of this request came too slowly.'))
+    breakOff(socket, () => writeRawAnswer(socket, answer, randomUUID()))
+  }
+
   /** One client that sends a thousand requests in one packet shall not take the place of a thousand others. */
   function tooMany(req: http.IncomingMessage, res: http.ServerResponse): void {
     observe({ type: 'bad_connection', code: 'pipelining', status: STATUS_OF.overloaded })
-    writeAnswer(req, res, denialAnswer(overloaded()), randomUUID())
+    writeAnswer(req, res, denialAnswer(overloaded('pipelining')), randomUUID())
   }
 
   /** Once for each connection, however much garbage comes. */
@@ -165,6 +214,7 @@ export function createListener(options: ListenerOptions): Listener {
     const broken = gateway.inFlight()
     server.closeAllConnections()
     for (const socket of tunnels) socket.destroy()
+    uploads.stop()
     await closed
     // What was broken off is recorded as well; that takes a moment, not longer.
     const recorded = performance.now() + RECORD_MS

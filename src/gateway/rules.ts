@@ -32,4 +32,10 @@ export interface Rules {
   readonly maxBody: number | null
   /** Requests under way at once, above which new ones are answered 503. */
   readonly maxInFlight: number
+  /** The same of one user, tunnels included; `null` for any number. */
+  readonly maxInFlightPerUser: number | null
+  /** Tunnels under way at once, which are not counted in `maxInFlight`. */
+  readonly maxTunnels: number
+  /** How late the event loop may lastingly be before new requests are answered 503, in milliseconds. */
+  readonly maxLagMs: number
 }

@@ -90,6 +90,12 @@ describe('probes', () => {
     expect(await call('GET', '/readyz?startup=1')).toMatchObject({ status: 200, json: { ready: true } })
   })
 
+  test('tell what a process that is ready must do without', async () => {
+    const { call } = await start({ ready: () => ({ ready: true, reasons: ['the store does not answer'] }) })
+    const json = { ready: true, degraded: ['the store does not answer'] }
+    expect(await call('GET', '/readyz')).toMatchObject({ status: 200, json })
+  })
+
   test('are answered whatever the host name, as the kubelet and Prometheus use it', async () => {
     const { call } = await start()
     for (const path of ['/livez', '/readyz', '/metrics'])

@@ -1,63 +1,17 @@
 import { once } from 'node:events'
-import net, { type AddressInfo } from 'node:net'
+import net from 'node:net'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from 'vitest'
 import { type RunningApp, startApp, yaml } from '../e2e/harness.ts'
 import { jwtOf } from '../e2e/jwt.ts'
 import { rawExchange, statusesIn } from '../e2e/raw.ts'
+import { type RawBackend, startRawBackend } from './raw-backend.ts'
 
 /**
  * The edge of the whole gateway, over raw sockets. The oracle: requests that the backend saw == charges == requests
  * accepted; and whatever is ambiguous is refused before it is authenticated.
  */
 const COST = 3
-
-/** A backend on bare TCP: it logs every request line that arrives, also one that a proper server would never see. */
-interface RawBackend {
-  readonly url: string
-  readonly lines: string[]
-  close(): void
-}
-
-async function startRawBackend(): Promise<RawBackend> {
-  const lines: string[] = []
-  const sockets = new Set<net.Socket>()
-  const server = net.createServer((socket) => {
-    sockets.add(socket)
-    socket.on('error', () => {})
-    let text = ''
-    socket.on('data', (chunk) => {
-      text += chunk.toString('latin1')
-      for (let end = text.indexOf('\r\n\r\n'); end >= 0; end = text.indexOf('\r\n\r\n')) {
-        const head = text.slice(0, end)
-        const body = bodyLength(head, text.slice(end + 4))
-        if (body === null) return
-        lines.push(...head.split('\r\n').filter((line) => /^[A-Z]+ \S+ HTTP\//.test(line)))
-        text = text.slice(end + 4 + body)
-        socket.write('HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nok')
-      }
-    })
-  })
-  server.listen(0, '127.0.0.1')
-  await once(server, 'listening')
-  return {
-    url: `http://127.0.0.1:${(server.address() as AddressInfo).port}`,
-    lines,
-    close: () => {
-      for (const socket of sockets) socket.destroy()
-      server.close()
-    },
-  }
-}
-
-/** Bytes of the body after a head, or `null` while it is not complete. */
-function bodyLength(head: string, rest: string): number | null {
-  const length = /^content-length: (\d+)$/im.exec(head)
-  if (length !== null) return rest.length >= Number(length[1]) ? Number(length[1]) : null
-  if (!/^transfer-encoding: chunked$/im.test(head)) return 0
-  const end = rest.indexOf('0\r\n\r\n')
-  return end < 0 ? null : end + 5
-}
 
 let backend: RawBackend
 let app: RunningApp
@@ -239,7 +193,7 @@ it('of a hundred requests in one packet 32 are served at a time, and the others 
   expect(charged()).toBe(served)
 })
 
-it('a body that turns out to be malformed is told so, and costs nothing', async () => {
+it('a body that turns out to be malformed is told so, and is no request to the backend', async () => {
   for (const chunk of ['0x1\r\na\r\n', '+1\r\na\r\n', '1;a\nb\r\n', '1\r\nab\r\n']) {
     const bytes = `${request('POST /api/a HTTP/1.1', 'Transfer-Encoding: chunked')}${chunk}0\r\n\r\n`
     expect(statusesIn(await rawExchange(app.url, bytes))).toEqual([400])

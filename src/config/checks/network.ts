@@ -5,7 +5,12 @@ import type { Salvage } from '../salvage.ts'
 
 /** Listeners, the backend, and whom to trust. */
 export function checkNetwork(parsed: Salvage): Finding[] {
-  return [...checkAdmin(parsed), ...checkUpstream(parsed.upstream), ...checkProxies(parsed.edge)]
+  return [
+    ...checkAdmin(parsed),
+    ...checkWorkers(parsed),
+    ...checkUpstream(parsed.upstream),
+    ...checkProxies(parsed.edge),
+  ]
 }
 
 function checkAdmin({ listen, admin }: Salvage): Finding[] {
@@ -26,6 +31,13 @@ function checkAdmin({ listen, admin }: Salvage): Finding[] {
 function collide(a: HostPort, b: HostPort): boolean {
   const isEvery = ({ host }: HostPort) => host === '0.0.0.0' || host === '::'
   return a.port === b.port && a.port !== 0 && (a.host === b.host || isEvery(a) || isEvery(b))
+}
+
+/** In memory each process would count for itself, and the limits hold for none of them. */
+function checkWorkers({ workers = 1, store }: Salvage): Finding[] {
+  if (workers === 1 || store?.kind !== 'sqlite' || store.path !== ':memory:') return []
+  const message = 'a store in memory cannot be shared by several workers: name a file, or write workers: 1'
+  return [{ path: ['store'], message }]
 }
 
 function checkUpstream({ url, tls, headers, pass_authorization }: Salvage['upstream']): Finding[] {

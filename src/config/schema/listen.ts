@@ -1,12 +1,21 @@
 import { z } from 'zod'
 import { parseHostPort, parseSubnet } from '../addresses.ts'
-import { choice, duration, integer, list, read, section, size, text } from './values.ts'
+import { choice, duration, integer, list, read, section, size, text, wanted } from './values.ts'
 
 /** What the gateway itself listens on, and what it lets in. */
 
 const hostPort = (description: string) => read('an address like 127.0.0.1:8080', parseHostPort, { description })
 
 export const listen = hostPort('Where clients connect: HOST:PORT, IPv6 in brackets. Default 0.0.0.0:8080')
+
+export const workers = z
+  .union([z.literal('auto'), integer(1, 256, { description: 'Processes' })], {
+    error: ({ input }) => wanted('an integer from 1 to 256, or auto', input),
+  })
+  .meta({
+    description:
+      'Processes that take requests, 1 to 256, or auto: one for each processor. Limits of connections and of requests under way are divided among them. Default 1',
+  })
 
 const TOKEN = /^[!-~]{16,1024}$/
 
@@ -24,6 +33,12 @@ export const admin = section(
   },
   'The administrators’ listener',
 )
+
+const orNone = (limit: z.ZodType<number, number>, description: string) =>
+  z
+    .union([z.literal('none'), limit], { error: 'expected an integer from 1 to 1000000, or none' })
+    .meta({ description })
+    .default('none')
 
 const IN_PATH = ['encoded_slash', 'semicolon', 'empty_segment'] as const
 
@@ -52,9 +67,35 @@ export const edge = section(
     max_connections: integer(1, 1_000_000, {
       description: 'Connections from clients, 1 to 1000000. Default 10000',
     }).default(10_000),
+    max_connections_per_address: orNone(
+      integer(1, 1_000_000, { description: 'Connections from one address' }),
+      'Connections from one IPv4 address or IPv6 /64, 1 to 1000000; trusted_proxies are exempt. Default none: any number, since behind a load balancer all clients have its address',
+    ),
     max_in_flight: integer(1, 1_000_000, {
       description: 'Requests under way at a time, 1 to 1000000; those above get 503. Default 1000',
     }).default(1000),
+    max_in_flight_per_user: orNone(
+      integer(1, 1_000_000, { description: 'Requests of one user under way' }),
+      'Requests and tunnels of one user under way at a time, 1 to 1000000; those above get 503. Default none: any number',
+    ),
+    max_tunnels: integer(1, 1_000_000, {
+      description: 'WebSockets open at a time, beside max_in_flight, 1 to 1000000; those above get 503. Default 1000',
+    }).default(1000),
+    max_lag: duration('20ms', '1m', {
+      description: 'How late the event loop may lastingly be before new requests get 503, 20ms to 1m. Default 500ms',
+    }).prefault('500ms'),
+    min_upload_rate: size('1B', '1GiB', {
+      description:
+        'Bytes a second that a client must send of a body above 64KiB or of unannounced length, 1B to 1GiB. Default 500B',
+    }).prefault('500B'),
+    upload_grace: duration('100ms', '10m', {
+      description:
+        'How long such a body may stay behind that rate before the connection is closed, 100ms to 10m. Default 20s',
+    }).prefault('20s'),
+    half_close: choice(['abort', 'answer'], {
+      description:
+        'A client that ends its side after the request: abort takes it for gone, answer still answers it and then notices clients that left only when it writes. Default abort',
+    }).default('abort'),
     allow_in_path: list(choice(IN_PATH, { description: 'A spelling' }), 0, IN_PATH.length, {
       description:
         'Spellings of a path to let pass, only where the backend takes them as plain data: encoded_slash (%2F), semicolon, empty_segment (//). Default none',

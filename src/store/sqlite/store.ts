@@ -1,4 +1,5 @@
 import { DatabaseSync } from 'node:sqlite'
+import { setTimeout as sleep, setImmediate as turn } from 'node:timers/promises'
 import type { TokenRecord } from '../../control/tokens.ts'
 import { BUCKET_MS, BUCKETS, type Bucket, bucketStart, type Tally } from '../../failures/histogram.ts'
 import { type Batch, type Decision, settleBatch } from '../../quota/charge.ts'
@@ -17,6 +18,10 @@ export interface SqliteStoreOptions {
 
 /** How long a call waits for another process that holds the file, in milliseconds. */
 const BUSY_MS = 200
+/** The same while the file is opened, when nothing else is to be done. */
+const OPEN_MS = 2000
+/** A batch of another process takes 0.1 ms: so many looks, one in each turn of the event loop, before the pauses begin. */
+const QUICK_LOOKS = 20
 const SWEEP_MS = 60_000
 const SWEEP_ROWS = 1000
 
@@ -37,6 +42,7 @@ export function openSqliteStore({ file, clock = Date.now }: SqliteStoreOptions):
   const database = openDatabase(file)
   const sql = {
     begin: database.prepare('BEGIN IMMEDIATE'),
+    beginReading: database.prepare('BEGIN'),
     commit: database.prepare('COMMIT'),
     rollback: database.prepare('ROLLBACK'),
     read: database.prepare('SELECT windows FROM counters WHERE category = ? AND scope = ? AND user = ?'),
@@ -123,8 +129,8 @@ export function openSqliteStore({ file, clock = Date.now }: SqliteStoreOptions):
     return row?.windows
   }
 
-  function inTransaction<T>(work: () => T): T {
-    sql.begin.run()
+  function inTransaction<T>(work: () => T, begin = sql.begin): T {
+    begin.run()
     try {
       const result = work()
       sql.commit.run()
@@ -157,7 +163,8 @@ export function openSqliteStore({ file, clock = Date.now }: SqliteStoreOptions):
 
   return {
     settle: async (batch) => attempt(() => settleNow(batch)),
-    standing: async (user, categories) => attempt(() => standingNow(user, categories)),
+    standing: async (user, categories) =>
+      attempt(() => inTransaction(() => standingNow(user, categories), sql.beginReading)),
     addTally: async (tally) => attempt(() => inTransaction(() => addTallyNow(tally))),
     readTallies: async () => attempt(readTalliesNow),
     insertToken: async (t) =>
@@ -169,7 +176,7 @@ export function openSqliteStore({ file, clock = Date.now }: SqliteStoreOptions):
       attempt(() => (sql.listTokens.all() as unknown as TokenRow[]).flatMap((row) => tokenOf(row) ?? [])),
     revokeToken: async (id, at) => attempt(() => Number(sql.revokeToken.run(at, id).changes) > 0),
     ping: async () => {
-      attempt(() => database.prepare('SELECT 1').get())
+      await attempt(() => database.prepare('SELECT 1').get())
     },
     close: async () => {
       clearInterval(sweeper)
@@ -179,10 +186,12 @@ export function openSqliteStore({ file, clock = Date.now }: SqliteStoreOptions):
 }
 
 function openDatabase(file: string): DatabaseSync {
-  const database = new DatabaseSync(file, { timeout: BUSY_MS })
+  const database = new DatabaseSync(file, { timeout: OPEN_MS })
   try {
     database.exec('PRAGMA journal_mode = WAL; PRAGMA synchronous = NORMAL')
     migrate(database)
+    // From now on `attempt` waits: SQLite's own waiting would hold up the event loop.
+    database.exec('PRAGMA busy_timeout = 0')
   } catch (error) {
     database.close()
     throw error
@@ -190,18 +199,28 @@ function openDatabase(file: string): DatabaseSync {
   return database
 }
 
-/** SQLite rolls a failed transaction back, so whatever went wrong, nothing was applied. */
-function attempt<T>(work: () => T): T {
-  try {
-    return work()
-  } catch (error) {
-    if (error instanceof StoreError) throw error
-    const message = error instanceof Error ? error.message : String(error)
-    const { errcode } = error as { errcode?: number }
-    // The low byte is the primary result code. https://www.sqlite.org/rescode.html
-    const busy = errcode !== undefined && [5, 6].includes(errcode & 0xff)
-    throw new StoreError(`SQLite: ${message}`, busy ? 'busy' : 'other', 'no', error)
+/** While another process holds the file, looks again and again, and lets other work go on. @throws StoreError */
+async function attempt<T>(work: () => T): Promise<T> {
+  const until = performance.now() + BUSY_MS
+  for (let looks = 0; ; looks++) {
+    try {
+      return work()
+    } catch (error) {
+      const failure = storeError(error)
+      if (failure.reason !== 'busy' || performance.now() >= until) throw failure
+    }
+    await (looks < QUICK_LOOKS ? turn() : sleep(1))
   }
+}
+
+/** SQLite rolls a failed transaction back, so whatever went wrong, nothing was applied. */
+function storeError(error: unknown): StoreError {
+  if (error instanceof StoreError) return error
+  const message = error instanceof Error ? error.message : String(error)
+  const { errcode } = error as { errcode?: number }
+  // The low byte is the primary result code. https://www.sqlite.org/rescode.html
+  const busy = errcode !== undefined && [5, 6].includes(errcode & 0xff)
+  return new StoreError(`SQLite: ${message}`, busy ? 'busy' : 'other', 'no', error)
 }
 
 interface TokenRow {

@@ -94,6 +94,20 @@ describe('the file of the embedded store', () => {
     expect((await settle(store, charge(10))).map((d) => d.accepted)).toEqual([true])
   })
 
+  it('that another process holds for a moment is waited for, and other work goes on meanwhile', async () => {
+    const store = open()
+    const other = new DatabaseSync(file)
+    other.exec('BEGIN IMMEDIATE')
+    const settled = settle(store, charge(4))
+    const counted = store.addTally({ total: 1, status0: 0, status5xx: 0 })
+    await new Promise((resolve) => setTimeout(resolve, 20))
+    other.exec('COMMIT')
+    other.close()
+    expect((await settled).map((d) => d.accepted)).toEqual([true])
+    await counted
+    expect(await used(store, 'alice')).toEqual([4, 4])
+  })
+
   it('fails every call after it was closed, with a StoreError', async () => {
     const store = open()
     await store.close()

@@ -1,0 +1,24 @@
+import type { Config } from './config/config.ts'
+import { same } from './parts.ts'
+
+const SECTIONS = ['listen', 'store', 'admin', 'log', 'workers'] as const
+
+/** Of `edge`: what the listener was opened with. */
+const EDGE = ['maxHeaderSize', 'headersTimeoutMs', 'keepAliveTimeoutMs', 'maxConnections'] as const
+
+/** What has changed that a running process cannot take over: one sentence for each. */
+export function needRestart(running: Config, next: Config): string[] {
+  const sections = SECTIONS.filter((key) => !same(running[key], next[key]))
+  const edge = EDGE.some((key) => running.edge[key] !== next.edge[key])
+  return [...sections, ...(edge ? ['edge (limits of connections and heads)'] : [])].map(
+    (what) => `${what}: this change takes effect at the next restart`,
+  )
+}
+
+/** The next configuration without those changes, so that a worker that starts later is like the others. */
+export function untilRestart(running: Config, next: Config): Config {
+  const { listen, store, admin, log, workers } = running
+  const { maxHeaderSize, headersTimeoutMs, keepAliveTimeoutMs, maxConnections } = running.edge
+  const edge = { ...next.edge, maxHeaderSize, headersTimeoutMs, keepAliveTimeoutMs, maxConnections }
+  return { ...next, listen, store, admin, log, workers, edge }
+}

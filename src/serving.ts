@@ -1,0 +1,198 @@
+import { randomBytes } from 'node:crypto'
+import { setTimeout as sleep } from 'node:timers/promises'
+import type { Config } from './config/config.ts'
+import { adaptiveFactor } from './failures/adaptive.ts'
+import { createGateway, type Gateway } from './gateway/gateway.ts'
+import { createLagMeter } from './gateway/lag.ts'
+import { type ConnectionLimits, createListener, type Listener } from './gateway/listener.ts'
+import type { Observer } from './observe/observation.ts'
+import { createTallyKeeper } from './observe/tally.ts'
+import type { Observing } from './observing.ts'
+import { createParts, type Parts, retire } from './parts.ts'
+import { createLedger } from './quota/ledger.ts'
+import type { Store } from './store/store.ts'
+
+/** The part of the gateway that takes requests: its listener, its ledger, and the parts of one configuration. */
+export interface Serving {
+  /** Opens the listener. @returns its URL */
+  start(): Promise<string>
+  /** @throws Error when a part cannot be made; the old configuration then stays */
+  reload(config: Config, hash: string): Promise<void>
+  ready(): Readiness
+  inFlight(): number
+  /** From now on not ready, and every answer closes its connection. */
+  drain(): void
+  /**
+   * Lets requests finish, settles what was charged, closes everything but the store.
+   * @param limits in the place of those of the configuration
+   */
+  stop(limits?: Config['drain']): Promise<void>
+}
+
+export interface Readiness {
+  readonly ready: boolean
+  /** Why not, or where it is ready all the same: what is missing. */
+  readonly reasons: string[]
+}
+
+export interface ServingOptions {
+  readonly config: Config
+  readonly hash: string
+  readonly store: Store
+  readonly observing: Pick<Observing, 'observe' | 'follow'>
+}
+
+const ADAPT_MS = 10_000
+
+/** @throws Error when a part of the configuration cannot be made */
+export async function createServing({ config, hash, store, observing }: ServingOptions): Promise<Serving> {
+  const { observe, follow } = observing
+  const health = watchStore(store, follow)
+  const tally = createTallyKeeper({ store, observe })
+  follow(tally.observer)
+  const ledger = createLedger({
+    store,
+    instance: randomBytes(12).toString('base64url'),
+    deadlineMs: config.store.deadlineMs,
+    outageShare: (category) => current.config.quota.storeOutage.get(category) ?? 0,
+    observe,
+  })
+  let current = await createParts(config, null, store, observe).catch(async (error: unknown) => {
+    health.stop()
+    await tally.close()
+    throw error
+  })
+  const lag = createLagMeter()
+  const gateway = createGateway({ rules: () => current.rules, ledger, store, observe, lag: lag.lasting })
+  const listener = openListener(config, gateway, observe, () => current)
+  const state = { started: false, draining: false }
+  const adapting = setInterval(adapt, ADAPT_MS).unref()
+
+  /** Mode `adaptive`: the same histogram gives every replica the same factor. Without the store the last one stays. */
+  async function adapt(): Promise<void> {
+    if (current.config.quota.mode !== 'adaptive') return
+    const history = await store.readTallies().catch(() => null)
+    if (history !== null) current.adapt(adaptiveFactor(history.buckets, history.at))
+  }
+
+  async function start(): Promise<string> {
+    await health.patience()
+    await adapt()
+    const url = await listener.start().catch(addressProblem('listen'))
+    state.started = true
+    observe({ type: 'config_loaded', file: config.file, hash })
+    return url
+  }
+
+  function ready(): Readiness {
+    const reasons = [...(state.started ? [] : ['starting']), ...(state.draining ? ['draining'] : [])]
+    if (health.answers() && !ledger.isOut()) return { ready: reasons.length === 0, reasons }
+    return { ready: reasons.length === 0 && admitsAlone(), reasons: [...reasons, 'the quota store does not answer'] }
+  }
+
+  /** With a share to admit while the store is out there is work for us: every replica has lost the same store. */
+  function admitsAlone(): boolean {
+    return [...current.config.quota.storeOutage.values()].some((share) => share > 0)
+  }
+
+  async function reload(next: Config, nextHash: string): Promise<void> {
+    const parts = await createParts(next, current, store, observe)
+    const old = current
+    current = parts
+    listener.setIdleTimeout(idleTimeoutOf(next))
+    await adapt()
+    retire(old, parts)
+    observe({ type: 'config_loaded', file: next.file, hash: nextHash })
+  }
+
+  function drain(): void {
+    state.draining = true
+    listener.drain()
+  }
+
+  async function stop({ delayMs, timeoutMs } = current.config.drain): Promise<void> {
+    if (state.started) {
+      drain()
+      // Load balancers need a moment to see that we are not ready.
+      if (delayMs > 0) await sleep(delayMs)
+      await listener.stop(timeoutMs)
+    }
+    await current.forwarder.destroy()
+    await ledger.close(2 * config.store.deadlineMs)
+    await tally.close()
+    clearInterval(adapting)
+    health.stop()
+    lag.stop()
+    current.authenticator.close()
+  }
+
+  return { start, reload, ready, inFlight: () => gateway.inFlight(), drain, stop }
+}
+
+/** About a second in all, after which the gateway starts without its store. */
+const START_TRIES = 40
+const START_PAUSE_MS = 25
+const CHECK_MS = 1000
+
+/** Whether the store answers: asked every second, and when it has connected. */
+function watchStore(store: Pick<Store, 'ping'>, follow: Observing['follow']) {
+  let answers = false
+  const timer = setInterval(check, CHECK_MS).unref()
+  follow(({ type }) => {
+    if (type === 'store_connected') void check()
+  })
+
+  async function check(): Promise<void> {
+    answers = await store.ping().then(
+      () => true,
+      () => false,
+    )
+  }
+
+  /** A Redis store connects in the background: who comes first shall not be refused for that. */
+  async function patience(): Promise<void> {
+    for (let tries = 0; tries < START_TRIES && !answers; tries++) {
+      await check()
+      if (!answers) await sleep(START_PAUSE_MS)
+    }
+  }
+
+  return { answers: () => answers, patience, stop: () => clearInterval(timer) }
+}
+
+function openListener(config: Config, gateway: Gateway, observe: Observer, current: () => Parts): Listener {
+  const { maxHeaderSize, headersTimeoutMs, keepAliveTimeoutMs, maxConnections } = config.edge
+  return createListener({
+    listen: config.listen,
+    gateway,
+    observe,
+    maxHeaderSize,
+    headersTimeoutMs,
+    keepAliveTimeoutMs,
+    idleTimeoutMs: idleTimeoutOf(config),
+    maxConnections,
+    limits: () => connectionLimits(current()),
+  })
+}
+
+/** Longer than the backend may keep a client waiting: for a connection, its opening, the answer, the next piece of it. */
+function idleTimeoutOf({ upstream }: Config): number {
+  const { connectTimeoutMs, responseTimeoutMs, idleTimeoutMs } = upstream
+  return Math.max(connectTimeoutMs + 2 * responseTimeoutMs, idleTimeoutMs) + 10_000
+}
+
+function connectionLimits({ config: { edge }, isProxy }: Parts): ConnectionLimits {
+  return {
+    maxPerAddress: edge.maxConnectionsPerAddress,
+    isProxy,
+    uploads: { minRate: edge.minUploadRate, graceMs: edge.uploadGraceMs },
+    answersHalfClosed: edge.halfClose === 'answer',
+  }
+}
+
+/** Says which key of the configuration an address that cannot be had is from. */
+export function addressProblem(key: string): (error: Error) => never {
+  return (cause) => {
+    throw new Error(`${key}: ${cause.message}: choose an address of this machine whose port is free`, { cause })
+  }
+}

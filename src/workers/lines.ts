@@ -1,0 +1,19 @@
+import type { Readable } from 'node:stream'
+
+const NEWLINE = 10
+
+/**
+ * Hands on the whole lines of a stream, many at a time. What follows the last newline waits for its rest; at the end it is
+ * half a line, of a process that was killed, and is left out.
+ */
+export function relayLines(stream: Readable, write: (lines: string) => void): void {
+  let begun: Buffer[] = []
+  stream.on('data', (chunk: Buffer) => {
+    const end = chunk.lastIndexOf(NEWLINE) + 1
+    if (end > 0) {
+      write(Buffer.concat([...begun, chunk.subarray(0, end)]).toString())
+      begun = []
+    }
+    if (end < chunk.length) begun.push(chunk.subarray(end))
+  })
+}

@@ -1,0 +1,33 @@
+import type { Config } from '../config/config.ts'
+import type { Snapshot } from '../observe/metrics.ts'
+
+/** What the primary and its workers say to each other. Structured clones travel, so maps stay maps. */
+export type ToWorker =
+  /** The first one; `config` is this worker's share. */
+  | {
+      readonly type: 'begin'
+      readonly worker: number
+      readonly version: string
+      readonly config: Config
+      readonly hash: string
+    }
+  | { readonly type: 'reload'; readonly config: Config; readonly hash: string }
+  | { readonly type: 'report'; readonly id: number }
+  | { readonly type: 'drain' }
+  | { readonly type: 'stop' }
+
+export type FromWorker =
+  | { readonly type: 'listening'; readonly url: string }
+  /** It could not begin, and ends. */
+  | { readonly type: 'failed'; readonly problem: string }
+  /** The configuration with this hash is in force, or was not taken. */
+  | { readonly type: 'reloaded'; readonly hash: string; readonly problem: string | null }
+  /** `id` is that of the question; the last report of a worker that ends comes unasked, with -1. */
+  | { readonly type: 'report'; readonly id: number; readonly report: Report }
+
+/** The state of a worker. */
+export interface Report {
+  readonly ready: boolean
+  readonly reasons: readonly string[]
+  readonly metrics: Snapshot
+}

@@ -1,0 +1,110 @@
+import { type App, type AppOptions, openAdmin } from '../app.ts'
+import type { Config } from '../config/config.ts'
+import { createSums } from '../observe/sums.ts'
+import { createObserving } from '../observing.ts'
+import { openStore } from '../open-store.ts'
+import { tryParts } from '../parts.ts'
+import { needRestart, untilRestart } from '../restart.ts'
+import { addressProblem, type Readiness } from '../serving.ts'
+import { shareOf, workerCount } from './share.ts'
+import { createSupervisor, type Supervisor } from './supervisor.ts'
+
+/** How often the workers are asked for their state, in milliseconds: a worker that is killed takes with it what it counted since. */
+const ASK_MS = 1000
+/** How long whoever scrapes waits for a worker that does not answer, in milliseconds; then its last figures stand. */
+const SCRAPE_MS = 500
+/** Beyond delay and timeout of the drain, for a worker to settle and close, in milliseconds. */
+const GRACE_MS = 15_000
+
+/**
+ * A gateway in several processes: the workers take the requests; this one starts and watches them, reads the configuration
+ * for all, and has the administrators' listener, where all of them look like one.
+ * @throws as `createApp`
+ */
+export async function createPrimary({ config, hash, version, observe: also }: AppOptions): Promise<App> {
+  const count = workerCount(config)
+  await tryParts(config)
+  const gauges = [
+    { name: 'workers', help: 'Worker processes that are ready for requests.', read: () => readyWorkers() },
+  ]
+  const observing = createObserving({ log: config.log, version, gauges })
+  const { observe, log, metrics } = observing
+  if (also !== undefined) observing.follow(also)
+  const store = openStore(config.store, observe)
+  const sums = createSums()
+  let current = { config, hash }
+  const supervisor = createSupervisor({
+    count,
+    begin: () => ({ version, config: shareOf(current.config, count), hash: current.hash }),
+    onReport: (worker, report) => sums.take(worker, report.metrics),
+    onEnd: (worker) => void sums.bury(worker),
+    write: log.pass,
+    observe,
+  })
+  const state = { started: false, draining: false }
+  const readyWorkers = (): number => supervisor.states().filter(({ ready }) => ready).length
+  const together = { render: renderAll, contentType: metrics.contentType }
+  const ready = () => readiness(state, supervisor)
+  const admin = openAdmin(config.admin, { store, observe, metrics: together, ready, drain })
+  const asking = setInterval(supervisor.ask, ASK_MS, ASK_MS).unref()
+
+  async function renderAll(): Promise<string> {
+    await supervisor.ask(SCRAPE_MS)
+    return sums.render(await metrics.snapshot())
+  }
+
+  async function start(): Promise<{ gateway: string; admin: string }> {
+    const { url } = await admin.listen().catch(addressProblem('admin.listen'))
+    observe({ type: 'listening', what: 'admin', url })
+    const gateway = await supervisor.start()
+    await supervisor.ask(ASK_MS)
+    state.started = true
+    observe({ type: 'config_loaded', file: config.file, hash })
+    return { admin: url, gateway }
+  }
+
+  /** All or none: what is wrong with a configuration shows when its parts are made, here first. */
+  async function reload(next: Config, nextHash: string): Promise<void> {
+    await tryParts(next)
+    current = { config: untilRestart(config, next), hash: nextHash }
+    const problems = await supervisor.reload()
+    if (problems.length > 0) observe({ type: 'config_rejected', file: next.file, problems })
+    else observe({ type: 'config_loaded', file: next.file, hash: nextHash })
+    for (const problem of needRestart(config, next)) observe({ type: 'config_warning', file: next.file, problem })
+  }
+
+  function drain(): void {
+    state.draining = true
+    supervisor.drain()
+  }
+
+  async function stop(): Promise<void> {
+    state.draining = true
+    const { delayMs, timeoutMs } = current.config.drain
+    await supervisor.stop(delayMs + timeoutMs + GRACE_MS)
+    clearInterval(asking)
+    await admin.close()
+    await store.close()
+    observe({ type: 'stopped' })
+    await log.close()
+  }
+
+  return {
+    start,
+    reload,
+    stop,
+    reject: (file, problems) => observe({ type: 'config_rejected', file, problems }),
+    abandon: supervisor.kill,
+  }
+}
+
+/** One worker that is ready is enough: those that are not get no connections. What keeps those is told all the same. */
+function readiness(state: { started: boolean; draining: boolean }, supervisor: Supervisor): Readiness {
+  const own = [...(state.started ? [] : ['starting']), ...(state.draining ? ['draining'] : [])]
+  if (own.length > 0) return { ready: false, reasons: own }
+  const workers = supervisor.states()
+  return {
+    ready: workers.some(({ ready }) => ready),
+    reasons: workers.flatMap(({ worker, reasons }) => reasons.map((reason) => `worker ${worker}: ${reason}`)),
+  }
+}

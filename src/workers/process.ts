@@ -1,0 +1,83 @@
+import cluster from 'node:cluster'
+import type { FromWorker, Report, ToWorker } from './messages.ts'
+import { createWorker, type Worker } from './worker.ts'
+
+/**
+ * The process of a worker: started by the primary, obeys its messages one after another, and ends when told to, on SIGTERM,
+ * or when the primary is gone. SIGINT and SIGHUP, which a terminal sends to all, are the primary's business.
+ */
+
+/** For requests under way when the primary has died, in milliseconds at most. */
+const ORPHAN_MS = 5000
+/** And to settle and close after that. */
+const CLOSING_MS = 2000
+const STARTING: Report = { ready: false, reasons: ['starting'], metrics: [] }
+
+let running: Worker | null = null
+let drainTimeoutMs = ORPHAN_MS
+let ending: Promise<void> | null = null
+let work: Promise<void> = Promise.resolve()
+
+process.on('message', (message: ToWorker) => {
+  if (message.type === 'report') void report(message.id)
+  else work = work.then(() => obey(message))
+})
+process.on('SIGINT', () => {})
+process.on('SIGHUP', () => {})
+process.on('SIGTERM', () => {
+  work = work.then(() => end())
+})
+// Node would exit at once, and break off what is under way.
+if (cluster.worker !== undefined) cluster.worker.exitedAfterDisconnect = true
+process.on('disconnect', () => {
+  // It may be ending already, with more patience than an orphan should have.
+  setTimeout(() => process.exit(1), ORPHAN_MS + CLOSING_MS).unref()
+  work = work.then(() => end({ delayMs: 0, timeoutMs: Math.min(drainTimeoutMs, ORPHAN_MS) }))
+})
+
+async function obey(message: Exclude<ToWorker, { type: 'report' }>): Promise<void> {
+  if ('config' in message) drainTimeoutMs = message.config.drain.timeoutMs
+  if (message.type === 'begin') await begin(message)
+  else if (message.type === 'drain') running?.drain()
+  // The end takes as long as requests do: what comes meanwhile is not to wait for it.
+  else if (message.type === 'stop') void end()
+  else {
+    const problem = (await running?.reload(message.config, message.hash)) ?? null
+    await tell({ type: 'reloaded', hash: message.hash, problem })
+  }
+}
+
+async function begin(message: Extract<ToWorker, { type: 'begin' }>): Promise<void> {
+  try {
+    const worker = await createWorker(message)
+    running = worker
+    await tell({ type: 'listening', url: await worker.start() })
+  } catch (error) {
+    await tell({ type: 'failed', problem: error instanceof Error ? error.message : String(error) })
+    await running?.stop()
+    process.exit(1)
+  }
+}
+
+async function report(id: number): Promise<void> {
+  await tell({ type: 'report', id, report: (await running?.report()) ?? STARTING })
+}
+
+function end(limits?: { delayMs: number; timeoutMs: number }): Promise<void> {
+  ending ??= stop(limits)
+  return ending
+}
+
+async function stop(limits?: { delayMs: number; timeoutMs: number }): Promise<never> {
+  await running?.stop(limits)
+  await report(-1)
+  process.exit(0)
+}
+
+/** Resolves when it is sent, or there is nobody left to be told. */
+function tell(message: FromWorker): Promise<void> {
+  return new Promise((resolve) => {
+    if (process.connected) process.send?.(message, undefined, undefined, () => resolve())
+    else resolve()
+  })
+}

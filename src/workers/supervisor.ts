@@ -1,0 +1,134 @@
+import type { Config } from '../config/config.ts'
+import type { Observer } from '../observe/observation.ts'
+import type { Report, ToWorker } from './messages.ts'
+import { startWorker, type WorkerProcess } from './worker-process.ts'
+
+/** Keeps a number of workers running. */
+export interface Supervisor {
+  /** Starts them all. @returns the URL they listen on @throws Error when one of them cannot begin */
+  start(): Promise<string>
+  /** Asks each for a report; resolves when all have come, at the latest after `deadlineMs`. */
+  ask(deadlineMs: number): Promise<void>
+  states(): readonly WorkerState[]
+  /** Has them all take what `begin` gives now. @returns what kept a worker from it */
+  reload(): Promise<string[]>
+  drain(): void
+  /** Lets them finish, for `graceMs` at most. */
+  stop(graceMs: number): Promise<void>
+  kill(): void
+}
+
+export interface WorkerState {
+  /** From 1. */
+  readonly worker: number
+  readonly ready: boolean
+  readonly reasons: readonly string[]
+}
+
+export interface SupervisorOptions {
+  readonly count: number
+  /** What a worker is to begin with now. */
+  readonly begin: () => { readonly version: string; readonly config: Config; readonly hash: string }
+  readonly onReport: (worker: number, report: Report) => void
+  readonly onEnd: (worker: number) => void
+  /** Whole lines of a worker's log. */
+  readonly write: (lines: string) => void
+  readonly observe: Observer
+}
+
+/** The place of a worker, which one process after another may take. */
+interface Place {
+  readonly worker: number
+  process: WorkerProcess | null
+  startedAt: number
+  /** How often it ended shortly after it began. */
+  failures: number
+  restart: NodeJS.Timeout | undefined
+}
+
+const FIRST_PAUSE_MS = 100
+const LONGEST_PAUSE_MS = 5000
+/** A worker that has run this long was no failure to start, in milliseconds. */
+const STEADY_MS = 10_000
+
+export function createSupervisor(options: SupervisorOptions): Supervisor {
+  const { count, begin, onReport, onEnd, write, observe } = options
+  const places = Array.from({ length: count }, (_, i): Place => {
+    return { worker: i + 1, process: null, startedAt: 0, failures: 0, restart: undefined }
+  })
+  let stopping = false
+  let draining = false
+
+  function run(place: Place): WorkerProcess {
+    const { worker } = place
+    const order: ToWorker = { type: 'begin', worker, ...begin() }
+    const process = startWorker({ begin: order, onReport: (report) => onReport(worker, report), write })
+    place.process = process
+    place.startedAt = performance.now()
+    observe({ type: 'worker_started', worker, pid: process.pid })
+    if (draining) process.drain()
+    void process.ended.then(({ reason, problem }) => {
+      place.process = null
+      onEnd(worker)
+      const restartMs = stopping ? null : pauseOf(place)
+      observe({ type: 'worker_ended', worker, pid: process.pid, reason, problem, restartMs })
+      if (restartMs !== null) place.restart = setTimeout(run, restartMs, place)
+    })
+    return process
+  }
+
+  function pauseOf(place: Place): number {
+    place.failures = performance.now() - place.startedAt >= STEADY_MS ? 0 : place.failures + 1
+    return Math.min(FIRST_PAUSE_MS * 2 ** Math.max(0, place.failures - 1), LONGEST_PAUSE_MS)
+  }
+
+  const processes = (): WorkerProcess[] => places.flatMap(({ process }) => process ?? [])
+
+  async function start(): Promise<string> {
+    try {
+      const [url = ''] = await Promise.all(places.map((place) => run(place).listening))
+      return url
+    } catch (error) {
+      stopping = true
+      throw error
+    }
+  }
+
+  async function reload(): Promise<string[]> {
+    const { config, hash } = begin()
+    const problems = places.map(async ({ worker, process }) => {
+      const problem = (await process?.reload(config, hash)) ?? null
+      return problem === null ? [] : [`worker ${worker}: ${problem}`]
+    })
+    return (await Promise.all(problems)).flat()
+  }
+
+  async function stop(graceMs: number): Promise<void> {
+    stopping = true
+    for (const { restart } of places) clearTimeout(restart)
+    for (const process of processes()) process.stop()
+    const timer = setTimeout(kill, graceMs)
+    await Promise.all(processes().map(({ ended }) => ended))
+    clearTimeout(timer)
+  }
+
+  function kill(): void {
+    stopping = true
+    for (const process of processes()) process.kill()
+  }
+
+  return {
+    start,
+    ask: async (deadlineMs) => void (await Promise.all(processes().map((process) => process.ask(deadlineMs)))),
+    states: () => places.map(({ worker, process }) => ({ worker, ...(process?.state() ?? ENDED) })),
+    reload,
+    drain() {
+      draining = true
+      for (const process of processes()) process.drain()
+    },
+    stop,
+    kill,
+  }
+}
+
+const ENDED = { ready: false, reasons: ['has ended and is started again'] }

@@ -1,0 +1,142 @@
+import type { ChildProcess } from 'node:child_process'
+import cluster from 'node:cluster'
+import { extname, join } from 'node:path'
+import { setTimeout as sleep } from 'node:timers/promises'
+import type { Config } from '../config/config.ts'
+import { closeUntaken } from './handoff.ts'
+import { relayLines } from './lines.ts'
+import type { FromWorker, Report, ToWorker } from './messages.ts'
+
+/** A worker as the primary sees it: a process that was told to begin. */
+export interface WorkerProcess {
+  readonly pid: number
+  /** The URL it listens on. Rejects with what it said, where it ends before. */
+  readonly listening: Promise<string>
+  /** How it ended, once everything that it wrote has been read. */
+  readonly ended: Promise<{ readonly reason: string; readonly problem: string | null }>
+  /** Whether it is ready for requests, as far as is known: it has to have said so lately. */
+  state(): { readonly ready: boolean; readonly reasons: readonly string[] }
+  /** Asks for a report; resolves when it has come, at the latest after `deadlineMs`. */
+  ask(deadlineMs: number): Promise<void>
+  /** @returns why the configuration was not taken; `null` where it was, or the process has ended */
+  reload(config: Config, hash: string): Promise<string | null>
+  drain(): void
+  /** Lets it finish. */
+  stop(): void
+  kill(): void
+}
+
+export interface WorkerProcessOptions {
+  readonly begin: Extract<ToWorker, { type: 'begin' }>
+  readonly onReport: (report: Report) => void
+  /** Whole lines of its log. */
+  readonly write: (lines: string) => void
+}
+
+/** How long a report counts, in milliseconds: it is asked for each second. */
+const REPORT_MS = 5000
+const RELOAD_MS = 10_000
+
+export function startWorker({ begin, onReport, write }: WorkerProcessOptions): WorkerProcess {
+  const child = fork()
+  closeUntaken(child)
+  if (child.stdout !== null) relayLines(child.stdout, write)
+  const listening = Promise.withResolvers<string>()
+  // Whoever does not wait for it learns of the end by `ended`.
+  listening.promise.catch(() => {})
+  const questions = new Map<number, () => void>()
+  let asked = 0
+  let reloaded: (problem: string | null) => void = () => {}
+  let problem: string | null = null
+  let latest: { readonly report: Report; readonly at: number } | null = null
+
+  child.on('message', (message: FromWorker) => {
+    if (message.type === 'listening') listening.resolve(message.url)
+    else if (message.type === 'failed') problem = message.problem
+    else if (message.type === 'reloaded') reloaded(message.problem)
+    else {
+      latest = { report: message.report, at: performance.now() }
+      onReport(message.report)
+      questions.get(message.id)?.()
+    }
+  })
+  const ended = endOf(child).then((reason) => {
+    listening.reject(new Error(problem ?? `worker ${begin.worker} ended (${reason}) before it listened`))
+    for (const answered of questions.values()) answered()
+    reloaded(null)
+    return { reason, problem }
+  })
+  tell(begin)
+
+  /** What a worker that is ending does not hear, it needs no more. */
+  function tell(message: ToWorker): void {
+    if (child.connected) child.send(message, () => {})
+  }
+
+  async function ask(deadlineMs: number): Promise<void> {
+    if (!child.connected) return
+    const id = asked++
+    const answered = Promise.withResolvers<void>()
+    const timer = setTimeout(answered.resolve, deadlineMs)
+    questions.set(id, answered.resolve)
+    tell({ type: 'report', id })
+    await answered.promise
+    questions.delete(id)
+    clearTimeout(timer)
+  }
+
+  async function reload(config: Config, hash: string): Promise<string | null> {
+    if (!child.connected) return null
+    const answer = new Promise<string | null>((resolve) => {
+      reloaded = resolve
+    })
+    tell({ type: 'reload', config, hash })
+    return Promise.race([answer, sleep(RELOAD_MS, `it has not answered within ${RELOAD_MS} ms`, { ref: false })])
+  }
+
+  function state(): { ready: boolean; reasons: readonly string[] } {
+    if (latest === null) return { ready: false, reasons: ['starting'] }
+    if (performance.now() - latest.at > REPORT_MS) return { ready: false, reasons: ['does not answer'] }
+    return latest.report
+  }
+
+  return {
+    pid: child.pid ?? 0,
+    listening: listening.promise,
+    ended,
+    state,
+    ask,
+    reload,
+    drain: () => tell({ type: 'drain' }),
+    stop: () => tell({ type: 'stop' }),
+    kill: () => void child.kill('SIGKILL'),
+  }
+}
+
+/** @returns the signal, `exit N`, or why there never was a process */
+function endOf(child: ChildProcess): Promise<string> {
+  return new Promise((resolve) => {
+    // Unlike `exit` it waits until everything that was written has been read.
+    child.once('close', (code, signal) => resolve(signal ?? `exit ${code}`))
+    child.once('error', (error: NodeJS.ErrnoException) => {
+      if (child.pid === undefined) resolve(error.code ?? 'error')
+    })
+  })
+}
+
+/**
+ * The workers share one listening socket, which the primary holds: it hands each new connection to the next worker that
+ * has taken its last one. Against a socket for each worker (SO_REUSEPORT): few connections spread evenly and not by a hash, a
+ * worker that is stuck gets no more of them, and one that ends leaves no queue of connections behind that are reset.
+ */
+function fork(): ChildProcess {
+  cluster.schedulingPolicy = cluster.SCHED_RR
+  cluster.setupPrimary({
+    exec: join(import.meta.dirname, `process${extname(import.meta.filename)}`),
+    args: [],
+    serialization: 'advanced',
+    stdio: ['ignore', 'pipe', 'inherit', 'ipc'],
+  })
+  // What could not be said to a worker that has just died is an error event, and its end says all there is to say.
+  return cluster.fork().on('error', () => {}).process
+}

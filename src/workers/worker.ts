@@ -1,0 +1,62 @@
+import { inFlightGauge } from '../app.ts'
+import type { Config } from '../config/config.ts'
+import { createObserving } from '../observing.ts'
+import { openStore } from '../open-store.ts'
+import { createServing, type Serving } from '../serving.ts'
+import type { Report, ToWorker } from './messages.ts'
+
+/** What takes requests in one process of several: a gateway without the administrators' listener. */
+export interface Worker {
+  /** @returns the URL of the gateway, the same for all */
+  start(): Promise<string>
+  /** Puts another configuration in force. @returns why it was not taken; the one before stays */
+  reload(config: Config, hash: string): Promise<string | null>
+  report(): Promise<Report>
+  drain(): void
+  /** @param limits in the place of those of the configuration */
+  stop(limits?: Config['drain']): Promise<void>
+}
+
+export async function createWorker(begin: Extract<ToWorker, { type: 'begin' }>): Promise<Worker> {
+  const { worker, version, config, hash } = begin
+  let current: Serving | null = null
+  const gauges = [inFlightGauge(() => current)]
+  const observing = createObserving({ log: config.log, version, worker, gauges })
+  const { observe, log, metrics } = observing
+  const store = openStore(config.store, observe)
+  const serving = await createServing({ config, hash, store, observing }).catch(async (error: unknown) => {
+    await store.close()
+    throw error
+  })
+  current = serving
+
+  async function start(): Promise<string> {
+    return serving.start()
+  }
+
+  async function reload(next: Config, nextHash: string): Promise<string | null> {
+    try {
+      await serving.reload(next, nextHash)
+      return null
+    } catch (error) {
+      const problem = error instanceof Error ? error.message : String(error)
+      observe({ type: 'config_rejected', file: next.file, problems: [problem] })
+      return problem
+    }
+  }
+
+  async function stop(limits?: Config['drain']): Promise<void> {
+    await serving.stop(limits)
+    await store.close()
+    observe({ type: 'stopped' })
+    await log.close()
+  }
+
+  return {
+    start,
+    reload,
+    report: async () => ({ ...serving.ready(), metrics: await metrics.snapshot() }),
+    drain: serving.drain,
+    stop,
+  }
+}

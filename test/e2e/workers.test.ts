@@ -1,0 +1,503 @@
+import { execFileSync, spawn } from 'node:child_process'
+import { once } from 'node:events'
+import {
+  closeSync,
+  createReadStream,
+  mkdtempSync,
+  openSync,
+  readFileSync,
+  renameSync,
+  rmSync,
+  writeFileSync,
+} from 'node:fs'
+import http from 'node:http'
+import net from 'node:net'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { text } from 'node:stream/consumers'
+import { setTimeout as sleep } from 'node:timers/promises'
+import { Agent, fetch } from 'undici'
+import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from 'vitest'
+import { parseMetrics } from '../observe/parse-metrics.ts'
+import { freePort, sharedRedis } from '../setup/redis.ts'
+import { type Backend, type Seen, startBackend } from './harness.ts'
+import { bearer, jwtOf } from './jwt.ts'
+import { type GatewayProcess, spawnGateway } from './process.ts'
+
+const ADMIN_TOKEN = 'test-admin-token-0001'
+
+let folder: string
+let redis: Awaited<ReturnType<typeof sharedRedis>>
+let backend: Backend
+let respond: (seen: Seen, res: http.ServerResponse) => void
+let port: number
+let url: string
+let admin: string
+let running: GatewayProcess | null
+beforeAll(async () => {
+  redis = await sharedRedis()
+})
+afterAll(() => redis.stop())
+beforeEach(async () => {
+  folder = mkdtempSync(join(tmpdir(), 'tollgate-workers-'))
+  respond = (_seen, res) => res.end('ok')
+  backend = await startBackend((seen, res) => respond(seen, res))
+  port = await freePort()
+  url = `http://127.0.0.1:${port}`
+  admin = `http://127.0.0.1:${await freePort()}`
+  running = null
+})
+afterEach(async () => {
+  if (running !== null && running.child.exitCode === null && running.child.signalCode === null) {
+    await running.end('SIGTERM')
+  }
+  await backend.close()
+  rmSync(folder, { recursive: true, force: true })
+})
+
+interface Keys {
+  readonly personal?: number
+  readonly global?: number
+  readonly cost?: number
+  readonly store?: string
+  readonly workers?: number
+  readonly rest?: string
+}
+
+function config({ personal = 1e6, global = 1e6, cost = 1, store, workers = 2, rest = '' }: Keys = {}): string {
+  return `
+listen: 127.0.0.1:${port}
+workers: ${workers}
+upstream: { url: "${backend.url}" }
+store: "${store ?? `sqlite:${join(folder, 'quota.db')}`}"
+admin: { listen: "${admin.slice('http://'.length)}", token: ${ADMIN_TOKEN} }
+auth:
+  jwt: [{ issuer: "https://id.test", audience: tollgate, secret: a-shared-secret-of-forty-characters-long, algorithms: [HS256] }]
+  gateway_tokens: true
+quota:
+  windows: { long: 1d }
+  baselines: { personal: { read: { long: ${personal} } }, global: { read: { long: ${global} } } }
+routes: [{ match: "GET /*", category: read, cost: ${cost} }]
+${rest}
+`
+}
+
+function file(content: string): string {
+  const path = join(folder, 'tollgate.yaml')
+  writeFileSync(`${path}.new`, content)
+  renameSync(`${path}.new`, path)
+  return path
+}
+
+/** Resolves when all workers listen. */
+async function start(keys: Keys | string = {}): Promise<GatewayProcess> {
+  const path = file(typeof keys === 'string' ? keys : config(keys))
+  const gateway = await spawnGateway(path, `${admin}/livez`)
+  running = gateway
+  await expect.poll(readiness, { timeout: 20_000 }).toBe(200)
+  return gateway
+}
+
+const readiness = async (): Promise<number> => (await fetch(`${admin}/readyz`)).status
+
+/** What /metrics says: the sum of all samples with a name and these labels, and how many there are. */
+async function metrics() {
+  const { samples } = parseMetrics(await (await fetch(`${admin}/metrics`)).text())
+  const found = (name: string, labels: Record<string, string> = {}): number[] => {
+    const wanted = Object.entries(labels).map(([label, value]) => `${label}="${value}"`)
+    const entries = [...samples].filter(([key]) => key.split('{')[0] === name && wanted.every((w) => key.includes(w)))
+    return entries.map(([, value]) => value)
+  }
+  const value = (...which: Parameters<typeof found>): number => found(...which).reduce((sum, part) => sum + part, 0)
+  return { found, value }
+}
+const lines = (msg: string) => running?.lines().filter((line) => line.msg === msg) ?? []
+
+/** The processes of the workers that were started so far, in the order of their start. */
+async function pids(count = 2): Promise<number[]> {
+  await expect.poll(() => lines('worker started').length, { timeout: 10_000 }).toBeGreaterThanOrEqual(count)
+  return lines('worker started').map(({ pid }) => Number(pid))
+}
+function isAlive(pid: number): boolean {
+  try {
+    process.kill(pid, 0)
+    return true
+  } catch {
+    return false
+  }
+}
+
+/** On a connection of its own: neighbours in time come to different workers. */
+async function askOnce(path: string, credential = jwtOf('alice')): Promise<{ status: number; body: string }> {
+  const headers = { authorization: `Bearer ${credential}` }
+  const req = http.get({ host: '127.0.0.1', port, path, headers, agent: false })
+  const [res] = (await once(req, 'response')) as [http.IncomingMessage]
+  return { status: res.statusCode ?? 0, body: await text(res) }
+}
+/** What each of eight connections in a row, four to a worker, is told. */
+async function everywhere<T>(ask: () => Promise<T>): Promise<T[]> {
+  const answers: T[] = []
+  for (let i = 0; i < 8; i++) answers.push(await ask())
+  return answers
+}
+async function standing(): Promise<{ limit: number; used: number }[]> {
+  return JSON.parse((await askOnce('/me/quota')).body).windows.read
+}
+const limit = async (): Promise<number> => (await standing())[0]?.limit ?? -1
+const eight = <T>(value: T): T[] => Array<T>(8).fill(value)
+
+function countByUser(): Map<string, number> {
+  const counts = new Map<string, number>()
+  for (const { headers } of backend.seen) {
+    const user = String(headers['x-tollgate-user'])
+    counts.set(user, (counts.get(user) ?? 0) + 1)
+  }
+  return counts
+}
+
+describe.each(['sqlite', 'redis'])('two workers on %s', (kind) => {
+  const USERS = Array.from({ length: 10 }, (_, i) => `user-${i}`)
+  const store = (): Keys =>
+    kind === 'sqlite' ? {} : { store: redis.url, rest: `store_options: { prefix: ${redis.prefix}-${port} }` }
+
+  async function burst(): Promise<number[]> {
+    const dispatcher = new Agent({ connections: 64 })
+    const credentials = USERS.map((user) => bearer(user))
+    const asked = Array.from({ length: 1000 }, async (_, i) => {
+      const answer = await fetch(`${url}/x`, { headers: credentials[i % 10] ?? {}, dispatcher })
+      await answer.text()
+      return answer.status
+    })
+    const statuses = await Promise.all(asked)
+    await dispatcher.close()
+    return statuses
+  }
+
+  it('pass exactly what the personal limits allow, and their metrics add up to what the clients saw', async () => {
+    await start({ personal: 31, cost: 3, ...store() })
+    const statuses = await burst()
+    expect(countByUser()).toEqual(new Map(USERS.map((user) => [user, 10])))
+    expect(statuses.filter((status) => status === 200)).toHaveLength(100)
+    expect(statuses.filter((status) => status === 429)).toHaveLength(900)
+
+    const { value, found } = await metrics()
+    expect(value('tollgate_requests_total', { outcome: 'forwarded' })).toBe(100)
+    expect(value('tollgate_requests_total', { outcome: 'refused' })).toBe(900)
+    expect(value('tollgate_tokens_charged_total', { category: 'read' })).toBe(300)
+    expect(value('tollgate_request_duration_seconds_count', { code_class: '2xx' })).toBe(100)
+    expect(value('tollgate_request_duration_seconds_bucket', { code_class: '4xx', le: '+Inf' })).toBe(900)
+    expect(value('tollgate_workers')).toBe(2)
+    expect(found('tollgate_build_info')).toEqual([1])
+    expect(found('tollgate_config_info')).toEqual([1])
+    await running?.end('SIGTERM')
+    const shares = Map.groupBy(lines('request'), ({ worker }) => worker)
+    expect([...shares.keys()].sort()).toEqual([1, 2])
+  })
+
+  it('pass exactly what the global limit allows', async () => {
+    await start({ global: 100, cost: 3, ...store() })
+    const statuses = await burst()
+    expect(backend.seen).toHaveLength(33)
+    expect(statuses.filter((status) => status === 200)).toHaveLength(33)
+    expect(await standing()).toMatchObject([{}, { limit: 100, used: 99 }])
+  })
+})
+
+/** Asks again and again on one connection until it is told to stop; what failed is its result. */
+async function client(path: string, until: () => boolean, answered: (status: number) => void): Promise<Error[]> {
+  const failures: Error[] = []
+  const agent = new http.Agent({ keepAlive: true, maxSockets: 1 })
+  const headers = { authorization: `Bearer ${jwtOf('alice')}` }
+  let closing = false
+  while (!until() && !closing) {
+    try {
+      const req = http.get({ host: '127.0.0.1', port, path, headers, agent })
+      const [res] = (await once(req, 'response')) as [http.IncomingMessage]
+      closing = res.headers.connection === 'close'
+      await text(res)
+      answered(res.statusCode ?? 0)
+    } catch (error) {
+      failures.push(error as Error)
+      await sleep(10)
+    }
+  }
+  agent.destroy()
+  return failures
+}
+
+describe('a worker that is killed', () => {
+  it('is started again; meanwhile the other one serves, and the limit holds', async () => {
+    await start({ global: 3000, cost: 2 })
+    const [first = 0] = await pids()
+    let stopped = false
+    const statuses: number[] = []
+    const answered = (status: number): void => {
+      statuses.push(status)
+    }
+    const clients = Array.from({ length: 8 }, () => client('/x', () => stopped, answered))
+    await expect.poll(() => backend.seen.length, { timeout: 20_000 }).toBeGreaterThan(100)
+    process.kill(first, 'SIGKILL')
+    const known = statuses.length
+    await expect.poll(() => statuses.length, { timeout: 20_000 }).toBeGreaterThan(known + 100)
+    expect(await readiness()).toBe(200)
+    await expect.poll(() => lines('worker started').length, { timeout: 10_000 }).toBe(3)
+    await expect.poll(() => statuses.includes(429), { timeout: 60_000 }).toBe(true)
+    await expect.poll(async () => (await metrics()).value('tollgate_workers'), { timeout: 10_000 }).toBe(2)
+    stopped = true
+    const failures = (await Promise.all(clients)).flat()
+
+    // Each connection had one request under way at most: of those that the dead worker had the charge stays.
+    expect(failures.length).toBeLessThanOrEqual(8)
+    const used = (await standing())[1]?.used ?? 0
+    expect(used).toBeLessThanOrEqual(3000)
+    expect(backend.seen.length * 2).toBeLessThanOrEqual(used)
+    expect(backend.seen.length * 2).toBeGreaterThanOrEqual(used - failures.length * 2)
+    expect(lines('worker ended unasked')).toMatchObject([{ worker: 1, pid: first, reason: 'SIGKILL' }])
+    const { value } = await metrics()
+    expect(value('tollgate_worker_exits_total', { reason: 'SIGKILL' })).toBe(1)
+  })
+
+  it('leaves what it counted in the metrics', async () => {
+    await start()
+    await everywhere(() => askOnce('/x'))
+    const counted = async () => (await metrics()).value('tollgate_requests_total', { outcome: 'forwarded' })
+    expect(await counted()).toBe(8)
+    for (const pid of await pids()) process.kill(pid, 'SIGKILL')
+    await expect.poll(() => lines('worker started').length, { timeout: 10_000 }).toBe(4)
+    await expect.poll(async () => (await metrics()).value('tollgate_workers'), { timeout: 10_000 }).toBe(2)
+    expect(await counted()).toBe(8)
+    await everywhere(() => askOnce('/x'))
+    expect(await counted()).toBe(16)
+  })
+
+  it('while it was being handed a connection leaves nobody waiting for an answer', async () => {
+    await start()
+    const [first = 0] = await pids()
+    process.kill(first, 'SIGSTOP')
+    const request = `GET /x HTTP/1.1\r\nHost: a\r\nConnection: close\r\nAuthorization: Bearer ${jwtOf('alice')}\r\n\r\n`
+    const clients = await Promise.all(
+      Array.from({ length: 4 }, async () => {
+        const socket = net.connect(port, '127.0.0.1').on('error', () => {})
+        const chunks: Buffer[] = []
+        socket.on('data', (chunk: Buffer) => chunks.push(chunk))
+        const closed = new Promise<void>((resolve) => socket.once('close', () => resolve()))
+        await once(socket, 'connect')
+        socket.write(request)
+        return { closed, answer: () => Buffer.concat(chunks).toString() }
+      }),
+    )
+    const answers = () => clients.filter(({ answer }) => answer().startsWith('HTTP/1.1 200'))
+    await expect.poll(() => answers().length, { timeout: 10_000 }).toBe(3)
+    process.kill(first, 'SIGKILL')
+    await Promise.all(clients.map(({ closed }) => closed))
+    expect(answers()).toHaveLength(3)
+  })
+})
+
+describe('SIGTERM to the primary', () => {
+  it('under load fails no request and ends with 0', async () => {
+    const gateway = await start({ rest: 'drain: { delay: 2s }' })
+    const workers = await pids()
+    respond = (_seen, res) => setTimeout(() => res.end('ok'), 5)
+    const statuses: number[] = []
+    const clients = Array.from({ length: 20 }, () =>
+      client(
+        '/x',
+        () => false,
+        (status) => statuses.push(status),
+      ),
+    )
+    await expect.poll(() => statuses.length, { timeout: 20_000 }).toBeGreaterThan(200)
+    gateway.child.kill('SIGTERM')
+    // Each is told by `Connection: close` to go elsewhere.
+    expect((await Promise.all(clients)).flat()).toEqual([])
+    expect(new Set(statuses)).toEqual(new Set([200]))
+    expect(backend.seen).toHaveLength(statuses.length)
+    expect(await gateway.ended).toBe(0)
+    expect(workers.map(isAlive)).toEqual([false, false])
+    expect(lines('request').filter(({ outcome }) => outcome === 'forwarded')).toHaveLength(statuses.length)
+  })
+
+  it('lets requests under way finish in every worker', async () => {
+    respond = (_seen, res) => setTimeout(() => res.end('ok'), 800)
+    const gateway = await start()
+    const slow = Array.from({ length: 10 }, () => askOnce('/slow'))
+    await expect.poll(() => backend.seen.length).toBe(10)
+    expect(await gateway.end('SIGTERM')).toBe(0)
+    expect(await Promise.all(slow)).toEqual(Array(10).fill({ status: 200, body: 'ok' }))
+  })
+
+  it('a second time ends all at once, with exit code 1', async () => {
+    respond = () => {}
+    const gateway = await start()
+    const workers = await pids()
+    const hanging = askOnce('/never').catch((error: unknown) => error)
+    await expect.poll(() => backend.seen.length).toBe(1)
+    gateway.child.kill('SIGTERM')
+    await expect.poll(readiness).toBe(503)
+    expect(gateway.child.exitCode).toBeNull()
+    expect(await gateway.end('SIGTERM')).toBe(1)
+    expect(await hanging).toBeInstanceOf(Error)
+    await expect.poll(() => workers.map(isAlive), { timeout: 5000 }).toEqual([false, false])
+  })
+})
+
+describe('a primary that is killed', () => {
+  it('leaves no worker behind, and requests under way finish', async () => {
+    respond = ({ url }, res) => {
+      if (url === '/slow') setTimeout(() => res.end('ok'), 800)
+    }
+    const gateway = await start()
+    const workers = await pids()
+    const hanging = askOnce('/never').catch((error: unknown) => error)
+    const slow = [askOnce('/slow'), askOnce('/slow')]
+    await expect.poll(() => backend.seen.length).toBe(3)
+    gateway.child.kill('SIGKILL')
+    expect(await Promise.all(slow)).toEqual(Array(2).fill({ status: 200, body: 'ok' }))
+    await expect.poll(() => workers.map(isAlive), { timeout: 15_000 }).toEqual([false, false])
+    expect(await hanging).toBeInstanceOf(Error)
+  })
+
+  it('while it drains leaves none behind either, however long the drain may take', async () => {
+    respond = () => {}
+    const gateway = await start({ rest: 'drain: { timeout: 1h }' })
+    const workers = await pids()
+    const hanging = askOnce('/never').catch((error: unknown) => error)
+    await expect.poll(() => backend.seen.length).toBe(1)
+    gateway.child.kill('SIGTERM')
+    await expect.poll(readiness).toBe(503)
+    gateway.child.kill('SIGKILL')
+    await expect.poll(() => workers.map(isAlive), { timeout: 15_000 }).toEqual([false, false])
+    expect(await hanging).toBeInstanceOf(Error)
+  })
+})
+
+describe('a changed configuration', () => {
+  it('is in force in every worker, also in one that starts later', async () => {
+    await start({ personal: 5 })
+    expect(await everywhere(limit)).toEqual(eight(5))
+    file(config({ personal: 7 }))
+    await expect.poll(() => everywhere(limit), { timeout: 10_000 }).toEqual(eight(7))
+    const [first = 0] = await pids()
+    process.kill(first, 'SIGKILL')
+    await expect.poll(() => lines('worker started').length, { timeout: 10_000 }).toBe(3)
+    await expect.poll(async () => (await metrics()).value('tollgate_workers'), { timeout: 10_000 }).toBe(2)
+    expect(await everywhere(limit)).toEqual(eight(7))
+  })
+
+  it('with problems leaves all on the old one and says so once', async () => {
+    const gateway = await start({ personal: 5 })
+    file(config({ personal: 7 }).replace('category: read', 'categry: read'))
+    await expect.poll(gateway.output, { timeout: 10_000 }).toContain('did you mean')
+    expect(await everywhere(limit)).toEqual(eight(5))
+    const { value, found } = await metrics()
+    expect(value('tollgate_config_last_reload_successful')).toBe(0)
+    expect(found('tollgate_config_info')).toHaveLength(1)
+    expect(lines('configuration refused, the one before stays in force')).toHaveLength(1)
+  })
+
+  it('that one worker does not have yet shows as two hashes, and scraping does not wait for it', async () => {
+    await start({ personal: 5 })
+    const [first = 0] = await pids()
+    const hashes = async () => (await metrics()).found('tollgate_config_info').length
+    expect(await hashes()).toBe(1)
+    process.kill(first, 'SIGSTOP')
+    file(config({ personal: 7 }))
+    await expect.poll(hashes, { timeout: 10_000 }).toBe(2)
+    process.kill(first, 'SIGCONT')
+    await expect.poll(hashes, { timeout: 10_000 }).toBe(1)
+    expect(await everywhere(limit)).toEqual(eight(7))
+  })
+})
+
+describe('two workers', () => {
+  it('refuse a revoked gateway token 2 seconds later', async () => {
+    await start()
+    const headers = { authorization: `Bearer ${ADMIN_TOKEN}`, 'content-type': 'application/json' }
+    const body = JSON.stringify({ user: 'bob', name: 'laptop' })
+    const made = await fetch(`${admin}/api/tokens`, { method: 'POST', headers, body })
+    const { id, token } = (await made.json()) as { id: string; token: string }
+    const status = async (): Promise<number> => (await askOnce('/x', token)).status
+    expect(await everywhere(status)).toEqual(eight(200))
+    const { authorization } = headers
+    const gone = await fetch(`${admin}/api/tokens/${id}`, { method: 'DELETE', headers: { authorization } })
+    expect(gone.status).toBe(204)
+    await sleep(2000)
+    expect(await everywhere(status)).toEqual(eight(401))
+  })
+
+  it('write one log whose lines are whole, one for each request, into a pipe that is full', async () => {
+    const pipe = join(folder, 'log')
+    execFileSync('mkfifo', [pipe])
+    const end = openSync(pipe, 'r+')
+    const args = ['src/main.ts', 'serve', '-c', file(config())]
+    const child = spawn(process.execPath, args, { stdio: ['ignore', end, 'inherit'] })
+    const log = createReadStream(pipe)
+    const exited = once(child, 'exit')
+    try {
+      await once(log, 'open')
+      closeSync(end)
+      await expect.poll(() => readiness().catch(() => 0), { timeout: 20_000 }).toBe(200)
+      const dispatcher = new Agent({ connections: 32 })
+      // Several times what the pipe holds, and nobody reads it yet.
+      const headers = bearer('u'.repeat(250))
+      const ids = await Promise.all(
+        Array.from({ length: 2000 }, async () => {
+          const answer = await fetch(`${url}/x`, { headers, dispatcher })
+          await answer.text()
+          return answer.headers.get('x-request-id')
+        }),
+      )
+      await dispatcher.close()
+      const said = text(log)
+      child.kill('SIGTERM')
+      expect(await exited).toEqual([0, null])
+      const logged = (await said)
+        .trimEnd()
+        .split('\n')
+        .map((line) => JSON.parse(line))
+      const requests = logged.filter(({ msg }) => msg === 'request')
+      expect(requests.map(({ requestId }) => requestId).sort()).toEqual(ids.sort())
+      expect(new Set(requests.map(({ worker }) => worker))).toEqual(new Set([1, 2]))
+    } finally {
+      if (child.exitCode === null && child.signalCode === null) child.kill('SIGTERM')
+    }
+  })
+
+  it('share the limits of the whole gateway', async () => {
+    respond = () => {}
+    await start({ rest: 'edge: { max_in_flight: 2 }' })
+    const hanging = [askOnce('/never'), askOnce('/never')].map((asked) => asked.catch((error: unknown) => error))
+    await expect.poll(() => backend.seen.length).toBe(2)
+    expect(await everywhere(async () => (await askOnce('/never')).status)).toEqual(eight(503))
+    await running?.end('SIGKILL')
+    for (const answer of await Promise.all(hanging)) expect(answer).toBeInstanceOf(Error)
+  })
+
+  it('find one free port where none is named', async () => {
+    await start(config().replace(`listen: 127.0.0.1:${port}`, 'listen: 127.0.0.1:0'))
+    const urls = () => lines('listening').filter(({ what }) => what === 'gateway')
+    await expect.poll(() => urls().length).toBe(2)
+    const [one, two] = urls().map((line) => String(line.url))
+    expect(one).toBe(two)
+    port = Number(new URL(one ?? '').port)
+    expect((await askOnce('/x')).status).toBe(200)
+  })
+
+  it('that cannot have their address end with a message that names it', async () => {
+    const other = net.createServer().listen(port, '127.0.0.1')
+    await once(other, 'listening')
+    const child = spawn(process.execPath, ['src/main.ts', 'serve', '-c', file(config())])
+    const [said, [code]] = await Promise.all([text(child.stderr), once(child, 'exit')])
+    expect(said).toMatch(/^tollgate: listen: .*EADDRINUSE.*: choose an address of this machine whose port is free\n$/)
+    expect(code).toBe(1)
+    other.close()
+  })
+})
+
+it('workers: 1 is one process', async () => {
+  const gateway = await start({ workers: 1 })
+  const { pid } = gateway.child
+  expect(readFileSync(`/proc/${pid}/task/${pid}/children`, 'utf8')).toBe('')
+  expect((await askOnce('/x')).status).toBe(200)
+})

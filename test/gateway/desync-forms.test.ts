@@ -1,0 +1,258 @@
+import { once } from 'node:events'
+import net, { type AddressInfo } from 'node:net'
+import { setTimeout as sleep } from 'node:timers/promises'
+import { afterEach, describe, expect, it } from 'vitest'
+import { type RunningApp, startApp, yaml } from '../e2e/harness.ts'
+import { jwtOf } from '../e2e/jwt.ts'
+import { rawExchange, statusesIn } from '../e2e/raw.ts'
+import { startRawBackend } from './raw-backend.ts'
+
+/**
+ * The known ways to make two servers disagree about where a request ends, by their names; none may ever work again. The
+ * oracle: requests that the backend saw == charges == requests that the gateway accepted, and `/api/smuggled`, which no
+ * request asks for, never arrives.
+ */
+
+const cleanups: (() => unknown)[] = []
+afterEach(async () => {
+  for (const cleanup of cleanups.splice(0).reverse()) await cleanup()
+})
+
+const auth = `Authorization: Bearer ${jwtOf('alice')}\r\n`
+const SMUGGLED = `GET /api/smuggled HTTP/1.1\r\nHost: a\r\n${auth}\r\n`
+const HIDDEN = `POST /api/hidden HTTP/1.1\r\nHost: a\r\n${auth}Content-Length: 500\r\n\r\n`
+
+function request(line: string, fields: string, body = ''): string {
+  return `${line} HTTP/1.1\r\nHost: a\r\n${auth}${fields}\r\n${body}`
+}
+
+async function start(edge = '', upstream?: string) {
+  const backend = await startRawBackend()
+  cleanups.push(backend.close)
+  const app = await startApp(
+    yaml(upstream ?? backend.url, `edge: { ${edge} }\nroutes: [{ match: "* /api/*", category: read, cost: 1 }]`),
+  )
+  cleanups.push(() => app.stop())
+  return { app, lines: backend.lines, received: backend.received }
+}
+
+const charges = (app: RunningApp): number => app.observations.filter((o) => o.type === 'tokens_charged').length
+const chunk = (body: string): string => `${body.length.toString(16)}\r\n${body}\r\n0\r\n\r\n`
+
+/** [name, bytes, statuses, what the backend may see] */
+const FORMS: readonly (readonly [string, string, readonly number[], readonly string[]])[] = [
+  [
+    'CL.TE',
+    request('POST /api/a', 'Content-Length: 5\r\nTransfer-Encoding: chunked\r\n', `0\r\n\r\n${SMUGGLED}`),
+    [400],
+    [],
+  ],
+  ['TE.CL', request('POST /api/a', 'Transfer-Encoding: chunked\r\nContent-Length: 4\r\n', chunk(SMUGGLED)), [400], []],
+  [
+    'TE.TE, the second obfuscated',
+    request('POST /api/a', 'Transfer-Encoding: chunked\r\nTransfer-Encoding: cow\r\n', `0\r\n\r\n${SMUGGLED}`),
+    [400],
+    [],
+  ],
+  [
+    'TE.TE, by a tab',
+    request('POST /api/a', 'Transfer-Encoding:\tchunked\r\n', chunk(SMUGGLED)),
+    [200],
+    ['POST /api/a HTTP/1.1'],
+  ],
+  ['CL.0', request('POST /api/a', `Content-Length: ${SMUGGLED.length}\r\n`, SMUGGLED), [200], ['POST /api/a HTTP/1.1']],
+  [
+    '0.CL',
+    request('GET /api/a', `Content-Length: ${HIDDEN.length}\r\n`, HIDDEN) + request('GET /api/b', ''),
+    [200, 200],
+    ['GET /api/a HTTP/1.1', 'GET /api/b HTTP/1.1'],
+  ],
+  ['0.CL, the length folded', request('GET /api/a', `Content-Length:\r\n ${HIDDEN.length}\r\n`, HIDDEN), [400], []],
+  [
+    'TE.0',
+    request('OPTIONS /api/a', 'Transfer-Encoding: chunked\r\n', chunk(SMUGGLED)),
+    [200],
+    ['OPTIONS /api/a HTTP/1.1'],
+  ],
+  [
+    'DELETE in chunks (CVE-2026-29057)',
+    request('DELETE /api/a', 'Transfer-Encoding: chunked\r\n', chunk(SMUGGLED)),
+    [200],
+    ['DELETE /api/a HTTP/1.1'],
+  ],
+  [
+    'Expect, obfuscated',
+    request('GET /api/a', 'Expect: y 100-continue\r\nContent-Length: 6\r\n', `GET /n${SMUGGLED}`),
+    [417],
+    [],
+  ],
+  [
+    'Expect on a request without a body',
+    request('GET /api/a', 'Expect: 100-continue\r\n') + request('GET /api/b', ''),
+    [100, 200, 200],
+    ['GET /api/a HTTP/1.1', 'GET /api/b HTTP/1.1'],
+  ],
+  [
+    'a chunk extension that ends with LF (CVE-2025-55315)',
+    request(
+      'POST /api/a',
+      'Transfer-Encoding: chunked\r\n',
+      `2;\nxx\r\n${SMUGGLED.length.toString(16)}\r\n0\r\n\r\n${SMUGGLED}`,
+    ),
+    [400],
+    [],
+  ],
+  [
+    'a chunk without its line break (CVE-2025-43859)',
+    request('POST /api/a', 'Transfer-Encoding: chunked\r\n', `5\r\nAAAAAXX2\r\n45\r\n0\r\n\r\n${SMUGGLED}`),
+    [400],
+    [],
+  ],
+  [
+    'HTTP/1.0 with a list of codings (CVE-2026-2835)',
+    request(
+      'POST /api/a',
+      'Connection: keep-alive\r\nTransfer-Encoding: identity, chunked\r\n',
+      `0\r\n\r\n${SMUGGLED}`,
+    ).replace('HTTP/1.1', 'HTTP/1.0'),
+    [400],
+    [],
+  ],
+  [
+    'a request line in the trailers',
+    request('POST /api/a', 'Transfer-Encoding: chunked\r\n', `0\r\nGET /api/smuggled HTTP/1.1\r\nHost: a\r\n\r\n`),
+    [400],
+    [],
+  ],
+  [
+    'a header that Connection takes away',
+    request('POST /api/a', `Connection: Content-Length\r\nContent-Length: ${SMUGGLED.length}\r\n`, SMUGGLED),
+    [400],
+    [],
+  ],
+]
+
+describe('a request in which another may be hidden', () => {
+  it.each(FORMS)('%s', async (_name, bytes, statuses, seen) => {
+    const { app, lines } = await start('max_body: 1MiB')
+    expect(statusesIn(await rawExchange(app.url, bytes))).toEqual(statuses)
+    expect([...lines].sort()).toEqual([...seen].sort())
+    expect(charges(app)).toBe(lines.length)
+  })
+})
+
+describe('a connection on which something was left over', () => {
+  it('a body that nobody read (CVE-2025-4366): behind a refusal it is no request', async () => {
+    const { app, lines } = await start()
+    const body = SMUGGLED.repeat(1000)
+    const refused = `POST /nothing HTTP/1.1\r\nHost: a\r\n${auth}Content-Length: ${body.length}\r\n\r\n${body}`
+    expect(statusesIn(await rawExchange(app.url, refused + SMUGGLED))).toEqual([404])
+    expect([lines, charges(app)]).toEqual([[], 0])
+  })
+
+  it('pause-based: what comes after a body that paused for too long is no request', async () => {
+    const { app, lines } = await start('upload_grace: 200ms')
+    const { hostname, port } = new URL(app.url)
+    const socket = net.connect(Number(port), hostname)
+    cleanups.push(() => socket.destroy())
+    let text = ''
+    let closed = false
+    socket.on('error', () => {})
+    socket.on('close', () => {
+      closed = true
+    })
+    socket.on('data', (data) => {
+      text += data.toString('latin1')
+    })
+    socket.write(request('POST /api/a', 'Content-Length: 100000\r\n'))
+    await expect.poll(() => text, { timeout: 10_000 }).toContain('408')
+    socket.write(SMUGGLED)
+    await expect.poll(() => closed, { timeout: 10_000 }).toBe(true)
+    expect(statusesIn(text)).toEqual([408])
+    expect(lines).toEqual([])
+    // The backend had the head of the first one.
+    expect(charges(app)).toBe(1)
+  })
+
+  it('0.CL with an early answer: the rest of the body is no request, to us or to the backend', async () => {
+    const heads: string[] = []
+    let connections = 0
+    const server = net.createServer((socket) => {
+      connections++
+      socket.on('error', () => {})
+      // A server that answers before it has read, and takes whatever comes for requests.
+      socket.on('data', (data) => {
+        for (const [line] of data.toString('latin1').matchAll(/^[A-Z]+ \/api\/\w+ HTTP/gm)) {
+          heads.push(line)
+          socket.write('HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nok')
+        }
+      })
+    })
+    server.listen(0, '127.0.0.1')
+    await once(server, 'listening')
+    cleanups.push(() => server.close())
+    const { app } = await start('', `http://127.0.0.1:${(server.address() as AddressInfo).port}`)
+    const { hostname, port } = new URL(app.url)
+    const socket = net.connect(Number(port), hostname)
+    cleanups.push(() => socket.destroy())
+    socket.on('error', () => {})
+    let text = ''
+    socket.on('data', (data) => {
+      text += data.toString('latin1')
+    })
+    socket.write(request('POST /api/early', 'Content-Length: 100000\r\n'))
+    await expect.poll(() => text).toContain('200')
+    socket.write(request('GET /api/smuggled', '').repeat(10))
+    await sleep(200)
+    // Another client's request finds another connection, and its own answer.
+    expect(statusesIn(await rawExchange(app.url, request('GET /api/other', '')))).toEqual([200])
+    expect(heads).toEqual(['POST /api/early HTTP', 'GET /api/other HTTP'])
+    expect([connections, charges(app)]).toEqual([2, 2])
+  })
+
+  it('CL.0 at the backend: the answer to a request that hid in a body goes to nobody', async () => {
+    const server = net.createServer((socket) => {
+      socket.on('error', () => {})
+      // A server that ignores the length of a body, and names each request in its answer.
+      socket.on('data', (data) => {
+        for (const [, path = ''] of data.toString('latin1').matchAll(/^[A-Z]+ (\/api\/\w+) HTTP/gm))
+          socket.write(`HTTP/1.1 200 OK\r\nContent-Length: ${path.length}\r\n\r\n${path}`)
+      })
+    })
+    server.listen(0, '127.0.0.1')
+    await once(server, 'listening')
+    cleanups.push(() => server.close())
+    const { app } = await start('', `http://127.0.0.1:${(server.address() as AddressInfo).port}`)
+    for (let i = 0; i < 10; i++) {
+      const poisoned = request('POST /api/a', `Content-Length: ${SMUGGLED.length}\r\n`, SMUGGLED)
+      const answers = await Promise.all([
+        rawExchange(app.url, poisoned, 50),
+        rawExchange(app.url, request('GET /api/other', ''), 50),
+      ])
+      answers.push(await rawExchange(app.url, request('GET /api/other', ''), 50))
+      expect(answers.map((text) => text.split('\r\n\r\n')[1])).toEqual(['/api/a', '/api/other', '/api/other'])
+    }
+  })
+
+  it('premature upgrade (CVE-2026-2833): what is sent before the backend agrees is sent to nobody', async () => {
+    const { app, lines, received } = await start()
+    const upgrade =
+      'Connection: Upgrade\r\nUpgrade: websocket\r\nSec-WebSocket-Version: 13\r\nSec-WebSocket-Key: dGhlIHNhbXBsZSBub25jZQ==\r\n'
+    // The backend refuses: it takes the handshake for a plain request, as it names no key to answer.
+    const server = net.createServer((socket) => {
+      socket.on('error', () => {})
+      socket.on('data', (data) => {
+        received.push(data.toString('latin1'))
+        socket.write('HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nok')
+      })
+    })
+    server.listen(0, '127.0.0.1')
+    await once(server, 'listening')
+    cleanups.push(() => server.close())
+    const other = await start('', `http://127.0.0.1:${(server.address() as AddressInfo).port}`)
+    expect(statusesIn(await rawExchange(other.app.url, request('GET /api/ws', upgrade) + SMUGGLED))).toEqual([200])
+    expect(received.join('')).toMatch(/^GET \/api\/ws /)
+    expect(received.join('')).not.toContain('smuggled')
+    expect([lines, charges(app), charges(other.app)]).toEqual([[], 0, 1])
+  })
+})

@@ -1,0 +1,388 @@
+import { once } from 'node:events'
+import net from 'node:net'
+import { setTimeout as sleep } from 'node:timers/promises'
+import { afterEach, describe, expect, it } from 'vitest'
+import { type Backend, type RunningApp, type Seen, startApp, startBackend, yaml } from '../e2e/harness.ts'
+import { jwtOf } from '../e2e/jwt.ts'
+import { rawExchange, statusesIn } from '../e2e/raw.ts'
+import { startRawBackend } from './raw-backend.ts'
+
+/** What one client, or all of them together, can take of the gateway. */
+
+const cleanups: (() => unknown)[] = []
+afterEach(async () => {
+  for (const cleanup of cleanups.splice(0).reverse()) await cleanup()
+})
+
+/** Answers wait until `release` is called, those of `/api/now` do not. */
+async function waitingBackend(): Promise<Backend & { waiting: number; release(): void }> {
+  const held: (() => void)[] = []
+  const backend = await startBackend((seen: Seen, res) => {
+    if (seen.url === '/api/now') return void res.end('ok')
+    held.push(() => res.end('ok'))
+    res.once('close', () => held.pop())
+  })
+  cleanups.push(() => backend.close())
+  return {
+    ...backend,
+    get waiting() {
+      return held.length
+    },
+    release: () => {
+      for (const answer of held.splice(0)) answer()
+    },
+  }
+}
+
+async function start(upstream: string, edge: string, more = ''): Promise<RunningApp> {
+  const app = await startApp(configOf(upstream, edge, more))
+  cleanups.push(() => app.stop())
+  return app
+}
+
+function configOf(upstream: string, edge: string, more = ''): string {
+  return yaml(upstream, `edge: { ${edge} }\nroutes: [{ match: "* /api/*", category: read, cost: 2 }]`, undefined, more)
+}
+
+function open(app: RunningApp, localAddress = '127.0.0.1') {
+  const { hostname, port } = new URL(app.url)
+  const socket = net.connect({ host: hostname, port: Number(port), localAddress })
+  cleanups.push(() => socket.destroy())
+  let received = ''
+  let closed = false
+  socket.on('error', () => {})
+  socket.on('data', (chunk) => {
+    received += chunk.toString('latin1')
+  })
+  socket.once('close', () => {
+    closed = true
+  })
+  return { socket, text: () => received, statuses: () => statusesIn(received), closed: () => closed }
+}
+
+function request(line: string, user: string, ...fields: string[]): string {
+  return [line, 'Host: a', `Authorization: Bearer ${jwtOf(user)}`, ...fields, '', ''].join('\r\n')
+}
+
+const poll = <T>(read: () => T) => expect.poll(read, { timeout: 15_000, interval: 20 })
+const get = (user: string, path = '/api/now'): string => request(`GET ${path} HTTP/1.1`, user)
+const charges = (app: RunningApp): number => app.observations.filter((o) => o.type === 'tokens_charged').length
+const troubles = (app: RunningApp): string[] =>
+  app.observations.flatMap((o) => (o.type === 'bad_connection' ? [o.code] : []))
+
+describe('max_connections_per_address', () => {
+  it('closes what one address opens beyond it, and leaves the connections it has and other addresses alone', async () => {
+    const backend = await waitingBackend()
+    const app = await start(backend.url, 'max_connections_per_address: 2')
+    const [first, second] = [open(app), open(app)]
+    first.socket.write(get('alice'))
+    await poll(first.statuses).toEqual([200])
+    const third = open(app)
+    third.socket.write(get('alice'))
+    await poll(third.closed).toBe(true)
+    expect(third.text()).toBe('')
+    const other = open(app, '127.0.0.2')
+    other.socket.write(get('bob'))
+    second.socket.write(get('alice'))
+    await poll(() => [other.statuses(), second.statuses()]).toEqual([[200], [200]])
+    expect([charges(app), backend.seen.length]).toEqual([3, 3])
+    expect(troubles(app)).toEqual(['too_many_of_address'])
+  })
+
+  it('has room again when a connection ends, also by a reset', async () => {
+    const backend = await waitingBackend()
+    const app = await start(backend.url, 'max_connections_per_address: 1')
+    for (let i = 0; i < 3; i++) {
+      const client = open(app)
+      client.socket.write(get('alice'))
+      await poll(client.statuses).toEqual([200])
+      client.socket.resetAndDestroy()
+      await sleep(50)
+    }
+    expect(troubles(app)).toEqual([])
+  })
+
+  it('does not hold for trusted_proxies, behind which everybody is, nor where it is none; a reload changes it', async () => {
+    const backend = await waitingBackend()
+    const app = await start(backend.url, 'max_connections_per_address: 1, trusted_proxies: [127.0.0.0/8]')
+    const served = async (): Promise<number> => {
+      const clients = [open(app), open(app), open(app)]
+      for (const { socket } of clients) socket.write(get('alice'))
+      await poll(() => clients.every((client) => client.closed() || client.text() !== '')).toBe(true)
+      for (const { socket } of clients) socket.destroy()
+      await sleep(50)
+      return clients.filter((client) => client.text() !== '').length
+    }
+    expect(await served()).toBe(3)
+    await app.reload(configOf(backend.url, ''))
+    expect(await served()).toBe(3)
+    await app.reload(configOf(backend.url, 'max_connections_per_address: 1'))
+    expect(await served()).toBe(1)
+  })
+})
+
+describe('max_connections', () => {
+  it('closes what is opened beyond it, and those within go on', async () => {
+    const backend = await waitingBackend()
+    const app = await start(backend.url, 'max_connections: 1')
+    const first = open(app)
+    first.socket.write(get('alice'))
+    await poll(first.statuses).toEqual([200])
+    const second = open(app)
+    await poll(second.closed).toBe(true)
+    first.socket.write(get('alice'))
+    await poll(first.statuses).toEqual([200, 200])
+    expect(troubles(app)).toEqual(['too_many'])
+  })
+})
+
+describe('max_in_flight_per_user', () => {
+  it('answers 503 before any charge, to that user only, and only for so long', async () => {
+    const backend = await waitingBackend()
+    const app = await start(backend.url, 'max_in_flight_per_user: 2')
+    const slow = [open(app), open(app)]
+    for (const { socket } of slow) socket.write(get('alice', '/api/slow'))
+    await poll(() => backend.waiting).toBe(2)
+    const answer = await rawExchange(app.url, get('alice'))
+    expect(answer).toMatch(/^HTTP\/1\.1 503 .*\r\nRetry-After: 1\r\n/is)
+    expect(answer).toContain('"error":"overloaded"')
+    expect(statusesIn(await rawExchange(app.url, get('bob')))).toEqual([200])
+    expect(charges(app)).toBe(3)
+    backend.release()
+    await poll(() => slow.map((client) => client.statuses())).toEqual([[200], [200]])
+    expect(statusesIn(await rawExchange(app.url, get('alice')))).toEqual([200])
+    expect([charges(app), backend.seen.length]).toEqual([4, 4])
+    expect(app.requests().map(({ reason }) => reason)).toContain('user')
+  })
+
+  it('forgets a request whose client left', async () => {
+    const backend = await waitingBackend()
+    const app = await start(backend.url, 'max_in_flight_per_user: 1')
+    const gone = open(app)
+    gone.socket.write(get('alice', '/api/slow'))
+    await poll(() => backend.waiting).toBe(1)
+    gone.socket.destroy()
+    await poll(() => app.requests().length).toBe(1)
+    expect(statusesIn(await rawExchange(app.url, get('alice')))).toEqual([200])
+  })
+
+  it('is none by default', async () => {
+    const backend = await waitingBackend()
+    const app = await start(backend.url, '')
+    const clients = Array.from({ length: 50 }, () => open(app))
+    for (const { socket } of clients) socket.write(get('alice', '/api/slow'))
+    await poll(() => backend.waiting).toBe(50)
+  })
+})
+
+describe('max_tunnels', () => {
+  const upgrade = (user: string): string =>
+    request(
+      'GET /api/ws HTTP/1.1',
+      user,
+      'Connection: Upgrade',
+      'Upgrade: websocket',
+      'Sec-WebSocket-Version: 13',
+      'Sec-WebSocket-Key: dGhlIHNhbXBsZSBub25jZQ==',
+    )
+
+  it('answers 503 to the handshakes beyond it before any charge, and tunnels take no place of requests', async () => {
+    const backend = await startRawBackend()
+    cleanups.push(backend.close)
+    const app = await start(backend.url, 'max_tunnels: 2, max_in_flight: 1')
+    const tunnels = [open(app), open(app)]
+    for (const { socket } of tunnels) socket.write(upgrade('alice'))
+    await poll(() => tunnels.map((tunnel) => tunnel.statuses())).toEqual([[101], [101]])
+    const third = await rawExchange(app.url, upgrade('bob'))
+    expect(third).toMatch(/^HTTP\/1\.1 503 .*\r\nRetry-After: 1\r\n/is)
+    expect(statusesIn(await rawExchange(app.url, get('bob')))).toEqual([200])
+    expect([charges(app), backend.lines.length]).toEqual([3, 3])
+    tunnels[0]?.socket.destroy()
+    await poll(async () => statusesIn(await rawExchange(app.url, upgrade('bob'), 50))[0]).toBe(101)
+  })
+
+  it('a tunnel counts for its user', async () => {
+    const backend = await startRawBackend()
+    cleanups.push(backend.close)
+    const app = await start(backend.url, 'max_in_flight_per_user: 1')
+    const tunnel = open(app)
+    tunnel.socket.write(upgrade('alice'))
+    await poll(tunnel.statuses).toEqual([101])
+    expect(statusesIn(await rawExchange(app.url, get('alice')))).toEqual([503])
+    expect(statusesIn(await rawExchange(app.url, get('bob')))).toEqual([200])
+    expect(charges(app)).toBe(2)
+  })
+})
+
+describe('max_lag', () => {
+  it('answers 503 before any charge while the event loop is lastingly late, and the admin listener goes on', async () => {
+    const backend = await waitingBackend()
+    const app = await start(backend.url, 'max_lag: 20ms')
+    let busy = true
+    cleanups.push(() => {
+      busy = false
+    })
+    function burn(): void {
+      const until = performance.now() + 100
+      while (performance.now() < until);
+      if (busy) setImmediate(burn)
+    }
+    burn()
+    await poll(async () => statusesIn(await rawExchange(app.url, get('alice'), 500))[0]).toBe(503)
+    const { ok } = await fetch(`${app.admin}/livez`)
+    expect(ok).toBe(true)
+    const answer = await rawExchange(app.url, get('alice'), 500)
+    expect(answer).toMatch(/^HTTP\/1\.1 503 .*\r\nRetry-After: 1\r\n/is)
+    busy = false
+    await poll(async () => statusesIn(await rawExchange(app.url, get('alice'), 50))[0]).toBe(200)
+    const shed = app.requests().filter(({ reason }) => reason === 'event loop')
+    expect(shed.length).toBeGreaterThan(0)
+    for (const { cost, error } of shed) expect([cost, error]).toEqual([0, 'overloaded'])
+    expect(charges(app)).toBe(backend.seen.length)
+  })
+
+  it('takes no notice of one long pause', async () => {
+    const backend = await waitingBackend()
+    const app = await start(backend.url, 'max_lag: 20ms')
+    const until = performance.now() + 500
+    while (performance.now() < until);
+    expect(statusesIn(await rawExchange(app.url, get('alice'), 50))).toEqual([200])
+  })
+})
+
+describe('min_upload_rate', () => {
+  const upload = (user: string, ...fields: string[]): string => request('POST /api/up HTTP/1.1', user, ...fields)
+  const CHUNKED = 'Transfer-Encoding: chunked'
+  const rule = 'min_upload_rate: 1KB, upload_grace: 300ms'
+
+  /** Sends a piece every 100 ms until told to stop. */
+  function drip(socket: net.Socket, piece: string): void {
+    const timer = setInterval(() => socket.writable && socket.write(piece), 100)
+    cleanups.push(() => clearInterval(timer))
+    socket.once('close', () => clearInterval(timer))
+  }
+
+  it.each([
+    ['in chunks', CHUNKED, '1\r\nx\r\n'],
+    ['of announced length', 'Content-Length: 100000', 'x'],
+  ])(
+    'ends an upload %s that comes too slowly, so that others get its connection to the backend',
+    async (_how, framing, piece) => {
+      const backend = await startRawBackend()
+      cleanups.push(backend.close)
+      const app = await start(backend.url, rule, 'max_connections: 1')
+      const slow = open(app)
+      slow.socket.write(upload('alice', framing))
+      drip(slow.socket, piece)
+      await poll(() => charges(app)).toBe(1)
+      expect(statusesIn(await rawExchange(app.url, get('bob'), 3000))).toEqual([200])
+      await poll(slow.closed).toBe(true)
+      expect(slow.statuses()).toEqual([408])
+      expect(troubles(app)).toEqual(['slow_upload'])
+      // The backend had its head, and may have acted on it.
+      await expect
+        .poll(() =>
+          app
+            .requests()
+            .map(({ outcome }) => outcome)
+            .sort(),
+        )
+        .toEqual(['aborted', 'forwarded'])
+      expect(app.observations.filter((o) => o.type === 'tokens_refunded')).toEqual([])
+      expect(charges(app)).toBe(2)
+    },
+  )
+
+  it('ends one that is read before the charge, which is never made', async () => {
+    const backend = await startRawBackend()
+    cleanups.push(backend.close)
+    const app = await start(backend.url, `${rule}, max_body: 1MiB`)
+    const slow = open(app)
+    slow.socket.write(upload('alice', CHUNKED))
+    drip(slow.socket, '1\r\nx\r\n')
+    await poll(slow.closed).toBe(true)
+    expect(slow.statuses()).toEqual([408])
+    expect([charges(app), backend.lines]).toEqual([0, []])
+  })
+
+  it('lets one go on that is fast enough, however long it takes', async () => {
+    const backend = await startRawBackend()
+    cleanups.push(backend.close)
+    const app = await start(backend.url, rule)
+    const client = open(app)
+    client.socket.write(upload('alice', CHUNKED))
+    for (let i = 0; i < 15; i++) {
+      client.socket.write(`c8\r\n${'x'.repeat(200)}\r\n`)
+      await sleep(100)
+    }
+    client.socket.write('0\r\n\r\n')
+    await poll(client.statuses).toEqual([200])
+    expect(troubles(app)).toEqual([])
+  })
+
+  it('does not blame the client for a backend that reads slowly', async () => {
+    const server = net.createServer((socket) => {
+      socket.on('error', () => {})
+      socket.pause()
+      setTimeout(() => socket.resume(), 1500)
+      let size = 0
+      socket.on('data', (chunk) => {
+        size += chunk.length
+        if (size > 20_000_000) socket.write('HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nok')
+      })
+      socket.pause()
+    })
+    server.listen(0, '127.0.0.1')
+    await once(server, 'listening')
+    cleanups.push(() => server.close())
+    const app = await start(`http://127.0.0.1:${(server.address() as net.AddressInfo).port}`, rule)
+    const client = open(app)
+    client.socket.write(upload('alice', 'Content-Length: 20000000'))
+    client.socket.write(Buffer.alloc(20_000_000))
+    await poll(client.statuses).toEqual([200])
+    expect(troubles(app)).toEqual([])
+  })
+})
+
+describe('half_close', () => {
+  it('abort: a client that ends its side is gone, and its request to the backend is broken off', async () => {
+    const backend = await waitingBackend()
+    const app = await start(backend.url, '')
+    const client = open(app)
+    client.socket.write(get('alice', '/api/slow'))
+    await poll(() => backend.waiting).toBe(1)
+    client.socket.end()
+    await poll(() => backend.waiting).toBe(0)
+    await poll(() => app.requests().map(({ outcome }) => outcome)).toEqual(['aborted'])
+    await poll(client.closed).toBe(true)
+    expect(client.text()).toBe('')
+    expect([charges(app), backend.seen.length]).toEqual([1, 1])
+  })
+
+  it('answer: it gets the answers to all that it asked, and then the connection ends', async () => {
+    const backend = await waitingBackend()
+    const app = await start(backend.url, 'half_close: answer')
+    const client = open(app)
+    client.socket.end(get('alice', '/api/slow') + get('alice'))
+    await poll(() => backend.waiting).toBe(1)
+    backend.release()
+    await poll(client.closed).toBe(true)
+    expect(client.statuses()).toEqual([200, 200])
+    expect([charges(app), backend.seen.length]).toEqual([2, 2])
+  })
+
+  it('answer: half a request is still no request', async () => {
+    const backend = await waitingBackend()
+    const app = await start(backend.url, 'half_close: answer')
+    for (const half of [
+      'GET /api/now HTTP/1.1\r\nHost: a\r\n',
+      `${request('POST /api/now HTTP/1.1', 'alice', 'Content-Length: 2')}x`,
+    ]) {
+      const client = open(app)
+      client.socket.end(half)
+      await poll(client.closed).toBe(true)
+      expect(client.statuses().filter((status) => status !== 400)).toEqual([])
+    }
+    expect([charges(app), backend.seen]).toEqual([0, []])
+  })
+})

@@ -1,0 +1,66 @@
+import { createHash } from 'node:crypto'
+import { once } from 'node:events'
+import net, { type AddressInfo } from 'node:net'
+
+/** A backend on bare TCP: it logs every request line that arrives, also one that a proper server would never see. */
+export interface RawBackend {
+  readonly url: string
+  /** In the order in which the requests were complete. */
+  readonly lines: string[]
+  /** All that arrived, in pieces, of all connections. */
+  readonly received: string[]
+  close(): void
+}
+
+/** Answers 200 to every complete request, and 101 to a WebSocket handshake. */
+export async function startRawBackend(): Promise<RawBackend> {
+  const lines: string[] = []
+  const received: string[] = []
+  const sockets = new Set<net.Socket>()
+  const server = net.createServer((socket) => {
+    sockets.add(socket)
+    socket.once('close', () => sockets.delete(socket))
+    socket.on('error', () => {})
+    let text = ''
+    socket.on('data', (chunk) => {
+      const piece = chunk.toString('latin1')
+      received.push(piece)
+      text += piece
+      for (let end = text.indexOf('\r\n\r\n'); end >= 0; end = text.indexOf('\r\n\r\n')) {
+        const head = text.slice(0, end)
+        const body = bodyLength(head, text.slice(end + 4))
+        if (body === null) return
+        lines.push(...head.split('\r\n').filter((line) => /^[A-Z]+ \S+ HTTP\//.test(line)))
+        text = text.slice(end + 4 + body)
+        socket.write(answerTo(head))
+      }
+    })
+  })
+  server.listen(0, '127.0.0.1')
+  await once(server, 'listening')
+  return {
+    url: `http://127.0.0.1:${(server.address() as AddressInfo).port}`,
+    lines,
+    received,
+    close: () => {
+      for (const socket of sockets) socket.destroy()
+      server.close()
+    },
+  }
+}
+
+function answerTo(head: string): string {
+  const key = /^upgrade: websocket$/im.test(head) ? /^sec-websocket-key: (.*)$/im.exec(head)?.[1] : undefined
+  if (key === undefined) return `HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\n${head.startsWith('HEAD ') ? '' : 'ok'}`
+  const accept = createHash('sha1').update(`${key}258EAFA5-E914-47DA-95CA-C5AB0DC85B11`).digest('base64')
+  return `HTTP/1.1 101 Switching Protocols\r\nConnection: Upgrade\r\nUpgrade: websocket\r\nSec-WebSocket-Accept: ${accept}\r\n\r\n`
+}
+
+/** Bytes of the body after a head, or `null` while it is not complete. */
+function bodyLength(head: string, rest: string): number | null {
+  const length = /^content-length: (\d+)$/im.exec(head)
+  if (length !== null) return rest.length >= Number(length[1]) ? Number(length[1]) : null
+  if (!/^transfer-encoding: chunked$/im.test(head)) return 0
+  const end = /(?:^|\r\n)0\r\n\r\n/.exec(rest)
+  return end === null ? null : end.index + end[0].length
+}

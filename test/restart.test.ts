@@ -1,0 +1,33 @@
+import { expect, it } from 'vitest'
+import { needRestart, untilRestart } from '../src/restart.ts'
+import { understood } from './e2e/harness.ts'
+
+const config = (text: string) => understood(`upstream: { url: "http://127.0.0.1:9000" }\n${text}`).config
+const running = config('')
+
+it.each([
+  'listen: 127.0.0.1:1',
+  'workers: 3',
+  'store: sqlite:other.db',
+  'store_options: { deadline: 1s }',
+  'admin: { listen: 127.0.0.1:1 }',
+  'log: { level: warn }',
+  'edge: { max_connections: 7 }',
+  'edge: { keep_alive_timeout: 7s }',
+])('%s waits for a restart, and until then things are as they were', (text) => {
+  const next = config(text)
+  expect(needRestart(running, next)).toEqual([expect.stringContaining('takes effect at the next restart')])
+  expect(untilRestart(running, next)).toEqual(running)
+  expect(needRestart(running, untilRestart(running, next))).toEqual([])
+})
+
+it.each([
+  'quota: { mode: loose }',
+  'routes: [{ match: GET /x, public: true }]',
+  'drain: { delay: 1s }',
+  'edge: { max_in_flight: 7 }',
+])('%s does not', (text) => {
+  const next = config(text)
+  expect(needRestart(running, next)).toEqual([])
+  expect(untilRestart(running, next)).toEqual(next)
+})

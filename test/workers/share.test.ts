@@ -1,0 +1,53 @@
+import { availableParallelism } from 'node:os'
+import { describe, expect, it } from 'vitest'
+import { shareOf, workerCount } from '../../src/workers/share.ts'
+import { understood } from '../e2e/harness.ts'
+
+const config = (edge: string, upstream = '') =>
+  understood(`
+upstream: { url: "http://127.0.0.1:9000", ${upstream} }
+edge: { ${edge} }
+quota: { store_outage: { read: { allow: 10% } } }
+`).config
+
+describe('the share of a worker', () => {
+  it('is its part of every total of the gateway, rounded up, so that none is without', () => {
+    const whole = config(
+      'max_connections: 10, max_in_flight: 4, max_tunnels: 1, max_connections_per_address: 7, max_in_flight_per_user: 3',
+      'max_connections: 9',
+    )
+    const { edge, upstream } = shareOf(whole, 4)
+    expect(edge).toMatchObject({
+      maxConnections: 3,
+      maxInFlight: 1,
+      maxTunnels: 1,
+      maxConnectionsPerAddress: 2,
+      maxInFlightPerUser: 1,
+    })
+    expect(upstream.maxConnections).toBe(3)
+  })
+
+  it('leaves a limit that is none without one', () => {
+    const { edge } = shareOf(config('max_connections_per_address: none, max_in_flight_per_user: none'), 4)
+    expect([edge.maxConnectionsPerAddress, edge.maxInFlightPerUser]).toEqual([null, null])
+  })
+
+  it('of what may be admitted while the store is out is a part as well, since each worker counts for itself', () => {
+    const { quota } = shareOf(config(''), 4)
+    expect(Object.fromEntries(quota.storeOutage)).toEqual({ read: 0.025, write: 0 })
+  })
+
+  it('changes nothing else', () => {
+    const whole = config('')
+    const { edge, upstream, quota, ...rest } = shareOf(whole, 4)
+    expect({ edge: whole.edge, upstream: whole.upstream, quota: whole.quota, ...rest }).toEqual(whole)
+    expect({ ...quota, storeOutage: null }).toEqual({ ...whole.quota, storeOutage: null })
+  })
+})
+
+describe('the number of workers', () => {
+  it('is the one of the file, or that of the processors', () => {
+    expect(workerCount({ workers: 3 })).toBe(3)
+    expect(workerCount({ workers: 'auto' })).toBe(availableParallelism())
+  })
+})
