@@ -1,17 +1,79 @@
-import { readdirSync, readFileSync } from 'node:fs'
+import { execFileSync } from 'node:child_process'
+import { readdirSync, readFileSync, writeFileSync } from 'node:fs'
+
+/** CPU time of a process and all its descendants so far, in nanoseconds, all threads together. */
+export function cpuTime(pid: number): number {
+  return treeOf(pid).reduce((sum, each) => sum + account(each, 0), 0)
+}
 
 /**
- * CPU time of a process so far, in nanoseconds, all its threads together. The scheduler's own account: utime and stime
- * count in ticks of 10 ms.
+ * How long they were ready to run and waited for a core, in nanoseconds. Under a load that leaves the core time, a long
+ * wait means that something else had it.
  */
-export function cpuTime(pid: number): number {
-  return readdirSync(`/proc/${pid}/task`)
-    .map((thread) => Number(readFileSync(`/proc/${pid}/task/${thread}/schedstat`, 'utf8').split(' ')[0]))
+export function waitTime(pid: number): number {
+  return treeOf(pid).reduce((sum, each) => sum + account(each, 1), 0)
+}
+
+/** The scheduler's own account: utime and stime count in ticks of 10 ms. */
+function account(pid: number, field: 0 | 1): number {
+  return threadsOf(pid)
+    .map((thread) => Number(readFileSync(`${thread}/schedstat`, 'utf8').split(' ')[field]))
     .reduce((sum, time) => sum + time, 0)
 }
 
-/** Direct children of a process, for example the workers of nginx. */
-export function childrenOf(pid: number): number[] {
-  const text = readFileSync(`/proc/${pid}/task/${pid}/children`, 'utf8').trim()
-  return text === '' ? [] : text.split(' ').map(Number)
+function threadsOf(pid: number): string[] {
+  return readdirSync(`/proc/${pid}/task`).map((thread) => `/proc/${pid}/task/${thread}`)
+}
+
+/** A process and its descendants, for example the workers of nginx. */
+export function treeOf(pid: number): number[] {
+  const children = threadsOf(pid).flatMap((thread) => words(`${thread}/children`))
+  return [pid, ...children.map(Number).flatMap(treeOf)]
+}
+
+const words = (file: string): string[] => readFileSync(file, 'utf8').split(' ').filter(Boolean)
+
+/** Resident memory of a process in bytes: now, and the most since `forgetPeak`. Descendants are not counted. */
+export function residentMemory(pid: number): { now: number; peak: number } {
+  const status = readFileSync(`/proc/${pid}/status`, 'utf8')
+  const of = (field: string): number => Number(new RegExp(`^${field}:\\s+(\\d+) kB`, 'm').exec(status)?.[1]) * 1024
+  return { now: of('VmRSS'), peak: of('VmHWM') }
+}
+
+export function forgetPeak(pid: number): void {
+  writeFileSync(`/proc/${pid}/clear_refs`, '5')
+}
+
+/**
+ * Watches what else the machine does. The function that it returns gives the share of all cores that went to processes
+ * which are not ours, and to other machines on the same host, since the watch began.
+ */
+export function watchOthers(): () => number {
+  const before = snapshot()
+  return () => {
+    const after = snapshot()
+    const others = after.busy - before.busy - (after.ours - before.ours)
+    return Math.max(0, others / (after.all - before.all))
+  }
+}
+
+/** In ticks. Ours are this process, its descendants, and those it has waited for. */
+function snapshot(): { all: number; busy: number; ours: number } {
+  const [user = 0, nice = 0, system = 0, idle = 0, io = 0, irq = 0, softirq = 0, steal = 0] = words('/proc/stat')
+    .slice(1, 9)
+    .map(Number)
+  const busy = user + nice + system + irq + softirq + steal
+  return { all: busy + idle + io, busy, ours: treeOf(process.pid).reduce((sum, pid) => sum + ticksOf(pid), 0) }
+}
+
+/** utime, stime, cutime and cstime: fields 14 to 17 of proc(5), counted behind the name, which may hold anything. */
+function ticksOf(pid: number): number {
+  const stat = readFileSync(`/proc/${pid}/stat`, 'utf8')
+  const fields = stat.slice(stat.lastIndexOf(')') + 2).split(' ')
+  return fields.slice(11, 15).reduce((sum, field) => sum + Number(field), 0)
+}
+
+/** Moves a process with all its threads to a core. */
+export function moveTo(pid: number, core: string): void {
+  execFileSync('taskset', ['-acp', core, String(pid)], { stdio: 'ignore' })
 }

@@ -1,13 +1,22 @@
+import { execFileSync } from 'node:child_process'
+import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { LOADING_CORE, run } from './processes.ts'
 
 const file = (name: string): string => fileURLToPath(new URL(name, import.meta.url))
 
-export interface Target {
+const CONNECTIONS = 64
+/** Few of them have a request under way; the others are there for the moments when the server stalls. */
+const OPEN_CONNECTIONS = 256
+
+export interface Load {
   readonly port: number
-  readonly path: string
-  /** File with one credential a line; requests take them in turn. */
-  readonly credentials: string
+  /** File with one request a line, taken in turn. */
+  readonly requests: string
+  /** Default 64, and 256 at a fixed rate. */
+  readonly connections?: number
+  /** Bytes of the body of each request. Default 0. */
+  readonly body?: number
 }
 
 export interface Saturation {
@@ -18,30 +27,55 @@ export interface Saturation {
   readonly refused: number
   /** Connections that failed, broke off or timed out. */
   readonly broken: number
+  /** Milliseconds. */
+  readonly p99: number
 }
 
-/** As many requests as 64 connections give, each sending its next request when it has its answer. */
-export async function saturate({ port, path, credentials }: Target, seconds: number): Promise<Saturation> {
-  const command = ['wrk', '-t1', '-c64', `-d${seconds}s`, '-s', file('wrk.lua'), `http://127.0.0.1:${port}`]
-  const text = await run([...command, '--', path, credentials], LOADING_CORE, (seconds + 15) * 1000)
-  const result = resultIn<{ requests: number; microseconds: number; refused: number; broken: number }>(text)
-  return { ...result, rate: (result.requests / result.microseconds) * 1e6 }
+/** As many requests as the connections give, each sending its next request when it has its answer. */
+export async function saturate(
+  { port, requests, connections = CONNECTIONS, body = 0 }: Load,
+  seconds: number,
+): Promise<Saturation> {
+  const options = ['-t1', `-c${connections}`, `-d${seconds}s`, '--timeout', '10s', '-s', file('wrk.lua')]
+  const command = ['wrk', ...options, `http://127.0.0.1:${port}`, '--', requests, String(body)]
+  const text = await run(command, LOADING_CORE, (seconds + 120) * 1000)
+  const result = resultIn<Omit<Saturation, 'rate'> & { microseconds: number }>(text)
+  return { ...result, rate: (result.requests / result.microseconds) * 1e6, p99: result.p99 / 1000 }
 }
 
 export interface Latency {
   readonly requests: number
   /** Answers other than 2xx, and requests without an answer. */
   readonly failed: number
-  /** Milliseconds. */
+  /** Milliseconds from the moment a request was due until its answer was read. */
   readonly p50: number
+  readonly p90: number
   readonly p99: number
+  readonly p999: number
+  /** 99th percentile of how late the generator itself sent, where there was a connection to send on. */
+  readonly late99: number
 }
 
-/** A fixed number of requests a second, whether or not the earlier ones have been answered. */
-export async function atRate({ port, path, credentials }: Target, rate: number, count: number): Promise<Latency> {
-  const command = [process.execPath, file('fixed-rate.ts'), String(port), path, credentials, String(rate)]
-  const limitMs = (count / rate) * 1000 + 15_000
-  return resultIn(await run([...command, String(count)], LOADING_CORE, limitMs))
+export interface OpenLoop extends Load {
+  /** Requests a second, on average. */
+  readonly rate: number
+  /** How many requests in all. */
+  readonly count: number
+  /** How many of the first are not measured. Default 0. */
+  readonly skip?: number
+}
+
+/** Sends at a fixed rate, whether or not the earlier requests have been answered. */
+export type OpenLoopLoad = (load: OpenLoop) => Promise<Latency>
+
+/** Compiles the generator. */
+export function createOpenLoop(folder: string): OpenLoopLoad {
+  const program = join(folder, 'open-loop')
+  execFileSync('cc', ['-O2', '-o', program, file('open-loop.c'), '-lm'])
+  return async ({ port, requests, connections = OPEN_CONNECTIONS, rate, count, skip = 0 }) => {
+    const numbers = [rate, count, skip, connections].map(String)
+    return resultIn(await run([program, `${port}`, requests, ...numbers], LOADING_CORE, (count / rate) * 1000 + 20_000))
+  }
 }
 
 function resultIn<T>(text: string): T {

@@ -9,6 +9,8 @@ const PACKAGES: ReadonlyMap<string, string> = new Map([
   ['libnginx-mod-http-lua', '/usr/lib/nginx/modules/ngx_http_lua_module.so'],
   ['lua-nginx-redis', '/usr/share/lua/5.1/nginx/redis.lua'],
   ['redis-server', '/usr/bin/redis-server'],
+  ['gcc', '/usr/bin/cc'],
+  ['libc6-dev', '/usr/include/stdio.h'],
 ])
 
 /** Installs what is missing where that is possible and says so. @throws Error that tells what to install */

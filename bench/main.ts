@@ -1,110 +1,93 @@
 import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { type CpuRows, cpuFigures, median } from './figures.ts'
-import { latencyFigure, measureLatency } from './latency.ts'
+import { watchOthers } from './cpu.ts'
+import { bodies } from './groups/bodies.ts'
+import { connections } from './groups/connections.ts'
+import { cost } from './groups/cost.ts'
+import type { Bench, Group } from './groups/group.ts'
+import { latency } from './groups/latency.ts'
+import { memory } from './groups/memory.ts'
+import { routes } from './groups/routes.ts'
+import { stores } from './groups/stores.ts'
+import { uptime } from './groups/uptime.ts'
+import { users } from './groups/users.ts'
+import { workers } from './groups/workers.ts'
+import { createOpenLoop } from './load.ts'
 import { describeMachine, ensurePackages } from './machine.ts'
-import { measureMemory } from './memory.ts'
-import { HELP, type Options, optionsOf } from './options.ts'
+import { helpOf, type Options, optionsOf } from './options.ts'
 import { endAll } from './processes.ts'
-import { report, writeInto } from './report.ts'
-import { measureRounds, type Row } from './rows.ts'
-import { type Running, startBackend, startGateway, startHttpProxy, startNginxQuota, startRedis } from './servers.ts'
-import { type UserFiles, writeUsers } from './users.ts'
+import { PROFILES, profile } from './profile.ts'
+import { sectionText, writeInto } from './report.ts'
+import { createRequests } from './requests.ts'
+import { createStage } from './servers.ts'
 
 /** `npm run bench`: what a request costs, side by side in one run. docs/benchmarks.md tells how to read it. */
 
-interface Servers {
-  readonly redis: Running
-  readonly backend: Running
-  readonly httpProxy: Running
-  readonly gateway: Pair
-  readonly nginx: Pair
+const GROUPS: Readonly<Record<string, Group>> = {
+  cost,
+  latency,
+  memory,
+  bodies,
+  routes,
+  users,
+  uptime,
+  connections,
+  stores,
+  workers,
 }
 
-/** The same server without and with its access log. */
-interface Pair {
-  readonly off: Running
-  readonly on: Running
-}
+/** Share of all cores. Latency suffers first, because what waits for a core waits for milliseconds. */
+const TOO_BUSY = 0.1
 
-async function startAll(folder: string, users: UserFiles, started: Running[]): Promise<Servers> {
-  const keep = async (server: Promise<Running>): Promise<Running> => {
-    const running = await server
-    started.push(running)
-    return running
-  }
-  const redis = await keep(startRedis(folder))
-  const backend = await keep(startBackend(folder))
-  const ports = { redis: redis.port, backend: backend.port }
-  const both = async (start: (log: boolean) => Promise<Running>): Promise<Pair> => ({
-    off: await keep(start(false)),
-    on: await keep(start(true)),
-  })
-  return {
-    redis,
-    backend,
-    httpProxy: await keep(startHttpProxy(folder, backend.port)),
-    gateway: await both((log) => startGateway(folder, { ...ports, log })),
-    nginx: await both((log) => startNginxQuota(folder, { ...ports, log }, users.known)),
-  }
-}
-
-interface Rows {
-  readonly off: CpuRows
-  readonly on: CpuRows
-  readonly httpProxy: Row
-}
-
-function rowsOf({ gateway, nginx, httpProxy }: Servers, credentials: string): Rows {
-  const row = (name: string, server: Running, path: string, log: boolean): Row => {
-    const target = { port: server.port, path, credentials }
-    return { name, log, server, target, refused: path === '/spent' }
-  }
-  const rows = (log: boolean, [ours, theirs]: [Running, Running]): CpuRows => ({
-    refused: row('gateway, refusal (429)', ours, '/spent', log),
-    forward: row('gateway, bare forward', ours, '/public', log),
-    accepted: row('gateway, accepted charge', ours, '/read', log),
-    nginx: row('nginx + Lua, accepted charge', theirs, '/read', log),
-  })
-  return {
-    off: rows(false, [gateway.off, nginx.off]),
-    on: rows(true, [gateway.on, nginx.on]),
-    httpProxy: row('http-proxy-3, no quota', httpProxy, '/public', false),
-  }
-}
-
-async function measureAll(servers: Servers, users: UserFiles, { rounds, seconds }: Options): Promise<string> {
+async function measureGroups(options: Options, within: Within): Promise<string> {
+  const { rounds, seconds, only } = options
+  const sections: string[] = []
   const machine = describeMachine()
-  const { off, on, httpProxy } = rowsOf(servers, users.loading)
-  // Rows that are compared stand next to each other.
-  const rows = [...Object.values(off), httpProxy, ...Object.values(on)]
-  const samples = await measureRounds(rows, servers.redis, rounds, seconds)
+  for (const [name, group] of Object.entries(GROUPS)) {
+    if (only !== null && name !== only) continue
+    const others = watchOthers()
+    const begin = performance.now()
+    const section = await within(group)
+    const share = others()
+    const verdict = share > TOO_BUSY ? ': too busy to quote or to judge a bound by.' : '.'
+    const busy = `Other work took ${(share * 100).toFixed(0)} % of the machine meanwhile${verdict}`
+    sections.push(sectionText({ ...section, lines: [...section.lines, '', busy] }))
+    process.stderr.write(`${name}: ${((performance.now() - begin) / 1000).toFixed(0)} s\n`)
+  }
+  const how = `${rounds} rounds of ${seconds} s for each row, 1 s for bodies and connections; medians; smallest and largest value in brackets`
+  return [[...machine, how].map((line) => `- ${line}`).join('\n'), ...sections].join('\n\n')
+}
 
-  const saturation = median((samples.get(on.accepted) ?? []).map(({ rate }) => rate))
-  const through = on.accepted.target
-  const targets = { gateway: through, direct: { ...through, port: servers.backend.port } }
-  const latency = await measureLatency(targets, Math.round(saturation / 2), rounds, seconds)
+/** Runs something with servers of its own, and stops them. */
+type Within = <T>(action: (bench: Bench) => Promise<T>) => Promise<T>
 
-  const each = { ...off.accepted.target, credentials: users.all }
-  const memory = await measureMemory(servers.redis.port, each, { ...each, path: '/write' })
-  const cpu = [off, on].flatMap((group) => cpuFigures(group, httpProxy, samples))
-  return report({ machine, rounds, seconds, samples, latency, figures: [...cpu, latencyFigure(latency), ...memory] })
+function withinFolder(folder: string, options: Options): Within {
+  const openLoop = createOpenLoop(folder)
+  const requests = createRequests(folder)
+  return async (action) => {
+    const stage = createStage(mkdtempSync(join(folder, 'group-')))
+    try {
+      return await action({ ...options, stage, requests, openLoop })
+    } finally {
+      await stage.stop()
+    }
+  }
 }
 
 async function main(): Promise<void> {
-  const options = optionsOf(process.argv.slice(2))
-  if (options === null) return console.log(HELP)
+  const choices = { groups: Object.keys(GROUPS), profiles: PROFILES }
+  const options = optionsOf(process.argv.slice(2), choices)
+  if (options === null) return console.log(helpOf(choices))
   ensurePackages()
   const folder = mkdtempSync(join(tmpdir(), 'tollgate-bench-'))
-  const started: Running[] = []
   try {
-    const users = writeUsers(folder)
-    const text = await measureAll(await startAll(folder, users, started), users, options)
+    const within = withinFolder(folder, options)
+    const row = options.profile
+    const text = await (row === null ? measureGroups(options, within) : within((bench) => profile(row, bench)))
     console.log(text)
     if (options.write) writeInto(new URL('../docs/benchmarks.md', import.meta.url), text)
   } finally {
-    await Promise.all(started.map((server) => server.stop()))
     rmSync(folder, { recursive: true, force: true })
   }
 }

@@ -1,35 +1,57 @@
 import { parseArgs } from 'node:util'
 
-export const HELP = `npm run bench -- [options]
-  --rounds N    rounds of paired measurements, 1 or more. Default 9
-  --seconds N   length of one measurement, 1 or more. Default 2
-  --quick       2 rounds of 1 second: to see that it works, not to quote
-  --write       puts the result into docs/benchmarks.md too`
-
 export interface Options {
   readonly rounds: number
   readonly seconds: number
+  readonly quick: boolean
   readonly write: boolean
+  /** The only group to run; `null` for all. */
+  readonly only: string | null
+  /** The row whose profile is wanted instead of the table; `null` for none. */
+  readonly profile: string | null
 }
 
+export interface Choices {
+  readonly groups: readonly string[]
+  readonly profiles: readonly string[]
+}
+
+export const helpOf = ({ groups, profiles }: Choices): string => `npm run bench -- [options]
+  --only GROUP   one group: ${groups.join(', ')}
+  --rounds N     rounds of paired measurements, 1 or more. Default 5
+  --seconds N    length of one measurement, 1 or more. Default 2
+  --quick        1 round of 1 second: to see that it works, not to quote
+  --write        puts the result of all groups into docs/benchmarks.md too
+  --profile ROW  no table, but where the gateway's CPU time goes in ${profiles.join(', ')}`
+
 /** @returns `null` where help is asked for. @throws Error that names a wrong option */
-export function optionsOf(args: string[]): Options | null {
+export function optionsOf(args: readonly string[], { groups, profiles }: Choices): Options | null {
   const { values } = parseArgs({
-    args,
+    args: [...args],
     options: {
+      only: { type: 'string' },
       rounds: { type: 'string' },
       seconds: { type: 'string' },
       quick: { type: 'boolean', default: false },
       write: { type: 'boolean', default: false },
+      profile: { type: 'string' },
       help: { type: 'boolean', short: 'h', default: false },
     },
   })
   if (values.help) return null
+  const { quick, write } = values
   const number = (name: 'rounds' | 'seconds', otherwise: number): number => {
     const given = Number(values[name] ?? otherwise)
     if (!Number.isInteger(given) || given < 1) throw new Error(`--${name} takes a whole number from 1`)
     return given
   }
-  const [rounds, seconds] = values.quick ? [2, 1] : [9, 2]
-  return { rounds: number('rounds', rounds), seconds: number('seconds', seconds), write: values.write }
+  const oneOf = (name: 'only' | 'profile', known: readonly string[]): string | null => {
+    const given = values[name] ?? null
+    if (given !== null && !known.includes(given)) throw new Error(`--${name} takes one of ${known.join(', ')}`)
+    return given
+  }
+  const [only, profile] = [oneOf('only', groups), oneOf('profile', profiles)]
+  if (write && (quick || only !== null || profile !== null)) throw new Error('--write is for a whole run')
+  const [rounds, seconds] = quick ? [1, 1] : [5, 2]
+  return { rounds: number('rounds', rounds), seconds: number('seconds', seconds), quick, write, only, profile }
 }

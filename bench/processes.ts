@@ -3,10 +3,12 @@ import { once } from 'node:events'
 import { closeSync, openSync, readFileSync } from 'node:fs'
 import { connect, createServer } from 'node:net'
 import { setTimeout as sleep } from 'node:timers/promises'
+import { treeOf } from './cpu.ts'
 
-/** The system under test has one core to itself, everything that loads it the other. */
-export const TESTED_CORE = 0
-export const LOADING_CORE = 1
+/** The system under test has one core to itself, everything that loads it the other. Lists of cores for taskset. */
+export const TESTED_CORE = '0'
+export const LOADING_CORE = '1'
+export const BOTH_CORES = '0,1'
 
 const STARTS_WITHIN_MS = 15_000
 const ENDS_WITHIN_MS = 10_000
@@ -17,7 +19,8 @@ export interface Server {
 }
 
 export interface ServerOptions {
-  readonly core: number
+  /** A list for taskset. */
+  readonly cores: string
   /** Loopback port that answers once the server is up. */
   readonly port: number
   /** File for its standard output and errors. */
@@ -32,10 +35,10 @@ export function endAll(): void {
   for (const child of running) child.kill('SIGTERM')
 }
 
-/** Starts a server on one core and waits until its port answers. `taskset` becomes the command, so the pid is the server's. */
-export async function startServer(command: readonly string[], { core, port, output }: ServerOptions): Promise<Server> {
+/** Starts a server on some cores and waits until its port answers. `taskset` becomes the command, so the pid is the server's. */
+export async function startServer(command: readonly string[], { cores, port, output }: ServerOptions): Promise<Server> {
   const fd = openSync(output, 'a')
-  const child = spawn('taskset', ['-c', String(core), ...command], { stdio: ['ignore', fd, fd] })
+  const child = spawn('taskset', ['-c', cores, ...command], { stdio: ['ignore', fd, fd] })
   closeSync(fd)
   running.add(child)
   child.once('exit', () => running.delete(child))
@@ -53,7 +56,9 @@ async function end(child: ChildProcess): Promise<void> {
   if (!running.has(child)) return
   const exited = once(child, 'exit')
   child.kill('SIGTERM')
-  const timer = setTimeout(() => child.kill('SIGKILL'), ENDS_WITHIN_MS)
+  const timer = setTimeout(() => {
+    for (const pid of treeOf(child.pid as number)) process.kill(pid, 'SIGKILL')
+  }, ENDS_WITHIN_MS)
   await exited
   clearTimeout(timer)
 }
@@ -79,8 +84,8 @@ export async function freePort(): Promise<number> {
 }
 
 /** Runs a load generator to its end and gives what it printed on the standard output. */
-export async function run(command: readonly string[], core: number, limitMs: number): Promise<string> {
-  const child = spawn('taskset', ['-c', String(core), ...command], { stdio: ['ignore', 'pipe', 'inherit'] })
+export async function run(command: readonly string[], cores: string, limitMs: number): Promise<string> {
+  const child = spawn('taskset', ['-c', cores, ...command], { stdio: ['ignore', 'pipe', 'inherit'] })
   running.add(child)
   const timer = setTimeout(() => child.kill('SIGKILL'), limitMs)
   const exited = once(child, 'close')

@@ -1,64 +1,56 @@
 import { readFileSync, writeFileSync } from 'node:fs'
-import { type Figure, isMet, median } from './figures.ts'
-import type { LatencyRounds } from './latency.ts'
-import type { Row, Sample } from './rows.ts'
+import { type Figure, isMet } from './figures.ts'
+import type { Row, Sample, Samples } from './rows.ts'
+import { median } from './statistics.ts'
 
-export interface Results {
-  readonly machine: readonly string[]
-  readonly rounds: number
-  readonly seconds: number
-  readonly samples: ReadonlyMap<Row, readonly Sample[]>
-  readonly latency: LatencyRounds
+/** What one group of measurements has to say. */
+export interface Section {
+  readonly title: string
+  /** Markdown that a terminal shows as well. */
+  readonly lines: readonly string[]
   readonly figures: readonly Figure[]
 }
 
-/** Everything that was measured, as Markdown that a terminal shows as well. */
-export function report({ machine, rounds, seconds, samples, latency, figures }: Results): string {
-  return [
-    ...machine.map((line) => `- ${line}`),
-    `- ${rounds} rounds of ${seconds} s for each row; medians; smallest and largest value in brackets`,
-    '',
-    'CPU for one request, in microseconds:',
-    '',
-    ...table(
-      ['Row', 'Access log', 'Requests/s', 'Proxy', 'Redis', 'Together'],
-      [...samples].map(([row, list]) => cpuCells(row, list)),
-    ),
-    '',
-    `Latency at ${Math.round(latency.rate)} requests/s, in milliseconds:`,
-    '',
-    ...table(
-      ['Row', 'p50', 'p99'],
-      [
-        ['backend alone', ...latencyCells(latency.direct)],
-        ['through the gateway, charged', ...latencyCells(latency.gateway)],
-      ],
-    ),
-    '',
-    'Targets:',
-    '',
-    ...table(['Figure', 'Measured', 'Target', ''], figures.map(figureCells)),
-    ...notes(samples, latency),
-  ].join('\n')
+export function sectionText({ title, lines, figures }: Section): string {
+  const checks =
+    figures.length === 0 ? [] : ['', ...table(['Figure', 'Measured', 'Bound', ''], figures.map(figureCells))]
+  return [`### ${title}`, '', ...lines, ...checks].join('\n')
 }
 
-function cpuCells({ name, log }: Row, samples: readonly Sample[]): string[] {
-  const of = (pick: (sample: Sample) => number): number => median(samples.map(pick))
-  return [
-    name,
-    log ? 'on' : 'off',
-    of(({ rate }) => rate).toFixed(0),
-    of(({ proxy }) => proxy).toFixed(1),
-    of(({ redis }) => redis).toFixed(1),
-    spread(
-      samples.map(({ total }) => total),
-      1,
-    ),
+export interface Column {
+  readonly title: string
+  readonly digits: number
+  /** Whether the smallest and the largest value are told too. Default no. */
+  readonly spread?: boolean
+  /** `null` leaves the cell empty. */
+  of(sample: Sample, row: Row): number | null
+}
+
+export const RATE: Column = { title: 'Requests/s', digits: 0, of: ({ rate }) => rate }
+export const PROXY: Column = { title: 'Proxy', digits: 1, of: ({ proxy }) => proxy }
+export const REDIS: Column = { title: 'Redis', digits: 1, of: ({ redis }) => redis }
+export const TOGETHER: Column = { title: 'Together', digits: 1, spread: true, of: ({ total }) => total }
+export const P99: Column = { title: 'p99, ms', digits: 2, spread: true, of: ({ p99 }) => p99 }
+
+/** A table of rows, and below it what was not as expected. */
+export function sampleTable(samples: Samples, columns: readonly Column[] = [RATE, PROXY, REDIS, TOGETHER]): string[] {
+  const cells = ([row, list]: [Row, readonly Sample[]]): string[] => [
+    row.name,
+    ...columns.map(({ of, digits, spread }) => {
+      const values = list.map((sample) => of(sample, row)).filter((value) => value !== null)
+      if (values.length === 0) return ''
+      return spread ? spreadOf(values, digits) : median(values).toFixed(digits)
+    }),
   ]
+  return [...table(['Row', ...columns.map(({ title }) => title)], [...samples].map(cells)), ...unexpected(samples)]
 }
 
-function latencyCells(list: LatencyRounds['direct']): string[] {
-  return [list.map(({ p50 }) => p50), list.map(({ p99 }) => p99)].map((values) => spread(values, 2))
+function unexpected(samples: Samples): string[] {
+  const lines = [...samples]
+    .map(([{ name }, list]) => ({ name, count: list.reduce((sum, sample) => sum + sample.unexpected, 0) }))
+    .filter(({ count }) => count > 0)
+    .map(({ name, count }) => `${name}: ${count} unexpected answers`)
+  return lines.length > 0 ? ['', ...lines] : []
 }
 
 const UNITS = { x: ' x', us: ' us', ms: ' ms', bytes: ' bytes' } as const
@@ -67,24 +59,17 @@ const DIGITS = { x: 2, us: 1, ms: 2, bytes: 0 } as const
 function figureCells(figure: Figure): string[] {
   const { name, unit, values, target } = figure
   const wanted = 'atMost' in target ? `at most ${target.atMost}` : `below ${target.below}`
-  return [name, spread(values, DIGITS[unit], UNITS[unit]), wanted + UNITS[unit], isMet(figure) ? 'met' : 'not met']
+  return [name, spreadOf(values, DIGITS[unit], UNITS[unit]), wanted + UNITS[unit], isMet(figure) ? 'met' : 'not met']
 }
 
-function spread(values: readonly number[], digits: number, unit = ''): string {
+/** The median and, in brackets, the smallest and the largest. */
+export function spreadOf(values: readonly number[], digits: number, unit = ''): string {
   const middle = median(values).toFixed(digits) + unit
   if (values.length < 2) return middle
   return `${middle} (${Math.min(...values).toFixed(digits)} to ${Math.max(...values).toFixed(digits)})`
 }
 
-function notes(samples: Results['samples'], { direct, gateway }: LatencyRounds): string[] {
-  const wrong = [...samples].map(([{ name }, list]) => ({ name, count: list.reduce((n, s) => n + s.unexpected, 0) }))
-  const failed = [...direct, ...gateway].reduce((sum, round) => sum + round.failed, 0)
-  const lines = wrong.filter(({ count }) => count > 0).map(({ name, count }) => `${name}: ${count} unexpected answers`)
-  if (failed > 0) lines.push(`latency: ${failed} requests were not answered with 200`)
-  return lines.length > 0 ? ['', ...lines] : []
-}
-
-function table(head: readonly string[], rows: readonly (readonly string[])[]): string[] {
+export function table(head: readonly string[], rows: readonly (readonly string[])[]): string[] {
   const widths = head.map((title, i) => Math.max(3, title.length, ...rows.map((row) => row[i]?.length ?? 0)))
   const line = (cells: readonly string[]): string =>
     `| ${cells.map((cell, i) => cell.padEnd(widths[i] ?? 0)).join(' | ')} |`

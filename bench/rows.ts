@@ -1,15 +1,18 @@
 import { cpuTime } from './cpu.ts'
-import { type Saturation, saturate, type Target } from './load.ts'
+import { type Load, type Saturation, saturate } from './load.ts'
 import type { Running } from './servers.ts'
 
 /** One way to handle a request, measured against others. */
 export interface Row {
   readonly name: string
-  readonly log: boolean
   readonly server: Running
-  readonly target: Target
-  /** Whether the answers are 429. */
-  readonly refused: boolean
+  readonly load: Load
+  /** The store whose CPU time is counted too. */
+  readonly redis?: Running
+  /** Whether each answer is a 429. Default no. */
+  readonly refused?: boolean
+  /** Bytes of the body in one of the directions. Default none. */
+  readonly bytes?: number
 }
 
 /** One round of a row; times are CPU microseconds for one request. */
@@ -19,34 +22,41 @@ export interface Sample {
   readonly proxy: number
   readonly redis: number
   readonly total: number
+  /** Milliseconds, as wrk saw it: with all connections always busy it is mostly time in a queue. */
+  readonly p99: number
   /** Answers that were not the expected ones. */
   readonly unexpected: number
 }
 
+export type Samples = ReadonlyMap<Row, readonly Sample[]>
+
+export interface Rounds {
+  readonly rounds: number
+  /** Length of one measurement. */
+  readonly seconds: number
+}
+
+/** Until the code is compiled and the connections are open; a single round is not to be quoted anyway. */
+const WARM_SECONDS = 2
+
 /** Rows in turn, every second round backwards, so that a machine that slows down or warms up favours none. */
-export async function measureRounds(rows: readonly Row[], redis: Running, rounds: number, seconds: number) {
+export async function measureRounds(rows: readonly Row[], { rounds, seconds }: Rounds): Promise<Samples> {
   const samples = new Map<Row, Sample[]>(rows.map((row) => [row, []]))
-  for (const row of rows) await saturate(row.target, Math.max(2, seconds))
+  for (const row of rows) await saturate(row.load, rounds > 1 ? WARM_SECONDS : 1)
   for (let round = 0; round < rounds; round++) {
     for (const row of round % 2 === 0 ? rows : rows.toReversed()) {
-      const sample = await measure(row, redis, seconds)
-      samples.get(row)?.push(sample)
+      samples.get(row)?.push(await measure(row, seconds))
     }
-    process.stderr.write(`round ${round + 1} of ${rounds} done\n`)
   }
   return samples
 }
 
-async function measure(row: Row, redis: Running, seconds: number): Promise<Sample> {
-  const before = [cpuOf(row.server), cpuOf(redis)] as const
-  const load = await saturate(row.target, seconds)
-  const proxy = (cpuOf(row.server) - before[0]) / 1000 / load.requests
-  const store = (cpuOf(redis) - before[1]) / 1000 / load.requests
-  return { rate: load.rate, proxy, redis: store, total: proxy + store, unexpected: unexpected(row, load) }
-}
-
-function cpuOf(server: Running): number {
-  return server.pids.map(cpuTime).reduce((sum, time) => sum + time, 0)
+async function measure(row: Row, seconds: number): Promise<Sample> {
+  const cpu = (): number[] => [cpuTime(row.server.pid), row.redis === undefined ? 0 : cpuTime(row.redis.pid)]
+  const before = cpu()
+  const load = await saturate(row.load, seconds)
+  const [proxy = 0, redis = 0] = cpu().map((time, i) => (time - (before[i] ?? 0)) / 1000 / load.requests)
+  return { rate: load.rate, p99: load.p99, proxy, redis, total: proxy + redis, unexpected: unexpected(row, load) }
 }
 
 /** @throws Error where it was not the row that was measured */

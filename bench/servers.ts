@@ -2,98 +2,157 @@ import { execFileSync } from 'node:child_process'
 import { mkdirSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
-import { childrenOf } from './cpu.ts'
 import { backendConfig, quotaConfig } from './nginx/config.ts'
 import { freePort, LOADING_CORE, type Server, startServer, TESTED_CORE } from './processes.ts'
-import { AUDIENCE, ISSUER, SECRET } from './users.ts'
+import { AUDIENCE, ISSUER, SECRET } from './requests.ts'
 
 const file = (name: string): string => fileURLToPath(new URL(name, import.meta.url))
 
 /** A server that requests or charges are sent to. */
 export interface Running extends Server {
   readonly port: number
-  /** All whose CPU time is its cost. */
-  readonly pids: readonly number[]
 }
 
-/** A folder for each server, so that their files never meet. */
-function folderOf(parent: string, name: string): string {
-  const folder = join(parent, name)
-  mkdirSync(folder)
-  return folder
+/** The same server without and with its access log. */
+export interface Pair {
+  readonly off: Running
+  readonly on: Running
 }
 
-/** Without persistence: a snapshot in the middle of a round would be counted to whoever is being measured. */
-export async function startRedis(parent: string): Promise<Running> {
-  const folder = folderOf(parent, 'redis')
-  const port = await freePort()
-  const options = ['--port', `${port}`, '--bind', '127.0.0.1', '--save', '', '--appendonly', 'no', '--dir', folder]
-  const output = join(folder, 'output')
-  const server = await startServer(['redis-server', ...options], { core: TESTED_CORE, port, output })
-  return { ...server, port, pids: [server.pid] }
+/** The servers of one group of measurements; each group starts its own, so that none inherits what another left. */
+export interface Stage {
+  /** Without persistence: a snapshot in the middle of a round would be counted to whoever is being measured. */
+  redis(): Promise<Running>
+  /** The backend of every row, an nginx on the core of the load, with files of these sizes. Default none. */
+  backend(files?: readonly { readonly file: string; readonly bytes: number }[]): Promise<Running>
+  nginx(options: NginxQuota): Promise<Running>
+  httpProxy(backend: Running): Promise<Running>
+  gateway(options: Gateway): Promise<Running>
+  /** An empty folder. */
+  folder(name: string): string
+  stop(): Promise<void>
+}
+
+export interface NginxQuota {
+  readonly backend: Running
+  readonly redis: Running
+  /** Whether each request gets its line in a file. */
+  readonly log: boolean
+  /** File with one line for each user: its id, a space, its credential. */
+  readonly known: string
+}
+
+export interface Gateway {
+  readonly backend: Running
+  /** Redis, or the URL of a store. */
+  readonly store: Running | string
+  /** Whether each request gets its line in a file. */
+  readonly log: boolean
+  /** Replaces whole sections of the configuration. */
+  readonly change?: object
+  /** More options of Node, for example `--cpu-prof`. */
+  readonly flags?: readonly string[]
+  /** Default the core that is tested. */
+  readonly cores?: string
+}
+
+export function createStage(parent: string): Stage {
+  const started: Server[] = []
+  let folders = 0
+
+  function folder(name: string): string {
+    const path = join(parent, `${name}-${++folders}`)
+    mkdirSync(path)
+    return path
+  }
+
+  async function start(command: readonly string[], cores: string, port: number, output: string): Promise<Running> {
+    const server = await startServer(command, { cores, port, output: join(output, 'output') })
+    started.push(server)
+    return { ...server, port }
+  }
+
+  async function redis(): Promise<Running> {
+    const own = folder('redis')
+    const port = await freePort()
+    const options = ['--port', `${port}`, '--bind', '127.0.0.1', '--save', '', '--appendonly', 'no', '--dir', own]
+    return start(['redis-server', ...options], TESTED_CORE, port, own)
+  }
+
+  async function startNginx(name: string, cores: string, configOf: (port: number, folder: string) => string) {
+    const own = folder(name)
+    const port = await freePort()
+    const config = join(own, 'nginx.conf')
+    writeFileSync(config, configOf(port, own))
+    return start(['nginx', '-p', own, '-e', 'stderr', '-c', config, '-g', 'daemon off;'], cores, port, own)
+  }
+
+  function nginx({ backend, redis, known, log }: NginxQuota): Promise<Running> {
+    return startNginx('nginx', TESTED_CORE, (port, own) =>
+      quotaConfig({
+        port,
+        backend: backend.port,
+        redis: redis.port,
+        users: known,
+        accessLog: log ? join(own, 'access.log') : null,
+      }),
+    )
+  }
+
+  async function httpProxy(backend: Running): Promise<Running> {
+    const port = await freePort()
+    const command = [process.execPath, file('http-proxy.ts'), `${port}`, `${backend.port}`]
+    return start(command, TESTED_CORE, port, folder('http-proxy'))
+  }
+
+  async function gateway({ cores = TESTED_CORE, flags = [], ...options }: Gateway): Promise<Running> {
+    const own = folder('gateway')
+    const port = await freePort()
+    const config = join(own, 'tollgate.yaml')
+    writeFileSync(config, JSON.stringify(gatewayConfig(port, await freePort(), options)))
+    return start([process.execPath, ...flags, file('../src/main.ts'), 'serve', '-c', config], cores, port, own)
+  }
+
+  return {
+    redis,
+    backend: (files = []) =>
+      startNginx('backend', LOADING_CORE, (port, own) => {
+        mkdirSync(join(own, 'files'))
+        for (const { file, bytes } of files) writeFileSync(join(own, 'files', file), Buffer.alloc(bytes, 'x'))
+        return backendConfig(port, own)
+      }),
+    nginx,
+    httpProxy,
+    gateway,
+    folder,
+    stop: async () => {
+      await Promise.all(started.map((server) => server.stop()))
+    },
+  }
+}
+
+export async function offAndOn(start: (log: boolean) => Promise<Running>): Promise<Pair> {
+  return { off: await start(false), on: await start(true) }
 }
 
 export function askRedis(port: number, ...command: string[]): string {
   return execFileSync('redis-cli', ['-h', '127.0.0.1', '-p', `${port}`, ...command], { encoding: 'utf8' })
 }
 
-async function startNginx(parent: string, name: string, core: number, configOf: (port: number) => string) {
-  const folder = folderOf(parent, name)
-  const port = await freePort()
-  const config = join(folder, 'nginx.conf')
-  writeFileSync(config, configOf(port))
-  const command = ['nginx', '-p', folder, '-e', 'stderr', '-c', config, '-g', 'daemon off;']
-  const server = await startServer(command, { core, port, output: join(folder, 'output') })
-  return { ...server, port, pids: [server.pid, ...childrenOf(server.pid)] }
-}
-
-export function startBackend(parent: string): Promise<Running> {
-  return startNginx(parent, 'backend', LOADING_CORE, backendConfig)
-}
-
-export interface QuotaServer {
-  readonly backend: number
-  readonly redis: number
-  /** Whether each request gets its line in a file. */
-  readonly log: boolean
-}
-
-export function startNginxQuota(parent: string, { log, ...options }: QuotaServer, users: string): Promise<Running> {
-  const name = log ? 'nginx-log' : 'nginx'
-  return startNginx(parent, name, TESTED_CORE, (port) =>
-    quotaConfig({ ...options, port, users, accessLog: log ? join(parent, name, 'access.log') : null }),
-  )
-}
-
-export async function startHttpProxy(parent: string, backend: number): Promise<Running> {
-  const folder = folderOf(parent, 'http-proxy')
-  const port = await freePort()
-  const command = [process.execPath, file('http-proxy.ts'), `${port}`, `${backend}`]
-  const server = await startServer(command, { core: TESTED_CORE, port, output: join(folder, 'output') })
-  return { ...server, port, pids: [server.pid] }
-}
-
-/** @param flags more options of Node, for example `--cpu-prof` */
-export async function startGateway(parent: string, options: QuotaServer, flags: string[] = []): Promise<Running> {
-  const folder = folderOf(parent, options.log ? 'gateway-log' : 'gateway')
-  const port = await freePort()
-  const config = join(folder, 'tollgate.yaml')
-  writeFileSync(config, JSON.stringify(gatewayConfig(port, await freePort(), options), null, 2))
-  const command = [process.execPath, ...flags, file('../src/main.ts'), 'serve', '-c', config]
-  const server = await startServer(command, { core: TESTED_CORE, port, output: join(folder, 'output') })
-  return { ...server, port, pids: [server.pid] }
-}
-
 const windows = (limit: number) => ({ '1h': limit, '5h': limit, '1d': limit })
-const PLENTY = 1e12
+export const PLENTY = 1e12
 
 /** What the file does not name is left at its default. JSON is YAML. */
-function gatewayConfig(port: number, admin: number, { backend, redis, log }: QuotaServer) {
+export function gatewayConfig(
+  port: number,
+  admin: number,
+  { backend, store, log, change }: Pick<Gateway, 'backend' | 'store' | 'log' | 'change'>,
+) {
   const plenty = windows(PLENTY)
   return {
     listen: `127.0.0.1:${port}`,
-    upstream: { url: `http://127.0.0.1:${backend}` },
-    store: `redis://127.0.0.1:${redis}`,
+    upstream: { url: `http://127.0.0.1:${backend.port}` },
+    store: typeof store === 'string' ? store : `redis://127.0.0.1:${store.port}`,
     // A machine that is busy elsewhere must not turn charges into refusals.
     store_options: { deadline: '2s' },
     admin: { listen: `127.0.0.1:${admin}` },
@@ -109,7 +168,10 @@ function gatewayConfig(port: number, admin: number, { backend, redis, log }: Quo
       { match: 'GET /read', category: 'read', cost: 1 },
       { match: 'GET /write', category: 'write', cost: 1 },
       { match: 'GET /spent', category: 'spent', cost: 1 },
+      { match: 'GET /files/:name', category: 'read', cost: 1 },
+      { match: 'POST /upload', category: 'read', cost: 1 },
     ],
     log: { requests: log ? 'all' : 'none' },
+    ...change,
   }
 }

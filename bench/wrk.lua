@@ -1,10 +1,14 @@
--- Load by wrk: each request carries the credential of the next user. Arguments: path, file with one credential a line.
+-- Load by wrk. Arguments: file with "METHOD PATH CREDENTIAL" lines, taken in turn; bytes of the body of each request.
 local requests, count, at = {}, 0, 0
 
 function init(args)
-  for line in io.lines(args[2]) do
+  local size = tonumber(args[2])
+  local body = size > 0 and string.rep('x', size) or nil
+  for line in io.lines(args[1]) do
+    local method, path, credential = line:match('^(%S+) (%S+) (%S+)$')
     count = count + 1
-    requests[count] = wrk.format('GET', args[1], { ['Host'] = 'bench.local', ['Authorization'] = 'Bearer ' .. line })
+    requests[count] = wrk.format(method, path,
+      { ['Host'] = 'bench.local', ['Authorization'] = 'Bearer ' .. credential }, body)
   end
 end
 

@@ -10,7 +10,7 @@ worker_processes 1;
 pid nginx.pid;
 ${process.getuid?.() === 0 ? 'user root;' : ''}
 ${main}
-events { worker_connections 4096; }
+events { worker_connections 8192; }
 http {
   client_body_temp_path body; proxy_temp_path proxy; fastcgi_temp_path fastcgi; uwsgi_temp_path uwsgi; scgi_temp_path scgi;
   keepalive_requests 1000000000;
@@ -20,13 +20,29 @@ ${http}
 `
 }
 
-/** The backend of every row: the cheapest answer there is. */
-export function backendConfig(port: number): string {
+const LUA = `load_module ${MODULES}/ndk_http_module.so;
+load_module ${MODULES}/ngx_http_lua_module.so;`
+
+/**
+ * The backend of every row: the cheapest answer there is, files of the folder below /files/, and at /upload an answer
+ * when the whole body is there.
+ */
+export function backendConfig(port: number, folder: string): string {
   return frame(
-    '',
+    LUA,
     `
   access_log off;
-  server { listen 127.0.0.1:${port}; location / { default_type text/plain; return 200 "ok"; } }`,
+  sendfile on;
+  server {
+    listen 127.0.0.1:${port};
+    location / { default_type text/plain; return 200 "ok"; }
+    location /files/ { root ${folder}; default_type application/octet-stream; }
+    location /upload {
+      client_max_body_size 0;
+      client_body_buffer_size 11m;
+      content_by_lua_block { ngx.req.read_body(); ngx.header.content_length = 2; ngx.print('ok') }
+    }
+  }`,
   )
 }
 
@@ -43,8 +59,7 @@ export interface QuotaConfig {
 /** nginx with the quota in Lua, and an access line with the fields of ours. */
 export function quotaConfig({ port, backend, redis, users, accessLog }: QuotaConfig): string {
   return frame(
-    `load_module ${MODULES}/ndk_http_module.so;
-load_module ${MODULES}/ngx_http_lua_module.so;`,
+    LUA,
     `
   log_format request escape=json '{"time":"$msec","requestId":"$request_id","user":"$user","method":"$request_method",'
     '"route":"$uri","category":"read","cost":1,"httpStatus":"$upstream_status","clientStatus":$status,"durationMs":$request_time}';
@@ -54,7 +69,7 @@ load_module ${MODULES}/ngx_http_lua_module.so;`,
     quota = require 'quota'
     quota.init({ redis = ${redis}, users = '${users}', script = '${file('charge.lua')}' })
   }
-  upstream backend { server 127.0.0.1:${backend}; keepalive 256; keepalive_requests 1000000000; }
+  upstream backend { server 127.0.0.1:${backend}; keepalive 1100; keepalive_requests 1000000000; }
   server {
     listen 127.0.0.1:${port};
     set $user '';
@@ -64,6 +79,10 @@ load_module ${MODULES}/ngx_http_lua_module.so;`,
       proxy_set_header Connection '';
       proxy_set_header Authorization '';
       proxy_set_header X-User $user;
+      # Bodies are passed on as they come, as Tollgate does; the default writes large ones to files first.
+      client_max_body_size 0;
+      proxy_request_buffering off;
+      proxy_max_temp_file_size 0;
       proxy_pass http://backend;
     }
   }`,

@@ -39,7 +39,7 @@ function quota.admit()
   if not connection:connect('127.0.0.1', settings.redis) then return ngx.exit(503) end
   local refused = evaluate(connection, user)
   if not refused then return ngx.exit(503) end
-  connection:set_keepalive(60000, 256)
+  connection:set_keepalive(60000, 1100)
   if refused ~= 0 then return ngx.exit(429) end
   ngx.var.user = user
 end

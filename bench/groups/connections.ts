@@ -1,0 +1,32 @@
+import { P99, PROXY, RATE, REDIS, sampleTable, TOGETHER } from '../report.ts'
+import { measureRounds, type Row } from '../rows.ts'
+import type { Group } from './group.ts'
+
+const COUNTS = [1, 16, 256, 1024]
+
+/** The same charge over few and over many connections. */
+export const connections: Group = async (bench) => {
+  const { stage, requests } = bench
+  const [redis, backend] = [await stage.redis(), await stage.backend()]
+  // More requests may be under way than the default lets in.
+  const change = { edge: { max_in_flight: 2000 } }
+  const gateway = await stage.gateway({ backend, store: redis, log: false, change })
+  const nginx = await stage.nginx({ backend, redis, log: false, known: requests.known })
+  const file = requests.byUsers('GET', '/read')
+  const rows = COUNTS.flatMap((count): Row[] =>
+    [
+      { name: `gateway, connections: ${count}`, server: gateway },
+      { name: `nginx + Lua, connections: ${count}`, server: nginx },
+    ].map((row) => ({ ...row, redis, load: { port: row.server.port, requests: file, connections: count } })),
+  )
+  const samples = await measureRounds(rows, { ...bench, seconds: 1 })
+  return {
+    title: 'Number of connections',
+    lines: [
+      'An accepted charge, access log off; CPU for one request, in microseconds. Each connection always has a request under way:',
+      '',
+      ...sampleTable(samples, [RATE, PROXY, REDIS, TOGETHER, P99]),
+    ],
+    figures: [],
+  }
+}

@@ -1,0 +1,16 @@
+import type { OpenLoopLoad } from '../load.ts'
+import type { Section } from '../report.ts'
+import type { Requests } from '../requests.ts'
+import type { Rounds } from '../rows.ts'
+import type { Stage } from '../servers.ts'
+
+/** What a group measures with. */
+export interface Bench extends Rounds {
+  readonly stage: Stage
+  readonly requests: Requests
+  readonly openLoop: OpenLoopLoad
+  /** Only to see that it works: what takes long may be made smaller. */
+  readonly quick: boolean
+}
+
+export type Group = (bench: Bench) => Promise<Section>

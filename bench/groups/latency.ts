@@ -1,0 +1,114 @@
+import { cpuTime, waitTime } from '../cpu.ts'
+import { type Latency, type Load, saturate } from '../load.ts'
+import { spreadOf, table } from '../report.ts'
+import type { Running } from '../servers.ts'
+import { median } from '../statistics.ts'
+import type { Bench, Group } from './group.ts'
+
+/** A way that requests of a fixed rate take. */
+interface Way {
+  readonly name: string
+  readonly load: Load
+  /** Those on the core that is tested. */
+  readonly servers: readonly Running[]
+}
+
+interface Round extends Latency {
+  /** CPU microseconds for one request. */
+  readonly cpu: number
+  /** Microseconds for one request that the servers were ready to run and waited for their core. */
+  readonly waited: number
+  /** Share of the core that the servers took. */
+  readonly busy: number
+}
+
+/** Latency at half of the rate that saturates the gateway: for the backend itself and for what stands before it. */
+export const latency: Group = async (bench) => {
+  const { stage, requests, seconds } = bench
+  const [redis, backend] = [await stage.redis(), await stage.backend()]
+  const gateway = await stage.gateway({ backend, store: redis, log: true })
+  const nginx = await stage.nginx({ backend, redis, log: true, known: requests.known })
+  const [read, open] = [requests.byUsers('GET', '/read'), requests.byUsers('GET', '/public')]
+  const way = (name: string, { port }: Running, file: string, servers: Running[]): Way => ({
+    name,
+    load: { port, requests: file },
+    servers,
+  })
+  const direct = way('backend alone', backend, read, [])
+  const charged = way('gateway, accepted charge', gateway, read, [gateway, redis])
+  const ways = [
+    direct,
+    way('gateway, bare forward', gateway, open, [gateway, redis]),
+    charged,
+    way('nginx + Lua, accepted charge', nginx, read, [nginx, redis]),
+  ]
+
+  const rate = Math.round((await saturation(charged.load, seconds)) / 2)
+  const rounds = await measure(ways, rate, bench)
+  const of = (one: Way): readonly Round[] => rounds.get(one) ?? []
+  return {
+    title: 'Latency',
+    lines: [`At ${rate} requests/s, access log on; times in milliseconds:`, '', ...latencyTable(rounds)],
+    figures: [
+      {
+        name: `added p99 at half of the saturation load, ${rate} requests/s (access log on)`,
+        unit: 'ms',
+        // The smallest, so that a busy moment of the machine cannot pass for a slow backend and flatter the difference.
+        values: of(charged).map(({ p99 }) => p99 - Math.min(...of(direct).map((round) => round.p99))),
+        target: { atMost: 2 },
+      },
+    ],
+  }
+}
+
+/** The first run warms up. */
+async function saturation(load: Load, seconds: number): Promise<number> {
+  const runs = []
+  for (let run = 0; run < 4; run++) runs.push(await saturate(load, seconds))
+  return median(runs.slice(1).map(({ rate }) => rate))
+}
+
+async function measure(ways: readonly Way[], rate: number, { openLoop, rounds, seconds }: Bench) {
+  const result = new Map<Way, Round[]>(ways.map((way) => [way, []]))
+  const skip = Math.round(rate / 2)
+  const count = skip + Math.round(rate * 1.5 * seconds)
+  for (let round = 0; round < rounds; round++) {
+    for (const way of round % 2 === 0 ? ways : ways.toReversed()) {
+      const sum = (of: (pid: number) => number): number => way.servers.reduce((all, { pid }) => all + of(pid), 0)
+      const before = [sum(cpuTime), sum(waitTime)] as const
+      const answers = await openLoop({ ...way.load, rate, count, skip })
+      const cpu = (sum(cpuTime) - before[0]) / 1000 / count
+      const waited = (sum(waitTime) - before[1]) / 1000 / count
+      result.get(way)?.push({ ...answers, cpu, waited, busy: (cpu * rate) / 1e6 })
+    }
+  }
+  return result
+}
+
+function latencyTable(rounds: ReadonlyMap<Way, readonly Round[]>): string[] {
+  const row = ([{ name, servers }, list]: [Way, readonly Round[]]): string[] => {
+    const of = (pick: (round: Round) => number): number[] => list.map(pick)
+    const tested = servers.length > 0
+    return [
+      name,
+      spreadOf(
+        of(({ p50 }) => p50),
+        2,
+      ),
+      median(of(({ p90 }) => p90)).toFixed(2),
+      spreadOf(
+        of(({ p99 }) => p99),
+        2,
+      ),
+      median(of(({ p999 }) => p999)).toFixed(2),
+      median(of(({ late99 }) => late99)).toFixed(2),
+      tested ? median(of(({ cpu }) => cpu)).toFixed(1) : '',
+      tested ? median(of(({ waited }) => waited)).toFixed(1) : '',
+      tested ? `${(median(of(({ busy }) => busy)) * 100).toFixed(0)} %` : '',
+    ]
+  }
+  const head = ['Row', 'p50', 'p90', 'p99', 'p99.9', 'sent late, p99', 'CPU, us', 'waited, us', 'core']
+  const failed = [...rounds.values()].flat().reduce((sum, round) => sum + round.failed, 0)
+  const note = failed > 0 ? ['', `${failed} requests were not answered with 200`] : []
+  return [...table(head, [...rounds].map(row)), ...note]
+}

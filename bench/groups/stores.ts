@@ -1,0 +1,26 @@
+import { join } from 'node:path'
+import { sampleTable } from '../report.ts'
+import { measureRounds, type Row } from '../rows.ts'
+import type { Group } from './group.ts'
+
+/** The same charge in the embedded store and in Redis. */
+export const stores: Group = async (bench) => {
+  const { stage, requests } = bench
+  const [redis, backend] = [await stage.redis(), await stage.backend()]
+  const file = join(stage.folder('sqlite'), 'tollgate.db')
+  const gateways = [
+    { name: 'Redis', server: await stage.gateway({ backend, store: redis, log: false }), redis },
+    { name: 'embedded store', server: await stage.gateway({ backend, store: `sqlite:${file}`, log: false }) },
+  ]
+  const read = requests.byUsers('GET', '/read')
+  const rows = gateways.map((row): Row => ({ ...row, load: { port: row.server.port, requests: read } }))
+  return {
+    title: 'Embedded store and Redis',
+    lines: [
+      'An accepted charge, access log off; CPU for one request, in microseconds:',
+      '',
+      ...sampleTable(await measureRounds(rows, bench)),
+    ],
+    figures: [],
+  }
+}

@@ -1,0 +1,65 @@
+import { spawnSync } from 'node:child_process'
+import { once } from 'node:events'
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
+import { createServer, type RequestListener } from 'node:http'
+import type { AddressInfo } from 'node:net'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { afterAll, describe, expect, test } from 'vitest'
+import { createOpenLoop, type Latency } from '../../bench/load.ts'
+import { LOADING_CORE } from '../../bench/processes.ts'
+
+const folder = mkdtempSync(join(tmpdir(), 'tollgate-test-'))
+afterAll(() => rmSync(folder, { recursive: true }))
+
+const works = (...[command, ...args]: [string, ...string[]]): boolean => spawnSync(command, args).status === 0
+const usable = process.platform === 'linux' && works('cc', '--version') && works('taskset', '-c', LOADING_CORE, 'true')
+
+/** 1000 requests at 1000 a second, by a single connection or many. */
+async function latencyOf(listener: RequestListener, connections: number): Promise<Latency> {
+  const server = createServer(listener).listen(0, '127.0.0.1')
+  await once(server, 'listening')
+  try {
+    const requests = join(folder, 'requests')
+    writeFileSync(requests, 'GET /one alice\nGET /two bob\n')
+    const { port } = server.address() as AddressInfo
+    return await createOpenLoop(folder)({ port, requests, connections, rate: 1000, count: 1000 })
+  } finally {
+    server.close()
+  }
+}
+
+function stall(milliseconds: number): void {
+  Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, milliseconds)
+}
+
+// The reason to skip: a machine that only runs the tests need not have a C compiler and a second core.
+describe.skipIf(!usable)('the generator of a fixed rate', () => {
+  test('sends the requests of its file in turn', async () => {
+    const seen: string[] = []
+    const result = await latencyOf((request, response) => {
+      seen.push(`${request.method} ${request.url} ${request.headers.authorization}`)
+      response.end('ok')
+    }, 1)
+    expect(seen.slice(0, 3)).toEqual(['GET /one Bearer alice', 'GET /two Bearer bob', 'GET /one Bearer alice'])
+    expect(result).toMatchObject({ requests: 1000, failed: 0 })
+  })
+
+  // Of the requests due in these 300 ms a third waits for 200 ms or more: a tenth of all.
+  test.each([1, 64])('a stall is felt by everyone who would have met it, with %i connections', async (connections) => {
+    let count = 0
+    const result = await latencyOf((_, response) => {
+      if (++count === 300) stall(300)
+      response.end('ok')
+    }, connections)
+    expect(result.p90).toBeGreaterThan(100)
+    expect(result.p999).toBeGreaterThan(250)
+    expect(result.failed).toBe(0)
+  })
+
+  test('answers other than 2xx are counted', async () => {
+    let count = 0
+    const result = await latencyOf((_, response) => response.writeHead(++count > 10 ? 200 : 429).end(), 4)
+    expect(result.failed).toBe(10)
+  })
+})

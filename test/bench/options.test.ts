@@ -1,0 +1,28 @@
+import { expect, test } from 'vitest'
+import { type Options, optionsOf } from '../../bench/options.ts'
+
+const choices = { groups: ['cost', 'latency'], profiles: ['accepted'] }
+const options = (...args: string[]): Options | null => optionsOf(args, choices)
+
+test('by default everything is measured in five rounds', () => {
+  expect(options()).toEqual({ rounds: 5, seconds: 2, quick: false, write: false, only: null, profile: null })
+})
+
+test('numbers that are given win over those of --quick', () => {
+  expect(options('--quick', '--rounds', '3')).toMatchObject({ rounds: 3, seconds: 1 })
+})
+
+test('a group that does not exist is named with those that do', () => {
+  expect(() => options('--only', 'costs')).toThrow('--only takes one of cost, latency')
+})
+
+test.each(['0', '1.5', 'x'])('%s rounds are refused', (rounds) => {
+  expect(() => options('--rounds', rounds)).toThrow('whole number from 1')
+})
+
+test.each([['--quick'], ['--only', 'cost'], ['--profile', 'accepted']])(
+  'the document is not overwritten by part of a run: %s',
+  (...args) => {
+    expect(() => options('--write', ...args)).toThrow('--write is for a whole run')
+  },
+)
