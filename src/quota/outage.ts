@@ -1,5 +1,5 @@
 import { type Charge, type Decision, type Limits, type Refund, settleBatch } from './charge.ts'
-import { type Counter, running } from './counter.ts'
+import { type Counter, type Entry, running } from './counter.ts'
 import { portion } from './policy.ts'
 import type { Limit } from './window.ts'
 
@@ -143,7 +143,7 @@ export function createOutage({ share, maxUsers = 50_000, tell }: OutageOptions):
     if (admission === undefined) return
     admission.debt = debtOf(charge)
     admission.debt.tokens += charge.cost
-    addAll(admission.debt.owed, charge, decision.at)
+    for (const run of runsOf(charge, decision)) addRun(admission.debt.owed, run)
     count('owed', charge.cost)
   }
 
@@ -174,8 +174,9 @@ export function createOutage({ share, maxUsers = 50_000, tell }: OutageOptions):
     giveBackHere(charge, decision)
     if (byStore !== null) return [{ charge, decision: byStore }]
     if (debt === null) return []
-    if (debt.state === 'settled') return debt.parts.flatMap((part, i) => partOf(part, debt.paid[i], charge.cost))
-    forgive(debt, charge.cost, decision.at)
+    if (debt.state === 'settled')
+      return debt.parts.flatMap((part, i) => partOf(part, debt.paid[i], debt.owed, runsOf(charge, decision)))
+    forgive(debt, charge, decision)
     return []
   }
 
@@ -187,11 +188,14 @@ export function createOutage({ share, maxUsers = 50_000, tell }: OutageOptions):
     settleBatch({ refunds: [{ charge: { ...charge, limits }, decision }], charges: [] }, counterOf, decision.at)
   }
 
-  function forgive(debt: Debt, cost: number, admittedAt: number): void {
-    debt.tokens -= cost
-    for (const entry of debt.owed) if (entry.startedAt <= admittedAt) entry.used = Math.max(0, entry.used - cost)
+  function forgive(debt: Debt, charge: Charge, decision: Decision): void {
+    debt.tokens -= charge.cost
+    for (const run of runsOf(charge, decision)) {
+      const entry = sameRun(debt.owed, run)
+      if (entry !== undefined) entry.used = Math.max(0, entry.used - charge.cost)
+    }
     if (debt.tokens === 0) debts.delete(debt.key)
-    count('given_back', cost)
+    count('given_back', charge.cost)
   }
 
   function take(enough: number, at: number): Payment {
@@ -266,9 +270,25 @@ function canHold({ personal, global }: Limits, cost: number): boolean {
   return personal.every(({ limit }) => cost <= limit) && (global === null || global.every(({ limit }) => cost <= limit))
 }
 
-function addAll(owed: Counter, charge: Charge, at: number): void {
-  const forced: Charge = { ...charge, forced: true, limits: { personal: charge.limits.personal, global: null } }
-  settleBatch({ refunds: [], charges: [forced] }, () => owed, at)
+/** The local runs that a charge was admitted in, each with its cost. */
+function runsOf({ cost, limits }: Charge, { personal }: Decision): Entry[] {
+  return limits.personal.map(({ window }, i) => ({
+    seconds: window.seconds,
+    startedAt: personal[i]?.startedAt ?? 0,
+    used: cost,
+  }))
+}
+
+/** A run takes the place of an earlier one of its window, which has ended; one that comes late for its run counts nowhere. */
+function addRun(owed: Counter, run: Entry): void {
+  const known = owed.find(({ seconds }) => seconds === run.seconds)
+  if (known === undefined) owed.push({ ...run })
+  else if (known.startedAt === run.startedAt) known.used += run.used
+  else if (known.startedAt < run.startedAt) Object.assign(known, run)
+}
+
+function sameRun(owed: Counter, run: Entry): Entry | undefined {
+  return owed.find(({ seconds, startedAt }) => seconds === run.seconds && startedAt === run.startedAt)
 }
 
 /** Forced charges that leave in each window what is owed there: one for each different amount. */
@@ -284,21 +304,27 @@ function partsOf({ charge: { user, category, limits }, owed }: Debt, at: number)
   })
 }
 
-/** A part that is smaller belongs to a later run of its window. */
-function partOf(charge: Charge, decision: Decision | undefined, cost: number): Refund[] {
-  return decision === undefined || charge.cost < cost ? [] : [{ charge: { ...charge, cost }, decision }]
+/** What a payment is to give back for a charge: in the windows whose runs the charge was part of. */
+function partOf(part: Charge, paid: Decision | undefined, owed: Counter, runs: readonly Entry[]): Refund[] {
+  if (paid === undefined) return []
+  const { personal, global } = part.limits
+  const counts = personal.map(({ window }) => runs.find((run) => run.seconds === window.seconds && sameRun(owed, run)))
+  const only = <T>(list: readonly T[]): T[] => list.filter((_, i) => counts[i] !== undefined)
+  const cost = counts.find((run) => run !== undefined)?.used
+  if (cost === undefined) return []
+  return [
+    {
+      charge: { ...part, cost, limits: { personal: only(personal), global: global === null ? null : only(global) } },
+      decision: { ...paid, personal: only(paid.personal), global: paid.global === null ? null : only(paid.global) },
+    },
+  ]
 }
 
-/** Takes the newer debt over. A run that goes on keeps its start. */
+/** Takes the newer debt over. */
 function join(debt: Debt, newer: Debt): void {
   debt.tokens += newer.tokens
   newer.joined = debt
-  for (const entry of newer.owed) {
-    const known = debt.owed.find(({ seconds }) => seconds === entry.seconds)
-    if (known === undefined) debt.owed.push(entry)
-    else if (entry.startedAt < known.startedAt + known.seconds * 1000) known.used += entry.used
-    else Object.assign(known, entry)
-  }
+  for (const run of newer.owed) addRun(debt.owed, run)
 }
 
 function final(debt: Debt): Debt {

@@ -315,6 +315,28 @@ describe('a refund of what was admitted locally', () => {
     expect(open.owed()).toBe(0)
   })
 
+  it('that became owed after later ones is taken out of the debt all the same', () => {
+    const open = outage()
+    const early = { charge: charge(4), decision: open.decide(charge(4), AT) as Decision }
+    admit(open, charge(3), AT + 500)
+    open.owe(early.charge, early.decision) // the store said only now that it had not counted it
+    open.giveBack(early)
+    const store = bank()
+    pay(open, store, AT + 1000)
+    expect(store.used('alice', AT + 1000)).toEqual([3, 3])
+  })
+
+  it('leaves a window alone whose run it was not part of', () => {
+    const open = outage()
+    const store = bank()
+    const early = { charge: charge(4), decision: admit(open, charge(4)) as Decision }
+    const later = AT + 61 * MINUTE
+    admit(open, charge(6), later)
+    pay(open, store, later + 1)
+    store.settle([], later + 2, open.giveBack(early) ?? [])
+    expect(store.used('alice', later + 2)).toEqual([6, 6])
+  })
+
   it('is done once', () => {
     const open = outage()
     const refund = { charge: charge(4), decision: admit(open, charge(4)) as Decision }
