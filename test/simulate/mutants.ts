@@ -1,0 +1,102 @@
+import { spawn } from 'node:child_process'
+import { cp, mkdtemp, readFile, rm, symlink, writeFile } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join, relative } from 'node:path'
+import { type Check, type Edit, MUTATIONS, type Mutation } from './mutations.ts'
+
+/**
+ * npm run mutants            makes each mistake of mutations.ts in a copy of the project, where a test must fail
+ * npm run mutants -- clock   only those whose name has this text
+ *
+ * Exits with 1 when a mistake goes unnoticed, or when a text to be changed is no longer there.
+ */
+const root = join(import.meta.dirname, '..', '..')
+const vitest = (...files: string[]): string[] => ['node_modules/vitest/vitest.mjs', 'run', '--bail', '1', ...files]
+
+const CHECKS: Record<Check, readonly string[]> = {
+  simulation: ['test/simulate/main.ts', '--count', '300'],
+  redis: vitest('test/store/redis/store.test.ts'),
+  sqlite: vitest('test/store/sqlite'),
+  ledger: vitest('test/quota/ledger', 'test/quota/outage.test.ts'),
+  arithmetic: vitest('test/quota/charge.test.ts', 'test/quota/counter.test.ts', 'test/quota/window.test.ts'),
+}
+/** A check that takes this long hangs, which is noticed as well. */
+const LONGEST_MS = 90_000
+/** The mutant does not even run: it shows nothing. */
+const BROKEN =
+  /SyntaxError|Transform failed|Error compiling script|is not defined|attempt to (?!compare number with nil)/
+
+const startedAt = performance.now()
+const wanted = MUTATIONS.filter(({ name }) => name.includes(process.argv[2] ?? ''))
+const folder = await mkdtemp(join(tmpdir(), 'tollgate-mutants-'))
+let survivors = 0
+try {
+  await copyProject()
+  await soundness()
+  for (const mutation of wanted) await tryOut(mutation)
+} finally {
+  await rm(folder, { recursive: true, force: true })
+}
+const seconds = Math.round((performance.now() - startedAt) / 1000)
+console.log(`${wanted.length} mutants, ${wanted.length - survivors} killed, ${survivors} survived; ${seconds} s`)
+process.exitCode = survivors === 0 ? 0 : 1
+
+async function copyProject(): Promise<void> {
+  const left = new Set(['node_modules', '.git', '.tollgate', 'dist'])
+  await cp(root, folder, { recursive: true, filter: (path) => !left.has(relative(root, path)) })
+  await symlink(join(root, 'node_modules'), join(folder, 'node_modules'))
+}
+
+/** A check that fails anyway would kill every mutant. */
+async function soundness(): Promise<void> {
+  for (const check of new Set(wanted.flatMap(({ noticedBy }) => noticedBy))) {
+    const { failed, output } = await run(check)
+    if (failed) throw new Error(`the check «${check}» fails without any mutation:\n${output.slice(-2000)}`)
+  }
+}
+
+async function tryOut(mutation: Mutation): Promise<void> {
+  const { name, edits, noticedBy } = mutation
+  const before = await Promise.all(edits.map(({ file }) => readFile(join(folder, file), 'utf8')))
+  try {
+    for (const each of edits) await apply(each)
+    console.log(`${(await verdict(noticedBy)).padEnd(24)} ${name}`)
+  } catch (error) {
+    survivors++
+    console.log(`${'NOT TRIED'.padEnd(24)} ${name}: ${error instanceof Error ? error.message : error}`)
+  } finally {
+    await Promise.all(edits.map(({ file }, i) => writeFile(join(folder, file), before[i] as string)))
+  }
+}
+
+async function apply({ file, from, to }: Edit): Promise<void> {
+  const path = join(folder, file)
+  const parts = (await readFile(path, 'utf8')).split(from)
+  if (parts.length !== 2) throw new Error(`${file} has ${parts.length - 1} times: ${from}`)
+  await writeFile(path, parts.join(to))
+}
+
+async function verdict(noticedBy: readonly Check[]): Promise<string> {
+  for (const check of noticedBy) {
+    const { failed, output } = await run(check)
+    const broken = BROKEN.exec(output)
+    if (broken !== null) throw new Error(`it does not run: ${output.slice(broken.index, broken.index + 200)}`)
+    if (failed) return `killed by ${check}`
+  }
+  survivors++
+  return 'SURVIVED'
+}
+
+async function run(check: Check): Promise<{ failed: boolean; output: string }> {
+  const child = spawn(process.execPath, CHECKS[check], { cwd: folder, stdio: ['ignore', 'pipe', 'pipe'] })
+  let output = ''
+  for (const stream of [child.stdout, child.stderr]) {
+    stream.setEncoding('utf8').on('data', (text: string) => {
+      output += text
+    })
+  }
+  const timer = setTimeout(() => child.kill('SIGTERM'), LONGEST_MS)
+  const code = await new Promise<number | null>((resolve) => child.on('close', resolve))
+  clearTimeout(timer)
+  return { failed: code !== 0, output }
+}

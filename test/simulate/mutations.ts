@@ -1,0 +1,279 @@
+/** One change of the text of a file. What is to be replaced must occur exactly once. */
+export interface Edit {
+  readonly file: string
+  readonly from: string
+  readonly to: string
+}
+
+/** A mistake, and where it must be noticed. */
+export interface Mutation {
+  readonly name: string
+  readonly edits: readonly Edit[]
+  /** Tried in this order until one fails. */
+  readonly noticedBy: readonly Check[]
+}
+
+export type Check = 'simulation' | 'redis' | 'sqlite' | 'ledger' | 'arithmetic'
+
+const LUA = 'src/store/redis/charge.lua'
+const LEDGER = 'src/quota/ledger.ts'
+const SENDER = 'src/quota/sender.ts'
+const OUTAGE = 'src/quota/outage.ts'
+const CHARGE = 'src/quota/charge.ts'
+const COUNTER = 'src/quota/counter.ts'
+const WINDOW = 'src/quota/window.ts'
+const BATCH = 'src/store/redis/batch.ts'
+const REDIS = 'src/store/redis/store.ts'
+const ERRORS = 'src/store/redis/errors.ts'
+const SQLITE = 'src/store/sqlite/store.ts'
+
+export const MUTATIONS: readonly Mutation[] = [
+  // The script: exactly once.
+  lua('the script drops the check of the sequence', ['sub(last, 1, 6) == REPLY then', 'false then']),
+  lua('the script answers a repeated batch anew', ['if applied == sequence then return last end', '']),
+  lua('the script applies an overtaken batch', ['if applied > sequence then return', 'if false then return']),
+  lua('the script refuses a repeated batch', [
+    'if applied == sequence then return last end\n  if applied >',
+    'if applied >=',
+  ]),
+  lua('the script forgets its last reply at once', ["reply, 'PX', ARGV[2])", "reply, 'PX', 1)"]),
+  lua('the script does not remember its last reply', ["call('SET', KEYS[1], reply, 'PX', ARGV[2])", '']),
+  {
+    name: 'the clock of the caller decides',
+    edits: [
+      {
+        file: LUA,
+        from: "local time = call('TIME')",
+        to: 'local time = { math.floor(ARGV[5] / 1000), ARGV[5] % 1000 * 1000 }',
+      },
+      { file: REDIS, from: 'sent.charges,', to: 'sent.charges, String(Date.now()),' },
+    ],
+    noticedBy: ['simulation'],
+  },
+  // The script: the arithmetic.
+  lua('the script charges before it checks', ["refused[n] = '0'", "put(own, key, cost) refused[n] = '0'"]),
+  lua('the script charges a user what the global scope refuses', [
+    "refused[n] = '0'",
+    "if cost <= own[ROOM] then put(own, key, cost) end refused[n] = '0'",
+  ]),
+  lua('in the script a window ends a millisecond late', [
+    'if now < section[i] + lengths[i] then',
+    'if now <= section[i] + lengths[i] then',
+  ]),
+  lua('in the script a window ends a millisecond early', [
+    'if now < section[i] + lengths[i] then',
+    'if now < section[i] + lengths[i] - 1 then',
+  ]),
+  lua('the script forgets to check the global scope', ['fits = fits and cost <= everybody[ROOM]', '']),
+  lua('the script forgets to charge the global scope', [
+    'if section[ADDED] then put(section, key, section[ADDED]) end',
+    '',
+  ]),
+  lua('the script does not count within a batch for the global scope', ['room - (section[ADDED] or 0)', 'room']),
+  lua('the script forgets what it charged earlier in the batch', [
+    'if tokens ~= 0 then\n    bytes = sub(',
+    'if false then\n    bytes = sub(',
+  ]),
+  lua('the script checks only the first window', [
+    'for i = 1, n do\n    local left = limits[i]',
+    'for i = 1, 1 do\n    local left = limits[i]',
+  ]),
+  lua('the script charges only the first window', [
+    'for i = 1, n do\n    if section[i] == 0 then',
+    'for i = 1, 1 do\n    if section[i] == 0 then',
+  ]),
+  lua('the script never lets a limit be reached', ['local fits = cost <= own[ROOM]', 'local fits = cost < own[ROOM]']),
+  lua('the script lets one too many pass', ['local fits = cost <= own[ROOM]', 'local fits = cost <= own[ROOM] + 1']),
+  lua('the script keeps what was used in an ended window', ['section[i], section[n + i] = 0, 0', 'section[i] = 0']),
+  lua('the script gives back to the wrong run of a window', [' and started == refund[r + 1]', '']),
+  lua('the script gives back twice', ['math.max(0, used - cost)', 'math.max(0, used - 2 * cost)']),
+  lua('the script does not write what it gave back', ['values[key], whole[key] = bytes, true', 'values[key] = bytes']),
+  lua('the script refuses forced charges above the limit', ['if fits or plan[2] == 1 then', 'if fits then']),
+  lua('the script lets a counter end with its first window', [
+    'ends = math.max(ends, over)',
+    'ends = ends == 0 and over or math.min(ends, over)',
+  ]),
+  lua('the script writes tokens to the wrong place', [
+    'local at = before[key] - #tokens - 1',
+    'local at = before[key] - #tokens',
+  ]),
+  // The reply in our words.
+  edit(
+    BATCH,
+    'a refund names the wrong run of a window',
+    ['usages[i]?.startedAt ?? 0])', '(usages[i]?.startedAt ?? 0) + 1])'],
+    ['simulation'],
+  ),
+  edit(
+    BATCH,
+    'global refunds are not sent',
+    ['if (charge.limits.global === null || decision.global === null) continue', 'if (decision !== null) continue'],
+    ['simulation'],
+  ),
+  edit(
+    BATCH,
+    'charges of different costs share a plan',
+    ['plan.limits === limits && plan.cost === cost &&', 'plan.limits === limits &&'],
+    ['simulation'],
+  ),
+  edit(
+    BATCH,
+    'the reply is read with the clock of the caller',
+    ['const now = read48(reply, PREFIX + 6)', 'const now = Date.now()'],
+    ['simulation'],
+  ),
+  edit(
+    ERRORS,
+    'a lost connection passes for a batch that was not applied',
+    [
+      "'the connection to Redis was lost', 'connection', 'unknown'",
+      "'the connection to Redis was lost', 'connection', 'no'",
+    ],
+    ['simulation'],
+  ),
+  edit(
+    ERRORS,
+    'a silent Redis passes for a batch that was not applied',
+    ["'Redis did not answer in time', 'timeout', 'unknown'", "'Redis did not answer in time', 'timeout', 'no'"],
+    ['simulation'],
+  ),
+  // The ledger.
+  edit(
+    SENDER,
+    'a batch is sent again under a new sequence',
+    ['await store.settle(batch)', 'await store.settle(uncertain ? { ...batch, sequence: batch.sequence + 1 } : batch)'],
+    ['simulation', 'ledger'],
+  ),
+  edit(
+    SENDER,
+    'a batch of unknown outcome is dropped',
+    ['return ageMs > (isFault', 'return ageMs >= 0 || ageMs > (isFault'],
+    ['simulation', 'ledger'],
+  ),
+  edit(
+    SENDER,
+    'that an outcome is unknown is forgotten at the next failure',
+    ["if (failure.applied === 'unknown') uncertain = true", "uncertain = failure.applied === 'unknown'"],
+    ['simulation', 'ledger'],
+  ),
+  ledger('an accepted charge whose caller has gone is not given back', [
+    'else if (decision.accepted) refunds.push({ charge, decision })',
+    '',
+  ]),
+  ledger('it is given back twice', [
+    'else if (decision.accepted) refunds.push({ charge, decision })',
+    'else if (decision.accepted) refunds.push({ charge, decision }, { charge, decision })',
+  ]),
+  ledger('a refused charge whose caller has gone is given back', [
+    'else if (decision.accepted) refunds.push',
+    'else refunds.push',
+  ]),
+  ledger('the refunds of a dropped batch are lost', ['if (!uncertain) refunds = [...sentRefunds, ...refunds]', '']),
+  ledger('a charge waits for ever for a store that is slow', [
+    'expiresAt + 3 * deadlineMs',
+    'expiresAt + 300 * deadlineMs',
+  ]),
+  ledger('two batches are under way at once', ['if (busy) return\n    busy = true', 'busy = true']),
+  ledger('decisions are handed to the wrong callers', [
+    'hand(sent[i] as Waiting, decisions[debts + i])',
+    'hand(sent[i] as Waiting, decisions[decisions.length - 1 - i])',
+  ]),
+  // The outage.
+  ledger('what was admitted alone is forgotten when its batch is dropped', [
+    'else if (isAdmitted(told)) outage.owe(charge, told)',
+    '',
+  ]),
+  ledger('debts of a dropped batch are forgotten', ['outage.returned(payment)', '']),
+  ledger('what the store accepted after all is paid as well', [
+    'else if (isAdmitted(told)) outage.learn(charge, told, decision)',
+    'else if (isAdmitted(told)) outage.owe(charge, told)',
+  ]),
+  edit(OUTAGE, 'limits are used whole while the store is out', ['limit: portion(limit, of)', 'limit'], ['simulation']),
+  edit(
+    OUTAGE,
+    'each window is paid what all charges cost',
+    ['.filter((run) => run.used === cost)', ''],
+    ['simulation'],
+  ),
+  // The arithmetic that the embedded store shares.
+  shared(CHARGE, 'used + cost < limit', ['used + cost <= limit', 'used + cost < limit']),
+  shared(CHARGE, 'the global scope is not checked', ['fits(global, limits.global, cost, now))', 'true)']),
+  shared(CHARGE, 'the global scope is not charged', [
+    'if (global !== null) for (const { window } of limits.global ?? [])',
+    'for (const { window } of [])',
+  ]),
+  shared(CHARGE, 'only the first window is charged', [
+    'for (const { window } of limits.personal) addTo',
+    'for (const { window } of limits.personal.slice(0, 1)) addTo',
+  ]),
+  shared(CHARGE, 'a refused charge counts', ['if (accepted) {', 'if (personal) {']),
+  shared(CHARGE, 'refunds come after the charges', [
+    'for (const refund of batch.refunds) giveBack(refund, counterOf)\n',
+    'queueMicrotask(() => batch.refunds.forEach((refund) => giveBack(refund, counterOf)))\n',
+  ]),
+  shared(COUNTER, 'a refund counts in a later run of the window', [' && e.startedAt === startedAt)', ')']),
+  shared(COUNTER, 'a new run starts with what the last one used', [
+    '    entry.used = cost\n',
+    '    entry.used += cost\n',
+  ]),
+  shared(COUNTER, 'a counter ends with its first window', [
+    'Math.max(latest, e.startedAt + e.seconds * 1000), 0)',
+    'Math.min(latest || Infinity, e.startedAt + e.seconds * 1000), 0)',
+  ]),
+  shared(COUNTER, 'an entry still runs at the moment it ends', [
+    'now < e.startedAt + e.seconds * 1000',
+    'now <= e.startedAt + e.seconds * 1000',
+  ]),
+  shared(WINDOW, 'a window ends a millisecond late', [
+    'now < resetAt(usage, seconds)',
+    'now <= resetAt(usage, seconds)',
+  ]),
+  shared(WINDOW, 'a window ends a millisecond early', [
+    'now < resetAt(usage, seconds)',
+    'now < resetAt(usage, seconds) - 1',
+  ]),
+  // The embedded store.
+  sqlite('the embedded store answers a repeated batch anew', [
+    'if (last?.sequence === batch.sequence) return last.decisions',
+    '',
+  ]),
+  sqlite('the embedded store applies an overtaken batch', ['last.sequence > batch.sequence', 'false']),
+  sqlite('the embedded store does not remember its last reply', [
+    'replies.set(batch.instance, { sequence: batch.sequence, decisions })',
+    '',
+  ]),
+  sqlite('the embedded store writes the global scope to the wrong row', [
+    "sql.write.run(category, user === null ? 1 : 0, user ?? ''",
+    "sql.write.run(category, 0, user ?? ''",
+  ]),
+  sqlite('the embedded store writes without a transaction', [
+    'const decisions = inTransaction(() => settleInside(batch))',
+    'const decisions = settleInside(batch)',
+  ]),
+  sqlite('the embedded store sweeps what still runs', ['WHERE ends <= ?', 'WHERE ends >= ?']),
+]
+
+function lua(name: string, change: readonly [string, string]): Mutation {
+  return edit(LUA, name, change, ['simulation', 'redis'])
+}
+
+function ledger(name: string, change: readonly [string, string]): Mutation {
+  return edit(LEDGER, name, change, ['simulation', 'ledger'])
+}
+
+function shared(file: string, name: string, change: readonly [string, string]): Mutation {
+  return edit(file, name, change, ['arithmetic', 'sqlite', 'simulation'])
+}
+
+function sqlite(name: string, change: readonly [string, string]): Mutation {
+  return edit(SQLITE, name, change, ['sqlite'])
+}
+
+function edit(
+  file: string,
+  name: string,
+  [from, to]: readonly [string, string],
+  noticedBy: readonly Check[],
+): Mutation {
+  return { name, edits: [{ file, from, to }], noticedBy }
+}

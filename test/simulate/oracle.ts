@@ -1,0 +1,380 @@
+import type { Batch, Charge, Decision, Refund } from '../../src/quota/charge.ts'
+import type { Limit } from '../../src/quota/window.ts'
+import { Books } from './books.ts'
+import type { Execution } from './redis.ts'
+import type { CounterName, Stored } from './stored.ts'
+import type { Actor, World } from './world.ts'
+
+/** A charge that somebody asked a gateway for, numbered. */
+export interface Order extends Charge {
+  readonly id: number
+}
+
+/** One start of a gateway. */
+export interface Gateway {
+  readonly actor: Actor
+  /** Under which it sends its batches. */
+  readonly instance: string
+  /** How it ended: what it still had to send is lost then. */
+  ended: 'not' | 'closed' | 'crashed'
+  /** How long it stood still until now, in milliseconds. */
+  stalledMs: number
+}
+
+/** What is known of an order. */
+interface Story {
+  readonly order: Order
+  readonly gateway: Gateway
+  readonly askedAt: number
+  readonly stalledMs: number
+  /** `alone`: accepted without the store. */
+  answer: 'none' | 'accepted' | 'alone' | 'refused' | 'failed'
+  /** The answer on local counters. */
+  local: Decision | null
+  /** The batch that brought it to the store, and what was decided there. */
+  batch: number
+  decided: Decision | null
+  refundAsked: boolean
+  /** The store has given it back. */
+  refunded: boolean
+}
+
+interface Applied {
+  readonly decisions: readonly Decision[]
+  readonly reply: Buffer
+}
+
+export const NOTHING_COUNTED = {
+  charges: 0,
+  accepted: 0,
+  alone: 0,
+  refused: 0,
+  failed: 0,
+  refunds: 0,
+  batches: 0,
+  repeats: 0,
+  stale: 0,
+  lost: 0,
+}
+export type Count = typeof NOTHING_COUNTED
+
+export interface OracleOptions {
+  readonly world: World
+  readonly stored: Stored
+  readonly counters: readonly CounterName[]
+  /** Within which every caller must be answered, in milliseconds. */
+  readonly boundMs: number
+  /** The share of the limits that a gateway may use while the store is out. */
+  readonly share: number
+  /** A window that does not end during a simulation, in seconds: only there a sum over all charges is a simple one. */
+  readonly longWindow: number
+}
+
+/**
+ * Knows from outside what must be true. It sees what gateways ask, send and are told, and each run of the script, and
+ * does its own arithmetic on them.
+ */
+export class Oracle {
+  readonly count: Count = { ...NOTHING_COUNTED }
+  readonly #world: World
+  readonly #options: OracleOptions
+  readonly #books = new Books()
+  readonly #stories = new Map<number, Story>()
+  readonly #sent = new Map<string, Map<number, Batch>>()
+  readonly #uncertain = new Set<Batch>()
+  readonly #applied = new Map<string, Map<number, Applied>>()
+  #lastSeen: Pick<Execution, 'at' | 'values'> = { at: 0, values: [] }
+
+  constructor(options: OracleOptions) {
+    this.#world = options.world
+    this.#options = options
+  }
+
+  asks(order: Order, gateway: Gateway): void {
+    this.count.charges++
+    this.#stories.set(order.id, {
+      order,
+      gateway,
+      askedAt: this.#world.now,
+      stalledMs: gateway.stalledMs,
+      answer: 'none',
+      local: null,
+      batch: 0,
+      decided: null,
+      refundAsked: false,
+      refunded: false,
+    })
+  }
+
+  /** A caller was told a decision. */
+  decided(id: number, decision: Decision): void {
+    const story = this.#story(id)
+    const isLocal = decision.limits !== undefined
+    this.#answered(story, decision.accepted ? (isLocal ? 'alone' : 'accepted') : 'refused')
+    if (isLocal) this.#decidedAlone(story, decision, decision.limits)
+    else if (!same(decision, story.decided)) {
+      this.#world.fail(`charge ${id} was told ${show(decision)}, and the store decided ${show(story.decided)}`)
+    }
+  }
+
+  failed(id: number): void {
+    this.#answered(this.#story(id), 'failed')
+  }
+
+  #answered(story: Story, answer: Exclude<Story['answer'], 'none'>): void {
+    const { id } = story.order
+    const tookMs = this.#world.now - story.askedAt - (story.gateway.stalledMs - story.stalledMs)
+    if (story.answer !== 'none') this.#world.fail(`charge ${id} was answered twice`)
+    if (tookMs > this.#options.boundMs) this.#world.fail(`charge ${id} was answered after ${Math.round(tookMs)} ms`)
+    story.answer = answer
+    this.count[answer]++
+  }
+
+  /** What a gateway admits by itself in one run of a window must stay within its share. */
+  #decidedAlone(story: Story, decision: Decision, limits: NonNullable<Decision['limits']>): void {
+    story.local = decision
+    const { order, gateway } = story
+    const alone = [...this.#stories.values()].filter(
+      (each) =>
+        each.gateway === gateway &&
+        each.answer === 'alone' &&
+        !each.refundAsked &&
+        each.order.category === order.category,
+    )
+    const check = (scope: 'personal' | 'global', { window, limit }: Limit, i: number): void => {
+      const startedAt = decision[scope]?.[i]?.startedAt
+      const used = alone
+        .filter((each) => scope === 'global' || each.order.user === order.user)
+        .filter((each) => startOf(each, scope, window.seconds) === startedAt)
+        .reduce((sum, each) => sum + each.order.cost, 0)
+      const full = order.limits[scope]?.[i]?.limit ?? 0
+      if (limit !== Math.floor(full * this.#options.share + 1e-9))
+        this.#world.fail(`${limit} is not the share of ${full}`)
+      if (decision.accepted && used > limit) {
+        this.#world.fail(`${gateway.instance} admitted ${used} of ${limit} by itself in ${window.seconds}s`)
+      }
+    }
+    limits.personal.forEach((limit, i) => {
+      check('personal', limit, i)
+    })
+    limits.global?.forEach((limit, i) => {
+      check('global', limit, i)
+    })
+  }
+
+  givesBack(id: number): void {
+    this.#story(id).refundAsked = true
+  }
+
+  /** A ledger hands a batch to its store. */
+  sends(batch: Batch): void {
+    const sent = getOrSet(this.#sent, batch.instance, () => new Map<number, Batch>())
+    const before = sent.get(batch.sequence)
+    const last = Math.max(0, ...sent.keys())
+    if (before !== undefined && !same(before, batch))
+      this.#world.fail(`${nameOf(batch)} was sent again with other content`)
+    if (batch.sequence < last) this.#world.fail(`${nameOf(batch)} was sent after ${last}`)
+    sent.set(batch.sequence, batch)
+  }
+
+  /** A store told its ledger that it does not know whether a batch was applied, or that this attempt was certainly not. */
+  notSettled(batch: Batch, applied: 'no' | 'unknown'): void {
+    if (applied === 'unknown') this.#uncertain.add(batch)
+    else if (!this.#uncertain.has(batch) && this.#applied.get(batch.instance)?.has(batch.sequence)) {
+      this.#world.fail(`${nameOf(batch)} was applied after all`)
+    }
+  }
+
+  /** When the next window ends; Infinity where none runs. */
+  nextEnd(at: number): number {
+    return this.#books.nextEnd(at)
+  }
+
+  /** Redis ran the script. */
+  executed({ keys, args, at, reply, values, refuses }: Execution): void {
+    this.#lastSeen = { at, values }
+    const batch = this.#batchOf(keys, args)
+    const applied = getOrSet(this.#applied, batch.instance, () => new Map<number, Applied>())
+    const before = applied.get(batch.sequence)
+    const last = Math.max(0, ...applied.keys())
+    const isError = reply[0] === '-'.charCodeAt(0)
+    if (isError) this.#refusedWhole(batch, last, refuses, reply)
+    else if (before !== undefined) this.#repeated(batch, before, reply, last)
+    else if (batch.sequence < last) this.#world.fail(`${nameOf(batch)} was applied after ${last}`)
+    else applied.set(batch.sequence, { decisions: this.#apply(batch, at), reply })
+    this.#compare(at, values)
+  }
+
+  #batchOf(keys: readonly string[], args: readonly string[]): Batch {
+    for (const [instance, batches] of this.#sent) {
+      const batch = batches.get(Number(args[0]))
+      if (batch !== undefined && this.#options.stored.isFor(instance, keys)) return batch
+    }
+    throw new Error('a script ran for a batch that nobody sent')
+  }
+
+  #refusedWhole(batch: Batch, last: number, refuses: boolean, reply: Buffer): void {
+    const isStale = batch.sequence < last
+    if (isStale) this.count.stale++
+    this.#world.tell(`redis refuses ${nameOf(batch)}: ${reply.toString('latin1', 1, 40).trim()}`)
+    if (batch.sequence === last) this.#world.fail(`${nameOf(batch)} was applied, and is refused when it is sent again`)
+    else if (!isStale && !refuses) this.#world.fail(`${nameOf(batch)} was refused: ${reply.toString().trim()}`)
+  }
+
+  #repeated(batch: Batch, before: Applied, reply: Buffer, last: number): void {
+    this.count.repeats++
+    this.#world.tell(`redis answers ${nameOf(batch)} again`)
+    if (batch.sequence !== last) this.#world.fail(`${nameOf(batch)} was answered after ${last}`)
+    if (!reply.equals(before.reply)) this.#world.fail(`${nameOf(batch)} was answered otherwise when it was sent again`)
+  }
+
+  #apply(batch: Batch, at: number): Decision[] {
+    this.count.batches++
+    for (const refund of batch.refunds) this.#giveBack(refund)
+    const decisions = batch.charges.map((charge) => this.#decide(charge, batch.sequence, at))
+    const verdicts = batch.charges.map(({ forced }, i) => (forced ? 'f' : decisions[i]?.accepted ? '1' : '0')).join('')
+    this.#world.tell(`redis applies ${nameOf(batch)}: ${batch.refunds.length} refunds, charges ${verdicts}`)
+    return decisions
+  }
+
+  #decide(charge: Charge, batch: number, at: number): Decision {
+    const decision = this.#books.charge(charge, at)
+    const story = this.#stories.get((charge as Order).id)
+    // What was admitted without the store is paid in sums, which have no number.
+    if (story === undefined && charge.forced !== true) this.#world.fail('a charge was sent that nobody asked for')
+    if (story === undefined) return decision
+    if (story.batch !== 0) this.#world.fail(`charge ${story.order.id} was sent in two batches`)
+    story.batch = batch
+    story.decided = decision
+    return decision
+  }
+
+  #giveBack({ charge, decision }: Refund): void {
+    this.count.refunds++
+    this.#books.giveBack(charge, decision)
+    const story = this.#stories.get((charge as Order).id)
+    if (story === undefined) return
+    const { id } = story.order
+    if (story.refunded) this.#world.fail(`charge ${id} was given back twice`)
+    if (story.decided?.accepted !== true) this.#world.fail(`charge ${id} was given back and never accepted`)
+    if (isTold(story) && !story.refundAsked) this.#world.fail(`charge ${id} was given back unasked`)
+    story.refunded = true
+  }
+
+  /** The counters must be what the books say. */
+  #compare(at: number, values: Execution['values']): void {
+    for (const name of this.#options.counters) {
+      const stored = this.#options.stored
+        .counter(name, values)
+        .filter((entry) => at < entry.startedAt + entry.seconds * 1000)
+        .map(({ seconds, startedAt, used }) => `${seconds}s from ${startedAt}: ${used}`)
+      const expected = this.#books.running(name, at).map((run) => `${run.seconds}s from ${run.startedAt}: ${run.used}`)
+      if (!same(stored.sort(), expected.sort())) {
+        this.#world.fail(`${show(name)} holds [${stored.join(', ')}] and not [${expected.join(', ')}]`)
+      }
+    }
+  }
+
+  /**
+   * After everything has settled. What the store holds is what those were charged who were told so, without what was
+   * given back, and what gateways charged that ended before they could tell, give back or pay.
+   */
+  settled(isCalm: boolean): void {
+    for (const story of this.#stories.values()) {
+      if (story.answer === 'none' && story.gateway.ended === 'not')
+        this.#world.fail(`charge ${story.order.id} has no answer`)
+      if (isLost(story)) this.#lose(story, isCalm)
+    }
+    for (const name of this.#options.counters) this.#sum(name)
+  }
+
+  #lose({ order, gateway, answer, batch }: Story, isCalm: boolean): void {
+    this.count.lost++
+    this.#world.tell(
+      `charge ${order.id} of ${gateway.instance} (${gateway.ended}) stays in the store: batch ${batch}, ${answer}`,
+    )
+    if (gateway.ended === 'not') this.#world.fail(`charge ${order.id} stays in the store although its gateway lives`)
+    if (isCalm && gateway.ended === 'closed') this.#world.fail(`charge ${order.id} was not settled by closing`)
+    const lastSent = Math.max(...(this.#sent.get(gateway.instance)?.keys() ?? [0]))
+    if (answer === 'none' && batch !== lastSent)
+      this.#world.fail(`charge ${order.id} was decided, and its caller not told`)
+  }
+
+  /** The long window of a counter: the sum of what was told to callers, which is not known better than this. */
+  #sum(name: CounterName): void {
+    const { longWindow, stored } = this.#options
+    const used = stored.counter(name, this.#lastSeen.values).find(({ seconds }) => seconds === longWindow)?.used ?? 0
+    let [least, most] = [0, 0]
+    const terms: string[] = []
+    for (const story of this.#stories.values()) {
+      const { user, category, limits, cost } = story.order
+      const windows = name.user === null ? (limits.global ?? []) : limits.personal
+      const counts = category === name.category && (name.user === null || user === name.user)
+      if (!counts || !windows.some(({ window }) => window.seconds === longWindow)) continue
+      const [low, high] = counted(story)
+      least += low * cost
+      most += high * cost
+      if (high > 0 || story.local !== null) terms.push(`${describe(story)}: ${cost} x ${low} to ${high}`)
+    }
+    if (used < least || used > most) {
+      for (const term of terms) this.#world.tell(term)
+      this.#world.fail(`${show(name)} holds ${used} in ${longWindow}s, and ${least} to ${most} were told`)
+    }
+  }
+
+  #story(id: number): Story {
+    const story = this.#stories.get(id)
+    if (story === undefined) throw new Error(`nobody asked for charge ${id}`)
+    return story
+  }
+}
+
+function describe({ order, gateway, answer, batch, decided, refundAsked, refunded }: Story): string {
+  const there = decided === null ? 'not decided' : `${decided.accepted ? 'accepted' : 'refused'} in batch ${batch}`
+  const back = refundAsked || refunded ? `, refund ${refundAsked ? 'asked' : ''} ${refunded ? 'made' : ''}` : ''
+  return `${gateway.instance} (${gateway.ended}) charge ${order.id}: told ${answer}, ${there}${back}`
+}
+
+/** How often a charge counts in the store at the end: once or not at all, and one of both where its gateway ended. */
+function counted(story: Story): readonly [number, number] {
+  if (isLost(story)) return [1, 1]
+  if (story.answer === 'accepted') return story.refunded ? [0, 0] : [1, 1]
+  if (story.answer !== 'alone') return [0, 0]
+  if (story.gateway.ended !== 'not') return [0, 1]
+  return story.refundAsked ? [0, 0] : [1, 1]
+}
+
+function isTold({ answer }: Story): boolean {
+  return answer === 'accepted' || answer === 'alone'
+}
+
+/** It counts in the store, and nobody was told, or who was told gave it back. */
+function isLost(story: Story): boolean {
+  return story.decided?.accepted === true && !story.refunded && (!isTold(story) || story.refundAsked)
+}
+
+/** Start of the local run of a window that a charge was admitted in. */
+function startOf({ order, local }: Story, scope: 'personal' | 'global', seconds: number): number | undefined {
+  const i = order.limits[scope]?.findIndex(({ window }) => window.seconds === seconds) ?? -1
+  return local?.[scope]?.[i]?.startedAt
+}
+
+function nameOf({ instance, sequence }: Batch): string {
+  return `batch ${sequence} of ${instance}`
+}
+
+function same(a: unknown, b: unknown): boolean {
+  return JSON.stringify(a) === JSON.stringify(b)
+}
+
+function show(value: unknown): string {
+  return JSON.stringify(value)
+}
+
+function getOrSet<K, V>(map: Map<K, V>, key: K, make: () => V): V {
+  const known = map.get(key)
+  if (known !== undefined) return known
+  const made = make()
+  map.set(key, made)
+  return made
+}

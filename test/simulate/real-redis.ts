@@ -1,0 +1,124 @@
+import { createHash } from 'node:crypto'
+import { once } from 'node:events'
+import net from 'node:net'
+import { startRedis } from '../setup/redis.ts'
+import { encodeCommand, endOfReply } from './resp.ts'
+
+/** A real Redis of our own, which runs the scripts of the simulations: they bring their own time. */
+export interface ScriptRunner {
+  /** Runs a script, and reads keys right after it. */
+  run(script: Script): Promise<{ reply: Buffer; values: Buffer }>
+  /** Forgets all keys. */
+  clear(): Promise<void>
+  close(): Promise<void>
+}
+
+export interface Script {
+  readonly lua: string
+  readonly keys: readonly Buffer[]
+  readonly args: readonly Buffer[]
+  /** What TIME answers, in microseconds since the epoch. */
+  readonly timeUs: number
+  /** What every write fails with; empty where it does not. */
+  readonly refusal: string
+  readonly read: readonly string[]
+}
+
+/**
+ * Goes before a script. What depends on the clock is done here by the time of the simulation: TIME, and keys that end.
+ * Everything else is done by Redis itself. A command that is not known here might depend on the clock, so it is an error.
+ */
+const PROLOGUE = `
+local redis = (function(redis)
+  local refusal, micros = table.remove(ARGV), tonumber(table.remove(ARGV))
+  local now, ENDS = math.floor(micros / 1000), '{tollgate}:simulated-ends'
+  local ends = redis.call('HGETALL', ENDS)
+  for i = 1, #ends, 2 do
+    if now > tonumber(ends[i + 1]) then redis.call('DEL', ends[i]) redis.call('HDEL', ENDS, ends[i]) end
+  end
+  local function ends_at(key, at) redis.call('HSET', ENDS, key, string.format('%.0f', at)) end
+  local function write(...)
+    if refusal ~= '' then error({ err = refusal }) end
+    return redis.call(...)
+  end
+  local commands = {
+    TIME = function() return { string.format('%.0f', math.floor(micros / 1000000)), string.format('%.0f', micros % 1000000) } end,
+    SET = function(key, value, how, ms)
+      local reply = write('SET', key, value)
+      if how == 'PX' then ends_at(key, now + ms) elseif how == 'PXAT' then ends_at(key, tonumber(ms))
+      elseif how == nil then redis.call('HDEL', ENDS, key) else error('the simulation does not know SET ' .. how) end
+      return reply
+    end,
+    PSETEX = function(key, ms, value) local reply = write('SET', key, value) ends_at(key, now + ms) return reply end,
+    PEXPIRE = function(key, ms) if redis.call('EXISTS', key) == 0 then return 0 end ends_at(key, now + ms) return 1 end,
+    PEXPIREAT = function(key, at) if redis.call('EXISTS', key) == 0 then return 0 end ends_at(key, tonumber(at)) return 1 end,
+  }
+  for _, name in ipairs({ 'GET', 'MGET', 'GETRANGE', 'EXISTS', 'STRLEN', 'HGET', 'HMGET' }) do
+    commands[name] = function(...) return redis.call(name, ...) end
+  end
+  for _, name in ipairs({ 'SETRANGE', 'DEL', 'HSET' }) do
+    commands[name] = function(...) return write(name, ...) end
+  end
+  local function call(name, ...)
+    local command = commands[string.upper(name)]
+    if not command then error('the simulation does not know ' .. name) end
+    return command(...)
+  end
+  return setmetatable({ call = call }, { __index = redis })
+end)(redis)
+`
+
+export async function startScriptRunner(): Promise<ScriptRunner> {
+  const server = await startRedis()
+  const socket = net.connect(server.port, '127.0.0.1').setNoDelay(true)
+  await once(socket, 'connect')
+  const waiting: ((reply: Buffer) => void)[] = []
+  let received: Buffer = Buffer.alloc(0)
+  const loaded = new Map<string, string>()
+
+  socket.on('data', (chunk: Buffer) => {
+    received = received.length === 0 ? chunk : Buffer.concat([received, chunk])
+    for (let end = endOfReply(received, 0); received.length > 0 && end !== -1; end = endOfReply(received, 0)) {
+      waiting.shift()?.(received.subarray(0, end))
+      received = received.subarray(end)
+    }
+  })
+
+  function send(...commands: (string | Buffer)[][]): Promise<Buffer[]> {
+    const replies = commands.map(() => new Promise<Buffer>((resolve) => waiting.push(resolve)))
+    socket.write(Buffer.concat(commands.map(encodeCommand)))
+    return Promise.all(replies)
+  }
+
+  async function load(lua: string): Promise<string> {
+    const known = loaded.get(lua)
+    if (known !== undefined) return known
+    const text = PROLOGUE + lua
+    await send(['SCRIPT', 'LOAD', text])
+    const sha = createHash('sha1').update(text).digest('hex')
+    loaded.set(lua, sha)
+    return sha
+  }
+
+  async function run({ lua, keys, args, timeUs, refusal, read }: Script): Promise<{ reply: Buffer; values: Buffer }> {
+    const sha = await load(lua)
+    const [reply, values] = await send(
+      ['EVALSHA', sha, String(keys.length), ...keys, ...args, timeUs.toFixed(0), refusal],
+      ['MGET', ...read],
+    )
+    return { reply: reply as Buffer, values: values as Buffer }
+  }
+
+  // Replies have the form that clients of the present ioredis ask for.
+  await send(['HELLO', '3'])
+  return {
+    run,
+    clear: async () => {
+      await send(['FLUSHALL'])
+    },
+    close: async () => {
+      socket.destroy()
+      await server.stop()
+    },
+  }
+}

@@ -1,0 +1,136 @@
+import { createHash } from 'node:crypto'
+import type { Connection, Network, Server } from './network.ts'
+import type { ScriptRunner } from './real-redis.ts'
+import { decodeCommands, decodeStrings } from './resp.ts'
+import { createActor, EPOCH } from './world.ts'
+
+/** One run of a script, as it was seen from outside. */
+export interface Execution {
+  readonly keys: readonly string[]
+  readonly args: readonly string[]
+  readonly at: number
+  readonly reply: Buffer
+  /** The values of the keys that were asked for, after it. */
+  readonly values: readonly (Buffer | null)[]
+  /** Redis refused to write at that moment. */
+  readonly refuses: boolean
+}
+
+export interface RedisOptions {
+  readonly network: Network
+  readonly runner: ScriptRunner
+  /** The keys to read after each run of a script. */
+  readonly read: readonly string[]
+  readonly executed: (execution: Execution) => void
+  /** By how many milliseconds the clock leaps before a script runs. */
+  readonly leap: (now: number) => number
+}
+
+const HELLO = '%3\r\n$6\r\nserver\r\n$5\r\nredis\r\n$7\r\nversion\r\n$5\r\n7.4.0\r\n$5\r\nproto\r\n:3\r\n'
+const INFO = 'redis_version:7.4.0\r\nloading:0\r\nmaxmemory:0\r\nmaxmemory_policy:noeviction\r\n'
+
+/** A Redis with a clock of its own. Its scripts are run by a real one. */
+export class SimulatedRedis implements Server {
+  readonly actor = createActor('redis')
+  accepts = true
+  /** Added to the time of the world, in milliseconds. */
+  clockOffsetMs = 0
+  /** What every write fails with; empty where it does not. */
+  refusal = ''
+  readonly #options: RedisOptions
+  #paused = false
+  readonly #waiting: [Connection, Buffer][] = []
+  readonly #scripts = new Map<string, string>()
+  /** Connections to a process that has ended. */
+  readonly #dead = new WeakSet<Connection>()
+
+  constructor(options: RedisOptions) {
+    this.#options = options
+  }
+
+  get now(): number {
+    return Math.floor(EPOCH + this.#options.network.world.now + this.clockOffsetMs)
+  }
+
+  async receive(connection: Connection, bytes: Buffer): Promise<void> {
+    if (this.#dead.has(connection)) return
+    if (this.#paused) {
+      this.#waiting.push([connection, bytes])
+      return
+    }
+    for (const words of decodeCommands(bytes)) connection.reply(await this.#answer(words))
+  }
+
+  pause(): void {
+    this.#paused = true
+  }
+
+  async goOn(): Promise<void> {
+    this.#paused = false
+    for (const [connection, bytes] of this.#waiting.splice(0)) await this.receive(connection, bytes)
+  }
+
+  /** The process ends. Its data are kept. */
+  stop(): void {
+    this.accepts = false
+    this.#paused = false
+    this.#waiting.length = 0
+    this.flushScripts()
+    for (const connection of this.#options.network.connections) {
+      this.#dead.add(connection)
+      connection.reset()
+    }
+  }
+
+  start(): void {
+    this.accepts = true
+  }
+
+  flushScripts(): void {
+    this.#scripts.clear()
+  }
+
+  async #answer([name = Buffer.alloc(0), ...args]: Buffer[]): Promise<Buffer> {
+    switch (name.toString().toUpperCase()) {
+      case 'HELLO':
+        return Buffer.from(HELLO)
+      case 'CLIENT':
+        return Buffer.from('+OK\r\n')
+      case 'INFO':
+        return Buffer.from(`$${INFO.length}\r\n${INFO}\r\n`)
+      case 'PING':
+        return Buffer.from('+PONG\r\n')
+      case 'EVAL':
+        return this.#run(this.#remember(String(args[0])), args)
+      case 'EVALSHA': {
+        const lua = this.#scripts.get(String(args[0]))
+        return lua === undefined ? Buffer.from('-NOSCRIPT No matching script.\r\n') : this.#run(lua, args)
+      }
+      default:
+        throw new Error(`the simulation does not know ${name}`)
+    }
+  }
+
+  #remember(lua: string): string {
+    this.#scripts.set(createHash('sha1').update(lua).digest('hex'), lua)
+    return lua
+  }
+
+  async #run(lua: string, [, count, ...rest]: Buffer[]): Promise<Buffer> {
+    const { network, runner, read, executed, leap } = this.#options
+    const keys = rest.slice(0, Number(count))
+    const args = rest.slice(Number(count))
+    this.clockOffsetMs += leap(this.now)
+    const timeUs = Math.floor((EPOCH + network.world.now + this.clockOffsetMs) * 1000)
+    const { reply, values } = await runner.run({ lua, keys, args, timeUs, refusal: this.refusal, read })
+    executed({
+      keys: keys.map(String),
+      args: args.map(String),
+      at: Math.floor(timeUs / 1000),
+      reply,
+      values: decodeStrings(values),
+      refuses: this.refusal !== '',
+    })
+    return reply
+  }
+}

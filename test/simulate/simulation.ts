@@ -1,0 +1,429 @@
+import { createHash } from 'node:crypto'
+import type { Observation } from '../../src/observe/observation.ts'
+import type { Limits } from '../../src/quota/charge.ts'
+import { createLedger, type Ledger } from '../../src/quota/ledger.ts'
+import { StoreError } from '../../src/quota/store.ts'
+import type { Limit, Window } from '../../src/quota/window.ts'
+import { openRedisStore } from '../../src/store/redis/store.ts'
+import type { Store } from '../../src/store/store.ts'
+import { ALL_ARRIVES, type Fates, Network } from './network.ts'
+import { type Count, type Gateway, Oracle, type Order } from './oracle.ts'
+import { createRandom, type Random } from './random.ts'
+import type { ScriptRunner } from './real-redis.ts'
+import { type Execution, SimulatedRedis } from './redis.ts'
+import { createStored } from './stored.ts'
+import { createActor, World } from './world.ts'
+
+export interface Outcome {
+  readonly seed: number
+  /** What happened, line by line. */
+  readonly trace: readonly string[]
+  /** SHA-256 of the trace. */
+  readonly hash: string
+  readonly count: Count
+  /** What was wrong; `null` where all was right. */
+  readonly failure: Error | null
+}
+
+const PREFIX = 'tollgate'
+const DEADLINE_MS = 250
+/** A charge waits four times the deadline at most; a timer is late by a little. */
+const BOUND_MS = 4 * DEADLINE_MS + 5
+const USERS = ['alice', 'read:alice', 'Zoë {x}']
+const CATEGORIES = ['read', 'write']
+const WINDOWS = [1, 2, 3, 5, 10, 60]
+/** It does not end while a simulation runs. */
+const LONG_WINDOW = 86_400
+
+/** What may happen in the world, with its weight. */
+type Mishap =
+  | 'reset'
+  | 'swallow'
+  | 'cut off'
+  | 'crash'
+  | 'close'
+  | 'stall'
+  | 'clock of a gateway'
+  | 'clock of redis'
+  | 'limits'
+  | 'pause redis'
+  | 'restart redis'
+  | 'flush scripts'
+  | 'refuse writes'
+
+const HARMLESS: Partial<Record<Mishap, number>> = {
+  close: 1,
+  limits: 2,
+  'flush scripts': 1,
+  'clock of a gateway': 1,
+  'clock of redis': 1,
+}
+const HARMFUL: Record<Mishap, number> = {
+  reset: 3,
+  swallow: 2,
+  'cut off': 2,
+  crash: 3,
+  close: 1,
+  stall: 2,
+  'clock of a gateway': 1,
+  'clock of redis': 1,
+  limits: 2,
+  'pause redis': 2,
+  'restart redis': 2,
+  'flush scripts': 1,
+  'refuse writes': 2,
+}
+
+/** How rough a world is; the seed chooses. In a calm one no caller may see an error. */
+interface Weather {
+  readonly isCalm: boolean
+  readonly fates: Fates
+  readonly mishaps: Partial<Record<Mishap, number>>
+  readonly mishapEveryMs: number
+}
+
+function weatherOf(random: Random): Weather {
+  const kind = random.weighted({ calm: 1, messages: 3, mishaps: 3, storm: 4 })
+  const rate = random.between(0.01, 0.15)
+  const rough: Fates = { arrives: 1, late: rate, lost: rate, reset: rate, repeated: rate, swallowed: rate / 4 }
+  return {
+    isCalm: kind === 'calm',
+    fates: kind === 'messages' || kind === 'storm' ? rough : ALL_ARRIVES,
+    mishaps: kind === 'mishaps' || kind === 'storm' ? HARMFUL : HARMLESS,
+    mishapEveryMs: random.between(300, 3000),
+  }
+}
+
+/** Runs one world. The same seed gives the same trace. */
+export async function simulate(seed: number, runner: ScriptRunner): Promise<Outcome> {
+  await runner.clear()
+  const world = new World(createRandom(seed))
+  const simulation = new Simulation(world, runner)
+  const failure = await simulation.run().then(
+    () => null,
+    (error: unknown) => (error instanceof Error ? error : new Error(String(error))),
+  )
+  const { trace } = world
+  const hash = createHash('sha256').update(trace.join('\n')).digest('hex')
+  return { seed, trace, hash, count: simulation.oracle.count, failure }
+}
+
+/** A place where a gateway runs; when one ends, another is started there. */
+interface Place {
+  readonly name: string
+  starts: number
+  gateway: Running | null
+  /** Limits in force there: places hear of changes at different times. */
+  limits: Limits
+}
+
+interface Running extends Gateway {
+  readonly ledger: Ledger
+  readonly store: Store
+}
+
+class Simulation {
+  readonly oracle: Oracle
+  readonly #world: World
+  readonly #random: Random
+  readonly #network: Network
+  readonly #redis: SimulatedRedis
+  readonly #weather: Weather
+  readonly #places: Place[]
+  readonly #settings: readonly Limits[]
+  readonly #users: readonly string[]
+  readonly #share: number
+  readonly #chargeEveryMs: number
+  readonly #roughMs: number
+  #orders = 0
+
+  constructor(world: World, runner: ScriptRunner) {
+    this.#world = world
+    const random = world.random
+    this.#random = random
+    this.#weather = weatherOf(random)
+    this.#users = USERS.slice(0, random.integer(1, USERS.length))
+    this.#share = random.pick([0, 0, 0.1, 0.5])
+    this.#settings = Array.from({ length: random.integer(1, 4) }, () => limitsOf(random))
+    this.#chargeEveryMs = random.between(20, 250)
+    this.#roughMs = random.between(2000, 8000)
+    const stored = createStored(PREFIX, USERS, CATEGORIES)
+    this.oracle = new Oracle({
+      world,
+      stored,
+      counters: CATEGORIES.flatMap((category) => [null, ...USERS].map((user) => ({ user, category }))),
+      boundMs: BOUND_MS,
+      share: this.#share,
+      longWindow: LONG_WINDOW,
+    })
+    const executed = (execution: Execution): void => this.oracle.executed(execution)
+    const leap = (now: number): number => this.#leap(now)
+    this.#network = new Network(
+      world,
+      (network) => new SimulatedRedis({ network, runner, read: stored.keys, executed, leap }),
+    )
+    this.#redis = this.#network.server as SimulatedRedis
+    this.#network.latencyMs = random.pick(this.#weather.isCalm ? [0.2, 1, 20] : [0.2, 1, 20, 100])
+    this.#places = Array.from({ length: random.integer(1, 4) }, (_, i) => ({
+      name: `g${i + 1}`,
+      starts: 0,
+      gateway: null,
+      limits: random.pick(this.#settings),
+    }))
+  }
+
+  async run(): Promise<void> {
+    const release = this.#network.takeOver()
+    try {
+      for (const place of this.#places) this.#start(place)
+      await this.#world.runUntil(this.#world.now + 500)
+      await this.#roughTime()
+      await this.#settle()
+      this.oracle.settled(this.#weather.isCalm)
+      this.#world.check()
+    } finally {
+      release()
+    }
+  }
+
+  /** Chance would hardly ever find the very millisecond at which a window ends. */
+  #leap(now: number): number {
+    const wait = this.oracle.nextEnd(now) - now
+    if (wait > 10_000 || !this.#random.chance(0.05)) return 0
+    return Math.max(0, wait + this.#random.pick([-1, 0, 0, 1]))
+  }
+
+  async #roughTime(): Promise<void> {
+    const end = this.#world.now + this.#roughMs
+    this.#network.fates = this.#weather.fates
+    for (const place of this.#places) this.#again(this.#chargeEveryMs, end, () => this.#chargeAt(place))
+    this.#again(this.#weather.mishapEveryMs, end, () => this.#mishap())
+    await this.#world.runUntil(end)
+  }
+
+  /** Something that happens again and again until a moment, at no regular distance. */
+  #again(everyMs: number, end: number, run: () => unknown): void {
+    const world = this.#world
+    const wait = -Math.log(1 - this.#random.next()) * everyMs
+    if (world.now + wait >= end) return
+    world.after(
+      wait,
+      async () => {
+        this.#again(everyMs, end, run)
+        await run()
+      },
+      world.nobody,
+    )
+  }
+
+  /** The network heals, and whoever ended is started again. At the end every place must be served. */
+  async #settle(): Promise<void> {
+    this.#world.tell('everything heals')
+    this.#network.heal()
+    this.#redis.start()
+    this.#redis.refusal = ''
+    this.#world.after(0, () => this.#redis.goOn(), this.#world.nobody)
+    await this.#world.runUntil(this.#world.now + 8000)
+    // Who was idle notices by the first charge that his connection is dead.
+    for (const place of this.#places) this.#probe(place, this.#weather.isCalm)
+    await this.#world.runUntil(this.#world.now + 4000)
+    for (const place of this.#places) this.#probe(place, true)
+    await this.#world.runUntil(this.#world.now + 3000)
+  }
+
+  #probe(place: Place, mustBeDecided: boolean): void {
+    const { gateway } = place
+    if (gateway === null) throw new Error(`no gateway runs at ${place.name}`)
+    this.#world.after(0, () => this.#charge(place, gateway, mustBeDecided), gateway.actor)
+  }
+
+  #start(place: Place): void {
+    const actor = createActor(`${place.name}.${++place.starts}`)
+    const instance = `${actor.name}-${this.#random.integer(0, 0xffff).toString(16).padStart(4, '0')}`
+    // In a calm world nobody may wait so long for others that he is given up.
+    const maxBatch = this.#random.pick(this.#weather.isCalm ? [8, 256] : [2, 8, 256])
+    const gateway: Gateway = { actor, instance, ended: 'not', stalledMs: 0 }
+    const start = (): void => {
+      this.#world.tell(`${instance} starts`)
+      const observe = (seen: Observation): void => this.#observed(gateway, seen)
+      const store = openRedisStore({ url: 'redis://simulated:6379', prefix: PREFIX, deadlineMs: DEADLINE_MS, observe })
+      const settle = this.#watched(store)
+      const ledger = createLedger({
+        store: { settle },
+        instance,
+        deadlineMs: DEADLINE_MS,
+        observe,
+        maxBatch,
+        outageShare: () => this.#share,
+      })
+      place.gateway = Object.assign(gateway, { ledger, store })
+    }
+    this.#world.after(0, start, actor)
+  }
+
+  /** The store's `settle`, and the oracle sees what it is asked and says. */
+  #watched(store: Store): Store['settle'] {
+    return async (batch) => {
+      this.oracle.sends(batch)
+      try {
+        return await store.settle(batch)
+      } catch (error) {
+        this.oracle.notSettled(batch, error instanceof StoreError ? error.applied : 'unknown')
+        throw error
+      }
+    }
+  }
+
+  #observed({ instance, ended }: Gateway, seen: Observation): void {
+    if (seen.type === 'batch_settled' || seen.type === 'outage_charge') return
+    const { type, ...rest } = seen
+    this.#world.tell(`${instance} observes ${type} ${JSON.stringify(rest)}`)
+    if (type === 'outcome_unknown' && !seen.settled && ended === 'not') this.#world.fail('a batch was given up')
+    if (type === 'store_out' && this.#weather.isCalm) this.#world.fail('the store was given up without need')
+  }
+
+  #chargeAt(place: Place): void {
+    const { gateway } = place
+    if (gateway === null) return
+    for (let n = this.#random.pick([1, 1, 1, 2, 6]); n > 0; n--) {
+      this.#world.after(0, () => this.#charge(place, gateway, this.#weather.isCalm), gateway.actor)
+    }
+  }
+
+  #charge(place: Place, gateway: Running, mustBeDecided: boolean): void {
+    const { oracle } = this
+    const random = this.#random
+    const id = ++this.#orders
+    const order: Order = {
+      id,
+      user: random.pick(this.#users),
+      category: random.pick(CATEGORIES),
+      cost: random.integer(1, 4),
+      limits: place.limits,
+    }
+    this.#world.tell(`${gateway.instance} charges ${order.cost} to ${order.user}/${order.category}: ${id}`)
+    oracle.asks(order, gateway)
+    gateway.ledger.charge(order).then(
+      (decision) => {
+        const alone = decision.limits === undefined ? '' : ' without the store'
+        this.#world.tell(`charge ${id} is ${decision.accepted ? 'accepted' : 'refused'}${alone}`)
+        oracle.decided(id, decision)
+        if (mustBeDecided && alone !== '') this.#world.fail(`charge ${id} was decided without the store`)
+        if (!decision.accepted || !random.chance(0.2)) return
+        // The request never reached the backend.
+        this.#world.after(random.between(0, 400), () => {
+          if (gateway.ended !== 'not') return
+          this.#world.tell(`${gateway.instance} gives charge ${id} back`)
+          oracle.givesBack(id)
+          gateway.ledger.refund({ charge: order, decision })
+        })
+      },
+      (error: Error) => {
+        this.#world.tell(`charge ${id} fails: ${error.message}`)
+        oracle.failed(id)
+        if (mustBeDecided && gateway.ended === 'not') this.#world.fail(`charge ${id} failed without need`)
+      },
+    )
+  }
+
+  async #mishap(): Promise<void> {
+    const random = this.#random
+    const place = random.pick(this.#places)
+    const kind = random.weighted(this.#weather.mishaps as Record<Mishap, number>)
+    const { gateway } = place
+    const network = this.#network
+    const redis = this.#redis
+    const later = (ms: number, run: () => unknown): void => {
+      this.#world.after(ms, run, this.#world.nobody)
+    }
+    this.#world.tell(`* ${kind} (${place.name})`)
+    switch (kind) {
+      case 'limits':
+        place.limits = random.pick(this.#settings)
+        return
+      case 'clock of redis':
+        redis.clockOffsetMs += random.pick([1, 500, 1000, 5000, 60_000, 300_000])
+        return
+      case 'flush scripts':
+        redis.flushScripts()
+        return
+      case 'pause redis':
+        redis.pause()
+        later(random.between(20, 2500), () => redis.goOn())
+        return
+      case 'restart redis':
+        redis.stop()
+        later(random.between(20, 2500), () => redis.start())
+        return
+      case 'refuse writes':
+        redis.refusal = random.pick(['READONLY no', 'OOM no'])
+        later(random.between(20, 2000), () => {
+          redis.refusal = ''
+        })
+        return
+    }
+    if (gateway === null) return
+    const { actor } = gateway
+    switch (kind) {
+      case 'reset':
+        for (const connection of network.of(actor)) connection.reset()
+        return
+      case 'swallow':
+        for (const connection of network.of(actor)) connection.swallows = true
+        return
+      case 'cut off':
+        network.cut(actor)
+        later(random.between(50, 3000), () => network.cutOff.delete(actor))
+        return
+      case 'clock of a gateway':
+        actor.clockOffsetMs += random.pick([-3_600_000, -1000, 1000, 3_300_000])
+        return
+      case 'stall': {
+        const ms = random.between(5, 1500)
+        actor.stalledUntil = Math.max(actor.stalledUntil, this.#world.now + ms)
+        gateway.stalledMs += ms
+        return
+      }
+      case 'crash':
+        gateway.ended = 'crashed'
+        actor.alive = false
+        for (const connection of network.of(actor)) connection.closed()
+        this.#startAgain(place)
+        return
+      case 'close':
+        gateway.ended = 'closed'
+        this.#world.after(0, () => this.#close(gateway), actor)
+        this.#startAgain(place)
+    }
+  }
+
+  #close({ ledger, store, actor }: Running): void {
+    void ledger.close(1000).then(async () => {
+      await store.close()
+      this.#world.after(5000, () => {
+        actor.alive = false
+      })
+    })
+  }
+
+  #startAgain(place: Place): void {
+    place.gateway = null
+    this.#world.after(this.#random.between(0, 1000), () => this.#start(place), this.#world.nobody)
+  }
+}
+
+/** Windows that end while the simulation runs, and mostly one that does not. */
+function windowsOf(random: Random): Window[] {
+  const lengths = new Set(Array.from({ length: random.integer(1, 3) }, () => random.pick(WINDOWS)))
+  if (random.chance(0.8)) lengths.add(LONG_WINDOW)
+  return [...lengths].sort((a, b) => a - b).map((seconds) => ({ name: `${seconds}s`, seconds }))
+}
+
+/** Small limits, so that charges are refused. */
+function limitsOf(random: Random): Limits {
+  const windows = windowsOf(random)
+  const generosity = random.pick([1, 5, 20])
+  const list = (most: number): Limit[] =>
+    windows.map((window) => ({ window, limit: random.integer(4, most * generosity) }))
+  return { personal: list(20), global: random.chance(0.8) ? list(40) : null }
+}
