@@ -75,6 +75,7 @@ export function writeAnswer(req: IncomingMessage, res: ServerResponse, answer: A
     return
   }
   if (lingers && !closes) headers.push('Connection', 'close')
+  if (lingers) res.shouldKeepAlive = false // which the listener asks, too
   res.writeHead(answer.status, headers)
   if (!lingers) {
     res.end(req.method === 'HEAD' ? undefined : answer.body)

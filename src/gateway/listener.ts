@@ -85,7 +85,10 @@ export function createListener(options: ListenerOptions): Listener {
   // Node would drop the fields beyond a count in silence, and with them what the edge rules look for; the size bounds them.
   server.maxHeadersCount = 0
   server.timeout = options.idleTimeoutMs
-  const tunnels = new Set<Duplex>()
+  /** Also those that Node's server has let go of: tunnels, and what its parser refused. */
+  const sockets = new Set<Socket>()
+  /** Connections of which the last request has come. */
+  const last = new WeakSet<Duplex>()
   const peers = createCounts()
   const uploads = createUploadWatch(() => limits().uploads)
   const active = new WeakMap<Duplex, Map<http.IncomingMessage, http.ServerResponse>>()
@@ -94,6 +97,8 @@ export function createListener(options: ListenerOptions): Listener {
   server.on('connection', (socket: Socket) => {
     // Missing in the types; Node asks for it whenever a client ends its side.
     Object.assign(server, { httpAllowHalfOpen: limits().answersHalfClosed })
+    sockets.add(socket)
+    socket.once('close', () => sockets.delete(socket))
     countPeer(socket)
   })
   server.on('drop', () => observe({ type: 'bad_connection', code: 'too_many', status: 0 }))
@@ -104,8 +109,6 @@ export function createListener(options: ListenerOptions): Listener {
   server.on('upgrade', (req: http.IncomingMessage, socket: Socket, head: Buffer) => {
     socket.setTimeout(0) // a tunnel may be silent for long
     socket.setKeepAlive(true, KEEP_ALIVE_PROBE_MS) // so that only a client that vanished ends it
-    tunnels.add(socket)
-    socket.once('close', () => tunnels.delete(socket))
     void gateway.handleUpgrade(req, socket, head)
   })
   server.on('connect', (req: http.IncomingMessage, socket: Socket, head: Buffer) => {
@@ -127,6 +130,9 @@ export function createListener(options: ListenerOptions): Listener {
   function serve(req: http.IncomingMessage, res: http.ServerResponse): void {
     if (draining) res.shouldKeepAlive = false
     const { socket } = req
+    // Nothing behind a request that closes its connection can be answered (RFC 9112, 9.6): nor is it charged.
+    if (last.has(socket)) return
+    if (!res.shouldKeepAlive) last.add(socket)
     const exchanges = active.get(socket) ?? new Map()
     if (exchanges.size >= MAX_PIPELINED) {
       tooMany(req, res)
@@ -136,6 +142,7 @@ export function createListener(options: ListenerOptions): Listener {
     uploads.watch(req, () => tooSlow(socket))
     void gateway.handle(req, res).then(() => {
       exchanges.delete(req)
+      if (!res.shouldKeepAlive) last.add(socket)
       if (exchanges.size === 0) socket.emit(IDLE)
     })
   }
@@ -212,8 +219,7 @@ export function createListener(options: ListenerOptions): Listener {
       await Promise.race([closed, sleep(DRAIN_POLL_MS)])
     }
     const broken = gateway.inFlight()
-    server.closeAllConnections()
-    for (const socket of tunnels) socket.destroy()
+    for (const socket of sockets) socket.destroy()
     uploads.stop()
     await closed
     // What was broken off is recorded as well; that takes a moment, not longer.
