@@ -1,9 +1,9 @@
 import type { Counter } from '../quota/counter.ts'
 
 /**
- * A counter as both stores keep it: one string, 16 bytes a window, big-endian: length in seconds (4 bytes), start in
- * milliseconds since the epoch (6), used tokens (6). One string instead of a hash of fields: however
- * many windows there are, it is read at once and written at once. `charge.lua` reads and writes the same bytes.
+ * A counter as SQLite keeps it: one value, 16 bytes a window, big-endian: length in seconds (4 bytes), start in
+ * milliseconds since the epoch (6), used tokens (6). However many windows there are, it is read at once and written at
+ * once. Redis has an encoding of its own, made for its script.
  */
 const ENTRY = 16
 

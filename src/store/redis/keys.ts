@@ -1,11 +1,13 @@
 /**
  * The names of our keys. All share one hash tag, so that a script may touch any of them together in a cluster.
- * A user id may hold any characters, also braces and colons: it comes last, after a category that cannot hold a colon,
- * so two different pairs never give the same key; and Redis takes the first braces as the tag, which are ours.
+ * A user id may hold any characters, also braces and colons: it comes last, so two different ids never give the same
+ * key; and Redis takes the first braces as the tag, which are ours.
  */
 export interface Keys {
-  /** `null` for everybody: the global scope. */
-  counter(user: string | null, category: string): string
+  /** The counters of one user in all categories. One key: each costs Redis about 100 bytes beside its value. */
+  user(id: string): string
+  /** The counter of everybody in one category: the global scope. */
+  everybody(category: string): string
   instance(id: string): string
   readonly failures: string
   /** SHA-256 of a gateway token -> its record. */
@@ -17,8 +19,9 @@ export interface Keys {
 export function createKeys(prefix: string): Keys {
   const tag = `{${prefix}}`
   return {
-    counter: (user, category) => (user === null ? `${tag}:g:${category}` : `${tag}:u:${category}:${user}`),
-    instance: (id) => `${tag}:i:${id}`,
+    user: (id) => `${tag}:c:${id}`,
+    everybody: (category) => `${tag}:all:${category}`,
+    instance: (id) => `${tag}:last:${id}`,
     failures: `${tag}:failures`,
     tokens: `${tag}:tokens`,
     tokenIds: `${tag}:token-ids`,

@@ -3,15 +3,15 @@ import { BUCKET_MS, BUCKETS, type Bucket, bucketStart, type Tally } from '../../
 import type { Observer } from '../../observe/observation.ts'
 import type { Batch, Decision } from '../../quota/charge.ts'
 import { type Standing, StoreError } from '../../quota/store.ts'
-import { unpack } from '../packed.ts'
 import type { Store } from '../store.ts'
 import { decodeReply, encodeBatch } from './batch.ts'
 import { connect, type RedisClient } from './client.ts'
 import { asStoreError } from './errors.ts'
 import { createKeys } from './keys.ts'
+import { readCounter } from './sections.ts'
 
 /** Twice as long as a ledger sends a batch of unknown outcome again. */
-const REMEMBER_REPLY_MS = 60 * 60_000
+const REMEMBER_REPLY_MS = String(60 * 60_000)
 
 export interface RedisStoreOptions {
   readonly url: string
@@ -40,27 +40,26 @@ export function openRedisStore({ url, prefix = 'tollgate', deadlineMs = 250, obs
     const sent = encodeBatch(batch, keys)
     const reply = await call(() =>
       redis.settleBatchBuffer(
-        sent.keys.length + 1,
-        keys.instance(batch.instance),
+        sent.keys.length,
         ...sent.keys,
-        batch.sequence,
+        String(batch.sequence),
         REMEMBER_REPLY_MS,
         sent.json,
+        sent.charges,
       ),
     )
-    return decodeReply(reply, batch, sent, keys)
+    return decodeReply(reply, batch, sent)
   }
 
   async function standing(user: string, categories: readonly string[]): Promise<Standing> {
-    const names = [...categories.map((c) => keys.counter(user, c)), ...categories.map((c) => keys.counter(null, c))]
-    const [time, values] = await transaction<[[string, string], (Buffer | null)[]]>((multi) => {
+    const names = [keys.user(user), ...categories.map(keys.everybody)]
+    const [time, [own, ...all]] = await transaction<[[string, string], (Buffer | null)[]]>((multi) => {
       multi.time().mgetBuffer(names)
     })
-    const counters = values.map(unpack)
     return {
       at: milliseconds(time),
-      personal: counters.slice(0, categories.length),
-      global: counters.slice(categories.length),
+      personal: categories.map((category) => readCounter(own, category)),
+      global: categories.map((category, i) => readCounter(all[i], category)),
     }
   }
 

@@ -8,7 +8,7 @@ import { type RedisServer, startRedis } from '../../setup/redis.ts'
 
 /** The script as it is shipped, but for its clock, which the test must hold to reach a boundary to the millisecond. */
 const SHIPPED = readFileSync(new URL('../../../src/store/redis/charge.lua', import.meta.url), 'utf8')
-const CLOCKED = SHIPPED.replace("redis.call('TIME')", '{ ARGV[4], ARGV[5] }')
+const CLOCKED = SHIPPED.replace("redis.call('TIME')", '{ ARGV[5], ARGV[6] }')
 
 let server: RedisServer
 let redis: Redis
@@ -33,9 +33,8 @@ it('charge.lua decides any history as the model does, through script flushes, re
       settle: async (batch, now) => {
         const sent = encodeBatch(batch, keys)
         const time = [Math.floor(now / 1000), (now % 1000) * 1000]
-        const names = [keys.instance(batch.instance), ...sent.keys]
-        const reply = await settle.call(redis, names.length, ...names, batch.sequence, 60_000, sent.json, ...time)
-        return decodeReply(reply, batch, sent, keys)
+        const args = [batch.sequence, 60_000, sent.json, sent.charges, ...time]
+        return decodeReply(await settle.call(redis, sent.keys.length, ...sent.keys, ...args), batch, sent)
       },
       upsets: [
         async () => {
