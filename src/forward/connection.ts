@@ -17,6 +17,8 @@ export interface Destination {
 
 /** An exchange that has the connection to itself until its answer ends or fails. */
 export interface Exchanging extends AnswerSink {
+  /** All that the backend has sent so far has been told, and the answer goes on. */
+  onPause(): void
   /** The connection takes more of the request's body. */
   onDrain(): void
   /** There will be no more of the answer, and the connection is gone. */
@@ -145,7 +147,8 @@ export class Connection {
     }
     try {
       const wanted = this.#reader.read(bytes)
-      if (this.#exchange !== null && this.#reader.idle) this.#freed()
+      if (this.#reader.idle) this.#freed()
+      else this.#exchange?.onPause()
       return wanted
     } catch (error) {
       this.#close(error as Error)
@@ -154,6 +157,7 @@ export class Connection {
   }
 
   #freed(): void {
+    if (this.#exchange === null) return
     this.#exchange = null
     if (!this.#reader.persistent) this.#close(null)
     else this.#owner.onFree(this)

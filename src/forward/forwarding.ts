@@ -107,7 +107,6 @@ export class Forwarding implements Exchanging, Waiter {
     this.#answer = head
     this.#status = head.status
     this.#awaitBody()
-    process.nextTick(flushHead, this)
   }
 
   onBody(piece: Buffer | string, last: boolean): boolean {
@@ -147,8 +146,8 @@ export class Forwarding implements Exchanging, Waiter {
     }
   }
 
-  /** Sends a head without waiting for its body: events may follow much later. */
-  flushHead(): void {
+  /** A head does not wait for its body: events may follow much later. */
+  onPause(): void {
     if (this.#writeHead()) this.#exchange.res.flushHeaders()
   }
 
@@ -268,8 +267,4 @@ function allOf(req: IncomingMessage): Buffer {
 
 function streamFraming(contentLength: string | null): { length: string } | 'chunked' {
   return contentLength === null ? 'chunked' : { length: contentLength }
-}
-
-function flushHead(forwarding: Forwarding): void {
-  forwarding.flushHead()
 }
