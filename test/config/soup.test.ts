@@ -106,6 +106,10 @@ const anything = fc.oneof(
     null,
     {},
     [],
+    // Keys that code in between takes for something else.
+    { length: {} },
+    { size: 1, constructor: {} },
+    JSON.parse('{"__proto__":{"then":1}}'),
   ),
   fc.jsonValue({ maxDepth: 2 }),
 )

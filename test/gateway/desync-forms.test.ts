@@ -150,6 +150,35 @@ describe('a connection on which something was left over', () => {
     expect([lines, charges(app)]).toEqual([[], 0])
   })
 
+  it('a body of which the rest comes after the refusal, which closes the connection: behind it is no request', async () => {
+    const { app, lines } = await start()
+    const { hostname, port } = new URL(app.url)
+    const socket = net.connect(Number(port), hostname)
+    cleanups.push(() => socket.destroy())
+    socket.on('error', () => {})
+    let text = ''
+    socket.on('data', (data) => {
+      text += data.toString('latin1')
+    })
+    const closed = once(socket, 'close')
+    socket.write(`POST /nothing HTTP/1.1\r\nHost: a\r\n${auth}Content-Length: 100000\r\n\r\n${'x'.repeat(99_999)}`)
+    await expect.poll(() => text).toContain('404')
+    socket.write(`x${SMUGGLED}`)
+    await closed
+    expect(statusesIn(text)).toEqual([404])
+    expect([lines, charges(app)]).toEqual([[], 0])
+  })
+
+  it.each([
+    ['Connection: close', request('GET /api/a', 'Connection: close\r\n')],
+    ['HTTP/1.0', request('GET /api/a', '').replace('HTTP/1.1', 'HTTP/1.0')],
+  ])('a request behind %s is none: nobody would get its answer', async (_what, first) => {
+    const { app, lines } = await start()
+    expect(statusesIn(await rawExchange(app.url, first + SMUGGLED))).toEqual([200])
+    expect(lines).toHaveLength(1)
+    expect(charges(app)).toBe(1)
+  })
+
   it('pause-based: what comes after a body that paused for too long is no request', async () => {
     const { app, lines } = await start('upload_grace: 200ms')
     const { hostname, port } = new URL(app.url)

@@ -9,10 +9,14 @@ import { delimiter, join } from 'node:path'
 const NEEDED = [
   { command: 'redis-server', package: 'redis-server' },
   { command: 'openssl', package: 'openssl' },
+  { command: 'nginx', package: 'nginx' },
+  { command: 'slowhttptest', package: 'slowhttptest' },
 ]
+/** Debian keeps daemons where only root looks. */
+const FOLDERS = [...(process.env.PATH ?? '').split(delimiter), '/usr/sbin']
 
 function found(command) {
-  return (process.env.PATH ?? '').split(delimiter).some((folder) => {
+  return FOLDERS.some((folder) => {
     try {
       accessSync(join(folder, command), constants.X_OK)
       return true
@@ -25,14 +29,16 @@ function found(command) {
 const missing = NEEDED.filter(({ command }) => !found(command)).map((need) => need.package)
 
 if (missing.length > 0) {
+  const list = missing.join(', ')
   const canInstall = process.getuid?.() === 0 && found('apt-get')
   if (!canInstall) {
     console.error(
-      `The tests need ${missing.join(' and ')}: install them with your package manager (Debian: apt-get install ${missing.join(' ')}).`,
+      `The tests need ${list}: install what is missing with your package manager (Debian: apt-get install ${missing.join(' ')}).`,
     )
     process.exit(1)
   }
-  const env = { ...process.env, DEBIAN_FRONTEND: 'noninteractive' }
+  // The run level keeps apt from starting the daemons, which would take their usual ports.
+  const env = { ...process.env, DEBIAN_FRONTEND: 'noninteractive', RUNLEVEL: '1' }
   for (const args of [
     ['update', '-qq'],
     ['install', '-y', '-qq', '--no-install-recommends', ...missing],

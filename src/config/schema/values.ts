@@ -44,12 +44,19 @@ function nameOf(input: unknown): string {
   return typeof input === 'string' ? `the text ${quote(input)}` : `${input}`
 }
 
+/**
+ * zod 4.6 measures whatever has a `length`, also a map with such a key in the place of a text, and throws where that is
+ * no number. `when` is missing in the types of these checks.
+ */
+const IF_TEXT = { when: ({ value }: { value: unknown }): boolean => typeof value === 'string' }
+const IF_LIST = { when: ({ value }: { value: unknown }): boolean => Array.isArray(value) }
+
 /** Text of 1 to `max` characters. Its problems never repeat it: it may be a secret. */
 export function text(about: About, { max = 2048, what = 'text' } = {}) {
   return z
     .string({ error: ({ input }) => wanted(what, input) + quoteHint(input) })
-    .min(1, { error: `is empty: write ${what}` })
-    .max(max, { error: `is longer than ${max} characters: shorten it` })
+    .min(1, { error: `is empty: write ${what}`, ...IF_TEXT })
+    .max(max, { error: `is longer than ${max} characters: shorten it`, ...IF_TEXT })
     .meta({ ...about })
 }
 
@@ -147,8 +154,8 @@ export function either<const T extends readonly [z.ZodType, z.ZodType]>(what: st
 export function list<T extends z.ZodType>(item: T, min: number, max: number, about: About) {
   return z
     .array(item, { error: ({ input }) => wanted('a list', input) })
-    .min(min, { error: 'is an empty list: write at least one entry' })
-    .max(max, { error: `has more than ${max} entries: remove some` })
+    .min(min, { error: 'is an empty list: write at least one entry', ...IF_LIST })
+    .max(max, { error: `has more than ${max} entries: remove some`, ...IF_LIST })
     .meta({ ...about })
 }
 

@@ -1,0 +1,135 @@
+import net from 'node:net'
+import { setTimeout as sleep } from 'node:timers/promises'
+import fc from 'fast-check'
+import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { canonicalTarget } from '../../src/routing/target.ts'
+import { type RunningApp, startApp, yaml } from '../e2e/harness.ts'
+import { jwtOf } from '../e2e/jwt.ts'
+import { statusesIn } from '../e2e/raw.ts'
+import { budget } from './budget.ts'
+import { type Sending, sendings } from './request-bytes.ts'
+import { type StrictBackend, startStrictBackend } from './strict-backend.ts'
+import { readRequests, type StrictRequest } from './strict-reader.ts'
+
+/**
+ * Random bytes that are nearly requests, cut at random places, against the whole gateway. Whatever they are: the process
+ * lives; what the backend gets is beyond doubt, and each of it is a request that a strict reader finds in the bytes, with
+ * the same body; as many are charged as the backend got.
+ */
+
+const CREDENTIAL = `Authorization: Bearer ${jwtOf('alice')}`
+const surprises: unknown[] = []
+const note = (surprise: unknown): void => void surprises.push(surprise)
+
+let backend: StrictBackend
+beforeAll(async () => {
+  process.on('unhandledRejection', note).on('uncaughtException', note)
+  backend = await startStrictBackend()
+})
+afterAll(() => {
+  backend.close()
+  process.off('unhandledRejection', note).off('uncaughtException', note)
+})
+
+async function start(edge: string): Promise<RunningApp> {
+  return startApp(
+    yaml(
+      backend.url,
+      `
+edge: { half_close: answer, upload_grace: 1s, ${edge} }
+quota: { baselines: { personal: { read: { 1h: 1000000000 } }, global: { read: { 1h: 1000000000 } } } }
+routes: [{ match: "* /api/*", category: read, cost: 1 }]`,
+    ),
+  )
+}
+
+/** Sends everything, ends its side, and waits for the gateway to end the other. */
+async function send({ port }: URL, { text, cuts }: Sending): Promise<string> {
+  const socket = net.connect(Number(port), '127.0.0.1')
+  socket.setNoDelay()
+  const chunks: Buffer[] = []
+  socket.on('data', (chunk: Buffer) => chunks.push(chunk))
+  socket.on('error', () => {})
+  const closed = new Promise<void>((resolve) => socket.once('close', () => resolve()))
+  let from = 0
+  for (const cut of cuts) {
+    if (cut > from && socket.writable) {
+      socket.write(text.slice(from, cut), 'latin1')
+      await sleep(1)
+    }
+    from = Math.max(from, cut)
+  }
+  if (socket.writable) socket.end(text.slice(from), 'latin1')
+  const patience = setTimeout(() => note(`the gateway did not end the connection: ${JSON.stringify(text)}`), 20_000)
+  await closed
+  clearTimeout(patience)
+  return Buffer.concat(chunks).toString('latin1')
+}
+
+const TARGETS = { encodedSlash: false, emptySegment: false, semicolon: false }
+
+function nameOf({ method, target, body }: StrictRequest): string {
+  const read = canonicalTarget(target, TARGETS)
+  return JSON.stringify([method, 'problem' in read ? target : read.path + read.query, body])
+}
+
+/** What is left of `some` when everything in `all` is taken out of it, one for one. */
+function unexplained(some: readonly string[], all: readonly string[]): string[] {
+  const left = [...all]
+  return some.filter((each) => {
+    const i = left.indexOf(each)
+    if (i >= 0) left.splice(i, 1)
+    return i < 0
+  })
+}
+
+/** Several at a time, each on a connection of its own: some answers take a second, by design. */
+async function judge(app: RunningApp, together: readonly Sending[]): Promise<void> {
+  app.observations.length = 0
+  backend.reset()
+  const answers = await Promise.all(together.map((sending) => send(new URL(app.url), sending)))
+  const count = (type: string): number => app.observations.filter((o) => o.type === type).length
+  const charged = (): number => count('tokens_charged') - count('tokens_refunded')
+  // The last bytes may still be on their way to the backend.
+  const deadline = performance.now() + 10_000
+  while (charged() !== backend.heads() && performance.now() < deadline) await sleep(2)
+
+  expect(surprises).toEqual([])
+  expect(count('internal_error')).toBe(0)
+  expect(backend.violations).toEqual([])
+  expect({ heads: backend.heads() }).toEqual({ heads: charged() })
+  const found = together.flatMap(({ text }) => readRequests(text).map(nameOf))
+  expect(unexplained(backend.requests.map(nameOf), found)).toEqual([])
+  const statuses = answers.flatMap(statusesIn)
+  expect(statuses.filter((status) => [500, 502, 504].includes(status))).toEqual([])
+  expect(statuses.filter((status) => status === 200).length).toBeLessThanOrEqual(found.length)
+}
+
+describe('bytes that are nearly requests', () => {
+  it.each([
+    ['bodies are streamed', ''],
+    ['bodies are bounded', 'max_body: 1MiB'],
+  ])(
+    'reach the backend only as what they are, and are charged as that, where %s',
+    async (_how, edge) => {
+      const app = await start(edge)
+      const { seed, parameters } = budget(0.4, 12)
+      const seen = { sendings: 0, requests: 0 }
+      try {
+        const several = fc.array(sendings(CREDENTIAL), { minLength: 1, maxLength: 80, size: 'max' })
+        const property = fc.asyncProperty(several, async (together) => {
+          await judge(app, together)
+          seen.sendings += together.length
+          seen.requests += backend.requests.length
+        })
+        await fc.assert(property, parameters)
+      } finally {
+        await app.stop()
+      }
+      console.log(`requests: seed ${seed}, ${seen.sendings} sendings, ${seen.requests} requests reached the backend`)
+      // Or it says nothing.
+      expect(seen.requests).toBeGreaterThan(seen.sendings / 4)
+    },
+    budget(0.4, 12).timeout,
+  )
+})

@@ -1,0 +1,55 @@
+import { spawn } from 'node:child_process'
+import { once } from 'node:events'
+import { mkdtemp, rm, writeFile } from 'node:fs/promises'
+import net from 'node:net'
+import { tmpdir } from 'node:os'
+import { delimiter, join } from 'node:path'
+import { setTimeout as sleep } from 'node:timers/promises'
+import { freePort } from './redis.ts'
+
+export interface Nginx {
+  readonly port: number
+  stop(): Promise<void>
+}
+
+/**
+ * The nginx of the system in a folder of its own, on a free port of the loopback.
+ * @param server what stands in its `server` block
+ */
+export async function startNginx(server: string): Promise<Nginx> {
+  const port = await freePort()
+  const folder = await mkdtemp(join(tmpdir(), 'tollgate-nginx-'))
+  const temporary = ['client_body', 'proxy', 'fastcgi', 'uwsgi', 'scgi'].map(
+    (kind) => `${kind}_temp_path ${folder}/${kind};`,
+  )
+  const config = `
+daemon off; worker_processes 1; pid ${folder}/pid; error_log stderr crit;
+events { worker_connections 256; }
+http { access_log off; ${temporary.join(' ')} server { listen 127.0.0.1:${port}; ${server} } }`
+  await writeFile(join(folder, 'nginx.conf'), config)
+  const env = { ...process.env, PATH: `${process.env.PATH}${delimiter}/usr/sbin` }
+  const child = spawn('nginx', ['-p', folder, '-c', join(folder, 'nginx.conf')], { stdio: 'ignore', env })
+  const exited = once(child, 'exit')
+  for (let tries = 0; !(await accepts(port)); tries++) {
+    if (child.exitCode !== null || tries > 200) throw new Error('nginx did not start')
+    await sleep(25)
+  }
+  return {
+    port,
+    stop: async () => {
+      child.kill('SIGTERM')
+      await exited
+      await rm(folder, { recursive: true, force: true })
+    },
+  }
+}
+
+async function accepts(port: number): Promise<boolean> {
+  const socket = net.connect(port, '127.0.0.1')
+  const connected = await Promise.race([
+    once(socket, 'connect').then(() => true),
+    once(socket, 'error').then(() => false),
+  ]).catch(() => false)
+  socket.destroy()
+  return connected
+}
