@@ -1,4 +1,4 @@
-import { spawn } from 'node:child_process'
+import { type ChildProcess, spawn } from 'node:child_process'
 import { randomUUID } from 'node:crypto'
 import { once } from 'node:events'
 import { mkdtemp, rm } from 'node:fs/promises'
@@ -11,9 +11,12 @@ import { setTimeout as sleep } from 'node:timers/promises'
 export interface RedisServer {
   readonly url: string
   readonly port: number
+  /** Of the process that runs, or ran last. */
   readonly pid: number
   /** Ends the process with a signal and waits for it. */
   kill(signal?: NodeJS.Signals): Promise<void>
+  /** After `kill`: starts it again on the same port with the same files, and for this time with more arguments. */
+  restart(args?: readonly string[]): Promise<void>
   stop(): Promise<void>
 }
 
@@ -29,12 +32,17 @@ export async function sharedRedis(): Promise<{ url: string; prefix: string; stop
   return { url: own.url, prefix, stop: () => own.stop() }
 }
 
+const given = new Set<number>()
+
+/** A port that nobody listens on; none is given twice, as the system may do. */
 export async function freePort(): Promise<number> {
   const server = net.createServer().listen(0, '127.0.0.1')
   await once(server, 'listening')
   const { port } = server.address() as net.AddressInfo
   server.close()
   await once(server, 'close')
+  if (given.has(port)) return freePort()
+  given.add(port)
   return port
 }
 
@@ -42,18 +50,26 @@ export async function startRedis(options: { port?: number; args?: readonly strin
   const port = options.port ?? (await freePort())
   const folder = await mkdtemp(join(tmpdir(), 'tollgate-redis-'))
   const args = ['--port', String(port), '--bind', '127.0.0.1', '--save', '', '--appendonly', 'no', '--dir', folder]
-  const child = spawn('redis-server', [...args, ...(options.args ?? [])], { stdio: 'ignore' })
-  const exited = once(child, 'exit')
-  await accepting(port, child)
-  const kill = async (signal: NodeJS.Signals = 'SIGTERM'): Promise<void> => {
+  let child: ChildProcess
+  let exited: Promise<unknown>
+  async function start(more: readonly string[] = []): Promise<void> {
+    child = spawn('redis-server', [...args, ...(options.args ?? []), ...more], { stdio: 'ignore' })
+    exited = once(child, 'exit')
+    await accepting(port, child)
+  }
+  async function kill(signal: NodeJS.Signals = 'SIGTERM'): Promise<void> {
     child.kill(signal)
     await exited
   }
+  await start()
   return {
     url: `redis://127.0.0.1:${port}`,
     port,
-    pid: child.pid ?? 0,
+    get pid() {
+      return child.pid ?? 0
+    },
     kill,
+    restart: start,
     stop: async () => {
       if (child.exitCode === null && child.signalCode === null) await kill('SIGKILL')
       await rm(folder, { recursive: true, force: true })

@@ -1,0 +1,91 @@
+import http from 'node:http'
+import { jwtOf } from '../e2e/jwt.ts'
+
+/** What became of one request, as its client saw it. */
+export interface Asked {
+  readonly id: string
+  readonly gateway: string
+  readonly category: string
+  readonly user: string
+  /** 0: the connection broke before the answer was whole. */
+  readonly status: number
+  /** The gateway's own code for a refusal, or the error of the connection. */
+  readonly error: string
+  readonly headers: http.IncomingHttpHeaders
+  /** When it was settled, on the monotonic clock. */
+  readonly at: number
+}
+
+export interface AskOptions {
+  readonly method?: 'GET' | 'POST'
+  readonly body?: string
+}
+
+/** Far longer than any answer may take; what is not settled by then hangs. */
+const HANGS_MS = 20_000
+
+let asked = 0
+/** Good far longer than the clocks of any test are apart. */
+const YEAR = { exp: Math.floor(Date.now() / 1000) + 365 * 86_400 }
+const credentials = new Map<string, string>()
+
+function credentialOf(user: string): string {
+  const known = credentials.get(user) ?? `Bearer ${jwtOf(user, YEAR)}`
+  credentials.set(user, known)
+  return known
+}
+
+/** A client with connections of its own, which are kept alive. */
+export class Client {
+  readonly #agent = new http.Agent({ keepAlive: true, maxSockets: 64 })
+
+  /** Sends `/CATEGORY/ID` with an id of its own. Never rejects. */
+  ask(gateway: string, category: string, user: string, options: AskOptions = {}): Promise<Asked> {
+    const id = `r${++asked}`
+    const { method = 'POST', body = '' } = options
+    const { promise, resolve } = Promise.withResolvers<Asked>()
+    let headers: http.IncomingHttpHeaders = {}
+    const settle = (status: number, error: string): void => {
+      clearTimeout(hangs)
+      resolve({ id, gateway, category, user, status, error, headers, at: performance.now() })
+    }
+    const req = http.request(`${gateway}/${category}/${id}`, {
+      method,
+      agent: this.#agent,
+      headers: {
+        authorization: credentialOf(user),
+        ...(method === 'POST' && { 'content-length': String(Buffer.byteLength(body)) }),
+      },
+    })
+    const hangs = setTimeout(() => {
+      settle(0, 'HANGS')
+      req.destroy()
+    }, HANGS_MS)
+    req.on('error', (error: NodeJS.ErrnoException) => settle(0, error.code ?? error.message))
+    req.on('response', (res) => {
+      headers = res.headers
+      const chunks: Buffer[] = []
+      res.on('data', (chunk: Buffer) => chunks.push(chunk))
+      res.on('error', (error: NodeJS.ErrnoException) => settle(0, error.code ?? error.message))
+      res.on('end', () => settle(res.statusCode ?? 0, codeIn(Buffer.concat(chunks).toString())))
+    })
+    req.end(body)
+    return promise
+  }
+
+  close(): void {
+    this.#agent.destroy()
+  }
+}
+
+function codeIn(body: string): string {
+  if (!body.startsWith('{')) return ''
+  return String((JSON.parse(body) as { error?: unknown }).error ?? '')
+}
+
+/** A GET with a credential, as JSON. */
+export async function readJson<T>(url: string, user: string): Promise<T> {
+  const answer = await fetch(url, { headers: { authorization: credentialOf(user) } })
+  if (answer.status !== 200) throw new Error(`${url}: ${answer.status} ${await answer.text()}`)
+  return (await answer.json()) as T
+}

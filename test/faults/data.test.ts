@@ -1,0 +1,165 @@
+import { mkdtempSync, rmSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { setTimeout as sleep } from 'node:timers/promises'
+import { Redis } from 'ioredis'
+import { afterEach, beforeEach, describe, expect } from 'vitest'
+import { type RedisServer, startRedis } from '../setup/redis.ts'
+import { type LoggingBackend, startLoggingBackend } from './backend.ts'
+import { fault } from './catalogue.ts'
+import { type Asked, Client, readJson } from './client.ts'
+import { endGateway, type Gateway, startGateway, untilReady } from './gateway.ts'
+import { expectUnharmed } from './matrix.ts'
+
+/** Counters that somebody else has written to, a Redis that forgets them, and clocks that are wrong. */
+
+const COST = 3
+const LIMIT = 31
+const FITTING = Math.floor(LIMIT / COST)
+
+let folder: string
+let redis: RedisServer
+let admin: Redis
+let backend: LoggingBackend
+let client: Client
+let gateways: Gateway[]
+let started = 0
+beforeEach(async () => {
+  folder = mkdtempSync(join(tmpdir(), 'tollgate-data-'))
+  redis = await startRedis()
+  admin = new Redis(redis.url).on('error', () => {})
+  backend = await startLoggingBackend()
+  client = new Client()
+  gateways = []
+})
+afterEach(async () => {
+  client.close()
+  for (const gateway of gateways) expectUnharmed(gateway)
+  await Promise.all(gateways.map(endGateway))
+  await backend.close()
+  admin.disconnect()
+  await redis.stop()
+  rmSync(folder, { recursive: true, force: true })
+})
+
+async function start(windows = '{ 1d: 1d }', env: Record<string, string> = {}): Promise<Gateway> {
+  const [name] = /\w+(?=:)/.exec(windows) ?? []
+  const gateway = await startGateway({
+    file: join(folder, `${++started}.yaml`),
+    env,
+    config: `
+upstream: { url: "http://127.0.0.1:${backend.port}" }
+store: ${redis.url}
+quota:
+  windows: ${windows}
+  baselines: { personal: { c: { ${name}: ${LIMIT} } }, global: { c: { ${name}: 100000 } } }
+routes: [{ match: "POST /*", category: c, cost: ${COST} }]
+log: { requests: none }
+`,
+  })
+  gateways.push(gateway)
+  await untilReady(gateway)
+  return gateway
+}
+
+const ask = (gateway: Gateway, user: string): Promise<Asked> => client.ask(gateway.url, 'c', user)
+const askAll = (gateway: Gateway, user: string, count = 3 * FITTING): Promise<Asked[]> =>
+  Promise.all(Array.from({ length: count }, () => ask(gateway, user)))
+const seenOf = (user: string): number => backend.seen.filter((seen) => seen.user === user).length
+async function used(gateway: Gateway, user: string): Promise<number | undefined> {
+  type Status = { windows: { c: { used: number }[] } }
+  const { windows } = await readJson<Status>(`${gateway.url}/me/quota`, user)
+  return windows.c[0]?.used
+}
+/** The key of a user's counter, learnt from that of one who has asked before. */
+async function keyOf(user: string, known = 'somebody'): Promise<string> {
+  const [key = ''] = await admin.keys(`*${known}`)
+  return key.replace(known, user)
+}
+
+describe('a counter', () => {
+  fault('wrong_type', async () => {
+    const gateway = await start()
+    await ask(gateway, 'somebody')
+    await admin.rpush(await keyOf('alice'), 'not', 'a', 'counter')
+    await admin.set(await keyOf('bob'), 'nor is this')
+    for (const user of ['alice', 'bob']) {
+      // Whether it is repaired or an error, nothing passes uncharged, and others are not affected.
+      const [mine, others] = await Promise.all([askAll(gateway, user), askAll(gateway, `beside-${user}`)])
+      expect(others.filter(({ status }) => status === 200)).toHaveLength(FITTING)
+      for (const { status } of mine) expect([200, 429, 503]).toContain(status)
+      expect(seenOf(user)).toBeLessThanOrEqual(FITTING)
+      expect(mine.filter(({ status }) => status === 200)).toHaveLength(seenOf(user))
+      if (seenOf(user) > 0) expect(await used(gateway, user)).toBe(seenOf(user) * COST)
+      expect(await used(gateway, `beside-${user}`)).toBe(FITTING * COST)
+    }
+    await expect.poll(() => gateway.readiness(), { timeout: 10_000 }).toBe('200')
+  })
+
+  fault('no_expiry', async () => {
+    const gateway = await start('{ 3s: 3s }')
+    await ask(gateway, 'alice')
+    for (const key of await admin.keys('*')) await admin.persist(key)
+    await askAll(gateway, 'alice')
+    expect(seenOf('alice')).toBe(FITTING)
+    // The window ends all the same, and whoever starts the next one sets the expiry again.
+    await expect.poll(() => used(gateway, 'alice'), { timeout: 10_000 }).toBe(0)
+    expect(await ask(gateway, 'alice')).toMatchObject({ status: 200 })
+    expect(await used(gateway, 'alice')).toBe(COST)
+    const left = await Promise.all((await admin.keys('*alice')).map((name) => admin.pttl(name)))
+    expect(left).toHaveLength(1)
+    expect(Math.min(...left)).toBeGreaterThan(0)
+  })
+
+  fault('evicted', async () => {
+    await admin.config('SET', 'maxmemory-policy', 'allkeys-lru')
+    await admin.config('SET', 'maxmemory', '8mb')
+    const gateway = await start()
+    const told = (): string => JSON.stringify(gateway.events())
+    await expect.poll(told, { timeout: 5000 }).toContain('maxmemory-policy is allkeys-lru')
+    await askAll(gateway, 'alice')
+    expect(seenOf('alice')).toBe(FITTING)
+    const key = await keyOf('alice', 'alice')
+    for (let i = 0; (await admin.exists(key)) === 1; i++) {
+      const pipeline = admin.pipeline()
+      for (let n = 0; n < 200; n++) pipeline.set(`filler-${i}-${n}`, 'x'.repeat(5000))
+      await pipeline.exec()
+    }
+    // What the warning is about: a counter that is gone has counted nothing.
+    await askAll(gateway, 'alice')
+    expect(seenOf('alice')).toBe(2 * FITTING)
+  })
+})
+
+/** The wall clock of a process moved by so many seconds, as NTP does not. Timers go on as ever. */
+function clockOff(seconds: number): Record<string, string> {
+  const program = `const R=Date,o=${seconds * 1000},n=()=>R.now()+o;
+globalThis.Date=class extends R{constructor(...a){a.length?super(...a):super(n())}static now(){return n()}}`
+  return { NODE_OPTIONS: `--import=data:text/javascript,${encodeURIComponent(program)}` }
+}
+
+describe('the clocks of the gateways', () => {
+  fault('clock_skew', async () => {
+    const [fast, slow, right] = await Promise.all([
+      start('{ 3s: 3s }', clockOff(3600)),
+      start('{ 3s: 3s }', clockOff(-3600)),
+      start('{ 3s: 3s }'),
+    ])
+    const first = (await Promise.all([fast, slow, right].map((gateway) => askAll(gateway, 'alice')))).flat()
+    expect(seenOf('alice')).toBe(FITTING)
+    const refused = first.filter(({ status }) => status === 429)
+    expect(refused).toHaveLength(first.length - FITTING)
+    const resets = new Set(refused.map(({ headers }) => headers['x-quota-reset']))
+    expect(resets.size).toBe(1)
+    for (const { headers } of refused) {
+      expect(Number(headers['retry-after'])).toBeGreaterThanOrEqual(1)
+      expect(Number(headers['retry-after'])).toBeLessThanOrEqual(3)
+    }
+    const [seconds, micros] = (await admin.time()) as unknown as [string, string]
+    const left = Date.parse(String([...resets][0])) - (Number(seconds) * 1000 + Number(micros) / 1000)
+    expect(left).toBeLessThanOrEqual(3000)
+    await sleep(Math.max(0, left) + 10)
+    for (const gateway of [fast, slow, right]) expect(await ask(gateway, 'alice')).toMatchObject({ status: 200 })
+    expect(seenOf('alice')).toBe(FITTING + 3)
+  })
+})

@@ -1,0 +1,348 @@
+import { mkdtempSync, rmSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { setTimeout as sleep } from 'node:timers/promises'
+import { expect } from 'vitest'
+import { type RunningApp, SECRET, startApp } from '../e2e/harness.ts'
+import type { FaultProxy } from '../setup/fault-proxy.ts'
+import { type LoggingBackend, startLoggingBackend } from './backend.ts'
+import { type Asked, Client, readJson } from './client.ts'
+import { endGateway, type Gateway, startGateway } from './gateway.ts'
+
+/**
+ * Two gateways over one store, of which one has the fault. In every row of the matrix clients ask both for more than the
+ * limit, before, within and after the fault. What then must hold is arithmetic: the backend saw exactly as many requests
+ * as the limit allows, each of them once, and the counters say the same.
+ */
+
+/** What `quota.store_outage` says of a category. Each row runs with all of them. */
+export const POLICIES = ['refuse', 'allow'] as const
+export const SCOPES = ['personal', 'global'] as const
+type Policy = (typeof POLICIES)[number]
+type Scope = (typeof SCOPES)[number]
+
+/** One category of a row: which limit binds in it, and what it does without the store. */
+interface Column {
+  readonly category: string
+  readonly policy: Policy
+  readonly scope: Scope
+}
+
+export const COST = 3
+/** Not a multiple of the cost, so that what is used up and what is allowed are two numbers. */
+const LIMIT = 301
+export const FITTING = Math.floor(LIMIT / COST)
+const PLENTY = 1_000_000
+/** Of the limits, for each gateway that is cut off. */
+const SHARE = 0.1
+const SHARE_FITS = Math.floor((LIMIT * SHARE) / COST)
+
+export function columnsOf(row: string): Column[] {
+  return POLICIES.flatMap((policy) =>
+    SCOPES.map((scope) => ({ category: `${row}_${policy.slice(0, 1)}${scope.slice(0, 1)}`, policy, scope })),
+  )
+}
+
+/** Of a personal column one user, of a global one three. */
+function usersOf({ category, scope }: Column): string[] {
+  return scope === 'personal' ? [`${category}-u`] : ['a', 'b', 'c'].map((name) => `${category}-${name}`)
+}
+
+export interface WorldOptions {
+  readonly rows: readonly string[]
+  /** URLs of the store: as the two gateways see it, and past all faults. */
+  readonly stores: readonly [string, string]
+  readonly store: string
+  readonly deadline?: string
+}
+
+export interface World {
+  readonly backend: LoggingBackend
+  readonly gateways: readonly [Gateway, Gateway]
+  readonly client: Client
+  /** A gateway that no client asks: it reads the counters. */
+  readonly witness: RunningApp
+  stop(): Promise<void>
+}
+
+export function quotaConfig(columns: readonly Column[], backend: string, store: string, deadline = '250ms'): string {
+  const limits = (scope: Scope): string =>
+    columns.map((c) => `      ${c.category}: { 1d: ${c.scope === scope ? LIMIT : PLENTY} }`).join('\n')
+  const outage = columns.filter((c) => c.policy === 'allow').map((c) => `${c.category}: { allow: ${SHARE * 100}% }`)
+  return `
+upstream: { url: "${backend}", connect_timeout: 1s, response_timeout: 10s }
+store: "${store}"
+store_options: { deadline: ${deadline} }
+quota:
+  windows: { 1d: 1d }
+  baselines:
+    personal:
+${limits('personal')}
+    global:
+${limits('global')}
+  store_outage: { ${outage.join(', ')} }
+routes:
+${columns.map((c) => `  - { match: "GET|POST /${c.category}/:id", category: ${c.category}, cost: ${COST} }`).join('\n')}
+log: { requests: none }
+`
+}
+
+export async function startWorld({ rows, stores, store, deadline }: WorldOptions): Promise<World> {
+  const folder = mkdtempSync(join(tmpdir(), 'tollgate-matrix-'))
+  const backend = await startLoggingBackend()
+  const columns = rows.flatMap(columnsOf)
+  const config = (url: string): string => quotaConfig(columns, `http://127.0.0.1:${backend.port}`, url, deadline)
+  const start = (name: string, url: string): Promise<Gateway> =>
+    startGateway({ file: join(folder, `${name}.yaml`), config: config(url) })
+  const gateways = await Promise.all([start('one', stores[0]), start('two', stores[1])])
+  const witness = await startApp(`
+listen: 127.0.0.1:0
+admin: { listen: "127.0.0.1:0", token: test-admin-token-0001 }
+auth: { jwt: [{ issuer: "https://id.test", audience: tollgate, secret: ${SECRET}, algorithms: [HS256] }] }
+${config(store)
+  .replace('log: { requests: none }', 'log: { level: fatal }')
+  .replace(/deadline: \w+/, 'deadline: 5s')}`)
+  const client = new Client()
+  return {
+    backend,
+    gateways,
+    client,
+    witness,
+    stop: async () => {
+      client.close()
+      await witness.stop()
+      await Promise.all(gateways.map(endGateway))
+      await backend.close()
+      rmSync(folder, { recursive: true, force: true })
+    },
+  }
+}
+
+export interface Fault {
+  /** Brings the fault about; clients ask all the time from before until after. */
+  inject(): Promise<void> | void
+  /** How long it lasts at least, in milliseconds. Default 1000. */
+  readonly lastsMs?: number
+  /** What it leaves to do besides healing the proxies. */
+  cure?(): Promise<void> | void
+  /** `reason` of the failures in the metrics of the first gateway; none is expected where it is left out. */
+  readonly reason?: string
+  /** What the log of the first gateway says of it. */
+  readonly told?: RegExp
+  /** How often it cuts the connection, where that is more than once. */
+  readonly reconnects?: number
+  /** Whether every request is decided all the same: accepted, or refused by the limit. */
+  readonly harmless?: boolean
+  /** How many charges the store may forget by it. Default 0. */
+  readonly forgets?: number
+  /** Whether both gateways have the fault. Default: the first only, and the other goes on as ever. */
+  readonly both?: boolean
+  /** Whether `/readyz` of the gateways that have it is to tell it until it is over. */
+  readonly unready?: boolean
+}
+
+/** A gateway tells an outage a few times, whatever the number of requests. */
+const LINES_IN_AN_OUTAGE = 20
+/** And each time that a connection is lost and made anew, which comes and goes with the network. */
+const LINES_OF_A_RECONNECT = 5
+
+export async function runRow(world: World, proxies: readonly FaultProxy[], row: string, fault: Fault): Promise<void> {
+  const { gateways } = world
+  const [first] = gateways
+  const columns = columnsOf(row)
+  await healthy(world)
+  const failures = await first.metric(settleFailures(fault.reason ?? 'none'))
+  const lines = first.events().length
+  const traffic = startTraffic(world, columns)
+  await sleep(100)
+
+  try {
+    await fault.inject()
+    const over = sleep(fault.lastsMs ?? 1000)
+    await expectTold(world, fault, failures, lines)
+    await over
+    if (fault.unready) await expectPolicy(world, fault, columns)
+  } catch (error) {
+    await traffic.stop()
+    throw error
+  } finally {
+    await fault.cure?.()
+    for (const proxy of proxies) await proxy.heal()
+  }
+
+  await healthy(world)
+  await sleep(100)
+  const asked = await traffic.stop()
+  expect(asked.filter(({ error }) => error === 'HANGS')).toEqual([])
+  expectKnownAnswers(asked, fault.harmless ? [] : fault.both ? gateways : [first])
+  for (const column of columns) asked.push(...(await expectExact(world, column, fault)))
+  expect(
+    asked
+      .filter(({ status }) => status === 200)
+      .map(({ id }) => id)
+      .sort(),
+  ).toEqual(idsSeen(world, columns))
+  expect(first.events().length - lines).toBeLessThan(
+    LINES_IN_AN_OUTAGE + LINES_OF_A_RECONNECT * (fault.reconnects ?? 0),
+  )
+  for (const gateway of gateways) expectUnharmed(gateway)
+}
+
+/** Metrics, log and readiness say what is wrong, while it is. */
+async function expectTold({ gateways }: World, fault: Fault, failures: number, lines: number): Promise<void> {
+  const [first] = gateways
+  const { reason, told } = fault
+  const count = (): Promise<number> => first.metric(settleFailures(reason ?? 'none'))
+  const since = (): string => JSON.stringify(first.events().slice(lines))
+  // All at the same time: a fault may be over before they are told one after the other.
+  await Promise.all([
+    reason !== undefined && expect.poll(count, { timeout: 10_000 }).toBeGreaterThan(failures),
+    told !== undefined && expect.poll(since, { timeout: 15_000 }).toMatch(told),
+    fault.unready && readiness(fault.both ? gateways : [first], / the quota store does not answer$/),
+  ])
+}
+
+/** Without the store a gateway admits its share of the limits where that is allowed, and nothing elsewhere. */
+async function expectPolicy({ gateways }: World, fault: Fault, columns: readonly Column[]): Promise<void> {
+  for (const gateway of fault.both ? gateways : [gateways[0]]) {
+    expect(await gateway.metric('tollgate_store_circuit_open')).toBe(1)
+    for (const { category, policy } of columns) {
+      const accepted = (): Promise<number> =>
+        gateway.metric(`tollgate_outage_charges_total{category="${category}",verdict="accepted"`)
+      if (policy === 'refuse') expect(await accepted()).toBe(0)
+      else await expect.poll(accepted, { timeout: 10_000 }).toBeGreaterThan(0)
+      expect(await accepted()).toBeLessThanOrEqual(SHARE_FITS)
+    }
+  }
+}
+
+function settleFailures(reason: string): string {
+  return `tollgate_store_errors_total{operation="settle",reason="${reason}"`
+}
+
+/** Every gateway is ready again, by itself. */
+async function healthy({ gateways, witness }: World): Promise<void> {
+  await readiness(gateways, /^200$/)
+  await expect.poll(async () => (await fetch(`${witness.admin}/readyz`)).status, { timeout: 20_000 }).toBe(200)
+}
+
+async function readiness(gateways: readonly Gateway[], expected: RegExp): Promise<void> {
+  await Promise.all(
+    gateways.map((gateway) => expect.poll(() => gateway.readiness(), { timeout: 15_000 }).toMatch(expected)),
+  )
+}
+
+/** Asks both gateways again and again, in every column. */
+function startTraffic({ gateways, client }: World, columns: readonly Column[]): { stop(): Promise<Asked[]> } {
+  const asked: Asked[] = []
+  let stopped = false
+  const askers = gateways.flatMap(({ url }) =>
+    columns.flatMap((column) =>
+      usersOf(column).map(async (user) => {
+        while (!stopped) {
+          asked.push(await client.ask(url, column.category, user))
+          await sleep(column.scope === 'personal' ? 20 : 60)
+        }
+      }),
+    ),
+  )
+  return {
+    stop: async () => {
+      stopped = true
+      await Promise.all(askers)
+      return asked
+    },
+  }
+}
+
+/** Accepted, refused by the limit, or refused since the store is out: this only by a gateway that has the fault. */
+function expectKnownAnswers(asked: readonly Asked[], faulty: readonly Gateway[]): void {
+  const urls = new Set(faulty.map(({ url }) => url))
+  const strange = asked.filter(
+    ({ status, error, gateway }) =>
+      !(status === 200 || status === 429 || (error === 'store_unavailable' && urls.has(gateway))),
+  )
+  expect(strange).toEqual([])
+}
+
+/** Asks on until nothing more fits, and holds the counters against what the backend saw. */
+async function expectExact(world: World, column: Column, fault: Fault): Promise<Asked[]> {
+  const { client, gateways, backend } = world
+  const asked: Asked[] = []
+  const users = usersOf(column)
+  const { forgets = 0, both = false } = fault
+  const alone = column.policy === 'refuse' ? 0 : both ? 2 : 1
+  async function standing(): Promise<{ rest: boolean; exact: boolean; seen: number; used: number[] }> {
+    const urls = [...Array<undefined>(8)].map((_, i) => gateways[i % 2]?.url ?? '')
+    const answers = await Promise.all(
+      urls.map((url, i) => client.ask(url, column.category, users[i % users.length] ?? '')),
+    )
+    asked.push(...answers)
+    const used = await usedIn(world, column)
+    const seen = backend.of(column.category)
+    const each = users.map((user) => seen.filter((request) => request.user === user).length * COST)
+    const expected = [seen.length * COST, ...each]
+    return {
+      rest: answers.every(({ status }) => status === 429),
+      exact: used.every((tokens, i) => isWithin(tokens, (expected[i] ?? 0) - forgets * COST, expected[i] ?? 0)),
+      seen: seen.length,
+      used,
+    }
+  }
+  const last = await untilSettled(standing)
+  expect({ column, ...last }).toMatchObject({ rest: true, exact: true })
+  expect(last.seen).toBeGreaterThanOrEqual(FITTING)
+  // What gateways that are cut off admit on their own may come on top, and no more.
+  expect(last.seen).toBeLessThanOrEqual(FITTING + forgets + alone * SHARE_FITS)
+  return asked
+}
+
+function isWithin(value: number, least: number, most: number): boolean {
+  return value >= least && value <= most
+}
+
+/** What was charged for callers that were told of a failure is given back a little later. */
+async function untilSettled<T extends { rest: boolean; exact: boolean }>(standing: () => Promise<T>): Promise<T> {
+  for (let tries = 0; ; tries++) {
+    const now = await standing()
+    if ((now.rest && now.exact) || tries > 200) return now
+    await sleep(now.rest ? 50 : 0)
+  }
+}
+
+interface Window {
+  readonly scope: 'Personal' | 'Global'
+  readonly used: number
+}
+
+/** Used tokens of all, and of each user of the column. */
+async function usedIn({ witness }: World, column: Column): Promise<number[]> {
+  const each: number[] = []
+  let all = 0
+  for (const user of usersOf(column)) {
+    const { windows } = await readJson<{ windows: Record<string, Window[]> }>(`${witness.url}/me/quota`, user)
+    const used = (scope: string): number => windows[column.category]?.find((w) => w.scope === scope)?.used ?? -1
+    each.push(used('Personal'))
+    all = used('Global')
+  }
+  return [all, ...each]
+}
+
+function idsSeen({ backend }: World, columns: readonly Column[]): string[] {
+  return columns.flatMap(({ category }) => backend.of(category).map(({ id }) => id)).sort()
+}
+
+/** It runs, and nothing was written but lines of the log, and of these none that tells of a fault of its own. */
+export function expectUnharmed({ process }: Gateway): void {
+  expect([process.child.exitCode, process.child.signalCode]).toEqual([null, null])
+  expect(process.output()).not.toMatch(/internal error|Unhandled|Exception|^\s+at /m)
+}
+
+/** Nothing arrives later: long after the last fault every counter is what the backend saw. */
+export async function expectNothingCameLater(world: World, rows: readonly string[]): Promise<void> {
+  for (const column of rows.flatMap(columnsOf)) {
+    const seen = world.backend.of(column.category)
+    const each = usersOf(column).map((user) => seen.filter((request) => request.user === user).length * COST)
+    expect([column.category, ...(await usedIn(world, column))]).toEqual([column.category, seen.length * COST, ...each])
+  }
+}

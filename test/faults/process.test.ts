@@ -1,0 +1,291 @@
+import { spawn } from 'node:child_process'
+import { once } from 'node:events'
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { setTimeout as sleep } from 'node:timers/promises'
+import { afterEach, beforeEach, describe, expect } from 'vitest'
+import { type FaultProxy, startFaultProxy } from '../setup/fault-proxy.ts'
+import { freePort, type RedisServer, startRedis } from '../setup/redis.ts'
+import { type LoggingBackend, startLoggingBackend } from './backend.ts'
+import { fault } from './catalogue.ts'
+import { type Asked, Client, readJson } from './client.ts'
+import { commonConfig, endGateway, type Gateway, startGateway, untilReady } from './gateway.ts'
+import { expectUnharmed } from './matrix.ts'
+
+/** What happens to the process of a gateway, with charges under way. */
+
+const COST = 3
+/** Requests that a gateway admits without the store: a tenth of 100 tokens. */
+const SHARE_FITS = 3
+
+let folder: string
+let redis: RedisServer
+let backend: LoggingBackend
+let toBackend: FaultProxy
+let client: Client
+let gateways: Gateway[]
+let started = 0
+beforeEach(async () => {
+  folder = mkdtempSync(join(tmpdir(), 'tollgate-process-'))
+  redis = await startRedis()
+  backend = await startLoggingBackend((_seen, req, res) => {
+    req.resume()
+    setTimeout(() => res.end('ok'), Math.random() * 40)
+  })
+  toBackend = await startFaultProxy(backend.port)
+  client = new Client()
+  gateways = []
+})
+afterEach(async () => {
+  client.close()
+  await Promise.all(gateways.map(endGateway))
+  await toBackend.close()
+  await backend.close()
+  await redis.stop()
+  rmSync(folder, { recursive: true, force: true })
+})
+
+function config(store: string, more = ''): string {
+  return `
+upstream: { url: "http://127.0.0.1:${toBackend.port}", connect_timeout: 60s }
+store: "${store}"
+quota:
+  windows: { 1d: 1d }
+  baselines:
+    personal: { c: { 1d: 100000 }, tight: { 1d: 100 }, share: { 1d: 100 } }
+    global: { c: { 1d: 1000000 }, tight: { 1d: 1000 }, share: { 1d: 1000 } }
+  store_outage: { share: { allow: 10% } }
+routes:
+  - { match: POST /c/:id, category: c, cost: ${COST} }
+  - { match: POST /tight/:id, category: tight, cost: ${COST} }
+  - { match: POST /share/:id, category: share, cost: ${COST} }
+${more}
+`
+}
+
+async function start(store: string, more = '', as?: Gateway): Promise<Gateway> {
+  const gateway = await startGateway({
+    file: as?.file ?? join(folder, `${++started}.yaml`),
+    config: config(store, more),
+    ...(as && { url: as.url, admin: as.admin }),
+  })
+  gateways.push(gateway)
+  await untilReady(gateway)
+  return gateway
+}
+
+async function used(gateway: Gateway, user: string, category = 'c'): Promise<number> {
+  const { windows } = await readJson<{ windows: Record<string, { used: number }[]> }>(`${gateway.url}/me/quota`, user)
+  return windows[category]?.[0]?.used ?? -1
+}
+
+/** Asks without a pause, several at a time, until it is told to stop or `until` says so. */
+function startAsking(gateway: () => Gateway, category: string, user: string, until = (_: Asked) => false) {
+  const asked: Asked[] = []
+  let stopped = false
+  const askers = Array.from({ length: 8 }, async () => {
+    while (!stopped) {
+      const answer = await client.ask(gateway().url, category, user)
+      asked.push(answer)
+      if (until(answer)) return
+      if (answer.status === 0) await sleep(20)
+    }
+  })
+  return {
+    asked,
+    stop: async (): Promise<Asked[]> => {
+      stopped = true
+      await Promise.all(askers)
+      return asked
+    },
+  }
+}
+
+describe('kill -9 of a gateway', () => {
+  const stores = {
+    kill_before_forward_redis: () => redis.url,
+    kill_before_forward_sqlite: () => `sqlite:${join(folder, 'quota.db')}`,
+  }
+  for (const [id, storeOf] of Object.entries(stores)) {
+    fault(id, async () => {
+      const store = storeOf()
+      const gateway = await start(store)
+      await toBackend.hangConnects()
+      const waiting = Array.from({ length: 5 }, () => client.ask(gateway.url, 'c', 'alice'))
+      await expect.poll(() => used(gateway, 'alice')).toBe(5 * COST)
+      await gateway.process.end('SIGKILL')
+      expect((await Promise.all(waiting)).map(({ status }) => status)).toEqual([0, 0, 0, 0, 0])
+
+      await toBackend.heal()
+      const again = await start(store, '', gateway)
+      expect(await used(again, 'alice')).toBe(5 * COST)
+      expect(await client.ask(again.url, 'c', 'alice')).toMatchObject({ status: 200 })
+      expect([backend.seen.length, await used(again, 'alice')]).toEqual([1, 6 * COST])
+      expectUnharmed(again)
+    })
+  }
+
+  fault(
+    'kill_owing',
+    async () => {
+      const gateway = await start(redis.url)
+      const other = await start(redis.url)
+      process.kill(redis.pid, 'SIGSTOP')
+      const asked: Asked[] = []
+      const admitted = (): number => asked.filter(({ status }) => status === 200).length
+      for (let i = 0; i < 60 && admitted() < SHARE_FITS; i++) {
+        asked.push(await client.ask(gateway.url, 'share', 'alice'))
+        await sleep(20)
+      }
+      await gateway.process.end('SIGKILL')
+      process.kill(redis.pid, 'SIGCONT')
+      await untilReady(other)
+      // What it admitted alone was in its memory only: at most its share of the limit, and nothing of it is half there.
+      expect(admitted()).toBe(SHARE_FITS)
+      expect(backend.of('share')).toHaveLength(SHARE_FITS)
+      const charged = await used(other, 'alice', 'share')
+      expect(charged % COST).toBe(0)
+      expect(charged).toBeLessThanOrEqual(SHARE_FITS * COST)
+      expectUnharmed(other)
+    },
+    30_000,
+  )
+
+  fault('kill_under_load', async () => {
+    const [other, first] = await Promise.all([start(redis.url), start(redis.url)])
+    let gateway = first
+    const wide = startAsking(() => gateway, 'c', 'alice')
+    const tight = startAsking(() => gateway, 'tight', 'bob')
+    const beside = startAsking(() => other, 'tight', 'bob')
+    for (let i = 0; i < 3; i++) {
+      await sleep(300)
+      await gateway.process.end('SIGKILL')
+      gateway = await start(redis.url, '', gateway)
+    }
+    await sleep(200)
+    const asked = await wide.stop()
+    const ofBob = [...(await tight.stop()), ...(await beside.stop())]
+
+    const seen = new Set(backend.of('c').map(({ id }) => id))
+    expect(backend.of('c')).toHaveLength(seen.size)
+    const broken = asked.filter(({ status }) => status === 0)
+    // Charged and not seen: only requests whose client saw the gateway die.
+    const charged = (await used(other, 'alice')) / COST
+    expect(charged).toBeGreaterThanOrEqual(seen.size)
+    expect(charged).toBeLessThanOrEqual(seen.size + broken.filter(({ id }) => !seen.has(id)).length)
+    expect(asked.filter(({ status }) => status === 200).every(({ id }) => seen.has(id))).toBe(true)
+
+    const bobs = new Set(backend.of('tight').map(({ id }) => id))
+    const lost = ofBob.filter(({ id, status }) => status === 0 && !bobs.has(id)).length
+    expect(await used(other, 'bob', 'tight')).toBe(Math.floor(100 / COST) * COST)
+    expect(bobs.size).toBeLessThanOrEqual(Math.floor(100 / COST))
+    expect(bobs.size).toBeGreaterThanOrEqual(Math.floor(100 / COST) - lost)
+    expectUnharmed(other)
+  })
+})
+
+describe('SIGTERM', () => {
+  fault('sigterm_under_load', async () => {
+    const [leaving, staying] = await Promise.all([
+      start(redis.url, 'drain: { delay: 1s, timeout: 20s }'),
+      start(redis.url),
+    ])
+    // As a load balancer does that looks at /readyz several times within the delay.
+    let ready = true
+    const load = startAsking(
+      () => leaving,
+      'c',
+      'alice',
+      () => !ready,
+    )
+    await expect.poll(() => load.asked.length).toBeGreaterThan(100)
+    leaving.process.child.kill('SIGTERM')
+    await expect.poll(() => leaving.readiness(), { timeout: 900, interval: 20 }).toMatch(/^503 /)
+    const before = load.asked.length
+    await expect.poll(() => load.asked.length).toBeGreaterThan(before + 20)
+    ready = false
+    expect(await leaving.process.ended).toBe(0)
+    const asked = await load.stop()
+    expect(asked.filter(({ status }) => status !== 200)).toEqual([])
+    expect(asked).toHaveLength(backend.seen.length)
+    expect(await used(staying, 'alice')).toBe(backend.seen.length * COST)
+    expect(leaving.process.output()).not.toMatch(/"outcome":"(failed|aborted)"|internal error/)
+  })
+
+  fault('sigterm_no_delay', async () => {
+    const [leaving, staying] = await Promise.all([start(redis.url, 'drain: { timeout: 20s }'), start(redis.url)])
+    const load = startAsking(
+      () => leaving,
+      'c',
+      'alice',
+      ({ error }) => error === 'ECONNREFUSED',
+    )
+    await expect.poll(() => load.asked.length).toBeGreaterThan(100)
+    expect(await leaving.process.end('SIGTERM')).toBe(0)
+    const asked = await load.stop()
+    const answered = asked.filter(({ status }) => status !== 0)
+    expect(answered.filter(({ status }) => status !== 200)).toEqual([])
+    // Who got no answer was not let in: neither charged nor forwarded, so any client may ask again elsewhere.
+    expect(answered.map(({ id }) => id).sort()).toEqual(backend.seen.map(({ id }) => id).sort())
+    expect(await used(staying, 'alice')).toBe(answered.length * COST)
+    expect(leaving.process.output()).not.toMatch(/"outcome":"(failed|aborted)"|internal error/)
+  })
+
+  fault('sigterm_store_down', async () => {
+    const gateway = await start(redis.url)
+    const charged = client.ask(gateway.url, 'c', 'alice')
+    expect(await charged).toMatchObject({ status: 200 })
+    process.kill(redis.pid, 'SIGSTOP')
+    const waiting = Array.from({ length: 5 }, () => client.ask(gateway.url, 'c', 'alice'))
+    await sleep(50)
+    expect(await gateway.process.end('SIGTERM')).toBe(0)
+    for (const { status, error } of await Promise.all(waiting)) {
+      expect([503, 0]).toContain(status)
+      expect(error).not.toBe('HANGS')
+    }
+    expect(backend.seen).toHaveLength(1)
+    process.kill(redis.pid, 'SIGCONT')
+  })
+
+  fault('sigterm_during_start', async () => {
+    const [listen, admin] = [`127.0.0.1:${await freePort()}`, `127.0.0.1:${await freePort()}`]
+    const file = join(folder, 'early.yaml')
+    // Nothing listens there: the start waits a moment for its store.
+    writeFileSync(file, commonConfig(listen, admin) + config(`redis://127.0.0.1:${await freePort()}`))
+    const moments = [100, 300, 500, 700, 900]
+    const ends = await Promise.all(
+      moments.map(async (ms) => {
+        const child = spawn(process.execPath, ['src/main.ts', 'serve', '-c', file], { stdio: 'ignore' })
+        const exited = once(child, 'exit')
+        await sleep(ms)
+        child.kill('SIGTERM')
+        const [code, signal] = (await exited) as [number | null, string | null]
+        return signal ?? code
+      }),
+    )
+    // Two of these may have wanted the same port at the same time; none hangs, and none ends as if by a fault of its own.
+    for (const end of ends) expect([0, 1, 'SIGTERM']).toContain(end)
+    expect(ends.filter((end) => end !== 1).length).toBeGreaterThan(2)
+  })
+})
+
+describe('a gateway whose store is not there when it starts', () => {
+  fault('down_at_start', async () => {
+    await redis.kill('SIGKILL')
+    const gateway = await startGateway({ file: join(folder, 'early.yaml'), config: config(redis.url) })
+    gateways.push(gateway)
+    expect(await gateway.readiness()).toMatch(/ the quota store does not answer$/)
+    const refused = await Promise.all(Array.from({ length: 50 }, () => client.ask(gateway.url, 'c', 'alice')))
+    for (const answer of refused) expect(answer).toMatchObject({ status: 503, error: 'store_unavailable' })
+    expect(backend.seen).toHaveLength(0)
+    expect(gateway.events().length).toBeLessThan(15)
+
+    await redis.restart()
+    await untilReady(gateway)
+    expect(await client.ask(gateway.url, 'c', 'alice')).toMatchObject({ status: 200 })
+    await expect.poll(() => used(gateway, 'alice')).toBe(COST)
+    expect(backend.seen).toHaveLength(1)
+    expectUnharmed(gateway)
+  })
+})

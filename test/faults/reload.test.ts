@@ -1,0 +1,115 @@
+import { mkdtempSync, renameSync, rmSync, writeFileSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { setTimeout as sleep } from 'node:timers/promises'
+import { afterAll, beforeAll, describe, expect } from 'vitest'
+import { type RedisServer, startRedis } from '../setup/redis.ts'
+import { type LoggingBackend, startLoggingBackend } from './backend.ts'
+import { fault } from './catalogue.ts'
+import { type Asked, Client, readJson } from './client.ts'
+import { commonConfig, endGateway, type Gateway, startGateway, untilReady } from './gateway.ts'
+import { expectUnharmed } from './matrix.ts'
+
+/** Configurations that differ in everything that a request meets: the limit, the cost, and what the backend is told. */
+const CONFIGS = [
+  { name: 'one', limit: 100_001, cost: 1 },
+  { name: 'two', limit: 100_002, cost: 2 },
+  { name: 'three', limit: 100_005, cost: 5 },
+] as const
+type Variant = (typeof CONFIGS)[number]
+
+let folder: string
+let redis: RedisServer
+let backend: LoggingBackend
+let gateway: Gateway
+let client: Client
+beforeAll(async () => {
+  folder = mkdtempSync(join(tmpdir(), 'tollgate-reload-'))
+  redis = await startRedis()
+  backend = await startLoggingBackend(({ headers }, req, res) => {
+    req.resume()
+    setTimeout(() => res.writeHead(200, { 'x-seen-config': String(headers['x-config']) }).end('ok'), Math.random() * 20)
+  })
+  gateway = await startGateway({ file: join(folder, 'tollgate.yaml'), config: config(CONFIGS[0]) })
+  await untilReady(gateway)
+  client = new Client()
+})
+afterAll(async () => {
+  client?.close()
+  if (gateway) await endGateway(gateway)
+  await backend?.close()
+  await redis?.stop()
+  rmSync(folder, { recursive: true, force: true })
+})
+
+function config({ name, limit, cost }: Variant): string {
+  return `
+upstream: { url: "http://127.0.0.1:${backend.port}", headers: { X-Config: ${name} } }
+store: ${redis.url}
+quota:
+  windows: { 1d: 1d }
+  baselines: { personal: { c: { 1d: ${limit} } }, global: { c: { 1d: 1000000 } } }
+routes: [{ match: "POST /*", category: c, cost: ${cost} }]
+log: { requests: none }
+`
+}
+
+/** Swaps the file and tells the gateway at once, as its own watch would a moment later. */
+function reload(text: string): void {
+  writeFileSync(`${gateway.file}.new`, text)
+  renameSync(`${gateway.file}.new`, gateway.file)
+  gateway.process.child.kill('SIGHUP')
+}
+const whole = (variant: Variant): string =>
+  commonConfig(gateway.url.slice('http://'.length), gateway.admin.slice('http://'.length)) + config(variant)
+
+const RELOADS = 80
+const USERS = ['alice', 'bob', 'carol', 'dave', 'eve', 'frank']
+
+describe('the configuration, changed every 50 ms under traffic,', () => {
+  fault('reload_under_load', async () => {
+    const asked: Asked[] = []
+    let stopped = false
+    const askers = USERS.flatMap((user) =>
+      [0, 1].map(async () => {
+        while (!stopped) asked.push(await client.ask(gateway.url, 'c', user))
+      }),
+    )
+    for (let i = 0; i < RELOADS; i++) {
+      const variant = CONFIGS[i % CONFIGS.length] as Variant
+      // Some files have a problem: the configuration before stays.
+      reload(i % 10 === 7 ? whole(variant).replace('category: c', 'category: unknown') : whole(variant))
+      await sleep(50)
+    }
+    stopped = true
+    await Promise.all(askers)
+
+    expect(asked.filter(({ status }) => status !== 200)).toEqual([])
+    expect(asked).toHaveLength(backend.seen.length)
+    const met = new Map<string, number>()
+    const used = new Map(USERS.map((user) => [user, 0]))
+    for (const { headers, user } of asked) {
+      const variant = CONFIGS.find(({ name }) => name === headers['x-seen-config']) as Variant
+      // What the backend was told and what the client was told come from one configuration.
+      expect([variant.name, headers['ratelimit-policy']]).toEqual([
+        variant.name,
+        expect.stringContaining(`;q=${variant.limit};`),
+      ])
+      met.set(variant.name, (met.get(variant.name) ?? 0) + 1)
+      used.set(user, (used.get(user) ?? 0) + variant.cost)
+    }
+    expect([...met.keys()].sort()).toEqual(['one', 'three', 'two'])
+    expect(Math.min(...met.values())).toBeGreaterThan(20)
+    type Status = { windows: { c: { scope: string; used: number }[] } }
+    for (const [user, tokens] of used) {
+      const { windows } = await readJson<Status>(`${gateway.url}/me/quota`, user)
+      expect(windows.c[0]).toMatchObject({ scope: 'Personal', used: tokens })
+    }
+    const { windows } = await readJson<Status>(`${gateway.url}/me/quota`, 'alice')
+    expect(windows.c[1]).toMatchObject({ scope: 'Global', used: [...used.values()].reduce((a, b) => a + b, 0) })
+    const { lines } = gateway.process
+    expect(lines().filter(({ msg }) => msg === 'configuration loaded').length).toBeGreaterThan(10)
+    expect(lines().filter(({ msg }) => String(msg).startsWith('configuration refused')).length).toBeGreaterThan(0)
+    expectUnharmed(gateway)
+  })
+})

@@ -1,0 +1,242 @@
+import { mkdtempSync, rmSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { setTimeout as sleep } from 'node:timers/promises'
+import { Redis } from 'ioredis'
+import { afterAll, beforeAll, describe, expect } from 'vitest'
+import { type FaultProxy, startFaultProxy } from '../setup/fault-proxy.ts'
+import { type RedisServer, startRedis } from '../setup/redis.ts'
+import { type LoggingBackend, startLoggingBackend } from './backend.ts'
+import { fault } from './catalogue.ts'
+import { type Asked, Client, readJson } from './client.ts'
+import { endGateway, type Gateway, startGateway, untilReady } from './gateway.ts'
+import { expectUnharmed } from './matrix.ts'
+
+/**
+ * Faults by chance, several at a time, at every place at once. SOAK_SECONDS says how long, SOAK_SEED repeats a run:
+ * the same faults in the same order with the same pauses, as far as the machine's own timing goes.
+ */
+const SECONDS = Number(process.env.SOAK_SECONDS ?? 10)
+const SEED = Number(process.env.SOAK_SEED ?? 20_260_806)
+
+const COST = 3
+const TIGHT = 400
+const WIDE = 10_000_000
+/** Longer than any fault lasts, so that what a gateway owed has been given back. */
+const OWED_MS = 10_000
+const USERS = ['alice', 'bob', 'carol']
+const CATEGORIES = ['tight', 'wide'] as const
+
+let folder: string
+let redis: RedisServer
+let admin: Redis
+let backend: LoggingBackend
+let toRedis: FaultProxy[]
+let toBackend: FaultProxy
+let gateways: Gateway[]
+let client: Client
+const kills: { readonly gateway: string; readonly at: number }[] = []
+const starts: (() => Promise<Gateway>)[] = []
+
+beforeAll(async () => {
+  folder = mkdtempSync(join(tmpdir(), 'tollgate-soak-'))
+  redis = await startRedis({ args: ['--appendonly', 'yes', '--appendfsync', 'always'] })
+  admin = new Redis(redis.url, { maxRetriesPerRequest: null }).on('error', () => {})
+  backend = await startLoggingBackend()
+  toRedis = [await startFaultProxy(redis.port), await startFaultProxy(redis.port)]
+  toBackend = await startFaultProxy(backend.port)
+  const config = (port: number): string => `
+upstream: { url: "http://127.0.0.1:${toBackend.port}", connect_timeout: 500ms, response_timeout: 500ms, idle_timeout: 500ms }
+store: redis://127.0.0.1:${port}
+quota:
+  windows: { 1d: 1d }
+  baselines: { personal: { tight: { 1d: ${TIGHT} }, wide: { 1d: ${WIDE} } }, global: { tight: { 1d: ${2 * TIGHT} }, wide: { 1d: ${WIDE} } } }
+routes:
+  - { match: POST /tight/:id, category: tight, cost: ${COST} }
+  - { match: POST /wide/:id, category: wide, cost: ${COST} }
+log: { requests: none }
+`
+  gateways = []
+  for (const [i, { port }] of toRedis.entries()) {
+    starts.push(() => {
+      const { url, admin } = gateways[i] ?? {}
+      const known = url !== undefined && admin !== undefined ? { url, admin } : {}
+      return startGateway({ file: join(folder, `${i}.yaml`), config: config(port), ...known })
+    })
+  }
+  gateways = await Promise.all(starts.map((start) => start()))
+  await Promise.all(gateways.map(untilReady))
+  client = new Client()
+})
+afterAll(async () => {
+  client?.close()
+  await Promise.all((gateways ?? []).map(endGateway))
+  for (const proxy of [...(toRedis ?? []), toBackend]) await proxy?.close()
+  await backend?.close()
+  admin?.disconnect()
+  await redis?.stop()
+  rmSync(folder, { recursive: true, force: true })
+})
+
+/** mulberry32: small, and the same everywhere. */
+function dice(seed: number): (below: number) => number {
+  let state = seed >>> 0
+  return (below) => {
+    state = (state + 0x6d2b79f5) >>> 0
+    let t = Math.imul(state ^ (state >>> 15), 1 | state)
+    t = (t + Math.imul(t ^ (t >>> 7), 61 | t)) ^ t
+    return (((t ^ (t >>> 14)) >>> 0) % 1_000_003) % below
+  }
+}
+
+type Mishap = readonly [name: string, cause: () => void | Promise<void>, cure?: () => void | Promise<void>]
+
+function mishaps(roll: (below: number) => number): Mishap[] {
+  const store = (): FaultProxy => toRedis[roll(toRedis.length)] as FaultProxy
+  // Most end by themselves; some last until chance heals them, and others come on top.
+  const often = async (): Promise<void> => {
+    if (roll(4) > 0) for (const proxy of toRedis) await proxy.heal()
+  }
+  return [
+    ['store: request lost', () => store().dropRequest()],
+    ['store: reply lost', () => store().dropReply()],
+    ['store: reply cut', () => store().cutReply(roll(40))],
+    ['store: slow', () => store().delay(roll(400), roll(200)), often],
+    ['store: trickle', () => store().throttle(1 + roll(2000)), often],
+    ['store: reset', () => store().reset()],
+    ['store: fin', () => store().fin()],
+    ['store: half open', () => store().halfOpen(), often],
+    ['store: blackhole', () => store().blackhole(), often],
+    ['store: connects reset', () => store().resetConnects(), often],
+    ['store: healed', () => store().heal()],
+    ['redis: scripts flushed', async () => void (await admin.script('FLUSH'))],
+    [
+      'redis: replica',
+      async () => void (await admin.call('REPLICAOF', '127.0.0.1', '1')),
+      async () => void (await admin.call('REPLICAOF', 'NO', 'ONE')),
+    ],
+    [
+      'redis: no memory',
+      async () => void (await admin.config('SET', 'maxmemory', '1mb')),
+      async () => void (await admin.config('SET', 'maxmemory', '0')),
+    ],
+    ['redis: stopped', () => void process.kill(redis.pid, 'SIGSTOP'), () => void process.kill(redis.pid, 'SIGCONT')],
+    ['redis: killed', () => redis.kill('SIGKILL'), () => redis.restart()],
+    ['backend: request lost', () => toBackend.dropRequest()],
+    ['backend: reply lost', () => toBackend.dropReply()],
+    ['backend: reply cut', () => toBackend.cutReply(roll(200), { by: roll(2) === 0 ? 'fin' : 'reset' })],
+    ['backend: slow', () => toBackend.delay(roll(400), roll(400))],
+    ['backend: half open', () => toBackend.halfOpen()],
+    ['backend: refuses', () => toBackend.refuseConnects(), () => toBackend.heal()],
+    ['backend: healed', () => toBackend.heal()],
+    [
+      'gateway: killed',
+      async () => {
+        const [i, before] = [roll(2), gateways]
+        await before[i]?.process.end('SIGKILL')
+        kills.push({ gateway: before[i]?.url ?? '', at: performance.now() })
+        gateways[i] = (await starts[i]?.()) as Gateway
+      },
+    ],
+  ]
+}
+
+async function upset(until: number): Promise<Map<string, number>> {
+  const roll = dice(SEED)
+  const all = mishaps(roll)
+  const met = new Map<string, number>()
+  while (performance.now() < until) {
+    const [name, cause, cure] = all[roll(all.length)] as Mishap
+    met.set(name, (met.get(name) ?? 0) + 1)
+    await cause()
+    await sleep(50 + roll(350))
+    await cure?.()
+  }
+  return met
+}
+
+describe('many faults at once', () => {
+  fault(
+    'soak',
+    async () => {
+      const asked: Asked[] = []
+      let stopped = false
+      const askers = [0, 1].flatMap((i) =>
+        USERS.flatMap((user) =>
+          CATEGORIES.map(async (category) => {
+            while (!stopped) {
+              asked.push(await client.ask(gateways[i]?.url ?? '', category, user))
+              await sleep(category === 'tight' ? 40 : 10)
+            }
+          }),
+        ),
+      )
+      const met = await upset(performance.now() + SECONDS * 1000)
+      for (const proxy of [...toRedis, toBackend]) await proxy.heal()
+      for (const gateway of gateways) {
+        await expect.poll(() => gateway.readiness(), { timeout: 20_000 }).toBe('200')
+        expectUnharmed(gateway)
+      }
+      stopped = true
+      await Promise.all(askers)
+      console.log(summary(asked, met))
+
+      expect(asked.filter(({ error }) => error === 'HANGS')).toEqual([])
+      for (const category of CATEGORIES) await expectBooks(category, asked)
+    },
+    SECONDS * 1000 + 60_000,
+  )
+})
+
+/** The charges of all users in one category, against what the backend saw and what clients were told. */
+async function expectBooks(category: string, asked: readonly Asked[]): Promise<void> {
+  const seen = backend.of(category)
+  const ids = new Set(seen.map(({ id }) => id))
+  expect(seen).toHaveLength(ids.size) // never twice
+  const mine = asked.filter((a) => a.category === category)
+  const refused = mine.filter(({ status, error }) => status === 429 || error === 'store_unavailable')
+  expect(refused.filter(({ id }) => ids.has(id))).toEqual([])
+  const unreached = mine.filter(({ error }) => error === 'upstream_unreachable')
+  expect(unreached.filter(({ id }) => ids.has(id))).toEqual([])
+  expect(mine.filter(({ status, id }) => status === 200 && !ids.has(id))).toEqual([])
+  const open = (user: string): number => mine.filter((a) => a.user === user && !ids.has(a.id) && isOpen(a)).length
+  let all = 0
+  for (const user of USERS) {
+    const least = seen.filter((s) => s.user === user).length * COST
+    const most = least + open(user) * COST
+    await expect
+      .poll(() => used(user, category, 'Personal'), { timeout: 20_000 })
+      .toSatisfy(
+        (tokens: number) => tokens >= least && tokens <= most,
+        `${category} of ${user}: between ${least} and ${most}`,
+      )
+    all += await used(user, category, 'Personal')
+  }
+  await expect.poll(() => used('alice', category, 'Global'), { timeout: 10_000 }).toBe(all)
+  if (category === 'tight') expect(all).toBeLessThanOrEqual(2 * TIGHT)
+}
+
+/** Charged for certain or perhaps, and not seen: it was sent and lost, or its gateway died before it gave the charge back. */
+function isOpen({ status, error, gateway, at }: Asked): boolean {
+  if (error === 'bad_upstream_answer' || error === 'upstream_timeout') return true
+  if (status === 0) return error !== 'ECONNREFUSED'
+  if (status !== 503 && status !== 502) return false
+  return kills.some((kill) => kill.gateway === gateway && at < kill.at && at > kill.at - OWED_MS)
+}
+
+async function used(user: string, category: string, scope: string): Promise<number> {
+  type Status = { windows: Record<string, { scope: string; used: number }[]> }
+  const { windows } = await readJson<Status>(`${gateways[0]?.url}/me/quota`, user)
+  return windows[category]?.find((window) => window.scope === scope)?.used ?? -1
+}
+
+function summary(asked: readonly Asked[], met: ReadonlyMap<string, number>): string {
+  const answers = new Map<string, number>()
+  for (const { status, error } of asked) {
+    const key = `${status} ${error}`.trim()
+    answers.set(key, (answers.get(key) ?? 0) + 1)
+  }
+  const list = (counts: ReadonlyMap<string, number>): string =>
+    [...counts].map(([name, n]) => `${name} x ${n}`).join(', ')
+  return `seed ${SEED}, ${SECONDS} s, ${asked.length} requests, ${backend.seen.length} seen by the backend\nanswers: ${list(answers)}\nfaults: ${list(met)}`
+}

@@ -1,0 +1,49 @@
+import { readFileSync, writeFileSync } from 'node:fs'
+import { describe, expect, it } from 'vitest'
+import { CATALOGUE, type Group } from './catalogue.ts'
+
+const PAGE = 'docs/faults.md'
+
+const INTRO = `# Faults
+
+What is broken on purpose in \`test/faults\`, with real processes, real sockets and a proxy of our own in between, and what
+holds then. The measure is arithmetic: charges in the store are the requests that the backend saw, plus those that it may have
+seen, less refunds; no limit is exceeded, nothing is charged twice, every request is settled. Gateways recover by themselves.
+
+*Outage* means, on the left: charged requests follow \`quota.store_outage\`, so they get 503 or are admitted up to a share of the limits; when the
+store is back, what was admitted is charged and what was charged for nobody is given back, exactly. On the right: \`store_errors_total\` with the
+reason, \`store_circuit_open\`, "the store is out" once and its errors once for each interval in the log, and \`/readyz\` tells it: 503, or
+200 with \`degraded\` where a share may be admitted. Metric names begin with \`tollgate_\`. This page is made of \`test/faults/catalogue.ts\` by \`FAULTS_PAGE=write vitest run test/faults/table.test.ts\`.
+Faults of the store client alone are in \`test/store/redis\`, of one gateway with its store or backend in \`test/e2e\` and \`test/forward\`.
+`
+
+function section({ title, file, rows }: Group): string {
+  const lines = Object.values(rows).map(({ fault, does, shows }) => `| ${fault} | ${does} | ${shows} |`)
+  return [
+    `## ${title}`,
+    '',
+    `Test: \`${file}\``,
+    '',
+    '| Fault | What the gateway does | What the operator sees |',
+    '|---|---|---|',
+    ...lines,
+    '',
+  ].join('\n')
+}
+
+const page = [INTRO, ...CATALOGUE.map(section)].join('\n')
+
+describe('the table of faults', () => {
+  it('in the documentation is the one that is tested', () => {
+    if (process.env.FAULTS_PAGE === 'write') writeFileSync(PAGE, page)
+    expect(readFileSync(PAGE, 'utf8')).toBe(page)
+  })
+
+  it.each(CATALOGUE)('has a test for each row of "$title"', ({ file, rows }) => {
+    const source = readFileSync(file, 'utf8')
+    // Named in a call, or as a key of the rows that a loop makes into calls.
+    const named = (id: string): boolean => source.includes(`'${id}'`) || new RegExp(`^\\s+${id}: `, 'm').test(source)
+    expect(Object.keys(rows).filter((id) => !named(id))).toEqual([])
+    expect(new Set(Object.values(rows).map((row) => row.fault)).size).toBe(Object.keys(rows).length)
+  })
+})
