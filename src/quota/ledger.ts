@@ -1,6 +1,7 @@
 import type { Observer } from '../observe/observation.ts'
 import type { Batch, Charge, Decision, Refund } from './charge.ts'
 import { createOutage, type Payment } from './outage.ts'
+import { createRecentRefusals } from './recent-refusals.ts'
 import { createSender, type Until } from './sender.ts'
 import { type QuotaStore, StoreError } from './store.ts'
 
@@ -50,6 +51,11 @@ export interface LedgerOptions {
   readonly outageShare?: (category: string) => number
   /** How many users, in one category each, may be admitted during an outage. Default 50,000. */
   readonly maxOutageUsers?: number
+  /**
+   * How long a refusal is repeated without asking the store, in milliseconds; 0 for never. Default 250: what another
+   * process gives back is seen so much later at most.
+   */
+  readonly repeatRefusalsMs?: number
   /** Bounds the time that one batch holds the store. Default 256. */
   readonly maxBatch?: number
   /** Default 10,000. */
@@ -81,7 +87,8 @@ const NO_PAYMENT: Payment = { charges: [], debts: [] }
 export function createLedger(options: LedgerOptions): Ledger {
   const { store, instance, deadlineMs, observe, outageShare = () => 0, maxOutageUsers } = options
   const { maxBatch = 256, maxWaiting = 10_000, giveUpMs = 30 * 60_000 } = options
-  const { now = () => performance.now(), random = Math.random } = options
+  const { now = () => performance.now(), random = Math.random, repeatRefusalsMs = 250 } = options
+  const refusals = createRecentRefusals(repeatRefusalsMs, now)
   const outage = createOutage({
     share: outageShare,
     ...(maxOutageUsers !== undefined && { maxUsers: maxOutageUsers }),
@@ -116,6 +123,8 @@ export function createLedger(options: LedgerOptions): Ledger {
   function charge(charge: Charge): Promise<Decision> {
     if (stopped) return Promise.reject(new StoreError('the ledger is closed', 'other', 'no'))
     if (out !== null) return chargeAlone(charge, out)
+    const refusal = refusals.recall(charge)
+    if (refusal !== null) return Promise.resolve(refusal)
     if (queue.length >= maxWaiting) return Promise.reject(new LedgerFull(queue.length))
     return new Promise((resolve, reject) => {
       queue.push({ charge, expiresAt: now() + deadlineMs, resolve, reject, told: null })
@@ -126,6 +135,7 @@ export function createLedger(options: LedgerOptions): Ledger {
 
   function refund(refund: Refund): void {
     if (stopped) return
+    refusals.clear()
     if (outage.made(refund.decision)) giveBackAlone([refund])
     else refunds.push(refund)
     wake()
@@ -200,9 +210,11 @@ export function createLedger(options: LedgerOptions): Ledger {
   function hand(waiting: Waiting, decision: Decision | undefined): void {
     const { charge, told } = waiting
     if (decision === undefined) miss(waiting, new StoreError('the store left out a decision', 'other', 'unknown'))
-    else if (told === null) waiting.resolve(decision)
-    else if (isAdmitted(told)) outage.learn(charge, told, decision)
-    else if (decision.accepted) refunds.push({ charge, decision })
+    else if (told === null) {
+      if (!decision.accepted) refusals.note(charge, decision)
+      waiting.resolve(decision)
+    } else if (isAdmitted(told)) outage.learn(charge, told, decision)
+    else if (decision.accepted) refund({ charge, decision })
   }
 
   /** There will be no decision of the store: who still waits is told, and what was admitted here is owed. */

@@ -249,6 +249,8 @@ class Simulation {
       const store = openRedisStore({ url: 'redis://simulated:6379', prefix: PREFIX, deadlineMs: DEADLINE_MS, observe })
       const settle = this.#watched(store)
       const ledger = createLedger({
+        // A repeated refusal is true as of a moment ago; here each is held against what the store says now.
+        repeatRefusalsMs: 0,
         store: { settle },
         instance,
         deadlineMs: DEADLINE_MS,
