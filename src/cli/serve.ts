@@ -19,9 +19,10 @@ export async function serveFile(
   file: string,
   started: (urls: { gateway: string; admin: string }) => void | Promise<void>,
 ): Promise<number> {
+  // Before anything else: as the first process of a container a signal that nobody listens to would be ignored.
+  const ended = Promise.race([once(process, 'SIGTERM'), once(process, 'SIGINT')])
   const loaded = await loadOrTell(file)
   if (loaded === null) return 1
-  const ended = Promise.race([once(process, 'SIGTERM'), once(process, 'SIGINT')])
   const create = workerCount(loaded.config) === 1 ? createApp : createPrimary
   const app = await create({ config: loaded.config, hash: loaded.hash, version }).catch((error: unknown) => {
     throw new Error(setupProblem(error, loaded), { cause: error })
