@@ -1,4 +1,5 @@
 import http from 'node:http'
+import { setTimeout as sleep } from 'node:timers/promises'
 import { jwtOf } from '../e2e/jwt.ts'
 
 /** What became of one request, as its client saw it. */
@@ -83,9 +84,13 @@ function codeIn(body: string): string {
   return String((JSON.parse(body) as { error?: unknown }).error ?? '')
 }
 
-/** A GET with a credential, as JSON. */
+/** A GET with a credential, as JSON; asked again while the store is just coming back. */
 export async function readJson<T>(url: string, user: string): Promise<T> {
-  const answer = await fetch(url, { headers: { authorization: credentialOf(user) } })
-  if (answer.status !== 200) throw new Error(`${url}: ${answer.status} ${await answer.text()}`)
-  return (await answer.json()) as T
+  for (let tries = 0; ; tries++) {
+    const answer = await fetch(url, { headers: { authorization: credentialOf(user) } })
+    if (answer.status === 200) return (await answer.json()) as T
+    const text = await answer.text()
+    if (answer.status !== 503 || tries === 100) throw new Error(`${url}: ${answer.status} ${text}`)
+    await sleep(50)
+  }
 }
