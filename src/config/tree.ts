@@ -179,12 +179,23 @@ function readScalar(reader: Reader, node: Scalar, path: Path, at: Position): Tre
   if (typeof value === 'number') {
     const source = node.source ?? ''
     if (!Number.isFinite(value))
-      return refuse(reader, path, at, `${source} is not a finite number: write one in digits`)
+      return refuse(
+        reader,
+        path,
+        at,
+        `${shown(source)} is not a finite number: write one in digits, or a text in quotes`,
+      )
     if (!DECIMAL.test(source)) {
-      return refuse(reader, path, at, `${source} is read as another number elsewhere: write it in plain decimal digits`)
+      const cure = 'write it in plain decimal digits, or put a text in quotes'
+      return refuse(reader, path, at, `${shown(source)} is read as another number elsewhere: ${cure}`)
     }
   }
   return { kind: 'scalar', ...at, value: value as ScalarTree['value'], plain }
+}
+
+/** A secret may be made of digits: what is long is not shown. */
+function shown(source: string): string {
+  return source.length <= 15 ? source : 'this value'
 }
 
 function refuse(reader: Reader, path: Path, at: Position, message: string): Tree {

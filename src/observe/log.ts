@@ -51,14 +51,14 @@ export function createLog(options: LogOptions = {}): Log {
     if (seen.type !== 'store_out') failures.flush()
     tell(seen, logger, count === 1 ? {} : { count })
   })
-  const writeRequest = requestWriter({ which: requests, worker }, logger, sink)
+  const requestLines = createRequestLines({ which: requests, worker, everyMs: storeFailureMs }, logger, sink)
   process.on('exit', sink.flushSync)
 
   return {
     observer: function logObservation(observation) {
       switch (observation.type) {
         case 'request':
-          writeRequest(observation)
+          requestLines.write(observation)
           break
         case 'store_failed':
           failures.add(`${observation.operation} ${observation.reason}`, observation)
@@ -78,6 +78,7 @@ export function createLog(options: LogOptions = {}): Log {
     async close() {
       failures.close()
       comings.close()
+      requestLines.close()
       await sink.close()
       process.off('exit', sink.flushSync)
     },
@@ -90,8 +91,16 @@ function tell(observation: Told, logger: Logger, more: Readonly<Record<string, u
 }
 
 interface RequestLines {
+  write(done: RequestDone): void
+  /** Tells what is still untold. */
+  close(): void
+}
+
+interface RequestLineOptions {
   readonly which: 'all' | 'errors' | 'none'
   readonly worker: number | undefined
+  /** How often lines of one kind are written, in milliseconds, where they are told together. */
+  readonly everyMs: number
 }
 
 const INFO = 30
@@ -101,16 +110,34 @@ const WARN = 40
  * The access line is the one line whose cost counts, so it goes around pino: 1.5 us by one JSON.stringify against
  * 3.5 us by pino, which stringifies each key and value for itself (both down a pipe, CPU of all threads).
  */
-function requestWriter({ which, worker }: RequestLines, logger: Logger, sink: LineSink): (done: RequestDone) => void {
-  if (which === 'none') return () => {}
-  const info = logger.isLevelEnabled('info')
-  const warn = logger.isLevelEnabled('warn')
-  return function writeRequest(done) {
-    const bad = isOurFault(done)
-    if (bad ? !warn : !info) return
-    if (which === 'errors' && !bad && done.clientStatus < 500) return
-    sink.write(requestLine(done, bad ? WARN : INFO, worker))
+function createRequestLines(
+  { which, worker, everyMs }: RequestLineOptions,
+  logger: Logger,
+  sink: LineSink,
+): RequestLines {
+  const info = which !== 'none' && logger.isLevelEnabled('info')
+  const warn = which !== 'none' && logger.isLevelEnabled('warn')
+  const tellOne = (done: RequestDone, level: number, count?: number): void =>
+    sink.write(requestLine(done, level, worker, count))
+  // Who asked for errors only wants to find them: an outage gives thousands of one kind in a second.
+  const alike = createThrottle<RequestDone>(everyMs, (latest, count) =>
+    tellOne(latest, WARN, count === 1 ? undefined : count),
+  )
+  return {
+    write(done) {
+      const bad = isOurFault(done)
+      if (bad ? !warn : !info) return
+      if (which === 'all') tellOne(done, bad ? WARN : INFO)
+      else if (isRefusedForLoad(done)) alike.add(done.error ?? '', done)
+      else if (bad || done.clientStatus >= 500) tellOne(done, bad ? WARN : INFO)
+    },
+    close: alike.close,
   }
+}
+
+/** A 503 of ours, which says nothing about the request. */
+function isRefusedForLoad({ outcome, clientStatus }: RequestDone): boolean {
+  return outcome === 'denied' && clientStatus === 503
 }
 
 /** A failed forward, or a 5xx that the gateway itself gave. */
@@ -118,7 +145,7 @@ function isOurFault({ outcome, error }: RequestDone): boolean {
   return outcome === 'failed' || (error !== null && STATUS_OF[error] >= 500)
 }
 
-function requestLine(done: RequestDone, level: number, worker: number | undefined): string {
+function requestLine(done: RequestDone, level: number, worker: number | undefined, count: number | undefined): string {
   const line = {
     level,
     time: Date.now(),
@@ -135,6 +162,7 @@ function requestLine(done: RequestDone, level: number, worker: number | undefine
     durationMs: Math.round(done.durationMs * 1000) / 1000,
     error: done.error ?? undefined,
     reason: done.reason === null ? undefined : scrub(done.reason),
+    count,
     msg: 'request',
   }
   return `${JSON.stringify(line)}\n`

@@ -48,6 +48,8 @@ interface Place {
 
 const FIRST_PAUSE_MS = 100
 const LONGEST_PAUSE_MS = 5000
+/** A worker that says nothing for so long holds its connections and serves none of them: another takes its place. */
+const HUNG_MS = 30_000
 /** A worker that has run this long was no failure to start, in milliseconds. */
 const STEADY_MS = 10_000
 
@@ -103,6 +105,13 @@ export function createSupervisor(options: SupervisorOptions): Supervisor {
     return (await Promise.all(problems)).flat()
   }
 
+  async function ask(deadlineMs: number): Promise<void> {
+    await Promise.all(processes().map((process) => process.ask(deadlineMs)))
+    for (const process of processes()) {
+      if (!stopping && process.silentMs() > HUNG_MS) process.kill(`no answer for ${HUNG_MS / 1000} s`)
+    }
+  }
+
   async function stop(graceMs: number): Promise<void> {
     stopping = true
     for (const { restart } of places) clearTimeout(restart)
@@ -119,7 +128,7 @@ export function createSupervisor(options: SupervisorOptions): Supervisor {
 
   return {
     start,
-    ask: async (deadlineMs) => void (await Promise.all(processes().map((process) => process.ask(deadlineMs)))),
+    ask,
     states: () => places.map(({ worker, process }) => ({ worker, ...(process?.state() ?? ENDED) })),
     reload,
     drain() {

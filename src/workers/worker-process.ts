@@ -23,7 +23,10 @@ export interface WorkerProcess {
   drain(): void
   /** Lets it finish. */
   stop(): void
-  kill(): void
+  /** How long it has said nothing, in milliseconds. */
+  silentMs(): number
+  /** Ends it at once. @param why told as the reason of its end. Default: the signal */
+  kill(why?: string): void
 }
 
 export interface WorkerProcessOptions {
@@ -48,6 +51,8 @@ export function startWorker({ begin, onReport, write }: WorkerProcessOptions): W
   let asked = 0
   let reloaded: (problem: string | null) => void = () => {}
   let problem: string | null = null
+  let killedFor: string | undefined
+  const startedAt = performance.now()
   let latest: { readonly report: Report; readonly at: number } | null = null
 
   child.on('message', (message: FromWorker) => {
@@ -60,7 +65,8 @@ export function startWorker({ begin, onReport, write }: WorkerProcessOptions): W
       questions.get(message.id)?.()
     }
   })
-  const ended = endOf(child).then((reason) => {
+  const ended = endOf(child).then((ending) => {
+    const reason = killedFor ?? ending
     listening.reject(new Error(problem ?? `worker ${begin.worker} ended (${reason}) before it listened`))
     for (const answered of questions.values()) answered()
     reloaded(null)
@@ -109,7 +115,11 @@ export function startWorker({ begin, onReport, write }: WorkerProcessOptions): W
     reload,
     drain: () => tell({ type: 'drain' }),
     stop: () => tell({ type: 'stop' }),
-    kill: () => void child.kill('SIGKILL'),
+    silentMs: () => performance.now() - (latest?.at ?? startedAt),
+    kill: (why) => {
+      killedFor = why
+      child.kill('SIGKILL')
+    },
   }
 }
 

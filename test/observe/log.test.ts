@@ -140,6 +140,18 @@ describe('a request', () => {
     expect((await lines(mixed, { requests: 'errors' })).map((l) => l.requestId)).toEqual(['failed', 'backend 500'])
   })
 
+  test('that was refused for want of the store is told once with a count, when only errors are wanted', async () => {
+    const denied = (requestId: string) =>
+      request({ requestId, outcome: 'denied', error: 'store_unavailable', httpStatus: null, clientStatus: 503 })
+    const many = Array.from({ length: 1000 }, (_, i) => denied(`r${i}`))
+    const written = await lines(many, { requests: 'errors' })
+    expect(written.map(({ requestId, count }) => [requestId, count])).toEqual([
+      ['r0', undefined],
+      ['r999', 999],
+    ])
+    expect(await lines(many, { requests: 'all' })).toHaveLength(1000)
+  })
+
   test('has no line when none is wanted, while everything else has', async () => {
     expect((await lines([...mixed, { type: 'stopped' }], { requests: 'none' })).map((l) => l.msg)).toEqual(['stopped'])
   })

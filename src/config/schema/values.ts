@@ -41,7 +41,9 @@ function nameOf(input: unknown): string {
   if (input === null) return 'nothing: fill it in or remove the key'
   if (Array.isArray(input)) return 'a list'
   if (typeof input === 'object') return 'a map'
-  return typeof input === 'string' ? `the text ${quote(input)}` : `${input}`
+  if (typeof input === 'string') return `the text ${quote(input)}`
+  // A secret may be made of digits.
+  return String(input).length <= 15 ? `${input}` : `a ${typeof input}`
 }
 
 /**
