@@ -48,7 +48,9 @@ module.exports = {
       comment: 'never a store, a logger or a counter',
       severity: 'error',
       from: { path: '^src/(gateway|admin)/' },
-      to: { path: '^src/(store|config|observe/(?!observation)|parts|app|main|cli|demo|services)' },
+      to: {
+        path: '^src/(store|config|observe/(?!observation)|observing|open-store|parts|restart|serving|workers|app|main|cli|demo|services)',
+      },
     },
     {
       name: 'gateway-and-admin-apart',

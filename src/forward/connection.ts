@@ -147,9 +147,13 @@ export class Connection {
     }
     try {
       const wanted = this.#reader.read(bytes)
-      if (this.#reader.idle) this.#freed()
-      else this.#exchange?.onPause()
-      return wanted
+      if (!this.#reader.idle) {
+        this.#exchange?.onPause()
+        return wanted
+      }
+      // Whoever wanted no more of this answer does not hold up the next one.
+      this.#freed()
+      return true
     } catch (error) {
       this.#close(error as Error)
       return true

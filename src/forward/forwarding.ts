@@ -129,6 +129,8 @@ export class Forwarding implements Exchanging, Waiter {
   onEnd(trailers: readonly string[]): void {
     const { res, responseHeaders } = this.#exchange
     this.#ended = true
+    // No drain comes after the end; from here on the listener's idle timeout looks after the client.
+    clearTimeout(this.#stall)
     this.#writeHead()
     if (this.#head.takesTrailers && trailers.length > 0 && !res.writableEnded) {
       res.addTrailers(answerTrailers(trailers, responseHeaders))

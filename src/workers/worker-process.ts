@@ -49,7 +49,7 @@ export function startWorker({ begin, onReport, write }: WorkerProcessOptions): W
   listening.promise.catch(() => {})
   const questions = new Map<number, () => void>()
   let asked = 0
-  let reloaded: (problem: string | null) => void = () => {}
+  let reloading: { readonly hash: string; readonly answered: (problem: string | null) => void } | null = null
   let problem: string | null = null
   let killedFor: string | undefined
   const startedAt = performance.now()
@@ -58,8 +58,10 @@ export function startWorker({ begin, onReport, write }: WorkerProcessOptions): W
   child.on('message', (message: FromWorker) => {
     if (message.type === 'listening') listening.resolve(message.url)
     else if (message.type === 'failed') problem = message.problem
-    else if (message.type === 'reloaded') reloaded(message.problem)
-    else {
+    else if (message.type === 'reloaded') {
+      // One that comes late is the answer to an earlier question.
+      if (message.hash === reloading?.hash) reloading.answered(message.problem)
+    } else {
       latest = { report: message.report, at: performance.now() }
       onReport(message.report)
       questions.get(message.id)?.()
@@ -69,7 +71,7 @@ export function startWorker({ begin, onReport, write }: WorkerProcessOptions): W
     const reason = killedFor ?? ending
     listening.reject(new Error(problem ?? `worker ${begin.worker} ended (${reason}) before it listened`))
     for (const answered of questions.values()) answered()
-    reloaded(null)
+    reloading?.answered(null)
     return { reason, problem }
   })
   tell(begin)
@@ -93,8 +95,8 @@ export function startWorker({ begin, onReport, write }: WorkerProcessOptions): W
 
   async function reload(config: Config, hash: string): Promise<string | null> {
     if (!child.connected) return null
-    const answer = new Promise<string | null>((resolve) => {
-      reloaded = resolve
+    const answer = new Promise<string | null>((answered) => {
+      reloading = { hash, answered }
     })
     tell({ type: 'reload', config, hash })
     return Promise.race([answer, sleep(RELOAD_MS, `it has not answered within ${RELOAD_MS} ms`, { ref: false })])

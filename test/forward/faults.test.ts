@@ -292,7 +292,7 @@ describe('an idle connection that the backend closes just now', () => {
   it('is no reason to send again where the answer had begun, or on a new connection', async () => {
     const backend = await rawBackend((socket, _head, nth) => {
       if (nth === 1) socket.write(OK)
-      else socket.end('HTTP/1.1 2')
+      else socket.write('HTTP/1.1 2', () => setTimeout(() => socket.resetAndDestroy(), 30))
     })
     const gateway = await gatewayTo(backend.url)
     await exchangeRaw(gateway.port, get('/', CLOSE))

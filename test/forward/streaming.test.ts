@@ -1,9 +1,9 @@
 import { once } from 'node:events'
-import { request } from 'node:http'
+import { request, type ServerResponse } from 'node:http'
 import { Readable } from 'node:stream'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { describe, expect, it } from 'vitest'
-import { assertNoSurprises, gatewayTo, httpBackend } from './support.ts'
+import { assertNoSurprises, gatewayTo, get, httpBackend, rawBackend, rawClient, until } from './support.ts'
 
 assertNoSurprises()
 
@@ -95,3 +95,48 @@ function watchMemory(): () => number {
     return Math.max(peak, process.memoryUsage.rss()) - before
   }
 }
+
+/** One chunk of a body, of `size` bytes. */
+function chunk(size: number): string {
+  return `${size.toString(16)}\r\n${'x'.repeat(size)}\r\n`
+}
+
+describe('a client that reads slowly', () => {
+  /** A backend whose last chunk comes together with the end, when the client's connection is full already. */
+  async function fullAtTheEnd(idleTimeoutMs: number) {
+    let answer: ServerResponse | undefined
+    const backend = await rawBackend(async (socket, head) => {
+      if (!head.includes('/big')) return void socket.write('HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nok')
+      socket.write('HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n')
+      while ((answer?.socket?.writableLength ?? 0) < 30_000) {
+        socket.write(chunk(20_000))
+        await sleep(1)
+      }
+      await sleep(20)
+      socket.write(`${chunk(45_000)}0\r\n\r\n`)
+    })
+    const gateway = await gatewayTo(backend.url, { idleTimeoutMs })
+    gateway.server.on('request', (_req, res) => {
+      answer ??= res
+    })
+    const client = rawClient(gateway.port, get('/big'))
+    client.socket.pause()
+    await until(() => answer?.writableEnded === true)
+    return { backend, gateway, client }
+  }
+
+  it('does not leave a connection to the backend behind that nobody reads', async () => {
+    const { backend, gateway } = await fullAtTheEnd(10_000)
+    const other = rawClient(gateway.port, get('/small'))
+    await other.until('ok')
+    expect(backend.sockets).toHaveLength(1)
+  })
+
+  it('gets the rest of an answer that the backend has finished, however long it takes', async () => {
+    const { client, gateway } = await fullAtTheEnd(100)
+    await sleep(300)
+    client.socket.resume()
+    await client.until('\r\n0\r\n\r\n')
+    expect((await gateway.settled()).outcome).toBe('forwarded')
+  })
+})

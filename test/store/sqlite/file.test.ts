@@ -119,7 +119,7 @@ describe('the file of the embedded store', () => {
 
 describe('sweeping', () => {
   beforeEach(() => {
-    vi.useFakeTimers({ toFake: ['setInterval', 'clearInterval'] })
+    vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout'] })
   })
   afterEach(() => {
     vi.useRealTimers()
@@ -145,6 +145,19 @@ describe('sweeping', () => {
     now += 1
     vi.advanceTimersByTime(60_000)
     expect(rows()).toEqual(['runs'])
+  })
+
+  it('keeps up, however many end in a minute', async () => {
+    let now = Date.UTC(2026, 7, 6)
+    const store = open(() => now)
+    const hour = { personal: [{ window: HOUR, limit: 10 }], global: null }
+    const users = Array.from({ length: 2500 }, (_, i) => charge(1, `user-${i}`, hour))
+    await settle(store, ...users)
+    now += 3_600_000
+    vi.advanceTimersByTime(60_000)
+    expect(rows()).toHaveLength(1500)
+    vi.advanceTimersByTime(100)
+    expect(rows()).toEqual([])
   })
 
   it('is put off when another process holds the file', () => {
