@@ -41,7 +41,7 @@ export function describeMachine(): readonly string[] {
   return [
     `Machine: ${cpus().length} cores, ${model}, Linux ${release()}, load ${loadAverage()} at the start`,
     `Node ${process.version.slice(1)}, ${[...PACKAGES.keys()].map((name) => `${name} ${versionOf(name)}`).join(', ')}`,
-    `http-proxy-3 ${npmVersion('http-proxy-3')}, undici ${npmVersion('undici')}, ioredis ${npmVersion('ioredis')}`,
+    `http-proxy-3 ${npmVersion('http-proxy-3')}, ioredis ${npmVersion('ioredis')}`,
   ]
 }
 
