@@ -25,6 +25,8 @@ export interface AnswerHead {
 const MAX_FIELDS = 2_000
 /** Anything but octets that a head may hold, a CR or LF without its other half among them. */
 const FORBIDDEN = /[^\t\r\n -~\x80-\xff]|\r(?!\n)|(?<!\r)\n/
+/** A LF that ends a line alone. What is not whole yet may still end in a CR. */
+export const BARE_LF = /(?<!\r)\n/
 const STATUS_LINE = /^HTTP\/1\.([01]) ([1-5]\d\d)(?: |$)/
 
 /**
@@ -66,7 +68,7 @@ export function parseTrailers(text: string): string[] {
   for (const line of text.split('\r\n')) {
     if (line === '') continue
     const colon = line.indexOf(':')
-    if (!isFieldName(line.slice(0, colon))) throw new BadAnswerError('a trailer without a name')
+    if (colon === -1 || !isFieldName(line.slice(0, colon))) throw new BadAnswerError('a trailer without a name')
     raw.push(line.slice(0, colon), trimmed(line, colon + 1, line.length))
   }
   return raw

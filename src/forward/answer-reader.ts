@@ -1,4 +1,4 @@
-import { type AnswerHead, parseAnswerHead, parseTrailers } from './answer-head.ts'
+import { type AnswerHead, BARE_LF, parseAnswerHead, parseTrailers } from './answer-head.ts'
 import { BadAnswerError, ConnectionLostError } from './failure.ts'
 
 /** What an answer is told to, piece by piece. */
@@ -122,6 +122,7 @@ export class AnswerReader {
     if (end === -1) {
       // A line that no head can begin with need not be waited for.
       if (text.length > 8 && !text.startsWith('HTTP/1.')) throw new BadAnswerError('this is not HTTP/1')
+      if (BARE_LF.test(text)) throw new BadAnswerError('a line that ends in LF alone')
       return this.#keep(input, at)
     }
     const head = parseAnswerHead(text, end)
@@ -138,7 +139,10 @@ export class AnswerReader {
   #openBody(head: AnswerHead, text: string, bodyAt: number, available: number): number {
     const { framing } = head
     const bodiless = this.#bodiless || head.status === 204 || head.status === 304
-    this.#persistent = head.persistent && (bodiless || framing.kind !== 'close')
+    // A 204 never has a body (RFC 9110 section 6.4.1): one that announces one may send it, as bytes that nobody asked for.
+    const overstated =
+      head.status === 204 && (framing.kind === 'chunked' || (framing.kind === 'length' && framing.length > 0))
+    this.#persistent = head.persistent && !overstated && (bodiless || framing.kind !== 'close')
     this.#keptFor = head.keptFor ?? this.#keptFor
     this.#sink?.onHead(head)
     if (bodiless || (framing.kind === 'length' && framing.length === 0)) {

@@ -163,7 +163,8 @@ export class Connection {
   #freed(): void {
     if (this.#exchange === null) return
     this.#exchange = null
-    if (!this.#reader.persistent) this.#close(null)
+    // What is left of the request, though nobody wants it any more, would stand before the next one (CVE-2025-4366).
+    if (!this.#reader.persistent || this.#socket.writableLength > 0) this.#close(null)
     else this.#owner.onFree(this)
   }
 

@@ -100,7 +100,16 @@ export class Connections implements ConnectionOwner {
     else this.onFree(connection)
   }
 
+  /**
+   * Who waits gets it a turn later: bytes that the backend has sent behind its answer, and that are still to be read, end
+   * the connection first and are not taken for the next answer.
+   */
   onFree(connection: Connection): void {
+    if (this.#waiting.size === 0) this.#handOn(connection)
+    else setImmediate(() => this.#all.has(connection) && this.#handOn(connection))
+  }
+
+  #handOn(connection: Connection): void {
     const next = this.#waiting.keys().next()
     if (!next.done) {
       this.leave(next.value)

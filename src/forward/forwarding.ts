@@ -1,5 +1,5 @@
 import type { IncomingMessage } from 'node:http'
-import { breakOff } from './answer.ts'
+import { breakOff, destroyAnswer } from './answer.ts'
 import type { AnswerHead } from './answer-head.ts'
 import { callerOf } from './caller.ts'
 import type { Connection, Exchanging } from './connection.ts'
@@ -159,6 +159,8 @@ export class Forwarding implements Exchanging, Waiter {
     if (this.#answer === null || res.destroyed) return false
     res.writeHead(this.#status, answerHeaders(this.#answer, responseHeaders))
     this.#answer = null
+    // Behind an answer that is not out yet Node would put this head before everything queued, also before a 103.
+    if (res.socket === null) res.flushHeaders()
     return true
   }
 
@@ -220,7 +222,7 @@ export class Forwarding implements Exchanging, Waiter {
 
   #abandon(why: Error): void {
     this.#settle('aborted', why)
-    this.#exchange.res.destroy()
+    destroyAnswer(this.#exchange.res)
     this.#backend.connections.leave(this)
     if (!this.#ended) this.#leave()
   }

@@ -185,9 +185,9 @@ export function answerHeaders({ status, names, values }: AnswerFields, ours: rea
   const headers: string[] = []
   for (let i = 0; i < names.length; i++) {
     const { text, lower, hopByHop, reserved } = names[i] as FieldName
-    if (hopByHop || (reserved && isNamed(ours, lower)) || nominated?.has(lower)) continue
-    // RFC 9110 section 8.6: a 204 has no Content-Length.
-    if (status === 204 && lower === 'content-length') continue
+    if (hopByHop || (reserved && isNamed(ours, lower))) continue
+    // A length frames the answer, whatever Connection says of it. RFC 9110 section 8.6: a 204 has none.
+    if (lower === 'content-length' ? status === 204 : nominated?.has(lower)) continue
     headers.push(text, values[i] as string)
   }
   for (const text of ours) headers.push(text)

@@ -10,8 +10,9 @@ export class Upload {
   readonly #connection: Connection
   readonly #chunked: boolean
   readonly #onProgress: () => void
-  readonly #onData = (chunk: Buffer): void => this.#send(chunk)
+  readonly #onData = (piece: Buffer): void => this.#add(piece)
   readonly #onEnd = (): void => this.#finish()
+  #pieces: Buffer[] = []
   #done = false
 
   /** @param onProgress called whenever the backend has taken something */
@@ -41,19 +42,30 @@ export class Upload {
    */
   stop(): void {
     const req = this.#req
+    this.#pieces = []
     req.off('data', this.#onData).off('end', this.#onEnd).resume()
     if (req.complete || req.destroyed) return
     const timer = setTimeout(() => req.socket.destroy(), LINGER_MS).unref()
     req.once('close', () => clearTimeout(timer))
   }
 
-  #send(chunk: Buffer): void {
-    const taken = this.#connection.write(this.#chunked ? chunkOf(chunk) : chunk)
-    if (taken) this.#onProgress()
+  /** Pieces that came in one packet leave in one: a client that sends chunks of one byte shall not cost a write for each. */
+  #add(piece: Buffer): void {
+    this.#pieces.push(piece)
+    if (this.#pieces.length === 1) process.nextTick(() => this.#send())
+  }
+
+  #send(): void {
+    const [first] = this.#pieces
+    if (first === undefined) return
+    const body = this.#pieces.length === 1 ? first : Buffer.concat(this.#pieces)
+    this.#pieces = []
+    if (this.#connection.write(this.#chunked ? chunkOf(body) : body)) this.#onProgress()
     else this.#req.pause()
   }
 
   #finish(): void {
+    this.#send()
     this.#done = true
     if (this.#chunked) this.#connection.write('0\r\n\r\n')
     this.#onProgress()

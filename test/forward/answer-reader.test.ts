@@ -165,6 +165,8 @@ describe('a reader of answers', () => {
       'an endless trailer section',
       `HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n0\r\n${'a: b\r\n'.repeat(9_000)}`,
     ],
+    ['a trailer without a colon', 'HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n0\r\nX-Evil1\r\n\r\n'],
+    ['bare LFs, at once and not when the time is up', 'HTTP/1.1 200 OK\nContent-Length: 2\n\nok'],
     ['a trailer without a name', 'HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n0\r\n: b\r\n\r\n'],
   ])('refuses %s', (_what, text) => {
     expect(read(text).error).toBeInstanceOf(Error)
