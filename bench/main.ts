@@ -18,7 +18,7 @@ import { describeMachine, ensurePackages } from './machine.ts'
 import { helpOf, type Options, optionsOf } from './options.ts'
 import { endAll } from './processes.ts'
 import { PROFILES, profile } from './profile.ts'
-import { sectionText, writeInto } from './report.ts'
+import { type Section, sectionText, writeInto } from './report.ts'
 import { createRequests } from './requests.ts'
 import { createStage } from './servers.ts'
 
@@ -37,6 +37,8 @@ const GROUPS: Readonly<Record<string, Group>> = {
   workers,
 }
 
+let interrupted = false
+
 /** Share of all cores. Latency suffers first, because what waits for a core waits for milliseconds. */
 const TOO_BUSY = 0.1
 
@@ -48,7 +50,7 @@ async function measureGroups(options: Options, within: Within): Promise<string> 
     if (only !== null && name !== only) continue
     const others = watchOthers()
     const begin = performance.now()
-    const section = await within(group)
+    const section = await within(group).catch((error: unknown) => notMeasured(name, error))
     const share = others()
     const verdict = share > TOO_BUSY ? ': too busy to quote or to judge a bound by.' : '.'
     const busy = `Other work took ${(share * 100).toFixed(0)} % of the machine meanwhile${verdict}`
@@ -57,6 +59,15 @@ async function measureGroups(options: Options, within: Within): Promise<string> 
   }
   const how = `${rounds} rounds of ${seconds} s for each row, 1 s for bodies and connections; medians; smallest and largest value in brackets`
   return [[...machine, how].map((line) => `- ${line}`).join('\n'), ...sections].join('\n\n')
+}
+
+/** What was measured before shall not be lost. */
+function notMeasured(name: string, error: unknown): Section {
+  if (interrupted) throw error
+  process.exitCode = 1
+  const why = error instanceof Error ? error.message : String(error)
+  process.stderr.write(`bench: ${name}: ${why}\n`)
+  return { title: name, lines: [`This group could not be measured: ${why}`], figures: [] }
 }
 
 /** Runs something with servers of its own, and stops them. */
@@ -93,7 +104,12 @@ async function main(): Promise<void> {
 }
 
 // The measurement under way then fails, and everything is cleaned up as after any failure. A second signal ends at once.
-for (const signal of ['SIGINT', 'SIGTERM'] as const) process.once(signal, endAll)
+for (const signal of ['SIGINT', 'SIGTERM'] as const) {
+  process.once(signal, () => {
+    interrupted = true
+    endAll()
+  })
+}
 
 try {
   await main()
