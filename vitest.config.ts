@@ -5,7 +5,7 @@ export default defineConfig({
   test: {
     include: ['test/**/*.test.ts'],
     pool: 'forks',
-    // Most files wait for clocks and processes; on two cores one at a time takes half as long again.
+    // Most files wait for clocks and processes, so more of them than cores can run at once.
     maxWorkers: 3,
     testTimeout: 30_000,
     hookTimeout: 30_000,

@@ -202,8 +202,9 @@ export class Forwarding implements Exchanging, Waiter {
   /** The client reads slower than the backend writes: the backend waits, but not for ever. */
   #waitForClient(): boolean {
     const connection = this.#connection
-    if (connection === null || this.#stall !== undefined) return false
+    if (connection === null) return false
     this.#backend.connections.unwatch(connection)
+    if (this.#stall !== undefined) return false
     this.#stall = setTimeout(() => this.#abandon(CLIENT_STALLED), this.#backend.idleTimeoutMs)
     this.#exchange.res.once('drain', () => {
       clearTimeout(this.#stall)

@@ -13,8 +13,8 @@ const KNOWN = '_header' in new ServerResponse({ method: 'GET' } as IncomingMessa
  * Sends an answer of which everything is here: head, body and end in one write.
  *
  * Node's `writeHead` checks each name and value, and looks in each for what it says of the connection. Here the first is
- * done and the second known, which spares 1.2 µs of a request with seven fields and 2.5 µs of one with the RateLimit
- * fields too (Node 26.10). The bytes are the same, which a test holds on to; what is not the usual case goes Node's way.
+ * done and the second known: a plain server that answers with seven fields, those of RateLimit among them, takes 8.1 to
+ * 11.0 µs a request this way and 10.0 to 13.9 µs the other (Node 26.10, two runs of three). The bytes are the same, which a test holds on to; what is not the usual case goes Node's way.
  *
  * @param headers raw; with a Content-Length, without Connection and Transfer-Encoding; checked by who read or made them
  * @param body octets in latin1, at least one

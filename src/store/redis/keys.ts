@@ -19,8 +19,7 @@ export interface Keys {
 export function createKeys(prefix: string): Keys {
   const tag = `{${prefix}}`
   return {
-    // Short, for there is one for each user: with ids of ten characters a colon more takes 8 bytes more of memory.
-    user: (id) => `${tag}u:${id}`,
+    user: (id) => `${tag}:c:${id}`,
     everybody: (category) => `${tag}:all:${category}`,
     instance: (id) => `${tag}:last:${id}`,
     failures: `${tag}:failures`,

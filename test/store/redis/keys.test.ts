@@ -15,7 +15,7 @@ const LIMITS = {
   personal: WINDOWS.map((window) => ({ window, limit: 100 })),
   global: WINDOWS.map((window) => ({ window, limit: 10 ** 9 })),
 }
-const OWN = '{tollgate}u:alice'
+const OWN = '{tollgate}:c:alice'
 const LAST = '{tollgate}:last:keys'
 
 let server: RedisServer
@@ -223,12 +223,12 @@ describe('every key', () => {
     const keys = (await redis.keys('*')).sort()
     expect(keys).toEqual([
       '{tollgate}:all:read',
+      OWN,
       '{tollgate}:failures',
       LAST,
       '{tollgate}:last:other',
       '{tollgate}:token-ids',
       '{tollgate}:tokens',
-      OWN,
     ])
     for (const key of keys.filter((k) => !k.includes(':token'))) expect(await redis.pttl(key)).toBeGreaterThan(0)
   })
@@ -248,7 +248,7 @@ describe('every key', () => {
 
 it('an idle user has one key, and two categories of three windows cost it 48 bytes more than one', async () => {
   // By the classes of jemalloc: one byte more in a section and the second category would cost 64.
-  const usage = async (): Promise<number> => Number(await redis.memory('USAGE', '{tollgate}u:user-00001'))
+  const usage = async (): Promise<number> => Number(await redis.memory('USAGE', '{tollgate}:c:user-00001'))
   await settle(charge(1, 'user-00001'))
   const one = await usage()
   await settle(charge(1, 'user-00001', 'write'))
