@@ -8,16 +8,18 @@ export interface AnswerSink {
   onHead(head: AnswerHead): void
   /**
    * A piece of the body, the last one where `last` says so: as text in latin1 where it is short, which joins a head in
-   * one write; else a Buffer that the receiver may keep. Only a body of announced length knows its last piece.
-   * @returns false to be given no more until the connection is resumed
+   * one write; else a Buffer, to be kept at will unless the reader says that it has `lent` some. Only a body of announced
+   * length knows its last piece.
    */
-  onBody(piece: Buffer | string, last: boolean): boolean
+  onBody(piece: Buffer | string, last: boolean): void
   /** The answer is whole. @param trailers raw */
   onEnd(trailers: readonly string[]): void
 }
 
 /** Bytes of a body, or of its rest, that are handed on as text. */
 const MAX_TEXT = 16 * 1024
+/** Bytes of a piece that is copied: many short ones may wait for a slow client, each would hold a whole read buffer. */
+const MAX_COPIED = 16 * 1024
 /** Bytes of a line that opens a chunk, extensions included. */
 const MAX_CHUNK_LINE = 1024
 
@@ -39,6 +41,7 @@ export class AnswerReader {
   #kept: Buffer | null = null
   #begun = false
   #keptFor: number | null = null
+  #lent = false
 
   constructor(maxHead: number) {
     this.#maxHead = maxHead
@@ -72,21 +75,25 @@ export class AnswerReader {
     return this.#keptFor
   }
 
+  /** Whether the sink was told pieces in the last `read` that are parts of the bytes read, and no copies. */
+  get lent(): boolean {
+    return this.#lent
+  }
+
   /** From now on nothing is told to the sink any more. */
   abandon(): void {
     this.#sink = null
   }
 
   /**
-   * @param bytes not kept
-   * @returns false when the sink wants no more for now
+   * @param bytes not kept by the reader
    * @throws BadAnswerError after which the connection is of no use
    */
-  read(bytes: Buffer): boolean {
-    let wanted = true
+  read(bytes: Buffer): void {
     let at = 0
     let input = bytes
     this.#begun = true
+    this.#lent = false
     if (this.#kept !== null) {
       input = Buffer.concat([this.#kept, bytes])
       this.#kept = null
@@ -98,13 +105,12 @@ export class AnswerReader {
       else if (this.#state === 'trailers') at = this.#readTrailers(input, at)
       else {
         const end = this.#state === 'close' ? input.length : Math.min(input.length, at + this.#left)
-        wanted = this.#readBody(input, at, end) && wanted
+        this.#readBody(input, at, end)
         at = end
       }
     }
     // Bytes that nobody asked for: who knows to which question they are the answer.
     if (at < input.length && this.#state === 'idle') this.#persistent = false
-    return wanted
   }
 
   /** The backend has closed its side. @throws Error where the answer is not whole by that */
@@ -162,16 +168,23 @@ export class AnswerReader {
     return 0
   }
 
-  #readBody(input: Buffer, at: number, end: number): boolean {
+  #readBody(input: Buffer, at: number, end: number): void {
     const closing = this.#state === 'close'
     if (!closing) this.#left -= end - at
     const last = this.#state === 'length' && this.#left === 0
-    const piece =
-      last && end - at <= MAX_TEXT ? input.toString('latin1', at, end) : Buffer.from(input.subarray(at, end))
-    const wanted = this.#sink?.onBody(piece, last) ?? true
+    this.#sink?.onBody(
+      last && end - at <= MAX_TEXT ? input.toString('latin1', at, end) : this.#piece(input, at, end),
+      last,
+    )
     if (last) this.#finish([])
     else if (!closing && this.#left === 0) this.#state = 'chunk-end'
-    return wanted
+  }
+
+  #piece(input: Buffer, at: number, end: number): Buffer {
+    const part = input.subarray(at, end)
+    if (part.length <= MAX_COPIED) return Buffer.from(part)
+    this.#lent = true
+    return part
   }
 
   #readChunkSize(input: Buffer, at: number): number {

@@ -43,23 +43,31 @@ export interface ForwardResult {
   readonly reason: string | null
 }
 
+/** How the backend is reached. Numbers are not checked here: the configuration has these ranges and defaults. */
 export interface ForwardOptions {
-  /** Origin of the backend, `http:` or `https:`. Path, query and credentials in it are refused. */
+  /** Origin of the backend, `http:` or `https:`. Path, query, fragment and credentials in it are refused with a TypeError. */
   readonly url: string
-  /** Milliseconds to a usable connection, TLS handshake included; a whole number, at least 1. */
+  /** Milliseconds to a usable connection, TLS handshake included; whole, 1 to 600,000, by default 2000. */
   readonly connectTimeoutMs: number
-  /** Milliseconds from the end of the request to the head of the answer; also the longest wait for a free connection. */
+  /**
+   * Milliseconds from the end of the request to the head of the answer, also the longest wait for a free connection;
+   * whole, 1 to 86,400,000, by default 30,000.
+   */
   readonly responseTimeoutMs: number
-  /** Milliseconds between two pieces of an answer's body, and the longest that a client may read nothing of it. */
+  /**
+   * Milliseconds between two pieces of an answer's body, and the longest that a client may read nothing of it; whole,
+   * 1 to 86,400,000, by default 60,000.
+   */
   readonly idleTimeoutMs: number
-  /** Connections to the backend at one time, at least 1. Upgraded ones are not counted. */
+  /** Connections to the backend at one time, 1 to 65,535, by default 256. Upgraded ones are not counted. */
   readonly maxConnections: number
-  /** Bytes of names and values in the head of an answer. */
+  /** Bytes of names and values in the head of an answer, 1024 to 1,048,576, by default 32,768. */
   readonly maxHeaderSize: number
-  /** Added to each request; a client cannot set fields of these names. */
+  /** Added to each request in the place of the client's fields of these names, which are in lower case. */
   readonly headers: Readonly<Record<string, string>>
-  /** Whether the client's Authorization is passed on. */
+  /** Whether the client's Authorization is passed on. By default it is not. */
   readonly passAuthorization: boolean
+  /** For an https origin. Default: the authorities that Node brings, and no client certificate. */
   readonly tls?: UpstreamTls
   /** Whether a peer is a proxy of ours, whose X-Forwarded-For, -Proto and -Host are believed. Default: nobody. */
   readonly trustedProxies?: (address: string) => boolean

@@ -46,6 +46,8 @@ export class Forwarding implements Exchanging, Waiter {
   #status = 0
   /** The backend's head, until it is written together with the first piece of its body. */
   #answer: AnswerHead | null = null
+  /** Whether pieces of the body are held back until all that one read has brought can leave in one write. */
+  #corked = false
   #ended = false
   #stall: NodeJS.Timeout | undefined
   #settled = false
@@ -64,8 +66,10 @@ export class Forwarding implements Exchanging, Waiter {
       this.#settle('aborted', CLIENT_LEFT)
       return
     }
-    // What has arrived whole needs no stream.
-    if (this.#body === null && this.#head.hasBody && req.complete) this.#body = allOf(req)
+    // What is short and has arrived whole needs no stream. A long one does: an upload of 100 KB takes 113 µs, and 240 µs
+    // where its pieces are put together (Node 26.10).
+    const isHere = req.complete && req.readableLength <= MAX_JOINED
+    if (this.#body === null && this.#head.hasBody && isHere) this.#body = allOf(req)
     res.on('close', this.#onClose)
     this.#backend.connections.acquire(this)
   }
@@ -109,21 +113,22 @@ export class Forwarding implements Exchanging, Waiter {
     this.#awaitBody()
   }
 
-  onBody(piece: Buffer | string, last: boolean): boolean {
+  onBody(piece: Buffer | string, last: boolean): void {
     const { res, responseHeaders } = this.#exchange
-    if (res.destroyed) return true
+    if (res.destroyed) return
     if (last && this.#answer !== null && typeof piece === 'string') {
       sendWhole(res, this.#status, answerHeaders(this.#answer, responseHeaders), piece)
       this.#answer = null
-      return true
+      return
     }
     this.#writeHead()
     if (last) {
       res.end(piece, 'latin1')
-      return true
+      return
     }
-    this.#awaitBody()
-    return res.write(piece, 'latin1') || this.#waitForClient()
+    if (!this.#corked) res.cork()
+    this.#corked = true
+    res.write(piece, 'latin1')
   }
 
   onEnd(trailers: readonly string[]): void {
@@ -149,8 +154,20 @@ export class Forwarding implements Exchanging, Waiter {
   }
 
   /** A head does not wait for its body: events may follow much later. */
-  onPause(): void {
-    if (this.#writeHead()) this.#exchange.res.flushHeaders()
+  onPause(): boolean {
+    const { res } = this.#exchange
+    if (this.#writeHead()) res.flushHeaders()
+    if (!this.#corked) return true
+    this.#corked = false
+    res.uncork()
+    if (res.destroyed) return true
+    this.#awaitBody()
+    // Full or not is asked after the write: mostly the kernel has taken all, and there is nothing to wait for.
+    return !res.writableNeedDrain || !this.sending || this.#waitForClient()
+  }
+
+  get sending(): boolean {
+    return this.#exchange.res.writableLength > 0
   }
 
   /** @returns whether there was a head that had not been written */
