@@ -31,15 +31,20 @@ export interface Saturation {
   readonly p99: number
 }
 
+/** Requests sent of each file: the next load goes on where the last one ended, or the same few would come again and again. */
+const sent = new Map<string, number>()
+
 /** As many requests as the connections give, each sending its next request when it has its answer. */
 export async function saturate(
   { port, requests, connections = CONNECTIONS, body = 0 }: Load,
   seconds: number,
 ): Promise<Saturation> {
   const options = ['-t1', `-c${connections}`, `-d${seconds}s`, '--timeout', '10s', '-s', file('wrk.lua')]
-  const command = ['wrk', ...options, `http://127.0.0.1:${port}`, '--', requests, String(body)]
+  const before = sent.get(requests) ?? 0
+  const command = ['wrk', ...options, `http://127.0.0.1:${port}`, '--', requests, `${before}`, `${body}`]
   const text = await run(command, LOADING_CORE, (seconds + 120) * 1000)
   const result = resultIn<Omit<Saturation, 'rate'> & { microseconds: number }>(text)
+  sent.set(requests, before + result.requests)
   return { ...result, rate: (result.requests / result.microseconds) * 1e6, p99: result.p99 / 1000 }
 }
 

@@ -83,19 +83,24 @@ export async function freePort(): Promise<number> {
   return port
 }
 
-/** Runs a load generator to its end and gives what it printed on the standard output. */
+/** Runs a load generator to its end and gives what it printed on the standard output. @throws Error that tells how it ended */
 export async function run(command: readonly string[], cores: string, limitMs: number): Promise<string> {
   const child = spawn('taskset', ['-c', cores, ...command], { stdio: ['ignore', 'pipe', 'inherit'] })
   running.add(child)
-  const timer = setTimeout(() => child.kill('SIGKILL'), limitMs)
+  let late = false
+  const timer = setTimeout(() => {
+    late = true
+    child.kill('SIGKILL')
+  }, limitMs)
   const exited = once(child, 'close')
   let text = ''
   child.stdout.setEncoding('utf8').on('data', (chunk: string) => {
     text += chunk
   })
-  const [code] = (await exited) as [number | null]
+  const [code, signal] = (await exited) as [number | null, string | null]
   clearTimeout(timer)
   running.delete(child)
-  if (code !== 0) throw new Error(`${command[0]} ended with ${code ?? 'a signal'}: ${text.slice(-500)}`)
+  const how = late ? `was killed, because it did not end within ${limitMs / 1000} s` : `ended with ${code ?? signal}`
+  if (code !== 0) throw new Error(`${command[0]} ${how}: ${text.slice(-500)}`)
   return text
 }

@@ -12,8 +12,8 @@ const FEW = 1000
 const MANY = 1_000_000
 /** As many as the gateway remembers verified credentials of, by default 10,000, less some room. */
 const REMEMBERED = 9000
-/** Ten times as many: nearly each credential has to be verified anew. */
-const FORGOTTEN = 100_000
+/** Three times as many, in turn: each credential is forgotten when it comes again, and has to be verified anew. */
+const FORGOTTEN = 30_000
 const BATCH = 500
 
 /** The same charge with few and with many users in the store. */
