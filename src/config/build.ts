@@ -1,7 +1,10 @@
 import { dirname, isAbsolute, join } from 'node:path'
 import type { ScopedLimits } from '../quota/policy.ts'
+import { ADMIN_NAME } from './checks/network.ts'
 import type {
   Access,
+  AdaptiveConfig,
+  AdminTokenConfig,
   AuthConfig,
   Config,
   Cost,
@@ -29,7 +32,7 @@ export function buildConfig(parsed: Parsed, tree: Tree, file: string): Config {
     upstream: buildUpstream(parsed.upstream, file),
     store: { location: store, deadlineMs: store_options.deadline, prefix: store_options.prefix },
     timeZone: time_zone,
-    admin: { listen: admin.listen, token: admin.token ?? null },
+    admin: { listen: admin.listen, tokens: buildTokens(admin) },
     auth: buildAuth(parsed.auth, file),
     quota: buildQuota(parsed.quota, tree),
     routes: parsed.routes.map((route, i) => buildRoute(route, lineOf(tree, ['routes', i, 'match']) ?? 1)),
@@ -57,6 +60,11 @@ function buildUpstream(upstream: Parsed['upstream'], file: string): UpstreamConf
         ? null
         : { caFile: path(ca), certFile: path(cert), keyFile: path(key), serverName: server_name ?? null },
   }
+}
+
+/** `admin.token` is short for one token of its own name. */
+function buildTokens({ token, tokens }: Parsed['admin']): AdminTokenConfig[] {
+  return token === undefined ? tokens : [{ name: ADMIN_NAME, role: 'admin', token }, ...tokens]
 }
 
 function buildAuth({ jwt, gateway_tokens, credential_cache }: Parsed['auth'], file: string): AuthConfig {
@@ -90,7 +98,7 @@ function besides(file: string, path: string): string {
 }
 
 function buildQuota(quota: Parsed['quota'], tree: Tree): QuotaConfig {
-  const { mode, global, baselines, custom, refund } = quota
+  const { mode, global, baselines, custom, shadow, adaptive, refund } = quota
   const categories = [...baselines.personal.keys()]
   const outage = (category: string) => quota.store_outage.get(category) ?? 'refuse'
   return {
@@ -98,27 +106,33 @@ function buildQuota(quota: Parsed['quota'], tree: Tree): QuotaConfig {
     windows: toWindows(windowsOf(quota)),
     categories,
     baselines,
-    baselineLines: linesOf(baselines, tree),
+    baselineLines: linesOf(baselines, 'baselines', tree),
     custom: custom ?? null,
+    customLines: linesOf(custom ?? NO_LIMITS, 'custom', tree),
     global,
+    shadow,
+    adaptive: buildAdaptive(adaptive),
     storeOutage: new Map(categories.map((category) => [category, shareOf(outage(category))])),
     refund,
     ratelimitHeaders: quota.ratelimit_headers,
   }
 }
 
+function buildAdaptive({ min_requests: minRequests, ...rest }: Parsed['quota']['adaptive']): AdaptiveConfig {
+  return { ...rest, minRequests }
+}
+
 function shareOf(outage: 'refuse' | { readonly allow: number }): number {
   return outage === 'refuse' ? 0 : outage.allow
 }
 
-function linesOf(limits: ScopedLimits, tree: Tree): ScopedLimits {
+const NO_LIMITS: ScopedLimits = { personal: new Map(), global: new Map() }
+
+function linesOf(limits: ScopedLimits, key: 'baselines' | 'custom', tree: Tree): ScopedLimits {
   const ofScope = (scope: 'personal' | 'global') =>
     new Map(
       [...limits[scope]].map(([category, byWindow]) => {
-        const lines = [...byWindow.keys()].map((name) => [
-          name,
-          lineOf(tree, ['quota', 'baselines', scope, category, name]),
-        ])
+        const lines = [...byWindow.keys()].map((name) => [name, lineOf(tree, ['quota', key, scope, category, name])])
         return [category, new Map(lines.filter((entry): entry is [string, number] => entry[1] !== null))]
       }),
     )
@@ -126,7 +140,7 @@ function linesOf(limits: ScopedLimits, tree: Tree): ScopedLimits {
 }
 
 function buildRoute(route: ParsedRoute, line: number): RouteConfig {
-  return { ...route.match, line, health: route.health, ...buildAccess(route) }
+  return { ...route.match, line, health: route.health, shadow: route.shadow, ...buildAccess(route) }
 }
 
 function buildAccess({ public: isPublic, category = '', cost }: ParsedRoute): Access {
@@ -140,7 +154,8 @@ function buildCost(cost: ParsedRoute['cost']): Cost {
 
 function buildUnmatched(unmatched: Parsed['unmatched']): UnmatchedConfig {
   if (typeof unmatched === 'string') return { kind: unmatched }
-  return { kind: 'charge', category: unmatched.category, cost: buildCost(unmatched.cost) }
+  const { category, cost, shadow } = unmatched
+  return { kind: 'charge', category, cost: buildCost(cost), shadow }
 }
 
 function buildEdge(edge: Parsed['edge']): EdgeConfig {

@@ -76,8 +76,16 @@ export type StoreLocation =
 
 export interface AdminConfig {
   readonly listen: HostPort
-  /** `null` only on a loopback address. */
-  readonly token: string | null
+  /** Of different names. None only on a loopback address: then nobody can sign in. */
+  readonly tokens: readonly AdminTokenConfig[]
+}
+
+export interface AdminTokenConfig {
+  /** What the audit calls its changes by. */
+  readonly name: string
+  /** A viewer looks at everything and changes nothing. */
+  readonly role: 'viewer' | 'admin'
+  readonly token: string
 }
 
 export interface AuthConfig {
@@ -118,12 +126,30 @@ export interface QuotaConfig {
   readonly baselineLines: ScopedLimits
   /** Of the same shape; given at least in mode `custom`. */
   readonly custom: ScopedLimits | null
+  /** As `baselineLines`; empty without `custom`. */
+  readonly customLines: ScopedLimits
   readonly global: { readonly enabled: boolean; readonly multiplier: number }
+  /** Whether refusals are only counted and told, for every route and user. */
+  readonly shadow: boolean
+  readonly adaptive: AdaptiveConfig
   /** By category, each of them: the share of the limits, 0 to 1, to admit while the store is out; 0 refuses. */
   readonly storeOutage: ReadonlyMap<string, number>
   readonly refund: 'unreached' | 'never'
   /** Whether accepted answers carry `RateLimit` and `RateLimit-Policy`. */
   readonly ratelimitHeaders: boolean
+}
+
+/** How the factor of mode `adaptive` follows the share of failures. */
+export interface AdaptiveConfig {
+  /** Least and greatest factor: 0.1 to 1, and 1 to 4. */
+  readonly min: number
+  readonly max: number
+  /** Shares of failures, ascending, above 0 up to 1: up to `good` the factor is `max`, at `normal` 1, from `bad` on `min`. */
+  readonly good: number
+  readonly normal: number
+  readonly bad: number
+  /** With so many forwarded requests in 30 minutes or fewer the factor is 1; from twice as many on it follows the share. */
+  readonly minRequests: number
 }
 
 /** A part of a route pattern, between two slashes. */
@@ -148,6 +174,8 @@ export type RouteConfig = Pattern & {
   readonly line: number
   /** Whether its answers count for the adaptive mode. */
   readonly health: boolean
+  /** Whether its refusals are only counted and told. */
+  readonly shadow: boolean
 } & Access
 
 export type Access =
@@ -173,7 +201,13 @@ export type UnmatchedConfig =
   | { readonly kind: 'refuse' }
   /** As a public route: no credential, no charge. */
   | { readonly kind: 'forward' }
-  | { readonly kind: 'charge'; readonly category: string; readonly cost: Cost }
+  | {
+      readonly kind: 'charge'
+      readonly category: string
+      readonly cost: Cost
+      /** Whether its refusals are only counted and told. */
+      readonly shadow: boolean
+    }
 
 export interface EdgeConfig {
   /** Bytes of a request body; `null` streams without a limit. */

@@ -1,7 +1,7 @@
 import { METHODS } from 'node:http'
+import { didYouMean } from '../suggest.ts'
 import type { Pattern, Segment } from './config.ts'
 import { quote } from './problems.ts'
-import { didYouMean } from './suggest.ts'
 import type { Reading } from './units.ts'
 
 /** TRACE echoes credentials, CONNECT asks for a tunnel: the gateway answers 405 to both. */

@@ -1,6 +1,6 @@
 import type { z } from 'zod'
 import { auth, issuer } from './schema/auth.ts'
-import { admin, edge } from './schema/listen.ts'
+import { admin, adminToken, edge } from './schema/listen.ts'
 import { quota } from './schema/quota.ts'
 import { route } from './schema/routes.ts'
 import { upstream } from './schema/upstream.ts'
@@ -15,15 +15,22 @@ export interface Salvage {
   readonly workers?: Parsed['workers'] | undefined
   readonly store?: Parsed['store'] | undefined
   readonly unmatched?: Parsed['unmatched'] | undefined
-  readonly admin: Partial<Parsed['admin']>
+  readonly admin: Partial<Omit<Parsed['admin'], 'tokens'>> & { readonly tokens: readonly Partial<ParsedAdminToken>[] }
   readonly upstream: Partial<Parsed['upstream']>
   readonly auth: Partial<Omit<Parsed['auth'], 'jwt'>> & { readonly jwt: readonly Partial<ParsedIssuer>[] }
   readonly quota: Partial<Parsed['quota']>
+  /** As they are written, also where what they stand before has problems. */
+  readonly names: {
+    /** `null` where the file has some, and they cannot be told. */
+    readonly categories: readonly string[] | null
+    readonly storeOutage: readonly string[]
+  }
   readonly routes: readonly Partial<ParsedRoute>[]
   readonly edge: Partial<Parsed['edge']>
 }
 
 export type ParsedIssuer = Parsed['auth']['jwt'][number]
+export type ParsedAdminToken = Parsed['admin']['tokens'][number]
 export type ParsedRoute = Parsed['routes'][number]
 
 export function salvage(data: unknown): Salvage {
@@ -34,12 +41,23 @@ export function salvage(data: unknown): Salvage {
     workers,
     store,
     unmatched,
-    admin: keys(admin, root.admin),
+    admin: { ...keys(admin, root.admin), tokens: items(adminToken, isMap(root.admin) ? root.admin.tokens : undefined) },
     upstream: keys(upstream, root.upstream),
     auth: { ...keys(auth, root.auth), jwt: items(issuer, isMap(root.auth) ? root.auth.jwt : undefined) },
     quota: keys(quota, root.quota),
+    names: namesIn(root.quota),
     routes: items(route, root.routes),
     edge: keys(edge, root.edge),
+  }
+}
+
+function namesIn(value: unknown): Salvage['names'] {
+  const { baselines, store_outage } = isMap(value) ? value : {}
+  const personal = isMap(baselines) ? baselines.personal : undefined
+  const parsed = keys(quota, value).baselines
+  return {
+    categories: isMap(personal) ? Object.keys(personal) : parsed === undefined ? null : [...parsed.personal.keys()],
+    storeOutage: isMap(store_outage) ? Object.keys(store_outage) : [],
   }
 }
 

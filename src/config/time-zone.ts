@@ -1,5 +1,5 @@
+import { didYouMean } from '../suggest.ts'
 import { quote } from './problems.ts'
-import { didYouMean } from './suggest.ts'
 import type { Reading } from './units.ts'
 
 /** A name that `Intl` knows, as it is written. */

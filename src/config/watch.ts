@@ -7,6 +7,8 @@ import { hashText } from './load.ts'
 export interface WatchOptions {
   /** How long the content must stay the same before it counts, in milliseconds, so that nothing is read half written. Default 200. */
   readonly debounceMs?: number
+  /** How long the file must be gone before that counts, in milliseconds: some editors take it away and write it anew. Default 2000. */
+  readonly missingMs?: number
   /** Between two looks at the file where no event came, in milliseconds. Default 1000. */
   readonly pollMs?: number
   /** `hash` of what was loaded, so that a change before the watch began is seen. Default: of what is there at the start. */
@@ -20,13 +22,13 @@ export interface ConfigWatch {
 
 /**
  * Calls `onChange` when the content of a file has become another one: rewritten, replaced by a rename, or by the swap of
- * a symbolic link on the way to it, as a ConfigMap does. A file that is missing for a while is waited for.
+ * a symbolic link on the way to it, as a ConfigMap does. A file that is gone is a change too, and so is its return.
  *
  * The folder's events make it quick, looking again and again makes it sure: links lead out of the folder, some file
  * systems report nothing, and a modification time can be the same after a change. A small file is cheap to read.
  */
 export function watchConfig(file: string, onChange: () => void, options: WatchOptions = {}): ConfigWatch {
-  const { debounceMs = 200, pollMs = 1000 } = options
+  const { debounceMs = 200, missingMs = 2000, pollMs = 1000 } = options
   let known: string | null | undefined = options.loadedHash
   let isLooking = false
   let isAskedAgain = false
@@ -45,15 +47,27 @@ export function watchConfig(file: string, onChange: () => void, options: WatchOp
   async function lookOnce(): Promise<void> {
     let hash = await hashOf(file)
     if (known === undefined) known = hash
-    while (hash !== null && hash !== known && !isClosed) {
-      await sleep(debounceMs, undefined, { ref: false })
-      const again = await hashOf(file)
+    while (hash !== known && !isClosed) {
+      const again = hash === null ? await returned() : await hashAfter(debounceMs)
       if (again === hash) settle(hash)
       hash = again
     }
   }
 
-  function settle(hash: string): void {
+  /** Waits for a file that is gone. */
+  async function returned(): Promise<string | null> {
+    const until = performance.now() + missingMs
+    let hash = null
+    while (hash === null && performance.now() < until && !isClosed) hash = await hashAfter(debounceMs)
+    return hash
+  }
+
+  async function hashAfter(ms: number): Promise<string | null> {
+    await sleep(ms, undefined, { ref: false })
+    return hashOf(file)
+  }
+
+  function settle(hash: string | null): void {
     known = hash
     if (!isClosed) onChange()
   }

@@ -11,6 +11,10 @@ export interface Tally {
   readonly status0: number
   /** Those that the backend answered with 500 or above. */
   readonly status5xx: number
+  /** Of `total`, those of routes with `health: false`: they say nothing of the server's health. */
+  readonly aside: number
+  /** Of `aside`, those that are also in `status0` or `status5xx`. */
+  readonly asideFailed: number
 }
 
 export interface Bucket extends Tally {
@@ -25,7 +29,7 @@ export interface FailureStore {
   readTallies(): Promise<{ readonly at: number; readonly buckets: readonly Bucket[] }>
 }
 
-export const NOTHING: Tally = Object.freeze({ total: 0, status0: 0, status5xx: 0 })
+export const NOTHING: Tally = Object.freeze({ total: 0, status0: 0, status5xx: 0, aside: 0, asideFailed: 0 })
 
 /** The start of the bucket that holds the moment `at`. */
 export function bucketStart(at: number): number {
@@ -43,5 +47,11 @@ export function fullHistory(buckets: readonly Bucket[], at: number): Bucket[] {
 }
 
 export function plus(a: Tally, b: Tally): Tally {
-  return { total: a.total + b.total, status0: a.status0 + b.status0, status5xx: a.status5xx + b.status5xx }
+  return {
+    total: a.total + b.total,
+    status0: a.status0 + b.status0,
+    status5xx: a.status5xx + b.status5xx,
+    aside: a.aside + b.aside,
+    asideFailed: a.asideFailed + b.asideFailed,
+  }
 }

@@ -149,6 +149,10 @@ export function createLedger(options: LedgerOptions): Ledger {
     setImmediate(settleAll)
   }
 
+  /**
+   * The next batch goes out as soon as the last is settled. To space them 1 ms apart was tried at half of the saturation
+   * load: a quarter less CPU, but p50 0.9 ms instead of 0.24, and p99 2.2 instead of 1.6.
+   */
   async function settleAll(): Promise<void> {
     while (hasWork()) await settleNext()
     busy = false

@@ -22,17 +22,24 @@ export interface QuotaSettings {
   /** Shortest first; one to eight. */
   readonly windows: readonly Window[]
   readonly baselines: ScopedLimits
-  /** The explicit values of mode `custom`; `null` in every other mode. */
+  /** The explicit values of mode `custom`; what is missing there is the baseline. `null` for none. */
   readonly custom: ScopedLimits | null
   readonly global: { readonly enabled: boolean /** 0.25 to 4. */; readonly multiplier: number }
 }
 
-/** What an administrator has set for one user; it replaces the personal limit as it stands, whatever the mode. */
+/** What an administrator has set for one user; its limits replace the personal ones as they stand, whatever the mode. */
 export interface Override {
   /** By category, then window name; a missing value follows the default. */
   readonly limits: LimitTable
   readonly bypassGlobal: boolean
+  /** Whether this user's refusals are only counted and told. */
+  readonly shadow: boolean
+  /** Why, for whoever asks where a limit comes from. */
+  readonly reason?: string
 }
+
+/** By user. */
+export type Overrides = Pick<ReadonlyMap<string, Override>, 'get' | 'size'>
 
 const FACTORS = { conservative: 0.75, normal: 1, loose: 1.5, custom: 1 } as const
 
@@ -44,54 +51,156 @@ export function modeFactor(mode: Mode, adaptive: number): number {
 /** The limits in force, worked out once for each change of settings, so that a request only looks them up. */
 export interface Policy {
   readonly categories: readonly string[]
-  /** @throws Error for a category that the settings do not name: routes are checked against them at load. */
+  /**
+   * The limits of users without an override.
+   * @throws Error for a category that the settings do not name: routes are checked against them at load
+   */
   limitsOf(category: string): Limits
-  /** The same with a user's override applied. */
-  limitsFor(category: string, override: Override): Limits
+  /**
+   * The limits of one user. The same category and user give the same object while this policy lives, and that of
+   * `limitsOf` where nothing was set for the user: texts and memories are kept by it.
+   * @throws Error as `limitsOf`
+   */
+  limitsFor(category: string, user: string): Limits
+  /** Whether the user's refusals are only counted and told, by an override. */
+  isShadowed(user: string): boolean
+  /** How the limits of one user came about. @param origin where a value was written. @throws Error as `limitsOf` */
+  trace(category: string, user: string, origin?: Origin): Trace
 }
 
-export function createPolicy(settings: QuotaSettings, adaptive = 1): Policy {
-  const factor = modeFactor(settings.mode, adaptive)
-  const table = settings.mode === 'custom' && settings.custom !== null ? settings.custom : settings.baselines
-  const categories = [...table.personal.keys()]
-  const scope = (limits: LimitTable, category: string, multiplier: number): Limit[] =>
-    settings.windows.map((window) => ({
-      window,
-      limit: effective(baselineOf(limits, category, window), factor, multiplier),
-    }))
+/** Where the value of a baseline or of mode `custom` was written, for example `tollgate.yaml:22`; `null` where nobody knows. */
+export type Origin = (
+  scope: keyof ScopedLimits,
+  category: string,
+  window: string,
+  layer: 'baselines' | 'custom',
+) => string | null
 
-  const byCategory = new Map(
+/** A limit in force and the layers that made it. */
+export interface LimitTrace extends Limit {
+  /** Their names, for example `baseline x mode`. */
+  readonly source: string
+  /** One for each layer, in the order they apply: `baseline 120 (tollgate.yaml:22)`, `mode conservative x 0.75`. */
+  readonly steps: readonly string[]
+}
+
+export interface Trace {
+  readonly personal: readonly LimitTrace[]
+  readonly global: readonly LimitTrace[] | null
+  /** Why the global scope does not apply, in a few words; `null` where it does. */
+  readonly noGlobal: string | null
+}
+
+const NO_OVERRIDES: Overrides = new Map()
+
+export function createPolicy(settings: QuotaSettings, adaptive = 1, overrides: Overrides = NO_OVERRIDES): Policy {
+  const categories = [...settings.baselines.personal.keys()]
+  const layers = createLayers(settings, adaptive)
+  const everybody = new Map(
     categories.map((category): [string, Limits] => [
       category,
       {
-        personal: scope(table.personal, category, 1),
-        global: settings.global.enabled ? scope(table.global, category, settings.global.multiplier) : null,
+        personal: settings.windows.map((window) => layers.limit('personal', category, window)),
+        global: settings.global.enabled
+          ? settings.windows.map((window) => layers.limit('global', category, window))
+          : null,
       },
     ]),
   )
+  /** Only users with an override are remembered, when they first come. */
+  const own = new Map(categories.map((category) => [category, new Map<string, Limits>()]))
 
   function limitsOf(category: string): Limits {
-    const limits = byCategory.get(category)
+    const limits = everybody.get(category)
     if (limits === undefined) throw new Error(`no limits for category ${category}`)
     return limits
   }
 
-  function limitsFor(category: string, override: Override): Limits {
-    const { personal, global } = limitsOf(category)
-    const own = override.limits.get(category)
+  function limitsFor(category: string, user: string): Limits {
+    const override = overrides.size === 0 ? undefined : overrides.get(user)
+    if (override === undefined) return limitsOf(category)
+    const known = own.get(category)?.get(user)
+    if (known !== undefined) return known
+    const limits = overridden(limitsOf(category), override.limits.get(category), override.bypassGlobal)
+    own.get(category)?.set(user, limits)
+    return limits
+  }
+
+  function isShadowed(user: string): boolean {
+    return overrides.get(user)?.shadow === true
+  }
+
+  function trace(category: string, user: string, origin: Origin = () => null): Trace {
+    const { personal, global } = limitsFor(category, user)
+    const override = overrides.get(user)
+    const set = override?.limits.get(category)
+    const traced = (scope: keyof ScopedLimits, limit: Limit): LimitTrace =>
+      scope === 'personal' && set?.has(limit.window.name)
+        ? { ...limit, source: 'override', steps: [`override ${limit.limit}${because(override)}`] }
+        : { ...limit, ...layers.explain(scope, category, limit.window, origin) }
     return {
-      personal: personal.map(({ window, limit }) => ({ window, limit: own?.get(window.name) ?? limit })),
-      global: override.bypassGlobal ? null : global,
+      personal: personal.map((limit) => traced('personal', limit)),
+      global: global?.map((limit) => traced('global', limit)) ?? null,
+      noGlobal: global !== null ? null : settings.global.enabled ? `bypass${because(override)}` : 'switched off',
     }
   }
 
-  return { categories, limitsOf, limitsFor }
+  return { categories, limitsOf, limitsFor, isShadowed, trace }
 }
 
-function baselineOf(limits: LimitTable, category: string, window: Window): number {
-  const value = limits.get(category)?.get(window.name)
-  if (value === undefined) throw new Error(`no limit for ${category} in window ${window.name}`)
-  return value
+function overridden(limits: Limits, own: ReadonlyMap<string, number> | undefined, bypassGlobal: boolean): Limits {
+  const { personal, global } = limits
+  const isOwn = personal.some(({ window }) => own?.has(window.name))
+  // With the same limits as everybody else, the same object: a batch sends each set once.
+  if (!isOwn && (global === null || !bypassGlobal)) return limits
+  return {
+    personal: isOwn
+      ? personal.map(({ window, limit }) => ({ window, limit: own?.get(window.name) ?? limit }))
+      : personal,
+    global: bypassGlobal ? null : global,
+  }
+}
+
+function because(override: Override | undefined): string {
+  return override?.reason === undefined ? '' : ` (${override.reason})`
+}
+
+/** The layers from a written value to a limit: baseline or custom value, factor of the mode, multiplier. */
+function createLayers({ mode, baselines, custom, global }: QuotaSettings, adaptive: number) {
+  const factor = modeFactor(mode, adaptive)
+
+  function written(scope: keyof ScopedLimits, category: string, window: Window) {
+    const explicit = mode === 'custom' ? custom?.[scope].get(category)?.get(window.name) : undefined
+    if (explicit !== undefined) return { layer: 'custom', value: explicit } as const
+    const value = baselines[scope].get(category)?.get(window.name)
+    if (value === undefined) throw new Error(`no limit for ${category} in window ${window.name}`)
+    return { layer: 'baselines', value } as const
+  }
+
+  function multiplierOf(scope: keyof ScopedLimits): number {
+    return scope === 'global' ? global.multiplier : 1
+  }
+
+  function limit(scope: keyof ScopedLimits, category: string, window: Window): Limit {
+    const { value } = written(scope, category, window)
+    return { window, limit: effective(value, factor, multiplierOf(scope)) }
+  }
+
+  function explain(scope: keyof ScopedLimits, category: string, window: Window, origin: Origin) {
+    const { layer, value } = written(scope, category, window)
+    const multiplier = multiplierOf(scope)
+    const place = origin(scope, category, window.name, layer)
+    const name = layer === 'custom' ? 'custom' : 'baseline'
+    const parts = [[name, `${name} ${value}${place === null ? '' : ` (${place})`}`]]
+    if (factor !== 1 || mode === 'adaptive') parts.push(['mode', `mode ${mode} x ${factor}`])
+    if (multiplier !== 1) parts.push(['multiplier', `multiplier x ${multiplier}`])
+    const result = effective(value, factor, multiplier)
+    const steps = parts.map(([, step]) => step as string)
+    if (!isWhole(value, factor, multiplier)) steps.push(`rounded to ${result}`)
+    return { source: parts.map(([layer]) => layer).join(' x '), steps }
+  }
+
+  return { limit, explain }
 }
 
 /**
@@ -99,8 +208,16 @@ function baselineOf(limits: LimitTable, category: string, window: Window): numbe
  * 28.999999999999996. Factors count to twelve decimals; up to 1000 these are exact, and so is everything after.
  */
 function effective(baseline: number, factor: number, multiplier: number): number {
-  const product = Number((BigInt(baseline) * decimal(factor) * decimal(multiplier)) / (ONE * ONE))
+  const product = Number(scaled(baseline, factor, multiplier) / (ONE * ONE))
   return baseline >= 1 ? Math.max(1, product) : product
+}
+
+function isWhole(baseline: number, factor: number, multiplier: number): boolean {
+  return scaled(baseline, factor, multiplier) % (ONE * ONE) === 0n
+}
+
+function scaled(baseline: number, factor: number, multiplier: number): bigint {
+  return BigInt(baseline) * decimal(factor) * decimal(multiplier)
 }
 
 /** `floor(limit x share)`, in decimal for the same reason: 29% of 100 is 29. @param share 0 to 1 */

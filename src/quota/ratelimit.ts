@@ -75,9 +75,12 @@ function left(
   return text
 }
 
-/** Both fields for all categories, for `/me/quota`. @param standing read for exactly `policy.categories`, in that order */
-export function standingFields(policy: Policy, { at, personal, global }: Standing): string[] {
-  const each = policy.categories.map((category, i) => ({ category, limits: policy.limitsOf(category), i }))
+/**
+ * Both fields for all categories, for `/me/quota`.
+ * @param standing of the user, read for exactly `policy.categories`, in that order
+ */
+export function standingFields(policy: Policy, { at, personal, global }: Standing, user: string): string[] {
+  const each = policy.categories.map((category, i) => ({ category, limits: policy.limitsFor(category, user), i }))
   const usages = (limits: readonly Limit[], counter: Counter = []): Usage[] =>
     limits.map(({ window }) => usageOf(counter, window.seconds, at))
   const left = each.map(({ category, limits, i }) =>

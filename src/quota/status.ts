@@ -1,4 +1,4 @@
-import { usageOf } from './counter.ts'
+import { type Counter, usageOf } from './counter.ts'
 import type { Policy } from './policy.ts'
 import type { Scope } from './refusal.ts'
 import type { Standing } from './store.ts'
@@ -17,31 +17,55 @@ export interface WindowStatus {
   readonly resetAt: string | null
 }
 
+/** Windows by category. */
+export type WindowStatuses = Readonly<Record<string, readonly WindowStatus[]>>
+
 /** The body of `GET /me/quota`: entries by category, Personal first, shortest window first. */
 export interface QuotaStatus {
-  readonly windows: Readonly<Record<string, readonly WindowStatus[]>>
+  readonly windows: WindowStatuses
 }
 
-/** @param standing read for exactly `policy.categories`, in that order */
-export function quotaStatus(policy: Policy, standing: Standing): QuotaStatus {
-  const windows: Record<string, WindowStatus[]> = Object.create(null)
-  policy.categories.forEach((category, i) => {
-    const { personal, global } = policy.limitsOf(category)
-    windows[category] = [
-      ...personal.map((limit) => entry('Personal', limit, standing.personal[i] ?? [], standing.at)),
-      ...(global ?? []).map((limit) => entry('Global', limit, standing.global[i] ?? [], standing.at)),
-    ]
+/**
+ * What a user has of each window.
+ * @param standing of the user, read for exactly `policy.categories`, in that order
+ */
+export function quotaStatus(policy: Policy, standing: Standing, user: string): QuotaStatus {
+  return {
+    windows: byCategory(policy, (category, i) => {
+      const { personal, global } = policy.limitsFor(category, user)
+      return [
+        ...personal.map((limit) => windowStatus('Personal', limit, standing.personal[i], standing.at)),
+        ...(global ?? []).map((limit) => windowStatus('Global', limit, standing.global[i], standing.at)),
+      ]
+    }),
+  }
+}
+
+/** The windows of all users together; empty where the global scope is switched off. @param standing of anybody, as above */
+export function globalStatus(policy: Policy, standing: Pick<Standing, 'at' | 'global'>): WindowStatuses {
+  return byCategory(policy, (category, i) =>
+    (policy.limitsOf(category).global ?? []).map((limit) =>
+      windowStatus('Global', limit, standing.global[i], standing.at),
+    ),
+  )
+}
+
+function byCategory<T>({ categories }: Policy, of: (category: string, i: number) => T): Record<string, T> {
+  const result: Record<string, T> = Object.create(null)
+  categories.forEach((category, i) => {
+    result[category] = of(category, i)
   })
-  return { windows }
+  return result
 }
 
-function entry(
+/** One window as it is shown. @param at the store's time of the reading */
+export function windowStatus(
   scope: Scope,
   { window, limit }: Limit,
-  counter: Standing['personal'][number],
+  counter: Counter | undefined,
   at: number,
 ): WindowStatus {
-  const usage = usageOf(counter, window.seconds, at)
+  const usage = usageOf(counter ?? [], window.seconds, at)
   const runs = usage !== NOT_RUNNING
   return {
     scope,
@@ -51,5 +75,23 @@ function entry(
     remaining: Math.max(0, limit - usage.used),
     startedAt: runs ? new Date(usage.startedAt).toISOString() : null,
     resetAt: runs ? new Date(resetAt(usage, window.seconds)).toISOString() : null,
+  }
+}
+
+/** The limits of users without an override, as plain JSON by category and window name. */
+export interface LimitsInForce {
+  readonly personal: Readonly<Record<string, Readonly<Record<string, number>>>>
+  /** Without a category where the global scope is switched off. */
+  readonly global: Readonly<Record<string, Readonly<Record<string, number>>>>
+}
+
+export function limitsInForce(policy: Policy): LimitsInForce {
+  const rows = (limits: readonly Limit[]) => Object.fromEntries(limits.map(({ window, limit }) => [window.name, limit]))
+  const each = policy.categories.map((category) => ({ category, ...policy.limitsOf(category) }))
+  return {
+    personal: Object.fromEntries(each.map(({ category, personal }) => [category, rows(personal)])),
+    global: Object.fromEntries(
+      each.flatMap(({ category, global }) => (global === null ? [] : [[category, rows(global)]])),
+    ),
   }
 }

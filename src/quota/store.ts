@@ -27,6 +27,29 @@ export interface QuotaStore {
   standing(user: string, categories: readonly string[]): Promise<Standing>
 }
 
+/** A user who has used something, with the counters as they are stored: windows that have ended may be among them. */
+export interface UserUsage {
+  readonly user: string
+  readonly counters: ReadonlyMap<string, Counter>
+}
+
+/** Looks through the users that have counters. Every implementation passes test/quota/usage.suite.ts. */
+export interface UsageStore {
+  /**
+   * One step through all users: some of them, in no order, each once or, where others come and go meanwhile, twice. A step
+   * holds the store for a moment only, however many users there are.
+   * @param cursor where the last step ended; `null` begins
+   * @returns `next`: where the following step begins; `null` at the end
+   * @throws StoreError
+   */
+  scanUsers(cursor: string | null): Promise<{
+    /** The store's time, in milliseconds since the epoch. */
+    readonly at: number
+    readonly users: readonly UserUsage[]
+    readonly next: string | null
+  }>
+}
+
 export type StoreFailure =
   | 'timeout'
   | 'connection'

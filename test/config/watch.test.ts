@@ -1,4 +1,14 @@
-import { mkdirSync, mkdtempSync, renameSync, rmSync, symlinkSync, utimesSync, writeFileSync } from 'node:fs'
+import {
+  existsSync,
+  mkdirSync,
+  mkdtempSync,
+  readFileSync,
+  renameSync,
+  rmSync,
+  symlinkSync,
+  utimesSync,
+  writeFileSync,
+} from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
@@ -18,9 +28,10 @@ afterEach(() => {
   rmSync(folder, { recursive: true, force: true })
 })
 
-/** Starts to watch and waits until it knows what is there. */
+/** Starts to watch a file that is known as it is; by then the folder is watched too. */
 async function start(file: string, options: WatchOptions = {}): Promise<void> {
-  watching = watchConfig(file, onChange, { debounceMs: 20, pollMs: 50, ...options })
+  const known = existsSync(file) ? { loadedHash: hashText(readFileSync(file, 'utf8')) } : {}
+  watching = watchConfig(file, onChange, { debounceMs: 20, pollMs: 50, ...known, ...options })
   await sleep(100)
 }
 
@@ -99,14 +110,26 @@ describe('a watched file', () => {
     await expectNoMore(0)
   })
 
-  test('that goes away is waited for', async () => {
+  test('that is away for a moment is waited for', async () => {
     const file = join(folder, 'tollgate.yaml')
     writeFileSync(file, 'a')
-    await start(file)
+    await start(file, { missingMs: 3_600_000 })
     rmSync(file)
     await expectNoMore(0)
     writeFileSync(file, 'b')
     await calls(1)
+  })
+
+  test('that stays away is told of once, and its return too, also with the same content', async () => {
+    const file = join(folder, 'tollgate.yaml')
+    writeFileSync(file, 'a')
+    await start(file, { missingMs: 100 })
+    rmSync(file)
+    await calls(1)
+    await expectNoMore(1)
+    writeFileSync(file, 'a')
+    await calls(2)
+    await expectNoMore(2)
   })
 
   test('that changed between loading and watching is noticed', async () => {

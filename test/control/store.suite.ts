@@ -1,5 +1,10 @@
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
+import { type ControlState, type LastChange, UNCHANGED, type UserOverride } from '../../src/control/state.ts'
+import type { AuditEntry, Author, Change, Changed, ControlStore } from '../../src/control/store.ts'
 import { mintToken, type TokenRecord, type TokenStore } from '../../src/control/tokens.ts'
+import type { QuotaStore } from '../../src/quota/store.ts'
+import { limits } from '../quota/store.suite.ts'
+import { STRANGE_IDS } from '../quota/usage.suite.ts'
 
 export interface TokenStoreUnderTest {
   readonly store: TokenStore
@@ -64,5 +69,286 @@ export function tokenStoreSuite(open: () => Promise<TokenStoreUnderTest>): void 
       for (const id of [record(1).id, kept.hash, '']) expect(await under.store.revokeToken(id, 5000)).toBe(false)
       expect(await under.store.findToken(kept.hash)).toEqual(kept)
     })
+  })
+}
+
+export interface ControlStoreUnderTest {
+  readonly store: ControlStore & QuotaStore
+  /** Another process's view of the same data. */
+  readonly other: ControlStore
+  close(): Promise<void>
+}
+
+const ANN: Author = { who: 'ann', why: 'because "quotes"\nand lines' }
+
+const override = (limit: number): UserOverride => ({
+  limits: { read: { '1h': limit }, write: {} },
+  bypassGlobal: false,
+  shadow: false,
+  reason: '用户 }{ "x"\n',
+  expiresAt: null,
+})
+const mode = (mode: 'normal' | 'loose' | 'custom'): Change => ({ kind: 'settings', to: { mode } })
+const limited = (user: string, limit: number): Change => ({ kind: 'override', user, to: override(limit) })
+
+/** What a follower makes of a state and the changes after it. */
+function applied(state: ControlState, entries: readonly AuditEntry[]): ControlState {
+  const overrides = new Map(state.overrides)
+  let { settings, version, changedAt } = state
+  for (const { version: number, at, what, subject, to } of entries) {
+    ;[version, changedAt] = [number, at]
+    if (what === 'settings') settings = { version, value: to as ControlState['settings']['value'] }
+    if (what !== 'override' || subject === null) continue
+    if (to === null) overrides.delete(subject)
+    else overrides.set(subject, { version, value: to as UserOverride })
+  }
+  return { version, changedAt, settings, overrides }
+}
+
+function lastOf(entry: AuditEntry | undefined): LastChange {
+  return { version: entry?.version ?? 0, changedAt: entry?.at ?? 0 }
+}
+
+/** What every store must do with what administrators change. */
+export function controlStoreSuite(open: () => Promise<ControlStoreUnderTest>): void {
+  let under: ControlStoreUnderTest
+  beforeEach(async () => {
+    under = await open()
+  })
+  afterEach(() => under.close())
+
+  async function done(change: Change, expected: number | null = null): Promise<AuditEntry> {
+    const changed = await under.store.change(change, ANN, expected)
+    if (!changed.done) throw new Error(`conflict with version ${changed.version}`)
+    return changed.entry
+  }
+  const version = async (): Promise<number> => (await under.other.controlVersion()).version
+  const versions = (entries: readonly AuditEntry[] | null): number[] => (entries ?? []).map((entry) => entry.version)
+
+  describe('what administrators change', () => {
+    it('is nothing in a fresh store', async () => {
+      expect(await under.store.readControl()).toEqual(UNCHANGED)
+      expect(await version()).toBe(0)
+      expect(await under.store.changesSince(UNCHANGED)).toEqual([])
+      expect(await under.store.readAudit(null, 10)).toEqual([])
+    })
+
+    it('is kept with a number, who, when, what, from, to and why, and every process reads the same', async () => {
+      const { at } = await under.store.controlVersion()
+      const first = await done(mode('loose'), 0)
+      expect(first).toEqual({
+        version: 1,
+        at: expect.any(Number),
+        who: 'ann',
+        what: 'settings',
+        subject: null,
+        from: null,
+        to: { mode: 'loose' },
+        why: ANN.why,
+      })
+      expect(first.at).toBeGreaterThanOrEqual(at)
+      expect(first.at - at).toBeLessThan(600_000)
+      const second = await done({ kind: 'settings', to: {} }, 1)
+      expect(second).toMatchObject({ version: 2, from: { mode: 'loose' }, to: {} })
+      expect(await under.other.readControl()).toEqual({
+        ...UNCHANGED,
+        version: 2,
+        changedAt: second.at,
+        settings: { version: 2, value: {} },
+      })
+      expect(await under.other.readAudit(null, 10)).toEqual([second, first])
+      expect(await under.other.changesSince(UNCHANGED)).toEqual([first, second])
+    })
+
+    it('keeps the overrides of any user ids apart', async () => {
+      for (const [i, user] of STRANGE_IDS.entries()) await done(limited(user, i), 0)
+      const { overrides } = await under.other.readControl()
+      expect([...overrides].sort(([, a], [, b]) => a.version - b.version)).toEqual(
+        STRANGE_IDS.map((user, i) => [user, { version: i + 1, value: override(i) }]),
+      )
+    })
+
+    it('takes an override away, after which there is none', async () => {
+      await done(limited('alice', 1))
+      await done(limited('bob', 2))
+      expect(await done({ kind: 'override', user: 'alice', to: null }, 1)).toMatchObject({
+        version: 3,
+        what: 'override',
+        subject: 'alice',
+        from: override(1),
+        to: null,
+      })
+      expect([...(await under.other.readControl()).overrides.keys()]).toEqual(['bob'])
+      expect(await done(limited('alice', 3), 0)).toMatchObject({ from: null, to: override(3) })
+    })
+
+    it('is kept as it is, to the last digit', async () => {
+      const to = { list: [], map: {}, big: 999_999_999_999, small: 0.1 + 0.2, text: '\\u0000 \u2028 💥', no: null }
+      expect((await done({ kind: 'token_created', id: 'x', to })).to).toEqual(to)
+      expect((await under.other.readAudit(null, 1))[0]).toMatchObject({
+        what: 'token_created',
+        subject: 'x',
+        from: null,
+        to,
+      })
+      expect(await under.other.readControl()).toMatchObject({ ...UNCHANGED, version: 1, changedAt: expect.any(Number) })
+    })
+
+    it('is counted without a gap under eight writers at once', async () => {
+      const writer = async (store: ControlStore, user: string): Promise<Changed[]> => {
+        const made: Changed[] = []
+        for (let i = 0; i < 10; i++) made.push(await store.change(limited(user, i), ANN, null))
+        return made
+      }
+      const stores = [under.store, under.other]
+      const writers = Array.from({ length: 8 }, (_, i) => writer(stores[i % 2] as ControlStore, `user-${i}`))
+      const entries = (await Promise.all(writers)).flat().map((changed) => (changed.done ? changed.entry.version : 0))
+      expect(entries.sort((a, b) => a - b)).toEqual(Array.from({ length: 80 }, (_, i) => i + 1))
+      expect(versions(await under.store.changesSince(UNCHANGED))).toEqual(entries)
+      const last = Object.fromEntries([...(await under.store.readControl()).overrides].map(([u, o]) => [u, o.value]))
+      expect(last).toEqual(Object.fromEntries(Array.from({ length: 8 }, (_, i) => [`user-${i}`, override(9)])))
+    })
+
+    it('is read whole, however many overrides there are, also while they change', async () => {
+      const users = Array.from({ length: 1300 }, (_, i) => `user-${i}`)
+      await Promise.all(users.map((user, i) => done(limited(user, i))))
+      expect((await under.other.readControl()).overrides.size).toBe(1300)
+      const writing = (async () => {
+        for (let i = 0; i < 30; i++)
+          await done(i % 3 === 0 ? { kind: 'override', user: `user-${i}`, to: null } : mode('loose'))
+      })()
+      const state = await under.other.readControl()
+      await writing
+      const later = await under.other.changesSince(state)
+      expect(applied(state, later ?? [])).toEqual(await under.other.readControl())
+    })
+  })
+
+  describe('a change that expects another version', () => {
+    it('changes nothing, and tells the version there is', async () => {
+      await done(mode('loose'))
+      await done(limited('alice', 1))
+      const before = [await under.store.readControl(), await under.store.readAudit(null, 10)]
+      for (const expected of [0, 2, 99]) {
+        expect(await under.store.change(mode('custom'), ANN, expected)).toEqual({ done: false, version: 1 })
+      }
+      for (const to of [override(2), null]) {
+        const change: Change = { kind: 'override', user: 'alice', to }
+        for (const expected of [0, 1]) {
+          expect(await under.store.change(change, ANN, expected)).toEqual({ done: false, version: 2 })
+        }
+      }
+      expect(await under.store.change(limited('bob', 1), ANN, 2)).toEqual({ done: false, version: 0 })
+      expect([await under.store.readControl(), await under.store.readAudit(null, 10)]).toEqual(before)
+    })
+
+    it('loses against the one of many that comes first', async () => {
+      await done(mode('loose'))
+      const stores = [under.store, under.other]
+      const all = await Promise.all(
+        Array.from({ length: 8 }, (_, i) => (stores[i % 2] as ControlStore).change(mode('custom'), ANN, 1)),
+      )
+      expect(all.filter((changed) => changed.done)).toHaveLength(1)
+      expect(await version()).toBe(2)
+    })
+  })
+
+  describe('the changes after a version', () => {
+    it('are told up to a hundred; after that, all is to be read', async () => {
+      const made: AuditEntry[] = []
+      for (let i = 0; i < 101; i++) made.push(await done(limited('alice', i)))
+      const since = (i: number) => under.other.changesSince(lastOf(made[i - 1]))
+      expect(versions(await since(1))).toEqual(Array.from({ length: 100 }, (_, i) => i + 2))
+      expect(await under.other.changesSince(UNCHANGED)).toBeNull()
+      expect(await since(101)).toEqual([])
+    })
+
+    it('are not told after one that the store has lost, also where another has its number', async () => {
+      const first = lastOf(await done(mode('loose')))
+      const second = lastOf(await done(mode('custom')))
+      expect(await under.other.changesSince({ ...second, version: 3 })).toBeNull()
+      expect(await under.other.changesSince({ ...second, changedAt: second.changedAt - 1 })).toBeNull()
+      expect(await under.other.changesSince({ ...first, changedAt: first.changedAt - 1 })).toBeNull()
+      expect(versions(await under.other.changesSince(first))).toEqual([2])
+    })
+  })
+
+  describe('the audit', () => {
+    it('is read page by page, newest first', async () => {
+      for (let i = 0; i < 7; i++) await done(limited('alice', i))
+      const pages: number[][] = []
+      for (let before: number | null = null; before === null || before > 1; before = pages.at(-1)?.at(-1) ?? 0) {
+        pages.push(versions(await under.other.readAudit(before, 3)))
+      }
+      expect(pages).toEqual([[7, 6, 5], [4, 3, 2], [1]])
+      expect(await under.other.readAudit(1, 3)).toEqual([])
+    })
+  })
+
+  describe('a reset', () => {
+    it("empties the user's windows and nothing else", async () => {
+      const of = limits([10, 10], [100, 100])
+      const charges = ['alice', 'bob'].flatMap((user) =>
+        ['read', 'write'].map((category) => ({ user, category, cost: 3, limits: of })),
+      )
+      await under.store.settle({ instance: 'reset', sequence: 1, refunds: [], charges })
+      await done(limited('alice', 5))
+      const before = await under.store.standing('bob', ['read', 'write'])
+      expect(before.personal.flat().map(({ used }) => used)).toEqual([3, 3, 3, 3])
+      expect(await done({ kind: 'reset', user: 'alice' })).toMatchObject({
+        version: 2,
+        what: 'reset',
+        subject: 'alice',
+        from: null,
+        to: null,
+      })
+      const { personal } = await under.store.standing('alice', ['read', 'write'])
+      expect(personal).toEqual([[], []])
+      expect(await under.store.standing('bob', ['read', 'write'])).toEqual({ ...before, at: expect.any(Number) })
+      expect((await under.store.readControl()).overrides.get('alice')?.value).toEqual(override(5))
+      const again = [{ user: 'alice', category: 'read', cost: 10, limits: of }]
+      const [decision] = await under.store.settle({ instance: 'reset', sequence: 2, refunds: [], charges: again })
+      expect(decision).toMatchObject({ accepted: true, personal: [{ used: 10 }, { used: 10 }] })
+    })
+
+    it('of a user who used nothing is told all the same', async () => {
+      expect(await done({ kind: 'reset', user: 'nobody' })).toMatchObject({ version: 1, subject: 'nobody' })
+    })
+  })
+
+  it('whoever listens hears of a change through the same object, until he listens no more', async () => {
+    let heard = 0
+    const stop = under.store.onChange(() => heard++)
+    await done(mode('loose'))
+    await expect.poll(() => heard, { timeout: 5000 }).toBeGreaterThan(0)
+    stop()
+    await done(mode('normal'))
+    const last = heard
+    await new Promise((resolve) => setTimeout(resolve, 200))
+    expect(heard).toBe(last)
+  })
+}
+
+/** @param open a store whose audit keeps so many entries */
+export function auditBoundSuite(
+  open: (maxAudit: number) => Promise<{ readonly store: Omit<ControlStore, 'onChange'>; close(): Promise<void> }>,
+): void {
+  it('forgets the oldest entries of the audit one by one, and then tells no changes after them', async () => {
+    const { store, close } = await open(5)
+    const made: AuditEntry[] = []
+    try {
+      for (let i = 0; i < 8; i++) {
+        const changed = await store.change(limited('alice', i), ANN, null)
+        if (changed.done) made.push(changed.entry)
+        const entries = (await store.readAudit(null, 100)).map((entry) => entry.version)
+        expect(entries).toEqual(Array.from({ length: Math.min(5, i + 1) }, (_, back) => i + 1 - back))
+      }
+      expect(await store.controlVersion()).toMatchObject(lastOf(made[7]))
+      expect((await store.changesSince(lastOf(made[3])))?.map((entry) => entry.version)).toEqual([5, 6, 7, 8])
+      expect(await store.changesSince(lastOf(made[2]))).toBeNull()
+      expect(await store.changesSince(UNCHANGED)).toBeNull()
+    } finally {
+      await close()
+    }
   })
 }

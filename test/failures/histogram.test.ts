@@ -36,7 +36,7 @@ describe('the full history', () => {
   })
 
   it('is zero where nothing is known, and what is known elsewhere', () => {
-    const known = { start: Date.UTC(2026, 7, 6, 14, 30), total: 9, status0: 1, status5xx: 2 }
+    const known = { start: Date.UTC(2026, 7, 6, 14, 30), total: 9, status0: 1, status5xx: 2, aside: 3, asideFailed: 1 }
     const history = fullHistory([known], AT)
     expect(history.at(-2)).toEqual(known)
     expect(history.at(-1)).toEqual({ start: Date.UTC(2026, 7, 6, 15), ...NOTHING })
@@ -44,7 +44,7 @@ describe('the full history', () => {
   })
 
   it('leaves out what is older, and what lies ahead', () => {
-    const bucket = (start: number) => ({ start, total: 1, status0: 0, status5xx: 0 })
+    const bucket = (start: number) => ({ start, ...NOTHING, total: 1 })
     const oldest = Date.UTC(2026, 6, 30, 15, 30)
     const history = fullHistory([bucket(oldest - BUCKET_MS), bucket(oldest), bucket(bucketStart(AT) + BUCKET_MS)], AT)
     expect(history.filter((b) => b.total > 0)).toEqual([bucket(oldest)])
@@ -52,10 +52,10 @@ describe('the full history', () => {
 })
 
 it('two tallies add up number by number', () => {
-  expect(plus({ total: 10, status0: 1, status5xx: 2 }, { total: 5, status0: 3, status5xx: 0 })).toEqual({
-    total: 15,
-    status0: 4,
-    status5xx: 2,
-  })
+  const sum = plus(
+    { total: 10, status0: 1, status5xx: 2, aside: 4, asideFailed: 1 },
+    { total: 5, status0: 3, status5xx: 0, aside: 2, asideFailed: 2 },
+  )
+  expect(sum).toEqual({ total: 15, status0: 4, status5xx: 2, aside: 6, asideFailed: 3 })
   expect(plus(NOTHING, NOTHING)).toEqual(NOTHING)
 })

@@ -1,5 +1,12 @@
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
-import { BUCKET_MS, BUCKETS, bucketStart, type FailureStore, fullHistory } from '../../src/failures/histogram.ts'
+import {
+  BUCKET_MS,
+  BUCKETS,
+  bucketStart,
+  type FailureStore,
+  fullHistory,
+  NOTHING,
+} from '../../src/failures/histogram.ts'
 
 /** What every failure store must do. */
 export interface FailureStoreUnderTest {
@@ -12,7 +19,7 @@ export interface MovableStore extends FailureStoreUnderTest {
   pass(ms: number): Promise<void>
 }
 
-const one = { total: 1, status0: 0, status5xx: 0 }
+const one = { ...NOTHING, total: 1 }
 
 export function failureStoreSuite(open: () => Promise<FailureStoreUnderTest>): void {
   let under: FailureStoreUnderTest
@@ -27,20 +34,25 @@ export function failureStoreSuite(open: () => Promise<FailureStoreUnderTest>): v
     })
 
     it("adds tallies up in the half hour of the store's clock", async () => {
-      await under.store.addTally({ total: 10, status0: 1, status5xx: 2 })
-      await under.store.addTally({ total: 5, status0: 0, status5xx: 3 })
+      await under.store.addTally({ total: 10, status0: 1, status5xx: 2, aside: 4, asideFailed: 1 })
+      await under.store.addTally({ total: 5, status0: 0, status5xx: 3, aside: 3, asideFailed: 2 })
       const { at, buckets } = await under.store.readTallies()
-      expect(buckets).toEqual([{ start: bucketStart(at), total: 15, status0: 1, status5xx: 5 }])
+      expect(buckets).toEqual([
+        { start: bucketStart(at), total: 15, status0: 1, status5xx: 5, aside: 7, asideFailed: 3 },
+      ])
     })
 
     it('loses none of many tallies that come at once', async () => {
-      await Promise.all(Array.from({ length: 100 }, () => under.store.addTally({ total: 3, status0: 2, status5xx: 1 })))
-      expect((await under.store.readTallies()).buckets).toMatchObject([{ total: 300, status0: 200, status5xx: 100 }])
+      const tally = { total: 3, status0: 2, status5xx: 1, aside: 2, asideFailed: 1 }
+      await Promise.all(Array.from({ length: 100 }, () => under.store.addTally(tally)))
+      expect((await under.store.readTallies()).buckets).toMatchObject([
+        { total: 300, status0: 200, status5xx: 100, aside: 200, asideFailed: 100 },
+      ])
     })
 
     it('counts large numbers exactly', async () => {
       const many = 2 ** 50
-      await under.store.addTally({ total: many, status0: many - 1, status5xx: 1 })
+      await under.store.addTally({ ...NOTHING, total: many, status0: many - 1, status5xx: 1 })
       await under.store.addTally(one)
       expect((await under.store.readTallies()).buckets).toMatchObject([
         { total: many + 1, status0: many - 1, status5xx: 1 },

@@ -50,7 +50,7 @@ const ROWS = {
   answer_noreplicas: {
     inject: () => set('min-replicas-to-write', '1'),
     cure: () => set('min-replicas-to-write', '0'),
-    reason: 'other',
+    reason: 'readonly',
     told: /NOREPLICAS/,
     unready: true,
   },
@@ -64,7 +64,7 @@ const ROWS = {
   answer_noperm_within: {
     inject: async () => void (await admin.call('ACL', 'SETUSER', 'default', '-set')),
     cure: async () => void (await admin.call('ACL', 'SETUSER', 'default', '+@all')),
-    reason: 'other',
+    reason: 'auth',
     told: /can't run this command/,
     unready: true,
   },
@@ -88,7 +88,7 @@ const ROWS = {
       while (!String(await admin.info('persistence')).includes('rdb_last_bgsave_status:err')) await sleep(20)
     },
     cure: () => set('stop-writes-on-bgsave-error', 'no'),
-    reason: 'other',
+    reason: 'readonly',
     told: /MISCONF/,
     unready: true,
   },

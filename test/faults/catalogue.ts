@@ -122,7 +122,7 @@ export const CATALOGUE: readonly Group[] = [
       answer_noreplicas: {
         fault: 'NOREPLICAS: too few replicas for `min-replicas-to-write`',
         does: NOT_APPLIED,
-        shows: ANSWERED('other', 'NOREPLICAS'),
+        shows: ANSWERED('readonly', 'NOREPLICAS'),
       },
       answer_noperm: {
         fault: 'NOPERM: the user may run no script',
@@ -132,7 +132,7 @@ export const CATALOGUE: readonly Group[] = [
       answer_noperm_within: {
         fault: 'NOPERM within the script: the user may not SET',
         does: NOT_APPLIED,
-        shows: ANSWERED('other', 'the error of the script'),
+        shows: ANSWERED('auth', 'the error of the script'),
       },
       answer_wrongpass: {
         fault: 'WRONGPASS: the password was changed',
@@ -142,7 +142,7 @@ export const CATALOGUE: readonly Group[] = [
       answer_misconf: {
         fault: 'MISCONF: its disk does not take the snapshot',
         does: NOT_APPLIED,
-        shows: ANSWERED('other', 'MISCONF'),
+        shows: ANSWERED('readonly', 'MISCONF'),
       },
       late_effects_answers: { fault: 'an effect of these comes never', does: LATE, shows: 'nothing' },
     },

@@ -1,6 +1,14 @@
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
-import { createPolicy, type LimitTable, type Mode, modeFactor, type QuotaSettings } from '../../src/quota/policy.ts'
+import {
+  createPolicy,
+  type LimitTable,
+  type Mode,
+  modeFactor,
+  type Override,
+  type Policy,
+  type QuotaSettings,
+} from '../../src/quota/policy.ts'
 
 const WINDOWS = [
   { name: '1h', seconds: 3600 },
@@ -27,7 +35,13 @@ const settings = (change: Partial<QuotaSettings> = {}): QuotaSettings => ({
 })
 const numbers = (limits: readonly { limit: number }[] | null): number[] | null =>
   limits?.map(({ limit }) => limit) ?? null
-const NO_OVERRIDE = { limits: table({}), bypassGlobal: false }
+/** A policy with one override, for alice. */
+const withOverride = (override: Partial<Override>, change: Partial<QuotaSettings> = {}): Policy =>
+  createPolicy(
+    settings(change),
+    1,
+    new Map([['alice', { limits: table({}), bypassGlobal: false, shadow: false, ...override }]]),
+  )
 
 /** The limit of one baseline under a mode, a share for `adaptive`, and a multiplier, in both scopes. */
 function oneLimit(
@@ -76,6 +90,18 @@ describe('the limits in force', () => {
       [9, 10],
       [90, 100],
     ])
+  })
+
+  it('in mode custom are the baselines where no explicit value was set, without any factor', () => {
+    const custom = { personal: table({ read: { '1h': 7 } }), global: table({}) }
+    const limits = createPolicy(settings({ mode: 'custom', custom }), 0.75).limitsOf('read')
+    expect([numbers(limits.personal), numbers(limits.global)]).toEqual([
+      [7, 1200],
+      [12_000, 120_000],
+    ])
+    expect(createPolicy(settings({ mode: 'custom' })).limitsOf('write')).toEqual(
+      createPolicy(settings()).limitsOf('write'),
+    )
   })
 
   it('in another mode ignore the explicit values', () => {
@@ -183,36 +209,154 @@ describe('rounding', () => {
 })
 
 describe('an override', () => {
-  const policy = createPolicy(settings({ mode: 'conservative' }))
-
   it('replaces the personal limits it names as they stand, and the others follow the default', () => {
-    const limits = policy.limitsFor('read', { limits: table({ read: { '1h': 5000 } }), bypassGlobal: false })
-    expect(limits.personal).toEqual([
+    const policy = withOverride({ limits: table({ read: { '1h': 5000 } }) }, { mode: 'conservative' })
+    expect(policy.limitsFor('read', 'alice').personal).toEqual([
       { window: WINDOWS[0], limit: 5000 },
       { window: WINDOWS[1], limit: 900 },
     ])
-    expect(limits.global).toEqual(policy.limitsOf('read').global)
+    expect(policy.limitsFor('read', 'alice').global).toEqual(policy.limitsOf('read').global)
+  })
+
+  it('holds in every mode, custom and adaptive too', () => {
+    for (const mode of ['conservative', 'loose', 'adaptive', 'custom'] as const) {
+      const policy = withOverride({ limits: table({ read: { '1h': 5000 } }) }, { mode, custom: CUSTOM })
+      expect(policy.limitsFor('read', 'alice').personal[0]?.limit).toBe(5000)
+    }
   })
 
   it('of zero shuts a user out', () => {
-    expect(
-      numbers(policy.limitsFor('read', { limits: table({ read: { '1h': 0 } }), bypassGlobal: false }).personal),
-    ).toEqual([0, 900])
+    const policy = withOverride({ limits: table({ read: { '1h': 0 } }) })
+    expect(numbers(policy.limitsFor('read', 'alice').personal)).toEqual([0, 1200])
   })
 
-  it('of another category changes nothing', () => {
-    const limits = policy.limitsFor('read', { limits: table({ write: { '1h': 5 } }), bypassGlobal: false })
-    expect(limits).toEqual(policy.limitsOf('read'))
+  it('concerns its own user only', () => {
+    const policy = withOverride({ limits: table({ read: { '1h': 5 } }), bypassGlobal: true, shadow: true })
+    for (const user of ['bob', 'Alice', '', '__proto__']) {
+      expect(policy.limitsFor('read', user)).toBe(policy.limitsOf('read'))
+      expect(policy.isShadowed(user)).toBe(false)
+    }
+    expect(policy.isShadowed('alice')).toBe(true)
+  })
+
+  it('of another category changes nothing, not even the object', () => {
+    const policy = withOverride({ limits: table({ write: { '1h': 5 } }), shadow: true })
+    expect(policy.limitsFor('read', 'alice')).toBe(policy.limitsOf('read'))
+  })
+
+  it('for a window or a category that the settings do not name rests', () => {
+    const policy = withOverride({ limits: table({ read: { '2h': 5 }, admin: { '1h': 5 } }) })
+    expect(policy.limitsFor('read', 'alice')).toBe(policy.limitsOf('read'))
+    expect(() => policy.limitsFor('admin', 'alice')).toThrow('no limits for category admin')
   })
 
   it('may take the user out of the global scope, never out of the personal one', () => {
-    const limits = policy.limitsFor('read', { limits: table({}), bypassGlobal: true })
-    expect(limits).toEqual({ personal: policy.limitsOf('read').personal, global: null })
+    const policy = withOverride({ bypassGlobal: true })
+    expect(policy.limitsFor('read', 'alice')).toEqual({ personal: policy.limitsOf('read').personal, global: null })
   })
 
   it('brings no global scope back that is switched off', () => {
-    const off = createPolicy(settings({ global: { enabled: false, multiplier: 1 } }))
-    expect(off.limitsFor('read', NO_OVERRIDE).global).toBeNull()
+    const off = withOverride({ limits: table({ read: { '1h': 5 } }) }, { global: { enabled: false, multiplier: 1 } })
+    expect(off.limitsFor('read', 'alice').global).toBeNull()
+  })
+
+  it('gives the same object for every request of the user, so that what is remembered of it stays true', () => {
+    const policy = withOverride({ limits: table({ read: { '1h': 5 }, write: { '1d': 7 } }) })
+    const read = policy.limitsFor('read', 'alice')
+    expect(policy.limitsFor('write', 'alice')).not.toBe(read)
+    expect(policy.limitsFor('read', 'alice')).toBe(read)
+  })
+})
+
+describe('the way of a limit', () => {
+  const LINES: Record<string, number> = { personal: 22, global: 27 }
+  const origin = (scope: string, _category: string, window: string, layer: string) =>
+    window === '1d' ? null : `tollgate.yaml:${(LINES[scope] ?? 0) + (layer === 'custom' ? 100 : 0)}`
+  const told = (policy: Policy, user = 'bob') => {
+    const { personal, global, noGlobal } = policy.trace('read', user, origin)
+    const line = (trace: { limit: number; source: string; steps: readonly string[] } | undefined) =>
+      trace && [trace.limit, trace.source, ...trace.steps]
+    return { personal: line(personal[0]), global: line(global?.[0]), noGlobal }
+  }
+
+  it('names the layers and the line in the file', () => {
+    const policy = createPolicy(settings({ mode: 'conservative', global: { enabled: true, multiplier: 2 } }))
+    expect(told(policy)).toEqual({
+      personal: [90, 'baseline x mode', 'baseline 120 (tollgate.yaml:22)', 'mode conservative x 0.75'],
+      global: [
+        18_000,
+        'baseline x mode x multiplier',
+        'baseline 12000 (tollgate.yaml:27)',
+        'mode conservative x 0.75',
+        'multiplier x 2',
+      ],
+      noGlobal: null,
+    })
+    expect(policy.trace('read', 'bob', origin).personal[1]?.steps[0]).toBe('baseline 1200')
+    expect(policy.trace('read', 'bob').personal[0]?.steps[0]).toBe('baseline 120')
+  })
+
+  it('leaves out a layer that changes nothing, but for the adaptive one, which may at any moment', () => {
+    expect(told(createPolicy(settings())).personal).toEqual([120, 'baseline', 'baseline 120 (tollgate.yaml:22)'])
+    expect(told(createPolicy(settings({ mode: 'adaptive' }), 1)).personal).toEqual([
+      120,
+      'baseline x mode',
+      'baseline 120 (tollgate.yaml:22)',
+      'mode adaptive x 1',
+    ])
+  })
+
+  it('tells where it was rounded', () => {
+    expect(told(createPolicy(settings({ mode: 'adaptive' }), 1.11)).personal?.slice(2)).toEqual([
+      'baseline 120 (tollgate.yaml:22)',
+      'mode adaptive x 1.11',
+      'rounded to 133',
+    ])
+  })
+
+  it('tells explicit values from baselines in mode custom', () => {
+    const custom = { personal: table({ read: { '1h': 7 } }), global: table({}) }
+    expect(told(createPolicy(settings({ mode: 'custom', custom })))).toMatchObject({
+      personal: [7, 'custom', 'custom 7 (tollgate.yaml:122)'],
+      global: [12_000, 'baseline', 'baseline 12000 (tollgate.yaml:27)'],
+    })
+  })
+
+  it('names an override and a bypass with their reason', () => {
+    const override = { limits: table({ read: { '1h': 5000 } }), bypassGlobal: true, reason: 'load test until Friday' }
+    const policy = withOverride(override, { mode: 'loose' })
+    expect(told(policy, 'alice')).toEqual({
+      personal: [5000, 'override', 'override 5000 (load test until Friday)'],
+      global: undefined,
+      noGlobal: 'bypass (load test until Friday)',
+    })
+    expect(policy.trace('read', 'alice').personal[1]).toMatchObject({ limit: 1800, source: 'baseline x mode' })
+    const within = withOverride({ ...override, bypassGlobal: false })
+    expect(within.trace('read', 'alice').global?.[0]).toMatchObject({ limit: 12_000, source: 'baseline' })
+  })
+
+  it('says that the global scope is switched off', () => {
+    const policy = withOverride({ bypassGlobal: true }, { global: { enabled: false, multiplier: 1 } })
+    expect(policy.trace('read', 'alice').noGlobal).toBe('switched off')
+  })
+
+  it('always ends at the limit in force', () => {
+    const modes = fc.constantFrom<Mode>('conservative', 'normal', 'loose', 'adaptive', 'custom')
+    const limit = fc.integer({ min: 0, max: 10_000 })
+    fc.assert(
+      fc.property(modes, limit, fc.option(limit), fc.boolean(), fc.boolean(), (mode, base, own, bypass, enabled) => {
+        const limits = table(own === null ? {} : { read: { '1d': own } })
+        const baselines = { personal: table({ read: { '1h': base, '1d': 9 } }), global: BASELINES.global }
+        const policy = withOverride(
+          { limits, bypassGlobal: bypass },
+          { mode, baselines, global: { enabled, multiplier: 3 } },
+        )
+        const { personal, global, noGlobal } = policy.trace('read', 'alice')
+        const inForce = policy.limitsFor('read', 'alice')
+        expect([numbers(personal), numbers(global)]).toEqual([numbers(inForce.personal), numbers(inForce.global)])
+        expect(noGlobal === null).toBe(global !== null)
+      }),
+    )
   })
 })
 

@@ -113,7 +113,7 @@ describe('the fields of a standing', () => {
     })
     const counter = (used: number) => [{ seconds: 3600, startedAt, used }]
     const standing = { at: AT, personal: [counter(1), counter(2)], global: [counter(3), counter(4)] }
-    const [a = '', b = '', c = '', d = ''] = standingFields(policy, standing)
+    const [a = '', b = '', c = '', d = ''] = standingFields(policy, standing, 'bob')
     return new Map([
       [a, b],
       [c, d],

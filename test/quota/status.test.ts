@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest'
-import { createPolicy, type LimitTable } from '../../src/quota/policy.ts'
-import { quotaStatus } from '../../src/quota/status.ts'
+import { createPolicy, type LimitTable, type QuotaSettings } from '../../src/quota/policy.ts'
+import { globalStatus, limitsInForce, quotaStatus } from '../../src/quota/status.ts'
 
 const AT = Date.UTC(2026, 7, 6, 15)
 const STARTED = Date.UTC(2026, 7, 6, 14, 30)
@@ -10,25 +10,28 @@ const row = (hour: number, day: number): [string, number][] => [
 ]
 const table = (rows: Record<string, [string, number][]>): LimitTable =>
   new Map(Object.entries(rows).map(([c, r]) => [c, new Map(r)]))
-const policy = (enabled = true) =>
-  createPolicy({
-    mode: 'normal',
-    windows: [
-      { name: '1h', seconds: 3600 },
-      { name: '1d', seconds: 86_400 },
-    ],
-    baselines: {
-      personal: table({ read: row(120, 1200), write: row(60, 600) }),
-      global: table({ read: row(12_000, 120_000), write: row(6000, 60_000) }),
-    },
-    custom: null,
-    global: { enabled, multiplier: 1 },
-  })
+const OVERRIDES = new Map([
+  ['alice', { limits: new Map([['read', new Map([['1h', 500]])]]), bypassGlobal: true, shadow: false }],
+])
+const policy = (enabled = true) => createPolicy(SETTINGS(enabled), 1, OVERRIDES)
+const SETTINGS = (enabled: boolean): QuotaSettings => ({
+  mode: 'normal',
+  windows: [
+    { name: '1h', seconds: 3600 },
+    { name: '1d', seconds: 86_400 },
+  ],
+  baselines: {
+    personal: table({ read: row(120, 1200), write: row(60, 600) }),
+    global: table({ read: row(12_000, 120_000), write: row(6000, 60_000) }),
+  },
+  custom: null,
+  global: { enabled, multiplier: 1 },
+})
 const NOTHING = { at: AT, personal: [[], []], global: [[], []] }
 
 describe('the quota status', () => {
   it('has an array for each category, Personal first, shortest window first', () => {
-    const { windows } = quotaStatus(policy(), NOTHING)
+    const { windows } = quotaStatus(policy(), NOTHING, 'bob')
     const names = (category: string) => windows[category]?.map(({ scope, window }) => `${scope} ${window}`)
     expect(Object.keys(windows)).toEqual(['read', 'write'])
     expect(names('read')).toEqual(['Personal 1h', 'Personal 1d', 'Global 1h', 'Global 1d'])
@@ -37,7 +40,7 @@ describe('the quota status', () => {
 
   it('tells of a running window when it started and when it resets', () => {
     const personal = [[{ seconds: 3600, startedAt: STARTED, used: 20 }], []]
-    const { windows } = quotaStatus(policy(), { ...NOTHING, personal })
+    const { windows } = quotaStatus(policy(), { ...NOTHING, personal }, 'bob')
     expect(windows.read?.[0]).toEqual({
       scope: 'Personal',
       window: '1h',
@@ -59,18 +62,22 @@ describe('the quota status', () => {
       startedAt: null,
       resetAt: null,
     }
-    expect(quotaStatus(policy(), NOTHING).windows.read?.[0]).toEqual(idle)
+    expect(quotaStatus(policy(), NOTHING, 'bob').windows.read?.[0]).toEqual(idle)
     const ended = [[{ seconds: 3600, startedAt: AT - 3_600_000, used: 20 }], []]
-    expect(quotaStatus(policy(), { ...NOTHING, personal: ended }).windows.read?.[0]).toEqual(idle)
+    expect(quotaStatus(policy(), { ...NOTHING, personal: ended }, 'bob').windows.read?.[0]).toEqual(idle)
   })
 
   it('keeps the numbers of each category and scope where they belong', () => {
     const counter = (used: number) => [{ seconds: 86_400, startedAt: STARTED, used }]
-    const { windows } = quotaStatus(policy(), {
-      at: AT,
-      personal: [counter(1), counter(2)],
-      global: [counter(3), counter(4)],
-    })
+    const { windows } = quotaStatus(
+      policy(),
+      {
+        at: AT,
+        personal: [counter(1), counter(2)],
+        global: [counter(3), counter(4)],
+      },
+      'bob',
+    )
     const used = (category: string) => windows[category]?.map((entry) => entry.used)
     expect([used('read'), used('write')]).toEqual([
       [0, 1, 0, 3],
@@ -80,7 +87,7 @@ describe('the quota status', () => {
 
   it('never says that less than nothing remains, also where a limit was lowered', () => {
     const personal = [[{ seconds: 3600, startedAt: STARTED, used: 500 }], []]
-    expect(quotaStatus(policy(), { ...NOTHING, personal }).windows.read?.[0]).toMatchObject({
+    expect(quotaStatus(policy(), { ...NOTHING, personal }, 'bob').windows.read?.[0]).toMatchObject({
       limit: 120,
       used: 500,
       remaining: 0,
@@ -88,7 +95,43 @@ describe('the quota status', () => {
   })
 
   it('leaves the global scope out where it does not apply', () => {
-    const { windows } = quotaStatus(policy(false), NOTHING)
+    const { windows } = quotaStatus(policy(false), NOTHING, 'bob')
     expect(windows.read?.map((entry) => entry.scope)).toEqual(['Personal', 'Personal'])
   })
+
+  it("of a user with an override shows the user's own limits, and no global scope that is bypassed", () => {
+    const { windows } = quotaStatus(policy(), NOTHING, 'alice')
+    expect(windows.read?.map(({ scope, window, limit }) => [scope, window, limit])).toEqual([
+      ['Personal', '1h', 500],
+      ['Personal', '1d', 1200],
+    ])
+  })
+})
+
+describe('the status of all users together', () => {
+  it('has the global windows of each category', () => {
+    const global = [[{ seconds: 3600, startedAt: STARTED, used: 20 }], []]
+    const windows = globalStatus(policy(), { at: AT, global })
+    expect(Object.values(windows).map((each) => each.map(({ scope, window, used }) => [scope, window, used]))).toEqual([
+      [
+        ['Global', '1h', 20],
+        ['Global', '1d', 0],
+      ],
+      [
+        ['Global', '1h', 0],
+        ['Global', '1d', 0],
+      ],
+    ])
+  })
+
+  it('is empty where the global scope is switched off', () => {
+    expect(globalStatus(policy(false), NOTHING)).toEqual({ read: [], write: [] })
+  })
+})
+
+it('the limits in force are plain tables, of the global scope only where it applies', () => {
+  const personal = { read: { '1h': 120, '1d': 1200 }, write: { '1h': 60, '1d': 600 } }
+  const global = { read: { '1h': 12_000, '1d': 120_000 }, write: { '1h': 6000, '1d': 60_000 } }
+  expect(limitsInForce(policy())).toEqual({ personal, global })
+  expect(limitsInForce(policy(false))).toEqual({ personal, global: {} })
 })

@@ -304,4 +304,20 @@ export function quotaStoreSuite(open: () => Promise<StoreUnderTest>): void {
     expect(await used('nobody')).toEqual({ personal: [0, 0], global: [0, 0] })
     expect(verdicts(await settle([charge('nobody', 10, limits([10, 10]))]))).toEqual([true])
   })
+
+  it('reads many standings at once, each of its own user and categories', async () => {
+    const of = limits([1000, 1000], [100_000, 100_000])
+    const users = Array.from({ length: 300 }, (_, i) => `user ${i}`)
+    await settle(users.flatMap((user, i) => [charge(user, i + 1, of), charge(user, 1, of, 'write')]))
+    const asked = users.map((_, i) => (i % 3 === 0 ? ['write', 'read'] : i % 3 === 1 ? ['read'] : ['none', 'write']))
+    const standings = await Promise.all(users.map((user, i) => under.store.standing(user, asked[i] ?? [])))
+    const everybody = { read: (300 * 301) / 2, write: 300, none: 0 } as Record<string, number>
+    standings.forEach(({ at, personal, global }, i) => {
+      const daily = (counters: typeof personal): number[] =>
+        counters.map((counter) => usageOf(counter, 86_400, at).used)
+      const own = { read: i + 1, write: 1, none: 0 } as Record<string, number>
+      expect(daily(personal)).toEqual(asked[i]?.map((category) => own[category]))
+      expect(daily(global)).toEqual(asked[i]?.map((category) => everybody[category]))
+    })
+  })
 }

@@ -43,7 +43,7 @@ export const MUTATIONS: readonly Mutation[] = [
     edits: [
       {
         file: LUA,
-        from: "local time = call('TIME')",
+        from: "local time = redis.call('TIME')",
         to: 'local time = { math.floor(ARGV[5] / 1000), ARGV[5] % 1000 * 1000 }',
       },
       { file: REDIS, from: 'sent.charges,', to: 'sent.charges, String(Date.now()),' },
@@ -93,6 +93,9 @@ export const MUTATIONS: readonly Mutation[] = [
     'ends = math.max(ends, over)',
     'ends = ends == 0 and over or math.min(ends, over)',
   ]),
+  lua('the script takes hours for seconds', ['3600 * byte(bytes, at)', 'byte(bytes, at)']),
+  lua('the script writes hours and does not say so', ['char(byte(name) + 128)', 'char(byte(name))']),
+  lua('the script does not know a category whose windows are in hours', ['char(letter % 128)', 'char(letter)']),
   lua('the script writes tokens to the wrong place', [
     'local at = before[key] - #tokens - 1',
     'local at = before[key] - #tokens',
@@ -157,16 +160,16 @@ export const MUTATIONS: readonly Mutation[] = [
     ['simulation', 'ledger'],
   ),
   ledger('an accepted charge whose caller has gone is not given back', [
-    'else if (decision.accepted) refunds.push({ charge, decision })',
+    'else if (decision.accepted) refund({ charge, decision })',
     '',
   ]),
   ledger('it is given back twice', [
-    'else if (decision.accepted) refunds.push({ charge, decision })',
+    'else if (decision.accepted) refund({ charge, decision })',
     'else if (decision.accepted) refunds.push({ charge, decision }, { charge, decision })',
   ]),
   ledger('a refused charge whose caller has gone is given back', [
-    'else if (decision.accepted) refunds.push',
-    'else refunds.push',
+    'else if (decision.accepted) refund({ charge, decision })',
+    'else refund({ charge, decision })',
   ]),
   ledger('the refunds of a dropped batch are lost', ['if (!uncertain) refunds = [...sentRefunds, ...refunds]', '']),
   ledger('a charge waits for ever for a store that is slow', [
@@ -247,7 +250,7 @@ export const MUTATIONS: readonly Mutation[] = [
     "sql.write.run(category, 0, user ?? ''",
   ]),
   sqlite('the embedded store writes without a transaction', [
-    'const decisions = inTransaction(() => settleInside(batch))',
+    'const decisions = writing(() => settleInside(batch))',
     'const decisions = settleInside(batch)',
   ]),
   sqlite('the embedded store sweeps what still runs', ['WHERE ends <= ?', 'WHERE ends >= ?']),

@@ -414,10 +414,11 @@ class Simulation {
   }
 }
 
-/** Windows that end while the simulation runs, and mostly one that does not. */
+/** Windows that end while the simulation runs, and mostly one that does not; seldom that alone, which is stored in hours. */
 function windowsOf(random: Random): Window[] {
   const lengths = new Set(Array.from({ length: random.integer(1, 3) }, () => random.pick(WINDOWS)))
-  if (random.chance(0.8)) lengths.add(LONG_WINDOW)
+  if (random.chance(0.15)) lengths.clear()
+  if (lengths.size === 0 || random.chance(0.8)) lengths.add(LONG_WINDOW)
   return [...lengths].sort((a, b) => a - b).map((seconds) => ({ name: `${seconds}s`, seconds }))
 }
 

@@ -3,9 +3,6 @@ import { type Finding, type Path, quote } from '../problems.ts'
 import type { ParsedRoute, Salvage } from '../salvage.ts'
 import { toWindows, windowsOf } from '../windows.ts'
 
-/** The most that mode `adaptive` ever gives. */
-const MOST_ADAPTIVE = 1.5
-
 interface Ceiling {
   readonly limit: number
   /** For example `personal limit of window 1h`. */
@@ -24,10 +21,10 @@ export function checkCosts({ quota, routes, unmatched }: Salvage): Finding[] {
 }
 
 function ceilingsOf(quota: Salvage['quota']): Map<string, Ceiling> | null {
-  const { mode, baselines, custom, global } = quota
+  const { mode, baselines, custom, global, adaptive } = quota
   if (mode === undefined || baselines === undefined || global === undefined) return null
   const settings = { mode, windows: toWindows(windowsOf(quota)), baselines, custom: custom ?? null, global }
-  const policy = createPolicy(settings, MOST_ADAPTIVE)
+  const policy = createPolicy(settings, adaptive?.max)
   return new Map(policy.categories.map((category) => [category, lowest(policy.limitsOf(category))]))
 }
 

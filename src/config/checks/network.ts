@@ -1,12 +1,13 @@
 import { isLoopback } from '../addresses.ts'
 import type { HostPort } from '../config.ts'
-import type { Finding } from '../problems.ts'
+import { type Finding, formatPath } from '../problems.ts'
 import type { Salvage } from '../salvage.ts'
 
 /** Listeners, the backend, and whom to trust. */
 export function checkNetwork(parsed: Salvage): Finding[] {
   return [
     ...checkAdmin(parsed),
+    ...checkAdminTokens(parsed.admin),
     ...checkWorkers(parsed),
     ...checkUpstream(parsed.upstream),
     ...checkProxies(parsed.edge),
@@ -20,11 +21,30 @@ function checkAdmin({ listen, admin }: Salvage): Finding[] {
   if (listen !== undefined && collide(listen, admin.listen)) {
     findings.push({ path, message: 'is the address of listen: choose another port' })
   }
-  if ('token' in admin && admin.token === undefined && !isLoopback(admin.listen.host)) {
+  const hasNone = 'token' in admin && admin.token === undefined && admin.tokens.length === 0
+  if (hasNone && !isLoopback(admin.listen.host)) {
     const message = 'others can reach this address, and there is no admin.token: add one, or listen on 127.0.0.1'
     findings.push({ path, message })
   }
   return findings
+}
+
+/** The name of `admin.token`. */
+export const ADMIN_NAME = 'admin'
+
+/** The audit must tell them apart, by name and by what they send. */
+function checkAdminTokens({ token, tokens }: Salvage['admin']): Finding[] {
+  return (['name', 'token'] as const).flatMap((key) => {
+    const first = new Map<string, string>()
+    if (token !== undefined) first.set(key === 'name' ? ADMIN_NAME : token, 'admin.token')
+    return tokens.flatMap((each, i): Finding[] => {
+      const [value, path] = [each[key], ['admin', 'tokens', i]]
+      const rival = value === undefined ? undefined : first.get(value)
+      if (value !== undefined && rival === undefined) first.set(value, formatPath(path))
+      const message = `is the ${key} of ${rival}, too: choose another`
+      return rival === undefined ? [] : [{ path: [...path, key], message }]
+    })
+  })
 }
 
 /** Port 0 is another one each time. */

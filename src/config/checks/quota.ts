@@ -1,14 +1,17 @@
 import { portion, type ScopedLimits } from '../../quota/policy.ts'
+import { didYouMean } from '../../suggest.ts'
 import type { Finding, Path } from '../problems.ts'
 import { quote } from '../problems.ts'
 import type { Salvage } from '../salvage.ts'
 import { MAX_WINDOW, MIN_WINDOW } from '../schema/quota.ts'
-import { didYouMean } from '../suggest.ts'
 import { parseDuration } from '../units.ts'
 import { type Candidate, windowsOf } from '../windows.ts'
 
 /** Windows, categories and limits fit together. @param lineOf the line of a path, `null` where the file lacks it */
-export function checkQuota({ quota }: Pick<Salvage, 'quota'>, lineOf: (path: Path) => number | null): Finding[] {
+export function checkQuota(
+  { quota, names: written }: Pick<Salvage, 'quota' | 'names'>,
+  lineOf: (path: Path) => number | null,
+): Finding[] {
   const { baselines, custom, mode, store_outage } = quota
   if (quota.windows !== undefined && lineOf(['quota', 'baselines']) === null) {
     const message = 'windows of your own need limits: add quota.baselines, with a limit for each window'
@@ -16,23 +19,42 @@ export function checkQuota({ quota }: Pick<Salvage, 'quota'>, lineOf: (path: Pat
   }
   const windows = windowsOf(quota)
   const place = placeOfWindows(quota)
-  const findings = place === null ? [] : checkWindows(windows, place)
+  const findings = [...(place === null ? [] : checkWindows(windows, place)), ...checkAdaptive(quota.adaptive)]
   if (mode === 'custom' && 'custom' in quota && custom === undefined) {
     findings.push({
       path: ['quota', 'mode'],
       message: 'custom needs quota.custom: add it, of the same shape as baselines',
     })
   }
+  if (written.categories !== null) findings.push(...checkOutage(written.storeOutage, written.categories))
   if (baselines === undefined) return findings
   const categories = [...baselines.personal.keys()]
   const names = windows.map(({ name }) => name)
+  for (const category of categories.filter((name) => OVERRIDE_FIELDS.has(name))) {
+    const message = `category ${quote(category)} has the name of a field of overrides: choose another`
+    findings.push({ path: ['quota', 'baselines', 'personal'], key: category, message })
+  }
   findings.push(...checkLimits(baselines, ['quota', 'baselines'], categories, names))
   if (custom !== undefined) findings.push(...checkLimits(custom, ['quota', 'custom'], categories, names))
-  for (const [key, share] of store_outage ?? []) {
-    findings.push(...unknownName(key, categories, ['quota', 'store_outage'], 'category'))
-    if (typeof share === 'object') findings.push(...checkShare(key, share.allow, baselines))
+  for (const [category, share] of store_outage ?? []) {
+    if (typeof share === 'object') findings.push(...checkShare(category, share.allow, baselines))
   }
   return findings
+}
+
+function checkOutage(named: readonly string[], categories: readonly string[]): Finding[] {
+  return named.flatMap((name) => unknownName(name, categories, ['quota', 'store_outage'], 'category'))
+}
+
+/** In the admin API they stand beside the categories of an override. */
+const OVERRIDE_FIELDS = new Set(['bypassGlobal', 'shadow', 'reason', 'expiresAt'])
+
+function checkAdaptive(adaptive: Salvage['quota']['adaptive']): Finding[] {
+  if (adaptive === undefined) return []
+  const path = ['quota', 'adaptive']
+  const { good, normal, bad } = adaptive
+  if (good < normal && normal < bad) return []
+  return [{ path, message: 'the shares do not ascend: write good below normal, and normal below bad' }]
 }
 
 /** A share of less than a token admits nothing, which nobody means who writes one. */

@@ -1,14 +1,14 @@
+import { didYouMean } from '../../suggest.ts'
 import { shapeOf } from '../pattern.ts'
 import { type Finding, formatPath, type Path, quote } from '../problems.ts'
 import type { ParsedRoute, Salvage } from '../salvage.ts'
-import { didYouMean } from '../suggest.ts'
 
 type Rule = Partial<ParsedRoute>
 
 /** The rules of the route map, each by itself and together. @param lineOf the line of a path in the file */
 export function checkRoutes(parsed: Salvage, lineOf: (path: Path) => number | null): Finding[] {
-  const { routes, unmatched, quota, edge } = parsed
-  const categories = quota.baselines === undefined ? null : [...quota.baselines.personal.keys()]
+  const { routes, unmatched, edge } = parsed
+  const { categories } = parsed.names
   const findings: Finding[] = []
   for (const [i, route] of routes.entries()) {
     const path = ['routes', i]
@@ -16,17 +16,12 @@ export function checkRoutes(parsed: Salvage, lineOf: (path: Path) => number | nu
       ...checkAccess(route, path),
       ...checkReach(route, path, edge.allow_in_path),
       ...checkBody(route, path),
-      ...(route.health === false
-        ? [{ path: [...path, 'health'], severity: 'warning' as const, message: NOT_YET }]
-        : []),
     )
     findings.push(...checkCategory(route.category, path, categories))
   }
   if (typeof unmatched === 'object') findings.push(...checkCategory(unmatched.category, ['unmatched'], categories))
   return [...findings, ...checkShapes(routes, lineOf)]
 }
-
-const NOT_YET = 'is not acted on yet: every forwarded request counts for mode adaptive'
 
 function checkAccess(route: Rule, path: Path): Finding[] {
   if (route.public === undefined) return []
@@ -35,8 +30,8 @@ function checkAccess(route: Rule, path: Path): Finding[] {
     const message = 'has neither category nor public: add category (and cost), or public: true'
     return isBare ? [{ path, message }] : []
   }
-  return (['category', 'cost'] as const)
-    .filter((key) => route[key] !== undefined)
+  return (['category', 'cost', 'shadow'] as const)
+    .filter((key) => route[key] !== undefined && route[key] !== false)
     .map((key) => ({ path, key, message: `${key} has no meaning in a public rule: remove it, or remove public` }))
 }
 

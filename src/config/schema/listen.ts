@@ -1,5 +1,7 @@
 import { z } from 'zod'
+import { isTokenName } from '../../control/tokens.ts'
 import { parseHostPort, parseSubnet } from '../addresses.ts'
+import type { Reading } from '../units.ts'
 import { choice, duration, integer, list, read, section, size, text, wanted } from './values.ts'
 
 /** What the gateway itself listens on, and what it lets in. */
@@ -19,17 +21,36 @@ export const workers = z
 
 const TOKEN = /^[!-~]{16,1024}$/
 
+const secret = (description: string) =>
+  text({ description }, { what: 'a token of 16 to 1024 visible ASCII characters' }).regex(TOKEN, {
+    error: 'is not 16 to 1024 visible ASCII characters: make one with "openssl rand -hex 32"',
+  })
+
+function parseTokenName(name: string): Reading<string> {
+  if (isTokenName(name)) return { value: name }
+  return { problem: 'is not a name: write 1 to 64 characters, none of them a control character' }
+}
+
+export const adminToken = section(
+  {
+    name: read('a name', parseTokenName, { description: 'What the audit calls its changes by, 1 to 64 characters' }),
+    role: choice(['viewer', 'admin'], {
+      description: 'viewer looks at everything and changes nothing. Default admin',
+    }).default('admin'),
+    token: secret('Bearer token, 16 to 1024 visible ASCII characters'),
+  },
+  'A token of the admin API',
+)
+
 export const admin = section(
   {
     listen: hostPort(
       'Where probes, metrics, the admin API and the dashboard are. Default 127.0.0.1:9090; any address but a loopback one needs a token',
     ).prefault('127.0.0.1:9090'),
-    token: text(
-      { description: 'Bearer token of the admin API, 16 to 1024 visible ASCII characters. No default' },
-      { what: 'a token of 16 to 1024 visible ASCII characters' },
-    )
-      .regex(TOKEN, { error: 'is not 16 to 1024 visible ASCII characters: make one with "openssl rand -hex 32"' })
-      .optional(),
+    token: secret('A token named admin of role admin, 16 to 1024 visible ASCII characters. No default').optional(),
+    tokens: list(adminToken, 0, 100, {
+      description: 'Named tokens of the admin API and the dashboard. Default none',
+    }).default([]),
   },
   'The administrators’ listener',
 )

@@ -34,8 +34,28 @@ const allowance = section(
 export const MAX_WINDOW = '3650d'
 export const MIN_WINDOW = '1s'
 
-const MULTIPLIER = 'a number from 0.25 to 4'
-const multiplierError = ({ input }: { input?: unknown }) => wanted(MULTIPLIER, input)
+const factor = (min: number, max: number, description: string) => {
+  const error = ({ input }: { input?: unknown }) => wanted(`a number from ${min} to ${max}`, input)
+  return z.number({ error }).min(min, { error }).max(max, { error }).meta({ description })
+}
+
+const share = (description: string) =>
+  read('a percentage like 1%', parsePercentage, { description, pattern: PERCENTAGE.source })
+
+const adaptive = section(
+  {
+    min: factor(0.1, 1, 'Least factor, 0.1 to 1. Default 0.75').default(0.75),
+    max: factor(1, 4, 'Greatest factor, 1 to 4. Default 1.5').default(1.5),
+    good: share('Up to this share of failures the factor is max, above 0% to 100%. Default 0.1%').prefault('0.1%'),
+    normal: share('At this share of failures the factor is 1, above 0% to 100%. Default 1%').prefault('1%'),
+    bad: share('From this share of failures on the factor is min, above 0% to 100%. Default 5%').prefault('5%'),
+    min_requests: integer(1, 1e9, {
+      description:
+        'With so many forwarded requests in 30 minutes or fewer the factor is 1; from twice as many on it follows the share. 1 to 1000000000. Default 100',
+    }).default(100),
+  },
+  'How the factor of mode adaptive follows the share of failed forwards and 5xx of the last 30 minutes',
+)
 
 export const quota = section(
   {
@@ -50,17 +70,17 @@ export const quota = section(
     global: section(
       {
         enabled: flag({ description: 'Whether the global limits apply. Default true' }).default(true),
-        multiplier: z
-          .number({ error: multiplierError })
-          .min(0.25, { error: multiplierError })
-          .max(4, { error: multiplierError })
-          .meta({ description: 'Factor on the global limits, 0.25 to 4. Default 1' })
-          .default(1),
+        multiplier: factor(0.25, 4, 'Factor on the global limits, 0.25 to 4. Default 1').default(1),
       },
       'The limits of all users together',
     ).prefault({}),
     baselines: scopes('Limits by scope, category and window: each category names each window').prefault(BASELINES),
     custom: scopes('The limits of mode custom, of the same shape as baselines').optional(),
+    adaptive: adaptive.prefault({}),
+    shadow: flag({
+      description:
+        'Whether requests that the quota refuses are forwarded all the same, uncharged, with X-Tollgate-Shadow: would-refuse. Default false',
+    }).default(false),
     store_outage: byName(
       either('refuse, or a share like { allow: 10% }', [choice(['refuse'], { description: '503' }), allowance], {
         description: 'refuse, or { allow: 10% }',

@@ -34,6 +34,11 @@ const bodyCost = section(
 const cost = (description: string) =>
   either('tokens (an integer from 0 to 1000000000) or { body, values }', [tokens(), bodyCost], { description })
 
+const shadow = () =>
+  flag({
+    description: 'Whether requests that the quota refuses are forwarded all the same, uncharged. Default false',
+  }).default(false)
+
 export const route = section(
   {
     match: read('methods and a path, like GET /v1/items/:id', parsePattern, {
@@ -45,8 +50,9 @@ export const route = section(
     ).optional(),
     public: flag({ description: 'No credential, no charge. Default false' }).default(false),
     health: flag({
-      description: 'Whether its answers count for the adaptive mode (not acted on yet). Default true',
+      description: 'Whether its answers count for the adaptive mode. Default true',
     }).default(true),
+    shadow: shadow(),
   },
   'A rule: the most specific one wins, whatever the order',
 )
@@ -54,19 +60,20 @@ export const route = section(
 export const routes = list(route, 0, 10_000, { description: 'The route map. Default empty' })
 
 export const unmatched = either(
-  'refuse, forward, or { category, cost }',
+  'refuse, forward, or { category, cost, shadow }',
   [
     choice(['refuse', 'forward'], { description: 'refuse answers 404; forward authenticates and charges nothing' }),
     section(
       {
         category: name.meta({ description: 'A category of quota.baselines' }),
         cost: cost('As in a rule. Default 1').optional(),
+        shadow: shadow(),
       },
       'Charged',
     ),
   ],
   {
     description:
-      'What becomes of requests that no rule matches: refuse (404), forward, or { category, cost }. Default refuse',
+      'What becomes of requests that no rule matches: refuse (404), forward, or { category, cost, shadow }. Default refuse',
   },
 )

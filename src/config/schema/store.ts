@@ -13,7 +13,8 @@ const PREFIX = /^[A-Za-z0-9_.:-]{1,64}$/
 export const storeOptions = section(
   {
     deadline: duration('10ms', '10s', {
-      description: 'How long the store may be silent while a charge waits, 10ms to 10s. Default 250ms',
+      description:
+        'How long the store may be silent while a charge waits, 10ms to 10s. Where it answers but is slow a charge waits up to four times as long; any other command of Redis up to twice. Default 250ms',
     }).prefault('250ms'),
     prefix: text({ description: 'First part of every key in Redis. Default tollgate', pattern: PREFIX.source })
       .regex(PREFIX, { error: 'is not a prefix: write 1 to 64 letters, digits, "_", ".", ":" or "-"' })

@@ -1,6 +1,6 @@
 import { z } from 'zod'
+import { didYouMean } from '../../suggest.ts'
 import { quote } from '../problems.ts'
-import { didYouMean } from '../suggest.ts'
 import { DURATION, formatDuration, formatSize, parseDuration, parseSize, type Reading, SIZE } from '../units.ts'
 
 /** The kinds of values that the schema is made of, each with a sentence for everything that can be wrong with it. */

@@ -8,11 +8,17 @@ const script = (name: string): string => readFileSync(new URL(name, import.meta.
 const SCRIPTS = {
   settleBatch: { lua: script('./charge.lua') },
   addTally: { lua: script('./tally.lua'), numberOfKeys: 1 },
+  changeControl: { lua: script('./control.lua') },
+  beat: { lua: script('./beat.lua'), numberOfKeys: 2 },
+  scanKeys: { lua: script('./scan.lua'), numberOfKeys: 1 },
 }
 
 interface Scripts {
   settleBatchBuffer(keyCount: number, ...keysAndArguments: (string | number)[]): Promise<unknown>
   addTally(key: string, ...counts: number[]): Promise<unknown>
+  changeControl(keyCount: number, ...keysAndArguments: string[]): Promise<unknown>
+  beat(beats: string, replicas: string, instance: string, told: string, forgetMs: number): Promise<unknown>
+  scanKeys(ours: string, cursor: string, pattern: string, count: number): Promise<[next: string, keys: string[]]>
 }
 
 export type RedisClient = (Redis | Cluster) & Scripts
@@ -34,6 +40,8 @@ function optionsOf(deadlineMs: number) {
     autoResendUnfulfilledCommands: false,
     maxRetriesPerRequest: 0,
     enableOfflineQueue: false,
+    // Where that fails, ioredis leaves a rejection to nobody, which ends the process: subscription.ts does it.
+    autoResubscribe: false,
     // Twice the caller's: a turn of our event loop that takes long must not pass for a silence of Redis.
     commandTimeout: 2 * deadlineMs,
     // A connection that swallows commands (half open, stopped process) is given up, so that a new one can be tried.

@@ -1,20 +1,44 @@
 import { StoreError, type StoreFailure } from '../../quota/store.ts'
 
-/** First word of a Redis error to our reason. https://redis.io/docs/latest/develop/reference/protocol-spec/#simple-errors */
-const REASONS: ReadonlyMap<string, StoreFailure> = new Map([
-  ['READONLY', 'readonly'],
-  ['OOM', 'out_of_memory'],
-  ['LOADING', 'loading'],
-  ['BUSY', 'busy'],
-  ['NOAUTH', 'auth'],
-  ['WRONGPASS', 'auth'],
-  ['NOPERM', 'auth'],
-  ['CLUSTERDOWN', 'cluster'],
-  ['MOVED', 'cluster'],
-  ['ASK', 'cluster'],
-  ['TRYAGAIN', 'cluster'],
-  ['CROSSSLOT', 'cluster'],
+interface Kind {
+  readonly reason: StoreFailure
+  /** What the operator can do. */
+  readonly cure?: string
+}
+
+const LOGIN: Kind = { reason: 'auth', cure: 'set the user and the password of the URL under store' }
+const FORBIDDEN: Kind = {
+  reason: 'auth',
+  cure: 'let its user run scripts, and every command on the keys of the prefix (ACL SETUSER)',
+}
+const CLUSTER: Kind = { reason: 'cluster' }
+
+/** Kinds by the first word of a Redis error. https://redis.io/docs/latest/develop/reference/protocol-spec/#simple-errors */
+const KINDS: ReadonlyMap<string, Kind> = new Map([
+  ['READONLY', { reason: 'readonly', cure: 'name the primary, or its sentinels, under store' }],
+  ['NOREPLICAS', { reason: 'readonly', cure: 'bring the replicas of Redis back, or lower its min-replicas-to-write' }],
+  [
+    'MISCONF',
+    {
+      reason: 'readonly',
+      cure: 'see why Redis cannot save (its log; a full disk), or set stop-writes-on-bgsave-error no',
+    },
+  ],
+  ['OOM', { reason: 'out_of_memory', cure: 'raise maxmemory of Redis, or remove what else it keeps' }],
+  ['LOADING', { reason: 'loading' }],
+  ['BUSY', { reason: 'busy', cure: 'end the script that runs there (SCRIPT KILL)' }],
+  ['NOAUTH', LOGIN],
+  ['WRONGPASS', LOGIN],
+  ['NOPERM', FORBIDDEN],
+  ['CLUSTERDOWN', CLUSTER],
+  ['MOVED', CLUSTER],
+  ['ASK', CLUSTER],
+  ['TRYAGAIN', CLUSTER],
+  ['CROSSSLOT', CLUSTER],
 ])
+
+/** What a script is told that calls what its user may not; Redis 7.0 puts ERR before it, later ones other words behind it. */
+const FORBIDDEN_WITHIN = /The user executing the script can't|ACL failure in script/
 
 /** What ioredis says of a command that it never sent: no connection, or no cluster, and no queue to wait in. */
 const NOT_SENT = 'enableOfflineQueue options is false'
@@ -27,7 +51,8 @@ export function asStoreError(error: unknown): StoreError {
   if (error instanceof StoreError) return error
   const message = error instanceof Error ? error.message : String(error)
   if (error instanceof Error && error.name === 'ReplyError') {
-    return new StoreError(message, reasonOf(error), 'no', error)
+    const { reason, cure } = kindOf(error)
+    return new StoreError(cure === undefined ? message : `${message.trimEnd()} Cure: ${cure}`, reason, 'no', error)
   }
   if (message.includes(NOT_SENT)) return new StoreError('no connection to Redis', 'connection', 'no', error)
   if (error instanceof Error && error.name === 'MaxRetriesPerRequestError') {
@@ -38,8 +63,9 @@ export function asStoreError(error: unknown): StoreError {
 }
 
 /** A transaction that was given up says EXECABORT, and its reason in `previousErrors`; Redis 6 says `ERR` and puts the word of a script's error behind a `-`. */
-function reasonOf(error: Error & { readonly previousErrors?: readonly Error[] }): StoreFailure {
+function kindOf(error: Error & { readonly previousErrors?: readonly Error[] }): Kind {
   const { message } = error.previousErrors?.[0] ?? error
+  if (FORBIDDEN_WITHIN.test(message)) return FORBIDDEN
   const word = /^ERR Error running script.*? -([A-Z]+) /.exec(message)?.[1] ?? message.split(' ', 1)[0] ?? ''
-  return REASONS.get(word) ?? 'other'
+  return KINDS.get(word) ?? { reason: 'other' }
 }

@@ -14,6 +14,18 @@ export interface Keys {
   readonly tokens: string
   /** Id of a gateway token -> its SHA-256. */
   readonly tokenIds: string
+  /** Number of the last change at run time. */
+  readonly version: string
+  readonly settings: string
+  /** User -> override. */
+  readonly overrides: string
+  readonly audit: string
+  /** Not a key but a channel: each change is told on it. */
+  readonly changes: string
+  /** Instance -> when it spoke last. */
+  readonly beats: string
+  /** Instance -> what it told. */
+  readonly replicas: string
 }
 
 export function createKeys(prefix: string): Keys {
@@ -25,5 +37,12 @@ export function createKeys(prefix: string): Keys {
     failures: `${tag}:failures`,
     tokens: `${tag}:tokens`,
     tokenIds: `${tag}:token-ids`,
+    version: `${tag}:version`,
+    settings: `${tag}:settings`,
+    overrides: `${tag}:overrides`,
+    audit: `${tag}:audit`,
+    changes: `${tag}:changes`,
+    beats: `${tag}:beats`,
+    replicas: `${tag}:replicas`,
   }
 }

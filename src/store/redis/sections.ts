@@ -12,25 +12,65 @@ export const MOST_WINDOWS = 8
 /** The windows of one category. What follows the last whole section was not written by us and counts as nothing. */
 export function readCounter(bytes: Uint8Array | null | undefined, category: string): Counter {
   const counter: Counter = []
-  if (bytes === null || bytes === undefined) return counter
-  const buffer = Buffer.from(bytes.buffer, bytes.byteOffset, bytes.length)
-  for (let at = 0; at < buffer.length; ) {
-    const first = buffer[at] as number
-    const name = at + 1
-    const seconds = name + (first % 32) + 1
-    const windows = Math.floor(first / 32) + 1
-    const numbers = seconds + 4 * windows
-    at = numbers + 12 * windows
-    if (at > buffer.length) break
-    if (buffer.toString('latin1', name, seconds) !== category) continue
-    for (let i = 0; i < windows; i++) {
-      const length = buffer.readUInt32BE(seconds + 4 * i)
-      const startedAt = read48(buffer, numbers + 6 * i)
-      if (startedAt === 0 || counter.some((entry) => entry.seconds === length)) continue
-      counter.push({ seconds: length, startedAt, used: read48(buffer, numbers + 6 * (windows + i)) })
-    }
+  const buffer = asBuffer(bytes)
+  for (let section = sectionAt(buffer, 0); section !== null; section = sectionAt(buffer, section.end)) {
+    if (section.category === category) addWindows(counter, buffer, section)
   }
   return counter
+}
+
+/** The windows of each category that has any. */
+export function readCounters(bytes: Uint8Array | null | undefined): Map<string, Counter> {
+  const counters = new Map<string, Counter>()
+  const buffer = asBuffer(bytes)
+  for (let section = sectionAt(buffer, 0); section !== null; section = sectionAt(buffer, section.end)) {
+    const counter = counters.get(section.category) ?? []
+    addWindows(counter, buffer, section)
+    if (counter.length > 0) counters.set(section.category, counter)
+  }
+  return counters
+}
+
+interface Section {
+  readonly category: string
+  readonly windows: number
+  /** Whether the lengths are hours of one byte, not seconds of four. */
+  readonly inHours: boolean
+  /** Where the lengths of the windows begin, then their numbers, then the next section. */
+  readonly lengths: number
+  readonly numbers: number
+  readonly end: number
+}
+
+function asBuffer(bytes: Uint8Array | null | undefined): Buffer {
+  return bytes === null || bytes === undefined ? NOTHING : Buffer.from(bytes.buffer, bytes.byteOffset, bytes.length)
+}
+
+const NOTHING = Buffer.alloc(0)
+
+/** `null` where no whole section is. */
+function sectionAt(buffer: Buffer, at: number): Section | null {
+  if (at >= buffer.length) return null
+  const first = buffer[at] as number
+  const name = at + 1
+  const lengths = name + (first % 32) + 1
+  const windows = Math.floor(first / 32) + 1
+  const inHours = ((buffer[name] ?? 0) & 128) !== 0
+  const numbers = lengths + (inHours ? 1 : 4) * windows
+  const end = numbers + 12 * windows
+  if (end > buffer.length) return null
+  // ASCII leaves the high bit out.
+  return { category: buffer.toString('ascii', name, lengths), windows, inHours, lengths, numbers, end }
+}
+
+/** Without those that have not started, and those that are there already. */
+function addWindows(counter: Counter, buffer: Buffer, { windows, inHours, lengths, numbers }: Section): void {
+  for (let i = 0; i < windows; i++) {
+    const length = inHours ? 3600 * (buffer[lengths + i] as number) : buffer.readUInt32BE(lengths + 4 * i)
+    const startedAt = read48(buffer, numbers + 6 * i)
+    if (startedAt === 0 || counter.some((entry) => entry.seconds === length)) continue
+    counter.push({ seconds: length, startedAt, used: read48(buffer, numbers + 6 * (windows + i)) })
+  }
 }
 
 /** A whole number of 6 bytes, big-endian. A quarter of the time of `readUIntBE`. */

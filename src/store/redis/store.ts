@@ -2,16 +2,29 @@ import type { TokenRecord } from '../../control/tokens.ts'
 import { BUCKET_MS, BUCKETS, type Bucket, bucketStart, type Tally } from '../../failures/histogram.ts'
 import type { Observer } from '../../observe/observation.ts'
 import type { Batch, Decision } from '../../quota/charge.ts'
-import { type Standing, StoreError } from '../../quota/store.ts'
+import type { Standing } from '../../quota/store.ts'
 import type { Store } from '../store.ts'
 import { decodeReply, encodeBatch } from './batch.ts'
+import { call, milliseconds, transaction } from './calls.ts'
 import { connect, type RedisClient } from './client.ts'
-import { asStoreError } from './errors.ts'
+import { redisControl } from './control.ts'
 import { createKeys } from './keys.ts'
+import { redisReplicas } from './replicas.ts'
 import { readCounter } from './sections.ts'
+import { shareReads } from './shared-reads.ts'
+import { subscription } from './subscription.ts'
+import { redisUsage } from './usage.ts'
 
 /** Twice as long as a ledger sends a batch of unknown outcome again. */
 const REMEMBER_REPLY_MS = String(60 * 60_000)
+
+/** Users whose standing is read by one command. */
+const MOST_READS = 256
+
+interface Asked {
+  readonly user: string
+  readonly categories: readonly string[]
+}
 
 export interface RedisStoreOptions {
   readonly url: string
@@ -26,6 +39,7 @@ export interface RedisStoreOptions {
 export function openRedisStore({ url, prefix = 'tollgate', deadlineMs = 250, observe }: RedisStoreOptions): Store {
   const redis = connect({ url, deadlineMs })
   const keys = createKeys(prefix)
+  const changes = subscription(() => connect({ url, deadlineMs }), keys.changes)
 
   redis.on('error', (error: Error) => {
     observe({ type: 'store_failed', operation: 'connect', reason: 'connection', message: error.message })
@@ -51,24 +65,30 @@ export function openRedisStore({ url, prefix = 'tollgate', deadlineMs = 250, obs
     return decodeReply(reply, batch, sent)
   }
 
-  async function standing(user: string, categories: readonly string[]): Promise<Standing> {
-    const names = [keys.user(user), ...categories.map(keys.everybody)]
-    const [time, [own, ...all]] = await transaction<[[string, string], (Buffer | null)[]]>((multi) => {
+  const readStanding = shareReads(readStandings, MOST_READS)
+
+  async function readStandings(asked: readonly Asked[]): Promise<readonly Standing[]> {
+    const categories = [...new Set(asked.flatMap((one) => one.categories))]
+    const names = [...categories.map(keys.everybody), ...asked.map(({ user }) => keys.user(user))]
+    const [time, values] = await transaction<[[string, string], (Buffer | null)[]]>(redis, (multi) => {
       multi.time().mgetBuffer(names)
     })
-    return {
-      at: milliseconds(time),
-      personal: categories.map((category) => readCounter(own, category)),
-      global: categories.map((category, i) => readCounter(all[i], category)),
-    }
+    const at = milliseconds(time)
+    const everybody = new Map(categories.map((category, i) => [category, readCounter(values[i], category)]))
+    return asked.map((one, i) => ({
+      at,
+      personal: one.categories.map((category) => readCounter(values[categories.length + i], category)),
+      global: one.categories.map((category) => everybody.get(category) ?? []),
+    }))
   }
 
-  async function addTally({ total, status0, status5xx }: Tally): Promise<void> {
-    await call(() => redis.addTally(keys.failures, total, status0, status5xx, BUCKET_MS, BUCKETS))
+  async function addTally({ total, status0, status5xx, aside, asideFailed }: Tally): Promise<void> {
+    const counts = [total, status0, status5xx, aside, asideFailed]
+    await call(() => redis.addTally(keys.failures, ...counts, BUCKET_MS, BUCKETS))
   }
 
   async function readTallies(): Promise<{ at: number; buckets: Bucket[] }> {
-    const [time, stored] = await transaction<[[string, string], string[] | Record<string, string>]>((multi) => {
+    const [time, stored] = await transaction<[[string, string], string[] | Record<string, string>]>(redis, (multi) => {
       multi.time().hgetall(keys.failures)
     })
     const at = milliseconds(time)
@@ -81,7 +101,7 @@ export function openRedisStore({ url, prefix = 'tollgate', deadlineMs = 250, obs
   }
 
   async function insertToken(record: TokenRecord): Promise<void> {
-    await transaction((multi) => {
+    await transaction(redis, (multi) => {
       multi.hset(keys.tokens, record.hash, JSON.stringify(record)).hset(keys.tokenIds, record.id, record.hash)
     })
   }
@@ -108,29 +128,26 @@ export function openRedisStore({ url, prefix = 'tollgate', deadlineMs = 250, obs
     await call(() => redis.ping())
   }
 
-  async function transaction<T>(fill: (multi: ReturnType<RedisClient['multi']>) => void): Promise<T> {
-    const multi = redis.multi()
-    fill(multi)
-    const replies = await call(() => multi.exec())
-    if (replies === null) throw new StoreError('Redis gave the transaction up', 'other', 'no')
-    return replies.map(([error, value]) => {
-      if (error !== null) throw asStoreError(error)
-      return value
-    }) as T
-  }
-
   async function close(): Promise<void> {
+    changes.close()
     redis.disconnect()
   }
 
-  return { settle, standing, addTally, readTallies, insertToken, findToken, listTokens, revokeToken, ping, close }
-}
-
-async function call<T>(command: () => Promise<T>): Promise<T> {
-  try {
-    return await command()
-  } catch (error) {
-    throw asStoreError(error)
+  return {
+    settle,
+    standing: (user, categories) => readStanding({ user, categories }),
+    addTally,
+    readTallies,
+    insertToken,
+    findToken,
+    listTokens,
+    revokeToken,
+    ...redisControl(redis, keys),
+    onChange: changes.follow,
+    ...redisUsage(redis, keys),
+    ...redisReplicas(redis, keys),
+    ping,
+    close,
   }
 }
 
@@ -138,13 +155,9 @@ function newestFirst(a: TokenRecord, b: TokenRecord): number {
   return b.createdAt - a.createdAt || (a.id < b.id ? -1 : 1)
 }
 
-function milliseconds([seconds, micros]: readonly [string | number, string | number]): number {
-  return Number(seconds) * 1000 + Math.floor(Number(micros) / 1000)
-}
-
 function bucketOf(start: number, counts: string): Bucket {
-  const [total = 0, status0 = 0, status5xx = 0] = counts.split(' ').map(Number)
-  return { start, total, status0, status5xx }
+  const [total = 0, status0 = 0, status5xx = 0, aside = 0, asideFailed = 0] = counts.split(' ').map(Number)
+  return { start, total, status0, status5xx, aside, asideFailed }
 }
 
 /** What an operator must know before a quota is trusted to this server. */

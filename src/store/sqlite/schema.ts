@@ -26,6 +26,34 @@ const MIGRATIONS = [
      expires_at INTEGER,
      revoked_at INTEGER
    ) WITHOUT ROWID;`,
+  `CREATE INDEX counters_by_user ON counters (user) WHERE scope = 0;
+   ALTER TABLE failures ADD COLUMN aside INTEGER NOT NULL DEFAULT 0;
+   ALTER TABLE failures ADD COLUMN aside_failed INTEGER NOT NULL DEFAULT 0;
+   CREATE TABLE settings (
+     id INTEGER PRIMARY KEY CHECK (id = 1),
+     version INTEGER NOT NULL,
+     value TEXT NOT NULL          -- JSON
+   );
+   CREATE TABLE overrides (
+     user TEXT PRIMARY KEY,
+     version INTEGER NOT NULL,
+     value TEXT NOT NULL          -- JSON
+   ) WITHOUT ROWID;
+   CREATE TABLE audit (
+     version INTEGER PRIMARY KEY, -- the highest is the number of the last change
+     at INTEGER NOT NULL,         -- milliseconds since the epoch
+     who TEXT NOT NULL,
+     what TEXT NOT NULL,
+     subject TEXT,
+     before TEXT NOT NULL,        -- JSON
+     after TEXT NOT NULL,         -- JSON
+     why TEXT
+   );
+   CREATE TABLE replicas (
+     instance TEXT PRIMARY KEY,
+     at INTEGER NOT NULL,         -- when it spoke last, milliseconds since the epoch
+     told TEXT NOT NULL           -- JSON
+   ) WITHOUT ROWID;`,
 ]
 
 /** @throws Error when the file was written by a newer Tollgate */

@@ -1,5 +1,3 @@
-import { DatabaseSync } from 'node:sqlite'
-import { setTimeout as sleep, setImmediate as turn } from 'node:timers/promises'
 import type { TokenRecord } from '../../control/tokens.ts'
 import { BUCKET_MS, BUCKETS, type Bucket, bucketStart, type Tally } from '../../failures/histogram.ts'
 import { type Batch, type Decision, settleBatch } from '../../quota/charge.ts'
@@ -7,7 +5,10 @@ import { type Counter, endsAt, running } from '../../quota/counter.ts'
 import { type Standing, StoreError } from '../../quota/store.ts'
 import { pack, unpack } from '../packed.ts'
 import type { Store } from '../store.ts'
-import { migrate } from './schema.ts'
+import { sqliteControl } from './control.ts'
+import { attempt, openDatabase, transactions } from './database.ts'
+import { sqliteReplicas } from './replicas.ts'
+import { sqliteUsage } from './usage.ts'
 
 export interface SqliteStoreOptions {
   /** Path of the file, made where it is missing; `:memory:` for a store that forgets. */
@@ -16,12 +17,6 @@ export interface SqliteStoreOptions {
   readonly clock?: () => number
 }
 
-/** How long a call waits for another process that holds the file, in milliseconds. */
-const BUSY_MS = 200
-/** The same while the file is opened, when nothing else is to be done. */
-const OPEN_MS = 2000
-/** A batch of another process takes 0.1 ms: so many looks, one in each turn of the event loop, before the pauses begin. */
-const QUICK_LOOKS = 20
 const SWEEP_MS = 60_000
 const SWEEP_ROWS = 1000
 /** 20,000 rows a second, with the event loop free in between. */
@@ -42,11 +37,8 @@ interface Touched {
  */
 export function openSqliteStore({ file, clock = Date.now }: SqliteStoreOptions): Store {
   const database = openDatabase(file)
+  const { writing, reading } = transactions(database)
   const sql = {
-    begin: database.prepare('BEGIN IMMEDIATE'),
-    beginReading: database.prepare('BEGIN'),
-    commit: database.prepare('COMMIT'),
-    rollback: database.prepare('ROLLBACK'),
     read: database.prepare('SELECT windows FROM counters WHERE category = ? AND scope = ? AND user = ?'),
     write: database.prepare(
       `INSERT INTO counters (category, scope, user, windows, ends) VALUES (?, ?, ?, ?, ?)
@@ -57,12 +49,16 @@ export function openSqliteStore({ file, clock = Date.now }: SqliteStoreOptions):
          (SELECT category, scope, user FROM counters WHERE ends <= ? LIMIT ${SWEEP_ROWS})`,
     ),
     tally: database.prepare(
-      `INSERT INTO failures (start, total, status0, status5xx) VALUES (?, ?, ?, ?)
+      `INSERT INTO failures (start, total, status0, status5xx, aside, aside_failed) VALUES (?, ?, ?, ?, ?, ?)
        ON CONFLICT DO UPDATE SET total = total + excluded.total, status0 = status0 + excluded.status0,
-         status5xx = status5xx + excluded.status5xx`,
+         status5xx = status5xx + excluded.status5xx, aside = aside + excluded.aside,
+         aside_failed = aside_failed + excluded.aside_failed`,
     ),
     forgetTallies: database.prepare('DELETE FROM failures WHERE start < ?'),
-    tallies: database.prepare('SELECT start, total, status0, status5xx FROM failures WHERE start >= ? ORDER BY start'),
+    tallies: database.prepare(
+      `SELECT start, total, status0, status5xx, aside, aside_failed AS asideFailed FROM failures
+       WHERE start >= ? ORDER BY start`,
+    ),
     insertToken: database.prepare(
       `INSERT INTO tokens (hash, id, user, name, created_at, expires_at, revoked_at) VALUES (?, ?, ?, ?, ?, ?, ?)`,
     ),
@@ -91,7 +87,7 @@ export function openSqliteStore({ file, clock = Date.now }: SqliteStoreOptions):
     if (last !== undefined && last.sequence > batch.sequence) {
       throw new StoreError(`batch ${batch.sequence} comes after ${last.sequence}`, 'other', 'no')
     }
-    const decisions = inTransaction(() => settleInside(batch))
+    const decisions = writing(() => settleInside(batch))
     replies.set(batch.instance, { sequence: batch.sequence, decisions })
     return decisions
   }
@@ -134,18 +130,6 @@ export function openSqliteStore({ file, clock = Date.now }: SqliteStoreOptions):
     return row?.windows
   }
 
-  function inTransaction<T>(work: () => T, begin = sql.begin): T {
-    begin.run()
-    try {
-      const result = work()
-      sql.commit.run()
-      return result
-    } catch (error) {
-      if (database.isTransaction) sql.rollback.run()
-      throw error
-    }
-  }
-
   function standingNow(user: string, categories: readonly string[]): Standing {
     return {
       at: clock(),
@@ -154,9 +138,9 @@ export function openSqliteStore({ file, clock = Date.now }: SqliteStoreOptions):
     }
   }
 
-  function addTallyNow({ total, status0, status5xx }: Tally): void {
+  function addTallyNow({ total, status0, status5xx, aside, asideFailed }: Tally): void {
     const start = bucketStart(clock())
-    sql.tally.run(start, total, status0, status5xx)
+    sql.tally.run(start, total, status0, status5xx, aside, asideFailed)
     sql.forgetTallies.run(start - (BUCKETS - 1) * BUCKET_MS)
   }
 
@@ -168,9 +152,8 @@ export function openSqliteStore({ file, clock = Date.now }: SqliteStoreOptions):
 
   return {
     settle: async (batch) => attempt(() => settleNow(batch)),
-    standing: async (user, categories) =>
-      attempt(() => inTransaction(() => standingNow(user, categories), sql.beginReading)),
-    addTally: async (tally) => attempt(() => inTransaction(() => addTallyNow(tally))),
+    standing: async (user, categories) => attempt(() => reading(() => standingNow(user, categories))),
+    addTally: async (tally) => attempt(() => writing(() => addTallyNow(tally))),
     readTallies: async () => attempt(readTalliesNow),
     insertToken: async (t) =>
       attempt(() => {
@@ -180,6 +163,9 @@ export function openSqliteStore({ file, clock = Date.now }: SqliteStoreOptions):
     listTokens: async () =>
       attempt(() => (sql.listTokens.all() as unknown as TokenRow[]).flatMap((row) => tokenOf(row) ?? [])),
     revokeToken: async (id, at) => attempt(() => Number(sql.revokeToken.run(at, id).changes) > 0),
+    ...sqliteControl(database, { clock }),
+    ...sqliteUsage(database, clock),
+    ...sqliteReplicas(database, clock),
     ping: async () => {
       await attempt(() => database.prepare('SELECT 1').get())
     },
@@ -188,44 +174,6 @@ export function openSqliteStore({ file, clock = Date.now }: SqliteStoreOptions):
       if (database.isOpen) database.close()
     },
   }
-}
-
-function openDatabase(file: string): DatabaseSync {
-  const database = new DatabaseSync(file, { timeout: OPEN_MS })
-  try {
-    database.exec('PRAGMA journal_mode = WAL; PRAGMA synchronous = NORMAL')
-    migrate(database)
-    // From now on `attempt` waits: SQLite's own waiting would hold up the event loop.
-    database.exec('PRAGMA busy_timeout = 0')
-  } catch (error) {
-    database.close()
-    throw error
-  }
-  return database
-}
-
-/** While another process holds the file, looks again and again, and lets other work go on. @throws StoreError */
-async function attempt<T>(work: () => T): Promise<T> {
-  const until = performance.now() + BUSY_MS
-  for (let looks = 0; ; looks++) {
-    try {
-      return work()
-    } catch (error) {
-      const failure = storeError(error)
-      if (failure.reason !== 'busy' || performance.now() >= until) throw failure
-    }
-    await (looks < QUICK_LOOKS ? turn() : sleep(1))
-  }
-}
-
-/** SQLite rolls a failed transaction back, so whatever went wrong, nothing was applied. */
-function storeError(error: unknown): StoreError {
-  if (error instanceof StoreError) return error
-  const message = error instanceof Error ? error.message : String(error)
-  const { errcode } = error as { errcode?: number }
-  // The low byte is the primary result code. https://www.sqlite.org/rescode.html
-  const busy = errcode !== undefined && [5, 6].includes(errcode & 0xff)
-  return new StoreError(`SQLite: ${message}`, busy ? 'busy' : 'other', 'no', error)
 }
 
 interface TokenRow {

@@ -16,12 +16,30 @@ describe('an error that Redis replied', () => {
     ["NOPERM this user has no permissions to run the 'evalsha' command", 'auth'],
     ['CLUSTERDOWN Hash slot not served', 'cluster'],
     ["CROSSSLOT Keys in request don't hash to the same slot", 'cluster'],
-    ['MISCONF Redis is configured to save RDB snapshots', 'other'],
+    ['MISCONF Redis is configured to save RDB snapshots, but it is unable to persist to disk.', 'readonly'],
+    ['NOREPLICAS Not enough good replicas to write. script: 1a2b, on @user_script:118.', 'readonly'],
+    ["ERR The user executing the script can't run this command or subcommand script: 1a2b, on @user_script:2.", 'auth'],
+    [
+      "ERR The user executing the script can't access at least one of the keys mentioned in the command arguments",
+      'auth',
+    ],
+    ["NOPERM ACL failure in script: User u has no permissions to run the 'set' command script: 1a2b", 'auth'],
     ['STALE batch 1 comes after 2', 'other'],
     ['', 'other'],
   ])('was not applied, and has a short reason: %s', (message, reason) => {
     const cause = reply(message)
-    expect(asStoreError(cause)).toMatchObject({ name: 'StoreError', reason, applied: 'no', message, cause })
+    const error = asStoreError(cause)
+    expect(error).toMatchObject({ name: 'StoreError', reason, applied: 'no', cause })
+    expect(error.message.startsWith(message)).toBe(true)
+  })
+
+  it.each([
+    ['NOREPLICAS Not enough good replicas to write.', 'min-replicas-to-write'],
+    ['MISCONF Redis is configured to save RDB snapshots', 'stop-writes-on-bgsave-error'],
+    ["ERR The user executing the script can't run this command or subcommand", 'ACL SETUSER'],
+    ['WRONGPASS invalid username-password pair or user is disabled.', 'the URL under store'],
+  ])('says what the operator can do: %s', (message, cure) => {
+    expect(asStoreError(reply(message)).message).toContain(cure)
   })
 
   it('inside a script of Redis 6 has the reason of its inner word', () => {

@@ -1,5 +1,6 @@
 import { Redis } from 'ioredis'
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest'
+import { NOTHING } from '../../../src/failures/histogram.ts'
 import type { Charge, Decision, Limits } from '../../../src/quota/charge.ts'
 import { openRedisStore } from '../../../src/store/redis/store.ts'
 import type { Store } from '../../../src/store/store.ts'
@@ -48,16 +49,29 @@ const settle = (...charges: Charge[]): Promise<readonly Decision[]> =>
 
 describe('what lies under the key of a counter', () => {
   const entry = (seconds: number, startedAt: number, used: number) => ({ seconds, startedAt, used })
+  type Entries = ReturnType<typeof entry>[]
   /** A section as the script writes it. */
-  function section(category: string, ...entries: ReturnType<typeof entry>[]): Buffer {
-    const n = entries.length
-    const bytes = Buffer.alloc(1 + category.length + 16 * n)
-    bytes[0] = (n - 1) * 32 + category.length - 1
-    bytes.write(category, 1)
-    entries.forEach(({ seconds, startedAt, used }, i) => {
-      bytes.writeUInt32BE(seconds, 1 + category.length + 4 * i)
-      bytes.writeUIntBE(startedAt, 1 + category.length + 4 * n + 6 * i, 6)
-      bytes.writeUIntBE(used, 1 + category.length + 10 * n + 6 * i, 6)
+  function section(category: string, ...entries: Entries): Buffer {
+    const inHours = entries.every(({ seconds }) => seconds % 3600 === 0 && seconds <= 255 * 3600)
+    if (!inHours) return sectionInSeconds(category, ...entries)
+    const head = [(entries.length - 1) * 32 + category.length - 1, category.charCodeAt(0) + 128]
+    const lengths = entries.map(({ seconds }) => seconds / 3600)
+    return Buffer.concat([Buffer.from(head), Buffer.from(category.slice(1)), Buffer.from(lengths), numbers(entries)])
+  }
+  /** Lengths that are no whole hours take more. */
+  function sectionInSeconds(category: string, ...entries: Entries): Buffer {
+    const lengths = Buffer.alloc(4 * entries.length)
+    entries.forEach(({ seconds }, i) => {
+      lengths.writeUInt32BE(seconds, 4 * i)
+    })
+    const head = [(entries.length - 1) * 32 + category.length - 1]
+    return Buffer.concat([Buffer.from(head), Buffer.from(category), lengths, numbers(entries)])
+  }
+  function numbers(entries: Entries): Buffer {
+    const bytes = Buffer.alloc(12 * entries.length)
+    entries.forEach(({ startedAt, used }, i) => {
+      bytes.writeUIntBE(startedAt, 6 * i, 6)
+      bytes.writeUIntBE(used, 6 * (entries.length + i), 6)
     })
     return bytes
   }
@@ -84,7 +98,7 @@ describe('what lies under the key of a counter', () => {
       { accepted: true, personal: [{ used: 60 }, { used: 60 }, { used: 60 }] },
       { accepted: false, personal: [{ used: 60 }, { used: 60 }, { used: 60 }] },
     ])
-    expect(await redis.strlen(OWN)).toBe(53)
+    expect(await redis.strlen(OWN)).toBe(44)
     expect(await redis.pttl(OWN)).toBeGreaterThan(0)
   })
 
@@ -95,6 +109,46 @@ describe('what lies under the key of a counter', () => {
     await settle(charge(1))
     const [read, write] = [section('read', ...all(one?.at ?? 0, 6)), section('write', ...all(two?.at ?? 0, 7))]
     expect(await redis.getBuffer(OWN)).toEqual(Buffer.concat([write, read]))
+  })
+
+  it('has its lengths in hours where all are, whatever form it had before', async () => {
+    const at = Date.now() - 1000
+    await redis.set(
+      OWN,
+      Buffer.concat([sectionInSeconds('read', ...all(at, 5)), sectionInSeconds('write', ...all(at, 8))]),
+    )
+    expect((await store.standing('alice', ['read'])).personal[0]).toEqual(all(at, 5))
+    expect(await settle(charge(96), charge(7))).toMatchObject([
+      { accepted: false, personal: WINDOWS.map(() => ({ startedAt: at, used: 5 })) },
+      { accepted: true, personal: WINDOWS.map(() => ({ startedAt: at, used: 12 })) },
+    ])
+    const write = sectionInSeconds('write', ...all(at, 8))
+    expect(await redis.getBuffer(OWN)).toEqual(Buffer.concat([section('read', ...all(at, 12)), write]))
+    expect((await store.standing('alice', ['read', 'write'])).personal).toEqual([all(at, 12), all(at, 8)])
+  })
+
+  it.each([
+    [255 * 3600, 'hours', 1 + 4 + 1 + 12],
+    [256 * 3600, 'seconds', 1 + 4 + 4 + 12],
+    [5400, 'seconds', 1 + 4 + 4 + 12],
+    [2 ** 32 - 1, 'seconds', 1 + 4 + 4 + 12],
+  ])('says %i seconds in %s', async (seconds, _, size) => {
+    const limits: Limits = { personal: [{ window: { name: 'w', seconds }, limit: 9 }], global: null }
+    const [one] = await settle(charge(4, 'alice', 'read', limits))
+    expect(await redis.strlen(OWN)).toBe(size)
+    expect((await store.standing('alice', ['read'])).personal[0]).toEqual([entry(seconds, one?.at ?? 0, 4)])
+    expect(await settle(charge(5, 'alice', 'read', limits), charge(1, 'alice', 'read', limits))).toMatchObject([
+      { accepted: true, personal: [{ used: 9 }] },
+      { accepted: false, personal: [{ used: 9 }] },
+    ])
+  })
+
+  it('goes from one form to the other and back with the windows of the configuration', async () => {
+    const minutes = { window: { name: '90m', seconds: 5400 }, limit: 100 }
+    const longer: Limits = { personal: [...LIMITS.personal, minutes], global: null }
+    for (const limits of [LIMITS, longer, LIMITS, longer]) await settle(charge(10, 'alice', 'read', limits))
+    const used = (await store.standing('alice', ['read'])).personal[0]?.map((one) => [one.seconds, one.used])
+    expect(used).toEqual([...WINDOWS.map(({ seconds }) => [seconds, 40]), [5400, 20]])
   })
 
   it('and holds a window twice is decided all the same', async () => {
@@ -210,7 +264,7 @@ describe('every key', () => {
       refunds: [{ charge: charge(5), decision: accepted as Decision }],
       charges: [],
     })
-    await store.addTally({ total: 1, status0: 0, status5xx: 0 })
+    await store.addTally({ ...NOTHING, total: 1 })
     await store.insertToken({
       id: 'i',
       hash: 'h',

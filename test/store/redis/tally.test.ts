@@ -6,7 +6,7 @@ import { type RedisServer, startRedis } from '../../setup/redis.ts'
 
 /** The script as it is shipped, but for its clock, which the test moves by half hours. */
 const SHIPPED = readFileSync(new URL('../../../src/store/redis/tally.lua', import.meta.url), 'utf8')
-const CLOCKED = SHIPPED.replace("redis.call('TIME')", '{ ARGV[6], 999999 }')
+const CLOCKED = SHIPPED.replace("redis.call('TIME')", '{ ARGV[8], 999999 }')
 const START = Date.UTC(2026, 7, 6)
 
 let server: RedisServer
@@ -24,14 +24,14 @@ beforeEach(async () => {
 })
 
 const add = (at: number, total = 1): Promise<unknown> =>
-  redis.eval(CLOCKED, 1, 'failures', total, 0, 0, BUCKET_MS, BUCKETS, Math.floor(at / 1000))
+  redis.eval(CLOCKED, 1, 'failures', total, 0, 0, 0, 0, BUCKET_MS, BUCKETS, Math.floor(at / 1000))
 
 it('counts to the end of a half hour and from its start', async () => {
   expect(CLOCKED).not.toBe(SHIPPED)
   await add(START)
   await add(START + BUCKET_MS - 1000)
   await add(START + BUCKET_MS)
-  expect(await redis.hgetall('failures')).toEqual({ [START]: '2 0 0', [START + BUCKET_MS]: '1 0 0' })
+  expect(await redis.hgetall('failures')).toEqual({ [START]: '2 0 0 0 0', [START + BUCKET_MS]: '1 0 0 0 0' })
 })
 
 it('keeps 336 half hours and no more', async () => {
@@ -44,5 +44,11 @@ it('keeps 336 half hours and no more', async () => {
 it('begins anew where a bucket holds what is not ours', async () => {
   await redis.hset('failures', String(START), 'nonsense')
   await add(START, 3)
-  expect(await redis.hget('failures', String(START))).toBe('3 0 0')
+  expect(await redis.hget('failures', String(START))).toBe('3 0 0 0 0')
+})
+
+it('goes on with a bucket of three numbers, as an earlier version wrote it', async () => {
+  await redis.hset('failures', String(START), '7 2 1')
+  await redis.eval(CLOCKED, 1, 'failures', 5, 1, 1, 3, 2, BUCKET_MS, BUCKETS, START / 1000)
+  expect(await redis.hget('failures', String(START))).toBe('12 3 2 3 2')
 })

@@ -9,17 +9,18 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import type { Batch, Decision } from '../../../src/quota/charge.ts'
 import { openRedisStore } from '../../../src/store/redis/store.ts'
 import type { Store } from '../../../src/store/store.ts'
-import { tokenStoreSuite } from '../../control/store.suite.ts'
+import { controlStoreSuite, tokenStoreSuite } from '../../control/store.suite.ts'
 import { failureStoreSuite } from '../../failures/store.suite.ts'
 import { quotaStoreSuite } from '../../quota/store.suite.ts'
+import { usageStoreSuite } from '../../quota/usage.suite.ts'
 import { freePort, type RedisServer, startRedis } from '../../setup/redis.ts'
 import { whenReady } from './ready.ts'
 
 let opened = 0
-async function open(url: string) {
-  const store = openRedisStore({ url, prefix: `suite-${++opened}`, deadlineMs: 2000, observe: () => {} })
+async function open(url: string, prefix = `suite-${++opened}`) {
+  const store = openRedisStore({ url, prefix, deadlineMs: 2000, observe: () => {} })
   await whenReady(store)
-  return { store, pass: (ms: number) => sleep(ms + 5), close: () => store.close() }
+  return { store, prefix, pass: (ms: number) => sleep(ms + 5), close: () => store.close() }
 }
 
 function batch(sequence: number): Batch {
@@ -45,12 +46,14 @@ async function untilSettled(store: Store, batch: Batch): Promise<readonly Decisi
 }
 
 describe('the Redis store on a cluster', () => {
-  const nodes: RedisServer[] = []
+  const nodes: ClusterNode[] = []
   const clients: Redis[] = []
   let url: string
 
   beforeAll(async () => {
     const [primary, replica] = [await startNode(), await startNode()]
+    nodes.push(primary, replica)
+    clients.push(primary.client, replica.client)
     url = `redis+cluster://127.0.0.1:${primary.port},127.0.0.1:${replica.port}`
     const [one, two] = clients as [Redis, Redis]
     await one.cluster('ADDSLOTSRANGE', 0, 16_383)
@@ -66,26 +69,35 @@ describe('the Redis store on a cluster', () => {
     for (const node of nodes) await node.stop()
   })
 
-  async function startNode(): Promise<RedisServer & { busPort: number }> {
-    const busPort = await freePort()
-    const args = [
-      '--cluster-enabled',
-      'yes',
-      '--cluster-config-file',
-      'nodes.conf',
-      '--cluster-announce-ip',
-      '127.0.0.1',
-    ]
-    const node = await startRedis({ args: [...args, '--cluster-port', String(busPort)] })
-    nodes.push(node)
-    clients.push(new Redis(node.url).on('error', () => {}))
-    return { ...node, busPort }
-  }
-
   // One primary checks as a thousand do that all keys of a script are in one slot.
   describe('as a quota store', () => quotaStoreSuite(() => open(url)))
   describe('as a failure store', () => failureStoreSuite(() => open(url)))
   describe('as a token store', () => tokenStoreSuite(() => open(url)))
+  describe('as a usage store', () => usageStoreSuite(() => open(url)))
+  describe('as a control store', () =>
+    controlStoreSuite(async () => {
+      const one = await open(url)
+      const two = await open(url, one.prefix)
+      return {
+        store: one.store,
+        other: two.store,
+        close: async () => void (await Promise.all([one.close(), two.close()])),
+      }
+    }))
+
+  it('tells a change to other processes, whichever node they listen at', async () => {
+    const one = await open(url)
+    const others = await Promise.all([0, 1, 2, 3].map(() => open(url, one.prefix)))
+    const heard = new Map<number, number>()
+    others.forEach(({ store }, i) => {
+      store.onChange(() => heard.set(i, (heard.get(i) ?? 0) + 1))
+    })
+    await expect.poll(() => heard.size, { timeout: 10_000 }).toBe(4)
+    heard.clear()
+    await one.store.change({ kind: 'settings', to: { mode: 'loose' } }, { who: 'ann', why: null }, null)
+    await expect.poll(() => heard.size, { timeout: 10_000 }).toBe(4)
+    for (const each of [one, ...others]) await each.close()
+  })
 
   it('goes on with the replica when the primary dies', async () => {
     const { store } = await open(url)
@@ -97,6 +109,39 @@ describe('the Redis store on a cluster', () => {
     expect(await untilSettled(store, batch(2))).toMatchObject([{ accepted: false, personal: [{ used: 6 }] }])
     await store.close()
   })
+})
+
+it('the Redis store on a cluster of two primaries finds its users on the one that holds them', async () => {
+  const [a, b] = [await startNode(), await startNode()]
+  try {
+    await a.client.cluster('ADDSLOTSRANGE', 0, 8191)
+    await b.client.cluster('ADDSLOTSRANGE', 8192, 16_383)
+    await a.client.call('CLUSTER', 'MEET', '127.0.0.1', String(b.port), String(b.busPort))
+    for (const { client } of [a, b]) {
+      while (!String(await client.cluster('INFO')).includes('cluster_state:ok')) await sleep(50)
+    }
+    // Of ten names, some lie on either.
+    for (let i = 0; i < 10; i++) {
+      const { store, close } = await open(`redis+cluster://127.0.0.1:${a.port}`, `quota-${i}`)
+      await store.settle(batch(1))
+      await store.change({ kind: 'settings', to: { mode: 'loose' } }, { who: 'ann', why: null }, 0)
+      const users: string[] = []
+      for (let cursor: string | null = null; ; ) {
+        const step: Awaited<ReturnType<Store['scanUsers']>> = await store.scanUsers(cursor)
+        users.push(...step.users.map(({ user }) => user))
+        cursor = step.next
+        if (cursor === null) break
+      }
+      expect(users).toEqual(['alice'])
+      await close()
+    }
+    for (const { client } of [a, b]) expect(await client.dbsize()).toBeGreaterThan(0)
+  } finally {
+    for (const { client, stop } of [a, b]) {
+      client.disconnect()
+      await stop()
+    }
+  }
 })
 
 describe('the Redis store behind sentinels', () => {
@@ -119,16 +164,35 @@ describe('the Redis store behind sentinels', () => {
     const watch = new Redis(sentinel?.port ?? 0, '127.0.0.1')
     while (!String(await watch.call('SENTINEL', 'REPLICAS', 'quota')).includes(String(replica.port))) await sleep(100)
     expect(await store.settle(batch(1))).toMatchObject([{ accepted: true }])
+    let heard = 0
+    store.onChange(() => heard++)
+    await expect.poll(() => heard, { timeout: 10_000 }).toBe(1)
     await replicated(replica, primary)
 
     await watch.call('SENTINEL', 'FAILOVER', 'quota')
     await becomesPrimary(replica)
     await primary.kill('SIGKILL')
     expect(await untilSettled(store, batch(2))).toMatchObject([{ accepted: false, personal: [{ used: 6 }] }])
+    await expect.poll(() => heard, { timeout: 10_000 }).toBeGreaterThan(1)
+    const before = heard
+    await store.change({ kind: 'settings', to: { mode: 'loose' } }, { who: 'ann', why: null }, null)
+    await expect.poll(() => heard, { timeout: 10_000 }).toBeGreaterThan(before)
     watch.disconnect()
     await store.close()
   })
 })
+
+interface ClusterNode extends RedisServer {
+  readonly busPort: number
+  readonly client: Redis
+}
+
+async function startNode(): Promise<ClusterNode> {
+  const busPort = await freePort()
+  const args = ['--cluster-enabled', 'yes', '--cluster-config-file', 'nodes.conf', '--cluster-announce-ip', '127.0.0.1']
+  const node = await startRedis({ args: [...args, '--cluster-port', String(busPort)] })
+  return { ...node, busPort, client: new Redis(node.url).on('error', () => {}) }
+}
 
 async function startSentinel(port: number): Promise<{ port: number; stop(): Promise<void> }> {
   const [own, folder] = [await freePort(), await mkdtemp(join(tmpdir(), 'tollgate-sentinel-'))]

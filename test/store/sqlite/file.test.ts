@@ -1,14 +1,17 @@
 import { type ChildProcess, spawn } from 'node:child_process'
 import { once } from 'node:events'
-import { mkdtempSync, rmSync } from 'node:fs'
+import { mkdtempSync, readFileSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { DatabaseSync } from 'node:sqlite'
 import { fileURLToPath } from 'node:url'
 import { afterAll, afterEach, beforeEach, describe, expect, it, vi } from 'vitest'
+import { UNCHANGED } from '../../../src/control/state.ts'
 import { mintToken } from '../../../src/control/tokens.ts'
+import { NOTHING } from '../../../src/failures/histogram.ts'
 import type { Charge, Decision, Limits } from '../../../src/quota/charge.ts'
 import { usageOf } from '../../../src/quota/counter.ts'
+import { pack } from '../../../src/store/packed.ts'
 import { openSqliteStore } from '../../../src/store/sqlite/store.ts'
 import type { Store } from '../../../src/store/store.ts'
 
@@ -48,7 +51,7 @@ describe('the file of the embedded store', () => {
     const first = open()
     const { record } = mintToken({ user: 'alice', name: 'laptop', expiresAt: null }, 1000)
     await settle(first, charge(7))
-    await first.addTally({ total: 3, status0: 1, status5xx: 1 })
+    await first.addTally({ ...NOTHING, total: 3, status0: 1, status5xx: 1 })
     await first.insertToken(record)
     await first.close()
 
@@ -65,6 +68,30 @@ describe('the file of the embedded store', () => {
     expect((await settle(two, charge(5), charge(4))).map((d) => d.accepted)).toEqual([false, true])
     expect((await settle(one, charge(1))).map((d) => d.accepted)).toEqual([false])
     expect(await used(one, 'alice')).toEqual([10, 10])
+  })
+
+  it('that an earlier version wrote is taken over with all that is in it', async () => {
+    const now = Date.UTC(2026, 7, 6, 15)
+    const old = new DatabaseSync(file)
+    old.exec(readFileSync(new URL('./version-1.sql', import.meta.url), 'utf8'))
+    const counter = [{ seconds: DAY.seconds, startedAt: now - 1000, used: 7 }]
+    const put = old.prepare('INSERT INTO counters (scope, category, user, windows, ends) VALUES (?, ?, ?, ?, ?)')
+    for (const [scope, user] of [
+      [0, 'alice'],
+      [1, ''],
+    ] as const)
+      put.run(scope, 'read', user, pack(counter), now + 86_399_000)
+    old.exec(`INSERT INTO failures VALUES (${now}, 3, 2, 1)`)
+    old.close()
+
+    const store = open(() => now)
+    expect((await store.scanUsers(null)).users).toEqual([{ user: 'alice', counters: new Map([['read', counter]]) }])
+    expect(await used(store, 'alice')).toEqual([7, 7])
+    await store.addTally({ total: 1, status0: 1, status5xx: 0, aside: 1, asideFailed: 1 })
+    expect((await store.readTallies()).buckets).toEqual([
+      { start: now, total: 4, status0: 3, status5xx: 1, aside: 1, asideFailed: 1 },
+    ])
+    expect(await store.readControl()).toEqual(UNCHANGED)
   })
 
   it('that a newer version wrote is refused and left as it is', () => {
@@ -87,7 +114,7 @@ describe('the file of the embedded store', () => {
     const other = new DatabaseSync(file)
     other.exec('BEGIN IMMEDIATE')
     await expect(settle(store, charge(1))).rejects.toMatchObject({ name: 'StoreError', reason: 'busy', applied: 'no' })
-    await expect(store.addTally({ total: 1, status0: 0, status5xx: 0 })).rejects.toMatchObject({ reason: 'busy' })
+    await expect(store.addTally({ ...NOTHING, total: 1 })).rejects.toMatchObject({ reason: 'busy' })
     other.exec('ROLLBACK')
     other.close()
     expect(await used(store, 'alice')).toEqual([0, 0])
@@ -99,7 +126,7 @@ describe('the file of the embedded store', () => {
     const other = new DatabaseSync(file)
     other.exec('BEGIN IMMEDIATE')
     const settled = settle(store, charge(4))
-    const counted = store.addTally({ total: 1, status0: 0, status5xx: 0 })
+    const counted = store.addTally({ ...NOTHING, total: 1 })
     await new Promise((resolve) => setTimeout(resolve, 20))
     other.exec('COMMIT')
     other.close()
@@ -199,5 +226,21 @@ describe('processes on one file', () => {
     for (const each of processes) expect((await each.ended)[0]).toBe(0)
     expect(processes.map((each) => each.accepted())).toEqual([300, 300, 300, 300])
     expect(await used(open(), 'user-0')).toEqual([300, 1200])
+  })
+
+  it('see what another changes, and number their changes together', async () => {
+    const store = open()
+    const changing = fileURLToPath(new URL('./changing.ts', import.meta.url))
+    const users = Array.from({ length: 4 }, (_, i) => `user-${i}`)
+    const children = users.map((user) => spawn(process.execPath, [changing, file, user, '25'], { stdio: 'inherit' }))
+    const ended = children.map((child) => once(child, 'close'))
+    await vi.waitUntil(async () => (await store.controlVersion()).version > 0, { timeout: 20_000 })
+    for (const each of ended) expect((await each)[0]).toBe(0)
+    expect((await store.changesSince(UNCHANGED))?.map(({ version }) => version)).toEqual(
+      Array.from({ length: 100 }, (_, i) => i + 1),
+    )
+    const { version, overrides } = await store.readControl()
+    expect(version).toBe(100)
+    expect(users.map((user) => overrides.get(user)?.value.reason)).toEqual(users.map(() => 'change 25'))
   })
 })

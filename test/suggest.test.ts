@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest'
-import { didYouMean, suggest } from '../../src/config/suggest.ts'
+import { didYouMean, suggest } from '../src/suggest.ts'
 
 test('the nearest known word is suggested', () => {
   expect(suggest('categry', ['cost', 'category', 'public'])).toBe('category')

@@ -1,0 +1,202 @@
+import type { Observer } from '../observe/observation.ts'
+import { StoreError } from '../quota/store.ts'
+import {
+  type Changes,
+  type ControlState,
+  type LastChange,
+  UNCHANGED,
+  type UserOverride,
+  type Versioned,
+} from './state.ts'
+import type { AuditEntry, ControlStore } from './store.ts'
+
+export interface ControlKeeperOptions {
+  readonly store: ControlStore
+  /** Is told once of each outage: `store_failed` with operation `control`. */
+  readonly observe: Observer
+  /** How often the store is asked for its version, in milliseconds. Default 1000. */
+  readonly pollMs?: number
+  /** Monotonic milliseconds. Default `performance.now`. */
+  readonly now?: () => number
+}
+
+/** Follows what administrators change, by any replica. */
+export interface ControlKeeper {
+  /** Reads for the first time and follows from then on. Without the store it begins with nothing changed. Never rejects. */
+  start(): Promise<void>
+  /** What is in force, without overrides that have expired. Parts that a change left alone are the same objects as before. */
+  state(): ControlState
+  /** The same with every change that was made before this call. @throws StoreError */
+  fresh(): Promise<ControlState>
+  /** The store's time, in milliseconds since the epoch, as far as its last answer lets know; ours before the first. */
+  storeTime(): number
+  /** Calls after each change of `state()`. @returns stops it */
+  follow(listener: (state: ControlState) => void): () => void
+  /** Tells and polls no more. */
+  close(): void
+}
+
+export function createControlKeeper(options: ControlKeeperOptions): ControlKeeper {
+  const { store, observe, pollMs = 1000, now = () => performance.now() } = options
+  const listeners = new Set<(state: ControlState) => void>()
+  /** As stored, with overrides that have expired: what later changes are applied to. */
+  let stored = UNCHANGED
+  let current: InForce = { state: UNCHANGED, from: UNCHANGED, until: Number.POSITIVE_INFINITY }
+  let clock = { at: Date.now(), readAt: now() }
+  let lastFell = false
+  let failing = false
+  let closed = false
+  let timer: NodeJS.Timeout | undefined
+  let unsubscribe: () => void = () => {}
+
+  function storeTime(): number {
+    return Math.floor(clock.at + now() - clock.readAt)
+  }
+
+  const ask = oneAtATime(read)
+
+  function look(): void {
+    ask().catch(ignore)
+  }
+
+  async function read(): Promise<void> {
+    try {
+      const { at, ...last } = await store.controlVersion()
+      clock = { at, readAt: now() }
+      if (last.version >= stored.version) stored = await catchUp(stored, last)
+      // Once it may be the late answer of a store that is being replaced.
+      else if (lastFell) stored = await readAll()
+      lastFell = last.version < stored.version
+      failing = false
+    } catch (error) {
+      tell(error)
+      throw error
+    } finally {
+      publish()
+    }
+  }
+
+  /** What the store does not know as its own was lost there: then nothing of it counts any more. */
+  async function catchUp(from: ControlState, last: LastChange): Promise<ControlState> {
+    if (last.version === from.version && last.changedAt === from.changedAt) return from
+    const entries = await store.changesSince(from)
+    const next = entries === null ? null : applied(from, entries)
+    return next !== null && next.version >= last.version ? next : readAll()
+  }
+
+  /** It is read in steps: what was changed meanwhile is applied once more. */
+  async function readAll(): Promise<ControlState> {
+    const all = await store.readControl()
+    return applied(all, (await store.changesSince(all)) ?? [])
+  }
+
+  function publish(): void {
+    const next = inForce(stored, current, storeTime())
+    if (closed || next === current) return
+    const isNews = next.state !== current.state
+    current = next
+    if (isNews) for (const listener of [...listeners]) inform(listener)
+  }
+
+  function inform(listener: (state: ControlState) => void): void {
+    try {
+      listener(current.state)
+    } catch (error) {
+      observe({ type: 'internal_error', where: 'control', error })
+    }
+  }
+
+  function tell(error: unknown): void {
+    if (failing || closed) return
+    failing = true
+    if (error instanceof StoreError) {
+      observe({ type: 'store_failed', operation: 'control', reason: error.reason, message: error.message })
+    } else observe({ type: 'internal_error', where: 'control', error })
+  }
+
+  return {
+    async start() {
+      unsubscribe = store.onChange(look)
+      timer = setInterval(look, pollMs).unref()
+      await ask().catch(ignore)
+    },
+    state: () => current.state,
+    async fresh() {
+      await ask()
+      return current.state
+    },
+    storeTime,
+    follow(listener) {
+      listeners.add(listener)
+      return () => void listeners.delete(listener)
+    },
+    close() {
+      closed = true
+      clearInterval(timer)
+      unsubscribe()
+    },
+  }
+}
+
+/** Whoever asks while the work is done waits for it to be done again: that sees what was changed before he asked. */
+function oneAtATime(work: () => Promise<void>): () => Promise<void> {
+  let current: Promise<void> | null = null
+  let next: Promise<void> | null = null
+
+  function begin(): Promise<void> {
+    next = null
+    current = work().finally(() => {
+      current = null
+    })
+    return current
+  }
+
+  return function ask() {
+    if (next !== null) return next
+    if (current === null) return begin()
+    next = current.then(ignore, ignore).then(begin)
+    return next
+  }
+}
+
+/** Nobody waits for it, or its failure was told already. */
+function ignore(): void {}
+
+/** What is in force of a stored state. */
+interface InForce {
+  readonly state: ControlState
+  readonly from: ControlState
+  /** The store's time at which the next override expires. */
+  readonly until: number
+}
+
+/** The state without what has expired; where nothing is new, what there was before. */
+function inForce(stored: ControlState, last: InForce, at: number): InForce {
+  const isCurrent = at < last.until
+  if (isCurrent && stored === last.from) return last
+  if (isCurrent && stored.overrides === last.from.overrides) {
+    return { state: { ...stored, overrides: last.state.overrides }, from: stored, until: last.until }
+  }
+  const rest = [...stored.overrides].filter(([, { value }]) => value.expiresAt === null || value.expiresAt > at)
+  const isWhole = rest.length === stored.overrides.size
+  return {
+    state: isWhole ? stored : { ...stored, overrides: new Map(rest) },
+    from: stored,
+    until: rest.reduce((first, [, { value }]) => Math.min(first, value.expiresAt ?? first), Number.POSITIVE_INFINITY),
+  }
+}
+
+/** However many changes there are, the overrides are copied once. */
+function applied(state: ControlState, entries: readonly AuditEntry[]): ControlState {
+  let { version, changedAt, settings } = state
+  let changed: Map<string, Versioned<UserOverride>> | null = null
+  for (const entry of entries) {
+    ;({ version, at: changedAt } = entry)
+    if (entry.what === 'settings') settings = { version, value: entry.to as Changes }
+    if (entry.what !== 'override' || entry.subject === null) continue
+    changed ??= new Map(state.overrides)
+    if (entry.to === null) changed.delete(entry.subject)
+    else changed.set(entry.subject, { version, value: entry.to as UserOverride })
+  }
+  return { version, changedAt, settings, overrides: changed ?? state.overrides }
+}

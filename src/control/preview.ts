@@ -1,0 +1,156 @@
+import { usageOf } from '../quota/counter.ts'
+import type { Policy } from '../quota/policy.ts'
+import { globalStatus, type LimitsInForce, limitsInForce } from '../quota/status.ts'
+import type { QuotaStore, UsageStore, UserUsage } from '../quota/store.ts'
+import { resetAt } from '../quota/window.ts'
+
+export interface PreviewOptions {
+  readonly store: Pick<QuotaStore, 'standing'> & UsageStore
+  /** Makes the limits in force, and as they would be: of the same categories and windows. */
+  readonly now: () => Policy
+  readonly next: () => Policy
+  /** Ends it between two steps, for whoever waits no more. */
+  readonly signal?: AbortSignal
+}
+
+/** What would become of a change, from the live counters. */
+export interface Preview {
+  /** Users looked at. */
+  readonly scanned: number
+  /** Users who would be blocked, and those of them who are not blocked now. */
+  readonly blockedCount: number
+  readonly newlyBlockedCount: number
+  /** Users who are blocked now and would not be. */
+  readonly freedCount: number
+  /** The first 100 who would be blocked, those first who are not blocked now. */
+  readonly blocked: readonly BlockedUser[]
+  readonly windows: Readonly<Record<string, readonly HeadRoom[]>>
+  readonly effective: LimitsInForce
+}
+
+/** A user and the window that would keep him waiting longest. */
+export interface BlockedUser extends Block {
+  readonly user: string
+  readonly blockedNow: boolean
+}
+
+interface Block {
+  readonly category: string
+  readonly window: string
+  readonly limit: number
+  readonly used: number
+  /** ISO 8601 UTC; `null` for a limit of 0, which no waiting helps. */
+  readonly resetAt: string | null
+}
+
+export interface HeadRoom {
+  readonly window: string
+  readonly used: number
+  readonly limit: number
+  readonly remaining: number
+  readonly limitNow: number
+  readonly remainingNow: number
+}
+
+const SHOWN = 100
+/** Any user will do for the counters of all. */
+const ANYBODY = '-'
+
+/**
+ * Looks at every user in steps, with the event loop and the store free between them.
+ * @throws StoreError, or the reason of the signal
+ */
+export async function preview({ store, now, next, signal }: PreviewOptions): Promise<Preview> {
+  const windows = await headRoom(store, now(), next())
+  const count = createCount()
+  let cursor: string | null = null
+  do {
+    signal?.throwIfAborted()
+    const step = await store.scanUsers(cursor)
+    // Policies remember each user with an override: with 100,000 of them the collection of that garbage took 20 ms a turn.
+    const policies = { now: now(), next: next() }
+    for (const usage of step.users) count.add(usage, policies, step.at)
+    cursor = step.next
+    await breath()
+  } while (cursor !== null)
+  return { ...count.result(), windows, effective: limitsInForce(next()) }
+}
+
+function breath(): Promise<void> {
+  return new Promise((resolve) => setImmediate(resolve))
+}
+
+interface Policies {
+  readonly now: Policy
+  readonly next: Policy
+}
+
+function createCount() {
+  const counts = { scanned: 0, blockedCount: 0, newlyBlockedCount: 0, freedCount: 0 }
+  const newly: BlockedUser[] = []
+  const still: BlockedUser[] = []
+  /** A scan may come by a user twice. */
+  const counted = new Set<string>()
+
+  function add(usage: UserUsage, { now, next }: Policies, at: number): void {
+    if (counted.has(usage.user)) return
+    counts.scanned++
+    const blockedNow = blockOf(usage, now, at) !== null
+    const block = blockOf(usage, next, at)
+    if (block === null && !blockedNow) return
+    counted.add(usage.user)
+    if (block === null) counts.freedCount++
+    else addBlocked({ user: usage.user, ...block, blockedNow })
+  }
+
+  function addBlocked(blocked: BlockedUser): void {
+    counts.blockedCount++
+    if (!blocked.blockedNow) counts.newlyBlockedCount++
+    const shown = blocked.blockedNow ? still : newly
+    if (shown.length < SHOWN) shown.push(blocked)
+  }
+
+  return { add, result: () => ({ ...counts, blocked: [...newly, ...still].slice(0, SHOWN) }) }
+}
+
+/** The personal window that is used up and keeps the user waiting longest; `null` where none is. */
+function blockOf({ user, counters }: UserUsage, policy: Policy, at: number): Block | null {
+  let longest = Number.NEGATIVE_INFINITY
+  let block: Block | null = null
+  for (const category of policy.categories) {
+    for (const { window, limit } of policy.limitsFor(category, user).personal) {
+      const usage = usageOf(counters.get(category) ?? [], window.seconds, at)
+      if (usage.used < limit) continue
+      const until = limit === 0 ? Number.POSITIVE_INFINITY : resetAt(usage, window.seconds)
+      if (until <= longest) continue
+      longest = until
+      block = {
+        category,
+        window: window.name,
+        limit,
+        used: usage.used,
+        resetAt: limit === 0 ? null : new Date(until).toISOString(),
+      }
+    }
+  }
+  return block
+}
+
+async function headRoom(
+  store: Pick<QuotaStore, 'standing'>,
+  now: Policy,
+  next: Policy,
+): Promise<Record<string, HeadRoom[]>> {
+  const standing = await store.standing(ANYBODY, next.categories)
+  const before = globalStatus(now, standing)
+  const after = globalStatus(next, standing)
+  return Object.fromEntries(
+    Object.entries(after).map(([category, windows]) => [
+      category,
+      windows.map(({ window, used, limit, remaining }) => {
+        const old = before[category]?.find((entry) => entry.window === window)
+        return { window, used, limit, remaining, limitNow: old?.limit ?? 0, remainingNow: old?.remaining ?? 0 }
+      }),
+    ]),
+  )
+}

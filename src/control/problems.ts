@@ -1,0 +1,93 @@
+import { didYouMean } from '../suggest.ts'
+
+/** What is wrong with a body that an administrator sent, and the cure. */
+export interface Problem {
+  /** Dotted, `baselines.personal.read.1h`; empty for the body as a whole. */
+  readonly path: string
+  readonly msg: string
+}
+
+export type Json = Readonly<Record<string, unknown>>
+
+/** Checks one value and says what is wrong with it. */
+export type Check = (value: unknown, path: string) => Problem[]
+
+const MAX_LIMIT = 1e12
+const MAX_REASON = 500
+
+export function isObject(value: unknown): value is Json {
+  return typeof value === 'object' && value !== null && !Array.isArray(value)
+}
+
+export function below(path: string, key: string): string {
+  return path === '' ? key : `${path}.${key}`
+}
+
+/** An object with no other keys than those of `checks`. @param what for the message: `field`, `category`, `window` */
+export function object(checks: ReadonlyMap<string, Check>, what: string): Check {
+  const names = [...checks.keys()]
+  return (value, path) => {
+    if (!isObject(value)) return [{ path, msg: `must be an object with ${list(names)}` }]
+    return Object.entries(value).flatMap(
+      ([key, inner]) =>
+        checks.get(key)?.(inner, below(path, key)) ?? [
+          { path: below(path, key), msg: `unknown ${what} ${quote(key)}${cure(key, names)}` },
+        ],
+    )
+  }
+}
+
+/** The same for each of the names. */
+export function each(names: readonly string[], check: Check): ReadonlyMap<string, Check> {
+  return new Map(names.map((name) => [name, check]))
+}
+
+export function orNull(check: Check): Check {
+  return (value, path) => (value === null ? [] : check(value, path))
+}
+
+function only(isGood: (value: unknown) => boolean, msg: string): Check {
+  return (value, path) => (isGood(value) ? [] : [{ path, msg }])
+}
+
+export const limit = only(
+  (value) => Number.isInteger(value) && (value as number) >= 0 && (value as number) <= MAX_LIMIT,
+  `must be a whole number of tokens from 0 to ${MAX_LIMIT}`,
+)
+
+export const multiplier = only(
+  (value) => typeof value === 'number' && value >= 0.25 && value <= 4,
+  'must be a number from 0.25 to 4',
+)
+
+export const flag = only((value) => typeof value === 'boolean', 'must be true or false')
+
+export const reason = only(
+  isReason,
+  `must be a sentence of 1 to ${MAX_REASON} characters on one line: why it is changed`,
+)
+
+export function choice(values: readonly string[]): Check {
+  return (value, path) =>
+    values.includes(value as string)
+      ? []
+      : [{ path, msg: `must be one of ${list(values)}${typeof value === 'string' ? didYouMean(value, values) : ''}` }]
+}
+
+/** Characters, not code units; none of them a control character, which would break a line of a list. */
+function isReason(value: unknown): boolean {
+  if (typeof value !== 'string' || value.trim() === '' || value.length > 2 * MAX_REASON) return false
+  return [...value].length <= MAX_REASON && value.isWellFormed() && !/\p{Cc}/u.test(value)
+}
+
+function cure(key: string, names: readonly string[]): string {
+  return didYouMean(key, names) || `; there ${names.length === 1 ? 'is' : 'are'} ${list(names)}`
+}
+
+function list(names: readonly string[]): string {
+  return names.join(', ') || 'none'
+}
+
+function quote(text: string): string {
+  return JSON.stringify(text.length > 60 ? `${text.slice(0, 57)}...` : text)
+}

@@ -1,0 +1,53 @@
+/** The processes that share a store, each telling every few seconds that it is there. */
+
+/** What one process that takes requests tells of itself. Plain JSON. */
+export interface Replica {
+  /** Random for each start of the process. */
+  readonly instance: string
+  readonly host: string
+  readonly pid: number
+  readonly version: string
+  /** Of the configuration's text. */
+  readonly hash: string
+  /** The last change at run time that it follows. */
+  readonly controlVersion: number
+  /** Milliseconds since the epoch, its own clock. */
+  readonly startedAt: number
+  readonly ready: boolean
+  /** Why not, or what is missing although it is. */
+  readonly reasons: readonly string[]
+  /** Why the last configuration file was not taken; empty where it was. */
+  readonly configProblems: readonly string[]
+  /** Since it started. */
+  readonly counts: ReplicaCounts
+  /** Requests by route, as written in the file, since it started: the 200 most used. */
+  readonly hits: Readonly<Record<string, number>>
+  /** What matched no route: the latest 20, method and path without its query, at most 200 characters. */
+  readonly unmatched: readonly string[]
+}
+
+export interface ReplicaCounts {
+  readonly requests: number
+  /** Answered 429. */
+  readonly refused: number
+  /** Would have been answered 429, and were let through. */
+  readonly shadowed: number
+  readonly tokens: number
+  readonly forwarded: number
+  /** Forwarding failed, or the backend answered 500 or above. */
+  readonly failed: number
+  readonly inFlight: number
+}
+
+/** A process tells so often that it is there, in milliseconds, and is forgotten when it was silent for longer than that. */
+export const BEAT_MS = 2000
+export const FORGET_MS = 15_000
+
+export interface ReplicaStore {
+  /** @throws StoreError */
+  beat(replica: Replica): Promise<void>
+  /** Those that were not silent for FORGET_MS, on the store's clock, by host and pid; and how long ago each spoke. @throws StoreError */
+  listReplicas(): Promise<readonly (Replica & { readonly silentMs: number })[]>
+  /** For a process that ends. @throws StoreError */
+  leave(instance: string): Promise<void>
+}

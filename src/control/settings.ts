@@ -1,0 +1,177 @@
+import type { LimitTable, Mode, Origin, QuotaSettings, ScopedLimits } from '../quota/policy.ts'
+import {
+  type Check,
+  choice,
+  each,
+  flag,
+  isObject,
+  type Json,
+  limit,
+  multiplier,
+  object,
+  orNull,
+  type Problem,
+  reason,
+} from './problems.ts'
+import type { Changes, ScopedTable, Table } from './state.ts'
+
+/** What the file sets of all that can be changed at run time. */
+export type FileSettings = QuotaSettings & { readonly shadow: boolean }
+
+/** What is missing stays, `null` gives back to the file. The wire shape of `PATCH /api/quota`. */
+export interface QuotaPatchLike {
+  readonly mode?: Mode | null
+  readonly global?: { readonly enabled?: boolean | null; readonly multiplier?: number | null } | null
+  readonly baselines?: ScopedPatchLike | null
+  readonly custom?: ScopedPatchLike | null
+  readonly shadow?: boolean | null
+  /** For the audit; no part of the settings. */
+  readonly reason?: string
+}
+
+interface ScopedPatchLike {
+  readonly personal?: TablePatchLike | null
+  readonly global?: TablePatchLike | null
+}
+type TablePatchLike = Readonly<Record<string, Readonly<Record<string, number | null>> | null>>
+
+export interface Resolved {
+  readonly settings: QuotaSettings
+  readonly shadow: boolean
+  /** Dotted paths of the values that were set over the file's: `mode`, `baselines.personal.read.1h`. */
+  readonly changed: readonly string[]
+}
+
+const MODES: readonly Mode[] = ['conservative', 'normal', 'loose', 'adaptive', 'custom']
+const SCOPES = ['personal', 'global'] as const
+type Layer = 'baselines' | 'custom'
+
+/** The settings in force. A change that the file has no category or window for rests until it has one again. */
+export function resolve(file: FileSettings, changes: Changes): Resolved {
+  const baselines = over(file, file.baselines, changes.baselines)
+  const custom = over(file, file.custom ?? NO_LIMITS, changes.custom)
+  return {
+    settings: {
+      mode: changes.mode ?? file.mode,
+      windows: file.windows,
+      baselines,
+      custom: isEmpty(custom) ? null : custom,
+      global: { ...file.global, ...changes.global },
+    },
+    shadow: changes.shadow ?? file.shadow,
+    changed: changedPaths(file, changes),
+  }
+}
+
+/**
+ * JSON Merge Patch (RFC 7396), for a patch without problems: an object is merged, `null` takes a value away, anything else
+ * replaces. Unlike there, an object that has become empty goes too: then everything in it follows the file.
+ */
+export function applyPatch(changes: Changes, { reason: _, ...patch }: QuotaPatchLike): Changes {
+  return merge(changes as Json, patch)
+}
+
+/** What is wrong with the body of `PATCH /api/quota`, every problem at once. */
+export function problemsOf(patch: unknown, file: FileSettings): Problem[] {
+  const windows = file.windows.map(({ name }) => name)
+  const categories = categoriesOf(file)
+  const table = object(each(categories, orNull(object(each(windows, orNull(limit)), 'window'))), 'category')
+  const scopes = orNull(object(each(SCOPES, orNull(table)), 'scope'))
+  const fields: [string, Check][] = [
+    ['mode', orNull(choice(MODES))],
+    [
+      'global',
+      orNull(
+        object(
+          new Map([
+            ['enabled', orNull(flag)],
+            ['multiplier', orNull(multiplier)],
+          ]),
+          'field',
+        ),
+      ),
+    ],
+    ['baselines', scopes],
+    ['custom', scopes],
+    ['shadow', orNull(flag)],
+    ['reason', reason],
+  ]
+  return object(new Map(fields), 'field')(patch, '')
+}
+
+/** Where the values come from, for `Policy.trace`. @param lines `tollgate.yaml:22` for a value of the file */
+export function originOf(changes: Changes, lines: Origin): Origin {
+  return (scope, category, window, layer) =>
+    valueIn(changes[layer]?.[scope], category, window) === undefined
+      ? lines(scope, category, window, layer)
+      : 'set at run time'
+}
+
+export function categoriesOf(file: Pick<QuotaSettings, 'baselines'>): string[] {
+  return [...file.baselines.personal.keys()]
+}
+
+const NO_LIMITS: ScopedLimits = { personal: new Map(), global: new Map() }
+
+function over(file: FileSettings, limits: ScopedLimits, changes: ScopedTable | undefined): ScopedLimits {
+  if (changes === undefined) return limits
+  return {
+    personal: tableOver(file, limits.personal, changes.personal),
+    global: tableOver(file, limits.global, changes.global),
+  }
+}
+
+function tableOver(file: FileSettings, limits: LimitTable, changes: Table | undefined): LimitTable {
+  if (changes === undefined) return limits
+  const rows = categoriesOf(file).map((category): [string, ReadonlyMap<string, number>] => {
+    const row = file.windows.flatMap(({ name }): [string, number][] => {
+      const value = valueIn(changes, category, name) ?? limits.get(category)?.get(name)
+      return value === undefined ? [] : [[name, value]]
+    })
+    return [category, new Map(row)]
+  })
+  return new Map(rows.filter(([, row]) => row.size > 0))
+}
+
+/** Own members only: a category may be called `constructor`. */
+function valueIn(table: Table | undefined, category: string, window: string): number | undefined {
+  if (table === undefined || !Object.hasOwn(table, category)) return undefined
+  const row = table[category]
+  return row !== undefined && Object.hasOwn(row, window) ? row[window] : undefined
+}
+
+function isEmpty({ personal, global }: ScopedLimits): boolean {
+  return personal.size === 0 && global.size === 0
+}
+
+function changedPaths(file: FileSettings, changes: Changes): string[] {
+  const limits = (layer: Layer): string[] =>
+    SCOPES.flatMap((scope) =>
+      categoriesOf(file).flatMap((category) =>
+        file.windows
+          .filter(({ name }) => valueIn(changes[layer]?.[scope], category, name) !== undefined)
+          .map(({ name }) => `${layer}.${scope}.${category}.${name}`),
+      ),
+    )
+  return [
+    ...(changes.mode === undefined ? [] : ['mode']),
+    ...(['enabled', 'multiplier'] as const)
+      .filter((key) => changes.global?.[key] !== undefined)
+      .map((key) => `global.${key}`),
+    ...limits('baselines'),
+    ...limits('custom'),
+    ...(changes.shadow === undefined ? [] : ['shadow']),
+  ]
+}
+
+function merge(target: Json, patch: Json): Json {
+  const merged = new Map(Object.entries(target))
+  for (const [key, value] of Object.entries(patch)) {
+    const old = merged.get(key)
+    const next = isObject(value) ? merge(isObject(old) ? old : {}, value) : value
+    if (next === null || next === undefined || (isObject(next) && Object.keys(next).length === 0)) merged.delete(key)
+    else merged.set(key, next)
+  }
+  // Defines members, where an assignment to `__proto__` would not.
+  return Object.fromEntries(merged)
+}

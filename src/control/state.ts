@@ -1,0 +1,71 @@
+import type { Mode } from '../quota/policy.ts'
+
+/**
+ * What administrators have changed at run time, as it is stored and sent: plain JSON. It lives beside the counters, and
+ * every replica follows it (`keeper.ts`).
+ */
+
+/** Tokens by category, then by window name; any of them may be missing. */
+export type Table = Readonly<Record<string, Readonly<Record<string, number>>>>
+
+/** The same in both scopes. */
+export interface ScopedTable {
+  readonly personal?: Table
+  readonly global?: Table
+}
+
+/** The settings that were changed; what is missing here follows the file. */
+export interface Changes {
+  readonly mode?: Mode
+  readonly global?: { readonly enabled?: boolean /** 0.25 to 4. */; readonly multiplier?: number }
+  readonly baselines?: ScopedTable
+  /** Explicit limits of mode `custom`; what is missing here and in the file is the baseline. */
+  readonly custom?: ScopedTable
+  /** Whether refusals are only counted and told, for every route and user. */
+  readonly shadow?: boolean
+}
+
+/** What was set for one user. */
+export interface UserOverride {
+  /** Personal limits that replace those of the settings as they stand. */
+  readonly limits: Table
+  /** Whether the global scope is neither checked nor charged for this user. */
+  readonly bypassGlobal: boolean
+  /** Whether this user's refusals are only counted and told. */
+  readonly shadow: boolean
+  /** Why, 1 to 500 characters. */
+  readonly reason: string
+  /** When it ends by itself, in milliseconds since the epoch on the store's clock; `null` for never. */
+  readonly expiresAt: number | null
+}
+
+/** A value and the number of the change that made it; 0 where nothing was ever changed. */
+export interface Versioned<T> {
+  readonly version: number
+  readonly value: T
+}
+
+/**
+ * Which change was the last, of any kind. A store that has lost data gives the same numbers to other changes: only with its
+ * time is it the same one.
+ */
+export interface LastChange {
+  /** Counts the changes one by one; 0 before the first. */
+  readonly version: number
+  /** When it was made, in milliseconds since the epoch on the store's clock; 0 before the first. */
+  readonly changedAt: number
+}
+
+/** Everything that was changed, as it is now. */
+export interface ControlState extends LastChange {
+  readonly settings: Versioned<Changes>
+  /** By user; also those that have expired and were not taken away yet. */
+  readonly overrides: ReadonlyMap<string, Versioned<UserOverride>>
+}
+
+export const UNCHANGED: ControlState = Object.freeze({
+  version: 0,
+  changedAt: 0,
+  settings: { version: 0, value: {} },
+  overrides: new Map(),
+})

@@ -1,0 +1,68 @@
+import type { Changes, ControlState, LastChange, UserOverride } from './state.ts'
+
+/** A change at run time. */
+export type Change =
+  | { readonly kind: 'settings'; readonly to: Changes }
+  | { readonly kind: 'override'; readonly user: string /** `null` takes it away. */; readonly to: UserOverride | null }
+  /** Empties the user's windows. */
+  | { readonly kind: 'reset'; readonly user: string }
+  /** A gateway token was made or revoked: only told, the token store has done it. */
+  | { readonly kind: 'token_created' | 'token_revoked'; readonly id: string; readonly to: unknown }
+
+/** Who makes a change and why: what the audit keeps of it beside the change itself. */
+export interface Author {
+  /** Name of the admin token, or `command line`. */
+  readonly who: string
+  readonly why: string | null
+}
+
+/** One change, as it was made. */
+export interface AuditEntry {
+  /** Counts the changes from 1, without a gap. */
+  readonly version: number
+  /** The store's time, in milliseconds since the epoch. */
+  readonly at: number
+  readonly who: string
+  readonly what: Change['kind']
+  /** The user or the id of the token; `null` for settings. */
+  readonly subject: string | null
+  /** The value before and after, as stored; `null` where there was or is none. */
+  readonly from: unknown
+  readonly to: unknown
+  readonly why: string | null
+}
+
+export type Changed =
+  | { readonly done: true; readonly entry: AuditEntry }
+  /** The settings or the override had another version than was expected: nothing was changed. */
+  | { readonly done: false; readonly version: number }
+
+/** So many changes are remembered in the audit; older ones are forgotten one by one. */
+export const MAX_AUDIT = 10_000
+
+/** Keeps what administrators change. Every implementation passes test/control/store.suite.ts. */
+export interface ControlStore {
+  /** The last change, and the store's time: cheap enough to be asked every second. @throws StoreError */
+  controlVersion(): Promise<LastChange & { readonly at: number }>
+  /** Everything, read in steps that hold the store for a moment each. @throws StoreError */
+  readControl(): Promise<ControlState>
+  /**
+   * The changes after this one, oldest first. `null` where they are more than 100, or the store does not remember this one:
+   * it is too old, or was lost and its number is another's. Then all is to be read. @throws StoreError
+   */
+  changesSince(last: LastChange): Promise<readonly AuditEntry[] | null>
+  /**
+   * Makes a change and its entry in the audit as one, and tells the other replicas.
+   * @param expected the version that the settings or the override must have, 0 for none; `null` for whatever they have;
+   *   not looked at for a reset or a token
+   * @throws StoreError
+   */
+  change(change: Change, author: Author, expected: number | null): Promise<Changed>
+  /** Entries with a version below `before` (`null`: the newest), newest first. @throws StoreError */
+  readAudit(before: number | null, limit: number): Promise<readonly AuditEntry[]>
+  /**
+   * Calls soon after a change by any replica, where the store can tell; a hint that may be lost, so that whoever follows
+   * asks for the version too. @returns stops it
+   */
+  onChange(listener: () => void): () => void
+}

@@ -1,0 +1,66 @@
+import type { Changes, ControlState, LastChange, UserOverride, Versioned } from '../control/state.ts'
+import type { AuditEntry, Change } from '../control/store.ts'
+
+/** What both stores do alike with the changes of administrators. */
+
+/** So many changes are read one by one; after more, everything is. */
+const MOST_CHANGES = 100
+
+/** How often everything is read to find it as it was at one moment. */
+const MOST_READINGS = 3
+
+/** Whom or what a change is about. */
+export function subjectOf(change: Change): string | null {
+  if (change.kind === 'settings') return null
+  return 'user' in change ? change.user : change.id
+}
+
+/** The value that a change sets, as JSON; `null` where it sets none. */
+export function jsonOf(change: Change): string {
+  return JSON.stringify('to' in change ? change.to : null) ?? 'null'
+}
+
+/** That after which they are asked for, and one more than are ever given out, which tells that there are more. */
+export const CHANGES_READ = MOST_CHANGES + 2
+
+/** @param entries the first CHANGES_READ that are remembered from the number of `last` on, without a gap */
+export function changesAfter(last: LastChange, entries: readonly AuditEntry[]): readonly AuditEntry[] | null {
+  const later = entries.filter(({ version }) => version > last.version)
+  return isRemembered(last, entries[0]) && later.length <= MOST_CHANGES ? later : null
+}
+
+function isRemembered({ version, changedAt }: LastChange, first: AuditEntry | undefined): boolean {
+  if (version === 0) return first === undefined || first.version === 1
+  return first?.version === version && first.at === changedAt
+}
+
+export interface Head extends LastChange {
+  readonly settings: Versioned<Changes>
+}
+
+export interface Overrides {
+  readonly overrides: Iterable<readonly [user: string, override: Versioned<UserOverride>]>
+  /** Where the next step begins; `null` at the end. */
+  readonly next: string | null
+}
+
+/**
+ * Reads overrides in steps and all of it again where something was changed meanwhile. Under changes that do not end, the
+ * last reading counts under the version that it began with, so that whoever follows applies them once more.
+ */
+export async function readInSteps(
+  readHead: () => Promise<Head>,
+  readOverrides: (from: string | null) => Promise<Overrides>,
+): Promise<ControlState> {
+  for (let readings = 1; ; readings++) {
+    const head = await readHead()
+    const overrides = new Map<string, Versioned<UserOverride>>()
+    let from: string | null = null
+    do {
+      const step: Overrides = await readOverrides(from)
+      for (const [user, override] of step.overrides) overrides.set(user, override)
+      from = step.next
+    } while (from !== null)
+    if (readings === MOST_READINGS || (await readHead()).version === head.version) return { ...head, overrides }
+  }
+}

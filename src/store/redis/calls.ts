@@ -1,0 +1,32 @@
+import { StoreError } from '../../quota/store.ts'
+import type { RedisClient } from './client.ts'
+import { asStoreError } from './errors.ts'
+
+/** @throws StoreError */
+export async function call<T>(command: () => Promise<T>): Promise<T> {
+  try {
+    return await command()
+  } catch (error) {
+    throw asStoreError(error)
+  }
+}
+
+/** Commands that Redis applies together; their replies in that order. @throws StoreError */
+export async function transaction<T>(
+  redis: RedisClient,
+  fill: (multi: ReturnType<RedisClient['multi']>) => void,
+): Promise<T> {
+  const multi = redis.multi()
+  fill(multi)
+  const replies = await call(() => multi.exec())
+  if (replies === null) throw new StoreError('Redis gave the transaction up', 'other', 'no')
+  return replies.map(([error, value]) => {
+    if (error !== null) throw asStoreError(error)
+    return value
+  }) as T
+}
+
+/** What TIME replies, in milliseconds since the epoch. */
+export function milliseconds([seconds, micros]: readonly [string | number, string | number]): number {
+  return Number(seconds) * 1000 + Math.floor(Number(micros) / 1000)
+}

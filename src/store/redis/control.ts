@@ -1,0 +1,109 @@
+import type { Changes, LastChange, UserOverride, Versioned } from '../../control/state.ts'
+import { type AuditEntry, type ControlStore, MAX_AUDIT } from '../../control/store.ts'
+import { StoreError } from '../../quota/store.ts'
+import { CHANGES_READ, changesAfter, type Head, jsonOf, type Overrides, readInSteps, subjectOf } from '../changes.ts'
+import { call, milliseconds, transaction } from './calls.ts'
+import type { RedisClient } from './client.ts'
+import type { Keys } from './keys.ts'
+
+/** Overrides that one step of HSCAN looks at. */
+const STEP = 500
+
+/** @param maxAudit entries that the audit keeps. Default MAX_AUDIT. */
+export function redisControl(redis: RedisClient, keys: Keys, maxAudit = MAX_AUDIT): Omit<ControlStore, 'onChange'> {
+  async function readHead(): Promise<Head> {
+    const [newest, settings] = await transaction<[string[], string | null]>(redis, (multi) => {
+      multi.zrange(keys.audit, '-1', '-1').get(keys.settings)
+    })
+    return {
+      ...lastOf(newest),
+      settings: settings === null ? { version: 0, value: {} } : parseVersioned<Changes>(settings),
+    }
+  }
+
+  async function readOverrides(from: string | null): Promise<Overrides> {
+    const [next, flat] = await call(() => redis.hscan(keys.overrides, from ?? '0', 'COUNT', STEP))
+    const overrides: [string, Versioned<UserOverride>][] = []
+    for (let i = 0; i < flat.length; i += 2) overrides.push([flat[i] ?? '', parseVersioned(flat[i + 1] ?? '')])
+    return { overrides, next: next === '0' ? null : next }
+  }
+
+  function placeOf({ kind }: { readonly kind: AuditEntry['what'] }, subject: string | null): string[] {
+    if (kind === 'settings') return [keys.settings]
+    if (kind === 'override') return [keys.overrides]
+    return kind === 'reset' ? [keys.user(subject ?? '')] : []
+  }
+
+  return {
+    async controlVersion() {
+      const [time, newest] = await transaction<[[string, string], string[]]>(redis, (multi) => {
+        multi.time().zrange(keys.audit, '-1', '-1')
+      })
+      return { ...lastOf(newest), at: milliseconds(time) }
+    },
+
+    readControl: () => readInSteps(readHead, readOverrides),
+
+    async changesSince(last) {
+      const from = String(last.version)
+      const entries = await call(() => redis.zrange(keys.audit, from, '+inf', 'BYSCORE', 'LIMIT', 0, CHANGES_READ))
+      return changesAfter(last, entries.map(parseEntry))
+    },
+
+    async change(change, { who, why }, expected) {
+      const subject = subjectOf(change)
+      const names = [keys.version, keys.audit, ...placeOf(change, subject)]
+      const reply = await call(() =>
+        redis.changeControl(
+          names.length,
+          ...names,
+          change.kind,
+          subject ?? '',
+          JSON.stringify(subject),
+          jsonOf(change),
+          JSON.stringify(who),
+          JSON.stringify(why),
+          expected === null ? '' : String(expected),
+          String(maxAudit),
+          keys.changes,
+        ),
+      )
+      if (typeof reply === 'number') return { done: false, version: reply }
+      if (typeof reply !== 'string') throw new StoreError('unexpected reply of control.lua', 'other', 'unknown')
+      return { done: true, entry: parseEntry(reply) }
+    },
+
+    async readAudit(before, limit) {
+      const newest = before === null ? '+inf' : `(${before}`
+      const entries = await call(() =>
+        redis.zrange(keys.audit, newest, '-inf', 'BYSCORE', 'REV', 'LIMIT', 0, String(limit)),
+      )
+      return entries.map(parseEntry)
+    },
+  }
+}
+
+/** The audit always keeps its newest entry. */
+function lastOf([newest]: readonly string[]): LastChange {
+  if (newest === undefined) return { version: 0, changedAt: 0 }
+  const { version, at } = parseEntry(newest)
+  return { version, changedAt: at }
+}
+
+function parseEntry(text: string): AuditEntry {
+  return parse(text) as AuditEntry
+}
+
+/** Stored as control.lua tells. */
+function parseVersioned<T>(text: string): Versioned<T> {
+  const space = text.indexOf(' ')
+  return { version: Number(text.slice(0, space)), value: parse(text.slice(space + 1)) as T }
+}
+
+function parse(text: string): unknown {
+  try {
+    return JSON.parse(text)
+  } catch (error) {
+    throw new StoreError('what lies under our keys was not written by us', 'other', 'no', error)
+  }
+}

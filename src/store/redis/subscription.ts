@@ -1,0 +1,55 @@
+import type { RedisClient } from './client.ts'
+
+/** How soon a subscription that failed on a good connection is tried again, in milliseconds. */
+const AGAIN_MS = 1000
+
+/** Hears what is published on one channel, by a connection of its own, since a subscriber's takes no other commands. */
+export interface Subscription {
+  /** Calls after each message, and after a time without connection, in which some may have been lost. @returns stops it */
+  follow(listener: () => void): () => void
+  close(): void
+}
+
+/** @param connect makes the connection; not called before somebody listens */
+export function subscription(connect: () => RedisClient, channel: string): Subscription {
+  const listeners = new Set<() => void>()
+  let redis: RedisClient | undefined
+  let again: NodeJS.Timeout | undefined
+
+  function tellAll(): void {
+    for (const listener of [...listeners]) listener()
+  }
+
+  function open(): RedisClient {
+    const opened = connect()
+    opened.on('error', () => {}) // the connection for the commands tells it; ioredis would print it
+    opened.on('message', tellAll)
+    opened.on('ready', () => void subscribe(opened))
+    opened.connect().catch(() => {}) // ioredis goes on trying
+    return opened
+  }
+
+  async function subscribe(to: RedisClient): Promise<void> {
+    clearTimeout(again)
+    try {
+      await to.subscribe(channel)
+      tellAll()
+    } catch {
+      if (redis === to) again = setTimeout(() => void subscribe(to), AGAIN_MS).unref()
+    }
+  }
+
+  return {
+    follow(listener) {
+      listeners.add(listener)
+      redis ??= open()
+      return () => void listeners.delete(listener)
+    },
+    close() {
+      clearTimeout(again)
+      listeners.clear()
+      redis?.disconnect()
+      redis = undefined
+    },
+  }
+}

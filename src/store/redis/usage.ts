@@ -1,0 +1,37 @@
+import type { UsageStore, UserUsage } from '../../quota/store.ts'
+import { call, milliseconds, transaction } from './calls.ts'
+import type { RedisClient } from './client.ts'
+import type { Keys } from './keys.ts'
+import { readCounters } from './sections.ts'
+
+/**
+ * Keys of the database that one step looks at: it holds Redis twice for 0.4 milliseconds, and our event loop for 1.6 of
+ * CPU; with a thousand it is 1.4 and 5.8.
+ */
+const STEP = 250
+
+export function redisUsage(redis: RedisClient, keys: Keys): UsageStore {
+  const prefix = keys.user('')
+  const pattern = `${prefix.replaceAll(/[\\*?[\]]/g, '\\$&')}*`
+
+  async function readUsers(names: readonly string[]): Promise<{ at: number; users: UserUsage[] }> {
+    const [time, values = []] = await transaction<[[string, string], (Buffer | null)[]?]>(redis, (multi) => {
+      multi.time()
+      if (names.length > 0) multi.mgetBuffer([...names])
+    })
+    const users = names.flatMap((name, i) => {
+      const counters = readCounters(values[i])
+      return counters.size === 0 ? [] : [{ user: name.slice(prefix.length), counters }]
+    })
+    return { at: milliseconds(time), users }
+  }
+
+  return {
+    async scanUsers(cursor) {
+      const [next, names] = await call(() => redis.scanKeys(keys.version, cursor ?? '0', pattern, STEP))
+      // SCAN may give a key twice, and the key without a user is nobody's.
+      const ours = [...new Set(names)].filter((name) => name !== prefix)
+      return { ...(await readUsers(ours)), next: next === '0' ? null : next }
+    },
+  }
+}

@@ -1,0 +1,139 @@
+import type { DatabaseSync } from 'node:sqlite'
+import type { LastChange, Versioned } from '../../control/state.ts'
+import {
+  type AuditEntry,
+  type Author,
+  type Change,
+  type Changed,
+  type ControlStore,
+  MAX_AUDIT,
+} from '../../control/store.ts'
+import { CHANGES_READ, changesAfter, type Head, jsonOf, type Overrides, readInSteps, subjectOf } from '../changes.ts'
+import { attempt, transactions } from './database.ts'
+
+/** Overrides that one step reads. */
+const STEP = 500
+
+export interface SqliteControlOptions {
+  /** Milliseconds since the epoch. */
+  readonly clock: () => number
+  /** Entries that the audit keeps. Default MAX_AUDIT. */
+  readonly maxAudit?: number
+}
+
+/** Listeners hear of changes made through this object; those of other processes show in the version. */
+export function sqliteControl(database: DatabaseSync, options: SqliteControlOptions): ControlStore {
+  const { clock, maxAudit = MAX_AUDIT } = options
+  const { writing, reading } = transactions(database)
+  const listeners = new Set<() => void>()
+  const sql = prepare(database)
+
+  function last(): LastChange {
+    return (sql.last.get() as LastChange | undefined) ?? { version: 0, changedAt: 0 }
+  }
+
+  function readHead(): Head {
+    const settings = sql.settings.get() as Stored | undefined
+    return { ...last(), settings: settings === undefined ? { version: 0, value: {} } : versioned(settings) }
+  }
+
+  function readOverrides(from: string | null): Overrides {
+    const rows = sql.overrides.all(from ?? '') as unknown as (Stored & { user: string })[]
+    const next = rows.length === STEP ? (rows.at(-1)?.user ?? null) : null
+    return { overrides: rows.map((row) => [row.user, versioned(row)]), next }
+  }
+
+  function storedOf(change: Change): Stored | undefined {
+    if (change.kind === 'settings') return sql.settings.get() as Stored | undefined
+    return change.kind === 'override' ? (sql.override.get(change.user) as Stored | undefined) : undefined
+  }
+
+  function apply(change: Change, version: number): void {
+    if (change.kind === 'settings') sql.setSettings.run(version, jsonOf(change))
+    else if (change.kind === 'reset') sql.reset.run(change.user)
+    else if (change.kind === 'override' && change.to === null) sql.dropOverride.run(change.user)
+    else if (change.kind === 'override') sql.setOverride.run(change.user, version, jsonOf(change))
+  }
+
+  function changeNow(change: Change, { who, why }: Author, expected: number | null): Changed {
+    const known = storedOf(change)
+    const has = known?.version ?? 0
+    const hasVersion = change.kind === 'settings' || change.kind === 'override'
+    if (hasVersion && expected !== null && expected !== has) return { done: false, version: has }
+    const version = last().version + 1
+    apply(change, version)
+    const row = { version, at: clock(), who, what: change.kind, subject: subjectOf(change), why }
+    const [before, after] = [known?.value ?? 'null', jsonOf(change)]
+    sql.tell.run(row.version, row.at, row.who, row.what, row.subject, before, after, row.why)
+    sql.forget.run(version - maxAudit)
+    return { done: true, entry: entryOf({ ...row, before, after }) }
+  }
+
+  return {
+    controlVersion: () => attempt(() => ({ ...last(), at: clock() })),
+
+    readControl: () =>
+      readInSteps(
+        () => attempt(() => reading(readHead)),
+        (from) => attempt(() => readOverrides(from)),
+      ),
+
+    changesSince: (from) =>
+      attempt(() => changesAfter(from, (sql.from.all(from.version) as unknown as AuditRow[]).map(entryOf))),
+
+    async change(change, author, expected) {
+      const changed = await attempt(() => writing(() => changeNow(change, author, expected)))
+      if (changed.done) for (const listener of [...listeners]) listener()
+      return changed
+    },
+
+    readAudit: (before, limit) =>
+      attempt(() => (sql.audit.all(before ?? Number.MAX_SAFE_INTEGER, limit) as unknown as AuditRow[]).map(entryOf)),
+
+    onChange(listener) {
+      listeners.add(listener)
+      return () => void listeners.delete(listener)
+    },
+  }
+}
+
+function prepare(database: DatabaseSync) {
+  return {
+    last: database.prepare('SELECT version, at AS changedAt FROM audit ORDER BY version DESC LIMIT 1'),
+    settings: database.prepare('SELECT version, value FROM settings'),
+    setSettings: database.prepare('INSERT OR REPLACE INTO settings (id, version, value) VALUES (1, ?, ?)'),
+    override: database.prepare('SELECT version, value FROM overrides WHERE user = ?'),
+    overrides: database.prepare(
+      `SELECT user, version, value FROM overrides WHERE user > ? ORDER BY user LIMIT ${STEP}`,
+    ),
+    setOverride: database.prepare('INSERT OR REPLACE INTO overrides (user, version, value) VALUES (?, ?, ?)'),
+    dropOverride: database.prepare('DELETE FROM overrides WHERE user = ?'),
+    reset: database.prepare('DELETE FROM counters WHERE scope = 0 AND user = ?'),
+    tell: database.prepare(
+      'INSERT INTO audit (version, at, who, what, subject, before, after, why) VALUES (?, ?, ?, ?, ?, ?, ?, ?)',
+    ),
+    forget: database.prepare('DELETE FROM audit WHERE version <= ?'),
+    from: database.prepare(`SELECT * FROM audit WHERE version >= ? ORDER BY version LIMIT ${CHANGES_READ}`),
+    audit: database.prepare('SELECT * FROM audit WHERE version < ? ORDER BY version DESC LIMIT ?'),
+  }
+}
+
+interface Stored {
+  readonly version: number
+  /** JSON. */
+  readonly value: string
+}
+
+function versioned<T>({ version, value }: Stored): Versioned<T> {
+  return { version, value: JSON.parse(value) as T }
+}
+
+interface AuditRow extends Omit<AuditEntry, 'from' | 'to'> {
+  /** JSON. */
+  readonly before: string
+  readonly after: string
+}
+
+function entryOf({ version, at, who, what, subject, before, after, why }: AuditRow): AuditEntry {
+  return { version, at, who, what, subject, from: JSON.parse(before), to: JSON.parse(after), why }
+}

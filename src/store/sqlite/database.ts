@@ -1,0 +1,75 @@
+import { DatabaseSync } from 'node:sqlite'
+import { setTimeout as sleep, setImmediate as turn } from 'node:timers/promises'
+import { StoreError } from '../../quota/store.ts'
+import { migrate } from './schema.ts'
+
+/** How long a call waits for another process that holds the file, in milliseconds. */
+const BUSY_MS = 200
+/** The same while the file is opened, when nothing else is to be done. */
+const OPEN_MS = 2000
+/** A batch of another process takes 0.1 ms: so many looks, one in each turn of the event loop, before the pauses begin. */
+const QUICK_LOOKS = 20
+
+/** @throws Error when the file is no database of ours */
+export function openDatabase(file: string): DatabaseSync {
+  const database = new DatabaseSync(file, { timeout: OPEN_MS })
+  try {
+    database.exec('PRAGMA journal_mode = WAL; PRAGMA synchronous = NORMAL')
+    migrate(database)
+    // From now on `attempt` waits: SQLite's own waiting would hold up the event loop.
+    database.exec('PRAGMA busy_timeout = 0')
+  } catch (error) {
+    database.close()
+    throw error
+  }
+  return database
+}
+
+/** Does all of the work or, when it throws, nothing. */
+export type Transaction = <T>(work: () => T) => T
+
+/** `reading` sees the file as it is at one moment; `writing` also keeps other processes from writing meanwhile. */
+export function transactions(database: DatabaseSync): { readonly writing: Transaction; readonly reading: Transaction } {
+  const commit = database.prepare('COMMIT')
+  const rollback = database.prepare('ROLLBACK')
+
+  function beginningWith(sql: string): Transaction {
+    const begin = database.prepare(sql)
+    return function inTransaction(work) {
+      begin.run()
+      try {
+        const result = work()
+        commit.run()
+        return result
+      } catch (error) {
+        if (database.isTransaction) rollback.run()
+        throw error
+      }
+    }
+  }
+  return { writing: beginningWith('BEGIN IMMEDIATE'), reading: beginningWith('BEGIN') }
+}
+
+/** While another process holds the file, looks again and again, and lets other work go on. @throws StoreError */
+export async function attempt<T>(work: () => T): Promise<T> {
+  const until = performance.now() + BUSY_MS
+  for (let looks = 0; ; looks++) {
+    try {
+      return work()
+    } catch (error) {
+      const failure = storeError(error)
+      if (failure.reason !== 'busy' || performance.now() >= until) throw failure
+    }
+    await (looks < QUICK_LOOKS ? turn() : sleep(1))
+  }
+}
+
+/** SQLite rolls a failed transaction back, so whatever went wrong, nothing was applied. */
+function storeError(error: unknown): StoreError {
+  if (error instanceof StoreError) return error
+  const message = error instanceof Error ? error.message : String(error)
+  const { errcode } = error as { errcode?: number }
+  // The low byte is the primary result code. https://www.sqlite.org/rescode.html
+  const busy = errcode !== undefined && [5, 6].includes(errcode & 0xff)
+  return new StoreError(`SQLite: ${message}`, busy ? 'busy' : 'other', 'no', error)
+}

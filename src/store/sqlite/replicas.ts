@@ -1,0 +1,35 @@
+import type { DatabaseSync } from 'node:sqlite'
+import { FORGET_MS, type Replica, type ReplicaStore } from '../../control/replicas.ts'
+import { listedReplicas } from '../replicas.ts'
+import { attempt, transactions } from './database.ts'
+
+export function sqliteReplicas(database: DatabaseSync, clock: () => number): ReplicaStore {
+  const { writing } = transactions(database)
+  const sql = {
+    beat: database.prepare('INSERT OR REPLACE INTO replicas (instance, at, told) VALUES (?, ?, ?)'),
+    forget: database.prepare('DELETE FROM replicas WHERE at < ?'),
+    list: database.prepare('SELECT at, told FROM replicas'),
+    leave: database.prepare('DELETE FROM replicas WHERE instance = ?'),
+  }
+
+  function beatNow(replica: Replica): void {
+    const at = clock()
+    sql.beat.run(replica.instance, at, JSON.stringify(replica))
+    sql.forget.run(at - FORGET_MS)
+  }
+
+  function listNow(): ReturnType<typeof listedReplicas> {
+    const rows = sql.list.all() as unknown as { at: number; told: string }[]
+    const heard = rows.map(({ at, told }) => ({ at, replica: JSON.parse(told) as Replica }))
+    return listedReplicas(heard, clock())
+  }
+
+  return {
+    beat: (replica) => attempt(() => writing(() => beatNow(replica))),
+    listReplicas: () => attempt(listNow),
+    leave: (instance) =>
+      attempt(() => {
+        sql.leave.run(instance)
+      }),
+  }
+}

@@ -1,0 +1,375 @@
+import fc from 'fast-check'
+import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest'
+import { type ControlKeeper, createControlKeeper } from '../../src/control/keeper.ts'
+import type { ControlState, UserOverride } from '../../src/control/state.ts'
+import type { Change } from '../../src/control/store.ts'
+import type { Observation } from '../../src/observe/observation.ts'
+import { createFakeStore, type FakeStore } from './fake-store.ts'
+
+const override = (hourly: number, expiresAt: number | null = null): UserOverride => ({
+  limits: { read: { '1h': hourly } },
+  bypassGlobal: false,
+  shadow: false,
+  reason: 'test',
+  expiresAt,
+})
+const forUser = (user: string, to: UserOverride | null): Change => ({ kind: 'override', user, to })
+const loose: Change = { kind: 'settings', to: { mode: 'loose' } }
+
+let store: FakeStore
+let keeper: ControlKeeper
+let told: Observation[]
+/** Our monotonic clock. */
+let time: number
+
+const open = (pollMs = 5) =>
+  createControlKeeper({ store, observe: (observation) => told.push(observation), pollMs, now: () => time })
+
+beforeEach(() => {
+  store = createFakeStore()
+  told = []
+  time = 1000
+  keeper = open()
+})
+afterEach(() => keeper.close())
+
+/** Never polls by itself: what is seen was seen by a hint or by asking. */
+async function onlyWhenAsked(): Promise<void> {
+  keeper.close()
+  keeper = open(1e9)
+  await keeper.start()
+}
+
+describe('what administrators change', () => {
+  it('is known once the keeper has started', async () => {
+    await store.set(loose)
+    await store.set(forUser('alice', override(5)))
+    await keeper.start()
+    expect(keeper.state()).toEqual({
+      version: 2,
+      changedAt: store.at,
+      settings: { version: 1, value: { mode: 'loose' } },
+      overrides: new Map([['alice', { version: 2, value: override(5) }]]),
+    })
+  })
+
+  it('comes with a hint, without waiting for the next poll', async () => {
+    await onlyWhenAsked()
+    await store.set(loose)
+    await vi.waitFor(() => expect(keeper.state().settings.value).toEqual({ mode: 'loose' }), { timeout: 20_000 })
+  })
+
+  it('comes with the next poll where the hint was lost', async () => {
+    await keeper.start()
+    store.isDeaf = true
+    await store.set(loose)
+    await vi.waitFor(() => expect(keeper.state().version).toBe(1), { timeout: 20_000 })
+  })
+
+  it('is told to whoever follows, until he has heard enough', async () => {
+    await onlyWhenAsked()
+    const heard: ControlState[] = []
+    const stop = keeper.follow((state) => heard.push(state))
+    await store.set(loose)
+    await keeper.fresh()
+    await keeper.fresh()
+    stop()
+    await store.set(forUser('alice', override(5)))
+    await keeper.fresh()
+    expect(heard.map(({ version }) => version)).toEqual([1])
+  })
+
+  it('reaches the others where one who follows fails', async () => {
+    await onlyWhenAsked()
+    const heard: number[] = []
+    keeper.follow(() => {
+      throw new Error('cannot')
+    })
+    keeper.follow(({ version }) => heard.push(version))
+    await store.set(loose)
+    await keeper.fresh()
+    expect(heard).toEqual([1])
+    expect(told).toMatchObject([{ type: 'internal_error', where: 'control' }])
+  })
+
+  it('leaves the parts it does not touch the same objects', async () => {
+    await store.set(forUser('alice', override(5, store.at + 10)))
+    await store.set(forUser('bob', override(6)))
+    store.at += 20
+    await onlyWhenAsked()
+    const before = keeper.state()
+    expect([...before.overrides.keys()]).toEqual(['bob'])
+    await store.set(loose)
+    expect((await keeper.fresh()).overrides).toBe(before.overrides)
+    const between = keeper.state()
+    await store.set({ kind: 'reset', user: 'bob' })
+    const { version, settings, overrides } = await keeper.fresh()
+    expect(version).toBe(4)
+    expect([settings, overrides]).toEqual([between.settings, between.overrides])
+    expect(settings).toBe(between.settings)
+    expect(overrides).toBe(between.overrides)
+  })
+
+  it('is read change by change, and all of it where there were too many', async () => {
+    await onlyWhenAsked()
+    await store.set(loose)
+    await keeper.fresh()
+    expect(store.asked).toContain('since 0')
+    expect(store.asked).not.toContain('everything')
+    store.isDeaf = true
+    for (let i = 0; i < 101; i++) await store.set(forUser(`user ${i}`, override(i)))
+    expect((await keeper.fresh()).overrides.size).toBe(101)
+    expect(store.asked).toContain('everything')
+  })
+
+  it('is, after any changes, in any pieces, what the store has', async () => {
+    const user = fc.constantFrom('alice', 'bob', '__proto__')
+    const change: fc.Arbitrary<Change> = fc.oneof(
+      fc.constant(loose),
+      fc.record({ kind: fc.constant('settings' as const), to: fc.constantFrom({}, { shadow: true }) }),
+      fc.record({ kind: fc.constant('reset' as const), user }),
+      fc.tuple(user, fc.option(fc.nat(9))).map(([user, n]) => forUser(user, n === null ? null : override(n))),
+    )
+    const pieces = fc.array(fc.array(change, { maxLength: 6 }), { maxLength: 5 })
+    await fc.assert(
+      fc.asyncProperty(pieces, fc.integer({ min: 0, max: 4 }), async (all, remembered) => {
+        store = createFakeStore()
+        store.remembered = remembered
+        await onlyWhenAsked()
+        for (const piece of all) {
+          for (const each of piece) await store.set(each)
+          expect(await keeper.fresh()).toEqual(await store.readControl())
+        }
+      }),
+    )
+  })
+})
+
+describe('an override that expires', () => {
+  it("is dropped by the store's time, not by ours", async () => {
+    await store.set(forUser('alice', override(5, store.at + 60_000)))
+    await store.set(forUser('bob', override(5)))
+    await onlyWhenAsked()
+    const heard: string[][] = []
+    keeper.follow(({ overrides }) => heard.push([...overrides.keys()]))
+    store.at += 59_999
+    await keeper.fresh()
+    expect(keeper.state().overrides.has('alice')).toBe(true)
+    store.at += 1
+    await keeper.fresh()
+    expect(heard).toEqual([['bob']])
+    expect(keeper.state().version).toBe(2)
+  })
+
+  it('is dropped while the store is out too, as time goes on', async () => {
+    await store.set(forUser('alice', override(5, store.at + 60_000)))
+    await onlyWhenAsked()
+    store.out = true
+    time += 59_999
+    await keeper.fresh().catch(() => {})
+    expect(keeper.state().overrides.size).toBe(1)
+    time += 1
+    await keeper.fresh().catch(() => {})
+    expect(keeper.state().overrides.size).toBe(0)
+  })
+
+  it('comes back with a later one for the same user', async () => {
+    await store.set(forUser('alice', override(5, store.at + 1000)))
+    await onlyWhenAsked()
+    store.at += 1000
+    await keeper.fresh()
+    await store.set(forUser('alice', override(7, store.at + 1000)))
+    expect((await keeper.fresh()).overrides.get('alice')).toEqual({ version: 2, value: override(7, store.at + 1000) })
+  })
+
+  it('may be over before the keeper starts', async () => {
+    await store.set(forUser('alice', override(5, store.at)))
+    await keeper.start()
+    expect(keeper.state()).toMatchObject({ version: 1, overrides: new Map() })
+  })
+})
+
+describe("the store's time", () => {
+  it('is that of its last answer, and goes on from there by our clock', async () => {
+    await onlyWhenAsked()
+    expect(keeper.storeTime()).toBe(store.at)
+    time += 250.7
+    expect(keeper.storeTime()).toBe(store.at + 250)
+  })
+
+  it('is ours before the first answer', () => {
+    const before = Date.now()
+    const fresh = open()
+    expect(fresh.storeTime()).toBeGreaterThanOrEqual(before)
+    expect(fresh.storeTime()).toBeLessThanOrEqual(Date.now())
+  })
+})
+
+describe('while the store is out', () => {
+  it('the keeper starts with nothing changed, and catches up', async () => {
+    await store.set(loose)
+    store.out = true
+    await keeper.start()
+    expect(keeper.state().version).toBe(0)
+    store.out = false
+    await vi.waitFor(() => expect(keeper.state().settings.value).toEqual({ mode: 'loose' }), { timeout: 20_000 })
+  })
+
+  it('keeps what it knew, tells once of each outage, and catches up with what was changed meanwhile', async () => {
+    await onlyWhenAsked()
+    await store.set(loose)
+    await keeper.fresh()
+    for (let outage = 1; outage <= 2; outage++) {
+      store.out = true
+      for (let i = 0; i < 3; i++) await expect(keeper.fresh()).rejects.toThrow('nobody there')
+      expect(keeper.state().settings.value).toEqual({ mode: 'loose' })
+      await store.set(forUser('alice', override(outage)))
+      store.out = false
+      expect((await keeper.fresh()).overrides.get('alice')?.value).toEqual(override(outage))
+      const one = { type: 'store_failed', operation: 'control', reason: 'connection', message: 'nobody there' }
+      expect(told).toEqual(Array.from({ length: outage }, () => one))
+    }
+  })
+
+  it('a failure in the middle of catching up leaves the old state whole', async () => {
+    await onlyWhenAsked()
+    const changesSince = store.changesSince
+    store.changesSince = () => Promise.reject(new Error('broken answer'))
+    await store.set(loose)
+    await expect(keeper.fresh()).rejects.toThrow('broken answer')
+    expect(keeper.state().version).toBe(0)
+    expect(told).toMatchObject([{ type: 'internal_error', where: 'control' }])
+    store.changesSince = changesSince
+    expect((await keeper.fresh()).version).toBe(1)
+  })
+})
+
+describe('a version that is lower than one seen before', () => {
+  beforeEach(async () => {
+    await onlyWhenAsked()
+    await store.set(loose)
+    await store.set(forUser('alice', override(5)))
+    await keeper.fresh()
+  })
+
+  it('once is passed over: it is the late answer of a store that is being replaced', async () => {
+    const controlVersion = store.controlVersion
+    store.controlVersion = async () => ({ version: 1, changedAt: store.at, at: store.at })
+    expect((await keeper.fresh()).version).toBe(2)
+    store.controlVersion = controlVersion
+    await keeper.fresh()
+    store.controlVersion = async () => ({ version: 1, changedAt: store.at, at: store.at })
+    expect((await keeper.fresh()).version).toBe(2)
+  })
+
+  it('twice in a row is followed: the store has lost changes, and every replica is to agree', async () => {
+    store.lose(1)
+    expect((await keeper.fresh()).version).toBe(2)
+    expect(await keeper.fresh()).toEqual(await store.readControl())
+    expect(keeper.state()).toMatchObject({ version: 1, overrides: new Map() })
+  })
+})
+
+describe('a store that has lost changes and made as many others between two looks', () => {
+  beforeEach(async () => {
+    await onlyWhenAsked()
+    await store.set(loose)
+    await store.set(forUser('alice', override(5)))
+    await keeper.fresh()
+    store.at += 1000
+  })
+
+  it.each([
+    ['all of them, to the very number', 2, 2],
+    ['all of them, and more', 2, 5],
+    ['the last one, to the very number', 1, 1],
+    ['the last one, and more', 1, 3],
+  ])('is read anew: %s', async (_, lost, made) => {
+    store.lose(lost)
+    for (let i = 0; i < made; i++) await store.set(forUser('bob', override(i)))
+    expect(await keeper.fresh()).toEqual(await store.readControl())
+    expect([...keeper.state().overrides.keys()]).toEqual(['bob'])
+  })
+
+  it('is read anew once, and then followed change by change', async () => {
+    store.lose(2)
+    for (let i = 0; i < 2; i++) await store.set(forUser('bob', override(i)))
+    await keeper.fresh()
+    store.asked.length = 0
+    store.isDeaf = true
+    await store.set(loose)
+    await keeper.fresh()
+    await keeper.fresh()
+    expect(store.asked).toEqual(['version', 'since 2', 'version'])
+  })
+})
+
+it('overrides are copied once for all changes of a reading, however many they are', async () => {
+  await onlyWhenAsked()
+  for (let i = 0; i < 50; i++) await store.set(forUser(`user ${i}`, override(i)))
+  await keeper.fresh()
+  store.isDeaf = true
+  let copies = 0
+  class CountedMap<K, V> extends Map<K, V> {
+    constructor(entries?: Iterable<readonly [K, V]>) {
+      super(entries)
+      if (this.size >= 50) copies++
+    }
+  }
+  vi.stubGlobal('Map', CountedMap)
+  try {
+    for (let i = 0; i < 20; i++) await store.set(forUser(`user ${i}`, override(99)))
+    await keeper.fresh()
+  } finally {
+    vi.unstubAllGlobals()
+  }
+  expect(keeper.state().overrides.get('user 19')?.value).toEqual(override(99))
+  expect(copies).toBe(1)
+})
+
+describe('many hints at once', () => {
+  it('lead to one reading at a time, and to one more after it', async () => {
+    await onlyWhenAsked()
+    let go = () => {}
+    store.pace = new Promise((resolve) => {
+      go = resolve
+    })
+    store.asked.length = 0
+    for (let i = 0; i < 1000; i++) await store.set(forUser(`user ${i % 7}`, override(i)))
+    expect(store.asked).toEqual(['version'])
+    go()
+    const state = await keeper.fresh()
+    expect(state).toEqual(await store.readControl())
+    expect(store.most()).toBe(1)
+    expect(store.asked.filter((call) => call === 'version')).toHaveLength(2)
+  })
+
+  it('hide no change that is made while one is read', async () => {
+    await onlyWhenAsked()
+    await Promise.all(
+      Array.from({ length: 50 }, async (_, i) => {
+        await store.set(forUser('alice', override(i)))
+        const seen = (await keeper.fresh()).overrides.get('alice')?.version ?? 0
+        expect(seen).toBeGreaterThanOrEqual(i + 1)
+      }),
+    )
+  })
+})
+
+it('a keeper that was closed tells and asks nothing any more', async () => {
+  await keeper.start()
+  const heard: ControlState[] = []
+  keeper.follow((state) => heard.push(state))
+  let go = () => {}
+  store.pace = new Promise((resolve) => {
+    go = resolve
+  })
+  await store.set(loose)
+  keeper.close()
+  go()
+  await keeper.fresh().catch(() => {})
+  store.asked.length = 0
+  await store.set(forUser('alice', override(5)))
+  await new Promise((resolve) => setTimeout(resolve, 30))
+  expect([heard, store.asked]).toEqual([[], []])
+})

@@ -1,0 +1,140 @@
+import fc from 'fast-check'
+import { describe, expect, it } from 'vitest'
+import { asOverrides, overrideFrom } from '../../src/control/overrides.ts'
+import { createPolicy } from '../../src/quota/policy.ts'
+import { FILE, table } from './settings-of-a-file.ts'
+
+const NOW = Date.UTC(2026, 7, 6, 15)
+const read = (body: unknown) => overrideFrom(body, FILE, NOW)
+const told = (body: unknown) => {
+  const reading = read(body)
+  return 'problems' in reading ? reading.problems.map(({ path, msg }) => `${path}: ${msg}`) : []
+}
+
+describe('an override', () => {
+  it('has limits by category and window, beside everything else', () => {
+    const body = {
+      read: { '1h': 500 },
+      write: { '1d': 0 },
+      bypassGlobal: true,
+      shadow: true,
+      reason: 'load test',
+      expiresAt: '2026-08-07T00:00:00+08:00',
+    }
+    expect(read(body)).toEqual({
+      override: {
+        limits: { read: { '1h': 500 }, write: { '1d': 0 } },
+        bypassGlobal: true,
+        shadow: true,
+        reason: 'load test',
+        expiresAt: Date.UTC(2026, 7, 6, 16),
+      },
+    })
+  })
+
+  it('follows the default where a value is missing or null, and has no end of itself', () => {
+    const body = { read: { '1h': 5, '1d': null }, write: null, bypassGlobal: null, expiresAt: null, reason: 'why not' }
+    expect(read(body)).toEqual({
+      override: {
+        limits: { read: { '1h': 5 } },
+        bypassGlobal: false,
+        shadow: false,
+        reason: 'why not',
+        expiresAt: null,
+      },
+    })
+  })
+
+  it.each([{ read: { '1h': 0 } }, { bypassGlobal: true }, { shadow: true }])('may be %j alone', (body) => {
+    expect(told({ ...body, reason: 'enough' })).toEqual([])
+  })
+
+  it.each([{}, { read: {} }, { read: { '1h': null }, bypassGlobal: false, shadow: false }])(
+    'that sets nothing (%j) is told how to take one away',
+    (body) => {
+      expect(told({ ...body, reason: 'none' })).toEqual([
+        ': sets nothing: give a limit under read or write, or set bypassGlobal or shadow; to take an override away, DELETE it',
+      ])
+    },
+  )
+
+  it('with mistakes is told all of them, each with its place and the cure', () => {
+    const body = {
+      red: { '1h': 1 },
+      read: { '1h': '5', '2h': 5 },
+      write: 7,
+      bypassglobal: true,
+      shadow: 'yes',
+      expiresAt: 'tomorrow',
+    }
+    expect(told(body)).toEqual([
+      'red: unknown field "red"; did you mean "read"?',
+      'read.1h: must be a whole number of tokens from 0 to 1000000000000',
+      'read.2h: unknown window "2h"; there are 1h, 1d',
+      'write: must be an object with 1h, 1d',
+      'bypassglobal: unknown field "bypassglobal"; did you mean "bypassGlobal"?',
+      'shadow: must be true or false',
+      'expiresAt: must be a time with its offset, for example 2030-01-31T00:00:00Z; leave it out for an override without an end',
+      'reason: must be a sentence of 1 to 500 characters on one line: why it is changed',
+    ])
+  })
+
+  it.each([null, undefined, 5, 'alice', []])('that is no object (%j) is told so', (body) => {
+    expect(told(body)).toEqual([': must be an object with read, write, bypassGlobal, shadow, reason, expiresAt'])
+  })
+
+  it.each(['2026-08-06T15:00:00Z', '2026-08-06T14:59:59.999Z', '1999-12-31T00:00:00+00:00'])(
+    'that would be over at once (%s) is told the time of now',
+    (expiresAt) => {
+      expect(told({ shadow: true, reason: 'late', expiresAt })).toEqual([
+        'expiresAt: must be in the future: it is 2026-08-06T15:00:00.000Z now',
+      ])
+    },
+  )
+
+  it.each(['2026-08-06T15:00:00.001Z', '2026-08-06T15:01Z', '2026-08-06T12:00:00-05:00', '9999-12-31T23:59:59Z'])(
+    'may end at %s',
+    (expiresAt) => {
+      expect(told({ shadow: true, reason: 'soon over', expiresAt })).toEqual([])
+    },
+  )
+
+  it.each([
+    '2030-01-31',
+    '2030-01-31T00:00:00',
+    '2030-02-30T00:00:00Z',
+    '2030-13-01T00:00:00Z',
+    '2030-01-31T24:00:01Z',
+    '2030-01-31 00:00:00Z',
+    'Thu, 31 Jan 2030 00:00:00 GMT',
+    '',
+    1_900_000_000_000,
+    true,
+  ])('may not end at %j, which is no time with its offset', (expiresAt) => {
+    expect(told({ shadow: true, reason: 'odd', expiresAt })).toHaveLength(1)
+  })
+
+  it('is read without an exception, whatever it is', () => {
+    fc.assert(
+      fc.property(fc.anything({ withNullPrototype: true }), (body) => {
+        expect(told(body).length).toBeGreaterThan(0)
+      }),
+    )
+  })
+})
+
+it('the policy takes overrides as they are stored', () => {
+  const value = {
+    limits: { read: { '1h': 500 } },
+    bypassGlobal: true,
+    shadow: true,
+    reason: 'load test',
+    expiresAt: null,
+  }
+  const overrides = asOverrides({ overrides: new Map([['alice', { version: 3, value }]]) })
+  expect(overrides.get('alice')).toMatchObject({ limits: table({ read: { '1h': 500 } }), bypassGlobal: true })
+  const policy = createPolicy(FILE, 1, overrides)
+  expect(policy.limitsFor('read', 'alice')).toMatchObject({ personal: [{ limit: 500 }, { limit: 1200 }], global: null })
+  expect(policy.isShadowed('alice')).toBe(true)
+  expect(policy.trace('read', 'alice').personal[0]?.steps).toEqual(['override 500 (load test)'])
+})

@@ -1,0 +1,210 @@
+import { describe, expect, it } from 'vitest'
+import { preview } from '../../src/control/preview.ts'
+import { applyPatch, type QuotaPatchLike, resolve } from '../../src/control/settings.ts'
+import type { Counter } from '../../src/quota/counter.ts'
+import { createPolicy, type Override } from '../../src/quota/policy.ts'
+import type { QuotaStore, UsageStore, UserUsage } from '../../src/quota/store.ts'
+import { FILE, table } from './settings-of-a-file.ts'
+
+const AT = Date.UTC(2026, 7, 6, 15)
+const HOUR = 3_600_000
+type Usages = Record<string, Record<string, { hour?: number; day?: number; started?: number }>>
+
+function counters(used: Usages[string]): Map<string, Counter> {
+  return new Map(
+    Object.entries(used).map(([category, { hour = 0, day = 0, started = AT - HOUR / 2 }]) => [
+      category,
+      [
+        { seconds: 3600, startedAt: started, used: hour },
+        { seconds: 86_400, startedAt: started, used: day },
+      ],
+    ]),
+  )
+}
+
+type PreviewStore = Pick<QuotaStore, 'standing'> & UsageStore
+
+/** Users in steps of two, and the global counters. */
+function storeOf(usages: Usages, global: Usages[string] = {}, step = 2): PreviewStore {
+  const users: UserUsage[] = Object.entries(usages).map(([user, used]) => ({ user, counters: counters(used) }))
+  return {
+    standing: async (_, categories) => ({
+      at: AT,
+      personal: categories.map(() => []),
+      global: categories.map((category) => counters(global).get(category) ?? []),
+    }),
+    async scanUsers(cursor) {
+      const from = Number(cursor ?? 0)
+      const next = from + step < users.length ? String(from + step) : null
+      return { at: AT, users: users.slice(from, from + step), next }
+    },
+  }
+}
+
+async function previewOf(
+  store: PreviewStore,
+  patch: QuotaPatchLike,
+  overrides: ReadonlyMap<string, Override> = new Map(),
+  signal?: AbortSignal,
+) {
+  const { shadow: _, ...settings } = FILE
+  const now = () => createPolicy(settings, 1, overrides)
+  const next = () => createPolicy(resolve(FILE, applyPatch({}, patch)).settings, 1, overrides)
+  return preview({ store, now, next, ...(signal !== undefined && { signal }) })
+}
+
+const conservative: QuotaPatchLike = { mode: 'conservative' }
+
+describe('a preview', () => {
+  it('tells who would be blocked, who is already, and who would be freed', async () => {
+    const usages: Usages = {
+      idle: { read: { hour: 10 } },
+      'at 89': { read: { hour: 89 } },
+      'at 90': { read: { hour: 90 } },
+      'at 120': { read: { hour: 120 } },
+      'over 120': { read: { hour: 150 } },
+    }
+    const stricter = await previewOf(storeOf(usages), conservative)
+    expect(stricter).toMatchObject({ scanned: 5, blockedCount: 3, newlyBlockedCount: 1, freedCount: 0 })
+    expect(stricter.blocked.map(({ user, blockedNow }) => [user, blockedNow])).toEqual([
+      ['at 90', false],
+      ['at 120', true],
+      ['over 120', true],
+    ])
+    const looser = await previewOf(storeOf(usages), { mode: 'loose' })
+    expect(looser).toMatchObject({ scanned: 5, blockedCount: 0, newlyBlockedCount: 0, freedCount: 2, blocked: [] })
+  })
+
+  it('tells of each the window that would keep him waiting longest', async () => {
+    const usages: Usages = { alice: { read: { hour: 130, day: 950 }, write: { hour: 60, day: 90 } } }
+    const { blocked } = await previewOf(storeOf(usages), conservative)
+    expect(blocked).toEqual([
+      {
+        user: 'alice',
+        category: 'read',
+        window: '1d',
+        limit: 900,
+        used: 950,
+        blockedNow: true,
+        resetAt: '2026-08-07T14:30:00.000Z',
+      },
+    ])
+  })
+
+  it('does not count windows that have ended', async () => {
+    const { blockedCount } = await previewOf(
+      storeOf({ alice: { read: { hour: 500, started: AT - HOUR } } }),
+      conservative,
+    )
+    expect(blockedCount).toBe(0)
+  })
+
+  it('tells of a limit of 0 that no waiting helps', async () => {
+    const patch = { baselines: { personal: { write: { '1h': 0 } } } }
+    const { blocked } = await previewOf(storeOf({ alice: { read: { hour: 130 }, write: { day: 5 } } }), patch)
+    expect(blocked).toMatchObject([{ user: 'alice', category: 'write', window: '1h', limit: 0, resetAt: null }])
+  })
+
+  it('heeds overrides, before and after', async () => {
+    const limits = (hourly: number) => ({
+      limits: table({ read: { '1h': hourly } }),
+      bypassGlobal: false,
+      shadow: false,
+    })
+    const overrides = new Map([
+      ['vip', limits(1000)],
+      ['slow', limits(10)],
+    ])
+    const usages: Usages = { vip: { read: { hour: 500 } }, slow: { read: { hour: 10 } }, bob: { read: { hour: 100 } } }
+    const { blocked, newlyBlockedCount } = await previewOf(storeOf(usages), conservative, overrides)
+    expect(blocked.map(({ user, limit, blockedNow }) => [user, limit, blockedNow])).toEqual([
+      ['bob', 90, false],
+      ['slow', 10, true],
+    ])
+    expect(newlyBlockedCount).toBe(1)
+  })
+
+  it('counts a user once that the scan came by twice', async () => {
+    const store = storeOf({ alice: { read: { hour: 100 } }, bob: { read: { hour: 1 } } })
+    const twice: PreviewStore = {
+      ...store,
+      async scanUsers(cursor) {
+        const step = await store.scanUsers(null)
+        return { ...step, next: cursor === null ? 'again' : null }
+      },
+    }
+    expect(await previewOf(twice, conservative)).toMatchObject({ blockedCount: 1, newlyBlockedCount: 1 })
+  })
+
+  it('shows the first 100, those first who are not blocked now', async () => {
+    const usages = Object.fromEntries(
+      Array.from({ length: 300 }, (_, i) => [`user ${i}`, { read: { hour: i % 5 === 0 ? 100 : 200 } }]),
+    )
+    const { blocked, blockedCount, newlyBlockedCount } = await previewOf(storeOf(usages, {}, 7), conservative)
+    expect([blockedCount, newlyBlockedCount, blocked.length]).toEqual([300, 60, 100])
+    expect(blocked.map(({ blockedNow }) => blockedNow)).toEqual([
+      ...Array.from({ length: 60 }, () => false),
+      ...Array.from({ length: 40 }, () => true),
+    ])
+  })
+
+  it('tells the head-room of the global windows, under the change and now', async () => {
+    const store = storeOf({}, { read: { hour: 10_000, day: 20_000 } })
+    const { windows, effective } = await previewOf(store, { global: { multiplier: 0.5 } })
+    expect(windows.read).toEqual([
+      { window: '1h', used: 10_000, limit: 6000, remaining: 0, limitNow: 12_000, remainingNow: 2000 },
+      { window: '1d', used: 20_000, limit: 60_000, remaining: 40_000, limitNow: 120_000, remainingNow: 100_000 },
+    ])
+    expect(windows.write?.map(({ used }) => used)).toEqual([0, 0])
+    expect(effective.global.read).toEqual({ '1h': 6000, '1d': 60_000 })
+    const off = await previewOf(store, { global: { enabled: false } })
+    expect([off.windows, off.effective.global]).toEqual([{ read: [], write: [] }, {}])
+  })
+
+  it('leaves the event loop to others between its steps, with 100,000 users too', async () => {
+    const usages = Object.fromEntries(
+      Array.from({ length: 100_000 }, (_, i) => [`user ${i}`, { read: { hour: i % 200 } }]),
+    )
+    const store = storeOf(usages, {}, 1000)
+    let steps = 0
+    let turns = 0
+    const counting: PreviewStore = {
+      ...store,
+      scanUsers: (cursor) => {
+        steps++
+        return store.scanUsers(cursor)
+      },
+    }
+    let isDone = false
+    const turn = () => {
+      turns++
+      if (!isDone) setImmediate(turn)
+    }
+    setImmediate(turn)
+    const { scanned, blockedCount } = await previewOf(counting, conservative)
+    isDone = true
+    expect([scanned, blockedCount, steps]).toEqual([100_000, 55_000, 100])
+    expect(turns).toBeGreaterThanOrEqual(steps)
+  })
+
+  it('ends between two steps when nobody waits for it any more', async () => {
+    const usages = Object.fromEntries(Array.from({ length: 100 }, (_, i) => [`user ${i}`, { read: { hour: 1 } }]))
+    const gone = new AbortController()
+    const store = storeOf(usages)
+    let steps = 0
+    const counting: PreviewStore = {
+      ...store,
+      async scanUsers(cursor) {
+        if (++steps === 3) gone.abort()
+        return store.scanUsers(cursor)
+      },
+    }
+    await expect(previewOf(counting, conservative, new Map(), gone.signal)).rejects.toThrow('aborted')
+    expect(steps).toBe(3)
+  })
+
+  it('fails as the store fails', async () => {
+    const store = { ...storeOf({}), scanUsers: () => Promise.reject(new Error('out')) }
+    await expect(previewOf(store, conservative)).rejects.toThrow('out')
+  })
+})

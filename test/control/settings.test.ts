@@ -1,0 +1,307 @@
+import fc from 'fast-check'
+import { describe, expect, it } from 'vitest'
+import {
+  applyPatch,
+  type FileSettings,
+  originOf,
+  problemsOf,
+  type QuotaPatchLike,
+  resolve,
+} from '../../src/control/settings.ts'
+import type { Changes } from '../../src/control/state.ts'
+import { createPolicy, type ScopedLimits } from '../../src/quota/policy.ts'
+import { limitsInForce } from '../../src/quota/status.ts'
+import { FILE, table } from './settings-of-a-file.ts'
+
+const SCOPES = ['personal', 'global'] as const
+const CATEGORIES = ['read', 'write']
+const WINDOWS = ['1h', '1d']
+
+/** A record with any of the keys, and perhaps `null` in the place of some values or of all. */
+const some = <T>(keys: readonly string[], value: fc.Arbitrary<T>): fc.Arbitrary<Record<string, T>> =>
+  fc.record(Object.fromEntries(keys.map((key) => [key, value])), { requiredKeys: [] }) as fc.Arbitrary<
+    Record<string, T>
+  >
+const nullable = <T>(value: fc.Arbitrary<T>) => fc.option(value, { nil: null, freq: 8 })
+const limits = nullable(some(SCOPES, nullable(some(CATEGORIES, nullable(some(WINDOWS, nullable(fc.nat(10 ** 6))))))))
+const modes = fc.constantFrom('conservative', 'normal', 'loose', 'adaptive', 'custom')
+
+/** Any patch without problems. */
+const patches = fc.record(
+  {
+    mode: nullable(modes),
+    global: nullable(
+      fc.record(
+        { enabled: nullable(fc.boolean()), multiplier: nullable(fc.double({ min: 0.25, max: 4, noNaN: true })) },
+        { requiredKeys: [] },
+      ),
+    ),
+    baselines: limits,
+    custom: limits,
+    shadow: nullable(fc.boolean()),
+    reason: fc.constant('because'),
+  },
+  { requiredKeys: [] },
+) as fc.Arbitrary<QuotaPatchLike>
+
+const changesOf = (...all: QuotaPatchLike[]): Changes =>
+  all.reduce<Changes>((changes, patch) => applyPatch(changes, patch), {})
+
+/** The value at a dotted path of resolved settings or of the file; `undefined` where there is none. */
+function valueAt(
+  path: string,
+  { settings, shadow }: { settings: Omit<FileSettings, 'shadow'>; shadow: boolean },
+): unknown {
+  const [first, scope, category = '', window = ''] = path.split('.')
+  if (first === 'mode') return settings.mode
+  if (first === 'shadow') return shadow
+  if (first === 'global') return settings.global[scope as 'enabled' | 'multiplier']
+  const layer: ScopedLimits | null = settings[first as 'baselines' | 'custom']
+  return layer?.[scope as 'personal' | 'global'].get(category)?.get(window)
+}
+
+const PATHS = [
+  'mode',
+  'global.enabled',
+  'global.multiplier',
+  ...['baselines', 'custom'].flatMap((layer) =>
+    SCOPES.flatMap((scope) =>
+      CATEGORIES.flatMap((category) => WINDOWS.map((window) => `${layer}.${scope}.${category}.${window}`)),
+    ),
+  ),
+  'shadow',
+]
+
+/** The value at a dotted path of stored changes. */
+function setAt(path: string, changes: Changes): unknown {
+  return path.split('.').reduce<unknown>((at, key) => (at as Record<string, unknown> | undefined)?.[key], changes)
+}
+
+describe('the settings in force', () => {
+  it('are those of the file where nothing was changed', () => {
+    const { shadow, ...settings } = FILE
+    expect(resolve(FILE, {})).toEqual({ settings, shadow, changed: [] })
+  })
+
+  it('have each changed value over the file, and the rest of the file beside it', () => {
+    const { settings, shadow, changed } = resolve(
+      { ...FILE, shadow: true, global: { enabled: false, multiplier: 3 } },
+      {
+        mode: 'loose',
+        global: { enabled: true },
+        baselines: { personal: { read: { '1h': 7 } } },
+        shadow: false,
+      },
+    )
+    expect([settings.mode, settings.global, shadow]).toEqual(['loose', { enabled: true, multiplier: 3 }, false])
+    expect(settings.baselines).toEqual({
+      personal: table({ read: { '1h': 7, '1d': 1200 }, write: { '1h': 60, '1d': 600 } }),
+      global: FILE.baselines.global,
+    })
+    expect(changed).toEqual(['mode', 'global.enabled', 'baselines.personal.read.1h', 'shadow'])
+  })
+
+  it('name a value as changed that was set to what the file says: it stays when the file changes', () => {
+    expect(resolve(FILE, { mode: 'normal' }).changed).toEqual(['mode'])
+  })
+
+  it('have the custom values of the file with those set at run time over them', () => {
+    const custom = { personal: table({ read: { '1h': 5, '1d': 6 } }), global: table({}) }
+    const changes = { custom: { personal: { read: { '1d': 60 } }, global: { write: { '1h': 9 } } } }
+    expect(resolve({ ...FILE, custom }, changes).settings.custom).toEqual({
+      personal: table({ read: { '1h': 5, '1d': 60 } }),
+      global: table({ write: { '1h': 9 } }),
+    })
+  })
+
+  it('let a change rest while the file has no such category or window', () => {
+    const changes: Changes = {
+      baselines: { personal: { admin: { '1h': 1 }, read: { '5h': 2, '1h': 3 } } },
+      custom: { global: { constructor: { '1h': 4 } } },
+    }
+    const { settings, changed } = resolve(FILE, changes)
+    expect(changed).toEqual(['baselines.personal.read.1h'])
+    expect([...settings.baselines.personal.keys()]).toEqual(['read', 'write'])
+    expect(settings.custom).toBeNull()
+  })
+
+  it('are not misled by categories that are called like what every object has', () => {
+    const of = table({ constructor: { '1h': 1, '1d': 2 }, ['__proto__']: { '1h': 3, '1d': 4 } })
+    const file = { ...FILE, baselines: { personal: of, global: of } }
+    expect(resolve(file, { baselines: { personal: {} } })).toMatchObject({
+      changed: [],
+      settings: { baselines: file.baselines },
+    })
+    const patch = JSON.parse('{"baselines":{"personal":{"__proto__":{"1h":9},"constructor":{"1d":8}}}}')
+    expect(problemsOf(patch, file)).toEqual([])
+    const { settings, changed } = resolve(file, changesOf(patch))
+    expect(settings.baselines.personal).toEqual(
+      table({ constructor: { '1h': 1, '1d': 8 }, ['__proto__']: { '1h': 9, '1d': 4 } }),
+    )
+    expect(changed).toEqual(['baselines.personal.constructor.1d', 'baselines.personal.__proto__.1h'])
+  })
+
+  it('are not misled by windows that are called like what every function has', () => {
+    const of = table({ constructor: { length: 7 } })
+    const file = { ...FILE, windows: [{ name: 'length', seconds: 60 }], baselines: { personal: of, global: of } }
+    const { settings, changed } = resolve(file, { baselines: { personal: {} } })
+    expect([settings.baselines.personal, changed]).toEqual([of, []])
+  })
+
+  it('can be had for every valid patch, and make a policy', () => {
+    fc.assert(
+      fc.property(fc.array(patches, { maxLength: 4 }), (all) => {
+        for (const patch of all) expect(problemsOf(patch, FILE)).toEqual([])
+        const { settings } = resolve(FILE, changesOf(...all))
+        const { personal } = limitsInForce(createPolicy(settings, 1.1))
+        expect(Object.values(personal).map((row) => Object.keys(row))).toEqual([WINDOWS, WINDOWS])
+      }),
+    )
+  })
+
+  it('differ from the file exactly where they say so', () => {
+    fc.assert(
+      fc.property(fc.array(patches, { maxLength: 4 }), (all) => {
+        const changes = changesOf(...all)
+        const resolved = resolve(FILE, changes)
+        expect(resolved.changed).toEqual(PATHS.filter((path) => setAt(path, changes) !== undefined))
+        for (const path of PATHS) {
+          const expected = setAt(path, changes) ?? valueAt(path, { settings: FILE, shadow: FILE.shadow })
+          expect(valueAt(path, resolved), path).toBe(expected)
+        }
+      }),
+    )
+  })
+})
+
+describe('a patch', () => {
+  it('is merged into what was changed before', () => {
+    const before = changesOf({ mode: 'loose', baselines: { personal: { read: { '1h': 7, '1d': 8 } } } })
+    expect(applyPatch(before, { global: { multiplier: 2 }, baselines: { personal: { read: { '1d': 9 } } } })).toEqual({
+      mode: 'loose',
+      global: { multiplier: 2 },
+      baselines: { personal: { read: { '1h': 7, '1d': 9 } } },
+    })
+  })
+
+  it('gives a value back with null, and leaves no empty object behind', () => {
+    const before = changesOf({ mode: 'loose', baselines: { personal: { read: { '1h': 7 } } } })
+    expect(applyPatch(before, { baselines: { personal: { read: { '1h': null } } } })).toEqual({ mode: 'loose' })
+    expect(applyPatch(before, { baselines: null })).toEqual({ mode: 'loose' })
+    expect(applyPatch({}, { baselines: { personal: { read: {} } }, global: {} })).toEqual({})
+  })
+
+  it('keeps its reason out of the settings', () => {
+    expect(applyPatch({}, { mode: 'loose', reason: 'a sale' })).toEqual({ mode: 'loose' })
+  })
+
+  it('changes nothing in what it is applied to', () => {
+    const before = changesOf({ baselines: { personal: { read: { '1h': 7 } } } })
+    const text = JSON.stringify(before)
+    applyPatch(before, { baselines: { personal: { read: { '1h': 8, '1d': 9 } } }, mode: 'loose' })
+    expect(JSON.stringify(before)).toBe(text)
+  })
+
+  it('followed by one with null everywhere gives the file back', () => {
+    const nulls = { mode: null, global: null, baselines: null, custom: null, shadow: null }
+    fc.assert(
+      fc.property(fc.array(patches, { maxLength: 4 }), (all) => {
+        expect(changesOf(...all, nulls)).toEqual({})
+      }),
+    )
+  })
+
+  it('followed by one with null for each of its values gives back what was before', () => {
+    const undone = (value: unknown): unknown =>
+      typeof value === 'object' && value !== null
+        ? Object.fromEntries(Object.entries(value).map(([key, inner]) => [key, undone(inner)]))
+        : null
+    fc.assert(
+      fc.property(patches, ({ reason: _, ...patch }) => {
+        expect(applyPatch(changesOf(patch), undone(patch) as QuotaPatchLike)).toEqual({})
+      }),
+    )
+  })
+
+  it('comes to the same whether it is stored as JSON between two patches or not', () => {
+    fc.assert(
+      fc.property(patches, patches, (first, second) => {
+        const stored = JSON.parse(JSON.stringify(changesOf(first)))
+        expect(applyPatch(stored, second)).toEqual(changesOf(first, second))
+      }),
+    )
+  })
+})
+
+describe('a patch with mistakes', () => {
+  const told = (patch: unknown) => problemsOf(patch, FILE).map(({ path, msg }) => `${path}: ${msg}`)
+
+  it('is told all of them, each with its place and the cure', () => {
+    const patch = {
+      mode: 'lose',
+      global: { multiplier: 5, enabled: 'yes', multiplyer: 2 },
+      baselines: {
+        personal: { raed: { '1h': 1 }, read: { '1hour': 1, '1h': 1.5, '1d': -1 }, write: 5 },
+        globl: {},
+      },
+      shadow: 1,
+      reason: '',
+    }
+    expect(told(patch)).toEqual([
+      'mode: must be one of conservative, normal, loose, adaptive, custom; did you mean "loose"?',
+      'global.multiplier: must be a number from 0.25 to 4',
+      'global.enabled: must be true or false',
+      'global.multiplyer: unknown field "multiplyer"; did you mean "multiplier"?',
+      'baselines.personal.raed: unknown category "raed"; did you mean "read"?',
+      'baselines.personal.read.1hour: unknown window "1hour"; there are 1h, 1d',
+      'baselines.personal.read.1h: must be a whole number of tokens from 0 to 1000000000000',
+      'baselines.personal.read.1d: must be a whole number of tokens from 0 to 1000000000000',
+      'baselines.personal.write: must be an object with 1h, 1d',
+      'baselines.globl: unknown scope "globl"; did you mean "global"?',
+      'shadow: must be true or false',
+      'reason: must be a sentence of 1 to 500 characters on one line: why it is changed',
+    ])
+  })
+
+  it.each([null, undefined, 5, 'mode', [], [{ mode: 'loose' }]])('that is no object (%j) is told so', (patch) => {
+    expect(told(patch)).toEqual([': must be an object with mode, global, baselines, custom, shadow, reason'])
+  })
+
+  it.each([
+    ['limit', [0, 1, 1e12], [-1, 1e12 + 1, 0.5, Number.NaN, Number.POSITIVE_INFINITY, '5', true, {}, []]],
+    ['multiplier', [0.25, 1, 4], [0.2499, 4.0001, Number.NaN, '1', true, {}]],
+    ['reason', ['x', 'é'.repeat(500), '😀'.repeat(500)], ['', ' ', 'x'.repeat(501), 'a\nb', '\ud800', 5, null]],
+  ])('of a %s is told from one without', (what, good, bad) => {
+    const patch = (value: unknown) =>
+      what === 'limit'
+        ? { custom: { global: { read: { '1h': value } } } }
+        : what === 'multiplier'
+          ? { global: { multiplier: value } }
+          : { reason: value }
+    for (const value of good) expect(problemsOf(patch(value), FILE), String(value)).toEqual([])
+    for (const value of bad) expect(problemsOf(patch(value), FILE), String(value)).toHaveLength(1)
+  })
+
+  it('never throws, whatever it is', () => {
+    fc.assert(
+      fc.property(fc.anything({ withNullPrototype: true }), (patch) => {
+        for (const { path, msg } of problemsOf(patch, FILE))
+          expect([typeof path, msg.length > 0]).toEqual(['string', true])
+      }),
+    )
+  })
+})
+
+describe('where a value comes from', () => {
+  const origin = originOf(
+    { baselines: { personal: { read: { '1h': 7 } } } },
+    (scope, category, window, layer) => `${layer} ${scope} ${category} ${window}`,
+  )
+
+  it('is the file, or a change at run time', () => {
+    expect(origin('personal', 'read', '1h', 'baselines')).toBe('set at run time')
+    expect(origin('personal', 'read', '1d', 'baselines')).toBe('baselines personal read 1d')
+    expect(origin('global', 'read', '1h', 'baselines')).toBe('baselines global read 1h')
+    expect(origin('personal', 'read', '1h', 'custom')).toBe('custom personal read 1h')
+  })
+})

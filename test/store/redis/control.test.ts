@@ -1,0 +1,244 @@
+import { setTimeout as sleep } from 'node:timers/promises'
+import { Redis } from 'ioredis'
+import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from 'vitest'
+import { createControlKeeper } from '../../../src/control/keeper.ts'
+import { UNCHANGED } from '../../../src/control/state.ts'
+import type { Author, Change } from '../../../src/control/store.ts'
+import { openRedisStore } from '../../../src/store/redis/store.ts'
+import type { Store } from '../../../src/store/store.ts'
+import { startFaultProxy } from '../../setup/fault-proxy.ts'
+import { type RedisServer, startRedis } from '../../setup/redis.ts'
+import { whenReady } from './ready.ts'
+
+const ANN: Author = { who: 'ann', why: null }
+const LOOSE: Change = { kind: 'settings', to: { mode: 'loose' } }
+const ALICE: Change = {
+  kind: 'override',
+  user: 'alice',
+  to: { limits: {}, bypassGlobal: true, shadow: false, reason: 'r', expiresAt: null },
+}
+const RESET: Change = { kind: 'reset', user: 'alice' }
+
+let server: RedisServer
+let admin: Redis
+const stores: Store[] = []
+beforeAll(async () => {
+  server = await startRedis()
+  admin = new Redis(server.url)
+})
+afterAll(async () => {
+  admin.disconnect()
+  await server.stop()
+})
+beforeEach(async () => {
+  await admin.flushall()
+})
+afterEach(async () => {
+  for (const store of stores.splice(0)) await store.close()
+})
+
+async function open(url = server.url): Promise<Store> {
+  const store = openRedisStore({ url, deadlineMs: 500, observe: () => {} })
+  stores.push(store)
+  await whenReady(store)
+  return store
+}
+const subscribers = async (): Promise<number> =>
+  (String(await admin.client('LIST', 'TYPE', 'PUBSUB')).match(/^id=/gm) ?? []).length
+
+describe('a change by one process', () => {
+  const SOON = { timeout: 10_000, interval: 10 }
+
+  it('is told to the others', async () => {
+    const [one, two] = [await open(), await open()]
+    const heard: string[] = []
+    one.onChange(() => heard.push('one'))
+    two.onChange(() => heard.push('two'))
+    two.onChange(() => heard.push('two again'))
+    // A subscription calls when it begins, since what was told before it was not heard.
+    await expect.poll(() => heard.length, SOON).toBe(3)
+    heard.length = 0
+    await one.change(LOOSE, ANN, null)
+    await expect.poll(() => heard.toSorted(), SOON).toEqual(['one', 'two', 'two again'])
+    await sleep(100)
+    expect(heard).toHaveLength(3)
+  })
+
+  it('is told again after connections were cut, and a change made meanwhile is told by the new connection', async () => {
+    const proxy = await startFaultProxy(server.port)
+    try {
+      const [near, far] = [await open(), await open(`redis://127.0.0.1:${proxy.port}`)]
+      let heard = 0
+      far.onChange(() => heard++)
+      await expect.poll(() => heard, SOON).toBe(1)
+      await proxy.refuseConnects()
+      await near.change(LOOSE, ANN, null)
+      await sleep(500)
+      expect(heard).toBe(1)
+      await proxy.heal()
+      await expect.poll(() => heard, SOON).toBeGreaterThan(1)
+      await whenReady(far)
+      expect((await far.controlVersion()).version).toBe(1)
+      const before = heard
+      await near.change(ALICE, ANN, null)
+      await expect.poll(() => heard, SOON).toBeGreaterThan(before)
+    } finally {
+      await proxy.close()
+    }
+  })
+
+  it('is told again after Redis was started anew, and after a server that resets connections as they come', async () => {
+    const proxy = await startFaultProxy(server.port)
+    try {
+      const far = await open(`redis://127.0.0.1:${proxy.port}`)
+      let heard = 0
+      far.onChange(() => heard++)
+      await expect.poll(() => heard, SOON).toBe(1)
+      proxy.resetConnects()
+      proxy.reset()
+      await sleep(1000)
+      await proxy.heal()
+      await expect.poll(() => heard, SOON).toBeGreaterThan(1)
+      await server.kill()
+      await server.restart()
+      const before = heard
+      await expect.poll(() => heard, SOON).toBeGreaterThan(before)
+    } finally {
+      await proxy.close()
+    }
+  })
+
+  it('is told again where a connection was lost just when it began to listen', async () => {
+    const proxy = await startFaultProxy(server.port)
+    try {
+      const far = await open(`redis://127.0.0.1:${proxy.port}`)
+      let heard = 0
+      far.onChange(() => heard++)
+      await expect.poll(() => heard, SOON).toBe(1)
+      proxy.dropRequest({ containing: 'subscribe' })
+      proxy.reset()
+      await expect.poll(() => [proxy.dropped, heard], SOON).toEqual([1, 2])
+    } finally {
+      await proxy.close()
+    }
+  })
+
+  it('needs a connection more only where somebody listens, and it ends with the store', async () => {
+    const store = await open()
+    await store.change(LOOSE, ANN, null)
+    expect(await subscribers()).toBe(0)
+    store.onChange(() => {})
+    await expect.poll(subscribers, SOON).toBe(1)
+    await store.close()
+    await expect.poll(subscribers, SOON).toBe(0)
+  })
+
+  it('is made also by a user of Redis who may not publish, and then not told', async () => {
+    await admin.acl('SETUSER', 'quiet', 'on', '>secret', '~*', 'resetchannels', '+@all')
+    const quiet = await open(`redis://quiet:secret@127.0.0.1:${server.port}`)
+    quiet.onChange(() => {})
+    expect(await quiet.change(LOOSE, ANN, null)).toMatchObject({ done: true, entry: { version: 1 } })
+    await sleep(1500) // the subscription is refused, and tried again
+    expect((await quiet.controlVersion()).version).toBe(1)
+  })
+})
+
+it('a Redis that was emptied and changed as often again is read anew', async () => {
+  const store = await open()
+  const keeper = createControlKeeper({ store, observe: () => {}, pollMs: 1e9 })
+  await store.change(LOOSE, ANN, null)
+  await store.change(ALICE, ANN, null)
+  expect((await keeper.fresh()).overrides.size).toBe(1)
+  await admin.flushall()
+  await store.change(LOOSE, ANN, null)
+  await store.change(LOOSE, ANN, null)
+  expect(await keeper.fresh()).toMatchObject({ version: 2, settings: { version: 2 }, overrides: new Map() })
+})
+
+describe('an error of a change leaves everything as it was', () => {
+  async function snapshot(): Promise<unknown> {
+    const keys = (await admin.keys('*')).sort()
+    return Promise.all(keys.map(async (key) => [key, await admin.dumpBuffer(key)]))
+  }
+
+  it.each(['version', 'settings', 'overrides', 'audit'])(
+    'where the key of the %s holds another thing',
+    async (name) => {
+      const store = await open()
+      await store.change(LOOSE, ANN, null)
+      await store.change(ALICE, ANN, null)
+      const key = `{tollgate}:${name}`
+      await admin.del(key)
+      await admin.rpush(key, 'not ours')
+      const before = await snapshot()
+      const change = name === 'settings' ? LOOSE : ALICE
+      await expect(store.change(change, ANN, null)).rejects.toMatchObject({ name: 'StoreError', applied: 'no' })
+      expect(await snapshot()).toEqual(before)
+    },
+  )
+
+  it('where the memory of Redis is used up', async () => {
+    const store = await open()
+    await store.change(LOOSE, ANN, null)
+    await store.change(ALICE, ANN, null)
+    const before = await snapshot()
+    await admin.config('SET', 'maxmemory', '1')
+    try {
+      for (const change of [LOOSE, ALICE, { ...ALICE, to: null } as Change, RESET]) {
+        await expect(store.change(change, ANN, null)).rejects.toMatchObject({ reason: 'out_of_memory', applied: 'no' })
+      }
+    } finally {
+      await admin.config('SET', 'maxmemory', '0')
+    }
+    expect(await snapshot()).toEqual(before)
+  })
+
+  it('where Redis is a replica', async () => {
+    const store = await open()
+    await store.change(LOOSE, ANN, null)
+    await admin.call('REPLICAOF', '127.0.0.1', '1')
+    try {
+      await expect(store.change(ALICE, ANN, null)).rejects.toMatchObject({ reason: 'readonly', applied: 'no' })
+    } finally {
+      await admin.call('REPLICAOF', 'NO', 'ONE')
+    }
+    await whenReady(store)
+    expect((await store.controlVersion()).version).toBe(1)
+    expect((await store.readControl()).overrides.size).toBe(0)
+  })
+})
+
+it('every call fails with a StoreError in bounded time when Redis does not answer', async () => {
+  const proxy = await startFaultProxy(server.port)
+  const store = await open(`redis://127.0.0.1:${proxy.port}`)
+  try {
+    proxy.blackhole()
+    const calls = [
+      store.controlVersion(),
+      store.readControl(),
+      store.changesSince(UNCHANGED),
+      store.change(LOOSE, ANN, null),
+      store.readAudit(null, 1),
+      store.scanUsers(null),
+      store.listReplicas(),
+      store.leave('a'),
+    ]
+    await Promise.all(calls.map((call) => expect(call).rejects.toMatchObject({ name: 'StoreError' })))
+  } finally {
+    await proxy.close()
+  }
+})
+
+it('what processes told is forgotten when they are silent, and ends by itself when none speaks', async () => {
+  const store = await open()
+  const counts = { requests: 0, refused: 0, shadowed: 0, tokens: 0, forwarded: 0, failed: 0, inFlight: 0 }
+  const own = { instance: 'i', host: 'h', pid: 1, version: 'v', hash: 'x', controlVersion: 0, startedAt: 1 }
+  await admin.hset('{tollgate}:beats', { long: Date.now() - 16_000, short: Date.now() - 5000, odd: 'x' })
+  await admin.hset('{tollgate}:replicas', { long: '{}', short: '{}', odd: '{}' })
+  await store.beat({ ...own, ready: true, reasons: [], configProblems: [], counts, hits: {}, unmatched: [] })
+  for (const key of ['{tollgate}:beats', '{tollgate}:replicas']) {
+    expect((await admin.hkeys(key)).sort()).toEqual(['i', 'short'])
+    expect(await admin.pttl(key)).toBeGreaterThan(0)
+    expect(await admin.pttl(key)).toBeLessThanOrEqual(15_000)
+  }
+})

@@ -1,0 +1,61 @@
+import { readFileSync } from 'node:fs'
+import { Redis } from 'ioredis'
+import { expect, it } from 'vitest'
+import { UNCHANGED } from '../../../src/control/state.ts'
+import type { Change } from '../../../src/control/store.ts'
+import { mintToken } from '../../../src/control/tokens.ts'
+import { openRedisStore } from '../../../src/store/redis/store.ts'
+import { limits } from '../../quota/store.suite.ts'
+import { startRedis } from '../../setup/redis.ts'
+import { whenReady } from './ready.ts'
+
+const WRITTEN = /^ACL SETUSER tollgate on >PASSWORD ([^`]*)^```/m
+
+it('the rights that docs/operating.md names suffice for everything, and another user of Redis is not needed', async () => {
+  const rights = WRITTEN.exec(readFileSync('docs/operating.md', 'utf8'))?.[1]?.trim().split(/\s+/) ?? []
+  const redis = await startRedis()
+  const admin = new Redis(redis.url)
+  await admin.acl('SETUSER', 'tollgate', 'on', '>secret', ...rights)
+  const store = openRedisStore({ url: `redis://tollgate:secret@127.0.0.1:${redis.port}`, observe: () => {} })
+  try {
+    await whenReady(store)
+    let heard = 0
+    store.onChange(() => heard++)
+    await expect.poll(() => heard, { timeout: 10_000 }).toBe(1)
+    const charges = [{ user: 'alice', category: 'read', cost: 1, limits: limits([10, 10], [10, 10]) }]
+    const [decision] = await store.settle({ instance: 'i', sequence: 1, refunds: [], charges })
+    expect(decision?.accepted).toBe(true)
+    await store.settle({ instance: 'i', sequence: 2, refunds: [], charges })
+    await store.standing('alice', ['read'])
+    expect((await store.scanUsers(null)).users).toHaveLength(1)
+    await store.addTally({ total: 1, status0: 0, status5xx: 0, aside: 0, asideFailed: 0 })
+    await store.readTallies()
+    const { record } = mintToken({ user: 'alice', name: 'n', expiresAt: null }, 1)
+    await store.insertToken(record)
+    await store.findToken(record.hash)
+    expect(await store.listTokens()).toHaveLength(1)
+    await store.revokeToken(record.id, 2)
+    const override = { limits: {}, bypassGlobal: true, shadow: false, reason: 'r', expiresAt: null }
+    const changes: Change[] = [
+      { kind: 'settings', to: {} },
+      { kind: 'override', user: 'alice', to: override },
+      { kind: 'override', user: 'alice', to: null },
+      { kind: 'reset', user: 'alice' },
+    ]
+    for (const change of changes) await store.change(change, { who: 'ann', why: null }, null)
+    await expect.poll(() => heard, { timeout: 10_000 }).toBe(5)
+    expect((await store.readControl()).version).toBe(4)
+    expect(await store.changesSince(UNCHANGED)).toHaveLength(4)
+    expect(await store.readAudit(null, 10)).toHaveLength(4)
+    const counts = { requests: 0, refused: 0, shadowed: 0, tokens: 0, forwarded: 0, failed: 0, inFlight: 0 }
+    const own = { instance: 'i', host: 'h', pid: 1, version: 'v', hash: 'x', controlVersion: 0, startedAt: 1 }
+    await store.beat({ ...own, ready: true, reasons: [], configProblems: [], counts, hits: {}, unmatched: [] })
+    expect(await store.listReplicas()).toHaveLength(1)
+    await store.leave('i')
+    expect(await admin.acl('LOG')).toEqual([])
+  } finally {
+    await store.close()
+    admin.disconnect()
+    await redis.stop()
+  }
+})

@@ -1,0 +1,71 @@
+import { setImmediate as nextTurn } from 'node:timers/promises'
+import { beforeEach, describe, expect, it } from 'vitest'
+import { shareReads } from '../../../src/store/redis/shared-reads.ts'
+
+interface Call {
+  readonly questions: readonly string[]
+  readonly answer: (answers: readonly string[]) => void
+  readonly fail: (error: Error) => void
+}
+
+describe('reads', () => {
+  let calls: Call[]
+  let read: (question: string) => Promise<string>
+  beforeEach(() => {
+    calls = []
+    read = shareReads(
+      (questions) =>
+        new Promise((answer, fail) => {
+          calls.push({ questions, answer, fail })
+        }),
+      3,
+    )
+  })
+  const asked = (): (readonly string[])[] => calls.map(({ questions }) => questions)
+
+  it('of one turn of the event loop share a call, and each has its own answer', async () => {
+    const both = Promise.all([read('a'), read('b')])
+    await nextTurn()
+    expect(asked()).toEqual([['a', 'b']])
+    calls[0]?.answer(['A', 'B'])
+    expect(await both).toEqual(['A', 'B'])
+  })
+
+  it('do not wait for a call of an earlier turn', async () => {
+    const first = read('a')
+    await nextTurn()
+    const second = read('b')
+    await nextTurn()
+    expect(asked()).toEqual([['a'], ['b']])
+    calls[1]?.answer(['B'])
+    expect(await second).toBe('B')
+    calls[0]?.answer(['A'])
+    expect(await first).toBe('A')
+  })
+
+  it('of one turn beyond the most of a call share the next', async () => {
+    const all = Promise.all(['a', 'b', 'c', 'd', 'e', 'f', 'g'].map(read))
+    await nextTurn()
+    expect(asked()).toEqual([['a', 'b', 'c'], ['d', 'e', 'f'], ['g']])
+    for (const { questions, answer } of calls) answer(questions.map((question) => question.toUpperCase()))
+    expect(await all).toEqual(['A', 'B', 'C', 'D', 'E', 'F', 'G'])
+  })
+
+  it('that fill a call leave nothing to ask at the end of the turn', async () => {
+    void Promise.all(['a', 'b', 'c'].map(read))
+    await nextTurn()
+    expect(asked()).toEqual([['a', 'b', 'c']])
+  })
+
+  it('fail together, and those of the next turn are asked anew', async () => {
+    const outcomes = Promise.allSettled([read('a'), read('b')])
+    await nextTurn()
+    const error = new Error('gone')
+    calls[0]?.fail(error)
+    expect((await outcomes).map((one) => 'reason' in one && one.reason)).toEqual([error, error])
+    const next = read('c')
+    await nextTurn()
+    calls[1]?.answer(['C'])
+    expect(await next).toBe('C')
+  })
+})

@@ -1,0 +1,92 @@
+import { Redis } from 'ioredis'
+import { afterAll, afterEach, beforeAll, beforeEach, expect, it } from 'vitest'
+import type { UserUsage } from '../../../src/quota/store.ts'
+import { openRedisStore } from '../../../src/store/redis/store.ts'
+import type { Store } from '../../../src/store/store.ts'
+import { limits } from '../../quota/store.suite.ts'
+import { type RedisServer, startRedis } from '../../setup/redis.ts'
+import { whenReady } from './ready.ts'
+
+let server: RedisServer
+let admin: Redis
+const stores: Store[] = []
+beforeAll(async () => {
+  server = await startRedis()
+  admin = new Redis(server.url)
+})
+afterAll(async () => {
+  admin.disconnect()
+  await server.stop()
+})
+beforeEach(async () => {
+  await admin.flushall()
+})
+afterEach(async () => {
+  for (const store of stores.splice(0)) await store.close()
+})
+
+async function open(prefix = 'tollgate'): Promise<Store> {
+  const store = openRedisStore({ url: server.url, prefix, deadlineMs: 2000, observe: () => {} })
+  stores.push(store)
+  await whenReady(store)
+  return store
+}
+async function charge(store: Store, user: string): Promise<void> {
+  const charges = [{ user, category: 'read', cost: 1, limits: limits([10, 10], [100, 100]) }]
+  await store.settle({ instance: `usage-${user}`, sequence: 1, refunds: [], charges })
+}
+async function scan(store: Store): Promise<{ steps: number; users: UserUsage[] }> {
+  const users: UserUsage[] = []
+  let cursor: string | null = null
+  for (let steps = 1; ; steps++) {
+    const step: Awaited<ReturnType<Store['scanUsers']>> = await store.scanUsers(cursor)
+    users.push(...step.users)
+    cursor = step.next
+    if (cursor === null) return { steps, users }
+  }
+}
+
+it('a hundred thousand users are looked through without holding Redis for long', async () => {
+  const store = await open()
+  await charge(store, 'first')
+  const value = await admin.getBuffer('{tollgate}:c:first')
+  const multi = admin.pipeline()
+  for (let i = 0; i < 100_000; i++) multi.set(`{tollgate}:c:user-${i}`, value ?? '')
+  await multi.exec()
+  await admin.config('SET', 'slowlog-max-len', '10000')
+  await admin.config('SET', 'slowlog-log-slower-than', '0')
+  const { steps, users } = await scan(store)
+  await admin.config('SET', 'slowlog-log-slower-than', '-1')
+  const micros = ((await admin.call('SLOWLOG', 'GET', '-1')) as [number, number, number][]).map(([, , taken]) => taken)
+  // By the clock on the wall, so that a machine which is busy with other things may stretch a few of them.
+  micros.sort((a, b) => a - b)
+  console.info(`steps: ${steps}, microseconds of a command: ${micros[micros.length >> 1]}, longest ${micros.at(-1)}`)
+  expect(micros[Math.floor(micros.length * 0.9)]).toBeLessThan(20_000)
+  expect(new Set(users.map(({ user }) => user)).size).toBe(100_001)
+  expect(steps).toBeGreaterThanOrEqual(50)
+})
+
+it('what lies under our keys and is no counter is nobody, and what lies beside them is not looked at', async () => {
+  const store = await open()
+  for (const user of ['alice', 'bob']) await charge(store, user)
+  await admin.rpush('{tollgate}:c:list', 'x')
+  await admin.set('{tollgate}:c:text', 'what somebody else keeps here')
+  await admin.set('{tollgate}:c:empty', '')
+  await admin.set('{tollgate}:c:zeros', Buffer.alloc(48))
+  await admin.set('{tollgate}:c:', (await admin.getBuffer('{tollgate}:c:alice')) ?? '')
+  await admin.copy('{tollgate}:c:alice', 'x{tollgate}:c:carol')
+  await admin.copy('{tollgate}:c:alice', '{tollgate}:C:dave')
+  expect((await scan(store)).users.map(({ user }) => user).sort()).toEqual(['alice', 'bob'])
+})
+
+it('a prefix that reads like a pattern finds its own users only', async () => {
+  for (const prefix of ['a*', 'a?', 'a[x-z]', 'a\\*', 'a*b']) {
+    const [own, likeIt] = [await open(prefix), await open('axb')]
+    await charge(own, 'mine')
+    await charge(likeIt, 'theirs')
+    expect(
+      (await scan(own)).users.map(({ user }) => user),
+      prefix,
+    ).toEqual(['mine'])
+  }
+})
