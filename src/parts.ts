@@ -2,10 +2,10 @@ import { readFileSync } from 'node:fs'
 import { BlockList, isIPv6 } from 'node:net'
 import { type Authenticator, createAuthenticator, type IssuerOptions } from './auth/authenticator.ts'
 import type { AuthConfig, Config, Cost, EdgeConfig, IssuerConfig, UpstreamConfig } from './config/config.ts'
+import { createEnforcement, type Enforcement } from './enforcement.ts'
 import { createForwarder, type Forwarder } from './forward/forwarder.ts'
 import type { Route, Rules } from './gateway/rules.ts'
 import type { Observer } from './observe/observation.ts'
-import { createPolicy } from './quota/policy.ts'
 import type { Price } from './routing/price.ts'
 import { createRouteTable } from './routing/table.ts'
 import type { Store } from './store/store.ts'
@@ -18,10 +18,8 @@ export interface Parts {
   readonly forwarder: Forwarder
   /** Whether an address is one of `edge.trusted_proxies`. */
   readonly isProxy: (address: string) => boolean
-  /** The adaptive factor in force. */
-  factor(): number
-  /** Works the limits out anew with another adaptive factor. */
-  adapt(factor: number): void
+  /** Its limits together with what was changed at run time. */
+  readonly enforcement: Enforcement
 }
 
 export async function createParts(
@@ -39,19 +37,14 @@ export async function createParts(
     old !== null && same(forwardSections(old.config), forwardSections(config)) && !hasTlsFiles(config.upstream)
       ? old.forwarder
       : createForwarder(forwardOptions(config.upstream, isProxy))
-  let factor = old?.factor() ?? 1
-  let policy = createPolicy(config.quota, factor)
-  function adapt(next: number): void {
-    if (next === factor) return
-    factor = next
-    policy = createPolicy(config.quota, factor)
-  }
+  const enforcement = createEnforcement(config.quota)
   const rules: Rules = {
     routes: createRouteTable(config.routes.map(routeOf)),
     unmatched: unmatchedOf(config),
     paths: config.edge.allowInPath,
     authenticator,
-    policy: () => policy,
+    policy: enforcement.policy,
+    shadow: enforcement.shadow,
     forwarder,
     timeZone: config.timeZone,
     refundUnreached: config.quota.refund === 'unreached',
@@ -63,7 +56,7 @@ export async function createParts(
     maxTunnels: config.edge.maxTunnels,
     maxLagMs: config.edge.maxLagMs,
   }
-  return { config, rules, authenticator, forwarder, isProxy, factor: () => factor, adapt }
+  return { config, rules, authenticator, forwarder, isProxy, enforcement }
 }
 
 /** Makes the parts and lets them go: what is wrong with key sets and certificates shows only then. @throws as `createParts` */
@@ -141,15 +134,17 @@ function tlsOf({ tls }: UpstreamConfig) {
 }
 
 function routeOf(route: Config['routes'][number]): Route {
-  const { match, methods, segments } = route
+  const { match, methods, segments, health, shadow } = route
   const charged = route.public ? null : { category: route.category, price: priceOf(route.cost) }
-  return { match, methods, segments, charged }
+  return { match, methods, segments, charged, health, shadow }
 }
 
 function unmatchedOf({ unmatched }: Config): Route | null {
   if (unmatched.kind === 'refuse') return null
-  const charged = unmatched.kind === 'forward' ? null : { category: unmatched.category, price: priceOf(unmatched.cost) }
-  return { match: 'unmatched', methods: '*', segments: [], charged }
+  const base = { match: 'unmatched', methods: '*', segments: [], health: true } as const
+  if (unmatched.kind === 'forward') return { ...base, charged: null, shadow: false }
+  const { category, cost, shadow } = unmatched
+  return { ...base, charged: { category, price: priceOf(cost) }, shadow }
 }
 
 function priceOf(cost: Cost): Price {

@@ -1,7 +1,10 @@
 import { randomBytes } from 'node:crypto'
 import { setTimeout as sleep } from 'node:timers/promises'
+import { createBeating } from './beating.ts'
 import type { Config } from './config/config.ts'
-import { adaptiveFactor } from './failures/adaptive.ts'
+import type { ControlKeeper } from './control/keeper.ts'
+import { restingChanges } from './enforcement.ts'
+import { createFollowing } from './following.ts'
 import { createGateway, type Gateway } from './gateway/gateway.ts'
 import { createLagMeter } from './gateway/lag.ts'
 import { type ConnectionLimits, createListener, type Listener } from './gateway/listener.ts'
@@ -18,6 +21,12 @@ export interface Serving {
   start(): Promise<string>
   /** @throws Error when a part cannot be made; the old configuration then stays */
   reload(config: Config, hash: string): Promise<void>
+  /** A configuration file was not taken, by the process that reads it for this one. */
+  rejected(problems: readonly string[]): void
+  /** The configuration in force, and the hash of its text. */
+  configuration(): { readonly config: Config; readonly hash: string }
+  /** Follows what administrators change at run time, between `start` and `stop`. */
+  readonly control: ControlKeeper
   ready(): Readiness
   inFlight(): number
   /** From now on not ready, and every answer closes its connection. */
@@ -38,21 +47,23 @@ export interface Readiness {
 export interface ServingOptions {
   readonly config: Config
   readonly hash: string
+  /** Of Tollgate. */
+  readonly version: string
   readonly store: Store
   readonly observing: Pick<Observing, 'observe' | 'follow'>
 }
 
-const ADAPT_MS = 10_000
-
 /** @throws Error when a part of the configuration cannot be made */
-export async function createServing({ config, hash, store, observing }: ServingOptions): Promise<Serving> {
+export async function createServing(options: ServingOptions): Promise<Serving> {
+  const { config, version, store, observing } = options
   const { observe, follow } = observing
+  const instance = randomBytes(12).toString('base64url')
   const health = watchStore(store, follow)
   const tally = createTallyKeeper({ store, observe })
   follow(tally.observer)
   const ledger = createLedger({
     store,
-    instance: randomBytes(12).toString('base64url'),
+    instance,
     deadlineMs: config.store.deadlineMs,
     outageShare: (category) => current.config.quota.storeOutage.get(category) ?? 0,
     observe,
@@ -65,23 +76,40 @@ export async function createServing({ config, hash, store, observing }: ServingO
   const lag = createLagMeter()
   const gateway = createGateway({ rules: () => current.rules, ledger, store, observe, lag: lag.lasting })
   const listener = openListener(config, gateway, observe, () => current)
-  const state = { started: false, draining: false }
-  const adapting = setInterval(adapt, ADAPT_MS).unref()
-
-  /** Mode `adaptive`: the same histogram gives every replica the same factor. Without the store the last one stays. */
-  async function adapt(): Promise<void> {
-    if (current.config.quota.mode !== 'adaptive') return
-    const history = await store.readTallies().catch(() => null)
-    if (history !== null) current.adapt(adaptiveFactor(history.buckets, history.at))
-  }
+  const state = { started: false, draining: false, hash: options.hash }
+  const following = createFollowing({
+    store,
+    observe,
+    current: () => ({ quota: current.config.quota, enforcement: current.enforcement }),
+  })
+  const { control } = following
+  const beating = createBeating({
+    store,
+    instance,
+    version,
+    standing: () => ({
+      hash: state.hash,
+      controlVersion: control.state().version,
+      ...ready(),
+      inFlight: gateway.inFlight(),
+    }),
+  })
+  follow(beating.observer)
 
   async function start(): Promise<string> {
     await health.patience()
-    await adapt()
+    await following.start()
     const url = await listener.start().catch(addressProblem('listen'))
     state.started = true
-    observe({ type: 'config_loaded', file: config.file, hash })
+    tellLoaded()
+    beating.start()
     return url
+  }
+
+  function tellLoaded(): void {
+    const { file, quota } = current.config
+    observe({ type: 'config_loaded', file, hash: state.hash, storeOutage: quota.storeOutage })
+    for (const problem of restingChanges(quota, control.state())) observe({ type: 'config_warning', file, problem })
   }
 
   function ready(): Readiness {
@@ -97,12 +125,14 @@ export async function createServing({ config, hash, store, observing }: ServingO
 
   async function reload(next: Config, nextHash: string): Promise<void> {
     const parts = await createParts(next, current, store, observe)
+    following.bring(parts.enforcement)
     const old = current
     current = parts
+    state.hash = nextHash
     listener.setIdleTimeout(idleTimeoutOf(next))
-    await adapt()
+    await following.adapt()
     retire(old, parts)
-    observe({ type: 'config_loaded', file: next.file, hash: nextHash })
+    tellLoaded()
   }
 
   function drain(): void {
@@ -117,16 +147,27 @@ export async function createServing({ config, hash, store, observing }: ServingO
       if (delayMs > 0) await sleep(delayMs)
       await listener.stop(timeoutMs)
     }
+    following.close()
     await current.forwarder.destroy()
-    await ledger.close(2 * config.store.deadlineMs)
+    const graceMs = 2 * config.store.deadlineMs
+    await Promise.all([beating.leave(graceMs), ledger.close(graceMs)])
     await tally.close()
-    clearInterval(adapting)
     health.stop()
     lag.stop()
     current.authenticator.close()
   }
 
-  return { start, reload, ready, inFlight: () => gateway.inFlight(), drain, stop }
+  return {
+    start,
+    reload,
+    rejected: beating.configProblems,
+    configuration: () => ({ config: current.config, hash: state.hash }),
+    control,
+    ready,
+    inFlight: () => gateway.inFlight(),
+    drain,
+    stop,
+  }
 }
 
 /** About a second in all, after which the gateway starts without its store. */

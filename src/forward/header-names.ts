@@ -81,4 +81,10 @@ export const NEVER_IN_TRAILERS: ReadonlySet<string> = new Set([
 ])
 
 /** What the gateway adds to answers. */
-export const OURS: ReadonlySet<string> = new Set(['x-request-id', 'ratelimit', 'ratelimit-policy', 'x-quota-reset'])
+export const OURS: ReadonlySet<string> = new Set([
+  'x-request-id',
+  'ratelimit',
+  'ratelimit-policy',
+  'x-quota-reset',
+  'x-tollgate-shadow',
+])

@@ -57,6 +57,9 @@ export function rateLimitFields({ category, limits: own }: Charge, decision: Dec
   return ['RateLimit-Policy', rateLimitPolicy(category, limits), 'RateLimit', rateLimit(category, limits, decision)]
 }
 
+/** For an answer of the backend to a request that the quota refused and that was let through. */
+export const SHADOW_FIELD = ['X-Tollgate-Shadow', 'would-refuse'] as const
+
 const LINGER_MS = 1000
 
 /**

@@ -18,6 +18,8 @@ export interface Exchange {
   route: Route | null
   caller: Caller | null
   cost: number
+  /** Whether the quota refused it and it is let through. */
+  shadowed: boolean
 }
 
 /** A request that may go to the backend. */
@@ -26,7 +28,21 @@ export interface Pass {
   /** The body where it had to be read before the charge. */
   readonly body: Buffer | null
   /** `null` where nothing was charged. */
-  readonly charged: { readonly charge: Charge; readonly decision: Decision } | null
+  readonly charged: Decided | null
+  /** What was refused and is let through, uncharged; `null` where that is not so. */
+  readonly shadowed: ShadowRefusal | null
+}
+
+export interface Decided {
+  readonly charge: Charge
+  readonly decision: Decision
+}
+
+/** A refusal that is only counted and told. */
+export interface ShadowRefusal {
+  readonly charge: Charge
+  /** `null` where the store did not decide. */
+  readonly decision: Decision | null
 }
 
 /** An answer of ours instead. */

@@ -6,16 +6,18 @@ import type { ForwardResult } from '../forward/exchange.ts'
 import type { Observer } from '../observe/observation.ts'
 import type { Charge, Decision } from '../quota/charge.ts'
 import type { Ledger } from '../quota/ledger.ts'
+import { violations } from '../quota/refusal.ts'
 import type { QuotaStore } from '../quota/store.ts'
-import { denialAnswer, rateLimitFields, refusalAnswer, writeAnswer, writeRawAnswer } from './answer.ts'
+import type { Target } from '../routing/target.ts'
+import { denialAnswer, rateLimitFields, refusalAnswer, SHADOW_FIELD, writeAnswer, writeRawAnswer } from './answer.ts'
 import { announcedTooLarge, ClientLeft } from './body.ts'
 import { forwardFailed, internal, overloaded } from './denials.ts'
 import { checkEdge, checkUpgrade, isLastOnConnection } from './edge.ts'
 import { answerOf, clientLeft, deniedEnding, type Ending, forwarded, stopped } from './ending.ts'
-import { type Admission, denied, type Exchange, type Pass, type Stop } from './exchange.ts'
+import { type Admission, denied, type Exchange, type Pass, type ShadowRefusal, type Stop } from './exchange.ts'
 import { createLoad } from './load.ts'
 import type { Rules } from './rules.ts'
-import { decide, earlyBody, identify, isStatusRequest, match, price, readTarget, status } from './steps.ts'
+import { decide, earlyBody, identify, isShadowed, isStatusRequest, match, price, readTarget, status } from './steps.ts'
 
 export interface GatewayOptions {
   /** The configuration in force; asked once for each request. */
@@ -87,6 +89,7 @@ export function createGateway({ rules, ledger, store, observe, lag }: GatewayOpt
       route: null,
       caller: null,
       cost: 0,
+      shadowed: false,
     }
     load.begin(exchange)
     return exchange
@@ -105,11 +108,12 @@ export function createGateway({ rules, ledger, store, observe, lag }: GatewayOpt
     if (isStatusRequest(exchange, target)) return status(exchange, store)
 
     const route = match(exchange, target)
+    if ('code' in route || route === rules.unmatched) tellUnmatched(req, target)
     if ('code' in route) return denied(route)
     exchange.route = route
     if (route.charged === null) {
       const body = await earlyBody(exchange)
-      return body !== null && 'code' in body ? denied(body) : pass({ target, body, charged: null })
+      return body !== null && 'code' in body ? denied(body) : pass({ target, body, charged: null, shadowed: null })
     }
     const identified = identify(exchange)
     const caller = identified instanceof Promise ? await identified : identified
@@ -121,20 +125,36 @@ export function createGateway({ rules, ledger, store, observe, lag }: GatewayOpt
     if ('code' in priced) return denied(priced)
     const { cost, body } = priced
     exchange.cost = cost
-    if (cost === 0) return pass({ target, body, charged: null })
+    if (cost === 0) return pass({ target, body, charged: null, shadowed: null })
 
     const { category } = route.charged
-    const charge: Charge = { user: caller.user, category, cost, limits: rules.policy().limitsOf(category) }
+    const policy = rules.policy()
+    const charge: Charge = { user: caller.user, category, cost, limits: policy.limitsFor(category, caller.user) }
     const decision = await decide(ledger, charge)
-    if ('code' in decision) return denied(decision)
-    return decision.accepted
-      ? pass({ target, body, charged: charged(charge, decision) })
-      : refused(exchange, charge, decision)
+    const isDecided = !('code' in decision)
+    if (isDecided && decision.accepted) {
+      return pass({ target, body, charged: charged(charge, decision), shadowed: null })
+    }
+    if (isShadowed(exchange, charge, policy)) {
+      const shadowed = letThrough(exchange, { charge, decision: isDecided ? decision : null })
+      return pass({ target, body, charged: null, shadowed })
+    }
+    return isDecided ? refused(exchange, charge, decision) : denied(decision)
+  }
+
+  function tellUnmatched({ method = '' }: IncomingMessage, { path }: Target): void {
+    observe({ type: 'unmatched', method, path })
   }
 
   function charged(charge: Charge, decision: Decision): Pass['charged'] {
     observe({ type: 'tokens_charged', category: charge.category, cost: charge.cost })
     return { charge, decision }
+  }
+
+  function letThrough(exchange: Exchange, refusal: ShadowRefusal): ShadowRefusal {
+    exchange.shadowed = true
+    observe({ type: 'shadow_refusal', category: refusal.charge.category, scope: scopeOf(refusal) })
+    return refusal
   }
 
   function refused({ req, rules }: Exchange, charge: Charge, decision: Decision): Stop {
@@ -164,10 +184,12 @@ export function createGateway({ rules, ledger, store, observe, lag }: GatewayOpt
     return forwarded(result, performance.now() - startedAt, error === null ? result.httpStatus : STATUS_OF[error.code])
   }
 
-  function outgoing<T>({ req, rules, caller, requestId }: Exchange, { target, charged }: Pass, where: T) {
+  function outgoing<T>({ req, rules, caller, requestId }: Exchange, { target, charged, shadowed }: Pass, where: T) {
     const responseHeaders = ['X-Request-Id', requestId]
-    if (charged !== null && rules.rateLimitFields) {
-      responseHeaders.push(...rateLimitFields(charged.charge, charged.decision))
+    if (shadowed !== null) responseHeaders.push(...SHADOW_FIELD)
+    const decided = charged ?? shadowed
+    if (decided !== null && decided.decision !== null && rules.rateLimitFields) {
+      responseHeaders.push(...rateLimitFields(decided.charge, decided.decision))
     }
     const user = caller?.user ?? null
     return { req, target: target.path + target.query, user, requestId, responseHeaders, ...where }
@@ -200,7 +222,7 @@ export function createGateway({ rules, ledger, store, observe, lag }: GatewayOpt
   }
 
   /** The last step of every request, good or bad. */
-  function record({ req, route, caller, cost, requestId, startedAt }: Exchange, ending: Ending): void {
+  function record({ req, route, caller, cost, shadowed, requestId, startedAt }: Exchange, ending: Ending): void {
     observe({
       type: 'request',
       requestId,
@@ -209,12 +231,21 @@ export function createGateway({ rules, ledger, store, observe, lag }: GatewayOpt
       route: route?.match ?? null,
       category: route?.charged?.category ?? null,
       cost,
+      shadowed,
+      health: route?.health ?? true,
       durationMs: performance.now() - startedAt,
       ...ending,
     })
   }
 
   return { handle, handleUpgrade, inFlight: load.total, distrusts: (connection) => distrusted.has(connection) }
+}
+
+/** The scope of the window that a 429 would have named. */
+function scopeOf({ charge, decision }: ShadowRefusal): 'personal' | 'global' | 'store' {
+  const worst = decision === null ? undefined : violations(charge, decision)[0]
+  if (worst === undefined) return 'store'
+  return worst.scope === 'Personal' ? 'personal' : 'global'
 }
 
 function pass(pass: Pass): Admission {

@@ -9,6 +9,10 @@ import type { PathAllowances } from '../routing/target.ts'
 export interface Route extends RoutePattern {
   /** `null` for a public route: no credential, no charge. */
   readonly charged: { readonly category: string; readonly price: Price } | null
+  /** Whether its answers count for the adaptive mode. */
+  readonly health: boolean
+  /** Whether its refusals are only counted and told. */
+  readonly shadow: boolean
 }
 
 /** Everything that one configuration decides about a request. A request sees one of these from beginning to end. */
@@ -18,8 +22,10 @@ export interface Rules {
   readonly unmatched: Route | null
   readonly paths: PathAllowances
   readonly authenticator: Authenticator
-  /** The limits in force now; they change with the adaptive factor. */
+  /** The limits in force now: they follow what administrators change at run time, and the adaptive factor. */
   readonly policy: () => Policy
+  /** Whether all refusals of the quota are only counted and told, now. */
+  readonly shadow: () => boolean
   readonly forwarder: Forwarder
   /** IANA zone of the time in the 429's sentence. */
   readonly timeZone: string

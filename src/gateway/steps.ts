@@ -2,6 +2,7 @@ import type { Caller } from '../auth/authenticator.ts'
 import { type Denial, denial } from '../errors.ts'
 import type { Charge, Decision } from '../quota/charge.ts'
 import { type Ledger, LedgerFull } from '../quota/ledger.ts'
+import type { Policy } from '../quota/policy.ts'
 import { standingFields } from '../quota/ratelimit.ts'
 import { quotaStatus } from '../quota/status.ts'
 import { type QuotaStore, StoreError } from '../quota/store.ts'
@@ -76,6 +77,11 @@ export async function decide(ledger: Pick<Ledger, 'charge'>, charge: Charge): Pr
   }
 }
 
+/** Whether a refusal of the quota is only counted and told: everywhere, on this route, or for this user. */
+export function isShadowed({ rules, route }: Exchange, { user }: Charge, policy: Policy): boolean {
+  return rules.shadow() || route?.shadow === true || policy.isShadowed(user)
+}
+
 export function isStatusRequest({ req }: Exchange, { path }: Target): boolean {
   return (req.method === 'GET' || req.method === 'HEAD') && STATUS_PATHS.has(path)
 }
@@ -88,7 +94,10 @@ export async function status(exchange: Exchange, store: Pick<QuotaStore, 'standi
   const policy = exchange.rules.policy()
   try {
     const standing = await store.standing(caller.user, policy.categories)
-    const answer = statusAnswer(quotaStatus(policy, standing), standingFields(policy, standing))
+    const answer = statusAnswer(
+      quotaStatus(policy, standing, caller.user),
+      standingFields(policy, standing, caller.user),
+    )
     return { kind: 'answered', answer }
   } catch (error) {
     if (error instanceof StoreError) return denied(storeUnavailable(error))

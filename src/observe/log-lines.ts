@@ -16,7 +16,7 @@ export function lineOf(seen: Told): Line | null {
     case 'config_loaded':
       return line('info', 'configuration loaded', { file: seen.file, hash: seen.hash })
     case 'config_rejected':
-      return line('error', 'configuration refused, the one before stays in force', {
+      return line('error', seen.partly ? PARTLY : 'configuration refused, the one before stays in force', {
         file: seen.file,
         problems: seen.problems.map(scrub),
       })
@@ -61,6 +61,12 @@ export function lineOf(seen: Told): Line | null {
       return workerEnded(seen)
     case 'internal_error':
       return line('error', 'internal error', { where: seen.where, err: seen.error })
+    case 'control_followed':
+      return line('info', 'changes at run time are in force', { version: seen.version })
+    case 'adaptive_factor':
+      return line('debug', 'adaptive factor', { factor: seen.factor })
+    case 'shadow_refusal':
+    case 'unmatched':
     case 'outage_charge':
     case 'batch_settled':
     case 'tokens_charged':
@@ -71,6 +77,8 @@ export function lineOf(seen: Told): Line | null {
       return null
   }
 }
+
+const PARTLY = 'configuration in force, but not in every worker'
 
 function workerEnded({ worker, pid, reason, problem, restartMs }: WorkerEnded): Line {
   const fields = { worker, pid, reason, ...(problem !== null && { detail: scrub(problem) }) }

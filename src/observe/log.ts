@@ -3,6 +3,7 @@ import { STATUS_OF } from '../errors.ts'
 import { type LineSink, openLineSink } from './line-sink.ts'
 import { lineOf, type Told } from './log-lines.ts'
 import type { Observation, Observer, RequestDone } from './observation.ts'
+import { createOutageLines } from './outage-lines.ts'
 import { plainError, scrub } from './scrub.ts'
 import { createThrottle } from './throttle.ts'
 
@@ -19,7 +20,7 @@ export interface LogOptions {
   readonly destination?: number | string
   /**
    * What may happen to the store again and again is told at most once in this time: its failures, for each operation and
-   * reason; that it is out; that it is back. In milliseconds, default 10000.
+   * reason; that it is out; that it is back. While it is out it is said once in each. In milliseconds, default 10000.
    */
   readonly storeFailureMs?: number
 }
@@ -49,8 +50,14 @@ export function createLog(options: LogOptions = {}): Log {
   const comings = createThrottle<StoreComes>(storeFailureMs, (seen, count) => {
     // The failures still untold belong before the line that says it is over.
     if (seen.type !== 'store_out') failures.flush()
-    tell(seen, logger, count === 1 ? {} : { count })
+    tell(seen, logger, {
+      ...(seen.type === 'store_out' && { policy: outage.policy() }),
+      ...(count > 1 && { count }),
+    })
   })
+  const outage = createOutageLines(storeFailureMs, (stillOut) =>
+    logger.error(stillOut, 'the store is still out: charges are decided without it'),
+  )
   const requestLines = createRequestLines({ which: requests, worker, everyMs: storeFailureMs }, logger, sink)
   process.on('exit', sink.flushSync)
 
@@ -64,10 +71,23 @@ export function createLog(options: LogOptions = {}): Log {
           failures.add(`${observation.operation} ${observation.reason}`, observation)
           break
         case 'store_out':
-        case 'store_connected':
+          comings.add(observation.type, observation)
+          outage.begin(observation.reason)
+          break
         case 'store_recovered':
+          outage.end()
+          comings.add(observation.type, observation)
+          break
+        case 'store_connected':
         case 'outage_settled':
           comings.add(observation.type, observation)
+          break
+        case 'outage_charge':
+          outage.count(observation.verdict)
+          break
+        case 'config_loaded':
+          if (observation.storeOutage !== undefined) outage.setShares(observation.storeOutage)
+          tell(observation, logger)
           break
         default:
           tell(observation, logger)
@@ -76,6 +96,7 @@ export function createLog(options: LogOptions = {}): Log {
     pass: (lines) => sink.write(lines),
     flush: () => sink.flush(),
     async close() {
+      outage.end()
       failures.close()
       comings.close()
       requestLines.close()
@@ -157,6 +178,7 @@ function requestLine(done: RequestDone, level: number, worker: number | undefine
     category: done.category,
     cost: done.cost,
     outcome: done.outcome,
+    shadowed: done.shadowed || undefined,
     httpStatus: done.httpStatus,
     clientStatus: done.clientStatus,
     durationMs: Math.round(done.durationMs * 1000) / 1000,

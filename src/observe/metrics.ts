@@ -92,6 +92,11 @@ function classOf(status: number): string {
 /** Everything that does not happen once for each request, or costs one count. */
 function otherMetrics(meter: Meter, now: () => number): (seen: Observation) => void {
   const charged = meter.counter('tokens_charged_total', 'Tokens charged.', ['category'])
+  const shadowed = meter.counter(
+    'shadow_refusals_total',
+    'Requests that the quota refused and that were let through: by the scope that refused, or store where that was out.',
+    ['category', 'scope'],
+  )
   const refunded = meter.counter('tokens_refunded_total', 'Tokens given back.', ['category'])
   const batchSeconds = meter.histogram('store_batch_duration_seconds', 'One batch in the store.', SHORT_SECONDS)
   const batchSize = meter.histogram('store_batch_size', 'Charges and refunds settled in one batch.', SIZES)
@@ -116,6 +121,7 @@ function otherMetrics(meter: Meter, now: () => number): (seen: Observation) => v
   const upgrades = meter.gauge('upgraded_connections', 'Upgraded connections that are open.')
   const keys = jwksMetrics(meter, now)
   const config = configMetrics(meter, now)
+  const control = controlMetrics(meter)
 
   return function countOther(seen) {
     switch (seen.type) {
@@ -123,6 +129,11 @@ function otherMetrics(meter: Meter, now: () => number): (seen: Observation) => v
         return charged.add(seen.category, seen.cost)
       case 'tokens_refunded':
         return refunded.add(seen.category, seen.cost)
+      case 'shadow_refusal':
+        return shadowed.add(`${seen.category}\n${seen.scope}`)
+      case 'control_followed':
+      case 'adaptive_factor':
+        return control(seen)
       case 'batch_settled':
         batchSeconds.observe('', seen.durationMs / 1000)
         return batchSize.observe('', seen.charges + seen.refunds)
@@ -198,6 +209,16 @@ function jwksMetrics(meter: Meter, now: () => number) {
   return function countJwks(seen: Extract<Observation, { type: 'jwks_fetched' | 'jwks_failed' }>): void {
     if (seen.type === 'jwks_fetched') success.set({ issuer: seen.issuer }, now() / 1000)
     else failures.add(seen.issuer)
+  }
+}
+
+/** Processes that follow the same store show the same. */
+function controlMetrics(meter: Meter) {
+  const version = meter.gauge('control_version', 'The last change at run time that is in force.', [], 'min')
+  const factor = meter.gauge('adaptive_factor', 'Factor of mode adaptive, whichever mode is in force.', [], 'max')
+  return function countControl(seen: Extract<Observation, { type: 'control_followed' | 'adaptive_factor' }>): void {
+    if (seen.type === 'control_followed') version.set(seen.version)
+    else factor.set(seen.factor)
   }
 }
 

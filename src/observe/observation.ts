@@ -6,11 +6,31 @@ import type { ErrorCode } from '../errors.ts'
  */
 export type Observation =
   | RequestDone
-  | { readonly type: 'config_loaded'; readonly file: string; readonly hash: string }
-  | { readonly type: 'config_rejected'; readonly file: string; readonly problems: readonly string[] }
+  | {
+      readonly type: 'config_loaded'
+      readonly file: string
+      readonly hash: string
+      /** The share of the limits that each category admits while the store is out; missing where this process charges nothing. */
+      readonly storeOutage?: ReadonlyMap<string, number>
+    }
+  | {
+      readonly type: 'config_rejected'
+      readonly file: string
+      readonly problems: readonly string[]
+      /** Of several workers only those that `problems` names did not take it. Default no. */
+      readonly partly?: boolean
+    }
   | { readonly type: 'config_warning'; readonly file: string; readonly problem: string }
+  /** What administrators changed at run time is in force up to this change. */
+  | { readonly type: 'control_followed'; readonly version: number }
+  /** The factor that mode `adaptive` would have now, or has. */
+  | { readonly type: 'adaptive_factor'; readonly factor: number }
   | { readonly type: 'batch_settled'; readonly charges: number; readonly refunds: number; readonly durationMs: number }
   | { readonly type: 'tokens_charged'; readonly category: string; readonly cost: number }
+  /** What the quota refused was let through: by the scope of the window that refused, or because the store was out. */
+  | { readonly type: 'shadow_refusal'; readonly category: string; readonly scope: 'personal' | 'global' | 'store' }
+  /** A request matched no route. `path` is as it was sent, without the query. */
+  | { readonly type: 'unmatched'; readonly method: string; readonly path: string }
   | { readonly type: 'tokens_refunded'; readonly category: string; readonly cost: number }
   | { readonly type: 'store_failed'; readonly operation: string; readonly reason: string; readonly message: string }
   | { readonly type: 'store_connected' }
@@ -85,6 +105,10 @@ export interface RequestDone {
   readonly route: string | null
   readonly category: string | null
   readonly cost: number
+  /** Whether the quota refused it and it was let through all the same, uncharged. */
+  readonly shadowed: boolean
+  /** Whether it counts for the adaptive mode. */
+  readonly health: boolean
   readonly outcome: Outcome
   /** The code of our own answer, where we gave one. */
   readonly error: ErrorCode | null

@@ -56,13 +56,24 @@ export function createTallyKeeper({ store, flushMs = 1000, observe }: TallyKeepe
   }
 }
 
-const FINE: Tally = Object.freeze({ total: 1, status0: 0, status5xx: 0 })
-const FAILED: Tally = Object.freeze({ total: 1, status0: 1, status5xx: 0 })
-const ERROR: Tally = Object.freeze({ total: 1, status0: 0, status5xx: 1 })
+const KINDS = {
+  fine: tallies({ ...NOTHING, total: 1 }),
+  failed: tallies({ ...NOTHING, total: 1, status0: 1 }),
+  error: tallies({ ...NOTHING, total: 1, status5xx: 1 }),
+}
+
+/** Of one request: where it counts for the adaptive mode, and where not. */
+function tallies(tally: Tally): { readonly health: Tally; readonly aside: Tally } {
+  return { health: tally, aside: { ...tally, aside: 1, asideFailed: tally.status0 + tally.status5xx } }
+}
 
 /** A client that left says nothing about the backend. */
-function tallyOf({ outcome, httpStatus }: RequestDone): Tally {
-  if (outcome === 'aborted' || httpStatus === null) return FINE
-  if (httpStatus === 0) return FAILED
-  return httpStatus >= 500 ? ERROR : FINE
+function tallyOf({ outcome, httpStatus, health }: RequestDone): Tally {
+  const kind = KINDS[outcome === 'aborted' ? 'fine' : kindOf(httpStatus)]
+  return health ? kind.health : kind.aside
+}
+
+function kindOf(httpStatus: number | null): keyof typeof KINDS {
+  if (httpStatus === 0) return 'failed'
+  return httpStatus !== null && httpStatus >= 500 ? 'error' : 'fine'
 }

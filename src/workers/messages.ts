@@ -10,7 +10,11 @@ export type ToWorker =
       readonly version: string
       readonly config: Config
       readonly hash: string
+      /** Why the last configuration file was not taken; empty where it was. */
+      readonly problems: readonly string[]
     }
+  /** A configuration file was not taken. */
+  | { readonly type: 'rejected'; readonly problems: readonly string[] }
   | { readonly type: 'reload'; readonly config: Config; readonly hash: string }
   | { readonly type: 'report'; readonly id: number }
   | { readonly type: 'drain' }

@@ -1,5 +1,7 @@
-import { type App, type AppOptions, openAdmin } from '../app.ts'
+import { openAdmin } from '../administering.ts'
+import type { App, AppOptions } from '../app.ts'
 import type { Config } from '../config/config.ts'
+import { createControlKeeper } from '../control/keeper.ts'
 import { createSums } from '../observe/sums.ts'
 import { createObserving } from '../observing.ts'
 import { openStore } from '../open-store.ts'
@@ -32,10 +34,10 @@ export async function createPrimary({ config, hash, version, observe: also }: Ap
   if (also !== undefined) observing.follow(also)
   const store = openStore(config.store, observe)
   const sums = createSums()
-  let current = { config, hash }
+  let current: { config: Config; hash: string; problems: readonly string[] } = { config, hash, problems: [] }
   const supervisor = createSupervisor({
     count,
-    begin: () => ({ version, config: shareOf(current.config, count), hash: current.hash }),
+    begin: () => ({ ...current, version, config: shareOf(current.config, count) }),
     onReport: (worker, report) => sums.take(worker, report.metrics),
     onEnd: (worker) => void sums.bury(worker),
     write: log.pass,
@@ -45,7 +47,9 @@ export async function createPrimary({ config, hash, version, observe: also }: Ap
   const readyWorkers = (): number => supervisor.states().filter(({ ready }) => ready).length
   const together = { render: renderAll, contentType: metrics.contentType }
   const ready = () => readiness(state, supervisor)
-  const admin = openAdmin(config.admin, { store, observe, metrics: together, ready, drain })
+  const control = createControlKeeper({ store, observe })
+  control.follow(({ version }) => observe({ type: 'control_followed', version }))
+  const admin = openAdmin({ current: () => current, store, control, observe, metrics: together, ready, drain, version })
   const asking = setInterval(supervisor.ask, ASK_MS, ASK_MS).unref()
 
   async function renderAll(): Promise<string> {
@@ -56,6 +60,7 @@ export async function createPrimary({ config, hash, version, observe: also }: Ap
   async function start(): Promise<{ gateway: string; admin: string }> {
     const { url } = await admin.listen().catch(addressProblem('admin.listen'))
     observe({ type: 'listening', what: 'admin', url })
+    void control.start() // never rejects
     const gateway = await supervisor.start()
     await supervisor.ask(ASK_MS)
     state.started = true
@@ -66,11 +71,17 @@ export async function createPrimary({ config, hash, version, observe: also }: Ap
   /** All or none: what is wrong with a configuration shows when its parts are made, here first. */
   async function reload(next: Config, nextHash: string): Promise<void> {
     await tryParts(next)
-    current = { config: untilRestart(config, next), hash: nextHash }
+    current = { config: untilRestart(config, next), hash: nextHash, problems: [] }
     const problems = await supervisor.reload()
-    if (problems.length > 0) observe({ type: 'config_rejected', file: next.file, problems })
+    if (problems.length > 0) observe({ type: 'config_rejected', file: next.file, problems, partly: true })
     else observe({ type: 'config_loaded', file: next.file, hash: nextHash })
     for (const problem of needRestart(config, next)) observe({ type: 'config_warning', file: next.file, problem })
+  }
+
+  function reject(file: string, problems: readonly string[]): void {
+    current = { ...current, problems }
+    observe({ type: 'config_rejected', file, problems })
+    supervisor.rejected(problems)
   }
 
   function drain(): void {
@@ -83,6 +94,7 @@ export async function createPrimary({ config, hash, version, observe: also }: Ap
     const { delayMs, timeoutMs } = current.config.drain
     await supervisor.stop(delayMs + timeoutMs + GRACE_MS)
     clearInterval(asking)
+    control.close()
     await admin.close()
     await store.close()
     observe({ type: 'stopped' })
@@ -93,7 +105,7 @@ export async function createPrimary({ config, hash, version, observe: also }: Ap
     start,
     reload,
     stop,
-    reject: (file, problems) => observe({ type: 'config_rejected', file, problems }),
+    reject,
     abandon: supervisor.kill,
   }
 }

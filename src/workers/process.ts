@@ -39,6 +39,7 @@ async function obey(message: Exclude<ToWorker, { type: 'report' }>): Promise<voi
   if ('config' in message) drainTimeoutMs = message.config.drain.timeoutMs
   if (message.type === 'begin') await begin(message)
   else if (message.type === 'drain') running?.drain()
+  else if (message.type === 'rejected') running?.rejected(message.problems)
   // The end takes as long as requests do: what comes meanwhile is not to wait for it.
   else if (message.type === 'stop') void end()
   else {

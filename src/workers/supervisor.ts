@@ -1,4 +1,3 @@
-import type { Config } from '../config/config.ts'
 import type { Observer } from '../observe/observation.ts'
 import type { Report, ToWorker } from './messages.ts'
 import { startWorker, type WorkerProcess } from './worker-process.ts'
@@ -12,6 +11,8 @@ export interface Supervisor {
   states(): readonly WorkerState[]
   /** Has them all take what `begin` gives now. @returns what kept a worker from it */
   reload(): Promise<string[]>
+  /** Tells them all why the last configuration file was not taken. */
+  rejected(problems: readonly string[]): void
   drain(): void
   /** Lets them finish, for `graceMs` at most. */
   stop(graceMs: number): Promise<void>
@@ -28,7 +29,7 @@ export interface WorkerState {
 export interface SupervisorOptions {
   readonly count: number
   /** What a worker is to begin with now. */
-  readonly begin: () => { readonly version: string; readonly config: Config; readonly hash: string }
+  readonly begin: () => Omit<Extract<ToWorker, { type: 'begin' }>, 'type' | 'worker'>
   readonly onReport: (worker: number, report: Report) => void
   readonly onEnd: (worker: number) => void
   /** Whole lines of a worker's log. */
@@ -131,6 +132,9 @@ export function createSupervisor(options: SupervisorOptions): Supervisor {
     ask,
     states: () => places.map(({ worker, process }) => ({ worker, ...(process?.state() ?? ENDED) })),
     reload,
+    rejected(problems) {
+      for (const process of processes()) process.rejected(problems)
+    },
     drain() {
       draining = true
       for (const process of processes()) process.drain()

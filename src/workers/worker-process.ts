@@ -20,6 +20,7 @@ export interface WorkerProcess {
   ask(deadlineMs: number): Promise<void>
   /** @returns why the configuration was not taken; `null` where it was, or the process has ended */
   reload(config: Config, hash: string): Promise<string | null>
+  rejected(problems: readonly string[]): void
   drain(): void
   /** Lets it finish. */
   stop(): void
@@ -39,6 +40,7 @@ export interface WorkerProcessOptions {
 /** How long a report counts, in milliseconds: it is asked for each second. */
 const REPORT_MS = 5000
 const RELOAD_MS = 10_000
+const UNANSWERED = `has not answered within ${RELOAD_MS / 1000} s: it takes the configuration when it goes on, or is replaced by one that has it`
 
 export function startWorker({ begin, onReport, write }: WorkerProcessOptions): WorkerProcess {
   const child = fork()
@@ -99,7 +101,7 @@ export function startWorker({ begin, onReport, write }: WorkerProcessOptions): W
       reloading = { hash, answered }
     })
     tell({ type: 'reload', config, hash })
-    return Promise.race([answer, sleep(RELOAD_MS, `it has not answered within ${RELOAD_MS} ms`, { ref: false })])
+    return Promise.race([answer, sleep(RELOAD_MS, UNANSWERED, { ref: false })])
   }
 
   function state(): { ready: boolean; reasons: readonly string[] } {
@@ -115,6 +117,7 @@ export function startWorker({ begin, onReport, write }: WorkerProcessOptions): W
     state,
     ask,
     reload,
+    rejected: (problems) => tell({ type: 'rejected', problems }),
     drain: () => tell({ type: 'drain' }),
     stop: () => tell({ type: 'stop' }),
     silentMs: () => performance.now() - (latest?.at ?? startedAt),

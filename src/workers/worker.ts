@@ -11,6 +11,8 @@ export interface Worker {
   start(): Promise<string>
   /** Puts another configuration in force. @returns why it was not taken; the one before stays */
   reload(config: Config, hash: string): Promise<string | null>
+  /** A configuration file was not taken: the primary reads it for all. */
+  rejected(problems: readonly string[]): void
   report(): Promise<Report>
   drain(): void
   /** @param limits in the place of those of the configuration */
@@ -24,11 +26,12 @@ export async function createWorker(begin: Extract<ToWorker, { type: 'begin' }>):
   const observing = createObserving({ log: config.log, version, worker, gauges })
   const { observe, log, metrics } = observing
   const store = openStore(config.store, observe)
-  const serving = await createServing({ config, hash, store, observing }).catch(async (error: unknown) => {
+  const serving = await createServing({ config, hash, version, store, observing }).catch(async (error: unknown) => {
     await store.close()
     throw error
   })
   current = serving
+  serving.rejected(begin.problems)
 
   async function start(): Promise<string> {
     return serving.start()
@@ -55,6 +58,7 @@ export async function createWorker(begin: Extract<ToWorker, { type: 'begin' }>):
   return {
     start,
     reload,
+    rejected: serving.rejected,
     report: async () => ({ ...serving.ready(), metrics: await metrics.snapshot() }),
     drain: serving.drain,
     stop,

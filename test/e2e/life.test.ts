@@ -165,6 +165,20 @@ describe('a changed configuration', () => {
     await expect.poll(standing, { timeout: 10_000 }).toMatchObject({ limit: 4 })
   })
 
+  it('that is deleted leaves the old one in force and says so once, and its return too', async () => {
+    const path = file(config(2))
+    const gateway = await start()
+    rmSync(path)
+    const told = (msg: string) => gateway.lines().filter((line) => line.msg === msg)
+    const refused = () => told('configuration refused, the one before stays in force')
+    await expect.poll(refused, { timeout: 10_000 }).toHaveLength(1)
+    expect(refused()[0]?.problems).toEqual([expect.stringContaining('cannot be read (ENOENT): check the path')])
+    expect(await standing()).toMatchObject({ limit: 2 })
+    file(config(2))
+    await expect.poll(() => told('configuration loaded'), { timeout: 10_000 }).toHaveLength(2)
+    expect(refused()).toHaveLength(1)
+  })
+
   it('is noticed when a ConfigMap swaps its symlink', async () => {
     const version = (name: string, limit: number): void => {
       mkdirSync(join(folder, name))
@@ -180,6 +194,24 @@ describe('a changed configuration', () => {
     await expect.poll(standing, { timeout: 10_000 }).toMatchObject({ limit: 9 })
   })
 })
+
+it('a store that is out is told with the policy in force, also a changed one', async () => {
+  const without = (outage: string): string =>
+    config(100)
+      .replace(/store: .*/, `store: redis://127.0.0.1:1`)
+      .replace('quota:', `quota:\n  store_outage: ${outage}`)
+  file(without('{}'))
+  const gateway = await start()
+  const told = (msg: string) => gateway.lines().filter((line) => line.msg === msg)
+  expect((await get()).status).toBe(503)
+  const out = () => told('the store is out: charges are decided without it')
+  await expect.poll(out, { timeout: 10_000 }).toMatchObject([{ reason: 'connection', policy: { read: 'refuse' } }])
+  file(without('{ read: { allow: 10% } }'))
+  await expect.poll(async () => (await get()).status, { timeout: 10_000 }).toBe(200)
+  const still = () => told('the store is still out: charges are decided without it').at(-1)
+  await expect.poll(still, { timeout: 20_000 }).toMatchObject({ policy: { read: 'allow 10%' } })
+  expect(still()?.charges).toMatchObject({ refused: 0 })
+}, 40_000)
 
 describe('SIGTERM', () => {
   const drain = (keys: string): string => file(`${config(100)}drain: { ${keys} }\n`)

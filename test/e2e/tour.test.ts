@@ -9,7 +9,7 @@ import { commandsIn, withoutTheAccidental } from '../setup/tour.ts'
 
 /** The five-minute tour of the README, run as written there, in a folder that is as new as a fresh clone. */
 const commands = commandsIn(readFileSync('README.md', 'utf8'))
-const CLONE = ['src', 'config', 'node_modules', 'package.json']
+const CLONE = ['src', 'config', 'build', 'node_modules', 'package.json']
 
 let folder: string
 let demo: ChildProcess
@@ -90,6 +90,18 @@ describe('the tour of the README', () => {
     const after = await run('curl -sS "$TOLLGATE_URL/me/quota" -H "Authorization: Bearer $TOLLGATE_TOKEN"')
     expect(after).toBe(before)
     expect(after).toContain('"used":50')
+  })
+
+  it('names the dashboard and where its admin token is, not the token, and has its credential in the audit', async () => {
+    const token = readFileSync(join(folder, '.tollgate/admin-token'), 'utf8').trim()
+    expect(printed).toMatch(/dashboard +http:\/\/127\.0\.0\.1:\d+ .*\.tollgate\/admin-token/)
+    expect(printed).not.toContain(token)
+    const url = `http://${env.TOLLGATE_ADMIN_LISTEN}/api/audit`
+    const { entries } = (await (await fetch(url, { headers: { authorization: `Bearer ${token}` } })).json()) as {
+      entries: { what: string; who: string; to: unknown }[]
+    }
+    const made = entries.filter(({ what, to }) => what === 'token_created' && (to as { name: string }).name === 'demo')
+    expect(made).toMatchObject([{ who: 'command line', to: { user: 'alice' } }])
   })
 
   it('prints a curl line that can be pasted', async () => {

@@ -20,21 +20,23 @@ beforeEach(async () => {
   })
   server.listen(0, '127.0.0.1')
   await once(server, 'listening')
-  app = await startApp(
-    yaml(
-      `http://127.0.0.1:${(server.address() as AddressInfo).port}`,
-      `
-quota: { baselines: { personal: { read: { 1h: 10, 5h: 50, 1d: 100 } }, global: { read: { 1h: 99, 5h: 99, 1d: 99 } } } }
-routes: [{ match: GET /live, category: read, cost: 6 }, { match: GET /no, category: read, cost: 1 }]
-drain: { timeout: 100ms }`,
-    ),
-  )
+  app = await startApp(text())
 })
 afterEach(async () => {
   await app.stop()
   server.closeAllConnections()
   server.close()
 })
+
+function text(quota = ''): string {
+  return yaml(
+    `http://127.0.0.1:${(server.address() as AddressInfo).port}`,
+    `
+quota: { ${quota} baselines: { personal: { read: { 1h: 10, 5h: 50, 1d: 100 } }, global: { read: { 1h: 99, 5h: 99, 1d: 99 } } } }
+routes: [{ match: GET /live, category: read, cost: 6 }, { match: GET /no, category: read, cost: 1 }]
+drain: { timeout: 100ms }`,
+  )
+}
 
 function open(path: string, headers: Record<string, string> = bearer('alice')): WebSocket {
   const ws = new WebSocket(app.url.replace('http', 'ws') + path, { headers })
@@ -73,6 +75,24 @@ describe('a WebSocket handshake', () => {
     expect(JSON.parse(body)).toMatchObject({ error: 'quota_exceeded', quota: { used: 6, requested: 6 } })
     expect(upgrades).toHaveLength(1)
     first.terminate()
+  })
+
+  it('beyond the quota is let through in shadow, uncharged, and says so', async () => {
+    await app.reload(text('shadow: true,'))
+    const tunnels = [open('/live'), open('/live')]
+    const answers = await Promise.all(tunnels.map(async (ws) => (await once(ws, 'upgrade'))[0] as http.IncomingMessage))
+    const told = answers.map(({ headers }) => headers['x-tollgate-shadow'] ?? null)
+    expect(told.sort()).toEqual([null, 'would-refuse'].sort())
+    expect(charged()).toBe(1)
+    for (const ws of tunnels) ws.terminate()
+    await expect
+      .poll(() =>
+        app
+          .requests()
+          .map(({ shadowed }) => shadowed)
+          .sort(),
+      )
+      .toEqual([false, true])
   })
 
   it.each([

@@ -8,6 +8,7 @@ import { join } from 'node:path'
 import type { TLSSocket } from 'node:tls'
 import { fetch } from 'undici'
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
+import { NOTHING } from '../../src/failures/histogram.ts'
 import { openSqliteStore } from '../../src/store/sqlite/store.ts'
 import { makeCa, makeCertificate } from '../setup/openssl.ts'
 import { type Backend, type RunningApp, type Seen, startApp, startBackend, yaml } from './harness.ts'
@@ -107,7 +108,7 @@ describe('each key of the configuration reaches what it names: quota', () => {
   it('mode: adaptive lowers the limits by the failures that the store remembers, also after a reload', async () => {
     const file = join(folder, 'quota.db')
     const store = openSqliteStore({ file })
-    await store.addTally({ total: 1000, status0: 400, status5xx: 600 })
+    await store.addTally({ total: 1000, status0: 400, status5xx: 600, aside: 0, asideFailed: 0 })
     await store.close()
     const keys = { quota: 'mode: adaptive', store: `sqlite:${file}` }
     await start(keys)
@@ -116,10 +117,40 @@ describe('each key of the configuration reaches what it names: quota', () => {
     expect(await limits()).toEqual(['Personal 7', 'Global 750'])
   })
 
+  it('adaptive: min, bad and min_requests are those that the factor is drawn by', async () => {
+    const file = join(folder, 'quota.db')
+    const store = openSqliteStore({ file })
+    await store.addTally({ ...NOTHING, total: 1000, status5xx: 100 })
+    await store.close()
+    const keys = (options: string) => ({ quota: `mode: adaptive, adaptive: { ${options} }`, store: `sqlite:${file}` })
+    await start(keys('min: 0.5'))
+    expect(await limits()).toEqual(['Personal 5', 'Global 50'])
+    await app.reload(config(keys('bad: 99%, normal: 10%')))
+    expect(await limits()).toEqual(['Personal 10', 'Global 100'])
+    await app.reload(config(keys('min_requests: 1000')))
+    expect(await limits()).toEqual(['Personal 10', 'Global 100'])
+    await app.reload(config(keys('bad: 99%, normal: 11%, good: 10%, max: 2')))
+    expect(await limits()).toEqual(['Personal 20', 'Global 200'])
+  })
+
+  it('health: false takes the answers of a route out of what mode adaptive looks at', async () => {
+    const file = join(folder, 'quota.db')
+    respond = (_seen, res) => res.writeHead(500).end()
+    const text = config({ store: `sqlite:${file}` })
+    app = await startApp(text.replace('cost: 4 }', 'cost: 4, health: false }, { match: GET /open, public: true }'))
+    expect([(await get()).status, (await get('/open', {})).status]).toEqual([500, 500])
+    await app.stop()
+    const store = openSqliteStore({ file })
+    const { buckets } = await store.readTallies()
+    await store.close()
+    expect(buckets).toMatchObject([{ total: 2, status5xx: 2, aside: 1, asideFailed: 1 }])
+    await start({})
+  })
+
   it('mode: normal takes no notice of the failures that the store remembers', async () => {
     const file = join(folder, 'quota.db')
     const store = openSqliteStore({ file })
-    await store.addTally({ total: 1000, status0: 400, status5xx: 600 })
+    await store.addTally({ total: 1000, status0: 400, status5xx: 600, aside: 0, asideFailed: 0 })
     await store.close()
     await start({ store: `sqlite:${file}` })
     expect(await limits()).toEqual(['Personal 10', 'Global 100'])
@@ -342,6 +373,12 @@ describe('each key of the configuration reaches what it names: auth, time_zone a
     expect((await get('/nothing')).status).toBe(200)
     expect(backend.seen.map((seen) => seen.headers['x-tollgate-user'])).toEqual(['alice'])
     expect(await used()).toBe(3)
+  })
+
+  it('unmatched with shadow lets through what the quota refuses, and tells', async () => {
+    await start({ rest: 'unmatched: { category: read, cost: 1000000, shadow: true }' })
+    const { status, headers } = await get('/nothing')
+    expect([status, headers.get('x-tollgate-shadow'), await used()]).toEqual([200, 'would-refuse', 0])
   })
 })
 

@@ -18,6 +18,9 @@ import { text } from 'node:stream/consumers'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { Agent, fetch } from 'undici'
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from 'vitest'
+import { openRedisStore } from '../../src/store/redis/store.ts'
+import { openSqliteStore } from '../../src/store/sqlite/store.ts'
+import type { Store } from '../../src/store/store.ts'
 import { parseMetrics } from '../observe/parse-metrics.ts'
 import { freePort, sharedRedis } from '../setup/redis.ts'
 import { type Backend, type Seen, startBackend } from './harness.ts'
@@ -193,6 +196,41 @@ describe.each(['sqlite', 'redis'])('two workers on %s', (kind) => {
     const shares = Map.groupBy(lines('request'), ({ worker }) => worker)
     expect([...shares.keys()].sort()).toEqual([1, 2])
   })
+
+  it('follow what is changed at run time, and tell what they are, each for itself', async () => {
+    await start({ ...store(), personal: 100 })
+    const hand = kind === 'sqlite' ? sqliteHand() : await redisHand()
+    try {
+      expect(await everywhere(limit)).toEqual(eight(100))
+      await hand.change({ kind: 'settings', to: { mode: 'loose' } }, { who: 'alice', why: null }, null)
+      await expect.poll(() => everywhere(limit), { timeout: 10_000 }).toEqual(eight(150))
+      const told = async () =>
+        (await hand.listReplicas()).map(({ pid, controlVersion, configProblems }) => {
+          return { pid, controlVersion, problems: configProblems.length }
+        })
+      const each = (problems: number) =>
+        pids().then((all) => all.sort((a, b) => a - b).map((pid) => ({ pid, controlVersion: 1, problems })))
+      await expect.poll(told, { timeout: 10_000 }).toEqual(await each(0))
+      const { found } = await metrics()
+      expect([found('tollgate_control_version'), found('tollgate_adaptive_factor')]).toEqual([[1], [1]])
+      file('nonsense: true')
+      await expect.poll(told, { timeout: 10_000 }).toEqual(await each(2))
+      file(config({ ...store(), personal: 200 }))
+      await expect.poll(told, { timeout: 10_000 }).toEqual(await each(0))
+      expect(await everywhere(limit)).toEqual(eight(300))
+      await running?.end('SIGTERM')
+      expect(await told()).toEqual([])
+    } finally {
+      await hand.close()
+    }
+  })
+
+  const sqliteHand = (): Store => openSqliteStore({ file: join(folder, 'quota.db') })
+  async function redisHand(): Promise<Store> {
+    const hand = openRedisStore({ url: redis.url, prefix: `${redis.prefix}-${port}`, observe: () => {} })
+    await expect.poll(() => hand.ping().then(() => true)).toBe(true)
+    return hand
+  }
 
   it('pass exactly what the global limit allows', async () => {
     await start({ global: 100, cost: 3, ...store() })

@@ -1,7 +1,8 @@
 import { mkdtempSync, readFileSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { afterEach, beforeEach, describe, expect, test } from 'vitest'
+import { setTimeout as sleep } from 'node:timers/promises'
+import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest'
 import { createLog, type LogOptions } from '../../src/observe/log.ts'
 import type { Observation } from '../../src/observe/observation.ts'
 import { request } from './request.ts'
@@ -85,6 +86,12 @@ describe('a request', () => {
       durationMs: 12.346,
       msg: 'request',
     })
+  })
+
+  test('says so where the quota refused it and it was let through, and only there', async () => {
+    const [shadowed, other] = await lines([request({ shadowed: true }), request()])
+    expect(shadowed).toMatchObject({ outcome: 'forwarded', shadowed: true })
+    expect(other).not.toHaveProperty('shadowed')
   })
 
   test('has the same envelope as the lines that pino writes', async () => {
@@ -206,6 +213,48 @@ describe('failures of the store', () => {
     ])
   })
 
+  test('that last are told of once in an interval, with the policy in force and what became of the charges', async () => {
+    const destination = join(folder, 'outage')
+    const log = createLog({ destination, storeFailureMs: 50 })
+    const read = () =>
+      readFileSync(destination, 'utf8')
+        .trimEnd()
+        .split('\n')
+        .map((line) => JSON.parse(line))
+    const still = () => read().filter(({ msg }) => msg === 'the store is still out: charges are decided without it')
+    const charge = (verdict: 'accepted' | 'refused' | 'unable'): void =>
+      log.observer({ type: 'outage_charge', category: 'read', verdict })
+    const storeOutage = new Map([
+      ['read', 0],
+      ['write', 0.1],
+      ['bulk', 0.1 / 3],
+    ])
+    const policy = { read: 'refuse', write: 'allow 10%', bulk: 'allow 3.333%' }
+    log.observer({ type: 'config_loaded', file: 'f', hash: 'h', storeOutage })
+    log.observer({ type: 'store_out', reason: 'timeout' })
+    for (const verdict of ['accepted', 'unable', 'accepted', 'refused'] as const) charge(verdict)
+    await vi.waitFor(async () => {
+      await log.flush()
+      expect(still().length).toBeGreaterThan(1)
+    })
+    log.observer({ type: 'store_recovered', downMs: 200 })
+    await log.flush()
+    const lasted = still()
+    await sleep(200)
+    await log.close()
+
+    expect(read()[1]).toMatchObject({ msg: 'the store is out: charges are decided without it', policy })
+    expect(lasted[0]).toMatchObject({
+      level: ERROR,
+      reason: 'timeout',
+      policy,
+      charges: { accepted: 2, refused: 1, unable: 1 },
+    })
+    expect(lasted[1]).toMatchObject({ charges: { accepted: 0, refused: 0, unable: 0 } })
+    expect(lasted[1].outMs).toBeGreaterThan(lasted[0].outMs)
+    expect(still()).toEqual(lasted)
+  })
+
   test('that are still untold are told at the end', async () => {
     expect((await lines([failed('timeout'), failed('timeout')])).map((l) => l.count)).toEqual([1, 1])
   })
@@ -214,6 +263,25 @@ describe('failures of the store', () => {
 test('tokens that were admitted without the store and are never charged are a warning', async () => {
   const told = await lines([{ type: 'outage_tokens', event: 'lost', tokens: 41 }])
   expect(told).toMatchObject([{ level: WARN, tokens: 41 }])
+})
+
+test('changes at run time are told when they are in force', async () => {
+  const told = await lines([
+    { type: 'control_followed', version: 7 },
+    { type: 'adaptive_factor', factor: 0.8 },
+  ])
+  expect(told).toMatchObject([{ level: INFO, version: 7, msg: 'changes at run time are in force' }])
+  expect(told).toHaveLength(1)
+})
+
+test('a configuration that only some workers did not take is not told of as refused', async () => {
+  const rejected = { type: 'config_rejected', file: 't.yaml', problems: ['worker 2: has not answered'] } as const
+  const told = await lines([rejected, { ...rejected, partly: true }])
+  expect(told.map(({ msg }) => msg)).toEqual([
+    'configuration refused, the one before stays in force',
+    'configuration in force, but not in every worker',
+  ])
+  expect(told[1]).toMatchObject({ level: ERROR, problems: ['worker 2: has not answered'] })
 })
 
 test('an internal error has its stack and its causes', async () => {
@@ -232,6 +300,8 @@ test('what happens with every request or batch has no line, at any level', async
     { type: 'batch_settled', charges: 1, refunds: 0, durationMs: 1 },
     { type: 'tokens_charged', category: 'read', cost: 1 },
     { type: 'tokens_refunded', category: 'read', cost: 1 },
+    { type: 'shadow_refusal', category: 'read', scope: 'global' },
+    { type: 'unmatched', method: 'GET', path: '/x' },
     { type: 'credential_checked', cached: true },
     { type: 'upgrade_opened' },
     { type: 'upgrade_closed' },

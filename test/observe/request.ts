@@ -10,6 +10,8 @@ export function request(changes: Partial<RequestDone> = {}): RequestDone {
     route: 'POST /v1/music/upsert',
     category: 'write',
     cost: 15,
+    shadowed: false,
+    health: true,
     outcome: 'forwarded',
     error: null,
     reason: null,

@@ -1,5 +1,5 @@
 import { afterEach, expect, test, vi } from 'vitest'
-import type { Tally } from '../../src/failures/histogram.ts'
+import { NOTHING, type Tally } from '../../src/failures/histogram.ts'
 import type { Observation } from '../../src/observe/observation.ts'
 import { createTallyKeeper, type TallyKeeper } from '../../src/observe/tally.ts'
 import { StoreError } from '../../src/quota/store.ts'
@@ -31,7 +31,25 @@ test('forwarded requests are counted, failed ones and server errors apart', asyn
     keeper.observer(request(changes))
   keeper.observer({ type: 'stopped' })
   await keeper.close()
-  expect(added).toEqual([{ total: 7, status0: 1, status5xx: 2 }])
+  expect(added).toEqual([{ ...NOTHING, total: 7, status0: 1, status5xx: 2 }])
+})
+
+test('those of routes that say nothing of the health of the backend are in the sum, and counted aside too', async () => {
+  const added: Tally[] = []
+  start(async (tally) => void added.push(tally))
+  for (const changes of [
+    { health: false },
+    { health: false, httpStatus: 404 },
+    { health: false, httpStatus: 503 },
+    { health: false, httpStatus: 0, outcome: 'failed' },
+    { health: false, httpStatus: 500, outcome: 'aborted' },
+    { health: false, httpStatus: null, outcome: 'refused' },
+    { health: true, httpStatus: 503 },
+    {},
+  ] as const)
+    keeper.observer(request(changes))
+  await keeper.close()
+  expect(added).toEqual([{ total: 7, status0: 1, status5xx: 2, aside: 5, asideFailed: 2 }])
 })
 
 test('the sum goes to the store on its own, and nothing goes while there is nothing', async () => {
@@ -39,7 +57,7 @@ test('the sum goes to the store on its own, and nothing goes while there is noth
   start(async (tally) => void added.push(tally), 5)
   keeper.observer(request())
   keeper.observer(request())
-  await vi.waitFor(() => expect(added).toEqual([{ total: 2, status0: 0, status5xx: 0 }]))
+  await vi.waitFor(() => expect(added).toEqual([{ ...NOTHING, total: 2, status0: 0, status5xx: 0 }]))
   await new Promise((resolve) => setTimeout(resolve, 30))
   expect(added).toHaveLength(1)
 })
@@ -74,7 +92,7 @@ test('a tally that was certainly not applied is kept and sent again', async () =
   keeper.observer(request({ httpStatus: 500 }))
   await vi.waitFor(() => expect(observed.length).toBeGreaterThan(1))
   fail = false
-  await vi.waitFor(() => expect(added).toEqual([{ total: 1, status0: 0, status5xx: 1 }]))
+  await vi.waitFor(() => expect(added).toEqual([{ ...NOTHING, total: 1, status0: 0, status5xx: 1 }]))
   expect(observed[0]).toEqual({ type: 'store_failed', operation: 'tally', reason: 'connection', message: 'refused' })
 })
 

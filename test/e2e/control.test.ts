@@ -1,0 +1,277 @@
+import { mkdtemp, rm } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { fetch, type Response } from 'undici'
+import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from 'vitest'
+import type { Changes, UserOverride } from '../../src/control/state.ts'
+import { openRedisStore } from '../../src/store/redis/store.ts'
+import { openSqliteStore } from '../../src/store/sqlite/store.ts'
+import type { Store } from '../../src/store/store.ts'
+import { type FaultProxy, startFaultProxy } from '../setup/fault-proxy.ts'
+import { type RedisServer, startRedis } from '../setup/redis.ts'
+import { type Backend, type RunningApp, startApp, startBackend, yaml } from './harness.ts'
+import { bearer } from './jwt.ts'
+
+/** What administrators change in the store, as clients of gateways see it. */
+
+const AUTHOR = { who: 'alice', why: null }
+const OVERRIDE: UserOverride = { limits: {}, bypassGlobal: false, shadow: false, reason: 'why', expiresAt: null }
+const SOON = { timeout: 10_000, interval: 10 }
+
+let redis: RedisServer
+let folder: string
+let backend: Backend
+let apps: RunningApp[]
+let proxy: FaultProxy | null
+/** The hand of an administrator. */
+let store: Store
+beforeAll(async () => {
+  redis = await startRedis()
+})
+afterAll(() => redis.stop())
+beforeEach(async () => {
+  folder = await mkdtemp(join(tmpdir(), 'tollgate-control-'))
+  backend = await startBackend()
+  apps = []
+  proxy = null
+})
+afterEach(async () => {
+  await Promise.all(apps.map((app) => app.stop()))
+  await store.close()
+  await backend.close()
+  await proxy?.close()
+  await rm(folder, { recursive: true })
+  for (const app of apps) expect(app.observations.filter((o) => o.type === 'internal_error')).toEqual([])
+})
+
+let prefixes = 0
+interface Kind {
+  readonly url: string
+  readonly prefix: string
+}
+
+async function openKind(kind: string): Promise<Kind> {
+  const prefix = `control-${process.pid}-${++prefixes}`
+  if (kind === 'sqlite') {
+    const file = join(folder, 'quota.db')
+    store = openSqliteStore({ file })
+    return { url: `sqlite:${file}`, prefix }
+  }
+  store = openRedisStore({ url: redis.url, prefix, observe: () => {} })
+  await expect.poll(() => store.ping().then(() => true), SOON).toBe(true)
+  return { url: redis.url, prefix }
+}
+
+const LIMITS = 'personal: { read: { 1h: 10 } }, global: { read: { 1h: 100 } }'
+
+/** Limits of 10 and 100 tokens an hour, and one rule of 4 tokens. */
+function config({ prefix }: Kind, url: string, limits = LIMITS, more = ''): string {
+  return yaml(
+    backend.url,
+    `store_options: { prefix: ${prefix} }
+quota: { baselines: { ${limits} }, ${more} }
+routes: [{ match: GET /items/*, category: read, cost: 4 }]`,
+    url,
+  )
+}
+
+async function gateway(kind: Kind, { url = kind.url, limits = LIMITS, more = '' } = {}): Promise<RunningApp> {
+  const app = await startApp(config(kind, url, limits, more))
+  apps.push(app)
+  return app
+}
+
+const set = (to: Changes) => store.change({ kind: 'settings', to }, AUTHOR, null)
+const override = (user: string, to: Partial<UserOverride> | null) =>
+  store.change({ kind: 'override', user, to: to === null ? null : { ...OVERRIDE, ...to } }, AUTHOR, null)
+
+const get = (app: RunningApp, user = 'alice', path = '/items/1'): Promise<Response> =>
+  fetch(app.url + path, { headers: bearer(user) })
+const statusOf = async (app: RunningApp, user?: string): Promise<number> => (await get(app, user)).status
+
+interface WindowEntry {
+  readonly scope: string
+  readonly limit: number
+  readonly used: number
+}
+async function windows(app: RunningApp, user?: string): Promise<WindowEntry[]> {
+  const body = (await (await get(app, user, '/me/quota')).json()) as { windows: { read: WindowEntry[] } }
+  return body.windows.read
+}
+const limits = async (app: RunningApp, user?: string): Promise<string[]> =>
+  (await windows(app, user)).map(({ scope, limit }) => `${scope} ${limit}`)
+const used = async (app: RunningApp, user?: string): Promise<number[]> =>
+  (await windows(app, user)).map((entry) => entry.used)
+
+async function refusal(app: RunningApp, user?: string): Promise<unknown> {
+  const answer = await get(app, user)
+  expect(answer.status).toBe(429)
+  return ((await answer.json()) as { quota: unknown }).quota
+}
+
+describe.each(['sqlite', 'redis'])('a change at run time, on %s', (kind) => {
+  it('of the mode: the next 429 carries the new limit, and nothing that was used is forgotten', async () => {
+    const app = await gateway(await openKind(kind))
+    expect([await statusOf(app), await statusOf(app)]).toEqual([200, 200])
+    expect(await refusal(app)).toMatchObject({ scope: 'Personal', limit: 10, used: 8 })
+    await set({ mode: 'loose' })
+    await expect.poll(() => limits(app), SOON).toEqual(['Personal 15', 'Global 150'])
+    expect(await statusOf(app)).toBe(200)
+    expect(await refusal(app)).toMatchObject({ scope: 'Personal', limit: 15, used: 12 })
+    await set({ mode: 'conservative' })
+    await expect.poll(() => limits(app), SOON).toEqual(['Personal 7', 'Global 75'])
+    expect(await refusal(app)).toMatchObject({ scope: 'Personal', limit: 7, used: 12 })
+    await set({})
+    await expect.poll(() => limits(app), SOON).toEqual(['Personal 10', 'Global 100'])
+    expect(backend.seen).toHaveLength(3)
+  })
+
+  it('of baselines, custom values, the global switch and the multiplier: each reaches what it names', async () => {
+    const app = await gateway(await openKind(kind))
+    const steps: [Changes, string[]][] = [
+      [{ baselines: { personal: { read: { '1h': 21 } } } }, ['Personal 21', 'Global 100']],
+      [{ baselines: { global: { read: { '1h': 50 } } }, mode: 'loose' }, ['Personal 15', 'Global 75']],
+      [{ mode: 'custom', custom: { personal: { read: { '1h': 33 } } } }, ['Personal 33', 'Global 100']],
+      [{ global: { multiplier: 2.5 } }, ['Personal 10', 'Global 250']],
+      [{ global: { enabled: false } }, ['Personal 10']],
+    ]
+    for (const [to, expected] of steps) {
+      await set(to)
+      await expect.poll(() => limits(app), SOON).toEqual(expected)
+    }
+  })
+
+  it('for one user: the override counts for nobody else, and ends by itself', async () => {
+    const app = await gateway(await openKind(kind), { more: 'mode: conservative' })
+    const { at } = await store.controlVersion()
+    await override('alice', { limits: { read: { '1h': 20 } }, expiresAt: at + 2500 })
+    await expect.poll(() => limits(app), SOON).toEqual(['Personal 20', 'Global 75'])
+    expect(await limits(app, 'bob')).toEqual(['Personal 7', 'Global 75'])
+    expect([await statusOf(app), await statusOf(app)]).toEqual([200, 200])
+    await expect.poll(() => limits(app), SOON).toEqual(['Personal 7', 'Global 75'])
+    expect(await refusal(app)).toMatchObject({ limit: 7, used: 8 })
+    await override('alice', { limits: { read: { '1h': 12 } } })
+    await expect.poll(() => statusOf(app), SOON).toBe(200)
+    await override('alice', null)
+    await expect.poll(() => limits(app), SOON).toEqual(['Personal 7', 'Global 75'])
+  })
+
+  it('bypass-global: neither checked against the global limits nor charged to them, with personal ones in force', async () => {
+    const tight = 'personal: { read: { 1h: 10 } }, global: { read: { 1h: 6 } }'
+    const app = await gateway(await openKind(kind), { limits: tight })
+    await override('vip', { bypassGlobal: true })
+    await expect.poll(() => limits(app, 'vip'), SOON).toEqual(['Personal 10'])
+    expect(await statusOf(app, 'bob')).toBe(200)
+    expect(await refusal(app, 'bob')).toMatchObject({ scope: 'Global', limit: 6, used: 4 })
+    expect([await statusOf(app, 'vip'), await statusOf(app, 'vip')]).toEqual([200, 200])
+    expect(await refusal(app, 'vip')).toMatchObject({ scope: 'Personal', limit: 10, used: 8 })
+    const policy = (await get(app, 'vip')).headers.get('ratelimit-policy')
+    expect(policy).toBe('"personal-read-1h";q=10;w=3600')
+    expect(await used(app, 'bob')).toEqual([4, 4])
+  })
+
+  it('a reset empties the windows of that user, and of nobody else', async () => {
+    const app = await gateway(await openKind(kind))
+    for (const user of ['alice', 'alice', 'bob', 'bob']) expect(await statusOf(app, user)).toBe(200)
+    expect([await statusOf(app, 'alice'), await statusOf(app, 'bob')]).toEqual([429, 429])
+    await store.change({ kind: 'reset', user: 'alice' }, AUTHOR, null)
+    await expect.poll(() => statusOf(app, 'alice'), SOON).toBe(200)
+    expect(await used(app, 'alice')).toEqual([4, 20])
+    expect(await used(app, 'bob')).toEqual([8, 20])
+    expect(await refusal(app, 'bob')).toMatchObject({ used: 8 })
+  })
+
+  it('is in force in every gateway on the store, also one that starts later', async () => {
+    const shared = await openKind(kind)
+    await gateway(shared)
+    await gateway(shared)
+    await set({ mode: 'loose' })
+    for (const app of apps) await expect.poll(() => limits(app), SOON).toEqual(['Personal 15', 'Global 150'])
+    const late = await gateway(shared)
+    expect(await limits(late)).toEqual(['Personal 15', 'Global 150'])
+    await set({ mode: 'conservative' })
+    for (const app of apps) await expect.poll(() => limits(app), SOON).toEqual(['Personal 7', 'Global 75'])
+  })
+
+  it('stays in force over a reload of the file, and rests while the file has no place for it', async () => {
+    const shared = await openKind(kind)
+    const app = await gateway(shared)
+    await set({ mode: 'loose', baselines: { personal: { read: { '1h': 20 } } } })
+    await override('alice', { limits: { read: { '1h': 5 } } })
+    await expect.poll(() => limits(app, 'alice'), SOON).toEqual(['Personal 5', 'Global 150'])
+    const reload = (text: string) => app.reload(config(shared, shared.url, text))
+    await reload(LIMITS.replace('1h: 100', '1h: 200'))
+    expect(await limits(app, 'alice')).toEqual(['Personal 5', 'Global 300'])
+    expect(await limits(app, 'bob')).toEqual(['Personal 30', 'Global 300'])
+    const warnings = () => app.observations.flatMap((o) => (o.type === 'config_warning' ? [o.problem] : []))
+    expect(warnings()).toEqual([])
+
+    await reload(LIMITS.replaceAll('1h', '2h'))
+    expect(await limits(app, 'alice')).toEqual(['Personal 15', 'Global 150'])
+    expect(warnings()).toEqual([
+      expect.stringMatching(/settings .* window "1h"/),
+      expect.stringMatching(/overrides .* window "1h"/),
+    ])
+    await reload(LIMITS)
+    expect(await limits(app, 'alice')).toEqual(['Personal 5', 'Global 150'])
+    expect(await limits(app, 'bob')).toEqual(['Personal 30', 'Global 150'])
+    expect(warnings()).toHaveLength(2)
+  })
+
+  it('of the mode to adaptive: the limits follow the failures that all gateways share, those of routes without health left out', async () => {
+    const shared = await openKind(kind)
+    await store.addTally({ total: 1000, status0: 400, status5xx: 600, aside: 500, asideFailed: 500 })
+    const app = await gateway(shared, { more: 'adaptive: { min: 0.5 }' })
+    expect(await limits(app)).toEqual(['Personal 10', 'Global 100'])
+    await set({ mode: 'adaptive' })
+    await expect.poll(() => limits(app), SOON).toEqual(['Personal 5', 'Global 50'])
+  })
+
+  it('every gateway tells the others that it is there, which changes it follows, and that it is gone', async () => {
+    const shared = await openKind(kind)
+    const app = await gateway(shared)
+    await statusOf(app)
+    await get(app, 'alice', '/nothing?token=secret')
+    await set({ mode: 'loose' })
+    const replicas = async () => (await store.listReplicas()).map(({ silentMs: _, startedAt: __, ...rest }) => rest)
+    await expect.poll(replicas, SOON).toMatchObject([
+      {
+        pid: process.pid,
+        version: 'test',
+        ready: true,
+        reasons: [],
+        configProblems: [],
+        controlVersion: 1,
+        counts: { requests: 2, forwarded: 1, tokens: 4, refused: 0, failed: 0, inFlight: 0 },
+        hits: { 'GET /items/*': 1, unmatched: 1 },
+        unmatched: ['GET /nothing'],
+      },
+    ])
+    app.app.reject('tollgate.yaml', ['tollgate.yaml:1:1 listen: wrong'])
+    await expect
+      .poll(replicas, SOON)
+      .toMatchObject([{ configProblems: ['tollgate.yaml:1:1 listen: wrong'], hash: expect.any(String) }])
+    await app.stop()
+    apps = []
+    expect(await replicas()).toEqual([])
+  })
+})
+
+describe('a gateway whose connection to Redis is cut', () => {
+  it('follows what was changed meanwhile when it is mended, and what is changed after that', async () => {
+    const shared = await openKind('redis')
+    proxy = await startFaultProxy(redis.port)
+    const near = await gateway(shared)
+    const far = await gateway(shared, { url: `redis://127.0.0.1:${proxy.port}` })
+    expect(await limits(far)).toEqual(['Personal 10', 'Global 100'])
+    await proxy.refuseConnects()
+    await set({ mode: 'loose' })
+    await expect.poll(() => limits(near), SOON).toEqual(['Personal 15', 'Global 150'])
+    await proxy.heal()
+    await expect
+      .poll(() => limits(far).catch(() => null), { timeout: 20_000, interval: 50 })
+      .toEqual(['Personal 15', 'Global 150'])
+    await set({ mode: 'conservative' })
+    await expect.poll(() => limits(far), SOON).toEqual(['Personal 7', 'Global 75'])
+  })
+})
