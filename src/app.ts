@@ -1,11 +1,10 @@
-import { type Admin, type AdminOptions, createAdmin } from './admin/listener.ts'
-import type { AdminConfig, Config } from './config/config.ts'
+import { openAdmin } from './administering.ts'
+import type { Config } from './config/config.ts'
 import type { Observer } from './observe/observation.ts'
 import { createObserving } from './observing.ts'
 import { openStore } from './open-store.ts'
 import { needRestart } from './restart.ts'
 import { addressProblem, createServing, type Serving } from './serving.ts'
-import type { Store } from './store/store.ts'
 
 /** A running gateway, made of one configuration: in this process, or (`workers/primary.ts`) in several. */
 export interface App {
@@ -42,12 +41,13 @@ export async function createApp({ config, hash, version, observe: also }: AppOpt
   const { observe, log, metrics } = observing
   if (also !== undefined) observing.follow(also)
   const store = openStore(config.store, observe)
-  const made = await createServing({ config, hash, store, observing }).catch(async (error: unknown) => {
+  const made = await createServing({ config, hash, version, store, observing }).catch(async (error: unknown) => {
     await store.close()
     throw error
   })
   serving = made
-  const admin = openAdmin(config.admin, { store, observe, metrics, ready: made.ready, drain: made.drain })
+  const { control, configuration, ready, drain } = made
+  const admin = openAdmin({ current: configuration, store, control, observe, metrics, ready, drain, version })
 
   async function start(): Promise<{ gateway: string; admin: string }> {
     const { url } = await admin.listen().catch(addressProblem('admin.listen'))
@@ -84,19 +84,4 @@ export function inFlightGauge(serving: () => Pick<Serving, 'inFlight'> | null) {
     help: 'Requests and tunnels under way.',
     read: () => serving()?.inFlight() ?? 0,
   }
-}
-
-type AdminParts = Pick<AdminOptions, 'ready' | 'metrics' | 'drain'> & { store: Store; observe: Observer }
-
-/** The administrators' listener, which is the same whoever serves the requests. */
-export function openAdmin({ listen, token }: AdminConfig, { store, ...parts }: AdminParts): Admin {
-  return createAdmin({
-    listen,
-    token,
-    live: () => true,
-    failures: () => store.readTallies(),
-    tokens: store,
-    now: Date.now,
-    ...parts,
-  })
 }

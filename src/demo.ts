@@ -4,7 +4,8 @@ import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { loadOrTell, reachable } from './cli/config.ts'
 import { serveFile } from './cli/serve.ts'
-import { hashToken, mintToken } from './control/tokens.ts'
+import { makeToken } from './cli/token.ts'
+import { hashToken } from './control/tokens.ts'
 import { openStore } from './open-store.ts'
 import { createScoreService } from './services/score/service.ts'
 
@@ -16,6 +17,7 @@ import { createScoreService } from './services/score/service.ts'
 const USER = 'alice'
 const config = (name: string): string => fileURLToPath(new URL(`../config/${name}`, import.meta.url))
 const home = process.env.TOLLGATE_HOME ?? '.tollgate'
+const isAdminTokenGiven = process.env.TOLLGATE_ADMIN_TOKEN !== undefined
 
 async function demo(): Promise<number> {
   mkdirSync(home, { recursive: true, mode: 0o700 })
@@ -49,8 +51,7 @@ async function credential(file: string): Promise<string | null> {
     const old = existsSync(path) ? readFileSync(path, 'utf8').trim() : ''
     const known = await store.findToken(hashToken(old))
     if (known !== null && known.revokedAt === null) return old
-    const { token, record } = mintToken({ user: USER, name: 'demo', expiresAt: null }, Date.now())
-    await store.insertToken(record)
+    const { token } = await makeToken(store, { user: USER, name: 'demo', lifetime: null })
     writeFileSync(path, `${token}\n`, { mode: 0o600 })
     return token
   } finally {
@@ -97,7 +98,7 @@ function welcome(started: { gateway: string; admin: string; score: string; token
 Tollgate is in front of the score service, with the quota in ${TOLLGATE_STORE?.replace(/\/\/.*@/, '//***@')}
 
   gateway        ${gateway}
-  admin          ${admin}   (/livez, /readyz, /metrics)
+  dashboard      ${admin}   (sign in with the admin token, which is in ${adminTokenPlace()}; also /livez, /readyz, /metrics)
   score service  ${score}   (takes requests from the gateway only)
   credential     ${token}   (user ${USER})
 
@@ -109,6 +110,11 @@ Try it in a second terminal:
 
 Ctrl-C ends it; scores, quota and secrets stay in ${home}.
 `)
+}
+
+/** Not the token itself: what a terminal shows is easily shared. */
+function adminTokenPlace(): string {
+  return isAdminTokenGiven ? '$TOLLGATE_ADMIN_TOKEN' : join(home, 'admin-token')
 }
 
 try {

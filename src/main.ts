@@ -1,5 +1,6 @@
 #!/usr/bin/env node
 import { check } from './cli/check.ts'
+import { explainRequest } from './cli/explain.ts'
 import { HELP, helpOf, UsageError } from './cli/help.ts'
 import { schema } from './cli/schema.ts'
 import { serve } from './cli/serve.ts'
@@ -13,6 +14,7 @@ const COMMANDS: ReadonlyMap<string, Command> = new Map([
   ['serve', serve],
   ['check', check],
   ['token', token],
+  ['explain', explainRequest],
   ['schema', schema],
 ])
 

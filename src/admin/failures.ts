@@ -1,17 +1,23 @@
 import { BUCKET_MS, type FailureStore, fullHistory } from '../failures/histogram.ts'
-import { ok, type Route } from './answer.ts'
+import { iso, ok, type Route } from './answer.ts'
+import type { FailuresAnswer } from './api.ts'
+import * as schemas from './schemas.ts'
 
 /** The failure histogram: all 336 buckets, oldest first; the last one is still being counted. */
-export function failureRoutes(readTallies: FailureStore['readTallies']): Route[] {
+export function failureRoutes(store: Pick<FailureStore, 'readTallies'>): Route[] {
   return [
     {
       method: 'GET',
       path: '/api/failures',
-      guard: 'token',
+      guard: 'read',
+      doc: {
+        summary: 'Forwarded requests and their failures of 7 days, by half-hour',
+        answers: { 200: schemas.failures },
+      },
       async handle() {
-        const { at, buckets } = await readTallies()
+        const { at, buckets } = await store.readTallies()
         const history = fullHistory(buckets, at)
-        return ok({
+        const answer: FailuresAnswer = {
           since: iso(history[0]?.start ?? at),
           until: iso(at),
           bucketMinutes: BUCKET_MS / 60_000,
@@ -21,12 +27,9 @@ export function failureRoutes(readTallies: FailureStore['readTallies']): Route[]
             status0,
             status5xx,
           })),
-        })
+        }
+        return ok(answer)
       },
     },
   ]
-}
-
-function iso(at: number): string {
-  return new Date(at).toISOString()
 }

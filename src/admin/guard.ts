@@ -1,25 +1,98 @@
 import type { IncomingHttpHeaders } from 'node:http'
-import { type Answer, type Route, refusal } from './answer.ts'
+import { type Answer, type Guard, type Identity, type Method, refusal } from './answer.ts'
 import { isOurHost } from './hosts.ts'
-import type { Login } from './login.ts'
+import { type Login, UNAUTHORIZED } from './login.ts'
+import { type AdminToken, identityOf } from './session.ts'
 
 const HOST_NOT_ALLOWED = refusal(
   'host_not_allowed',
   'The admin listener does not answer to this host name: use its address, or localhost.',
 )
 const NOT_FROM_BROWSERS = refusal('not_from_browsers', 'This is for probes and scripts, not for a page in a browser.')
+const NOT_FROM_OUR_PAGE = refusal(
+  'not_from_our_page',
+  'A session changes things only from the page of this listener, with a body of JSON. Scripts send "Authorization: Bearer <token>".',
+)
 
-/** Decides before the body is read whether a request may go on; `null` where it may. */
-export function createGuard(login: Login, names: readonly string[]) {
-  return function check(guard: Route['guard'], headers: IncomingHttpHeaders, address: string): Answer | null {
-    if (guard === 'open') return null
-    if (!isOurHost(headers.host, names)) return HOST_NOT_ALLOWED
-    if (guard === 'token') return login(headers.authorization, address)
-    return isFromPage(headers) ? NOT_FROM_BROWSERS : null
+export interface GuardOptions {
+  readonly login: Login
+  readonly credentials: readonly AdminToken[]
+  /** More names that the Host header may carry. */
+  readonly names: readonly string[]
+  readonly now: () => number
+}
+
+/** What is to be guarded: a request before its body is read. */
+export interface Asked {
+  readonly method: string
+  readonly headers: IncomingHttpHeaders
+  readonly address: string
+}
+
+/** Whose request it is, `null` for nobody's; or why it goes no further. */
+export type Guarded = { readonly identity: Identity | null } | Answer
+
+/** Decides before the body is read whether a request may go on. */
+export function createGuard({ login, credentials, names, now }: GuardOptions) {
+  return function check(guard: Guard, asked: Asked): Guarded {
+    if (guard === 'open') return NOBODY
+    if (!isOurHost(asked.headers.host, names)) return HOST_NOT_ALLOWED
+    if (guard === 'page') return NOBODY
+    if (guard === 'host') return isFromPage(asked.headers) ? NOT_FROM_BROWSERS : NOBODY
+    if (guard === 'login') return isFromOtherPage(asked.headers) ? NOT_FROM_OUR_PAGE : NOBODY
+    const identity = identify(asked)
+    // The first visit of a page is no fault: a 401 would stand on the browser's console.
+    if (guard === 'session' && identity === UNAUTHORIZED && asked.headers.authorization === undefined) return NOBODY
+    if ('status' in identity) return identity
+    if (guard === 'read' || guard === 'session') return { identity }
+    if (identity.role !== 'admin') return forbidden(identity)
+    return identity.expiresAt !== null && !isFromOurPage(asked) ? NOT_FROM_OUR_PAGE : { identity }
   }
+
+  /** A token that is sent counts, also a wrong one; a session counts where no token was sent. */
+  function identify({ headers, address }: Asked): Identity | Answer {
+    const session = headers.authorization === undefined ? identityOf(headers.cookie, credentials, now()) : null
+    return session ?? login.bearer(headers.authorization, address)
+  }
+}
+
+const NOBODY: Guarded = Object.freeze({ identity: null })
+
+function forbidden({ name }: Identity): Answer {
+  return refusal(
+    'forbidden',
+    `The admin token "${name}" may look at everything and change nothing: use one with the role admin.`,
+  )
 }
 
 /** An image tag in any page can send a GET; a browser then names where it comes from in one of these. */
 function isFromPage(headers: IncomingHttpHeaders): boolean {
   return headers['sec-fetch-site'] !== undefined || headers.origin !== undefined || headers.referer !== undefined
+}
+
+function isFromOtherPage(headers: IncomingHttpHeaders): boolean {
+  return isFromPage(headers) && !isSameOrigin(headers)
+}
+
+/**
+ * SameSite=Strict lets through what comes from another port of the same host, so a change has to name our origin. JSON
+ * cannot be sent by a form of any page.
+ */
+function isFromOurPage({ method, headers }: Asked): boolean {
+  return isSameOrigin(headers) && (isJson(headers) || hasNoBody(method as Method, headers))
+}
+
+/** Browsers leave Sec-Fetch-Site out where the page came in the clear from anything but a loopback name. */
+function isSameOrigin({ host, origin, 'sec-fetch-site': site }: IncomingHttpHeaders): boolean {
+  if (site !== undefined) return site === 'same-origin'
+  return origin !== undefined && URL.canParse(origin) && new URL(origin).host === host?.toLowerCase()
+}
+
+function isJson(headers: IncomingHttpHeaders): boolean {
+  return /^application\/json\s*(?:;|$)/i.test(headers['content-type'] ?? '')
+}
+
+/** Only DELETE goes without: a form cannot send it. */
+function hasNoBody(method: Method, headers: IncomingHttpHeaders): boolean {
+  return method === 'DELETE' && headers['content-type'] === undefined
 }

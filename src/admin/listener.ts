@@ -1,26 +1,45 @@
 import { METHODS, STATUS_CODES } from 'node:http'
 import type { Socket } from 'node:net'
 import fastify, { type FastifyError, type FastifyInstance, type FastifyReply, type FastifyRequest } from 'fastify'
-import type { TokenStore } from '../control/tokens.ts'
-import type { FailureStore } from '../failures/histogram.ts'
 import type { Observer } from '../observe/observation.ts'
 import { StoreError } from '../quota/store.ts'
-import { type AdminError, type Answer, type Route, refusal, SECURITY_HEADERS } from './answer.ts'
+import {
+  type AdminError,
+  type Answer,
+  type Identity,
+  NO_CONTENT,
+  type Route,
+  refusal,
+  SECURITY_HEADERS,
+} from './answer.ts'
+import { type Assets, pageAnswer } from './assets.ts'
+import { auditRoutes } from './audit.ts'
+import { createDesk, type DeskOptions, OutcomeUnknown } from './desk.ts'
+import { type Explain, explainRoutes } from './explaining.ts'
 import { failureRoutes } from './failures.ts'
 import { createGuard } from './guard.ts'
 import { createLogin } from './login.ts'
+import { nowRoutes } from './now.ts'
+import { openapiRoute } from './openapi.ts'
 import { type ProbeOptions, probeRoutes } from './probes.ts'
+import { quotaRoutes } from './quota.ts'
+import type { AdminToken } from './session.ts'
+import { sessionRoutes } from './sessions.ts'
 import { tokenRoutes } from './tokens.ts'
+import { userRoutes } from './users.ts'
 
-export interface AdminOptions extends ProbeOptions {
+export interface AdminOptions extends ProbeOptions, DeskOptions {
   /** Port 0 for any free one. */
   readonly listen: { readonly host: string; readonly port: number }
-  /** For /api; `null` answers 403 there. */
-  readonly token: string | null
+  /** For /api; without one it answers 403. */
+  readonly credentials: readonly AdminToken[]
   /** More names that the Host header may carry, in lower case. Address literals, localhost and `listen.host` always may. */
   readonly hosts?: readonly string[]
-  readonly failures: FailureStore['readTallies']
-  readonly tokens: TokenStore
+  readonly explain: Explain
+  /** The dashboard; `null` for none. */
+  readonly assets: Assets | null
+  /** Of Tollgate, for the OpenAPI document. */
+  readonly version: string
   /** Milliseconds since the epoch. */
   readonly now: () => number
   /** Is told of errors that should never happen. */
@@ -39,18 +58,39 @@ type Check = ReturnType<typeof createGuard>
 const MAX_BODY = 64 * 1024
 /** For a whole request to arrive, in milliseconds. */
 const REQUEST_TIMEOUT_MS = 10_000
+/** A user id of 256 bytes, each of them percent-encoded. */
+const MAX_PARAM = 3 * 256
 
-/** The listener for operators: probes, metrics and the JSON API. Never reachable through the gateway. */
+/** The listener for operators: probes, metrics, the JSON API and the dashboard. Never reachable through the gateway. */
 export function createAdmin(options: AdminOptions): Admin {
-  const { listen, token, hosts = [], now, observe = () => {} } = options
-  const check = createGuard(createLogin({ token, now }), [listen.host.toLowerCase(), ...hosts])
+  const { listen, credentials, hosts = [], now, observe = () => {} } = options
+  const login = createLogin({ credentials, now })
+  const check = createGuard({ login, credentials, names: [listen.host.toLowerCase(), ...hosts], now })
   const app = createServer(observe)
-  const routes = [...probeRoutes(options), ...failureRoutes(options.failures), ...tokenRoutes(options.tokens, now)]
+  const routes = routesOf(options, login)
   for (const [path, methods] of Map.groupBy(routes, (route) => route.path)) addPath(app, path, methods, check)
+  addPage(app, options.assets, check)
   return {
     listen: async () => ({ url: await app.listen({ host: listen.host, port: listen.port }) }),
     close: () => app.close(),
   }
+}
+
+/** Every route of the listener, but for the files of the dashboard. */
+export function routesOf(options: AdminOptions, login: ReturnType<typeof createLogin>): Route[] {
+  const desk = createDesk(options)
+  const routes = [
+    ...probeRoutes(options),
+    ...sessionRoutes(login, options.now),
+    ...quotaRoutes(desk),
+    ...userRoutes(desk),
+    ...explainRoutes(desk, options.explain),
+    ...nowRoutes(desk, options.now),
+    ...failureRoutes(options.store),
+    ...tokenRoutes(desk, options.now),
+    ...auditRoutes(desk),
+  ]
+  return [...routes, openapiRoute(routes, options.version)]
 }
 
 function createServer(observe: Observer): FastifyInstance {
@@ -59,15 +99,22 @@ function createServer(observe: Observer): FastifyInstance {
   const app: FastifyInstance = fastify({
     bodyLimit: MAX_BODY,
     requestTimeout: REQUEST_TIMEOUT_MS,
+    routerOptions: { maxParamLength: MAX_PARAM },
     frameworkErrors: onError,
     clientErrorHandler: refuseConnection,
   })
   // Fastify knows a dozen methods; for the others a known path would be "not found".
   for (const method of METHODS) if (!app.supportedMethods.includes(method)) app.addHttpMethod(method)
-  // Without it a form of any page could send a body of text/plain that parses as JSON.
-  app.removeContentTypeParser('text/plain')
+  // Only JSON: a form of any page could send a body of text/plain that parses as JSON.
+  app.removeAllContentTypeParsers()
+  const parse = app.getDefaultJsonParser('error', 'error')
+  app.addContentTypeParser(
+    ['application/json', 'application/merge-patch+json'],
+    { parseAs: 'string' },
+    // A DELETE may go without, whatever type it names.
+    (request, text, done) => (text === '' ? done(null, undefined) : parse(request, text as string, done)),
+  )
   app.setErrorHandler(onError)
-  app.setNotFoundHandler((_request, reply) => send(reply, refusal('not_found', 'There is nothing at this path.')))
   return app
 }
 
@@ -75,14 +122,18 @@ function createServer(observe: Observer): FastifyInstance {
 function addPath(app: FastifyInstance, path: string, routes: readonly Route[], check: Check): void {
   const routeOf = (method: string) => routes.find((route) => route.method === (method === 'HEAD' ? 'GET' : method))
   const allow = routes.flatMap(({ method }) => (method === 'GET' ? ['GET', 'HEAD'] : [method])).join(', ')
-  const guard = routes[0]?.guard ?? 'token'
+  const usual = routes[0]?.guard === 'change' ? 'read' : (routes[0]?.guard ?? 'read')
+  const identities = new WeakMap<FastifyRequest, Identity | null>()
   app.route({
     method: app.supportedMethods,
     url: path,
     async onRequest(request, reply) {
-      const denied = check(guard, request.headers, request.ip)
-      if (denied !== null) return send(reply, denied)
-      if (routeOf(request.method) === undefined) return send(reply, notAllowed(allow))
+      const { method, headers, ip } = request
+      const route = routeOf(method)
+      const guarded = check(route?.guard ?? usual, { method, headers, address: ip })
+      if ('status' in guarded) return send(reply, guarded)
+      if (route === undefined) return send(reply, notAllowed(allow))
+      identities.set(request, guarded.identity)
     },
     async handler(request, reply) {
       const { params, query, body } = request as {
@@ -90,10 +141,38 @@ function addPath(app: FastifyInstance, path: string, routes: readonly Route[], c
         query: Record<string, unknown>
         body: unknown
       }
-      return send(reply, (await routeOf(request.method)?.handle({ params, query, body })) ?? notAllowed(allow))
+      const { headers, ip: address } = request
+      const identity = identities.get(request) ?? null
+      const call = { params, query, body, headers, address, identity, signal: untilGone(reply) }
+      return send(reply, (await routeOf(request.method)?.handle(call)) ?? notAllowed(allow))
     },
   })
 }
+
+/** That of Fastify follows the request, which is over when its body was read. */
+function untilGone({ raw }: FastifyReply): AbortSignal {
+  const gone = new AbortController()
+  raw.once('close', () => gone.abort())
+  return gone.signal
+}
+
+/** Whatever no route has may be a file or a page of the dashboard. */
+function addPage(app: FastifyInstance, assets: Assets | null, check: Check): void {
+  app.setNotFoundHandler(async (request, reply) => {
+    const { method, headers, ip, url } = request
+    if (method !== 'GET' && method !== 'HEAD') return send(reply, NOTHING_HERE)
+    const guarded = check('page', { method, headers, address: ip })
+    if ('status' in guarded) return send(reply, guarded)
+    const page = await pageAnswer(assets, {
+      path: url.split('?', 1)[0] ?? '',
+      acceptsHtml: headers.accept?.includes('text/html') === true,
+      acceptsGzip: /\bgzip\b/.test(String(headers['accept-encoding'] ?? '')),
+    })
+    return send(reply, page ?? NOTHING_HERE)
+  })
+}
+
+const NOTHING_HERE = refusal('not_found', 'There is nothing at this path.')
 
 function notAllowed(allow: string): Answer {
   return refusal('method_not_allowed', `Use one of: ${allow}.`, { allow })
@@ -111,9 +190,18 @@ const CLIENT_ERRORS: Readonly<Record<number, readonly [AdminError, string]>> = {
   415: ['unsupported_media_type', 'Send the body as JSON, with "Content-Type: application/json".'],
 }
 
+const OUTCOME_UNKNOWN =
+  'The store did not answer in time: the change may have been made. See GET /api/audit, or read again what was to be changed, before you send it once more.'
+
 function answerTo(error: FastifyError, observe: Observer): Answer {
   if (error instanceof StoreError) return refusal('store_unavailable', 'The store does not answer. Try again later.')
+  if (error instanceof OutcomeUnknown) return refusal('outcome_unknown', OUTCOME_UNKNOWN)
+  // The client has left: nobody reads it.
+  if (error.name === 'AbortError') return NO_CONTENT
   const { statusCode = 500 } = error
+  if (error.code === 'FST_ERR_CTP_INVALID_JSON_BODY') {
+    return refusal('bad_request', 'The body is not valid JSON.')
+  }
   if (statusCode >= 400 && statusCode < 500) {
     return refusal(...(CLIENT_ERRORS[statusCode] ?? (['bad_request', 'The request is not well formed.'] as const)))
   }

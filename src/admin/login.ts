@@ -1,15 +1,21 @@
 import { createHash, timingSafeEqual } from 'node:crypto'
-import { type Answer, refusal } from './answer.ts'
+import { type Answer, type Identity, refusal } from './answer.ts'
+import type { AdminToken } from './session.ts'
 
 export interface LoginOptions {
-  /** The admin token; `null` where none is configured. */
-  readonly token: string | null
+  /** The admin tokens; none closes the API. */
+  readonly credentials: readonly AdminToken[]
   /** Milliseconds since the epoch. */
   readonly now: () => number
 }
 
-/** Checks an Authorization header from an address; `null` where it is good. */
-export type Login = (authorization: string | undefined, address: string) => Answer | null
+/** Checks a token that came from an address: whose it is, or the refusal. */
+export interface Login {
+  /** @param given `null` where none was sent, which is no guess */
+  check(given: string | null, address: string): AdminToken | Answer
+  /** The same for an Authorization header. */
+  bearer(authorization: string | undefined, address: string): Identity | Answer
+}
 
 /** Wrong tokens from one address within WINDOW_MS before it must wait. */
 const ATTEMPTS = 10
@@ -17,21 +23,26 @@ const WINDOW_MS = 60_000
 /** Addresses remembered at once; the oldest are forgotten first. */
 const MAX_ADDRESSES = 10_000
 
-export function createLogin({ token, now }: LoginOptions): Login {
-  if (token === null) return () => NO_TOKEN
-  const expected = digest(token)
+export function createLogin({ credentials, now }: LoginOptions): Login {
+  const known = credentials.map((credential) => ({ credential, digest: digest(credential.token) }))
   const wrong = new Map<string, { count: number; until: number }>()
 
-  return function checkLogin(authorization, address) {
+  function check(given: string | null, address: string): AdminToken | Answer {
+    if (known.length === 0) return NO_TOKEN
     const group = addressGroup(address)
     const past = wrong.get(group)
     // While it waits even the right token is refused: otherwise the guesses would go on.
     if (past !== undefined && past.count >= ATTEMPTS && now() < past.until) return tooMany(past.until - now())
-    const given = /^Bearer +(\S+)$/i.exec(authorization ?? '')?.[1]
-    if (given === undefined) return UNAUTHORIZED
-    if (timingSafeEqual(digest(given), expected)) return null
+    if (given === null) return UNAUTHORIZED
+    const credential = find(digest(given))
+    if (credential !== null) return credential
     remember(group)
     return UNAUTHORIZED
+  }
+
+  /** Compares with all of them, so that the time tells nothing of the place. */
+  function find(given: Buffer): AdminToken | null {
+    return known.filter(({ digest }) => timingSafeEqual(digest, given))[0]?.credential ?? null
   }
 
   function remember(group: string): void {
@@ -45,12 +56,22 @@ export function createLogin({ token, now }: LoginOptions): Login {
     const [oldest] = wrong.keys()
     if (wrong.size > MAX_ADDRESSES && oldest !== undefined) wrong.delete(oldest)
   }
+
+  function bearer(authorization: string | undefined, address: string): Identity | Answer {
+    const found = check(/^Bearer +(\S+)$/i.exec(authorization ?? '')?.[1] ?? null, address)
+    return 'status' in found ? found : { name: found.name, role: found.role, expiresAt: null }
+  }
+
+  return { check, bearer }
 }
 
 const NO_TOKEN = refusal('no_admin_token', 'No admin token is configured: set admin.token to use /api.')
-const UNAUTHORIZED = refusal('unauthorized', 'Send the admin token as "Authorization: Bearer <token>".', {
-  'www-authenticate': 'Bearer realm="tollgate-admin"',
-})
+/** What a request is told that came without a token, or with a wrong one. */
+export const UNAUTHORIZED = refusal(
+  'unauthorized',
+  'Send an admin token as "Authorization: Bearer <token>", or sign in on the page.',
+  { 'www-authenticate': 'Bearer realm="tollgate-admin"' },
+)
 
 function tooMany(waitMs: number): Answer {
   const seconds = Math.max(1, Math.ceil(waitMs / 1000))

@@ -1,4 +1,5 @@
 import { ok, type Route } from './answer.ts'
+import * as schemas from './schemas.ts'
 
 export interface ProbeOptions {
   /** Whether the process is worth keeping; `false` has it restarted. */
@@ -17,12 +18,18 @@ export function probeRoutes({ live, ready, metrics, drain }: ProbeOptions): Rout
       method: 'GET',
       path: '/livez',
       guard: 'open',
+      doc: { summary: 'Whether the process is worth keeping', answers: { 200: schemas.live, 503: schemas.live } },
       handle: () => ({ status: live() ? 200 : 503, body: { live: live() } }),
     },
     {
       method: 'GET',
       path: '/readyz',
       guard: 'open',
+      doc: {
+        summary: 'Whether traffic should come, and why not or what is missing',
+        query: schemas.startup,
+        answers: { 200: schemas.ready, 503: schemas.ready },
+      },
       handle({ query }) {
         const { ready: yes, reasons } = ready(query.startup === '1')
         if (!yes) return { status: 503, body: { ready: false, reasons } }
@@ -33,6 +40,7 @@ export function probeRoutes({ live, ready, metrics, drain }: ProbeOptions): Rout
       method: 'GET',
       path: '/metrics',
       guard: 'open',
+      doc: { summary: 'Metrics in the text format of Prometheus', answers: { 200: 'text' } },
       handle: async () => ({ status: 200, body: await metrics.render(), contentType: metrics.contentType }),
     },
     ...(drain === undefined ? [] : [drainRoute(drain)]),
@@ -50,6 +58,7 @@ function drainRoute(drain: () => void): Route {
     method: 'GET',
     path: '/drain',
     guard: 'host',
+    doc: { summary: 'Takes the gateway out of service, for a preStop hook', answers: { 200: schemas.draining } },
     handle() {
       if (!draining) drain()
       draining = true

@@ -1,23 +1,44 @@
 import { z } from 'zod'
-import { isTokenName, mintToken, type TokenRecord, type TokenStore } from '../control/tokens.ts'
+import { isTokenName, mintToken, type TokenRecord } from '../control/tokens.ts'
 import { isUserId } from '../control/user.ts'
-import { type Answer, ok, type Route, refusal } from './answer.ts'
+import { type Answer, badFields, type Call, iso, NO_CONTENT, ok, type Route, refusal } from './answer.ts'
+import type { TokenAnswer } from './api.ts'
+import type { Desk } from './desk.ts'
+import { readFields, reason } from './fields.ts'
+import * as schemas from './schemas.ts'
 
 /** The routes of gateway tokens. The token itself is in one answer only: the one that makes it. */
-export function tokenRoutes(tokens: TokenStore, now: () => number): Route[] {
+export function tokenRoutes(desk: Desk, now: () => number): Route[] {
   return [
     {
       method: 'GET',
       path: '/api/tokens',
-      guard: 'token',
-      handle: async () => ok({ tokens: (await tokens.listTokens()).map(shown) }),
+      guard: 'read',
+      doc: { summary: 'All gateway tokens', answers: { 200: schemas.tokens } },
+      handle: async () => ok({ tokens: (await desk.store.listTokens()).map(shown) }),
     },
-    { method: 'POST', path: '/api/tokens', guard: 'token', handle: ({ body }) => create(body, tokens, now()) },
+    {
+      method: 'POST',
+      path: '/api/tokens',
+      guard: 'change',
+      doc: {
+        summary: 'Makes a gateway token, which is shown this once',
+        body: NewToken,
+        answers: { 201: schemas.madeToken },
+      },
+      handle: (call) => create(desk, call, now()),
+    },
     {
       method: 'DELETE',
       path: '/api/tokens/:id',
-      guard: 'token',
-      handle: ({ params }) => revoke(params.id ?? '', tokens, now()),
+      guard: 'change',
+      doc: {
+        summary: 'Revokes a gateway token: it is refused within 2 seconds on every replica',
+        body: schemas.optionalReason,
+        answers: { 204: null },
+        errors: ['not_found'],
+      },
+      handle: (call) => revoke(desk, call, now()),
     },
   ]
 }
@@ -29,45 +50,54 @@ const EXPIRES =
 
 const NewToken = z.strictObject(
   {
-    user: z.string({ error: USER }).refine(isUserId, { error: USER }),
-    name: z.string({ error: NAME }).refine(isTokenName, { error: NAME }),
-    expiresAt: z.iso.datetime({ offset: true, error: EXPIRES }).nullish(),
+    user: z
+      .string({ error: USER })
+      .refine(isUserId, { error: USER })
+      .meta({ description: 'The user on whose quota the token draws: 1 to 256 bytes' }),
+    name: z
+      .string({ error: NAME })
+      .refine(isTokenName, { error: NAME })
+      .meta({ description: 'What the token is for: 1 to 64 characters' }),
+    expiresAt: z.iso
+      .datetime({ offset: true, error: EXPIRES })
+      .nullish()
+      .meta({ description: 'When it ends by itself. Default never' }),
+    reason: reason.optional(),
   },
-  {
-    error: ({ code }) =>
-      code === 'unrecognized_keys'
-        ? 'not a field of a token: use user, name and expiresAt'
-        : 'must be a JSON object with user and name',
-  },
+  { error: ({ code }) => (code === 'unrecognized_keys' ? undefined : 'must be a JSON object with user and name') },
 )
 
-async function create(body: unknown, tokens: TokenStore, now: number): Promise<Answer> {
-  const parsed = NewToken.safeParse(body)
-  if (!parsed.success) return refusal('bad_request', parsed.error.issues.map(sentence).join('; '))
-  const { user, name, expiresAt } = parsed.data
+/** The audit comes first: there is no token that it does not know of. */
+async function create(desk: Desk, call: Call, now: number): Promise<Answer> {
+  const fields = readFields(NewToken, call.body)
+  if ('problems' in fields) return badFields(fields.problems)
+  const { user, name, expiresAt } = fields.data
   const end = expiresAt == null ? null : Date.parse(expiresAt)
-  if (end !== null && end <= now) return refusal('bad_request', 'expiresAt: must be in the future')
+  if (end !== null && end <= now) return badFields([{ path: 'expiresAt', msg: 'must be in the future' }])
   const { token, record } = mintToken({ user, name, expiresAt: end }, now)
-  await tokens.insertToken(record)
-  return { status: 201, body: { ...shown(record), token } }
+  const to = { user, name, expiresAt: record.expiresAt }
+  return desk.record(call, { kind: 'token_created', id: record.id, to }, async () => {
+    await desk.store.insertToken(record)
+    return { status: 201, body: { ...shown(record), token } }
+  })
 }
 
-function sentence(issue: z.core.$ZodIssue): string {
-  const where = issue.code === 'unrecognized_keys' ? issue.keys.join(', ') : issue.path.join('.')
-  return `${where || 'body'}: ${issue.message}`
-}
-
-async function revoke(id: string, tokens: TokenStore, now: number): Promise<Answer> {
-  return (await tokens.revokeToken(id, now))
-    ? { status: 204 }
-    : refusal('not_found', 'No token has this id: GET /api/tokens lists them.')
+async function revoke(desk: Desk, call: Call, now: number): Promise<Answer> {
+  const fields = readFields(schemas.optionalReason, call.body)
+  if ('problems' in fields) return badFields(fields.problems)
+  const id = call.params.id ?? ''
+  const record = (await desk.store.listTokens()).find((each) => each.id === id)
+  if (record === undefined) return refusal('not_found', 'No token has this id: GET /api/tokens lists them.')
+  if (record.revokedAt !== null) return NO_CONTENT
+  const { user, name } = record
+  return desk.record(call, { kind: 'token_revoked', id, to: { user, name } }, async () => {
+    await desk.store.revokeToken(id, now)
+    return NO_CONTENT
+  })
 }
 
 /** A record as it is shown: without its hash. */
-function shown({ id, user, name, createdAt, expiresAt, revokedAt }: TokenRecord) {
-  return { id, user, name, createdAt: iso(createdAt), expiresAt: iso(expiresAt), revokedAt: iso(revokedAt) }
-}
-
-function iso(at: number | null): string | null {
-  return at === null ? null : new Date(at).toISOString()
+function shown({ id, user, name, createdAt, expiresAt, revokedAt }: TokenRecord): TokenAnswer {
+  const time = (at: number | null) => (at === null ? null : iso(at))
+  return { id, user, name, createdAt: iso(createdAt), expiresAt: time(expiresAt), revokedAt: time(revokedAt) }
 }

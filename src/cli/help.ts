@@ -6,6 +6,7 @@ export const HELP = `Usage: tollgate COMMAND [options]
   serve     run the gateway
   check     read the configuration and tell every problem in it
   token     create, list and revoke gateway tokens
+  explain   tell what would become of a request now, and why
   schema    print the JSON Schema of the configuration
 
 Options of every command:
@@ -40,6 +41,20 @@ A gateway token draws on the quota of its user. It is shown once, when it is mad
   --name      what it is for: 1 to 64 characters
   --expires   after which it is refused, for example 12h or 30d (default: never)
 A revoked token is refused within 2 seconds by every gateway on the same store.`,
+  ],
+  [
+    'explain',
+    `Usage: tollgate explain --user USER [--method METHOD] --path PATH [--cost N | --value TEXT] [--json] [-c FILE]
+
+Tells which route matches, what the request costs, where each limit comes from and whether it would be let through now, from
+the configuration and its store. Nothing is charged. A window that refuses is marked with "!".
+  --user      the user id
+  --method    default GET
+  --path      as a client would send it
+  --cost      tokens, where the cost depends on the body
+  --value     value of the body's field, where the cost depends on it
+  --json      the answer of GET /api/explain
+Exit code: 0, whatever the verdict; 1 where it cannot be given.`,
   ],
   [
     'schema',

@@ -28,6 +28,9 @@ export async function token(args: readonly string[]): Promise<number> {
 
 type Work = (store: Store) => Promise<number>
 
+/** As the audit has it. Its entry comes first: there is no token that it does not know of. */
+const AUTHOR = { who: 'command line', why: null }
+
 function workOf(action: string | undefined, id: string | undefined, options: CreateOptions): Work {
   if (action === 'create') return create(options)
   if (action === 'list') return list
@@ -47,13 +50,25 @@ function create({ user, name, expires }: CreateOptions): Work {
   if (!isTokenName(name)) throw new UsageError('--name takes 1 to 64 characters without control characters')
   const lifetime = expires === undefined ? null : lifetimeOf(expires)
   return async (store) => {
-    const now = Date.now()
-    const { token, record } = mintToken({ user, name, expiresAt: lifetime === null ? null : now + lifetime }, now)
-    await store.insertToken(record)
+    const { token, record } = await makeToken(store, { user, name, lifetime })
     console.log(token)
     console.error(`Token ${record.id} of ${user} was made. It is shown this once.`)
     return 0
   }
+}
+
+/** @param of its lifetime in milliseconds, `null` for one that does not end by itself. @throws StoreError */
+export async function makeToken(
+  store: Store,
+  of: { readonly user: string; readonly name: string; readonly lifetime: number | null },
+): Promise<ReturnType<typeof mintToken>> {
+  const { user, name, lifetime } = of
+  const now = Date.now()
+  const made = mintToken({ user, name, expiresAt: lifetime === null ? null : now + lifetime }, now)
+  const { id, expiresAt } = made.record
+  await store.change({ kind: 'token_created', id, to: { user, name, expiresAt } }, AUTHOR, null)
+  await store.insertToken(made.record)
+  return made
 }
 
 function lifetimeOf(text: string): number {
@@ -77,10 +92,16 @@ function stateOf({ revokedAt, expiresAt }: TokenRecord, now: number): string {
 }
 
 async function revoke(store: Store, id: string): Promise<number> {
-  if (await store.revokeToken(id, Date.now())) {
-    console.error(`Token ${id} is revoked.`)
-    return 0
+  const record = (await store.listTokens()).find((each) => each.id === id)
+  if (record === undefined) {
+    console.error(`tollgate: no token has the id ${id}. See: tollgate token list`)
+    return 1
   }
-  console.error(`tollgate: no token has the id ${id}. See: tollgate token list`)
-  return 1
+  if (record.revokedAt === null) {
+    const { user, name } = record
+    await store.change({ kind: 'token_revoked', id, to: { user, name } }, AUTHOR, null)
+    await store.revokeToken(id, Date.now())
+  }
+  console.error(`Token ${id} is revoked.`)
+  return 0
 }

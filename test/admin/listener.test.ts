@@ -1,14 +1,14 @@
 import { afterEach, describe, expect, test } from 'vitest'
 import type { Observation } from '../../src/observe/observation.ts'
 import { StoreError } from '../../src/quota/store.ts'
-import { memoryTokens, NOW, type Running, startAdmin, TOKEN } from './running.ts'
+import { NOW, type Running, startAdmin, TOKEN } from './running.ts'
 
 let running: Running
 async function start(...args: Parameters<typeof startAdmin>) {
   running = await startAdmin(...args)
   return running
 }
-afterEach(() => running.admin.close())
+afterEach(() => running.stop())
 
 const wrong = { authorization: 'Bearer wrong' }
 const none = { authorization: '' }
@@ -36,7 +36,7 @@ describe('the admin token', () => {
   })
 
   test('that is not configured closes the API with the cure, and leaves the probes open', async () => {
-    const { call } = await start({ token: null })
+    const { call } = await start({ credentials: [] })
     const reply = await call('GET', '/api/tokens')
     expect(reply.status).toBe(403)
     expect(reply.json).toEqual({ error: 'no_admin_token', msg: expect.stringContaining('admin.token') })
@@ -162,9 +162,8 @@ describe('the host name', () => {
 
 test('the failure histogram has all 336 buckets of the contract', async () => {
   const start1030 = Date.parse('2026-11-20T09:30:00Z')
-  const { call } = await start({
-    failures: async () => ({ at: NOW, buckets: [{ start: start1030, total: 1200, status0: 1, status5xx: 3 }] }),
-  })
+  const bucket = { start: start1030, total: 1200, status0: 1, status5xx: 3, aside: 0, asideFailed: 0 }
+  const { call } = await start({ broken: { readTallies: async () => ({ at: NOW, buckets: [bucket] }) } })
   const { status, json } = await call('GET', '/api/failures')
   expect(status).toBe(200)
   expect(Object.keys(json)).toEqual(['since', 'until', 'bucketMinutes', 'buckets'])
@@ -181,15 +180,33 @@ test('the failure histogram has all 336 buckets of the contract', async () => {
 describe('errors', () => {
   test('a store that does not answer is 503, and not a word of why', async () => {
     const fails = () => Promise.reject(new StoreError('connect redis://u:secret@h', 'connection', 'no'))
-    const { call } = await start({
-      failures: fails,
-      tokens: { ...memoryTokens(), listTokens: fails, revokeToken: fails, insertToken: fails },
-    })
+    const calls = [
+      'readTallies',
+      'listTokens',
+      'revokeToken',
+      'insertToken',
+      'controlVersion',
+      'change',
+      'standing',
+    ] as const
+    const more = ['scanUsers', 'readAudit', 'listReplicas', 'changesSince', 'readControl', 'ping'] as const
+    const { call } = await start({ broken: Object.fromEntries([...calls, ...more].map((name) => [name, fails])) })
     for (const [method, path, body] of [
       ['GET', '/api/failures'],
       ['GET', '/api/tokens'],
       ['DELETE', '/api/tokens/x'],
       ['POST', '/api/tokens', { user: 'u', name: 'n' }],
+      ['GET', '/api/quota'],
+      ['PATCH', '/api/quota', { mode: 'loose' }],
+      ['POST', '/api/quota/preview', { mode: 'loose' }],
+      ['GET', '/api/users'],
+      ['GET', '/api/users/alice'],
+      ['PUT', '/api/users/alice/override', { shadow: true, reason: 'r' }],
+      ['DELETE', '/api/users/alice/override'],
+      ['POST', '/api/users/alice/reset', { reason: 'r' }],
+      ['GET', '/api/explain?user=alice&method=GET&path=/x'],
+      ['GET', '/api/routes'],
+      ['GET', '/api/audit'],
     ] as const) {
       const reply = await call(method, path, { body })
       expect(reply).toMatchObject({ status: 503, json: { error: 'store_unavailable' } })
@@ -200,7 +217,10 @@ describe('errors', () => {
   test('a bug is 500 without its message, and is observed', async () => {
     const observed: Observation[] = []
     const bug = new TypeError('secret detail')
-    const { call } = await start({ failures: () => Promise.reject(bug), observe: (o) => observed.push(o) })
+    const { call } = await start({
+      broken: { readTallies: () => Promise.reject(bug) },
+      observe: (o) => observed.push(o),
+    })
     const reply = await call('GET', '/api/failures')
     expect(reply).toMatchObject({ status: 500, json: { error: 'internal' } })
     expect(reply.text).not.toContain('secret')
@@ -248,13 +268,12 @@ describe('errors', () => {
       'unsupported_media_type',
     ],
   ])('a body %s is refused', async (_what, body, headers, status, error) => {
-    const tokens = memoryTokens()
-    const { call } = await start({ tokens })
+    const { call, store } = await start()
     expect(await call('POST', '/api/tokens', { body, headers })).toMatchObject({
       status,
       json: { error, msg: expect.any(String) },
     })
-    expect(tokens.records).toEqual([])
+    expect(await store.listTokens()).toEqual([])
   })
 
   test.each([
@@ -275,6 +294,8 @@ test.each([
   ['GET', '/api/tokens'],
   ['DELETE', '/api/tokens/x'],
   ['PUT', '/livez'],
+  ['PATCH', '/api/quota'],
+  ['GET', '/openapi.json'],
   ['GET', '/nothing'],
   ['GET', '/%E0%A4%A'],
 ])('the security headers are on every answer: %s %s', async (method, path) => {
@@ -299,10 +320,12 @@ test('closing ends idle connections and lets a request under way finish', async 
   const gate = Promise.withResolvers<void>()
   const asked = Promise.withResolvers<void>()
   const { admin, call } = await start({
-    failures: async () => {
-      asked.resolve()
-      await gate.promise
-      return { at: NOW, buckets: [] }
+    broken: {
+      readTallies: async () => {
+        asked.resolve()
+        await gate.promise
+        return { at: NOW, buckets: [] }
+      },
     },
   })
   await call('GET', '/livez')

@@ -1,18 +1,21 @@
 import { expect, test } from 'vitest'
-import { addressGroup, createLogin } from '../../src/admin/login.ts'
+import { addressGroup, createLogin, type Login } from '../../src/admin/login.ts'
 
-const guess = (login: ReturnType<typeof createLogin>, address: string) => login('Bearer wrong', address)?.status
+const RIGHT = { name: 'admin', role: 'admin', token: 'right' } as const
+const loginAt = (now: () => number) => createLogin({ credentials: [RIGHT], now })
+const status = (answer: object) => ('status' in answer ? answer.status : 'in')
+const guess = (login: Login, address: string) => status(login.bearer('Bearer wrong', address))
 
 test('addresses are counted apart', () => {
-  const login = createLogin({ token: 'right', now: () => 0 })
+  const login = loginAt(() => 0)
   for (let i = 0; i < 10; i++) guess(login, '192.0.2.1')
   expect(guess(login, '192.0.2.1')).toBe(429)
   expect(guess(login, '192.0.2.2')).toBe(401)
-  expect(login('Bearer right', '192.0.2.2')).toBeNull()
+  expect(login.bearer('Bearer right', '192.0.2.2')).toEqual({ name: 'admin', role: 'admin', expiresAt: null })
 })
 
 test('an IPv6 network of 64 bits counts as one, for its owner has all of its addresses', () => {
-  const login = createLogin({ token: 'right', now: () => 0 })
+  const login = loginAt(() => 0)
   for (let i = 0; i < 10; i++) expect(guess(login, `2001:db8::${i}`)).toBe(401)
   expect(guess(login, '2001:db8::ffff')).toBe(429)
   expect(guess(login, '2001:db8:0:1::1')).toBe(401)
@@ -20,20 +23,34 @@ test('an IPv6 network of 64 bits counts as one, for its owner has all of its add
 
 test('the minute begins with the first wrong token and does not grow', () => {
   let now = 0
-  const login = createLogin({ token: 'right', now: () => now })
+  const login = loginAt(() => now)
   for (let i = 0; i < 10; i++) guess(login, '192.0.2.1')
   now = 59_999
-  expect(login('Bearer right', '192.0.2.1')?.headers?.['retry-after']).toBe('1')
+  expect(login.bearer('Bearer right', '192.0.2.1')).toMatchObject({ headers: { 'retry-after': '1' } })
   now = 60_000
-  expect(login('Bearer right', '192.0.2.1')).toBeNull()
+  expect(status(login.bearer('Bearer right', '192.0.2.1'))).toBe('in')
   expect(guess(login, '192.0.2.1')).toBe(401)
 })
 
 test('addresses without end do not fill the memory: the oldest is forgotten', () => {
-  const login = createLogin({ token: 'right', now: () => 0 })
+  const login = loginAt(() => 0)
   for (let i = 0; i < 10; i++) guess(login, '192.0.2.1')
   for (let i = 0; i < 10_000; i++) guess(login, `10.0.${i >> 8}.${i & 255}`)
   expect(guess(login, '192.0.2.1')).toBe(401)
+})
+
+test('guesses by the header and at the sign-in count together', () => {
+  const login = loginAt(() => 0)
+  for (let i = 0; i < 5; i++) guess(login, '192.0.2.1')
+  for (let i = 0; i < 5; i++) expect(status(login.check('wrong', '192.0.2.1'))).toBe(401)
+  expect(status(login.check('right', '192.0.2.1'))).toBe(429)
+})
+
+test('each token has the name and role of its own', () => {
+  const credentials = [RIGHT, { name: 'desk', role: 'viewer', token: 'other' } as const]
+  const login = createLogin({ credentials, now: () => 0 })
+  expect(login.bearer('Bearer other', '192.0.2.1')).toEqual({ name: 'desk', role: 'viewer', expiresAt: null })
+  expect(login.bearer('Bearer right', '192.0.2.1')).toEqual({ name: 'admin', role: 'admin', expiresAt: null })
 })
 
 test.each([

@@ -3,27 +3,45 @@ import { type IncomingHttpHeaders, request } from 'node:http'
 import { connect } from 'node:net'
 import { text } from 'node:stream/consumers'
 import { type Admin, type AdminOptions, createAdmin } from '../../src/admin/listener.ts'
-import type { TokenRecord, TokenStore } from '../../src/control/tokens.ts'
+import { setupOf } from '../../src/administering.ts'
+import type { Config } from '../../src/config/config.ts'
+import { parseConfig } from '../../src/config/load.ts'
+import { createControlKeeper } from '../../src/control/keeper.ts'
+import { explain } from '../../src/explain.ts'
+import { createPolicy } from '../../src/quota/policy.ts'
+import { openSqliteStore } from '../../src/store/sqlite/store.ts'
+import type { Store } from '../../src/store/store.ts'
+import { type AnswerCheck, checkAnswers } from './answers.ts'
 
 export const NOW = Date.parse('2026-11-20T10:10:00Z')
 export const TOKEN = 'admin-token-of-the-tests'
+export const VIEWER = 'viewer-token-of-the-tests'
 
-/** Tokens kept in memory: the contract of TokenStore and nothing more. */
-export function memoryTokens(): TokenStore & { records: TokenRecord[] } {
-  const records: TokenRecord[] = []
-  return {
-    records,
-    insertToken: async (record) => void records.unshift(record),
-    findToken: async (hash) => records.find((r) => r.hash === hash) ?? null,
-    listTokens: async () => [...records],
-    async revokeToken(id, at) {
-      const index = records.findIndex((r) => r.id === id)
-      const found = records[index]
-      if (found === undefined) return false
-      if (found.revokedAt === null) records[index] = { ...found, revokedAt: at }
-      return true
-    },
-  }
+export const YAML = `upstream: { url: "http://127.0.0.1:9000" }
+store: "sqlite::memory:"
+admin: { token: ${TOKEN}, tokens: [{ name: desk, role: viewer, token: ${VIEWER} }] }
+auth: { gateway_tokens: true }
+quota:
+  baselines:
+    personal:
+      read: { 1h: 120, 5h: 400 }
+      write: { 1h: 60, 5h: 200 }
+    global:
+      read: { 1h: 1200, 5h: 4000 }
+      write: { 1h: 600, 5h: 2000 }
+routes:
+  - { match: POST /v1/music/upsert, category: write, cost: 15 }
+  - { match: "POST /v1/user/:what", category: read, cost: 2 }
+  - { match: POST /v1/charge, category: write, cost: { body: chargeId, values: { 2: 10, 3: 15, 5: 25 } } }
+  - { match: GET /v1/health, public: true }
+  - { match: GET /v1/trial, category: read, cost: 1, shadow: true }
+  - { match: GET /v1/whoami, category: read, cost: 0 }
+`
+
+export function configOf(yaml: string): { config: Config; hash: string } {
+  const loaded = parseConfig(yaml, 'tollgate.yaml', {})
+  if (!loaded.ok) throw new Error(JSON.stringify(loaded.problems))
+  return loaded
 }
 
 export interface Reply {
@@ -34,54 +52,111 @@ export interface Reply {
   readonly json: any
 }
 
+export type CallOptions = { headers?: Record<string, string>; body?: unknown }
+
 export interface Running {
   readonly admin: Admin
   readonly url: string
-  /** A request with the admin token, unless its headers say otherwise. */
-  call(method: string, path: string, options?: { headers?: Record<string, string>; body?: unknown }): Promise<Reply>
+  readonly store: Store
+  /** A request with the admin token, unless its headers say otherwise. A JSON answer is held against the OpenAPI document. */
+  call(method: string, path: string, options?: CallOptions): Promise<Reply>
   /** Bytes on a bare socket, and everything that comes back until it closes. */
   raw(bytes: string): Promise<string>
+  /** Has a user use tokens, as a request would. */
+  spend(user: string, category: string, cost: number): Promise<void>
+  stop(): Promise<void>
 }
 
-export async function startAdmin(changes: Partial<AdminOptions> = {}): Promise<Running> {
+export interface RunningOptions extends Partial<Omit<AdminOptions, 'store'>> {
+  readonly yaml?: string
+  /** A store that somebody else closes; default one of SQLite in memory, on the clock `now`. */
+  readonly store?: Store
+  /** Takes the place of calls of the store. */
+  readonly broken?: Partial<Store>
+}
+
+/** The admin listener on a real store, as the app wires it. */
+export async function startAdmin({
+  yaml = YAML,
+  store: given,
+  broken,
+  ...changes
+}: RunningOptions = {}): Promise<Running> {
+  const now = changes.now ?? (() => NOW)
+  const { config, hash } = configOf(yaml)
+  const store = given ?? openSqliteStore({ file: ':memory:', clock: now })
+  const asked = { ...store, ...broken }
+  const control = createControlKeeper({ store: asked, observe: () => {} })
+  const setup = setupOf(config, hash)
   const admin = createAdmin({
     listen: { host: '127.0.0.1', port: 0 },
-    token: TOKEN,
+    credentials: config.admin.tokens,
     live: () => true,
     ready: () => ({ ready: true, reasons: [] }),
     metrics: { render: async () => 'tollgate_up 1\n', contentType: 'text/plain; version=0.0.4; charset=utf-8' },
-    failures: async () => ({ at: NOW, buckets: [] }),
-    tokens: memoryTokens(),
-    now: () => NOW,
+    store: asked,
+    control,
+    setup: () => setup,
+    explain: (view, standing, question) => explain(config, view, standing, question),
+    assets: null,
+    version: '1.2.3',
+    now,
     ...changes,
   })
   const { url } = await admin.listen()
-  return { admin, url, call: (...args) => call(url, ...args), raw: (bytes) => raw(url, bytes) }
+  const check = await checkAnswers(url)
+  let sequence = 0
+  return {
+    admin,
+    url,
+    store,
+    call: async (method, path, options) => check(method, path, await call(url, method, path, options)),
+    raw: (bytes) => raw(url, bytes),
+    async spend(user, category, cost) {
+      const limits = createPolicy(config.quota).limitsOf(category)
+      const charge = { user, category, cost, limits, forced: true } as const
+      await store.settle({ instance: `test-${url}`, sequence: ++sequence, refunds: [], charges: [charge] })
+    },
+    async stop() {
+      control.close()
+      await admin.close()
+      if (given === undefined) await store.close()
+    },
+  }
 }
 
-async function call(
+/** A request, its answer not yet held against anything. */
+export async function call(
   url: string,
   method: string,
   path: string,
-  { headers = {}, body }: { headers?: Record<string, string>; body?: unknown } = {},
-) {
-  const sent = request(new URL(path, url), {
+  { headers = {}, body }: CallOptions = {},
+): Promise<Reply> {
+  const content = typeof body === 'string' || body === undefined ? (body ?? '') : JSON.stringify(body)
+  const sent = request(new URL(url), {
+    path,
     method,
     headers: {
       authorization: `Bearer ${TOKEN}`,
-      ...(body !== undefined && { 'content-type': 'application/json' }),
+      // Node leaves the length out for DELETE.
+      ...(body !== undefined && {
+        'content-type': 'application/json',
+        'content-length': `${Buffer.byteLength(content)}`,
+      }),
       ...headers,
     },
   })
-  sent.end(typeof body === 'string' || body === undefined ? body : JSON.stringify(body))
+  // The field is left out where a test gives it as nothing.
+  for (const [name, value] of Object.entries(headers)) if (value === '') sent.removeHeader(name)
+  sent.end(content)
   const [response] = await once(sent, 'response')
-  const content = await text(response)
-  const isJson = response.headers['content-type']?.startsWith('application/json') && content !== ''
+  const answer = await text(response)
+  const isJson = response.headers['content-type']?.startsWith('application/json') && answer !== ''
   return {
     status: response.statusCode,
     headers: response.headers,
-    text: content,
-    json: isJson ? JSON.parse(content) : undefined,
+    text: answer,
+    json: isJson ? JSON.parse(answer) : undefined,
   }
 }
 
@@ -91,3 +166,5 @@ async function raw(url: string, bytes: string): Promise<string> {
   socket.write(bytes)
   return text(socket)
 }
+
+export type { AnswerCheck }

@@ -1,14 +1,13 @@
 import { afterEach, beforeEach, describe, expect, test } from 'vitest'
 import { hashToken, looksLikeToken } from '../../src/control/tokens.ts'
-import { memoryTokens, NOW, type Running, startAdmin } from './running.ts'
+import { StoreError } from '../../src/quota/store.ts'
+import { NOW, type Running, startAdmin } from './running.ts'
 
 let running: Running
-let tokens: ReturnType<typeof memoryTokens>
 beforeEach(async () => {
-  tokens = memoryTokens()
-  running = await startAdmin({ tokens })
+  running = await startAdmin()
 })
-afterEach(() => running.admin.close())
+afterEach(() => running.stop())
 
 const create = (body: unknown) => running.call('POST', '/api/tokens', { body })
 
@@ -25,7 +24,7 @@ test('a token lives from its making to its revocation, and is shown once', async
     expiresAt: '2026-12-31T16:00:00.000Z',
     revokedAt: null,
   })
-  expect(tokens.records[0]?.hash).toBe(hashToken(token))
+  expect((await running.store.listTokens())[0]?.hash).toBe(hashToken(token))
 
   const listed = await running.call('GET', '/api/tokens')
   expect(listed.json).toEqual({ tokens: [record] })
@@ -71,7 +70,7 @@ describe('a field that is wrong is named, with the cure', () => {
     [
       'a field unknown',
       { ...fine, expires: '2030-01-31T00:00:00Z' },
-      /^expires: not a field of a token: use user, name and expiresAt$/,
+      /^expires: unknown field "expires"; did you mean "expiresAt"\?$/,
     ],
     ['a user id that no credential could carry', { ...fine, user: 'a\n' }, /^user: must be a text of 1 to 256 bytes/],
     ['two at once', { user: '', name: '' }, /^user: .+; name: /],
@@ -80,7 +79,7 @@ describe('a field that is wrong is named, with the cure', () => {
   ])('%s', async (_what, body, msg) => {
     const reply = await create(body)
     expect(reply).toMatchObject({ status: 400, json: { error: 'bad_request', msg: expect.stringMatching(msg) } })
-    expect(tokens.records).toEqual([])
+    expect(await running.store.listTokens()).toEqual([])
   })
 })
 
@@ -90,3 +89,25 @@ test.each(['x'.repeat(256), 'é'.repeat(128), '用户', 'a:b', '__proto__', '"><
     expect((await create({ user, name: '😀'.repeat(64) })).json.user).toBe(user)
   },
 )
+
+test('making and revoking are in the audit once each, with who and why and without the token', async () => {
+  const { json } = await running.call('POST', '/api/tokens', {
+    body: { user: 'alice', name: 'phone', reason: 'new phone' },
+  })
+  for (let i = 0; i < 2; i++) await running.call('DELETE', `/api/tokens/${json.id}`, { body: { reason: 'lost' } })
+  await running.call('DELETE', '/api/tokens/nobody')
+  const audit = await running.call('GET', '/api/audit')
+  expect(audit.json.entries).toMatchObject([
+    { what: 'token_revoked', subject: json.id, who: 'admin', why: 'lost', to: { user: 'alice', name: 'phone' } },
+    { what: 'token_created', subject: json.id, who: 'admin', why: 'new phone', to: { user: 'alice', name: 'phone' } },
+  ])
+  expect(audit.text).not.toContain(json.token)
+})
+
+test('a token that the audit could not take is not made', async () => {
+  const fails = () => Promise.reject(new StoreError('no', 'timeout', 'no'))
+  const other = await startAdmin({ broken: { change: fails } })
+  expect((await other.call('POST', '/api/tokens', { body: { user: 'alice', name: 'phone' } })).status).toBe(503)
+  expect(await other.store.listTokens()).toEqual([])
+  await other.stop()
+})

@@ -1,0 +1,309 @@
+/**
+ * What the admin API says, as types: what the routes answer and the dashboard reads. Nothing but types, so that the page
+ * can import it. Times are ISO 8601 UTC.
+ */
+
+export type Mode = 'conservative' | 'normal' | 'loose' | 'adaptive' | 'custom'
+export type Scope = 'Personal' | 'Global'
+export type Role = 'viewer' | 'admin'
+
+/** Tokens by category, then window name. */
+export type Table = Readonly<Record<string, Readonly<Record<string, number>>>>
+export interface ScopedTable {
+  readonly personal: Table
+  readonly global: Table
+}
+/** Tokens to set; `null` gives a value back to the file. */
+export type TablePatch = Readonly<Record<string, Readonly<Record<string, number | null>> | null>>
+export interface ScopedPatch {
+  readonly personal?: TablePatch | null
+  readonly global?: TablePatch | null
+}
+
+/** Any answer of 400 and above. `problems` where a body was wrong: which field, and the cure. */
+export interface ErrorAnswer {
+  readonly error: string
+  readonly msg: string
+  readonly problems?: readonly { readonly path: string; readonly msg: string }[]
+  /** Of `version_conflict`: what it is now. */
+  readonly version?: number
+}
+
+/** GET /api/session, POST /api/session { token }, DELETE /api/session */
+export interface SessionAnswer {
+  /** Name of the admin token; `null` for nobody: no token was sent, and no session that is good. */
+  readonly name: string | null
+  readonly role: Role | null
+  /** When the page must sign in again; `null` for nobody, and for a request with the token itself. */
+  readonly expiresAt: string | null
+}
+
+/** One window of somebody. */
+export interface WindowAnswer {
+  readonly scope: Scope
+  readonly window: string
+  readonly limit: number
+  readonly used: number
+  readonly remaining: number
+  readonly startedAt: string | null
+  readonly resetAt: string | null
+}
+
+/** The settings as one of the layers has them. */
+export interface SettingsAnswer {
+  readonly mode: Mode
+  readonly global: { readonly enabled: boolean; readonly multiplier: number }
+  readonly baselines: ScopedTable
+  readonly custom: ScopedTable | null
+  readonly shadow: boolean
+}
+
+/** GET /api/quota, and the answer to PATCH. Its ETag is `"version"`, for If-Match. */
+export interface QuotaAnswer extends SettingsAnswer {
+  readonly version: number
+  /** Of the mode, in force. */
+  readonly factor: number
+  /** The adaptive factor and why it is what it is, in every mode. */
+  readonly adaptive: {
+    readonly factor: number
+    /** Forwarded requests of the last 30 minutes that count, and how many of them failed. */
+    readonly requests: number
+    readonly failed: number
+    /** `failed / requests`, 0 to 1; `null` without a request. */
+    readonly share: number | null
+    readonly minRequests: number
+    /** A sentence. */
+    readonly why: string
+  }
+  readonly effective: ScopedTable
+  /** What the file says. */
+  readonly file: SettingsAnswer
+  /** Dotted paths of the values that were changed at run time: `mode`, `global.multiplier`, `baselines.personal.read.1h`. */
+  readonly changed: readonly string[]
+  readonly categories: readonly string[]
+  readonly windowLengths: readonly { readonly name: string; readonly seconds: number }[]
+  /** The global windows now, by category. */
+  readonly windows: Readonly<Record<string, readonly WindowAnswer[]>>
+}
+
+/** PATCH /api/quota and POST /api/quota/preview: what is missing stays, `null` gives back to the file. */
+export interface QuotaPatch {
+  readonly mode?: Mode | null
+  readonly global?: { readonly enabled?: boolean | null; readonly multiplier?: number | null } | null
+  readonly baselines?: ScopedPatch | null
+  readonly custom?: ScopedPatch | null
+  readonly shadow?: boolean | null
+  /** For the audit. */
+  readonly reason?: string
+}
+
+export interface PreviewAnswer {
+  /** Users looked at. */
+  readonly scanned: number
+  /** Users who would be blocked under the change, and those of them who are not blocked now. */
+  readonly blockedCount: number
+  readonly newlyBlockedCount: number
+  /** Users who are blocked now and would not be. */
+  readonly freedCount: number
+  /** The first 100 who would be blocked, those first who are not blocked now. */
+  readonly blocked: readonly {
+    readonly user: string
+    readonly category: string
+    readonly window: string
+    readonly limit: number
+    readonly used: number
+    readonly blockedNow: boolean
+    readonly resetAt: string | null
+  }[]
+  /** The global windows by category: under the change, and now. Empty where the global scope is switched off. */
+  readonly windows: Readonly<
+    Record<
+      string,
+      readonly {
+        readonly window: string
+        readonly used: number
+        readonly limit: number
+        readonly remaining: number
+        readonly limitNow: number
+        readonly remainingNow: number
+      }[]
+    >
+  >
+  readonly effective: ScopedTable
+}
+
+/** PUT /api/users/{id}/override: the categories stand beside the other fields; a missing value follows the default. */
+export type OverrideBody = Readonly<Record<string, unknown>> & {
+  readonly bypassGlobal?: boolean
+  readonly shadow?: boolean
+  readonly reason: string
+  readonly expiresAt?: string | null
+}
+
+export interface OverrideAnswer {
+  /** For If-Match; the ETag of GET /api/users/{id}. */
+  readonly version: number
+  readonly limits: Table
+  readonly bypassGlobal: boolean
+  readonly shadow: boolean
+  readonly reason: string
+  readonly expiresAt: string | null
+}
+
+/** GET /api/users?query=&limit=&cursor= */
+export interface UsersAnswer {
+  readonly users: readonly {
+    readonly user: string
+    readonly windows: Readonly<Record<string, readonly WindowAnswer[]>>
+    readonly override: OverrideAnswer | null
+    /** Whether some personal window is used up. */
+    readonly blocked: boolean
+  }[]
+  /** For the next page; `null` at the end. */
+  readonly next: string | null
+}
+
+/** A limit in force, and how it came about. */
+export interface LimitAnswer extends WindowAnswer {
+  /** The layers that made it, for example `baseline x mode`, `override`, `custom`. */
+  readonly source: string
+  /** One sentence for each layer: `baseline 120 (tollgate.yaml:22)`, `mode conservative x 0.75`. */
+  readonly steps: readonly string[]
+}
+
+/** GET /api/users/{id} */
+export interface UserAnswer {
+  readonly user: string
+  readonly windows: Readonly<Record<string, readonly LimitAnswer[]>>
+  readonly override: OverrideAnswer | null
+}
+
+/** GET /api/explain?user=&method=&path=&cost=&value= */
+export interface ExplainAnswer {
+  readonly user: string
+  readonly method: string
+  readonly path: string
+  /** `null` where no route matches. */
+  readonly route: { readonly match: string; readonly line: number | null } | null
+  readonly category: string | null
+  /** `null` where it depends on the body and was not given. */
+  readonly cost: number | null
+  /** By the text of the body's field, where the cost depends on it. */
+  readonly costs: Readonly<Record<string, number>> | null
+  readonly decision: 'accept' | 'refuse' | 'shadow' | 'not_charged' | 'no_route' | 'depends_on_body' | 'bad_request'
+  /** A sentence. */
+  readonly why: string
+  readonly limits: readonly (LimitAnswer & { readonly refuses: boolean })[]
+}
+
+/** GET /api/now */
+export interface NowAnswer {
+  readonly at: string
+  /** Sums over the replicas, since each started. */
+  readonly counts: {
+    readonly requests: number
+    readonly refused: number
+    readonly shadowed: number
+    readonly tokens: number
+    readonly forwarded: number
+    readonly failed: number
+    readonly inFlight: number
+  }
+  readonly replicas: readonly {
+    readonly instance: string
+    readonly host: string
+    readonly pid: number
+    readonly version: string
+    readonly hash: string
+    readonly controlVersion: number
+    readonly startedAt: string
+    readonly silentMs: number
+    readonly ready: boolean
+    readonly reasons: readonly string[]
+    readonly configProblems: readonly string[]
+    readonly counts: NowAnswer['counts']
+  }[]
+  /** Whether all of them have the same configuration and follow the last change. */
+  readonly agree: boolean
+  readonly store: { readonly kind: 'sqlite' | 'redis'; readonly answers: boolean }
+  /** The backend by what came of the requests of the last 30 minutes. */
+  readonly backend: {
+    readonly origin: string
+    readonly requests: number
+    readonly status0: number
+    readonly status5xx: number
+  }
+  readonly config: { readonly file: string; readonly hash: string }
+  readonly controlVersion: number
+  /** The global windows by category. */
+  readonly windows: Readonly<Record<string, readonly WindowAnswer[]>>
+  readonly shadow: boolean
+}
+
+/** GET /api/failures */
+export interface FailuresAnswer {
+  readonly since: string
+  readonly until: string
+  readonly bucketMinutes: number
+  readonly buckets: readonly {
+    readonly start: string
+    readonly total: number
+    readonly status0: number
+    readonly status5xx: number
+  }[]
+}
+
+/** GET /api/tokens */
+export interface TokenAnswer {
+  readonly id: string
+  readonly user: string
+  readonly name: string
+  readonly createdAt: string
+  readonly expiresAt: string | null
+  readonly revokedAt: string | null
+}
+export interface TokensAnswer {
+  readonly tokens: readonly TokenAnswer[]
+}
+/** POST /api/tokens { user, name, expiresAt? } */
+export interface NewTokenAnswer extends TokenAnswer {
+  /** Shown this once. */
+  readonly token: string
+}
+
+/** GET /api/routes */
+export interface RoutesAnswer {
+  readonly file: string
+  readonly routes: readonly {
+    readonly match: string
+    readonly line: number
+    readonly public: boolean
+    readonly category: string | null
+    readonly cost: number | null
+    readonly costs: Readonly<Record<string, number>> | null
+    readonly health: boolean
+    readonly shadow: boolean
+    readonly hits: number
+  }[]
+  readonly unmatched: {
+    readonly kind: 'refuse' | 'forward' | 'charge'
+    readonly hits: number
+    readonly latest: readonly string[]
+  }
+}
+
+/** GET /api/audit?before=&limit= */
+export interface AuditAnswer {
+  readonly entries: readonly {
+    readonly version: number
+    readonly at: string
+    readonly who: string
+    readonly what: 'settings' | 'override' | 'reset' | 'token_created' | 'token_revoked'
+    readonly subject: string | null
+    readonly from: unknown
+    readonly to: unknown
+    readonly why: string | null
+  }[]
+  /** For `before` of the next page; `null` at the end. */
+  readonly next: number | null
+}

@@ -1,0 +1,122 @@
+import { readdir, readFile } from 'node:fs/promises'
+import { extname, join, relative, sep } from 'node:path'
+import { promisify } from 'node:util'
+import { gzip } from 'node:zlib'
+import { type Answer, refusal, SECURITY_HEADERS } from './answer.ts'
+
+/** The files of the dashboard. */
+export interface Assets {
+  /**
+   * @param path relative to the folder, with `/` between names, for example `assets/index-4f2a.js`
+   * @returns `null` where there is no such file
+   */
+  read(path: string): Promise<Asset | null>
+}
+
+export interface Asset {
+  readonly bytes: Buffer
+  readonly gzipped: Buffer
+  readonly contentType: string
+}
+
+const TYPES: Readonly<Record<string, string>> = {
+  '.html': 'text/html; charset=utf-8',
+  '.js': 'text/javascript; charset=utf-8',
+  '.css': 'text/css; charset=utf-8',
+  '.json': 'application/json; charset=utf-8',
+  '.svg': 'image/svg+xml',
+  '.png': 'image/png',
+  '.ico': 'image/x-icon',
+  '.woff2': 'font/woff2',
+  '.txt': 'text/plain; charset=utf-8',
+}
+
+/** Reads the whole folder once: a path of a request is only ever looked up, never opened. */
+export function folderAssets(folder: string): Assets {
+  let files: Promise<ReadonlyMap<string, Asset>> | null = null
+  return {
+    async read(path) {
+      files ??= readFolder(folder)
+      const known = await files
+      // Not built yet: looked for again the next time.
+      if (known.size === 0) files = null
+      return known.get(path) ?? null
+    },
+  }
+}
+
+async function readFolder(folder: string): Promise<Map<string, Asset>> {
+  const entries = await readdir(folder, { recursive: true, withFileTypes: true }).catch(() => [])
+  const paths = entries.filter((entry) => entry.isFile()).map((entry) => join(entry.parentPath, entry.name))
+  const files = await Promise.all(
+    paths.map(async (path) => [relative(folder, path).split(sep).join('/'), await readAsset(path)] as const),
+  )
+  return new Map(files)
+}
+
+async function readAsset(path: string): Promise<Asset> {
+  const bytes = await readFile(path)
+  return {
+    bytes,
+    gzipped: await promisify(gzip)(bytes),
+    contentType: TYPES[extname(path)] ?? 'application/octet-stream',
+  }
+}
+
+/** Only files of this listener, and nothing inline; forms are sent by script. */
+const PAGE_POLICY = [
+  "default-src 'none'",
+  "script-src 'self'",
+  "style-src 'self'",
+  "img-src 'self'",
+  "font-src 'self'",
+  "connect-src 'self'",
+  "base-uri 'none'",
+  "form-action 'none'",
+  "frame-ancestors 'none'",
+].join('; ')
+
+export interface PageRequest {
+  /** Of the URL, without its query. */
+  readonly path: string
+  readonly acceptsHtml: boolean
+  readonly acceptsGzip: boolean
+}
+
+/** A file of the dashboard, its page for every path that is one of its own, or `null` for neither. */
+export async function pageAnswer(assets: Assets | null, request: PageRequest): Promise<Answer | null> {
+  const { path, acceptsHtml, acceptsGzip } = request
+  const isPage = path === '/' || (acceptsHtml && isRouteOfThePage(path))
+  const file = (await assets?.read(path.slice(1))) ?? null
+  const asset = file ?? (isPage ? ((await assets?.read('index.html')) ?? null) : null)
+  if (asset === null) return isPage ? NOT_BUILT : null
+  const shrinks = acceptsGzip && asset.gzipped.length < asset.bytes.length
+  return {
+    status: 200,
+    body: shrinks ? asset.gzipped : asset.bytes,
+    contentType: asset.contentType,
+    headers: {
+      'content-security-policy': PAGE_POLICY,
+      'cache-control': isHashed(path) ? 'public, max-age=31536000, immutable' : 'no-cache',
+      vary: 'accept-encoding',
+      ...(shrinks && { 'content-encoding': 'gzip' }),
+    },
+  }
+}
+
+/** A page that is asked for by a name that only the dashboard knows: `/users/alice`, but no file and nothing of ours. */
+function isRouteOfThePage(path: string): boolean {
+  return !/^\/(?:api|assets|openapi\.json|metrics|livez|readyz|drain)(?:\/|$)/.test(path)
+}
+
+/** Vite names what it builds by content. */
+function isHashed(path: string): boolean {
+  return path.startsWith('/assets/')
+}
+
+const NOT_BUILT: Answer = {
+  ...refusal('not_found', ''),
+  body: 'The dashboard is not built: run "npm run build" in the folder of Tollgate. The API is there without it: see /openapi.json.\n',
+  contentType: 'text/plain; charset=utf-8',
+  headers: SECURITY_HEADERS,
+}

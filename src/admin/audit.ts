@@ -1,0 +1,45 @@
+import { z } from 'zod'
+import { type Answer, badFields, type Call, iso, ok, type Route } from './answer.ts'
+import type { AuditAnswer } from './api.ts'
+import type { Desk } from './desk.ts'
+import { limit, readFields } from './fields.ts'
+import * as schemas from './schemas.ts'
+
+const BEFORE = 'must be a whole number: the `next` of the page before'
+
+const Page = z.strictObject({
+  before: z.coerce
+    .number({ error: BEFORE })
+    .int({ error: BEFORE })
+    .min(1, { error: BEFORE })
+    .optional()
+    .meta({ description: 'Only changes with a lower number' }),
+  limit: limit(200, 50),
+})
+
+/** The route of the audit. */
+export function auditRoutes(desk: Desk): Route[] {
+  return [
+    {
+      method: 'GET',
+      path: '/api/audit',
+      guard: 'read',
+      doc: { summary: 'Every change at run time, newest first', query: Page, answers: { 200: schemas.audit } },
+      handle: (call) => show(desk, call),
+    },
+  ]
+}
+
+async function show({ store }: Desk, { query }: Call): Promise<Answer> {
+  const fields = readFields(Page, query)
+  if ('problems' in fields) return badFields(fields.problems)
+  const { before = null, limit } = fields.data
+  const entries = await store.readAudit(before, limit)
+  const last = entries.at(-1)
+  const isFull = entries.length === limit && last !== undefined && last.version > 1
+  const answer: AuditAnswer = {
+    entries: entries.map((entry) => ({ ...entry, at: iso(entry.at) })),
+    next: isFull ? last.version : null,
+  }
+  return ok(answer)
+}

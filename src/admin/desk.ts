@@ -1,0 +1,138 @@
+import type { ControlKeeper } from '../control/keeper.ts'
+import type { ReplicaStore } from '../control/replicas.ts'
+import type { ControlState } from '../control/state.ts'
+import type { Author, Change, Changed, ControlStore } from '../control/store.ts'
+import type { TokenStore } from '../control/tokens.ts'
+import type { FailureStore } from '../failures/histogram.ts'
+import { type QuotaStore, StoreError, type UsageStore } from '../quota/store.ts'
+import { type Answer, type Call, refusal } from './answer.ts'
+import { type Setup, type View, viewOf } from './view.ts'
+
+/** The store, as the administrators see it. */
+export type AdminStore = QuotaStore &
+  UsageStore &
+  FailureStore &
+  TokenStore &
+  ControlStore &
+  ReplicaStore & { /** @throws StoreError */ ping(): Promise<void> }
+
+export interface DeskOptions {
+  readonly store: AdminStore
+  readonly control: Pick<ControlKeeper, 'fresh' | 'state'>
+  /** Of the configuration in force. */
+  readonly setup: () => Setup
+}
+
+/** What the routes share: the view of everything in force, and the way of a change. */
+export interface Desk extends DeskOptions {
+  /** As it is now, with every change that was made before. @throws StoreError */
+  view(): Promise<View>
+  /**
+   * Changes what has a version, unless the call's If-Match names another one.
+   * @param call who asks, and why
+   * @throws StoreError where nothing was changed; OutcomeUnknown where something may have been
+   */
+  change(call: Call, wish: Wish): Promise<Answer>
+  /** The same for what has none. @param answer does what else belongs to the change */
+  record(call: Call, change: Change, answer: Answering): Promise<Answer>
+}
+
+/** A change of what the state has a version for: settings, or the override of a user. */
+export interface Wish {
+  readonly versionOf: (state: ControlState) => number
+  /** What to change; `null` where nothing is to be. */
+  readonly changeOf: (state: ControlState) => Change | null
+  readonly answer: Answering
+}
+
+type Answering = () => Answer | Promise<Answer>
+
+/** The store failed in the middle of a change: it may have been made. */
+export class OutcomeUnknown extends Error {}
+
+/** So often a change is tried again when others make theirs at the same moment. */
+const TRIES = 20
+
+export function createDesk(options: DeskOptions): Desk {
+  const { store, control, setup } = options
+
+  async function view(): Promise<View> {
+    const [state, tallies] = await Promise.all([control.fresh(), store.readTallies()])
+    return viewOf(setup(), state, tallies)
+  }
+
+  async function change(call: Call, { versionOf, changeOf, answer }: Wish): Promise<Answer> {
+    const wanted = wantedVersions(call.headers['if-match'])
+    let hidden = 0
+    for (let tries = 0; tries < TRIES; tries++) {
+      const state = await control.fresh()
+      const version = versionOf(state)
+      if (wanted !== null && !wanted.includes(version)) return conflict(version)
+      const change = changeOf(state)
+      if (change === null) return answer()
+      const changed = await make(call, change, version === 0 ? hidden : version)
+      if (changed.done) return afterwards(answer)
+      hidden = hiddenVersion(changed, versionOf(await control.fresh()))
+    }
+    return refusal('conflict', 'Others change the same thing all the time. Try again.')
+  }
+
+  async function record(call: Call, change: Change, answer: Answering): Promise<Answer> {
+    await make(call, change, null)
+    return afterwards(answer)
+  }
+
+  async function make(call: Call, change: Change, expected: number | null): Promise<Changed> {
+    try {
+      return await store.change(change, authorOf(call), expected)
+    } catch (error) {
+      throw error instanceof StoreError && error.applied === 'unknown' ? outcomeUnknown(error) : error
+    }
+  }
+
+  return { ...options, view, change, record }
+}
+
+/** What comes after a change was made: a store that fails now says nothing against it. */
+async function afterwards(answer: Answering): Promise<Answer> {
+  try {
+    return await answer()
+  } catch (error) {
+    throw error instanceof StoreError ? outcomeUnknown(error) : error
+  }
+}
+
+function outcomeUnknown(cause: StoreError): OutcomeUnknown {
+  return new OutcomeUnknown('the store failed in the middle of a change', { cause })
+}
+
+/** An override that has expired counts as none, and is stored under its version until it is replaced. */
+function hiddenVersion({ version }: Extract<Changed, { done: false }>, seen: number): number {
+  return seen === 0 ? version : 0
+}
+
+/** Who makes a change and why. The route has seen to it that a reason that is there is a good one. */
+function authorOf({ identity, body }: Call): Author {
+  const { reason } = (body ?? {}) as { reason?: unknown }
+  return { who: identity?.name ?? 'nobody', why: typeof reason === 'string' ? reason : null }
+}
+
+export function etag(version: number): { etag: string } {
+  return { etag: `"${version}"` }
+}
+
+/** The versions that If-Match names; `null` where any will do. What is not one of our tags matches nothing. */
+function wantedVersions(header: string | readonly string[] | undefined): readonly number[] | null {
+  const text = [header ?? []].flat().join(',').trim()
+  if (header === undefined || text === '*') return null
+  return text
+    .split(',')
+    .map((tag) => /^"(\d{1,15})"$/.exec(tag.trim())?.[1])
+    .map((version) => (version === undefined ? -1 : Number(version)))
+}
+
+function conflict(version: number): Answer {
+  const msg = `It was changed meanwhile and has version ${version}: read it again, and send If-Match: "${version}".`
+  const { status, body } = refusal('version_conflict', msg)
+  return { status, body: { ...(body as object), version }, headers: etag(version) }
+}

@@ -1,0 +1,64 @@
+import { z } from 'zod'
+import { isUserId } from '../control/user.ts'
+import type { Standing } from '../quota/store.ts'
+import { type Answer, badFields, type Call, ok, type Route } from './answer.ts'
+import type { ExplainAnswer } from './api.ts'
+import type { Desk } from './desk.ts'
+import { readFields } from './fields.ts'
+import * as schemas from './schemas.ts'
+import type { View } from './view.ts'
+
+/** What somebody wants explained: a request that need not have been made. */
+export interface Question {
+  readonly user: string
+  /** In upper case. */
+  readonly method: string
+  /** As a client would send it, with its query. */
+  readonly path: string
+  /** Of a route whose cost depends on the body, where it is known. */
+  readonly cost?: number | undefined
+  /** The value of the body's field, where that is known. */
+  readonly value?: string | undefined
+}
+
+/** @param standing of the user, for the categories of the policy */
+export type Explain = (view: View, standing: Standing, question: Question) => ExplainAnswer
+
+const text = (max: number) => z.string({ error: 'must be given, once' }).min(1).max(max)
+const COST = 'must be a whole number of tokens from 0 to 1000000000'
+
+const Asked = z.strictObject({
+  user: text(256).refine(isUserId, { error: 'must be a user id: 1 to 256 bytes without control characters' }),
+  method: text(32)
+    .regex(/^[A-Za-z-]+$/, { error: 'must be an HTTP method such as GET' })
+    .transform((method) => method.toUpperCase()),
+  path: text(8192).meta({ description: 'As a client would send it: it begins with "/"' }),
+  cost: z.coerce
+    .number({ error: COST })
+    .int({ error: COST })
+    .min(0, { error: COST })
+    .max(1e9, { error: COST })
+    .optional()
+    .meta({ description: 'Tokens, where the cost depends on the body' }),
+  value: text(256).optional().meta({ description: 'Value of the field of the body that the cost depends on' }),
+})
+
+/** The route of explanations. */
+export function explainRoutes(desk: Desk, explain: Explain): Route[] {
+  return [
+    {
+      method: 'GET',
+      path: '/api/explain',
+      guard: 'read',
+      doc: { summary: 'What would become of a request now, and why', query: Asked, answers: { 200: schemas.explain } },
+      handle: (call) => answerTo(desk, explain, call),
+    },
+  ]
+}
+
+async function answerTo({ view, store }: Desk, explain: Explain, { query }: Call): Promise<Answer> {
+  const fields = readFields(Asked, query)
+  if ('problems' in fields) return badFields(fields.problems)
+  const now = await view()
+  return ok(explain(now, await store.standing(fields.data.user, now.policy.categories), fields.data))
+}

@@ -1,0 +1,38 @@
+import { z } from 'zod'
+import { reason as checkReason } from '../control/problems.ts'
+import { didYouMean } from '../suggest.ts'
+import type { FieldProblem } from './answer.ts'
+
+/** What a schema made of a value from outside, or one problem for each field that is wrong. */
+export type Fields<T> = { readonly data: T } | { readonly problems: readonly FieldProblem[] }
+
+export function readFields<T>(schema: z.ZodType<T>, value: unknown): Fields<T> {
+  const parsed = schema.safeParse(value)
+  if (parsed.success) return { data: parsed.data }
+  return { problems: parsed.error.issues.flatMap((issue) => problemsOf(issue, schema)) }
+}
+
+function problemsOf(issue: z.core.$ZodIssue, schema: z.ZodType): FieldProblem[] {
+  if (issue.code !== 'unrecognized_keys') return [{ path: issue.path.join('.'), msg: issue.message }]
+  const known = schema instanceof z.ZodObject ? Object.keys(schema.shape) : []
+  return issue.keys.map((key) => ({
+    path: key,
+    msg: `unknown field ${JSON.stringify(key)}${didYouMean(key, known) || `; there are ${known.join(', ')}`}`,
+  }))
+}
+
+const REASON = 'must be a sentence of 1 to 500 characters on one line: why it is changed'
+
+/** Why a change is made, for the audit. */
+export const reason = z
+  .string({ error: REASON })
+  .refine((text) => checkReason(text, '').length === 0, { error: REASON })
+  .meta({ description: 'Why it is changed: 1 to 500 characters on one line' })
+
+const page = (max: number) => `must be a whole number from 1 to ${max}`
+
+/** How many entries a page has. */
+export function limit(max: number, usual: number) {
+  const error = page(max)
+  return z.coerce.number({ error }).int({ error }).min(1, { error }).max(max, { error }).default(usual)
+}

@@ -1,0 +1,166 @@
+import { BEAT_MS, type Replica, type ReplicaCounts } from '../control/replicas.ts'
+import { BUCKET_MS, type Bucket, bucketStart } from '../failures/histogram.ts'
+import { StoreError } from '../quota/store.ts'
+import { type Answer, iso, ok, type Route } from './answer.ts'
+import type { NowAnswer, RoutesAnswer } from './api.ts'
+import type { Desk } from './desk.ts'
+import { globalWindows } from './quota.ts'
+import * as schemas from './schemas.ts'
+
+type Beats = Awaited<ReturnType<Desk['store']['listReplicas']>>
+
+/** The routes that tell what goes on: the replicas and their sums, and the route map with its hits. */
+export function nowRoutes(desk: Desk, now: () => number): Route[] {
+  const seen = lastSeen(desk, now)
+  return [
+    {
+      method: 'GET',
+      path: '/api/now',
+      guard: 'read',
+      doc: {
+        summary: 'What goes on: replicas, their sums, store, backend, global windows',
+        answers: { 200: schemas.now },
+      },
+      handle: () => show(desk, seen, now),
+    },
+    {
+      method: 'GET',
+      path: '/api/routes',
+      guard: 'read',
+      doc: { summary: 'The route map, hits, and what matched nothing', answers: { 200: schemas.routes } },
+      handle: () => showRoutes(desk),
+    },
+  ]
+}
+
+/** The replicas as they were when the store last answered: with the store out, sums that fall to zero would mislead. */
+function lastSeen({ store }: Desk, now: () => number) {
+  let last: { beats: Beats; at: number } = { beats: [], at: now() }
+  return {
+    async ask(): Promise<Beats> {
+      last = { beats: await store.listReplicas(), at: now() }
+      return last.beats
+    },
+    recall(): Beats {
+      const since = Math.max(0, now() - last.at)
+      return last.beats.map((beat) => ({ ...beat, silentMs: beat.silentMs + since }))
+    },
+  }
+}
+
+async function show(desk: Desk, seen: ReturnType<typeof lastSeen>, now: () => number): Promise<Answer> {
+  try {
+    return ok(await nowAnswer(desk, await seen.ask()))
+  } catch (error) {
+    if (!(error instanceof StoreError)) throw error
+    return ok(withoutStore(desk, seen.recall(), now()))
+  }
+}
+
+async function nowAnswer(desk: Desk, beats: Beats): Promise<NowAnswer> {
+  const view = await desk.view()
+  return {
+    ...ofReplicas(beats),
+    ...ofSetup(desk),
+    at: iso(view.at),
+    agree: await agree(desk, beats, view.state.version, view.at),
+    store: { kind: view.setup.store, answers: true },
+    backend: { origin: view.setup.backend, ...lastHalfHour(view.buckets, view.at) },
+    controlVersion: view.state.version,
+    windows: await globalWindows(desk, view),
+    shadow: view.shadow,
+  }
+}
+
+function withoutStore(desk: Desk, beats: Beats, at: number): NowAnswer {
+  const setup = desk.setup()
+  const { version, settings } = desk.control.state()
+  return {
+    ...ofReplicas(beats),
+    ...ofSetup(desk),
+    at: iso(at),
+    agree: new Set(beats.map(({ hash }) => hash)).size <= 1,
+    store: { kind: setup.store, answers: false },
+    backend: { origin: setup.backend, requests: 0, status0: 0, status5xx: 0 },
+    controlVersion: version,
+    windows: {},
+    shadow: settings.value.shadow ?? setup.quota.shadow,
+  }
+}
+
+function ofSetup({ setup }: Desk): Pick<NowAnswer, 'config'> {
+  const { file, hash } = setup()
+  return { config: { file, hash } }
+}
+
+function ofReplicas(beats: Beats): Pick<NowAnswer, 'counts' | 'replicas'> {
+  return {
+    counts: beats.map(({ counts }) => counts).reduce(sum, NONE),
+    replicas: beats.map(({ hits: _, unmatched: __, startedAt, ...beat }) => ({ ...beat, startedAt: iso(startedAt) })),
+  }
+}
+
+const NONE: ReplicaCounts = {
+  requests: 0,
+  refused: 0,
+  shadowed: 0,
+  tokens: 0,
+  forwarded: 0,
+  failed: 0,
+  inFlight: 0,
+}
+
+function sum(a: ReplicaCounts, b: ReplicaCounts): ReplicaCounts {
+  return {
+    requests: a.requests + b.requests,
+    refused: a.refused + b.refused,
+    shadowed: a.shadowed + b.shadowed,
+    tokens: a.tokens + b.tokens,
+    forwarded: a.forwarded + b.forwarded,
+    failed: a.failed + b.failed,
+    inFlight: a.inFlight + b.inFlight,
+  }
+}
+
+/** A replica tells its version with its next beat: a change that is younger than two of them may still be on its way. */
+async function agree({ store }: Desk, beats: Beats, version: number, at: number): Promise<boolean> {
+  if (new Set(beats.map(({ hash }) => hash)).size > 1) return false
+  const least = Math.min(version, ...beats.map(({ controlVersion }: Replica) => controlVersion))
+  if (least === version) return true
+  const [missed] = await store.readAudit(least + 2, 1)
+  return missed !== undefined && missed.at > at - 2 * BEAT_MS
+}
+
+/** The running bucket, and of the one before as much as still lies within 30 minutes. */
+function lastHalfHour(buckets: readonly Bucket[], at: number) {
+  const start = bucketStart(at)
+  const share = 1 - (at - start) / BUCKET_MS
+  const sum = { requests: 0, status0: 0, status5xx: 0 }
+  for (const { start: from, total, status0, status5xx } of buckets) {
+    const weight = from === start ? 1 : from === start - BUCKET_MS ? share : 0
+    sum.requests += weight * total
+    sum.status0 += weight * status0
+    sum.status5xx += weight * status5xx
+  }
+  const { requests, status0, status5xx } = sum
+  // One failure of long ago shall not vanish by rounding before it is 30 minutes old.
+  return { requests: Math.ceil(requests), status0: Math.ceil(status0), status5xx: Math.ceil(status5xx) }
+}
+
+const LATEST = 20
+
+async function showRoutes({ setup, store }: Desk): Promise<Answer> {
+  const { file, routes, unmatched } = setup()
+  const beats = await store.listReplicas()
+  const hits = (match: string) => beats.reduce((total, { hits }) => total + (hits[match] ?? 0), 0)
+  const answer: RoutesAnswer = {
+    file,
+    routes: routes.map((route) => ({ ...route, hits: hits(route.match) })),
+    unmatched: {
+      kind: unmatched,
+      hits: hits('unmatched'),
+      latest: [...new Set(beats.flatMap(({ unmatched }) => unmatched))].slice(0, LATEST),
+    },
+  }
+  return ok(answer)
+}

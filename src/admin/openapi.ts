@@ -1,0 +1,174 @@
+import { z } from 'zod'
+import { type AdminError, type Doc, type Guard, ok, type Route, STATUS_OF } from './answer.ts'
+import { errorAnswer, named } from './schemas.ts'
+
+/** The OpenAPI 3.1 document of the listener, made of its routes and of the very schemas that validate. */
+
+const SCHEMAS = '#/components/schemas/'
+
+export function openapiRoute(routes: readonly Route[], version: string): Route {
+  const itself: Route = {
+    method: 'GET',
+    path: '/openapi.json',
+    guard: 'page',
+    doc: { summary: 'This document', answers: { 200: z.looseObject({}) } },
+    handle: () => ok(document),
+  }
+  const document = openapi([...routes, itself], version)
+  return itself
+}
+
+export function openapi(routes: readonly Route[], version: string) {
+  const paths: Record<string, Record<string, unknown>> = {}
+  for (const route of routes) {
+    const path = route.path.replace(/:(\w+)/g, '{$1}')
+    paths[path] = { ...paths[path], [route.method.toLowerCase()]: operation(route) }
+  }
+  return {
+    openapi: '3.1.1',
+    info: {
+      title: 'Tollgate admin API',
+      version,
+      description:
+        'What operators and the dashboard read and change at run time. Times are ISO 8601 in UTC. Every change is an entry of the audit.',
+      license: { name: 'MIT', identifier: 'MIT' },
+    },
+    servers: [{ url: '/' }],
+    paths,
+    components: {
+      schemas: componentSchemas(),
+      securitySchemes: {
+        token: { type: 'http', scheme: 'bearer', description: 'An admin token of the configuration.' },
+        session: {
+          type: 'apiKey',
+          in: 'cookie',
+          name: 'tollgate_session',
+          description: 'Set by POST /api/session; changes things only from the page of the same origin.',
+        },
+      },
+    },
+  }
+}
+
+function componentSchemas(): Record<string, unknown> {
+  const { schemas } = z.toJSONSchema(named, { io: 'input', uri: (id) => SCHEMAS + id, override: shorten })
+  return Object.fromEntries(Object.entries(schemas).map(([id, { $schema, $id, ...schema }]) => [id, schema as unknown]))
+}
+
+/** The pattern of a date is as long as a page; `format` says the same. */
+function shorten({ jsonSchema }: { jsonSchema: { format?: unknown; pattern?: unknown } }): void {
+  if (jsonSchema.format === 'date-time') delete jsonSchema.pattern
+}
+
+function operation({
+  method,
+  path,
+  guard,
+  doc = { summary: path, answers: { 200: 'text' } },
+}: Route): Record<string, unknown> {
+  const parameters = [...pathParameters(path), ...queryParameters(doc), ...(doc.ifMatch === true ? [IF_MATCH] : [])]
+  return {
+    operationId: operationId(method, path),
+    summary: doc.summary,
+    ...(parameters.length > 0 && { parameters }),
+    ...(doc.body !== undefined && {
+      requestBody: { required: !doc.body.safeParse(undefined).success, content: json(doc.body) },
+    }),
+    responses: { ...errors(doc, guard), ...answers(doc) },
+    security: SECURITY[guard] ?? [],
+  }
+}
+
+/** `GET /api/users/:id/override` is `getUsersIdOverride`. */
+function operationId(method: string, path: string): string {
+  const words = path.replace(/^\/(api\/)?/, '').split(/\W+/)
+  const capital = (word: string) => word.slice(0, 1).toUpperCase() + word.slice(1)
+  return method.toLowerCase() + words.map(capital).join('')
+}
+
+function pathParameters(path: string) {
+  return [...path.matchAll(/:(\w+)/g)].map(([, name]) => ({
+    name,
+    in: 'path',
+    required: true,
+    schema: { type: 'string' },
+    description: 'Percent-encoded.',
+  }))
+}
+
+function queryParameters({ query }: Doc) {
+  if (query === undefined) return []
+  const { properties = {}, required = [] } = z.toJSONSchema(query, { io: 'input' })
+  return Object.entries(properties).map(([name, schema]) => ({
+    name,
+    in: 'query',
+    required: required.includes(name),
+    schema,
+  }))
+}
+
+const IF_MATCH = {
+  name: 'If-Match',
+  in: 'header',
+  required: false,
+  schema: { type: 'string' },
+  description: 'The ETag of what was read, `"version"`. Without it the change applies to whatever is there.',
+}
+
+function answers({ answers }: Doc): Record<string, unknown> {
+  return Object.fromEntries(
+    Object.entries(answers).map(([status, schema]) => {
+      if (schema === null) return [status, { description: 'Done; no content.' }]
+      if (schema === 'text') return [status, { description: 'Text.', content: { 'text/plain': {} } }]
+      return [status, { description: named.get(schema)?.description ?? 'JSON.', content: json(schema) }]
+    }),
+  )
+}
+
+function json(schema: z.ZodType) {
+  const id = named.get(schema)?.id
+  const { $schema, ...inline } = id === undefined ? z.toJSONSchema(schema, { io: 'input' }) : {}
+  return { 'application/json': { schema: id === undefined ? inline : { $ref: SCHEMAS + id } } }
+}
+
+/** The empty one says that a request may come without. */
+const CREDENTIALS = [{ token: [] }, { session: [] }]
+const SECURITY: Partial<Readonly<Record<Guard, readonly object[]>>> = {
+  session: [...CREDENTIALS, {}],
+  read: CREDENTIALS,
+  change: CREDENTIALS,
+}
+
+/** What any request may be told, what the guard may say, and what the route adds. */
+const ALWAYS: readonly AdminError[] = ['bad_request', 'internal']
+const OF_GUARD: Readonly<Record<Guard, readonly AdminError[]>> = {
+  open: [],
+  host: ['host_not_allowed', 'not_from_browsers'],
+  page: ['host_not_allowed'],
+  login: ['host_not_allowed', 'not_from_our_page', 'payload_too_large', 'unsupported_media_type'],
+  session: ['host_not_allowed', 'no_admin_token', 'unauthorized', 'too_many_attempts'],
+  read: ['host_not_allowed', 'no_admin_token', 'unauthorized', 'too_many_attempts', 'store_unavailable'],
+  change: [
+    'host_not_allowed',
+    'no_admin_token',
+    'unauthorized',
+    'too_many_attempts',
+    'store_unavailable',
+    'outcome_unknown',
+    'forbidden',
+    'not_from_our_page',
+    'payload_too_large',
+    'unsupported_media_type',
+  ],
+}
+
+/** By status, since several codes may share one. */
+function errors({ errors = [] }: Doc, guard: Guard): Record<string, unknown> {
+  const byStatus = Map.groupBy(new Set([...ALWAYS, ...OF_GUARD[guard], ...errors]), (code) => STATUS_OF[code])
+  return Object.fromEntries(
+    [...byStatus].map(([status, codes]) => [
+      status,
+      { description: codes.map((code) => `\`${code}\``).join(', '), content: json(errorAnswer) },
+    ]),
+  )
+}

@@ -1,0 +1,156 @@
+import { asOverrides } from '../control/overrides.ts'
+import { preview } from '../control/preview.ts'
+import { applyPatch, problemsOf, type QuotaPatchLike, resolve } from '../control/settings.ts'
+import { createPolicy, modeFactor, type QuotaSettings, type ScopedLimits } from '../quota/policy.ts'
+import { globalStatus, limitsInForce, type WindowStatuses } from '../quota/status.ts'
+import { type Answer, badFields, type Call, ok, type Route } from './answer.ts'
+import type { PreviewAnswer, QuotaAnswer, ScopedTable, SettingsAnswer } from './api.ts'
+import { type Desk, etag } from './desk.ts'
+import { readFields } from './fields.ts'
+import * as schemas from './schemas.ts'
+import type { View } from './view.ts'
+
+/** The routes of the settings that hold for everybody. */
+export function quotaRoutes(desk: Desk): Route[] {
+  const inTurn = oneAtATime()
+  return [
+    {
+      method: 'GET',
+      path: '/api/quota',
+      guard: 'read',
+      doc: {
+        summary: 'The settings in force, where they come from, and the global windows',
+        answers: { 200: schemas.quota },
+      },
+      handle: () => show(desk),
+    },
+    {
+      method: 'PATCH',
+      path: '/api/quota',
+      guard: 'change',
+      doc: {
+        summary: 'Changes settings on every replica, within 2 seconds',
+        body: schemas.quotaPatch,
+        ifMatch: true,
+        answers: { 200: schemas.quota },
+        errors: ['version_conflict', 'conflict'],
+      },
+      handle: (call) => change(desk, call),
+    },
+    {
+      method: 'POST',
+      path: '/api/quota/preview',
+      guard: 'read',
+      doc: {
+        summary: 'Who would be blocked under a change; changes nothing',
+        body: schemas.quotaPatch,
+        answers: { 200: schemas.preview },
+      },
+      handle: (call) => inTurn(() => previewOf(desk, call)),
+    },
+  ]
+}
+
+async function show(desk: Desk): Promise<Answer> {
+  const view = await desk.view()
+  const answer = quotaAnswer(view, await globalWindows(desk, view))
+  return ok(answer, etag(answer.version))
+}
+
+async function change(desk: Desk, call: Call): Promise<Answer> {
+  const read = readPatch(desk, call.body)
+  if ('problems' in read) return badFields(read.problems)
+  return desk.change(call, {
+    versionOf: ({ settings }) => settings.version,
+    changeOf({ settings }) {
+      const to = applyPatch(settings.value, read.patch)
+      return same(to, settings.value) ? null : { kind: 'settings', to }
+    },
+    answer: () => show(desk),
+  })
+}
+
+async function previewOf(desk: Desk, { body, signal }: Call): Promise<Answer> {
+  const read = readPatch(desk, body)
+  if ('problems' in read) return badFields(read.problems)
+  const { setup, settings, state, adaptive } = await desk.view()
+  const { settings: changed } = resolve(setup.quota, applyPatch(state.settings.value, read.patch))
+  const policy = (of: QuotaSettings) => () => createPolicy(of, adaptive.factor, asOverrides(state))
+  const answer: PreviewAnswer = await preview({
+    store: desk.store,
+    now: policy(settings),
+    next: policy(changed),
+    signal,
+  })
+  return ok(answer)
+}
+
+/** Each of them looks through all users: two at once would take the turns of twice as many from the requests. */
+function oneAtATime() {
+  let last: Promise<unknown> = Promise.resolve()
+  return function inTurn<T>(task: () => Promise<T>): Promise<T> {
+    const result = last.then(task)
+    last = result.catch(() => {})
+    return result
+  }
+}
+
+/** Categories and windows are those of the file, which only the domain knows; the schema is behind it as a net. */
+function readPatch(desk: Desk, body: unknown) {
+  const problems = problemsOf(body, desk.setup().quota)
+  if (problems.length > 0) return { problems }
+  const read = readFields(schemas.quotaPatch, body)
+  return 'problems' in read ? read : { patch: read.data as QuotaPatchLike }
+}
+
+/** The global windows now; empty where the global scope is switched off. */
+export async function globalWindows({ store }: Desk, { policy }: View): Promise<WindowStatuses> {
+  return globalStatus(policy, await store.standing(ANYBODY, policy.categories))
+}
+
+/** Any user will do for the counters of all. */
+const ANYBODY = '-'
+
+function quotaAnswer(view: View, windows: WindowStatuses): QuotaAnswer {
+  const { settings, shadow, changed, adaptive, policy, setup, state } = view
+  return {
+    version: state.settings.version,
+    ...settingsAnswer({ ...settings, shadow }),
+    factor: modeFactor(settings.mode, adaptive.factor),
+    adaptive,
+    effective: limitsInForce(policy),
+    file: settingsAnswer(setup.quota),
+    changed,
+    categories: policy.categories,
+    windowLengths: settings.windows.map(({ name, seconds }) => ({ name, seconds })),
+    windows,
+  }
+}
+
+function settingsAnswer({ mode, global, baselines, custom, shadow }: View['setup']['quota']): SettingsAnswer {
+  const { enabled, multiplier } = global
+  return {
+    mode,
+    global: { enabled, multiplier },
+    baselines: plain(baselines),
+    custom: custom === null ? null : plain(custom),
+    shadow,
+  }
+}
+
+function plain({ personal, global }: ScopedLimits): ScopedTable {
+  const table = (limits: ScopedLimits['personal']) =>
+    Object.fromEntries([...limits].map(([category, byWindow]) => [category, Object.fromEntries(byWindow)]))
+  return { personal: table(personal), global: table(global) }
+}
+
+function same(a: unknown, b: unknown): boolean {
+  return JSON.stringify(sorted(a)) === JSON.stringify(sorted(b))
+}
+
+function sorted(value: unknown): unknown {
+  if (typeof value !== 'object' || value === null) return value
+  return Object.entries(value)
+    .sort(([a], [b]) => (a < b ? -1 : 1))
+    .map(([key, each]) => [key, sorted(each)])
+}

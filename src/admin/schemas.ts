@@ -1,0 +1,371 @@
+import { z } from 'zod'
+import type * as api from './api.ts'
+import { reason } from './fields.ts'
+
+/**
+ * The schemas of the admin API: those of bodies and queries validate, those of answers are what the OpenAPI document
+ * promises. Each says that it describes a type of `api.ts`.
+ */
+
+/** Those with a name of their own in the OpenAPI document. */
+export const named = z.registry<{ id: string; description: string }>()
+
+function name<T extends z.ZodType>(schema: T, id: string, description: string): T {
+  named.add(schema, { id, description })
+  return schema
+}
+
+const time = z.iso.datetime({ offset: true })
+const count = z.int().min(0)
+const mode = z.enum(['conservative', 'normal', 'loose', 'adaptive', 'custom'])
+const scope = z.enum(['Personal', 'Global'])
+const byName = <T extends z.ZodType>(value: T) => z.record(z.string(), value)
+
+const table = name(byName(byName(count)), 'Table', 'Tokens by category, then by the name of the window.')
+const scopedTable = name(z.strictObject({ personal: table, global: table }), 'ScopedTable', 'Tokens in both scopes.')
+
+export const errorAnswer = name(
+  z.strictObject({
+    error: z.string(),
+    msg: z.string(),
+    problems: z.array(z.strictObject({ path: z.string(), msg: z.string() })).exactOptional(),
+    version: count.exactOptional(),
+  }) satisfies z.ZodType<api.ErrorAnswer>,
+  'Error',
+  'What is wrong, and the cure. `error` is a code that never changes its meaning; `problems` has one entry for each wrong field; `version` comes with `version_conflict`.',
+)
+
+export const live = name(z.strictObject({ live: z.boolean() }), 'Live', 'Whether the process is worth keeping.')
+export const ready = name(
+  z.strictObject({
+    ready: z.boolean(),
+    reasons: z.array(z.string()).optional(),
+    degraded: z.array(z.string()).optional(),
+  }),
+  'Ready',
+  'Whether traffic should come; `reasons` why not, `degraded` what is missing although it should.',
+)
+export const startup = z.strictObject({
+  startup: z.enum(['1']).optional().meta({ description: 'For a startup probe: the backend is not asked' }),
+})
+export const draining = name(z.strictObject({ draining: z.literal(true) }), 'Draining', 'It has begun.')
+
+export const session = name(
+  z.strictObject({
+    name: z.string().nullable(),
+    role: z.enum(['viewer', 'admin']).nullable(),
+    expiresAt: time.nullable(),
+  }) satisfies z.ZodType<api.SessionAnswer>,
+  'Session',
+  'Whose admin token or session the request came with: all null for nobody. `expiresAt` is null for the token itself.',
+)
+
+const windowShape = {
+  scope,
+  window: z.string(),
+  limit: count,
+  used: count,
+  remaining: count,
+  startedAt: time.nullable(),
+  resetAt: time.nullable(),
+}
+const window = name(
+  z.strictObject(windowShape) satisfies z.ZodType<api.WindowAnswer>,
+  'Window',
+  'One window as it stands; one that is not running has `used` 0 and no times.',
+)
+const limitShape = { ...windowShape, source: z.string(), steps: z.array(z.string()) }
+const limit = name(
+  z.strictObject(limitShape) satisfies z.ZodType<api.LimitAnswer>,
+  'Limit',
+  'A window, and how its limit came about.',
+)
+
+const settingsShape = {
+  mode,
+  global: z.strictObject({ enabled: z.boolean(), multiplier: z.number().min(0.25).max(4) }),
+  baselines: scopedTable,
+  custom: scopedTable.nullable(),
+  shadow: z.boolean(),
+}
+const settings = name(
+  z.strictObject(settingsShape) satisfies z.ZodType<api.SettingsAnswer>,
+  'Settings',
+  'The settings of the quota.',
+)
+
+export const quota = name(
+  z.strictObject({
+    version: count,
+    ...settingsShape,
+    factor: z.number(),
+    adaptive: z.strictObject({
+      factor: z.number(),
+      requests: z.number().min(0),
+      failed: z.number().min(0),
+      share: z.number().min(0).max(1).nullable(),
+      minRequests: count,
+      why: z.string(),
+    }),
+    effective: scopedTable,
+    file: settings,
+    changed: z.array(z.string()),
+    categories: z.array(z.string()),
+    windowLengths: z.array(z.strictObject({ name: z.string(), seconds: z.int().min(1) })),
+    windows: byName(z.array(window)),
+  }) satisfies z.ZodType<api.QuotaAnswer>,
+  'Quota',
+  'The settings in force and what became of them. `file` is what the file says, `changed` which values were changed at run time.',
+)
+
+export const requiredReason = name(z.strictObject({ reason }), 'Reason', 'Why a change is made.')
+export const optionalReason = name(
+  z.strictObject({ reason: reason.optional() }).nullish(),
+  'OptionalReason',
+  'Why a change is made. May be left out.',
+)
+
+const tablePatch = byName(byName(z.int().min(0).max(1e12).nullable()).nullable())
+const scopedPatch = z.strictObject({ personal: tablePatch.nullish(), global: tablePatch.nullish() })
+
+export const quotaPatch = name(
+  z.strictObject({
+    mode: mode.nullish(),
+    global: z
+      .strictObject({ enabled: z.boolean().nullish(), multiplier: z.number().min(0.25).max(4).nullish() })
+      .nullish(),
+    baselines: scopedPatch.nullish(),
+    custom: scopedPatch.nullish(),
+    shadow: z.boolean().nullish(),
+    reason: reason.optional(),
+  }),
+  'QuotaPatch',
+  'A JSON merge patch: what is missing stays, null gives a value back to the file.',
+)
+
+export const preview = name(
+  z.strictObject({
+    scanned: count,
+    blockedCount: count,
+    newlyBlockedCount: count,
+    freedCount: count,
+    blocked: z.array(
+      z.strictObject({
+        user: z.string(),
+        category: z.string(),
+        window: z.string(),
+        limit: count,
+        used: count,
+        blockedNow: z.boolean(),
+        resetAt: time.nullable(),
+      }),
+    ),
+    windows: byName(
+      z.array(
+        z.strictObject({
+          window: z.string(),
+          used: count,
+          limit: count,
+          remaining: count,
+          limitNow: count,
+          remainingNow: count,
+        }),
+      ),
+    ),
+    effective: scopedTable,
+  }) satisfies z.ZodType<api.PreviewAnswer>,
+  'Preview',
+  'Who would be blocked under a change, and the room left in the global windows. `blocked` has the first 100.',
+)
+
+export const overrideBody = name(
+  z
+    .object({
+      bypassGlobal: z.boolean().optional(),
+      shadow: z.boolean().optional(),
+      reason,
+      expiresAt: time.nullish(),
+    })
+    .catchall(byName(z.int().min(0).max(1e12).nullable())),
+  'OverrideBody',
+  'Limits by category and window beside the other fields: `{ "read": { "1h": 500 }, "reason": "a big event" }`. A missing value follows the default.',
+)
+
+export const override = name(
+  z.strictObject({
+    version: count,
+    limits: table,
+    bypassGlobal: z.boolean(),
+    shadow: z.boolean(),
+    reason: z.string(),
+    expiresAt: time.nullable(),
+  }) satisfies z.ZodType<api.OverrideAnswer>,
+  'Override',
+  'What was set for one user.',
+)
+
+export const users = name(
+  z.strictObject({
+    users: z.array(
+      z.strictObject({
+        user: z.string(),
+        windows: byName(z.array(window)),
+        override: override.nullable(),
+        blocked: z.boolean(),
+      }),
+    ),
+    next: z.string().nullable(),
+  }) satisfies z.ZodType<api.UsersAnswer>,
+  'Users',
+  'A page of users: those with an override first. `next` is the cursor of the next page; a page may be short, also empty, and not the last.',
+)
+
+export const user = name(
+  z.strictObject({
+    user: z.string(),
+    windows: byName(z.array(limit)),
+    override: override.nullable(),
+  }) satisfies z.ZodType<api.UserAnswer>,
+  'User',
+  'The windows of a user by category, Personal first, with the layers of each limit.',
+)
+
+export const explain = name(
+  z.strictObject({
+    user: z.string(),
+    method: z.string(),
+    path: z.string(),
+    route: z.strictObject({ match: z.string(), line: z.int().min(1).nullable() }).nullable(),
+    category: z.string().nullable(),
+    cost: count.nullable(),
+    costs: byName(count).nullable(),
+    decision: z.enum(['accept', 'refuse', 'shadow', 'not_charged', 'no_route', 'depends_on_body', 'bad_request']),
+    why: z.string(),
+    limits: z.array(z.strictObject({ ...limitShape, refuses: z.boolean() })),
+  }) satisfies z.ZodType<api.ExplainAnswer>,
+  'Explain',
+  'What would become of a request now, and why.',
+)
+
+const counts = z.strictObject({
+  requests: count,
+  refused: count,
+  shadowed: count,
+  tokens: count,
+  forwarded: count,
+  failed: count,
+  inFlight: count,
+})
+
+export const now = name(
+  z.strictObject({
+    at: time,
+    counts,
+    replicas: z.array(
+      z.strictObject({
+        instance: z.string(),
+        host: z.string(),
+        pid: count,
+        version: z.string(),
+        hash: z.string(),
+        controlVersion: count,
+        startedAt: time,
+        silentMs: z.number().min(0),
+        ready: z.boolean(),
+        reasons: z.array(z.string()),
+        configProblems: z.array(z.string()),
+        counts,
+      }),
+    ),
+    agree: z.boolean(),
+    store: z.strictObject({ kind: z.enum(['sqlite', 'redis']), answers: z.boolean() }),
+    backend: z.strictObject({ origin: z.string(), requests: count, status0: count, status5xx: count }),
+    config: z.strictObject({ file: z.string(), hash: z.string() }),
+    controlVersion: count,
+    windows: byName(z.array(window)),
+    shadow: z.boolean(),
+  }) satisfies z.ZodType<api.NowAnswer>,
+  'Now',
+  'The replicas, their sums, the store, the backend and the global windows. While the store does not answer, replicas and counts are the last that were seen.',
+)
+
+export const failures = name(
+  z.strictObject({
+    since: time,
+    until: time,
+    bucketMinutes: z.int(),
+    buckets: z.array(z.strictObject({ start: time, total: count, status0: count, status5xx: count })),
+  }) satisfies z.ZodType<api.FailuresAnswer>,
+  'Failures',
+  'Forwarded requests of the last 7 days by half-hour, oldest first; the last one is still being counted.',
+)
+
+const tokenShape = {
+  id: z.string(),
+  user: z.string(),
+  name: z.string(),
+  createdAt: time,
+  expiresAt: time.nullable(),
+  revokedAt: time.nullable(),
+}
+const token = name(
+  z.strictObject(tokenShape) satisfies z.ZodType<api.TokenAnswer>,
+  'Token',
+  'A gateway token, without itself.',
+)
+export const tokens = name(
+  z.strictObject({ tokens: z.array(token) }) satisfies z.ZodType<api.TokensAnswer>,
+  'Tokens',
+  'All gateway tokens, newest first, revoked and expired ones too.',
+)
+export const madeToken = name(
+  z.strictObject({ ...tokenShape, token: z.string() }) satisfies z.ZodType<api.NewTokenAnswer>,
+  'MadeToken',
+  'A gateway token with itself: it is shown this once.',
+)
+
+export const routes = name(
+  z.strictObject({
+    file: z.string(),
+    routes: z.array(
+      z.strictObject({
+        match: z.string(),
+        line: z.int(),
+        public: z.boolean(),
+        category: z.string().nullable(),
+        cost: count.nullable(),
+        costs: byName(count).nullable(),
+        health: z.boolean(),
+        shadow: z.boolean(),
+        hits: count,
+      }),
+    ),
+    unmatched: z.strictObject({
+      kind: z.enum(['refuse', 'forward', 'charge']),
+      hits: count,
+      latest: z.array(z.string()),
+    }),
+  }) satisfies z.ZodType<api.RoutesAnswer>,
+  'Routes',
+  'The route map in the order of the file, with the requests that each rule got since its replicas started.',
+)
+
+export const audit = name(
+  z.strictObject({
+    entries: z.array(
+      z.strictObject({
+        version: z.int().min(1),
+        at: time,
+        who: z.string(),
+        what: z.enum(['settings', 'override', 'reset', 'token_created', 'token_revoked']),
+        subject: z.string().nullable(),
+        from: z.unknown(),
+        to: z.unknown(),
+        why: z.string().nullable(),
+      }),
+    ),
+    next: z.int().nullable(),
+  }) satisfies z.ZodType<api.AuditAnswer>,
+  'Audit',
+  'Changes at run time, newest first. `next` is the value of `before` for the page after this one.',
+)

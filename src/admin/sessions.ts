@@ -1,0 +1,68 @@
+import { z } from 'zod'
+import { type Answer, badFields, type Call, type Headers, iso, ok, type Route } from './answer.ts'
+import type { SessionAnswer } from './api.ts'
+import { readFields } from './fields.ts'
+import type { Login } from './login.ts'
+import * as schemas from './schemas.ts'
+import { endedCookie, SESSION_MS, sessionCookie } from './session.ts'
+
+const TOKEN = 'must be an admin token'
+const Credential = z.strictObject({
+  token: z
+    .string({ error: TOKEN })
+    .min(1, { error: TOKEN })
+    .max(1024, { error: TOKEN })
+    .meta({ description: 'An admin token of the configuration' }),
+})
+
+/** Signing in and out of the page. */
+export function sessionRoutes(login: Login, now: () => number): Route[] {
+  return [
+    {
+      method: 'GET',
+      path: '/api/session',
+      guard: 'session',
+      doc: { summary: 'Whose session or admin token the request came with, if any', answers: { 200: schemas.session } },
+      handle: ({ identity }) =>
+        ok({
+          name: identity?.name ?? null,
+          role: identity?.role ?? null,
+          expiresAt: identity?.expiresAt == null ? null : iso(identity.expiresAt),
+        } satisfies SessionAnswer),
+    },
+    {
+      method: 'POST',
+      path: '/api/session',
+      guard: 'login',
+      doc: {
+        summary: 'Signs in for 12 hours: the answer sets the cookie of the session',
+        body: Credential,
+        answers: { 200: schemas.session },
+        errors: ['unauthorized', 'no_admin_token', 'too_many_attempts'],
+      },
+      handle: (call) => signIn(login, call, now()),
+    },
+    {
+      method: 'DELETE',
+      path: '/api/session',
+      guard: 'login',
+      doc: { summary: 'Signs out: the answer clears the cookie', answers: { 204: null } },
+      handle: ({ headers }) => ({ status: 204, headers: { 'set-cookie': endedCookie(cameByTls(headers)) } }),
+    },
+  ]
+}
+
+function signIn(login: Login, { body, address, headers }: Call, now: number): Answer {
+  const fields = readFields(Credential, body)
+  if ('problems' in fields) return badFields(fields.problems)
+  const found = login.check(fields.data.token, address)
+  if ('status' in found) return found
+  const expiresAt = now + SESSION_MS
+  const answer: SessionAnswer = { name: found.name, role: found.role, expiresAt: iso(expiresAt) }
+  return ok(answer, { 'set-cookie': sessionCookie(found, expiresAt, cameByTls(headers)) })
+}
+
+/** We listen in the clear; whoever ends TLS in front of us says so, and so does the browser. A lie harms only the liar. */
+function cameByTls(headers: Headers): boolean {
+  return /^https\b/i.test(String(headers['x-forwarded-proto'] ?? '')) || /^https:/.test(String(headers.origin ?? ''))
+}

@@ -1,0 +1,54 @@
+import { asOverrides } from '../control/overrides.ts'
+import { type FileSettings, originOf, type Resolved, resolve } from '../control/settings.ts'
+import type { ControlState } from '../control/state.ts'
+import { type Adaptive, type AdaptiveOptions, adaptive } from '../failures/adaptive.ts'
+import type { FailureStore } from '../failures/histogram.ts'
+import { createPolicy, type Origin, type Policy } from '../quota/policy.ts'
+import type { RoutesAnswer } from './api.ts'
+
+/** What the admin listener has to know of the configuration in force. */
+export interface Setup {
+  /** As it was named. */
+  readonly file: string
+  readonly hash: string
+  readonly quota: FileSettings
+  readonly adaptive: AdaptiveOptions
+  /** Where the file has a value of the quota, as `FILE:LINE`; `null` for the built-in defaults. */
+  readonly origin: Origin
+  /** Scheme, host and port of the backend. */
+  readonly backend: string
+  readonly store: 'sqlite' | 'redis'
+  /** In the order of the file. */
+  readonly routes: readonly Omit<RoutesAnswer['routes'][number], 'hits'>[]
+  readonly unmatched: RoutesAnswer['unmatched']['kind']
+}
+
+/** What is in force at a moment: the file, the changes at run time, and what became of them. */
+export interface View extends Resolved {
+  readonly setup: Setup
+  readonly state: ControlState
+  readonly adaptive: Adaptive
+  readonly policy: Policy
+  /** As that of the setup, and where a value was set at run time. */
+  readonly origin: Origin
+  /** The failure histogram, and the store's time of the reading in milliseconds since the epoch. */
+  readonly buckets: Tallies['buckets']
+  readonly at: number
+}
+
+export type Tallies = Awaited<ReturnType<FailureStore['readTallies']>>
+
+export function viewOf(setup: Setup, state: ControlState, { at, buckets }: Tallies): View {
+  const resolved = resolve(setup.quota, state.settings.value)
+  const factor = adaptive({ buckets, at, options: setup.adaptive })
+  return {
+    ...resolved,
+    setup,
+    state,
+    adaptive: factor,
+    policy: createPolicy(resolved.settings, factor.factor, asOverrides(state)),
+    origin: originOf(state.settings.value, setup.origin),
+    buckets,
+    at,
+  }
+}

@@ -1,0 +1,81 @@
+import { fileURLToPath } from 'node:url'
+import { folderAssets } from './admin/assets.ts'
+import { type Admin, type AdminOptions, createAdmin } from './admin/listener.ts'
+import type { Setup } from './admin/view.ts'
+import type { Config } from './config/config.ts'
+import type { ControlKeeper } from './control/keeper.ts'
+import { explain, fileOrigin } from './explain.ts'
+import type { Observer } from './observe/observation.ts'
+import type { Store } from './store/store.ts'
+
+export interface AdministeringOptions extends Pick<AdminOptions, 'ready' | 'metrics' | 'drain' | 'version'> {
+  /** The configuration in force; the listener keeps the `admin` section that it began with. */
+  readonly current: () => { readonly config: Config; readonly hash: string }
+  readonly store: Store
+  /** Started and closed by the caller. That of the process that serves requests, where it is this one. */
+  readonly control: ControlKeeper
+  readonly observe: Observer
+}
+
+/** The administrators' listener, which is the same whoever serves the requests. */
+export function openAdmin({ current, store, ...parts }: AdministeringOptions): Admin {
+  const { listen, tokens } = current().config.admin
+  return createAdmin({
+    listen,
+    credentials: tokens,
+    live: () => true,
+    store,
+    setup: remembered(current),
+    explain: (view, standing, question) => explain(current().config, view, standing, question),
+    assets: folderAssets(DASHBOARD),
+    now: Date.now,
+    ...parts,
+  })
+}
+
+/** Where `npm run build` puts the dashboard: `dist/dashboard`, also for who runs the sources. */
+const DASHBOARD = fileURLToPath(
+  new URL(import.meta.url.endsWith('.ts') ? '../dist/dashboard/' : './dashboard/', import.meta.url),
+)
+
+/** Made anew when the configuration was. */
+function remembered(current: AdministeringOptions['current']): () => Setup {
+  let last: { readonly config: Config; readonly setup: Setup } | null = null
+  return () => {
+    const { config, hash } = current()
+    if (last?.config !== config) last = { config, setup: setupOf(config, hash) }
+    return last.setup
+  }
+}
+
+/** What the administrators see of a configuration: nothing secret. */
+export function setupOf(config: Config, hash: string): Setup {
+  const { file, quota, upstream, store, routes, unmatched } = config
+  return {
+    file,
+    hash,
+    quota,
+    adaptive: quota.adaptive,
+    origin: fileOrigin(config),
+    backend: upstream.origin,
+    store: store.location.kind,
+    routes: routes.map(routeLine),
+    unmatched: unmatched.kind,
+  }
+}
+
+function routeLine(route: Config['routes'][number]): Setup['routes'][number] {
+  const { match, line, health, shadow } = route
+  if (route.public) return { match, line, public: true, category: null, cost: null, costs: null, health, shadow }
+  const { category, cost } = route
+  return {
+    match,
+    line,
+    public: false,
+    category,
+    cost: cost.kind === 'fixed' ? cost.cost : null,
+    costs: cost.kind === 'fixed' ? null : Object.fromEntries(cost.values),
+    health,
+    shadow,
+  }
+}

@@ -1,0 +1,121 @@
+import { parseArgs } from 'node:util'
+import type { ExplainAnswer } from '../admin/api.ts'
+import { viewOf } from '../admin/view.ts'
+import { setupOf } from '../administering.ts'
+import { createControlKeeper } from '../control/keeper.ts'
+import { isUserId } from '../control/user.ts'
+import { explain } from '../explain.ts'
+import { openStore } from '../open-store.ts'
+import type { Store } from '../store/store.ts'
+import { CONFIG_OPTION, configFile, type Loaded, loadOrTell, reachable } from './config.ts'
+import { UsageError } from './help.ts'
+
+type Question = Parameters<typeof explain>[3]
+
+/** What the gateway would do with a request now, and why: read from the file and its store, nothing is charged. */
+export async function explainRequest(args: readonly string[]): Promise<number> {
+  const { values } = parseArgs({
+    args: [...args],
+    options: {
+      ...CONFIG_OPTION,
+      user: { type: 'string' },
+      method: { type: 'string' },
+      path: { type: 'string' },
+      cost: { type: 'string' },
+      value: { type: 'string' },
+      json: { type: 'boolean' },
+    },
+  })
+  const question = questionOf(values)
+  const loaded = await loadOrTell(configFile(values.config))
+  if (loaded === null) return 1
+  const store = openStore(loaded.config.store, () => {})
+  try {
+    await reachable(store)
+    const answer = await explained(loaded, store, question)
+    console.log(values.json === true ? JSON.stringify(answer, null, 2) : asText(answer))
+    return 0
+  } finally {
+    await store.close()
+  }
+}
+
+interface Options {
+  readonly user?: string | undefined
+  readonly method?: string | undefined
+  readonly path?: string | undefined
+  readonly cost?: string | undefined
+  readonly value?: string | undefined
+}
+
+function questionOf({ user, method = 'GET', path, cost, value }: Options): Question {
+  if (user === undefined || path === undefined) throw new UsageError('explain needs --user and --path')
+  if (!isUserId(user)) throw new UsageError('--user takes 1 to 256 bytes without control characters')
+  if (!path.startsWith('/')) throw new UsageError('--path takes a path that begins with "/"')
+  if (cost !== undefined && !/^\d{1,9}$/.test(cost)) throw new UsageError('--cost takes whole tokens')
+  return {
+    user,
+    method: method.toUpperCase(),
+    path,
+    ...(cost !== undefined && { cost: Number(cost) }),
+    ...(value !== undefined && { value }),
+  }
+}
+
+async function explained({ config, hash }: Loaded, store: Store, question: Question): Promise<ExplainAnswer> {
+  const control = createControlKeeper({ store, observe: () => {} })
+  const [state, tallies] = await Promise.all([control.fresh(), store.readTallies()])
+  const view = viewOf(setupOf(config, hash), state, tallies)
+  return explain(config, view, await store.standing(question.user, view.policy.categories), question)
+}
+
+const DECISIONS: Readonly<Record<ExplainAnswer['decision'], string>> = {
+  accept: 'ACCEPT',
+  refuse: 'REFUSE',
+  shadow: 'LET THROUGH (shadow mode: would be refused)',
+  not_charged: 'LET THROUGH without a charge',
+  no_route: 'NO ROUTE',
+  depends_on_body: 'DEPENDS ON THE BODY',
+  bad_request: 'BAD REQUEST',
+}
+
+/** For somebody who has been woken: the verdict first, then why, then every number that it hangs on. */
+export function asText(answer: ExplainAnswer): string {
+  const { user, method, path, route, category, limits, decision, why } = answer
+  return [
+    `${DECISIONS[decision]}   ${method} ${shown(path)} of ${shown(user)}`,
+    why,
+    '',
+    `route      ${route === null ? 'none' : `${route.match}   (line ${route.line})`}`,
+    ...(category === null ? [] : [`category   ${category}`, `cost       ${costText(answer)}`]),
+    ...(limits.length === 0 ? [] : ['', ...limitLines(limits)]),
+  ].join('\n')
+}
+
+/** A user id or a path may hold what a terminal would obey. */
+function shown(text: string): string {
+  return text.replace(/[\p{Cc}\p{Cf}]/gu, (char) => `\\u{${char.codePointAt(0)?.toString(16)}}`)
+}
+
+function costText({ cost, costs }: ExplainAnswer): string {
+  const table = Object.entries(costs ?? {}).map(([value, tokens]) => `${value}: ${tokens}`)
+  return `${cost ?? 'by the body'}${table.length === 0 ? '' : `   (${table.join(', ')})`}`
+}
+
+function limitLines(limits: ExplainAnswer['limits']): string[] {
+  const rows = limits.map(({ scope, window, used, limit, resetAt, refuses, steps }) => [
+    refuses ? '!' : ' ',
+    scope,
+    window,
+    `${used} of ${limit} used`,
+    resetAt === null ? 'not running' : `ends ${resetAt}`,
+    steps.join(', '),
+  ])
+  const widths = [0, 1, 2, 3, 4].map((i) => Math.max(...rows.map((row) => row[i]?.length ?? 0)))
+  return rows.map((row) =>
+    row
+      .map((cell, i) => cell.padEnd(widths[i] ?? 0))
+      .join('  ')
+      .trimEnd(),
+  )
+}

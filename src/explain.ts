@@ -1,0 +1,184 @@
+import type { ExplainAnswer, LimitAnswer } from './admin/api.ts'
+import type { Question } from './admin/explaining.ts'
+import type { View } from './admin/view.ts'
+import type { Config, Cost, RouteConfig } from './config/config.ts'
+import { usageOf } from './quota/counter.ts'
+import type { Origin } from './quota/policy.ts'
+import { refusalBody } from './quota/refusal.ts'
+import { windowStatus } from './quota/status.ts'
+import type { Standing } from './quota/store.ts'
+import type { Limit } from './quota/window.ts'
+import { createRouteTable } from './routing/table.ts'
+import { canonicalTarget } from './routing/target.ts'
+
+/**
+ * What would become of a request now, and why: by the very functions that the gateway reads, matches and limits with. Nothing
+ * is charged. What only the bytes of a request can show (framing, credential, body) is taken for good.
+ * @param standing of the user, for the categories of the view's policy
+ */
+export function explain(config: Config, view: View, standing: Standing, question: Question): ExplainAnswer {
+  const found = find(config, question)
+  const about = { user: question.user, method: question.method, path: question.path }
+  if (!('access' in found)) return { ...about, ...NOTHING, ...found }
+  const { route, access } = found
+  if (access === null) return { ...about, ...NOTHING, route, decision: 'not_charged', why: FREE }
+  const charged = { ...about, route, category: access.category, costs: costsOf(access.cost) }
+  const priced = priceOf(access.cost, question)
+  if ('problem' in priced) {
+    return { ...charged, cost: null, decision: 'bad_request', why: priced.problem, limits: [] }
+  }
+  const { cost } = priced
+  const limits = limitsOf(view, standing, { user: question.user, category: access.category, cost: priced.least })
+  return { ...charged, cost, limits, ...verdict(limits, standing, { config, view, question, access, ...priced }) }
+}
+
+/** Where the file has a value, for `LimitAnswer.steps`. */
+export function fileOrigin({ file, quota }: Pick<Config, 'file' | 'quota'>): Origin {
+  return (scope, category, window, layer) => {
+    const lines = layer === 'baselines' ? quota.baselineLines : quota.customLines
+    const line = lines[scope].get(category)?.get(window)
+    return line === undefined ? null : `${file}:${line}`
+  }
+}
+
+const NOTHING = { route: null, category: null, cost: null, costs: null, limits: [] } as const
+const FREE = 'The route is public: it asks for no credential and charges nothing.'
+const FORWARDED = 'No route matches, and "unmatched: forward" lets it through without a charge.'
+const OWN = 'The gateway answers this itself: it asks for a credential and charges nothing.'
+const OWN_PATHS = new Set(['/me/quota', '/quota'])
+
+interface Charged {
+  readonly category: string
+  readonly cost: Cost
+  readonly shadow: boolean
+}
+
+type Found =
+  | Pick<ExplainAnswer, 'decision' | 'why'>
+  | { readonly route: ExplainAnswer['route'] /** `null` for a public route. */; readonly access: Charged | null }
+
+/** The order is that of the gateway: the target, its own paths, the routes, what matches none. */
+function find(config: Config, { method, path }: Question): Found {
+  const { edge, routes, unmatched } = config
+  if (path.length > edge.maxUrl) {
+    return { decision: 'bad_request', why: `400: The request target may have at most ${edge.maxUrl} bytes.` }
+  }
+  const target = canonicalTarget(path, edge.allowInPath)
+  if ('problem' in target) return { decision: 'bad_request', why: `400: ${target.problem}` }
+  const isOwn = OWN_PATHS.has(target.path)
+  if (isOwn && (method === 'GET' || method === 'HEAD')) return { decision: 'not_charged', why: OWN }
+  const match = createRouteTable(routes).lookup(method, target.segments)
+  if (match !== null && 'rule' in match) return ofRule(match.rule)
+  if (unmatched.kind === 'charge') return { route: null, access: unmatched }
+  if (unmatched.kind === 'forward') return { decision: 'not_charged', why: FORWARDED }
+  const allow = match?.allow ?? (isOwn ? ['GET', 'HEAD'] : null)
+  if (allow === null) return { decision: 'no_route', why: '404: No route matches this path.' }
+  return { decision: 'no_route', why: `405: This path allows ${allow.join(', ')}.` }
+}
+
+function ofRule(rule: RouteConfig): Found {
+  return {
+    route: { match: rule.match, line: rule.line },
+    access: rule.public ? null : { category: rule.category, cost: rule.cost, shadow: rule.shadow },
+  }
+}
+
+function costsOf(cost: Cost): Record<string, number> | null {
+  return cost.kind === 'fixed' ? null : Object.fromEntries(cost.values)
+}
+
+/** The cost, `null` where nobody knows it, and the least that it can be. */
+type Priced = { readonly cost: number | null; readonly least: number } | { readonly problem: string }
+
+function priceOf(cost: Cost, { cost: given, value }: Question): Priced {
+  if (cost.kind === 'fixed') return { cost: cost.cost, least: cost.cost }
+  if (value !== undefined) {
+    const known = cost.values.get(value)
+    const field = cost.fields.join(' or ')
+    if (known !== undefined) return { cost: known, least: known }
+    return {
+      problem: `400: The body must have ${field} with one of these values: ${[...cost.values.keys()].join(', ')}.`,
+    }
+  }
+  if (given !== undefined) return { cost: given, least: given }
+  return { cost: null, least: Math.min(...cost.values.values()) }
+}
+
+type ExplainedLimit = ExplainAnswer['limits'][number]
+
+function limitsOf(
+  { policy, origin }: View,
+  standing: Standing,
+  { user, category, cost }: { user: string; category: string; cost: number },
+): ExplainedLimit[] {
+  const { personal, global } = policy.trace(category, user, origin)
+  const i = policy.categories.indexOf(category)
+  const shown = (scope: LimitAnswer['scope'], limit: (typeof personal)[number]): ExplainedLimit => {
+    const counter = (scope === 'Personal' ? standing.personal : standing.global)[i]
+    const status = windowStatus(scope, limit, counter, standing.at)
+    const { source, steps } = limit
+    return { ...status, source, steps, refuses: cost > 0 && status.used + cost > status.limit }
+  }
+  return [
+    ...personal.map((limit) => shown('Personal', limit)),
+    ...(global ?? []).map((limit) => shown('Global', limit)),
+  ]
+}
+
+interface Case {
+  readonly config: Config
+  readonly view: View
+  readonly question: Question
+  readonly access: Charged
+  readonly cost: number | null
+  readonly least: number
+}
+
+function verdict(limits: readonly ExplainedLimit[], standing: Standing, about: Case) {
+  const { view, question, access, cost, least } = about
+  if (cost === 0) return { decision: 'not_charged', why: 'It asks for a credential and costs nothing.' } as const
+  if (limits.some(({ refuses }) => refuses)) {
+    const because = `${refusal(standing, about)} ${costsAtLeast(cost, least)}`
+    const shadow = shadowOf(view, question, access)
+    if (shadow === null) return { decision: 'refuse', why: `429: ${because}` } as const
+    return { decision: 'shadow', why: `${because} ${shadow}, so it is let through and told.` } as const
+  }
+  if (cost === null) return { decision: 'depends_on_body', why: DEPENDS } as const
+  return { decision: 'accept', why: accepted(view, question, access, cost) } as const
+}
+
+const DEPENDS =
+  'The cost depends on the body: the cheapest one fits now. Name its cost or the value of its field to know for certain.'
+
+function costsAtLeast(cost: number | null, least: number): string {
+  return cost === null ? `Even the cheapest body costs ${least}.` : `This costs ${cost}.`
+}
+
+/** The very sentence that the client would read. */
+function refusal({ at, personal, global }: Standing, { config, view, question, access, least }: Case): string {
+  const { user } = question
+  const { category } = access
+  const limits = view.policy.limitsFor(category, user)
+  const i = view.policy.categories.indexOf(category)
+  const usages = (of: readonly Limit[], counters: Standing['personal']) =>
+    of.map(({ window }) => usageOf(counters[i] ?? [], window.seconds, at))
+  const decision = {
+    accepted: false,
+    at,
+    personal: usages(limits.personal, personal),
+    global: limits.global === null ? null : usages(limits.global, global),
+  }
+  return refusalBody({ user, category, cost: least, limits }, decision, config.timeZone).msg
+}
+
+function accepted({ policy }: View, { user }: Question, { category }: Charged, cost: number): string {
+  const { noGlobal } = policy.trace(category, user)
+  const where = noGlobal === null ? '' : `; the global limits do not apply: ${noGlobal}`
+  return `All windows have room for ${cost}${where}.`
+}
+
+function shadowOf({ shadow, policy }: View, { user }: Question, access: Charged): string | null {
+  if (shadow) return 'Shadow mode is on for the gateway'
+  if (access.shadow) return 'Shadow mode is on for the route'
+  return policy.isShadowed(user) ? 'Shadow mode is on for the user' : null
+}

@@ -1,0 +1,223 @@
+import { afterEach, beforeEach, describe, expect, test } from 'vitest'
+import { type Running, startAdmin, YAML } from './running.ts'
+
+let running: Running
+beforeEach(async () => {
+  running = await startAdmin()
+})
+afterEach(() => running.stop())
+
+const ask = async (method: string, path: string, more: Record<string, string> = {}, user = 'alice') =>
+  running.call('GET', `/api/explain?${new URLSearchParams({ user, method, path, ...more })}`)
+const explain = async (...args: Parameters<typeof ask>) => (await ask(...args)).json
+
+async function other(edit: (yaml: string) => string): Promise<void> {
+  await running.stop()
+  running = await startAdmin({ yaml: edit(YAML) })
+}
+
+test('a request is explained with rule, line, cost and every limit, as the contract has it', async () => {
+  await running.call('PATCH', '/api/quota', { body: { mode: 'conservative' } })
+  await running.spend('alice', 'read', 8)
+  const answer = await explain('POST', '/v1/user/music')
+  expect(answer).toMatchObject({
+    user: 'alice',
+    method: 'POST',
+    path: '/v1/user/music',
+    route: { match: 'POST /v1/user/:what', line: 15 },
+    category: 'read',
+    cost: 2,
+    costs: null,
+    decision: 'accept',
+  })
+  expect(answer.limits[0]).toMatchObject({
+    scope: 'Personal',
+    window: '1h',
+    limit: 90,
+    used: 8,
+    source: 'baseline x mode',
+    steps: ['baseline 120 (tollgate.yaml:8)', 'mode conservative x 0.75'],
+    refuses: false,
+  })
+  expect(answer.limits.map(({ scope, window }: { scope: string; window: string }) => `${scope} ${window}`)).toEqual([
+    'Personal 1h',
+    'Personal 5h',
+    'Global 1h',
+    'Global 5h',
+  ])
+})
+
+test('a value of mode custom is told with its line, like a baseline', async () => {
+  const custom = `  mode: custom
+  custom:
+    personal: { read: { 1h: 7, 5h: 70 }, write: { 1h: 7, 5h: 70 } }
+    global:
+      read: { 1h: 77, 5h: 770 }
+      write: { 1h: 77, 5h: 770 }
+`
+  await other((yaml) => yaml.replace('routes:\n', `${custom}routes:\n`))
+  const steps = async () =>
+    (await explain('POST', '/v1/user/music')).limits.map(({ steps }: { steps: string[] }) => steps[0])
+  expect(await steps()).toEqual([
+    'custom 7 (tollgate.yaml:15)',
+    'custom 70 (tollgate.yaml:15)',
+    'custom 77 (tollgate.yaml:17)',
+    'custom 770 (tollgate.yaml:17)',
+  ])
+  await running.call('PATCH', '/api/quota', { body: { custom: { personal: { read: { '1h': 9 } } } } })
+  expect((await steps()).slice(0, 2)).toEqual(['custom 9 (set at run time)', 'custom 70 (tollgate.yaml:15)'])
+})
+
+test('a refusal is told with the sentence of the 429 and the window that refuses', async () => {
+  await running.spend('alice', 'read', 119)
+  const answer = await explain('POST', '/v1/user/music')
+  expect(answer).toMatchObject({
+    decision: 'refuse',
+    why: expect.stringContaining(
+      'Personal 1-hour read quota is used up. Requests may continue after 2026-11-20 19:10:00 Asia/Shanghai',
+    ),
+  })
+  expect(answer.limits.filter(({ refuses }: { refuses: boolean }) => refuses)).toMatchObject([
+    { scope: 'Personal', window: '1h', used: 119, limit: 120 },
+  ])
+})
+
+test('the method may be in any letter case, and HEAD goes as GET', async () => {
+  expect(await explain('post', '/v1/user/x')).toMatchObject({ method: 'POST', decision: 'accept' })
+  expect(await explain('HEAD', '/v1/trial')).toMatchObject({ route: { match: 'GET /v1/trial' } })
+})
+
+describe('the path is read as the gateway reads it', () => {
+  test.each([
+    ['/v1/%75ser/music?x=1', 'accept', 'POST /v1/user/:what'],
+    ['/v1/user/a%2Fb', 'bad_request', undefined],
+    ['/v1//user/music', 'bad_request', undefined],
+    ['/v1/user/../user/music', 'bad_request', undefined],
+    ['v1/user/music', 'bad_request', undefined],
+    [`/${'x'.repeat(8190)}`, 'no_route', undefined],
+    ['/nothing', 'no_route', undefined],
+  ])('%s', async (path, decision, match) => {
+    const answer = await explain('POST', path)
+    expect([answer.decision, answer.route?.match]).toEqual([decision, match])
+  })
+
+  test('one that is too long for the gateway is a bad request', async () => {
+    await other((yaml) => `${yaml}edge: { max_url: 256B }\n`)
+    expect(await explain('GET', `/${'x'.repeat(256)}`)).toMatchObject({
+      decision: 'bad_request',
+      why: expect.stringContaining('256 bytes'),
+    })
+  })
+})
+
+describe('without a charge', () => {
+  test.each([
+    ['GET', '/v1/health', 'not_charged', /public/],
+    ['GET', '/v1/whoami', 'not_charged', /costs nothing/],
+    ['GET', '/me/quota', 'not_charged', /gateway answers this itself/],
+    ['POST', '/me/quota', 'no_route', /405.*GET, HEAD/],
+    ['DELETE', '/v1/health', 'no_route', /405.*GET, HEAD/],
+    ['GET', '/nothing', 'no_route', /404/],
+  ])('%s %s: %s', async (method, path, decision, why) => {
+    expect(await explain(method, path)).toMatchObject({ decision, why: expect.stringMatching(why) })
+  })
+
+  test('what matches no route may be let through, or charged', async () => {
+    await other((yaml) => `${yaml}unmatched: forward\n`)
+    expect(await explain('GET', '/nothing')).toMatchObject({ decision: 'not_charged', route: null })
+    await other((yaml) => `${yaml}unmatched: { category: read, cost: 3 }\n`)
+    expect(await explain('GET', '/nothing')).toMatchObject({
+      decision: 'accept',
+      route: null,
+      category: 'read',
+      cost: 3,
+    })
+    await other((yaml) => `${yaml}unmatched: { category: read, cost: 1000, shadow: true }\n`)
+    expect(await explain('GET', '/nothing')).toMatchObject({ decision: 'shadow', route: null })
+  })
+})
+
+describe('a cost by the body', () => {
+  const costs = { 2: 10, 3: 15, 5: 25 }
+
+  test('is open without the body, and every value is told', async () => {
+    expect(await explain('POST', '/v1/charge')).toMatchObject({ decision: 'depends_on_body', cost: null, costs })
+  })
+
+  test('is known by the value of the field, or given as tokens', async () => {
+    await running.spend('alice', 'write', 50)
+    expect(await explain('POST', '/v1/charge', { value: '2' })).toMatchObject({ decision: 'accept', cost: 10 })
+    expect(await explain('POST', '/v1/charge', { value: '3' })).toMatchObject({ decision: 'refuse', cost: 15 })
+    expect(await explain('POST', '/v1/charge', { cost: '11' })).toMatchObject({ decision: 'refuse', cost: 11 })
+    expect(await explain('POST', '/v1/charge', { value: '4' })).toMatchObject({
+      decision: 'bad_request',
+      cost: null,
+      costs,
+    })
+  })
+
+  test('is refused without the body where even the cheapest does not fit', async () => {
+    await running.spend('alice', 'write', 55)
+    expect(await explain('POST', '/v1/charge')).toMatchObject({
+      decision: 'refuse',
+      cost: null,
+      why: expect.stringContaining('Even the cheapest body costs 10.'),
+    })
+  })
+})
+
+describe('shadow mode', () => {
+  const shadow = { decision: 'shadow', why: expect.stringMatching(/Shadow mode is on for the (gateway|route|user)/) }
+  const put = (body: object) => running.call('PUT', '/api/users/alice/override', { body: { reason: 'r', ...body } })
+
+  test('of the gateway, a route or a user lets through what would be refused', async () => {
+    await running.spend('alice', 'read', 120)
+    expect(await explain('GET', '/v1/trial')).toMatchObject(shadow)
+    expect(await explain('POST', '/v1/user/x')).toMatchObject({ decision: 'refuse' })
+    await put({ shadow: true })
+    expect(await explain('POST', '/v1/user/x')).toMatchObject(shadow)
+    await put({ shadow: false, bypassGlobal: true })
+    expect(await explain('POST', '/v1/user/x')).toMatchObject({ decision: 'refuse' })
+    await running.call('PATCH', '/api/quota', { body: { shadow: true } })
+    expect(await explain('POST', '/v1/user/x')).toMatchObject(shadow)
+  })
+
+  test('changes nothing for what fits', async () => {
+    expect(await explain('GET', '/v1/trial')).toMatchObject({ decision: 'accept' })
+  })
+})
+
+test('an override, and why the global limits do not apply, are told', async () => {
+  await running.call('PUT', '/api/users/alice/override', {
+    body: { read: { '1h': 1 }, bypassGlobal: true, reason: 'on trial' },
+  })
+  const refused = await explain('POST', '/v1/user/x')
+  expect(refused).toMatchObject({
+    decision: 'refuse',
+    limits: [{ limit: 1, source: 'override', steps: ['override 1 (on trial)'], refuses: true }, {}],
+  })
+  expect(await explain('POST', '/v1/user/x', {}, 'bob')).toMatchObject({ decision: 'accept' })
+  await running.call('PUT', '/api/users/alice/override', { body: { bypassGlobal: true, reason: 'on trial' } })
+  expect((await explain('POST', '/v1/user/x')).why).toMatch(/global limits do not apply: bypass \(on trial\)/)
+  await running.call('PATCH', '/api/quota', { body: { global: { enabled: false } } })
+  expect((await explain('POST', '/v1/user/x', {}, 'bob')).why).toMatch(/global limits do not apply: switched off/)
+})
+
+test('nothing is charged for an explanation', async () => {
+  for (let i = 0; i < 3; i++) await explain('POST', '/v1/user/x')
+  expect((await explain('POST', '/v1/user/x')).limits[0].used).toBe(0)
+})
+
+test.each([
+  ['', ['user', 'method', 'path']],
+  ['user=a&method=GET', ['path']],
+  ['user=%00&method=GET&path=/x', ['user']],
+  ['user=a&user=b&method=GET&path=/x', ['user']],
+  ['user=a&method=G%20T&path=/x', ['method']],
+  ['user=a&method=GET&path=/x&cost=-1', ['cost']],
+  ['user=a&method=GET&path=/x&costs=1', ['costs']],
+])('a question that cannot be answered names its fields: %s', async (query, fields) => {
+  const reply = await running.call('GET', `/api/explain?${query}`)
+  expect(reply.status).toBe(400)
+  expect([...new Set(reply.json.problems.map(({ path }: { path: string }) => path))]).toEqual(fields)
+})

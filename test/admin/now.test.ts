@@ -1,0 +1,175 @@
+import { afterEach, expect, test } from 'vitest'
+import type { Replica } from '../../src/control/replicas.ts'
+import { StoreError } from '../../src/quota/store.ts'
+import { NOW, type Running, startAdmin } from './running.ts'
+
+let running: Running
+let clock = NOW
+async function start(broken: Parameters<typeof startAdmin>[0] = {}) {
+  clock = NOW
+  running = await startAdmin({ now: () => clock, ...broken })
+  return running
+}
+afterEach(() => running.stop())
+
+function replica(changes: Partial<Replica> = {}): Replica {
+  return {
+    instance: 'one',
+    host: 'gate-1',
+    pid: 10,
+    version: '1.2.3',
+    hash: 'aaaa',
+    controlVersion: 0,
+    startedAt: NOW,
+    ready: true,
+    reasons: [],
+    configProblems: [],
+    counts: { requests: 10, refused: 1, shadowed: 2, tokens: 30, forwarded: 8, failed: 1, inFlight: 3 },
+    hits: { 'POST /v1/user/:what': 4, unmatched: 2 },
+    unmatched: ['GET /nothing', 'GET /<script>alert(1)</script>'],
+    ...changes,
+  }
+}
+
+const now = async () => (await running.call('GET', '/api/now')).json
+
+test('the replicas are told one by one and as sums', async () => {
+  const { store } = await start()
+  await store.beat(replica())
+  await store.beat(replica({ instance: 'two', host: 'gate-2', ready: false, reasons: ['draining'] }))
+  const answer = await now()
+  expect(answer.counts).toEqual({
+    requests: 20,
+    refused: 2,
+    shadowed: 4,
+    tokens: 60,
+    forwarded: 16,
+    failed: 2,
+    inFlight: 6,
+  })
+  expect(answer.replicas).toMatchObject([
+    { instance: 'one', host: 'gate-1', startedAt: '2026-11-20T10:10:00.000Z', ready: true },
+    { instance: 'two', host: 'gate-2', ready: false, reasons: ['draining'] },
+  ])
+  expect(answer).toMatchObject({
+    agree: true,
+    store: { kind: 'sqlite', answers: true },
+    backend: { origin: 'http://127.0.0.1:9000', requests: 0 },
+    config: { file: 'tollgate.yaml', hash: expect.stringMatching(/^[0-9a-f]{16}$/) },
+    controlVersion: 0,
+    shadow: false,
+  })
+  expect(answer.windows.read).toMatchObject([
+    { scope: 'Global', window: '1h' },
+    { scope: 'Global', window: '5h' },
+  ])
+})
+
+test('replicas of different configurations do not agree', async () => {
+  const { store } = await start()
+  await store.beat(replica())
+  await store.beat(replica({ instance: 'two', hash: 'bbbb' }))
+  expect((await now()).agree).toBe(false)
+})
+
+test('a replica that does not follow a change does not agree, once it has had the time to tell', async () => {
+  const { store, call } = await start()
+  await store.beat(replica())
+  await call('PATCH', '/api/quota', { body: { shadow: true } })
+  expect(await now()).toMatchObject({ agree: true, controlVersion: 1, shadow: true })
+  clock += 4000
+  await store.beat(replica())
+  expect((await now()).agree).toBe(false)
+  await store.beat(replica({ controlVersion: 1 }))
+  expect((await now()).agree).toBe(true)
+})
+
+test('the backend is told by the requests of the last 30 minutes', async () => {
+  const { store } = await start()
+  await store.addTally({ total: 100, status0: 3, status5xx: 1, aside: 0, asideFailed: 0 })
+  expect((await now()).backend).toMatchObject({ requests: 100, status0: 3, status5xx: 1 })
+  clock = Date.parse('2026-11-20T10:40:00Z') // 20 of the 30 minutes of that bucket still count
+  expect((await now()).backend).toMatchObject({ requests: 67, status0: 2, status5xx: 1 })
+  clock = Date.parse('2026-11-20T11:00:00Z')
+  expect((await now()).backend).toMatchObject({ requests: 0, status0: 0, status5xx: 0 })
+})
+
+test('while the store does not answer, what was seen last is told, with its age', async () => {
+  let out = false
+  const fails = () => Promise.reject(new StoreError('no', 'timeout', 'no'))
+  const seen = replica()
+  await start({
+    broken: {
+      listReplicas: async () => (out ? fails() : [{ ...seen, silentMs: 100 }]),
+      controlVersion: async () => (out ? fails() : { version: 0, changedAt: 0, at: clock }),
+    },
+  })
+  await now()
+  out = true
+  clock += 7000
+  expect(await now()).toMatchObject({
+    store: { answers: false },
+    counts: { requests: 10 },
+    replicas: [{ instance: 'one', silentMs: 7100 }],
+    windows: {},
+  })
+})
+
+test('the route map is told with its lines, costs and hits, and what matched nothing', async () => {
+  const { store, call } = await start()
+  await store.beat(replica())
+  await store.beat(replica({ instance: 'two', unmatched: ['GET /nothing', 'PUT /x'] }))
+  const { json } = await call('GET', '/api/routes')
+  expect(json.file).toBe('tollgate.yaml')
+  expect(json.routes.slice(0, 4)).toEqual([
+    {
+      match: 'POST /v1/music/upsert',
+      line: 14,
+      public: false,
+      category: 'write',
+      cost: 15,
+      costs: null,
+      health: true,
+      shadow: false,
+      hits: 0,
+    },
+    {
+      match: 'POST /v1/user/:what',
+      line: 15,
+      public: false,
+      category: 'read',
+      cost: 2,
+      costs: null,
+      health: true,
+      shadow: false,
+      hits: 8,
+    },
+    {
+      match: 'POST /v1/charge',
+      line: 16,
+      public: false,
+      category: 'write',
+      cost: null,
+      costs: { 2: 10, 3: 15, 5: 25 },
+      health: true,
+      shadow: false,
+      hits: 0,
+    },
+    {
+      match: 'GET /v1/health',
+      line: 17,
+      public: true,
+      category: null,
+      cost: null,
+      costs: null,
+      health: true,
+      shadow: false,
+      hits: 0,
+    },
+  ])
+  expect(json.unmatched).toEqual({
+    kind: 'refuse',
+    hits: 4,
+    latest: ['GET /nothing', 'GET /<script>alert(1)</script>', 'PUT /x'],
+  })
+})

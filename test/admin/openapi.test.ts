@@ -1,0 +1,222 @@
+import { Ajv2020 } from 'ajv/dist/2020.js'
+import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { routesOf } from '../../src/admin/listener.ts'
+import { createLogin } from '../../src/admin/login.ts'
+import { answerValidator } from './answers.ts'
+import { type Running, startAdmin } from './running.ts'
+
+let running: Running
+// biome-ignore lint/suspicious/noExplicitAny: the document is judged here, not trusted
+let document: any
+beforeAll(async () => {
+  running = await startAdmin({ drain: () => {} })
+  document = (await running.call('GET', '/openapi.json', { headers: { authorization: '' } })).json
+})
+afterAll(() => running.stop())
+
+// biome-ignore lint/suspicious/noExplicitAny: as above
+const operations = (): [string, any][] =>
+  Object.entries(document.paths as object).flatMap(([path, item]) =>
+    Object.entries(item as object).map(([method, operation]): [string, unknown] => [
+      `${method.toUpperCase()} ${path}`,
+      operation,
+    ]),
+  )
+
+/** What OpenAPI 3.1 demands of the parts that the document uses (specification 3.1.1, chapter 4.8). */
+const OBJECT = { type: 'object' }
+const CONTENT = {
+  type: 'object',
+  minProperties: 1,
+  propertyNames: { pattern: '^[a-z]+/[a-z+-]+$' },
+  additionalProperties: { type: 'object', properties: { schema: OBJECT }, additionalProperties: false },
+}
+const OPENAPI_31 = {
+  type: 'object',
+  required: ['openapi', 'info', 'paths'],
+  additionalProperties: false,
+  properties: {
+    openapi: { pattern: '^3\\.1\\.\\d+$' },
+    info: {
+      type: 'object',
+      required: ['title', 'version'],
+      additionalProperties: false,
+      properties: {
+        title: { type: 'string' },
+        version: { type: 'string' },
+        description: { type: 'string' },
+        license: {
+          type: 'object',
+          required: ['name'],
+          additionalProperties: false,
+          properties: { name: { type: 'string' }, identifier: { type: 'string' } },
+        },
+      },
+    },
+    servers: { type: 'array', items: { type: 'object', required: ['url'], properties: { url: { type: 'string' } } } },
+    paths: {
+      type: 'object',
+      propertyNames: { pattern: '^/' },
+      additionalProperties: {
+        type: 'object',
+        propertyNames: { enum: ['get', 'put', 'post', 'delete', 'patch'] },
+        additionalProperties: { $ref: '#/$defs/operation' },
+      },
+    },
+    components: {
+      type: 'object',
+      additionalProperties: false,
+      properties: {
+        schemas: { type: 'object', propertyNames: { pattern: '^[a-zA-Z0-9._-]+$' }, additionalProperties: OBJECT },
+        securitySchemes: {
+          type: 'object',
+          additionalProperties: {
+            type: 'object',
+            required: ['type'],
+            properties: { type: { enum: ['http', 'apiKey'] } },
+          },
+        },
+      },
+    },
+  },
+  $defs: {
+    operation: {
+      type: 'object',
+      required: ['operationId', 'summary', 'responses', 'security'],
+      additionalProperties: false,
+      properties: {
+        operationId: { type: 'string', pattern: '^[a-z][A-Za-z]+$' },
+        summary: { type: 'string', minLength: 5 },
+        parameters: {
+          type: 'array',
+          items: {
+            type: 'object',
+            required: ['name', 'in', 'schema', 'required'],
+            additionalProperties: false,
+            properties: {
+              name: { type: 'string' },
+              in: { enum: ['path', 'query', 'header'] },
+              required: { type: 'boolean' },
+              schema: OBJECT,
+              description: { type: 'string' },
+            },
+            if: { properties: { in: { const: 'path' } } },
+            // biome-ignore lint/suspicious/noThenProperty: a keyword of JSON Schema
+            then: { properties: { required: { const: true } } },
+          },
+        },
+        requestBody: {
+          type: 'object',
+          required: ['content'],
+          additionalProperties: false,
+          properties: { required: { type: 'boolean' }, content: CONTENT },
+        },
+        responses: {
+          type: 'object',
+          minProperties: 1,
+          propertyNames: { pattern: '^[1-5]\\d\\d$' },
+          additionalProperties: {
+            type: 'object',
+            required: ['description'],
+            additionalProperties: false,
+            properties: { description: { type: 'string', minLength: 1 }, content: CONTENT },
+          },
+        },
+        security: { type: 'array', items: OBJECT },
+      },
+    },
+  },
+}
+
+describe('the OpenAPI document', () => {
+  test('is one of version 3.1', () => {
+    const ajv = new Ajv2020({ allErrors: true, strict: false })
+    const valid = ajv.validate(OPENAPI_31, document)
+    expect(ajv.errors ?? []).toEqual([])
+    expect(valid).toBe(true)
+  })
+
+  test('has schemas that are JSON Schema of 2020-12, and all that they refer to', () => {
+    const ajv = new Ajv2020({ strict: true, strictTypes: false, allowUnionTypes: true })
+    ajv.addFormat('date-time', /./)
+    ajv.addVocabulary(['openapi', 'info', 'servers', 'paths', 'components'])
+    ajv.addSchema(document, 'doc')
+    for (const id of Object.keys(document.components.schemas))
+      expect(typeof ajv.getSchema(`doc#/components/schemas/${id}`), id).toBe('function')
+    for (const [, ref] of JSON.stringify(document).matchAll(/"\$ref":"#\/components\/schemas\/([^"]+)"/g))
+      expect(document.components.schemas).toHaveProperty(ref ?? '')
+  })
+
+  test('names each operation once, and each parameter of its path', () => {
+    const ids = operations().map(([, { operationId }]) => operationId)
+    expect(new Set(ids).size).toBe(ids.length)
+    for (const [name, { parameters = [] }] of operations()) {
+      const inPath = parameters
+        .filter((each: { in: string }) => each.in === 'path')
+        .map((each: { name: string }) => each.name)
+      expect(inPath, name).toEqual([...name.matchAll(/\{(\w+)\}/g)].map(([, param]) => param))
+    }
+  })
+
+  test('has every route of the listener and no other', () => {
+    const options = { ...fakeOptions(), drain: () => {} }
+    const routes = routesOf(options, createLogin({ credentials: [], now: Date.now }))
+    const listed = routes.map(({ method, path }) => `${method} ${path.replace(/:(\w+)/g, '{$1}')}`)
+    expect(
+      operations()
+        .map(([name]) => name)
+        .sort(),
+    ).toEqual(listed.sort())
+  })
+
+  test('has the table of the contract', () => {
+    expect(operations().map(([name]) => name)).toEqual(
+      expect.arrayContaining([
+        'GET /api/quota',
+        'PATCH /api/quota',
+        'POST /api/quota/preview',
+        'GET /api/users',
+        'GET /api/users/{id}',
+        'PUT /api/users/{id}/override',
+        'DELETE /api/users/{id}/override',
+        'POST /api/users/{id}/reset',
+        'GET /api/explain',
+        'GET /api/failures',
+        'GET /api/tokens',
+        'POST /api/tokens',
+        'DELETE /api/tokens/{id}',
+        'GET /api/audit',
+      ]),
+    )
+  })
+
+  test('asks for a credential wherever the listener does', async () => {
+    for (const [name, { security }] of operations()) {
+      const [method = '', path = ''] = name.split(' ')
+      const { status } = await running.call(method, path.replace('{id}', 'x'), { headers: { authorization: '' } })
+      const needed = security.length > 0 && !security.some((way: object) => Object.keys(way).length === 0)
+      expect(status === 401, name).toBe(needed)
+    }
+  })
+
+  test('would tell of an answer that is not what it promises', () => {
+    const validate = answerValidator(document)
+    const reply = (json: unknown, status = 200) => ({
+      status,
+      headers: { 'content-type': 'application/json; charset=utf-8' },
+      text: JSON.stringify(json),
+      json,
+    })
+    const session = { name: 'admin', role: 'admin', expiresAt: null }
+    expect(validate('GET', '/api/session', reply(session))).toBeNull()
+    expect(validate('GET', '/api/session', reply({ ...session, role: 'root' }))).toContain('role')
+    expect(validate('GET', '/api/session', reply({ ...session, more: 1 }))).toContain('additional')
+    expect(validate('GET', '/api/session', reply({ ...session, expiresAt: 'soon' }))).toContain('date-time')
+    expect(validate('GET', '/api/session', reply(session, 418))).toContain('418')
+  })
+})
+
+/** For the list of routes only: nothing is called. */
+function fakeOptions(): Parameters<typeof routesOf>[0] {
+  return { store: {}, metrics: {}, now: Date.now, version: '1' } as unknown as Parameters<typeof routesOf>[0]
+}

@@ -1,0 +1,318 @@
+import { afterEach, describe, expect, test } from 'vitest'
+import { NOW, type Running, startAdmin, TOKEN, VIEWER, YAML } from './running.ts'
+
+let running: Running
+let clock = NOW
+async function start(yaml = YAML) {
+  clock = NOW
+  running = await startAdmin({ yaml, now: () => clock })
+  return running
+}
+afterEach(() => running.stop())
+
+const HOURS = 3_600_000
+const NOBODY = { name: null, role: null, expiresAt: null }
+const noToken = { authorization: '' }
+const ourPage = { ...noToken, 'sec-fetch-site': 'same-origin' }
+
+async function signIn(token = TOKEN, headers: Record<string, string> = {}) {
+  const reply = await running.call('POST', '/api/session', { headers: { ...noToken, ...headers }, body: { token } })
+  const [line = ''] = reply.headers['set-cookie'] ?? []
+  return { reply, line, cookie: line.split(';')[0] ?? '' }
+}
+
+const change = (cookie: string, headers: Record<string, string> = ourPage, body: unknown = { mode: 'loose' }) =>
+  running.call('PATCH', '/api/quota', { headers: { ...headers, cookie }, body })
+
+describe('signing in', () => {
+  test('sets a cookie that no script can read and no other site can send', async () => {
+    await start()
+    const { reply, line } = await signIn()
+    expect(reply).toMatchObject({
+      status: 200,
+      json: { name: 'admin', role: 'admin', expiresAt: '2026-11-20T22:10:00.000Z' },
+    })
+    expect(line).toMatch(/^tollgate_session=[\w.-]+; HttpOnly; SameSite=Strict; Path=\/; Max-Age=43200$/)
+    expect(line).not.toContain(TOKEN)
+  })
+
+  test.each([
+    ['a page that came by TLS', { origin: 'https://ops.test', host: 'ops.test', 'sec-fetch-site': 'same-origin' }],
+    ['a proxy that ended TLS', { 'x-forwarded-proto': 'https' }],
+  ])('for %s the cookie goes by TLS only', async (_who, headers) => {
+    running = await startAdmin({ hosts: ['ops.test'] })
+    expect((await signIn(TOKEN, headers)).line).toMatch(/; Secure$/)
+  })
+
+  test('opens the API, also to another replica and after a restart', async () => {
+    await start()
+    const { cookie } = await signIn()
+    await running.stop()
+    await start()
+    const reply = await running.call('GET', '/api/session', { headers: { ...noToken, cookie } })
+    expect(reply.json).toEqual({ name: 'admin', role: 'admin', expiresAt: '2026-11-20T22:10:00.000Z' })
+    expect((await change(cookie)).status).toBe(200)
+  })
+
+  test('with a wrong token is a guess like any other', async () => {
+    await start()
+    for (let i = 0; i < 10; i++) expect((await signIn('wrong')).reply.status).toBe(401)
+    expect((await signIn()).reply).toMatchObject({ status: 429, json: { error: 'too_many_attempts' } })
+    clock += 60_000
+    expect((await signIn()).reply.status).toBe(200)
+  })
+
+  test.each([
+    ['no token', {}, 'token'],
+    ['a number', { token: 7 }, 'token'],
+    ['another field', { token: TOKEN, tokn: 1 }, 'tokn'],
+    ['no object', 'null', ''],
+  ])('with %s tells the field', async (_what, body, path) => {
+    await start()
+    const reply = await running.call('POST', '/api/session', { headers: noToken, body })
+    expect(reply).toMatchObject({ status: 400, json: { error: 'bad_request', problems: [{ path }] } })
+  })
+
+  test('is not done by a page of another site', async () => {
+    await start()
+    for (const headers of [
+      { 'sec-fetch-site': 'cross-site' },
+      { origin: 'http://evil.test' },
+      { referer: 'http://evil.test/' },
+    ])
+      expect((await signIn(TOKEN, headers as Record<string, string>)).reply).toMatchObject({
+        status: 403,
+        json: { error: 'not_from_our_page' },
+      })
+  })
+
+  test('is not to be had where no token is configured', async () => {
+    await start(YAML.replace(/^admin:.*\n/m, ''))
+    expect((await signIn()).reply).toMatchObject({ status: 403, json: { error: 'no_admin_token' } })
+  })
+})
+
+describe('who is signed in', () => {
+  const whoami = (headers: Record<string, string>) => running.call('GET', '/api/session', { headers })
+
+  test('is nobody, and no error, before anybody has signed in and after the session is over', async () => {
+    await start()
+    expect(await whoami(noToken)).toMatchObject({ status: 200, json: NOBODY })
+    const { cookie } = await signIn()
+    expect((await whoami({ ...noToken, cookie })).json).toMatchObject({ name: 'admin' })
+    clock += 12 * HOURS
+    expect(await whoami({ ...noToken, cookie })).toMatchObject({ status: 200, json: NOBODY })
+  })
+
+  test('is the owner of the token that was sent, and a wrong one is refused and counts as a guess', async () => {
+    await start()
+    expect((await whoami({ authorization: `Bearer ${VIEWER}` })).json).toEqual({
+      name: 'desk',
+      role: 'viewer',
+      expiresAt: null,
+    })
+    const { cookie } = await signIn()
+    for (let i = 0; i < 10; i++)
+      expect(await whoami({ authorization: 'Bearer wrong', cookie })).toMatchObject({ status: 401 })
+    expect(await whoami({ authorization: `Bearer ${TOKEN}` })).toMatchObject({ status: 429 })
+  })
+
+  test('is not to be had where no token is configured', async () => {
+    await start(YAML.replace(/^admin:.*\n/m, ''))
+    expect(await whoami(noToken)).toMatchObject({ status: 403, json: { error: 'no_admin_token' } })
+  })
+})
+
+describe('a session', () => {
+  test('ends after 12 hours', async () => {
+    await start()
+    const { cookie } = await signIn()
+    clock += 12 * HOURS - 1
+    expect((await running.call('GET', '/api/quota', { headers: { ...noToken, cookie } })).status).toBe(200)
+    clock += 1
+    expect((await running.call('GET', '/api/quota', { headers: { ...noToken, cookie } })).status).toBe(401)
+  })
+
+  test.each([
+    ['replaced', (yaml: string) => yaml.replace(TOKEN, `${TOKEN}-2`)],
+    ['taken away', (yaml: string) => yaml.replace(`token: ${TOKEN}, `, '')],
+  ])('ends when its token is %s', async (_how, edit) => {
+    await start()
+    const { cookie } = await signIn()
+    await running.stop()
+    await start(edit(YAML))
+    const reply = await running.call('GET', '/api/session', { headers: { ...noToken, cookie } })
+    expect(reply).toMatchObject({ status: 200, json: NOBODY })
+  })
+
+  test('has the role that its token has now', async () => {
+    await start(YAML.replace('role: viewer', 'role: admin'))
+    const { cookie } = await signIn(VIEWER)
+    expect((await change(cookie)).status).toBe(200)
+    await running.stop()
+    await start()
+    expect(await change(cookie)).toMatchObject({ status: 403, json: { error: 'forbidden' } })
+  })
+
+  test('cannot be made or changed by who does not have the token', async () => {
+    await start()
+    const { cookie } = await signIn(VIEWER)
+    const [, name = '', expiry = '', mac = ''] = /=(.+)\.(.+)\.(.+)$/.exec(cookie) ?? []
+    const admin = Buffer.from('admin').toString('base64url')
+    for (const forged of [
+      `${admin}.${expiry}.${mac}`,
+      `${name}.${Number(expiry) + 1}.${mac}`,
+      `${name}.${expiry}.${mac.slice(0, -1)}${mac.endsWith('A') ? 'E' : 'A'}`,
+      `${name}.${expiry}.`,
+      `${name}.${expiry}.${'A'.repeat(43)}`,
+      '',
+      '..',
+      mac,
+    ]) {
+      const headers = { ...noToken, cookie: `tollgate_session=${forged}` }
+      expect((await running.call('GET', '/api/session', { headers })).json, forged).toEqual(NOBODY)
+      expect((await running.call('GET', '/api/quota', { headers })).status, forged).toBe(401)
+    }
+    const reply = await running.call('GET', '/api/session', { headers: { ...noToken, cookie } })
+    expect(reply.json).toMatchObject({ name: 'desk', role: 'viewer' })
+  })
+
+  test('that is good is found beside one that is not, and beside other cookies', async () => {
+    await start()
+    const { cookie } = await signIn()
+    const headers = { ...noToken, cookie: `a=b; tollgate_session=old.1.x; ${cookie}; tollgate_session_x=1` }
+    expect((await running.call('GET', '/api/session', { headers })).json).toMatchObject({ name: 'admin' })
+  })
+
+  test('that is over is no guess: a page left open does not lock its owner out', async () => {
+    await start()
+    const { cookie } = await signIn()
+    clock += 13 * HOURS
+    for (const path of Array<string[]>(30).fill(['/api/now', '/api/session']).flat())
+      await running.call('GET', path, { headers: { ...noToken, cookie } })
+    expect((await signIn()).reply.status).toBe(200)
+  })
+
+  test('does not help who sends a wrong token with it', async () => {
+    await start()
+    const { cookie } = await signIn()
+    expect(
+      (await running.call('GET', '/api/quota', { headers: { authorization: 'Bearer wrong', cookie } })).status,
+    ).toBe(401)
+  })
+
+  test('is taken from the browser when one signs out', async () => {
+    await start()
+    const { cookie } = await signIn()
+    const reply = await running.call('DELETE', '/api/session', { headers: { ...ourPage, cookie } })
+    expect(reply.status).toBe(204)
+    expect(reply.headers['set-cookie']).toEqual(['tollgate_session=; HttpOnly; SameSite=Strict; Path=/; Max-Age=0'])
+  })
+})
+
+describe('a change by a session', () => {
+  test.each([
+    ['our page', { 'sec-fetch-site': 'same-origin' }],
+    ['our page over plain HTTP, where browsers say less', { origin: 'http://10.1.2.3:9090', host: '10.1.2.3:9090' }],
+  ])('is made from %s', async (_where, headers) => {
+    await start()
+    const { cookie } = await signIn()
+    expect((await change(cookie, { ...noToken, ...headers })).status).toBe(200)
+  })
+
+  test.each([
+    ['another site', { 'sec-fetch-site': 'cross-site' }],
+    ['another port of this host', { 'sec-fetch-site': 'same-site' }],
+    ['a page that says our origin and another site', { 'sec-fetch-site': 'cross-site', origin: 'http://localhost' }],
+    ['another port, over plain HTTP', { origin: 'http://10.1.2.3:8080', host: '10.1.2.3:9090' }],
+    ['a sandboxed frame', { origin: 'null' }],
+    ['nowhere that it names', {}],
+    ['a page that names itself only as the referrer', { referer: 'http://localhost/' }],
+  ])('is not made from %s', async (_where, headers) => {
+    await start()
+    const { cookie } = await signIn()
+    expect(await change(cookie, { ...noToken, ...headers })).toMatchObject({
+      status: 403,
+      json: { error: 'not_from_our_page', msg: expect.stringContaining('Authorization: Bearer') },
+    })
+    expect((await running.call('GET', '/api/quota')).json.mode).toBe('normal')
+  })
+
+  test.each(['text/plain', 'application/x-www-form-urlencoded', 'multipart/form-data; boundary=x', ''])(
+    'is not made by a form, which sends %j',
+    async (type) => {
+      await start()
+      const { cookie } = await signIn()
+      const reply = await change(cookie, { ...ourPage, 'content-type': type }, '{"mode":"loose"}')
+      expect(reply).toMatchObject({ status: 403, json: { error: 'not_from_our_page' } })
+    },
+  )
+
+  test('may be a DELETE without a body', async () => {
+    await start()
+    const { cookie } = await signIn()
+    const headers = { ...ourPage, cookie }
+    expect((await running.call('DELETE', '/api/users/alice/override', { headers })).status).toBe(404)
+    expect(
+      (
+        await running.call('DELETE', '/api/users/alice/override', {
+          headers: { ...headers, 'content-type': 'application/json' },
+        })
+      ).status,
+    ).toBe(404)
+  })
+
+  test('needs no page when it comes with the token itself', async () => {
+    await start()
+    expect(
+      (
+        await running.call('PATCH', '/api/quota', {
+          headers: { 'sec-fetch-site': 'cross-site' },
+          body: { mode: 'loose' },
+        })
+      ).status,
+    ).toBe(200)
+  })
+})
+
+describe('a viewer', () => {
+  const viewer = { authorization: `Bearer ${VIEWER}` }
+
+  test.each([
+    '/api/session',
+    '/api/quota',
+    '/api/users',
+    '/api/users/alice',
+    '/api/explain?user=alice&method=GET&path=/v1/trial',
+    '/api/now',
+    '/api/routes',
+    '/api/failures',
+    '/api/tokens',
+    '/api/audit',
+  ])('looks at %s', async (path) => {
+    await start()
+    expect((await running.call('GET', path, { headers: viewer })).status).toBe(200)
+  })
+
+  test('previews a change', async () => {
+    await start()
+    expect(
+      (await running.call('POST', '/api/quota/preview', { headers: viewer, body: { mode: 'loose' } })).status,
+    ).toBe(200)
+  })
+
+  test.each([
+    ['PATCH', '/api/quota', { mode: 'loose' }],
+    ['PUT', '/api/users/alice/override', { read: { '1h': 1 }, reason: 'r' }],
+    ['DELETE', '/api/users/alice/override', undefined],
+    ['POST', '/api/users/alice/reset', { reason: 'r' }],
+    ['POST', '/api/tokens', { user: 'alice', name: 'n' }],
+    ['DELETE', '/api/tokens/x', undefined],
+  ])('does not change: %s %s', async (method, path, body) => {
+    await start()
+    const reply = await running.call(method, path, { headers: viewer, body })
+    expect(reply).toMatchObject({ status: 403, json: { error: 'forbidden' } })
+    expect(reply.json.msg).toContain('"desk"')
+    expect((await running.call('GET', '/api/audit')).json.entries).toEqual([])
+  })
+})

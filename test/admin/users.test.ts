@@ -1,0 +1,274 @@
+import { afterEach, beforeEach, describe, expect, test } from 'vitest'
+import { NOW, type Reply, type Running, startAdmin } from './running.ts'
+
+const HOUR = 3_600_000
+let running: Running
+let clock = NOW
+beforeEach(async () => {
+  clock = NOW
+  running = await startAdmin({ now: () => clock })
+})
+afterEach(() => running.stop())
+
+const get = (path: string) => running.call('GET', path)
+const put = (user: string, body: unknown, headers: Record<string, string> = {}) =>
+  running.call('PUT', `/api/users/${encodeURIComponent(user)}/override`, { body, headers })
+const override = { read: { '1h': 500 }, reason: 'a big event' }
+
+const ODD = [
+  'a/b',
+  'a%2Fb',
+  '100%',
+  '用户',
+  '"><img src=x onerror=alert(1)>',
+  'a b?c#d',
+  '__proto__',
+  'x'.repeat(256),
+  '⚡'.repeat(85),
+  '..a',
+]
+
+async function all(query = '', limit = 3): Promise<Reply['json'][]> {
+  const users = []
+  let next: string | null = ''
+  while (next !== null) {
+    const { json }: Reply = await get(
+      `/api/users?query=${encodeURIComponent(query)}&limit=${limit}${next && `&cursor=${next}`}`,
+    )
+    expect(json.users.length).toBeLessThanOrEqual(limit)
+    users.push(...json.users)
+    next = json.next
+  }
+  return users
+}
+
+describe('the list of users', () => {
+  test('has everybody who has used something or has an override, each once, page by page', async () => {
+    const names = Array.from({ length: 20 }, (_, i) => `user-${i}`)
+    for (const name of names) await running.spend(name, 'read', 5)
+    await put('user-7', override)
+    await put('idle', override)
+    const users = await all()
+    expect(users.map(({ user }) => user).sort()).toEqual([...names, 'idle'].sort())
+    expect(users.slice(0, 2).map(({ user }) => user)).toEqual(['idle', 'user-7'])
+    expect(users[1]).toMatchObject({
+      override: { limits: { read: { '1h': 500 } }, reason: 'a big event' },
+      windows: {
+        read: [
+          { scope: 'Personal', window: '1h', limit: 500, used: 5 },
+          { window: '5h', limit: 400 },
+        ],
+      },
+    })
+  })
+
+  test('finds a part of the id, whatever its letter case', async () => {
+    for (const name of ['Alice', 'malice', 'bob']) await running.spend(name, 'read', 1)
+    await put('ALICE-2', override)
+    expect((await all('alice', 1)).map(({ user }) => user).sort()).toEqual(['ALICE-2', 'Alice', 'malice'])
+    expect(await all('%')).toEqual([])
+  })
+
+  test('tells who is blocked', async () => {
+    await running.spend('alice', 'read', 120)
+    await running.spend('bob', 'read', 119)
+    const blocked = (await all()).filter(({ blocked }) => blocked)
+    expect(blocked.map(({ user }) => user)).toEqual(['alice'])
+  })
+
+  test('forgets who has nothing running any more', async () => {
+    await running.spend('alice', 'read', 120)
+    clock += 5 * HOUR
+    expect(await all()).toEqual([])
+  })
+
+  test.each([
+    ['limit=0', 'limit'],
+    ['limit=201', 'limit'],
+    ['limit=x', 'limit'],
+    ['limit=1&limit=2', 'limit'],
+    ['cursor=nonsense', 'cursor'],
+    [`query=${'x'.repeat(257)}`, 'query'],
+    ['qurey=a', 'qurey'],
+  ])('refuses %s and names the field', async (query, path) => {
+    expect(await get(`/api/users?${query}`)).toMatchObject({ status: 400, json: { problems: [{ path }] } })
+  })
+})
+
+describe('a user', () => {
+  test('is shown with each limit and the layers that made it', async () => {
+    await running.spend('alice', 'read', 8)
+    await running.call('PATCH', '/api/quota', {
+      body: { mode: 'conservative', baselines: { personal: { read: { '5h': 200 } } } },
+    })
+    const { json, headers } = await get('/api/users/alice')
+    expect(json.windows.read).toMatchObject([
+      {
+        scope: 'Personal',
+        window: '1h',
+        limit: 90,
+        used: 8,
+        remaining: 82,
+        source: 'baseline x mode',
+        steps: ['baseline 120 (tollgate.yaml:8)', 'mode conservative x 0.75'],
+      },
+      {
+        scope: 'Personal',
+        window: '5h',
+        limit: 150,
+        steps: ['baseline 200 (set at run time)', 'mode conservative x 0.75'],
+      },
+      { scope: 'Global', window: '1h', limit: 900, used: 8 },
+      { scope: 'Global', window: '5h' },
+    ])
+    expect(json.override).toBeNull()
+    expect(headers.etag).toBe('"0"')
+  })
+
+  test.each(ODD)('may have any id: %s', async (user) => {
+    await running.spend(user, 'read', 3)
+    const path = `/api/users/${encodeURIComponent(user)}`
+    expect((await get(path)).json).toMatchObject({ user, windows: { read: [{ used: 3 }, { used: 3 }, {}, {}] } })
+    expect((await put(user, override)).status).toBe(200)
+    expect((await get(path)).json.override).toMatchObject({ limits: { read: { '1h': 500 } } })
+    expect((await all()).map((each) => each.user)).toEqual([user])
+    expect((await running.call('POST', `${path}/reset`, { body: { reason: 'r' } })).status).toBe(204)
+    expect((await get(path)).json.windows.read[0].used).toBe(0)
+    expect((await running.call('DELETE', `${path}/override`)).status).toBe(204)
+    expect((await get('/api/audit')).json.entries.map((entry: { subject: string }) => entry.subject)).toEqual([
+      user,
+      user,
+      user,
+    ])
+  })
+
+  test.each(['%00', '%0A', 'x'.repeat(257), '%F0%9F%98%80'.repeat(65)])(
+    'has an id that could be one: %s',
+    async (id) => {
+      const { status, json } = await get(`/api/users/${id}`)
+      expect(['bad_request', 'not_found']).toContain(json.error)
+      expect([400, 404]).toContain(status)
+    },
+  )
+})
+
+describe('an override', () => {
+  test('is put, shown, put again in its place, and taken away', async () => {
+    const made = await put('alice', { ...override, expiresAt: '2026-11-21T00:00:00+08:00' })
+    expect(made.json).toEqual({
+      version: 1,
+      limits: { read: { '1h': 500 } },
+      bypassGlobal: false,
+      shadow: false,
+      reason: 'a big event',
+      expiresAt: '2026-11-20T16:00:00.000Z',
+    })
+    expect(made.headers.etag).toBe('"1"')
+    expect((await get('/api/users/alice')).json.windows.read[0]).toMatchObject({ limit: 500, source: 'override' })
+    expect((await put('alice', { bypassGlobal: true, reason: 'alone' })).json).toMatchObject({
+      limits: {},
+      bypassGlobal: true,
+      expiresAt: null,
+    })
+    const { json } = await get('/api/users/alice')
+    expect(json.windows.read.map((window: { scope: string }) => window.scope)).toEqual(['Personal', 'Personal'])
+    expect((await running.call('DELETE', '/api/users/alice/override', { body: { reason: 'over' } })).status).toBe(204)
+    expect((await get('/api/users/alice')).json.override).toBeNull()
+    expect((await get('/api/audit')).json.entries).toMatchObject([
+      { what: 'override', subject: 'alice', why: 'over', to: null, from: { bypassGlobal: true } },
+      { what: 'override', subject: 'alice', why: 'alone', from: { limits: { read: { '1h': 500 } } } },
+      { what: 'override', subject: 'alice', why: 'a big event', from: null, who: 'admin' },
+    ])
+  })
+
+  test('that is not there cannot be taken away', async () => {
+    expect(await running.call('DELETE', '/api/users/alice/override')).toMatchObject({
+      status: 404,
+      json: { error: 'not_found' },
+    })
+    expect((await get('/api/users/alice/override')).status).toBe(404)
+  })
+
+  test('is guarded by If-Match, each user apart', async () => {
+    expect((await put('alice', override, { 'if-match': '"0"' })).status).toBe(200)
+    expect((await put('bob', override, { 'if-match': '"0"' })).status).toBe(200)
+    expect(await put('alice', override, { 'if-match': '"0"' })).toMatchObject({
+      status: 412,
+      json: { error: 'version_conflict', version: 1 },
+    })
+    const stale = await running.call('DELETE', '/api/users/alice/override', { headers: { 'if-match': '"7"' } })
+    expect(stale).toMatchObject({ status: 412, json: { version: 1 } })
+    expect((await running.call('DELETE', '/api/users/alice/override', { headers: { 'if-match': '"1"' } })).status).toBe(
+      204,
+    )
+  })
+
+  test('that has expired is gone by itself, and the next one is put as if there had been none', async () => {
+    await put('alice', { ...override, expiresAt: new Date(clock + HOUR).toISOString() })
+    clock += HOUR
+    const { json, headers } = await get('/api/users/alice')
+    expect(json.override).toBeNull()
+    expect(json.windows.read[0]).toMatchObject({ limit: 120, source: 'baseline' })
+    expect((await put('alice', override, { 'if-match': headers.etag ?? '' })).status).toBe(200)
+    expect((await get('/api/users/alice')).json.override).toMatchObject({ expiresAt: null })
+  })
+
+  test.each([
+    ['without a reason', { read: { '1h': 5 } }, 'reason'],
+    ['that sets nothing', { reason: 'r' }, ''],
+    ['of a category unknown', { raed: { '1h': 5 }, reason: 'r' }, 'raed'],
+    ['of a window unknown', { read: { '1hour': 5 }, reason: 'r' }, 'read.1hour'],
+    ['with a limit that is text', { read: { '1h': '5' }, reason: 'r' }, 'read.1h'],
+    ['that ends in the past', { ...override, expiresAt: '2020-01-01T00:00:00Z' }, 'expiresAt'],
+    ['that ends at a time without offset', { ...override, expiresAt: '2030-01-01T00:00:00' }, 'expiresAt'],
+    ['that is no object', '"x"', ''],
+  ])('%s is refused at its field', async (_what, body, path) => {
+    expect(await put('alice', body)).toMatchObject({
+      status: 400,
+      json: { error: 'bad_request', problems: [{ path }] },
+    })
+  })
+})
+
+describe('a reset', () => {
+  const reset = (body: unknown) => running.call('POST', '/api/users/alice/reset', { body })
+
+  test("empties the user's windows, and nobody else's", async () => {
+    await running.spend('alice', 'read', 100)
+    await running.spend('bob', 'read', 50)
+    expect((await reset({ reason: 'a bug of ours' })).status).toBe(204)
+    expect((await get('/api/users/alice')).json.windows.read).toMatchObject([
+      { used: 0 },
+      { used: 0 },
+      { scope: 'Global', used: 150 },
+      {},
+    ])
+    expect((await get('/api/users/bob')).json.windows.read[0].used).toBe(50)
+    expect((await get('/api/audit')).json.entries).toMatchObject([
+      { what: 'reset', subject: 'alice', why: 'a bug of ours', who: 'admin' },
+    ])
+  })
+
+  test.each([[{}], [{ reason: '' }], [{ reason: ' ' }], [{ reason: 'a\nb' }], [{ reason: 7 }], [undefined]])(
+    'needs a reason: %j',
+    async (body) => {
+      await running.spend('alice', 'read', 100)
+      expect(await reset(body)).toMatchObject({ status: 400, json: { error: 'bad_request' } })
+      expect((await get('/api/users/alice')).json.windows.read[0].used).toBe(100)
+    },
+  )
+})
+
+test('the audit is read page by page', async () => {
+  for (let i = 0; i < 5; i++) await running.call('POST', '/api/users/alice/reset', { body: { reason: `${i}` } })
+  const whys: string[] = []
+  let before = ''
+  for (let pages = 0; pages < 3; pages++) {
+    const { json } = await get(`/api/audit?limit=2${before}`)
+    whys.push(...json.entries.map(({ why }: { why: string }) => why))
+    before = `&before=${json.next}`
+    expect(json.next === null).toBe(pages === 2)
+  }
+  expect(whys).toEqual(['4', '3', '2', '1', '0'])
+  expect(await get('/api/audit?before=x')).toMatchObject({ status: 400, json: { problems: [{ path: 'before' }] } })
+})

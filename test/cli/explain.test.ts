@@ -1,0 +1,108 @@
+import { execFile } from 'node:child_process'
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { promisify } from 'node:util'
+import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { asText } from '../../src/cli/explain.ts'
+import { createPolicy } from '../../src/quota/policy.ts'
+import { openSqliteStore } from '../../src/store/sqlite/store.ts'
+import { configOf, YAML } from '../admin/running.ts'
+
+const run = promisify(execFile)
+
+let folder: string
+let file: string
+beforeAll(async () => {
+  folder = mkdtempSync(join(tmpdir(), 'tollgate-explain-'))
+  file = join(folder, 'tollgate.yaml')
+  const yaml = YAML.replace('sqlite::memory:', `sqlite:${join(folder, 'quota.db')}`)
+  writeFileSync(file, yaml)
+  const store = openSqliteStore({ file: join(folder, 'quota.db') })
+  const limits = createPolicy(configOf(yaml).config.quota).limitsOf('read')
+  const charges = [{ user: 'alice', category: 'read', cost: 119, limits }]
+  await store.settle({ instance: 'test', sequence: 1, refunds: [], charges })
+  await store.change({ kind: 'settings', to: { global: { multiplier: 2 } } }, { who: 'test', why: null }, null)
+  await store.close()
+})
+afterAll(() => rmSync(folder, { recursive: true, force: true }))
+
+async function explain(...args: string[]): Promise<{ code: number; stdout: string; stderr: string }> {
+  const outcome = run(process.execPath, ['src/main.ts', 'explain', '-c', file, ...args])
+  return outcome.then(
+    ({ stdout, stderr }) => ({ code: 0, stdout, stderr }),
+    (error: { code: number; stdout: string; stderr: string }) => error,
+  )
+}
+
+describe('tollgate explain', () => {
+  test('says the verdict first, then why, then every number with its origin', async () => {
+    const { code, stdout } = await explain('--user', 'alice', '--method', 'post', '--path', '/v1/user/music')
+    expect(code).toBe(0)
+    const [verdict, why, , route, category, cost, , first, second, third] = stdout.split('\n')
+    expect(verdict).toBe('REFUSE   POST /v1/user/music of alice')
+    expect(why).toMatch(/^429: Personal 1-hour read quota is used up\. Requests may continue after .* This costs 2\.$/)
+    expect([route, category, cost]).toEqual([
+      'route      POST /v1/user/:what   (line 15)',
+      'category   read',
+      'cost       2',
+    ])
+    expect(first).toMatch(
+      /^! {2}Personal {2}1h {2}119 of 120 used {3,}ends \d{4}-.*Z {2}baseline 120 \(.*tollgate\.yaml:8\)$/,
+    )
+    expect(second).toMatch(/^ {3}Personal {2}5h /)
+    expect(third).toMatch(/^ {3}Global {4}1h {2}119 of 2400 used .* baseline 1200 \(.*\), multiplier x 2$/)
+  })
+
+  test('gives the answer of the API with --json', async () => {
+    const { stdout } = await explain(
+      '--user',
+      'bob',
+      '--method',
+      'POST',
+      '--path',
+      '/v1/charge',
+      '--value',
+      '3',
+      '--json',
+    )
+    expect(JSON.parse(stdout)).toMatchObject({
+      user: 'bob',
+      decision: 'accept',
+      cost: 15,
+      costs: { 2: 10, 3: 15, 5: 25 },
+    })
+  })
+
+  test.each([
+    [['--path', '/x'], /needs --user and --path/],
+    [['--user', 'a'], /needs --user and --path/],
+    [['--user', '\n', '--path', '/x'], /--user takes/],
+    [['--user', 'a', '--path', 'x'], /--path takes/],
+    [['--user', 'a', '--path', '/x', '--cost', '1.5'], /--cost takes/],
+  ])('called wrongly says how: %j', async (args, message) => {
+    const { code, stderr, stdout } = await explain(...args)
+    expect([code, stdout]).toEqual([2, ''])
+    expect(stderr).toMatch(message)
+  })
+
+  test('has a help of its own', async () => {
+    expect((await explain('--help')).stdout).toMatch(/^Usage: tollgate explain --user USER/)
+  })
+})
+
+test('what a user id could make a terminal do is not done', () => {
+  const text = asText({
+    user: '\u001b[31mred\u202e',
+    method: 'GET',
+    path: '/x',
+    route: null,
+    category: null,
+    cost: null,
+    costs: null,
+    decision: 'no_route',
+    why: '404: No route matches this path.',
+    limits: [],
+  })
+  expect(text.split('\n')[0]).toBe('NO ROUTE   GET /x of \\u{1b}[31mred\\u{202e}')
+})

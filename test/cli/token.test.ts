@@ -1,0 +1,35 @@
+import { execFile } from 'node:child_process'
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { promisify } from 'node:util'
+import { afterAll, beforeAll, expect, test } from 'vitest'
+import { openSqliteStore } from '../../src/store/sqlite/store.ts'
+import { YAML } from '../admin/running.ts'
+
+const run = promisify(execFile)
+
+let folder: string
+beforeAll(() => {
+  folder = mkdtempSync(join(tmpdir(), 'tollgate-token-'))
+  writeFileSync(join(folder, 'tollgate.yaml'), YAML.replace('sqlite::memory:', `sqlite:${join(folder, 'quota.db')}`))
+})
+afterAll(() => rmSync(folder, { recursive: true, force: true }))
+
+const token = (...args: string[]) =>
+  run(process.execPath, ['src/main.ts', 'token', ...args, '-c', join(folder, 'tollgate.yaml')])
+
+test('tokens made and revoked on the command line are in the audit, once each', async () => {
+  const { stdout } = await token('create', '--user', 'alice', '--name', 'phone')
+  const id = (await token('list')).stdout.split('\t')[0] ?? ''
+  for (let i = 0; i < 2; i++) await token('revoke', id)
+  await expect(token('revoke', 'nobody')).rejects.toMatchObject({ code: 1 })
+  const store = openSqliteStore({ file: join(folder, 'quota.db') })
+  const entries = await store.readAudit(null, 10)
+  await store.close()
+  expect(entries).toMatchObject([
+    { what: 'token_revoked', subject: id, who: 'command line', to: { user: 'alice', name: 'phone' } },
+    { what: 'token_created', subject: id, who: 'command line', to: { user: 'alice', name: 'phone', expiresAt: null } },
+  ])
+  expect(JSON.stringify(entries)).not.toContain(stdout.trim())
+})
