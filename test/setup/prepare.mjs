@@ -11,6 +11,7 @@ const NEEDED = [
   { command: 'openssl', package: 'openssl' },
   { command: 'nginx', package: 'nginx' },
   { command: 'slowhttptest', package: 'slowhttptest' },
+  { command: 'chromium', package: 'chromium' },
 ]
 /** Debian keeps daemons where only root looks. */
 const FOLDERS = [...(process.env.PATH ?? '').split(delimiter), '/usr/sbin']

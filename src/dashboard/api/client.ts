@@ -1,0 +1,90 @@
+import type { ErrorAnswer } from '../../admin/api.ts'
+
+/** The one way to the admin API. The session is a cookie that the page cannot read; nothing is kept here. */
+
+/** The API answered with 400 or above. */
+export class ApiError extends Error {
+  readonly status: number
+  readonly answer: ErrorAnswer
+  constructor(status: number, answer: ErrorAnswer) {
+    super(answer.msg)
+    this.status = status
+    this.answer = answer
+  }
+}
+
+/** Nothing of the API's own came back: no connection, or somebody else in between answered. */
+export class LostError extends Error {}
+
+export interface Answered<T> {
+  readonly data: T
+  /** For If-Match. */
+  readonly etag: string | null
+}
+
+export interface Options {
+  readonly body?: unknown
+  readonly ifMatch?: string | null
+  readonly signal?: AbortSignal
+}
+
+export type Method = 'GET' | 'POST' | 'PUT' | 'PATCH' | 'DELETE'
+
+/** `again`: whoever polls should ask now, because of a new session or a mended connection. `unauthorized`: the session is over. */
+export const bell = new EventTarget()
+export function ring(what: 'again' | 'unauthorized'): void {
+  bell.dispatchEvent(new Event(what))
+}
+
+/** Where one signs in and out, and asks who is signed in. */
+export const SESSION = '/api/session'
+
+const TIMEOUT_MS = 15_000
+
+/** @throws ApiError, LostError; what the signal throws where the caller gave up */
+export async function call<T>(method: Method, path: string, options: Options = {}): Promise<Answered<T>> {
+  const { body, ifMatch, signal } = options
+  const headers = new Headers({ accept: 'application/json' })
+  if (body !== undefined) headers.set('content-type', 'application/json')
+  if (ifMatch) headers.set('if-match', ifMatch)
+  const timeout = AbortSignal.timeout(TIMEOUT_MS)
+  try {
+    const response = await fetch(path, {
+      method,
+      headers,
+      credentials: 'same-origin',
+      signal: signal === undefined ? timeout : AbortSignal.any([signal, timeout]),
+      ...(body !== undefined && { body: JSON.stringify(body) }),
+    })
+    const text = await response.text()
+    // What is not JSON was said by somebody in between.
+    const said: unknown = text === '' ? null : JSON.parse(text)
+    setLost(false)
+    if (response.ok) return { data: said as T, etag: response.headers.get('etag') }
+    if (response.status === 401 && path !== SESSION) ring('unauthorized')
+    throw new ApiError(response.status, said as ErrorAnswer)
+  } catch (error) {
+    if (error instanceof ApiError) throw error
+    signal?.throwIfAborted()
+    setLost(true)
+    throw new LostError('no answer', { cause: error })
+  }
+}
+
+let lost = false
+const watchers = new Set<() => void>()
+
+function setLost(next: boolean): void {
+  if (lost === next) return
+  lost = next
+  for (const watcher of watchers) watcher()
+  if (!lost) ring('again')
+}
+
+export const connection = {
+  isLost: () => lost,
+  subscribe(watcher: () => void): () => void {
+    watchers.add(watcher)
+    return () => watchers.delete(watcher)
+  },
+}

@@ -1,0 +1,91 @@
+import { useCallback, useEffect, useState } from 'react'
+import { backoffMs } from '../logic/backoff.ts'
+import { type Answered, ApiError, bell, call } from './client.ts'
+
+export interface Polled<T> {
+  /** The latest answer, also while later ones fail; `null` before the first. */
+  readonly data: T | null
+  readonly etag: string | null
+  /** Why the last attempt failed; `null` where it did not. */
+  readonly error: Error | null
+  /** Asks now. */
+  readonly reload: () => void
+}
+
+type Seen<T> = Omit<Polled<T>, 'reload'> & { readonly path: string }
+
+/**
+ * Asks again and again while the page is seen: after `everyMs`, later and later while there is no answer, and at once when
+ * the bell rings, the browser is online again or the page is looked at.
+ * @param path `null` asks nothing
+ */
+export function usePoll<T>(path: string | null, everyMs: number): Polled<T> {
+  const [seen, setSeen] = useState<Seen<T> | null>(null)
+  const [asked, setAsked] = useState(0)
+
+  // biome-ignore lint/correctness/useExhaustiveDependencies: `asked` starts the loop anew
+  useEffect(() => {
+    if (path === null) return
+    const stop = new AbortController()
+    void poll<T>(path, everyMs, stop.signal, (outcome) =>
+      setSeen((before) => {
+        const old = before?.path === path ? before : { data: null, etag: null }
+        return outcome instanceof Error
+          ? { path, data: old.data, etag: old.etag, error: outcome }
+          : { path, data: outcome.data, etag: outcome.etag, error: null }
+      }),
+    )
+    return () => stop.abort()
+  }, [path, everyMs, asked])
+
+  const reload = useCallback(() => setAsked((times) => times + 1), [])
+  return seen !== null && seen.path === path ? { ...seen, reload } : { data: null, etag: null, error: null, reload }
+}
+
+async function poll<T>(
+  path: string,
+  everyMs: number,
+  stop: AbortSignal,
+  tell: (outcome: Answered<T> | Error) => void,
+): Promise<void> {
+  let failures = 0
+  while (!stop.aborted) {
+    try {
+      const answer = await call<T>('GET', path, { signal: stop })
+      failures = 0
+      tell(answer)
+    } catch (error) {
+      if (stop.aborted) return
+      failures++
+      tell(error as Error)
+      // Without a session only the bell makes it worth asking again.
+      if (error instanceof ApiError && error.status === 401) await pause(FOREVER, stop)
+    }
+    // The bell hurries the next attempt, and never makes a storm of attempts that fail.
+    if (failures > 0) await pause(backoffMs(1), stop, false)
+    await pause(failures === 0 ? everyMs : backoffMs(failures) - backoffMs(1), stop)
+    while (document.hidden && !stop.aborted) await pause(FOREVER, stop)
+  }
+}
+
+const FOREVER = Number.POSITIVE_INFINITY
+
+/** Ends after the time, or earlier by what makes an answer likely. */
+function pause(ms: number, stop: AbortSignal, hurried = true): Promise<void> {
+  return new Promise((resolve) => {
+    const done = new AbortController()
+    const timer = ms === FOREVER ? undefined : setTimeout(end, ms)
+    function end(): void {
+      clearTimeout(timer)
+      done.abort()
+      resolve()
+    }
+    const { signal } = done
+    stop.addEventListener('abort', end, { signal })
+    if (stop.aborted) return end()
+    if (!hurried) return
+    bell.addEventListener('again', end, { signal })
+    window.addEventListener('online', end, { signal })
+    document.addEventListener('visibilitychange', end, { signal })
+  })
+}

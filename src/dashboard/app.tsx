@@ -1,0 +1,77 @@
+import { Loader } from '@mantine/core'
+import { useEffect, useRef, useState } from 'react'
+import { useSession } from './api/session.tsx'
+import { useTexts } from './i18n/text.tsx'
+import { type Place, placeOf } from './logic/location.ts'
+import { AuditPage } from './pages/audit.tsx'
+import { NowPage } from './pages/now.tsx'
+import { QuotasPage } from './pages/quotas/page.tsx'
+import { RoutesPage } from './pages/routes.tsx'
+import { SignIn } from './pages/sign-in.tsx'
+import { TokensPage } from './pages/tokens.tsx'
+import { UserPage } from './pages/users/user.tsx'
+import { UsersPage } from './pages/users/users.tsx'
+import { Guarded } from './parts/guarded.tsx'
+import { Shell } from './parts/shell.tsx'
+
+export function App() {
+  const { state, who } = useSession()
+  const { t } = useTexts()
+  const place = usePlace()
+  if (state === 'asking') return <Loader className="centre" aria-label={t('app.loading')} />
+  // While somebody signs in again the page waits behind, with what was typed.
+  return (
+    <>
+      {state === 'out' && <SignIn again={who !== null} />}
+      {who !== null && (
+        <div hidden={state === 'out'}>
+          <Shell page={place.page}>
+            <Guarded key={place.page}>
+              <PageAt place={place} />
+            </Guarded>
+          </Shell>
+        </div>
+      )}
+    </>
+  )
+}
+
+function PageAt({ place: { page, rest } }: { readonly place: Place }) {
+  switch (page) {
+    case 'now':
+      return <NowPage />
+    case 'quotas':
+      return <QuotasPage />
+    case 'users':
+      return rest === null ? <UsersPage /> : <UserPage key={rest} user={rest} />
+    case 'tokens':
+      return <TokensPage />
+    case 'routes':
+      return <RoutesPage />
+    case 'audit':
+      return <AuditPage />
+  }
+}
+
+/** The place that the address names. A new one takes the focus to its heading, as the load of a page would. */
+function usePlace(): Place {
+  const { t } = useTexts()
+  const [hash, setHash] = useState(location.hash)
+  const first = useRef(true)
+  const place = placeOf(hash)
+  useEffect(() => {
+    const follow = () => setHash(location.hash)
+    window.addEventListener('hashchange', follow)
+    return () => window.removeEventListener('hashchange', follow)
+  }, [])
+  // biome-ignore lint/correctness/useExhaustiveDependencies: only another place moves the focus
+  useEffect(() => {
+    if (!first.current) document.querySelector<HTMLElement>('main h1')?.focus()
+    first.current = false
+    window.scrollTo(0, 0)
+  }, [hash])
+  useEffect(() => {
+    document.title = `${place.rest ?? t(`page.${place.page}`)} · Tollgate`
+  }, [place.page, place.rest, t])
+  return place
+}

@@ -1,0 +1,71 @@
+import { createContext, type ReactNode, useContext, useEffect, useMemo, useState } from 'react'
+import * as format from '../logic/format.ts'
+import { en, type TextKey } from './en.ts'
+import { zh } from './zh.ts'
+
+type Language = format.Language
+const WORDS: Readonly<Record<Language, Readonly<Record<TextKey, string>>>> = { en, zh }
+export const LANGUAGES = { en: 'English', zh: '简体中文' } as const
+const KEPT = 'tollgate.language'
+
+export interface Texts {
+  readonly language: Language
+  readonly setLanguage: (language: Language) => void
+  /** The words of a key, with `{name}` filled in. */
+  readonly t: (key: TextKey, values?: Readonly<Record<string, string | number>>) => string
+  readonly number: (value: number) => string
+  readonly rate: (perSecond: number) => string
+  readonly share: (share: number) => string
+  readonly time: (at: Date | string, timeZone?: string) => string
+  readonly span: (from: Date, to: Date, timeZone?: string) => string
+  readonly duration: (ms: number) => string
+}
+
+const Context = createContext<Texts | null>(null)
+
+export function TextProvider({ children }: { readonly children: ReactNode }) {
+  const [language, setLanguage] = useState(firstLanguage)
+  useEffect(() => {
+    document.documentElement.lang = language === 'zh' ? 'zh-CN' : 'en'
+  }, [language])
+  const texts = useMemo(() => {
+    function choose(next: Language): void {
+      localStorage.setItem(KEPT, next)
+      setLanguage(next)
+    }
+    return textsOf(language, choose)
+  }, [language])
+  return <Context value={texts}>{children}</Context>
+}
+
+export function useTexts(): Texts {
+  const texts = useContext(Context)
+  if (texts === null) throw new Error('no TextProvider')
+  return texts
+}
+
+function textsOf(language: Language, setLanguage: Texts['setLanguage']): Texts {
+  const words = WORDS[language]
+  return {
+    language,
+    setLanguage,
+    // A replacement by function: `$&` in a user id stays what it is.
+    t: (key, values = {}) => words[key].replace(/\{(\w+)\}/g, (hole, name: string) => String(values[name] ?? hole)),
+    number: (value) => format.formatNumber(language, value),
+    rate: (perSecond) => format.formatRate(language, perSecond),
+    share: (share) => format.formatShare(language, share),
+    time: (at, timeZone) => format.formatTime(language, at, timeZone),
+    span: (from, to, timeZone) => format.formatSpan(language, from, to, timeZone),
+    duration: (ms) => format.formatDuration(language, ms),
+  }
+}
+
+/** What was chosen before, or the first language of the browser that we know. */
+function firstLanguage(): Language {
+  const kept = localStorage.getItem(KEPT)
+  if (kept === 'en' || kept === 'zh') return kept
+  const known = navigator.languages
+    .map((tag) => tag.slice(0, 2).toLowerCase())
+    .find((tag) => tag === 'en' || tag === 'zh')
+  return known === 'zh' ? 'zh' : 'en'
+}

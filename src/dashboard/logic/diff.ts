@@ -1,0 +1,37 @@
+/** What of two JSON values differs, leaf by leaf, for the audit. */
+
+export interface Difference {
+  /** Dotted; empty where the values as a whole differ. */
+  readonly path: string
+  /** `undefined` where there was or is nothing. */
+  readonly from: unknown
+  readonly to: unknown
+}
+
+export function differences(from: unknown, to: unknown, path = ''): Difference[] {
+  if (!isMap(from) && !isMap(to)) return same(from, to) ? [] : [{ path, from: some(from), to: some(to) }]
+  const keys = [...new Set([...keysOf(from), ...keysOf(to)])].sort()
+  return keys.flatMap((key) =>
+    differences(memberOf(from, key), memberOf(to, key), path === '' ? key : `${path}.${key}`),
+  )
+}
+
+function isMap(value: unknown): value is Record<string, unknown> {
+  return typeof value === 'object' && value !== null && !Array.isArray(value)
+}
+
+function keysOf(value: unknown): string[] {
+  return isMap(value) ? Object.keys(value) : []
+}
+
+function memberOf(value: unknown, key: string): unknown {
+  return isMap(value) && Object.hasOwn(value, key) ? value[key] : undefined
+}
+
+function some(value: unknown): unknown {
+  return value === null || isMap(value) ? undefined : value
+}
+
+function same(a: unknown, b: unknown): boolean {
+  return JSON.stringify(a ?? null) === JSON.stringify(b ?? null)
+}

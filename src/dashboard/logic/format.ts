@@ -1,0 +1,60 @@
+/** Numbers and times as people read them. */
+
+export type Language = 'en' | 'zh'
+const LOCALES: Readonly<Record<Language, string>> = { en: 'en-GB', zh: 'zh-CN' }
+
+export function formatNumber(language: Language, value: number): string {
+  return new Intl.NumberFormat(LOCALES[language], { maximumFractionDigits: 2 }).format(value)
+}
+
+/** `12.5`, `0.03`, `0`: three figures at most. */
+export function formatRate(language: Language, perSecond: number): string {
+  return new Intl.NumberFormat(LOCALES[language], { maximumSignificantDigits: 3 }).format(perSecond)
+}
+
+/** @param share 0 to 1 */
+export function formatShare(language: Language, share: number): string {
+  return new Intl.NumberFormat(LOCALES[language], { style: 'percent', maximumSignificantDigits: 3 }).format(share)
+}
+
+/** In the browser's time zone, or the one given. */
+export function formatTime(language: Language, at: Date | string, timeZone?: string): string {
+  const options = { dateStyle: 'medium', timeStyle: 'medium', ...(timeZone !== undefined && { timeZone }) } as const
+  return new Intl.DateTimeFormat(LOCALES[language], options).format(new Date(at))
+}
+
+/** A half-hour of the chart: the day once, both ends. */
+export function formatSpan(language: Language, from: Date, to: Date, timeZone?: string): string {
+  const zone = timeZone === undefined ? {} : { timeZone }
+  const day = new Intl.DateTimeFormat(LOCALES[language], { weekday: 'short', month: 'short', day: 'numeric', ...zone })
+  const time = new Intl.DateTimeFormat(LOCALES[language], {
+    hour: '2-digit',
+    minute: '2-digit',
+    hourCycle: 'h23',
+    ...zone,
+  })
+  return `${day.format(from)} ${time.format(from)}–${time.format(to)}`
+}
+
+const UNITS = [
+  ['day', 86_400],
+  ['hour', 3600],
+  ['minute', 60],
+  ['second', 1],
+] as const
+
+/** `2 hrs 5 mins`, `5 mins`, `12 secs`: the two largest units, rounded up so that it is never too early. */
+export function formatDuration(language: Language, ms: number): string {
+  const seconds = Math.max(0, Math.ceil(ms / 1000))
+  const first = UNITS.findIndex(([, size]) => seconds >= size)
+  const [large, small] = first === -1 ? [UNITS[3]] : UNITS.slice(first, first + 2)
+  if (large === undefined) return ''
+  const parts = [unit(language, large[0], Math.floor(seconds / large[1]))]
+  const rest = small === undefined ? 0 : Math.floor((seconds % large[1]) / small[1])
+  if (small !== undefined && rest > 0) parts.push(unit(language, small[0], rest))
+  return parts.join(' ')
+}
+
+function unit(language: Language, name: string, count: number): string {
+  return new Intl.NumberFormat(LOCALES[language], { style: 'unit', unit: name, unitDisplay: 'short' }).format(count)
+}

@@ -1,0 +1,79 @@
+import type { OverrideAnswer, OverrideBody } from '../../admin/api.ts'
+import { limitOf } from './settings.ts'
+
+/** The editor of an override: everything as typed. */
+export interface OverrideForm {
+  /** By `category.window`; empty follows the default. */
+  readonly limits: Readonly<Record<string, string>>
+  readonly bypassGlobal: boolean
+  readonly shadow: boolean
+  readonly reason: string
+  readonly expiry: Expiry
+}
+
+/** `never`, `keep` what is set, hours from now, or a local time `2026-11-21T18:00`. */
+export type Expiry =
+  | { readonly kind: 'never' }
+  | { readonly kind: 'keep'; readonly at: string }
+  | { readonly kind: 'hours'; readonly hours: number }
+  | { readonly kind: 'at'; readonly local: string }
+
+export const PRESET_HOURS = [1, 24, 168, 720] as const
+
+export type OverrideProblem = 'problem.limit' | 'problem.reason' | 'problem.expiry' | 'problem.nothing'
+/** By the path of the API; the whole has the empty one. */
+export type OverrideProblems = Readonly<Record<string, OverrideProblem>>
+
+export function formOf(override: OverrideAnswer | null): OverrideForm {
+  if (override === null)
+    return { limits: {}, bypassGlobal: false, shadow: false, reason: '', expiry: { kind: 'never' } }
+  const { limits, bypassGlobal, shadow, reason, expiresAt } = override
+  const flat = Object.entries(limits).flatMap(([category, row]) =>
+    Object.entries(row).map(([window, limit]) => [`${category}.${window}`, String(limit)] as const),
+  )
+  const expiry: Expiry = expiresAt === null ? { kind: 'never' } : { kind: 'keep', at: expiresAt }
+  return { limits: Object.fromEntries(flat), bypassGlobal, shadow, reason, expiry }
+}
+
+/** The body of the change, with the paths of the API for what is wrong. @param now milliseconds since the epoch */
+export function bodyOf(
+  form: OverrideForm,
+  now: number,
+): { readonly body: OverrideBody | null; readonly problems: OverrideProblems } {
+  const problems: Record<string, OverrideProblem> = {}
+  const limits: Record<string, Record<string, number>> = {}
+  for (const [path, text] of Object.entries(form.limits)) {
+    if (text.trim() === '') continue
+    const meant = limitOf(text.trim())
+    const [category = '', window = ''] = path.split('.')
+    if ('problem' in meant) problems[path] = meant.problem
+    else limits[category] = { ...limits[category], [window]: meant.value }
+  }
+  const reason = form.reason.trim()
+  if (reason === '' || reason.length > 500) problems.reason = 'problem.reason'
+  const expiresAt = expiryOf(form.expiry, now)
+  if (expiresAt === undefined) problems.expiresAt = 'problem.expiry'
+  const isAnythingSet = Object.values(form.limits).some((text) => text.trim() !== '')
+  if (!isAnythingSet && !form.bypassGlobal && !form.shadow) problems[''] = 'problem.nothing'
+  if (Object.keys(problems).length > 0) return { body: null, problems }
+  const { bypassGlobal, shadow } = form
+  return { body: { ...limits, bypassGlobal, shadow, reason, expiresAt: expiresAt ?? null }, problems }
+}
+
+/** In ISO 8601; `null` for never, `undefined` where it is no time to come. */
+export function expiryOf(expiry: Expiry, now: number): string | null | undefined {
+  if (expiry.kind === 'never') return null
+  const at = momentOf(expiry, now)
+  return at > now ? new Date(at).toISOString() : undefined
+}
+
+function momentOf(expiry: Exclude<Expiry, { kind: 'never' }>, now: number): number {
+  switch (expiry.kind) {
+    case 'keep':
+      return Date.parse(expiry.at)
+    case 'hours':
+      return now + expiry.hours * 3_600_000
+    case 'at':
+      return Date.parse(expiry.local)
+  }
+}

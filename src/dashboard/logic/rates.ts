@@ -1,0 +1,53 @@
+import type { NowAnswer } from '../../admin/api.ts'
+
+type Counts = NowAnswer['counts']
+
+/** A second, between two looks. */
+export interface Rates {
+  /** Of the later look, in milliseconds since the epoch. */
+  readonly at: number
+  readonly requests: number
+  readonly refused: number
+  readonly shadowed: number
+  readonly tokens: number
+  readonly failed: number
+}
+
+/**
+ * What happened between two looks, a second. Replica by replica, because the counts of one that has ended leave the sums:
+ * one that is new counts from its start, one that is gone not at all.
+ */
+export function ratesBetween(before: NowAnswer, after: NowAnswer): Rates | null {
+  const at = Date.parse(after.at)
+  const seconds = (at - Date.parse(before.at)) / 1000
+  if (!(seconds > 0)) return null
+  const known = new Map(before.replicas.map((replica) => [replica.instance, replica.counts]))
+  const sum = (field: keyof Counts): number => {
+    const grown = after.replicas.map(({ instance, startedAt, counts }) => {
+      const old = known.get(instance)?.[field] ?? (startedAt >= before.at ? 0 : counts[field])
+      return Math.max(0, counts[field] - old)
+    })
+    return grown.reduce((a, b) => a + b, 0) / seconds
+  }
+  return {
+    at,
+    requests: sum('requests'),
+    refused: sum('refused'),
+    shadowed: sum('shadowed'),
+    tokens: sum('tokens'),
+    failed: sum('failed'),
+  }
+}
+
+/** Looks that are kept, and over how many of them a rate is taken: replicas tell their counts in beats. */
+export const KEPT = 90
+const SPAN = 3
+
+/** @param looks oldest first */
+export function rateHistory(looks: readonly NowAnswer[]): Rates[] {
+  return looks.slice(SPAN).flatMap((after, i) => {
+    const before = looks[i]
+    const rates = before === undefined ? null : ratesBetween(before, after)
+    return rates === null ? [] : [rates]
+  })
+}

@@ -1,0 +1,109 @@
+import type { QuotaAnswer, QuotaPatch, SettingsAnswer } from '../../admin/api.ts'
+
+/** What is being edited on the page of the quotas: values by their dotted path, as the API's `changed` has them. */
+
+/** As typed; `null` gives the value back to the file. */
+export type Edit = string | boolean | null
+export type Draft = Readonly<Record<string, Edit>>
+export type Value = string | number | boolean | null
+
+/** What is wrong with an edit; the name of a text. */
+export type Problem = 'problem.mode' | 'problem.multiplier' | 'problem.limit' | 'problem.empty'
+export type Problems = Readonly<Record<string, Problem>>
+
+export const MODES = ['conservative', 'normal', 'loose', 'adaptive', 'custom'] as const
+export const MULTIPLIER = { min: 0.25, max: 4 } as const
+export const MAX_LIMIT = 1e12
+
+/** The value at a path; `null` where there is none. */
+export function valueAt(settings: SettingsAnswer, path: string): Value {
+  const found = path
+    .split('.')
+    .reduce<unknown>((at, key) => (at as Record<string, unknown> | undefined)?.[key], settings)
+  return typeof found === 'string' || typeof found === 'number' || typeof found === 'boolean' ? found : null
+}
+
+/** An edit that changes nothing is none. */
+export function withEdit(draft: Draft, quota: QuotaAnswer, path: string, edit: Edit): Draft {
+  const { [path]: _, ...others } = draft
+  const now = valueAt(quota, path)
+  const same = edit === null ? !isSetAtRunTime(quota, path) : String(edit).trim() === String(now ?? '')
+  return same ? others : { ...others, [path]: edit }
+}
+
+export function withoutEdit(draft: Draft, path: string): Draft {
+  const { [path]: _, ...others } = draft
+  return others
+}
+
+export function isSetAtRunTime(quota: QuotaAnswer, path: string): boolean {
+  return quota.changed.includes(path)
+}
+
+/** Edits as the body of a change; `patch` is `null` where something is wrong. */
+export function patchOf(draft: Draft): { readonly patch: QuotaPatch | null; readonly problems: Problems } {
+  const problems: Record<string, Problem> = {}
+  const patch: Tree = {}
+  for (const [path, edit] of Object.entries(draft)) {
+    const meant = meaningOf(path, edit)
+    if ('problem' in meant) problems[path] = meant.problem
+    else setAt(patch, path.split('.'), meant.value)
+  }
+  return Object.keys(problems).length === 0 ? { patch: patch as QuotaPatch, problems } : { patch: null, problems }
+}
+
+/** One value that will be another. */
+export interface Change {
+  readonly path: string
+  readonly from: Value
+  readonly to: Value
+  /** Whether it is given back to the file. */
+  readonly toFile: boolean
+}
+
+export function changesOf(quota: QuotaAnswer, draft: Draft): Change[] {
+  return Object.entries(draft).map(([path, edit]) => {
+    const meant = meaningOf(path, edit)
+    const value = 'value' in meant ? meant.value : null
+    const toFile = value === null
+    return { path, from: valueAt(quota, path), to: toFile ? valueAt(quota.file, path) : value, toFile }
+  })
+}
+
+type Meant = { readonly value: Value } | { readonly problem: Problem }
+
+function meaningOf(path: string, edit: Edit): Meant {
+  if (edit === null || typeof edit === 'boolean') return { value: edit }
+  const text = edit.trim()
+  if (path === 'mode') return MODES.some((mode) => mode === text) ? { value: text } : { problem: 'problem.mode' }
+  if (path === 'global.multiplier') return multiplier(text)
+  // A custom value that is emptied follows what lies under it.
+  if (text === '') return path.startsWith('custom.') ? { value: null } : { problem: 'problem.empty' }
+  return limitOf(text)
+}
+
+function multiplier(text: string): Meant {
+  const value = Number(text)
+  const good = text !== '' && value >= MULTIPLIER.min && value <= MULTIPLIER.max
+  return good ? { value } : { problem: 'problem.multiplier' }
+}
+
+export function limitOf(text: string): { readonly value: number } | { readonly problem: 'problem.limit' } {
+  const value = Number(text)
+  return /^\d+$/.test(text) && value <= MAX_LIMIT ? { value } : { problem: 'problem.limit' }
+}
+
+interface Tree {
+  [key: string]: Tree | Value
+}
+
+function setAt(tree: Tree, [key = '', ...rest]: string[], value: Value): void {
+  if (rest.length === 0) {
+    tree[key] = value
+    return
+  }
+  const below = tree[key]
+  const branch: Tree = typeof below === 'object' && below !== null ? below : {}
+  tree[key] = branch
+  setAt(branch, rest, value)
+}

@@ -1,0 +1,28 @@
+import { MantineProvider } from '@mantine/core'
+import '@mantine/core/styles.css'
+import { StrictMode } from 'react'
+import { createRoot } from 'react-dom/client'
+import { SessionProvider } from './api/session.tsx'
+import { App } from './app.tsx'
+import './app.css'
+import { TextProvider } from './i18n/text.tsx'
+import { Guarded } from './parts/guarded.tsx'
+
+const root = document.getElementById('root')
+if (root === null) throw new Error('no #root')
+
+// The theme is Mantine's own and is changed by app.css only: a theme object, its variables and global classes would be put
+// into a <style> element, which a strict Content-Security-Policy forbids. The default variables are in styles.css.
+createRoot(root).render(
+  <StrictMode>
+    <MantineProvider defaultColorScheme="auto" withCssVariables={false} withGlobalClasses={false}>
+      <TextProvider>
+        <Guarded>
+          <SessionProvider>
+            <App />
+          </SessionProvider>
+        </Guarded>
+      </TextProvider>
+    </MantineProvider>
+  </StrictMode>,
+)

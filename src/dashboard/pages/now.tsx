@@ -1,0 +1,162 @@
+import { SemiCircleProgress } from '@mantine/core'
+import { useEffect, useState } from 'react'
+import type { NowAnswer, WindowAnswer } from '../../admin/api.ts'
+import { usePoll } from '../api/use-poll.ts'
+import { useTexts } from '../i18n/text.tsx'
+import { KEPT, type Rates, rateHistory } from '../logic/rates.ts'
+import { Note } from '../parts/note.tsx'
+import { Loaded, PageTitle, Panel } from '../parts/panel.tsx'
+import { RateLine } from '../parts/rate-line.tsx'
+import { Fact, Facts, Tag } from '../parts/small.tsx'
+import { Replicas } from './replicas.tsx'
+
+const EVERY_MS = 2000
+
+export function NowPage() {
+  const { t } = useTexts()
+  const poll = usePoll<NowAnswer>('/api/now', EVERY_MS)
+  const history = useHistory(poll.data)
+  return (
+    <>
+      <PageTitle>{t('page.now')}</PageTitle>
+      <Loaded poll={poll}>
+        {(now) => (
+          <>
+            {now.shadow && <Note tone="warn">{t('preview.lateShadow')}</Note>}
+            <Live now={now} history={history} />
+            <Windows now={now} />
+            <Health now={now} />
+            <Replicas now={now} />
+          </>
+        )}
+      </Loaded>
+    </>
+  )
+}
+
+/** The rates since the page was opened, as far as they are kept. */
+function useHistory(now: NowAnswer | null): Rates[] {
+  const [looks, setLooks] = useState<readonly NowAnswer[]>([])
+  useEffect(() => {
+    if (now !== null) setLooks((before) => [...before, now].slice(-KEPT))
+  }, [now])
+  return rateHistory(looks)
+}
+
+const SHOWN = ['requests', 'refused', 'tokens', 'failed', 'shadowed'] as const
+
+function Live({ now, history }: { readonly now: NowAnswer; readonly history: readonly Rates[] }) {
+  const { t, number, rate } = useTexts()
+  const latest = history.at(-1)
+  return (
+    <Panel title={t('now.rates')}>
+      <div className="tiles">
+        {SHOWN.map((field) => (
+          <div key={field} className={`tile ${field}`}>
+            <div className="tile-name">{t(`now.${field}`)}</div>
+            <div className="tile-value">{latest === undefined ? '…' : rate(latest[field])}</div>
+            <div className="muted">{t('now.sum', { count: number(now.counts[field]) })}</div>
+          </div>
+        ))}
+        <div className="tile">
+          <div className="tile-name">{t('now.inFlight')}</div>
+          <div className="tile-value">{number(now.counts.inFlight)}</div>
+        </div>
+      </div>
+      {history.length < 2 ? <p className="muted">{t('now.collecting')}</p> : <RateLine history={history} />}
+    </Panel>
+  )
+}
+
+function Windows({ now }: { readonly now: NowAnswer }) {
+  const { t } = useTexts()
+  const windows = Object.entries(now.windows).flatMap(([category, list]) =>
+    list.map((window) => ({ category, window })),
+  )
+  return (
+    <Panel title={t('now.windows')}>
+      {windows.length === 0 && <p className="muted">{t('now.globalOff')}</p>}
+      <div className="gauges">
+        {windows.map(({ category, window }) => (
+          <Gauge key={`${category} ${window.window}`} category={category} window={window} at={now.at} />
+        ))}
+      </div>
+    </Panel>
+  )
+}
+
+function Gauge({
+  category,
+  window,
+  at,
+}: {
+  readonly category: string
+  readonly window: WindowAnswer
+  readonly at: string
+}) {
+  const { t, number, share, duration } = useTexts()
+  const { used, limit, resetAt } = window
+  const part = limit > 0 ? used / limit : 1
+  const name = t('now.gauge', { category, window: window.window })
+  const words = { used: number(used), limit: number(limit), share: share(part) }
+  return (
+    // biome-ignore lint/a11y/useSemanticElements: a <meter> is a line
+    <div
+      className="gauge"
+      role="meter"
+      aria-label={name}
+      aria-valuemin={0}
+      aria-valuemax={100}
+      aria-valuenow={Math.min(100, Math.round(part * 100))}
+      aria-valuetext={t('now.gaugeValue', words)}
+    >
+      <div className="gauge-name">{name}</div>
+      <SemiCircleProgress
+        value={Math.min(100, part * 100)}
+        size={120}
+        thickness={11}
+        filledSegmentColor={part >= 1 ? 'var(--bad)' : part >= 0.8 ? 'var(--warn)' : 'var(--accent)'}
+        emptySegmentColor="var(--track)"
+        label={share(Math.round(part * 1000) / 1000)}
+      />
+      <div>{t('now.gaugeText', words)}</div>
+      <div className="muted">
+        {resetAt === null
+          ? t('now.notRunning')
+          : t('now.resetsIn', { time: duration(Date.parse(resetAt) - Date.parse(at)) })}
+      </div>
+    </div>
+  )
+}
+
+function Health({ now: { store, backend, config, shadow, controlVersion } }: { readonly now: NowAnswer }) {
+  const { t, number } = useTexts()
+  const bad = backend.status0 + backend.status5xx > 0
+  const words = {
+    requests: number(backend.requests),
+    status0: number(backend.status0),
+    status5xx: number(backend.status5xx),
+  }
+  return (
+    <Panel title={t('now.health')}>
+      <Facts>
+        <Fact name={t('now.store')}>
+          <Tag tone={store.answers ? 'good' : 'bad'}>
+            {t(store.answers ? 'now.storeAnswers' : 'now.storeOut', { kind: store.kind })}
+          </Tag>
+        </Fact>
+        <Fact name={t('now.backend')}>
+          <code>{backend.origin}</code>{' '}
+          <Tag tone={bad ? 'bad' : backend.requests === 0 ? 'info' : 'good'}>
+            {backend.requests === 0 ? t('now.backendIdle') : t(bad ? 'now.backendBad' : 'now.backendGood', words)}
+          </Tag>
+        </Fact>
+        <Fact name={t('now.config')}>
+          <code>{config.file}</code> <span className="muted">{config.hash.slice(0, 12)}</span>
+        </Fact>
+        <Fact name={t('now.shadow')}>{shadow ? <Tag tone="warn">{t('now.shadowOn')}</Tag> : t('word.off')}</Fact>
+        <Fact name={t('now.lastChange')}>{controlVersion === 0 ? t('word.none') : `#${controlVersion}`}</Fact>
+      </Facts>
+    </Panel>
+  )
+}

@@ -1,0 +1,75 @@
+import { Button } from '@mantine/core'
+import { createContext, useContext } from 'react'
+import type { QuotaAnswer } from '../../../admin/api.ts'
+import { useTexts } from '../../i18n/text.tsx'
+import { type Draft, type Edit, isSetAtRunTime, valueAt } from '../../logic/settings.ts'
+import { nameOf, shownValue } from './names.ts'
+
+/** What every field of the settings needs. */
+export interface Editing {
+  readonly quota: QuotaAnswer
+  readonly draft: Draft
+  /** What is wrong with the edit of a path, in words. */
+  readonly problemOf: (path: string) => string | undefined
+  readonly edit: (path: string, edit: Edit) => void
+  readonly undo: (path: string) => void
+}
+
+export const EditContext = createContext<Editing | null>(null)
+
+export function useEditing(): Editing {
+  const editing = useContext(EditContext)
+  if (editing === null) throw new Error('no EditContext')
+  return editing
+}
+
+/** What a field shows: the edit, or the value in force; what the file says where it will be given back. */
+export function useShown(path: string): string | boolean {
+  const { quota, draft } = useEditing()
+  const edit = draft[path]
+  if (edit === null) return plain(valueAt(quota.file, path))
+  return edit ?? plain(valueAt(quota, path))
+}
+
+function plain(value: ReturnType<typeof valueAt>): string | boolean {
+  return typeof value === 'boolean' ? value : String(value ?? '')
+}
+
+/** Where the value comes from, and the buttons that give it back to the file or undo the edit. */
+export function Origin({ path }: { readonly path: string }) {
+  const texts = useTexts()
+  const { t } = texts
+  const { quota, draft, edit, undo } = useEditing()
+  const name = nameOf(path, t)
+  const value = shownValue(valueAt(quota.file, path), texts)
+  if (path in draft) {
+    return (
+      <span className="origin edited">
+        {draft[path] === null ? t('quotas.toFileDraft', { value }) : t('quotas.edited')}{' '}
+        <Button
+          size="compact-xs"
+          variant="default"
+          aria-label={t('quotas.undoOf', { name })}
+          onClick={() => undo(path)}
+        >
+          {t('quotas.undo')}
+        </Button>
+      </span>
+    )
+  }
+  if (!isSetAtRunTime(quota, path) && valueAt(quota, path) === null) return null
+  if (!isSetAtRunTime(quota, path)) return <span className="origin">{t('quotas.fromFile')}</span>
+  return (
+    <span className="origin changed">
+      {t('quotas.changed', { value })}{' '}
+      <Button
+        size="compact-xs"
+        variant="default"
+        aria-label={t('quotas.toFileOf', { name })}
+        onClick={() => edit(path, null)}
+      >
+        {t('quotas.toFile')}
+      </Button>
+    </span>
+  )
+}

@@ -1,0 +1,63 @@
+import { TextInput } from '@mantine/core'
+import { useTexts } from '../../i18n/text.tsx'
+import { valueAt } from '../../logic/settings.ts'
+import { Origin, useEditing, useShown } from './edit.tsx'
+import { SCOPES, windowNames } from './names.ts'
+
+/** The baselines or the custom values: a field for each scope, category and window. */
+export function Limits({ table }: { readonly table: 'baselines' | 'custom' }) {
+  const { t } = useTexts()
+  const { quota } = useEditing()
+  return (
+    <fieldset className="limits">
+      <legend>{t(`quotas.${table}`)}</legend>
+      <p className="muted">{t(`quotas.${table}Text`)}</p>
+      {SCOPES.flatMap((scope) =>
+        quota.categories.map((category) => (
+          <fieldset key={`${scope} ${category}`} className="row">
+            <legend>
+              {t(`word.${scope}`)} · {category}
+            </legend>
+            {windowNames(quota).map((window) => (
+              <LimitField key={window} table={table} scope={scope} category={category} window={window} />
+            ))}
+          </fieldset>
+        )),
+      )}
+    </fieldset>
+  )
+}
+
+function LimitField({
+  table,
+  scope,
+  category,
+  window,
+}: {
+  readonly table: 'baselines' | 'custom'
+  readonly scope: 'personal' | 'global'
+  readonly category: string
+  readonly window: string
+}) {
+  const { t, number } = useTexts()
+  const { quota, edit, problemOf } = useEditing()
+  const path = `${table}.${scope}.${category}.${window}`
+  const effective = quota.effective[scope][category]?.[window]
+  const baseline = valueAt(quota, `baselines.${scope}.${category}.${window}`)
+  return (
+    <div className="field">
+      <TextInput
+        label={window}
+        inputMode="numeric"
+        placeholder={table === 'custom' && baseline !== null ? String(baseline) : undefined}
+        value={String(useShown(path))}
+        onChange={(event) => edit(path, event.currentTarget.value)}
+        error={problemOf(path)}
+      />
+      {table === 'baselines' && effective !== undefined && (
+        <span className="muted">{t('quotas.effective', { limit: number(effective) })}</span>
+      )}
+      <Origin path={path} />
+    </div>
+  )
+}

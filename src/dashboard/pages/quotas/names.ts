@@ -1,0 +1,29 @@
+import type { QuotaAnswer } from '../../../admin/api.ts'
+import type { Texts } from '../../i18n/text.tsx'
+import { MODES, type Value } from '../../logic/settings.ts'
+
+/** The dotted path of a value in the words of the page: `Personal read 1h`. */
+export function nameOf(path: string, t: Texts['t']): string {
+  if (path === 'mode') return t('quotas.mode')
+  if (path === 'global.enabled') return t('quotas.globalEnabled')
+  if (path === 'global.multiplier') return t('quotas.multiplier')
+  if (path === 'shadow') return t('quotas.shadow')
+  const [table, scope, category, window] = path.split('.')
+  const scopeName = t(scope === 'global' ? 'word.global' : 'word.personal')
+  return `${t(table === 'custom' ? 'quotas.custom' : 'quotas.baselines')}: ${scopeName} ${category} ${window}`
+}
+
+export function shownValue(value: Value, { t, number }: Pick<Texts, 't' | 'number'>): string {
+  if (value === null) return t('word.none')
+  if (typeof value === 'boolean') return t(value ? 'word.on' : 'word.off')
+  if (typeof value === 'number') return number(value)
+  const mode = MODES.find((known) => known === value)
+  return mode === undefined ? value : t(`mode.${mode}`)
+}
+
+export const SCOPES = ['personal', 'global'] as const
+
+/** The windows of the configuration, by name, shortest first. */
+export function windowNames(quota: QuotaAnswer): string[] {
+  return quota.windowLengths.map(({ name }) => name)
+}

@@ -1,0 +1,188 @@
+import { Button, TextInput } from '@mantine/core'
+import { useEffect, useRef, useState } from 'react'
+import type { PreviewAnswer, QuotaAnswer } from '../../../admin/api.ts'
+import { useTexts } from '../../i18n/text.tsx'
+import { hashOf } from '../../logic/location.ts'
+import { changesOf, type Draft } from '../../logic/settings.ts'
+import { Note } from '../../parts/note.tsx'
+import { Rows } from '../../parts/panel.tsx'
+import { At, Changing, Tag } from '../../parts/small.tsx'
+import { nameOf, SCOPES, shownValue, windowNames } from './names.ts'
+
+interface PreviewProps {
+  readonly quota: QuotaAnswer
+  readonly draft: Draft
+  readonly answer: PreviewAnswer
+  readonly busy: boolean
+  readonly reasonProblem: string | undefined
+  readonly onApply: (reason: string) => void
+  readonly onBack: () => void
+}
+
+/** What a change would do, from the live counters; and the button that makes it. */
+export function Preview({ quota, draft, answer, busy, reasonProblem, onApply, onBack }: PreviewProps) {
+  const { t } = useTexts()
+  const [reason, setReason] = useState('')
+  const title = useRef<HTMLHeadingElement>(null)
+  useEffect(() => title.current?.focus(), [])
+  return (
+    <section className="preview" aria-label={t('preview.title')}>
+      <h3 ref={title} tabIndex={-1}>
+        {t('preview.title')}
+      </h3>
+      <p className="muted">{t('preview.nothing')}</p>
+      <ChangeList quota={quota} draft={draft} />
+      <h4>{t('preview.limits')}</h4>
+      <LimitTable quota={quota} answer={answer} />
+      <h4>{t('preview.users')}</h4>
+      <Users answer={answer} />
+      <h4>{t('preview.room')}</h4>
+      <Room answer={answer} />
+      <Changing label={t('preview.apply')}>
+        <TextInput
+          label={t('word.reason')}
+          description={t('word.reasonHelp')}
+          maxLength={500}
+          value={reason}
+          onChange={(event) => setReason(event.currentTarget.value)}
+          error={reasonProblem}
+        />
+        <Button loading={busy} onClick={() => onApply(reason.trim())}>
+          {t('preview.apply')}
+        </Button>
+      </Changing>
+      <div className="actions">
+        <Button variant="default" onClick={onBack}>
+          {t('preview.back')}
+        </Button>
+      </div>
+    </section>
+  )
+}
+
+function ChangeList({ quota, draft }: { readonly quota: QuotaAnswer; readonly draft: Draft }) {
+  const texts = useTexts()
+  const { t } = texts
+  return (
+    <>
+      <h4>{t('preview.changes')}</h4>
+      <ul className="differences">
+        {changesOf(quota, draft).map(({ path, from, to, toFile }) => (
+          <li key={path}>
+            {nameOf(path, t)}: <del>{shownValue(from, texts)}</del>
+            <span aria-hidden="true"> → </span>
+            <ins>{shownValue(to, texts)}</ins> {toFile && <Tag tone="info">{t('preview.toFile')}</Tag>}
+          </li>
+        ))}
+      </ul>
+    </>
+  )
+}
+
+function LimitTable({ quota, answer }: { readonly quota: QuotaAnswer; readonly answer: PreviewAnswer }) {
+  const { t, number } = useTexts()
+  const rows = SCOPES.flatMap((scope) =>
+    quota.categories.flatMap((category) =>
+      windowNames(quota).flatMap((window) => {
+        const now = quota.effective[scope][category]?.[window]
+        const then = answer.effective[scope][category]?.[window]
+        return now === then ? [] : [{ name: `${t(`word.${scope}`)} ${category} ${window}`, now, then }]
+      }),
+    ),
+  )
+  if (rows.length === 0) return <p>{t('preview.sameLimits')}</p>
+  return (
+    <Rows label={t('preview.limits')} head={[t('word.window'), t('preview.now'), t('preview.then')]}>
+      {rows.map(({ name, now, then }) => (
+        <tr key={name}>
+          <th scope="row">{name}</th>
+          <td className="num">{now === undefined ? '–' : number(now)}</td>
+          <td className="num">{then === undefined ? '–' : number(then)}</td>
+        </tr>
+      ))}
+    </Rows>
+  )
+}
+
+function Users({ answer }: { readonly answer: PreviewAnswer }) {
+  const { t, number } = useTexts()
+  const words = {
+    scanned: number(answer.scanned),
+    blocked: number(answer.blockedCount),
+    newly: number(answer.newlyBlockedCount),
+    freed: number(answer.freedCount),
+  }
+  const none = answer.blockedCount === 0
+  return (
+    <>
+      <Note tone={answer.newlyBlockedCount > 0 ? 'warn' : 'info'} live>
+        {t(none ? 'preview.nobody' : 'preview.blocked', words)}
+      </Note>
+      {!none && (
+        <Rows
+          label={t('preview.first', { count: answer.blocked.length })}
+          head={[
+            t('word.user'),
+            t('word.window'),
+            t('word.used'),
+            t('preview.limitThen'),
+            t('word.reset'),
+            t('now.state'),
+          ]}
+        >
+          {answer.blocked.map((each) => (
+            <tr key={`${each.user} ${each.category} ${each.window}`}>
+              <th scope="row">
+                <a href={hashOf('users', each.user)}>
+                  <bdi>{each.user}</bdi>
+                </a>
+              </th>
+              <td>
+                {each.category} {each.window}
+              </td>
+              <td className="num">{number(each.used)}</td>
+              <td className="num">{number(each.limit)}</td>
+              <td>{each.resetAt === null ? '–' : <At at={each.resetAt} />}</td>
+              <td>
+                <Tag tone={each.blockedNow ? 'info' : 'warn'}>
+                  {t(each.blockedNow ? 'preview.already' : 'preview.newly')}
+                </Tag>
+              </td>
+            </tr>
+          ))}
+        </Rows>
+      )}
+    </>
+  )
+}
+
+function Room({ answer }: { readonly answer: PreviewAnswer }) {
+  const { t, number } = useTexts()
+  const rows = Object.entries(answer.windows).flatMap(([category, list]) => list.map((each) => ({ category, ...each })))
+  if (rows.length === 0) return <p>{t('preview.roomOff')}</p>
+  const head = [
+    t('word.window'),
+    t('word.used'),
+    t('preview.limitNow'),
+    t('preview.roomNow'),
+    t('preview.limitThen'),
+    t('preview.roomThen'),
+  ]
+  return (
+    <Rows label={t('preview.room')} head={head}>
+      {rows.map(({ category, window, used, limitNow, remainingNow, limit, remaining }) => (
+        <tr key={`${category} ${window}`}>
+          <th scope="row">
+            {category} {window}
+          </th>
+          {[used, limitNow, remainingNow, limit, remaining].map((value, i) => (
+            // biome-ignore lint/suspicious/noArrayIndexKey: columns do not move
+            <td key={i} className="num">
+              {number(value)}
+            </td>
+          ))}
+        </tr>
+      ))}
+    </Rows>
+  )
+}

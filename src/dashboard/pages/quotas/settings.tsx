@@ -1,0 +1,144 @@
+import { Button } from '@mantine/core'
+import { type FormEvent, useState } from 'react'
+import type { PreviewAnswer, QuotaAnswer } from '../../../admin/api.ts'
+import { ApiError, call } from '../../api/client.ts'
+import { useMayChange } from '../../api/session.tsx'
+import { useTexts } from '../../i18n/text.tsx'
+import { type Draft, type Edit, type Problems, patchOf, withEdit, withoutEdit } from '../../logic/settings.ts'
+import { Conflict } from '../../parts/conflict.tsx'
+import { fieldProblems, messageOf } from '../../parts/failure.tsx'
+import { Note } from '../../parts/note.tsx'
+import { Panel } from '../../parts/panel.tsx'
+import { EditContext } from './edit.tsx'
+import { Limits } from './limits.tsx'
+import { Preview } from './preview.tsx'
+import { Switches } from './switches.tsx'
+
+/** A preview and what it was made of: the very change that can be applied. */
+interface Previewed {
+  readonly quota: QuotaAnswer
+  readonly etag: string | null
+  readonly draft: Draft
+  readonly answer: PreviewAnswer
+}
+
+interface SettingsProps {
+  readonly quota: QuotaAnswer
+  readonly etag: string | null
+  readonly reload: () => void
+}
+
+/** Edits, their preview, and only then the change itself. */
+export function Settings({ quota, etag, reload }: SettingsProps) {
+  const { t } = useTexts()
+  const may = useMayChange()
+  const [draft, setDraft] = useState<Draft>({})
+  const [problems, setProblems] = useState<Problems>({})
+  const [error, setError] = useState<Error | null>(null)
+  const [previewed, setPreviewed] = useState<Previewed | null>(null)
+  const [applied, setApplied] = useState<number | null>(null)
+  const [busy, setBusy] = useState(false)
+  const edits = Object.keys(draft).length
+
+  function change(next: Draft): void {
+    setDraft(next)
+    setPreviewed(null)
+    setApplied(null)
+    setError(null)
+    setProblems({})
+  }
+
+  async function attempt(work: () => Promise<void>): Promise<void> {
+    setBusy(true)
+    setError(null)
+    try {
+      await work()
+    } catch (caught) {
+      setError(caught as Error)
+      if (caught instanceof ApiError && caught.status !== 401) setPreviewed(null)
+      if (caught instanceof ApiError && caught.status === 412) reload()
+    } finally {
+      setBusy(false)
+    }
+  }
+
+  function preview(event: FormEvent): void {
+    event.preventDefault()
+    const { patch, problems } = patchOf(draft)
+    setProblems(problems)
+    setApplied(null)
+    if (patch === null) return
+    void attempt(async () => {
+      const { data } = await call<PreviewAnswer>('POST', '/api/quota/preview', { body: patch })
+      setPreviewed({ quota, etag, draft, answer: data })
+    })
+  }
+
+  function apply(of: Previewed, reason: string): void {
+    const { patch } = patchOf(of.draft)
+    void attempt(async () => {
+      const body = reason === '' ? patch : { ...patch, reason }
+      const { data } = await call<QuotaAnswer>('PATCH', '/api/quota', { body, ifMatch: of.etag })
+      change({})
+      setApplied(data.version)
+      reload()
+    })
+  }
+
+  const fields = fieldProblems(error)
+  return (
+    <Panel title={t('quotas.settings')} text={t('quotas.fileHint', { count: quota.changed.length })}>
+      {!may && <p className="viewer">{t('quotas.viewer')}</p>}
+      <EditContext
+        value={{
+          quota,
+          draft,
+          problemOf: (path) => (problems[path] === undefined ? fields[path] : t(problems[path])),
+          edit: (path: string, edit: Edit) => change(withEdit(draft, quota, path, edit)),
+          undo: (path: string) => change(withoutEdit(draft, path)),
+        }}
+      >
+        <form onSubmit={preview} noValidate>
+          <Switches />
+          <Limits table="baselines" />
+          <Limits table="custom" />
+          <div className="actions">
+            <Button type="submit" loading={busy && previewed === null} disabled={edits === 0}>
+              {t('quotas.preview')}
+            </Button>
+            <Button variant="default" disabled={edits === 0} onClick={() => change({})}>
+              {t('quotas.discard')}
+            </Button>
+            <Button
+              variant="default"
+              disabled={quota.changed.length === 0}
+              onClick={() => change(Object.fromEntries(quota.changed.map((path) => [path, null])))}
+            >
+              {t('quotas.allToFile')}
+            </Button>
+            <span role="status">{edits === 0 ? t('quotas.noEdits') : t('quotas.edits', { count: edits })}</span>
+          </div>
+        </form>
+      </EditContext>
+      {applied !== null && (
+        <Note tone="good" live>
+          {t('quotas.applied', { version: applied })}
+        </Note>
+      )}
+      {error instanceof ApiError && error.status === 412 ? (
+        <Conflict what="settings" subject={null} />
+      ) : (
+        error && <Note tone="bad">{messageOf(error, t)}</Note>
+      )}
+      {previewed && (
+        <Preview
+          {...previewed}
+          busy={busy}
+          reasonProblem={fields.reason}
+          onApply={(reason) => apply(previewed, reason)}
+          onBack={() => setPreviewed(null)}
+        />
+      )}
+    </Panel>
+  )
+}

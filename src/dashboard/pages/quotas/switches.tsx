@@ -1,0 +1,91 @@
+import { Radio, Switch, TextInput } from '@mantine/core'
+import { useTexts } from '../../i18n/text.tsx'
+import { MODES } from '../../logic/settings.ts'
+import { Origin, useEditing, useShown } from './edit.tsx'
+
+/** Everything but the tables: mode, global switch, multiplier, shadow. */
+export function Switches() {
+  return (
+    <>
+      <ModeChoice />
+      <div className="fields">
+        <OnOff path="global.enabled" label="quotas.globalEnabled" text="quotas.globalEnabledText" />
+        <Multiplier />
+        <OnOff path="shadow" label="quotas.shadow" text="quotas.shadowText" />
+      </div>
+    </>
+  )
+}
+
+function ModeChoice() {
+  const { t, number } = useTexts()
+  const { quota, edit, problemOf } = useEditing()
+  return (
+    <>
+      <Radio.Group
+        label={t('quotas.mode')}
+        value={String(useShown('mode'))}
+        onChange={(mode) => edit('mode', mode)}
+        error={problemOf('mode')}
+      >
+        <div className="modes">
+          {MODES.map((mode) => (
+            <Radio
+              key={mode}
+              value={mode}
+              label={t(`mode.${mode}`)}
+              description={t(`mode.${mode}.text`, { factor: number(quota.adaptive.factor) })}
+            />
+          ))}
+        </div>
+      </Radio.Group>
+      <p>
+        <Origin path="mode" />
+      </p>
+    </>
+  )
+}
+
+function OnOff({
+  path,
+  label,
+  text,
+}: {
+  readonly path: 'global.enabled' | 'shadow'
+  readonly label: 'quotas.globalEnabled' | 'quotas.shadow'
+  readonly text: 'quotas.globalEnabledText' | 'quotas.shadowText'
+}) {
+  const { t } = useTexts()
+  const { edit, problemOf } = useEditing()
+  return (
+    <div className="field">
+      <Switch
+        label={t(label)}
+        description={t(text)}
+        checked={useShown(path) === true}
+        onChange={(event) => edit(path, event.currentTarget.checked)}
+        error={problemOf(path)}
+      />
+      <Origin path={path} />
+    </div>
+  )
+}
+
+function Multiplier() {
+  const { t } = useTexts()
+  const { edit, problemOf } = useEditing()
+  const path = 'global.multiplier'
+  return (
+    <div className="field">
+      <TextInput
+        label={t('quotas.multiplier')}
+        description={t('quotas.multiplierText')}
+        inputMode="decimal"
+        value={String(useShown(path))}
+        onChange={(event) => edit(path, event.currentTarget.value)}
+        error={problemOf(path)}
+      />
+      <Origin path={path} />
+    </div>
+  )
+}

@@ -1,0 +1,78 @@
+import type { NowAnswer } from '../../admin/api.ts'
+import { useTexts } from '../i18n/text.tsx'
+import { Note } from '../parts/note.tsx'
+import { Panel, Rows } from '../parts/panel.tsx'
+import { At, Tag } from '../parts/small.tsx'
+
+/** A replica that has not told of itself for so long is worth a word. */
+const SILENT_MS = 5000
+
+export function Replicas({ now }: { readonly now: NowAnswer }) {
+  const { t } = useTexts()
+  const { replicas, agree } = now
+  return (
+    <Panel title={t('now.replicas')}>
+      {replicas.length === 0 ? (
+        <p className="muted">{t('now.noReplicas')}</p>
+      ) : (
+        <>
+          <Note tone={agree ? 'good' : 'warn'} live>
+            {t(agree ? 'now.agree' : 'now.disagree')}
+          </Note>
+          <Rows
+            label={t('now.replicas')}
+            head={[
+              t('now.host'),
+              t('now.state'),
+              t('now.started'),
+              t('word.version'),
+              t('now.hash'),
+              t('now.control'),
+              t('now.requests'),
+            ]}
+          >
+            {replicas.map((replica) => (
+              <Row key={replica.instance} replica={replica} now={now} />
+            ))}
+          </Rows>
+        </>
+      )}
+    </Panel>
+  )
+}
+
+function Row({ replica, now }: { readonly replica: NowAnswer['replicas'][number]; readonly now: NowAnswer }) {
+  const { t, number, duration } = useTexts()
+  const told = [...replica.reasons, ...replica.configProblems]
+  return (
+    <tr>
+      <th scope="row">
+        {replica.host} <span className="muted">{replica.pid}</span>
+      </th>
+      <td>
+        <Tag tone={replica.ready ? 'good' : 'bad'}>{t(replica.ready ? 'now.ready' : 'now.notReady')}</Tag>{' '}
+        {replica.silentMs > SILENT_MS && <Tag tone="warn">{t('now.silent', { time: duration(replica.silentMs) })}</Tag>}
+        {told.length > 0 && (
+          <ul className="problems" lang="en">
+            {told.map((text) => (
+              <li key={text}>{text}</li>
+            ))}
+          </ul>
+        )}
+      </td>
+      <td>
+        <At at={replica.startedAt} />
+      </td>
+      <td>{replica.version}</td>
+      <td>
+        <code>{replica.hash.slice(0, 12)}</code>{' '}
+        {replica.hash !== now.config.hash && <Tag tone="warn">{t('now.otherHash')}</Tag>}
+      </td>
+      <td>
+        {replica.controlVersion}{' '}
+        {replica.controlVersion < now.controlVersion && <Tag tone="warn">{t('now.behind')}</Tag>}
+      </td>
+      <td className="num">{number(replica.counts.requests)}</td>
+    </tr>
+  )
+}

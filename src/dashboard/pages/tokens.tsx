@@ -1,0 +1,210 @@
+import { Button, TextInput } from '@mantine/core'
+import { type FormEvent, useState } from 'react'
+import type { NewTokenAnswer, TokenAnswer, TokensAnswer } from '../../admin/api.ts'
+import { call } from '../api/client.ts'
+import { usePoll } from '../api/use-poll.ts'
+import { useTexts } from '../i18n/text.tsx'
+import { hashOf } from '../logic/location.ts'
+import { type Expiry, expiryOf } from '../logic/override.ts'
+import { Confirm } from '../parts/confirm.tsx'
+import { ExpiryField } from '../parts/expiry.tsx'
+import { fieldProblems, messageOf } from '../parts/failure.tsx'
+import { Note } from '../parts/note.tsx'
+import { Loaded, PageTitle, Panel, Rows } from '../parts/panel.tsx'
+import { At, Changing, Copyable, Tag } from '../parts/small.tsx'
+
+const EVERY_MS = 10_000
+/** More rows than anybody reads; the filter finds the others. */
+const SHOWN = 200
+
+export function TokensPage() {
+  const { t } = useTexts()
+  const poll = usePoll<TokensAnswer>('/api/tokens', EVERY_MS)
+  return (
+    <>
+      <PageTitle>{t('page.tokens')}</PageTitle>
+      <NewToken reload={poll.reload} />
+      <Panel title={t('tokens.title')}>
+        <Loaded poll={poll}>{({ tokens }) => <TokenTable tokens={tokens} reload={poll.reload} />}</Loaded>
+      </Panel>
+    </>
+  )
+}
+
+const EMPTY = { user: '', name: '', expiry: { kind: 'never' } as Expiry }
+
+function NewToken({ reload }: { readonly reload: () => void }) {
+  const { t } = useTexts()
+  const [form, setForm] = useState(EMPTY)
+  const [problems, setProblems] = useState<Readonly<Record<string, string>>>({})
+  const [error, setError] = useState<Error | null>(null)
+  const [made, setMade] = useState<NewTokenAnswer | null>(null)
+  const [busy, setBusy] = useState(false)
+
+  async function make(event: FormEvent): Promise<void> {
+    event.preventDefault()
+    setMade(null)
+    setError(null)
+    const user = form.user.trim()
+    const name = form.name.trim()
+    const expiresAt = expiryOf(form.expiry, Date.now())
+    const found = {
+      ...(user === '' && { user: t('problem.required') }),
+      ...(name === '' && { name: t('problem.required') }),
+      ...(expiresAt === undefined && { expiresAt: t('problem.expiry') }),
+    }
+    setProblems(found)
+    if (Object.keys(found).length > 0) return
+    setBusy(true)
+    try {
+      setMade((await call<NewTokenAnswer>('POST', '/api/tokens', { body: { user, name, expiresAt } })).data)
+      setForm(EMPTY)
+      reload()
+    } catch (caught) {
+      setError(caught as Error)
+      setProblems(fieldProblems(caught as Error))
+    } finally {
+      setBusy(false)
+    }
+  }
+
+  return (
+    <Panel title={t('tokens.create')}>
+      <Changing label={t('tokens.create')}>
+        <form onSubmit={make} noValidate>
+          <div className="fields">
+            <TextInput
+              label={t('tokens.owner')}
+              required
+              value={form.user}
+              onChange={(event) => setForm({ ...form, user: event.currentTarget.value })}
+              error={problems.user}
+              autoComplete="off"
+            />
+            <TextInput
+              label={t('tokens.what')}
+              description={t('tokens.whatHelp')}
+              required
+              maxLength={64}
+              value={form.name}
+              onChange={(event) => setForm({ ...form, name: event.currentTarget.value })}
+              error={problems.name}
+              autoComplete="off"
+            />
+          </div>
+          <ExpiryField
+            label={t('tokens.expiry')}
+            value={form.expiry}
+            keep={null}
+            error={problems.expiresAt}
+            onChange={(expiry) => setForm({ ...form, expiry })}
+          />
+          <div className="actions">
+            <Button type="submit" loading={busy}>
+              {t('tokens.make')}
+            </Button>
+          </div>
+        </form>
+      </Changing>
+      {error && <Note tone="bad">{messageOf(error, t)}</Note>}
+      {made && (
+        <Note tone="good" live title={t('tokens.made', { user: made.user })}>
+          <p>{t('tokens.once')}</p>
+          <Copyable text={made.token} label={t('tokens.made', { user: made.user })} />
+        </Note>
+      )}
+    </Panel>
+  )
+}
+
+function TokenTable({ tokens, reload }: { readonly tokens: readonly TokenAnswer[]; readonly reload: () => void }) {
+  const { t } = useTexts()
+  const [filter, setFilter] = useState('')
+  const [revoking, setRevoking] = useState<TokenAnswer | null>(null)
+  const wanted = filter.trim().toLowerCase()
+  const shown = tokens.filter(({ user, name }) => `${user}\n${name}`.toLowerCase().includes(wanted)).slice(0, SHOWN)
+  if (tokens.length === 0) return <p className="muted">{t('tokens.none')}</p>
+  return (
+    <>
+      <TextInput
+        type="search"
+        label={t('tokens.filter')}
+        value={filter}
+        onChange={(event) => setFilter(event.currentTarget.value)}
+      />
+      <Changing label={t('tokens.title')}>
+        <Rows
+          label={t('tokens.title')}
+          head={[
+            t('word.user'),
+            t('tokens.what'),
+            t('tokens.created'),
+            t('tokens.expiry'),
+            t('tokens.state'),
+            t('word.action'),
+          ]}
+        >
+          {shown.map((token) => (
+            <TokenRow key={token.id} token={token} onRevoke={() => setRevoking(token)} />
+          ))}
+        </Rows>
+      </Changing>
+      {revoking && (
+        <Confirm
+          title={t('tokens.revokeOf', { name: revoking.name, user: revoking.user })}
+          action={t('tokens.revoke')}
+          danger
+          onConfirm={async (reason) => {
+            const body = reason === '' ? {} : { reason }
+            await call('DELETE', `/api/tokens/${encodeURIComponent(revoking.id)}`, { body })
+            reload()
+          }}
+          onClose={() => setRevoking(null)}
+        >
+          <p>{t('tokens.revokeText')}</p>
+        </Confirm>
+      )}
+    </>
+  )
+}
+
+function TokenRow({ token, onRevoke }: { readonly token: TokenAnswer; readonly onRevoke: () => void }) {
+  const { t, time } = useTexts()
+  const { user, name, createdAt, expiresAt, revokedAt } = token
+  const expired = expiresAt !== null && Date.parse(expiresAt) <= Date.now()
+  return (
+    <tr>
+      <th scope="row">
+        <a href={hashOf('users', user)}>
+          <bdi>{user}</bdi>
+        </a>
+      </th>
+      <td>
+        <bdi>{name}</bdi>
+      </td>
+      <td>
+        <At at={createdAt} />
+      </td>
+      <td>{expiresAt === null ? t('word.never') : <At at={expiresAt} />}</td>
+      <td>
+        {revokedAt !== null ? (
+          <Tag tone="bad">{t('tokens.revoked', { time: time(revokedAt) })}</Tag>
+        ) : (
+          <Tag tone={expired ? 'warn' : 'good'}>{t(expired ? 'tokens.expired' : 'tokens.good')}</Tag>
+        )}
+      </td>
+      <td>
+        {revokedAt === null && (
+          <Button
+            size="compact-sm"
+            variant="default"
+            aria-label={t('tokens.revokeOf', { name, user })}
+            onClick={onRevoke}
+          >
+            {t('tokens.revoke')}
+          </Button>
+        )}
+      </td>
+    </tr>
+  )
+}

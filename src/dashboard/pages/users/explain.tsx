@@ -1,0 +1,114 @@
+import { Button, NativeSelect, TextInput } from '@mantine/core'
+import { type FormEvent, useState } from 'react'
+import type { ExplainAnswer } from '../../../admin/api.ts'
+import { call } from '../../api/client.ts'
+import { useTexts } from '../../i18n/text.tsx'
+import { fieldProblems, messageOf } from '../../parts/failure.tsx'
+import { Note, type Tone } from '../../parts/note.tsx'
+import { Panel } from '../../parts/panel.tsx'
+import { Fact, Facts } from '../../parts/small.tsx'
+import { LimitRows } from './limit-rows.tsx'
+
+const METHODS = ['GET', 'POST', 'PUT', 'PATCH', 'DELETE', 'HEAD', 'OPTIONS']
+const TONES: Readonly<Record<ExplainAnswer['decision'], Tone>> = {
+  accept: 'good',
+  refuse: 'bad',
+  shadow: 'warn',
+  not_charged: 'info',
+  no_route: 'warn',
+  depends_on_body: 'info',
+  bad_request: 'bad',
+}
+
+export function ExplainForm({ user }: { readonly user: string }) {
+  const { t } = useTexts()
+  const [method, setMethod] = useState('POST')
+  const [path, setPath] = useState('')
+  const [value, setValue] = useState('')
+  const [answer, setAnswer] = useState<ExplainAnswer | null>(null)
+  const [error, setError] = useState<Error | null>(null)
+  const [problem, setProblem] = useState<string | undefined>()
+  const [busy, setBusy] = useState(false)
+
+  async function explain(event: FormEvent): Promise<void> {
+    event.preventDefault()
+    setError(null)
+    setProblem(undefined)
+    if (!path.startsWith('/')) return setProblem(t('problem.path'))
+    const query = new URLSearchParams({ user, method, path, ...(value !== '' && { value }) })
+    setBusy(true)
+    try {
+      setAnswer((await call<ExplainAnswer>('GET', `/api/explain?${query}`)).data)
+    } catch (caught) {
+      setError(caught as Error)
+      setAnswer(null)
+    } finally {
+      setBusy(false)
+    }
+  }
+
+  const fields = fieldProblems(error)
+  return (
+    <Panel title={t('explain.title')} text={t('explain.text')}>
+      <form onSubmit={explain} noValidate>
+        <div className="fields">
+          <NativeSelect
+            label={t('explain.method')}
+            data={METHODS}
+            value={method}
+            onChange={(event) => setMethod(event.currentTarget.value)}
+            error={fields.method}
+          />
+          <TextInput
+            label={t('explain.path')}
+            placeholder="/v1/…"
+            value={path}
+            onChange={(event) => setPath(event.currentTarget.value)}
+            error={problem ?? fields.path}
+          />
+          <TextInput
+            label={t('explain.cost')}
+            value={value}
+            onChange={(event) => setValue(event.currentTarget.value)}
+            error={fields.value ?? fields.cost}
+          />
+        </div>
+        <div className="actions">
+          <Button type="submit" variant="default" loading={busy}>
+            {t('explain.do')}
+          </Button>
+        </div>
+      </form>
+      {error && <Note tone="bad">{messageOf(error, t)}</Note>}
+      {answer && <Explanation answer={answer} />}
+    </Panel>
+  )
+}
+
+function Explanation({ answer }: { readonly answer: ExplainAnswer }) {
+  const { t, number } = useTexts()
+  const { decision, why, route, category, cost, costs, limits } = answer
+  const prices = Object.entries(costs ?? {}).map(([value, price]) => `${value}: ${number(price)}`)
+  return (
+    <div aria-live="polite">
+      <Note tone={TONES[decision]} title={t(`explain.${decision}`)} live={false}>
+        <span lang="en">{why}</span>
+      </Note>
+      <Facts>
+        <Fact name={t('explain.route')}>
+          {route === null ? t('explain.noRoute') : <code>{route.match}</code>}{' '}
+          {route?.line && <span className="muted">{t('explain.line', { line: route.line })}</span>}
+        </Fact>
+        {category !== null && <Fact name={t('word.category')}>{category}</Fact>}
+        <Fact name={t('explain.price')}>
+          {cost === null
+            ? prices.length === 0
+              ? '–'
+              : t('explain.depends', { costs: prices.join(', ') })
+            : number(cost)}
+        </Fact>
+      </Facts>
+      {limits.length > 0 && <LimitRows label={t('explain.title')} limits={limits} />}
+    </div>
+  )
+}

@@ -1,0 +1,212 @@
+import { Button, Switch, TextInput } from '@mantine/core'
+import { type FormEvent, useState } from 'react'
+import type { OverrideBody, UserAnswer } from '../../../admin/api.ts'
+import { ApiError, call } from '../../api/client.ts'
+import { useTexts } from '../../i18n/text.tsx'
+import { bodyOf, formOf, type OverrideForm, type OverrideProblems } from '../../logic/override.ts'
+import { Confirm } from '../../parts/confirm.tsx'
+import { Conflict } from '../../parts/conflict.tsx'
+import { ExpiryField } from '../../parts/expiry.tsx'
+import { fieldProblems, messageOf } from '../../parts/failure.tsx'
+import { Note } from '../../parts/note.tsx'
+import { Panel } from '../../parts/panel.tsx'
+import { At, Changing } from '../../parts/small.tsx'
+import { OverrideReview } from './override-review.tsx'
+
+interface EditorProps {
+  readonly answer: UserAnswer
+  readonly etag: string | null
+  /** Of the user in the API. */
+  readonly path: string
+  readonly reload: () => void
+}
+
+/** What is reviewed: the body, and what it was made on top of. */
+interface Reviewed {
+  readonly body: OverrideBody
+  readonly answer: UserAnswer
+  readonly etag: string | null
+}
+
+export function OverrideEditor({ answer, etag, path, reload }: EditorProps) {
+  const { t } = useTexts()
+  const { override, user } = answer
+  // Until something is edited the form follows what is set.
+  const [edited, setEdited] = useState<OverrideForm | null>(null)
+  const [problems, setProblems] = useState<OverrideProblems>({})
+  const [error, setError] = useState<Error | null>(null)
+  const [reviewed, setReviewed] = useState<Reviewed | null>(null)
+  const [removing, setRemoving] = useState(false)
+  const [done, setDone] = useState<'override.saved' | 'override.removed' | null>(null)
+  const form = edited ?? formOf(override)
+  const fields = fieldProblems(error)
+  const problemOf = (field: string) => (problems[field] === undefined ? fields[field] : t(problems[field]))
+
+  function edit(part: Partial<OverrideForm>): void {
+    setEdited({ ...form, ...part })
+    setReviewed(null)
+    setProblems({})
+    setError(null)
+    setDone(null)
+  }
+
+  function review(event: FormEvent): void {
+    event.preventDefault()
+    const { body, problems } = bodyOf(form, Date.now())
+    setProblems(problems)
+    setDone(null)
+    if (body !== null) setReviewed({ body, answer, etag })
+  }
+
+  function finished(what: typeof done): void {
+    setEdited(null)
+    setReviewed(null)
+    setError(null)
+    setDone(what)
+    reload()
+  }
+
+  async function save({ body, etag }: Reviewed): Promise<void> {
+    try {
+      await call('PUT', `${path}/override`, { body, ifMatch: etag })
+      finished('override.saved')
+    } catch (caught) {
+      setError(caught as Error)
+      if (caught instanceof ApiError && caught.status !== 401) setReviewed(null)
+      if (caught instanceof ApiError && caught.status === 412) reload()
+    }
+  }
+
+  async function remove(reason: string): Promise<void> {
+    await call('DELETE', `${path}/override`, { body: reason === '' ? {} : { reason }, ifMatch: etag })
+    finished('override.removed')
+  }
+
+  return (
+    <Panel title={t('override.title')}>
+      {override === null ? (
+        <p className="muted">{t('override.none')}</p>
+      ) : (
+        <p>
+          {t('override.now', { reason: override.reason })}{' '}
+          {override.expiresAt && (
+            <span className="muted">
+              ({t('override.expiry')}: <At at={override.expiresAt} />)
+            </span>
+          )}
+        </p>
+      )}
+      <Changing label={t('override.title')}>
+        <form onSubmit={review} noValidate>
+          <LimitFields answer={answer} form={form} edit={edit} problemOf={problemOf} />
+          <div className="fields">
+            <Switch
+              label={t('override.bypass')}
+              description={t('override.bypassText')}
+              checked={form.bypassGlobal}
+              onChange={(event) => edit({ bypassGlobal: event.currentTarget.checked })}
+            />
+            <Switch
+              label={t('override.shadow')}
+              description={t('quotas.shadowText')}
+              checked={form.shadow}
+              onChange={(event) => edit({ shadow: event.currentTarget.checked })}
+            />
+          </div>
+          <ExpiryField
+            label={t('override.expiry')}
+            value={form.expiry}
+            keep={override?.expiresAt ?? null}
+            error={problemOf('expiresAt')}
+            onChange={(expiry) => edit({ expiry })}
+          />
+          <TextInput
+            label={t('word.reason')}
+            description={t('word.reasonHelp')}
+            required
+            maxLength={500}
+            value={form.reason}
+            onChange={(event) => edit({ reason: event.currentTarget.value })}
+            error={problemOf('reason')}
+          />
+          <div className="actions">
+            <Button type="submit" disabled={edited === null}>
+              {t('override.review')}
+            </Button>
+            <Button variant="default" disabled={edited === null} onClick={() => finished(null)}>
+              {t('quotas.discard')}
+            </Button>
+            <Button variant="default" disabled={override === null} onClick={() => setRemoving(true)}>
+              {t('override.remove')}
+            </Button>
+          </div>
+        </form>
+        {problems[''] !== undefined && <Note tone="bad">{t(problems[''])}</Note>}
+        {reviewed && <OverrideReview {...reviewed} onSave={() => save(reviewed)} onBack={() => setReviewed(null)} />}
+      </Changing>
+      {done && (
+        <Note tone="good" live>
+          {t(done)}
+        </Note>
+      )}
+      {error instanceof ApiError && error.status === 412 ? (
+        <Conflict what="override" subject={user} />
+      ) : (
+        error && <Note tone="bad">{messageOf(error, t)}</Note>
+      )}
+      {removing && (
+        <Confirm
+          title={`${t('override.remove')}: ${user}`}
+          action={t('override.remove')}
+          danger
+          onConfirm={remove}
+          onClose={() => setRemoving(false)}
+        >
+          <p>{t('override.removeText')}</p>
+        </Confirm>
+      )}
+    </Panel>
+  )
+}
+
+function LimitFields({
+  answer,
+  form,
+  edit,
+  problemOf,
+}: {
+  readonly answer: UserAnswer
+  readonly form: OverrideForm
+  readonly edit: (part: Partial<OverrideForm>) => void
+  readonly problemOf: (field: string) => string | undefined
+}) {
+  const { t } = useTexts()
+  return (
+    <fieldset className="limits">
+      <legend>{t('override.limits')}</legend>
+      <p className="muted">{t('override.limitsText')}</p>
+      {Object.entries(answer.windows).map(([category, windows]) => (
+        <fieldset key={category} className="row">
+          <legend>{category}</legend>
+          {windows
+            .filter(({ scope }) => scope === 'Personal')
+            .map(({ window, limit }) => {
+              const field = `${category}.${window}`
+              const overridden = answer.override?.limits[category]?.[window] !== undefined
+              return (
+                <TextInput
+                  key={window}
+                  label={window}
+                  inputMode="numeric"
+                  placeholder={overridden ? t('override.default') : `${t('override.default')} ${limit}`}
+                  value={form.limits[field] ?? ''}
+                  onChange={(event) => edit({ limits: { ...form.limits, [field]: event.currentTarget.value } })}
+                  error={problemOf(field)}
+                />
+              )
+            })}
+        </fieldset>
+      ))}
+    </fieldset>
+  )
+}

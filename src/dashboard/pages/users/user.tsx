@@ -1,0 +1,98 @@
+import { Button } from '@mantine/core'
+import { useState } from 'react'
+import type { LimitAnswer, UserAnswer } from '../../../admin/api.ts'
+import { call } from '../../api/client.ts'
+import { usePoll } from '../../api/use-poll.ts'
+import { useTexts } from '../../i18n/text.tsx'
+import { hashOf } from '../../logic/location.ts'
+import { Confirm } from '../../parts/confirm.tsx'
+import { Note } from '../../parts/note.tsx'
+import { Loaded, PageTitle, Panel } from '../../parts/panel.tsx'
+import { Changing } from '../../parts/small.tsx'
+import { ExplainForm } from './explain.tsx'
+import { LimitRows } from './limit-rows.tsx'
+import { OverrideEditor } from './override.tsx'
+
+const EVERY_MS = 3000
+
+export function UserPage({ user }: { readonly user: string }) {
+  const { t } = useTexts()
+  const poll = usePoll<UserAnswer>(pathOf(user), EVERY_MS)
+  return (
+    <>
+      <p>
+        <a href={hashOf('users')}>← {t('users.back')}</a>
+      </p>
+      <PageTitle>
+        <bdi>{user}</bdi>
+      </PageTitle>
+      <Loaded poll={poll}>
+        {(answer) => (
+          <>
+            <Windows answer={answer} />
+            <OverrideEditor answer={answer} etag={poll.etag} path={pathOf(user)} reload={poll.reload} />
+            <Reset user={user} reload={poll.reload} />
+            <ExplainForm user={user} />
+          </>
+        )}
+      </Loaded>
+    </>
+  )
+}
+
+function pathOf(user: string): string {
+  return `/api/users/${encodeURIComponent(user)}`
+}
+
+function Windows({ answer }: { readonly answer: UserAnswer }) {
+  const { t } = useTexts()
+  const limits = Object.entries(answer.windows).flatMap(([category, list]) =>
+    list.map((limit): LimitAnswer & { category: string } => ({ category, ...limit })),
+  )
+  return (
+    <Panel title={t('users.windows')}>
+      {limits.length === 0 ? (
+        <p className="muted">{t('users.none.windows')}</p>
+      ) : (
+        <LimitRows label={t('users.windows')} limits={limits} />
+      )}
+    </Panel>
+  )
+}
+
+function Reset({ user, reload }: { readonly user: string; readonly reload: () => void }) {
+  const { t } = useTexts()
+  const [asking, setAsking] = useState(false)
+  const [done, setDone] = useState(false)
+  async function reset(reason: string): Promise<void> {
+    await call('POST', `${pathOf(user)}/reset`, { body: { reason } })
+    setDone(true)
+    reload()
+  }
+  return (
+    <Panel title={t('reset.title')} text={t('reset.text')}>
+      <Changing label={t('reset.title')}>
+        <Button variant="default" onClick={() => setAsking(true)}>
+          {t('reset.open')}
+        </Button>
+      </Changing>
+      {done && (
+        <Note tone="good" live>
+          {t('reset.done')}
+        </Note>
+      )}
+      {asking && (
+        <Confirm
+          title={`${t('reset.title')}: ${user}`}
+          action={t('reset.do')}
+          danger
+          needsReason
+          onConfirm={reset}
+          onClose={() => setAsking(false)}
+        >
+          <p>{t('reset.text')}</p>
+        </Confirm>
+      )}
+    </Panel>
+  )
+}

@@ -1,0 +1,113 @@
+import { Button, TextInput } from '@mantine/core'
+import { useDebouncedValue } from '@mantine/hooks'
+import { useState } from 'react'
+import type { UsersAnswer } from '../../../admin/api.ts'
+import { usePoll } from '../../api/use-poll.ts'
+import { useTexts } from '../../i18n/text.tsx'
+import { hashOf } from '../../logic/location.ts'
+import { Loaded, PageTitle, Panel } from '../../parts/panel.tsx'
+import { Bar, Tag } from '../../parts/small.tsx'
+
+const EVERY_MS = 5000
+const A_PAGE = 25
+
+export function UsersPage() {
+  const { t } = useTexts()
+  const [typed, setTyped] = useState('')
+  const [query] = useDebouncedValue(typed.trim(), 300)
+  // The cursor belongs to the query it came with.
+  const [place, setPlace] = useState<{ readonly query: string; readonly cursor: string } | null>(null)
+  const cursor = place !== null && place.query === query ? place.cursor : null
+  const search = new URLSearchParams({ query, limit: String(A_PAGE), ...(cursor !== null && { cursor }) })
+  const poll = usePoll<UsersAnswer>(`/api/users?${search}`, EVERY_MS)
+  return (
+    <>
+      <PageTitle>{t('page.users')}</PageTitle>
+      <Panel title={t('users.search')} text={t('users.searchHelp')}>
+        <search>
+          <TextInput
+            aria-label={t('users.search')}
+            type="search"
+            value={typed}
+            onChange={(event) => setTyped(event.currentTarget.value)}
+          />
+        </search>
+        <Loaded poll={poll}>
+          {({ users, next }) => (
+            <>
+              {users.length === 0 && <p role="status">{t(next === null ? 'users.none' : 'users.more')}</p>}
+              <ul className="users">
+                {users.map((user) => (
+                  <UserLine key={user.user} line={user} />
+                ))}
+              </ul>
+              {query !== '' && !users.some(({ user }) => user === query) && (
+                <p>
+                  <a href={hashOf('users', query)}>
+                    <bdi>{t('users.open', { user: query })}</bdi>
+                  </a>{' '}
+                  <span className="muted">{t('users.openHelp')}</span>
+                </p>
+              )}
+              <div className="actions">
+                {cursor !== null && (
+                  <Button variant="default" onClick={() => setPlace(null)}>
+                    {t('word.first')}
+                  </Button>
+                )}
+                {next !== null && (
+                  <Button variant="default" onClick={() => setPlace({ query, cursor: next })}>
+                    {t('word.next')}
+                  </Button>
+                )}
+              </div>
+            </>
+          )}
+        </Loaded>
+      </Panel>
+    </>
+  )
+}
+
+function UserLine({ line }: { readonly line: UsersAnswer['users'][number] }) {
+  const { t, time } = useTexts()
+  const { user, windows, override, blocked } = line
+  const running = Object.entries(windows).flatMap(([category, list]) =>
+    list.filter(({ scope, used }) => scope === 'Personal' && used > 0).map((window) => ({ category, ...window })),
+  )
+  return (
+    <li>
+      <div className="user-head">
+        <a href={hashOf('users', user)}>
+          <bdi>{user}</bdi>
+        </a>
+        {blocked && <Tag tone="bad">{t('users.blocked')}</Tag>}
+        {override && <Tag tone="info">{t('users.override')}</Tag>}
+        {override?.bypassGlobal && <Tag>{t('users.bypass')}</Tag>}
+        {override?.shadow && <Tag tone="warn">{t('users.shadow')}</Tag>}
+        {override?.expiresAt && <span className="muted">{t('users.until', { time: time(override.expiresAt) })}</span>}
+      </div>
+      {running.length === 0 ? <span className="muted">{t('users.noUsage')}</span> : <UsageBars windows={running} />}
+    </li>
+  )
+}
+
+function UsageBars({
+  windows,
+}: {
+  readonly windows: readonly { category: string; window: string; used: number; limit: number }[]
+}) {
+  const { t, number } = useTexts()
+  return (
+    <div className="bars">
+      {windows.map(({ category, window, used, limit }) => (
+        <div key={`${category} ${window}`}>
+          <span className="muted">
+            {category} {window}: {t('now.gaugeText', { used: number(used), limit: number(limit) })}
+          </span>
+          <Bar used={used} limit={limit} label={`${category} ${window}`} />
+        </div>
+      ))}
+    </div>
+  )
+}

@@ -1,0 +1,80 @@
+import { Button, Modal, TextInput } from '@mantine/core'
+import { type ReactNode, useState } from 'react'
+import { useTexts } from '../i18n/text.tsx'
+import { fieldProblems, messageOf } from './failure.tsx'
+import { Note } from './note.tsx'
+
+interface ConfirmProps {
+  readonly title: string
+  readonly action: string
+  readonly danger?: boolean
+  /** Whether a reason must be given; without, it may be. */
+  readonly needsReason?: boolean
+  readonly onConfirm: (reason: string) => Promise<void>
+  readonly onClose: () => void
+  readonly children: ReactNode
+}
+
+/** Says what is about to happen, asks why, and does it. */
+export function Confirm({ title, action, danger, needsReason, onConfirm, onClose, children }: ConfirmProps) {
+  const { t } = useTexts()
+  const [reason, setReason] = useState('')
+  const [error, setError] = useState<Error | null>(null)
+  const [missing, setMissing] = useState(false)
+  const [busy, setBusy] = useState(false)
+
+  async function confirm(): Promise<void> {
+    if (needsReason && reason.trim() === '') return setMissing(true)
+    setBusy(true)
+    try {
+      await onConfirm(reason.trim())
+      onClose()
+    } catch (caught) {
+      setError(caught as Error)
+      setBusy(false)
+    }
+  }
+
+  // Locking the scroll would put a <style> element into the page, which the Content-Security-Policy forbids.
+  return (
+    <Modal
+      opened
+      title={title}
+      onClose={onClose}
+      lockScroll={false}
+      closeButtonProps={{ 'aria-label': t('word.close') }}
+    >
+      <form
+        onSubmit={(event) => {
+          event.preventDefault()
+          void confirm()
+        }}
+        noValidate
+      >
+        {children}
+        <TextInput
+          label={t('word.reason')}
+          description={t('word.reasonHelp')}
+          required={needsReason === true}
+          maxLength={500}
+          value={reason}
+          onChange={(event) => {
+            setMissing(false)
+            setReason(event.currentTarget.value)
+          }}
+          error={missing ? t('problem.reason') : fieldProblems(error).reason}
+          data-autofocus
+        />
+        {error && <Note tone="bad">{messageOf(error, t)}</Note>}
+        <div className="actions">
+          <Button type="submit" color={danger ? 'red' : 'blue'} loading={busy}>
+            {action}
+          </Button>
+          <Button variant="default" onClick={onClose}>
+            {t('word.cancel')}
+          </Button>
+        </div>
+      </form>
+    </Modal>
+  )
+}

@@ -1,0 +1,30 @@
+import type { AuditAnswer } from '../../admin/api.ts'
+import { useTexts } from '../i18n/text.tsx'
+import { type Difference, differences } from '../logic/diff.ts'
+
+/** Of an entry of the audit. Settings that are not there follow the file. */
+type Changed = Pick<AuditAnswer['entries'][number], 'what' | 'from' | 'to'>
+
+/** What a change made different, one line each. */
+export function Differences({ of: { what, from, to } }: { readonly of: Changed }) {
+  const { t, time } = useTexts()
+  const shown = ({ path }: Difference, value: unknown): string => {
+    if (value === undefined) return t(what === 'settings' ? 'word.file' : 'word.none')
+    // Times are kept in milliseconds, and sent as ISO 8601.
+    if (/(^|\.)expiresAt$/.test(path)) return time(new Date(value as number | string))
+    return typeof value === 'string' ? value : JSON.stringify(value)
+  }
+  const found = differences(from, to)
+  if (found.length === 0) return null
+  return (
+    <ul className="differences">
+      {found.map((each) => (
+        <li key={each.path}>
+          {each.path && <code>{each.path}</code>} <del>{shown(each, each.from)}</del>
+          <span aria-hidden="true"> → </span>
+          <ins>{shown(each, each.to)}</ins>
+        </li>
+      ))}
+    </ul>
+  )
+}

@@ -1,0 +1,32 @@
+import { ApiError, LostError } from '../api/client.ts'
+import type { Polled } from '../api/use-poll.ts'
+import { en, type TextKey } from '../i18n/en.ts'
+import { type Texts, useTexts } from '../i18n/text.tsx'
+import { Note } from './note.tsx'
+
+/** In the language of the page where the code is known; else the API's own sentence. */
+export function messageOf(error: Error, t: Texts['t']): string {
+  if (error instanceof LostError) return t('error.lost')
+  if (!(error instanceof ApiError)) return error.message
+  const key = `error.${error.answer.error}`
+  return Object.hasOwn(en, key) ? t(key as TextKey) : error.answer.msg
+}
+
+/** What the API says of single fields, by their path. */
+export function fieldProblems(error: Error | null): Readonly<Record<string, string>> {
+  const problems = error instanceof ApiError ? (error.answer.problems ?? []) : []
+  return Object.fromEntries(problems.map(({ path, msg }) => [path, msg]))
+}
+
+/** Why a poll failed, unless the banner or the sign-in page says it already. */
+export function Failure({ poll: { data, error } }: { readonly poll: Pick<Polled<unknown>, 'data' | 'error'> }) {
+  const { t } = useTexts()
+  const isToldAlready =
+    data !== null && (error instanceof LostError || (error instanceof ApiError && error.status === 401))
+  if (error === null || isToldAlready) return null
+  return (
+    <Note tone="bad" title={t('failed.title')}>
+      {messageOf(error, t)} {data !== null && t('failed.stale')}
+    </Note>
+  )
+}

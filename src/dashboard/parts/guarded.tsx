@@ -1,0 +1,19 @@
+import { Component, type ReactNode } from 'react'
+import { useTexts } from '../i18n/text.tsx'
+import { Note } from './note.tsx'
+
+/** Keeps a fault of the page to its part. */
+export class Guarded extends Component<{ readonly children: ReactNode }, { readonly failed: boolean }> {
+  override state = { failed: false }
+  static getDerivedStateFromError() {
+    return { failed: true }
+  }
+  override render() {
+    return this.state.failed ? <Crashed /> : this.props.children
+  }
+}
+
+function Crashed() {
+  const { t } = useTexts()
+  return <Note tone="bad">{t('app.crashed')}</Note>
+}

@@ -1,0 +1,75 @@
+import { Skeleton } from '@mantine/core'
+import type { ReactNode } from 'react'
+import type { Polled } from '../api/use-poll.ts'
+import { useTexts } from '../i18n/text.tsx'
+import { Failure } from './failure.tsx'
+
+/** The heading of a page takes the focus when one comes to it. */
+export function PageTitle({ children }: { readonly children: ReactNode }) {
+  return <h1 tabIndex={-1}>{children}</h1>
+}
+
+/** A part of a page with its heading. */
+export function Panel({
+  title,
+  text,
+  children,
+}: {
+  readonly title: ReactNode
+  readonly text?: ReactNode
+  readonly children: ReactNode
+}) {
+  return (
+    <section className="panel">
+      <h2>{title}</h2>
+      {text && <p className="muted">{text}</p>}
+      {children}
+    </section>
+  )
+}
+
+/** What was polled, or that it is on its way, or why it is not there. */
+export function Loaded<T>({ poll, children }: { readonly poll: Polled<T>; readonly children: (data: T) => ReactNode }) {
+  const { t } = useTexts()
+  return (
+    <>
+      <Failure poll={poll} />
+      {poll.data !== null && children(poll.data)}
+      {poll.data === null && poll.error === null && (
+        <div role="status" aria-label={t('app.loading')}>
+          <Skeleton height={120} />
+        </div>
+      )}
+    </>
+  )
+}
+
+/** A table that scrolls by itself where the window is narrow. */
+export function Rows({
+  label,
+  head,
+  children,
+}: {
+  readonly label: string
+  readonly head: readonly ReactNode[]
+  readonly children: ReactNode
+}) {
+  return (
+    // biome-ignore lint/a11y/noNoninteractiveTabindex: what scrolls must be reached by keyboard
+    <section className="rows" aria-label={label} tabIndex={0}>
+      <table>
+        <thead>
+          <tr>
+            {head.map((cell, i) => (
+              // biome-ignore lint/suspicious/noArrayIndexKey: columns do not move
+              <th key={i} scope="col">
+                {cell}
+              </th>
+            ))}
+          </tr>
+        </thead>
+        <tbody>{children}</tbody>
+      </table>
+    </section>
+  )
+}

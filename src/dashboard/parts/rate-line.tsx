@@ -1,0 +1,46 @@
+import { useElementSize } from '@mantine/hooks'
+import { AxisLeft } from '@visx/axis'
+import { scaleLinear } from '@visx/scale'
+import { LinePath } from '@visx/shape'
+import { useTexts } from '../i18n/text.tsx'
+import type { Rates } from '../logic/rates.ts'
+
+const HEIGHT = 140
+const LEFT = 46
+const LINES = ['requests', 'refused'] as const
+
+/** Requests and refusals a second, as they come. The numbers stand beside it, so it is a picture to a screen reader. */
+export function RateLine({ history }: { readonly history: readonly Rates[] }) {
+  const { t, rate, duration } = useTexts()
+  const { ref, width } = useElementSize()
+  const first = history[0]?.at ?? 0
+  const last = history.at(-1)?.at ?? 1
+  const most = Math.max(1, ...history.flatMap(({ requests, refused }) => [requests, refused]))
+  const x = scaleLinear({ domain: [first, last], range: [LEFT, Math.max(LEFT, width - 4)] })
+  const y = scaleLinear({ domain: [0, most], range: [HEIGHT - 8, 8], nice: true })
+  const label = t('now.line', { span: duration(last - first) })
+  return (
+    <div ref={ref} className="rate-line">
+      <svg width={width} height={HEIGHT} role="img" aria-label={label}>
+        <AxisLeft scale={y} left={LEFT} numTicks={4} tickFormat={(value) => rate(Number(value))} axisClassName="axis" />
+        {LINES.map((field) => (
+          <LinePath
+            key={field}
+            className={`line ${field}`}
+            data={[...history]}
+            x={(point) => x(point.at)}
+            y={(point) => y(point[field])}
+          />
+        ))}
+      </svg>
+      <p className="legend">
+        {LINES.map((field) => (
+          <span key={field} className={`key ${field}`}>
+            {t(`now.${field}`)}
+          </span>
+        ))}
+        <span className="muted">{label}</span>
+      </p>
+    </div>
+  )
+}

@@ -1,0 +1,98 @@
+import { Button, NativeSelect, useMantineColorScheme } from '@mantine/core'
+import { type ReactNode, useState, useSyncExternalStore } from 'react'
+import { connection, ring } from '../api/client.ts'
+import { useSession } from '../api/session.tsx'
+import { LANGUAGES, useTexts } from '../i18n/text.tsx'
+import icon from '../icon.svg'
+import { hashOf, PAGES, type Page } from '../logic/location.ts'
+import { messageOf } from './failure.tsx'
+import { Note } from './note.tsx'
+
+/** What is around every page: the header, the ways to the pages, and the word about a lost connection. */
+export function Shell({ page, children }: { readonly page: Page; readonly children: ReactNode }) {
+  const { t } = useTexts()
+  return (
+    <div className="shell">
+      <button type="button" className="skip" onClick={() => document.getElementById('main')?.focus()}>
+        {t('app.skip')}
+      </button>
+      <header className="top">
+        <a className="brand" href={hashOf('now')}>
+          <img src={icon} alt="" width="26" height="26" />
+          Tollgate
+        </a>
+        <div className="top-end">
+          <Preferences />
+          <Who />
+        </div>
+      </header>
+      <nav className="nav" aria-label={t('app.nav')}>
+        {PAGES.map((name) => (
+          <a key={name} href={hashOf(name)} aria-current={name === page ? 'page' : undefined}>
+            {t(`page.${name}`)}
+          </a>
+        ))}
+      </nav>
+      <main id="main" tabIndex={-1}>
+        <LostBanner />
+        {children}
+      </main>
+    </div>
+  )
+}
+
+function Who() {
+  const { t } = useTexts()
+  const { who, signOut } = useSession()
+  const [error, setError] = useState<Error | null>(null)
+  if (who === null) return null
+  return (
+    <>
+      <span className="who">
+        <bdi>{who.name}</bdi> <span className="muted">({t(`app.role.${who.role}`)})</span>
+      </span>
+      <Button size="xs" variant="default" onClick={() => signOut().catch(setError)}>
+        {t('app.signOut')}
+      </Button>
+      {error && <span role="alert">{messageOf(error, t)}</span>}
+    </>
+  )
+}
+
+export function Preferences() {
+  const { t, language, setLanguage } = useTexts()
+  // Holding the transitions would put a <style> element into the page.
+  const { colorScheme, setColorScheme } = useMantineColorScheme({ keepTransitions: true })
+  return (
+    <>
+      <NativeSelect
+        size="xs"
+        aria-label={t('app.language')}
+        value={language}
+        data={Object.entries(LANGUAGES).map(([value, label]) => ({ value, label }))}
+        onChange={(event) => setLanguage(event.currentTarget.value as keyof typeof LANGUAGES)}
+      />
+      <NativeSelect
+        size="xs"
+        aria-label={t('app.theme')}
+        value={colorScheme}
+        data={(['auto', 'light', 'dark'] as const).map((value) => ({ value, label: t(`app.theme.${value}`) }))}
+        onChange={(event) => setColorScheme(event.currentTarget.value as 'auto' | 'light' | 'dark')}
+      />
+    </>
+  )
+}
+
+export function LostBanner() {
+  const { t } = useTexts()
+  const lost = useSyncExternalStore(connection.subscribe, connection.isLost)
+  if (!lost) return null
+  return (
+    <Note tone="bad" title={t('lost.title')}>
+      {t('lost.text')}{' '}
+      <Button size="compact-sm" variant="default" onClick={() => ring('again')}>
+        {t('lost.try')}
+      </Button>
+    </Note>
+  )
+}

@@ -1,0 +1,86 @@
+import { describe, expect, test } from 'vitest'
+import { backoffMs } from '../../src/dashboard/logic/backoff.ts'
+import { bucketsOf, moved } from '../../src/dashboard/logic/buckets.ts'
+import * as format from '../../src/dashboard/logic/format.ts'
+import { hashOf, placeOf } from '../../src/dashboard/logic/location.ts'
+import { logFilter } from '../../src/dashboard/logic/log-filter.ts'
+
+const plain = (text: string): string => text.replace(/\s/g, ' ')
+
+describe('a duration', () => {
+  test.each([
+    [0, '0 secs'],
+    [1, '1 sec'],
+    [59_001, '1 min'],
+    [125_000, '2 mins 5 secs'],
+    [3_600_000, '1 hr'],
+    [86_400_000 + 5 * 3_600_000, '1 day 5 hrs'],
+  ])('of %d ms is %s', (ms, text) => {
+    expect(plain(format.formatDuration('en', ms))).toBe(text)
+  })
+  test('is told in Chinese too', () => {
+    expect(plain(format.formatDuration('zh', 125_000)).replace(/ /g, '')).toBe('2分钟5秒')
+  })
+})
+
+test('a half-hour is told in a time zone, its day once', () => {
+  const from = new Date('2026-11-20T23:30:00Z')
+  const to = new Date('2026-11-21T00:00:00Z')
+  expect(format.formatSpan('en', from, to, 'UTC')).toBe('Fri 20 Nov 23:30–00:00')
+  expect(format.formatSpan('en', from, to, 'Asia/Shanghai')).toBe('Sat 21 Nov 07:30–08:00')
+})
+
+test('numbers are grouped, rates and shares are short', () => {
+  expect(format.formatNumber('en', 1_234_567)).toBe('1,234,567')
+  expect(format.formatRate('en', 12.3456)).toBe('12.3')
+  expect(format.formatShare('en', 0.012345)).toBe('1.23%')
+})
+
+test('the log filter takes the failed requests of the half-hour, by the fields of the log', () => {
+  const line = logFilter(new Date(1_000), new Date(1_801_000))
+  expect(line).toBe(
+    "jq -cR 'fromjson? | select(.time >= 1000 and .time < 1801000 and (.httpStatus == 0 or .httpStatus >= 500))' tollgate.log",
+  )
+})
+
+test('attempts come later and later, up to a quarter of a minute', () => {
+  expect([1, 2, 3, 4, 5, 50].map(backoffMs)).toEqual([1000, 2000, 4000, 8000, 15_000, 15_000])
+})
+
+describe('a place', () => {
+  test.each(['alice', 'a/b', 'üser 1', '<img src=x onerror=alert(1)>', '100%', '..'])(
+    'of user %s is found again',
+    (user) => {
+      expect(placeOf(hashOf('users', user))).toEqual({ page: 'users', rest: user })
+    },
+  )
+  test('that is not known is the first page', () => {
+    expect(placeOf('')).toEqual({ page: 'now', rest: null })
+    expect(placeOf('#/nonsense/x')).toMatchObject({ page: 'now' })
+    expect(placeOf('#/users/%E0%A4%A')).toEqual({ page: 'users', rest: null })
+  })
+})
+
+describe('the chart', () => {
+  test('has the ends of each half-hour', () => {
+    const [bucket] = bucketsOf({
+      since: '',
+      until: '',
+      bucketMinutes: 30,
+      buckets: [{ start: '2026-11-20T10:00:00.000Z', total: 3, status0: 1, status5xx: 2 }],
+    })
+    expect(bucket).toEqual({
+      from: new Date('2026-11-20T10:00:00Z'),
+      to: new Date('2026-11-20T10:30:00Z'),
+      total: 3,
+      status0: 1,
+      status5xx: 2,
+    })
+  })
+  test('is walked by keys, and not over its ends', () => {
+    const go = (key: string, from: number) => moved(key, from, 336, 48)
+    expect([go('ArrowLeft', 5), go('ArrowRight', 5), go('PageDown', 100), go('PageUp', 100)]).toEqual([4, 6, 52, 148])
+    expect([go('ArrowLeft', 0), go('ArrowRight', 335), go('Home', 77), go('End', 77)]).toEqual([0, 335, 0, 335])
+    expect(go('x', 5)).toBeNull()
+  })
+})

@@ -1,0 +1,80 @@
+import { describe, expect, test } from 'vitest'
+import { changesOf, patchOf, valueAt, withEdit, withoutEdit } from '../../src/dashboard/logic/settings.ts'
+import { QUOTA } from './quota.ts'
+
+describe('an edit', () => {
+  test('is kept by the path that the API names it by', () => {
+    expect(withEdit({}, QUOTA, 'baselines.personal.read.1h', '90')).toEqual({ 'baselines.personal.read.1h': '90' })
+  })
+
+  test('back to the value in force is none', () => {
+    const draft = withEdit({}, QUOTA, 'mode', 'normal')
+    expect(withEdit(draft, QUOTA, 'mode', 'loose')).toEqual({})
+    expect(withEdit({}, QUOTA, 'global.enabled', true)).toEqual({})
+    expect(withEdit({}, QUOTA, 'custom.personal.read.1h', ' ')).toEqual({})
+  })
+
+  test('gives only back to the file what was changed at run time', () => {
+    expect(withEdit({}, QUOTA, 'mode', null)).toEqual({ mode: null })
+    expect(withEdit({}, QUOTA, 'global.multiplier', null)).toEqual({})
+  })
+
+  test('is undone by itself', () => {
+    expect(withoutEdit({ mode: 'normal', shadow: true }, 'mode')).toEqual({ shadow: true })
+  })
+})
+
+describe('the body of a change', () => {
+  test('has what was edited and nothing else, null for what is given back', () => {
+    const { patch } = patchOf({
+      mode: 'custom',
+      shadow: true,
+      'global.multiplier': '2.5',
+      'baselines.personal.read.1h': null,
+      'baselines.global.write.1d': '70000',
+      'custom.personal.read.1h': ' 5 ',
+    })
+    expect(patch).toEqual({
+      mode: 'custom',
+      shadow: true,
+      global: { multiplier: 2.5 },
+      baselines: { personal: { read: { '1h': null } }, global: { write: { '1d': 70000 } } },
+      custom: { personal: { read: { '1h': 5 } } },
+    })
+  })
+
+  test('gives an emptied custom value back, and asks for an emptied baseline', () => {
+    expect(patchOf({ 'custom.global.read.1h': '' }).patch).toEqual({ custom: { global: { read: { '1h': null } } } })
+    expect(patchOf({ 'baselines.global.read.1h': '' })).toEqual({
+      patch: null,
+      problems: { 'baselines.global.read.1h': 'problem.empty' },
+    })
+  })
+
+  test.each(['-1', '1.5', '1e3', 'many', '1000000000001'])('takes no limit of %s', (text) => {
+    expect(patchOf({ 'baselines.personal.read.1h': text }).problems).toEqual({
+      'baselines.personal.read.1h': 'problem.limit',
+    })
+  })
+
+  test.each(['', '0.2', '4.01', 'x'])('takes no multiplier of %j', (text) => {
+    expect(patchOf({ 'global.multiplier': text }).problems).toEqual({ 'global.multiplier': 'problem.multiplier' })
+  })
+
+  test('takes the bounds themselves', () => {
+    expect(patchOf({ 'global.multiplier': '0.25', 'baselines.personal.read.1h': '0' }).patch).not.toBeNull()
+    expect(patchOf({ 'global.multiplier': '4', 'baselines.personal.read.1h': '1000000000000' }).patch).not.toBeNull()
+  })
+})
+
+test('the list of changes says from what to what, by the file where a value is given back', () => {
+  expect(changesOf(QUOTA, { 'baselines.personal.read.1h': null, 'global.enabled': false })).toEqual([
+    { path: 'baselines.personal.read.1h', from: 100, to: 120, toFile: true },
+    { path: 'global.enabled', from: true, to: false, toFile: false },
+  ])
+})
+
+test('a value that is not there is null', () => {
+  expect(valueAt(QUOTA, 'custom.personal.read.1h')).toBeNull()
+  expect(valueAt(QUOTA, 'baselines.personal.none.1h')).toBeNull()
+})
