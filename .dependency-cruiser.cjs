@@ -49,7 +49,7 @@ module.exports = {
       severity: 'error',
       from: { path: '^src/(gateway|admin)/' },
       to: {
-        path: '^src/(store|config|observe/(?!observation)|observing|open-store|parts|restart|serving|workers|app|main|cli|demo|services)',
+        path: '^src/(store|config|observe/(?!observation)|observing|open-store|parts|restart|serving|following|enforcement|beating|administering|explain|workers|app|main|cli|demo|services)',
       },
     },
     {
@@ -82,6 +82,19 @@ module.exports = {
       from: { path: '^src/', pathNot: '^src/(services/|demo)' },
       to: { path: '^src/services/' },
     },
+    {
+      name: 'the-page-knows-only-what-the-api-says',
+      comment: 'it runs in a browser',
+      severity: 'error',
+      from: { path: '^src/dashboard/' },
+      to: { path: '^src/', pathNot: '^src/(dashboard/|admin/api\\.ts$)' },
+    },
+    {
+      name: 'nobody-imports-the-page',
+      severity: 'error',
+      from: { path: '^src/', pathNot: '^src/dashboard/' },
+      to: { path: '^src/dashboard/' },
+    },
     ...Object.entries(DOORS).map(([library, door]) => ({
       name: `one-door-for-${library}`,
       severity: 'error',
@@ -93,6 +106,5 @@ module.exports = {
     parser: 'swc',
     tsPreCompilationDeps: true,
     doNotFollow: { path: 'node_modules' },
-    exclude: { path: '^src/dashboard/' },
   },
 }

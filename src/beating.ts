@@ -1,6 +1,6 @@
 import { hostname } from 'node:os'
 import { setTimeout as sleep } from 'node:timers/promises'
-import { BEAT_MS, type Replica, type ReplicaCounts, type ReplicaStore } from './control/replicas.ts'
+import { BEAT_MS, type Replica, type ReplicaCounts, type ReplicaStore, UNMATCHED } from './control/replicas.ts'
 import type { Observation, Observer, RequestDone } from './observe/observation.ts'
 
 /** What a replica tells besides what it has counted. */
@@ -31,9 +31,6 @@ export interface Beating {
 const MAX_ROUTES = 200
 const MAX_UNMATCHED = 20
 const MAX_LENGTH = 200
-
-/** The key of what matched no route among the hits: no rule of a file is written so. */
-export const UNMATCHED = 'unmatched'
 
 export function createBeating({ store, instance, version, standing, everyMs = BEAT_MS }: BeatingOptions): Beating {
   const startedAt = Date.now()

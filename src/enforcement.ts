@@ -1,7 +1,7 @@
 import type { QuotaConfig } from './config/config.ts'
 import { asOverrides } from './control/overrides.ts'
 import { resolve } from './control/settings.ts'
-import { type ControlState, UNCHANGED } from './control/state.ts'
+import { type ControlState, type Table, UNCHANGED } from './control/state.ts'
 import { createPolicy, type Policy } from './quota/policy.ts'
 
 /** What one configuration and the changes at run time come to: the limits in force. */
@@ -21,14 +21,17 @@ export function createEnforcement(quota: QuotaConfig): Enforcement {
   let overrides = asOverrides(state)
   let policy = createPolicy(resolved.settings, factor, overrides)
 
+  /** Whole or, on an error, not at all. */
   function enforce(next: ControlState, nextFactor: number): void {
-    const isChanged = next !== state || (nextFactor !== factor && resolved.settings.mode === 'adaptive')
-    if (next.settings !== state.settings) resolved = resolve(quota, next.settings.value)
-    if (next.overrides !== state.overrides) overrides = asOverrides(next)
+    const nextResolved = next.settings === state.settings ? resolved : resolve(quota, next.settings.value)
+    const nextOverrides = next.overrides === state.overrides ? overrides : asOverrides(next)
+    const isChanged = next !== state || (nextFactor !== factor && nextResolved.settings.mode === 'adaptive')
+    // Refusals are remembered by the limits of the policy: also after a reset it has to be another one.
+    if (isChanged) policy = createPolicy(nextResolved.settings, nextFactor, nextOverrides)
     state = next
     factor = nextFactor
-    // Refusals are remembered by the limits of the policy: also after a reset it has to be another one.
-    if (isChanged) policy = createPolicy(resolved.settings, factor, overrides)
+    resolved = nextResolved
+    overrides = nextOverrides
   }
 
   return { policy: () => policy, shadow: () => resolved.shadow, enforce }
@@ -40,34 +43,32 @@ export function createEnforcement(quota: QuotaConfig): Enforcement {
  */
 export function restingChanges({ windows, categories }: QuotaConfig, { settings, overrides }: ControlState): string[] {
   const { baselines, custom } = settings.value
-  const ofSettings = [baselines?.personal, baselines?.global, custom?.personal, custom?.global].flatMap(placesOf)
-  const ofOverrides = [...overrides.values()].flatMap(({ value }) => placesOf(value.limits))
   const lengths = windows.map(({ name }) => name)
+  const ofSettings = [baselines?.personal, baselines?.global, custom?.personal, custom?.global]
   return [
     ...missing('settings', ofSettings, categories, lengths),
-    ...missing('overrides of users', ofOverrides, categories, lengths),
+    ...missing('overrides of users', limitsOf(overrides), categories, lengths),
   ]
 }
 
-interface Place {
-  readonly category: string
-  readonly window: string
+function* limitsOf(overrides: ControlState['overrides']): Iterable<Table> {
+  for (const { value } of overrides.values()) yield value.limits
 }
 
-function placesOf(table: Readonly<Record<string, Readonly<Record<string, number>>>> | undefined): Place[] {
-  return Object.entries(table ?? {}).flatMap(([category, row]) =>
-    Object.keys(row).map((window) => ({ category, window })),
-  )
-}
-
+/** Looks at each value once and keeps none: with 100,000 overrides a list of them all held the process for 0.15 s. */
 function missing(
   what: string,
-  places: readonly Place[],
+  tables: Iterable<Table | undefined>,
   categories: readonly string[],
   windows: readonly string[],
 ): string[] {
-  const lost = new Set(places.map(({ category }) => category).filter((category) => !categories.includes(category)))
-  const gone = new Set(places.map(({ window }) => window).filter((window) => !windows.includes(window)))
+  const [lost, gone] = [new Set<string>(), new Set<string>()]
+  for (const table of tables) {
+    for (const category in table) {
+      if (!categories.includes(category)) lost.add(category)
+      for (const window in table[category]) if (!windows.includes(window)) gone.add(window)
+    }
+  }
   const cure = 'add it, or give those values back to the file'
   return [
     ...[...lost].map((name) => `quota: ${what} changed at run time for category "${name}" rest: ${cure}`),

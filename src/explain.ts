@@ -2,6 +2,7 @@ import type { ExplainAnswer, LimitAnswer } from './admin/api.ts'
 import type { Question } from './admin/explaining.ts'
 import type { View } from './admin/view.ts'
 import type { Config, Cost, RouteConfig } from './config/config.ts'
+import { STATUS_PATHS } from './gateway/steps.ts'
 import { usageOf } from './quota/counter.ts'
 import type { Origin } from './quota/policy.ts'
 import { refusalBody } from './quota/refusal.ts'
@@ -45,7 +46,6 @@ const NOTHING = { route: null, category: null, cost: null, costs: null, limits: 
 const FREE = 'The route is public: it asks for no credential and charges nothing.'
 const FORWARDED = 'No route matches, and "unmatched: forward" lets it through without a charge.'
 const OWN = 'The gateway answers this itself: it asks for a credential and charges nothing.'
-const OWN_PATHS = new Set(['/me/quota', '/quota'])
 
 interface Charged {
   readonly category: string
@@ -65,7 +65,7 @@ function find(config: Config, { method, path }: Question): Found {
   }
   const target = canonicalTarget(path, edge.allowInPath)
   if ('problem' in target) return { decision: 'bad_request', why: `400: ${target.problem}` }
-  const isOwn = OWN_PATHS.has(target.path)
+  const isOwn = STATUS_PATHS.has(target.path)
   if (isOwn && (method === 'GET' || method === 'HEAD')) return { decision: 'not_charged', why: OWN }
   const match = createRouteTable(routes).lookup(method, target.segments)
   if (match !== null && 'rule' in match) return ofRule(match.rule)

@@ -30,9 +30,11 @@ export function createFollowing({ store, observe, current }: FollowingOptions): 
   const control = createControlKeeper({ store, observe })
   let factor = 1
   let timer: NodeJS.Timeout | undefined
+  let before = 0
   control.follow(({ version }) => {
     bring(current().enforcement)
-    observe({ type: 'control_followed', version })
+    observe({ type: 'control_followed', version, before })
+    before = version
   })
 
   function bring(enforcement: Enforcement): void {

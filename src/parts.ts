@@ -2,6 +2,7 @@ import { readFileSync } from 'node:fs'
 import { BlockList, isIPv6 } from 'node:net'
 import { type Authenticator, createAuthenticator, type IssuerOptions } from './auth/authenticator.ts'
 import type { AuthConfig, Config, Cost, EdgeConfig, IssuerConfig, UpstreamConfig } from './config/config.ts'
+import { UNMATCHED } from './control/replicas.ts'
 import { createEnforcement, type Enforcement } from './enforcement.ts'
 import { createForwarder, type Forwarder } from './forward/forwarder.ts'
 import type { Route, Rules } from './gateway/rules.ts'
@@ -141,7 +142,7 @@ function routeOf(route: Config['routes'][number]): Route {
 
 function unmatchedOf({ unmatched }: Config): Route | null {
   if (unmatched.kind === 'refuse') return null
-  const base = { match: 'unmatched', methods: '*', segments: [], health: true } as const
+  const base = { match: UNMATCHED, methods: '*', segments: [], health: true } as const
   if (unmatched.kind === 'forward') return { ...base, charged: null, shadow: false }
   const { category, cost, shadow } = unmatched
   return { ...base, charged: { category, price: priceOf(cost) }, shadow }

@@ -17,8 +17,11 @@ import type { Store } from './store/store.ts'
 
 /** The part of the gateway that takes requests: its listener, its ledger, and the parts of one configuration. */
 export interface Serving {
-  /** Opens the listener. @returns its URL */
-  start(): Promise<string>
+  /**
+   * Opens the listener. @returns its URL
+   * @param problems why the last configuration file was not taken, where it is not the one that this began with
+   */
+  start(problems?: readonly string[]): Promise<string>
   /** @throws Error when a part cannot be made; the old configuration then stays */
   reload(config: Config, hash: string): Promise<void>
   /** A configuration file was not taken, by the process that reads it for this one. */
@@ -96,12 +99,14 @@ export async function createServing(options: ServingOptions): Promise<Serving> {
   })
   follow(beating.observer)
 
-  async function start(): Promise<string> {
+  async function start(problems: readonly string[] = []): Promise<string> {
     await health.patience()
     await following.start()
     const url = await listener.start().catch(addressProblem('listen'))
     state.started = true
     tellLoaded()
+    // After what was just told, which would take them for mended.
+    beating.configProblems(problems)
     beating.start()
     return url
   }

@@ -38,8 +38,15 @@ async function show({ store }: Desk, { query }: Call): Promise<Answer> {
   const last = entries.at(-1)
   const isFull = entries.length === limit && last !== undefined && last.version > 1
   const answer: AuditAnswer = {
-    entries: entries.map((entry) => ({ ...entry, at: iso(entry.at) })),
+    entries: entries.map((entry) => ({ ...entry, at: iso(entry.at), from: shown(entry.from), to: shown(entry.to) })),
     next: isFull ? last.version : null,
   }
   return ok(answer)
+}
+
+/** The end of an override is kept in milliseconds, and told like every other time. */
+function shown(value: unknown): unknown {
+  if (typeof value !== 'object' || value === null || !('expiresAt' in value)) return value
+  const { expiresAt } = value
+  return typeof expiresAt === 'number' ? { ...value, expiresAt: iso(expiresAt) } : value
 }

@@ -1,5 +1,5 @@
 import { z } from 'zod'
-import { reason as checkReason } from '../control/problems.ts'
+import { reason as checkReason, REASON } from '../control/problems.ts'
 import { didYouMean } from '../suggest.ts'
 import type { FieldProblem } from './answer.ts'
 
@@ -20,8 +20,6 @@ function problemsOf(issue: z.core.$ZodIssue, schema: z.ZodType): FieldProblem[] 
     msg: `unknown field ${JSON.stringify(key)}${didYouMean(key, known) || `; there are ${known.join(', ')}`}`,
   }))
 }
-
-const REASON = 'must be a sentence of 1 to 500 characters on one line: why it is changed'
 
 /** Why a change is made, for the audit. */
 export const reason = z

@@ -38,7 +38,7 @@ export function createGuard({ login, credentials, names, now }: GuardOptions) {
     if (guard === 'open') return NOBODY
     if (!isOurHost(asked.headers.host, names)) return HOST_NOT_ALLOWED
     if (guard === 'page') return NOBODY
-    if (guard === 'host') return isFromPage(asked.headers) ? NOT_FROM_BROWSERS : NOBODY
+    if (guard === 'host') return isFromBrowser(asked.headers) ? NOT_FROM_BROWSERS : NOBODY
     if (guard === 'login') return isFromOtherPage(asked.headers) ? NOT_FROM_OUR_PAGE : NOBODY
     const identity = identify(asked)
     // The first visit of a page is no fault: a 401 would stand on the browser's console.
@@ -65,9 +65,20 @@ function forbidden({ name }: Identity): Answer {
   )
 }
 
-/** An image tag in any page can send a GET; a browser then names where it comes from in one of these. */
+/** A browser names where a request of a page comes from in one of these, but for the case of `isFromBrowser`. */
 function isFromPage(headers: IncomingHttpHeaders): boolean {
   return headers['sec-fetch-site'] !== undefined || headers.origin !== undefined || headers.referer !== undefined
+}
+
+/**
+ * An image of any page, with referrerpolicy="no-referrer", comes without a trace of the page where we are reached in the
+ * clear by anything but a loopback name: browsers then send no Sec-Fetch-Site. These no page can keep them from sending.
+ * A script in Node says `*`.
+ */
+function isFromBrowser(headers: IncomingHttpHeaders): boolean {
+  return (
+    isFromPage(headers) || (headers['accept-language'] ?? '*') !== '*' || /^Mozilla\//.test(headers['user-agent'] ?? '')
+  )
 }
 
 function isFromOtherPage(headers: IncomingHttpHeaders): boolean {

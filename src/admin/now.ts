@@ -1,4 +1,4 @@
-import { BEAT_MS, type Replica, type ReplicaCounts } from '../control/replicas.ts'
+import { BEAT_MS, type Replica, type ReplicaCounts, UNMATCHED } from '../control/replicas.ts'
 import { BUCKET_MS, type Bucket, bucketStart } from '../failures/histogram.ts'
 import { StoreError } from '../quota/store.ts'
 import { type Answer, iso, ok, type Route } from './answer.ts'
@@ -158,7 +158,7 @@ async function showRoutes({ setup, store }: Desk): Promise<Answer> {
     routes: routes.map((route) => ({ ...route, hits: hits(route.match) })),
     unmatched: {
       kind: unmatched,
-      hits: hits('unmatched'),
+      hits: hits(UNMATCHED),
       latest: [...new Set(beats.flatMap(({ unmatched }) => unmatched))].slice(0, LATEST),
     },
   }

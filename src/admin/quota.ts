@@ -1,5 +1,5 @@
 import { asOverrides } from '../control/overrides.ts'
-import { preview } from '../control/preview.ts'
+import { ANYBODY, preview } from '../control/preview.ts'
 import { applyPatch, problemsOf, type QuotaPatchLike, resolve } from '../control/settings.ts'
 import { createPolicy, modeFactor, type QuotaSettings, type ScopedLimits } from '../quota/policy.ts'
 import { globalStatus, limitsInForce, type WindowStatuses } from '../quota/status.ts'
@@ -8,10 +8,12 @@ import type { PreviewAnswer, QuotaAnswer, ScopedTable, SettingsAnswer } from './
 import { type Desk, etag } from './desk.ts'
 import { readFields } from './fields.ts'
 import * as schemas from './schemas.ts'
+import { oneAtATime } from './turns.ts'
 import type { View } from './view.ts'
 
 /** The routes of the settings that hold for everybody. */
 export function quotaRoutes(desk: Desk): Route[] {
+  /** Each of them looks through all users: two at once would take the turns of twice as many from the requests. */
   const inTurn = oneAtATime()
   return [
     {
@@ -73,31 +75,22 @@ async function change(desk: Desk, call: Call): Promise<Answer> {
 async function previewOf(desk: Desk, { body, signal }: Call): Promise<Answer> {
   const read = readPatch(desk, body)
   if ('problems' in read) return badFields(read.problems)
-  const { setup, settings, state, adaptive } = await desk.view()
-  const { settings: changed } = resolve(setup.quota, applyPatch(state.settings.value, read.patch))
+  const { setup, settings, shadow, state, adaptive } = await desk.view()
+  const next = resolve(setup.quota, applyPatch(state.settings.value, read.patch))
   const policy = (of: QuotaSettings) => () => createPolicy(of, adaptive.factor, asOverrides(state))
   const answer: PreviewAnswer = await preview({
     store: desk.store,
     now: policy(settings),
-    next: policy(changed),
+    next: policy(next.settings),
+    shadow: { now: shadow, next: next.shadow },
     signal,
   })
   return ok(answer)
 }
 
-/** Each of them looks through all users: two at once would take the turns of twice as many from the requests. */
-function oneAtATime() {
-  let last: Promise<unknown> = Promise.resolve()
-  return function inTurn<T>(task: () => Promise<T>): Promise<T> {
-    const result = last.then(task)
-    last = result.catch(() => {})
-    return result
-  }
-}
-
 /** Categories and windows are those of the file, which only the domain knows; the schema is behind it as a net. */
 function readPatch(desk: Desk, body: unknown) {
-  const problems = problemsOf(body, desk.setup().quota)
+  const problems = problemsOf(body, desk.setup().quota, desk.control.state().settings.value)
   if (problems.length > 0) return { problems }
   const read = readFields(schemas.quotaPatch, body)
   return 'problems' in read ? read : { patch: read.data as QuotaPatchLike }
@@ -107,9 +100,6 @@ function readPatch(desk: Desk, body: unknown) {
 export async function globalWindows({ store }: Desk, { policy }: View): Promise<WindowStatuses> {
   return globalStatus(policy, await store.standing(ANYBODY, policy.categories))
 }
-
-/** Any user will do for the counters of all. */
-const ANYBODY = '-'
 
 function quotaAnswer(view: View, windows: WindowStatuses): QuotaAnswer {
   const { settings, shadow, changed, adaptive, policy, setup, state } = view

@@ -10,10 +10,12 @@ import type { LimitAnswer, OverrideAnswer, UserAnswer, UsersAnswer } from './api
 import { type Desk, etag } from './desk.ts'
 import { limit, readFields } from './fields.ts'
 import * as schemas from './schemas.ts'
+import { type InTurn, oneAtATime } from './turns.ts'
 import type { View } from './view.ts'
 
 /** The routes of users: what they have used, what was set for one of them. */
 export function userRoutes(desk: Desk): Route[] {
+  const inTurn = oneAtATime()
   return [
     {
       method: 'GET',
@@ -24,7 +26,7 @@ export function userRoutes(desk: Desk): Route[] {
         query: PageQuery,
         answers: { 200: schemas.users },
       },
-      handle: (call) => list(desk, call),
+      handle: (call) => list(desk, call, inTurn),
     },
     {
       method: 'GET',
@@ -185,7 +187,7 @@ const START: Place = { phase: 'overrides', step: null, after: null }
 /** Users that one request looks at, at most: a search without a hit ends with an empty page and a cursor. */
 const LOOKED_AT = 200_000
 
-async function list(desk: Desk, { query, signal }: Call): Promise<Answer> {
+async function list(desk: Desk, { query, signal }: Call, inTurn: InTurn): Promise<Answer> {
   const fields = readFields(PageQuery, query)
   if ('problems' in fields) return badFields(fields.problems)
   const { data } = fields
@@ -194,7 +196,7 @@ async function list(desk: Desk, { query, signal }: Call): Promise<Answer> {
   const wanted = data.query.toLowerCase()
   const matches = (user: string) => user.toLowerCase().includes(wanted)
   const view = await desk.view()
-  const page = await collect(desk, view, { start, matches, limit: data.limit, signal })
+  const page = await collect(desk, view, { start, matches, limit: data.limit, signal, inTurn })
   const answer: UsersAnswer = {
     users: page.users.map((usage) => userLine(view, usage, page.at)),
     next: page.next === null ? null : writePlace(page.next),
@@ -207,6 +209,8 @@ interface PageWish {
   readonly matches: (user: string) => boolean
   readonly limit: number
   readonly signal: AbortSignal
+  /** Shared by all searches. */
+  readonly inTurn: InTurn
 }
 
 interface Page {
@@ -216,7 +220,7 @@ interface Page {
   readonly at: number
 }
 
-async function collect(desk: Desk, view: View, { start, matches, limit, signal }: PageWish): Promise<Page> {
+async function collect(desk: Desk, view: View, { start, matches, limit, signal, inTurn }: PageWish): Promise<Page> {
   const users: UserUsage[] = []
   let place: Place | null = start
   let lookedAt = 0
@@ -237,15 +241,21 @@ async function collect(desk: Desk, view: View, { start, matches, limit, signal }
   }
   while (place !== null && users.length < limit && lookedAt < LOOKED_AT) {
     signal.throwIfAborted()
-    const step = await desk.store.scanUsers(place.step)
+    const step = await inTurn(() => scanStep(desk, place?.step ?? null))
     at = step.at
     lookedAt += step.users.length
     const found = step.users.filter(({ user }) => matches(user) && !view.state.overrides.has(user))
     const used = found.filter(({ counters }) => isUsed(counters, at))
     take(place, used, step.next === null ? null : { phase: 'scan', step: step.next, after: null })
-    await new Promise((resolve) => setImmediate(resolve))
   }
   return { users, next: place, at }
+}
+
+/** However many search at once, they take their steps in turn, with the event loop free between two of them. */
+async function scanStep({ store }: Desk, from: string | null): ReturnType<Desk['store']['scanUsers']> {
+  const step = await store.scanUsers(from)
+  await new Promise((resolve) => setImmediate(resolve))
+  return step
 }
 
 const NO_COUNTERS: UserUsage['counters'] = new Map()

@@ -1,5 +1,6 @@
 import { parseArgs } from 'node:util'
 import type { ExplainAnswer } from '../admin/api.ts'
+import type { Question } from '../admin/explaining.ts'
 import { viewOf } from '../admin/view.ts'
 import { setupOf } from '../administering.ts'
 import { createControlKeeper } from '../control/keeper.ts'
@@ -9,8 +10,6 @@ import { openStore } from '../open-store.ts'
 import type { Store } from '../store/store.ts'
 import { CONFIG_OPTION, configFile, type Loaded, loadOrTell, reachable } from './config.ts'
 import { UsageError } from './help.ts'
-
-type Question = Parameters<typeof explain>[3]
 
 /** What the gateway would do with a request now, and why: read from the file and its store, nothing is charged. */
 export async function explainRequest(args: readonly string[]): Promise<number> {

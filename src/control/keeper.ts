@@ -1,5 +1,6 @@
 import type { Observer } from '../observe/observation.ts'
 import { StoreError } from '../quota/store.ts'
+import { isObject } from './problems.ts'
 import {
   type Changes,
   type ControlState,
@@ -177,13 +178,22 @@ function inForce(stored: ControlState, last: InForce, at: number): InForce {
   if (isCurrent && stored.overrides === last.from.overrides) {
     return { state: { ...stored, overrides: last.state.overrides }, from: stored, until: last.until }
   }
-  const rest = [...stored.overrides].filter(([, { value }]) => value.expiresAt === null || value.expiresAt > at)
+  const rest = [...stored.overrides].filter(
+    ([, { value }]) => isOverride(value) && (value.expiresAt === null || value.expiresAt > at),
+  )
   const isWhole = rest.length === stored.overrides.size
   return {
     state: isWhole ? stored : { ...stored, overrides: new Map(rest) },
     from: stored,
     until: rest.reduce((first, [, { value }]) => Math.min(first, value.expiresAt ?? first), Number.POSITIVE_INFINITY),
   }
+}
+
+/** One value that others wrote to the store must not keep every replica from following all the rest. */
+function isOverride(value: unknown): value is UserOverride {
+  if (!isObject(value)) return false
+  const { limits, expiresAt } = value
+  return isObject(limits) && Object.values(limits).every(isObject) && (expiresAt === null || Number.isFinite(expiresAt))
 }
 
 /** However many changes there are, the overrides are copied once. */

@@ -9,6 +9,8 @@ export interface PreviewOptions {
   /** Makes the limits in force, and as they would be: of the same categories and windows. */
   readonly now: () => Policy
   readonly next: () => Policy
+  /** Whether the whole gateway refuses nothing (shadow mode), now and then. Without it, it refuses. */
+  readonly shadow?: { readonly now: boolean; readonly next: boolean }
   /** Ends it between two steps, for whoever waits no more. */
   readonly signal?: AbortSignal
 }
@@ -54,13 +56,13 @@ export interface HeadRoom {
 
 const SHOWN = 100
 /** Any user will do for the counters of all. */
-const ANYBODY = '-'
+export const ANYBODY = '-'
 
 /**
  * Looks at every user in steps, with the event loop and the store free between them.
  * @throws StoreError, or the reason of the signal
  */
-export async function preview({ store, now, next, signal }: PreviewOptions): Promise<Preview> {
+export async function preview({ store, now, next, shadow, signal }: PreviewOptions): Promise<Preview> {
   const windows = await headRoom(store, now(), next())
   const count = createCount()
   let cursor: string | null = null
@@ -68,7 +70,10 @@ export async function preview({ store, now, next, signal }: PreviewOptions): Pro
     signal?.throwIfAborted()
     const step = await store.scanUsers(cursor)
     // Policies remember each user with an override: with 100,000 of them the collection of that garbage took 20 ms a turn.
-    const policies = { now: now(), next: next() }
+    const policies = {
+      now: { policy: now(), shadow: shadow?.now === true },
+      next: { policy: next(), shadow: shadow?.next === true },
+    }
     for (const usage of step.users) count.add(usage, policies, step.at)
     cursor = step.next
     await breath()
@@ -80,9 +85,14 @@ function breath(): Promise<void> {
   return new Promise((resolve) => setImmediate(resolve))
 }
 
+interface Rules {
+  readonly policy: Policy
+  readonly shadow: boolean
+}
+
 interface Policies {
-  readonly now: Policy
-  readonly next: Policy
+  readonly now: Rules
+  readonly next: Rules
 }
 
 function createCount() {
@@ -113,8 +123,9 @@ function createCount() {
   return { add, result: () => ({ ...counts, blocked: [...newly, ...still].slice(0, SHOWN) }) }
 }
 
-/** The personal window that is used up and keeps the user waiting longest; `null` where none is. */
-function blockOf({ user, counters }: UserUsage, policy: Policy, at: number): Block | null {
+/** The personal window that is used up and keeps the user waiting longest; `null` where none is, or shadow mode refuses nothing. */
+function blockOf({ user, counters }: UserUsage, { policy, shadow }: Rules, at: number): Block | null {
+  if (shadow || policy.isShadowed(user)) return null
   let longest = Number.NEGATIVE_INFINITY
   let block: Block | null = null
   for (const category of policy.categories) {

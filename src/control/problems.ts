@@ -50,6 +50,12 @@ function only(isGood: (value: unknown) => boolean, msg: string): Check {
   return (value, path) => (isGood(value) ? [] : [{ path, msg }])
 }
 
+/** Of what the file has no place for any more. */
+export const onlyNull = only(
+  (value) => value === null,
+  'rests, since the file has no such category or window: add it there, or send null to give the value back',
+)
+
 export const limit = only(
   (value) => Number.isInteger(value) && (value as number) >= 0 && (value as number) <= MAX_LIMIT,
   `must be a whole number of tokens from 0 to ${MAX_LIMIT}`,
@@ -62,10 +68,9 @@ export const multiplier = only(
 
 export const flag = only((value) => typeof value === 'boolean', 'must be true or false')
 
-export const reason = only(
-  isReason,
-  `must be a sentence of 1 to ${MAX_REASON} characters on one line: why it is changed`,
-)
+export const REASON = `must be a sentence of 1 to ${MAX_REASON} characters on one line: why it is changed`
+
+export const reason = only(isReason, REASON)
 
 export function choice(values: readonly string[]): Check {
   return (value, path) =>

@@ -20,7 +20,7 @@ export interface Replica {
   readonly configProblems: readonly string[]
   /** Since it started. */
   readonly counts: ReplicaCounts
-  /** Requests by route, as written in the file, since it started: the 200 most used. */
+  /** Requests by route, as written in the file, since it started: the 200 most used, and UNMATCHED. */
   readonly hits: Readonly<Record<string, number>>
   /** What matched no route: the latest 20, method and path without its query, at most 200 characters. */
   readonly unmatched: readonly string[]
@@ -42,6 +42,9 @@ export interface ReplicaCounts {
 /** A process tells so often that it is there, in milliseconds, and is forgotten when it was silent for longer than that. */
 export const BEAT_MS = 2000
 export const FORGET_MS = 15_000
+
+/** The key of what matched no route among the hits: no rule of a file is written so. */
+export const UNMATCHED = 'unmatched'
 
 export interface ReplicaStore {
   /** @throws StoreError */

@@ -9,6 +9,7 @@ import {
   limit,
   multiplier,
   object,
+  onlyNull,
   orNull,
   type Problem,
   reason,
@@ -71,12 +72,24 @@ export function applyPatch(changes: Changes, { reason: _, ...patch }: QuotaPatch
   return merge(changes as Json, patch)
 }
 
-/** What is wrong with the body of `PATCH /api/quota`, every problem at once. */
-export function problemsOf(patch: unknown, file: FileSettings): Problem[] {
+/**
+ * What is wrong with the body of `PATCH /api/quota`, every problem at once.
+ * @param changes in force: what rests, since the file has its category or window no more, can still be given back
+ */
+export function problemsOf(patch: unknown, file: FileSettings, changes: Changes = {}): Problem[] {
   const windows = file.windows.map(({ name }) => name)
   const categories = categoriesOf(file)
-  const table = object(each(categories, orNull(object(each(windows, orNull(limit)), 'window'))), 'category')
-  const scopes = orNull(object(each(SCOPES, orNull(table)), 'scope'))
+  const table = (resting: Table = {}) => {
+    const row = (known: readonly string[], category: string) => {
+      const gone = Object.keys(Object.hasOwn(resting, category) ? (resting[category] ?? {}) : {})
+      return orNull(object(new Map([...each(gone, onlyNull), ...each(known, orNull(limit))]), 'window'))
+    }
+    const names = (gone: boolean) => (gone ? Object.keys(resting) : categories)
+    const rows = (gone: boolean) => names(gone).map((name): [string, Check] => [name, row(gone ? [] : windows, name)])
+    return orNull(object(new Map([...rows(true), ...rows(false)]), 'category'))
+  }
+  const scopes = (resting: ScopedTable = {}) =>
+    orNull(object(new Map(SCOPES.map((scope) => [scope, table(resting[scope])])), 'scope'))
   const fields: [string, Check][] = [
     ['mode', orNull(choice(MODES))],
     [
@@ -91,8 +104,8 @@ export function problemsOf(patch: unknown, file: FileSettings): Problem[] {
         ),
       ),
     ],
-    ['baselines', scopes],
-    ['custom', scopes],
+    ['baselines', scopes(changes.baselines)],
+    ['custom', scopes(changes.custom)],
     ['shadow', orNull(flag)],
     ['reason', reason],
   ]

@@ -1,6 +1,6 @@
 import { type Caller, encodeUser } from './caller.ts'
 import { type FieldName, fieldName } from './field-name.ts'
-import { HOP_BY_HOP, NEVER_IN_TRAILERS, SPOOFABLE } from './header-names.ts'
+import { ADMIN_SESSION, HOP_BY_HOP, NEVER_IN_TRAILERS, SPOOFABLE } from './header-names.ts'
 
 /** What does not change from request to request. */
 export interface HeaderRules {
@@ -12,7 +12,7 @@ export interface HeaderRules {
 }
 
 /** What becomes of a client's field. `claim`: what it says of the hops before, which only a trusted peer may. */
-type Fate = 'passes' | 'dropped' | 'length' | 'coding' | 'te' | 'claim'
+type Fate = 'passes' | 'dropped' | 'length' | 'coding' | 'te' | 'claim' | 'cookie'
 
 /** The head of an outgoing request, without Host, which the connection knows, and without the framing of the body. */
 export interface OutgoingHead {
@@ -66,6 +66,7 @@ function fate(lower: string, dropped: ReadonlySet<string>): Fate {
   if (lower === 'content-length') return 'length'
   if (lower === 'transfer-encoding') return 'coding'
   if (lower === 'te') return 'te'
+  if (lower === 'cookie' && !dropped.has(lower)) return 'cookie'
   if (lower === 'host' || lower.startsWith('x-forwarded-')) return 'claim'
   return passes(lower, dropped) ? 'passes' : 'dropped'
 }
@@ -87,6 +88,9 @@ export function outgoingHead(raw: readonly string[], caller: Caller, rules: Head
     const fate = rules.fateOf(name)
     if (fate === 'passes') {
       if (nominated === null || !nominated.has(name.toLowerCase())) headers.push(name, value)
+    } else if (fate === 'cookie') {
+      const kept = withoutSession(value)
+      if (kept !== '' && nominated?.has('cookie') !== true) headers.push(name, kept)
     } else if (fate === 'claim') noteClaim(claims, name.toLowerCase(), value)
     else if (fate === 'length') contentLength = canonicalLength(value)
     else if (fate === 'coding') chunked = true
@@ -103,6 +107,16 @@ export function outgoingHead(raw: readonly string[], caller: Caller, rules: Head
     hasBody: chunked || (contentLength !== null && contentLength !== '0'),
     takesTrailers,
   }
+}
+
+/**
+ * Cookies know no ports: a browser that is signed in to the dashboard sends that session here too, where gateway and
+ * dashboard have one host name. The backend could use it to change the quota.
+ */
+function withoutSession(cookies: string): string {
+  if (!cookies.includes(ADMIN_SESSION)) return cookies
+  const others = cookies.split(';').filter((pair) => !pair.trim().startsWith(`${ADMIN_SESSION}=`))
+  return others.join(';').trim()
 }
 
 const TAKES_TRAILERS = /(?:^|,)[\t ]*trailers[\t ]*(?:,|$)/i

@@ -14,7 +14,8 @@ import { overloaded, storeUnavailable } from './denials.ts'
 import { denied, type Exchange, type Stop } from './exchange.ts'
 import type { Route } from './rules.ts'
 
-const STATUS_PATHS = new Set(['/me/quota', '/quota'])
+/** What the gateway answers itself, with the quota of the caller. */
+export const STATUS_PATHS: ReadonlySet<string> = new Set(['/me/quota', '/quota'])
 
 /** The steps of admission, each on its own: their order is written in gateway.ts. */
 

@@ -62,6 +62,10 @@ export function lineOf(seen: Told): Line | null {
     case 'internal_error':
       return line('error', 'internal error', { where: seen.where, err: seen.error })
     case 'control_followed':
+      // The store was emptied, or restored from a copy.
+      if (seen.before !== undefined && seen.version < seen.before) {
+        return line('warn', 'the store has lost changes at run time', { version: seen.version, before: seen.before })
+      }
       return line('info', 'changes at run time are in force', { version: seen.version })
     case 'adaptive_factor':
       return line('debug', 'adaptive factor', { factor: seen.factor })

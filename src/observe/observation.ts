@@ -22,7 +22,7 @@ export type Observation =
     }
   | { readonly type: 'config_warning'; readonly file: string; readonly problem: string }
   /** What administrators changed at run time is in force up to this change. */
-  | { readonly type: 'control_followed'; readonly version: number }
+  | { readonly type: 'control_followed'; readonly version: number /** The version before. */; readonly before?: number }
   /** The factor that mode `adaptive` would have now, or has. */
   | { readonly type: 'adaptive_factor'; readonly factor: number }
   | { readonly type: 'batch_settled'; readonly charges: number; readonly refunds: number; readonly durationMs: number }

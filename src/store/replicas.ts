@@ -6,6 +6,25 @@ export interface Heard {
   readonly at: number
 }
 
+const TEXTS = ['instance', 'host', 'version', 'hash'] as const
+const COUNTS = ['requests', 'refused', 'shadowed', 'tokens', 'forwarded', 'failed', 'inFlight'] as const
+
+/** What was told, or nothing where it is not what we tell: another version may share the store. */
+export function heard(text: string, at: number): Heard[] {
+  try {
+    const replica = JSON.parse(text) as Replica
+    const { pid, controlVersion, startedAt, counts, hits, reasons, configProblems, unmatched } = replica
+    const numbers = [pid, controlVersion, startedAt, ...COUNTS.map((name) => counts[name]), ...Object.values(hits)]
+    const isOurs =
+      TEXTS.every((name) => typeof replica[name] === 'string') &&
+      numbers.every(Number.isFinite) &&
+      [reasons, configProblems, unmatched].every(Array.isArray)
+    return isOurs ? [{ replica, at }] : []
+  } catch {
+    return []
+  }
+}
+
 /** Those that were not silent for too long, by host and pid. */
 export function listedReplicas(heard: readonly Heard[], now: number): (Replica & { readonly silentMs: number })[] {
   return heard

@@ -48,7 +48,11 @@ export async function createPrimary({ config, hash, version, observe: also }: Ap
   const together = { render: renderAll, contentType: metrics.contentType }
   const ready = () => readiness(state, supervisor)
   const control = createControlKeeper({ store, observe })
-  control.follow(({ version }) => observe({ type: 'control_followed', version }))
+  let before = 0
+  control.follow(({ version }) => {
+    observe({ type: 'control_followed', version, before })
+    before = version
+  })
   const admin = openAdmin({ current: () => current, store, control, observe, metrics: together, ready, drain, version })
   const asking = setInterval(supervisor.ask, ASK_MS, ASK_MS).unref()
 

@@ -31,10 +31,9 @@ export async function createWorker(begin: Extract<ToWorker, { type: 'begin' }>):
     throw error
   })
   current = serving
-  serving.rejected(begin.problems)
 
   async function start(): Promise<string> {
-    return serving.start()
+    return serving.start(begin.problems)
   }
 
   async function reload(next: Config, nextHash: string): Promise<string | null> {

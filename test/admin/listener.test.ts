@@ -128,6 +128,8 @@ describe('drain', () => {
     ['an image in a page', { 'sec-fetch-site': 'cross-site' }],
     ['a page that names itself', { referer: 'http://evil.example/' }],
     ['a script of a page', { origin: 'http://evil.example' }],
+    ['an image that tells nothing of its page', { 'user-agent': 'Mozilla/5.0 (X11; Linux x86_64)', accept: 'image/*' }],
+    ['the same of a browser with another name', { 'accept-language': 'en' }],
     ['a page behind a rebound name', { host: 'evil.example' }],
   ])('is not begun by %s', async (_what, headers) => {
     let drains = 0

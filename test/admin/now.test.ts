@@ -84,6 +84,17 @@ test('a replica that does not follow a change does not agree, once it has had th
   expect((await now()).agree).toBe(true)
 })
 
+test('a replica that missed a change long ago does not agree, however young the latest one is', async () => {
+  const { store, call } = await start()
+  await call('PATCH', '/api/quota', { body: { shadow: true } })
+  clock += 4000
+  await call('PATCH', '/api/quota', { body: { shadow: false } })
+  await store.beat(replica())
+  expect(await now()).toMatchObject({ agree: false, controlVersion: 2 })
+  await store.beat(replica({ controlVersion: 1 }))
+  expect(await now()).toMatchObject({ agree: true, controlVersion: 2 })
+})
+
 test('the backend is told by the requests of the last 30 minutes', async () => {
   const { store } = await start()
   await store.addTally({ total: 100, status0: 3, status5xx: 1, aside: 0, asideFailed: 0 })

@@ -211,6 +211,13 @@ describe('what is wrong with a body is told field by field, with the cure', () =
   })
 })
 
+test('a preview of the end of shadow mode tells who would be blocked by it', async () => {
+  await patch({ shadow: true })
+  await running.spend('alice', 'read', 120)
+  const { json } = await running.call('POST', '/api/quota/preview', { body: { shadow: false } })
+  expect(json).toMatchObject({ blockedCount: 1, newlyBlockedCount: 1, blocked: [{ user: 'alice', blockedNow: false }] })
+})
+
 test('a preview tells who would be blocked and changes nothing', async () => {
   await running.spend('alice', 'read', 100)
   await running.spend('bob', 'read', 10)

@@ -95,6 +95,31 @@ describe('the list of users', () => {
   })
 })
 
+test('searches take the steps of the store in turn, however many look at once', async () => {
+  const { store } = running
+  let [underWay, most, steps] = [0, 0, 0]
+  const slow = await startAdmin({
+    store,
+    broken: {
+      async scanUsers(cursor) {
+        most = Math.max(most, ++underWay)
+        await new Promise((resolve) => setTimeout(resolve, 1))
+        const { at } = await store.scanUsers(null)
+        underWay--
+        steps++
+        return { at, users: [], next: Number(cursor) < 4 ? String(Number(cursor) + 1) : null }
+      },
+    },
+  })
+  try {
+    const replies = await Promise.all([1, 2, 3, 4].map((n) => slow.call('GET', `/api/users?query=nobody${n}`)))
+    expect(replies.map(({ status, json }) => [status, json.next])).toEqual(Array(4).fill([200, null]))
+    expect({ most, steps }).toEqual({ most: 1, steps: 20 })
+  } finally {
+    await slow.stop()
+  }
+})
+
 describe('a user', () => {
   test('is shown with each limit and the layers that made it', async () => {
     await running.spend('alice', 'read', 8)
@@ -178,6 +203,16 @@ describe('an override', () => {
       { what: 'override', subject: 'alice', why: 'over', to: null, from: { bypassGlobal: true } },
       { what: 'override', subject: 'alice', why: 'alone', from: { limits: { read: { '1h': 500 } } } },
       { what: 'override', subject: 'alice', why: 'a big event', from: null, who: 'admin' },
+    ])
+  })
+
+  test('has its end in the audit as a time like every other', async () => {
+    const expiresAt = '2099-01-31T00:00:00.000Z'
+    await put('alice', { read: { '1h': 5 }, reason: 'for now', expiresAt })
+    await put('alice', { read: { '1h': 6 }, reason: 'for good' })
+    expect((await get('/api/audit')).json.entries).toMatchObject([
+      { from: { expiresAt }, to: { expiresAt: null } },
+      { from: null, to: { expiresAt } },
     ])
   })
 

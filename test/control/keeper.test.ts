@@ -53,6 +53,20 @@ describe('what administrators change', () => {
     })
   })
 
+  it.each([1, 'null', [], {}, { limits: null, expiresAt: null }, { limits: { read: 1 }, expiresAt: null }])(
+    'is followed also where the store has an override that is none: %j',
+    async (odd) => {
+      await store.set(forUser('mallory', odd as never))
+      await store.set(forUser('alice', override(5)))
+      await keeper.start()
+      await store.set(loose)
+      const state = await keeper.fresh()
+      expect(state.settings.value).toEqual({ mode: 'loose' })
+      expect([...state.overrides.keys()]).toEqual(['alice'])
+      expect(told).toEqual([])
+    },
+  )
+
   it('comes with a hint, without waiting for the next poll', async () => {
     await onlyWhenAsked()
     await store.set(loose)
@@ -171,6 +185,15 @@ describe('an override that expires', () => {
     time += 1
     await keeper.fresh().catch(() => {})
     expect(keeper.state().overrides.size).toBe(0)
+  })
+
+  it('is dropped in time also where something else was changed meanwhile', async () => {
+    await store.set(forUser('alice', override(5, store.at + 60_000)))
+    await onlyWhenAsked()
+    await store.set(loose)
+    expect((await keeper.fresh()).overrides.has('alice')).toBe(true)
+    store.at += 60_000
+    expect((await keeper.fresh()).overrides.has('alice')).toBe(false)
   })
 
   it('comes back with a later one for the same user', async () => {

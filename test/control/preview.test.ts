@@ -46,16 +46,34 @@ async function previewOf(
   patch: QuotaPatchLike,
   overrides: ReadonlyMap<string, Override> = new Map(),
   signal?: AbortSignal,
+  isShadowed: boolean = FILE.shadow,
 ) {
   const { shadow: _, ...settings } = FILE
   const now = () => createPolicy(settings, 1, overrides)
-  const next = () => createPolicy(resolve(FILE, applyPatch({}, patch)).settings, 1, overrides)
-  return preview({ store, now, next, ...(signal !== undefined && { signal }) })
+  const then = resolve(FILE, applyPatch({}, patch))
+  const next = () => createPolicy(then.settings, 1, overrides)
+  return preview({
+    store,
+    now,
+    next,
+    shadow: { now: isShadowed, next: then.shadow },
+    ...(signal !== undefined && { signal }),
+  })
 }
 
 const conservative: QuotaPatchLike = { mode: 'conservative' }
 
 describe('a preview', () => {
+  it('counts nobody as blocked whom shadow mode lets through', async () => {
+    const usages: Usages = { tried: { read: { hour: 150 } }, other: { read: { hour: 150 } } }
+    const tried = new Map([['tried', { limits: new Map(), bypassGlobal: false, shadow: true }]])
+    const ends = await previewOf(storeOf(usages), { shadow: false }, tried, undefined, true)
+    expect(ends).toMatchObject({ scanned: 2, blockedCount: 1, newlyBlockedCount: 1, freedCount: 0 })
+    expect(ends.blocked).toMatchObject([{ user: 'other', blockedNow: false }])
+    const begins = await previewOf(storeOf(usages), { shadow: true }, tried)
+    expect(begins).toMatchObject({ blockedCount: 0, newlyBlockedCount: 0, freedCount: 1 })
+  })
+
   it('tells who would be blocked, who is already, and who would be freed', async () => {
     const usages: Usages = {
       idle: { read: { hour: 10 } },

@@ -141,6 +141,21 @@ describe('the settings in force', () => {
     expect(changed).toEqual(['baselines.personal.constructor.1d', 'baselines.personal.__proto__.1h'])
   })
 
+  it('that rest without their category or window can be given back, and nothing else', () => {
+    const changes = { baselines: { personal: { gone: { '1h': 3 }, read: { '9h': 4 } } } }
+    const back = [{ gone: null }, { gone: { '1h': null } }, { read: { '9h': null } }]
+    for (const personal of back) expect(problemsOf({ baselines: { personal } }, FILE, changes)).toEqual([])
+    const wrong: [object, string][] = [
+      [{ baselines: { personal: { gone: { '1h': 5 } } } }, 'baselines.personal.gone.1h'],
+      [{ baselines: { personal: { read: { '9h': 5 } } } }, 'baselines.personal.read.9h'],
+      [{ baselines: { personal: { gone: { '9h': null } } } }, 'baselines.personal.gone.9h'],
+      [{ baselines: { global: { gone: null } } }, 'baselines.global.gone'],
+      [{ custom: { personal: { gone: null } } }, 'custom.personal.gone'],
+    ]
+    for (const [patch, path] of wrong) expect(problemsOf(patch, FILE, changes)).toMatchObject([{ path }])
+    expect(applyPatch(changes, { baselines: { personal: { gone: null, read: { '9h': null } } } })).toEqual({})
+  })
+
   it('are not misled by windows that are called like what every function has', () => {
     const of = table({ constructor: { length: 7 } })
     const file = { ...FILE, windows: [{ name: 'length', seconds: 60 }], baselines: { personal: of, global: of } }

@@ -311,6 +311,10 @@ export function controlStoreSuite(open: () => Promise<ControlStoreUnderTest>): v
       expect(decision).toMatchObject({ accepted: true, personal: [{ used: 10 }, { used: 10 }] })
     })
 
+    it('has no version that could be another one than was expected', async () => {
+      expect(await under.store.change({ kind: 'reset', user: 'alice' }, ANN, 7)).toMatchObject({ done: true })
+    })
+
     it('of a user who used nothing is told all the same', async () => {
       expect(await done({ kind: 'reset', user: 'nobody' })).toMatchObject({ version: 1, subject: 'nobody' })
     })

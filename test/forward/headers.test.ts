@@ -1,6 +1,8 @@
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
+import { sessionCookie } from '../../src/admin/session.ts'
 import { type Caller, encodeUser } from '../../src/forward/caller.ts'
+import { ADMIN_SESSION } from '../../src/forward/header-names.ts'
 import { answerHeaders, answerTrailers, fieldsOf, headerRules, outgoingHead } from '../../src/forward/headers.ts'
 import { assertNoSurprises } from './support.ts'
 
@@ -14,6 +16,20 @@ describe('a request on its way to the backend', () => {
   it('keeps names, values, order and repetition of ordinary fields', () => {
     const raw = ['Accept', 'a', 'X-Custom', '1', 'accept', 'b', 'Cookie', 'c=1', 'X-Custom', '2']
     expect(outgoingHead(raw, CALLER, PLAIN).headers.slice(0, raw.length)).toEqual(raw)
+  })
+
+  it.each([
+    ['tollgate_session=a.1.b', undefined],
+    ['tollgate_session=a.1.b; theme=dark', ['theme=dark']],
+    ['theme=dark; tollgate_session=a.1.b;tollgate_session=c; x=1', ['theme=dark; x=1']],
+    ['my_tollgate_session=1; x=tollgate_session=2', ['my_tollgate_session=1; x=tollgate_session=2']],
+  ])('never carries the session of an administrator, which browsers send to every port of a host: %s', (sent, kept) => {
+    expect(groupedFields(['Cookie', sent]).cookie).toEqual(kept)
+  })
+
+  it('takes it out by the name under which the dashboard sets it', () => {
+    const token = { name: 'a', role: 'admin', token: 'a-token-of-the-tests' } as const
+    expect(sessionCookie(token, 1, false).startsWith(`${ADMIN_SESSION}=`)).toBe(true)
   })
 
   it('loses the fields of its own connection and those that Connection names', () => {

@@ -274,6 +274,17 @@ test('changes at run time are told when they are in force', async () => {
   expect(told).toHaveLength(1)
 })
 
+test('changes at run time that the store has lost are a warning', async () => {
+  const told = await lines([
+    { type: 'control_followed', version: 7, before: 0 },
+    { type: 'control_followed', version: 0, before: 7 },
+  ])
+  expect(told).toMatchObject([
+    { level: INFO, version: 7 },
+    { level: WARN, version: 0, before: 7, msg: 'the store has lost changes at run time' },
+  ])
+})
+
 test('a configuration that only some workers did not take is not told of as refused', async () => {
   const rejected = { type: 'config_rejected', file: 't.yaml', problems: ['worker 2: has not answered'] } as const
   const told = await lines([rejected, { ...rejected, partly: true }])

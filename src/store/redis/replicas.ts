@@ -1,5 +1,5 @@
-import { FORGET_MS, type Replica, type ReplicaStore } from '../../control/replicas.ts'
-import { listedReplicas } from '../replicas.ts'
+import { FORGET_MS, type ReplicaStore } from '../../control/replicas.ts'
+import { heard, listedReplicas } from '../replicas.ts'
 import { call, milliseconds, transaction } from './calls.ts'
 import type { RedisClient } from './client.ts'
 import type { Keys } from './keys.ts'
@@ -16,10 +16,7 @@ export function redisReplicas(redis: RedisClient, keys: Keys): ReplicaStore {
         multi.time().hgetall(keys.beats).hgetall(keys.replicas)
       })
       return listedReplicas(
-        Object.entries(told).map(([instance, text]) => ({
-          replica: JSON.parse(text) as Replica,
-          at: Number(beats[instance] ?? 0),
-        })),
+        Object.entries(told).flatMap(([instance, text]) => heard(text, Number(beats[instance] ?? 0))),
         milliseconds(time),
       )
     },

@@ -28,10 +28,17 @@ export function redisUsage(redis: RedisClient, keys: Keys): UsageStore {
 
   return {
     async scanUsers(cursor) {
-      const [next, names] = await call(() => redis.scanKeys(keys.version, cursor ?? '0', pattern, STEP))
+      const [next, names] = await call(() =>
+        redis.scanKeys(keys.version, isCursor(cursor) ? cursor : '0', pattern, STEP),
+      )
       // SCAN may give a key twice, and the key without a user is nobody's.
       const ours = [...new Set(names)].filter((name) => name !== prefix)
       return { ...(await readUsers(ours)), next: next === '0' ? null : next }
     },
   }
+}
+
+/** Whoever sends something else begins anew: to Redis it would be an error, and to the caller a store that is out. */
+function isCursor(cursor: string | null): cursor is string {
+  return /^\d{1,20}$/.test(cursor ?? '')
 }

@@ -1,6 +1,6 @@
 import type { DatabaseSync } from 'node:sqlite'
 import { FORGET_MS, type Replica, type ReplicaStore } from '../../control/replicas.ts'
-import { listedReplicas } from '../replicas.ts'
+import { heard, listedReplicas } from '../replicas.ts'
 import { attempt, transactions } from './database.ts'
 
 export function sqliteReplicas(database: DatabaseSync, clock: () => number): ReplicaStore {
@@ -20,8 +20,10 @@ export function sqliteReplicas(database: DatabaseSync, clock: () => number): Rep
 
   function listNow(): ReturnType<typeof listedReplicas> {
     const rows = sql.list.all() as unknown as { at: number; told: string }[]
-    const heard = rows.map(({ at, told }) => ({ at, replica: JSON.parse(told) as Replica }))
-    return listedReplicas(heard, clock())
+    return listedReplicas(
+      rows.flatMap(({ at, told }) => heard(told, at)),
+      clock(),
+    )
   }
 
   return {

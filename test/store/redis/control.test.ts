@@ -236,6 +236,7 @@ it('what processes told is forgotten when they are silent, and ends by itself wh
   await admin.hset('{tollgate}:beats', { long: Date.now() - 16_000, short: Date.now() - 5000, odd: 'x' })
   await admin.hset('{tollgate}:replicas', { long: '{}', short: '{}', odd: '{}' })
   await store.beat({ ...own, ready: true, reasons: [], configProblems: [], counts, hits: {}, unmatched: [] })
+  expect((await store.listReplicas()).map(({ instance }) => instance)).toEqual(['i'])
   for (const key of ['{tollgate}:beats', '{tollgate}:replicas']) {
     expect((await admin.hkeys(key)).sort()).toEqual(['i', 'short'])
     expect(await admin.pttl(key)).toBeGreaterThan(0)

@@ -1,0 +1,57 @@
+import { afterEach, beforeEach, expect, it, vi } from 'vitest'
+import { createEnforcement } from '../src/enforcement.ts'
+import { NOTHING } from '../src/failures/histogram.ts'
+import { createFollowing, type Following } from '../src/following.ts'
+import type { Store } from '../src/store/store.ts'
+import { createFakeStore, type FakeStore } from './control/fake-store.ts'
+import { understood } from './e2e/harness.ts'
+
+const { quota } = understood(`upstream: { url: "http://127.0.0.1:9000" }
+quota: { mode: adaptive, baselines: { personal: { read: { 1h: 100 } }, global: { read: { 1h: 1000 } } } }`).config
+
+/** The share of failures that the histogram of the store has. */
+let share: number
+let store: FakeStore
+let following: Following
+const enforcement = createEnforcement(quota)
+const limit = () => enforcement.policy().limitsOf('read').personal[0]?.limit
+
+beforeEach(() => {
+  vi.useFakeTimers()
+  share = 1
+  store = createFakeStore()
+  const readTallies: Store['readTallies'] = async () => {
+    if (store.out) throw new Error('nobody there')
+    return { at: store.at, buckets: [{ ...NOTHING, start: store.at, total: 10_000, status5xx: share * 10_000 }] }
+  }
+  following = createFollowing({
+    store: { ...store, readTallies } as unknown as Store,
+    observe: () => {},
+    current: () => ({ quota, enforcement }),
+  })
+})
+afterEach(() => {
+  following.close()
+  vi.useRealTimers()
+})
+
+it('the adaptive factor is in force from the start and drawn anew every 10 seconds, until it is closed', async () => {
+  await following.start()
+  expect(limit()).toBe(75)
+  share = 0
+  await vi.advanceTimersByTimeAsync(9_999)
+  expect(limit()).toBe(75)
+  await vi.advanceTimersByTimeAsync(1)
+  expect(limit()).toBe(150)
+  share = 1
+  following.close()
+  await vi.advanceTimersByTimeAsync(60_000)
+  expect(limit()).toBe(150)
+})
+
+it('the last adaptive factor stays while the store is out', async () => {
+  await following.start()
+  store.out = true
+  await vi.advanceTimersByTimeAsync(60_000)
+  expect(limit()).toBe(75)
+})

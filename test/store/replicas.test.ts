@@ -1,0 +1,24 @@
+import { expect, it } from 'vitest'
+import { heard } from '../../src/store/replicas.ts'
+
+const counts = { requests: 1, refused: 2, shadowed: 3, tokens: 4, forwarded: 5, failed: 6, inFlight: 7 }
+const names = { instance: 'i', host: 'h', pid: 1, version: 'v', hash: 'x', controlVersion: 0, startedAt: 1 }
+const replica = { ...names, ready: true, reasons: [], configProblems: [], counts, hits: { 'GET /a': 1 }, unmatched: [] }
+
+it('hears a process that tells what we tell, and more', () => {
+  const told = { ...replica, more: 1 }
+  expect(heard(JSON.stringify(told), 5)).toEqual([{ replica: told, at: 5 }])
+})
+
+it.each([
+  ['no JSON', 'x'],
+  ['nothing', 'null'],
+  ['too little', '{}'],
+  ['a list', '[]'],
+  ['counts that are missing', JSON.stringify({ ...replica, counts: {} })],
+  ['hits that are no numbers', JSON.stringify({ ...replica, hits: { a: 'x' } })],
+  ['unmatched that is no list', JSON.stringify({ ...replica, unmatched: 'x' })],
+  ['a time that is none', JSON.stringify({ ...replica, startedAt: 'x' })],
+])('does not hear %s, so that one that tells it cannot hide the others', (_what, text) => {
+  expect(heard(text, 5)).toEqual([])
+})
