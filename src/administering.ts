@@ -3,6 +3,7 @@ import { folderAssets } from './admin/assets.ts'
 import { type Admin, type AdminOptions, createAdmin } from './admin/listener.ts'
 import type { Setup } from './admin/view.ts'
 import type { Config } from './config/config.ts'
+import { fingerprint } from './config/fingerprint.ts'
 import type { ControlKeeper } from './control/keeper.ts'
 import { explain, fileOrigin } from './explain.ts'
 import type { Observer } from './observe/observation.ts'
@@ -10,7 +11,7 @@ import type { Store } from './store/store.ts'
 
 export interface AdministeringOptions extends Pick<AdminOptions, 'ready' | 'metrics' | 'drain' | 'version'> {
   /** The configuration in force; the listener keeps the `admin` section that it began with. */
-  readonly current: () => { readonly config: Config; readonly hash: string }
+  readonly current: () => Config
   readonly store: Store
   /** Started and closed by the caller. That of the process that serves requests, where it is this one. */
   readonly control: ControlKeeper
@@ -19,14 +20,14 @@ export interface AdministeringOptions extends Pick<AdminOptions, 'ready' | 'metr
 
 /** The administrators' listener, which is the same whoever serves the requests. */
 export function openAdmin({ current, store, ...parts }: AdministeringOptions): Admin {
-  const { listen, tokens } = current().config.admin
+  const { listen, tokens } = current().admin
   return createAdmin({
     listen,
     credentials: tokens,
     live: () => true,
     store,
     setup: remembered(current),
-    explain: (view, standing, question) => explain(current().config, view, standing, question),
+    explain: (view, standing, question) => explain(current(), view, standing, question),
     assets: folderAssets(DASHBOARD),
     now: Date.now,
     ...parts,
@@ -42,18 +43,18 @@ const DASHBOARD = fileURLToPath(
 function remembered(current: AdministeringOptions['current']): () => Setup {
   let last: { readonly config: Config; readonly setup: Setup } | null = null
   return () => {
-    const { config, hash } = current()
-    if (last?.config !== config) last = { config, setup: setupOf(config, hash) }
+    const config = current()
+    if (last?.config !== config) last = { config, setup: setupOf(config) }
     return last.setup
   }
 }
 
 /** What the administrators see of a configuration: nothing secret. */
-export function setupOf(config: Config, hash: string): Setup {
+export function setupOf(config: Config): Setup {
   const { file, quota, upstream, store, routes, unmatched } = config
   return {
     file,
-    hash,
+    hash: fingerprint(config),
     quota,
     adaptive: quota.adaptive,
     origin: fileOrigin(config),

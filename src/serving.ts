@@ -2,6 +2,7 @@ import { randomBytes } from 'node:crypto'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { createBeating } from './beating.ts'
 import type { Config } from './config/config.ts'
+import { fingerprint } from './config/fingerprint.ts'
 import type { ControlKeeper } from './control/keeper.ts'
 import { restingChanges } from './enforcement.ts'
 import { createFollowing } from './following.ts'
@@ -26,8 +27,8 @@ export interface Serving {
   reload(config: Config, hash: string): Promise<void>
   /** A configuration file was not taken, by the process that reads it for this one. */
   rejected(problems: readonly string[]): void
-  /** The configuration in force, and the hash of its text. */
-  configuration(): { readonly config: Config; readonly hash: string }
+  /** The configuration in force. */
+  configuration(): Config
   /** Follows what administrators change at run time, between `start` and `stop`. */
   readonly control: ControlKeeper
   ready(): Readiness
@@ -91,7 +92,7 @@ export async function createServing(options: ServingOptions): Promise<Serving> {
     instance,
     version,
     standing: () => ({
-      hash: state.hash,
+      hash: fingerprint(current.config),
       controlVersion: control.state().version,
       ...ready(),
       inFlight: gateway.inFlight(),
@@ -166,7 +167,7 @@ export async function createServing(options: ServingOptions): Promise<Serving> {
     start,
     reload,
     rejected: beating.configProblems,
-    configuration: () => ({ config: current.config, hash: state.hash }),
+    configuration: () => current.config,
     control,
     ready,
     inFlight: () => gateway.inFlight(),

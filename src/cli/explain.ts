@@ -61,10 +61,10 @@ function questionOf({ user, method = 'GET', path, cost, value }: Options): Quest
   }
 }
 
-async function explained({ config, hash }: Loaded, store: Store, question: Question): Promise<ExplainAnswer> {
+async function explained({ config }: Loaded, store: Store, question: Question): Promise<ExplainAnswer> {
   const control = createControlKeeper({ store, observe: () => {} })
   const [state, tallies] = await Promise.all([control.fresh(), store.readTallies()])
-  const view = viewOf(setupOf(config, hash), state, tallies)
+  const view = viewOf(setupOf(config), state, tallies)
   return explain(config, view, await store.standing(question.user, view.policy.categories), question)
 }
 

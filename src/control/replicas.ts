@@ -7,7 +7,7 @@ export interface Replica {
   readonly host: string
   readonly pid: number
   readonly version: string
-  /** Of the configuration's text. */
+  /** Of what its configuration decides (`config/fingerprint.ts`): replicas with the same one decide alike. */
   readonly hash: string
   /** The last change at run time that it follows. */
   readonly controlVersion: number

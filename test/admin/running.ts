@@ -83,11 +83,11 @@ export async function startAdmin({
   ...changes
 }: RunningOptions = {}): Promise<Running> {
   const now = changes.now ?? (() => NOW)
-  const { config, hash } = configOf(yaml)
+  const { config } = configOf(yaml)
   const store = given ?? openSqliteStore({ file: ':memory:', clock: now })
   const asked = { ...store, ...broken }
   const control = createControlKeeper({ store: asked, observe: () => {} })
-  const setup = setupOf(config, hash)
+  const setup = setupOf(config)
   const admin = createAdmin({
     listen: { host: '127.0.0.1', port: 0 },
     credentials: config.admin.tokens,

@@ -1,0 +1,26 @@
+import { createHash } from 'node:crypto'
+import type { Config } from './config.ts'
+
+const known = new WeakMap<Config, string>()
+
+/**
+ * What a configuration decides about requests, as 16 hexadecimal digits: replicas with the same one decide alike. Made of
+ * what was understood, so that neither a comment nor an address or a size of one replica matters, but a variable of its
+ * environment does. No secret is in it.
+ */
+export function fingerprint(config: Config): string {
+  let found = known.get(config)
+  if (found === undefined) {
+    const text = JSON.stringify(decisive(config), (_key, value) => (value instanceof Map ? [...value] : value))
+    found = createHash('sha256').update(text).digest('hex').slice(0, 16)
+    known.set(config, found)
+  }
+  return found
+}
+
+function decisive({ timeZone, auth, quota, routes, unmatched, edge }: Config): unknown {
+  const { baselineLines: _, customLines: __, ...limits } = quota
+  const issuers = auth.jwt.map(({ keys: _, ...issuer }) => issuer)
+  const rules = routes.map(({ line: _, ...route }) => route)
+  return [timeZone, auth.gatewayTokens, issuers, limits, rules, unmatched, edge.allowInPath]
+}
