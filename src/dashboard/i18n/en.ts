@@ -75,7 +75,7 @@ export const en = {
   'word.reasonHelp': 'Kept in the audit.',
   'word.change': 'Change',
 
-  'now.rates': 'A second, live',
+  'now.rates': 'Rates, per second',
   'now.requests': 'Requests',
   'now.refused': 'Refused (429)',
   'now.tokens': 'Tokens charged',
@@ -92,6 +92,9 @@ export const en = {
   'now.resetsIn': 'ends in {time}',
   'now.notRunning': 'not started',
   'now.globalOff': 'The global scope is switched off: these windows are neither checked nor charged.',
+  'now.unknown': 'not known while the store does not answer',
+  'now.withoutStore':
+    'The store does not answer. Sums and replicas are those of the last look before, and the replicas cannot tell of themselves.',
   'now.health': 'Health',
   'now.store': 'Store',
   'now.storeAnswers': '{kind}: answers',
@@ -99,7 +102,7 @@ export const en = {
   'now.backend': 'Backend',
   'now.backendIdle': 'no requests in the last 30 minutes',
   'now.backendGood': 'Requests in 30 minutes: {requests}, none failed',
-  'now.backendBad': 'Requests in 30 minutes: {requests}, {status0} with status 0, {status5xx} with 5xx',
+  'now.backendBad': 'Requests in 30 minutes: {requests}; status 0: {status0}; 5xx: {status5xx}',
   'now.config': 'Configuration',
   'now.shadow': 'Shadow mode',
   'now.lastChange': 'Last change at run time',
@@ -167,8 +170,8 @@ export const en = {
   'preview.toFile': 'back to the file',
   'preview.users': 'Users',
   'preview.blocked':
-    'Users with a used-up window, who would be refused: {blocked} of {scanned}; {newly} of them are not now. Free again: {freed}.',
-  'preview.nobody': 'Users with a used-up window, who would be refused: none of {scanned}. Free again: {freed}.',
+    'Users who would be refused for a used-up window: {blocked} of {scanned}, {newly} of them newly. Free again: {freed}.',
+  'preview.nobody': 'Users who would be refused for a used-up window: none of {scanned}. Free again: {freed}.',
   'preview.first': 'The first {count} of them, newly blocked ones first',
   'preview.newly': 'newly blocked',
   'preview.already': 'blocked now too',

@@ -92,6 +92,8 @@ export const zh: Readonly<Record<TextKey, string>> = {
   'now.resetsIn': '{time}后结束',
   'now.notRunning': '未开始',
   'now.globalOff': '全局范围已关闭：不检查也不扣除这些窗口。',
+  'now.unknown': '存储没有响应，暂时未知',
+  'now.withoutStore': '存储没有响应。总数和副本是此前最后一次看到的情况，副本目前无法报告自身状态。',
   'now.health': '健康状况',
   'now.store': '存储',
   'now.storeAnswers': '{kind}：有响应',

@@ -22,6 +22,7 @@ export function NowPage() {
       <Loaded poll={poll}>
         {(now) => (
           <>
+            {!now.store.answers && <Note tone="warn">{t('now.withoutStore')}</Note>}
             {now.shadow && <Note tone="warn">{t('preview.lateShadow')}</Note>}
             <Live now={now} history={history} />
             <Windows now={now} />
@@ -38,7 +39,7 @@ export function NowPage() {
 function useHistory(now: NowAnswer | null): Rates[] {
   const [looks, setLooks] = useState<readonly NowAnswer[]>([])
   useEffect(() => {
-    if (now !== null) setLooks((before) => [...before, now].slice(-KEPT))
+    if (now?.store.answers) setLooks((before) => [...before, now].slice(-KEPT))
   }, [now])
   return rateHistory(looks)
 }
@@ -47,7 +48,7 @@ const SHOWN = ['requests', 'refused', 'tokens', 'failed', 'shadowed'] as const
 
 function Live({ now, history }: { readonly now: NowAnswer; readonly history: readonly Rates[] }) {
   const { t, number, rate } = useTexts()
-  const latest = history.at(-1)
+  const latest = now.store.answers ? history.at(-1) : undefined
   return (
     <Panel title={t('now.rates')}>
       <div className="tiles">
@@ -60,7 +61,7 @@ function Live({ now, history }: { readonly now: NowAnswer; readonly history: rea
         ))}
         <div className="tile">
           <div className="tile-name">{t('now.inFlight')}</div>
-          <div className="tile-value">{number(now.counts.inFlight)}</div>
+          <div className="tile-value">{now.store.answers ? number(now.counts.inFlight) : '…'}</div>
         </div>
       </div>
       {history.length < 2 ? <p className="muted">{t('now.collecting')}</p> : <RateLine history={history} />}
@@ -75,7 +76,7 @@ function Windows({ now }: { readonly now: NowAnswer }) {
   )
   return (
     <Panel title={t('now.windows')}>
-      {windows.length === 0 && <p className="muted">{t('now.globalOff')}</p>}
+      {windows.length === 0 && <p className="muted">{t(now.store.answers ? 'now.globalOff' : 'now.unknown')}</p>}
       <div className="gauges">
         {windows.map(({ category, window }) => (
           <Gauge key={`${category} ${window.window}`} category={category} window={window} at={now.at} />
@@ -148,7 +149,9 @@ function Health({ now: { store, backend, config, shadow, controlVersion } }: { r
         <Fact name={t('now.backend')}>
           <code>{backend.origin}</code>{' '}
           <Tag tone={bad ? 'bad' : backend.requests === 0 ? 'info' : 'good'}>
-            {backend.requests === 0 ? t('now.backendIdle') : t(bad ? 'now.backendBad' : 'now.backendGood', words)}
+            {backend.requests === 0
+              ? t(store.answers ? 'now.backendIdle' : 'now.unknown')
+              : t(bad ? 'now.backendBad' : 'now.backendGood', words)}
           </Tag>
         </Fact>
         <Fact name={t('now.config')}>

@@ -16,9 +16,11 @@ export function Replicas({ now }: { readonly now: NowAnswer }) {
         <p className="muted">{t('now.noReplicas')}</p>
       ) : (
         <>
-          <Note tone={agree ? 'good' : 'warn'} live>
-            {t(agree ? 'now.agree' : 'now.disagree')}
-          </Note>
+          {now.store.answers && (
+            <Note tone={agree ? 'good' : 'warn'} live>
+              {t(agree ? 'now.agree' : 'now.disagree')}
+            </Note>
+          )}
           <Rows
             label={t('now.replicas')}
             head={[

@@ -5,6 +5,11 @@ import { type Difference, differences } from '../logic/diff.ts'
 /** Of an entry of the audit. Settings that are not there follow the file. */
 type Changed = Pick<AuditAnswer['entries'][number], 'what' | 'from' | 'to'>
 
+/** A switch that was never there and is off is as it was. */
+function isNews({ from, to }: Difference): boolean {
+  return (from ?? false) !== (to ?? false)
+}
+
 /** What a change made different, one line each. */
 export function Differences({ of: { what, from, to } }: { readonly of: Changed }) {
   const { t, time } = useTexts()
@@ -14,7 +19,7 @@ export function Differences({ of: { what, from, to } }: { readonly of: Changed }
     if (/(^|\.)expiresAt$/.test(path)) return time(new Date(value as number | string))
     return typeof value === 'string' ? value : JSON.stringify(value)
   }
-  const found = differences(from, to)
+  const found = differences(from, to).filter(isNews)
   if (found.length === 0) return null
   return (
     <ul className="differences">

@@ -1,0 +1,117 @@
+import type { Page } from 'playwright-core'
+import { afterAll, beforeAll, expect, test } from 'vitest'
+import type { FailuresAnswer } from '../../src/admin/api.ts'
+import { type OpenPage, TIME_ZONE } from '../setup/browser.ts'
+import { ask, QUOTA, SOON, type Stage, startStage } from './stage.ts'
+
+let stage: Stage
+let open: OpenPage
+let page: Page
+beforeAll(async () => {
+  stage = await startStage({
+    rest: QUOTA.replace('cost: 4', 'cost: 0'),
+    respond: ({ url }, res) => {
+      res.statusCode = url === '/items/broken' ? 503 : 200
+      res.end()
+    },
+  })
+})
+afterAll(async () => {
+  await open.context.close()
+  await stage.stop()
+})
+
+const failures = () => stage.api<FailuresAnswer>('GET', '/api/failures')
+const slider = () => page.getByRole('slider')
+const readout = async () => (await page.locator('.readout').innerText()).replace(/\s+/g, ' ')
+
+const fillOf = (part: string) => page.evaluate(`getComputedStyle(document.querySelector('.part.${part}')).fill`)
+
+async function sums() {
+  const { buckets } = await failures()
+  const sum = (field: 'total' | 'status0' | 'status5xx') => buckets.reduce((all, bucket) => all + bucket[field], 0)
+  return [sum('status0'), sum('status5xx'), sum('total')]
+}
+
+/** Also over the end of a half-hour: the latest one in which the backend was gone. */
+async function failedBucket() {
+  const { buckets } = await failures()
+  const at = buckets.findLastIndex(({ status0 }) => status0 > 0)
+  const bucket = buckets[at]
+  if (bucket === undefined) throw new Error('no half-hour has a status 0')
+  const from = new Date(bucket.start)
+  return { at, bucket, bars: buckets.filter(({ status0 }) => status0 > 0).length, from }
+}
+
+const clockOf = (at: Date) =>
+  new Intl.DateTimeFormat('en-GB', { hour: '2-digit', minute: '2-digit', timeZone: TIME_ZONE }).format(at)
+
+test('a backend that is killed is a bar of status 0: hatched, with exact numbers, and the filter of the log', async () => {
+  open = await stage.open('#/quotas')
+  page = open.page
+  await slider().waitFor()
+  expect(await page.locator('.part').count()).toBe(0)
+  expect(await slider().getAttribute('aria-valuemax')).toBe('336')
+  await page.getByText('In 7 days: 0 with status 0, 0 with 5xx, of 0 forwarded.').waitFor()
+
+  for (const path of ['/items/1', '/items/2', '/items/3'])
+    expect((await ask(stage.app.url, 'a', path)).status).toBe(200)
+  for (let i = 0; i < 2; i++) expect((await ask(stage.app.url, 'a', '/items/broken')).status).toBe(503)
+  await stage.backend.close()
+  for (let i = 0; i < 4; i++) expect((await ask(stage.app.url, 'a')).status).toBe(502)
+  await expect.poll(sums, SOON).toEqual([4, 2, 9])
+  await page.getByText('In 7 days: 4 with status 0, 2 with 5xx, of 9 forwarded.').waitFor()
+
+  const { at, bucket, bars, from } = await failedBucket()
+  const numbers = `${bucket.status0} with status 0, ${bucket.status5xx} with 5xx, of ${bucket.total} forwarded`
+  expect(await page.locator('.part.status0').count()).toBe(bars)
+  const bar = page.locator('.part.status0').last()
+  expect(await fillOf('status0')).toContain('#hatch')
+  expect(await page.locator('pattern#hatch path').count()).toBe(1)
+  expect(await fillOf('status5xx')).toMatch(/^rgb/)
+
+  // The keyboard: from the first half-hour to this one, by days, then one by one.
+  await slider().focus()
+  await page.keyboard.press('Home')
+  expect(await slider().getAttribute('aria-valuenow')).toBe('1')
+  expect(await slider().getAttribute('aria-valuetext')).toContain('0 with status 0, 0 with 5xx, of 0 forwarded')
+  await page.keyboard.press('PageUp')
+  expect(await slider().getAttribute('aria-valuenow')).toBe('49')
+  await page.keyboard.press('End')
+  const last = Number(await slider().getAttribute('aria-valuenow'))
+  for (let i = last; i > at + 1; i--) await page.keyboard.press('ArrowLeft')
+  expect(await slider().getAttribute('aria-valuetext')).toContain(numbers)
+  expect(await slider().getAttribute('aria-valuetext')).toContain(clockOf(from))
+  const told = `Status 0: ${bucket.status0} 5xx: ${bucket.status5xx} Forwarded: ${bucket.total}`
+  expect(await readout()).toContain(told)
+
+  await page.keyboard.press('Home')
+  expect(await readout()).not.toContain(told)
+  await bar.hover({ force: true })
+  await expect.poll(readout, SOON).toContain(told)
+
+  expect(await page.getByRole('heading', { name: /^Log filter/ }).count()).toBe(0)
+  await bar.click({ force: true })
+  const heading = page.getByRole('heading', { name: /^Log filter/ })
+  await heading.waitFor()
+  expect(await heading.innerText()).toContain(clockOf(from))
+  const filter = await page.getByRole('region', { name: 'Log filter' }).locator('pre').innerText()
+  const [start, end] = [from.getTime(), from.getTime() + 1_800_000]
+  expect(filter).toContain(`.time >= ${start} and .time < ${end} and (.httpStatus == 0 or .httpStatus >= 500)`)
+  await page.getByRole('button', { name: 'Copy' }).click()
+  await page.getByRole('button', { name: 'Copied' }).waitFor()
+  expect(await page.evaluate('navigator.clipboard.readText()')).toBe(filter)
+
+  await page.getByText('As a table').click()
+  const row = page.getByRole('region', { name: 'Server internal errors' }).getByRole('row').nth(1)
+  expect((await row.getByRole('cell').allInnerTexts()).slice(1).map(Number)).toEqual([
+    bucket.status0,
+    bucket.status5xx,
+    bucket.total,
+  ])
+
+  await page.getByRole('link', { name: 'Now' }).click()
+  const health = page.locator('dl').first()
+  await expect.poll(() => health.innerText(), SOON).toContain('Requests in 30 minutes: 9; status 0: 4; 5xx: 2')
+  expect(open.errors).toEqual([])
+})

@@ -1,0 +1,98 @@
+import { afterAll, beforeAll, describe, expect, test, vi } from 'vitest'
+import { hashOf } from '../../src/dashboard/logic/location.ts'
+import { accessibilityFindings, type OpenPage } from '../setup/browser.ts'
+import { ask, SOON, type Stage, startStage } from './stage.ts'
+
+const WIDE = 1280
+const NARROW = 360
+const LONG_ID = 'https://id.example.org/accounts/'.padEnd(256, '0123456789')
+
+// Thirty pages are looked at in one test.
+vi.setConfig({ testTimeout: 120_000 })
+
+let stage: Stage
+beforeAll(async () => {
+  stage = await startStage({
+    rest: `quota:
+  baselines:
+    personal: { read: { 1h: 10, 5h: 400, 1d: 1200 }, write: { 1h: 10, 5h: 200, 1d: 600 } }
+    global: { read: { 1h: 12, 5h: 4000, 1d: 12000 }, write: { 1h: 600, 5h: 2000, 1d: 6000 } }
+routes:
+  - { match: GET /items/*, category: read, cost: 4 }
+  - { match: POST /v1/charge, category: write, cost: { body: chargeId, values: { 2: 10, 3: 15, 5: 25 } }, shadow: true }
+  - { match: GET /health, public: true, health: false }`,
+    respond: ({ url }, res) => {
+      res.statusCode = url === '/items/broken' ? 500 : 200
+      res.end()
+    },
+  })
+  for (const user of ['alice', 'alice', LONG_ID, 'bob']) await ask(stage.app.url, user)
+  await ask(stage.app.url, 'carol', '/items/broken')
+  await ask(stage.app.url, 'carol', `/nothing/${'long'.repeat(40)}`)
+  const override = { read: { '1h': 30 }, bypassGlobal: true, shadow: true, reason: 'a word of '.repeat(30).trim() }
+  await stage.api('PUT', `/api/users/${encodeURIComponent(LONG_ID)}/override`, {
+    ...override,
+    expiresAt: new Date(Date.now() + 3_600_000).toISOString(),
+  })
+  await stage.api('PATCH', '/api/quota', { mode: 'adaptive', global: { multiplier: 1.5 }, shadow: true })
+  await stage.api('POST', '/api/tokens', { user: LONG_ID, name: 'robot' })
+})
+afterAll(() => stage.stop())
+
+const HASHES = [
+  ...(['now', 'quotas', 'users', 'tokens', 'routes', 'audit'] as const).map((name) => hashOf(name)),
+  hashOf('users', LONG_ID),
+]
+
+async function judge({ page, errors }: OpenPage, where: string): Promise<void> {
+  for (const width of [WIDE, NARROW]) {
+    await page.setViewportSize({ width, height: 900 })
+    const sideways = 'document.scrollingElement.scrollWidth - document.scrollingElement.clientWidth'
+    await expect.poll(() => page.evaluate(sideways), { ...SOON, message: `${where} at ${width}` }).toBe(0)
+    expect(await accessibilityFindings(page), `${where} at ${width}`).toEqual([])
+  }
+  expect(errors, where).toEqual([])
+}
+
+describe.each(['en-US', 'zh-CN'])('in %s', (language) => {
+  test.each([false, true])('every page is sound, dark: %s', async (dark) => {
+    const open = await stage.open('#/now', { language, dark, width: WIDE })
+    const { page } = open
+    expect(await page.evaluate('document.documentElement.lang')).toBe(language === 'zh-CN' ? 'zh-CN' : 'en')
+    const ground = String(await page.evaluate('getComputedStyle(document.body).backgroundColor'))
+    expect(Number(/\d+/.exec(ground)?.[0]) < 128).toBe(dark)
+    for (const hash of HASHES) {
+      await page.evaluate(`location.hash = ${JSON.stringify(hash)}`)
+      await page.locator('main .panel').first().waitFor()
+      await expect.poll(() => page.locator('main [role="status"] .mantine-Skeleton-root').count(), SOON).toBe(0)
+      await judge(open, hash)
+    }
+    await page.getByRole('button', { name: language === 'zh-CN' ? '退出' : 'Sign out' }).click()
+    await page.locator('.sign-in').waitFor()
+    await judge(open, 'sign in')
+    await open.context.close()
+  })
+})
+
+test.each([false, true])(
+  'a preview, a dialog, an open filter and a wrong field are sound too, dark: %s',
+  async (dark) => {
+    const open = await stage.open('#/quotas', { dark })
+    const { page } = open
+    await page.getByRole('slider').press('Enter')
+    await page.getByText('As a table').click()
+    await page.getByRole('radio', { name: 'Conservative' }).check()
+    await page.getByRole('button', { name: 'Preview', exact: true }).click()
+    await page.getByRole('region', { name: 'What this change does' }).waitFor()
+    await judge(open, 'preview')
+    await page.getByRole('textbox', { name: 'Global multiplier' }).fill('x')
+    await page.getByRole('button', { name: 'Preview', exact: true }).click()
+    await page.getByText('Write a number from 0.25 to 4.').waitFor()
+    await judge(open, 'problem')
+    await page.getByRole('link', { name: 'Tokens' }).click()
+    await page.getByRole('button', { name: `Revoke robot of ${LONG_ID}` }).click()
+    await page.getByRole('dialog').waitFor()
+    await judge(open, 'dialog')
+    await open.context.close()
+  },
+)

@@ -1,0 +1,155 @@
+import type { Page } from 'playwright-core'
+import { afterAll, afterEach, beforeAll, beforeEach, expect, test } from 'vitest'
+import type { AuditAnswer, QuotaAnswer, UsersAnswer } from '../../src/admin/api.ts'
+import type { OpenPage } from '../setup/browser.ts'
+import { ask, OPS, SOON, type Stage, startStage, VIEWER } from './stage.ts'
+
+let stage: Stage
+let open: OpenPage
+let page: Page
+beforeAll(async () => {
+  stage = await startStage()
+})
+afterAll(() => stage.stop())
+beforeEach(async () => {
+  await stage.api('PATCH', '/api/quota', { mode: null, global: null, baselines: null, custom: null, shadow: null })
+})
+afterEach(() => open.context.close())
+
+async function show(token?: string): Promise<void> {
+  open = await stage.open('#/quotas', token === undefined ? {} : { token })
+  page = open.page
+  await page.getByRole('radio', { name: 'Normal' }).waitFor()
+}
+
+const quota = () => stage.api<QuotaAnswer>('GET', '/api/quota')
+const client = (user: string) => ask(stage.app.url, user)
+const button = (name: string) => page.getByRole('button', { name, exact: true })
+const multiplier = () => page.getByRole('textbox', { name: 'Global multiplier' })
+const preview = () => page.getByRole('region', { name: 'What this change does' })
+
+async function choose(mode: string): Promise<void> {
+  await page.getByRole('radio', { name: mode }).check()
+  await button('Preview').click()
+  await preview().waitFor()
+}
+
+/** Uses 8 of the 10 tokens of the hour. */
+async function useEight(user: string): Promise<void> {
+  expect([await client(user), await client(user)]).toEqual([{ status: 200 }, { status: 200 }])
+}
+
+test('a mode that is chosen, previewed and applied is that of the next refusal', async () => {
+  await useEight('alice')
+  expect(await client('alice')).toEqual({ status: 429, limit: 10 })
+  await show()
+  await choose('Loose')
+  await expect.poll(() => preview().getByRole('list').first().innerText(), SOON).toMatch(/Mode: Normal\s*→\s*Loose/)
+  await expect.poll(() => preview().getByRole('row', { name: 'Personal read 1h' }).innerText()).toMatch(/10\s+15$/)
+  await preview().getByLabel('Reason').fill('the fair')
+  await button('Apply').click()
+  await page.getByText(/^Applied as version \d+\. /).waitFor()
+  await expect.poll(() => client('alice'), SOON).toEqual({ status: 200 })
+  expect(await client('alice')).toEqual({ status: 429, limit: 15 })
+  await expect.poll(() => page.getByText('changed at run time (file: Normal)').count(), SOON).toBe(1)
+
+  await page.getByRole('link', { name: 'Audit' }).click()
+  const row = page.getByRole('row').nth(1)
+  await expect.poll(() => row.innerText(), SOON).toMatch(/admin\s+Settings\s+mode as the file → loose\s+the fair/)
+  expect(open.errors).toEqual([])
+})
+
+test('a preview names who would be blocked, and nothing is changed before the click', async () => {
+  await useEight('blocked-1')
+  await useEight('blocked-2')
+  expect(await client('light')).toEqual({ status: 200 })
+  await show()
+  const before = await quota()
+  await choose('Conservative')
+  const { users } = await stage.api<UsersAnswer>('GET', '/api/users?limit=100')
+  const blocked = preview().getByRole('row').filter({ hasText: 'newly blocked' })
+  expect((await blocked.getByRole('link').allInnerTexts()).sort()).toEqual(['blocked-1', 'blocked-2'])
+  expect(await blocked.filter({ hasText: 'blocked-1' }).innerText()).toMatch(/read 1h\s+8\s+7\s/)
+  const all = users.filter(({ windows }) => (windows.read?.[0]?.used ?? 0) >= 7).length
+  expect(await preview().getByRole('status').innerText()).toContain(
+    `used-up window: ${all} of ${users.length}, 2 of them newly. Free again: 0.`,
+  )
+  const room = preview().getByRole('region', { name: 'Room in the global windows' })
+  const used = before.windows.read?.[0]?.used ?? 0
+  expect((await room.getByRole('row').nth(1).innerText()).split(/\s+/)).toEqual(
+    ['read', '1h', used, '1,000', 1000 - used, 750, 750 - used].map(String),
+  )
+
+  expect(await quota()).toMatchObject({ version: before.version, mode: 'normal' })
+  expect(await client('blocked-1')).toEqual({ status: 429, limit: 10 })
+  await button('Apply').click()
+  await page.getByText(/^Applied as version/).waitFor()
+  await expect.poll(() => client('blocked-1'), SOON).toEqual({ status: 429, limit: 7 })
+  expect(await quota()).toMatchObject({ version: before.version + 1, mode: 'conservative' })
+  expect(open.errors).toEqual([])
+})
+
+test('what was changed meanwhile is told with who did it, and applied only after another look', async () => {
+  await show()
+  await multiplier().fill('2')
+  await button('Preview').click()
+  await preview().waitFor()
+  await stage.api('PATCH', '/api/quota', { mode: 'conservative', reason: 'the night' })
+  await button('Apply').click()
+  const conflict = page.getByRole('alert').filter({ hasText: 'Changed by somebody else' })
+  await expect
+    .poll(() => conflict.innerText(), SOON)
+    .toMatch(/ops changed this at [\s\S]*mode as the file → conservative/)
+  expect(await quota()).toMatchObject({ mode: 'conservative', global: { multiplier: 1 } })
+  await expect.poll(() => page.getByRole('radio', { name: 'Conservative' }).isChecked(), SOON).toBe(true)
+  expect(await multiplier().inputValue()).toBe('2')
+  expect(open.errors.filter((error) => !error.includes('412'))).toEqual([])
+
+  await button('Preview').click()
+  await preview().waitFor()
+  await button('Apply').click()
+  await page.getByText(/^Applied as version/).waitFor()
+  expect(await quota()).toMatchObject({ mode: 'conservative', global: { multiplier: 2 } })
+  const { entries } = await stage.api<AuditAnswer>('GET', '/api/audit?limit=2')
+  expect(entries.map(({ who }) => who)).toEqual(['admin', 'ops'])
+})
+
+test('what is wrong is told at its field, and goes with the edit', async () => {
+  await show()
+  const field = multiplier()
+  await field.fill('9')
+  await button('Preview').click()
+  const problem = page.getByText('Write a number from 0.25 to 4.')
+  await problem.waitFor()
+  expect(await field.getAttribute('aria-invalid')).toBe('true')
+  expect(await field.getAttribute('aria-describedby')).toContain(await problem.getAttribute('id'))
+  expect(await preview().count()).toBe(0)
+  await button('Undo: Global multiplier').click()
+  expect([await field.inputValue(), await problem.count()]).toEqual(['1', 0])
+  await expect.poll(() => page.getByText('No edits.').count()).toBe(1)
+  expect(open.errors).toEqual([])
+})
+
+test('a viewer previews and cannot apply', async () => {
+  await useEight('looked-at')
+  await show(VIEWER)
+  expect(await page.getByText('Only a token of the role admin can apply it.').count()).toBe(1)
+  await choose('Conservative')
+  await expect.poll(() => preview().getByRole('row', { name: 'looked-at' }).count(), SOON).toBe(1)
+  expect(await button('Apply').isDisabled()).toBe(true)
+  expect(await preview().getByText('Sign in with a token of the role admin to make changes.').count()).toBe(1)
+  expect(await quota()).toMatchObject({ mode: 'normal' })
+  expect(open.errors).toEqual([])
+})
+
+test('values that were changed go back to the file together', async () => {
+  await stage.api('PATCH', '/api/quota', { mode: 'loose', global: { multiplier: 3 } })
+  await show(OPS)
+  expect(await page.getByText('Values changed at run time: 2.').count()).toBe(1)
+  await button('Give everything back to the file').click()
+  await button('Preview').click()
+  await preview().waitFor()
+  await button('Apply').click()
+  await expect.poll(async () => (await quota()).changed, SOON).toEqual([])
+  await expect.poll(() => page.getByRole('radio', { name: 'Normal' }).isChecked(), SOON).toBe(true)
+})

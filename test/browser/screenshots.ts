@@ -1,0 +1,219 @@
+import { mkdir, mkdtemp, readdir, rm, writeFile } from 'node:fs/promises'
+import http from 'node:http'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { setTimeout as sleep } from 'node:timers/promises'
+import { fileURLToPath } from 'node:url'
+import type { Page } from 'playwright-core'
+import { createApp } from '../../src/app.ts'
+import { loadConfig } from '../../src/config/load.ts'
+import { createScoreService } from '../../src/services/score/service.ts'
+import { type OpenPage, startBrowser } from '../setup/browser.ts'
+import { shrunk } from '../setup/png.ts'
+
+/**
+ * `npm run screenshots`: the pictures in docs/images. The gateway runs with the demo's configuration in front of the demo's
+ * score service, on real traffic: for a while the service is not there, and for a while something else answers 500.
+ */
+
+const root = fileURLToPath(new URL('../../', import.meta.url))
+const images = join(root, 'docs/images')
+const ADMIN_TOKEN = 'admin-token-of-the-pictures'
+const SECRET = 'backend-secret-of-the-pictures'
+const LOOKS = [
+  { name: 'wide-light', width: 1280, height: 900, most: 1300, dark: false },
+  { name: 'wide-dark', width: 1280, height: 900, most: 1300, dark: true },
+  { name: 'narrow-light', width: 390, height: 844, most: 1300, dark: false },
+  { name: 'narrow-dark', width: 390, height: 844, most: 1300, dark: true },
+] as const
+const PLAYERS = 'alice bob carol dan erin frank grace heidi'.split(' ')
+
+const home = await mkdtemp(join(tmpdir(), 'tollgate-screenshots-'))
+const backend = await startBackend()
+const app = await startGateway(backend.url)
+const browser = await startBrowser()
+const traffic = new AbortController()
+try {
+  await rm(images, { recursive: true, force: true })
+  await mkdir(images, { recursive: true })
+  const tokens = await makeTokens()
+  await administer()
+  const views = await Promise.all(LOOKS.map(async (look) => ({ look, open: await signInAt(look) })))
+  await Promise.all(tokens.map((token, i) => play(token, 300 + i * 150)))
+  await sleep(25_000)
+  await backend.fail('gone', 5000)
+  await sleep(12_000)
+  await backend.fail('broken', 7000)
+  await sleep(40_000)
+  for (const { look, open } of views) await takeAll(open, look)
+} finally {
+  traffic.abort()
+  await browser.close()
+  await app.stop()
+  await backend.close()
+  await rm(home, { recursive: true })
+}
+console.log(`${(await readdir(images)).length} pictures are in docs/images.`)
+
+/** The score service, which can be away or broken for a time, always on one port. */
+async function startBackend() {
+  const open = async (port: number) => {
+    const service = await createScoreService({
+      database: join(home, 'score.db'),
+      catalogue: join(root, 'config/score/catalogue.json'),
+      backendSecret: SECRET,
+    })
+    return { service, ...(await service.listen({ host: '127.0.0.1', port })) }
+  }
+  let running = await open(0)
+  const port = Number(new URL(running.url).port)
+  return {
+    url: running.url,
+    async fail(how: 'gone' | 'broken', ms: number): Promise<void> {
+      await running.service.close()
+      const broken = http.createServer((req, res) => {
+        res.statusCode = 500
+        req.resume().on('end', () => res.end())
+      })
+      if (how === 'broken') broken.listen(port, '127.0.0.1')
+      await sleep(ms)
+      broken.closeAllConnections()
+      broken.close()
+      running = await open(port)
+    },
+    close: () => running.service.close(),
+  }
+}
+
+async function startGateway(upstream: string) {
+  process.chdir(root)
+  const loaded = await loadConfig('config/demo.yaml', {
+    TOLLGATE_LISTEN: '127.0.0.1:0',
+    TOLLGATE_ADMIN_LISTEN: '127.0.0.1:0',
+    TOLLGATE_ADMIN_TOKEN: ADMIN_TOKEN,
+    TOLLGATE_UPSTREAM: upstream,
+    TOLLGATE_STORE: `sqlite:${join(home, 'tollgate.db')}`,
+    SCORE_BACKEND_SECRET: SECRET,
+    TOLLGATE_LOG_REQUESTS: 'none',
+  })
+  if (!loaded.ok) throw new Error(JSON.stringify(loaded.problems))
+  const made = await createApp({ config: loaded.config, hash: loaded.hash, version: '0.1.0', observe: () => {} })
+  return { ...(await made.start()), stop: () => made.stop() }
+}
+
+async function api(method: string, path: string, body: unknown): Promise<string> {
+  const answer = await fetch(app.admin + path, {
+    method,
+    headers: { authorization: `Bearer ${ADMIN_TOKEN}`, 'content-type': 'application/json' },
+    body: JSON.stringify(body),
+  })
+  const text = await answer.text()
+  if (!answer.ok) throw new Error(`${method} ${path}: ${answer.status} ${text}`)
+  return text
+}
+
+async function makeTokens(): Promise<string[]> {
+  const made = PLAYERS.map(async (user, i) => {
+    const name = ['phone', 'bot', 'web'][i % 3] ?? 'web'
+    const { token } = JSON.parse(await api('POST', '/api/tokens', { user, name })) as { token: string }
+    return token
+  })
+  return Promise.all(made)
+}
+
+/** Something for the audit and for the colours of the settings. */
+async function administer(): Promise<void> {
+  const inADay = new Date(Date.now() + 86_400_000).toISOString()
+  await api('PATCH', '/api/quota', { global: { multiplier: 0.25 }, reason: 'the database is being moved' })
+  await api('PUT', '/api/users/alice/override', {
+    read: { '1h': 300, '5h': 900 },
+    reason: 'plays at the tournament',
+    expiresAt: inADay,
+  })
+  await api('PUT', '/api/users/bob/override', {
+    write: { '1h': 15 },
+    reason: 'a bot that writes too much',
+    expiresAt: null,
+  })
+  await api('POST', '/api/users/carol/reset', { reason: 'paid for our mistake' })
+  await api('PATCH', '/api/quota', {
+    baselines: { personal: { write: { '1h': 80 } } },
+    reason: 'asked for by the players',
+  })
+}
+
+/** Asks as a player would until it is enough, now and then for something that is not there. */
+async function play(token: string, everyMs: number): Promise<void> {
+  const send = (method: string, path: string, body: unknown) =>
+    fetch(app.gateway + path, {
+      method,
+      headers: { authorization: `Bearer ${token}`, 'content-type': 'application/json' },
+      body: JSON.stringify(body),
+    }).then((answer) => answer.arrayBuffer())
+  void (async () => {
+    for (let i = 0; !traffic.signal.aborted; i++) {
+      if (i % 9 === 4)
+        await send('POST', '/v1/music/upsert', { musicId: 11466, level: 3, achievement: 100.5, dxScore: 2800 })
+      else if (i % 40 === 7) await send('POST', '/v1/user/trophy', {})
+      else await send('POST', i % 2 === 0 ? '/v1/user/preview' : '/v1/user/data', {})
+      await sleep(everyMs, undefined, { signal: traffic.signal })
+    }
+  })().catch(() => {})
+}
+
+type Look = (typeof LOOKS)[number]
+
+async function signInAt(look: Look): Promise<OpenPage> {
+  const open = await browser.open(look)
+  await open.page.goto(app.admin)
+  await open.page.locator('.sign-in input').waitFor()
+  await take(open.page, 'sign-in', look)
+  await open.page.locator('.sign-in input').fill(ADMIN_TOKEN)
+  await open.page.locator('.sign-in button[type="submit"]').click()
+  await open.page.locator('main h1').waitFor()
+  return open
+}
+
+async function takeAll({ page }: OpenPage, look: Look): Promise<void> {
+  await take(page, 'now', look)
+  await goTo(page, 'quotas')
+  await page.getByRole('slider').focus()
+  await page.getByRole('slider').blur()
+  await take(page, 'quotas', look)
+  await page.getByRole('radio', { name: 'Conservative' }).check()
+  await page.getByRole('button', { name: 'Preview', exact: true }).click()
+  const preview = page.locator('.preview')
+  await preview.waitFor()
+  await preview.evaluate((element) => element.scrollIntoView())
+  await write('preview', look, await page.screenshot())
+  await goTo(page, 'users')
+  await take(page, 'users', look)
+  await goTo(page, 'users/alice')
+  await page.getByRole('textbox', { name: 'Path' }).fill('/v1/user/music')
+  await page.getByRole('button', { name: 'Explain' }).click()
+  await page.locator('[aria-live] .note').waitFor()
+  await take(page, 'user', look)
+  for (const name of ['tokens', 'routes', 'audit']) {
+    await goTo(page, name)
+    await take(page, name, look)
+  }
+}
+
+async function goTo(page: Page, hash: string): Promise<void> {
+  await page.evaluate(`location.hash = '#/${hash}'`)
+  await page.locator('main .panel').first().waitFor()
+  await page.locator('main .mantine-Skeleton-root').waitFor({ state: 'detached' })
+}
+
+/** The page from its top, as far down as a picture goes. */
+async function take(page: Page, name: string, look: Look): Promise<void> {
+  await page.evaluate('document.activeElement?.blur?.()')
+  await page.mouse.move(0, 0)
+  const full = Number(await page.evaluate('document.documentElement.scrollHeight'))
+  const clip = { x: 0, y: 0, width: look.width, height: Math.min(full, look.most) }
+  await write(name, look, await page.screenshot({ clip, fullPage: true }))
+}
+
+async function write(name: string, look: Look, png: Buffer): Promise<void> {
+  await writeFile(join(images, `${name}-${look.name}.png`), shrunk(png))
+}

@@ -1,0 +1,110 @@
+import type { Page } from 'playwright-core'
+import { afterAll, afterEach, beforeAll, expect, test } from 'vitest'
+import type { OpenPage } from '../setup/browser.ts'
+import { ADMIN, SOON, type Stage, signIn, startStage, VIEWER } from './stage.ts'
+
+let stage: Stage
+let open: OpenPage
+let page: Page
+beforeAll(async () => {
+  stage = await startStage()
+  await stage.api('POST', '/api/tokens', { user: 'alice', name: 'phone' })
+})
+afterAll(() => stage.stop())
+afterEach(() => open.context.close())
+
+async function visit(hash = ''): Promise<void> {
+  open = await stage.browser.open()
+  page = open.page
+  await page.goto(`${stage.app.admin}/${hash}`)
+  await page.getByLabel('Admin token').waitFor()
+}
+
+const kept = () => page.evaluate('JSON.stringify([{ ...localStorage }, { ...sessionStorage }, document.cookie])')
+/** What the browser itself writes where an answer is 401. */
+const but401 = () => open.errors.filter((error) => !error.includes('401'))
+
+test('a first visit asks for a token, and nothing is wrong with that', async () => {
+  await visit('#/users')
+  expect(await page.locator('nav').count()).toBe(0)
+  expect(open.errors).toEqual([])
+})
+
+test('one who signs in gets a cookie that no script reads, and nothing else is kept', async () => {
+  await visit('#/audit')
+  await signIn(open, ADMIN)
+  await page.getByRole('heading', { level: 1, name: 'Audit' }).waitFor()
+  const cookies = await open.context.cookies()
+  expect(cookies).toMatchObject([{ name: 'tollgate_session', httpOnly: true, sameSite: 'Strict', path: '/' }])
+  expect(cookies[0]?.value).not.toContain(ADMIN)
+  expect(await kept()).toBe('[{},{},""]')
+  expect(await page.content()).not.toContain(ADMIN)
+  await page.reload()
+  await page.getByRole('heading', { level: 1, name: 'Audit' }).waitFor()
+  expect([...open.origins]).toEqual([stage.app.admin])
+  expect(open.errors).toEqual([])
+})
+
+test('a wrong token is told at the field, and the right one then lets in', async () => {
+  await visit()
+  const field = page.getByLabel('Admin token')
+  await page.getByRole('button', { name: 'Sign in' }).click()
+  await page.getByText('Enter the token.').waitFor()
+  await signIn(open, 'wrong')
+  const problem = page.getByRole('alert').filter({ hasText: 'The token is not right, or the session is over.' })
+  await problem.waitFor()
+  expect(await field.getAttribute('aria-invalid')).toBe('true')
+  expect((await field.getAttribute('aria-describedby'))?.split(/\s+/)).toContain(await problem.getAttribute('id'))
+  expect(await open.context.cookies()).toEqual([])
+  await signIn(open, ADMIN)
+  await page.getByRole('heading', { level: 1, name: 'Now' }).waitFor()
+  expect(but401()).toEqual([])
+})
+
+test('one who signs out is out, also after a reload and with the old cookie gone', async () => {
+  await visit()
+  await signIn(open, ADMIN)
+  await page.getByRole('button', { name: 'Sign out' }).click()
+  await page.getByLabel('Admin token').waitFor()
+  expect(await open.context.cookies()).toEqual([])
+  expect(await page.locator('nav').count()).toBe(0)
+  await page.reload()
+  await page.getByLabel('Admin token').waitFor()
+  expect(open.errors).toEqual([])
+})
+
+test('a session that ends keeps what was being typed, and goes on where it was', async () => {
+  await visit('#/tokens')
+  await signIn(open, ADMIN)
+  await page.getByLabel('User on whose quota it draws').fill('bob')
+  await page.getByRole('textbox', { name: 'Name' }).fill('robot')
+  await open.context.clearCookies()
+  await page.getByRole('button', { name: 'Make the token' }).click()
+  await page.getByText('The session is over. Sign in again: what you were doing is kept.').waitFor()
+  await signIn(open, ADMIN)
+  expect(await page.getByRole('textbox', { name: 'Name' }).inputValue()).toBe('robot')
+  await page.getByRole('button', { name: 'Make the token' }).click()
+  await page.getByText('Copy it now: it is shown this once').waitFor()
+  await expect.poll(() => page.getByRole('row', { name: 'bob' }).count(), SOON).toBe(1)
+  expect(but401()).toEqual([])
+})
+
+test('a viewer sees everything, and every control that changes something disabled with the reason', async () => {
+  await visit('#/tokens')
+  await signIn(open, VIEWER)
+  await expect.poll(() => page.locator('.who').innerText(), SOON).toBe('desk (viewer)')
+  await page.getByRole('row', { name: 'alice' }).waitFor()
+  const reason = 'You are signed in as a viewer: you can look at everything and change nothing.'
+  const disabled = async (name: string, role: 'button' | 'textbox' = 'button') =>
+    expect(await page.getByRole(role, { name }).first().isDisabled(), name).toBe(true)
+  await disabled('Make the token')
+  await disabled('Revoke phone of alice')
+  expect(await page.getByText(reason).count()).toBe(2)
+  await page.getByRole('link', { name: 'alice' }).click()
+  await page.getByRole('heading', { level: 1, name: 'alice' }).waitFor()
+  await page.getByText(reason).first().waitFor()
+  for (const name of ['Review', 'Take the override away', 'Reset windows']) await disabled(name)
+  await disabled('Reason', 'textbox')
+  expect(await page.getByRole('button', { name: 'Explain' }).isDisabled()).toBe(false)
+  expect(open.errors).toEqual([])
+})

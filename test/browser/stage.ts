@@ -1,0 +1,102 @@
+import { expect } from 'vitest'
+import { type Backend, type RunningApp, startApp, startBackend, yaml } from '../e2e/harness.ts'
+import { bearer } from '../e2e/jwt.ts'
+import { type Browser, type OpenPage, startBrowser, type View } from '../setup/browser.ts'
+
+/** What the stories of the page share: a gateway with traffic, administrators, and a browser at its admin listener. */
+
+export const ADMIN = 'test-admin-token-0001'
+/** Of another administrator, named `ops`. */
+export const OPS = 'test-admin-token-0002'
+/** Of somebody named `desk` who may only look. */
+export const VIEWER = 'test-admin-token-0003'
+
+/** Longer than anything takes, also on a machine with a lot to do. */
+export const SOON = { timeout: 20_000, interval: 25 }
+
+export const QUOTA = `quota: { baselines: { personal: { read: { 1h: 10 } }, global: { read: { 1h: 1000 } } } }
+routes: [{ match: GET /items/*, category: read, cost: 4 }]`
+
+export interface ConfigOptions {
+  readonly rest?: string
+  readonly store?: string
+  /** Addresses of the listeners. */
+  readonly gateway?: string
+  readonly admin?: string
+}
+
+export function configOf(backend: string, options: ConfigOptions = {}): string {
+  const { rest = QUOTA, store, gateway = '127.0.0.1:0', admin = '127.0.0.1:0' } = options
+  const tokens = `[{ name: ops, role: admin, token: ${OPS} }, { name: desk, role: viewer, token: ${VIEWER} }]`
+  return yaml(backend, rest, store)
+    .replace(/^listen: .*$/m, `listen: ${gateway}`)
+    .replace(/^admin: .*$/m, `admin: { listen: "${admin}", token: ${ADMIN}, tokens: ${tokens} }`)
+}
+
+export interface Stage {
+  readonly backend: Backend
+  readonly app: RunningApp
+  readonly browser: Browser
+  /** A page that somebody is signed in at. */
+  open(hash: string, options?: View & { readonly token?: string }): Promise<OpenPage>
+  /** A call of the admin API by a script of `ops`. */
+  api<T>(method: string, path: string, body?: unknown): Promise<T>
+  stop(): Promise<void>
+}
+
+export async function startStage(
+  options: ConfigOptions & { readonly respond?: Parameters<typeof startBackend>[0] } = {},
+): Promise<Stage> {
+  const backend = await startBackend(options.respond)
+  const [app, browser] = await Promise.all([startApp(configOf(backend.url, options)), startBrowser()])
+  return {
+    backend,
+    app,
+    browser,
+    open: (hash, { token = ADMIN, ...view } = {}) => openSignedIn(browser, app.admin, hash, token, view),
+    api: (method, path, body) => callApi(app.admin, method, path, body),
+    stop: async () => {
+      await browser.close()
+      await app.stop()
+      await backend.close()
+      expect(app.observations.filter(({ type }) => type === 'internal_error')).toEqual([])
+    },
+  }
+}
+
+export async function openSignedIn(
+  browser: Browser,
+  admin: string,
+  hash: string,
+  token = ADMIN,
+  view: View = {},
+): Promise<OpenPage> {
+  const open = await browser.open(view)
+  await open.page.goto(`${admin}/${hash}`)
+  await signIn(open, token)
+  await open.page.locator('main h1').waitFor()
+  return open
+}
+
+export async function signIn({ page }: OpenPage, token: string): Promise<void> {
+  await page.locator('.sign-in input').fill(token)
+  await page.locator('.sign-in button[type="submit"]').click()
+}
+
+export async function callApi<T>(admin: string, method: string, path: string, body?: unknown): Promise<T> {
+  const answer = await fetch(admin + path, {
+    method,
+    headers: { authorization: `Bearer ${OPS}`, ...(body !== undefined && { 'content-type': 'application/json' }) },
+    ...(body !== undefined && { body: JSON.stringify(body) }),
+  })
+  if (!answer.ok) throw new Error(`${method} ${path} answered ${answer.status}: ${await answer.text()}`)
+  return (answer.status === 204 ? null : await answer.json()) as T
+}
+
+/** What a client gets for a request of 4 tokens: its status, and the limit of a refusal. */
+export async function ask(url: string, user: string, path = '/items/1'): Promise<{ status: number; limit?: number }> {
+  const answer = await fetch(url + path, { headers: bearer(user) })
+  const text = await answer.text()
+  if (answer.status !== 429) return { status: answer.status }
+  return { status: 429, limit: (JSON.parse(text) as { quota: { limit: number } }).quota.limit }
+}

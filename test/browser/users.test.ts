@@ -1,0 +1,123 @@
+import type { Page } from 'playwright-core'
+import { afterAll, afterEach, beforeAll, expect, test } from 'vitest'
+import type { UserAnswer } from '../../src/admin/api.ts'
+import type { OpenPage } from '../setup/browser.ts'
+import { ask, SOON, type Stage, startStage } from './stage.ts'
+
+let stage: Stage
+let open: OpenPage
+let page: Page
+beforeAll(async () => {
+  stage = await startStage()
+})
+afterAll(() => stage.stop())
+afterEach(async () => {
+  expect(open.errors).toEqual([])
+  await open.context.close()
+})
+
+async function show(user: string): Promise<void> {
+  open = await stage.open(`#/users/${user}`)
+  page = open.page
+  await page.getByRole('textbox', { name: 'Reason' }).waitFor()
+}
+
+const client = (user: string) => ask(stage.app.url, user)
+const button = (name: string) => page.getByRole('button', { name, exact: true })
+const limitShown = () => page.getByRole('row', { name: 'Personal read 1h' }).getByRole('cell').nth(1).innerText()
+
+/** As the field for a time wants it: in the time zone of the page, Shanghai. */
+function local(at: number): string {
+  return new Date(at + 8 * 3_600_000).toISOString().slice(0, 19)
+}
+
+test('an override changes the limit of its user, and ends by itself', async () => {
+  expect([await client('alice'), await client('alice')]).toEqual([{ status: 200 }, { status: 200 }])
+  expect(await client('alice')).toEqual({ status: 429, limit: 10 })
+  await show('alice')
+  await page.getByRole('textbox', { name: '1h' }).fill('13')
+  await page.getByRole('textbox', { name: 'Reason' }).fill('a trial of seconds')
+  await page.getByLabel('Ends', { exact: true }).selectOption('at')
+  const end = Date.now() + 9000
+  await page.getByLabel('Time (of this browser)').fill(local(end))
+  await button('Review').click()
+  const review = page.getByRole('region', { name: 'What this change does' })
+  await expect.poll(() => review.innerText(), SOON).toMatch(/read\.1h none\s*→\s*13/)
+  await button('Set the override').click()
+  await page.getByText('The override is set.').waitFor()
+  await expect.poll(() => client('alice'), SOON).toEqual({ status: 200 })
+  expect(await client('alice')).toEqual({ status: 429, limit: 13 })
+  await expect.poll(limitShown, SOON).toBe('13')
+  expect(await page.getByText('In force: a trial of seconds').count()).toBe(1)
+  const { override } = await stage.api<UserAnswer>('GET', '/api/users/alice')
+  expect(override?.expiresAt).toBe(new Date(Math.floor(end / 1000) * 1000).toISOString())
+
+  await expect.poll(() => client('alice'), SOON).toEqual({ status: 429, limit: 10 })
+  expect(Date.now()).toBeGreaterThanOrEqual(Math.floor(end / 1000) * 1000)
+  await expect.poll(limitShown, SOON).toBe('10')
+  expect(await page.getByText('No override: this user follows the defaults.').count()).toBe(1)
+})
+
+test('a review says which windows an override would block', async () => {
+  expect(await client('bob')).toEqual({ status: 200 })
+  await show('bob')
+  await page.getByRole('textbox', { name: 'Reason' }).fill('why not')
+  await button('Review').click()
+  await page.getByText('This sets nothing: write a limit or switch something on.').waitFor()
+  await page.getByRole('textbox', { name: 'Reason' }).fill('')
+  await page.getByRole('textbox', { name: '1h' }).fill('4')
+  await button('Review').click()
+  await page.getByText('Say why, in 1 to 500 characters.').waitFor()
+  await page.getByRole('textbox', { name: 'Reason' }).fill('too much')
+  await button('Review').click()
+  await page.getByText('read 1h: 4 used already, so the user is blocked until the window ends.').waitFor()
+  expect(await client('bob')).toEqual({ status: 200 })
+  await button('Set the override').click()
+  await expect.poll(() => client('bob'), SOON).toEqual({ status: 429, limit: 4 })
+})
+
+test('a reset asks why, empties the windows, and the user may go on', async () => {
+  expect([await client('carol'), await client('carol')]).toEqual([{ status: 200 }, { status: 200 }])
+  expect(await client('carol')).toEqual({ status: 429, limit: 10 })
+  await show('carol')
+  await button('Reset windows').click()
+  const dialog = page.getByRole('dialog')
+  await dialog.getByRole('button', { name: 'Empty the windows' }).click()
+  await dialog.getByText('Say why, in 1 to 500 characters.').waitFor()
+  expect(await client('carol')).toEqual({ status: 429, limit: 10 })
+  await dialog.getByLabel('Reason').fill('our fault')
+  await dialog.getByRole('button', { name: 'Empty the windows' }).click()
+  await page.getByText('The windows are empty.').waitFor()
+  expect(await dialog.count()).toBe(0)
+  await expect.poll(() => client('carol'), SOON).toEqual({ status: 200 })
+})
+
+test('an explanation says what would become of a request, and charges nothing', async () => {
+  expect([await client('dan'), await client('dan')]).toEqual([{ status: 200 }, { status: 200 }])
+  await show('dan')
+  await page.getByLabel('Method').selectOption('GET')
+  await page.getByRole('textbox', { name: 'Path' }).fill('/items/7')
+  await button('Explain').click()
+  const said = page.locator('[aria-live] .note')
+  await expect.poll(() => said.innerText(), SOON).toMatch(/^Refused\s[\s\S]*Personal 1-hour read quota is used up/)
+  const facts = page.locator('dl').last()
+  expect(await facts.innerText()).toMatch(/GET \/items\/\*[\s\S]*Cost\s+4/)
+  expect(await page.getByText('refuses', { exact: true }).count()).toBe(1)
+  const { windows } = await stage.api<UserAnswer>('GET', '/api/users/dan')
+  expect(windows.read?.[0]?.used).toBe(8)
+})
+
+test('users are found by a part of their id', async () => {
+  for (const user of ['needle-1', 'needle-2', 'hay']) await client(user)
+  open = await stage.open('#/users')
+  page = open.page
+  await page.getByRole('link', { name: 'hay' }).waitFor()
+  await page.getByRole('searchbox').fill('needle')
+  const listed = page.locator('.users a')
+  await expect.poll(() => listed.allInnerTexts(), SOON).toEqual(['needle-1', 'needle-2'])
+  await page.getByRole('searchbox').fill('nobody/yet')
+  await page.getByText('No known user matches.').waitFor()
+  await page.getByRole('link', { name: 'nobody/yet' }).click()
+  await expect.poll(() => page.locator('h1').innerText(), SOON).toBe('nobody/yet')
+  expect(await page.evaluate('document.activeElement.textContent')).toBe('nobody/yet')
+})
