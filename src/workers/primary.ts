@@ -53,7 +53,16 @@ export async function createPrimary({ config, hash, version, observe: also }: Ap
     observe({ type: 'control_followed', version, before })
     before = version
   })
-  const admin = openAdmin({ current: () => current.config, store, control, observe, metrics: together, ready, drain, version })
+  const admin = openAdmin({
+    current: () => current.config,
+    store,
+    control,
+    observe,
+    metrics: together,
+    ready,
+    drain,
+    version,
+  })
   const asking = setInterval(supervisor.ask, ASK_MS, ASK_MS).unref()
 
   async function renderAll(): Promise<string> {
