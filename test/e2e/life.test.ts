@@ -227,7 +227,7 @@ describe('SIGTERM', () => {
   })
 
   it('is followed by drain.delay, in which /readyz is 503 and requests are still taken', async () => {
-    drain('delay: 3s, timeout: 10s')
+    drain('delay: 6s, timeout: 10s')
     const gateway = await start()
     await expect.poll(readiness, { timeout: 5000 }).toBe(200)
     gateway.child.kill('SIGTERM')
