@@ -49,6 +49,14 @@ interface Reader {
   aliased: number
 }
 
+/** Counted here: where the syntax is badly wrong the library's parser leaves lines out (yaml 2.9.1). */
+function linesOf(text: string): LineCounter {
+  const lines = new LineCounter()
+  lines.addNewLine(0)
+  for (let at = text.indexOf('\n'); at !== -1; at = text.indexOf('\n', at + 1)) lines.addNewLine(at + 1)
+  return lines
+}
+
 /**
  * Reads one document of YAML 1.2 (core schema). What is refused, besides errors of syntax: duplicate, empty and ambiguous
  * keys, merge keys, tags, directives, more than one document, deep nesting, and aliases that grow without bound.
@@ -56,13 +64,13 @@ interface Reader {
  * @returns `tree` is `null` for an empty document or where the syntax is wrong
  */
 export function parseTree(text: string): { readonly tree: Tree | null; readonly findings: Finding[] } {
-  const lines = new LineCounter()
+  const lines = linesOf(text)
   const position = (offset: number): Position => {
     const { line, col } = lines.linePos(offset)
     return { line: Math.max(1, line), column: Math.max(1, col) }
   }
   // Duplicate keys are found below: the library compares each key with each, and its message names one place only.
-  const doc = parseDocument(text, { version: '1.2', schema: 'core', uniqueKeys: false, lineCounter: lines, ...QUIET })
+  const doc = parseDocument(text, { version: '1.2', schema: 'core', uniqueKeys: false, ...QUIET })
   const errors = firstOfEachLine(
     [...doc.errors, ...doc.warnings].slice(0, MAX_SYNTAX_ERRORS).map((error) => ({
       path: ['yaml'],
