@@ -1,4 +1,5 @@
 import { createHmac, hkdfSync, timingSafeEqual } from 'node:crypto'
+import { ADMIN_SESSION as COOKIE } from '../forward/header-names.ts'
 import type { Identity } from './answer.ts'
 import type { Role } from './api.ts'
 
@@ -17,7 +18,6 @@ export interface AdminToken {
  */
 
 export const SESSION_MS = 12 * 60 * 60 * 1000
-const COOKIE = 'tollgate_session'
 const ATTRIBUTES = 'HttpOnly; SameSite=Strict; Path=/'
 /** Browsers may hold several cookies of one name; nobody has more of ours than this. */
 const MAX_COOKIES = 5

@@ -42,7 +42,7 @@ export const SPOOFABLE: ReadonlySet<string> = new Set([
   'proxy',
 ])
 
-/** The cookie of a session of the dashboard (`admin/session.ts`), which is nobody's business behind us. */
+/** The cookie of a session of the dashboard, which is nobody's business behind us. */
 export const ADMIN_SESSION = 'tollgate_session'
 
 /** RFC 9110 section 6.5.1: framing, routing, modifiers, authentication, response control and content are decided by the head. */

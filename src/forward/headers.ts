@@ -195,8 +195,8 @@ export function answerHeaders({ status, names, values }: AnswerFields, ours: rea
   }
   const headers: string[] = []
   for (let i = 0; i < names.length; i++) {
-    const { text, lower, hopByHop, reserved } = names[i] as FieldName
-    if (hopByHop || (reserved && isNamed(ours, lower))) continue
+    const { text, lower, withheld, reserved } = names[i] as FieldName
+    if (withheld || (reserved && isNamed(ours, lower))) continue
     // A length frames the answer, whatever Connection says of it. RFC 9110 section 8.6: a 204 has none.
     if (lower === 'content-length' ? status === 204 : nominated?.has(lower)) continue
     headers.push(text, values[i] as string)

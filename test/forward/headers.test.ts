@@ -236,9 +236,14 @@ describe('an answer on its way to the client', () => {
   })
 
   it('has our fields in the place of the backend’s, and only those that we have', () => {
-    const raw = ['x-request-id', 'theirs', 'RateLimit', 'theirs', 'X-Tollgate-Debug', 'theirs']
+    const raw = ['x-request-id', 'theirs', 'RateLimit', 'theirs', 'ETag', '"1"']
     const ours = ['X-Request-Id', 'ours', 'RateLimit', '"a";r=1']
-    expect(answer(raw, ours)).toEqual(['X-Tollgate-Debug', 'theirs', ...ours])
+    expect(answer(raw, ours)).toEqual(['ETag', '"1"', ...ours])
+  })
+
+  it('never has a field in our name that is not ours: a client shall not take a refusal for a shadow', () => {
+    const raw = ['X-Tollgate-Shadow', 'theirs', 'x-tollgate-debug', 'theirs', 'ETag', '"1"']
+    expect(answer(raw)).toEqual(['ETag', '"1"'])
   })
 
   it('has no length on a 204, and keeps it on a 304', () => {
