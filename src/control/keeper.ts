@@ -81,8 +81,7 @@ export function createControlKeeper(options: ControlKeeperOptions): ControlKeepe
   async function catchUp(from: ControlState, last: LastChange): Promise<ControlState> {
     if (last.version === from.version && last.changedAt === from.changedAt) return from
     const entries = await store.changesSince(from)
-    const next = entries === null ? null : applied(from, entries)
-    return next !== null && next.version >= last.version ? next : readAll()
+    return entries === null ? readAll() : applied(from, entries)
   }
 
   /** It is read in steps: what was changed meanwhile is applied once more. */

@@ -44,7 +44,10 @@ export const MAX_AUDIT = 10_000
 export interface ControlStore {
   /** The last change, and the store's time: cheap enough to be asked every second. @throws StoreError */
   controlVersion(): Promise<LastChange & { readonly at: number }>
-  /** Everything, read in steps that hold the store for a moment each. @throws StoreError */
+  /**
+   * Everything, read in steps that hold the store for a moment each, under the version that it had at first: what is
+   * changed meanwhile may be in it or not, and is after that version for `changesSince`. @throws StoreError
+   */
   readControl(): Promise<ControlState>
   /**
    * The changes after this one, oldest first. `null` where they are more than 100, or the store does not remember this one:

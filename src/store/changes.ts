@@ -6,9 +6,6 @@ import type { AuditEntry, Change } from '../control/store.ts'
 /** So many changes are read one by one; after more, everything is. */
 const MOST_CHANGES = 100
 
-/** How often everything is read to find it as it was at one moment. */
-const MOST_READINGS = 3
-
 /** Whom or what a change is about. */
 export function subjectOf(change: Change): string | null {
   if (change.kind === 'settings') return null
@@ -38,29 +35,24 @@ export interface Head extends LastChange {
   readonly settings: Versioned<Changes>
 }
 
-export interface Overrides {
+export interface OverridesStep {
   readonly overrides: Iterable<readonly [user: string, override: Versioned<UserOverride>]>
   /** Where the next step begins; `null` at the end. */
   readonly next: string | null
 }
 
-/**
- * Reads overrides in steps and all of it again where something was changed meanwhile. Under changes that do not end, the
- * last reading counts under the version that it began with, so that whoever follows applies them once more.
- */
+/** Overrides in steps. It counts under the version that it began with: whoever follows applies what came meanwhile once more. */
 export async function readInSteps(
   readHead: () => Promise<Head>,
-  readOverrides: (from: string | null) => Promise<Overrides>,
+  readOverrides: (from: string | null) => Promise<OverridesStep>,
 ): Promise<ControlState> {
-  for (let readings = 1; ; readings++) {
-    const head = await readHead()
-    const overrides = new Map<string, Versioned<UserOverride>>()
-    let from: string | null = null
-    do {
-      const step: Overrides = await readOverrides(from)
-      for (const [user, override] of step.overrides) overrides.set(user, override)
-      from = step.next
-    } while (from !== null)
-    if (readings === MOST_READINGS || (await readHead()).version === head.version) return { ...head, overrides }
-  }
+  const head = await readHead()
+  const overrides = new Map<string, Versioned<UserOverride>>()
+  let from: string | null = null
+  do {
+    const step: OverridesStep = await readOverrides(from)
+    for (const [user, override] of step.overrides) overrides.set(user, override)
+    from = step.next
+  } while (from !== null)
+  return { ...head, overrides }
 }

@@ -254,6 +254,21 @@ describe('while the store is out', () => {
     }
   })
 
+  it('sees what is changed while everything is being read', async () => {
+    await store.set(loose)
+    await store.set(loose)
+    store.remembered = 1
+    const { readControl } = store
+    store.readControl = async () => {
+      const read = await readControl()
+      await store.set(forUser('alice', override(5)))
+      return read
+    }
+    await keeper.start()
+    expect(keeper.state().version).toBe(3)
+    expect(keeper.state().overrides.get('alice')?.value).toEqual(override(5))
+  })
+
   it('a failure in the middle of catching up leaves the old state whole', async () => {
     await onlyWhenAsked()
     const changesSince = store.changesSince

@@ -1,7 +1,15 @@
 import type { Changes, LastChange, UserOverride, Versioned } from '../../control/state.ts'
 import { type AuditEntry, type ControlStore, MAX_AUDIT } from '../../control/store.ts'
 import { StoreError } from '../../quota/store.ts'
-import { CHANGES_READ, changesAfter, type Head, jsonOf, type Overrides, readInSteps, subjectOf } from '../changes.ts'
+import {
+  CHANGES_READ,
+  changesAfter,
+  type Head,
+  jsonOf,
+  type OverridesStep,
+  readInSteps,
+  subjectOf,
+} from '../changes.ts'
 import { call, milliseconds, transaction } from './calls.ts'
 import type { RedisClient } from './client.ts'
 import type { Keys } from './keys.ts'
@@ -21,7 +29,7 @@ export function redisControl(redis: RedisClient, keys: Keys, maxAudit = MAX_AUDI
     }
   }
 
-  async function readOverrides(from: string | null): Promise<Overrides> {
+  async function readOverrides(from: string | null): Promise<OverridesStep> {
     const [next, flat] = await call(() => redis.hscan(keys.overrides, from ?? '0', 'COUNT', STEP))
     const overrides: [string, Versioned<UserOverride>][] = []
     for (let i = 0; i < flat.length; i += 2) overrides.push([flat[i] ?? '', parseVersioned(flat[i + 1] ?? '')])

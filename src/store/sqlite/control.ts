@@ -8,7 +8,15 @@ import {
   type ControlStore,
   MAX_AUDIT,
 } from '../../control/store.ts'
-import { CHANGES_READ, changesAfter, type Head, jsonOf, type Overrides, readInSteps, subjectOf } from '../changes.ts'
+import {
+  CHANGES_READ,
+  changesAfter,
+  type Head,
+  jsonOf,
+  type OverridesStep,
+  readInSteps,
+  subjectOf,
+} from '../changes.ts'
 import { attempt, transactions } from './database.ts'
 
 /** Overrides that one step reads. */
@@ -37,7 +45,7 @@ export function sqliteControl(database: DatabaseSync, options: SqliteControlOpti
     return { ...last(), settings: settings === undefined ? { version: 0, value: {} } : versioned(settings) }
   }
 
-  function readOverrides(from: string | null): Overrides {
+  function readOverrides(from: string | null): OverridesStep {
     const rows = sql.overrides.all(from ?? '') as unknown as (Stored & { user: string })[]
     const next = rows.length === STEP ? (rows.at(-1)?.user ?? null) : null
     return { overrides: rows.map((row) => [row.user, versioned(row)]), next }
