@@ -4,14 +4,16 @@ import { BEAT_MS, type Replica, type ReplicaCounts, type ReplicaStore, UNMATCHED
 import type { Observation, Observer, RequestDone } from './observe/observation.ts'
 
 /** What a replica tells besides what it has counted. */
-export type Standing = Pick<Replica, 'hash' | 'controlVersion' | 'ready' | 'reasons'> & { readonly inFlight: number }
+export type ProcessState = Pick<Replica, 'hash' | 'controlVersion' | 'ready' | 'reasons'> & {
+  readonly inFlight: number
+}
 
 export interface BeatingOptions {
   readonly store: Pick<ReplicaStore, 'beat' | 'leave'>
   /** Random for each start of the process. */
   readonly instance: string
   readonly version: string
-  readonly standing: () => Standing
+  readonly state: () => ProcessState
   /** Default BEAT_MS. */
   readonly everyMs?: number
 }
@@ -32,7 +34,7 @@ const MAX_ROUTES = 200
 const MAX_UNMATCHED = 20
 const MAX_LENGTH = 200
 
-export function createBeating({ store, instance, version, standing, everyMs = BEAT_MS }: BeatingOptions): Beating {
+export function createBeating({ store, instance, version, state, everyMs = BEAT_MS }: BeatingOptions): Beating {
   const startedAt = Date.now()
   const counted = createCounts()
   let configProblems: readonly string[] = []
@@ -56,7 +58,7 @@ export function createBeating({ store, instance, version, standing, everyMs = BE
   }
 
   function replica(): Replica {
-    const { inFlight, ...rest } = standing()
+    const { inFlight, ...rest } = state()
     const { counts, ...seen } = counted.sums()
     return {
       instance,

@@ -91,7 +91,7 @@ export async function createServing(options: ServingOptions): Promise<Serving> {
     store,
     instance,
     version,
-    standing: () => ({
+    state: () => ({
       hash: fingerprint(current.config),
       controlVersion: control.state().version,
       ...ready(),

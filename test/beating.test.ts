@@ -1,10 +1,10 @@
 import { afterEach, expect, it } from 'vitest'
-import { type Beating, createBeating, type Standing } from '../src/beating.ts'
+import { type Beating, createBeating, type ProcessState } from '../src/beating.ts'
 import type { Replica } from '../src/control/replicas.ts'
 import { StoreError } from '../src/quota/store.ts'
 import { request } from './observe/request.ts'
 
-const STANDING: Standing = { hash: 'abc', controlVersion: 3, ready: true, reasons: [], inFlight: 2 }
+const STANDING: ProcessState = { hash: 'abc', controlVersion: 3, ready: true, reasons: [], inFlight: 2 }
 
 let beating: Beating
 afterEach(() => beating.leave(1000))
@@ -19,7 +19,7 @@ function begin(beat: (replica: Replica) => Promise<void> = async () => {}, stand
     },
     leave: async (instance: string) => void told.push(`${instance} left`),
   }
-  beating = createBeating({ store, instance: 'i-1', version: '1.2.3', standing: () => standing, everyMs: 5 })
+  beating = createBeating({ store, instance: 'i-1', version: '1.2.3', state: () => standing, everyMs: 5 })
   return told
 }
 

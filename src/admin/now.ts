@@ -1,5 +1,5 @@
 import { BEAT_MS, type Replica, type ReplicaCounts, UNMATCHED } from '../control/replicas.ts'
-import { BUCKET_MS, type Bucket, bucketStart } from '../failures/histogram.ts'
+import { type Bucket, lastHalfHour } from '../failures/histogram.ts'
 import { StoreError } from '../quota/store.ts'
 import { type Answer, iso, ok, type Route } from './answer.ts'
 import type { NowAnswer, RoutesAnswer } from './api.ts'
@@ -65,7 +65,7 @@ async function nowAnswer(desk: Desk, beats: Beats): Promise<NowAnswer> {
     at: iso(view.at),
     agree: await agree(desk, beats, view.state.version, view.at),
     store: { kind: view.setup.store, answers: true },
-    backend: { origin: view.setup.backend, ...lastHalfHour(view.buckets, view.at) },
+    backend: { origin: view.setup.backend, ...forwarded(view.buckets, view.at) },
     controlVersion: view.state.version,
     windows: await globalWindows(desk, view),
     shadow: view.shadow,
@@ -131,20 +131,10 @@ async function agree({ store }: Desk, beats: Beats, version: number, at: number)
   return missed !== undefined && missed.at > at - 2 * BEAT_MS
 }
 
-/** The running bucket, and of the one before as much as still lies within 30 minutes. */
-function lastHalfHour(buckets: readonly Bucket[], at: number) {
-  const start = bucketStart(at)
-  const share = 1 - (at - start) / BUCKET_MS
-  const sum = { requests: 0, status0: 0, status5xx: 0 }
-  for (const { start: from, total, status0, status5xx } of buckets) {
-    const weight = from === start ? 1 : from === start - BUCKET_MS ? share : 0
-    sum.requests += weight * total
-    sum.status0 += weight * status0
-    sum.status5xx += weight * status5xx
-  }
-  const { requests, status0, status5xx } = sum
-  // One failure of long ago shall not vanish by rounding before it is 30 minutes old.
-  return { requests: Math.ceil(requests), status0: Math.ceil(status0), status5xx: Math.ceil(status5xx) }
+/** One failure of long ago shall not vanish by rounding before it is 30 minutes old. */
+function forwarded(buckets: readonly Bucket[], at: number): Omit<NowAnswer['backend'], 'origin'> {
+  const { total, status0, status5xx } = lastHalfHour(buckets, at)
+  return { requests: Math.ceil(total), status0: Math.ceil(status0), status5xx: Math.ceil(status5xx) }
 }
 
 const LATEST = 20

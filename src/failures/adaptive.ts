@@ -1,4 +1,4 @@
-import { BUCKET_MS, type Bucket, bucketStart } from './histogram.ts'
+import { BUCKET_MS, type Bucket, bucketStart, lastHalfHour, type Tally } from './histogram.ts'
 
 /**
  * The factor of mode `adaptive`, drawn from the share of failures (status 0 and 5xx) among the forwarded requests of the
@@ -86,20 +86,16 @@ function read(buckets: readonly Bucket[], at: number) {
   const byStart = new Map(buckets.map((bucket) => [bucket.start, countsOf(bucket)]))
   const half = (ago: number): Counts => byStart.get(start - ago * BUCKET_MS) ?? { requests: 0, failed: 0 }
   const shareFrom = (ago: number) => medianShare(Array.from({ length: USUAL }, (_, i) => half(ago + i)))
-  const [current, last, before] = [half(0), half(1), half(2)]
+  const [last, before] = [half(1), half(2)]
   return {
-    /** The running bucket, and of the last one as much as still lies within 30 minutes: no jump where a bucket begins. */
-    now: {
-      requests: current.requests + (1 - passed) * last.requests,
-      failed: current.failed + (1 - passed) * last.failed,
-    },
+    now: countsOf(lastHalfHour(buckets, at)),
     // From buckets that are complete, so within a half hour these two do nothing but go from one value to the next.
     usualRequests: between(before.requests || null, last.requests || null, passed),
     usualShare: between(shareFrom(2), shareFrom(1), passed),
   }
 }
 
-function countsOf({ total, status0, status5xx, aside, asideFailed }: Bucket): Counts {
+function countsOf({ total, status0, status5xx, aside, asideFailed }: Tally): Counts {
   return { requests: total - aside, failed: status0 + status5xx - asideFailed }
 }
 

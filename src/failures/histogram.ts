@@ -46,6 +46,27 @@ export function fullHistory(buckets: readonly Bucket[], at: number): Bucket[] {
   })
 }
 
+/**
+ * The last 30 minutes: the running bucket, and of the one before as much as still lies within them, so that nothing jumps
+ * where a bucket begins. Not whole numbers.
+ */
+export function lastHalfHour(buckets: readonly Bucket[], at: number): Tally {
+  const start = bucketStart(at)
+  const before = 1 - (at - start) / BUCKET_MS
+  const of = (from: number): Tally => buckets.find((bucket) => bucket.start === from) ?? NOTHING
+  return plus(of(start), times(of(start - BUCKET_MS), before))
+}
+
+function times({ total, status0, status5xx, aside, asideFailed }: Tally, part: number): Tally {
+  return {
+    total: part * total,
+    status0: part * status0,
+    status5xx: part * status5xx,
+    aside: part * aside,
+    asideFailed: part * asideFailed,
+  }
+}
+
 export function plus(a: Tally, b: Tally): Tally {
   return {
     total: a.total + b.total,
