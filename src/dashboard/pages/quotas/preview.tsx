@@ -168,21 +168,29 @@ function Room({ answer }: { readonly answer: PreviewAnswer }) {
     t('preview.limitThen'),
     t('preview.roomThen'),
   ]
+  const usedUp = rows.filter(({ remaining }) => remaining === 0).map(({ category, window }) => `${category} ${window}`)
   return (
-    <Rows label={t('preview.room')} head={head}>
-      {rows.map(({ category, window, used, limitNow, remainingNow, limit, remaining }) => (
-        <tr key={`${category} ${window}`}>
-          <th scope="row">
-            {category} {window}
-          </th>
-          {[used, limitNow, remainingNow, limit, remaining].map((value, i) => (
-            // biome-ignore lint/suspicious/noArrayIndexKey: columns do not move
-            <td key={i} className="num">
-              {number(value)}
-            </td>
-          ))}
-        </tr>
-      ))}
-    </Rows>
+    <>
+      {usedUp.length > 0 && (
+        <Note tone="bad" live>
+          {t('preview.usedUp', { windows: usedUp.join(', ') })}
+        </Note>
+      )}
+      <Rows label={t('preview.room')} head={head}>
+        {rows.map(({ category, window, used, limitNow, remainingNow, limit, remaining }) => (
+          <tr key={`${category} ${window}`}>
+            <th scope="row">
+              {category} {window}
+            </th>
+            {[used, limitNow, remainingNow, limit, remaining].map((value, i) => (
+              // biome-ignore lint/suspicious/noArrayIndexKey: columns do not move
+              <td key={i} className="num">
+                {number(value)}
+              </td>
+            ))}
+          </tr>
+        ))}
+      </Rows>
+    </>
   )
 }
