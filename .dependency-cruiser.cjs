@@ -72,9 +72,10 @@ module.exports = {
     },
     {
       name: 'services-stand-alone',
+      comment: 'each on the server and database of common, and on the entities of music',
       severity: 'error',
       from: { path: '^src/services/([^/]+)/' },
-      to: { path: '^src/', pathNot: '^src/services/$1/' },
+      to: { path: '^src/', pathNot: '^src/services/($1|common|music)/' },
     },
     {
       name: 'services-are-imported-by-the-demo-only',

@@ -1,4 +1,4 @@
-import type { Catalogue } from './catalogue.ts'
+import type { Catalogue } from '../music/catalogue.ts'
 import type { Refusal } from './errors.ts'
 import type { Store } from './store.ts'
 

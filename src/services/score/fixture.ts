@@ -1,5 +1,5 @@
 import { readFile } from 'node:fs/promises'
-import type { Catalogue } from './catalogue.ts'
+import type { Catalogue } from '../music/catalogue.ts'
 import { type FixtureUser, fixtureFile } from './schemas/fixture.ts'
 import { rerate, type Store } from './store.ts'
 

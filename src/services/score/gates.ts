@@ -1,4 +1,4 @@
-import type { Database } from './database.ts'
+import type { Database } from '../common/database.ts'
 import type { Gate } from './schemas/fixture.ts'
 
 const NAMES: Readonly<Record<number, string>> = {

@@ -1,4 +1,4 @@
-import type { Database } from './database.ts'
+import type { Database } from '../common/database.ts'
 import type { Item, Region } from './schemas/fixture.ts'
 
 /** Items and regions of players: imported, then only read. Every method runs inside a transaction of the caller. */

@@ -1,5 +1,6 @@
 import { parseArgs } from 'node:util'
-import { loadCatalogue } from './catalogue.ts'
+import { parseAddress } from '../common/address.ts'
+import { loadCatalogue } from '../music/catalogue.ts'
 import { importFixture } from './fixture.ts'
 import { BUNDLED_CATALOGUE, createScoreService } from './service.ts'
 import { openStore } from './store.ts'
@@ -45,7 +46,8 @@ function read(argv: string[]) {
 }
 
 async function serve(listen: string, database: string, catalogue: string): Promise<void> {
-  const address = addressOf(listen)
+  const address = parseAddress(listen)
+  if (address === null) throw new UsageError(`--listen ${listen}: expected HOST:PORT`)
   const backendSecret = process.env.SCORE_BACKEND_SECRET
   if (!backendSecret) throw new UsageError('SCORE_BACKEND_SECRET is not set')
   const service = await createScoreService({ database, catalogue, backendSecret, logger: { error: logError } })
@@ -56,12 +58,6 @@ async function serve(listen: string, database: string, catalogue: string): Promi
   process.stdout.write(`score backend on ${url}\n`)
   await stopped
   await service.close()
-}
-
-function addressOf(listen: string): { host: string; port: number } {
-  const match = /^(?:\[([^\]]+)\]|([^:]+)):(\d{1,5})$/.exec(listen)
-  if (match === null || Number(match[3]) > 65_535) throw new UsageError(`--listen ${listen}: expected HOST:PORT`)
-  return { host: match[1] ?? match[2] ?? '', port: Number(match[3]) }
 }
 
 async function importFile(file: string, database: string, catalogue: string): Promise<void> {

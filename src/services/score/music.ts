@@ -1,5 +1,5 @@
+import type { Catalogue } from '../music/catalogue.ts'
 import { type Handler, success } from './backend.ts'
-import type { Catalogue } from './catalogue.ts'
 import { isRefusal } from './errors.ts'
 import { clearBody, emptyBody, musicList, readBy, type ScoreKey } from './schemas/requests.ts'
 import type { MusicDetail } from './scores.ts'

@@ -1,5 +1,5 @@
-import type { Database } from './database.ts'
-import type { Rating } from './rating.ts'
+import type { Database } from '../common/database.ts'
+import type { Rating } from '../music/rating.ts'
 import type { Profile, ProfilePatch, Ratings } from './schemas/fixture.ts'
 
 /** The first userId that is given out. */

@@ -1,5 +1,5 @@
-import { scoreRank } from './achievement.ts'
-import type { Database } from './database.ts'
+import type { Database } from '../common/database.ts'
+import { scoreRank } from '../music/achievement.ts'
 import type { ScoreKey } from './schemas/requests.ts'
 
 /** A score to store, judged already. */

@@ -1,10 +1,11 @@
-import type { AddressInfo, Socket } from 'node:net'
-import { type FastifyError, type FastifyInstance, type FastifyReply, type FastifyRequest, fastify } from 'fastify'
+import type { FastifyError, FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
+import { BadBody, BodyTooLarge } from '../common/body.ts'
+import { DatabaseBusy } from '../common/database.ts'
+import { secretCheck } from '../common/secrets.ts'
+import { allowed, createHttp, type Http, pathOf } from '../common/server.ts'
 import type { Backend } from './backend.ts'
-import { BadBody, BodyTooLarge, parseBody, readBody } from './body.ts'
-import { DatabaseBusy } from './database.ts'
 import { bodyOf, ERRORS, isRefusal, type Refusal, refuse } from './errors.ts'
-import { secretCheck, userFrom } from './identity.ts'
+import { userFrom } from './identity.ts'
 import { ROUTES, type Route } from './routes.ts'
 
 /** One for each request, made when its answer is ready and before it leaves. */
@@ -24,57 +25,24 @@ export interface ServerOptions {
   readonly onError: (error: unknown) => void
 }
 
-export interface Server {
-  listen(address: { host: string; port: number }): Promise<{ url: string }>
-  /** Lets running requests finish. */
-  close(): Promise<void>
-}
+/** Largest request body, in bytes. */
+const BODY_LIMIT = 1024 * 1024
+/** Fields of an achievement. */
+const EXACT = new Set(['achievement', 'acc'])
 
-/** A request's head and body must arrive within this time. */
-const REQUEST_TIMEOUT_MS = 60_000
-
-export function createServer({ backend, backendSecret, onRequest, onError }: ServerOptions): Server {
-  const app = fastify({
-    // A request on a connection that is kept alive is still answered while closing: the database is closed afterwards.
-    return503OnClosing: false,
-    requestTimeout: REQUEST_TIMEOUT_MS,
-    frameworkErrors: (_error, _request, reply: FastifyReply) => send(reply, refuse('invalid_request', 'malformed URL')),
-    clientErrorHandler: (_error, socket) => refuseConnection(socket),
+export function createServer({ backend, backendSecret, onRequest, onError }: ServerOptions): Http {
+  const http = createHttp({
+    bodyLimit: BODY_LIMIT,
+    exact: EXACT,
+    malformed: (what) => bodyOf(refuse('invalid_request', what)),
   })
-  acceptJson(app)
+  const { app } = http
   admit(app, secretCheck(backendSecret))
   for (const route of ROUTES) addRoute(app, route, backend)
   app.setNotFoundHandler((request, reply) => notFound(request, reply))
   app.setErrorHandler((error, _request, reply) => send(reply, refusalFor(error, onError)))
   if (onRequest !== undefined) recordAccess(app, onRequest)
-
-  return {
-    async listen({ host, port }) {
-      await app.listen({ host, port })
-      const { address, port: bound, family } = app.server.address() as AddressInfo
-      return { url: `http://${family === 'IPv6' ? `[${address}]` : address}:${bound}` }
-    },
-    close: () => app.close(),
-  }
-}
-
-/** What cannot be parsed as HTTP never reaches a handler, so this answer is written by hand. */
-const BAD_REQUEST = (() => {
-  const body = JSON.stringify(bodyOf(refuse('invalid_request', 'not a valid HTTP request')))
-  const head = ['HTTP/1.1 400 Bad Request', 'Content-Type: application/json', 'Connection: close']
-  return [...head, `Content-Length: ${Buffer.byteLength(body)}`, '', body].join('\r\n')
-})()
-
-function refuseConnection(socket: Socket): void {
-  if (socket.writable) socket.end(BAD_REQUEST, () => socket.destroy())
-  else socket.destroy()
-}
-
-function acceptJson(app: FastifyInstance): void {
-  app.removeAllContentTypeParsers()
-  app.addContentTypeParser('application/json', async (_request: FastifyRequest, stream: FastifyRequest['raw']) =>
-    parseBody(await readBody(stream)),
-  )
+  return http
 }
 
 /** Refuses strangers before their body is read. A path that does not exist is shown to the gateway only. */
@@ -111,12 +79,8 @@ function addRoute(app: FastifyInstance, { method, path, handle }: Route, backend
 function notFound(request: FastifyRequest, reply: FastifyReply): FastifyReply {
   const methods = ROUTES.filter(({ path }) => path === pathOf(request)).map(({ method }) => method)
   if (methods.length === 0) return send(reply, refuse('not_found', 'no such endpoint'))
-  reply.header('allow', methods.map((method) => (method === 'GET' ? 'GET, HEAD' : method)).join(', '))
+  reply.header('allow', allowed(methods))
   return send(reply, refuse('method_not_allowed', 'this endpoint does not know that method'))
-}
-
-function pathOf(request: FastifyRequest): string {
-  return request.url.split('?', 1)[0] ?? ''
 }
 
 function send(reply: FastifyReply, refusal: Refusal): FastifyReply {

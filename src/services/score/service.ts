@@ -1,5 +1,5 @@
 import { fileURLToPath } from 'node:url'
-import { loadCatalogue } from './catalogue.ts'
+import { loadCatalogue } from '../music/catalogue.ts'
 import { importFixture } from './fixture.ts'
 import { type AccessRecord, createServer } from './server.ts'
 import { openStore } from './store.ts'

@@ -1,9 +1,10 @@
-import type { Catalogue } from './catalogue.ts'
-import { type Database, openDatabase } from './database.ts'
+import { type Database, openDatabase } from '../common/database.ts'
+import type { Catalogue } from '../music/catalogue.ts'
+import { playerRating } from '../music/rating.ts'
 import { createGates, type Gates } from './gates.ts'
 import { createItems, type Items } from './items.ts'
+import { MIGRATIONS } from './migrations.ts'
 import { createPlayers, type Players } from './players.ts'
-import { playerRating } from './rating.ts'
 import { createScores, type Scores } from './scores.ts'
 import { createTickets, type Tickets } from './tickets.ts'
 
@@ -18,7 +19,7 @@ export interface Store extends Pick<Database, 'read' | 'write' | 'close'> {
 
 /** @throws Error where the file cannot be opened as this service's database */
 export function openStore(file: string, busyTimeout?: number): Store {
-  const db = openDatabase(file, busyTimeout)
+  const db = openDatabase(file, MIGRATIONS, busyTimeout)
   return {
     read: db.read,
     write: db.write,

@@ -1,4 +1,4 @@
-import type { Database } from './database.ts'
+import type { Database } from '../common/database.ts'
 import type { FreeTicket } from './schemas/fixture.ts'
 
 /** How long a ticket is good after the last purchase of its kind. */

@@ -1,9 +1,9 @@
-import { parseAchievement } from './achievement.ts'
-import type { Catalogue } from './catalogue.ts'
+import { parseAchievement } from '../music/achievement.ts'
+import type { Catalogue } from '../music/catalogue.ts'
+import { dxScoreOfStar, MAX_STAR } from '../music/stars.ts'
 import { type Detail, type ErrorCode, type Refusal, refuse } from './errors.ts'
 import { detailsOf, type ScoreKey, type ScoreRecord, scoreKey, scoreRecord } from './schemas/requests.ts'
 import type { NewScore } from './scores.ts'
-import { dxScoreOfStar, MAX_STAR } from './stars.ts'
 
 /** Something wrong with one record of a list. */
 interface Problem {

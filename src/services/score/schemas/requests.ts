@@ -1,6 +1,6 @@
 import * as z from 'zod'
+import { COMBO, SYNC } from '../../music/lamps.ts'
 import { type Detail, type Refusal, refuse } from '../errors.ts'
-import { COMBO, SYNC } from '../lamps.ts'
 
 /** Fields that existing clients send and that mean nothing here: never kept, never logged. */
 const IGNORED = {

@@ -1,6 +1,6 @@
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
-import { dxScoreOfStar, starOf } from '../../../src/services/score/stars.ts'
+import { dxScoreOfStar, starOf } from '../../../src/services/music/stars.ts'
 
 describe('stars of a DX score', () => {
   it.each([

@@ -1,38 +1,35 @@
 import type { Readable } from 'node:stream'
 
-/** Largest request body, in bytes. */
-export const BODY_LIMIT = 1024 * 1024
-
 /**
- * A body above the limit is read and thrown away up to this size. Answering at once and closing would make the kernel
- * reset the connection while the peer still writes, and the 413 would be lost.
+ * A body above the limit is read and thrown away up to so many times the limit. Answering at once and closing would make
+ * the kernel reset the connection while the peer still writes, and the 413 would be lost.
  */
-const DRAIN_LIMIT = 16 * BODY_LIMIT
+const DRAINED = 16
 
 /** The body could not be taken as JSON. */
 export class BadBody extends Error {
   override readonly name = 'BadBody'
 }
 
-/** The body is larger than BODY_LIMIT. */
+/** The body is larger than its service takes. */
 export class BodyTooLarge extends Error {
   override readonly name = 'BodyTooLarge'
 }
 
-/** Reads a whole body. @throws BodyTooLarge @throws BadBody where the peer breaks off */
-export async function readBody(stream: Readable): Promise<Buffer> {
+/** Reads a whole body. @param limit in bytes @throws BodyTooLarge @throws BadBody where the peer breaks off */
+export async function readBody(stream: Readable, limit: number): Promise<Buffer> {
   const chunks: Buffer[] = []
   let size = 0
   try {
     for await (const chunk of stream) {
       size += chunk.length
-      if (size <= BODY_LIMIT) chunks.push(chunk)
-      else if (size > DRAIN_LIMIT) break
+      if (size <= limit) chunks.push(chunk)
+      else if (size > DRAINED * limit) break
     }
   } catch (error) {
     throw new BadBody('the body was cut off', { cause: error })
   }
-  if (size > BODY_LIMIT) throw new BodyTooLarge()
+  if (size > limit) throw new BodyTooLarge()
   return Buffer.concat(chunks)
 }
 
@@ -40,19 +37,17 @@ export async function readBody(stream: Readable): Promise<Buffer> {
 type Reviver = (key: string, value: unknown, context: { source?: string }) => unknown
 const parse = JSON.parse as (text: string, reviver: Reviver) => unknown
 
-/** Fields that hold an achievement: their numbers are kept as they were written, since a double would round them. */
-const EXACT = new Set(['achievement', 'acc'])
-
 /**
- * JSON in strict UTF-8. A number in a field of an achievement comes out as its source text.
+ * JSON in strict UTF-8.
  * A `__proto__` key is refused at any depth, before it can reach anything that merges objects.
+ * @param exact names of fields whose numbers come out as their source text, since a double would round them
  * @throws BadBody
  */
-export function parseBody(bytes: Uint8Array): unknown {
+export function parseBody(bytes: Uint8Array, exact: ReadonlySet<string>): unknown {
   try {
     return parse(new TextDecoder('utf-8', { fatal: true }).decode(bytes), (key, value, { source }) => {
       if (key === '__proto__') throw new BadBody('the key __proto__ is not allowed')
-      return typeof value === 'number' && EXACT.has(key) ? source : value
+      return typeof value === 'number' && exact.has(key) ? source : value
     })
   } catch (error) {
     // The parser's own message quotes the body, which may hold a QR code.

@@ -1,9 +1,12 @@
 import { readFile } from 'node:fs/promises'
 import { MAX_ACHIEVEMENT, MAX_BUDDY_ACHIEVEMENT } from './achievement.ts'
-import { catalogueFile, type Song } from './schemas/catalogue.ts'
+import { catalogueFile, type Song } from './catalogue-file.ts'
 
-/** A chart, as far as scores are judged by it. */
+/** A chart, as far as scores are judged by it and named to others. */
 export interface Chart {
+  readonly title: string
+  /** As displayed, for example `13+`. */
+  readonly levelLabel: string
   /** The constant in tenths: 139 for 13.9. */
   readonly constant: number
   readonly maxDxScore: number
@@ -37,6 +40,8 @@ export function catalogueOf(songs: readonly Song[]): Catalogue {
 
 function chartOf(song: Song, chart: Song['charts'][number]): Chart {
   return {
+    title: song.title,
+    levelLabel: chart.levelLabel,
     constant: Math.round(chart.ds * 10),
     maxDxScore: chart.maxDxScore,
     maxAchievement: chart.buddy ? MAX_BUDDY_ACHIEVEMENT : MAX_ACHIEVEMENT,

@@ -1,9 +1,12 @@
 import { Readable } from 'node:stream'
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
-import { BadBody, BODY_LIMIT, BodyTooLarge, parseBody, readBody } from '../../../src/services/score/body.ts'
+import { BadBody, BodyTooLarge, parseBody, readBody } from '../../../src/services/common/body.ts'
 
-const parse = (text: string) => parseBody(Buffer.from(text))
+const LIMIT = 1024 * 1024
+const EXACT = new Set(['achievement', 'acc'])
+
+const parse = (text: string) => parseBody(Buffer.from(text), EXACT)
 
 describe('parseBody', () => {
   it('reads JSON as it is, apart from achievements', () => {
@@ -36,7 +39,7 @@ describe('parseBody', () => {
   ])('refuses %.40s', (text) => expect(() => parse(text)).toThrow(BadBody))
 
   it('refuses bytes that are not UTF-8', () => {
-    expect(() => parseBody(Buffer.from([0x22, 0xff, 0x22]))).toThrow(BadBody)
+    expect(() => parseBody(Buffer.from([0x22, 0xff, 0x22]), EXACT)).toThrow(BadBody)
   })
 
   it('does not quote the body in its message', () => {
@@ -48,8 +51,8 @@ describe('readBody', () => {
   const bytes = (size: number) => Readable.from([Buffer.alloc(size - 1), Buffer.alloc(1)])
 
   it('takes exactly 1 MiB and not one byte more', async () => {
-    expect((await readBody(bytes(BODY_LIMIT))).length).toBe(BODY_LIMIT)
-    await expect(readBody(bytes(BODY_LIMIT + 1))).rejects.toThrow(BodyTooLarge)
+    expect((await readBody(bytes(LIMIT), LIMIT)).length).toBe(LIMIT)
+    await expect(readBody(bytes(LIMIT + 1), LIMIT)).rejects.toThrow(BodyTooLarge)
   })
 
   it('tells a body that breaks off from a whole one', async () => {
@@ -59,6 +62,6 @@ describe('readBody', () => {
         throw new Error('aborted')
       })(),
     )
-    await expect(readBody(broken)).rejects.toThrow(BadBody)
+    await expect(readBody(broken, LIMIT)).rejects.toThrow(BadBody)
   })
 })

@@ -1,6 +1,5 @@
 import { DatabaseSync, type StatementSync } from 'node:sqlite'
 import { setTimeout as sleep } from 'node:timers/promises'
-import { MIGRATIONS } from './migrations.ts'
 
 /** Another process has kept the database locked for too long; nothing was done. */
 export class DatabaseBusy extends Error {
@@ -21,15 +20,16 @@ const RETRY_MS = 20
 
 /**
  * Opens the file, making or migrating it as needed.
+ * @param migrations the steps from an empty file to the present schema; `user_version` counts those done
  * @param busyTimeout how long a transaction waits for a lock of another process, in milliseconds
  * @throws Error where the file is no such database or was written by a newer version
  */
-export function openDatabase(file: string, busyTimeout = 5000): Database {
+export function openDatabase(file: string, migrations: readonly string[], busyTimeout = 5000): Database {
   const db = new DatabaseSync(file, { timeout: busyTimeout })
   try {
     // FULL: a ticket that was sold is still there after a power cut.
     db.exec('PRAGMA journal_mode = WAL; PRAGMA synchronous = FULL')
-    migrate(db)
+    migrate(db, migrations)
     // SQLite would wait for a lock on the thread that serves everybody; from here patiently() waits instead.
     db.exec('PRAGMA busy_timeout = 0')
   } catch (error) {
@@ -44,12 +44,12 @@ export function openDatabase(file: string, busyTimeout = 5000): Database {
   }
 }
 
-function migrate(db: DatabaseSync): void {
+function migrate(db: DatabaseSync, migrations: readonly string[]): void {
   transaction(db, 'BEGIN IMMEDIATE', () => {
     const version = Number(db.prepare('PRAGMA user_version').get()?.user_version)
-    if (version > MIGRATIONS.length) throw new Error(`the database has version ${version}, newer than this program`)
-    for (const sql of MIGRATIONS.slice(version)) db.exec(sql)
-    db.exec(`PRAGMA user_version = ${MIGRATIONS.length}`)
+    if (version > migrations.length) throw new Error(`the database has version ${version}, newer than this program`)
+    for (const sql of migrations.slice(version)) db.exec(sql)
+    db.exec(`PRAGMA user_version = ${migrations.length}`)
   })
 }
 

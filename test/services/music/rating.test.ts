@@ -1,7 +1,7 @@
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
-import { type Chart, catalogueOf } from '../../../src/services/score/catalogue.ts'
-import { chartRating, playerRating } from '../../../src/services/score/rating.ts'
+import { type Chart, catalogueOf } from '../../../src/services/music/catalogue.ts'
+import { chartRating, playerRating } from '../../../src/services/music/rating.ts'
 
 describe('chartRating', () => {
   it.each([
@@ -44,6 +44,8 @@ describe('playerRating', () => {
       musicId > 3000
         ? undefined
         : {
+            title: 'Song',
+            levelLabel: '13',
             constant: 50 + (musicId % 1000),
             maxDxScore: 3,
             maxAchievement: 1_010_000,

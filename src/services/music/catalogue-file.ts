@@ -1,4 +1,5 @@
 import * as z from 'zod'
+import { kindOf } from './ids.ts'
 
 const count = z.int().min(0)
 
@@ -36,7 +37,7 @@ const song = z
     isNew: z.boolean(),
     charts: z.array(chart).min(1),
   })
-  .refine((s) => s.type === typeOf(s.musicId), { error: 'type does not go with musicId' })
+  .refine((s) => s.type === kindOf(s.musicId), { error: 'type does not go with musicId' })
   .refine((s) => s.charts.every((c) => (c.level === 10) === (s.type === 'utage')), { error: 'level 10 is for utage' })
   .refine((s) => s.charts.every((c) => !c.buddy || s.type === 'utage'), { error: 'only utage charts are buddy charts' })
 
@@ -46,8 +47,3 @@ export const catalogueFile = z
   .refine((songs) => new Set(songs.map((s) => s.musicId)).size === songs.length, { error: 'a musicId is there twice' })
 
 export type Song = z.output<typeof song>
-
-function typeOf(musicId: number): string {
-  if (musicId > 100_000) return 'utage'
-  return musicId > 10_000 ? 'dx' : 'standard'
-}

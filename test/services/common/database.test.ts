@@ -1,12 +1,12 @@
 import { join } from 'node:path'
 import { DatabaseSync } from 'node:sqlite'
 import { describe, expect, it } from 'vitest'
-import { DatabaseBusy, openDatabase } from '../../../src/services/score/database.ts'
+import { DatabaseBusy, openDatabase } from '../../../src/services/common/database.ts'
 import { MIGRATIONS } from '../../../src/services/score/migrations.ts'
-import { afterTest, tempFolder } from './harness.ts'
+import { afterTest, tempFolder } from '../score/harness.ts'
 
 function open(file = join(tempFolder(), 'score.db'), busyTimeout?: number) {
-  const db = openDatabase(file, busyTimeout)
+  const db = openDatabase(file, MIGRATIONS, busyTimeout)
   afterTest(() => db.close())
   return { db, file }
 }
@@ -21,7 +21,7 @@ function locked(file: string): DatabaseSync {
 describe('openDatabase', () => {
   it('makes the schema once and leaves it alone the second time', () => {
     const file = join(tempFolder(), 'score.db')
-    openDatabase(file).close()
+    openDatabase(file, MIGRATIONS).close()
     const { db } = open(file)
     expect(db.prepare('PRAGMA user_version').get()).toMatchObject({ user_version: MIGRATIONS.length })
     expect(db.prepare('PRAGMA journal_mode').get()).toMatchObject({ journal_mode: 'wal' })
@@ -32,7 +32,7 @@ describe('openDatabase', () => {
     const newer = new DatabaseSync(file)
     newer.exec('PRAGMA user_version = 99')
     newer.close()
-    expect(() => openDatabase(file)).toThrow('newer')
+    expect(() => openDatabase(file, MIGRATIONS)).toThrow('newer')
   })
 })
 

@@ -5,7 +5,7 @@ import {
   MAX_BUDDY_ACHIEVEMENT,
   parseAchievement,
   scoreRank,
-} from '../../../src/services/score/achievement.ts'
+} from '../../../src/services/music/achievement.ts'
 
 const parse = (text: string) => parseAchievement(text, MAX_ACHIEVEMENT)
 

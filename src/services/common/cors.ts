@@ -1,0 +1,35 @@
+import type { FastifyInstance } from 'fastify'
+import { pathOf } from './server.ts'
+
+export interface CorsOptions {
+  /** Origins whose pages may call the service from a browser, for example `http://127.0.0.1:8080`. */
+  readonly origins: readonly string[]
+  /** Headers that such a page may send. */
+  readonly headers: readonly string[]
+  /** Paths that the page of any origin may read: they hold nothing that is not public. */
+  readonly open: readonly string[]
+}
+
+const MAX_AGE_S = 600
+
+/**
+ * Answers to pages of other origins, as browsers ask for it (https://fetch.spec.whatwg.org/#http-cors-protocol). Cookies are never
+ * allowed: a page has what it was given to send in a header, and nothing else.
+ */
+export function allowCors(app: FastifyInstance, { origins, headers, open }: CorsOptions): void {
+  app.addHook('onRequest', async (request, reply) => {
+    const { origin } = request.headers
+    if (!open.includes(pathOf(request))) reply.header('vary', 'Origin')
+    if (origin === undefined) return
+    if (open.includes(pathOf(request))) reply.header('access-control-allow-origin', '*')
+    else if (origins.includes(origin)) reply.header('access-control-allow-origin', origin)
+    else return
+    reply.header('access-control-expose-headers', 'Retry-After, ETag')
+    const asked = request.headers['access-control-request-method']
+    if (request.method !== 'OPTIONS' || asked === undefined) return
+    reply.header('access-control-allow-methods', asked)
+    reply.header('access-control-allow-headers', headers.join(', '))
+    reply.header('access-control-max-age', MAX_AGE_S)
+    return reply.code(204).send()
+  })
+}
