@@ -1,0 +1,26 @@
+import type { Catalogue } from '../music/catalogue.ts'
+import type { Refusal } from './errors.ts'
+import type { Store } from './store.ts'
+
+/** What the handlers work with. */
+export interface Backend {
+  readonly store: Store
+  readonly catalogue: Catalogue
+  /** Milliseconds since the epoch. */
+  readonly clock: () => number
+  /** An open snapshot without a chunk for longer has expired. */
+  readonly snapshotIdleMs: number
+  /** Players whose sync is being carried out by this process. */
+  readonly uploading: Set<number>
+}
+
+/** A request that has been authenticated; nothing in it is judged yet. */
+export interface Call {
+  readonly params: Readonly<Record<string, unknown>>
+  readonly query: Readonly<Record<string, unknown>>
+  /** The parsed body; `undefined` where none was sent. */
+  readonly body: unknown
+}
+
+/** Carries a request out: the answer's body, or a refusal that has changed nothing. @throws DatabaseBusy */
+export type Handler = (backend: Backend, call: Call) => Promise<object | Refusal>

@@ -1,0 +1,82 @@
+import { rateOf, strongerCombo, strongerSync } from '../music/labels.ts'
+
+/** One score as it is stored; the key is (songId, levelIndex). */
+export interface ScoreRecord {
+  readonly songId: number
+  readonly levelIndex: number
+  readonly title: string
+  /** As displayed, for example `13+`. */
+  readonly level: string
+  readonly levelLabel: string
+  /** The chart's constant in tenths; 0 where nobody knows it. */
+  readonly constant: number
+  /** Percent x 10000. */
+  readonly achievement: number
+  readonly ra: number
+  /** `d` to `sssp`. */
+  readonly rate: string
+  readonly dxScore: number
+  /** The game's numbers. */
+  readonly combo: number
+  readonly sync: number
+}
+
+/** From the worst to the best. */
+export const RATES: readonly string[] = [0, 50, 60, 70, 75, 80, 90, 94, 97, 98, 99, 99.5, 100, 100.5].map((percent) =>
+  rateOf(percent * 10_000),
+)
+
+export function keyOf({ songId, levelIndex }: Pick<ScoreRecord, 'songId' | 'levelIndex'>): string {
+  return `${songId}/${levelIndex}`
+}
+
+/** Of two records of one key, the one with the larger (achievement, DX score). Ties are broken so that order never matters. */
+export function larger<T extends ScoreRecord>(a: T, b: T): T {
+  return compare(a, b) >= 0 ? a : b
+}
+
+function compare(a: ScoreRecord, b: ScoreRecord): number {
+  return (
+    a.achievement - b.achievement ||
+    a.dxScore - b.dxScore ||
+    a.combo - b.combo ||
+    compareSync(a.sync, b.sync) ||
+    a.ra - b.ra ||
+    compareText(wordsOf(a), wordsOf(b))
+  )
+}
+
+function compareSync(a: number, b: number): number {
+  if (a === b) return 0
+  return strongerSync(a, b) === a ? 1 : -1
+}
+
+function compareText(a: string, b: string): number {
+  return Number(a > b) - Number(a < b)
+}
+
+function wordsOf({ title, level, levelLabel, constant, rate }: ScoreRecord): string {
+  return JSON.stringify([title, level, levelLabel, constant, rate])
+}
+
+/** The best of each field. What describes the chart is as in `sent`, and as before where that knows nothing. */
+export function best(before: ScoreRecord, sent: ScoreRecord): ScoreRecord {
+  return {
+    songId: sent.songId,
+    levelIndex: sent.levelIndex,
+    title: sent.title || before.title,
+    level: sent.level || before.level,
+    levelLabel: sent.levelLabel || before.levelLabel,
+    constant: sent.constant || before.constant,
+    achievement: Math.max(before.achievement, sent.achievement),
+    ra: Math.max(before.ra, sent.ra),
+    rate: RATES.indexOf(before.rate) > RATES.indexOf(sent.rate) ? before.rate : sent.rate,
+    dxScore: Math.max(before.dxScore, sent.dxScore),
+    combo: strongerCombo(before.combo, sent.combo),
+    sync: strongerSync(before.sync, sent.sync),
+  }
+}
+
+export function isSame(a: ScoreRecord, b: ScoreRecord): boolean {
+  return compare(a, b) === 0
+}

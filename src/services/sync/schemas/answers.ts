@@ -1,0 +1,79 @@
+import * as z from 'zod'
+
+/** What the service answers; the document and the types of the handlers are made of these. */
+
+const count = z.int().min(0)
+
+export const syncAnswer = z.object({
+  status: z.enum(['partial', 'ok']).describe('partial: a chunk of a snapshot that is not finished'),
+  snapshot_id: z.string().nullable(),
+  imported: count.describe('Records of this request with a new key'),
+  updated: count.describe('Those that changed what was stored'),
+  skipped: count.describe('Those that changed nothing, or are told of in errors'),
+  stored_records: count.describe('What the player has now'),
+  removed: count.optional().describe('What the snapshot did not have; absent while it is not finished'),
+  errors: z.array(z.string()).describe('One text for each record that could not be used'),
+})
+export type SyncAnswer = z.output<typeof syncAnswer>
+
+const record = z.object({
+  song_id: z.int(),
+  title: z.string(),
+  type: z.enum(['SD', 'DX']),
+  level_index: z.int().min(0).max(4),
+  level: z.string(),
+  level_label: z.string(),
+  ds: z.number(),
+  achievements: z.number(),
+  ra: count,
+  rate: z.string(),
+  dxScore: count,
+  fc: z.string(),
+  fs: z.string(),
+})
+export type AnsweredRecord = z.output<typeof record>
+
+const summary = {
+  qq: z.int(),
+  nickname: z.string(),
+  username: z.string(),
+  rating: count,
+  old_rating: count,
+  new_rating: count,
+  play_count: count,
+  updated_at: z.iso.datetime({ precision: 3 }),
+}
+export const summaryAnswer = z.object(summary)
+export type SummaryAnswer = z.output<typeof summaryAnswer>
+export const playerAnswer = z.object({ ...summary, records: z.array(record) })
+export type PlayerAnswer = z.output<typeof playerAnswer>
+
+export const trendAnswer = z.object({
+  qq: z.int(),
+  nickname: z.string(),
+  days: z.int(),
+  points: z
+    .array(
+      z.object({
+        date: z.string().regex(/^\d{4}-\d\d-\d\d$/),
+        rating: count,
+        delta: z.int().describe('Since the point before; 0 for the first'),
+        old_rating: count,
+        new_rating: count,
+        record_count: count,
+      }),
+    )
+    .describe('One for each day with a sync'),
+  summary: z.object({ start_rating: count, end_rating: count, rating_delta: z.int(), days_with_data: count }),
+})
+export type TrendAnswer = z.output<typeof trendAnswer>
+
+export const errorAnswer = z.object({ detail: z.string() })
+export const conflictAnswer = z.object({
+  detail: z.string(),
+  open_snapshot_id: z.string().nullable(),
+  missing_chunks: z.array(z.int()).optional(),
+})
+export const problemsAnswer = z.object({
+  detail: z.array(z.object({ loc: z.array(z.union([z.string(), z.int()])), msg: z.string(), type: z.string() })),
+})

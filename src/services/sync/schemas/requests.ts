@@ -1,0 +1,116 @@
+import * as z from 'zod'
+
+/** Most records of one request. */
+export const MAX_RECORDS = 10_000
+/** Most chunks of one snapshot, for clients that number them. */
+const MAX_CHUNKS = 1000
+const MAX_RATING = 99_999
+const MAX_NAME = 64
+
+const qq = z.int().min(10_000).max(999_999_999_999)
+const rating = z.int().min(0).max(MAX_RATING).nullish()
+/** A lone half of a pair is no character, and would come back from the database as another one. */
+const name = z
+  .string()
+  .max(MAX_NAME)
+  .transform((text) => text.toWellFormed())
+  .nullish()
+
+/**
+ * A record, as far as its form goes: one of a wrong form refuses the request. One whose values cannot be is left out alone; see
+ * judge.ts. Members that are not listed are ignored.
+ */
+const record = z.object({
+  song_id: z.int().describe('musicId; with type DX, one below 10000 means that + 10000'),
+  title: z.string().nullish(),
+  type: z.string().nullish().describe('SD or DX; default: as song_id says'),
+  level_index: z.int().describe('0 Basic to 4 Re:MASTER; 0 or 1 for utage'),
+  level: z.string().nullish().describe('As displayed, for example 13+'),
+  level_label: z.string().nullish(),
+  ds: z.number().nullish().describe('The constant of the chart, 0 to 20'),
+  achievements: z.number().describe('Percent, 0 to 101; up to 202 for utage'),
+  ra: z.int().nullish().describe('Rating of the chart, 0 to 999'),
+  rate: z.string().nullish().describe('d to sssp'),
+  dxScore: z.int().nullish().describe('0 to the maximum of the chart; default 0'),
+  fc: z.string().nullish().describe('Empty, fc, fcp, ap or app'),
+  fs: z.string().nullish().describe('Empty, sync, fs, fsp, fsd (also fdx) or fsdp (also fdxp)'),
+})
+export type SentRecord = z.output<typeof record>
+
+export const syncBody = z
+  .object({
+    qq: qq.optional().describe('The player'),
+    player_id: qq.optional().describe('Another name of qq; one of the two is needed'),
+    nickname: name,
+    source: name.describe('Where the scores are from, for example sega, divingfish or lxns'),
+    rating: rating.describe('Default: computed from the stored records'),
+    old_rating: rating,
+    new_rating: rating,
+    play_count: z.int().min(0).nullish(),
+    records: z.array(record).max(MAX_RECORDS),
+    full_snapshot: z.boolean().nullish().describe('Default false: the records raise what is stored and never lower it'),
+    snapshot_id: z
+      .string()
+      .max(64)
+      .regex(/^[\x21-\x7e]+$/)
+      .nullish()
+      .describe('Names a snapshot of several requests'),
+    snapshot_final: z
+      .boolean()
+      .nullish()
+      .describe('True for the last chunk, which deletes what the snapshot does not have'),
+    chunk_index: z
+      .int()
+      .min(0)
+      .max(MAX_CHUNKS - 1)
+      .nullish()
+      .describe('From 0; with chunk_count, lost chunks are noticed'),
+    chunk_count: z.int().min(1).max(MAX_CHUNKS).nullish(),
+  })
+  .transform((sent, context) => {
+    const refuse = (field: string, message: string) => context.addIssue({ code: 'custom', path: [field], message })
+    if (sent.qq === undefined && sent.player_id === undefined) {
+      context.addIssue({ code: 'invalid_type', expected: 'number', path: ['qq'], input: undefined })
+    }
+    if (sent.qq !== undefined && sent.player_id !== undefined && sent.qq !== sent.player_id) {
+      refuse('player_id', 'qq and player_id differ')
+    }
+    const chunkIndex = sent.chunk_index ?? null
+    const chunkCount = sent.chunk_count ?? null
+    if ((chunkIndex === null) !== (chunkCount === null))
+      refuse('chunk_index', 'chunk_index and chunk_count go together')
+    if (chunkIndex !== null && chunkCount !== null && chunkIndex >= chunkCount) {
+      refuse('chunk_index', 'chunk_index is not below chunk_count')
+    }
+    return {
+      qq: sent.qq ?? sent.player_id ?? 0,
+      nickname: sent.nickname ?? null,
+      source: sent.source ?? null,
+      rating: sent.rating ?? null,
+      oldRating: sent.old_rating ?? null,
+      newRating: sent.new_rating ?? null,
+      playCount: sent.play_count ?? null,
+      records: sent.records,
+      isFull: sent.full_snapshot ?? false,
+      snapshotId: sent.snapshot_id ?? null,
+      isFinal: sent.snapshot_final ?? false,
+      chunkIndex,
+      chunkCount,
+    }
+  })
+export type SyncRequest = z.output<typeof syncBody>
+
+export const playerPath = z.object({ qq: qq.describe('The player') })
+export const trendQuery = z.object({
+  days: z
+    .int()
+    .min(1)
+    .max(365)
+    .default(30)
+    .describe('Days back, today included; a day begins at midnight of Asia/Shanghai'),
+})
+
+/** What stands in an address is text; a whole number written as one is that number, anything else stays as it is. */
+export function numberIn(text: unknown): unknown {
+  return typeof text === 'string' && /^-?\d{1,20}$/.test(text) ? Number(text) : text
+}

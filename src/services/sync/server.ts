@@ -1,0 +1,99 @@
+import type { FastifyError, FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
+import { BadBody, BodyTooLarge } from '../common/body.ts'
+import { allowCors } from '../common/cors.ts'
+import { DatabaseBusy } from '../common/database.ts'
+import { secretCheck } from '../common/secrets.ts'
+import { allowed, createHttp, type Http, pathOf } from '../common/server.ts'
+import type { Backend } from './backend.ts'
+import { isRefusal, malformedBody, NO_TOKEN, RETRY_AFTER_S, type Refusal, refuse, UPLOADING } from './errors.ts'
+import { DOCUMENT_PATH, describeApi } from './openapi.ts'
+import { ROUTES, type Route } from './routes.ts'
+
+export interface ServerOptions {
+  readonly backend: Backend
+  readonly botTokens: readonly string[]
+  readonly allowedOrigins: readonly string[]
+  /** Told of what became a 500. */
+  readonly onError: (error: unknown) => void
+}
+
+/** Largest request body, in bytes. */
+const BODY_LIMIT = 8 * 1024 * 1024
+
+export function createServer({ backend, botTokens, allowedOrigins, onError }: ServerOptions): Http {
+  const http = createHttp({ bodyLimit: BODY_LIMIT, malformed: (what) => refuse(400, what).body })
+  const { app } = http
+  // Before the credential is looked for: a browser asks whether it may send one without sending it.
+  allowCors(app, { origins: allowedOrigins, headers: ['Bot-Token', 'Content-Type'], open: [DOCUMENT_PATH] })
+  admit(app, anyOf(botTokens))
+  const document = describeApi()
+  app.get(DOCUMENT_PATH, async () => document)
+  for (const route of ROUTES) addRoute(app, route, backend)
+  app.setNotFoundHandler((request, reply) => notFound(request, reply))
+  app.setErrorHandler((error, _request, reply) => send(reply, refusalFor(error, onError)))
+  return http
+}
+
+type SecretCheck = ReturnType<typeof secretCheck>
+
+/** Every token is compared, so that the time does not tell which of them it was. */
+function anyOf(secrets: readonly string[]): SecretCheck {
+  const checks = secrets.map(secretCheck)
+  return (sent) => checks.map((check) => check(sent)).includes(true)
+}
+
+/** Refuses strangers before their body is read; they are not shown which paths exist. */
+function admit(app: FastifyInstance, isToken: SecretCheck): void {
+  app.addHook('onRequest', async (request, reply) => {
+    if (request.routeOptions.url === DOCUMENT_PATH || isToken(request.headers['bot-token'])) return
+    return send(reply, NO_TOKEN)
+  })
+}
+
+function addRoute(app: FastifyInstance, { method, path, handle }: Route, backend: Backend): void {
+  app.route({
+    method,
+    url: path,
+    handler: async (request, reply) => {
+      const { params, query, body } = request as { params: Params; query: Params; body: unknown }
+      const answer = await handle(backend, { params, query, body })
+      return isRefusal(answer) ? send(reply, answer) : answer
+    },
+  })
+}
+
+type Params = Record<string, unknown>
+
+function notFound(request: FastifyRequest, reply: FastifyReply): FastifyReply {
+  const methods = [...ROUTES, { method: 'GET', path: DOCUMENT_PATH }]
+    .filter(({ path }) => patternOf(path).test(pathOf(request)))
+    .map(({ method }) => method)
+  if (methods.length === 0) return send(reply, refuse(404, 'Not Found'))
+  reply.header('allow', allowed(methods))
+  return send(reply, refuse(405, 'Method Not Allowed'))
+}
+
+function patternOf(path: string): RegExp {
+  return new RegExp(`^${path.replace('.', '\\.').replace(/:\w+/g, '[^/]+')}$`)
+}
+
+function send(reply: FastifyReply, refusal: Refusal): FastifyReply {
+  if (refusal.refused === 401) reply.header('www-authenticate', 'Bot-Token')
+  if (refusal.refused === 429) reply.header('retry-after', RETRY_AFTER_S)
+  return reply.code(refusal.refused).send(refusal.body)
+}
+
+/** Failures become answers here. What is not foreseen is told to the operator only. */
+function refusalFor(error: unknown, onError: (error: unknown) => void): Refusal {
+  // Another process on the same file has been writing for longer than one waits.
+  if (error instanceof DatabaseBusy) return UPLOADING
+  if (error instanceof BodyTooLarge) return refuse(413, 'the body is larger than 8 MiB')
+  if (error instanceof BadBody) return malformedBody(error.message)
+  const { statusCode, code } = error as Partial<FastifyError>
+  if (code === 'FST_ERR_CTP_INVALID_MEDIA_TYPE') return malformedBody('Content-Type must be application/json')
+  if (statusCode !== undefined && statusCode >= 400 && statusCode < 500) {
+    return refuse(400, 'the request could not be read')
+  }
+  onError(error)
+  return refuse(500, 'Internal Server Error')
+}

@@ -1,0 +1,25 @@
+import { type Database, openDatabase } from '../common/database.ts'
+import { MIGRATIONS } from './migrations.ts'
+import { createPlayers, type Players } from './players.ts'
+import { createRecords, type Records } from './records.ts'
+import { createSnapshots, type Snapshots } from './snapshots.ts'
+
+/** Everything that is kept, over one database. */
+export interface Store extends Pick<Database, 'read' | 'write' | 'close'> {
+  readonly players: Players
+  readonly records: Records
+  readonly snapshots: Snapshots
+}
+
+/** @throws Error where the file cannot be opened as this service's database */
+export function openStore(file: string, busyTimeout?: number): Store {
+  const db = openDatabase(file, MIGRATIONS, busyTimeout)
+  return {
+    read: db.read,
+    write: db.write,
+    close: db.close,
+    players: createPlayers(db),
+    records: createRecords(db),
+    snapshots: createSnapshots(db),
+  }
+}
