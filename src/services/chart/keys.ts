@@ -1,0 +1,69 @@
+import { randomBytes, randomUUID } from 'node:crypto'
+import { openDatabase } from '../common/database.ts'
+import { sha256 } from '../common/secrets.ts'
+import { MIGRATIONS } from './migrations.ts'
+
+/** A key as it is listed: the key itself is not kept. */
+export interface ApiKey {
+  readonly id: string
+  readonly name: string
+  /** The beginning of the key. */
+  readonly prefix: string
+  /** ISO 8601 in UTC. */
+  readonly createdAt: string
+}
+
+/** A key on the one occasion on which it is shown. */
+export interface NewApiKey {
+  readonly id: string
+  readonly name: string
+  readonly key: string
+  readonly prefix: string
+  readonly createdAt: string
+}
+
+/** The keys of clients. Every method throws DatabaseBusy where the database stays locked. */
+export interface Keys {
+  create(name: string): Promise<NewApiKey>
+  /** Oldest first. */
+  list(): Promise<ApiKey[]>
+  /** From now on the key is a stranger. @returns whether there was one of that id */
+  revoke(id: string): Promise<boolean>
+  /** Whether the text is a key that was made and not revoked. */
+  isKey(text: string): Promise<boolean>
+  close(): void
+}
+
+const BEGINNING = 'mk_live_'
+/** How much of the rest is listed. */
+const SHOWN = 3
+const RANDOM_BYTES = 24
+
+/** @throws Error where the file cannot be opened as this service's database */
+export function openKeys(file: string, clock: () => number, busyTimeout?: number): Keys {
+  const db = openDatabase(file, MIGRATIONS, busyTimeout)
+  const insert = db.prepare('INSERT INTO api_keys (id, name, prefix, hash, created_at) VALUES (?, ?, ?, ?, ?)')
+  const all = db.prepare('SELECT id, name, prefix, created_at FROM api_keys ORDER BY created_at, rowid')
+  const remove = db.prepare('DELETE FROM api_keys WHERE id = ?')
+  const byHash = db.prepare('SELECT 1 FROM api_keys WHERE hash = ?')
+  return {
+    async create(name) {
+      const key = BEGINNING + randomBytes(RANDOM_BYTES).toString('base64url')
+      const prefix = key.slice(0, BEGINNING.length + SHOWN)
+      const id = randomUUID()
+      const now = clock()
+      await db.write(() => insert.run(id, name, prefix, sha256(key), now))
+      return { id, name, key, prefix, createdAt: new Date(now).toISOString() }
+    },
+    list: () => db.read(() => all.all().map(keyOf)),
+    revoke: (id) => db.write(() => remove.run(id).changes > 0),
+    // By its hash, so that what the look-up takes says nothing about a key.
+    isKey: (text) => db.read(() => byHash.get(sha256(text)) !== undefined),
+    close: db.close,
+  }
+}
+
+function keyOf(row: Record<string, unknown>): ApiKey {
+  const { id, name, prefix, created_at } = row as { id: string; name: string; prefix: string; created_at: number }
+  return { id, name, prefix, createdAt: new Date(created_at).toISOString() }
+}

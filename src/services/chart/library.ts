@@ -1,0 +1,116 @@
+import { createHash } from 'node:crypto'
+import { readdir, readFile, stat } from 'node:fs/promises'
+import { join } from 'node:path'
+import { type ChartName, hasDifficulty, isMusicId, labelOf, nameOf } from './names.ts'
+import { type Maidata, parseMaidata, type SimaiChart } from './simai/maidata.ts'
+import { countNotes, type NoteCounts } from './simai/notes.ts'
+import type { Problem } from './simai/problem.ts'
+
+/** A chart that can be shown. */
+export interface Chart extends ChartName, Pick<SimaiChart, 'designer' | 'bpm' | 'first' | 'duration' | 'notes'> {
+  readonly title: string
+  readonly artist: string
+  /** Such as `MASTER 12+`. */
+  readonly levelLabel: string
+  readonly counts: NoteCounts
+  readonly maxDxScore: number
+  readonly file: ChartFile
+}
+
+/** The file that a chart came from, as it is on the disk. */
+export interface ChartFile {
+  readonly bytes: Buffer
+  /** MD5 in base64. */
+  readonly hash: string
+}
+
+export interface FileProblem extends Problem {
+  readonly file: string
+}
+
+export interface Library {
+  /** Newest songs first, each with its easiest chart first. */
+  readonly charts: readonly Chart[]
+  readonly problems: readonly FileProblem[]
+  find(chartKey: string): Chart | undefined
+}
+
+/** In bytes; a file of seven long charts has about 100,000. */
+const MAX_FILE = 2 * 1024 * 1024
+const NUMBER = /^[1-9]\d{0,5}$/
+
+/**
+ * Reads `<folder>/<musicId>/maidata.txt` of every song. A chart with a problem is left out, and the others serve.
+ * @throws Error where the folder cannot be read
+ */
+export async function loadLibrary(folder: string): Promise<Library> {
+  const charts: Chart[] = []
+  const problems: FileProblem[] = []
+  const names = (await readdir(folder)).filter((name) => !name.startsWith('.')).sort()
+  for (const name of names) {
+    const song = await loadSong(join(folder, name), name)
+    charts.push(...song.charts)
+    problems.push(...song.problems)
+  }
+  charts.sort((a, b) => b.musicId - a.musicId || a.difficulty - b.difficulty)
+  const byKey = new Map(charts.map((chart) => [chart.chartKey, chart]))
+  return { charts, problems, find: (chartKey) => byKey.get(chartKey) }
+}
+
+/** As compilers write it. */
+export function problemLine({ file, line, column, problem }: FileProblem): string {
+  return `${file}:${line}:${column} ${problem}`
+}
+
+async function loadSong(folder: string, name: string): Promise<Pick<Library, 'charts' | 'problems'>> {
+  const at = (file: string, problem: string) => ({ charts: [], problems: [{ file, line: 1, column: 1, problem }] })
+  if (!NUMBER.test(name) || !isMusicId(Number(name))) {
+    return at(folder, 'a song is in a folder named by its musicId: 1 to 9999, 10001 to 19999 or above 100000')
+  }
+  const path = join(folder, 'maidata.txt')
+  const bytes = await readBounded(path)
+  if (typeof bytes === 'string') return at(path, bytes)
+  const text = decode(bytes)
+  if (text === null) return at(path, 'the file is not UTF-8')
+  const maidata = parseMaidata(text)
+  const misplaced = maidata.charts.filter(({ difficulty }) => !hasDifficulty(Number(name), difficulty))
+  const problems = misplaced.map(({ difficulty }) => ({
+    line: 1,
+    column: 1,
+    problem: `inote_${difficulty} is not for this song: utage songs (musicId above 100000) have inote_7, all others inote_1 to inote_6`,
+  }))
+  return {
+    charts: chartsOf(Number(name), maidata, bytes),
+    problems: [...maidata.problems, ...problems].map((problem) => ({ file: path, ...problem })),
+  }
+}
+
+function chartsOf(musicId: number, { title, artist, charts }: Maidata, bytes: Buffer): Chart[] {
+  const file = { bytes, hash: createHash('md5').update(bytes).digest('base64') }
+  return charts
+    .filter(({ difficulty }) => hasDifficulty(musicId, difficulty))
+    .map(({ difficulty, level, designer, bpm, first, duration, notes }) => {
+      const counts = countNotes(notes.map(({ note }) => note))
+      const levelLabel = labelOf(difficulty, level)
+      const told = { title, artist, designer, bpm, first, duration, notes }
+      return { ...nameOf(musicId, difficulty), ...told, levelLabel, counts, maxDxScore: 3 * counts.total, file }
+    })
+}
+
+/** The file's bytes, or why there are none. */
+async function readBounded(path: string): Promise<Buffer | string> {
+  try {
+    const { size } = await stat(path)
+    return size > MAX_FILE ? `the file is larger than ${MAX_FILE} bytes` : await readFile(path)
+  } catch (error) {
+    return `cannot be read: ${(error as NodeJS.ErrnoException).code ?? (error as Error).message}`
+  }
+}
+
+function decode(bytes: Buffer): string | null {
+  try {
+    return new TextDecoder('utf-8', { fatal: true, ignoreBOM: true }).decode(bytes)
+  } catch {
+    return null
+  }
+}

@@ -1,0 +1,43 @@
+import { kindOf, toLxns, UTAGE } from '../music/ids.ts'
+
+/** How a chart is named: by the LXNS id of its song, the kind and the difficulty in simai's count. */
+export type Kind = ReturnType<typeof kindOf>
+
+export const KINDS = ['standard', 'dx', 'utage'] as const
+
+const FIRST_DIFFICULTY = 1
+const UTAGE_DIFFICULTY = 7
+
+const DIFFICULTY_NAMES = ['EASY', 'BASIC', 'ADVANCED', 'EXPERT', 'MASTER', 'Re:MASTER', 'UTAGE']
+
+export interface ChartName {
+  readonly chartKey: string
+  readonly songId: number
+  readonly kind: Kind
+  readonly difficulty: number
+  readonly musicId: number
+  /** The game's difficulty; `null` for EASY, which the game has no longer. */
+  readonly level: number | null
+}
+
+export function nameOf(musicId: number, difficulty: number): ChartName {
+  const kind = kindOf(musicId)
+  const songId = toLxns({ musicId, level: UTAGE }).id
+  const level = kind === 'utage' ? UTAGE : difficulty === FIRST_DIFFICULTY ? null : difficulty - 2
+  return { chartKey: `${songId}:${kind}:${difficulty}`, songId, kind, difficulty, musicId, level }
+}
+
+/** 1 to 9999, 10001 to 19999 or above 100000: others would share the name of a song. */
+export function isMusicId(id: number): boolean {
+  return Number.isInteger(id) && ((id > 0 && id < 20_000 && id !== 10_000) || (id > 100_000 && id < 1_000_000))
+}
+
+/** Utage songs have difficulty 7 and no other song has. */
+export function hasDifficulty(musicId: number, difficulty: number): boolean {
+  return (kindOf(musicId) === 'utage') === (difficulty === UTAGE_DIFFICULTY)
+}
+
+/** Such as `MASTER 12+`; the difficulty alone where the displayed level is not known. */
+export function labelOf(difficulty: number, level: string): string {
+  return `${DIFFICULTY_NAMES[difficulty - 1] ?? ''} ${level}`.trim()
+}

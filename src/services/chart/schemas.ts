@@ -1,0 +1,149 @@
+import * as z from 'zod'
+import { KINDS } from './names.ts'
+
+/** What the API takes and answers. The OpenAPI document is made of the same schemas. */
+
+const seconds = z.number().min(0)
+const button = z.string().regex(/^[1-8]$/)
+const sensor = z.string().regex(/^(C|[ABDE][1-8])$/)
+
+export const errorBody = z.strictObject({ message: z.string() })
+
+// Requests. Numbers of a query are numbers by the time they come here; see routes.ts.
+
+const MAX_TIME_S = 36_000
+const time = z
+  .number({ error: `expected seconds from 0 to ${MAX_TIME_S}` })
+  .min(0)
+  .max(MAX_TIME_S)
+const whole = (from: number, to: number) =>
+  z
+    .int({ error: `expected a whole number from ${from} to ${to}` })
+    .min(from)
+    .max(to)
+
+export const listQuery = z.strictObject({
+  page: whole(1, 1_000_000).default(1).describe('Counts from 1.'),
+  limit: whole(1, 50).default(20).describe('Charts on a page.'),
+  kind: z.enum(KINDS).optional(),
+  difficulty: whole(1, 7).optional().describe('1 EASY, 2 BASIC, 3 ADVANCED, 4 EXPERT, 5 MASTER, 6 Re:MASTER, 7 utage.'),
+  q: z.string().max(100).optional().describe('Text in the title, the artist or the designer.'),
+  sort: z.enum(['newest', 'title']).default('newest'),
+})
+
+export const notesQuery = z
+  .strictObject({
+    from: time.default(0).describe('Notes that start at this time or later, in seconds.'),
+    to: time.optional().describe('Notes that start before this time, in seconds.'),
+  })
+  .refine(({ from, to }) => to === undefined || from <= to, { error: 'from is after to' })
+
+export const previewQuery = z.strictObject({
+  t: time.optional().describe('The moment of the frame, in seconds of the chart. Without it: how dense the notes are.'),
+  w: whole(120, 1200).default(480).describe('Width in pixels.'),
+})
+
+export const noQuery = z.strictObject({})
+
+export const chartParams = z.object({
+  chartKey: z.string().describe('`{songId}:{kind}:{difficulty}`, such as `1466:dx:5`.'),
+})
+
+export const keyParams = z.object({ id: z.string() })
+
+export const newKey = z.strictObject({
+  name: z
+    .string()
+    .trim()
+    .min(1)
+    .max(64)
+    .regex(/^\P{Cc}*$/u, { error: 'has control characters' }),
+})
+
+// Answers.
+
+const item = {
+  chartKey: z.string(),
+  songId: z.int(),
+  title: z.string(),
+  artist: z.string(),
+  kind: z.enum(KINDS),
+  difficulty: z.int().min(1).max(7),
+  levelLabel: z.string(),
+  designer: z.string(),
+  musicId: z.int(),
+  /** Of the game; EASY has none. */
+  level: z.int().nullable(),
+}
+
+export const listBody = z.strictObject({
+  items: z.array(z.strictObject(item)),
+  total: z.int().min(0),
+  page: z.int().min(1),
+  limit: z.int().min(1),
+})
+
+const count = z.int().min(0)
+
+export const chartBody = z.strictObject({
+  ...item,
+  bpm: z.number().describe('The first tempo.'),
+  firstSeconds: z.number().describe('From the start of the music to the start of the chart.'),
+  durationSeconds: seconds.describe('From the start of the chart to the end of its last note.'),
+  notes: z.strictObject({ tap: count, hold: count, slide: count, touch: count, break: count, total: count }),
+  maxDxScore: count,
+  hash: z.string().describe('MD5 of the maidata in base64.'),
+})
+
+const head = { time: seconds }
+const marks = { break: z.boolean(), ex: z.boolean(), each: z.boolean() }
+
+const path = z.strictObject({
+  shape: z.string().describe('One of - ^ < > v V p q pp qq s z w; those of a chain one after the other.'),
+  via: button.optional(),
+  end: button,
+  wait: seconds,
+  duration: seconds,
+  break: z.boolean(),
+  segments: z
+    .array(z.strictObject({ shape: z.string(), via: button.optional(), end: button, duration: seconds.optional() }))
+    .optional()
+    .describe('The slides of a chain.'),
+})
+
+const note = z.discriminatedUnion('type', [
+  z.strictObject({
+    ...head,
+    type: z.literal('tap'),
+    position: button,
+    ...marks,
+    star: z.enum(['still', 'rotating']).optional(),
+  }),
+  z.strictObject({ ...head, type: z.literal('hold'), position: button, duration: seconds, ...marks }),
+  z.strictObject({
+    ...head,
+    type: z.literal('slide'),
+    position: button,
+    head: z.boolean(),
+    ...marks,
+    look: z.enum(['tap', 'rotating']).optional(),
+    paths: z.array(path).min(1),
+  }),
+  z.strictObject({ ...head, type: z.literal('touch'), position: sensor, firework: z.boolean(), each: z.boolean() }),
+  z.strictObject({
+    ...head,
+    type: z.literal('touchHold'),
+    position: sensor,
+    duration: seconds,
+    firework: z.boolean(),
+    each: z.boolean(),
+  }),
+])
+
+export const notesBody = z.strictObject({ chartKey: z.string(), notes: z.array(note) })
+
+const key = { id: z.string().describe('A UUID.'), name: z.string() }
+const made = { prefix: z.string(), createdAt: z.iso.datetime() }
+
+export const newKeyBody = z.strictObject({ ...key, key: z.string(), ...made })
+export const keysBody = z.strictObject({ items: z.array(z.strictObject({ ...key, ...made })) })

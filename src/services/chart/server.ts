@@ -1,0 +1,123 @@
+import type { FastifyError, FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
+import { BadBody, BodyTooLarge } from '../common/body.ts'
+import { allowCors } from '../common/cors.ts'
+import { DatabaseBusy } from '../common/database.ts'
+import { secretCheck } from '../common/secrets.ts'
+import { allowed, createHttp, type Http, pathOf } from '../common/server.ts'
+import { isRefusal, type Refusal, refuse, statusOf } from './errors.ts'
+import { describeApi } from './openapi.ts'
+import { type Access, type Answer, type Desk, ROUTES, type Route } from './routes.ts'
+
+export interface ServerOptions {
+  readonly desk: Desk
+  readonly adminSecret: string
+  /** Origins whose pages may call the API. */
+  readonly allowedOrigins: readonly string[]
+  /** Told of what became a 500. */
+  readonly onError: (error: unknown) => void
+}
+
+/** Largest request body, in bytes: a name and no more. */
+const BODY_LIMIT = 16 * 1024
+const OPENAPI = '/openapi.json'
+
+export function createServer({ desk, adminSecret, allowedOrigins, onError }: ServerOptions): Http {
+  const http = createHttp({ bodyLimit: BODY_LIMIT, malformed: (what) => ({ message: what }) })
+  const { app } = http
+  app.addHook('onRequest', async (_request, reply) => {
+    reply.header('x-content-type-options', 'nosniff')
+  })
+  allowCors(app, {
+    origins: allowedOrigins,
+    headers: ['Authorization', 'Content-Type', 'If-None-Match'],
+    open: [OPENAPI],
+  })
+  admit(app, desk, secretCheck(adminSecret))
+  for (const route of ROUTES) addRoute(app, route, desk)
+  const document = describeApi()
+  app.get(OPENAPI, async () => document)
+  app.setNotFoundHandler((request, reply) => notFound(request, reply))
+  app.setErrorHandler((error, _request, reply) => refuseWith(reply, refusalFor(error, onError)))
+  return http
+}
+
+/** Refuses strangers before their body is read, whatever they show: the answer does not tell one kind from another. */
+function admit(app: FastifyInstance, { keys }: Desk, isAdminSecret: ReturnType<typeof secretCheck>): void {
+  app.addHook('onRequest', async (request, reply) => {
+    const access = accessOf(request)
+    if (access === 'open') return
+    const shown = bearerOf(request.headers.authorization)
+    // Both are looked at each time, so that the time of a refusal says nothing about what was shown.
+    const isAdmin = isAdminSecret(shown)
+    const isKey = await keys.isKey(shown)
+    if (!(access === 'admin' ? isAdmin : isKey)) return refuseWith(reply, refuse('unauthorized'))
+  })
+}
+
+/** Of the route that was found; a path that has none is as open as its neighbours. */
+function accessOf(request: FastifyRequest): Access {
+  const { url } = request.routeOptions
+  const route = ROUTES.find(({ path }) => path === url)
+  if (route !== undefined) return route.access
+  if (url === OPENAPI) return 'open'
+  return pathOf(request).startsWith('/api/v1/api-keys') ? 'admin' : pathOf(request).startsWith('/api/') ? 'key' : 'open'
+}
+
+const BEARER = /^Bearer +(\S+)$/i
+
+/** Empty where nothing is shown. */
+function bearerOf(authorization: string | undefined): string {
+  return BEARER.exec(authorization ?? '')?.[1] ?? ''
+}
+
+function addRoute(app: FastifyInstance, { method, path, handle }: Route, desk: Desk): void {
+  app.route({
+    method,
+    url: path,
+    handler: async (request, reply) => {
+      const answer = await handle(desk, {
+        params: request.params as Record<string, string>,
+        query: request.query as Record<string, unknown>,
+        body: request.body,
+        ifNoneMatch: request.headers['if-none-match'],
+      })
+      return isRefusal(answer) ? refuseWith(reply, answer) : send(reply, answer)
+    },
+  })
+}
+
+function send(reply: FastifyReply, { status = 200, headers = {}, body }: Answer): FastifyReply {
+  return reply.code(status).headers(headers).send(body)
+}
+
+function refuseWith(reply: FastifyReply, refusal: Refusal): FastifyReply {
+  return reply.code(statusOf(refusal)).send({ message: refusal.message })
+}
+
+function notFound(request: FastifyRequest, reply: FastifyReply): FastifyReply {
+  const methods = ENDPOINTS.filter(({ pattern }) => pattern.test(pathOf(request))).map(({ method }) => method)
+  if (methods.length === 0) return refuseWith(reply, refuse('not_found'))
+  reply.header('allow', allowed(methods))
+  return refuseWith(reply, refuse('method_not_allowed'))
+}
+
+const ENDPOINTS = [...ROUTES, { method: 'GET', path: OPENAPI }].map(({ method, path }) => ({
+  method,
+  pattern: new RegExp(`^${path.replaceAll('.', '\\.').replace(/:\w+/g, '[^/]+')}$`),
+}))
+
+/** Failures become answers here. What is not foreseen is told to the operator only. */
+function refusalFor(error: unknown, onError: (error: unknown) => void): Refusal {
+  if (error instanceof DatabaseBusy) return refuse('busy')
+  if (error instanceof BodyTooLarge) return refuse('payload_too_large')
+  if (error instanceof BadBody) return refuse('invalid_request', error.message)
+  const { statusCode, code } = error as Partial<FastifyError>
+  if (code === 'FST_ERR_CTP_INVALID_MEDIA_TYPE') {
+    return refuse('invalid_request', 'Content-Type must be application/json')
+  }
+  if (statusCode !== undefined && statusCode >= 400 && statusCode < 500) {
+    return refuse('invalid_request', 'the request could not be read')
+  }
+  onError(error)
+  return refuse('internal')
+}

@@ -1,0 +1,101 @@
+/** Where the commas of a chart are in time, in seconds from its start. */
+export interface Timeline {
+  /** 0 before the chart has said one. */
+  readonly bpm: number
+  /** @param bpm above 0 */
+  tempo(bpm: number): void
+  /** A comma lasts 1/n of a whole note. @param n above 0 */
+  divide(n: number): void
+  /** A comma lasts so many seconds, whatever the tempo. */
+  every(seconds: number): void
+  /** One comma. */
+  step(): void
+  now(): number
+}
+
+/** A whole note has four beats. */
+const WHOLE_NOTE_S = 4 * 60
+/** What a comma is before the chart says it. */
+const QUARTER = 4
+/** Keeps the count of units below 2^53, so that it stays exact. */
+const MAX_UNITS_PER_WHOLE = 2 ** 20
+
+/**
+ * Commas are counted, not added up: while the tempo lasts, the position is a whole number of units of which so many make a
+ * whole note, and becomes seconds in one product and one division. Only stretches of different tempo are added, with the
+ * rounding error of each sum kept (Neumaier). So the error is that of a few roundings after ten thousand commas as after one.
+ */
+export function createTimeline(): Timeline {
+  const passed = createSum()
+  let bpm = 0
+  let divisor = QUARTER
+  /** Of a comma; `null` while the tempo decides. */
+  let fixed: number | null = null
+  let units = 0
+  let unitsPerWhole = QUARTER
+  let unitsPerStep = 1
+
+  function inStretch(): number {
+    if (units === 0) return 0
+    return fixed === null ? (units * WHOLE_NOTE_S) / (unitsPerWhole * bpm) : units * fixed
+  }
+
+  function beginStretch(): void {
+    passed.add(inStretch())
+    units = 0
+    unitsPerWhole = divisor
+    unitsPerStep = 1
+  }
+
+  return {
+    get bpm() {
+      return bpm
+    },
+    tempo(value) {
+      if (value === bpm) return
+      beginStretch()
+      bpm = value
+    },
+    divide(n) {
+      divisor = n
+      const common = commonMultiple(unitsPerWhole, n)
+      if (fixed !== null || common > MAX_UNITS_PER_WHOLE) {
+        beginStretch()
+        fixed = null
+        return
+      }
+      units *= common / unitsPerWhole
+      unitsPerWhole = common
+      unitsPerStep = common / n
+    },
+    every(seconds) {
+      beginStretch()
+      fixed = seconds
+    },
+    step() {
+      units += unitsPerStep
+    },
+    now: () => passed.with(inStretch()),
+  }
+}
+
+/** Infinity where one of them is no whole number. */
+function commonMultiple(a: number, b: number): number {
+  if (!Number.isInteger(a) || !Number.isInteger(b)) return Number.POSITIVE_INFINITY
+  let [x, y] = [a, b]
+  while (y !== 0) [x, y] = [y, x % y]
+  return (a / x) * b
+}
+
+function createSum() {
+  let sum = 0
+  let lost = 0
+  return {
+    add(value: number): void {
+      const next = sum + value
+      lost += Math.abs(sum) >= Math.abs(value) ? sum - next + value : value - next + sum
+      sum = next
+    },
+    with: (value: number) => sum + (lost + value),
+  }
+}

@@ -1,0 +1,145 @@
+import { spawn } from 'node:child_process'
+import { once } from 'node:events'
+import { readFileSync, writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { text } from 'node:stream/consumers'
+import { fileURLToPath } from 'node:url'
+import { describe, expect, it } from 'vitest'
+import { ADMIN, afterTest, chartsFolder, SAMPLE, tempFolder } from './harness.ts'
+
+const MAIN = fileURLToPath(new URL('../../../src/services/chart/main.ts', import.meta.url))
+const CATALOGUE = fileURLToPath(new URL('../../../config/score/catalogue.json', import.meta.url))
+
+function start(args: string[], secret = ADMIN) {
+  const child = spawn(process.execPath, [MAIN, ...args], { env: { ...process.env, CHART_ADMIN_SECRET: secret } })
+  afterTest(() => child.kill('SIGKILL'))
+  return child
+}
+
+async function run(args: string[], secret?: string) {
+  const child = start(args, secret)
+  const [out, err, [code]] = await Promise.all([text(child.stdout), text(child.stderr), once(child, 'close')])
+  return { code, out, err }
+}
+
+describe('the command line', () => {
+  it('serves the charts of a folder, tells of broken ones, and stops on SIGTERM with exit code 0', async () => {
+    const database = join(tempFolder(), 'chart.db')
+    const charts = chartsFolder({ 11466: SAMPLE, 417: '&title=B\n&inote_5=(120)9,E\n' })
+    const origin = 'http://127.0.0.1:8080'
+    const flags = ['--listen', '127.0.0.1:0', '--database', database, '--charts', charts, '--allow-origin', origin]
+    const child = start(['serve', ...flags])
+    const told = once(child.stderr, 'data')
+    const [line] = await once(child.stdout, 'data')
+    expect(String(line)).toMatch(/^chart preview on http:/)
+    expect(String(await told)).toContain('/417/maidata.txt:2:15 expected a note')
+    const url = /http:\S+/.exec(String(line))?.[0]
+    const admin = { authorization: `Bearer ${ADMIN}`, 'content-type': 'application/json' }
+    const made = await fetch(`${url}/api/v1/api-keys`, { method: 'POST', headers: admin, body: '{"name":"x"}' })
+    const { key } = (await made.json()) as { key: string }
+    const list = await fetch(`${url}/api/v1/charts`, { headers: { authorization: `Bearer ${key}`, origin } })
+    expect(list.headers.get('access-control-allow-origin')).toBe(origin)
+    expect(await list.json()).toMatchObject({ total: 1, items: [{ chartKey: '1466:dx:5' }] })
+    child.kill('SIGTERM')
+    expect(await once(child, 'exit')).toEqual([0, null])
+  })
+
+  it('checks a folder: what is wrong with it, as compilers write it, or that nothing is', async () => {
+    const charts = chartsFolder({
+      11466: SAMPLE,
+      417: '&title=B\n&inote_4=(120)1,E\n&inote_5=(120)9,\n\n 1-2[4:1],E\n',
+    })
+    const file = join(charts, '417', 'maidata.txt')
+    expect(await run(['check', '--charts', charts])).toEqual({
+      code: 1,
+      out: [
+        `${file}:3:15 expected a note (1 to 8, A1 to E8 or C) but found "9"`,
+        `${file}:5:3 a straight slide ends two buttons or more from its start, not 1-2`,
+        '',
+      ].join('\n'),
+      err: '',
+    })
+    const sound = chartsFolder({ 11466: SAMPLE })
+    expect(await run(['check', '--charts', sound])).toEqual({ code: 0, out: '1 charts, no problem\n', err: '' })
+  })
+
+  it('counts the bundled charts into the bundled catalogue, byte for byte', async () => {
+    const { code, out } = await run(['catalogue', CATALOGUE])
+    expect(code).toBe(0)
+    expect(out).toBe(readFileSync(CATALOGUE, 'utf8'))
+  })
+
+  it('corrects a catalogue that says otherwise, and names a chart that is missing', async () => {
+    const charts = chartsFolder({ 11466: SAMPLE })
+    const file = join(tempFolder(), 'catalogue.json')
+    const entry = (level: number) => `[
+  {
+    "musicId": 11466,
+    "title": "T",
+    "artist": "",
+    "genre": "",
+    "bpm": 120.50,
+    "version": "1",
+    "type": "dx",
+    "isNew": true,
+    "charts": [
+      {
+        "level": ${level},
+        "levelLabel": "12+",
+        "ds": 12.0,
+        "designer": "",
+        "notes": {
+          "tap": 1,
+          "hold": 0,
+          "slide": 0,
+          "touch": 0,
+          "break": 0,
+          "total": 1
+        },
+        "maxDxScore": 3
+      }
+    ]
+  }
+]
+`
+    writeFileSync(file, entry(3))
+    const { out } = await run(['catalogue', '--charts', charts, file])
+    const counted = { tap: 6, hold: 2, slide: 1, touch: 1, break: 1, total: 11 }
+    expect(JSON.parse(out)[0].charts[0]).toMatchObject({ notes: counted, maxDxScore: 33 })
+    expect(out).toContain('"bpm": 120.50,')
+    expect(out).toContain('"ds": 12.0,')
+    writeFileSync(file, entry(2))
+    expect(await run(['catalogue', '--charts', charts, file])).toEqual({
+      code: 1,
+      out: '',
+      err: 'there is no sound chart of musicId 11466, level 2\n',
+    })
+  })
+
+  it.each([
+    [[]],
+    [['serve']],
+    [['fly', '--database', 'x.db']],
+    [['serve', 'x', '--database', 'x.db']],
+    [['serve', '--database', 'x.db', '--listen', '9002']],
+    [['serve', '--database', 'x.db', '--wrong']],
+    [['check', 'x']],
+    [['catalogue']],
+    [['catalogue', 'a.json', 'b.json']],
+  ])('explains itself after %j', async (args) => {
+    const { code, err } = await run(args)
+    expect([code, err]).toEqual([2, expect.stringContaining('serve --database FILE')])
+  })
+
+  it('does not serve without a secret, and names what it cannot read', async () => {
+    const database = join(tempFolder(), 'chart.db')
+    expect(await run(['serve', '--database', database], '')).toMatchObject({ code: 2 })
+    for (const args of [
+      ['serve', '--database', database, '--charts', '/no/such/folder'],
+      ['check', '--charts', '/no/such/folder'],
+      ['catalogue', '/no/such/folder'],
+    ]) {
+      expect(await run(args)).toMatchObject({ code: 1, err: expect.stringContaining('/no/such/folder') })
+    }
+  })
+})

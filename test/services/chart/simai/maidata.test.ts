@@ -1,0 +1,68 @@
+import { describe, expect, it } from 'vitest'
+import { parseMaidata } from '../../../../src/services/chart/simai/maidata.ts'
+
+const BODY = '(120)1,E'
+
+describe('a maidata file', () => {
+  it('has what is said of the song and of each of its charts', () => {
+    const { title, artist, charts, problems } = parseMaidata(
+      [
+        '|| made by hand',
+        '&title= Song = One ',
+        '|| a remark',
+        '&artist=Somebody',
+        '&des=Everybody',
+        '&des_6=Nobody',
+        '&first=1.25',
+        '&first_4=-0.5',
+        '&lv_4=9',
+        '&lv_6=13+',
+        '&demo_seek=30',
+        `&inote_4=${BODY}`,
+        '&inote_5=',
+        '&inote_6=',
+        '',
+        '(180){8}1,,',
+        '2,E',
+      ].join('\r\n'),
+    )
+    expect([title, artist, problems]).toEqual(['Song = One', 'Somebody', []])
+    expect(charts.map(({ notes, ...rest }) => ({ ...rest, notes: notes.length }))).toEqual([
+      { difficulty: 4, level: '9', designer: 'Everybody', first: -0.5, bpm: 120, duration: 0, notes: 1 },
+      { difficulty: 6, level: '13+', designer: 'Nobody', first: 1.25, bpm: 180, duration: 1 / 3, notes: 2 },
+    ])
+  })
+
+  it('may begin with a byte order mark', () => {
+    expect(parseMaidata(`\uFEFF&title=T\n&inote_5=${BODY}`)).toMatchObject({ title: 'T', problems: [] })
+  })
+
+  it.each([
+    [`hello\n&title=T\n&inote_5=${BODY}`, '1:1 expected &key=value'],
+    [`&title=T\n\n  &oops\n&inote_5=${BODY}`, '3:3 expected &key=value'],
+    [`&title=T\n&=x\n&inote_5=${BODY}`, '2:1 expected &key=value'],
+    [`&title=T\n&title=U\n&inote_5=${BODY}`, '2:1 &title= is there twice'],
+    [`&title=T\n&inote_5=${BODY}\n&inote_5=${BODY}`, '3:1 &inote_5= is there twice'],
+    [`&inote_5=${BODY}`, '1:1 the song has no &title='],
+    [`&artist=A\n&title= \n&inote_5=${BODY}`, '2:8 the song has no &title='],
+    [`&title=T\n&first= soon\n&inote_5=${BODY}`, '2:9 &first= is a number of seconds such as 1.234'],
+    [`&title=T\n&first_5=1e9\n&inote_5=${BODY}`, '2:10 &first= is a number of seconds such as 1.234'],
+    ['&title=T', '1:1 the file has no &inote_x='],
+    ['', '1:1 the song has no &title='],
+  ])('%j is told of, and gives no chart', (text, problem) => {
+    const { charts, problems } = parseMaidata(text)
+    expect(problems.map((each) => `${each.line}:${each.column} ${each.problem}`)).toContain(problem)
+    expect(charts).toEqual([])
+  })
+
+  it('keeps the charts beside one that has a problem', () => {
+    const { charts, problems } = parseMaidata(`&title=T\n&inote_4=(120)1-2,E\n&inote_5=${BODY}\n`)
+    expect(charts.map(({ difficulty }) => difficulty)).toEqual([5])
+    expect(problems.map(({ line, column }) => [line, column])).toEqual([[2, 16]])
+  })
+
+  it.each(['\n', '\r\n', '\r'])('counts lines that end with %j', (end) => {
+    const { problems } = parseMaidata(['&title=T', '&inote_5=', '(120)1,', ' 2,9,', 'E'].join(end))
+    expect(problems).toMatchObject([{ line: 4, column: 4 }])
+  })
+})
