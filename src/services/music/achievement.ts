@@ -20,18 +20,52 @@ const MAX_LENGTH = 64
  * @param max the chart's maximum: MAX_ACHIEVEMENT or MAX_BUDDY_ACHIEVEMENT
  */
 export function parseAchievement(text: string, max: number): number | null {
+  const sent = fractionOf(text)
+  if (sent === null) return null
+  const percent = inPercent(sent, max)
+  if (percent !== null) return percent
+  const { top, bottom, isPercent } = sent
+  if (isPercent || top % bottom !== 0n) return null
+  const value = top / bottom
+  return value >= FIRST_INTERNAL && value <= BigInt(max) ? Number(value) : null
+}
+
+/**
+ * Reads an achievement that is percent and nothing else, as the public platforms write it.
+ * @returns percent x 10000, rounded half up; `null` for what is no number from 0 to the maximum
+ */
+export function parsePercent(text: string, max: number): number | null {
+  const sent = fractionOf(text)
+  return sent && inPercent(sent, max)
+}
+
+/** The percentage as the public platforms write it: 1005000 is 100.5. A quotient of such integers is the nearest double. */
+export function percentOf(achievement: number): number {
+  return achievement / 10_000
+}
+
+/** A number as it was written: top / bottom, both integers. */
+interface Fraction {
+  readonly top: bigint
+  readonly bottom: bigint
+  /** Whether a percent sign stood behind it. */
+  readonly isPercent: boolean
+}
+
+function fractionOf(text: string): Fraction | null {
   const match = text.length <= MAX_LENGTH ? NUMBER.exec(text) : null
   if (match === null) return null
   const [, whole = '', decimals = '', exponent = '0', percentSign] = match
-  // The value is top / bottom; both stay integers.
   const shift = Number(exponent) - decimals.length
-  const top = BigInt(whole + decimals) * 10n ** BigInt(Math.max(shift, 0))
-  const bottom = 10n ** BigInt(Math.max(-shift, 0))
+  return {
+    top: BigInt(whole + decimals) * 10n ** BigInt(Math.max(shift, 0)),
+    bottom: 10n ** BigInt(Math.max(-shift, 0)),
+    isPercent: percentSign !== undefined,
+  }
+}
 
-  if (top * 10_000n <= BigInt(max) * bottom) return Number((top * 20_000n + bottom) / (2n * bottom))
-  if (percentSign !== undefined || top % bottom !== 0n) return null
-  const value = top / bottom
-  return value >= FIRST_INTERNAL && value <= BigInt(max) ? Number(value) : null
+function inPercent({ top, bottom }: Fraction, max: number): number | null {
+  return top * 10_000n <= BigInt(max) * bottom ? Number((top * 20_000n + bottom) / (2n * bottom)) : null
 }
 
 /** Lower bounds of the ranks D to SSS+ in percent x 10000; the position is the rank's number. */

@@ -1,6 +1,7 @@
 import { readFile } from 'node:fs/promises'
 import { MAX_ACHIEVEMENT, MAX_BUDDY_ACHIEVEMENT } from './achievement.ts'
 import { catalogueFile, type Song } from './catalogue-file.ts'
+import { toFish } from './ids.ts'
 
 /** A chart, as far as scores are judged by it and named to others. */
 export interface Chart {
@@ -14,6 +15,8 @@ export interface Chart {
   readonly maxAchievement: number
   readonly isNew: boolean
   readonly utage: boolean
+  /** Another song has the same title and, for Diving-Fish, the same type. */
+  readonly sharesTitle: boolean
 }
 
 /** The songs that scores may name. */
@@ -32,13 +35,20 @@ export async function loadCatalogue(file: string): Promise<Catalogue> {
 
 export function catalogueOf(songs: readonly Song[]): Catalogue {
   const charts = new Map<string, Chart>()
+  const namesakes = Map.groupBy(songs, nameOf)
   for (const song of songs) {
-    for (const chart of song.charts) charts.set(`${song.musicId}/${chart.level}`, chartOf(song, chart))
+    const sharesTitle = (namesakes.get(nameOf(song))?.length ?? 0) > 1
+    for (const chart of song.charts) charts.set(`${song.musicId}/${chart.level}`, chartOf(song, chart, sharesTitle))
   }
   return { chart: (musicId, level) => charts.get(`${musicId}/${level}`) }
 }
 
-function chartOf(song: Song, chart: Song['charts'][number]): Chart {
+/** By which Diving-Fish finds a song. */
+function nameOf({ musicId, title }: Song): string {
+  return `${toFish({ musicId, level: 0 }).type}/${title}`
+}
+
+function chartOf(song: Song, chart: Song['charts'][number], sharesTitle: boolean): Chart {
   return {
     title: song.title,
     levelLabel: chart.levelLabel,
@@ -47,5 +57,6 @@ function chartOf(song: Song, chart: Song['charts'][number]): Chart {
     maxAchievement: chart.buddy ? MAX_BUDDY_ACHIEVEMENT : MAX_ACHIEVEMENT,
     isNew: song.isNew,
     utage: song.type === 'utage',
+    sharesTitle,
   }
 }

@@ -1,5 +1,6 @@
 import type { Catalogue } from '../music/catalogue.ts'
 import type { Refusal } from './errors.ts'
+import type { External } from './external/config.ts'
 import type { Store } from './store.ts'
 
 /** What the handlers work with. */
@@ -12,6 +13,10 @@ export interface Backend {
   readonly listLimit: number
   /** Most tickets of one kind. */
   readonly maxStock: number
+  /** How the external platforms are asked; `null` where they are not. */
+  readonly external: External | null
+  /** The OpenAPI document of this service. */
+  readonly document: object
 }
 
 /** A request that has been authenticated. */
@@ -22,9 +27,11 @@ export interface Call {
   readonly body: unknown
   /** The `Idempotency-Key` header. */
   readonly key: string | undefined
+  /** Aborted when the client leaves before it has its answer. */
+  readonly signal: AbortSignal
 }
 
-/** Carries a request out: the answer's body, or a refusal that has changed nothing. @throws DatabaseBusy */
+/** Carries a request out: the answer's body, or a refusal. @throws DatabaseBusy */
 export type Handler = (backend: Backend, call: Call) => Promise<object | Refusal>
 
 /** The envelope of every success. */

@@ -1,22 +1,34 @@
 /**
  * Every refusal of the score backend, in one table: the machine-readable code, its HTTP status and, where clients know
- * one, the business code that older clients read. Codes are part of the contract; a retired one is never used again.
+ * one, the business code that older clients read, and for the document what it means. Codes are part of the contract; a retired one is never used again.
  */
 export const ERRORS = {
-  invalid_request: { status: 400, returnCode: 1205 },
-  unauthorized: { status: 401 },
-  not_found: { status: 404 },
-  music_not_found: { status: 404, returnCode: 5004 },
-  score_not_found: { status: 404, returnCode: 5005 },
-  method_not_allowed: { status: 405 },
-  account_busy: { status: 409, returnCode: 4001 },
-  ticket_limit: { status: 409 },
-  idempotency_conflict: { status: 409 },
-  capability_missing: { status: 410 },
-  payload_too_large: { status: 413 },
-  dx_score_out_of_range: { status: 422, returnCode: 5009 },
-  internal: { status: 500 },
-} as const satisfies Record<string, { status: number; returnCode?: number }>
+  invalid_request: {
+    status: 400,
+    returnCode: 1205,
+    means: 'The request does not have the form that is documented; `details` names what is wrong.',
+  },
+  unauthorized: { status: 401, means: 'No valid credential.' },
+  not_found: { status: 404, means: 'No such endpoint.' },
+  music_not_found: { status: 404, returnCode: 5004, means: 'A chart is not in the catalogue.' },
+  score_not_found: { status: 404, returnCode: 5005, means: 'The user has no such score.' },
+  method_not_allowed: { status: 405, means: 'The endpoint does not know that method.' },
+  account_busy: { status: 409, returnCode: 4001, means: 'Another write of this account is in progress.' },
+  ticket_limit: { status: 409, means: 'No more tickets of this kind can be owned.' },
+  idempotency_conflict: { status: 409, means: 'The Idempotency-Key was used for another request.' },
+  capability_missing: { status: 410, means: 'The endpoint is not part of this backend.' },
+  payload_too_large: { status: 413, means: 'The body is larger than 1 MiB.' },
+  dx_score_out_of_range: { status: 422, returnCode: 5009, means: 'A DX score is above the maximum of its chart.' },
+  // 424 and not 401 or 429: those would mean the gateway's own credential and quota.
+  external_auth_failed: { status: 424, means: 'The platform does not accept the token.' },
+  external_rejected: { status: 424, means: 'The platform has rejected the request; `details` has its words.' },
+  external_rate_limited: { status: 424, means: 'The platform limits requests; `Retry-After` is passed on.' },
+  // Nobody is there to read it; it stands in the access record only.
+  client_left: { status: 499, means: 'The client has left before its answer.' },
+  internal: { status: 500, means: 'The backend has failed.' },
+  external_unavailable: { status: 502, means: 'The platform is down, or its answer is none of those documented.' },
+  external_timeout: { status: 504, means: 'The platform has not answered in time.' },
+} as const satisfies Record<string, { status: number; returnCode?: number; means: string }>
 
 export type ErrorCode = keyof typeof ERRORS
 
@@ -30,12 +42,26 @@ export interface Detail {
   readonly problem?: string
 }
 
-/** A request that is not carried out. It is a value: nothing has been written when a handler returns one. */
+/** What an external platform said. */
+export interface PlatformDetail {
+  readonly platform: string
+  /** Its HTTP status. */
+  readonly status: number
+  /** In its own words, without the user's token; at most 200 characters. */
+  readonly message: string
+}
+
+/**
+ * A request that is not carried out. It is a value: nothing has been written when a handler returns one, but for what an
+ * update has pulled before its push failed.
+ */
 export interface Refusal {
   readonly refused: ErrorCode
   /** One sentence for the client; never holds a credential or a QR code. */
   readonly msg: string
-  readonly details?: readonly Detail[]
+  readonly details?: readonly Detail[] | PlatformDetail
+  /** The value of `Retry-After`. */
+  readonly retryAfter?: string
 }
 
 export function refuse(refused: ErrorCode, msg: string, details?: readonly Detail[]): Refusal {

@@ -2,13 +2,17 @@ import { parseArgs } from 'node:util'
 import { parseAddress } from '../common/address.ts'
 import { loadCatalogue } from '../music/catalogue.ts'
 import { importFixture } from './fixture.ts'
-import { BUNDLED_CATALOGUE, createScoreService } from './service.ts'
+import { scoreDocument } from './openapi.ts'
+import { BUNDLED_CATALOGUE, createScoreService, LIST_LIMIT } from './service.ts'
 import { openStore } from './store.ts'
 
 const USAGE = `The bundled score backend.
 
-  serve --listen HOST:PORT --database FILE [--catalogue FILE]    needs SCORE_BACKEND_SECRET in the environment
+  serve --listen HOST:PORT --database FILE [--catalogue FILE] [--external FILE]
+      needs SCORE_BACKEND_SECRET in the environment; without --external, update-lx and update-fish are left out
   import-fixture --database FILE [--catalogue FILE] FIXTURE.json
+  openapi
+      prints the OpenAPI document
 `
 
 /** The command line was wrong. */
@@ -18,13 +22,14 @@ async function main(argv: string[]): Promise<void> {
   const { values, positionals } = read(argv)
   const [command, file, ...rest] = positionals
   if (values.help) return void process.stdout.write(USAGE)
+  if (command === 'openapi' && file === undefined) return printDocument()
   const database = values.database
   if (database === undefined) throw new UsageError('--database is missing')
-  if (command === 'serve' && file === undefined) return serve(values.listen, database, values.catalogue)
+  if (command === 'serve' && file === undefined) return serve(values, database)
   if (command === 'import-fixture' && file !== undefined && rest.length === 0) {
     return importFile(file, database, values.catalogue)
   }
-  throw new UsageError('expected serve, or import-fixture with one file')
+  throw new UsageError('expected serve, openapi, or import-fixture with one file')
 }
 
 function read(argv: string[]) {
@@ -37,6 +42,7 @@ function read(argv: string[]) {
         listen: { ...text, default: '127.0.0.1:9000' },
         database: text,
         catalogue: { ...text, default: BUNDLED_CATALOGUE },
+        external: text,
         help: { type: 'boolean', default: false },
       },
     })
@@ -45,12 +51,24 @@ function read(argv: string[]) {
   }
 }
 
-async function serve(listen: string, database: string, catalogue: string): Promise<void> {
+interface Serving {
+  readonly listen: string
+  readonly catalogue: string
+  readonly external?: string | undefined
+}
+
+async function serve({ listen, catalogue, external }: Serving, database: string): Promise<void> {
   const address = parseAddress(listen)
   if (address === null) throw new UsageError(`--listen ${listen}: expected HOST:PORT`)
   const backendSecret = process.env.SCORE_BACKEND_SECRET
   if (!backendSecret) throw new UsageError('SCORE_BACKEND_SECRET is not set')
-  const service = await createScoreService({ database, catalogue, backendSecret, logger: { error: logError } })
+  const service = await createScoreService({
+    database,
+    catalogue,
+    backendSecret,
+    ...(external !== undefined && { external }),
+    logger: { error: logError },
+  })
   const stopped = new Promise((resolve) => {
     for (const signal of ['SIGTERM', 'SIGINT'] as const) process.once(signal, resolve)
   })
@@ -69,6 +87,11 @@ async function importFile(file: string, database: string, catalogue: string): Pr
   } finally {
     store.close()
   }
+}
+
+/** As it is with the default settings; kept in config/score/openapi.json. */
+function printDocument(): void {
+  process.stdout.write(`${JSON.stringify(scoreDocument(LIST_LIMIT), null, 2)}\n`)
 }
 
 function logError(fields: object, message: string): void {

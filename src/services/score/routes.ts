@@ -1,7 +1,9 @@
 import type { Handler } from './backend.ts'
 import { chargeQueue, chargeTicket, clearTickets, listTickets } from './charge.ts'
 import { refuse } from './errors.ts'
+import { updateFish, updateLxns } from './external/update.ts'
 import { clearMusic, deleteMusic, listMusic, upsertMusic } from './music.ts'
+import type { Path } from './operations.ts'
 import { userData, userGates, userItems, userPreview, userRegions } from './user.ts'
 
 /**
@@ -11,17 +13,20 @@ export type Access = 'open' | 'gateway' | 'user'
 
 export interface Route {
   readonly method: 'GET' | 'POST'
-  readonly path: string
+  readonly path: Path
   readonly access: Access
   readonly handle: Handler
 }
 
 const health: Handler = async () => ({ returnCode: 0, returnMessage: 'pong', code: 0, msg: 'pong' })
 
+const openapi: Handler = async ({ document }) => document
+
 /** Known to clients and left out of this backend. */
 const leftOut: Handler = async () => refuse('capability_missing', 'this endpoint is not part of this backend')
 
 export const ROUTES: readonly Route[] = [
+  { method: 'GET', path: '/openapi.json', access: 'open', handle: openapi },
   { method: 'GET', path: '/v1/health', access: 'open', handle: health },
   { method: 'GET', path: '/v1/charge/queue', access: 'gateway', handle: chargeQueue },
 
@@ -39,11 +44,14 @@ export const ROUTES: readonly Route[] = [
   user('/v1/charge', chargeTicket),
   user('/v1/ticket/clear', clearTickets),
 
+  user('/v1/update-lx', updateLxns),
+  user('/v1/update-fish', updateFish),
+
   user('/v1/item/upsert', leftOut),
   user('/v1/user/upsert-all', leftOut),
   user('/v1/kaleidx-scope/upsert', leftOut),
 ]
 
-function user(path: string, handle: Handler): Route {
+function user(path: Path, handle: Handler): Route {
   return { method: 'POST', path, access: 'user', handle }
 }

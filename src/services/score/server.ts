@@ -70,10 +70,18 @@ function addRoute(app: FastifyInstance, { method, path, handle }: Route, backend
     handler: async (request, reply) => {
       const user = request.getDecorator<string>('user')
       const key = request.headers['idempotency-key']?.toString()
-      const answer = await handle(backend, { user, body: request.body === undefined ? {} : request.body, key })
+      const body = request.body === undefined ? {} : request.body
+      const answer = await handle(backend, { user, body, key, signal: leaving(reply) })
       return isRefusal(answer) ? send(reply, answer) : answer
     },
   })
+}
+
+/** Not fastify's own signal: that listens to the request, which may be over as soon as its body has been read. */
+function leaving(reply: FastifyReply): AbortSignal {
+  const left = new AbortController()
+  reply.raw.once('close', () => reply.raw.writableFinished || left.abort())
+  return left.signal
 }
 
 function notFound(request: FastifyRequest, reply: FastifyReply): FastifyReply {
@@ -84,6 +92,7 @@ function notFound(request: FastifyRequest, reply: FastifyReply): FastifyReply {
 }
 
 function send(reply: FastifyReply, refusal: Refusal): FastifyReply {
+  if (refusal.retryAfter !== undefined) reply.header('retry-after', refusal.retryAfter)
   return reply.code(ERRORS[refusal.refused].status).send(bodyOf(refusal))
 }
 

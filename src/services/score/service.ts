@@ -1,13 +1,19 @@
 import { fileURLToPath } from 'node:url'
 import { loadCatalogue } from '../music/catalogue.ts'
+import { type ExternalConfig, readExternal } from './external/config.ts'
 import { importFixture } from './fixture.ts'
+import { scoreDocument } from './openapi.ts'
 import { type AccessRecord, createServer } from './server.ts'
 import { openStore } from './store.ts'
 
+export type { ExternalConfig } from './external/config.ts'
 export type { AccessRecord } from './server.ts'
 
 /** The fictional catalogue that ships with the product. */
 export const BUNDLED_CATALOGUE = fileURLToPath(new URL('../../../config/score/catalogue.json', import.meta.url))
+
+/** Most records in one list of scores, where nothing else is said. */
+export const LIST_LIMIT = 20
 
 export interface ScoreServiceOptions {
   /** SQLite file; made where it is missing. */
@@ -16,6 +22,11 @@ export interface ScoreServiceOptions {
   readonly catalogue: string
   /** What the gateway shows in `X-Backend-Secret`; not empty. */
   readonly backendSecret: string
+  /**
+   * The external platforms: a JSON file, or the parsed content of one; see external/config.ts. Default: none, and
+   * update-lx and update-fish answer capability_missing.
+   */
+  readonly external?: string | ExternalConfig
   /** Milliseconds since the epoch. Default: the machine's clock. */
   readonly clock?: () => number
   /** Most records in one list of scores, 1 or more. Default 20. */
@@ -39,14 +50,18 @@ export interface ScoreService {
   close(): Promise<void>
 }
 
-/** The score backend over one database file. @throws Error on an empty secret, a bad catalogue or a foreign database */
+/**
+ * The score backend over one database file.
+ * @throws Error on an empty secret, a bad catalogue, a bad configuration of the platforms or a foreign database
+ */
 export async function createScoreService(options: ScoreServiceOptions): Promise<ScoreService> {
-  const { clock = Date.now, listLimit = 20, maxStock = 99, backendSecret, onRequest, logger } = options
+  const { clock = Date.now, listLimit = LIST_LIMIT, maxStock = 99, backendSecret, onRequest, logger } = options
   if (backendSecret === '') throw new Error('the backend secret is empty')
   const catalogue = await loadCatalogue(options.catalogue)
+  const external = options.external === undefined ? null : await readExternal(options.external)
   const store = openStore(options.database, options.busyTimeout)
   const server = createServer({
-    backend: { store, catalogue, clock, listLimit, maxStock },
+    backend: { store, catalogue, clock, listLimit, maxStock, external, document: scoreDocument(listLimit) },
     backendSecret,
     ...(onRequest === undefined ? {} : { onRequest }),
     onError: (error) => logger?.error({ err: error }, 'a request failed'),

@@ -4,6 +4,8 @@ import {
   MAX_ACHIEVEMENT,
   MAX_BUDDY_ACHIEVEMENT,
   parseAchievement,
+  parsePercent,
+  percentOf,
   scoreRank,
 } from '../../../src/services/music/achievement.ts'
 
@@ -68,6 +70,36 @@ describe('parseAchievement', () => {
         expect(value === null || (Number.isInteger(value) && value >= 0 && value <= MAX_ACHIEVEMENT)).toBe(true)
       }),
     )
+  })
+})
+
+describe('parsePercent', () => {
+  const percent = (text: string) => parsePercent(text, MAX_ACHIEVEMENT)
+
+  it('gives back every achievement, written as a platform writes it', () => {
+    fc.assert(
+      fc.property(fc.integer({ min: 0, max: MAX_BUDDY_ACHIEVEMENT }), (value) => {
+        expect(parsePercent(JSON.stringify(percentOf(value)), MAX_BUDDY_ACHIEVEMENT)).toBe(value)
+      }),
+    )
+  })
+
+  it('reads 100.5 as 1005000, and no value near it as 1004999', () => {
+    expect([percent('100.5'), percent('100.50'), percent('100.49995')]).toEqual([1_005_000, 1_005_000, 1_005_000])
+    expect(percentOf(1_005_000)).toBe(100.5)
+  })
+
+  it('rounds half up at the fifth decimal, whatever follows', () => {
+    fc.assert(
+      fc.property(fc.integer({ min: 0, max: MAX_ACHIEVEMENT - 1 }), fc.stringMatching(/^\d{1,20}$/), (value, rest) => {
+        const text = `${Math.floor(value / 10_000)}.${String(value % 10_000).padStart(4, '0')}${rest}`
+        expect(percent(text)).toBe(value + (rest >= '5' ? 1 : 0))
+      }),
+    )
+  })
+
+  it.each(['101.00001', '10000', '1005000', '-1', 'null', '', '1e999', 'NaN', '-0'])('refuses %s', (text) => {
+    expect(percent(text)).toBeNull()
   })
 })
 

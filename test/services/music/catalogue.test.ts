@@ -29,6 +29,12 @@ describe('the bundled catalogue', () => {
     expect(catalogue.chart(837, 1)?.maxDxScore).toBeGreaterThanOrEqual(744)
   })
 
+  it('says of which songs Diving-Fish cannot tell one from the other', async () => {
+    const catalogue = await loadCatalogue(BUNDLED_CATALOGUE)
+    const shared = songs.filter(({ musicId, charts }) => catalogue.chart(musicId, charts[0]?.level ?? 0)?.sharesTitle)
+    expect(shared.map(({ musicId }) => musicId)).toEqual([417, 418])
+  })
+
   it('gives standard charts no touch notes', () => {
     const standard = songs.filter((song) => song.type === 'standard').flatMap((song) => song.charts)
     expect(standard.every((chart) => chart.notes.touch === 0)).toBe(true)

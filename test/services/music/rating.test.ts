@@ -51,6 +51,7 @@ describe('playerRating', () => {
             maxAchievement: 1_010_000,
             isNew: musicId >= 1000,
             utage: musicId >= 2000,
+            sharesTitle: false,
           },
   }
   const scores = (from: number, count: number) =>

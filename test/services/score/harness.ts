@@ -1,13 +1,17 @@
-import { mkdtempSync, rmSync } from 'node:fs'
+import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { afterEach } from 'vitest'
+import { fileURLToPath } from 'node:url'
+import { afterEach, expect } from 'vitest'
+import { scoreDocument } from '../../../src/services/score/openapi.ts'
 import {
   type AccessRecord,
   BUNDLED_CATALOGUE,
   createScoreService,
+  LIST_LIMIT,
   type ScoreServiceOptions,
 } from '../../../src/services/score/service.ts'
+import { answerValidator } from '../../admin/answers.ts'
 
 export const SECRET = 'shared-secret-of-the-tests'
 
@@ -45,6 +49,22 @@ export interface Sent {
   readonly user?: string
   readonly method?: string
   readonly headers?: Record<string, string>
+  readonly signal?: AbortSignal
+}
+
+const problemWith = answerValidator(scoreDocument(LIST_LIMIT))
+
+/** Holds an answer against the OpenAPI document, and passes it on. */
+function documented(method: string, path: string, answer: Answer): Answer {
+  const headers = Object.fromEntries(answer.headers)
+  const problem = problemWith(method, path.split('?', 1)[0] ?? '', { ...answer, headers })
+  expect(problem, `${method} ${path}: ${answer.status} ${answer.text.slice(0, 500)}`).toBeNull()
+  return answer
+}
+
+/** A documented body: what a request sends, or the answer with that status. */
+export function golden(name: string): string {
+  return readFileSync(fileURLToPath(new URL(`./golden/${name}.json`, import.meta.url)), 'utf8')
 }
 
 /** A running score service with a clock that the test moves. */
@@ -71,19 +91,20 @@ export async function startScore(options: Partial<ScoreServiceOptions> = {}) {
   const { url } = await service.listen({ host: '127.0.0.1', port: 0 })
 
   /** Posts a body as the gateway would; a string is sent as it stands. */
-  async function post(path: string, body: unknown = {}, { user = 'alice', method = 'POST', headers = {} }: Sent = {}) {
-    return answerOf(
-      await fetch(url + path, {
-        method,
-        headers: {
-          'content-type': 'application/json',
-          'x-backend-secret': SECRET,
-          'x-tollgate-user': encodeURIComponent(user),
-          ...headers,
-        },
-        ...(method === 'GET' || method === 'HEAD' ? {} : { body: bodyText(body) }),
-      }),
-    )
+  async function post(path: string, body: unknown = {}, sent: Sent = {}) {
+    const { user = 'alice', method = 'POST', headers = {}, signal = null } = sent
+    const response = await fetch(url + path, {
+      method,
+      signal,
+      headers: {
+        'content-type': 'application/json',
+        'x-backend-secret': SECRET,
+        'x-tollgate-user': encodeURIComponent(user),
+        ...headers,
+      },
+      ...(method === 'GET' || method === 'HEAD' ? {} : { body: bodyText(body) }),
+    })
+    return documented(method, path, await answerOf(response))
   }
   return { service, url, database, clock, records, errors, post, close }
 }
@@ -105,4 +126,28 @@ export function wire(documented: string): string {
 /** A record for the chart of the documented examples, which has a maximum DX score of 2934. */
 export function record(more: object = {}) {
   return { musicId: 11466, level: 3, achievement: 100.5, dxScore: 2800, ...more }
+}
+
+/** A song for a catalogue of a test, with five charts of 100 notes. */
+export function song(musicId: number, more: object = {}) {
+  const notes = { tap: 100, hold: 0, slide: 0, touch: 0, break: 0, total: 100 }
+  return {
+    musicId,
+    title: `Song ${musicId}`,
+    artist: 'Nobody',
+    genre: 'Original',
+    bpm: 120,
+    version: '1.00',
+    type: musicId > 10_000 ? 'dx' : 'standard',
+    isNew: false,
+    charts: [0, 1, 2, 3, 4].map((level) => ({ level, levelLabel: '5', ds: 5, designer: '', notes, maxDxScore: 300 })),
+    ...more,
+  }
+}
+
+/** A file with that content, gone after the test. */
+export function fileOf(content: unknown): string {
+  const file = join(tempFolder(), 'content.json')
+  writeFileSync(file, typeof content === 'string' ? content : JSON.stringify(content))
+  return file
 }

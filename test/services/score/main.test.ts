@@ -1,13 +1,16 @@
 import { spawn } from 'node:child_process'
 import { once } from 'node:events'
+import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { text } from 'node:stream/consumers'
 import { fileURLToPath } from 'node:url'
 import { describe, expect, it } from 'vitest'
-import { afterTest, answerOf, SECRET, tempFolder } from './harness.ts'
+import { startLxns } from '../fakes/lxns.ts'
+import { afterTest, answerOf, fileOf, SECRET, tempFolder } from './harness.ts'
 
 const MAIN = fileURLToPath(new URL('../../../src/services/score/main.ts', import.meta.url))
 const FIXTURE = fileURLToPath(new URL('../../../config/score/fixture.json', import.meta.url))
+const OPENAPI = fileURLToPath(new URL('../../../config/score/openapi.json', import.meta.url))
 
 function start(args: string[], secret = SECRET) {
   const child = spawn(process.execPath, [MAIN, ...args], { env: { ...process.env, SCORE_BACKEND_SECRET: secret } })
@@ -40,8 +43,35 @@ describe('the command line', () => {
     expect(await once(child, 'exit')).toEqual([0, null])
   })
 
+  it('asks the platforms of --external, and names a file of them that it cannot read', async () => {
+    const database = join(tempFolder(), 'score.db')
+    const lxns = await startLxns({ key: 'a key' })
+    afterTest(() => lxns.close())
+    const external = fileOf({ lxns: { base_url: lxns.url } })
+    const child = start(['serve', '--listen', '127.0.0.1:0', '--database', database, '--external', external])
+    const [line] = await once(child.stdout, 'data')
+    const answer = await fetch(`${/http:\S+/.exec(String(line))?.[0]}/v1/update-lx`, {
+      method: 'POST',
+      headers: { 'x-backend-secret': SECRET, 'x-tollgate-user': 'demo', 'content-type': 'application/json' },
+      body: '{"key": "a key"}',
+    })
+    expect([answer.status, lxns.requests.length]).toEqual([200, 1])
+
+    const bad = fileOf({ lxns: { base_url: 'nonsense' } })
+    expect(await run(['serve', '--database', database, '--external', bad])).toMatchObject({
+      code: 1,
+      err: expect.stringContaining(`${bad}: lxns.base_url: expected`),
+    })
+  })
+
+  it('prints the OpenAPI document', async () => {
+    const { code, out } = await run(['openapi'], '')
+    expect([code, out]).toEqual([0, readFileSync(OPENAPI, 'utf8')])
+  })
+
   it.each([
     [[]],
+    [['openapi', 'more']],
     [['serve']],
     [['fly', '--database', 'x.db']],
     [['serve', '--database', 'x.db', '--listen', '9000']],

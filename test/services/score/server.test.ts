@@ -42,7 +42,7 @@ describe('credentials', () => {
 })
 
 describe('routes', () => {
-  it.each(['/', '/v1', '/v1/music', '/v1/music/upsert/', '/V1/music/upsert', '/v1/update-lx', '/v1//charge'])(
+  it.each(['/', '/v1', '/v1/music', '/v1/music/upsert/', '/V1/music/upsert', '/v1/update', '/v1//charge'])(
     'does not know %s',
     async (path) => {
       const { post } = await startScore()
@@ -65,7 +65,7 @@ describe('routes', () => {
     expect([health.status, health.headers.get('allow')]).toEqual([405, 'GET, HEAD'])
   })
 
-  it.each(['/v1/item/upsert', '/v1/user/upsert-all', '/v1/kaleidx-scope/upsert'])(
+  it.each(['/v1/item/upsert', '/v1/user/upsert-all', '/v1/kaleidx-scope/upsert', '/v1/update-lx', '/v1/update-fish'])(
     'tells that %s is left out',
     async (path) => {
       const { post } = await startScore()
@@ -80,12 +80,19 @@ describe('routes', () => {
 })
 
 describe('bodies', () => {
-  const FIELDS = { '/v1/charge': { chargeId: 2 }, '/v1/music/clear': { confirm: true } } as Record<string, object>
+  const FIELDS = {
+    '/v1/charge': { chargeId: 2 },
+    '/v1/music/clear': { confirm: true },
+    '/v1/update-lx': { key: 'a key' },
+    '/v1/update-fish': { token: 'a token' },
+  } as Record<string, object>
+  /** Nothing of it is asked: the bodies are bad. */
+  const external = { lxns: { base_url: 'http://127.0.0.1:9' }, fish: { base_url: 'http://127.0.0.1:9' } }
   const known = POSTS.filter((path) => !/upsert-all|item\/upsert|scope\/upsert/.test(path))
   const good = (path: string) => FIELDS[path] ?? (path.startsWith('/v1/music') ? record() : {})
 
   it.each(known)('%s refuses an unknown field', async (path) => {
-    const { post } = await startScore()
+    const { post } = await startScore({ external })
     expect(await post(path, { ...good(path), unknown: 1 })).toMatchObject({
       status: 400,
       json: { error: 'invalid_request', returnCode: 1205 },
@@ -93,7 +100,7 @@ describe('bodies', () => {
   })
 
   it.each(known)('%s refuses what is not a JSON object', async (path) => {
-    const { post } = await startScore()
+    const { post } = await startScore({ external })
     for (const body of ['', '{', '[]', '"text"', '1', 'null', '{"__proto__":{}}', new Uint8Array([0x7b, 0xff, 0x7d])]) {
       expect(await post(path, body), String(body)).toMatchObject({ status: 400, json: { error: 'invalid_request' } })
     }

@@ -10,18 +10,24 @@ const IGNORED = {
   keychip: z.unknown().optional(),
 }
 
-const wholeNumber = z.number().refine(Number.isInteger, { error: 'expected a whole number' })
+const wholeNumber = z.number().refine(Number.isInteger, { error: 'expected a whole number' }).meta({ type: 'integer' })
 const musicId = z.int().min(1).max(999_999)
 const level = z.union([z.int().min(0).max(4), z.literal(10)], { error: 'expected 0 to 4, or 10 for utage' })
 /** Numbers arrive as their source text; see parseBody. */
-const achievement = z.string({ error: 'expected a number or a numeric string' })
+const achievement = z.string({ error: 'expected a number or a numeric string' }).meta({
+  type: ['number', 'string'],
+  description: 'Up to the maximum (101, or 202 on a buddy chart) in percent; an integer from 10000 is percent x 10000.',
+})
 
 function lamp(known: ReadonlyMap<unknown, number>, names: string): z.ZodType<number> {
-  return z.unknown().transform((value, context) => {
-    const number = known.get(value)
-    if (number === undefined) context.addIssue(`expected ${names}`)
-    return number ?? 0
-  })
+  return z
+    .unknown()
+    .transform((value, context) => {
+      const number = known.get(value)
+      if (number === undefined) context.addIssue(`expected ${names}`)
+      return number ?? 0
+    })
+    .meta({ enum: [...known.keys()] })
 }
 
 /** The one value of a field that has several names; saying it twice is fine, contradicting oneself is not. */
@@ -37,6 +43,9 @@ function oneOf<T>(names: Record<string, T | undefined>, context: z.RefinementCtx
   if (problem !== null) context.addIssue({ code: 'custom', path: [first], message: problem })
   return given[0]?.[1] as T
 }
+
+/** For the document: one of these names must be there. */
+const either = (...names: string[]) => ({ anyOf: names.map((name) => ({ required: [name] })) })
 
 const idNames = { musicId: musicId.optional(), music_id: musicId.optional(), id: musicId.optional() }
 
@@ -54,6 +63,7 @@ export const scoreRecord = z
     fuzzy: z.boolean().default(false),
     ...IGNORED,
   })
+  .meta({ allOf: [either('musicId', 'music_id', 'id'), either('achievement', 'acc')] })
   .transform((r, context) => ({
     musicId: oneOf({ musicId: r.musicId, music_id: r.music_id, id: r.id }, context),
     level: r.level,
@@ -66,16 +76,27 @@ export const scoreRecord = z
 export type ScoreRecord = z.output<typeof scoreRecord>
 
 /** One score to delete. */
-export const scoreKey = z.strictObject({ ...idNames, level, ...IGNORED }).transform((r, context) => ({
-  musicId: oneOf({ musicId: r.musicId, music_id: r.music_id, id: r.id }, context),
-  level: r.level,
-}))
+export const scoreKey = z
+  .strictObject({ ...idNames, level, ...IGNORED })
+  .meta(either('musicId', 'music_id', 'id'))
+  .transform((r, context) => ({
+    musicId: oneOf({ musicId: r.musicId, music_id: r.music_id, id: r.id }, context),
+    level: r.level,
+  }))
 export type ScoreKey = z.output<typeof scoreKey>
 
 /** A body with a list, whose records are judged one by one later; a bare object is a list of one. */
 export function musicList(limit: number) {
-  const list = z.strictObject({ musicList: z.array(z.unknown()).min(1).max(limit), ...IGNORED })
-  return z.preprocess((body) => (isBare(body) ? { musicList: [body] } : body), list)
+  return z.preprocess((body) => (isBare(body) ? { musicList: [body] } : body), listOf(z.unknown(), limit))
+}
+
+/** The same with its records, as it is documented. */
+export function musicListOf(record: z.ZodType, limit: number) {
+  return z.union([listOf(record, limit), record])
+}
+
+function listOf<T extends z.ZodType>(record: T, limit: number) {
+  return z.strictObject({ musicList: z.array(record).min(1).max(limit), ...IGNORED })
 }
 
 function isBare(body: unknown): boolean {
@@ -92,6 +113,7 @@ export const chargeBody = z
     max_stock: z.int().min(1).max(999).optional(),
     ...IGNORED,
   })
+  .meta(either('chargeId', 'charge'))
   .transform((r, context) => ({
     chargeId: oneOf({ chargeId: r.chargeId, charge: r.charge }, context),
     maxStock: r.max_stock,
@@ -100,6 +122,21 @@ export const chargeBody = z
 export const emptyBody = z.strictObject({ ...IGNORED })
 export const itemListBody = z.strictObject({ itemKind: z.int().min(1).max(15).optional(), ...IGNORED })
 export const clearBody = z.strictObject({ confirm: z.literal(true), ...IGNORED })
+
+/** What a header of HTTP can carry and a platform may have given out; its length is the platform's own business. */
+const platformToken = z
+  .string({ error: 'expected a token' })
+  .regex(/^[\x21-\x7e](?:[\x20-\x7e]{0,8190}[\x21-\x7e])?$/, {
+    error: 'expected visible ASCII characters, 8192 at most, and no space at an end',
+  })
+
+/** @param field of the user's token for the platform */
+export function updateBody<F extends 'key' | 'token'>(field: F) {
+  const mode = z.enum(['pull', 'push', 'both'], { error: 'expected pull, push or both' }).default('pull')
+  return z
+    .strictObject({ [field as 'key']: platformToken, mode, ...IGNORED })
+    .transform((body) => ({ token: body[field as 'key'], mode: body.mode }))
+}
 
 /** Reads a body by its schema. */
 export function readBy<T>(schema: z.ZodType<T>, body: unknown): T | Refusal {

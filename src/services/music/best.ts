@@ -1,0 +1,20 @@
+import { strongerCombo, strongerSync } from './labels.ts'
+
+/** What a play earned on a chart. */
+export interface Result {
+  /** Percent x 10000. */
+  readonly achievement: number
+  readonly comboStatus: number
+  readonly syncStatus: number
+  readonly dxScore: number
+}
+
+/** The best of two results in each field by itself, so nothing that a player has earned is ever lowered. */
+export function bestOf(a: Result, b: Result): Result {
+  return {
+    achievement: Math.max(a.achievement, b.achievement),
+    comboStatus: strongerCombo(a.comboStatus, b.comboStatus),
+    syncStatus: strongerSync(a.syncStatus, b.syncStatus),
+    dxScore: Math.max(a.dxScore, b.dxScore),
+  }
+}
