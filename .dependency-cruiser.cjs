@@ -13,6 +13,7 @@ const DOORS = {
   zod: '^src/(config|admin|services/[^/]+)/',
   ws: '^$',
   undici: '^$',
+  'swagger-ui-dist': '^src/reference/page/',
 }
 
 module.exports = {
@@ -95,6 +96,19 @@ module.exports = {
       severity: 'error',
       from: { path: '^src/', pathNot: '^src/dashboard/' },
       to: { path: '^src/dashboard/' },
+    },
+    {
+      name: 'the-reference-page-knows-only-its-selection',
+      comment: 'it runs in a browser',
+      severity: 'error',
+      from: { path: '^src/reference/page/' },
+      to: { path: '^src/', pathNot: '^src/reference/(page/|selection\\.ts$)' },
+    },
+    {
+      name: 'nobody-imports-the-reference-page',
+      severity: 'error',
+      from: { path: '^src/', pathNot: '^src/reference/page/' },
+      to: { path: '^src/reference/page/' },
     },
     ...Object.entries(DOORS).map(([library, door]) => ({
       name: `one-door-for-${library}`,

@@ -5,6 +5,7 @@ import { watchOthers } from './cpu.ts'
 import { bodies } from './groups/bodies.ts'
 import { connections } from './groups/connections.ts'
 import { cost } from './groups/cost.ts'
+import { credentials } from './groups/credentials.ts'
 import type { Bench, Group } from './groups/group.ts'
 import { latency } from './groups/latency.ts'
 import { memory } from './groups/memory.ts'
@@ -35,6 +36,7 @@ const GROUPS: Readonly<Record<string, Group>> = {
   connections,
   stores,
   workers,
+  credentials,
 }
 
 let interrupted = false

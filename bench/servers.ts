@@ -28,6 +28,8 @@ export interface Stage {
   nginx(options: NginxQuota): Promise<Running>
   httpProxy(backend: Running): Promise<Running>
   gateway(options: Gateway): Promise<Running>
+  /** Any other server, on the core that is tested. */
+  server(command: readonly string[], port: number): Promise<Running>
   /** An empty folder. */
   folder(name: string): string
   stop(): Promise<void>
@@ -124,6 +126,7 @@ export function createStage(parent: string): Stage {
     nginx,
     httpProxy,
     gateway,
+    server: (command, port) => start(command, TESTED_CORE, port, folder('server')),
     folder,
     stop: async () => {
       await Promise.all(started.map((server) => server.stop()))

@@ -1,30 +1,51 @@
-import { globSync, mkdirSync, renameSync, rmSync, statSync, utimesSync } from 'node:fs'
-import { join } from 'node:path'
+import { cpSync, globSync, mkdirSync, renameSync, rmSync, statSync, utimesSync } from 'node:fs'
+import { dirname, join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 
 /**
- * Builds src/dashboard into dist/dashboard, only where a source is newer than what was built: so the start and the tests can
- * call it each time. `--force` builds in any case.
+ * Builds the pages, the dashboard and the API reference, each only where a source is newer than what was built: so the start
+ * and the tests can call it each time. `--force` builds in any case.
  */
 
 const root = fileURLToPath(new URL('..', import.meta.url))
-const output = join(root, 'dist/dashboard')
-const SOURCES = ['src/dashboard/**/*', 'src/admin/api.ts', 'vite.config.ts', 'package-lock.json']
+const RENDERER = join(root, 'node_modules/swagger-ui-dist')
+const isForced = process.argv.includes('--force')
 
-if (process.argv.includes('--force') || isStale()) {
+const PAGES = [
+  {
+    config: 'vite.config.ts',
+    output: 'dist/dashboard',
+    sources: ['src/dashboard/**/*', 'src/admin/api.ts'],
+    notices: [],
+  },
+  {
+    config: 'vite.reference.config.ts',
+    output: 'dist/reference/page',
+    sources: ['src/reference/page/**/*', 'src/reference/selection.ts'],
+    // Swagger UI is under the Apache licence, which asks for them wherever it goes.
+    notices: ['LICENSE', 'NOTICE', 'swagger-ui-bundle.js.LICENSE.txt'],
+  },
+] as const
+
+for (const page of PAGES) if (isForced || isStale(page)) await build(page)
+
+async function build({ config, output, notices }: (typeof PAGES)[number]): Promise<void> {
+  const target = join(root, output)
   // Beside the old one and then in its place, so that a gateway that runs never meets half of it.
-  const fresh = `${output}.${process.pid}`
-  mkdirSync(join(root, 'dist'), { recursive: true })
-  const { build } = await import('vite')
-  await build({ configFile: join(root, 'vite.config.ts'), logLevel: 'warn', build: { outDir: fresh } })
+  const fresh = `${target}.${process.pid}`
+  mkdirSync(dirname(target), { recursive: true })
+  const vite = await import('vite')
+  await vite.build({ configFile: join(root, config), logLevel: 'warn', build: { outDir: fresh } })
+  for (const notice of notices) cpSync(join(RENDERER, notice), join(fresh, 'licenses/swagger-ui', notice))
   utimesSync(join(fresh, 'index.html'), new Date(), new Date())
-  rmSync(output, { recursive: true, force: true })
-  renameSync(fresh, output)
+  rmSync(target, { recursive: true, force: true })
+  renameSync(fresh, target)
 }
 
-function isStale(): boolean {
-  const built = timeOf(join(output, 'index.html'))
-  return SOURCES.some((pattern) => globSync(pattern, { cwd: root }).some((file) => timeOf(join(root, file)) > built))
+function isStale({ config, output, sources }: (typeof PAGES)[number]): boolean {
+  const built = timeOf(join(root, output, 'index.html'))
+  const patterns = [...sources, config, 'package-lock.json']
+  return patterns.some((pattern) => globSync(pattern, { cwd: root }).some((file) => timeOf(join(root, file)) > built))
 }
 
 /** When it was last changed, in milliseconds; 0 where it is not there. */

@@ -45,6 +45,7 @@ export function fileOrigin({ file, quota }: Pick<Config, 'file' | 'quota'>): Ori
 const NOTHING = { route: null, category: null, cost: null, costs: null, limits: [] } as const
 const FREE = 'The route is public: it asks for no credential and charges nothing.'
 const FORWARDED = 'No route matches, and "unmatched: forward" lets it through without a charge.'
+const PAGE = 'The gateway answers this itself, with the page of the API, for everybody.'
 const OWN = 'The gateway answers this itself: it asks for a credential and charges nothing.'
 
 interface Charged {
@@ -67,6 +68,7 @@ function find(config: Config, { method, path }: Question): Found {
   if ('problem' in target) return { decision: 'bad_request', why: `400: ${target.problem}` }
   const isOwn = STATUS_PATHS.has(target.path)
   if (isOwn && (method === 'GET' || method === 'HEAD')) return { decision: 'not_charged', why: OWN }
+  if (isPage(config, method, target.path)) return { decision: 'not_charged', why: PAGE }
   const match = tableOf(routes).lookup(method, target.segments)
   if (match !== null && 'rule' in match) return ofRule(match.rule)
   if (unmatched.kind === 'charge') return { route: null, access: unmatched }
@@ -74,6 +76,11 @@ function find(config: Config, { method, path }: Question): Found {
   const allow = match?.allow ?? (isOwn ? ['GET', 'HEAD'] : null)
   if (allow === null) return { decision: 'no_route', why: '404: No route matches this path.' }
   return { decision: 'no_route', why: `405: This path allows ${allow.join(', ')}.` }
+}
+
+/** Of its files only the page has a name that somebody asks about. */
+function isPage({ reference }: Config, method: string, path: string): boolean {
+  return reference !== null && path === reference.path && (method === 'GET' || method === 'HEAD')
 }
 
 /** Made once for each configuration: for 10,000 routes it takes many times as long as a look into it. */

@@ -5,8 +5,10 @@ import type { AuthConfig, Config, Cost, EdgeConfig, IssuerConfig, UpstreamConfig
 import { UNMATCHED } from './control/replicas.ts'
 import { createEnforcement, type Enforcement } from './enforcement.ts'
 import { createForwarder, type Forwarder } from './forward/forwarder.ts'
-import type { Route, Rules } from './gateway/rules.ts'
+import type { Reference, Route, Rules } from './gateway/rules.ts'
 import type { Observer } from './observe/observation.ts'
+import { gatewayDocument } from './reference/document.ts'
+import { createReference } from './reference/reference.ts'
 import type { Price } from './routing/price.ts'
 import { createRouteTable } from './routing/table.ts'
 import type { Store } from './store/store.ts'
@@ -29,6 +31,7 @@ export async function createParts(
   tokens: Pick<Store, 'findToken'>,
   observe: Observer,
 ): Promise<Parts> {
+  const reference = await referenceOf(config)
   const authenticator =
     old !== null && same(old.config.auth, config.auth) && !hasKeyFiles(config.auth)
       ? old.authenticator
@@ -43,6 +46,7 @@ export async function createParts(
     routes: createRouteTable(config.routes.map(routeOf)),
     unmatched: unmatchedOf(config),
     paths: config.edge.allowInPath,
+    reference,
     authenticator,
     policy: enforcement.policy,
     shadow: enforcement.shadow,
@@ -132,6 +136,13 @@ function tlsOf({ tls }: UpstreamConfig) {
     ...(keyFile !== null && { key: readFileSync(keyFile) }),
     ...(serverName !== null && { serverName }),
   }
+}
+
+async function referenceOf(config: Config): Promise<Reference | null> {
+  const { reference } = config
+  if (reference === null) return null
+  const document = gatewayDocument({ config, path: reference.path, backend: reference.document })
+  return createReference({ config: reference, document })
 }
 
 function routeOf(route: Config['routes'][number]): Route {

@@ -1,7 +1,4 @@
-import { readdir, readFile } from 'node:fs/promises'
-import { extname, join, relative, sep } from 'node:path'
-import { promisify } from 'node:util'
-import { gzip } from 'node:zlib'
+import { type Asset, readAssets } from '../assets.ts'
 import { type Answer, refusal, SECURITY_HEADERS } from './answer.ts'
 
 /** The files of the dashboard. */
@@ -13,53 +10,17 @@ export interface Assets {
   read(path: string): Promise<Asset | null>
 }
 
-export interface Asset {
-  readonly bytes: Buffer
-  readonly gzipped: Buffer
-  readonly contentType: string
-}
-
-const TYPES: Readonly<Record<string, string>> = {
-  '.html': 'text/html; charset=utf-8',
-  '.js': 'text/javascript; charset=utf-8',
-  '.css': 'text/css; charset=utf-8',
-  '.json': 'application/json; charset=utf-8',
-  '.svg': 'image/svg+xml',
-  '.png': 'image/png',
-  '.ico': 'image/x-icon',
-  '.woff2': 'font/woff2',
-  '.txt': 'text/plain; charset=utf-8',
-}
-
 /** Reads the whole folder once: a path of a request is only ever looked up, never opened. */
 export function folderAssets(folder: string): Assets {
   let files: Promise<ReadonlyMap<string, Asset>> | null = null
   return {
     async read(path) {
-      files ??= readFolder(folder)
+      files ??= readAssets(folder)
       const known = await files
       // Not built yet: looked for again the next time.
       if (known.size === 0) files = null
       return known.get(path) ?? null
     },
-  }
-}
-
-async function readFolder(folder: string): Promise<Map<string, Asset>> {
-  const entries = await readdir(folder, { recursive: true, withFileTypes: true }).catch(() => [])
-  const paths = entries.filter((entry) => entry.isFile()).map((entry) => join(entry.parentPath, entry.name))
-  const files = await Promise.all(
-    paths.map(async (path) => [relative(folder, path).split(sep).join('/'), await readAsset(path)] as const),
-  )
-  return new Map(files)
-}
-
-async function readAsset(path: string): Promise<Asset> {
-  const bytes = await readFile(path)
-  return {
-    bytes,
-    gzipped: await promisify(gzip)(bytes),
-    contentType: TYPES[extname(path)] ?? 'application/octet-stream',
   }
 }
 

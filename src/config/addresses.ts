@@ -144,3 +144,25 @@ export function parseSubnet(text: string): Reading<Subnet> {
   }
   return { value: { address, prefix, family: version === 4 ? 'ipv4' : 'ipv6' } }
 }
+
+/** Unreserved characters only (RFC 3986): written in one way, and safe in a page and in a header. */
+const PAGE_PATH = /^(?:\/(?!\.\.?(?:\/|$))[\w.~-]+)+$/
+
+/** Where a page of ours is: a plain path that is neither the root nor ends in a slash. */
+export function parsePagePath(text: string): Reading<string> {
+  if (text === '/') return { problem: 'is the root, which belongs to the backend: write one like /reference' }
+  if (text.length <= 200 && PAGE_PATH.test(text)) return { value: text }
+  const cure = 'write one like /reference, of letters, digits, "-", ".", "_", "~", without a slash at the end'
+  return { problem: `${quote(text)} is not a plain path: ${cure}` }
+}
+
+/** Where browsers reach a service: an origin, and perhaps a path. Without a slash at the end. */
+export function parseServiceUrl(text: string): Reading<string> {
+  const url = URL.parse(text)
+  if (url === null || !/^https?:\/\//i.test(text)) {
+    return { problem: 'is not an http or https URL: write one like http://127.0.0.1:9002' }
+  }
+  if (url.username !== '' || url.password !== '') return { problem: 'holds a user or password: remove it' }
+  if (/[?#]/.test(text)) return { problem: 'holds a query or fragment: remove it' }
+  return { value: url.href.replace(/\/+$/, '') }
+}

@@ -12,6 +12,7 @@ import type {
   IssuerConfig,
   IssuerKeys,
   QuotaConfig,
+  ReferenceConfig,
   RouteConfig,
   UnmatchedConfig,
   UpstreamConfig,
@@ -37,6 +38,7 @@ export function buildConfig(parsed: Parsed, tree: Tree, file: string): Config {
     quota: buildQuota(parsed.quota, tree),
     routes: parsed.routes.map((route, i) => buildRoute(route, lineOf(tree, ['routes', i, 'match']) ?? 1)),
     unmatched: buildUnmatched(parsed.unmatched),
+    reference: parsed.reference === undefined ? null : buildReference(parsed.reference, file),
     edge: buildEdge(parsed.edge),
     drain: { delayMs: drain.delay, timeoutMs: drain.timeout },
     log,
@@ -156,6 +158,10 @@ function buildUnmatched(unmatched: Parsed['unmatched']): UnmatchedConfig {
   if (typeof unmatched === 'string') return { kind: unmatched }
   const { category, cost, shadow } = unmatched
   return { kind: 'charge', category, cost: buildCost(cost), shadow }
+}
+
+function buildReference({ openapi, ...rest }: NonNullable<Parsed['reference']>, file: string): ReferenceConfig {
+  return { ...rest, openapi: openapi === undefined ? null : besides(file, openapi), document: null }
 }
 
 function buildEdge(edge: Parsed['edge']): EdgeConfig {

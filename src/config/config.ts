@@ -22,6 +22,8 @@ export interface Config {
   /** In the order of the file, which means nothing. */
   readonly routes: readonly RouteConfig[]
   readonly unmatched: UnmatchedConfig
+  /** `null` for none. */
+  readonly reference: ReferenceConfig | null
   readonly edge: EdgeConfig
   readonly drain: DrainConfig
   readonly log: LogConfig
@@ -208,6 +210,30 @@ export type UnmatchedConfig =
       /** Whether its refusals are only counted and told. */
       readonly shadow: boolean
     }
+
+/** The page on which the API can be read and tried. */
+export interface ReferenceConfig {
+  /** Begins with a slash and ends without one; of unreserved characters. */
+  readonly path: string
+  readonly title: string
+  /** The file that describes the backend, absolute or relative to the working directory; `null` for none. */
+  readonly openapi: string | null
+  /** What that file holds; `null` where there is none, or it was not read. */
+  readonly document: OpenapiDocument | null
+  /** Beside the gateway. */
+  readonly services: readonly ReferenceServiceConfig[]
+}
+
+export interface ReferenceServiceConfig {
+  readonly name: string
+  /** As browsers reach it, without a slash at the end. */
+  readonly url: string
+  /** Path of its OpenAPI document, behind `url`. */
+  readonly openapi: string
+}
+
+/** An OpenAPI 3 document of others: nothing else of it is known. */
+export type OpenapiDocument = { readonly openapi: string } & { readonly [key: string]: unknown }
 
 export interface EdgeConfig {
   /** Bytes of a request body; `null` streams without a limit. */

@@ -9,7 +9,7 @@ export async function unreadableFiles(config: Config): Promise<Finding[]> {
   return findings.filter((finding) => finding !== null)
 }
 
-function namedFiles({ auth, upstream }: Config): (readonly [Path, string])[] {
+function namedFiles({ auth, upstream, reference }: Config): (readonly [Path, string])[] {
   const keys = auth.jwt.flatMap((issuer, i) =>
     issuer.keys.kind === 'file' ? [[['auth', 'jwt', i, 'jwks'], issuer.keys.path] as const] : [],
   )
@@ -17,7 +17,8 @@ function namedFiles({ auth, upstream }: Config): (readonly [Path, string])[] {
   const tls = Object.entries({ ca: caFile, cert: certFile, key: keyFile }).flatMap(([key, file]) =>
     file === null ? [] : [[['upstream', 'tls', key], file] as const],
   )
-  return [...keys, ...tls]
+  const openapi = reference?.openapi ?? null
+  return [...keys, ...tls, ...(openapi === null ? [] : [[['reference', 'openapi'], openapi] as const])]
 }
 
 async function problemOf(path: Path, file: string): Promise<Finding | null> {

@@ -9,6 +9,7 @@ import { unreadableFiles } from './files.ts'
 import { findingsOf, pathsThatWantText } from './issues.ts'
 import { lineOf, locate } from './locate.ts'
 import { maskVariables } from './mask.ts'
+import { readOpenapi } from './openapi-file.ts'
 import { type Finding, formatPath, type Path, type Problem, sortProblems } from './problems.ts'
 import { salvage } from './salvage.ts'
 import { type Parsed, schema } from './schema.ts'
@@ -44,7 +45,20 @@ export async function loadConfig(file: string, env: Environment): Promise<LoadRe
   const result = parseConfig(reading.text, file, env)
   if (!result.ok) return result
   const problems = (await unreadableFiles(result.config)).map(({ path, message }) => result.problemAt(path, message))
-  return problems.length === 0 ? result : { ok: false, problems: sortProblems(problems), warnings: result.warnings }
+  return problems.length === 0
+    ? withDocument(result)
+    : { ok: false, problems: sortProblems(problems), warnings: result.warnings }
+}
+
+/** Read together with the configuration, so that all processes of the gateway have the same one. */
+async function withDocument(loaded: Loaded): Promise<LoadResult> {
+  const { config, warnings, problemAt } = loaded
+  if (config.reference === null || config.reference.openapi === null) return loaded
+  const reading = await readOpenapi(config.reference.openapi)
+  if ('problem' in reading) {
+    return { ok: false, problems: [problemAt(['reference', 'openapi'], reading.problem)], warnings }
+  }
+  return { ...loaded, config: { ...config, reference: { ...config.reference, document: reading.value } } }
 }
 
 /** Understands the text of a configuration file. Never throws: all that is wrong is a problem. */

@@ -2,6 +2,7 @@ import type { z } from 'zod'
 import { auth, issuer } from './schema/auth.ts'
 import { admin, adminToken, edge } from './schema/listen.ts'
 import { quota } from './schema/quota.ts'
+import { reference, referenceService } from './schema/reference.ts'
 import { route } from './schema/routes.ts'
 import { upstream } from './schema/upstream.ts'
 import { type Parsed, schema } from './schema.ts'
@@ -26,11 +27,14 @@ export interface Salvage {
     readonly storeOutage: readonly string[]
   }
   readonly routes: readonly Partial<ParsedRoute>[]
+  /** `undefined` where the file has none. */
+  readonly reference?: { readonly path?: string; readonly services: readonly Partial<ParsedService>[] } | undefined
   readonly edge: Partial<Parsed['edge']>
 }
 
 export type ParsedIssuer = Parsed['auth']['jwt'][number]
 export type ParsedAdminToken = Parsed['admin']['tokens'][number]
+export type ParsedService = NonNullable<Parsed['reference']>['services'][number]
 export type ParsedRoute = Parsed['routes'][number]
 
 export function salvage(data: unknown): Salvage {
@@ -47,8 +51,14 @@ export function salvage(data: unknown): Salvage {
     quota: keys(quota, root.quota),
     names: namesIn(root.quota),
     routes: items(route, root.routes),
+    reference: isMap(root.reference) ? referenceIn(root.reference) : undefined,
     edge: keys(edge, root.edge),
   }
+}
+
+function referenceIn(value: Record<string, unknown>): Salvage['reference'] {
+  const { path } = keys(reference, value)
+  return { ...(path !== undefined && { path }), services: items(referenceService, value.services) }
 }
 
 function namesIn(value: unknown): Salvage['names'] {

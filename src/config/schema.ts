@@ -2,6 +2,7 @@ import type { z } from 'zod'
 import { auth } from './schema/auth.ts'
 import { admin, drain, edge, listen, log, workers } from './schema/listen.ts'
 import { quota } from './schema/quota.ts'
+import { reference } from './schema/reference.ts'
 import { routes, unmatched } from './schema/routes.ts'
 import { store, storeOptions } from './schema/store.ts'
 import { upstream } from './schema/upstream.ts'
@@ -27,6 +28,7 @@ export const schema = section(
     quota: quota.prefault({}),
     routes: routes.default([]),
     unmatched: unmatched.prefault('refuse'),
+    reference: reference.optional(),
     edge: edge.prefault({}),
     drain: drain.prefault({}),
     log: log.prefault({}),

@@ -13,7 +13,7 @@ export interface Answer {
   readonly status: number
   /** Raw: name, value, name, value. */
   readonly headers: readonly string[]
-  readonly body: string
+  readonly body: string | Buffer
 }
 
 const JSON_TYPE = ['Content-Type', 'application/json; charset=utf-8', 'Cache-Control', 'no-store']

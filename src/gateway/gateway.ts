@@ -17,7 +17,18 @@ import { answerOf, clientLeft, deniedEnding, type Ending, forwarded, stopped } f
 import { type Admission, denied, type Exchange, type Pass, type ShadowRefusal, type Stop } from './exchange.ts'
 import { createLoad } from './load.ts'
 import type { Rules } from './rules.ts'
-import { decide, earlyBody, identify, isShadowed, isStatusRequest, match, price, readTarget, status } from './steps.ts'
+import {
+  decide,
+  earlyBody,
+  identify,
+  isShadowed,
+  isStatusRequest,
+  match,
+  price,
+  readTarget,
+  referencePage,
+  status,
+} from './steps.ts'
 
 export interface GatewayOptions {
   /** The configuration in force; asked once for each request. */
@@ -106,6 +117,8 @@ export function createGateway({ rules, ledger, store, observe, lag }: GatewayOpt
     const tooLarge = announcedTooLarge(req, rules.maxBody)
     if (tooLarge !== null) return denied(tooLarge)
     if (isStatusRequest(exchange, target)) return status(exchange, store)
+    const page = referencePage(exchange, target)
+    if (page !== null) return page
 
     const route = match(exchange, target)
     if ('code' in route || route === rules.unmatched) tellUnmatched(req, target)

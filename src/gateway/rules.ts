@@ -1,9 +1,11 @@
+import type { IncomingHttpHeaders } from 'node:http'
 import type { Authenticator } from '../auth/authenticator.ts'
 import type { Forwarder } from '../forward/forwarder.ts'
 import type { Policy } from '../quota/policy.ts'
 import type { Price } from '../routing/price.ts'
 import type { RoutePattern, RouteTable } from '../routing/table.ts'
 import type { PathAllowances } from '../routing/target.ts'
+import type { Answer } from './answer.ts'
 
 /** What is to be done with requests that match. */
 export interface Route extends RoutePattern {
@@ -15,12 +17,24 @@ export interface Route extends RoutePattern {
   readonly shadow: boolean
 }
 
+/** Pages that the gateway answers itself: public, and never charged. */
+export interface Reference {
+  /**
+   * @param path canonical
+   * @param headers of the request, for which form of the answer is wanted
+   * @returns `null` for a path that is none of its own
+   */
+  answer(path: string, headers: IncomingHttpHeaders): Answer | null
+}
+
 /** Everything that one configuration decides about a request. A request sees one of these from beginning to end. */
 export interface Rules {
   readonly routes: RouteTable<Route>
   /** The route of what matches no other; `null` refuses it. */
   readonly unmatched: Route | null
   readonly paths: PathAllowances
+  /** The description of the API; `null` for none. */
+  readonly reference: Reference | null
   readonly authenticator: Authenticator
   /** The limits in force now: they follow what administrators change at run time, and the adaptive factor. */
   readonly policy: () => Policy

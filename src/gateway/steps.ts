@@ -87,6 +87,13 @@ export function isStatusRequest({ req }: Exchange, { path }: Target): boolean {
   return (req.method === 'GET' || req.method === 'HEAD') && STATUS_PATHS.has(path)
 }
 
+/** A page of the API's description: no credential is read for it. An upgrade has no page. */
+export function referencePage({ req, res, rules }: Exchange, { path }: Target): Stop | null {
+  if (rules.reference === null || res === null || (req.method !== 'GET' && req.method !== 'HEAD')) return null
+  const answer = rules.reference.answer(path, req.headers)
+  return answer === null ? null : { kind: 'answered', answer }
+}
+
 /** `GET /me/quota`: authenticated, never charged. */
 export async function status(exchange: Exchange, store: Pick<QuotaStore, 'standing'>): Promise<Stop> {
   const caller = await identify(exchange)

@@ -20,9 +20,9 @@ let env: NodeJS.ProcessEnv
 beforeAll(async () => {
   folder = mkdtempSync(join(tmpdir(), 'tollgate-tour-'))
   for (const name of CLONE) symlinkSync(resolve(name), join(folder, name))
-  const ports = await Promise.all([freePort(), freePort(), freePort()])
-  const [listen, admin, score] = ports.map((port) => `127.0.0.1:${port}`)
-  env = { ...process.env, TOLLGATE_LISTEN: listen, TOLLGATE_ADMIN_LISTEN: admin, SCORE_LISTEN: score }
+  const names = ['TOLLGATE_LISTEN', 'TOLLGATE_ADMIN_LISTEN', 'SCORE_LISTEN', 'SYNC_LISTEN', 'CHART_LISTEN']
+  const ports = await Promise.all(names.map(() => freePort()))
+  env = { ...process.env, ...Object.fromEntries(names.map((name, i) => [name, `127.0.0.1:${ports[i]}`])) }
   await startDemo()
   shell = spawn('bash', ['-s'], { cwd: folder, env, stdio: ['pipe', 'pipe', 'pipe'] })
 })

@@ -8,6 +8,7 @@ import { join } from 'node:path'
 import type { TLSSocket } from 'node:tls'
 import { fetch } from 'undici'
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
+import { loadConfig } from '../../src/config/load.ts'
 import { NOTHING } from '../../src/failures/histogram.ts'
 import { openSqliteStore } from '../../src/store/sqlite/store.ts'
 import { makeCa, makeCertificate } from '../setup/openssl.ts'
@@ -379,6 +380,37 @@ describe('each key of the configuration reaches what it names: auth, time_zone a
     await start({ rest: 'unmatched: { category: read, cost: 1000000, shadow: true }' })
     const { status, headers } = await get('/nothing')
     expect([status, headers.get('x-tollgate-shadow'), await used()]).toEqual([200, 'would-refuse', 0])
+  })
+})
+
+describe('each key of the configuration reaches what it names: reference', () => {
+  it('path and title make the page, services are told to it and allowed in its policy', async () => {
+    await start({
+      rest: 'reference: { path: /api, title: Ours, services: [{ name: Charts, url: "http://charts.test:9002/x" }] }',
+    })
+    const page = await get('/api', {})
+    expect(page.status).toBe(200)
+    expect(page.headers.get('content-security-policy')).toContain("connect-src 'self' http://charts.test:9002;")
+    expect(await (await get('/api/services.json', {})).json()).toMatchObject({
+      title: 'Ours',
+      services: [{ name: 'Gateway' }, { name: 'Charts', document: 'http://charts.test:9002/x/openapi.json' }],
+    })
+  })
+
+  it('openapi is the file, relative to the configuration, that the routes are described by', async () => {
+    writeFileSync(
+      join(folder, 'api.json'),
+      '{ "openapi": "3.1.0", "paths": { "/items/{id}": { "get": { "summary": "An item" } } } }',
+    )
+    const text = config({ rest: 'reference: { path: /api, openapi: api.json }' })
+    writeFileSync(join(folder, 'tollgate.yaml'), text)
+    const loaded = await loadConfig(join(folder, 'tollgate.yaml'), {})
+    if (!loaded.ok) throw new Error(JSON.stringify(loaded.problems))
+    await start({})
+    await app.app.reload(loaded.config, loaded.hash)
+    expect(await (await get('/api/gateway.json', {})).json()).toMatchObject({
+      paths: { '/items/{id}': { get: { summary: 'An item', 'x-tollgate': { category: 'read', cost: 4 } } } },
+    })
   })
 })
 

@@ -1,0 +1,50 @@
+import type { Pattern } from '../config.ts'
+import { type Finding, type Path, quote } from '../problems.ts'
+import type { Salvage } from '../salvage.ts'
+
+/** What the page of the API calls the gateway. */
+export const GATEWAY_NAME = 'Gateway'
+
+/** The gateway's own: it answers them itself. */
+const TAKEN = ['/quota', '/me/quota']
+
+/** The page of the API, beside the routes, and its services. @param lineOf the line of a path in the file */
+export function checkReference({ reference, routes }: Salvage, lineOf: (path: Path) => number | null): Finding[] {
+  if (reference === undefined) return []
+  return [...checkPath(reference.path, routes, lineOf), ...checkNames(reference.services)]
+}
+
+function checkPath(
+  path: string | undefined,
+  routes: Salvage['routes'],
+  lineOf: (path: Path) => number | null,
+): Finding[] {
+  if (path === undefined) return []
+  const at = { path: ['reference', 'path'] }
+  if (TAKEN.includes(path)) {
+    return [{ ...at, message: `${quote(path)} is where the gateway tells callers their quota: choose another` }]
+  }
+  const segments = path.slice(1).split('/')
+  const hidden = routes.findIndex(({ match }) => match !== undefined && isWithin(match, segments))
+  if (hidden < 0) return []
+  const line = lineOf(['routes', hidden, 'match'])
+  return [{ ...at, message: `the route on line ${line} has this path, or one below it: choose another` }]
+}
+
+/** Whether the path of a rule is the page's, or below it. What only has a wildcard there leaves the page its place. */
+function isWithin({ segments }: Pattern, page: readonly string[]): boolean {
+  return page.every((text, i) => {
+    const segment = segments[i]
+    return segment?.kind === 'literal' && decodeURIComponent(segment.text) === text
+  })
+}
+
+function checkNames(services: NonNullable<Salvage['reference']>['services']): Finding[] {
+  const first = new Map([[GATEWAY_NAME, 'the gateway itself']])
+  return services.flatMap(({ name }, i): Finding[] => {
+    const rival = name === undefined ? undefined : first.get(name)
+    if (name !== undefined && rival === undefined) first.set(name, `reference.services[${i}]`)
+    const message = `is the name of ${rival}, too: choose another`
+    return rival === undefined ? [] : [{ path: ['reference', 'services', i, 'name'], message }]
+  })
+}

@@ -1,0 +1,102 @@
+import { readFile, stat } from 'node:fs/promises'
+import type { OpenapiDocument } from './config.ts'
+import { formatPath, quote } from './problems.ts'
+import { parseTree, type Tree } from './tree.ts'
+import type { Reading } from './units.ts'
+
+/** Bytes. Reading YAML takes a hundred times as long as JSON, and holds everything else up. */
+const MAX_JSON = 8 << 20
+const MAX_YAML = 1 << 20
+
+/** Reads an OpenAPI 3 document, JSON or YAML 1.2. Never rejects: what is wrong is a problem, with its place in that file. */
+export async function readOpenapi(file: string): Promise<Reading<OpenapiDocument>> {
+  const reading = await readText(file)
+  const parsed = 'problem' in reading ? reading : parseText(reading.value)
+  const checked = 'problem' in parsed ? parsed : checkDocument(parsed.value)
+  return 'problem' in checked ? { problem: `${quote(file)} ${checked.problem}` } : checked
+}
+
+async function readText(file: string): Promise<Reading<string>> {
+  try {
+    const found = await stat(file)
+    if (!found.isFile()) return { problem: 'is not a regular file: name an OpenAPI document' }
+    if (found.size > MAX_JSON) return { problem: 'is larger than 8 MiB: shorten it' }
+    return { value: new TextDecoder('utf-8', { fatal: true }).decode(await readFile(file)) }
+  } catch (error) {
+    const { code = 'error' } = error as NodeJS.ErrnoException
+    if (code === 'ERR_ENCODING_INVALID_ENCODED_DATA') return { problem: 'is not UTF-8: save it in that encoding' }
+    return { problem: `cannot be read (${code}): check the path and the permissions` }
+  }
+}
+
+function parseText(text: string): Reading<unknown> {
+  if (/^\s*[{[]/.test(text)) return parseJson(text)
+  if (Buffer.byteLength(text) > MAX_YAML) return { problem: 'is larger than 1 MiB: write it as JSON, or shorten it' }
+  return parseYaml(text)
+}
+
+function parseJson(text: string): Reading<unknown> {
+  try {
+    return { value: JSON.parse(text) }
+  } catch {
+    const end = brokenAt(text)
+    const before = text.slice(0, end).split('\n')
+    const place = `line ${before.length}, column ${Math.max(1, before.at(-1)?.length ?? 1)}`
+    const cure = canGoOn(text) ? 'it ends too early: close what is open' : 'check commas, quotes and brackets there'
+    return { problem: `${place}: is not valid JSON: ${cure}` }
+  }
+}
+
+/** V8 names a place for some errors only. @returns the length of the shortest beginning that nothing could make whole */
+function brokenAt(text: string): number {
+  let [whole, broken] = [0, text.length]
+  while (broken - whole > 1) {
+    const middle = Math.floor((whole + broken) / 2)
+    if (canGoOn(text.slice(0, middle))) whole = middle
+    else broken = middle
+  }
+  return broken
+}
+
+function canGoOn(text: string): boolean {
+  try {
+    JSON.parse(text)
+    return true
+  } catch (error) {
+    const { message } = error as SyntaxError
+    const [, position] = /at position (\d+)/.exec(message) ?? []
+    return position === undefined ? message.includes('end of JSON input') : Number(position) >= text.length
+  }
+}
+
+function parseYaml(text: string): Reading<unknown> {
+  const { tree, findings } = parseTree(text)
+  const [first] = findings
+  if (first !== undefined) {
+    const where = first.path.length === 0 || first.path[0] === 'yaml' ? '' : `${formatPath(first.path)} `
+    return { problem: `line ${first.at?.line ?? 1}, column ${first.at?.column ?? 1}: ${where}${first.message}` }
+  }
+  return tree === null ? { problem: 'is empty: write an OpenAPI 3 document' } : { value: plain(tree) }
+}
+
+function plain(tree: Tree): unknown {
+  if (tree.kind === 'scalar') return tree.value
+  if (tree.kind === 'list') return tree.items.map(plain)
+  return Object.fromEntries([...tree.entries].map(([key, { value }]) => [key, plain(value)]))
+}
+
+function checkDocument(value: unknown): Reading<OpenapiDocument> {
+  const document = isMap(value) ? value : {}
+  const { openapi, swagger, paths } = document
+  if (swagger !== undefined) return { problem: 'is of Swagger 2.0: convert it to OpenAPI 3' }
+  if (typeof openapi !== 'string' || !/^3\.\d+\.\d+/.test(openapi)) {
+    return { problem: 'is not an OpenAPI 3 document: it begins with openapi: "3.1.0", or another version 3' }
+  }
+  if (paths !== undefined && !isMap(paths))
+    return { problem: 'has paths that are not a map: write paths: { /path: … }' }
+  return { value: { ...document, openapi } }
+}
+
+function isMap(value: unknown): value is Record<string, unknown> {
+  return typeof value === 'object' && value !== null && !Array.isArray(value)
+}

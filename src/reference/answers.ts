@@ -1,0 +1,149 @@
+import type { Json } from './json.ts'
+
+/** The gateway's own answers, as JSON Schema 2020-12 and as OpenAPI responses. */
+
+const ref = (kind: string, name: string) => ({ $ref: `#/components/${kind}/${name}` })
+const text = (description: string, more: Json = {}) => ({ type: 'string', description, ...more })
+const whole = (description: string) => ({ type: 'integer', minimum: 0, description })
+const moment = (description: string, type: unknown = 'string') => ({ type, format: 'date-time', description })
+
+/** All members are always there, and no others. */
+function closed(properties: Readonly<Record<string, object>>, description: string) {
+  return { type: 'object', description, properties, required: Object.keys(properties), additionalProperties: false }
+}
+
+export interface Names {
+  readonly categories: readonly string[]
+  readonly windows: readonly string[]
+}
+
+export function answerSchemas({ categories, windows }: Names) {
+  const scope = text('Whose limit: of the user, or of all together.', { enum: ['Personal', 'Global'] })
+  const category = text('Category of the route.', { enum: categories })
+  const window = text('Name of the window.', { enum: windows })
+  const refusal = {
+    error: { const: 'quota_exceeded' },
+    msg: text('What is used up, and from when on requests may continue.'),
+    retryAfterSeconds: { type: 'integer', minimum: 1, description: 'Whole seconds, as in Retry-After.' },
+    quota: closed(
+      {
+        scope,
+        category,
+        window,
+        limit: whole('Tokens that the window allows.'),
+        used: whole('Tokens that are used already.'),
+        requested: whole('Tokens that this request would have cost.'),
+        resetAt: moment('When the window ends, in UTC.'),
+        retryAtBeijing: text('The same moment in Asia/Shanghai.', {
+          pattern: '^\\d{4}-\\d\\d-\\d\\d \\d\\d:\\d\\d:\\d\\d$',
+        }),
+        timeZone: { const: 'Asia/Shanghai' },
+      },
+      'The window that refuses.',
+    ),
+  }
+  const entry = closed(
+    {
+      scope,
+      window,
+      limit: whole('Tokens that the window allows.'),
+      used: whole('Tokens that are used.'),
+      remaining: whole('Tokens that are left.'),
+      startedAt: moment('In UTC; null for a window that is not running.', ['string', 'null']),
+      resetAt: moment('In UTC; null for a window that is not running.', ['string', 'null']),
+    },
+    'A window.',
+  )
+  return {
+    TollgateError: closed(
+      { error: text('What went wrong, for programs.'), msg: text('What went wrong, for people.') },
+      'A refusal of the gateway.',
+    ),
+    TollgateQuotaExceeded: closed(refusal, 'The quota refuses this request.'),
+    TollgateQuotaProblem: closed(
+      {
+        type: { const: 'https://iana.org/assignments/http-problem-types#quota-exceeded' },
+        title: text('Of the type.'),
+        status: { const: 429 },
+        detail: text('As msg.'),
+        'violated-policies': { type: 'array', items: { type: 'string' }, description: 'As named in RateLimit-Policy.' },
+        ...refusal,
+      },
+      'The same for who accepts problems of RFC 9457.',
+    ),
+    TollgateQuotaStatus: closed(
+      {
+        windows: closed(
+          Object.fromEntries(
+            categories.map((name) => [name, { type: 'array', items: ref('schemas', 'TollgateWindow') }]),
+          ),
+          'By category: Personal first, the shortest window first.',
+        ),
+      },
+      'What the caller has of each window.',
+    ),
+    TollgateWindow: entry,
+  }
+}
+
+const header = (description: string, schema: object = { type: 'string' }) => ({ description, schema })
+const RETRY_AFTER = header('Whole seconds to wait.', { type: 'integer', minimum: 1 })
+const RATE_LIMIT = {
+  'RateLimit-Policy': header('The limits: `"name";q=tokens;w=seconds`.'),
+  RateLimit: header('What is left of them: `"name";r=tokens;t=seconds until the window ends`.'),
+}
+const json = (name: string) => ({ 'application/json': { schema: ref('schemas', name) } })
+
+export const RESPONSES = {
+  400: { description: 'The gateway cannot tell the cost from the body.', content: json('TollgateError') },
+  401: {
+    description: 'The credential is missing or not valid.',
+    headers: { 'WWW-Authenticate': header('Bearer.') },
+    content: json('TollgateError'),
+  },
+  429: {
+    description: 'The quota is used up. Wait for `Retry-After` seconds, or until `X-Quota-Reset`.',
+    headers: { 'Retry-After': RETRY_AFTER, 'X-Quota-Reset': header('As quota.resetAt.'), ...RATE_LIMIT },
+    content: {
+      ...json('TollgateQuotaExceeded'),
+      'application/problem+json': { schema: ref('schemas', 'TollgateQuotaProblem') },
+    },
+  },
+  503: {
+    description: 'The gateway is overloaded, or its store does not answer.',
+    headers: { 'Retry-After': RETRY_AFTER },
+    content: json('TollgateError'),
+  },
+} as const
+
+export type OwnStatus = keyof typeof RESPONSES
+
+/** Names in `components.responses`. */
+export const RESPONSE_NAMES: Readonly<Record<OwnStatus, string>> = {
+  400: 'TollgateUnpriced',
+  401: 'TollgateUnauthorized',
+  429: 'TollgateQuotaExceeded',
+  503: 'TollgateUnavailable',
+}
+
+export const SECURITY_SCHEME = 'gateway'
+
+/** `GET /me/quota`, and under its other name. */
+export function statusOperation(operationId: string) {
+  return {
+    tags: ['Quota'],
+    operationId,
+    summary: 'What is left of your quota',
+    description: 'Asks for a credential and costs nothing.',
+    security: [{ [SECURITY_SCHEME]: [] }],
+    responses: {
+      200: {
+        description: 'The windows of the caller.',
+        headers: RATE_LIMIT,
+        content: json('TollgateQuotaStatus'),
+      },
+      401: ref('responses', RESPONSE_NAMES[401]),
+      503: ref('responses', RESPONSE_NAMES[503]),
+    },
+  }
+}

@@ -1,0 +1,80 @@
+import { isJson, type Json, maps, unescapeStep, without, withoutExtensions } from './json.ts'
+
+/** What a document of the backend tells to nobody but the gateway, taken out: its addresses, its own security, and what is not used. */
+
+/** A path item, of the document or of a callback. */
+export function cleanItem(item: Json): Json {
+  const rest = withoutExtensions(without(item, 'servers'))
+  return Object.fromEntries(
+    Object.entries(rest).map(([key, value]) => [key, isJson(value) ? cleanOperation(value) : value]),
+  )
+}
+
+function cleanOperation(operation: Json): Json {
+  const { callbacks, responses, ...rest } = withoutExtensions(without(operation, 'servers', 'security'))
+  return {
+    ...rest,
+    ...(isJson(responses) && { responses: each(responses, cleanResponse) }),
+    ...(isJson(callbacks) && { callbacks: each(callbacks, cleanCallback) }),
+  }
+}
+
+export function cleanResponse(response: Json): Json {
+  const { links, ...rest } = response
+  return isJson(links) ? { ...rest, links: each(links, cleanLink) } : rest
+}
+
+const cleanLink = (link: Json): Json => without(link, 'server')
+const cleanCallback = (callback: Json): Json => each(callback, cleanItem)
+
+const CLEANED: Readonly<Record<string, (component: Json) => Json>> = {
+  responses: cleanResponse,
+  links: cleanLink,
+  callbacks: cleanCallback,
+  pathItems: cleanItem,
+}
+
+/** Without security schemes, which are between the gateway and the backend. */
+export function cleanComponents(components: unknown): Json {
+  const kinds = maps(components).filter(([kind]) => kind !== 'securitySchemes' && !kind.startsWith('x-'))
+  return Object.fromEntries(kinds.map(([kind, all]) => [kind, each(all, CLEANED[kind] ?? ((component) => component))]))
+}
+
+function each(map: Json, clean: (value: Json) => Json): Json {
+  return Object.fromEntries(Object.entries(map).map(([key, value]) => [key, isJson(value) ? clean(value) : value]))
+}
+
+/** Without the components that nothing refers to any more: those of operations that are not let through. */
+export function pruned(document: Json): Json {
+  const components = Object.fromEntries(maps(document.components))
+  const used = new Set<string>()
+  const waiting: unknown[] = [document.paths]
+  while (waiting.length > 0) {
+    for (const [kind, name] of namedIn(waiting.pop())) {
+      const key = `${kind}/${name}`
+      if (used.has(key)) continue
+      used.add(key)
+      waiting.push(components[kind]?.[name])
+    }
+  }
+  const left = Object.entries(components).map(([kind, all]) => {
+    const isKept = ([name]: [string, unknown]) => kind === 'securitySchemes' || used.has(`${kind}/${name}`)
+    return [kind, Object.fromEntries(Object.entries(all).filter(isKept))] as const
+  })
+  return { ...document, components: Object.fromEntries(left.filter(([, all]) => Object.keys(all).length > 0)) }
+}
+
+const COMPONENT = /^#\/components\/([^/]+)\/([^/]+)/
+
+/** Not only `$ref`: a discriminator's mapping names schemas as well, by reference or by name. */
+function* namedIn(value: unknown, isMapping = false): Generator<readonly [kind: string, name: string]> {
+  if (typeof value === 'string') {
+    const [, kind, name] = COMPONENT.exec(value) ?? []
+    if (kind !== undefined && name !== undefined) yield [kind, unescapeStep(name)]
+    else if (isMapping) yield ['schemas', value]
+  } else if (Array.isArray(value)) {
+    for (const item of value) yield* namedIn(item)
+  } else if (isJson(value)) {
+    for (const [key, member] of Object.entries(value)) yield* namedIn(member, isMapping || key === 'mapping')
+  }
+}

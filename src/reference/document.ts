@@ -1,0 +1,327 @@
+import type { Config, Cost, OpenapiDocument, RouteConfig, Segment } from '../config/config.ts'
+import { canonicalLiteral } from '../routing/target.ts'
+import {
+  answerSchemas,
+  type OwnStatus,
+  RESPONSE_NAMES,
+  RESPONSES,
+  SECURITY_SCHEME,
+  statusOperation,
+} from './answers.ts'
+import { cleanComponents, cleanItem, cleanResponse, pruned } from './clean.ts'
+import { isJson, type Json, list, maps, resolve, without, withoutExtensions } from './json.ts'
+import { type Access, createRouteMap, type Part, type Place, readTemplate, writePath } from './matching.ts'
+import { asVersion31 } from './version-30.ts'
+
+export interface DocumentOptions {
+  readonly config: Pick<Config, 'routes' | 'unmatched' | 'quota' | 'upstream' | 'auth'>
+  /** Where the page is; the gateway answers there itself. */
+  readonly path: string
+  /** Of the backend; `null` where nothing is known of it but the route map. */
+  readonly backend: OpenapiDocument | null
+}
+
+/** Of the OpenAPI versions up to 3.1. TRACE is refused at the gateway. */
+const METHODS = ['get', 'put', 'post', 'delete', 'options', 'head', 'patch'] as const
+/** Shown for a rule of any method that no operation describes. */
+const USUAL = ['get', 'post', 'put', 'patch', 'delete']
+/** The gateway answers these itself. */
+const STATUS_PATHS = ['/me/quota', '/quota']
+
+type Paths = Record<string, Record<string, unknown>>
+
+/**
+ * The API as clients see it through the gateway, as OpenAPI 3.1: of the backend's operations those that the route map lets
+ * through, with what they cost, who may send them and what the gateway answers; rules that describe nothing known; and the quota.
+ * Addresses of the backend and what it asks of the gateway are left out.
+ */
+export function gatewayDocument({ config, path, backend: written }: DocumentOptions): Json {
+  const backend = written === null ? {} : asVersion31(written)
+  const paths: Paths = {}
+  const firstOfShape = new Map<string, string>()
+  const described = new Set<string>()
+  const ids = new Set<string>()
+  const map = createRouteMap(config.routes, config.unmatched)
+  const hidden = new Set([...config.upstream.headers.keys(), 'authorization', 'x-tollgate-user'])
+  const base = basePath(backend)
+
+  /** Templates that differ only in the names of their parameters are one path to OpenAPI: the first one stands. */
+  function standing(at: string): string {
+    const shape = at.replace(/\{[^{}]*\}/g, '{}')
+    const first = firstOfShape.get(shape) ?? at
+    firstOfShape.set(shape, first)
+    return first
+  }
+
+  function add(at: string, method: string, operation: Json): void {
+    const item = paths[at] ?? {}
+    item[method] ??= withOwnId(operation, ids)
+    paths[at] = item
+  }
+
+  for (const [template, raw] of Object.entries(isJson(backend.paths) ? backend.paths : {})) {
+    if (!template.startsWith('/')) continue
+    const item = resolve(backend, raw)
+    const placesOf = map.placesOf(readTemplate(base + template))
+    for (const method of METHODS) {
+      const operation = item[method]
+      if (!isJson(operation)) continue
+      for (const place of placesOf(method.toUpperCase())) {
+        if (isOwn(method, writePath(place.parts), path)) continue
+        described.add(keyOf(place.access.route, method)).add(keyOf(place.access.route, '*'))
+        add(standing(writePath(place.parts)), method, describe({ backend, item, operation, place, hidden }))
+      }
+    }
+  }
+  for (const route of config.routes) {
+    const at = standing(pathOf(route.segments))
+    for (const method of methodsOf(route)) {
+      const isKnown = described.has(keyOf(route, route.methods === '*' ? '*' : method))
+      if (!isKnown && !isOwn(method, at, path)) add(at, method, undescribed(route, method, at))
+    }
+  }
+  for (const own of STATUS_PATHS) add(own, 'get', statusOperation('getQuota'))
+  return pruned(whole(backend, config, paths))
+}
+
+function whole(backend: Json, { quota, auth }: DocumentOptions['config'], paths: Paths): Json {
+  const info = isJson(backend.info) ? withoutExtensions(backend.info) : {}
+  const { externalDocs, jsonSchemaDialect, components } = backend
+  const words = [info.description, ABOUT].filter((text) => typeof text === 'string')
+  const names = { categories: quota.categories, windows: quota.windows.map(({ name }) => name) }
+  const cleaned = cleanComponents(components)
+  return {
+    openapi: '3.1.1',
+    info: { title: 'Gateway', version: '1', ...info, description: words.join('\n\n') },
+    ...(jsonSchemaDialect !== undefined && { jsonSchemaDialect }),
+    servers: [{ url: '/' }],
+    tags: tagsOf(backend, paths),
+    ...(externalDocs !== undefined && { externalDocs }),
+    security: [{ [SECURITY_SCHEME]: [] }],
+    paths,
+    components: {
+      ...cleaned,
+      schemas: { ...(cleaned.schemas as Json | undefined), ...answerSchemas(names) },
+      responses: {
+        ...(cleaned.responses as Json | undefined),
+        ...Object.fromEntries(Object.entries(RESPONSES).map(([status, answer]) => [nameOf(status), answer])),
+      },
+      securitySchemes: { [SECURITY_SCHEME]: { type: 'http', scheme: 'bearer', description: credentials(auth) } },
+    },
+  }
+}
+
+const nameOf = (status: string) => RESPONSE_NAMES[Number(status) as OwnStatus]
+
+const ABOUT =
+  'Requests go through Tollgate, which asks for a credential where an operation says so and counts what it costs against the quota of the caller. `GET /me/quota` tells what is left.'
+
+function credentials({ jwt, gatewayTokens }: Config['auth']): string {
+  const kinds = [...(jwt.length > 0 ? ['a JWT'] : []), ...(gatewayTokens ? ['a gateway token (`gw_…`)'] : [])]
+  return `${kinds.join(' or ') || 'No credential is accepted'}.`.replace(/^a/, 'A')
+}
+
+/** The path that the backend's paths are below of, as its first server says. */
+function basePath(backend: Json): string {
+  const [server] = list(backend.servers)
+  if (!isJson(server) || typeof server.url !== 'string') return ''
+  const variables = new Map(maps(server.variables).map(([name, { default: value }]) => [name, String(value)]))
+  const url = URL.parse(
+    server.url.replace(/\{([^{}]*)\}/g, (_all, name) => variables.get(name) ?? ''),
+    'http://any',
+  )
+  return url?.pathname.replace(/\/+$/, '') ?? ''
+}
+
+function isOwn(method: string, at: string, page: string): boolean {
+  if (method !== 'get' && method !== 'head') return false
+  return STATUS_PATHS.includes(at) || at === page || at.startsWith(`${page}/`)
+}
+
+function keyOf(route: RouteConfig | null, method: string): string {
+  return `${method} ${route?.line ?? ''} ${route?.match ?? ''}`
+}
+
+/** An operation that stands at several paths has its own id at each. */
+function withOwnId(operation: Json, ids: Set<string>): Json {
+  const { operationId } = operation
+  if (typeof operationId !== 'string') return operation
+  let id = operationId
+  for (let n = 2; ids.has(id); n++) id = `${operationId}_${n}`
+  ids.add(id)
+  return { ...operation, operationId: id }
+}
+
+interface Described {
+  readonly backend: Json
+  readonly item: Json
+  readonly operation: Json
+  readonly place: Place
+  readonly hidden: ReadonlySet<string>
+}
+
+function describe({ backend, item, operation, place, hidden }: Described): Json {
+  const parameters = parametersOf(backend, item, operation, place.parts, hidden)
+  const { post: cleaned } = cleanItem({ post: operation })
+  const { description, responses, ...rest } = without(cleaned as Json, 'parameters')
+  return {
+    ...rest,
+    ...(parameters.length > 0 && { parameters }),
+    description: [description, priceText(place.access)].filter((text) => typeof text === 'string').join('\n\n'),
+    security: securityOf(place.access),
+    responses: withOwnAnswers(backend, isJson(responses) ? responses : {}, place.access),
+    'x-tollgate': extensionOf(place.access),
+  }
+}
+
+/** Those of the path as well; without what the gateway says to the backend, and without what the path fixes. */
+function parametersOf(backend: Json, item: Json, operation: Json, parts: readonly Part[], hidden: ReadonlySet<string>) {
+  const byName = new Map<string, unknown>()
+  for (const written of [...list(item.parameters), ...list(operation.parameters)]) {
+    const { name, in: where } = resolve(backend, written)
+    byName.set(`${where} ${where === 'header' ? String(name).toLowerCase() : name}`, written)
+  }
+  const variables = variablesOf(writePath(parts))
+  for (const key of byName.keys()) {
+    const [where, name = ''] = [key.slice(0, key.indexOf(' ')), key.slice(key.indexOf(' ') + 1)]
+    if (where === 'header' ? hidden.has(name) : where === 'path' && !variables.includes(name)) byName.delete(key)
+  }
+  const missing = variables.filter((name) => !byName.has(`path ${name}`))
+  return [...byName.values(), ...missing.map((name) => pathParameter(name))]
+}
+
+function variablesOf(path: string): string[] {
+  return [...path.matchAll(/\{([^{}]*)\}/g)].map(([, name = '']) => name)
+}
+
+function pathParameter(name: string, description?: string) {
+  return {
+    name,
+    in: 'path',
+    required: true,
+    schema: { type: 'string' },
+    ...(description !== undefined && { description }),
+  }
+}
+
+function securityOf({ charged }: Access) {
+  return charged === null ? [] : [{ [SECURITY_SCHEME]: [] }]
+}
+
+function extensionOf({ route, charged }: Access): Json {
+  const match = route === null ? {} : { match: route.match }
+  if (charged === null) return { ...match, public: true }
+  const { category, cost } = charged
+  if (cost.kind === 'fixed') return { ...match, category, cost: cost.cost }
+  return { ...match, category, cost: { body: cost.fields, values: Object.fromEntries(cost.values) } }
+}
+
+function priceText({ charged }: Access): string {
+  if (charged === null) return '**Quota:** public, so it asks for no credential and costs nothing.'
+  return `**Quota:** category \`${charged.category}\`, ${costText(charged.cost)}.`
+}
+
+function costText(cost: Cost): string {
+  if (cost.kind === 'fixed') return `costs ${tokens(cost.cost)}`
+  const values = [...cost.values].map(([value, amount]) => `\`${value}\` costs ${tokens(amount)}`)
+  return `by the field ${cost.fields.map((field) => `\`${field}\``).join(' or ')} of the body: ${values.join(', ')}`
+}
+
+const tokens = (cost: number) => (cost === 1 ? '1 token' : `${cost} tokens`)
+
+function ownStatuses({ charged }: Access): OwnStatus[] {
+  if (charged === null) return [503]
+  const { cost } = charged
+  if (cost.kind === 'body') return [400, 401, 429, 503]
+  return cost.cost === 0 ? [401, 503] : [401, 429, 503]
+}
+
+function withOwnAnswers(backend: Json, responses: Json, access: Access): Json {
+  const own = ownStatuses(access).map((status) => {
+    const theirs = responses[status]
+    return [
+      status,
+      theirs === undefined ? refTo(status) : eitherAnswer(status, cleanResponse(resolve(backend, theirs))),
+    ]
+  })
+  return { ...responses, ...Object.fromEntries(own) }
+}
+
+function refTo(status: OwnStatus) {
+  return { $ref: `#/components/responses/${RESPONSE_NAMES[status]}` }
+}
+
+/** An answer of one status may be of either. */
+function eitherAnswer(status: OwnStatus, theirs: Json): Json {
+  const ours: Json = RESPONSES[status]
+  const content = Object.fromEntries(maps(theirs.content))
+  const mine = Object.fromEntries(maps(ours.content))
+  const type = 'application/json'
+  const schemas = [mine[type]?.schema, content[type]?.schema].filter((schema) => schema !== undefined)
+  return {
+    ...theirs,
+    description: `${ours.description} Or, of the service: ${theirs.description ?? ''}`,
+    headers: { ...Object.fromEntries(maps(theirs.headers)), ...Object.fromEntries(maps(ours.headers)) },
+    content: {
+      ...content,
+      ...mine,
+      [type]: { ...content[type], schema: schemas.length > 1 ? { anyOf: schemas } : schemas[0] },
+    },
+  }
+}
+
+const OTHERS = 'Other routes'
+
+function methodsOf({ methods }: RouteConfig): string[] {
+  if (methods === '*') return USUAL
+  return methods.map((method) => method.toLowerCase()).filter((method) => METHODS.some((known) => known === method))
+}
+
+function undescribed(route: RouteConfig, method: string, at: string): Json {
+  const access: Access = { route, charged: route.public ? null : route }
+  const parameters = variablesOf(at).map((name) =>
+    pathParameter(name, name === restName(route.segments) ? REST_TEXT : undefined),
+  )
+  return {
+    tags: [OTHERS],
+    summary: route.match,
+    description: priceText(access),
+    ...(parameters.length > 0 && { parameters }),
+    ...(method.startsWith('p') && { requestBody: { content: { 'application/json': bodyOf(access) } } }),
+    security: securityOf(access),
+    responses: { default: { description: 'Whatever the service answers.' }, ...withOwnAnswers({}, {}, access) },
+    'x-tollgate': extensionOf(access),
+  }
+}
+
+function pathOf(segments: readonly Segment[]): string {
+  return segments
+    .map((segment) => {
+      if (segment.kind === 'rest') return `/{${restName(segments)}}`
+      return segment.kind === 'param' ? `/{${segment.name}}` : `/${canonicalLiteral(segment.text)}`
+    })
+    .join('')
+}
+
+/** Nothing is known of a body but what it is priced by. */
+function bodyOf({ charged }: Access): Json {
+  if (charged === null || charged.cost.kind === 'fixed') return { schema: {} }
+  const [field = ''] = charged.cost.fields
+  const values = [...charged.cost.values.keys()].map((value) =>
+    String(Number(value)) === value ? Number(value) : value,
+  )
+  return { schema: { type: 'object', properties: { [field]: { examples: values } } }, example: { [field]: values[0] } }
+}
+
+const REST_TEXT = 'One or more segments: all that follows.'
+
+function restName(segments: readonly Segment[]): string {
+  const isTaken = segments.some((segment) => segment.kind === 'param' && segment.name === 'rest')
+  return isTaken ? '_rest' : 'rest'
+}
+
+function tagsOf(backend: Json, paths: Paths): unknown[] {
+  const used = new Set(Object.values(paths).flatMap((item) => maps(item).flatMap(([, { tags }]) => list(tags))))
+  const known = list(backend.tags).filter((tag) => isJson(tag) && used.has(tag.name))
+  return known.map((tag) => withoutExtensions(tag as Json))
+}

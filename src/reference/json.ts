@@ -1,0 +1,52 @@
+/** What is known of a document that others wrote: nothing, until it is looked at. */
+export type Json = { readonly [key: string]: unknown }
+
+export function isJson(value: unknown): value is Json {
+  return typeof value === 'object' && value !== null && !Array.isArray(value)
+}
+
+/** A map of maps; whatever else is in it is left out. */
+export function maps(value: unknown): [string, Json][] {
+  return Object.entries(isJson(value) ? value : {}).filter((entry): entry is [string, Json] => isJson(entry[1]))
+}
+
+export function list(value: unknown): readonly unknown[] {
+  return Array.isArray(value) ? value : []
+}
+
+export function without(map: Json, ...keys: readonly string[]): Json {
+  return Object.fromEntries(Object.entries(map).filter(([key]) => !keys.includes(key)))
+}
+
+/** Extensions are for the tools of who wrote them, and often hold addresses that are nobody else's business. */
+export function withoutExtensions(map: Json): Json {
+  return Object.fromEntries(Object.entries(map).filter(([key]) => !key.startsWith('x-')))
+}
+
+/** What a reference within the document names, or the value itself; other references are nothing. */
+export function resolve(document: Json, value: unknown): Json {
+  let found = value
+  for (let hops = 0; hops < 10 && isJson(found) && typeof found.$ref === 'string'; hops++)
+    found = follow(document, found.$ref)
+  return isJson(found) && found.$ref === undefined ? found : {}
+}
+
+function follow(document: Json, ref: string): unknown {
+  if (!ref.startsWith('#/')) return undefined
+  const steps = ref.slice(2).split('/').map(unescapeStep)
+  return steps.reduce<unknown>((at, step) => (isJson(at) && Object.hasOwn(at, step) ? at[step] : undefined), document)
+}
+
+/** One step of a JSON Pointer in a URI fragment (RFC 6901, 6). */
+export function unescapeStep(step: string): string {
+  const text = /%(?![0-9A-Fa-f]{2})/.test(step) ? step : safeDecode(step)
+  return text.replaceAll('~1', '/').replaceAll('~0', '~')
+}
+
+function safeDecode(text: string): string {
+  try {
+    return decodeURIComponent(text)
+  } catch {
+    return text
+  }
+}

@@ -1,0 +1,111 @@
+import type { Cost, RouteConfig, Segment, UnmatchedConfig } from '../config/config.ts'
+import { createRouteTable } from '../routing/table.ts'
+import { canonicalLiteral } from '../routing/target.ts'
+
+/** Which operations of a document the route map lets through, and at which price. */
+
+/** A part of a path template, between two slashes. */
+export type Part =
+  /** In canonical form. */
+  | { readonly kind: 'literal'; readonly text: string }
+  /** `{id}`, or `{id}.json`. */
+  | { readonly kind: 'variable'; readonly text: string; readonly matches: RegExp }
+
+/** What an operation asks for. */
+export interface Access {
+  /** `null` for what matches no route. */
+  readonly route: RouteConfig | null
+  /** `null` where it is public. */
+  readonly charged: { readonly category: string; readonly cost: Cost } | null
+}
+
+export interface Place {
+  readonly parts: readonly Part[]
+  readonly access: Access
+}
+
+export interface RouteMap {
+  /**
+   * The paths at which a template is let through, by method. Where rules name some values of a parameter, each of those is a
+   * place of its own: `/user/{what}` with a rule for `/user/data` is `/user/data`.
+   */
+  placesOf(template: readonly Part[]): (method: string) => Place[]
+}
+
+export function readTemplate(path: string): Part[] {
+  return path.slice(1).split('/').map(readPart)
+}
+
+export function writePath(parts: readonly Part[]): string {
+  return parts.map(({ text }) => `/${text}`).join('')
+}
+
+const VARIABLE = /\{[^{}]*\}/
+
+function readPart(text: string): Part {
+  if (!VARIABLE.test(text)) return { kind: 'literal', text: canonicalLiteral(text) }
+  const between = text.split(new RegExp(VARIABLE, 'g')).map((literal) => asPattern(canonicalLiteral(literal)))
+  return { kind: 'variable', text, matches: new RegExp(`^${between.join('.+')}$`) }
+}
+
+function asPattern(literal: string): string {
+  return literal.replace(/[^\w%~-]/g, '\\$&')
+}
+
+export function createRouteMap(routes: readonly RouteConfig[], unmatched: UnmatchedConfig): RouteMap {
+  const table = createRouteTable(routes)
+  const rules = routes.map(({ segments }) => segments.map(canonical))
+
+  function accessOf(method: string, parts: readonly Part[]): Access | null {
+    // A variable can be anything: no literal of a rule has its braces, which are escaped in canonical form.
+    const found = table.lookup(
+      method,
+      parts.map(({ text }) => text),
+    )
+    if (found === null || 'allow' in found) return accessUnmatched(unmatched)
+    const { rule } = found
+    return { route: rule, charged: rule.public ? null : rule }
+  }
+
+  return {
+    placesOf(template) {
+      const all = [template, ...rules.flatMap((rule) => narrowed(rule, template))]
+      const paths = new Map(all.map((parts) => [writePath(parts), parts]))
+      return (method) =>
+        [...paths.values()].flatMap((parts) => {
+          const access = accessOf(method, parts)
+          return access === null ? [] : [{ parts, access }]
+        })
+    },
+  }
+}
+
+function canonical(segment: Segment): Segment {
+  return segment.kind === 'literal' ? { kind: 'literal', text: canonicalLiteral(segment.text) } : segment
+}
+
+function accessUnmatched(unmatched: UnmatchedConfig): Access | null {
+  if (unmatched.kind === 'refuse') return null
+  return { route: null, charged: unmatched.kind === 'forward' ? null : unmatched }
+}
+
+/** The template with the literals of a rule in the place of its parameters; nothing where they have no path in common. */
+function narrowed(rule: readonly Segment[], template: readonly Part[]): [] | [Part[]] {
+  const parts: Part[] = []
+  for (const [i, segment] of rule.entries()) {
+    const part = template[i]
+    if (part === undefined) return []
+    if (segment.kind === 'rest') return [[...parts, ...template.slice(i)]]
+    const both = meet(segment, part)
+    if (both === null) return []
+    parts.push(both)
+  }
+  return rule.length === template.length ? [parts] : []
+}
+
+function meet(segment: Exclude<Segment, { kind: 'rest' }>, part: Part): Part | null {
+  if (segment.kind === 'param') return part.text === '' ? null : part
+  const { text } = segment
+  const isSame = part.kind === 'literal' ? part.text === text : part.matches.test(text)
+  return isSame ? { kind: 'literal', text } : null
+}

@@ -1,0 +1,104 @@
+import type { Selection, Service } from '../selection.ts'
+import { type Loaded, loadDocument, type Problem } from './load.ts'
+import './main.css'
+
+/**
+ * The page: a selection of services, and a frame in which Swagger UI shows the one that is chosen. Each choice is a new frame,
+ * so that whatever was typed into the old one goes with everything that ran in it: stores, caches and fields. Nothing here keeps
+ * a credential, and nothing here is told of one.
+ */
+
+/** Where the page's files are; the gateway writes it. */
+const base = document.documentElement.dataset.base ?? './'
+const select = element<HTMLSelectElement>('#service')
+const state = element('#state')
+const problemBox = element('#problem')
+const main = element('main')
+
+let services: readonly Service[] = []
+let loading = new AbortController()
+let frame: HTMLIFrameElement | null = null
+
+select.addEventListener('change', () => void show())
+element('#problem button').addEventListener('click', () => void (services.length === 0 ? start() : show()))
+// A page that the browser keeps for "back" is kept without what was typed into it.
+addEventListener('pagehide', clear)
+addEventListener('pageshow', ({ persisted }) => void (persisted && show()))
+void start()
+
+async function start(): Promise<void> {
+  clear()
+  const selection = await readSelection()
+  if (selection === null) {
+    tell({
+      what: 'The list of services cannot be read.',
+      why: 'The gateway did not answer.',
+      cure: 'Try again in a moment.',
+    })
+    return
+  }
+  services = selection.services
+  document.title = selection.title
+  element('#title').textContent = selection.title
+  select.replaceChildren(...services.map(({ name }) => new Option(name)))
+  select.disabled = false
+  await show()
+}
+
+async function readSelection(): Promise<Selection | null> {
+  try {
+    const answer = await fetch(`${base}services.json`)
+    return answer.ok ? ((await answer.json()) as Selection) : null
+  } catch {
+    return null
+  }
+}
+
+async function show(): Promise<void> {
+  clear()
+  const { signal } = loading
+  const service = services[select.selectedIndex]
+  if (service === undefined) return
+  state.textContent = `Reading the description of ${service.name} …`
+  const loaded = await loadDocument(service, signal)
+  if (signal.aborted) return
+  state.textContent = ''
+  if ('what' in loaded) tell(loaded)
+  else render(service, loaded)
+}
+
+/** Ends what is shown, and what is on its way to be shown. */
+function clear(): void {
+  loading.abort()
+  loading = new AbortController()
+  frame?.remove()
+  frame = null
+  problemBox.hidden = true
+}
+
+function render({ name }: Service, loaded: Loaded): void {
+  const made = document.createElement('iframe')
+  made.title = `API of ${name}`
+  made.src = `${base}frame.html`
+  made.addEventListener('load', () => made.contentWindow?.postMessage(loaded, location.origin))
+  main.append(made)
+  frame = made
+}
+
+function tell({ what, why, cure }: Problem): void {
+  state.textContent = ''
+  const [heading, first, second] = problemBox.querySelectorAll('h2, p')
+  for (const [at, text] of [
+    [heading, what],
+    [first, why],
+    [second, cure],
+  ] as const)
+    if (at) at.textContent = text
+  problemBox.hidden = false
+}
+
+function element<T extends HTMLElement = HTMLElement>(selector: string): T {
+  const found = document.querySelector<T>(selector)
+  if (found === null) throw new Error(`the page has no ${selector}`)
+  return found
+}

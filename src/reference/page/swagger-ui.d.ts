@@ -1,0 +1,31 @@
+/** Of swagger-ui-dist, which brings no types: what is used of it. */
+declare module 'swagger-ui-dist/swagger-ui-bundle.js' {
+  export interface Request {
+    readonly url: string
+  }
+
+  export interface System {
+    readonly React: { createElement(component: unknown, properties: object): unknown }
+  }
+
+  /** https://github.com/swagger-api/swagger-ui/blob/master/docs/usage/configuration.md */
+  export interface Options {
+    readonly domNode: Element | null
+    readonly spec: object
+    readonly presets: readonly unknown[]
+    readonly plugins: readonly ((system: System) => object)[]
+    readonly tryItOutEnabled: boolean
+    readonly persistAuthorization: boolean
+    readonly queryConfigEnabled: boolean
+    readonly validatorUrl: null
+    readonly deepLinking: boolean
+    readonly withCredentials: boolean
+    readonly displayRequestDuration: boolean
+    readonly showCommonExtensions: boolean
+    readonly defaultModelsExpandDepth: number
+    readonly requestInterceptor: (request: Request) => Request
+  }
+
+  const SwaggerUI: ((options: Options) => object) & { readonly presets: { readonly apis: unknown } }
+  export default SwaggerUI
+}

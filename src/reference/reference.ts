@@ -1,0 +1,149 @@
+import { createHash } from 'node:crypto'
+import type { IncomingHttpHeaders } from 'node:http'
+import { fileURLToPath } from 'node:url'
+import { type Asset, makeAsset, readAssets } from '../assets.ts'
+import { GATEWAY_NAME } from '../config/checks/reference.ts'
+import type { ReferenceConfig } from '../config/config.ts'
+import type { Answer } from '../gateway/answer.ts'
+import type { Reference } from '../gateway/rules.ts'
+import type { Selection } from './selection.ts'
+
+export interface ReferenceOptions {
+  readonly config: ReferenceConfig
+  /** The OpenAPI document of the gateway. */
+  readonly document: object
+  /** Where the page was built. Default `dist/reference/page`. */
+  readonly folder?: string
+}
+
+/** Where `npm run build` puts the page: `dist/reference/page`, also for who runs the sources. */
+const BUILT = fileURLToPath(
+  new URL(import.meta.url.endsWith('.ts') ? '../../dist/reference/page/' : './page/', import.meta.url),
+)
+
+/** The page of the API with its files, each made ready once: what a request costs is a look into a map. */
+export async function createReference({ config, document, folder = BUILT }: ReferenceOptions): Promise<Reference> {
+  const { path } = config
+  const made = new Map<string, Made>()
+  for (const [name, asset] of await builtFiles(folder)) {
+    if (PAGES.has(name)) made.set(`${path}/${name}`, page(await placed(asset, path), policyOf(name, config)))
+    else made.set(`${path}/${name}`, file(asset, name))
+  }
+  for (const [name, value] of [
+    ['services.json', selectionOf(config)],
+    ['gateway.json', document],
+  ] as const) {
+    made.set(`${path}/${name}`, page(await makeAsset(Buffer.from(JSON.stringify(value)), '.json'), NO_PAGE))
+  }
+  const index = made.get(`${path}/index.html`) ?? NOT_BUILT
+  made.set(path, index).set(`${path}/`, index)
+  return {
+    answer(asked, headers) {
+      // Most requests are for the backend: told apart before anything is looked up.
+      if (!asked.startsWith(path)) return null
+      const found = made.get(asked)
+      return found === undefined ? null : choose(found, headers)
+    },
+  }
+}
+
+/** What does not change between two builds: read and made small once in a process. */
+const built = new Map<string, ReadonlyMap<string, Asset>>()
+
+async function builtFiles(folder: string): Promise<ReadonlyMap<string, Asset>> {
+  const known = built.get(folder) ?? (await readAssets(folder))
+  // Not built yet: looked for again at the next reload.
+  if (known.size > 0) built.set(folder, known)
+  return known
+}
+
+/** Pages of which the policy and the place depend on the configuration. */
+const PAGES = new Set(['index.html', 'frame.html'])
+
+/** Vite writes the addresses in a page relative to its folder, and the page is at the folder's name. */
+function placed({ bytes }: Asset, path: string): Promise<Asset> {
+  return makeAsset(Buffer.from(bytes.toString().replaceAll('="./', `="${path}/`)), '.html')
+}
+
+function selectionOf({ path, title, services }: ReferenceConfig): Selection {
+  return {
+    title,
+    services: [
+      { name: GATEWAY_NAME, url: '/', document: `${path}/gateway.json` },
+      ...services.map(({ name, url, openapi }) => ({ name, url, document: url + openapi })),
+    ],
+  }
+}
+
+/**
+ * Scripts and styles are files only: what Swagger UI styles by script needs no permission. Its style sheet holds pictures as
+ * data: addresses. Requests go to the gateway and to the services of the configuration, wherever a document points.
+ */
+function policyOf(name: string, { services }: ReferenceConfig): string {
+  const isFrame = name === 'frame.html'
+  const origins = new Set(services.map(({ url }) => new URL(url).origin))
+  return [
+    "default-src 'none'",
+    "script-src 'self'",
+    "style-src 'self'",
+    isFrame ? "img-src 'self' data:" : "img-src 'self'",
+    ['connect-src', "'self'", ...origins].join(' '),
+    isFrame ? "frame-ancestors 'self'" : "frame-src 'self'; frame-ancestors 'none'",
+    "base-uri 'none'",
+    "form-action 'none'",
+  ].join('; ')
+}
+
+const NO_PAGE = "default-src 'none'; frame-ancestors 'none'"
+
+/** An answer in both forms. */
+interface Made {
+  readonly plain: Answer
+  readonly gzipped: Answer
+  /** `null` where the name changes with the content. */
+  readonly etag: string | null
+}
+
+function file(asset: Asset, name: string): Made {
+  // Vite names what it builds by content.
+  if (!name.startsWith('assets/')) return page(asset, NO_PAGE)
+  return inBothForms(asset, null, ['Cache-Control', 'public, max-age=31536000, immutable'])
+}
+
+function page(asset: Asset, policy: string): Made {
+  // Weak: of both forms alike (RFC 9110, 8.8.1).
+  const etag = `W/"${createHash('sha256').update(asset.bytes).digest('base64url').slice(0, 22)}"`
+  return inBothForms(asset, etag, ['Content-Security-Policy', policy, 'Cache-Control', 'no-cache', 'ETag', etag])
+}
+
+function inBothForms({ bytes, gzipped, contentType }: Asset, etag: string | null, more: readonly string[]): Made {
+  const headers = ['Content-Type', contentType, ...SAFE, 'Vary', 'Accept-Encoding', ...more]
+  const plain: Answer = { status: 200, headers, body: bytes }
+  if (gzipped.length >= bytes.length) return { plain, gzipped: plain, etag }
+  return { plain, gzipped: { status: 200, headers: [...headers, 'Content-Encoding', 'gzip'], body: gzipped }, etag }
+}
+
+const SAFE = ['X-Content-Type-Options', 'nosniff', 'Referrer-Policy', 'no-referrer']
+
+function choose({ plain, gzipped, etag }: Made, headers: IncomingHttpHeaders): Answer {
+  const answer = takesGzip(headers['accept-encoding']) ? gzipped : plain
+  // Its body is not sent, and its length is that of the 200 (RFC 9110, 8.6).
+  return isKnown(etag, headers['if-none-match']) ? { ...answer, status: 304 } : answer
+}
+
+function takesGzip(accepted: string | string[] | undefined): boolean {
+  return /(?:^|[,\s])gzip(?!\s*;\s*q=0(?:\.0*)?\s*(?:,|$))/i.test(String(accepted ?? ''))
+}
+
+function isKnown(etag: string | null, ifNoneMatch: string | undefined): boolean {
+  if (etag === null || ifNoneMatch === undefined) return false
+  return ifNoneMatch.split(/\s*,\s*/).includes(etag)
+}
+
+const MISSING = 'The reference is not built: run "npm run build" in the folder of Tollgate.\n'
+const MISSING_ANSWER: Answer = {
+  status: 404,
+  headers: ['Content-Type', 'text/plain; charset=utf-8', ...SAFE, 'Cache-Control', 'no-store'],
+  body: MISSING,
+}
+const NOT_BUILT: Made = { plain: MISSING_ANSWER, gzipped: MISSING_ANSWER, etag: null }

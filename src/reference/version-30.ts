@@ -1,0 +1,42 @@
+import { isJson, type Json } from './json.ts'
+
+/** Members that hold values and no schemas. */
+const VALUES = new Set(['example', 'examples', 'default', 'enum', 'const', 'value'])
+
+/**
+ * A document of OpenAPI 3.0 in the words of 3.1, which takes its schemas from JSON Schema 2020-12: `nullable` is a type, and
+ * exclusive bounds are numbers. Others are left as they are.
+ * https://www.openapis.org/blog/2021/02/16/migrating-from-openapi-3-0-to-3-1-0
+ */
+export function asVersion31(document: Json): Json {
+  return typeof document.openapi === 'string' && document.openapi.startsWith('3.0.')
+    ? (convert(document) as Json)
+    : document
+}
+
+function convert(value: unknown): unknown {
+  if (Array.isArray(value)) return value.map(convert)
+  if (!isJson(value)) return value
+  const members = Object.entries(value).map(
+    ([key, member]) => [key, VALUES.has(key) ? member : convert(member)] as const,
+  )
+  return convertSchema(Object.fromEntries(members))
+}
+
+function convertSchema(schema: Json): Json {
+  const { nullable, ...rest } = schema
+  const result: Record<string, unknown> = typeof nullable === 'boolean' ? { ...rest } : { ...schema }
+  if (nullable === true && typeof rest.type === 'string') result.type = [rest.type, 'null']
+  if (nullable === true && Array.isArray(rest.enum) && !rest.enum.includes(null)) result.enum = [...rest.enum, null]
+  exclusive(result, 'minimum', 'exclusiveMinimum')
+  exclusive(result, 'maximum', 'exclusiveMaximum')
+  return result
+}
+
+function exclusive(schema: Record<string, unknown>, bound: string, key: string): void {
+  if (typeof schema[key] !== 'boolean') return
+  if (schema[key] === true && schema[bound] !== undefined) {
+    schema[key] = schema[bound]
+    delete schema[bound]
+  } else delete schema[key]
+}

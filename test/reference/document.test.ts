@@ -1,0 +1,358 @@
+import { describe, expect, test } from 'vitest'
+import type { OpenapiDocument } from '../../src/config/config.ts'
+import { gatewayDocument } from '../../src/reference/document.ts'
+import { understood, yaml } from '../e2e/harness.ts'
+
+// biome-ignore lint/suspicious/noExplicitAny: the document is judged here, not trusted
+type Any = any
+
+const QUOTA = 'quota: { baselines: { personal: { read: { 1h: 10 } }, global: { read: { 1h: 10 } } } }'
+const BACKEND = 'http://score.internal:9000'
+const OK = { responses: { 200: { description: 'ok' } } }
+
+interface Case {
+  readonly routes: readonly string[]
+  readonly paths?: object
+  /** More members of the document. */
+  readonly more?: object
+  readonly unmatched?: string
+}
+
+function made({ routes, paths, more = {}, unmatched = 'refuse' }: Case): Any {
+  const rules = routes.map((match) => `{ match: "${match}", category: read, cost: 4 }`)
+  const rest = `${QUOTA}\nroutes: [${rules}]\nunmatched: ${unmatched}`
+  return documentOf(rest, paths && { openapi: '3.1.0', paths, ...more })
+}
+
+function documentOf(rest: string, backend: OpenapiDocument | object = null as never): Any {
+  const upstream = 'headers: { X-Backend-Secret: very-secret }'
+  const { config } = understood(yaml(BACKEND, rest, 'sqlite::memory:', upstream))
+  return gatewayDocument({ config, path: '/reference', backend: backend as OpenapiDocument })
+}
+
+const operations = (document: Any): string[] =>
+  Object.entries<object>(document.paths)
+    .flatMap(([path, item]) => Object.keys(item).map((method) => `${method.toUpperCase()} ${path}`))
+    .filter((operation) => !operation.endsWith('/quota'))
+
+describe('the operations of the backend', () => {
+  const item = { get: OK, post: OK }
+
+  test.each<[string, Case, string[]]>([
+    ['of a literal path', { routes: ['GET /a'], paths: { '/a': item, '/b': item } }, ['GET /a']],
+    ['of a parameter of another name', { routes: ['GET /a/:x'], paths: { '/a/{id}': item } }, ['GET /a/{id}']],
+    [
+      'below a *',
+      { routes: ['* /a/*'], paths: { '/a/{id}/b': item, '/b': item } },
+      ['GET /a/{id}/b', 'POST /a/{id}/b'],
+    ],
+    [
+      'of a literal where the rule has a parameter',
+      { routes: ['GET /a/:x'], paths: { '/a/new': item } },
+      ['GET /a/new'],
+    ],
+    [
+      'of a parameter where rules name some of its values',
+      { routes: ['POST /user/data', 'POST /user/music'], paths: { '/user/{what}': item } },
+      ['POST /user/data', 'POST /user/music'],
+    ],
+    [
+      'of a parameter, and its values that have rules of their own',
+      { routes: ['POST /user/:what', 'POST /user/music'], paths: { '/user/{what}': item } },
+      ['POST /user/{what}', 'POST /user/music'],
+    ],
+    [
+      'of a parameter that is a part of a segment',
+      { routes: ['GET /a/b.json'], paths: { '/a/{x}.json': item } },
+      ['GET /a/b.json'],
+    ],
+    ['in whatever spelling of a path', { routes: ['GET /caf%c3%a9'], paths: { '/café': item } }, ['GET /caf%C3%A9']],
+    ['HEAD as GET', { routes: ['GET /a'], paths: { '/a': { head: OK, options: OK } } }, ['HEAD /a', 'GET /a']],
+    [
+      'OPTIONS where a rule has it',
+      { routes: ['OPTIONS /a'], paths: { '/a': { options: OK, get: OK } } },
+      ['OPTIONS /a'],
+    ],
+    [
+      'that match no rule and are forwarded',
+      { routes: [], paths: { '/a': item }, unmatched: 'forward' },
+      ['GET /a', 'POST /a'],
+    ],
+    [
+      'of other methods of a path where all that is unmatched is charged',
+      { routes: ['GET /a'], paths: { '/a': item }, unmatched: '{ category: read, cost: 9 }' },
+      ['GET /a', 'POST /a'],
+    ],
+    [
+      'but for those that the gateway answers',
+      { routes: ['GET /*'], paths: { '/me/quota': item, '/reference': item, '/reference/x': item, '/b': item } },
+      ['GET /b'],
+    ],
+  ])('are shown where the route map lets them through: %s', (_what, given, expected) => {
+    expect(operations(made(given))).toEqual(expected)
+  })
+
+  test.each<[string, object]>([
+    ['its address', { url: `${BACKEND}/v2/` }],
+    ['the default of a variable', { url: '/{version}', variables: { version: { default: 'v2' } } }],
+  ])('are behind the path of the server, as %s says', (_how, server) => {
+    const paths = { '/a': { get: { ...OK, summary: 'Known' } } }
+    const document = made({ routes: ['GET /v2/a', 'GET /a'], paths, more: { servers: [server] } })
+    expect([document.paths['/v2/a'].get.summary, document.paths['/a'].get.summary]).toEqual(['Known', 'GET /a'])
+  })
+
+  test('have the price of the rule that a request would meet', () => {
+    const rest = `${QUOTA}
+routes:
+  - { match: POST /user/:what, category: read, cost: 2 }
+  - { match: POST /user/music, category: read, cost: 4 }
+  - { match: POST /buy, category: read, cost: { body: [id, chargeId], values: { 2: 10, 3: 1 } } }
+  - { match: GET /free, category: read, cost: 0 }
+  - { match: GET /open, public: true }`
+    const paths = { '/user/{what}': { post: OK }, '/buy': { post: OK }, '/free': { get: OK }, '/open': { get: OK } }
+    const document = documentOf(rest, { openapi: '3.1.0', paths })
+    const told = (path: string, method: string) => {
+      const { description, security, responses, 'x-tollgate': extension } = document.paths[path][method]
+      return { description, security: security.length, statuses: Object.keys(responses).join(' '), extension }
+    }
+    expect(told('/user/{what}', 'post')).toEqual({
+      description: '**Quota:** category `read`, costs 2 tokens.',
+      security: 1,
+      statuses: '200 401 429 503',
+      extension: { match: 'POST /user/:what', category: 'read', cost: 2 },
+    })
+    expect(told('/user/music', 'post').extension.cost).toBe(4)
+    expect(told('/buy', 'post')).toEqual({
+      description:
+        '**Quota:** category `read`, by the field `id` or `chargeId` of the body: `2` costs 10 tokens, `3` costs 1 token.',
+      security: 1,
+      statuses: '200 400 401 429 503',
+      extension: {
+        match: 'POST /buy',
+        category: 'read',
+        cost: { body: ['id', 'chargeId'], values: { 2: 10, 3: 1 } },
+      },
+    })
+    expect(told('/free', 'get')).toMatchObject({ security: 1, statuses: '200 401 503' })
+    expect(told('/open', 'get')).toEqual({
+      description: '**Quota:** public, so it asks for no credential and costs nothing.',
+      security: 0,
+      statuses: '200 503',
+      extension: { match: 'GET /open', public: true },
+    })
+  })
+
+  test('that fix a parameter lose it, and keep the others of the path', () => {
+    const parameter = (name: string) => ({ name, in: 'path', required: true, schema: { type: 'string' } })
+    const paths = {
+      '/user/{what}/{id}': { parameters: [parameter('what'), parameter('id')], get: { ...OK, operationId: 'u' } },
+    }
+    const document = made({ routes: ['GET /user/data/:id', 'GET /user/:x/:y'], paths })
+    expect(document.paths['/user/{what}/{id}'].get.parameters.map(({ name }: Any) => name)).toEqual(['what', 'id'])
+    expect(document.paths['/user/data/{id}'].get.parameters.map(({ name }: Any) => name)).toEqual(['id'])
+    expect(document.paths['/user/{what}/{id}'].get.operationId).toBe('u')
+    expect(document.paths['/user/data/{id}'].get.operationId).toBe('u_2')
+  })
+
+  test('that answer 401 or 429 themselves may do either', () => {
+    const theirs = {
+      description: 'No.',
+      content: { 'application/json': { schema: { type: 'string' } }, 'text/html': {} },
+    }
+    const paths = { '/a': { get: { responses: { 401: { $ref: '#/components/responses/No' } } } } }
+    const { responses } = made({ routes: ['GET /a'], paths, more: { components: { responses: { No: theirs } } } })
+      .paths['/a'].get
+    expect(responses['401'].description).toBe('The credential is missing or not valid. Or, of the service: No.')
+    expect(responses['401'].content).toMatchObject({ 'text/html': {} })
+    expect(responses['401'].content['application/json'].schema.anyOf).toHaveLength(2)
+    expect(responses['429']).toEqual({ $ref: '#/components/responses/TollgateQuotaExceeded' })
+  })
+})
+
+describe('rules that describe nothing known', () => {
+  test('are shown with what the map knows of them', () => {
+    const document = made({ routes: ['GET|POST /a/:id', '* /files/*', 'PROPFIND /dav', 'GET /x/:rest/*'] })
+    expect(operations(document)).toEqual([
+      'GET /a/{id}',
+      'POST /a/{id}',
+      ...['GET', 'POST', 'PUT', 'PATCH', 'DELETE'].map((method) => `${method} /files/{rest}`),
+      'GET /x/{rest}/{_rest}',
+    ])
+    expect(document.paths['/a/{id}'].get).toMatchObject({
+      summary: 'GET|POST /a/:id',
+      parameters: [{ name: 'id', in: 'path', required: true }],
+      description: '**Quota:** category `read`, costs 4 tokens.',
+    })
+    expect(document.paths['/files/{rest}'].put.requestBody.content).toEqual({ 'application/json': { schema: {} } })
+  })
+
+  test('are not repeated where operations are known, and share the path of those that differ in a name only', () => {
+    const document = made({
+      routes: ['GET /a/:id', 'POST /a/:id', '* /b/*'],
+      paths: { '/a/{x}': { get: OK }, '/b/c': { get: OK } },
+    })
+    expect(operations(document)).toEqual(['GET /a/{x}', 'POST /a/{x}', 'GET /b/c'])
+    expect(document.paths['/a/{x}'].post.parameters).toMatchObject([{ name: 'x' }])
+  })
+
+  test('priced by the body have an example that can be sent', () => {
+    const rest = `${QUOTA}\nroutes: [{ match: POST /buy, category: read, cost: { body: id, values: { 2: 10, x: 3 } } }]`
+    expect(documentOf(rest).paths['/buy'].post.requestBody.content['application/json']).toEqual({
+      schema: { type: 'object', properties: { id: { examples: [2, 'x'] } } },
+      example: { id: 2 },
+    })
+  })
+})
+
+describe('what is between the gateway and the backend', () => {
+  const canary = 'http://score.internal'
+  const server = { url: `${canary}:9000/secret` }
+  const paths = {
+    '/a': {
+      servers: [server],
+      'x-backend': server.url,
+      parameters: [
+        { name: 'X-BACKEND-Secret', in: 'header' },
+        { name: 'X-Mine', in: 'header' },
+      ],
+      get: {
+        servers: [server],
+        security: [{ backend: [] }],
+        'x-amazon-apigateway-integration': { uri: server.url },
+        parameters: [{ $ref: '#/components/parameters/User' }, { name: 'Authorization', in: 'header' }],
+        responses: {
+          200: { description: 'ok', links: { next: { operationId: 'x', server } } },
+          401: { description: 'No', links: { next: { server } } },
+        },
+        callbacks: {
+          done: {
+            '{$request.body#/url}': {
+              servers: [server],
+              post: { ...OK, servers: [server], security: [{ backend: [] }] },
+            },
+          },
+        },
+      },
+    },
+  }
+  const more = {
+    servers: [{ url: `${canary}:9000` }],
+    'x-google-backend': { address: canary },
+    info: { title: 'Scores', version: '3', description: 'Of players.', 'x-origin': canary },
+    components: {
+      parameters: { User: { name: 'X-Tollgate-User', in: 'header' } },
+      securitySchemes: { backend: { type: 'apiKey', in: 'header', name: 'X-Backend-Secret' } },
+      schemas: { Unused: { description: canary } },
+    },
+  }
+
+  test('is not told: addresses, headers, security, extensions', () => {
+    const document = made({ routes: ['GET /a'], paths, more })
+    const text = JSON.stringify(document).toLowerCase()
+    for (const word of ['score.internal', 'very-secret', 'x-backend-secret', 'x-tollgate-user', '"backend"']) {
+      expect(text).not.toContain(word)
+    }
+    expect(document.servers).toEqual([{ url: '/' }])
+    expect(document.paths['/a'].get.parameters).toEqual([{ name: 'X-Mine', in: 'header' }])
+    expect(document.paths['/a'].get.callbacks.done['{$request.body#/url}'].post.responses).toEqual(OK.responses)
+    expect(document.info).toMatchObject({
+      title: 'Scores',
+      version: '3',
+      description: expect.stringMatching(/^Of players\.\n\n/),
+    })
+    expect(document.components.securitySchemes).toMatchObject({ gateway: { type: 'http', scheme: 'bearer' } })
+  })
+})
+
+describe('references', () => {
+  const ref = (name: string) => ({ $ref: `#/components/schemas/${name}` })
+  const answer = (schema: object) => ({
+    responses: { 200: { description: 'ok', content: { 'application/json': { schema } } } },
+  })
+
+  test('are kept with all that they lead to, and the schemas of operations that are left out are not', () => {
+    const schemas = {
+      Player: { properties: { friends: { items: ref('Player') }, pet: ref('Pet'), odd: ref('a~1b%20c') } },
+      Pet: {
+        oneOf: [],
+        discriminator: { propertyName: 'kind', mapping: { cat: 'Cat', dog: '#/components/schemas/Dog' } },
+      },
+      Cat: {},
+      Dog: {},
+      'a/b c': {},
+      Wiped: { properties: { by: ref('Admin') } },
+      Admin: {},
+    }
+    const paths = { '/a': { get: answer(ref('Player')) }, '/admin/wipe': { post: answer(ref('Wiped')) } }
+    const document = made({ routes: ['GET /a'], paths, more: { components: { schemas } } })
+    const known = Object.keys(document.components.schemas).filter((name) => !name.startsWith('Tollgate'))
+    expect(known.sort()).toEqual(['Cat', 'Dog', 'Pet', 'Player', 'a/b c'])
+    expect(document.paths['/a'].get.responses['200'].content['application/json'].schema).toEqual(ref('Player'))
+  })
+
+  test('of a path are followed', () => {
+    const components = { pathItems: { A: { get: OK } } }
+    expect(
+      operations(
+        made({ routes: ['GET /a'], paths: { '/a': { $ref: '#/components/pathItems/A' } }, more: { components } }),
+      ),
+    ).toEqual(['GET /a'])
+  })
+
+  test('all lead somewhere', () => {
+    const document = made({ routes: ['GET /a', 'POST /b'], paths: { '/a': { get: OK } } })
+    const refs = [...JSON.stringify(document).matchAll(/"\$ref":"#\/components\/(\w+)\/(\w+)"/g)]
+    expect(refs.length).toBeGreaterThan(5)
+    for (const [, kind = '', name = ''] of refs) expect(document.components[kind]).toHaveProperty(name)
+  })
+})
+
+describe('a document of an odd shape', () => {
+  test.each<[string, object]>([
+    ['no paths', {}],
+    ['paths of null and text', { paths: { '/a': null, '/b': 'x', c: { get: OK }, '/d': { get: 'x', post: [] } } }],
+    ['a circle of references', { paths: { '/a': { $ref: '#/paths/~1b' }, '/b': { $ref: '#/paths/~1a' } } }],
+    [
+      'references to nothing',
+      {
+        paths: {
+          '/a': { $ref: 'other.json#/x' },
+          '/b': { get: { parameters: [{ $ref: '#/x/y' }, null, 7], responses: 'x', tags: 'x' } },
+        },
+      },
+    ],
+    ['members of other types', { info: 'x', servers: 'x', tags: 'x', components: [], paths: {} }],
+    ['servers of other types', { servers: [{ url: 7 }, null], paths: {} }],
+    ['a server that is no address', { servers: [{ url: 'http://[' }], paths: {} }],
+    [
+      'names of the prototype',
+      JSON.parse(
+        '{"paths":{"/a":{"get":{"responses":{"__proto__":{"x":1}}}}},"components":{"schemas":{"__proto__":{}},"__proto__":{}}}',
+      ),
+    ],
+  ])('is taken for what it is: %s', (_what, document) => {
+    const made = documentOf(`${QUOTA}\nroutes: [{ match: "* /*", category: read }]`, { openapi: '3.1.0', ...document })
+    expect(made.openapi).toBe('3.1.1')
+    expect(made.info).toMatchObject({ title: 'Gateway', version: '1' })
+    expect(made.paths['/me/quota'].get.summary).toBe('What is left of your quota')
+    expect({}).not.toHaveProperty('x')
+  })
+
+  test('of version 3.0 has its schemas in the words of 3.1', () => {
+    const schema = { type: 'string', nullable: true, enum: ['a'], example: { nullable: true } }
+    const bounds = { type: 'integer', minimum: 0, exclusiveMinimum: true, maximum: 5, exclusiveMaximum: false }
+    const paths = {
+      '/a': {
+        post: {
+          requestBody: { content: { 'application/json': { schema: { properties: { schema, bounds } } } } },
+          ...OK,
+        },
+      },
+    }
+    const document = documentOf(`${QUOTA}\nroutes: [{ match: POST /a, category: read }]`, { openapi: '3.0.3', paths })
+    expect(document.paths['/a'].post.requestBody.content['application/json'].schema.properties).toEqual({
+      schema: { type: ['string', 'null'], enum: ['a', null], example: { nullable: true } },
+      bounds: { type: 'integer', exclusiveMinimum: 0, maximum: 5 },
+    })
+  })
+})
