@@ -19,7 +19,12 @@ const KNOWN = '_header' in new ServerResponse({ method: 'GET' } as IncomingMessa
  * @param headers raw; with a Content-Length, without Connection and Transfer-Encoding; checked by who read or made them
  * @param body octets, as a text in latin1; at least one
  */
-export function sendWhole(res: ServerResponse, status: number, headers: readonly string[], body: string | Buffer): void {
+export function sendWhole(
+  res: ServerResponse,
+  status: number,
+  headers: readonly string[],
+  body: string | Buffer,
+): void {
   if (isUsual(res, status)) setHead(res, status, headers)
   else res.writeHead(status, [...headers])
   res.end(body, 'latin1')
