@@ -1,29 +1,28 @@
 #!/usr/bin/env node
-import { check } from './cli/check.ts'
-import { explainRequest } from './cli/explain.ts'
 import { HELP, helpOf, UsageError } from './cli/help.ts'
-import { schema } from './cli/schema.ts'
-import { serve } from './cli/serve.ts'
-import { token } from './cli/token.ts'
 import { version } from './version.ts'
 
 /** A command takes its own arguments and gives the exit code: 0 done, 1 not done, 2 wrongly called. */
 type Command = (args: readonly string[]) => Promise<number>
 
-const COMMANDS: ReadonlyMap<string, Command> = new Map([
-  ['serve', serve],
-  ['check', check],
-  ['token', token],
-  ['explain', explainRequest],
-  ['schema', schema],
+/** Each is loaded when it is called: a health check runs every few seconds, in the memory that the gateway was given. */
+const COMMANDS: ReadonlyMap<string, () => Promise<Command>> = new Map([
+  ['serve', async () => (await import('./cli/serve.ts')).serve],
+  ['check', async () => (await import('./cli/check.ts')).check],
+  ['token', async () => (await import('./cli/token.ts')).token],
+  ['explain', async () => (await import('./cli/explain.ts')).explainRequest],
+  ['store', async () => (await import('./cli/store.ts')).store],
+  ['schema', async () => (await import('./cli/schema.ts')).schema],
+  ['healthcheck', async () => (await import('./cli/healthcheck.ts')).healthcheck],
 ])
 
 async function main([name = '--help', ...args]: readonly string[]): Promise<number> {
   if (name === '--version') return say(version)
   if (name === '--help' || name === '-h' || name === 'help') return say(HELP)
-  const command = COMMANDS.get(name)
-  if (command === undefined) throw new UsageError(`unknown command "${name}"`)
+  const load = COMMANDS.get(name)
+  if (load === undefined) throw new UsageError(`unknown command "${name}"`)
   if (args.includes('--help') || args.includes('-h')) return say(helpOf(name))
+  const command = await load()
   return command(args)
 }
 

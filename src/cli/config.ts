@@ -42,15 +42,17 @@ function explain(error: unknown): string {
   return error instanceof Error ? error.message : String(error)
 }
 
-/** A Redis store connects in the background; a command waits for it a little. @throws StoreError after that */
-export async function reachable(store: Pick<Store, 'ping'>): Promise<void> {
+/**
+ * A Redis store connects in the background; a command waits for it a little. @throws Error after that
+ * @param named where the store is named, to be checked
+ */
+export async function reachable(store: Pick<Store, 'ping'>, named = '"store" in the configuration'): Promise<void> {
   const until = Date.now() + PATIENCE_MS
   for (;;) {
     try {
       return await store.ping()
     } catch (error) {
-      if (Date.now() > until)
-        throw new Error(`the store cannot be used (${explain(error)}): check "store" in the configuration`)
+      if (Date.now() > until) throw new Error(`the store cannot be used (${explain(error)}): check ${named}`)
       await sleep(20)
     }
   }

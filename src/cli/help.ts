@@ -3,11 +3,13 @@ export class UsageError extends Error {}
 
 export const HELP = `Usage: tollgate COMMAND [options]
 
-  serve     run the gateway
-  check     read the configuration and tell every problem in it
-  token     create, list and revoke gateway tokens
-  explain   tell what would become of a request now, and why
-  schema    print the JSON Schema of the configuration
+  serve        run the gateway
+  check        read the configuration and tell every problem in it
+  token        create, list and revoke gateway tokens
+  explain      tell what would become of a request now, and why
+  store        copy a store into another one
+  schema       print the JSON Schema of the configuration
+  healthcheck  ask a gateway that runs whether it lives
 
 Options of every command:
   -c, --config FILE   the configuration (default: $TOLLGATE_CONFIG, or tollgate.yaml)
@@ -57,10 +59,30 @@ the configuration and its store. Nothing is charged. A window that refuses is ma
 Exit code: 0, whatever the verdict; 1 where it cannot be given.`,
   ],
   [
+    'store',
+    `Usage: tollgate store copy --from URL --to URL [--force]
+
+Copies all that a store holds: running windows with start and use, gateway tokens, what was changed at run time, the audit and
+the failure histogram. Stop the gateways of both stores first. The configuration is not read.
+  --from, --to                where, as under "store" in a configuration; \${NAME} is read from the environment
+  --from-prefix, --to-prefix  first part of every key in Redis (default: tollgate)
+  --force                     copies also while a gateway is alive, from half a copy, and in the place of what --to holds
+A file is filled whole or not at all. A Redis that is filled has a mark until it is whole: run the command again where it ended early.
+Exit code: 0 copied; 1 not copied, with the reason; 2 called wrongly.`,
+  ],
+  [
     'schema',
     `Usage: tollgate schema
 
 Prints the JSON Schema (draft 2020-12) of the configuration, for editors.`,
+  ],
+  [
+    'healthcheck',
+    `Usage: tollgate healthcheck [-c FILE]
+
+Asks /livez of the admin listener of the configuration, from the machine or the container where the gateway runs. A file that
+became unreadable or wrong does not matter, as it does not to the gateway: only admin.listen is read of it.
+Exit code: 0 with 200 within 2 seconds, else 1 with the reason.`,
   ],
 ])
 

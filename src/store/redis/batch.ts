@@ -3,7 +3,7 @@ import type { Counter } from '../../quota/counter.ts'
 import { StoreError } from '../../quota/store.ts'
 import type { Limit, Usage } from '../../quota/window.ts'
 import type { Keys } from './keys.ts'
-import { LONGEST_NAME, MOST_WINDOWS, read48 } from './sections.ts'
+import { checkName, MOST_WINDOWS, read48 } from './sections.ts'
 
 /**
  * A batch in the words of charge.lua, and its reply in ours. This runs for every charge in the gateway's one thread, so
@@ -158,12 +158,9 @@ function sameWindows(a: readonly Limit[], b: readonly Limit[]): boolean {
   return a === b || (a.length === b.length && a.every(({ window }, i) => window.seconds === b[i]?.window.seconds))
 }
 
-/** The configuration allows no other categories; a section has no room for them. */
+/** The configuration allows no others; a section has no room for them. */
 function checked(category: string, limits: readonly Limit[]): readonly Limit[] {
-  const bytes = Buffer.byteLength(category)
-  if (bytes !== category.length || bytes < 1 || bytes > LONGEST_NAME) {
-    throw new StoreError(`a category has 1 to ${LONGEST_NAME} ASCII characters: ${category}`, 'other', 'no')
-  }
+  checkName(category)
   if (limits.length < 1 || limits.length > MOST_WINDOWS) {
     throw new StoreError(`a category has 1 to ${MOST_WINDOWS} windows: ${category}`, 'other', 'no')
   }

@@ -4,6 +4,8 @@
  * key; and Redis takes the first braces as the tag, which are ours.
  */
 export interface Keys {
+  /** What all of them begin with. */
+  readonly all: string
   /** The counters of one user in all categories. One key: each costs Redis about 100 bytes beside its value. */
   user(id: string): string
   /** The counter of everybody in one category: the global scope. */
@@ -26,11 +28,14 @@ export interface Keys {
   readonly beats: string
   /** Instance -> what it told. */
   readonly replicas: string
+  /** There while `tollgate store copy` fills the store, and after one that did not end. */
+  readonly copying: string
 }
 
 export function createKeys(prefix: string): Keys {
   const tag = `{${prefix}}`
   return {
+    all: `${tag}:`,
     user: (id) => `${tag}:c:${id}`,
     everybody: (category) => `${tag}:all:${category}`,
     instance: (id) => `${tag}:last:${id}`,
@@ -44,5 +49,6 @@ export function createKeys(prefix: string): Keys {
     changes: `${tag}:changes`,
     beats: `${tag}:beats`,
     replicas: `${tag}:replicas`,
+    copying: `${tag}:copying`,
   }
 }

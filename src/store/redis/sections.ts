@@ -1,13 +1,17 @@
 import type { Counter } from '../../quota/counter.ts'
+import { StoreError } from '../../quota/store.ts'
 
 /**
  * What lies under a key: the counters of one user (or of everybody) in all categories, a section each. `charge.lua`
- * tells the bytes and alone writes them.
+ * tells the bytes; it writes them, and so does whoever copies a whole store.
  */
 
 /** A section's first byte holds both numbers, so these are the longest name and the most windows that fit. */
-export const LONGEST_NAME = 32
+const LONGEST_NAME = 32
 export const MOST_WINDOWS = 8
+
+/** Seconds. */
+const HOUR = 3600
 
 /** The windows of one category. What follows the last whole section was not written by us and counts as nothing. */
 export function readCounter(bytes: Uint8Array | null | undefined, category: string): Counter {
@@ -29,6 +33,46 @@ export function readCounters(bytes: Uint8Array | null | undefined): Map<string, 
     if (counter.length > 0) counters.set(section.category, counter)
   }
   return counters
+}
+
+/**
+ * The bytes of these counters, as `charge.lua` would write them: windows in the order in which it asks for them, so that
+ * the first charge finds its section as it is. @throws StoreError where a category cannot be named here
+ */
+export function packCounters(counters: ReadonlyMap<string, Counter>): Buffer {
+  const sections: Buffer[] = []
+  for (const [category, counter] of counters) {
+    checkName(category)
+    const windows = counter.toSorted((a, b) => a.seconds - b.seconds)
+    for (let i = 0; i < windows.length; i += MOST_WINDOWS) {
+      sections.push(packSection(category, windows.slice(i, i + MOST_WINDOWS)))
+    }
+  }
+  return Buffer.concat(sections)
+}
+
+function packSection(category: string, windows: Counter): Buffer {
+  const inHours = windows.every(({ seconds }) => seconds % HOUR === 0 && seconds <= 255 * HOUR)
+  const lengths = 1 + category.length
+  const numbers = lengths + (inHours ? 1 : 4) * windows.length
+  const bytes = Buffer.alloc(numbers + 12 * windows.length)
+  bytes[0] = (windows.length - 1) * 32 + category.length - 1
+  bytes.write(category, 1, 'ascii')
+  if (inHours) bytes[1] = (bytes[1] as number) + 128
+  windows.forEach(({ seconds, startedAt, used }, i) => {
+    if (inHours) bytes[lengths + i] = seconds / HOUR
+    else bytes.writeUInt32BE(seconds, lengths + 4 * i)
+    bytes.writeUIntBE(startedAt, numbers + 6 * i, 6)
+    bytes.writeUIntBE(used, numbers + 6 * (windows.length + i), 6)
+  })
+  return bytes
+}
+
+/** The configuration allows no other categories; a section has no room for them. */
+export function checkName(category: string): void {
+  const bytes = Buffer.byteLength(category)
+  if (bytes === category.length && bytes >= 1 && bytes <= LONGEST_NAME) return
+  throw new StoreError(`a category has 1 to ${LONGEST_NAME} ASCII characters: ${category}`, 'other', 'no')
 }
 
 interface Section {

@@ -1,5 +1,5 @@
 import type { TokenRecord } from '../../control/tokens.ts'
-import { BUCKET_MS, BUCKETS, type Bucket, bucketStart, type Tally } from '../../failures/histogram.ts'
+import { BUCKET_MS, BUCKETS, type Tally } from '../../failures/histogram.ts'
 import type { Observer } from '../../observe/observation.ts'
 import type { Batch, Decision } from '../../quota/charge.ts'
 import type { Standing } from '../../quota/store.ts'
@@ -8,11 +8,13 @@ import { decodeReply, encodeBatch } from './batch.ts'
 import { call, milliseconds, transaction } from './calls.ts'
 import { connect, type RedisClient } from './client.ts'
 import { redisControl } from './control.ts'
-import { createKeys } from './keys.ts'
+import { createKeys, type Keys } from './keys.ts'
 import { redisReplicas } from './replicas.ts'
 import { readCounter } from './sections.ts'
 import { shareReads } from './shared-reads.ts'
 import { subscription } from './subscription.ts'
+import { readBuckets } from './tallies.ts'
+import { writeToken } from './tokens.ts'
 import { redisUsage } from './usage.ts'
 
 /** Twice as long as a ledger sends a batch of unknown outcome again. */
@@ -46,7 +48,7 @@ export function openRedisStore({ url, prefix = 'tollgate', deadlineMs = 250, obs
   })
   redis.on('ready', () => {
     observe({ type: 'store_connected' })
-    void checkServer(redis, observe)
+    void checkServer(redis, keys, observe)
   })
   redis.connect().catch(() => {}) // told by the error event; ioredis goes on trying
 
@@ -87,22 +89,9 @@ export function openRedisStore({ url, prefix = 'tollgate', deadlineMs = 250, obs
     await call(() => redis.addTally(keys.failures, ...counts, BUCKET_MS, BUCKETS))
   }
 
-  async function readTallies(): Promise<{ at: number; buckets: Bucket[] }> {
-    const [time, stored] = await transaction<[[string, string], string[] | Record<string, string>]>(redis, (multi) => {
-      multi.time().hgetall(keys.failures)
-    })
-    const at = milliseconds(time)
-    const oldest = bucketStart(at) - (BUCKETS - 1) * BUCKET_MS
-    const buckets = Object.entries(stored)
-      .map(([start, counts]) => bucketOf(Number(start), String(counts)))
-      .filter((bucket) => bucket.start >= oldest)
-      .sort((a, b) => a.start - b.start)
-    return { at, buckets }
-  }
-
   async function insertToken(record: TokenRecord): Promise<void> {
     await transaction(redis, (multi) => {
-      multi.hset(keys.tokens, record.hash, JSON.stringify(record)).hset(keys.tokenIds, record.id, record.hash)
+      writeToken(multi, keys, record)
     })
   }
 
@@ -137,7 +126,7 @@ export function openRedisStore({ url, prefix = 'tollgate', deadlineMs = 250, obs
     settle,
     standing: (user, categories) => readStanding({ user, categories }),
     addTally,
-    readTallies,
+    readTallies: () => readBuckets(redis, keys),
     insertToken,
     findToken,
     listTokens,
@@ -155,14 +144,13 @@ function newestFirst(a: TokenRecord, b: TokenRecord): number {
   return b.createdAt - a.createdAt || (a.id < b.id ? -1 : 1)
 }
 
-function bucketOf(start: number, counts: string): Bucket {
-  const [total = 0, status0 = 0, status5xx = 0, aside = 0, asideFailed = 0] = counts.split(' ').map(Number)
-  return { start, total, status0, status5xx, aside, asideFailed }
-}
-
 /** What an operator must know before a quota is trusted to this server. */
-async function checkServer(redis: RedisClient, observe: Observer): Promise<void> {
+async function checkServer(redis: RedisClient, keys: Keys, observe: Observer): Promise<void> {
   try {
+    if ((await redis.get(keys.copying)) !== null) {
+      const message = 'a copy into this store has not ended, windows may be missing: run "tollgate store copy" again'
+      observe({ type: 'store_warning', message })
+    }
     const info = String(await redis.info())
     const field = (name: string): string => new RegExp(`^${name}:(.*)$`, 'm').exec(info)?.[1]?.trim() ?? ''
     const [major = 0, minor = 0] = field('redis_version').split('.').map(Number)

@@ -41,19 +41,19 @@ export function sqliteControl(database: DatabaseSync, options: SqliteControlOpti
   }
 
   function readHead(): Head {
-    const settings = sql.settings.get() as Stored | undefined
+    const settings = sql.settings.get() as StoredValue | undefined
     return { ...last(), settings: settings === undefined ? { version: 0, value: {} } : versioned(settings) }
   }
 
   function readOverrides(from: string | null): OverridesStep {
-    const rows = sql.overrides.all(from ?? '') as unknown as (Stored & { user: string })[]
+    const rows = sql.overrides.all(from ?? '') as unknown as (StoredValue & { user: string })[]
     const next = rows.length === STEP ? (rows.at(-1)?.user ?? null) : null
     return { overrides: rows.map((row) => [row.user, versioned(row)]), next }
   }
 
-  function storedOf(change: Change): Stored | undefined {
-    if (change.kind === 'settings') return sql.settings.get() as Stored | undefined
-    return change.kind === 'override' ? (sql.override.get(change.user) as Stored | undefined) : undefined
+  function storedOf(change: Change): StoredValue | undefined {
+    if (change.kind === 'settings') return sql.settings.get() as StoredValue | undefined
+    return change.kind === 'override' ? (sql.override.get(change.user) as StoredValue | undefined) : undefined
   }
 
   function apply(change: Change, version: number): void {
@@ -126,22 +126,23 @@ function prepare(database: DatabaseSync) {
   }
 }
 
-interface Stored {
+/** A value and its version, as a row. */
+export interface StoredValue {
   readonly version: number
   /** JSON. */
   readonly value: string
 }
 
-function versioned<T>({ version, value }: Stored): Versioned<T> {
+export function versioned<T>({ version, value }: StoredValue): Versioned<T> {
   return { version, value: JSON.parse(value) as T }
 }
 
-interface AuditRow extends Omit<AuditEntry, 'from' | 'to'> {
+export interface AuditRow extends Omit<AuditEntry, 'from' | 'to'> {
   /** JSON. */
   readonly before: string
   readonly after: string
 }
 
-function entryOf({ version, at, who, what, subject, before, after, why }: AuditRow): AuditEntry {
+export function entryOf({ version, at, who, what, subject, before, after, why }: AuditRow): AuditEntry {
   return { version, at, who, what, subject, from: JSON.parse(before), to: JSON.parse(after), why }
 }

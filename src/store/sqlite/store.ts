@@ -8,6 +8,7 @@ import type { Store } from '../store.ts'
 import { sqliteControl } from './control.ts'
 import { attempt, openDatabase, transactions } from './database.ts'
 import { sqliteReplicas } from './replicas.ts'
+import { insertToken, type TokenRow, tokenOf } from './tokens.ts'
 import { sqliteUsage } from './usage.ts'
 
 export interface SqliteStoreOptions {
@@ -59,9 +60,7 @@ export function openSqliteStore({ file, clock = Date.now }: SqliteStoreOptions):
       `SELECT start, total, status0, status5xx, aside, aside_failed AS asideFailed FROM failures
        WHERE start >= ? ORDER BY start`,
     ),
-    insertToken: database.prepare(
-      `INSERT INTO tokens (hash, id, user, name, created_at, expires_at, revoked_at) VALUES (?, ?, ?, ?, ?, ?, ?)`,
-    ),
+    insertToken: insertToken(database),
     findToken: database.prepare('SELECT * FROM tokens WHERE hash = ?'),
     listTokens: database.prepare('SELECT * FROM tokens ORDER BY created_at DESC, id'),
     revokeToken: database.prepare('UPDATE tokens SET revoked_at = coalesce(revoked_at, ?) WHERE id = ?'),
@@ -150,18 +149,19 @@ export function openSqliteStore({ file, clock = Date.now }: SqliteStoreOptions):
     return { at, buckets: rows.map((row) => ({ ...row })) }
   }
 
+  function findTokenNow(hash: string): TokenRecord | null {
+    const row = sql.findToken.get(hash) as TokenRow | undefined
+    return row === undefined ? null : tokenOf(row)
+  }
+
   return {
     settle: async (batch) => attempt(() => settleNow(batch)),
     standing: async (user, categories) => attempt(() => reading(() => standingNow(user, categories))),
     addTally: async (tally) => attempt(() => writing(() => addTallyNow(tally))),
     readTallies: async () => attempt(readTalliesNow),
-    insertToken: async (t) =>
-      attempt(() => {
-        sql.insertToken.run(t.hash, t.id, t.user, t.name, t.createdAt, t.expiresAt, t.revokedAt)
-      }),
-    findToken: async (hash) => attempt(() => tokenOf(sql.findToken.get(hash) as TokenRow | undefined)),
-    listTokens: async () =>
-      attempt(() => (sql.listTokens.all() as unknown as TokenRow[]).flatMap((row) => tokenOf(row) ?? [])),
+    insertToken: async (record) => attempt(() => sql.insertToken(record)),
+    findToken: async (hash) => attempt(() => findTokenNow(hash)),
+    listTokens: async () => attempt(() => (sql.listTokens.all() as unknown as TokenRow[]).map(tokenOf)),
     revokeToken: async (id, at) => attempt(() => Number(sql.revokeToken.run(at, id).changes) > 0),
     ...sqliteControl(database, { clock }),
     ...sqliteUsage(database, clock),
@@ -174,20 +174,4 @@ export function openSqliteStore({ file, clock = Date.now }: SqliteStoreOptions):
       if (database.isOpen) database.close()
     },
   }
-}
-
-interface TokenRow {
-  readonly hash: string
-  readonly id: string
-  readonly user: string
-  readonly name: string
-  readonly created_at: number
-  readonly expires_at: number | null
-  readonly revoked_at: number | null
-}
-
-function tokenOf(row: TokenRow | undefined): TokenRecord | null {
-  if (row === undefined) return null
-  const { hash, id, user, name, created_at: createdAt, expires_at: expiresAt, revoked_at: revokedAt } = row
-  return { hash, id, user, name, createdAt, expiresAt, revokedAt }
 }

@@ -99,9 +99,9 @@ describe('a change by one process', () => {
       await sleep(1000)
       await proxy.heal()
       await expect.poll(() => heard, SOON).toBeGreaterThan(1)
+      const before = heard
       await server.kill()
       await server.restart()
-      const before = heard
       await expect.poll(() => heard, SOON).toBeGreaterThan(before)
     } finally {
       await proxy.close()

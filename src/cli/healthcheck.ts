@@ -1,0 +1,47 @@
+import { once } from 'node:events'
+import http, { type IncomingMessage } from 'node:http'
+import https from 'node:https'
+import { isIPv6 } from 'node:net'
+import { parseArgs } from 'node:util'
+import { type AdminAddress, adminAddress, defaultAdminAddress } from '../config/admin-address.ts'
+import { CONFIG_OPTION, configFile } from './config.ts'
+
+/** For the whole answer. */
+const TIMEOUT_MS = 2000
+
+/** Asks the gateway that runs with a configuration on this machine whether it lives, for the health check of a container. */
+export async function healthcheck(args: readonly string[]): Promise<number> {
+  const { values } = parseArgs({ args: [...args], options: CONFIG_OPTION })
+  const file = configFile(values.config)
+  const told = await adminAddress(file, process.env)
+  const url = probeUrl(told ?? defaultAdminAddress())
+  const origin = told === null ? `, the default, since ${file} does not tell admin.listen` : ''
+  const failure = await ask(url)
+  if (failure === null) console.log(`alive: ${url}${origin}`)
+  else console.error(`not alive: ${url}${origin}: ${failure}`)
+  return failure === null ? 0 : 1
+}
+
+/** What listens on all addresses is asked on the loopback one. */
+function probeUrl({ host, port, encrypted }: AdminAddress): string {
+  const name = host === '0.0.0.0' ? '127.0.0.1' : isIPv6(host) ? `[${/^[0:]+$/.test(host) ? '::1' : host}]` : host
+  return `${encrypted ? 'https' : 'http'}://${name}:${port}/livez`
+}
+
+/** What speaks against it, `null` for nothing. */
+async function ask(url: string): Promise<string | null> {
+  const signal = AbortSignal.timeout(TIMEOUT_MS)
+  try {
+    const [answer] = (await once(get(url, signal), 'response')) as [IncomingMessage]
+    answer.resume()
+    return answer.statusCode === 200 ? null : `status ${answer.statusCode}`
+  } catch (error) {
+    if (signal.aborted) return `no answer within ${TIMEOUT_MS / 1000} seconds`
+    return error instanceof Error ? error.message : String(error)
+  }
+}
+
+/** Nothing secret is sent, and the name of this machine is in no certificate. */
+function get(url: string, signal: AbortSignal): http.ClientRequest {
+  return url.startsWith('https:') ? https.get(url, { signal, rejectUnauthorized: false }) : http.get(url, { signal })
+}

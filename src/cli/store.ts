@@ -1,0 +1,93 @@
+import { existsSync, realpathSync } from 'node:fs'
+import { parseArgs } from 'node:util'
+import { parseStore } from '../config/addresses.ts'
+import type { StoreLocation } from '../config/config.ts'
+import { substitute } from '../config/substitute.ts'
+import { openCopyable } from '../open-copyable.ts'
+import { type Copied, type Copyable, copyStore } from '../store/copying.ts'
+import { reachable } from './config.ts'
+import { UsageError } from './help.ts'
+
+const TEXT = { type: 'string' } as const
+const PREFIX = { type: 'string', default: 'tollgate' } as const
+
+export async function store(args: readonly string[]): Promise<number> {
+  const { values, positionals } = parseArgs({
+    args: [...args],
+    allowPositionals: true,
+    options: {
+      from: TEXT,
+      to: TEXT,
+      'from-prefix': PREFIX,
+      'to-prefix': PREFIX,
+      force: { type: 'boolean', default: false },
+    },
+  })
+  if (positionals.join(' ') !== 'copy') throw new UsageError('store takes copy')
+  const from = { location: locationOf('--from', values.from), prefix: values['from-prefix'] }
+  const to = { location: locationOf('--to', values.to), prefix: values['to-prefix'] }
+  if (isSameFile(from.location, to.location)) throw new UsageError('--from and --to are the same file')
+  const opened: Copyable[] = []
+  try {
+    const open = (place: typeof from, exists: boolean): Copyable => {
+      const copyable = openCopyable(place, exists)
+      opened.push(copyable)
+      return copyable
+    }
+    const stores = { from: open(from, true), to: open(to, false) }
+    for (const [option, one] of Object.entries(stores)) await reachable(one, `--${option}`)
+    const copied = await copyStore({ ...stores, force: values.force, progress: progressLine() })
+    console.log(`copied ${nameOf(from.location)} to ${nameOf(to.location)}: ${summary(copied)}`)
+    return 0
+  } finally {
+    for (const one of opened) await one.close()
+  }
+}
+
+/** As in a configuration, so that a password need not stand where everybody who lists processes reads it. */
+function locationOf(option: string, text: string | undefined): StoreLocation {
+  if (text === undefined) throw new UsageError(`store copy needs ${option} URL`)
+  const url = substitute(text, process.env)
+  if ('problem' in url) throw new UsageError(`${option}: ${url.problem}`)
+  const location = parseStore(url.value)
+  if ('problem' in location) throw new UsageError(`${option} ${location.problem}`)
+  if (location.value.kind === 'sqlite' && location.value.path === ':memory:') {
+    throw new UsageError(`${option} is a store in memory, which holds nothing and ends with this command`)
+  }
+  return location.value
+}
+
+function isSameFile(a: StoreLocation, b: StoreLocation): boolean {
+  if (a.kind !== 'sqlite' || b.kind !== 'sqlite' || !existsSync(a.path) || !existsSync(b.path)) return false
+  return realpathSync(a.path) === realpathSync(b.path)
+}
+
+/** Without a password. */
+function nameOf(location: StoreLocation): string {
+  return location.kind === 'sqlite' ? location.path : location.url.replace(/\/\/.*@/, '//')
+}
+
+const PROGRESS_MS = 2000
+
+function progressLine(): (copied: Copied) => void {
+  let last = performance.now()
+  return (copied) => {
+    if (performance.now() - last < PROGRESS_MS) return
+    last = performance.now()
+    console.error(`so far: ${summary(copied)}`)
+  }
+}
+
+function summary(copied: Copied): string {
+  const { users, windows, everybody, tokens, settings, overrides, audit, failures } = copied
+  return [
+    `${users} users`,
+    `${everybody} categories of everybody`,
+    `${windows} windows in all`,
+    `${tokens} tokens`,
+    `settings ${settings > 0 ? 'changed' : 'as in the file'}`,
+    `${overrides} overrides`,
+    `${audit} entries of the audit`,
+    `${failures} half hours of failures`,
+  ].join(', ')
+}

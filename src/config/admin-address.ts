@@ -1,0 +1,35 @@
+import { readFile } from 'node:fs/promises'
+import type { HostPort } from './config.ts'
+import { toData } from './data.ts'
+import { salvage } from './salvage.ts'
+import type { Environment } from './substitute.ts'
+import { parseTree } from './tree.ts'
+
+export interface AdminAddress extends HostPort {
+  /** Whether it speaks TLS. */
+  readonly encrypted: boolean
+}
+
+/**
+ * Where the administrators' listener is, told from a file that may have problems elsewhere: a gateway that runs keeps the
+ * configuration it had before, so a bad change of the file is no reason to take it for dead.
+ *
+ * @returns `null` where the file cannot tell it: it cannot be read, its syntax is wrong, or the address itself is
+ */
+export async function adminAddress(file: string, env: Environment): Promise<AdminAddress | null> {
+  const text = await readFile(file, 'utf8').catch(() => '')
+  const { tree } = parseTree(text)
+  return tree === null ? null : addressIn(toData(tree, env).data)
+}
+
+/** Where it is when the file does not say. */
+export function defaultAdminAddress(): AdminAddress {
+  const address = addressIn({})
+  if (address === null) throw new Error('admin.listen has a default')
+  return address
+}
+
+function addressIn(data: unknown): AdminAddress | null {
+  const { listen, tls } = salvage(data).admin
+  return listen === undefined ? null : { ...listen, encrypted: tls !== undefined }
+}

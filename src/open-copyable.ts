@@ -1,0 +1,26 @@
+import { existsSync } from 'node:fs'
+import type { StoreConfig } from './config/config.ts'
+import type { Copyable } from './store/copying.ts'
+import { openRedisCopyable } from './store/redis/copying.ts'
+import { openSqliteCopyable } from './store/sqlite/copying.ts'
+
+/**
+ * Opens a store to copy it.
+ * @param exists whether it must be there already: a file that is not would be made, and be empty
+ * @throws Error with the cure, where a file cannot be used
+ */
+export function openCopyable({ location, prefix }: Omit<StoreConfig, 'deadlineMs'>, exists: boolean): Copyable {
+  if (location.kind === 'redis') return openRedisCopyable({ url: location.url, prefix })
+  if (exists && !existsSync(location.path)) throw new Error(`there is no file ${location.path}: check the path`)
+  try {
+    return openSqliteCopyable(location.path)
+  } catch (cause) {
+    const why = cause instanceof Error ? cause.message : String(cause)
+    throw new Error(
+      `cannot open ${location.path} (${why}): name a database of Tollgate in a folder that can be written`,
+      {
+        cause,
+      },
+    )
+  }
+}

@@ -1,0 +1,31 @@
+import { BUCKET_MS, BUCKETS, type Bucket, bucketStart } from '../../failures/histogram.ts'
+import { milliseconds, transaction } from './calls.ts'
+import type { RedisClient } from './client.ts'
+import type { Keys } from './keys.ts'
+
+/** The failure histogram, as tally.lua keeps it: start of the bucket -> its counts. */
+
+export async function readBuckets(redis: RedisClient, keys: Keys): Promise<{ at: number; buckets: Bucket[] }> {
+  const [time, stored] = await transaction<[[string, string], string[] | Record<string, string>]>(redis, (multi) => {
+    multi.time().hgetall(keys.failures)
+  })
+  const at = milliseconds(time)
+  const oldest = bucketStart(at) - (BUCKETS - 1) * BUCKET_MS
+  const buckets = Object.entries(stored)
+    .map(([start, counts]) => bucketOf(Number(start), String(counts)))
+    .filter((bucket) => bucket.start >= oldest)
+    .sort((a, b) => a.start - b.start)
+  return { at, buckets }
+}
+
+function bucketOf(start: number, counts: string): Bucket {
+  const [total = 0, status0 = 0, status5xx = 0, aside = 0, asideFailed = 0] = counts.split(' ').map(Number)
+  return { start, total, status0, status5xx, aside, asideFailed }
+}
+
+export function writeBuckets(multi: ReturnType<RedisClient['multi']>, keys: Keys, buckets: readonly Bucket[]): void {
+  for (const { start, total, status0, status5xx, aside, asideFailed } of buckets) {
+    multi.hset(keys.failures, String(start), [total, status0, status5xx, aside, asideFailed].join(' '))
+  }
+  multi.pexpire(keys.failures, (BUCKETS + 1) * BUCKET_MS)
+}

@@ -1,0 +1,97 @@
+import { execFile } from 'node:child_process'
+import { once } from 'node:events'
+import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
+import https from 'node:https'
+import net, { type AddressInfo } from 'node:net'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { promisify } from 'node:util'
+import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { type RunningApp, startApp, yaml } from '../e2e/harness.ts'
+import { makeCa, makeCertificate } from '../setup/openssl.ts'
+import { freePort } from '../setup/redis.ts'
+
+const run = promisify(execFile)
+
+let app: RunningApp
+let port: string
+let folder: string
+beforeAll(async () => {
+  folder = mkdtempSync(join(tmpdir(), 'tollgate-health-'))
+  app = await startApp(yaml('http://127.0.0.1:1', ''))
+  port = new URL(app.admin).port
+})
+afterAll(async () => {
+  await app.stop()
+  rmSync(folder, { recursive: true, force: true })
+})
+
+/** @returns exit code and what was said, in one line */
+async function healthcheck(text: string, env: Record<string, string> = {}): Promise<[number, string]> {
+  const file = join(folder, 'tollgate.yaml')
+  writeFileSync(file, text)
+  const child = run(process.execPath, ['src/main.ts', 'healthcheck', '-c', file], { env: { ...process.env, ...env } })
+  const { code, stdout, stderr } = await child.then(
+    (said) => ({ code: 0, ...said }),
+    (error: { code: number; stdout: string; stderr: string }) => error,
+  )
+  return [code, (stdout + stderr).replaceAll(file, 'FILE').trimEnd()]
+}
+
+const admin = (listen: string) => `upstream: { url: "http://127.0.0.1:1" }\nadmin: { listen: "${listen}" }\n`
+
+describe('tollgate healthcheck', () => {
+  test.each(['127.0.0.1', 'localhost', '0.0.0.0'])('a gateway that listens on %s is alive', async (host) => {
+    const asked = host === '0.0.0.0' ? '127.0.0.1' : host
+    expect(await healthcheck(admin(`${host}:${port}`))).toEqual([0, `alive: http://${asked}:${port}/livez`])
+  })
+
+  test('one whose file went wrong meanwhile is still alive, since it goes on with what it had', async () => {
+    const text = `${admin(`127.0.0.1:${port}`)}routes: [{ match: nonsense }]\nunknown: \${UNSET}\n`
+    expect(await healthcheck(text)).toEqual([0, `alive: http://127.0.0.1:${port}/livez`])
+  })
+
+  test('the address may come from the environment', async () => {
+    const text = `admin: { listen: "127.0.0.1:\${ADMIN_PORT}" }`
+    expect(await healthcheck(text, { ADMIN_PORT: port })).toEqual([0, `alive: http://127.0.0.1:${port}/livez`])
+  })
+
+  test('one that speaks TLS is asked by TLS, whatever names its certificate has', async () => {
+    const ca = makeCa(folder, 'ca')
+    const { certFile, keyFile } = makeCertificate(folder, 'admin', ca, 'DNS:gateway.example.org')
+    const server = https.createServer({ cert: readFileSync(certFile), key: readFileSync(keyFile) }, (req, res) => {
+      res.writeHead(req.url === '/livez' ? 200 : 404).end()
+    })
+    await once(server.listen(0, '127.0.0.1'), 'listening')
+    const { port } = server.address() as AddressInfo
+    const text = `admin: { listen: "127.0.0.1:${port}", tls: { cert: "${certFile}", key: "${keyFile}" } }`
+    expect(await healthcheck(text)).toEqual([0, `alive: https://127.0.0.1:${port}/livez`])
+    server.close()
+  })
+
+  test('nobody there is not alive, with the reason', async () => {
+    const none = await freePort()
+    const [code, said] = await healthcheck(admin(`[::1]:${none}`))
+    expect([code, said.split(/: connect /)[0]]).toEqual([1, `not alive: http://[::1]:${none}/livez`])
+    expect(said).toMatch(/connect E\w+/)
+  })
+
+  test('a file that does not tell the address has the default asked, and says so', async () => {
+    const [, said] = await healthcheck('admin: [')
+    expect(said).toContain('http://127.0.0.1:9090/livez, the default, since FILE does not tell admin.listen')
+  })
+
+  test.each([
+    ['an answer that never comes', '', 'no answer within 2 seconds'],
+    ['an answer of another status', 'HTTP/1.1 503 Service Unavailable\r\ncontent-length: 0\r\n\r\n', 'status 503'],
+  ])('%s is not alive', async (_, answer, reason) => {
+    const server = net.createServer((socket) => socket.on('error', () => {}).write(answer)).listen(0, '127.0.0.1')
+    await once(server, 'listening')
+    const { port } = server.address() as AddressInfo
+    expect(await healthcheck(admin(`127.0.0.1:${port}`))).toEqual([
+      1,
+      `not alive: http://127.0.0.1:${port}/livez: ${reason}`,
+    ])
+    server.close()
+  })
+})
