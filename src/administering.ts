@@ -1,12 +1,15 @@
 import { fileURLToPath } from 'node:url'
 import { folderAssets } from './admin/assets.ts'
 import { type Admin, type AdminOptions, createAdmin } from './admin/listener.ts'
-import type { Setup } from './admin/view.ts'
+import { globalWindows } from './admin/quota.ts'
+import { type Setup, viewOf } from './admin/view.ts'
+import { openCertificate } from './certificate.ts'
 import type { Config } from './config/config.ts'
 import { fingerprint } from './config/fingerprint.ts'
 import type { ControlKeeper } from './control/keeper.ts'
 import { explain, fileOrigin } from './explain.ts'
 import type { Observer } from './observe/observation.ts'
+import type { WindowStatuses } from './quota/status.ts'
 import type { Store } from './store/store.ts'
 
 export interface AdministeringOptions extends Pick<AdminOptions, 'ready' | 'metrics' | 'drain' | 'version'> {
@@ -18,20 +21,37 @@ export interface AdministeringOptions extends Pick<AdminOptions, 'ready' | 'metr
   readonly observe: Observer
 }
 
+export interface Administering extends Admin {
+  /** The windows of all users together, as the administrators see them. @throws StoreError */
+  globalWindows(): Promise<WindowStatuses>
+}
+
 /** The administrators' listener, which is the same whoever serves the requests. */
-export function openAdmin({ current, store, ...parts }: AdministeringOptions): Admin {
-  const { listen, tokens } = current().admin
-  return createAdmin({
+export function openAdmin({ current, store, ...parts }: AdministeringOptions): Administering {
+  const { listen, tls, tokens } = current().admin
+  const certificate = tls === null ? null : openCertificate(tls, 'admin', parts.observe)
+  const setup = remembered(current)
+  const admin = createAdmin({
     listen,
+    certificate,
     credentials: tokens,
     live: () => true,
     store,
-    setup: remembered(current),
+    setup,
     explain: (view, standing, question) => explain(current(), view, standing, question),
     assets: folderAssets(DASHBOARD),
     now: Date.now,
     ...parts,
   })
+  return {
+    ...admin,
+    close: async () => {
+      certificate?.close()
+      await admin.close()
+    },
+    globalWindows: async () =>
+      globalWindows({ store }, viewOf(setup(), parts.control.state(), await store.readTallies())),
+  }
 }
 
 /** Where `npm run build` puts the dashboard: `dist/dashboard`, also for who runs the sources. */

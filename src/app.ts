@@ -1,5 +1,7 @@
 import { openAdmin } from './administering.ts'
+import { checkPairs } from './certificate.ts'
 import type { Config } from './config/config.ts'
+import { globalWindowGauges } from './global-windows.ts'
 import type { Observer } from './observe/observation.ts'
 import { createObserving } from './observing.ts'
 import { openStore } from './open-store.ts'
@@ -35,8 +37,9 @@ export interface AppOptions {
 
 /** A gateway in one process. */
 export async function createApp({ config, hash, version, observe: also }: AppOptions): Promise<App> {
+  checkPairs(config)
   let serving: Serving | null = null
-  const gauges = [inFlightGauge(() => serving)]
+  const gauges = [inFlightGauge(() => serving), ...globalWindowGauges(() => admin.globalWindows())]
   const observing = createObserving({ log: config.log, version, gauges })
   const { observe, log, metrics } = observing
   if (also !== undefined) observing.follow(also)

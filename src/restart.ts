@@ -1,7 +1,7 @@
 import type { Config } from './config/config.ts'
 import { same } from './parts.ts'
 
-const SECTIONS = ['listen', 'store', 'admin', 'log', 'workers'] as const
+const SECTIONS = ['listen', 'tls', 'store', 'admin', 'log', 'workers'] as const
 
 /** Of `edge`: what the listener was opened with. */
 const EDGE = ['maxHeaderSize', 'headersTimeoutMs', 'keepAliveTimeoutMs', 'maxConnections'] as const
@@ -17,8 +17,8 @@ export function needRestart(running: Config, next: Config): string[] {
 
 /** The next configuration without those changes, so that a worker that starts later is like the others. */
 export function untilRestart(running: Config, next: Config): Config {
-  const { listen, store, admin, log, workers } = running
+  const { listen, tls, store, admin, log, workers } = running
   const { maxHeaderSize, headersTimeoutMs, keepAliveTimeoutMs, maxConnections } = running.edge
   const edge = { ...next.edge, maxHeaderSize, headersTimeoutMs, keepAliveTimeoutMs, maxConnections }
-  return { ...next, listen, store, admin, log, workers, edge }
+  return { ...next, listen, tls, store, admin, log, workers, edge }
 }

@@ -1,6 +1,7 @@
 import { randomBytes } from 'node:crypto'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { createBeating } from './beating.ts'
+import { type Certificate, openCertificate } from './certificate.ts'
 import type { Config } from './config/config.ts'
 import { fingerprint } from './config/fingerprint.ts'
 import type { ControlKeeper } from './control/keeper.ts'
@@ -62,6 +63,7 @@ export async function createServing(options: ServingOptions): Promise<Serving> {
   const { config, version, store, observing } = options
   const { observe, follow } = observing
   const instance = randomBytes(12).toString('base64url')
+  const certificate = config.tls === null ? null : openCertificate(config.tls, 'gateway', observe)
   const health = watchStore(store, follow)
   const tally = createTallyKeeper({ store, observe })
   follow(tally.observer)
@@ -73,13 +75,14 @@ export async function createServing(options: ServingOptions): Promise<Serving> {
     observe,
   })
   let current = await createParts(config, null, store, observe).catch(async (error: unknown) => {
+    certificate?.close()
     health.stop()
     await tally.close()
     throw error
   })
   const lag = createLagMeter()
   const gateway = createGateway({ rules: () => current.rules, ledger, store, observe, lag: lag.lasting })
-  const listener = openListener(config, gateway, observe, () => current)
+  const listener = openListener(config, certificate, gateway, observe, () => current)
   const state = { started: false, draining: false, hash: options.hash }
   const following = createFollowing({
     store,
@@ -158,6 +161,7 @@ export async function createServing(options: ServingOptions): Promise<Serving> {
     const graceMs = 2 * config.store.deadlineMs
     await Promise.all([beating.leave(graceMs), ledger.close(graceMs)])
     await tally.close()
+    certificate?.close()
     health.stop()
     lag.stop()
     current.authenticator.close()
@@ -207,10 +211,17 @@ function watchStore(store: Pick<Store, 'ping'>, follow: Observing['follow']) {
   return { answers: () => answers, patience, stop: () => clearInterval(timer) }
 }
 
-function openListener(config: Config, gateway: Gateway, observe: Observer, current: () => Parts): Listener {
+function openListener(
+  config: Config,
+  certificate: Certificate | null,
+  gateway: Gateway,
+  observe: Observer,
+  current: () => Parts,
+): Listener {
   const { maxHeaderSize, headersTimeoutMs, keepAliveTimeoutMs, maxConnections } = config.edge
   return createListener({
     listen: config.listen,
+    certificate,
     gateway,
     observe,
     maxHeaderSize,

@@ -1,6 +1,8 @@
 import { METHODS, STATUS_CODES } from 'node:http'
 import type { Socket } from 'node:net'
+import tls from 'node:tls'
 import fastify, { type FastifyError, type FastifyInstance, type FastifyReply, type FastifyRequest } from 'fastify'
+import type { Certificate } from '../certificate.ts'
 import type { Observer } from '../observe/observation.ts'
 import { StoreError } from '../quota/store.ts'
 import {
@@ -31,6 +33,8 @@ import { userRoutes } from './users.ts'
 export interface AdminOptions extends ProbeOptions, DeskOptions {
   /** Port 0 for any free one. */
   readonly listen: { readonly host: string; readonly port: number }
+  /** `null` for requests in the clear. */
+  readonly certificate?: Certificate | null
   /** For /api; without one it answers 403. */
   readonly credentials: readonly AdminToken[]
   /** More names that the Host header may carry, in lower case. Address literals, localhost and `listen.host` always may. */
@@ -63,10 +67,10 @@ const MAX_PARAM = 3 * 256
 
 /** The listener for operators: probes, metrics, the JSON API and the dashboard. Never reachable through the gateway. */
 export function createAdmin(options: AdminOptions): Admin {
-  const { listen, credentials, hosts = [], now, observe = () => {} } = options
+  const { listen, certificate = null, credentials, hosts = [], now, observe = () => {} } = options
   const login = createLogin({ credentials, now })
   const check = createGuard({ login, credentials, names: [listen.host.toLowerCase(), ...hosts], now })
-  const app = createServer(observe)
+  const app = createServer(certificate, observe)
   const routes = routesOf(options, login)
   for (const [path, methods] of Map.groupBy(routes, (route) => route.path)) addPath(app, path, methods, check)
   addPage(app, options.assets, check)
@@ -81,7 +85,7 @@ export function routesOf(options: AdminOptions, login: ReturnType<typeof createL
   const desk = createDesk(options)
   const routes = [
     ...probeRoutes(options),
-    ...sessionRoutes(login, options.now),
+    ...sessionRoutes(login, options.now, options.certificate != null),
     ...quotaRoutes(desk),
     ...userRoutes(desk),
     ...explainRoutes(desk, options.explain),
@@ -93,7 +97,7 @@ export function routesOf(options: AdminOptions, login: ReturnType<typeof createL
   return [...routes, openapiRoute(routes, options.version)]
 }
 
-function createServer(observe: Observer): FastifyInstance {
+function createServer(certificate: Certificate | null, observe: Observer): FastifyInstance {
   const onError = (error: FastifyError, _request: FastifyRequest, reply: FastifyReply) =>
     send(reply, answerTo(error, observe))
   const app: FastifyInstance = fastify({
@@ -102,7 +106,10 @@ function createServer(observe: Observer): FastifyInstance {
     routerOptions: { maxParamLength: MAX_PARAM },
     frameworkErrors: onError,
     clientErrorHandler: refuseConnection,
-  })
+    https: certificate?.current() ?? null,
+  }) as FastifyInstance
+  const { server } = app
+  if (server instanceof tls.Server) certificate?.onChange((next) => server.setSecureContext(next))
   // Fastify knows a dozen methods; for the others a known path would be "not found".
   for (const method of METHODS) if (!app.supportedMethods.includes(method)) app.addHttpMethod(method)
   // Only JSON: a form of any page could send a body of text/plain that parses as JSON.
@@ -211,7 +218,8 @@ function answerTo(error: FastifyError, observe: Observer): Answer {
 
 /** What cannot be read as a request gets its answer on the bare socket. */
 function refuseConnection(error: NodeJS.ErrnoException, socket: Socket): void {
-  if (error.code === 'ECONNRESET' || !socket.writable) {
+  // A failed handshake leaves nobody who could read an answer.
+  if (error.code === 'ECONNRESET' || isOfTls(error) || !socket.writable) {
     socket.destroy()
     return
   }
@@ -225,6 +233,10 @@ function refuseConnection(error: NodeJS.ErrnoException, socket: Socket): void {
   }
   const lines = Object.entries(headers).map(([name, value]) => `${name}: ${value}`)
   socket.end([`HTTP/1.1 ${status} ${STATUS_CODES[status]}`, ...lines, '', text].join('\r\n'))
+}
+
+function isOfTls({ code = '' }: NodeJS.ErrnoException): boolean {
+  return code.startsWith('ERR_SSL') || code.startsWith('ERR_TLS')
 }
 
 function connectionAnswer(code: string | undefined): Answer {

@@ -97,7 +97,10 @@ function readPatch(desk: Desk, body: unknown) {
 }
 
 /** The global windows now; empty where the global scope is switched off. */
-export async function globalWindows({ store }: Desk, { policy }: View): Promise<WindowStatuses> {
+export async function globalWindows(
+  { store }: Pick<Desk, 'store'>,
+  { policy }: Pick<View, 'policy'>,
+): Promise<WindowStatuses> {
   return globalStatus(policy, await store.standing(ANYBODY, policy.categories))
 }
 

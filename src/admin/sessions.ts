@@ -16,7 +16,10 @@ const Credential = z.strictObject({
 })
 
 /** Signing in and out of the page. */
-export function sessionRoutes(login: Login, now: () => number): Route[] {
+/** @param encrypted whether requests come to us by TLS */
+export function sessionRoutes(login: Login, now: () => number, encrypted: boolean): Route[] {
+  const isSecure = (headers: Headers): boolean => encrypted || cameByTls(headers)
+
   return [
     {
       method: 'GET',
@@ -40,29 +43,29 @@ export function sessionRoutes(login: Login, now: () => number): Route[] {
         answers: { 200: schemas.session },
         errors: ['unauthorized', 'no_admin_token', 'too_many_attempts'],
       },
-      handle: (call) => signIn(login, call, now()),
+      handle: (call) => signIn(login, call, now(), isSecure(call.headers)),
     },
     {
       method: 'DELETE',
       path: '/api/session',
       guard: 'login',
       doc: { summary: 'Signs out: the answer clears the cookie', answers: { 204: null } },
-      handle: ({ headers }) => ({ status: 204, headers: { 'set-cookie': endedCookie(cameByTls(headers)) } }),
+      handle: ({ headers }) => ({ status: 204, headers: { 'set-cookie': endedCookie(isSecure(headers)) } }),
     },
   ]
 }
 
-function signIn(login: Login, { body, address, headers }: Call, now: number): Answer {
+function signIn(login: Login, { body, address }: Call, now: number, isSecure: boolean): Answer {
   const fields = readFields(Credential, body)
   if ('problems' in fields) return badFields(fields.problems)
   const found = login.check(fields.data.token, address)
   if ('status' in found) return found
   const expiresAt = now + SESSION_MS
   const answer: SessionAnswer = { name: found.name, role: found.role, expiresAt: iso(expiresAt) }
-  return ok(answer, { 'set-cookie': sessionCookie(found, expiresAt, cameByTls(headers)) })
+  return ok(answer, { 'set-cookie': sessionCookie(found, expiresAt, isSecure) })
 }
 
-/** We listen in the clear; whoever ends TLS in front of us says so, and so does the browser. A lie harms only the liar. */
+/** Where we listen in the clear: whoever ends TLS in front of us says so, and so does the browser. A lie harms only the liar. */
 function cameByTls(headers: Headers): boolean {
   return /^https\b/i.test(String(headers['x-forwarded-proto'] ?? '')) || /^https:/.test(String(headers.origin ?? ''))
 }

@@ -1,4 +1,5 @@
 import { parseArgs } from 'node:util'
+import { checkPairs } from '../certificate.ts'
 import { tryParts } from '../parts.ts'
 import { CONFIG_OPTION, configFile, loadOrTell, setupProblem } from './config.ts'
 
@@ -8,6 +9,7 @@ export async function check(args: readonly string[]): Promise<number> {
   const loaded = await loadOrTell(file)
   if (loaded === null) return 1
   try {
+    checkPairs(loaded.config)
     await tryParts(loaded.config)
   } catch (error) {
     console.error(setupProblem(error, loaded))

@@ -11,6 +11,7 @@ import type {
   EdgeConfig,
   IssuerConfig,
   IssuerKeys,
+  ListenerTls,
   QuotaConfig,
   ReferenceConfig,
   RouteConfig,
@@ -25,15 +26,16 @@ import { toWindows, windowsOf } from './windows.ts'
 
 /** Gives a file that passed every check the shape in which the rest of the program wants it. */
 export function buildConfig(parsed: Parsed, tree: Tree, file: string): Config {
-  const { listen, workers, store, store_options, time_zone, admin, drain, log } = parsed
+  const { listen, tls, workers, store, store_options, time_zone, admin, drain, log } = parsed
   return {
     file,
     listen,
+    tls: buildListenerTls(tls, file),
     workers,
     upstream: buildUpstream(parsed.upstream, file),
     store: { location: store, deadlineMs: store_options.deadline, prefix: store_options.prefix },
     timeZone: time_zone,
-    admin: { listen: admin.listen, tokens: buildTokens(admin) },
+    admin: { listen: admin.listen, tls: buildListenerTls(admin.tls, file), tokens: buildTokens(admin) },
     auth: buildAuth(parsed.auth, file),
     quota: buildQuota(parsed.quota, tree),
     routes: parsed.routes.map((route, i) => buildRoute(route, lineOf(tree, ['routes', i, 'match']) ?? 1)),
@@ -43,6 +45,10 @@ export function buildConfig(parsed: Parsed, tree: Tree, file: string): Config {
     drain: { delayMs: drain.delay, timeoutMs: drain.timeout },
     log,
   }
+}
+
+function buildListenerTls(tls: Parsed['tls'], file: string): ListenerTls | null {
+  return tls === undefined ? null : { certFile: besides(file, tls.cert), keyFile: besides(file, tls.key) }
 }
 
 function buildUpstream(upstream: Parsed['upstream'], file: string): UpstreamConfig {

@@ -10,6 +10,8 @@ export interface Config {
   /** The file it was read from, as it was named. */
   readonly file: string
   readonly listen: HostPort
+  /** `null` where clients come in the clear. */
+  readonly tls: ListenerTls | null
   /** Processes that take requests; `auto` for as many as there are processors. */
   readonly workers: number | 'auto'
   readonly upstream: UpstreamConfig
@@ -34,6 +36,12 @@ export interface HostPort {
   readonly host: string
   /** 0 lets the system choose. */
   readonly port: number
+}
+
+/** Absolute; the configuration's are relative to its file. */
+export interface ListenerTls {
+  readonly certFile: string
+  readonly keyFile: string
 }
 
 export interface UpstreamConfig {
@@ -78,6 +86,7 @@ export type StoreLocation =
 
 export interface AdminConfig {
   readonly listen: HostPort
+  readonly tls: ListenerTls | null
   /** Of different names. None only on a loopback address: then nobody can sign in. */
   readonly tokens: readonly AdminTokenConfig[]
 }

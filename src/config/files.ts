@@ -1,6 +1,6 @@
 import { constants } from 'node:fs'
 import { access } from 'node:fs/promises'
-import type { Config } from './config.ts'
+import type { Config, ListenerTls } from './config.ts'
 import { type Finding, type Path, quote } from './problems.ts'
 
 /** The files that a configuration names and that cannot be read. */
@@ -9,7 +9,7 @@ export async function unreadableFiles(config: Config): Promise<Finding[]> {
   return findings.filter((finding) => finding !== null)
 }
 
-function namedFiles({ auth, upstream, reference }: Config): (readonly [Path, string])[] {
+function namedFiles({ auth, upstream, reference, ...own }: Config): (readonly [Path, string])[] {
   const keys = auth.jwt.flatMap((issuer, i) =>
     issuer.keys.kind === 'file' ? [[['auth', 'jwt', i, 'jwks'], issuer.keys.path] as const] : [],
   )
@@ -18,7 +18,16 @@ function namedFiles({ auth, upstream, reference }: Config): (readonly [Path, str
     file === null ? [] : [[['upstream', 'tls', key], file] as const],
   )
   const openapi = reference?.openapi ?? null
-  return [...keys, ...tls, ...(openapi === null ? [] : [[['reference', 'openapi'], openapi] as const])]
+  const listeners = [...ofListener(['tls'], own.tls), ...ofListener(['admin', 'tls'], own.admin.tls)]
+  return [...keys, ...tls, ...listeners, ...(openapi === null ? [] : [[['reference', 'openapi'], openapi] as const])]
+}
+
+function ofListener(path: Path, tls: ListenerTls | null): (readonly [Path, string])[] {
+  if (tls === null) return []
+  return [
+    [[...path, 'cert'], tls.certFile],
+    [[...path, 'key'], tls.keyFile],
+  ]
 }
 
 async function problemOf(path: Path, file: string): Promise<Finding | null> {

@@ -1,6 +1,6 @@
 import type { z } from 'zod'
 import { auth } from './schema/auth.ts'
-import { admin, drain, edge, listen, log, workers } from './schema/listen.ts'
+import { admin, drain, edge, listen, listenerTls, log, workers } from './schema/listen.ts'
 import { quota } from './schema/quota.ts'
 import { reference } from './schema/reference.ts'
 import { routes, unmatched } from './schema/routes.ts'
@@ -16,6 +16,7 @@ import { parseTimeZone } from './time-zone.ts'
 export const schema = section(
   {
     listen: listen.prefault('0.0.0.0:8080'),
+    tls: listenerTls.optional(),
     workers: workers.default(1),
     upstream,
     store: store.prefault('sqlite:./tollgate.db'),

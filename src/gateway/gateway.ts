@@ -171,6 +171,7 @@ export function createGateway({ rules, ledger, store, observe, lag }: GatewayOpt
   }
 
   function refused({ req, rules }: Exchange, charge: Charge, decision: Decision): Stop {
+    observe({ type: 'quota_refusal', category: charge.category, scope: refusingScope(charge, decision) })
     return { kind: 'refused', answer: refusalAnswer(charge, decision, rules.timeZone, req.headers.accept) }
   }
 
@@ -256,9 +257,12 @@ export function createGateway({ rules, ledger, store, observe, lag }: GatewayOpt
 
 /** The scope of the window that a 429 would have named. */
 function scopeOf({ charge, decision }: ShadowRefusal): 'personal' | 'global' | 'store' {
-  const worst = decision === null ? undefined : violations(charge, decision)[0]
-  if (worst === undefined) return 'store'
-  return worst.scope === 'Personal' ? 'personal' : 'global'
+  return decision === null ? 'store' : refusingScope(charge, decision)
+}
+
+/** The scope of the window that a 429 names. */
+function refusingScope(charge: Charge, decision: Decision): 'personal' | 'global' {
+  return violations(charge, decision)[0]?.scope === 'Global' ? 'global' : 'personal'
 }
 
 function pass(pass: Pass): Admission {

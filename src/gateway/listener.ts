@@ -1,8 +1,10 @@
 import { randomUUID } from 'node:crypto'
 import http from 'node:http'
+import https from 'node:https'
 import type { AddressInfo, Socket } from 'node:net'
 import type { Duplex } from 'node:stream'
 import { setTimeout as sleep } from 'node:timers/promises'
+import type { Certificate } from '../certificate.ts'
 import { denial, type ErrorCode, STATUS_OF } from '../errors.ts'
 import type { Observer } from '../observe/observation.ts'
 import { denialAnswer, writeAnswer, writeRawAnswer } from './answer.ts'
@@ -15,6 +17,8 @@ import { createUploadWatch, type UploadRule } from './uploads.ts'
 
 export interface ListenerOptions {
   readonly listen: { readonly host: string; readonly port: number }
+  /** `null` for connections in the clear. */
+  readonly certificate: Certificate | null
   readonly gateway: Gateway
   readonly observe: Observer
   /** Bytes of the request line and header fields together. */
@@ -66,7 +70,7 @@ const IDLE = Symbol('idle')
 /** The door: Node's HTTP server, its limits, and its answers to what its parser refuses. */
 export function createListener(options: ListenerOptions): Listener {
   const { gateway, observe, limits } = options
-  const server = http.createServer({
+  const server = createServer(options.certificate, {
     maxHeaderSize: options.maxHeaderSize,
     headersTimeout: options.headersTimeoutMs,
     // It would bound the whole request, and with it the length of an upload; a stalled one ends by `timeout`.
@@ -101,6 +105,11 @@ export function createListener(options: ListenerOptions): Listener {
     socket.once('close', () => sockets.delete(socket))
     countPeer(socket)
   })
+  server.on('tlsClientError', (error: NodeJS.ErrnoException, socket: Duplex) => {
+    // One that came and went is a load balancer that looks whether the port is open.
+    if (error.code !== 'ECONNRESET') observe({ type: 'bad_connection', code: 'tls', status: 0 })
+    socket.destroy()
+  })
   server.on('drop', () => observe({ type: 'bad_connection', code: 'too_many', status: 0 }))
   server.on('request', serve)
   // Admission decides about `Expect: 100-continue` first, so that a refused upload never sends its body.
@@ -115,7 +124,7 @@ export function createListener(options: ListenerOptions): Listener {
     void gateway.handleUpgrade(req, socket, head) // which refuses it, as any method that is not served
   })
   server.on('clientError', (error: NodeJS.ErrnoException, socket: Duplex) => {
-    if (socket.destroyed || !socket.writable || error.code === 'ECONNRESET') return void socket.destroy()
+    if (socket.destroyed || !socket.writable || isBroken(error)) return void socket.destroy()
     const refuse = (): void => {
       if (!gateway.distrusts(socket)) refuseRaw(socket, ...parserRefusal(error.code ?? ''))
     }
@@ -199,7 +208,7 @@ export function createListener(options: ListenerOptions): Listener {
         resolve()
       })
     })
-    const url = urlOf(server.address() as AddressInfo)
+    const url = urlOf(server.address() as AddressInfo, options.certificate === null ? 'http' : 'https')
     observe({ type: 'listening', what: 'gateway', url })
     return url
   }
@@ -241,6 +250,25 @@ export function createListener(options: ListenerOptions): Listener {
   return { start, stop, drain, setIdleTimeout }
 }
 
+/** A server for clients in the clear, or by TLS, where the handshake has as long as a head. */
+function createServer(certificate: Certificate | null, options: http.ServerOptions): http.Server {
+  if (certificate === null) return http.createServer(options)
+  const server = https.createServer({
+    ...options,
+    ...certificate.current(),
+    ...(options.headersTimeout !== undefined && { handshakeTimeout: options.headersTimeout }),
+  })
+  certificate.onChange((next) => server.setSecureContext(next))
+  // By default it would be a `clientError`, which we answer; here nobody could read the answer.
+  server.removeAllListeners('tlsClientError')
+  return server
+}
+
+/** Nothing can be said on it any more. */
+function isBroken({ code = '' }: NodeJS.ErrnoException): boolean {
+  return code === 'ECONNRESET' || code.startsWith('ERR_SSL')
+}
+
 /** Node's parser and limits, in the contract's words. */
 function parserRefusal(code: string): [ErrorCode, string] {
   if (code === 'HPE_HEADER_OVERFLOW') return ['headers_too_large', 'The header fields of this request are too large.']
@@ -248,6 +276,6 @@ function parserRefusal(code: string): [ErrorCode, string] {
   return ['bad_request', 'This request is not valid HTTP/1.1.']
 }
 
-function urlOf({ address, family, port }: AddressInfo): string {
-  return `http://${family === 'IPv6' ? `[${address}]` : address}:${port}`
+function urlOf({ address, family, port }: AddressInfo, scheme: 'http' | 'https'): string {
+  return `${scheme}://${family === 'IPv6' ? `[${address}]` : address}:${port}`
 }

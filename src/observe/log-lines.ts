@@ -51,6 +51,21 @@ export function lineOf(seen: Told): Line | null {
       return line('debug', 'not an HTTP request', { code: seen.code, status: seen.status })
     case 'listening':
       return line('info', 'listening', { what: seen.what, url: seen.url })
+    case 'certificate_loaded':
+      return line('info', 'certificate loaded', {
+        ...certificateOf(seen),
+        until: new Date(seen.expiresAt).toISOString(),
+      })
+    case 'certificate_expires':
+      return line('warn', seen.leftMs > 0 ? 'the certificate ends soon' : 'the certificate has ended', {
+        ...certificateOf(seen),
+        days: Math.floor(seen.leftMs / 86_400_000),
+      })
+    case 'certificate_refused':
+      return line('error', 'certificate refused, the one before stays in force', {
+        what: seen.listener,
+        detail: scrub(seen.problem),
+      })
     case 'draining':
       return line('info', 'draining', { inFlight: seen.inFlight })
     case 'stopped':
@@ -69,6 +84,7 @@ export function lineOf(seen: Told): Line | null {
       return line('info', 'changes at run time are in force', { version: seen.version })
     case 'adaptive_factor':
       return line('debug', 'adaptive factor', { factor: seen.factor })
+    case 'quota_refusal':
     case 'shadow_refusal':
     case 'unmatched':
     case 'outage_charge':
@@ -80,6 +96,10 @@ export function lineOf(seen: Told): Line | null {
     case 'upgrade_closed':
       return null
   }
+}
+
+function certificateOf({ listener, file }: { readonly listener: string; readonly file: string }): Line['fields'] {
+  return { what: listener, file }
 }
 
 const PARTLY = 'configuration in force, but not in every worker'

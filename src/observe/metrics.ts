@@ -92,6 +92,16 @@ function classOf(status: number): string {
 /** Everything that does not happen once for each request, or costs one count. */
 function otherMetrics(meter: Meter, now: () => number): (seen: Observation) => void {
   const charged = meter.counter('tokens_charged_total', 'Tokens charged.', ['category'])
+  const unmatched = meter.counter(
+    'unmatched_requests_total',
+    'Requests that matched no route, whatever became of them.',
+    [],
+  )
+  const refusals = meter.counter(
+    'quota_refusals_total',
+    'Requests that the quota refused with 429, by the scope of the window that the answer names.',
+    ['category', 'scope'],
+  )
   const shadowed = meter.counter(
     'shadow_refusals_total',
     'Requests that the quota refused and that were let through: by the scope that refused, or store where that was out.',
@@ -109,6 +119,8 @@ function otherMetrics(meter: Meter, now: () => number): (seen: Observation) => v
     'Charges whose reply was lost; settled tells whether it was learnt later.',
     ['settled'],
   )
+  // From the start: `increase` does not see a first failure that comes with its series.
+  for (const settled of [true, false]) unknown.add(String(settled), 0)
   const countOutage = outageMetrics(meter)
   const credentials = meter.counter('credential_checks_total', 'Credentials checked.', ['cached'])
   const connections = meter.counter(
@@ -122,6 +134,12 @@ function otherMetrics(meter: Meter, now: () => number): (seen: Observation) => v
   const keys = jwksMetrics(meter, now)
   const config = configMetrics(meter, now)
   const control = controlMetrics(meter)
+  const expiry = meter.gauge(
+    'tls_certificate_expiry_timestamp_seconds',
+    'When the certificate of a listener ends.',
+    ['listener'],
+    'min',
+  )
 
   return function countOther(seen) {
     switch (seen.type) {
@@ -129,6 +147,10 @@ function otherMetrics(meter: Meter, now: () => number): (seen: Observation) => v
         return charged.add(seen.category, seen.cost)
       case 'tokens_refunded':
         return refunded.add(seen.category, seen.cost)
+      case 'unmatched':
+        return unmatched.add('')
+      case 'quota_refusal':
+        return refusals.add(`${seen.category}\n${seen.scope}`)
       case 'shadow_refusal':
         return shadowed.add(`${seen.category}\n${seen.scope}`)
       case 'control_followed':
@@ -164,6 +186,8 @@ function otherMetrics(meter: Meter, now: () => number): (seen: Observation) => v
       case 'config_loaded':
       case 'config_rejected':
         return config(seen)
+      case 'certificate_loaded':
+        return expiry.set({ listener: seen.listener }, seen.expiresAt / 1000)
     }
   }
 }
@@ -208,7 +232,7 @@ function jwksMetrics(meter: Meter, now: () => number) {
   const failures = meter.counter('jwks_failures_total', 'Fetches of signing keys that failed.', ['issuer'])
   return function countJwks(seen: Extract<Observation, { type: 'jwks_fetched' | 'jwks_failed' }>): void {
     if (seen.type === 'jwks_fetched') success.set({ issuer: seen.issuer }, now() / 1000)
-    else failures.add(seen.issuer)
+    failures.add(seen.issuer, seen.type === 'jwks_failed' ? 1 : 0)
   }
 }
 

@@ -27,6 +27,8 @@ export type Observation =
   | { readonly type: 'adaptive_factor'; readonly factor: number }
   | { readonly type: 'batch_settled'; readonly charges: number; readonly refunds: number; readonly durationMs: number }
   | { readonly type: 'tokens_charged'; readonly category: string; readonly cost: number }
+  /** The quota refused a request with 429; `scope` is that of the window that the answer names. */
+  | { readonly type: 'quota_refusal'; readonly category: string; readonly scope: 'personal' | 'global' }
   /** What the quota refused was let through: by the scope of the window that refused, or because the store was out. */
   | { readonly type: 'shadow_refusal'; readonly category: string; readonly scope: 'personal' | 'global' | 'store' }
   /** A request matched no route. `path` is as it was sent, without the query. */
@@ -61,6 +63,22 @@ export type Observation =
   | { readonly type: 'upgrade_opened' }
   | { readonly type: 'upgrade_closed' }
   | { readonly type: 'listening'; readonly what: 'gateway' | 'admin'; readonly url: string }
+  /** A listener has this certificate for new connections; told anew each day. `expiresAt` in milliseconds since the epoch. */
+  | {
+      readonly type: 'certificate_loaded'
+      readonly listener: 'gateway' | 'admin'
+      readonly file: string
+      readonly expiresAt: number
+    }
+  /** It ends soon, or has ended. */
+  | {
+      readonly type: 'certificate_expires'
+      readonly listener: 'gateway' | 'admin'
+      readonly file: string
+      readonly leftMs: number
+    }
+  /** The files that it was to be replaced by are no pair: the old one stays. */
+  | { readonly type: 'certificate_refused'; readonly listener: 'gateway' | 'admin'; readonly problem: string }
   | { readonly type: 'draining'; readonly inFlight: number }
   | { readonly type: 'stopped' }
   | { readonly type: 'worker_started'; readonly worker: number; readonly pid: number }

@@ -1,7 +1,9 @@
 import { openAdmin } from '../administering.ts'
 import type { App, AppOptions } from '../app.ts'
+import { checkPairs } from '../certificate.ts'
 import type { Config } from '../config/config.ts'
 import { createControlKeeper } from '../control/keeper.ts'
+import { globalWindowGauges } from '../global-windows.ts'
 import { createSums } from '../observe/sums.ts'
 import { createObserving } from '../observing.ts'
 import { openStore } from '../open-store.ts'
@@ -25,9 +27,11 @@ const GRACE_MS = 15_000
  */
 export async function createPrimary({ config, hash, version, observe: also }: AppOptions): Promise<App> {
   const count = workerCount(config)
+  checkPairs(config)
   await tryParts(config)
   const gauges = [
     { name: 'workers', help: 'Worker processes that are ready for requests.', read: () => readyWorkers() },
+    ...globalWindowGauges(() => admin.globalWindows()),
   ]
   const observing = createObserving({ log: config.log, version, gauges })
   const { observe, log, metrics } = observing

@@ -1,12 +1,15 @@
 import { once } from 'node:events'
 import net from 'node:net'
+import tls from 'node:tls'
 
 /** Writes bytes to a server as they are and gives back everything that comes until the server closes, or falls silent. */
 export async function rawExchange(url: string, bytes: string | Buffer, silenceMs = 300): Promise<string> {
-  const { hostname, port } = new URL(url)
-  const socket = net.connect(Number(port), hostname)
+  const { protocol, hostname: host, port } = new URL(url)
+  const place = { host, port: Number(port) }
+  const encrypted = protocol === 'https:'
+  const socket = encrypted ? tls.connect({ ...place, rejectUnauthorized: false }) : net.connect(place)
   socket.on('error', () => {})
-  await once(socket, 'connect')
+  await once(socket, encrypted ? 'secureConnect' : 'connect')
   const chunks: Buffer[] = []
   socket.on('data', (chunk: Buffer) => chunks.push(chunk))
   socket.write(bytes)

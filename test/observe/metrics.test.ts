@@ -40,6 +40,7 @@ const everything: Observation[] = [
   { type: 'shadow_refusal', category: 'read', scope: 'personal' },
   { type: 'shadow_refusal', category: 'write', scope: 'store' },
   { type: 'unmatched', method: 'GET', path: '/v1/secret-path' },
+  { type: 'quota_refusal', category: 'read', scope: 'global' },
   { type: 'control_followed', version: 7 },
   { type: 'adaptive_factor', factor: 0.8 },
   { type: 'store_failed', operation: 'settle', reason: 'timeout', message: 'm' },
@@ -57,6 +58,7 @@ const everything: Observation[] = [
   { type: 'jwks_fetched', issuer: 'https://id', keys: 2 },
   { type: 'jwks_failed', issuer: 'https://id', message: 'm' },
   { type: 'bad_connection', code: 'HPE_INVALID_METHOD', status: 400 },
+  { type: 'certificate_loaded', listener: 'gateway', file: 'f', expiresAt: 1_800_000_000_000 },
   { type: 'upgrade_opened' },
   { type: 'upgrade_opened' },
   { type: 'upgrade_closed' },
@@ -74,6 +76,13 @@ test('the circuit is shown closed at first, and once the store is back', async (
     { type: 'store_recovered', downMs: 1 },
   ])
   expect(again.value('tollgate_store_circuit_open')).toBe(0)
+})
+
+test('what an alert waits for is there as 0 before its first time, so that the first one is an increase', async () => {
+  const { value } = await after([{ type: 'jwks_fetched', issuer: 'https://id', keys: 2 }])
+  expect(value('tollgate_charge_outcome_unknown_total{settled="false"}')).toBe(0)
+  expect(value('tollgate_unmatched_requests_total')).toBe(0)
+  expect(value('tollgate_jwks_failures_total{issuer="https://id"}')).toBe(0)
 })
 
 test('everything observed comes out as numbers', async () => {
@@ -96,6 +105,8 @@ test('everything observed comes out as numbers', async () => {
     ['tollgate_tokens_refunded_total{category="read"}', 2],
     ['tollgate_shadow_refusals_total{category="read",scope="personal"}', 2],
     ['tollgate_shadow_refusals_total{category="write",scope="store"}', 1],
+    ['tollgate_unmatched_requests_total', 1],
+    ['tollgate_quota_refusals_total{category="read",scope="global"}', 1],
     ['tollgate_control_version', 7],
     ['tollgate_adaptive_factor', 0.8],
     ['tollgate_store_errors_total{operation="settle",reason="timeout"}', 1],
@@ -109,6 +120,7 @@ test('everything observed comes out as numbers', async () => {
     ['tollgate_jwks_last_success_timestamp_seconds{issuer="https://id"}', 1_700_000_000],
     ['tollgate_jwks_failures_total{issuer="https://id"}', 1],
     ['tollgate_bad_connections_total{code="HPE_INVALID_METHOD"}', 1],
+    ['tollgate_tls_certificate_expiry_timestamp_seconds{listener="gateway"}', 1_800_000_000],
     ['tollgate_upgraded_connections', 1],
     ['tollgate_internal_errors_total{where="gateway"}', 1],
     ['tollgate_config_last_reload_successful', 0],
@@ -186,9 +198,23 @@ test('gauges are read at each scrape; one that fails is left out and costs no ot
 
 test('no user, route or path is a label', async () => {
   const { text } = await after([
-    request({ user: 'CANARY', route: 'GET /CANARY', requestId: 'CANARY', reason: 'CANARY' }),
+    request({ user: 'CANARY', route: 'GET /CANARY', requestId: 'CANARY', reason: 'CANARY', method: 'CANARY' }),
+    { type: 'unmatched', method: 'CANARY', path: '/CANARY' },
+    { type: 'store_failed', operation: 'settle', reason: 'other', message: 'CANARY' },
+    { type: 'jwks_failed', issuer: 'https://id', message: 'CANARY' },
+    { type: 'internal_error', where: 'gateway', error: new Error('CANARY') },
   ])
   expect(text).not.toContain('CANARY')
+})
+
+test('every label is one of these, all of which have few values', async () => {
+  const { text } = await after(everything)
+  const own = text.split('\n').filter((line) => line.startsWith('tollgate_'))
+  const labels = own.flatMap((line) => [...line.matchAll(/[{,]([a-z_]+)="/g)].map(([, label]) => label))
+  expect([...new Set(labels)].sort()).toEqual([
+    ...['cached', 'category', 'code', 'code_class', 'error', 'event', 'hash', 'issuer', 'le', 'listener'],
+    ...['node_version', 'operation', 'outcome', 'reason', 'scope', 'settled', 'verdict', 'version', 'where'],
+  ])
 })
 
 test('every name keeps the rules: prefix, base units, _total for counters only, a help for each', async () => {

@@ -10,6 +10,14 @@ const hostPort = (description: string) => read('an address like 127.0.0.1:8080',
 
 export const listen = hostPort('Where clients connect: HOST:PORT, IPv6 in brackets. Default 0.0.0.0:8080')
 
+const pem = (description: string) =>
+  text({ description: `${description}: a PEM file, relative to this file. Read again when it changes` })
+
+export const listenerTls = section(
+  { cert: pem('Certificate, and those between it and its authority'), key: pem('Its private key, without a password') },
+  'TLS for clients: 1.2 and 1.3, HTTP/1.1',
+)
+
 export const workers = z
   .union([z.literal('auto'), integer(1, 256, { description: 'Processes' })], {
     error: ({ input }) => wanted('an integer from 1 to 256, or auto', input),
@@ -47,6 +55,7 @@ export const admin = section(
     listen: hostPort(
       'Where probes, metrics, the admin API and the dashboard are. Default 127.0.0.1:9090; any address but a loopback one needs a token',
     ).prefault('127.0.0.1:9090'),
+    tls: listenerTls.optional(),
     token: secret('A token named admin of role admin, 16 to 1024 visible ASCII characters. No default').optional(),
     tokens: list(adminToken, 0, 100, {
       description: 'Named tokens of the admin API and the dashboard. Default none',

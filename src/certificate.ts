@@ -1,0 +1,129 @@
+import { createPrivateKey, X509Certificate } from 'node:crypto'
+import { readFileSync, statSync } from 'node:fs'
+import { createSecureContext, type SecureContextOptions } from 'node:tls'
+import type { Config, ListenerTls } from './config/config.ts'
+import { watchConfig } from './config/watch.ts'
+import type { Observer } from './observe/observation.ts'
+
+/** The certificate of a listener, kept up to its files. */
+export interface Certificate {
+  /** What connections are made with now. */
+  current(): SecureContextOptions
+  /** Is called with what new connections are to be made with from then on. */
+  onChange(listener: (next: SecureContextOptions) => void): void
+  close(): void
+}
+
+/**
+ * TLS 1.3, and of 1.2 what encrypts with authentication and forgets its keys: the "intermediate" list of Mozilla without
+ * finite-field DHE. https://wiki.mozilla.org/Security/Server_Side_TLS
+ */
+const MODERN = {
+  minVersion: 'TLSv1.2',
+  ciphers: [
+    ...['TLS_AES_128_GCM_SHA256', 'TLS_AES_256_GCM_SHA384', 'TLS_CHACHA20_POLY1305_SHA256'],
+    ...['ECDHE-ECDSA-AES128-GCM-SHA256', 'ECDHE-RSA-AES128-GCM-SHA256'],
+    ...['ECDHE-ECDSA-AES256-GCM-SHA384', 'ECDHE-RSA-AES256-GCM-SHA384'],
+    ...['ECDHE-ECDSA-CHACHA20-POLY1305', 'ECDHE-RSA-CHACHA20-POLY1305'],
+  ].join(':'),
+} as const
+
+const DAY_MS = 24 * 60 * 60_000
+/** How long before its end a certificate is told of, once a day. */
+const WARN_MS = 14 * DAY_MS
+
+interface Pair {
+  readonly options: SecureContextOptions
+  /** Milliseconds since the epoch. */
+  readonly expiresAt: number
+}
+
+/**
+ * A new pair of files, also by the swap of a symbolic link as a mounted Secret does it, is for the connections that come from
+ * then on; one that is no pair is told, and the old one stays.
+ * @param listener in whose name it is told
+ * @throws Error with the cure, where the files are no pair now
+ */
+export function openCertificate(tls: ListenerTls, listener: 'gateway' | 'admin', observe: Observer): Certificate {
+  let pair = readPair(tls)
+  const listeners: ((next: SecureContextOptions) => void)[] = []
+  tell()
+  // Each looks at its own file and reads both: whichever changes last brings the whole pair.
+  const watches = [tls.certFile, tls.keyFile].map((file) => watchConfig(file, reread))
+  const daily = setInterval(tell, DAY_MS).unref()
+
+  function tell(): void {
+    observe({ type: 'certificate_loaded', listener, file: tls.certFile, expiresAt: pair.expiresAt })
+    if (isOpenToAll(tls.keyFile)) observe({ type: 'config_warning', file: tls.keyFile, problem: OPEN_TO_ALL })
+    const leftMs = pair.expiresAt - Date.now()
+    if (leftMs < WARN_MS) observe({ type: 'certificate_expires', listener, file: tls.certFile, leftMs })
+  }
+
+  function reread(): void {
+    try {
+      const next = readPair(tls)
+      if (next.options.cert === pair.options.cert && next.options.key === pair.options.key) return
+      for (const listener of listeners) listener(next.options)
+      pair = next
+      tell()
+    } catch (error) {
+      observe({
+        type: 'certificate_refused',
+        listener,
+        problem: error instanceof Error ? error.message : String(error),
+      })
+    }
+  }
+
+  return {
+    current: () => pair.options,
+    onChange: (listener) => void listeners.push(listener),
+    close() {
+      for (const watch of watches) watch.close()
+      clearInterval(daily)
+    },
+  }
+}
+
+const OPEN_TO_ALL = 'everybody on this machine can read this key: give it the mode 0400, or 0440 for a group'
+
+function isOpenToAll(file: string): boolean {
+  const { mode = 0 } = statSync(file, { throwIfNoEntry: false }) ?? {}
+  return (mode & 0o004) !== 0
+}
+
+/** Reads the pairs that a configuration names. @throws Error with the cure, for the first that is none */
+export function checkPairs({ tls, admin }: Pick<Config, 'tls' | 'admin'>): void {
+  for (const pair of [tls, admin.tls]) if (pair !== null) readPair(pair)
+}
+
+/** @throws Error with the cure */
+function readPair({ certFile, keyFile }: ListenerTls): Pair {
+  const [cert, key] = [read(certFile), read(keyFile)]
+  const leaf = made(certFile, 'a certificate in PEM', () => new X509Certificate(cert))
+  const secret = made(keyFile, 'a private key in PEM without a password', () => createPrivateKey(key))
+  if (!leaf.checkPrivateKey(secret)) {
+    throw new Error(`the key in ${keyFile} is not that of the first certificate in ${certFile}: replace both together`)
+  }
+  const options = { ...MODERN, cert, key }
+  made(certFile, 'a chain that can be used', () => createSecureContext(options))
+  return { options, expiresAt: leaf.validToDate.getTime() }
+}
+
+function read(file: string): string {
+  try {
+    return readFileSync(file, 'utf8')
+  } catch (cause) {
+    const { code = 'error' } = cause as NodeJS.ErrnoException
+    throw new Error(`${file} cannot be read (${code}): check the path and the permissions`, { cause })
+  }
+}
+
+/** What OpenSSL says of a key is not repeated: it may hold a part of it. */
+function made<T>(file: string, what: string, make: () => T): T {
+  try {
+    return make()
+  } catch {
+    throw new Error(`${file} is not ${what}: replace it`)
+  }
+}

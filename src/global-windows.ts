@@ -1,0 +1,42 @@
+import type { GaugeSource, Sample } from './observe/metrics.ts'
+import type { WindowStatuses } from './quota/status.ts'
+
+/**
+ * The windows of all users together, as gauges. Replicas read the same store and show the same, so whoever adds replicas
+ * up has to take the maximum.
+ * @param read asks the store; both gauges of a scrape share one reading
+ */
+export function globalWindowGauges(read: () => Promise<WindowStatuses>): GaugeSource[] {
+  const reading = shared(read)
+  return [
+    {
+      name: 'global_limit_tokens',
+      help: 'What all users together may use of a window; none where the global scope is switched off.',
+      labels: ['category', 'window'],
+      read: async () => samples(await reading(), 'limit'),
+    },
+    {
+      name: 'global_used_tokens',
+      help: 'What all users together have used of the window that is running.',
+      labels: ['category', 'window'],
+      read: async () => samples(await reading(), 'used'),
+    },
+  ]
+}
+
+/** Who asks while an answer is under way gets that one. */
+function shared<T>(ask: () => Promise<T>): () => Promise<T> {
+  let pending: Promise<T> | null = null
+  return () => {
+    pending ??= ask().finally(() => {
+      pending = null
+    })
+    return pending
+  }
+}
+
+function samples(windows: WindowStatuses, of: 'limit' | 'used'): Sample[] {
+  return Object.entries(windows).flatMap(([category, statuses]) =>
+    statuses.map((status) => ({ labels: { category, window: status.window }, value: status[of] })),
+  )
+}

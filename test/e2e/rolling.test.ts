@@ -1,0 +1,190 @@
+import { once } from 'node:events'
+import { mkdtempSync, rmSync } from 'node:fs'
+import http from 'node:http'
+import type { AddressInfo } from 'node:net'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { setTimeout as sleep } from 'node:timers/promises'
+import { afterEach, beforeEach, describe, expect, it } from 'vitest'
+import { WebSocket, WebSocketServer } from 'ws'
+import { type LoggingBackend, startLoggingBackend } from '../faults/backend.ts'
+import { type Asked, Client, readJson } from '../faults/client.ts'
+import { endGateway, type Gateway, startGateway, untilReady } from '../faults/gateway.ts'
+import { type Balancer, startBalancer } from '../setup/balancer.ts'
+import { sharedRedis } from '../setup/redis.ts'
+import { bearer } from './jwt.ts'
+
+const COST = 3
+
+let redis: Awaited<ReturnType<typeof sharedRedis>>
+let folder: string
+let gateways: Gateway[]
+beforeEach(async () => {
+  redis = await sharedRedis()
+  folder = mkdtempSync(join(tmpdir(), 'tollgate-rolling-'))
+  gateways = []
+})
+afterEach(async () => {
+  await Promise.all(gateways.map(endGateway))
+  await redis.stop()
+  rmSync(folder, { recursive: true, force: true })
+})
+
+async function start(backend: string, drain: string): Promise<Gateway> {
+  const config = `
+upstream: { url: "${backend}" }
+store: "${redis.url}"
+store_options: { prefix: "${redis.prefix}", deadline: 2s }
+quota:
+  windows: { 1d: 1d }
+  baselines: { personal: { c: { 1d: 1000000 } }, global: { c: { 1d: 10000000 } } }
+routes: [{ match: "POST /c/:id", category: c, cost: ${COST} }, { match: "GET /live", category: c, cost: ${COST} }]
+drain: { ${drain} }
+`
+  const gateway = await startGateway({ file: join(folder, `${gateways.length}.yaml`), config })
+  gateways.push(gateway)
+  await untilReady(gateway)
+  return gateway
+}
+
+/** As the kubelet does it: the preStop hook first, then the signal. */
+async function takeDown({ admin, process }: Gateway): Promise<number | null> {
+  expect((await fetch(`${admin}/drain`)).status).toBe(200)
+  return process.end('SIGTERM')
+}
+
+async function used(gateway: Gateway, user: string): Promise<number> {
+  const { windows } = await readJson<{ windows: { c: { used: number }[] } }>(`${gateway.url}/me/quota`, user)
+  return windows.c[0]?.used ?? -1
+}
+
+describe('a rolling update of two replicas behind a load balancer', () => {
+  let backend: LoggingBackend
+  let balancer: Balancer
+  beforeEach(async () => {
+    backend = await startLoggingBackend((_seen, req, res) => {
+      req.resume()
+      setTimeout(() => res.end('ok'), Math.random() * 40)
+    })
+    balancer = await startBalancer()
+  })
+  afterEach(async () => {
+    await balancer.close()
+    await backend.close()
+  })
+
+  it('fails no request, and charges each once', async () => {
+    const bring = async (): Promise<Gateway> => {
+      const gateway = await start(`http://127.0.0.1:${backend.port}`, 'delay: 3s, timeout: 20s')
+      balancer.add(gateway)
+      await expect.poll(() => balancer.ready().includes(gateway), { timeout: 10_000 }).toBe(true)
+      return gateway
+    }
+    const old = [await bring(), await bring()]
+    const users = ['alice', 'bob', 'carol', 'dave']
+    const clients = users.map(() => new Client())
+    const asked: Asked[] = []
+    let stopped = false
+    const load = users.map(async (user, i) => {
+      while (!stopped) {
+        asked.push((await clients[i]?.ask(balancer.url, 'c', user)) as Asked)
+        await sleep(5)
+      }
+    })
+    await expect.poll(() => asked.length, { timeout: 20_000 }).toBeGreaterThan(100)
+    const young: Gateway[] = []
+    for (const leaving of old) {
+      young.push(await bring())
+      const before = asked.length
+      expect(await takeDown(leaving)).toBe(0)
+      expect(asked.length).toBeGreaterThan(before)
+      expect(leaving.process.output()).not.toMatch(/"outcome":"(failed|aborted)"|internal error/)
+    }
+    const soFar = asked.length
+    await expect.poll(() => asked.length, { timeout: 20_000 }).toBeGreaterThan(soFar + 100)
+    stopped = true
+    await Promise.all(load)
+    for (const client of clients) client.close()
+
+    expect(asked.filter(({ status }) => status !== 200)).toEqual([])
+    expect(backend.seen.map(({ id }) => id).sort()).toEqual(asked.map(({ id }) => id).sort())
+    for (const user of users) {
+      const own = asked.filter((one) => one.user === user).length
+      expect(await used(young[0] as Gateway, user)).toBe(own * COST)
+    }
+    // All four have served, so that nothing was shown by replicas that stood idle.
+    for (const { process } of gateways) expect(process.output()).toContain('"outcome":"forwarded"')
+  }, 90_000)
+
+  it('begins with /drain, after which a replica is not ready, goes on serving and says "close" to its clients', async () => {
+    const [gateway, other] = [
+      await start(`http://127.0.0.1:${backend.port}`, 'timeout: 20s'),
+      await start(`http://127.0.0.1:${backend.port}`, 'timeout: 20s'),
+    ]
+    const client = new Client()
+    expect((await client.ask(gateway.url, 'c', 'alice')).headers.connection).toBe('keep-alive')
+    for (let i = 0; i < 2; i++) expect((await fetch(`${gateway.admin}/drain`)).status).toBe(200)
+    expect(await gateway.readiness()).toBe('503 draining')
+    expect((await fetch(`${gateway.admin}/livez`)).status).toBe(200)
+    for (let i = 0; i < 3; i++) {
+      const { status, headers } = await client.ask(gateway.url, 'c', 'alice')
+      expect([status, headers.connection]).toEqual([200, 'close'])
+    }
+    expect(gateway.process.child.exitCode).toBeNull()
+    expect(await gateway.process.end('SIGTERM')).toBe(0)
+    expect(await other.readiness()).toBe('200')
+    expect(await used(other, 'alice')).toBe(4 * COST)
+    client.close()
+  }, 60_000)
+})
+
+describe('a WebSocket through a replica that is taken down', () => {
+  let server: http.Server
+  let sockets: WebSocketServer
+  beforeEach(async () => {
+    server = http.createServer()
+    sockets = new WebSocketServer({ server })
+    sockets.on('connection', (ws) => ws.on('message', (data) => ws.send(`echo ${data}`)))
+    server.listen(0, '127.0.0.1')
+    await once(server, 'listening')
+  })
+  afterEach(() => {
+    server.closeAllConnections()
+    server.close()
+  })
+
+  async function open(gateway: Gateway): Promise<WebSocket> {
+    const ws = new WebSocket(`${gateway.url.replace('http', 'ws')}/live`, { headers: bearer('alice') })
+    ws.on('error', () => {})
+    await once(ws, 'open')
+    return ws
+  }
+  async function echoed(ws: WebSocket, text: string): Promise<string> {
+    ws.send(text)
+    const [data] = await once(ws, 'message')
+    return String(data)
+  }
+  const backend = (): string => `http://127.0.0.1:${(server.address() as AddressInfo).port}`
+
+  it('goes on while it drains, and the replica ends as soon as the last one is closed', async () => {
+    const gateway = await start(backend(), 'timeout: 1h')
+    const ws = await open(gateway)
+    gateway.process.child.kill('SIGTERM')
+    await expect.poll(() => gateway.process.lines().map((line) => line.msg), { timeout: 10_000 }).toContain('draining')
+    expect(await echoed(ws, 'still there')).toBe('echo still there')
+    ws.close()
+    expect(await gateway.process.ended).toBe(0)
+  }, 60_000)
+
+  it('is broken off at the end of drain.timeout, at both ends, and stays charged', async () => {
+    const gateway = await start(backend(), 'timeout: 1s')
+    const other = await start(backend(), 'timeout: 1s')
+    const ws = await open(gateway)
+    const atBackend = [...sockets.clients][0] as WebSocket
+    const closed = Promise.all([once(ws, 'close'), once(atBackend, 'close')])
+    expect(await takeDown(gateway)).toBe(0)
+    // 1006: the connection went away without a closing frame.
+    expect((await closed).map(([code]) => code)).toEqual([1006, 1006])
+    expect(await used(other, 'alice')).toBe(COST)
+  }, 60_000)
+})
