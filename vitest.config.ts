@@ -2,6 +2,8 @@ import { configDefaults, defineConfig } from 'vitest/config'
 import { Summary } from './test/setup/summary.ts'
 
 const BROWSER = 'test/browser/**/*.test.ts'
+/** With tools that take minutes to install: `npm run test:deploy`. */
+const DEPLOY = 'test/deploy/**/*.test.ts'
 
 export default defineConfig({
   test: {
@@ -17,7 +19,7 @@ export default defineConfig({
         test: {
           name: 'node',
           include: ['test/**/*.test.ts'],
-          exclude: [...configDefaults.exclude, BROWSER],
+          exclude: [...configDefaults.exclude, BROWSER, DEPLOY],
           sequence: { groupOrder: 0 },
         },
       },
@@ -25,6 +27,18 @@ export default defineConfig({
         extends: true,
         // After the others: a browser takes a core, and deadlines of the fault tests would pass for want of one.
         test: { name: 'browser', include: [BROWSER], sequence: { groupOrder: 1 } },
+      },
+      {
+        extends: true,
+        test: {
+          name: 'deploy',
+          include: [DEPLOY],
+          sequence: { groupOrder: 2 },
+          testTimeout: 120_000,
+          hookTimeout: 900_000,
+          // Images and compilers take both cores by themselves.
+          fileParallelism: false,
+        },
       },
     ],
   },

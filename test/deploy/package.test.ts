@@ -1,0 +1,182 @@
+import { type ChildProcess, execFile, spawn } from 'node:child_process'
+import { once } from 'node:events'
+import { cpSync, existsSync, mkdirSync, mkdtempSync, rmSync, symlinkSync, writeFileSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join, relative, resolve, sep } from 'node:path'
+import { setTimeout as sleep } from 'node:timers/promises'
+import { promisify } from 'node:util'
+import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import packageJson from '../../package.json' with { type: 'json' }
+import { type Backend, startBackend } from '../e2e/harness.ts'
+import { freePort } from '../setup/redis.ts'
+
+/** The npm package: packed from a copy of the sources, looked into, and installed into an empty folder where it serves. */
+
+const run = promisify(execFile)
+
+let folder: string
+/** Paths in the package. */
+let files: string[]
+beforeAll(async () => {
+  folder = mkdtempSync(join(tmpdir(), 'tollgate-package-'))
+  const sources = copySources()
+  const { stdout } = await run('npm', ['pack', '--json', '--pack-destination', folder], {
+    cwd: sources,
+    maxBuffer: 2 ** 24,
+  })
+  const [packed] = JSON.parse(stdout.slice(stdout.search(/^\[/m)))
+  files = packed.files.map((file: { path: string }) => file.path)
+  writeFileSync(join(installed(), 'package.json'), '{ "private": true }')
+  await run('npm', ['install', '--omit=dev', '--prefer-offline', join(folder, packed.filename)], { cwd: installed() })
+}, 300_000)
+afterAll(() => rmSync(folder, { recursive: true, force: true }))
+
+/** So that packing builds anew, from nothing, and the checkout stays as it is. */
+function copySources(): string {
+  const sources = join(folder, 'sources')
+  const left = /^(?:node_modules|dist|\.git|\.tollgate)(?:$|[\\/])/
+  cpSync('.', sources, { recursive: true, filter: (path) => !left.test(relative('.', path)) })
+  symlinkSync(resolve('node_modules'), join(sources, 'node_modules'))
+  return sources
+}
+
+function installed(): string {
+  const path = join(folder, 'installed')
+  mkdirSync(path, { recursive: true })
+  return path
+}
+
+/** What the reference of the configuration asks for. */
+const env = { ...process.env, TOLLGATE_ADMIN_TOKEN: 'a-token-of-32-characters-or-more' }
+
+async function tollgate(...args: string[]): Promise<{ code: number; stdout: string; stderr: string }> {
+  return run('npx', ['tollgate', ...args], { cwd: installed(), env }).then(
+    (said) => ({ code: 0, ...said }),
+    (error) => error,
+  )
+}
+
+describe('in the package', () => {
+  test('are the gateway, its pages, the reference of its configuration, and nothing else', () => {
+    const rules = [
+      /^(?:package\.json|LICENSE|README\.md|CHANGELOG\.md|SECURITY\.md)$/,
+      /^config\/tollgate\.(?:yaml|schema\.json)$/,
+      /^dist\/.*\.js$/,
+      /^dist\/store\/redis\/\w+\.lua$/,
+      /^dist\/(?:dashboard|reference\/page)\/(?:.*\/)?[\w.-]+\.(?:html|js|css|svg|png)$/,
+      /^dist\/reference\/page\/licenses\//,
+      /^dist\/admin\/api\.d\.ts$/,
+    ]
+    expect(files.filter((file) => !rules.some((rule) => rule.test(file)))).toEqual([])
+    const named = [
+      'dist/main.js',
+      'dist/workers/process.js',
+      'dist/store/redis/charge.lua',
+      'dist/dashboard/index.html',
+    ]
+    expect(files).toEqual(expect.arrayContaining([...named, 'config/tollgate.yaml', 'config/tollgate.schema.json']))
+  })
+
+  test('are none of the bundled services, and nothing of the demo', () => {
+    expect(files.filter((file) => /services|demo|score/.test(file))).toEqual([])
+  })
+
+  test('is said who may have built it', () => {
+    expect(packageJson.publishConfig).toEqual({ access: 'public', provenance: true })
+  })
+})
+
+describe('building', () => {
+  test('leaves nothing of an older build', async () => {
+    const sources = join(folder, 'sources')
+    const stale = ['dist/stale.js', 'dist/admin/stale.js', 'dist/dashboard/assets/stale.js', 'dist/admin/api.d.ts']
+    for (const path of stale) writeFileSync(join(sources, path), '')
+    await run('npm', ['run', 'build'], { cwd: sources })
+    expect(stale.filter((path) => existsSync(join(sources, path)))).toEqual(['dist/dashboard/assets/stale.js'])
+  })
+})
+
+describe('installed into an empty folder', () => {
+  let backend: Backend
+  let config: string
+  let gateway: ChildProcess | undefined
+  let port: number
+  let adminPort: number
+  beforeAll(async () => {
+    backend = await startBackend()
+    config = join(folder, 'tollgate.yaml')
+    port = await freePort()
+    adminPort = await freePort()
+    writeFileSync(
+      config,
+      `listen: 127.0.0.1:${port}
+upstream: { url: "${backend.url}" }
+store: sqlite:${join(folder, 'quota.db')}
+admin: { listen: "127.0.0.1:${adminPort}" }
+quota: { baselines: { personal: { read: { 1h: 1 } }, global: { read: { 1h: 100 } } } }
+routes: [{ match: "GET /*", category: read, cost: 1 }]
+`,
+    )
+  })
+  afterAll(async () => {
+    gateway?.kill('SIGKILL')
+    await backend.close()
+  })
+
+  test('the command tells its version and its help', async () => {
+    expect(await tollgate('--version')).toMatchObject({ code: 0, stdout: `${packageJson.version}\n` })
+    expect((await tollgate('--help')).stdout).toMatch(/^Usage: tollgate COMMAND/)
+  })
+
+  test('checks a configuration: 0 where it is good, 1 with the problems where it is not, 2 where it is called wrongly', async () => {
+    expect(await tollgate('check', '-c', config)).toMatchObject({ code: 0 })
+    const bad = join(folder, 'bad.yaml')
+    writeFileSync(bad, 'upstream: { url: nowhere }\n')
+    expect(await tollgate('check', '-c', bad)).toMatchObject({
+      code: 1,
+      stderr: expect.stringContaining(`${bad}:1:18 upstream.url: `),
+    })
+    expect(await tollgate('chekc')).toMatchObject({ code: 2, stderr: expect.stringContaining('unknown command') })
+  })
+
+  test('the reference of the configuration is beside it, and is one without problems', async () => {
+    const reference = join(installed(), 'node_modules/tollgate/config/tollgate.yaml')
+    expect(await tollgate('check', '-c', reference)).toMatchObject({ code: 0 })
+    expect((await tollgate('schema')).stdout).toContain('"$schema"')
+  })
+
+  test('serves: a request is let through, the next is refused, and SIGTERM ends it with 0', async () => {
+    const made = await tollgate('token', 'create', '--user', 'alice', '--name', 'test', '-c', config)
+    const authorization = `Bearer ${made.stdout.trim()}`
+    // Not by npx, which would end at the signal and leave the gateway running (npm 11).
+    gateway = spawn('node_modules/.bin/tollgate', ['serve', '-c', config], { cwd: installed(), stdio: 'ignore' })
+    const ended = once(gateway, 'exit')
+    for (let tries = 0; (await tollgate('healthcheck', '-c', config)).code !== 0 && tries < 100; tries++)
+      await sleep(100)
+    const statuses = []
+    for (let i = 0; i < 2; i++) {
+      statuses.push((await fetch(`http://127.0.0.1:${port}/x`, { headers: { authorization } })).status)
+    }
+    expect(statuses).toEqual([200, 429])
+    const page = await fetch(`http://127.0.0.1:${adminPort}/`)
+    expect([page.status, await page.text()]).toEqual([200, expect.stringContaining('<html')])
+    gateway.kill('SIGTERM')
+    expect(await ended).toEqual([0, null])
+  })
+
+  test('has the types of the admin API for programs, and the schema for editors', async () => {
+    const program = `
+      import type { ErrorAnswer } from 'tollgate/api'
+      export const codeOf = (answer: ErrorAnswer): string => answer.error
+      // @ts-expect-error: no such member
+      export const wrong = (answer: ErrorAnswer) => answer.nothing
+    `
+    writeFileSync(join(installed(), 'program.mts'), program)
+    const options = ['--noEmit', '--strict', '--module', 'nodenext', '--types', '']
+    await run(resolve('node_modules/.bin/tsc'), [...options, 'program.mts'], { cwd: installed() })
+    const resolved = await run(process.execPath, ['-p', 'require.resolve("tollgate/schema.json")'], {
+      cwd: installed(),
+    })
+    expect(resolved.stdout.trim().endsWith(['config', 'tollgate.schema.json'].join(sep))).toBe(true)
+  })
+})
