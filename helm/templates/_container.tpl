@@ -1,0 +1,225 @@
+{{/* The container; with `mode` sidecar one for `initContainers`. Charts that depend on this one: include "tollgate.container" .Subcharts.tollgate */}}
+{{- define "tollgate.container" -}}
+- name: tollgate
+  image: {{ include "tollgate.image" . | quote }}
+  imagePullPolicy: {{ .Values.image.pullPolicy }}
+  {{- if ne .Values.mode "standalone" }}
+  restartPolicy: Always # a sidecar: starts before the application and ends after it
+  {{- end }}
+  args: [serve, -c, /etc/tollgate/tollgate.yaml]
+  ports:
+    - name: {{ .Values.portNames.http }}
+      containerPort: {{ .Values.containerPorts.http }}
+      protocol: TCP
+    - name: {{ .Values.portNames.admin }}
+      containerPort: {{ .Values.containerPorts.admin }}
+      protocol: TCP
+  {{- with include "tollgate.env" . }}
+  env:
+    {{- . | trim | nindent 4 }}
+  {{- end }}
+  {{- with .Values.extraEnvFrom }}
+  envFrom:
+    {{- toYaml . | nindent 4 }}
+  {{- end }}
+  startupProbe:
+    httpGet:
+      path: /readyz?startup=1
+      port: {{ .Values.portNames.admin }}
+      {{- include "tollgate.probeScheme" . | nindent 6 }}
+    {{- toYaml .Values.probes.startup | nindent 4 }}
+  readinessProbe:
+    httpGet:
+      path: /readyz
+      port: {{ .Values.portNames.admin }}
+      {{- include "tollgate.probeScheme" . | nindent 6 }}
+    {{- toYaml .Values.probes.readiness | nindent 4 }}
+  livenessProbe:
+    httpGet:
+      path: /livez
+      port: {{ .Values.portNames.admin }}
+      {{- include "tollgate.probeScheme" . | nindent 6 }}
+    {{- toYaml .Values.probes.liveness | nindent 4 }}
+  lifecycle:
+    preStop:
+      httpGet:
+        path: /drain
+        port: {{ .Values.portNames.admin }}
+        {{- include "tollgate.probeScheme" . | nindent 8 }}
+  {{- with .Values.resources }}
+  resources:
+    {{- toYaml . | nindent 4 }}
+  {{- end }}
+  {{- with .Values.securityContext }}
+  securityContext:
+    {{- toYaml . | nindent 4 }}
+  {{- end }}
+  volumeMounts:
+    - name: tollgate-config
+      mountPath: /etc/tollgate # the folder and no subPath, so that changes arrive
+      readOnly: true
+    - name: tollgate-tmp
+      mountPath: /tmp
+    {{- if eq .Values.store "embedded" }}
+    - name: tollgate-data
+      mountPath: /data
+    {{- end }}
+    {{- if .Values.tls.existingSecret }}
+    - name: tollgate-tls
+      mountPath: /etc/tollgate-tls
+      readOnly: true
+    {{- end }}
+    {{- if .Values.admin.tls.existingSecret }}
+    - name: tollgate-admin-tls
+      mountPath: /etc/tollgate-admin-tls
+      readOnly: true
+    {{- end }}
+    {{- if .Values.redis.tls.existingSecret }}
+    - name: tollgate-redis-ca
+      mountPath: /etc/tollgate-redis-ca
+      readOnly: true
+    {{- end }}
+    {{- with .Values.extraVolumeMounts }}
+    {{- toYaml . | nindent 4 }}
+    {{- end }}
+{{- end }}
+
+{{/* The kubelet does not verify the certificate. */}}
+{{- define "tollgate.probeScheme" -}}
+scheme: {{ ternary "HTTP" "HTTPS" (empty .Values.admin.tls.existingSecret) }}
+{{- end }}
+
+{{/* The volumes of the container. */}}
+{{- define "tollgate.volumes" -}}
+- name: tollgate-config
+  configMap:
+    name: {{ include "tollgate.configMapName" . }}
+- name: tollgate-tmp
+  emptyDir:
+    sizeLimit: 64Mi
+{{- if eq .Values.store "embedded" }}
+- name: tollgate-data
+  {{- if .Values.persistence.enabled }}
+  persistentVolumeClaim:
+    claimName: {{ default (include "tollgate.fullname" .) .Values.persistence.existingClaim }}
+  {{- else }}
+  emptyDir: {}
+  {{- end }}
+{{- end }}
+{{- with .Values.tls.existingSecret }}
+- name: tollgate-tls
+  secret:
+    secretName: {{ . }}
+{{- end }}
+{{- with .Values.admin.tls.existingSecret }}
+- name: tollgate-admin-tls
+  secret:
+    secretName: {{ . }}
+{{- end }}
+{{- with .Values.redis.tls.existingSecret }}
+- name: tollgate-redis-ca
+  secret:
+    secretName: {{ . }}
+    items:
+      - key: ca.crt
+        path: ca.crt
+{{- end }}
+{{- with .Values.extraVolumes }}
+{{ toYaml . }}
+{{- end }}
+{{- end }}
+
+{{/* The secrets, which never stand in the configuration. A variable may use those above it. */}}
+{{- define "tollgate.env" -}}
+{{- $ours := include "tollgate.fullname" . }}
+{{- with .Values.admin }}
+{{- if or .existingSecret .token }}
+{{- $key := ternary .existingSecretKey "admin-token" (not (empty .existingSecret)) }}
+{{ include "tollgate.secretVariable" (list "TOLLGATE_ADMIN_TOKEN" (default $ours .existingSecret) $key) }}
+{{- end }}
+{{- end }}
+{{- include "tollgate.storeVariables" . }}
+{{- range $i, $issuer := .Values.auth.jwt }}
+{{- if $issuer.existingSecret }}
+{{ include "tollgate.secretVariable" (list (printf "TOLLGATE_JWT_SECRET_%d" $i) $issuer.existingSecret (default "secret" $issuer.existingSecretKey)) }}
+{{- end }}
+{{- end }}
+{{- if .Values.redis.tls.existingSecret }}
+- name: NODE_EXTRA_CA_CERTS
+  value: /etc/tollgate-redis-ca/ca.crt
+{{- end }}
+{{- with .Values.extraEnv }}
+{{ toYaml . }}
+{{- end }}
+{{- end }}
+
+{{- define "tollgate.storeVariables" -}}
+{{- $ours := include "tollgate.fullname" . }}
+{{- with .Values.redis }}
+{{- if eq $.Values.store "embedded" }}
+- name: TOLLGATE_STORE_URL
+  value: sqlite:/data/tollgate.db
+{{- else if .existingSecretUrlKey }}
+{{ include "tollgate.secretVariable" (list "TOLLGATE_STORE_URL" .existingSecret .existingSecretUrlKey) }}
+{{- else if contains "@" .url }}
+{{ include "tollgate.secretVariable" (list "TOLLGATE_STORE_URL" $ours "store-url") }}
+{{- else if or .existingSecretPasswordKey .password }}
+{{- $key := default "store-password" .existingSecretPasswordKey }}
+{{- $url := splitn "://" 2 .url }}
+{{ include "tollgate.secretVariable" (list "TOLLGATE_STORE_PASSWORD" (default $ours .existingSecret) $key) }}
+- name: TOLLGATE_STORE_URL
+  value: {{ printf "%s://%s:$(TOLLGATE_STORE_PASSWORD)@%s" $url._0 .username $url._1 | quote }}
+{{- else if .url }}
+- name: TOLLGATE_STORE_URL
+  value: {{ .url | quote }}
+{{- end }}
+{{- end }}
+{{- end }}
+
+{{/* Name of the variable, name of the Secret, key. */}}
+{{- define "tollgate.secretVariable" -}}
+- name: {{ index . 0 }}
+  valueFrom:
+    secretKeyRef:
+      name: {{ index . 1 }}
+      key: {{ index . 2 }}
+{{- end }}
+
+{{/* The strategic merge patch that puts the sidecar into a workload. */}}
+{{- define "tollgate.sidecarPatch" -}}
+apiVersion: apps/v1
+kind: {{ .Values.sidecar.workload.kind }}
+metadata:
+  name: {{ .Values.sidecar.workload.name }}
+spec:
+  template:
+    metadata:
+      labels:
+        {{- include "tollgate.sidecarLabels" . | nindent 8 }}
+      {{- with include "tollgate.podAnnotations" . }}
+      annotations:
+        {{- . | trim | nindent 8 }}
+      {{- end }}
+    spec:
+      terminationGracePeriodSeconds: {{ .Values.terminationGracePeriodSeconds }}
+      initContainers:
+        {{- include "tollgate.container" . | nindent 8 }}
+      {{- if gt (int .Values.drain.delaySeconds) 0 }}
+      containers:
+        - name: {{ .Values.sidecar.container }}
+          lifecycle:
+            preStop:
+              # It goes on working until nobody sends to this pod any more.
+              sleep:
+                seconds: {{ .Values.drain.delaySeconds }}
+      {{- end }}
+      volumes:
+        {{- include "tollgate.volumes" . | nindent 8 }}
+{{- end }}
+
+{{- define "tollgate.podAnnotations" -}}
+{{- include "tollgate.checksums" . | trim }}
+{{- with .Values.podAnnotations }}
+{{ toYaml . }}
+{{- end }}
+{{- end }}

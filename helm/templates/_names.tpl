@@ -1,0 +1,51 @@
+{{/* Name of the chart in labels. */}}
+{{- define "tollgate.name" -}}
+{{- default .Chart.Name .Values.nameOverride | trunc 63 | trimSuffix "-" }}
+{{- end }}
+
+{{/* First part of every object's name; 52 characters leave room for what follows it. */}}
+{{- define "tollgate.fullname" -}}
+{{- $name := default .Chart.Name .Values.nameOverride }}
+{{- $full := ternary .Release.Name (printf "%s-%s" .Release.Name $name) (contains $name .Release.Name) }}
+{{- default $full .Values.fullnameOverride | trunc 52 | trimSuffix "-" }}
+{{- end }}
+
+{{- define "tollgate.labels" -}}
+helm.sh/chart: {{ printf "%s-%s" .Chart.Name .Chart.Version | replace "+" "_" | trunc 63 | trimSuffix "-" }}
+{{ include "tollgate.selectorLabels" . }}
+app.kubernetes.io/version: {{ .Chart.AppVersion | quote }}
+app.kubernetes.io/managed-by: {{ .Release.Service }}
+{{- with .Values.commonLabels }}
+{{ toYaml . }}
+{{- end }}
+{{- end }}
+
+{{/* Of our pods. They never change, since a Deployment's selector cannot. */}}
+{{- define "tollgate.selectorLabels" -}}
+app.kubernetes.io/name: {{ include "tollgate.name" . }}
+app.kubernetes.io/instance: {{ .Release.Name }}
+{{- end }}
+
+{{/* Of the application's pods that have the sidecar. */}}
+{{- define "tollgate.sidecarLabels" -}}
+tollgate/sidecar: {{ include "tollgate.fullname" . }}
+{{- end }}
+
+{{- define "tollgate.podSelector" -}}
+{{- ternary (include "tollgate.selectorLabels" .) (include "tollgate.sidecarLabels" .) (eq .Values.mode "standalone") }}
+{{- end }}
+
+{{- define "tollgate.serviceAccountName" -}}
+{{- default (ternary (include "tollgate.fullname" .) "default" .Values.serviceAccount.create) .Values.serviceAccount.name }}
+{{- end }}
+
+{{- define "tollgate.configMapName" -}}
+{{- default (include "tollgate.fullname" .) .Values.existingConfigMap }}
+{{- end }}
+
+{{- define "tollgate.image" -}}
+{{- with .Values.image }}
+{{- $name := empty .registry | ternary .repository (printf "%s/%s" .registry .repository) }}
+{{- .digest | empty | ternary (printf "%s:%s" $name (default $.Chart.AppVersion .tag)) (printf "%s@%s" $name .digest) }}
+{{- end }}
+{{- end }}

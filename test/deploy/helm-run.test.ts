@@ -1,0 +1,76 @@
+import { type ChildProcess, execFile, spawn } from 'node:child_process'
+import { once } from 'node:events'
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { setTimeout as sleep } from 'node:timers/promises'
+import { promisify } from 'node:util'
+import { afterAll, beforeAll, expect, test } from 'vitest'
+import { freePort } from '../setup/redis.ts'
+import { CHART, EXAMPLES, environmentOf, gatewayOf, type Manifest, manifestsOf, render } from './rendering.ts'
+
+/** What the chart says of the container is done to a real process: its arguments, environment and configuration, probes, hooks. */
+
+let folder: string
+let ports: { http: number; admin: number }
+let manifests: Manifest[]
+let gateway: ChildProcess
+let log = ''
+
+beforeAll(async () => {
+  folder = mkdtempSync(join(tmpdir(), 'tollgate-helm-run-'))
+  ports = { http: await freePort(), admin: await freePort() }
+  const listen = `listenHost=127.0.0.1,containerPorts.http=${ports.http},containerPorts.admin=${ports.admin}`
+  const set = [
+    '--set',
+    listen,
+    '--set',
+    'drain.delaySeconds=0',
+    '--set-json',
+    'config.routes=[{"match":"GET /a","public":true}]',
+  ]
+  manifests = manifestsOf(await render(CHART, '-f', EXAMPLES.get('embedded-ephemeral') ?? '', ...set))
+  const { data } = manifests.find(({ kind }) => kind === 'ConfigMap')
+  const file = join(folder, 'tollgate.yaml')
+  writeFileSync(file, data['tollgate.yaml'])
+  const env = environmentOf(manifests, { 'tollgate-admin/token': 'x'.repeat(32) })
+  env.TOLLGATE_STORE_URL = env.TOLLGATE_STORE_URL?.replace('/data', folder) ?? ''
+  const args = gatewayOf(manifests).args.map((arg: string) => arg.replace('/etc/tollgate/tollgate.yaml', file))
+  gateway = spawn(process.execPath, [join(CHART, '../src/main.ts'), ...args], { env: { ...process.env, ...env } })
+  for (const stream of [gateway.stdout, gateway.stderr]) stream?.on('data', (chunk: Buffer) => (log += chunk))
+})
+afterAll(() => {
+  if (gateway.exitCode === null) gateway.kill('SIGKILL')
+  rmSync(folder, { recursive: true, force: true })
+})
+
+/** As the kubelet asks: by the address of the pod. */
+const ask = async ({ path, port }: { path: string; port: 'http' | 'admin' }): Promise<number> =>
+  (await fetch(`http://127.0.0.1:${ports[port]}${path}`)).status
+
+test('the gateway of the chart starts, is probed, drains at the hook and ends at the signal', {
+  timeout: 60_000,
+}, async () => {
+  const { startupProbe, readinessProbe, livenessProbe, lifecycle } = gatewayOf(manifests)
+  while ((await ask(startupProbe.httpGet).catch(() => 0)) !== 200) {
+    expect(gateway.exitCode, log).toBeNull()
+    await sleep(100)
+  }
+  expect(await ask(livenessProbe.httpGet)).toBe(200)
+  expect(await ask(readinessProbe.httpGet)).toBe(200)
+  expect(await testHook(), log).toMatch(/^404 \S+\n$/)
+
+  expect(await ask(lifecycle.preStop.httpGet)).toBe(200)
+  expect(await ask(readinessProbe.httpGet)).toBe(503)
+  expect(await ask(livenessProbe.httpGet)).toBe(200)
+  gateway.kill('SIGTERM')
+  expect((await once(gateway, 'exit'))[0], log).toBe(0)
+})
+
+/** What `helm test` runs, with our address in place of the Service's. */
+async function testHook(): Promise<string> {
+  const [{ command, args }] = manifests.find(({ kind }) => kind === 'Pod').spec.containers
+  expect(command).toEqual(['/nodejs/bin/node', '-e'])
+  const script = args[0].replace('demo-tollgate:80', `127.0.0.1:${ports.http}`)
+  return (await promisify(execFile)(process.execPath, ['-e', script])).stdout
+}

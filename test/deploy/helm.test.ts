@@ -1,0 +1,418 @@
+import { execFile } from 'node:child_process'
+import { cpSync, mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { promisify } from 'node:util'
+import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { parse } from 'yaml'
+import { loadConfig } from '../../src/config/load.ts'
+import { formatProblems } from '../../src/config/problems.ts'
+import { tryParts } from '../../src/parts.ts'
+import { printSchema, readValues, valuesSchema, valuesTable, withTable } from '../setup/chart-docs.ts'
+import { SCHEMAS_FOLDER } from '../setup/deploy-tools.ts'
+import { SCHEMA_NAME } from '../setup/kube-schemas.ts'
+import { makeCa } from '../setup/openssl.ts'
+import {
+  CHART,
+  EXAMPLES,
+  environmentOf,
+  gatewayOf,
+  type Manifest,
+  manifestsOf,
+  podSpecsOf,
+  render,
+  run,
+} from './rendering.ts'
+
+const read = (path: string) => readFileSync(join(CHART, path), 'utf8')
+const HERE = new URL('.', import.meta.url).pathname
+const LONG = 120_000
+
+/** What the examples take from Secrets that are not the chart's. */
+const SECRETS = {
+  'tollgate-admin/token': '0123456789abcdef0123456789abcdef',
+  'redis-credentials/url': 'rediss://tollgate:p%40ss@redis:6380/0',
+  'redis-credentials/password': 'p-a.s_s~1',
+  'partner-jwt/hs256': 'k'.repeat(32),
+  'legacy-shared/secret': 'between-us',
+  'tollgate/admin-token': '0123456789abcdef0123456789abcdef',
+  'tollgate/store-url': 'redis://redis:6379/0',
+}
+
+let folder: string
+/** Rendered examples by name; all but the patch, which is no whole object. */
+const rendered = new Map<string, string>()
+const fileOf = (name: string) => join(folder, `${name}.yaml`)
+
+beforeAll(async () => {
+  folder = mkdtempSync(join(tmpdir(), 'tollgate-helm-'))
+  makeCa(folder, 'example')
+  for (const [name, values] of EXAMPLES) {
+    if (name !== 'sidecar-snippet') rendered.set(name, await render(CHART, '-f', values))
+  }
+  rendered.set('library', await render(libraryChart()))
+  rendered.set('kustomize', (await run('kustomize', ['build', `${HERE}kustomize`])).stdout)
+  for (const [name, text] of rendered) writeFileSync(fileOf(name), text)
+}, LONG)
+afterAll(() => rmSync(folder, { recursive: true, force: true }))
+
+/** The chart of an application, with ours where `helm dependency build` would put it. */
+function libraryChart(): string {
+  const chart = join(folder, 'library-chart')
+  cpSync(`${HERE}library-chart`, chart, { recursive: true })
+  mkdirSync(join(chart, 'charts'))
+  cpSync(CHART, join(chart, 'charts', 'tollgate'), { recursive: true })
+  return chart
+}
+
+const example = (name: string): Manifest[] => manifestsOf(rendered.get(name) ?? '')
+const only = (manifests: readonly Manifest[], kind: string) => manifests.filter((manifest) => manifest.kind === kind)
+
+describe('the chart', () => {
+  test('passes its own unit tests', { timeout: LONG }, async () => {
+    const { stdout, code } = await run('helm-unittest', [CHART])
+    expect(code, stdout).toBe(0)
+  })
+
+  // Of the patch, which is no whole Deployment, the lint would miss the rest.
+  test.each([...EXAMPLES].filter(([name]) => name !== 'sidecar-snippet'))(
+    'passes the strict lint with the example %s',
+    async (_, values) => {
+      const { stdout, stderr, code } = await run('helm', ['lint', '--strict', CHART, '-f', values])
+      expect(code, stdout + stderr).toBe(0)
+    },
+  )
+
+  test('is packaged without tests and examples, with the rules and the dashboards', async () => {
+    const { stderr, code } = await run('helm', ['package', CHART, '--destination', folder])
+    expect(code, stderr).toBe(0)
+    const { stdout } = await promisify(execFile)('tar', ['-tzf', join(folder, `tollgate-${chart().version}.tgz`)])
+    const files = stdout.trim().split('\n')
+    expect(files.filter((file) => /^tollgate\/(?:tests|ci|kustomize|rules\/tests)\//.test(file))).toEqual([])
+    expect(files).toContain('tollgate/templates/tests/answers.yaml')
+    expect(files).toEqual(expect.arrayContaining(payload().map((file) => `tollgate/${file}`)))
+  })
+
+  test('is of the version of the package', () => {
+    const { version } = JSON.parse(read('../package.json'))
+    expect(chart().appVersion).toBe(version)
+    expect(parse(chart().annotations['artifacthub.io/images'])).toEqual([
+      { name: 'tollgate', image: `tollgate:${version}` },
+    ])
+  })
+})
+
+describe('the rules of requirements.yaml', () => {
+  test('have a unit test each', () => {
+    const rules = read('templates/requirements.yaml').match(/^\{\{- fail /gm) ?? []
+    const expected = [...read('tests/requirements_test.yaml').matchAll(/failedTemplate: \{ (.*?) \} \}\]$/gm)]
+    expect(new Set(expected.map(([, message]) => message)).size).toBeGreaterThanOrEqual(rules.length)
+  })
+})
+
+describe('the values', () => {
+  const values = readValues()
+
+  test('are all described, and the schema is the one of the comments', () => {
+    const silent = values.filter(({ isSection, description }) => !isSection && description === '')
+    expect(silent.map(({ path }) => path.join('.'))).toEqual([])
+    expect(read('values.schema.json')).toBe(printSchema(valuesSchema(values)))
+  })
+
+  test('are in the README as they are in the comments', () => {
+    expect(read('README.md')).toBe(withTable(read('README.md'), valuesTable(values)))
+  })
+
+  test('are all used by a template', () => {
+    const used = usedValues()
+    const unused = values
+      .filter(({ isSection }) => !isSection)
+      .map(({ path }) => path.join('.'))
+      .filter((path) => !isUsed(path, used) && !['global', 'enabled'].includes(path))
+    expect(unused).toEqual([])
+  })
+
+  test('that templates use are all there', () => {
+    const known = new Set(values.map(({ path }) => path.join('.')))
+    const open = values.filter(({ isSection }) => !isSection).map(({ path }) => path.join('.'))
+    const unknown = [...usedValues()].filter(
+      (path) => !known.has(path) && !open.some((value) => path.startsWith(`${value}.`)),
+    )
+    expect(unknown).toEqual([])
+  })
+
+  test.each([
+    ['at the root', 'replicas=3', "additional properties 'replicas' not allowed"],
+    ['within an object', 'image.tga=1', "additional properties 'tga' not allowed"],
+    ['of a type', 'replicaCount=many', 'got string, want integer'],
+    ['of a choice', 'store=memcached', "value must be one of 'redis', 'embedded'"],
+  ])('that are wrong are told: %s', async (_, set, message) => {
+    const { code, stderr } = await run('helm', ['template', CHART, '--set', set])
+    expect(code).toBe(1)
+    expect(stderr).toContain(message)
+  })
+})
+
+describe('what is rendered', () => {
+  test('by default is the snapshot', async () => {
+    await expect(rendered.get('minimal')).toMatchFileSnapshot('minimal.snapshot.yaml')
+  })
+
+  test('is valid for the API server of Kubernetes 1.29 and 1.30', { timeout: LONG }, async () => {
+    for (const version of ['1.30', '1.29']) {
+      const files = [...rendered.keys()].filter((name) => version !== '1.29' || !sleeps(name)).map(fileOf)
+      const crds = ['--local-crds', join(SCHEMAS_FOLDER, 'crds')]
+      const { code, stdout, stderr } = await run('kubectl-validate', ['--version', version, ...crds, ...files])
+      expect(code, stdout + stderr).toBe(0)
+      expect(stdout.match(/OK/g), stdout).toHaveLength(files.length)
+    }
+  })
+
+  test('has no field that Kubernetes does not know', { timeout: LONG }, async () => {
+    const schemas = ['-schema-location', join(SCHEMAS_FOLDER, SCHEMA_NAME)]
+    const { code, stdout } = await run('kubeconform', [
+      '-strict',
+      '-summary',
+      ...schemas,
+      ...[...rendered.keys()].map(fileOf),
+    ])
+    expect(code, stdout).toBe(0)
+    expect(stdout).toContain('Invalid: 0, Errors: 0, Skipped: 0')
+  })
+
+  test('passes kube-linter', { timeout: LONG }, async () => {
+    const names = [...rendered.keys()].filter((name) => EXAMPLES.has(name))
+    // One by one: of two examples with the same names it would hold the budget of one against the replicas of the other.
+    for (const file of names.map(fileOf)) {
+      const { code, stdout, stderr } = await run('kube-linter', ['lint', '--config', `${HERE}kube-linter.yaml`, file])
+      expect(code, stdout + stderr).toBe(0)
+    }
+  })
+
+  test('passes the profile "restricted" of Pod Security, with a root that cannot be written', () => {
+    for (const name of EXAMPLES.keys()) {
+      for (const pod of podSpecsOf(example(name))) expect(violations(pod), name).toEqual([])
+    }
+    expect(violations({ containers: [gatewayOf(example('library'))] })).toEqual([])
+  })
+
+  test.each(configured())('has a configuration that passes check: %s', async (name) => {
+    const manifests = example(name)
+    const container = gatewayOf(manifests)
+    const mounted = podSpecsOf(manifests)
+      .flatMap(({ volumes }) => volumes)
+      .find((volume) => volume.name === 'tollgate-config').configMap.name
+    const { data } = only(manifests, 'ConfigMap').find(({ metadata }) => metadata.name === mounted)
+    const file = join(folder, `${name}.tollgate.yaml`)
+    writeFileSync(file, withFiles(data['tollgate.yaml']))
+    const env = { ...environmentOf(manifests, SECRETS), ON_CALL_TOKEN: 'x'.repeat(32) }
+    expect(await check(file, env)).toEqual([])
+    expect(container.args).toEqual(['serve', '-c', '/etc/tollgate/tollgate.yaml'])
+  })
+
+  test('gives a sidecar a configuration that passes check', async () => {
+    const [{ data }] = only(example('sidecar'), 'ConfigMap').filter(({ metadata }) => metadata.name === 'demo-tollgate')
+    const file = join(folder, 'sidecar.tollgate.yaml')
+    writeFileSync(file, data['tollgate.yaml'])
+    const env = { TOLLGATE_ADMIN_TOKEN: 'x'.repeat(32), TOLLGATE_STORE_URL: 'redis://redis:6379/0' }
+    const args = [join(CHART, '../src/main.ts'), 'check', '-c', file]
+    const { stdout } = await promisify(execFile)(process.execPath, args, { env: { ...process.env, ...env } })
+    expect(stdout).toMatch(/: ok \(0 routes/)
+  })
+
+  test('restarts pods for what needs a restart and for nothing else', async () => {
+    const checksum = async (...set: string[]) => {
+      const values = ['-f', EXAMPLES.get('minimal') ?? '', ...set.flatMap((each) => ['--set-json', each])]
+      const [deployment] = only(manifestsOf(await render(CHART, ...values)), 'Deployment')
+      return deployment.spec.template.metadata.annotations['checksum/restart']
+    }
+    const before = await checksum()
+    for (const key of [
+      'routes=[]',
+      'quota={"mode":"loose"}',
+      'edge={"max_url":"4KiB"}',
+      'upstream={"max_connections":9}',
+    ]) {
+      expect(await checksum(`config.${key}`), key).toBe(before)
+    }
+    for (const key of [
+      'workers=1',
+      'tls={"cert":"/a","key":"/b"}',
+      'log={"level":"warn"}',
+      'edge={"max_connections":9}',
+      'store_options={"deadline":"1s"}',
+    ]) {
+      expect(await checksum(`config.${key}`), key).not.toBe(before)
+    }
+  })
+})
+
+describe('the sidecar', () => {
+  test('comes by the named templates, with its configuration beside it', () => {
+    const manifests = example('library')
+    const [pod] = podSpecsOf(manifests)
+    expect(pod.initContainers[0]).toMatchObject({ name: 'tollgate', restartPolicy: 'Always' })
+    expect(only(manifests, 'ConfigMap')[0].data['tollgate.yaml']).toContain('match: GET /v1/items')
+    expect(only(manifests, 'Deployment')).toHaveLength(1)
+  })
+
+  test('comes by the patch, on top of what an application has', async () => {
+    const overlay = join(folder, 'patched')
+    mkdirSync(overlay)
+    cpSync(`${HERE}kustomize/application.yaml`, join(overlay, 'application.yaml'))
+    writeFileSync(join(overlay, 'patch.yaml'), await render(CHART, '-f', EXAMPLES.get('sidecar-snippet') ?? ''))
+    writeFileSync(
+      join(overlay, 'kustomization.yaml'),
+      'resources: [application.yaml]\npatches: [{ path: patch.yaml }]\n',
+    )
+    const { stdout, stderr, code } = await run('kustomize', ['build', overlay])
+    expect(code, stderr).toBe(0)
+    writeFileSync(join(overlay, 'built.yaml'), stdout)
+    const validated = await run('kubectl-validate', ['--version', '1.30', join(overlay, 'built.yaml')])
+    expect(validated.code, validated.stdout + validated.stderr).toBe(0)
+    const [pod] = podSpecsOf(
+      only(manifestsOf(stdout), 'Deployment').filter(({ metadata }) => metadata.name === 'legacy'),
+    )
+    expect(pod.initContainers.map(({ name }: Manifest) => name).sort()).toEqual(['migrate', 'tollgate'])
+    expect(pod.containers).toMatchObject([{ name: 'legacy', lifecycle: { preStop: { sleep: { seconds: 10 } } } }])
+  })
+
+  test('comes by the component of Kustomize, to the Deployments that ask for it', () => {
+    const deployments = only(example('kustomize'), 'Deployment')
+    const withSidecar = deployments.filter((deployment) => gatewayOf([deployment]) !== undefined)
+    expect(deployments).toHaveLength(2)
+    expect(withSidecar.map(({ metadata }) => metadata.name)).toEqual(['legacy'])
+    expect(gatewayOf(withSidecar).image).toMatch(/^registry\.example\.org\//)
+  })
+
+  test('has in that component the patch of the chart', async () => {
+    const { stdout } = await run('helm', ['template', 'tollgate', CHART, '-f', join(CHART, 'kustomize/values.yaml')])
+    expect(manifestsOf(read('kustomize/patch.yaml'))).toEqual(manifestsOf(stdout))
+  })
+})
+
+describe('monitoring', () => {
+  test('has every rule, with a link to the runbook', () => {
+    const [{ spec }] = only(example('service-monitor'), 'PrometheusRule')
+    const rules = spec.groups.flatMap(({ rules }: Manifest) => rules)
+    const written = readdirSync(join(CHART, 'rules'))
+      .filter((file) => file.endsWith('.yaml'))
+      .flatMap((file) => parse(read(`rules/${file}`)).groups.flatMap(({ rules }: Manifest) => rules))
+    expect(rules.map(({ expr }: Manifest) => expr)).toEqual(written.map(({ expr }: Manifest) => expr))
+    const alerts = rules.filter(({ alert }: Manifest) => alert !== undefined)
+    expect(alerts.length).toBeGreaterThan(0)
+    for (const { alert, annotations } of alerts) {
+      expect(annotations.runbook_url, alert).toMatch(/^https:\/\/wiki\.example\.org\/tollgate\/runbook#[\w-]+$/)
+      expect(annotations.runbook, alert).toBeUndefined()
+    }
+  })
+
+  test('has every dashboard as it is', () => {
+    const [{ data, metadata }] = only(example('service-monitor'), 'ConfigMap').filter(({ metadata }) =>
+      metadata.name.endsWith('-dashboards'),
+    )
+    const files = readdirSync(join(CHART, 'dashboards')).filter((file) => file.endsWith('.json'))
+    expect(Object.keys(data).sort()).toEqual(files.map((file) => `tollgate-${file}`).sort())
+    for (const file of files)
+      expect(JSON.parse(data[`tollgate-${file}`])).toEqual(JSON.parse(read(`dashboards/${file}`)))
+    expect(metadata.labels.grafana_dashboard).toBe('1')
+  })
+
+  test('renders no empty object where there are no rules and dashboards', async () => {
+    const bare = join(folder, 'bare')
+    cpSync(CHART, bare, { recursive: true })
+    for (const part of ['rules', 'dashboards']) rmSync(join(bare, part), { recursive: true, force: true })
+    const kinds = manifestsOf(await render(bare, '-f', EXAMPLES.get('service-monitor') ?? '')).map(({ kind }) => kind)
+    expect(kinds).not.toContain('PrometheusRule')
+    expect(kinds.filter((kind) => kind === 'ConfigMap')).toHaveLength(1)
+  })
+})
+
+function chart(): Manifest {
+  return parse(read('Chart.yaml'))
+}
+
+/** What the templates take by .Files. */
+function payload(): string[] {
+  return ['rules', 'dashboards'].flatMap((part) =>
+    readdirSync(join(CHART, part), { withFileTypes: true })
+      .filter((entry) => entry.isFile())
+      .map(({ name }) => `${part}/${name}`),
+  )
+}
+
+/** The sleep before the end is known from Kubernetes 1.30 on. */
+function sleeps(name: string): boolean {
+  return rendered.get(name)?.includes('sleep:') ?? false
+}
+
+/** Examples that have both a gateway and its configuration. */
+function configured(): string[] {
+  return [...EXAMPLES.keys(), 'library'].filter((name) => !name.startsWith('sidecar'))
+}
+
+/** What volumes would hold: one certificate for all. */
+function withFiles(config: string): string {
+  const certificate = join(folder, 'example')
+  return config
+    .replaceAll(/\/etc\/[\w-]+\/\w+\.crt/g, `${certificate}.crt`)
+    .replaceAll(/\/etc\/[\w-]+\/\w+\.key/g, `${certificate}.key`)
+}
+
+/** What `tollgate check` does, and all that it would print. */
+async function check(file: string, env: Record<string, string>): Promise<string[]> {
+  const loaded = await loadConfig(file, env)
+  if (!loaded.ok) return loaded.problems.map((problem) => formatProblems([problem]))
+  await tryParts(loaded.config)
+  return loaded.warnings.map((problem) => formatProblems([problem]))
+}
+
+/** Pod Security Standards, "restricted", for what the chart can get wrong. */
+function violations({ securityContext: pod = {}, ...spec }: Manifest): string[] {
+  const found = ['hostNetwork', 'hostPID', 'hostIPC'].filter((key) => spec[key] === true)
+  for (const { name, securityContext: own = {}, ports = [] } of [...(spec.initContainers ?? []), ...spec.containers]) {
+    const rules: Record<string, boolean> = {
+      runAsNonRoot: (own.runAsNonRoot ?? pod.runAsNonRoot) === true,
+      runAsUser: (own.runAsUser ?? pod.runAsUser) > 0,
+      allowPrivilegeEscalation: own.allowPrivilegeEscalation === false,
+      privileged: own.privileged !== true,
+      capabilities: own.capabilities?.drop?.includes('ALL') && own.capabilities.add === undefined,
+      seccompProfile: (own.seccompProfile ?? pod.seccompProfile)?.type === 'RuntimeDefault',
+      readOnlyRootFilesystem: own.readOnlyRootFilesystem === true,
+      hostPort: ports.every(({ hostPort }: Manifest) => hostPort === undefined),
+    }
+    found.push(
+      ...Object.keys(rules)
+        .filter((rule) => !rules[rule])
+        .map((rule) => `${name}: ${rule}`),
+    )
+  }
+  const volumes = (spec.volumes ?? []).filter(
+    (volume: Manifest) => !['configMap', 'secret', 'emptyDir', 'persistentVolumeClaim'].some((kind) => kind in volume),
+  )
+  return [...found, ...volumes.map(({ name }: Manifest) => `volume ${name}`)]
+}
+
+/** The templates, all in one. */
+const templates = readdirSync(join(CHART, 'templates'), { recursive: true, encoding: 'utf8' })
+  .filter((file) => /\.(?:yaml|tpl|txt)$/.test(file))
+  .map((file) => read(`templates/${file}`))
+  .join('\n')
+
+/** Paths of values that templates name whole. */
+function usedValues(): Set<string> {
+  return new Set([...templates.matchAll(/(?:\.Values|\$v)\.([A-Za-z][\w.]*)/g)].map(([, path = '']) => path))
+}
+
+/** By its whole path; by the rest of it, where a template goes into an object with `with`; or with the object as it is. */
+function isUsed(path: string, used: ReadonlySet<string>): boolean {
+  const parts = path.split('.')
+  return parts.some((_, i) => {
+    const [above, rest] = [parts.slice(0, i + 1).join('.'), parts.slice(i + 1).join('.')]
+    if (!used.has(above)) return false
+    const inside = new RegExp(
+      `[ ($]\\.${rest.replaceAll('.', '\\.')}\\b|toYaml \\.Values\\.${above.replaceAll('.', '\\.')} `,
+    )
+    return rest === '' || inside.test(templates)
+  })
+}
