@@ -3,6 +3,7 @@ import { loadOrTell, reachable } from './cli/config.ts'
 import { serveFile } from './cli/serve.ts'
 import { makeToken } from './cli/token.ts'
 import { hashToken } from './control/tokens.ts'
+import { addressIn, originsOf } from './demo/addresses.ts'
 import { type Home, openHome } from './demo/home.ts'
 import { type Services, startServices } from './demo/services.ts'
 import { openStore } from './open-store.ts'
@@ -20,10 +21,10 @@ const listen = process.env.TOLLGATE_LISTEN ?? '127.0.0.1:8080'
 async function demo(): Promise<number> {
   const home = openHome(folder)
   const services = await startServices(home, {
-    score: process.env.SCORE_LISTEN ?? '127.0.0.1:9000',
-    sync: process.env.SYNC_LISTEN ?? '127.0.0.1:9001',
-    chart: process.env.CHART_LISTEN ?? '127.0.0.1:9002',
-    pages: [`http://${listen}`, `http://localhost:${new URL(`http://${listen}`).port}`],
+    score: addressIn('SCORE_LISTEN', '127.0.0.1:9000'),
+    sync: addressIn('SYNC_LISTEN', '127.0.0.1:9001'),
+    chart: addressIn('CHART_LISTEN', '127.0.0.1:9002'),
+    pages: originsOf(listen),
   })
   try {
     const file = process.env.TOLLGATE_CONFIG ?? fileURLToPath(new URL('../config/demo.yaml', import.meta.url))
@@ -101,14 +102,14 @@ Tollgate is in front of the score service, with the quota in ${variables.TOLLGAT
   reference      ${gateway}/reference   (every endpoint of the three services, to read and to try)
   score service  ${score.url}   (takes requests from the gateway only)
   score-sync     ${sync.url}   (its Bot-Token is in ${home.path('bot-token')})
-  chart preview  ${chart.url}   (its key is in ${home.path('chart-key')})
+  chart preview  ${chart.url}   (its key is in ${home.path('chart-key')}, the secret that makes keys in ${home.path('chart-admin-secret')})
   credential     ${token}   (of the gateway, for user ${USER})
 
 Try it in a second terminal:
 
   curl -i ${gateway}/me/quota -H 'Authorization: Bearer ${token}'
 
-  . ${home.path('env')}   (sets TOLLGATE_URL and TOLLGATE_TOKEN for the tour in README.md)
+  . ${home.path('env')}   (sets the addresses and credentials for the tour in README.md)
 
 Ctrl-C ends it; scores, quota and secrets stay in ${folder}.
 `)

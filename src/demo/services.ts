@@ -1,6 +1,7 @@
 import { existsSync } from 'node:fs'
 import { fileURLToPath } from 'node:url'
 import { createChartService } from '../services/chart/service.ts'
+import type { Address } from '../services/common/address.ts'
 import { createScoreService } from '../services/score/service.ts'
 import { createSyncService } from '../services/sync/service.ts'
 import type { Home } from './home.ts'
@@ -14,10 +15,9 @@ export interface Services {
 }
 
 export interface ServiceAddresses {
-  /** HOST:PORT each. */
-  readonly score: string
-  readonly sync: string
-  readonly chart: string
+  readonly score: Address
+  readonly sync: Address
+  readonly chart: Address
   /** Where the gateway's pages come from: they may call the others. */
   readonly pages: readonly string[]
 }
@@ -55,7 +55,7 @@ async function startScore(home: Home, addresses: ServiceAddresses, started: Star
   })
   started.push(service)
   if (isNew) await service.importFixture(config('score/fixture.json'))
-  const { url } = await service.listen(addressOf(addresses.score))
+  const { url } = await service.listen(addresses.score)
   return { url, secret }
 }
 
@@ -68,7 +68,7 @@ async function startSync(home: Home, addresses: ServiceAddresses, started: Start
     allowedOrigins: addresses.pages,
   })
   started.push(service)
-  const { url } = await service.listen(addressOf(addresses.sync))
+  const { url } = await service.listen(addresses.sync)
   return { url, botToken }
 }
 
@@ -85,11 +85,6 @@ async function startChart(home: Home, addresses: ServiceAddresses, started: Star
   const keys = await service.listKeys()
   const isKnown = old !== null && keys.some(({ prefix }) => old.startsWith(prefix))
   const key = isKnown ? old : home.keep('chart-key', (await service.createKey('demo')).key)
-  const { url } = await service.listen(addressOf(addresses.chart))
+  const { url } = await service.listen(addresses.chart)
   return { url, key, adminSecret }
-}
-
-function addressOf(text: string): { host: string; port: number } {
-  const { hostname, port } = new URL(`http://${text}`)
-  return { host: hostname, port: Number(port) }
 }

@@ -225,6 +225,11 @@ function withNumbers(query: Call['query']): Record<string, unknown> {
 }
 
 function invalid(error: z.ZodError | undefined): Refusal {
-  const texts = error?.issues.map(({ path, message }) => (path.length > 0 ? `${path.join('.')}: ${message}` : message))
-  return refuse('invalid_request', texts?.join('; '))
+  return refuse('invalid_request', error?.issues.map(textOf).join('; '))
+}
+
+function textOf(issue: z.core.$ZodIssue): string {
+  const { path, message } = issue
+  if (issue.code === 'unrecognized_keys') return `${issue.keys.join(', ')}: unknown; leave it out`
+  return path.length > 0 ? `${path.join('.')}: ${message}` : message
 }

@@ -25,10 +25,14 @@ const whole = (from: number, to: number) =>
 export const listQuery = z.strictObject({
   page: whole(1, 1_000_000).default(1).describe('Counts from 1.'),
   limit: whole(1, 50).default(20).describe('Charts on a page.'),
-  kind: z.enum(KINDS).optional(),
+  kind: z.enum(KINDS, { error: `expected ${KINDS.join(', ')}` }).optional(),
   difficulty: whole(1, 7).optional().describe('1 EASY, 2 BASIC, 3 ADVANCED, 4 EXPERT, 5 MASTER, 6 Re:MASTER, 7 utage.'),
-  q: z.string().max(100).optional().describe('Text in the title, the artist or the designer.'),
-  sort: z.enum(['newest', 'title']).default('newest'),
+  q: z
+    .string({ error: 'expected one text' })
+    .max(100, { error: 'expected at most 100 characters' })
+    .optional()
+    .describe('Text in the title, the artist or the designer.'),
+  sort: z.enum(['newest', 'title'], { error: 'expected newest or title' }).default('newest'),
 })
 
 export const notesQuery = z
@@ -51,12 +55,13 @@ export const chartParams = z.object({
 
 export const keyParams = z.object({ id: z.string() })
 
+const NAME = { error: 'expected 1 to 64 characters' }
 export const newKey = z.strictObject({
   name: z
-    .string()
+    .string(NAME)
     .trim()
-    .min(1)
-    .max(64)
+    .min(1, NAME)
+    .max(64, NAME)
     .regex(/^\P{Cc}*$/u, { error: 'has control characters' }),
 })
 

@@ -91,6 +91,7 @@ function send(reply: FastifyReply, { status = 200, headers = {}, body }: Answer)
 }
 
 function refuseWith(reply: FastifyReply, refusal: Refusal): FastifyReply {
+  if (refusal.refused === 'unauthorized') reply.header('www-authenticate', 'Bearer')
   return reply.code(statusOf(refusal)).send({ message: refusal.message })
 }
 

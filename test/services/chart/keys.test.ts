@@ -31,6 +31,7 @@ describe('charts', () => {
     for (const { status, text } of answers) expect([status, text]).toEqual([401, UNAUTHORIZED])
     const names = answers.map(({ headers }) => Object.keys(headers).sort().join())
     expect(new Set(names).size).toBe(1)
+    expect(answers[0]?.headers['www-authenticate']).toBe('Bearer')
     expect(url).toContain('127.0.0.1')
   })
 
@@ -111,12 +112,12 @@ describe('API keys', () => {
   it.each([
     ['{', 'the body is not valid JSON'],
     ['[]', 'expected object'],
-    ['{}', 'name'],
-    ['{"name": 5}', 'name'],
-    ['{"name": "  "}', 'name'],
-    [JSON.stringify({ name: 'x'.repeat(65) }), 'name'],
+    ['{}', 'name: expected 1 to 64 characters'],
+    ['{"name": 5}', 'name: expected 1 to 64 characters'],
+    ['{"name": "  "}', 'name: expected 1 to 64 characters'],
+    [JSON.stringify({ name: 'x'.repeat(65) }), 'name: expected 1 to 64 characters'],
     ['{"name": "a\\nb"}', 'name: has control characters'],
-    ['{"name": "x", "more": 1}', 'more'],
+    ['{"name": "x", "more": 1}', 'more: unknown; leave it out'],
   ])('are not made of %s', async (body, told) => {
     const { admin } = await startCharts()
     const { status, json } = await admin('/api/v1/api-keys', { method: 'POST', body })

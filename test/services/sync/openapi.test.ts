@@ -72,7 +72,7 @@ describe('the OpenAPI document', () => {
       [incremental([{ song_id: '1', level_index: 1, achievements: 99 }]), false],
       [incremental([record(2001, { fc: 1 })]), false],
       [incremental(Array.from({ length: 10_001 }, () => record())), false],
-      [chunk('a b', []), false],
+      [chunk('a\u0000', []), false],
       [chunk('x'.repeat(65), []), false],
       [incremental([], { rating: -1 }), false],
     ] as const) {

@@ -266,6 +266,17 @@ describe('numbered chunks', () => {
   })
 })
 
+it.each(['2026-08-25 10:00', '雪の日', '😀'.repeat(32)])('an id may be any text: %s', async (id) => {
+  const { sync, keys } = await withScores()
+  expect((await sync(chunk(id, [TWO]))).json).toMatchObject({ status: 'partial', snapshot_id: id })
+  expect((await sync(chunk('B', [ONE]))).json).toEqual({
+    detail: `snapshot ${id} is not finished`,
+    open_snapshot_id: id,
+  })
+  expect((await sync(finalChunk(id, [THREE]))).json).toMatchObject({ status: 'ok', snapshot_id: id, removed: 1 })
+  expect(await keys()).toEqual([2002, 2003])
+})
+
 it('an id without full_snapshot is refused', async () => {
   const { sync } = await startSync()
   const answer = await sync(incremental([ONE], { snapshot_id: 'A' }))

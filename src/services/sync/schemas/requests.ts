@@ -52,7 +52,7 @@ export const syncBody = z
     snapshot_id: z
       .string()
       .max(64)
-      .regex(/^[\x21-\x7e]+$/)
+      .regex(/^[^\p{Cc}\p{Cs}]+$/u)
       .nullish()
       .describe('Names a snapshot of several requests'),
     snapshot_final: z
