@@ -22,6 +22,15 @@ export interface ServiceAddresses {
   readonly pages: readonly string[]
 }
 
+/** A line in the form of the gateway's log, beside which it stands. */
+const logger = {
+  error: (fields: object, message: string): void => {
+    const { err } = fields as { err?: Error }
+    const told = err === undefined ? fields : { stack: err.stack }
+    console.error(JSON.stringify({ level: 50, time: Date.now(), ...told, msg: message }))
+  },
+}
+
 const config = (name: string): string => fileURLToPath(new URL(`../../config/${name}`, import.meta.url))
 
 /** @throws Error where an address is taken; those that were started by then are closed */
@@ -52,6 +61,7 @@ async function startScore(home: Home, addresses: ServiceAddresses, started: Star
     catalogue: config('score/catalogue.json'),
     external: process.env.SCORE_EXTERNAL ?? config('score/external.json'),
     backendSecret: secret,
+    logger,
   })
   started.push(service)
   if (isNew) await service.importFixture(config('score/fixture.json'))
@@ -65,6 +75,7 @@ async function startSync(home: Home, addresses: ServiceAddresses, started: Start
     database: home.path('sync.db'),
     catalogue: config('score/catalogue.json'),
     botTokens: [botToken],
+    logger,
     allowedOrigins: addresses.pages,
   })
   started.push(service)
@@ -78,6 +89,7 @@ async function startChart(home: Home, addresses: ServiceAddresses, started: Star
     database: home.path('chart.db'),
     charts: config('charts'),
     adminSecret,
+    logger,
     allowedOrigins: addresses.pages,
   })
   started.push(service)

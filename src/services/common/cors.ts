@@ -19,11 +19,12 @@ const MAX_AGE_S = 600
 export function allowCors(app: FastifyInstance, { origins, headers, open }: CorsOptions): void {
   app.addHook('onRequest', async (request, reply) => {
     const { origin } = request.headers
-    if (!open.includes(pathOf(request))) reply.header('vary', 'Origin')
-    if (origin === undefined) return
-    if (open.includes(pathOf(request))) reply.header('access-control-allow-origin', '*')
-    else if (origins.includes(origin)) reply.header('access-control-allow-origin', origin)
-    else return
+    const isOpen = open.includes(pathOf(request))
+    // The same for everybody, so that no cache keeps an answer that a page may not read.
+    if (isOpen) reply.header('access-control-allow-origin', '*')
+    else reply.header('vary', 'Origin')
+    if (origin === undefined || !(isOpen || origins.includes(origin))) return
+    if (!isOpen) reply.header('access-control-allow-origin', origin)
     reply.header('access-control-expose-headers', 'Retry-After, ETag')
     const asked = request.headers['access-control-request-method']
     if (request.method !== 'OPTIONS' || asked === undefined) return

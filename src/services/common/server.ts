@@ -23,6 +23,8 @@ export interface Http {
 
 /** A request's head and body must arrive within this time. */
 const REQUEST_TIMEOUT_MS = 60_000
+/** Above what Node takes as the head of a request. */
+const MAX_PARAM_LENGTH = 65_536
 
 /** A server for JSON only. Bodies that are too large or no JSON reach the error handler as BodyTooLarge and BadBody. */
 export function createHttp({ bodyLimit, exact = new Set(), malformed }: HttpOptions): Http {
@@ -31,6 +33,8 @@ export function createHttp({ bodyLimit, exact = new Set(), malformed }: HttpOpti
     // A request on a connection that is kept alive is still answered while closing: the database is closed afterwards.
     return503OnClosing: false,
     requestTimeout: REQUEST_TIMEOUT_MS,
+    // Else a parameter of 101 characters would be refused before the credential is asked for, where a path has one.
+    routerOptions: { maxParamLength: MAX_PARAM_LENGTH },
     frameworkErrors: (_error, _request, reply: FastifyReply) => reply.code(400).send(malformed('malformed URL')),
     clientErrorHandler: (_error, socket) => refuseConnection(socket, badRequest),
   })

@@ -2,10 +2,10 @@ import { type Refusal, refuse } from './errors.ts'
 
 /** The protocol of snapshots that arrive in chunks, as far as it needs no stored scores. */
 
-/** The last snapshot of a player; one that has been idle for too long is none. */
+/** The last snapshot of a player. One that has been idle for too long has expired: its chunks are forgotten, its scores stay. */
 export interface Snapshot {
   readonly id: string
-  readonly isOpen: boolean
+  readonly state: 'open' | 'closed' | 'expired'
 }
 
 /** What a request wants. */
@@ -27,15 +27,17 @@ export type Step =
 
 /** @param isKnown whether the last snapshot has had these very records already */
 export function stepOf(last: Snapshot | null, intent: Intent, isKnown: boolean): Step | Refusal {
-  const open = last?.isOpen ? last : null
+  const open = last?.state === 'open' ? last : null
   if (!intent.isFull) {
     if (intent.snapshotId !== null) return refuse(400, 'snapshot_id needs full_snapshot')
     return { kind: 'raise', marks: open !== null }
   }
   const isLast = last !== null && last.id === intent.snapshotId
   if (open !== null && !isLast) return conflict(`snapshot ${open.id} is not finished`, open.id)
-  if (isLast && open === null) return isKnown ? { kind: 'repeat' } : conflict('snapshot_closed', null)
-  return { kind: 'overwrite', opens: !isLast, closes: intent.isFinal || intent.snapshotId === null }
+  if (isLast && last.state === 'closed') return isKnown ? { kind: 'repeat' } : conflict('snapshot_closed', null)
+  // Alone it would delete what the chunks before it have written.
+  if (isLast && last.state === 'expired' && intent.isFinal) return conflict('snapshot_expired', null)
+  return { kind: 'overwrite', opens: open === null, closes: intent.isFinal || intent.snapshotId === null }
 }
 
 export function conflict(detail: string, openSnapshotId: string | null, more: object = {}): Refusal {

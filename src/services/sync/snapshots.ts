@@ -11,7 +11,7 @@ export interface ChunkTrace {
 
 /** The last snapshot of each player; every method runs inside a transaction of the caller. */
 export interface Snapshots {
-  /** @param since an open one without a chunk since then has expired, and is none */
+  /** @param since an open one without a chunk since then has expired */
   last(qq: number, since: number): Snapshot | null
   hasSeen(qq: number, hash: Uint8Array): boolean
   /** The numbers of the chunks that have come. */
@@ -37,8 +37,8 @@ export function createSnapshots(db: Database): Snapshots {
     last(qq, since) {
       const row = select.get(qq) as { id: string; isOpen: number; touchedAt: number } | undefined
       if (row === undefined) return null
-      const isOpen = row.isOpen === 1
-      return isOpen && row.touchedAt < since ? null : { id: row.id, isOpen }
+      if (row.isOpen === 0) return { id: row.id, state: 'closed' }
+      return { id: row.id, state: row.touchedAt < since ? 'expired' : 'open' }
     },
     hasSeen: (qq, hash) => seen.get(qq, hash) !== undefined,
     indexes: (qq) => new Set(numbers.all(qq).map(({ number }) => Number(number))),

@@ -52,6 +52,8 @@ function carryOut({ store, catalogue, clock, snapshotIdleMs }: Backend, sync: Sy
     const none = { imported: 0, updated: 0, skipped: request.records.length }
     return answerOf(sync, none, store.records.count(qq), 0)
   }
+  const excess = refusalToGrow(store, sync)
+  if (excess !== null) return excess
   if (step.kind === 'overwrite') {
     const refusal = step.closes ? refusalToClose(store, sync, step) : null
     if (refusal !== null) return refusal
@@ -64,6 +66,21 @@ function carryOut({ store, catalogue, clock, snapshotIdleMs }: Backend, sync: Sy
   const stored = store.records.list(qq)
   writePlayer(store, catalogue, request, stored, now)
   return answerOf(sync, counts, stored.length, isPartial ? null : removed)
+}
+
+/**
+ * Several times what the game has charts. All scores of a player are read at each sync, in which nobody else is served: without
+ * a bound, whoever makes up songs makes that longer and longer.
+ */
+const MAX_STORED = 20_000
+
+function refusalToGrow({ records }: Store, { request, judged }: Sync): Refusal | null {
+  const { qq } = request
+  const stored = records.count(qq)
+  if (stored + judged.records.length <= MAX_STORED) return null
+  const known = new Set(records.list(qq).map(keyOf))
+  const added = judged.records.filter((record) => !known.has(keyOf(record))).length
+  return stored + added > MAX_STORED ? refuse(400, `a player has ${MAX_STORED} scores at most`) : null
 }
 
 /** A snapshot that has lost a chunk, or never had a score, deletes nothing. */

@@ -52,6 +52,7 @@ describe('charts', () => {
       '/api/v1/charts/',
       '/api//v1/charts',
       '/%61pi/v1/charts',
+      `/api/v1/charts/${'x'.repeat(5000)}`,
     ]) {
       expect((await ask(path, { token: null })).status).toBe(401)
     }

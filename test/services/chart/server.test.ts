@@ -143,7 +143,7 @@ describe('what is not understood', () => {
     '/api/v1/charts/%00/maidata',
     '/api/v1/charts/__proto__',
     '/api/v1/charts/constructor/notes',
-    `/api/v1/charts/${'x'.repeat(100)}`,
+    `/api/v1/charts/${'x'.repeat(5000)}`,
     '/api/v1/charts/1466:dx:5/',
     '/api/v1/charts/1466:dx:5/preview.png',
     '/api/v1/nothing',
@@ -168,7 +168,7 @@ describe('what is not understood', () => {
     const socket = createConnection({ port: Number(port), host: hostname })
     socket.write('HELLO\r\n\r\n')
     expect(await text(socket)).toContain('{"message":"not a valid HTTP request"}')
-    for (const path of ['/api/v1/charts/%E0%A4%A', `/api/v1/charts/${'x'.repeat(5000)}`]) {
+    for (const path of ['/api/v1/charts/%E0%A4%A', '/nothing/%E0%A4%A']) {
       const { status, text } = await ask(path)
       expect([status, text]).toEqual([400, '{"message":"malformed URL"}'])
     }

@@ -38,6 +38,16 @@ describe('parseBody', () => {
     `${'['.repeat(500_000)}${']'.repeat(500_000)}`,
   ])('refuses %.40s', (text) => expect(() => parse(text)).toThrow(BadBody))
 
+  it('reads half a million values and no more, however they are nested, and does not count what stands in texts', () => {
+    const list = (length: number) => `[${Array(length).fill('0').join(',')}]`
+    expect(parse(list(500_000))).toHaveLength(500_000)
+    for (const many of [list(500_001), '[]'.repeat(500_001), '{'.repeat(500_001), `["\\"",${list(500_000)}]`]) {
+      expect(() => parse(many)).toThrow('the body has too many values')
+    }
+    const text = ',[{\\"'.repeat(300_000)
+    expect(parse(JSON.stringify([text]))).toEqual([text])
+  })
+
   it('refuses bytes that are not UTF-8', () => {
     expect(() => parseBody(Buffer.from([0x22, 0xff, 0x22]), EXACT)).toThrow(BadBody)
   })

@@ -40,12 +40,14 @@ export class Model {
   minute = 0
   events: Event[] = []
   state: State | null = null
+  /** The snapshot that was given up last, as long as no other has begun. */
+  lost: string | null = null
 
   /** The status of the answer, with `partial` told apart. */
   upload({ records, full, id, final }: Upload): string {
     const expired = this.state?.open === true && this.minute - this.state.touched > IDLE_MINUTES
     if (expired) this.events.push({ kind: 'gone' })
-    if (expired) this.state = null
+    if (expired) [this.lost, this.state] = [this.state?.id ?? null, null]
     const state = this.state
     if (!full) {
       this.events.push({ kind: 'raise', records })
@@ -54,6 +56,8 @@ export class Model {
     if (state?.open && state.id !== id) return '409'
     const payload = JSON.stringify(records)
     if (state !== null && !state.open && state.id === id) return state.payloads.includes(payload) ? 'ok' : '409'
+
+    if (final && id !== null && id === this.lost) return '409'
 
     const begins = !state?.open
     const ends = final || id === null
@@ -67,6 +71,7 @@ export class Model {
     this.events.push({ kind: 'chunk', records })
     if (ends) this.events.push({ kind: 'end' })
     if (id !== null) {
+      this.lost = null
       const payloads = begins ? [] : (state?.payloads ?? [])
       this.state = { id, open: !ends, touched: this.minute, payloads: [...payloads, payload] }
     }

@@ -78,7 +78,7 @@ describe('a player', () => {
 
 it('a name of many letters is no player', async () => {
   const { player } = await startSync()
-  expect(await player('9'.repeat(5000))).toMatchObject({ status: 400, json: { detail: expect.any(String) } })
+  expect(await player('9'.repeat(5000))).toMatchObject({ status: 422, json: { detail: [{ loc: ['path', 'qq'] }] } })
 })
 
 describe('the trend', () => {

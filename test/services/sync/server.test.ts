@@ -25,6 +25,7 @@ const PATHS = [
   `/api/bot/player/${QQ}`,
   `/api/bot/player/${QQ}/summary`,
   `/api/bot/player/${QQ}/trend`,
+  `/api/bot/player/${'1'.repeat(5000)}`,
   '/nothing',
 ]
 const JWT = 'eyJhbGciOiJIUzI1NiJ9.eyJzdWIiOiJhbGljZSJ9.c2lnbmF0dXJlLW9mLW5vYm9keQ'
@@ -111,6 +112,11 @@ describe('pages of other origins', () => {
   it('may read the document, whoever they are, and need no credential', async () => {
     const answer = await headersOf('/openapi.json', 'GET', { origin: 'https://anywhere.example' })
     expect([answer.status, answer.get('allow-origin'), answer.get('allow-credentials')]).toEqual([200, '*', null])
+  })
+
+  it('are answered about the document as everybody is, since it may come from a cache', async () => {
+    const answer = await headersOf('/openapi.json', 'GET', {})
+    expect([answer.status, answer.get('allow-origin'), answer.get('expose-headers')]).toEqual([200, '*', null])
   })
 
   it('that the configuration allows may ask with a token, and see why they are refused', async () => {
@@ -281,6 +287,27 @@ describe('a body', () => {
       422,
       { detail: [{ loc: ['body', 'records'], msg: 'List should have at most 10000 items', type: 'too_long' }] },
     ])
+  })
+
+  it('does not give a player more than 20,000 scores, and changes nothing where it would', async () => {
+    const { sync, player } = await startSync()
+    const songs = (first: number) =>
+      Array.from({ length: 10_000 }, (_, index) => record(first + index, { level_index: 0 }))
+    for (let first = 200_000; first < 220_000; first += 10_000) await sync(incremental(songs(first)))
+    for (const more of [
+      incremental([record()]),
+      chunk('A', [record()]),
+      { qq: QQ, full_snapshot: true, records: [record()] },
+    ]) {
+      const answer = await sync(more)
+      expect([answer.status, answer.json]).toEqual([400, { detail: 'a player has 20000 scores at most' }])
+    }
+    // Those that are known are no more than before, and no snapshot was begun.
+    expect((await sync(finalChunk('B', songs(200_000)))).json).toMatchObject({
+      removed: 10_000,
+      stored_records: 10_000,
+    })
+    expect((await player(QQ, '/summary')).status).toBe(200)
   })
 
   it('of 10,000 bad records is answered with the first 100 mistakes', async () => {

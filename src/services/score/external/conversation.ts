@@ -88,8 +88,9 @@ const DECLINES: readonly (readonly [error: ExternalCode, fits: (declined: Declin
 ]
 
 function declined(platform: Platform, { status, headers, body }: Reply, token: string): Refusal {
-  const message = messageOf(body, token)
-  const [error] = DECLINES.find(([, fits]) => fits({ platform, status, message })) as (typeof DECLINES)[number]
+  const words = wordsOf(body)
+  const [error] = DECLINES.find(([, fits]) => fits({ platform, status, message: words })) as (typeof DECLINES)[number]
+  const message = words.replaceAll(token, '***').slice(0, MAX_MESSAGE)
   const retryAfter = error === 'external_rate_limited' ? retryAfterOf(headers['retry-after']) : undefined
   return {
     ...trouble(error, platform),
@@ -126,13 +127,16 @@ function jsonOf(body: Buffer): unknown {
 }
 
 const MAX_MESSAGE = 200
+/** Bytes of an answer in which words are looked for. */
+const MAX_WORDS = 64 * 1024
 
 const withMessage = z.object({ message: z.string().optional(), msg: z.string().optional() }).catch({})
 
-/** What the platform says in its own words; empty where it says nothing that we can read. */
-function messageOf(body: Buffer, token: string): string {
+/** What the platform says in its own words; empty where it says nothing that we can read, or a book. */
+function wordsOf(body: Buffer): string {
+  if (body.length > MAX_WORDS) return ''
   const { message, msg } = withMessage.parse(jsonOf(body))
-  return (message ?? msg ?? '').replaceAll(token, '***').slice(0, MAX_MESSAGE)
+  return message ?? msg ?? ''
 }
 
 const SECONDS = /^\d{1,9}$/

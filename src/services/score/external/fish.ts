@@ -4,7 +4,7 @@ import { fromFish, toFish } from '../../music/ids.ts'
 import { comboName, syncName } from '../../music/labels.ts'
 import { isRefusal } from '../errors.ts'
 import type { Platform } from './platform.ts'
-import { achievements, combo, dxScore, nameOf, sync } from './records.ts'
+import { achievements, combo, dxScore, nameOf, records, sync } from './records.ts'
 
 const record = z.object({
   song_id: z.int(),
@@ -16,7 +16,7 @@ const record = z.object({
   dxScore,
 })
 
-const pulled = z.object({ records: z.array(z.unknown()) }).transform(({ records }) => records)
+const pulled = z.object({ records }).transform((sent) => sent.records)
 const count = z.int().min(0).default(0)
 const pushed = z
   .object({ message: z.string(), status: z.unknown().optional(), updates: count, creates: count })

@@ -71,15 +71,17 @@ function send(outgoing: Outgoing, limits: Limits, signal: AbortSignal, { resolve
   const leave = () => giveUp(signal.reason)
   const connecting = setTimeout(() => giveUp(new TooSlow('connect')), limits.connectTimeout)
   signal.addEventListener('abort', leave)
+  let hasAnswered = false
   request.on('close', () => {
     clearTimeout(connecting)
     signal.removeEventListener('abort', leave)
+    // A 101 that nobody asked for is neither an answer nor an error to Node: it closes the connection and says no more.
+    if (!hasAnswered) reject(new Error('closed without an answer'))
   })
   request.on('socket', (socket: Socket) => {
     socket.once(isTls ? 'secureConnect' : 'connect', () => clearTimeout(connecting))
   })
   request.setTimeout(limits.readTimeout, () => giveUp(new TooSlow('read')))
-  let hasAnswered = false
   // A server that answers early may reset what we still send; its answer counts.
   request.on('error', (error) => hasAnswered || reject(error))
   request.on('response', async (response) => {

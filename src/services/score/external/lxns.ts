@@ -4,7 +4,7 @@ import { fromLxns, toLxns } from '../../music/ids.ts'
 import { comboName, syncName } from '../../music/labels.ts'
 import { isRefusal, type Refusal } from '../errors.ts'
 import type { Outbound, Platform, RecordName, Skipped } from './platform.ts'
-import { achievements, combo, dxScore, nameOf, sync } from './records.ts'
+import { achievements, combo, dxScore, nameOf, records, sync } from './records.ts'
 
 const PATH = '/api/v0/user/maimai/player/scores'
 
@@ -22,9 +22,7 @@ const record = z.object({
 })
 
 /** A user without scores may have no list at all. */
-const pulled = z
-  .object({ success: z.literal(true), data: z.array(z.unknown()).nullish() })
-  .transform(({ data }) => data ?? [])
+const pulled = z.object({ success: z.literal(true), data: records.nullish() }).transform(({ data }) => data ?? [])
 const pushed = z.object({ success: z.literal(true) })
 
 /** LXNS (https://maimai.lxns.net), with a personal key of the user. */

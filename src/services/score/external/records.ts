@@ -4,6 +4,12 @@ import type { RecordName } from './platform.ts'
 
 /** What the records of both platforms have in common. */
 
+/** Several times what a player could have; reading each takes a while, in which nobody else is served. */
+const MAX_RECORDS = 20_000
+
+/** All records of a user, in any form. */
+export const records = z.array(z.unknown()).max(MAX_RECORDS)
+
 /** Numbers arrive as their source text; see parseBody. */
 export const achievements = z.string()
 

@@ -21,6 +21,14 @@ interface Row {
   readonly limits?: object
 }
 
+const UPGRADE = 'HTTP/1.1 101 Switching Protocols\r\nConnection: upgrade\r\nUpgrade: websocket\r\n\r\n'
+
+/** Good answers to a pull but for their length, and to a push but for what else they hold. */
+function many(record: string, count: number): Trouble {
+  const list = `[${Array(count).fill(record).join(',')}]`
+  return (_, response) => response.end(`{"success":true,"message":"","updates":"","data":${list},"records":${list}}`)
+}
+
 /** The table of what a platform says and what becomes of it, row by row. */
 const BOTH: readonly Row[] = [
   { says: 'a 403 with words', trouble: answer(403, { message: 'no' }), ...rejected(403, 'no') },
@@ -56,6 +64,8 @@ const BOTH: readonly Row[] = [
     trouble: (_, r) => r.end('{"success":true,"__proto__":{},"data":[],"records":[]}'),
     ...unavailable(),
   },
+  { says: 'a list that is filled with nothing', trouble: many('0', 8_000_000), ...unavailable() },
+  { says: 'a 101', trouble: (request) => request.socket.end(UPGRADE), ...unavailable() },
   { says: 'what is not HTTP', trouble: troubles.notHttp, ...unavailable() },
   { says: 'a reset', trouble: troubles.reset, ...unavailable() },
   { says: 'half of a body', trouble: troubles.cutOff, ...unavailable() },
@@ -95,6 +105,18 @@ describe.each(['pull', 'push'])('in a %s', (mode) => {
     expectRow(await updateFish({ mode }), row, 'fish')
     expect(await scores()).toMatchObject({ '837/1': stored })
   })
+})
+
+it('a pull of more records than a player could have is 502 external_unavailable, at both platforms', async () => {
+  const { updateLxns, updateFish, trouble } = await startUpdates()
+  trouble(many('{}', 20_000))
+  for (const update of [updateLxns, updateFish]) {
+    expect((await update()).json.businessData.pull).toMatchObject({ fetched: 20_000, skipped: 20_000 })
+  }
+  trouble(many('{}', 20_001))
+  for (const update of [updateLxns, updateFish]) {
+    expect(await update()).toMatchObject({ status: 502, json: { error: 'external_unavailable' } })
+  }
 })
 
 describe('LXNS', () => {

@@ -33,6 +33,16 @@ describe('an exchange', () => {
     expect(socket.bytesRead).toBeLessThan(body.length)
   })
 
+  it.each(['upgrade', 'silence'])('ends with a connection that is closed without an answer: by %s', async (how) => {
+    const answers = {
+      upgrade: 'HTTP/1.1 101 Switching Protocols\r\nConnection: upgrade\r\nUpgrade: x\r\n\r\n',
+      silence: '',
+    }
+    const { url } = await startServer((socket) => socket.once('data', () => socket.end(answers[how as 'silence'])))
+    const outgoing = { method: 'GET', url, headers: {} } as const
+    expect(await exchange(outgoing, limits, AbortSignal.timeout(20_000))).toEqual({ failed: 'connection' })
+  })
+
   it('with nobody who waits for it does not begin', async () => {
     const { url, sockets } = await startServer(() => {})
     const outgoing = { method: 'GET', url, headers: {} } as const
