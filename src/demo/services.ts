@@ -2,6 +2,7 @@ import { existsSync } from 'node:fs'
 import { fileURLToPath } from 'node:url'
 import { createChartService } from '../services/chart/service.ts'
 import type { Address } from '../services/common/address.ts'
+import { stderrLogger } from '../services/common/command.ts'
 import { createScoreService } from '../services/score/service.ts'
 import { createSyncService } from '../services/sync/service.ts'
 import type { Home } from './home.ts'
@@ -20,15 +21,6 @@ export interface ServiceAddresses {
   readonly chart: Address
   /** Where the gateway's pages come from: they may call the others. */
   readonly pages: readonly string[]
-}
-
-/** A line in the form of the gateway's log, beside which it stands. */
-const logger = {
-  error: (fields: object, message: string): void => {
-    const { err } = fields as { err?: Error }
-    const told = err === undefined ? fields : { stack: err.stack }
-    console.error(JSON.stringify({ level: 50, time: Date.now(), ...told, msg: message }))
-  },
 }
 
 const config = (name: string): string => fileURLToPath(new URL(`../../config/${name}`, import.meta.url))
@@ -61,7 +53,7 @@ async function startScore(home: Home, addresses: ServiceAddresses, started: Star
     catalogue: config('score/catalogue.json'),
     external: process.env.SCORE_EXTERNAL ?? config('score/external.json'),
     backendSecret: secret,
-    logger,
+    logger: stderrLogger,
   })
   started.push(service)
   if (isNew) await service.importFixture(config('score/fixture.json'))
@@ -75,7 +67,7 @@ async function startSync(home: Home, addresses: ServiceAddresses, started: Start
     database: home.path('sync.db'),
     catalogue: config('score/catalogue.json'),
     botTokens: [botToken],
-    logger,
+    logger: stderrLogger,
     allowedOrigins: addresses.pages,
   })
   started.push(service)
@@ -89,7 +81,7 @@ async function startChart(home: Home, addresses: ServiceAddresses, started: Star
     database: home.path('chart.db'),
     charts: config('charts'),
     adminSecret,
-    logger,
+    logger: stderrLogger,
     allowedOrigins: addresses.pages,
   })
   started.push(service)

@@ -412,6 +412,8 @@ describe('the page', () => {
     await visit()
     await page.getByLabel('Service').selectOption('Network')
     await page.getByText('Reading the description of Network').waitFor()
+    // What was typed is gone at once, not when the next service has answered.
+    expect(await page.locator('iframe').count()).toBe(0)
     await choose('Charts', '/charts')
     for (const answer of waiting) answer()
     net.handle = usual

@@ -1,5 +1,13 @@
-import { parseArgs } from 'node:util'
-import { parseAddress } from '../common/address.ts'
+import {
+  allowedOrigin,
+  listenAddress,
+  readArguments,
+  runCommand,
+  secretFrom,
+  serveUntilStopped,
+  stderrLogger,
+  UsageError,
+} from '../common/command.ts'
 import { loadLibrary, problemLine } from './library.ts'
 import { BUNDLED_CHARTS, createChartService } from './service.ts'
 import { countCatalogue } from './totals.ts'
@@ -12,11 +20,17 @@ const USAGE = `The bundled chart preview.
   catalogue [--charts DIR] CATALOGUE.json       prints the catalogue with the notes that the charts have
 `
 
-/** The command line was wrong. */
-class UsageError extends Error {}
+const TEXT = { type: 'string' } as const
+const OPTIONS = {
+  listen: { ...TEXT, default: '127.0.0.1:9002' },
+  database: TEXT,
+  charts: { ...TEXT, default: BUNDLED_CHARTS },
+  'allow-origin': { ...TEXT, multiple: true, default: [] as string[] },
+  help: { type: 'boolean', default: false },
+} as const
 
 async function main(argv: string[]): Promise<void> {
-  const { values, positionals } = read(argv)
+  const { values, positionals } = readArguments(argv, OPTIONS)
   const [command, file, ...rest] = positionals
   if (values.help) return void process.stdout.write(USAGE)
   if (command === 'serve' && file === undefined) return serve(values)
@@ -25,47 +39,19 @@ async function main(argv: string[]): Promise<void> {
   throw new UsageError('expected serve, check, or catalogue with one file')
 }
 
-type Values = ReturnType<typeof read>['values']
+type Values = ReturnType<typeof readArguments<typeof OPTIONS>>['values']
 
-function read(argv: string[]) {
-  const text = { type: 'string' } as const
-  try {
-    return parseArgs({
-      args: argv,
-      allowPositionals: true,
-      options: {
-        listen: { ...text, default: '127.0.0.1:9002' },
-        database: text,
-        charts: { ...text, default: BUNDLED_CHARTS },
-        'allow-origin': { ...text, multiple: true, default: [] },
-        help: { type: 'boolean', default: false },
-      },
-    })
-  } catch (error) {
-    throw new UsageError((error as Error).message, { cause: error })
-  }
-}
-
-async function serve({ listen, database, charts, 'allow-origin': allowedOrigins }: Values): Promise<void> {
+async function serve({ listen, database, charts, 'allow-origin': origins }: Values): Promise<void> {
   if (database === undefined) throw new UsageError('--database is missing')
-  const address = parseAddress(listen)
-  if (address === null) throw new UsageError(`--listen ${listen}: expected HOST:PORT`)
-  const adminSecret = process.env.CHART_ADMIN_SECRET
-  if (!adminSecret) throw new UsageError('CHART_ADMIN_SECRET is not set')
+  const address = listenAddress(listen)
   const service = await createChartService({
     database,
     charts,
-    adminSecret,
-    allowedOrigins,
-    logger: { error: logError },
+    adminSecret: secretFrom('CHART_ADMIN_SECRET'),
+    allowedOrigins: origins.map(allowedOrigin),
+    logger: stderrLogger,
   })
-  const stopped = new Promise((resolve) => {
-    for (const signal of ['SIGTERM', 'SIGINT'] as const) process.once(signal, resolve)
-  })
-  const { url } = await service.listen(address)
-  process.stdout.write(`chart preview on ${url}\n`)
-  await stopped
-  await service.close()
+  await serveUntilStopped(service, address, 'chart preview')
 }
 
 async function check(folder: string): Promise<void> {
@@ -79,11 +65,4 @@ async function printCatalogue(file: string, folder: string): Promise<void> {
   process.stdout.write(await countCatalogue(file, await loadLibrary(folder)))
 }
 
-function logError({ err, ...fields }: { err?: Error }, message: string): void {
-  process.stderr.write(`${JSON.stringify({ level: 'error', message, ...fields, stack: err?.stack })}\n`)
-}
-
-main(process.argv.slice(2)).catch((error: Error) => {
-  process.stderr.write(error instanceof UsageError ? `${error.message}\n\n${USAGE}` : `${error.message}\n`)
-  process.exitCode = error instanceof UsageError ? 2 : 1
-})
+runCommand(USAGE, main)

@@ -1,9 +1,8 @@
-import type { FastifyError, FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
-import { BadBody, BodyTooLarge } from '../common/body.ts'
+import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
 import { allowCors } from '../common/cors.ts'
-import { DatabaseBusy } from '../common/database.ts'
+import { answerRefusals, type Refusals } from '../common/refusals.ts'
 import { secretCheck } from '../common/secrets.ts'
-import { allowed, createHttp, type Http, pathOf } from '../common/server.ts'
+import { createHttp, type Http, pathOf } from '../common/server.ts'
 import { isRefusal, type Refusal, refuse, statusOf } from './errors.ts'
 import { describeApi } from './openapi.ts'
 import { type Access, type Answer, type Desk, ROUTES, type Route } from './routes.ts'
@@ -36,8 +35,8 @@ export function createServer({ desk, adminSecret, allowedOrigins, onError }: Ser
   for (const route of ROUTES) addRoute(app, route, desk)
   const document = describeApi()
   app.get(OPENAPI, async () => document)
-  app.setNotFoundHandler((request, reply) => notFound(request, reply))
-  app.setErrorHandler((error, _request, reply) => refuseWith(reply, refusalFor(error, onError)))
+  const endpoints = [...ROUTES, { method: 'GET', path: OPENAPI }]
+  answerRefusals(app, { endpoints, refusals: REFUSALS, send: refuseWith, onError })
   return http
 }
 
@@ -95,30 +94,12 @@ function refuseWith(reply: FastifyReply, refusal: Refusal): FastifyReply {
   return reply.code(statusOf(refusal)).send({ message: refusal.message })
 }
 
-function notFound(request: FastifyRequest, reply: FastifyReply): FastifyReply {
-  const methods = ENDPOINTS.filter(({ pattern }) => pattern.test(pathOf(request))).map(({ method }) => method)
-  if (methods.length === 0) return refuseWith(reply, refuse('not_found'))
-  reply.header('allow', allowed(methods))
-  return refuseWith(reply, refuse('method_not_allowed'))
-}
-
-const ENDPOINTS = [...ROUTES, { method: 'GET', path: OPENAPI }].map(({ method, path }) => ({
-  method,
-  pattern: new RegExp(`^${path.replaceAll('.', '\\.').replace(/:\w+/g, '[^/]+')}$`),
-}))
-
-/** Failures become answers here. What is not foreseen is told to the operator only. */
-function refusalFor(error: unknown, onError: (error: unknown) => void): Refusal {
-  if (error instanceof DatabaseBusy) return refuse('busy')
-  if (error instanceof BodyTooLarge) return refuse('payload_too_large')
-  if (error instanceof BadBody) return refuse('invalid_request', error.message)
-  const { statusCode, code } = error as Partial<FastifyError>
-  if (code === 'FST_ERR_CTP_INVALID_MEDIA_TYPE') {
-    return refuse('invalid_request', 'Content-Type must be application/json')
-  }
-  if (statusCode !== undefined && statusCode >= 400 && statusCode < 500) {
-    return refuse('invalid_request', 'the request could not be read')
-  }
-  onError(error)
-  return refuse('internal')
+const REFUSALS: Refusals<Refusal> = {
+  notFound: refuse('not_found'),
+  methodNotAllowed: refuse('method_not_allowed'),
+  busy: refuse('busy'),
+  tooLarge: refuse('payload_too_large'),
+  badBody: (message) => refuse('invalid_request', message),
+  unreadable: (message) => refuse('invalid_request', message),
+  internal: refuse('internal'),
 }

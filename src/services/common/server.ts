@@ -69,8 +69,3 @@ function refuseConnection(socket: Socket, answer: string): void {
 export function pathOf(request: FastifyRequest): string {
   return request.url.split('?', 1)[0] ?? ''
 }
-
-/** The value of `Allow` for the methods of a path. */
-export function allowed(methods: readonly string[]): string {
-  return methods.map((method) => (method === 'GET' ? 'GET, HEAD' : method)).join(', ')
-}

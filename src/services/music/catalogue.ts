@@ -1,7 +1,11 @@
 import { readFile } from 'node:fs/promises'
+import { fileURLToPath } from 'node:url'
 import { MAX_ACHIEVEMENT, MAX_BUDDY_ACHIEVEMENT } from './achievement.ts'
 import { catalogueFile, type Song } from './catalogue-file.ts'
 import { toFish } from './ids.ts'
+
+/** The fictional catalogue that ships with the product. */
+export const BUNDLED_CATALOGUE = fileURLToPath(new URL('../../../config/score/catalogue.json', import.meta.url))
 
 /** A chart, as far as scores are judged by it and named to others. */
 export interface Chart {

@@ -10,7 +10,8 @@ export function levelLabel(level: number): string {
   return level === UTAGE ? 'Utage' : (LEVEL_LABELS[level] ?? '')
 }
 
-const RATES = ['d', 'c', 'b', 'bb', 'bbb', 'a', 'aa', 'aaa', 's', 'sp', 'ss', 'ssp', 'sss', 'sssp']
+/** From the worst to the best. */
+export const RATES: readonly string[] = 'd c b bb bbb a aa aaa s sp ss ssp sss sssp'.split(' ')
 
 /** `d` to `sssp`. @param achievement percent x 10000 */
 export function rateOf(achievement: number): string {

@@ -7,8 +7,3 @@ export const MAX_STAR = STARS.length - 1
 export function dxScoreOfStar(star: number, max: number): number {
   return Math.ceil(((STARS[star] ?? 0) * max) / 100)
 }
-
-/** The stars (0 to 5) that a DX score earns. */
-export function starOf(dxScore: number, max: number): number {
-  return STARS.findLastIndex((share) => 100 * dxScore >= share * max)
-}

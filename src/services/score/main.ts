@@ -1,9 +1,16 @@
-import { parseArgs } from 'node:util'
-import { parseAddress } from '../common/address.ts'
-import { loadCatalogue } from '../music/catalogue.ts'
+import {
+  listenAddress,
+  readArguments,
+  runCommand,
+  secretFrom,
+  serveUntilStopped,
+  stderrLogger,
+  UsageError,
+} from '../common/command.ts'
+import { BUNDLED_CATALOGUE, loadCatalogue } from '../music/catalogue.ts'
 import { importFixture } from './fixture.ts'
 import { scoreDocument } from './openapi.ts'
-import { BUNDLED_CATALOGUE, createScoreService, LIST_LIMIT } from './service.ts'
+import { createScoreService, LIST_LIMIT } from './service.ts'
 import { openStore } from './store.ts'
 
 const USAGE = `The bundled score backend.
@@ -15,11 +22,17 @@ const USAGE = `The bundled score backend.
       prints the OpenAPI document
 `
 
-/** The command line was wrong. */
-class UsageError extends Error {}
+const TEXT = { type: 'string' } as const
+const OPTIONS = {
+  listen: { ...TEXT, default: '127.0.0.1:9000' },
+  database: TEXT,
+  catalogue: { ...TEXT, default: BUNDLED_CATALOGUE },
+  external: TEXT,
+  help: { type: 'boolean', default: false },
+} as const
 
 async function main(argv: string[]): Promise<void> {
-  const { values, positionals } = read(argv)
+  const { values, positionals } = readArguments(argv, OPTIONS)
   const [command, file, ...rest] = positionals
   if (values.help) return void process.stdout.write(USAGE)
   if (command === 'openapi' && file === undefined) return printDocument()
@@ -32,25 +45,6 @@ async function main(argv: string[]): Promise<void> {
   throw new UsageError('expected serve, openapi, or import-fixture with one file')
 }
 
-function read(argv: string[]) {
-  const text = { type: 'string' } as const
-  try {
-    return parseArgs({
-      args: argv,
-      allowPositionals: true,
-      options: {
-        listen: { ...text, default: '127.0.0.1:9000' },
-        database: text,
-        catalogue: { ...text, default: BUNDLED_CATALOGUE },
-        external: text,
-        help: { type: 'boolean', default: false },
-      },
-    })
-  } catch (error) {
-    throw new UsageError((error as Error).message, { cause: error })
-  }
-}
-
 interface Serving {
   readonly listen: string
   readonly catalogue: string
@@ -58,24 +52,15 @@ interface Serving {
 }
 
 async function serve({ listen, catalogue, external }: Serving, database: string): Promise<void> {
-  const address = parseAddress(listen)
-  if (address === null) throw new UsageError(`--listen ${listen}: expected HOST:PORT`)
-  const backendSecret = process.env.SCORE_BACKEND_SECRET
-  if (!backendSecret) throw new UsageError('SCORE_BACKEND_SECRET is not set')
+  const address = listenAddress(listen)
   const service = await createScoreService({
     database,
     catalogue,
-    backendSecret,
+    backendSecret: secretFrom('SCORE_BACKEND_SECRET'),
     ...(external !== undefined && { external }),
-    logger: { error: logError },
+    logger: stderrLogger,
   })
-  const stopped = new Promise((resolve) => {
-    for (const signal of ['SIGTERM', 'SIGINT'] as const) process.once(signal, resolve)
-  })
-  const { url } = await service.listen(address)
-  process.stdout.write(`score backend on ${url}\n`)
-  await stopped
-  await service.close()
+  await serveUntilStopped(service, address, 'score backend')
 }
 
 async function importFile(file: string, database: string, catalogue: string): Promise<void> {
@@ -94,12 +79,4 @@ function printDocument(): void {
   process.stdout.write(`${JSON.stringify(scoreDocument(LIST_LIMIT), null, 2)}\n`)
 }
 
-function logError(fields: object, message: string): void {
-  const err = (fields as { err?: Error }).err
-  process.stderr.write(`${JSON.stringify({ level: 'error', message, stack: err?.stack })}\n`)
-}
-
-main(process.argv.slice(2)).catch((error: Error) => {
-  process.stderr.write(error instanceof UsageError ? `${error.message}\n\n${USAGE}` : `${error.message}\n`)
-  process.exitCode = error instanceof UsageError ? 2 : 1
-})
+runCommand(USAGE, main)

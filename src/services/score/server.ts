@@ -1,8 +1,7 @@
-import type { FastifyError, FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
-import { BadBody, BodyTooLarge } from '../common/body.ts'
-import { DatabaseBusy } from '../common/database.ts'
+import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
+import { answerRefusals, type Refusals } from '../common/refusals.ts'
 import { secretCheck } from '../common/secrets.ts'
-import { allowed, createHttp, type Http, pathOf } from '../common/server.ts'
+import { createHttp, type Http, pathOf } from '../common/server.ts'
 import type { Backend } from './backend.ts'
 import { bodyOf, ERRORS, isRefusal, type Refusal, refuse } from './errors.ts'
 import { userFrom } from './identity.ts'
@@ -39,8 +38,7 @@ export function createServer({ backend, backendSecret, onRequest, onError }: Ser
   const { app } = http
   admit(app, secretCheck(backendSecret))
   for (const route of ROUTES) addRoute(app, route, backend)
-  app.setNotFoundHandler((request, reply) => notFound(request, reply))
-  app.setErrorHandler((error, _request, reply) => send(reply, refusalFor(error, onError)))
+  answerRefusals(app, { endpoints: ROUTES, refusals: REFUSALS, send, onError })
   if (onRequest !== undefined) recordAccess(app, onRequest)
   return http
 }
@@ -84,34 +82,19 @@ function leaving(reply: FastifyReply): AbortSignal {
   return left.signal
 }
 
-function notFound(request: FastifyRequest, reply: FastifyReply): FastifyReply {
-  const methods = ROUTES.filter(({ path }) => path === pathOf(request)).map(({ method }) => method)
-  if (methods.length === 0) return send(reply, refuse('not_found', 'no such endpoint'))
-  reply.header('allow', allowed(methods))
-  return send(reply, refuse('method_not_allowed', 'this endpoint does not know that method'))
-}
-
 function send(reply: FastifyReply, refusal: Refusal): FastifyReply {
   if (refusal.retryAfter !== undefined) reply.header('retry-after', refusal.retryAfter)
   return reply.code(ERRORS[refusal.refused].status).send(bodyOf(refusal))
 }
 
-/** Failures become answers here. What is not foreseen is told to the operator only. */
-function refusalFor(error: unknown, onError: (error: unknown) => void): Refusal {
-  if (error instanceof DatabaseBusy) {
-    return refuse('account_busy', 'another write of this account is in progress; try again later')
-  }
-  if (error instanceof BodyTooLarge) return refuse('payload_too_large', 'the body is larger than 1 MiB')
-  if (error instanceof BadBody) return refuse('invalid_request', error.message)
-  const { statusCode, code } = error as Partial<FastifyError>
-  if (code === 'FST_ERR_CTP_INVALID_MEDIA_TYPE') {
-    return refuse('invalid_request', 'Content-Type must be application/json')
-  }
-  if (statusCode !== undefined && statusCode >= 400 && statusCode < 500) {
-    return refuse('invalid_request', 'the request could not be read')
-  }
-  onError(error)
-  return refuse('internal', 'Internal error.')
+const REFUSALS: Refusals<Refusal> = {
+  notFound: refuse('not_found', 'no such endpoint'),
+  methodNotAllowed: refuse('method_not_allowed', 'this endpoint does not know that method'),
+  busy: refuse('account_busy', 'another write of this account is in progress; try again later'),
+  tooLarge: refuse('payload_too_large', 'the body is larger than 1 MiB'),
+  badBody: (message) => refuse('invalid_request', message),
+  unreadable: (message) => refuse('invalid_request', message),
+  internal: refuse('internal', 'Internal error.'),
 }
 
 /** Not on the response's end: whoever has the answer can be sure that its record exists. */

@@ -1,4 +1,3 @@
-import { fileURLToPath } from 'node:url'
 import { loadCatalogue } from '../music/catalogue.ts'
 import { type ExternalConfig, readExternal } from './external/config.ts'
 import { importFixture } from './fixture.ts'
@@ -8,9 +7,6 @@ import { openStore } from './store.ts'
 
 export type { ExternalConfig } from './external/config.ts'
 export type { AccessRecord } from './server.ts'
-
-/** The fictional catalogue that ships with the product. */
-export const BUNDLED_CATALOGUE = fileURLToPath(new URL('../../../config/score/catalogue.json', import.meta.url))
 
 /** Most records in one list of scores, where nothing else is said. */
 export const LIST_LIMIT = 20

@@ -1,10 +1,10 @@
 import { MAX_ACHIEVEMENT, MAX_BUDDY_ACHIEVEMENT, parseAchievement } from '../music/achievement.ts'
 import type { Catalogue, Chart } from '../music/catalogue.ts'
 import { fromFish, kindOf } from '../music/ids.ts'
-import { levelLabel, rateOf } from '../music/labels.ts'
+import { levelLabel, RATES, rateOf } from '../music/labels.ts'
 import { COMBO, SYNC } from '../music/lamps.ts'
 import { chartRating } from '../music/rating.ts'
-import { keyOf, larger, RATES, type ScoreRecord } from './record.ts'
+import { keyOf, larger, type ScoreRecord } from './record.ts'
 import type { SentRecord } from './schemas/requests.ts'
 
 /** What became of the records of a request. */

@@ -1,6 +1,14 @@
-import { parseArgs } from 'node:util'
-import { parseAddress } from '../common/address.ts'
-import { BUNDLED_CATALOGUE, createSyncService } from './service.ts'
+import {
+  allowedOrigin,
+  listenAddress,
+  readArguments,
+  runCommand,
+  serveUntilStopped,
+  stderrLogger,
+  UsageError,
+} from '../common/command.ts'
+import { BUNDLED_CATALOGUE } from '../music/catalogue.ts'
+import { createSyncService } from './service.ts'
 
 const USAGE = `The bundled network score-sync service.
 
@@ -13,52 +21,32 @@ const USAGE = `The bundled network score-sync service.
   --snapshot-idle  a snapshot without a chunk for so long is given up; default 30
 `
 
-/** The command line was wrong. */
-class UsageError extends Error {}
+const TEXT = { type: 'string' } as const
+const OPTIONS = {
+  listen: { ...TEXT, default: '127.0.0.1:9001' },
+  database: TEXT,
+  catalogue: { ...TEXT, default: BUNDLED_CATALOGUE },
+  'allow-origin': { ...TEXT, multiple: true, default: [] as string[] },
+  'snapshot-idle': { ...TEXT, default: '30' },
+  help: { type: 'boolean', default: false },
+} as const
 
 async function main(argv: string[]): Promise<void> {
-  const { values, positionals } = read(argv)
+  const { values, positionals } = readArguments(argv, OPTIONS)
   if (values.help) return void process.stdout.write(USAGE)
   if (positionals.length !== 1 || positionals[0] !== 'serve') throw new UsageError('expected serve')
   const { database, catalogue, listen } = values
   if (database === undefined) throw new UsageError('--database is missing')
-  const address = parseAddress(listen)
-  if (address === null) throw new UsageError(`--listen ${listen}: expected HOST:PORT`)
+  const address = listenAddress(listen)
   const service = await createSyncService({
     database,
     catalogue,
     botTokens: tokensOf(process.env.SYNC_BOT_TOKENS ?? ''),
-    allowedOrigins: values['allow-origin'].map(originOf),
+    allowedOrigins: values['allow-origin'].map(allowedOrigin),
     snapshotIdleMs: minutesOf(values['snapshot-idle']) * 60_000,
-    logger: { error: logError },
+    logger: stderrLogger,
   })
-  const stopped = new Promise((resolve) => {
-    for (const signal of ['SIGTERM', 'SIGINT'] as const) process.once(signal, resolve)
-  })
-  const { url } = await service.listen(address)
-  process.stdout.write(`network score-sync on ${url}\n`)
-  await stopped
-  await service.close()
-}
-
-function read(argv: string[]) {
-  const text = { type: 'string' } as const
-  try {
-    return parseArgs({
-      args: argv,
-      allowPositionals: true,
-      options: {
-        listen: { ...text, default: '127.0.0.1:9001' },
-        database: text,
-        catalogue: { ...text, default: BUNDLED_CATALOGUE },
-        'allow-origin': { ...text, multiple: true, default: [] },
-        'snapshot-idle': { ...text, default: '30' },
-        help: { type: 'boolean', default: false },
-      },
-    })
-  } catch (error) {
-    throw new UsageError((error as Error).message, { cause: error })
-  }
+  await serveUntilStopped(service, address, 'network score-sync')
 }
 
 function tokensOf(text: string): string[] {
@@ -67,24 +55,10 @@ function tokensOf(text: string): string[] {
   return tokens
 }
 
-/** As browsers send it: scheme, host and port, and nothing behind. */
-function originOf(text: string): string {
-  if (URL.canParse(text) && new URL(text).origin === text) return text
-  throw new UsageError(`--allow-origin ${text}: expected an origin such as http://127.0.0.1:8080`)
-}
-
 function minutesOf(text: string): number {
   const minutes = Number(text)
   if (/^\d{1,6}$/.test(text) && minutes > 0) return minutes
   throw new UsageError(`--snapshot-idle ${text}: expected a number of minutes, 1 or more`)
 }
 
-function logError(fields: object, message: string): void {
-  const err = (fields as { err?: Error }).err
-  process.stderr.write(`${JSON.stringify({ level: 'error', message, stack: err?.stack })}\n`)
-}
-
-main(process.argv.slice(2)).catch((error: Error) => {
-  process.stderr.write(error instanceof UsageError ? `${error.message}\n\n${USAGE}` : `${error.message}\n`)
-  process.exitCode = error instanceof UsageError ? 2 : 1
-})
+runCommand(USAGE, main)

@@ -1,4 +1,4 @@
-import { rateOf, strongerCombo, strongerSync } from '../music/labels.ts'
+import { RATES, strongerCombo, strongerSync } from '../music/labels.ts'
 
 /** One score as it is stored; the key is (songId, levelIndex). */
 export interface ScoreRecord {
@@ -20,11 +20,6 @@ export interface ScoreRecord {
   readonly combo: number
   readonly sync: number
 }
-
-/** From the worst to the best. */
-export const RATES: readonly string[] = [0, 50, 60, 70, 75, 80, 90, 94, 97, 98, 99, 99.5, 100, 100.5].map((percent) =>
-  rateOf(percent * 10_000),
-)
 
 export function keyOf({ songId, levelIndex }: Pick<ScoreRecord, 'songId' | 'levelIndex'>): string {
   return `${songId}/${levelIndex}`

@@ -1,9 +1,8 @@
-import type { FastifyError, FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
-import { BadBody, BodyTooLarge } from '../common/body.ts'
+import type { FastifyInstance, FastifyReply } from 'fastify'
 import { allowCors } from '../common/cors.ts'
-import { DatabaseBusy } from '../common/database.ts'
+import { answerRefusals, type Refusals } from '../common/refusals.ts'
 import { secretCheck } from '../common/secrets.ts'
-import { allowed, createHttp, type Http, pathOf } from '../common/server.ts'
+import { createHttp, type Http } from '../common/server.ts'
 import type { Backend } from './backend.ts'
 import { isRefusal, malformedBody, NO_TOKEN, RETRY_AFTER_S, type Refusal, refuse, UPLOADING } from './errors.ts'
 import { DOCUMENT_PATH, describeApi } from './openapi.ts'
@@ -29,8 +28,8 @@ export function createServer({ backend, botTokens, allowedOrigins, onError }: Se
   const document = describeApi()
   app.get(DOCUMENT_PATH, async () => document)
   for (const route of ROUTES) addRoute(app, route, backend)
-  app.setNotFoundHandler((request, reply) => notFound(request, reply))
-  app.setErrorHandler((error, _request, reply) => send(reply, refusalFor(error, onError)))
+  const endpoints = [...ROUTES, { method: 'GET', path: DOCUMENT_PATH }]
+  answerRefusals(app, { endpoints, refusals: REFUSALS, send, onError })
   return http
 }
 
@@ -64,36 +63,18 @@ function addRoute(app: FastifyInstance, { method, path, handle }: Route, backend
 
 type Params = Record<string, unknown>
 
-function notFound(request: FastifyRequest, reply: FastifyReply): FastifyReply {
-  const methods = [...ROUTES, { method: 'GET', path: DOCUMENT_PATH }]
-    .filter(({ path }) => patternOf(path).test(pathOf(request)))
-    .map(({ method }) => method)
-  if (methods.length === 0) return send(reply, refuse(404, 'Not Found'))
-  reply.header('allow', allowed(methods))
-  return send(reply, refuse(405, 'Method Not Allowed'))
-}
-
-function patternOf(path: string): RegExp {
-  return new RegExp(`^${path.replace('.', '\\.').replace(/:\w+/g, '[^/]+')}$`)
-}
-
 function send(reply: FastifyReply, refusal: Refusal): FastifyReply {
   if (refusal.refused === 401) reply.header('www-authenticate', 'Bot-Token')
   if (refusal.refused === 429) reply.header('retry-after', RETRY_AFTER_S)
   return reply.code(refusal.refused).send(refusal.body)
 }
 
-/** Failures become answers here. What is not foreseen is told to the operator only. */
-function refusalFor(error: unknown, onError: (error: unknown) => void): Refusal {
-  // Another process on the same file has been writing for longer than one waits.
-  if (error instanceof DatabaseBusy) return UPLOADING
-  if (error instanceof BodyTooLarge) return refuse(413, 'the body is larger than 8 MiB')
-  if (error instanceof BadBody) return malformedBody(error.message)
-  const { statusCode, code } = error as Partial<FastifyError>
-  if (code === 'FST_ERR_CTP_INVALID_MEDIA_TYPE') return malformedBody('Content-Type must be application/json')
-  if (statusCode !== undefined && statusCode >= 400 && statusCode < 500) {
-    return refuse(400, 'the request could not be read')
-  }
-  onError(error)
-  return refuse(500, 'Internal Server Error')
+const REFUSALS: Refusals<Refusal> = {
+  notFound: refuse(404, 'Not Found'),
+  methodNotAllowed: refuse(405, 'Method Not Allowed'),
+  busy: UPLOADING,
+  tooLarge: refuse(413, 'the body is larger than 8 MiB'),
+  badBody: malformedBody,
+  unreadable: (message) => refuse(400, message),
+  internal: refuse(500, 'Internal Server Error'),
 }

@@ -1,10 +1,6 @@
-import { fileURLToPath } from 'node:url'
 import { loadCatalogue } from '../music/catalogue.ts'
 import { createServer } from './server.ts'
 import { openStore } from './store.ts'
-
-/** The fictional catalogue that ships with the product. */
-export const BUNDLED_CATALOGUE = fileURLToPath(new URL('../../../config/score/catalogue.json', import.meta.url))
 
 export interface SyncServiceOptions {
   /** SQLite file; made where it is missing. */

@@ -6,7 +6,8 @@ import { loadLibrary } from '../../../src/services/chart/library.ts'
 import { drawFrame } from '../../../src/services/chart/preview/frame.ts'
 import { drawStrip } from '../../../src/services/chart/preview/strip.ts'
 import { BUNDLED_CHARTS } from '../../../src/services/chart/service.ts'
-import { BUNDLED_CATALOGUE, createScoreService } from '../../../src/services/score/service.ts'
+import { BUNDLED_CATALOGUE } from '../../../src/services/music/catalogue.ts'
+import { createScoreService } from '../../../src/services/score/service.ts'
 import { afterTest, tempFolder } from './harness.ts'
 
 /** The charts that ship with the product, and the catalogue by which scores are judged. */

@@ -1,31 +1,16 @@
-import { mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
-import { tmpdir } from 'node:os'
+import { mkdirSync, readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
-import { afterEach, expect } from 'vitest'
+import { expect } from 'vitest'
 import { type ChartServiceOptions, createChartService } from '../../../src/services/chart/service.ts'
 import { answerValidator } from '../../admin/answers.ts'
+import { afterTest, tempFolder } from '../cleanup.ts'
+
+export { afterTest, tempFolder } from '../cleanup.ts'
 
 export const ADMIN = 'administrator-secret-of-the-tests'
 /** The moment of the documented examples. */
 export const NOON = Date.UTC(2026, 7, 6, 14, 6, 26)
-
-const cleanups: (() => unknown)[] = []
-
-afterEach(async () => {
-  for (const cleanup of cleanups.splice(0).reverse()) await cleanup()
-})
-
-export function afterTest(cleanup: () => unknown): void {
-  cleanups.push(cleanup)
-}
-
-/** A folder that is gone after the test. */
-export function tempFolder(): string {
-  const folder = mkdtempSync(join(tmpdir(), 'tollgate-chart-'))
-  afterTest(() => rmSync(folder, { recursive: true, force: true }))
-  return folder
-}
 
 export function golden(name: string): string {
   return readFileSync(fileURLToPath(new URL(`golden/${name}`, import.meta.url)), 'utf8')

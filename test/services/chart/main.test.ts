@@ -1,26 +1,14 @@
-import { spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
-import { text } from 'node:stream/consumers'
 import { fileURLToPath } from 'node:url'
 import { describe, expect, it } from 'vitest'
-import { ADMIN, afterTest, chartsFolder, SAMPLE, tempFolder } from './harness.ts'
+import { commandOf } from '../command.ts'
+import { ADMIN, chartsFolder, SAMPLE, tempFolder } from './harness.ts'
 
-const MAIN = fileURLToPath(new URL('../../../src/services/chart/main.ts', import.meta.url))
 const CATALOGUE = fileURLToPath(new URL('../../../config/score/catalogue.json', import.meta.url))
 
-function start(args: string[], secret = ADMIN) {
-  const child = spawn(process.execPath, [MAIN, ...args], { env: { ...process.env, CHART_ADMIN_SECRET: secret } })
-  afterTest(() => child.kill('SIGKILL'))
-  return child
-}
-
-async function run(args: string[], secret?: string) {
-  const child = start(args, secret)
-  const [out, err, [code]] = await Promise.all([text(child.stdout), text(child.stderr), once(child, 'close')])
-  return { code, out, err }
-}
+const { start, run } = commandOf('chart', 'CHART_ADMIN_SECRET', ADMIN)
 
 describe('the command line', () => {
   it('serves the charts of a folder, tells of broken ones, and stops on SIGTERM with exit code 0', async () => {
@@ -122,6 +110,7 @@ describe('the command line', () => {
     [['fly', '--database', 'x.db']],
     [['serve', 'x', '--database', 'x.db']],
     [['serve', '--database', 'x.db', '--listen', '9002']],
+    [['serve', '--database', 'x.db', '--allow-origin', 'http://127.0.0.1:8080/']],
     [['serve', '--database', 'x.db', '--wrong']],
     [['check', 'x']],
     [['catalogue']],

@@ -1,9 +1,8 @@
 import { readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { describe, expect, it } from 'vitest'
-import { loadCatalogue } from '../../../src/services/music/catalogue.ts'
+import { BUNDLED_CATALOGUE, loadCatalogue } from '../../../src/services/music/catalogue.ts'
 import { catalogueFile, type Song } from '../../../src/services/music/catalogue-file.ts'
-import { BUNDLED_CATALOGUE } from '../../../src/services/score/service.ts'
 import { tempFolder } from '../score/harness.ts'
 
 const text = readFileSync(BUNDLED_CATALOGUE, 'utf8')

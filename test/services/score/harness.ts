@@ -1,17 +1,19 @@
-import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
-import { tmpdir } from 'node:os'
+import { readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
-import { afterEach, expect } from 'vitest'
+import { expect } from 'vitest'
+import { BUNDLED_CATALOGUE } from '../../../src/services/music/catalogue.ts'
 import { scoreDocument } from '../../../src/services/score/openapi.ts'
 import {
   type AccessRecord,
-  BUNDLED_CATALOGUE,
   createScoreService,
   LIST_LIMIT,
   type ScoreServiceOptions,
 } from '../../../src/services/score/service.ts'
 import { answerValidator } from '../../admin/answers.ts'
+import { afterTest, tempFolder } from '../cleanup.ts'
+
+export { afterTest, tempFolder } from '../cleanup.ts'
 
 export const SECRET = 'shared-secret-of-the-tests'
 
@@ -19,23 +21,6 @@ export const SECRET = 'shared-secret-of-the-tests'
 export const NOON = Date.UTC(2026, 7, 6, 14, 6, 26)
 export const HOUR = 60 * 60 * 1000
 export const DAY = 24 * HOUR
-
-const cleanups: (() => unknown)[] = []
-
-afterEach(async () => {
-  for (const cleanup of cleanups.splice(0).reverse()) await cleanup()
-})
-
-/** A folder that is gone after the test. */
-export function tempFolder(): string {
-  const folder = mkdtempSync(join(tmpdir(), 'tollgate-score-'))
-  cleanups.push(() => rmSync(folder, { recursive: true, force: true }))
-  return folder
-}
-
-export function afterTest(cleanup: () => unknown): void {
-  cleanups.push(cleanup)
-}
 
 export interface Answer {
   readonly status: number
@@ -87,7 +72,7 @@ export async function startScore(options: Partial<ScoreServiceOptions> = {}) {
     if (open) await service.close()
     open = false
   }
-  cleanups.push(close)
+  afterTest(close)
   const { url } = await service.listen({ host: '127.0.0.1', port: 0 })
 
   /** Posts a body as the gateway would; a string is sent as it stands. */

@@ -1,28 +1,16 @@
-import { spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
-import { text } from 'node:stream/consumers'
 import { fileURLToPath } from 'node:url'
 import { describe, expect, it } from 'vitest'
+import { commandOf } from '../command.ts'
 import { startLxns } from '../fakes/lxns.ts'
 import { afterTest, answerOf, fileOf, SECRET, tempFolder } from './harness.ts'
 
-const MAIN = fileURLToPath(new URL('../../../src/services/score/main.ts', import.meta.url))
 const FIXTURE = fileURLToPath(new URL('../../../config/score/fixture.json', import.meta.url))
 const OPENAPI = fileURLToPath(new URL('../../../config/score/openapi.json', import.meta.url))
 
-function start(args: string[], secret = SECRET) {
-  const child = spawn(process.execPath, [MAIN, ...args], { env: { ...process.env, SCORE_BACKEND_SECRET: secret } })
-  afterTest(() => child.kill('SIGKILL'))
-  return child
-}
-
-async function run(args: string[], secret?: string) {
-  const child = start(args, secret)
-  const [out, err, [code]] = await Promise.all([text(child.stdout), text(child.stderr), once(child, 'close')])
-  return { code, out, err }
-}
+const { start, run } = commandOf('score', 'SCORE_BACKEND_SECRET', SECRET)
 
 describe('the command line', () => {
   it('imports a fixture, serves it, and stops on SIGTERM with exit code 0', async () => {
@@ -56,6 +44,9 @@ describe('the command line', () => {
       body: '{"key": "a key"}',
     })
     expect([answer.status, lxns.requests.length]).toEqual([200, 1])
+    child.kill('SIGTERM')
+    // Long before total_timeout, which is 60 s: no clock of the update is left.
+    expect(await once(child, 'exit')).toEqual([0, null])
 
     const bad = fileOf({ lxns: { base_url: 'nonsense' } })
     expect(await run(['serve', '--database', database, '--external', bad])).toMatchObject({

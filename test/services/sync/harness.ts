@@ -1,9 +1,11 @@
-import { mkdtempSync, rmSync } from 'node:fs'
-import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { afterEach, expect } from 'vitest'
-import { BUNDLED_CATALOGUE, createSyncService, type SyncServiceOptions } from '../../../src/services/sync/service.ts'
+import { expect } from 'vitest'
+import { BUNDLED_CATALOGUE } from '../../../src/services/music/catalogue.ts'
+import { createSyncService, type SyncServiceOptions } from '../../../src/services/sync/service.ts'
 import { answerValidator } from '../../admin/answers.ts'
+import { afterTest, tempFolder } from '../cleanup.ts'
+
+export { afterTest, tempFolder } from '../cleanup.ts'
 
 export const TOKEN = 'bot-token-of-the-tests'
 
@@ -15,23 +17,6 @@ export const DAY = 24 * HOUR
 
 /** The player of the documented examples. */
 export const QQ = 123456789
-
-const cleanups: (() => unknown)[] = []
-
-afterEach(async () => {
-  for (const cleanup of cleanups.splice(0).reverse()) await cleanup()
-})
-
-export function afterTest(cleanup: () => unknown): void {
-  cleanups.push(cleanup)
-}
-
-/** A folder that is gone after the test. */
-export function tempFolder(): string {
-  const folder = mkdtempSync(join(tmpdir(), 'tollgate-sync-'))
-  cleanups.push(() => rmSync(folder, { recursive: true, force: true }))
-  return folder
-}
 
 export interface Answer {
   readonly status: number
@@ -71,7 +56,7 @@ export async function startSync(options: Partial<SyncServiceOptions> = {}) {
     if (open) await running.service.close()
     open = false
   }
-  cleanups.push(close)
+  afterTest(close)
   async function restart() {
     await running.service.close()
     running = await start()

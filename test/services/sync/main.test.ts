@@ -1,24 +1,10 @@
-import { spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { join } from 'node:path'
-import { text } from 'node:stream/consumers'
-import { fileURLToPath } from 'node:url'
 import { describe, expect, it } from 'vitest'
-import { afterTest, answerOf, chunk, incremental, QQ, record, TOKEN, tempFolder } from './harness.ts'
+import { commandOf } from '../command.ts'
+import { answerOf, chunk, incremental, QQ, record, TOKEN, tempFolder } from './harness.ts'
 
-const MAIN = fileURLToPath(new URL('../../../src/services/sync/main.ts', import.meta.url))
-
-function start(args: string[], tokens = TOKEN) {
-  const child = spawn(process.execPath, [MAIN, ...args], { env: { ...process.env, SYNC_BOT_TOKENS: tokens } })
-  afterTest(() => child.kill('SIGKILL'))
-  return child
-}
-
-async function run(args: string[], tokens?: string) {
-  const child = start(args, tokens)
-  const [out, err, [code]] = await Promise.all([text(child.stdout), text(child.stderr), once(child, 'close')])
-  return { code, out, err }
-}
+const { start, run } = commandOf('sync', 'SYNC_BOT_TOKENS', TOKEN)
 
 /** A process that serves, and a way to ask it. */
 async function serve(database: string, more: string[] = [], tokens?: string) {

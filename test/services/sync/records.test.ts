@@ -67,6 +67,18 @@ describe('what a record does not say', () => {
     await sync(incremental([record(2001, { achievements: 100 })]))
     expect(await stored()).toMatchObject({ '2001/3': { ...said, achievements: 100 } })
   })
+
+  it('of an incremental sync never lowers the rating of a chart that nobody else knows', async () => {
+    const { sync, stored } = await startSync()
+    for (const [ra, kept] of [
+      [300, 300],
+      [290, 300],
+      [310, 310],
+    ] as const) {
+      await sync(incremental([record(2001, { ra })]))
+      expect(await stored(), String(ra)).toMatchObject({ '2001/3': { ra: kept } })
+    }
+  })
 })
 
 describe('lamps', () => {

@@ -5,7 +5,8 @@ import { dirname } from 'node:path'
 import { DatabaseSync } from 'node:sqlite'
 import { text } from 'node:stream/consumers'
 import { describe, expect, it } from 'vitest'
-import { BUNDLED_CATALOGUE, createSyncService } from '../../../src/services/sync/service.ts'
+import { BUNDLED_CATALOGUE } from '../../../src/services/music/catalogue.ts'
+import { createSyncService } from '../../../src/services/sync/service.ts'
 import {
   afterTest,
   answerOf,

@@ -135,6 +135,16 @@ describe('LXNS', () => {
     expectRow(await updateLxns(), row, 'lxns')
   })
 
+  it.each([{ success: false, code: 500 }, { code: 200 }])(
+    'that answers a push with 200 and %j is 502',
+    async (body) => {
+      const { service, updateLxns, lxns } = await startUpdates()
+      await service.importFixture({ users: { alice: { scores: [{ musicId: 837, level: 1, achievement: 1 }] } } })
+      lxns.trouble = answer(200, body)
+      expect(await updateLxns({ mode: 'push' })).toMatchObject({ status: 502, json: { error: 'external_unavailable' } })
+    },
+  )
+
   it('does not take a key of nobody', async () => {
     const { post } = await startUpdates()
     expect(await post('/v1/update-lx', { key: 'another' })).toMatchObject({
@@ -216,6 +226,12 @@ describe('a redirect', () => {
     lxns.trouble = troubles.redirect(`${fish.url}/player/records`, status)
     expect(await updateLxns()).toMatchObject({ status: 502, json: { error: 'external_unavailable' } })
     expect([lxns.requests.length, fish.requests.length]).toEqual([1, 0])
+  })
+
+  it('counts as no answer even where its body would do as one', async () => {
+    const { updateLxns, updateFish, trouble } = await startUpdates()
+    trouble(answer(300, { success: true, data: [], records: [] }))
+    expect([(await updateLxns()).status, (await updateFish()).status]).toEqual([502, 502])
   })
 })
 

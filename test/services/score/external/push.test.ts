@@ -201,6 +201,18 @@ describe('LXNS, of which one bad record rejects the whole batch,', () => {
     expect(lxns.requests.length).toBe(101)
   })
 
+  it.each([403, 404])(
+    'that names a record with %i means more than the record, and is asked no more',
+    async (status) => {
+      const { service, lxns, updateLxns } = await startUpdates()
+      await service.importFixture(fixture(score(837, 1), score(205, 0)))
+      const message = 'invalid score (id: 837, type: standard, level_index: 1): song not found'
+      lxns.trouble = [troubles.answer(status, { success: false, code: status, message })]
+      expect(await updateLxns({ mode: 'push' })).toMatchObject({ status: 424, json: { error: 'external_rejected' } })
+      expect(lxns.requests.length).toBe(1)
+    },
+  )
+
   it('that names a record which was not sent is believed to have rejected the request', async () => {
     const { service, lxns, updateLxns } = await startUpdates()
     await service.importFixture(fixture(score(837, 1)))
