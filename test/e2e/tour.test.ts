@@ -5,6 +5,7 @@ import { tmpdir } from 'node:os'
 import { join, resolve } from 'node:path'
 import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest'
 import { freePort } from '../setup/redis.ts'
+import { type Shell, startShell } from '../setup/shell.ts'
 import { commandsIn, withoutTheAccidental } from '../setup/tour.ts'
 
 /** The five-minute tour of the README, run as written there, in a folder that is as new as a fresh clone. */
@@ -14,7 +15,7 @@ const CLONE = ['src', 'config', 'build', 'node_modules', 'package.json']
 let folder: string
 let demo: ChildProcess
 let printed = ''
-let shell: ChildProcess
+let shell: Shell
 let env: NodeJS.ProcessEnv
 
 beforeAll(async () => {
@@ -24,10 +25,10 @@ beforeAll(async () => {
   const ports = await Promise.all(names.map(() => freePort()))
   env = { ...process.env, ...Object.fromEntries(names.map((name, i) => [name, `127.0.0.1:${ports[i]}`])) }
   await startDemo()
-  shell = spawn('bash', ['-s'], { cwd: folder, env, stdio: ['pipe', 'pipe', 'pipe'] })
+  shell = startShell(folder, env)
 })
 afterAll(async () => {
-  shell.kill()
+  await shell.close()
   await stopDemo()
   rmSync(folder, { recursive: true, force: true })
 })
@@ -52,26 +53,7 @@ async function stopDemo(): Promise<void> {
   await ended
 }
 
-const MARK = '---the-end-of-a-command---'
-
-/** Runs a command in the one shell of the tour, and gives both outputs. */
-async function run(command: string): Promise<string> {
-  const { stdin, stdout } = shell
-  if (stdin === null || stdout === null) throw new Error('no shell')
-  let output = ''
-  const ended = new Promise<void>((done) => {
-    const read = (chunk: Buffer): void => {
-      output += chunk.toString()
-      if (!output.includes(MARK)) return
-      stdout.off('data', read)
-      done()
-    }
-    stdout.on('data', read)
-  })
-  stdin.write(`{ ${command.replace(/;$/, '')}\n} 2>&1\necho ${MARK}\n`)
-  await ended
-  return output.replace(`${MARK}\n`, '')
-}
+const run = (command: string): Promise<string> => shell.run(command)
 
 describe('the tour of the README', () => {
   it('has commands to follow', () => {

@@ -11,6 +11,7 @@ const NEEDED = [
   { command: 'openssl', package: 'openssl' },
   { command: 'nginx', package: 'nginx' },
   { command: 'slowhttptest', package: 'slowhttptest' },
+  { command: 'python3', package: 'python3' },
   { command: 'chromium', package: 'chromium' },
 ]
 /** Debian keeps daemons where only root looks. */

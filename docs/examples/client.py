@@ -1,0 +1,132 @@
+"""A client of a service behind Tollgate that waits as it is told. Python 3.9 or newer, the standard library, nothing else.
+
+    python3 client.py METHOD PATH [BODY]     with TOLLGATE_URL and TOLLGATE_TOKEN in the environment
+"""
+
+import http.client
+import json
+import os
+import random as chance
+import sys
+import time
+import urllib.error
+import urllib.request
+from typing import Callable, Mapping, NamedTuple, Optional
+
+# Refusals of the gateway itself: the service has certainly not seen the request.
+NEVER_FORWARDED = {"quota_exceeded", "overloaded", "store_unavailable"}
+# The service may have had the request, and may have acted on it.
+PERHAPS_FORWARDED = {502, 503, 504}
+
+
+class NoRedirect(urllib.request.HTTPRedirectHandler):
+    """The credential is for this address only."""
+
+    def redirect_request(self, *_):
+        return None
+
+
+OPENER = urllib.request.build_opener(NoRedirect)
+
+
+class Answer(NamedTuple):
+    status: int
+    headers: Mapping[str, str]
+    body: str
+
+
+class Client:
+    """patience: the longest that a call may take with all its waiting, in seconds. max_tries: the most requests for one call.
+    timeout: the longest that a connection may be silent, in seconds."""
+
+    def __init__(
+        self,
+        url: str,
+        token: str,
+        patience: float = 60,
+        max_tries: int = 5,
+        timeout: float = 60,
+        sleep: Callable[[float], None] = time.sleep,
+        now: Callable[[], float] = time.monotonic,
+        random: Callable[[], float] = chance.random,
+    ) -> None:
+        self.url, self.token, self.patience, self.max_tries, self.timeout = url, token, patience, max_tries, timeout
+        self.sleep, self.now, self.random = sleep, now, random
+
+    def call(self, path: str, method: str = "GET", body: Optional[str] = None, repeatable: Optional[bool] = None) -> Answer:
+        """Gives the last answer, also a refusal; raises OSError or HTTPException where there was none.
+
+        repeatable: whether the service may get it twice. By default only GET, HEAD and OPTIONS."""
+        if repeatable is None:
+            repeatable = method in ("GET", "HEAD", "OPTIONS")
+        give_up_at = self.now() + self.patience
+        tries = 1
+        while True:
+            error, answer = None, None
+            try:
+                answer = self._send(path, method, body)
+            except (OSError, http.client.HTTPException) as failure:
+                error = failure
+            wait = self._wait_after(answer, tries, repeatable)
+            # Where waiting is in vain, the caller is told at once.
+            if wait is None or tries == self.max_tries or self.now() + wait > give_up_at:
+                if answer is None:
+                    raise error
+                return answer
+            self.sleep(wait)
+            tries += 1
+
+    def _send(self, path: str, method: str, body: Optional[str]) -> Answer:
+        headers = {"Authorization": f"Bearer {self.token}"}
+        if body is not None:
+            headers["Content-Type"] = "application/json"
+        data = None if body is None else body.encode()
+        request = urllib.request.Request(self.url + path, data, headers, method=method)
+        try:
+            with OPENER.open(request, timeout=self.timeout) as answer:
+                return Answer(answer.status, answer.headers, answer.read().decode(errors="replace"))
+        except urllib.error.HTTPError as refusal:
+            with refusal:
+                return Answer(refusal.code, refusal.headers, refusal.read().decode(errors="replace"))
+
+    def _wait_after(self, answer: Optional[Answer], tries: int, repeatable: bool) -> Optional[float]:
+        """Seconds; None where the request must not be sent again, or has been answered."""
+        if answer is None:
+            return self._backoff(tries) if repeatable else None
+        told = retry_after(answer)
+        if code_of(answer) in NEVER_FORWARDED:
+            return self._spread(1 if told is None else told)
+        if answer.status not in PERHAPS_FORWARDED or not repeatable:
+            return None
+        return self._backoff(tries) if told is None else self._spread(told)
+
+    def _spread(self, seconds: float) -> float:
+        """Never earlier than told, and not all at the same moment: a tenth later at most, or half a minute."""
+        return seconds + self.random() * min(30, max(1, seconds / 10))
+
+    def _backoff(self, tries: int) -> float:
+        """Up to 1, 2, 4, ... 30 seconds."""
+        return self.random() * min(30, 2 ** (tries - 1))
+
+
+def retry_after(answer: Answer) -> Optional[int]:
+    """In seconds; None where it is missing or a date, which the gateway never sends."""
+    text = answer.headers.get("Retry-After", "")
+    return int(text) if text.isascii() and text.isdigit() else None
+
+
+def code_of(answer: Answer) -> str:
+    """The `error` of an answer of the gateway."""
+    try:
+        body = json.loads(answer.body)
+    except ValueError:
+        return ""
+    code = body.get("error") if isinstance(body, dict) else None
+    return code if isinstance(code, str) else ""
+
+
+if __name__ == "__main__":
+    url, token = os.environ.get("TOLLGATE_URL", "http://127.0.0.1:8080"), os.environ.get("TOLLGATE_TOKEN", "")
+    method, path, body = (sys.argv[1:] + [None] * 3)[:3]
+    answer = Client(url, token).call(path or "/me/quota", method or "GET", body)
+    print(answer.status, answer.body)

@@ -1,0 +1,60 @@
+import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { blocksIn } from '../docs/blocks.ts'
+import { commandsOf, linesOf, shellBlocks } from '../docs/commands.ts'
+import { CHART, EXAMPLES, manifestsOf, run } from './rendering.ts'
+
+/** What documents say to helm is rendered, with the values that they show. */
+
+const values = blocksIn(readFileSync('helm/README.md', 'utf8'))
+  .filter(({ language, text }) => language === 'yaml' && !text.includes('{{'))
+  .map(({ text, line }) => ({ text, where: `helm/README.md:${line}` }))
+const [least] = values
+const commands = shellBlocks()
+  .flatMap(({ document, block }) =>
+    linesOf(block.text).flatMap((line) => commandsOf(line).map((words) => [document, words] as const)),
+  )
+  .filter(([, [program, verb]]) => program === 'helm' && verb !== 'test')
+
+let folder: string
+beforeAll(() => {
+  folder = mkdtempSync(join(tmpdir(), 'tollgate-docs-'))
+  writeFileSync(join(folder, 'values.yaml'), least?.text ?? '')
+})
+afterAll(() => rmSync(folder, { recursive: true, force: true }))
+
+/** `helm install` as `helm template`, which takes the same words, with the file of the document and the chart of the checkout. */
+async function rendered(words: readonly string[]): Promise<string> {
+  const isSidecar = words.some((word) => word.startsWith('mode='))
+  // A sidecar's upstream is the application in the same pod, so its values are others.
+  const file = isSidecar ? EXAMPLES.get('sidecar-snippet') : join(folder, 'values.yaml')
+  const here: Readonly<Record<string, string | undefined>> = { helm: CHART, 'values.yaml': file }
+  const args = words.slice(2).map((word) => here[word] ?? word)
+  const { code, stdout, stderr } = await run('helm', ['template', ...args])
+  expect(code, stderr).toBe(0)
+  return stdout
+}
+
+describe('what a document says to helm', () => {
+  test('is something', () => expect(commands.length).toBeGreaterThan(2))
+
+  test.each(commands.map(([document, words]) => [document, words.join(' '), words] as const))(
+    '%s: %s',
+    async (_document, text, words) => {
+      const output = await rendered(words)
+      if (!text.includes('mode=')) {
+        expect(manifestsOf(output).map(({ kind }) => kind)).toEqual(expect.arrayContaining(['Deployment', 'Service']))
+      }
+      expect(output).toContain('tollgate')
+    },
+  )
+
+  test.each(values.slice(1).map(({ where, text }) => [where, text] as const))('%s: %j', async (_where, text) => {
+    const file = join(folder, 'more.yaml')
+    writeFileSync(file, text)
+    const install = ['helm', 'install', 'tollgate', 'helm', '-f', 'values.yaml']
+    expect(await rendered([...install, '-f', file])).not.toBe(await rendered(install))
+  })
+})

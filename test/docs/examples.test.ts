@@ -1,0 +1,202 @@
+import { execFile } from 'node:child_process'
+import { promisify } from 'node:util'
+import { afterEach, describe, expect, test, vi } from 'vitest'
+import { createClient } from '../../docs/examples/client.ts'
+import { type Backend, type RunningApp, startApp, startBackend, yaml } from '../e2e/harness.ts'
+import { jwtOf } from '../e2e/jwt.ts'
+
+/** The clients of docs/clients.md against a real gateway: what they wait, what they send again, and when they give up. */
+
+const SOON = { timeout: 10_000, interval: 20 }
+
+interface Call {
+  readonly url: string
+  readonly method?: string
+  readonly path?: string
+  readonly body?: string
+  readonly repeatable?: boolean
+  readonly patience?: number
+  readonly maxTries?: number
+  /** How often the call is made, one after the other; told of is the last. Default 1. */
+  readonly times?: number
+  /** Notes how long it should sleep, and does not. */
+  readonly skip?: boolean
+  /** What its random numbers are. Default 0. */
+  readonly chance?: number
+}
+
+interface Ended {
+  readonly status: number | null
+  /** `error` of an answer of the gateway. */
+  readonly code: string
+  /** Seconds. */
+  readonly slept: readonly number[]
+  /** There was no answer. */
+  readonly failed: boolean
+}
+
+async function typescript({
+  url,
+  patience = 60,
+  maxTries = 5,
+  times = 1,
+  skip = false,
+  chance = 0,
+  ...call
+}: Call): Promise<Ended> {
+  const slept: number[] = []
+  const sleep = async (seconds: number): Promise<void> => {
+    slept.push(seconds)
+    if (!skip) await new Promise((done) => setTimeout(done, seconds * 1000))
+  }
+  const send = createClient({ url, token: jwtOf('alice'), patience, maxTries, sleep, random: () => chance })
+  for (let i = 1; i < times; i++) await send({ path: '/items', ...call })
+  const answer = await send({ path: '/items', ...call }).catch(() => null)
+  if (answer === null) return { status: null, code: '', slept, failed: true }
+  const { status, body } = answer
+  return { status, code: body.startsWith('{') ? JSON.parse(body).error : '', slept, failed: false }
+}
+
+async function python(call: Call): Promise<Ended> {
+  const given = { method: 'GET', path: '/items', body: null, repeatable: null, patience: 60, maxTries: 5, times: 1 }
+  const text = JSON.stringify({ ...given, skip: false, chance: 0, token: jwtOf('alice'), ...call })
+  const { stdout } = await promisify(execFile)('python3', ['test/docs/client_driver.py', text], {
+    env: { ...process.env, NO_PROXY: '127.0.0.1' },
+  })
+  return JSON.parse(stdout)
+}
+
+let backend: Backend
+let app: RunningApp
+afterEach(async () => {
+  await app.stop()
+  await backend.close()
+})
+
+interface Setting {
+  readonly window?: string
+  readonly limit?: number
+  readonly respond?: Parameters<typeof startBackend>[0]
+  /** How long the backend may take. */
+  readonly responseTimeout?: string
+  readonly maxInFlight?: number
+}
+
+async function start({ window = '1h', limit = 100, respond, responseTimeout = '30s', maxInFlight = 10 }: Setting) {
+  backend = await startBackend(respond)
+  app = await startApp(
+    yaml(
+      backend.url,
+      `
+quota:
+  baselines: { personal: { read: { ${window}: ${limit} } }, global: { read: { ${window}: 1000 } } }
+  windows: { ${window}: ${window} }
+routes: [{ match: "* /items", category: read, cost: 1 }]
+edge: { max_in_flight: ${maxInFlight} }`,
+      'sqlite::memory:',
+      `response_timeout: ${responseTimeout}`,
+    ),
+  )
+  return app.url
+}
+
+/** How many requests the gateway answered with each code of its own; `ok` for those that it did not. */
+function codes(): Record<string, number> {
+  const all = app.requests().map(({ error }) => error ?? 'ok')
+  return Object.fromEntries([...new Set(all)].map((code) => [code, all.filter((one) => one === code).length]))
+}
+
+describe.each([
+  ['client.ts', typescript],
+  ['client.py', python],
+] as const)('%s', (_file, call) => {
+  test('waits for the end of the window, asks once more, and is served', async () => {
+    const url = await start({ window: '3s', limit: 1 })
+    const { status, slept } = await call({ url, method: 'POST', body: '{}', times: 2 })
+    expect(status).toBe(200)
+    expect(codes()).toEqual({ ok: 2, quota_exceeded: 1 })
+    expect(slept).toHaveLength(1)
+    expect(slept[0]).toBeGreaterThanOrEqual(1)
+    expect(slept[0]).toBeLessThanOrEqual(3)
+  })
+
+  test('gives the refusal back at once where the window ends after its patience', async () => {
+    const url = await start({ limit: 1 })
+    await call({ url })
+    expect(await call({ url })).toEqual({ status: 429, code: 'quota_exceeded', slept: [], failed: false })
+    expect(codes()).toEqual({ ok: 1, quota_exceeded: 1 })
+  })
+
+  test('waits never less than it was told, and not as long as others', async () => {
+    const url = await start({ limit: 0 })
+    const patience = 3 * 3700
+    const [early, late] = [
+      await call({ url, skip: true, patience, maxTries: 2 }),
+      await call({ url, skip: true, patience, maxTries: 2, chance: 0.999 }),
+    ]
+    expect(early).toMatchObject({ status: 429, slept: [3600] })
+    expect(late.slept[0]).toBeCloseTo(3630, 0)
+  })
+
+  test('gives up after so many tries', async () => {
+    const url = await start({ limit: 0 })
+    expect(await call({ url, skip: true, patience: 1e6, maxTries: 3 })).toMatchObject({
+      status: 429,
+      slept: [3600, 3600],
+    })
+    expect(codes()).toEqual({ quota_exceeded: 3 })
+  })
+
+  test('sends anything again that the gateway was too busy to take', async () => {
+    let free: () => void = () => {}
+    const respond: Setting['respond'] = (_seen, res) => {
+      free = () => res.end('ok')
+    }
+    const url = await start({ respond, maxInFlight: 1 })
+    const first = fetch(`${url}/items`, { headers: { authorization: `Bearer ${jwtOf('bob')}` } })
+    await vi.waitUntil(() => backend.seen.length === 1, SOON)
+    const second = call({ url, method: 'POST' })
+    await vi.waitUntil(() => app.requests().some(({ error }) => error === 'overloaded'), SOON)
+    free()
+    await first
+    await vi.waitUntil(() => backend.seen.length === 2, SOON)
+    free()
+    expect(await second).toMatchObject({ status: 200, slept: [1] })
+  })
+
+  test('sends nothing again that the service may have acted on, unless it is told that it may', async () => {
+    const url = await start({ respond: () => {}, responseTimeout: '200ms' })
+    const post = { url, method: 'POST', body: '{}', skip: true, maxTries: 3, chance: 0.5 }
+    expect(await call(post)).toEqual({ status: 504, code: 'upstream_timeout', slept: [], failed: false })
+    expect(backend.seen).toHaveLength(1)
+    expect(await call({ ...post, repeatable: true })).toMatchObject({ status: 504, slept: [0.5, 1] })
+    const get = { url, skip: true, maxTries: 3, chance: 0.5 }
+    expect(await call(get)).toMatchObject({ status: 504, slept: [0.5, 1] })
+    expect(backend.seen).toHaveLength(7)
+  })
+
+  test('takes a 429 and a 503 of the service itself for an answer', async () => {
+    const respond: Setting['respond'] = ({ method }, res) =>
+      res.writeHead(method === 'POST' ? 429 : 503, { 'Retry-After': '7' }).end('{"error":"down"}')
+    const url = await start({ respond })
+    expect(await call({ url, method: 'POST', skip: true })).toMatchObject({ status: 429, slept: [] })
+    expect(await call({ url, method: 'PUT', skip: true })).toMatchObject({ status: 503, slept: [] })
+    expect(await call({ url, skip: true, maxTries: 2 })).toMatchObject({ status: 503, slept: [7] })
+  })
+
+  test('takes its credential to no other address', async () => {
+    const other = await startBackend()
+    const respond: Setting['respond'] = (_seen, res) => res.writeHead(307, { Location: `${other.url}/items` }).end()
+    const url = await start({ respond })
+    expect(await call({ url })).toMatchObject({ status: 307, slept: [] })
+    expect(other.seen).toEqual([])
+    await other.close()
+  })
+
+  test('fails where nobody listens, after trying again what is safe', async () => {
+    const url = await start({ limit: 1 })
+    await app.stop()
+    expect(await call({ url, method: 'POST', skip: true })).toMatchObject({ failed: true, slept: [] })
+    expect(await call({ url, skip: true, maxTries: 3, chance: 0.5 })).toMatchObject({ failed: true, slept: [0.5, 1] })
+  })
+})
