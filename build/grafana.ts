@@ -84,11 +84,11 @@ const OPERATIONS: Dashboard = {
         },
         {
           title: 'Store is out for',
-          about: 'Processes that decide charges without the store.',
+          about: 'Processes that the store does not answer.',
           kind: 'number',
           unit: 'none',
           limits: [1, 1],
-          queries: [q('processes', 'sum(tollgate_store_circuit_open{@})')],
+          queries: [q('processes', 'sum(tollgate_store_silent{@})')],
         },
         {
           title: 'Configurations in force',
@@ -220,9 +220,13 @@ const OPERATIONS: Dashboard = {
         },
         {
           title: 'Store is out',
-          about: 'Processes that the store does not answer, by gateway.',
+          about:
+            'Processes that the store does not answer, by gateway, and those of them that decide charges without it.',
           unit: 'none',
-          queries: [q('{{instance}}', 'sum by (instance) (tollgate_store_circuit_open{@})')],
+          queries: [
+            q('{{instance}}', 'sum by (instance) (tollgate_store_silent{@})'),
+            q('{{instance}} circuit', 'sum by (instance) (tollgate_store_circuit_open{@})'),
+          ],
         },
         {
           title: 'Charges without the store',

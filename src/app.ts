@@ -2,6 +2,7 @@ import { openAdmin } from './administering.ts'
 import { checkPairs } from './certificate.ts'
 import type { Config } from './config/config.ts'
 import { globalWindowGauges } from './global-windows.ts'
+import type { GaugeSource } from './observe/metrics.ts'
 import type { Observer } from './observe/observation.ts'
 import { createObserving } from './observing.ts'
 import { openStore } from './open-store.ts'
@@ -39,7 +40,7 @@ export interface AppOptions {
 export async function createApp({ config, hash, version, observe: also }: AppOptions): Promise<App> {
   checkPairs(config)
   let serving: Serving | null = null
-  const gauges = [inFlightGauge(() => serving), ...globalWindowGauges(() => admin.globalWindows())]
+  const gauges = [...servingGauges(() => serving), ...globalWindowGauges(() => admin.globalWindows())]
   const observing = createObserving({ log: config.log, version, gauges })
   const { observe, log, metrics } = observing
   if (also !== undefined) observing.follow(also)
@@ -81,10 +82,17 @@ export async function createApp({ config, hash, version, observe: also }: AppOpt
 }
 
 /** Read by whoever scrapes, also before there is anything to read. */
-export function inFlightGauge(serving: () => Pick<Serving, 'inFlight'> | null) {
-  return {
-    name: 'inflight_requests',
-    help: 'Requests and tunnels under way.',
-    read: () => serving()?.inFlight() ?? 0,
-  }
+export function servingGauges(serving: () => Pick<Serving, 'inFlight' | 'lacksStore'> | null): GaugeSource[] {
+  return [
+    {
+      name: 'inflight_requests',
+      help: 'Requests and tunnels under way.',
+      read: () => serving()?.inFlight() ?? 0,
+    },
+    {
+      name: 'store_silent',
+      help: 'Processes that the store does not answer, as /readyz tells it: asked every second, also without charges.',
+      read: () => (serving()?.lacksStore() ? 1 : 0),
+    },
+  ]
 }

@@ -33,6 +33,8 @@ export interface Serving {
   /** Follows what administrators change at run time, between `start` and `stop`. */
   readonly control: ControlKeeper
   ready(): Readiness
+  /** Whether the store does not answer: neither the charges nor who asks it every second. */
+  lacksStore(): boolean
   inFlight(): number
   /** From now on not ready, and every answer closes its connection. */
   drain(): void
@@ -123,8 +125,12 @@ export async function createServing(options: ServingOptions): Promise<Serving> {
 
   function ready(): Readiness {
     const reasons = [...(state.started ? [] : ['starting']), ...(state.draining ? ['draining'] : [])]
-    if (health.answers() && !ledger.isOut()) return { ready: reasons.length === 0, reasons }
+    if (!lacksStore()) return { ready: reasons.length === 0, reasons }
     return { ready: reasons.length === 0 && admitsAlone(), reasons: [...reasons, 'the quota store does not answer'] }
+  }
+
+  function lacksStore(): boolean {
+    return !health.answers() || ledger.isOut()
   }
 
   /** With a share to admit while the store is out there is work for us: every replica has lost the same store. */
@@ -174,6 +180,7 @@ export async function createServing(options: ServingOptions): Promise<Serving> {
     configuration: () => current.config,
     control,
     ready,
+    lacksStore,
     inFlight: () => gateway.inFlight(),
     drain,
     stop,

@@ -110,11 +110,17 @@ scheme: {{ ternary "HTTP" "HTTPS" (empty .Values.admin.tls.existingSecret) }}
 - name: tollgate-tls
   secret:
     secretName: {{ . }}
+    {{- with include "tollgate.keyMode" $ }}
+    {{- . | trim | nindent 4 }}
+    {{- end }}
 {{- end }}
 {{- with .Values.admin.tls.existingSecret }}
 - name: tollgate-admin-tls
   secret:
     secretName: {{ . }}
+    {{- with include "tollgate.keyMode" $ }}
+    {{- . | trim | nindent 4 }}
+    {{- end }}
 {{- end }}
 {{- with .Values.redis.tls.existingSecret }}
 - name: tollgate-redis-ca
@@ -126,6 +132,13 @@ scheme: {{ ternary "HTTP" "HTTPS" (empty .Values.admin.tls.existingSecret) }}
 {{- end }}
 {{- with .Values.extraVolumes }}
 {{ toYaml . }}
+{{- end }}
+{{- end }}
+
+{{/* For the group alone, which is ours by `fsGroup`. The pod of an application may have none, and we could not read it then. */}}
+{{- define "tollgate.keyMode" -}}
+{{- if and (eq .Values.mode "standalone") .Values.podSecurityContext.fsGroup }}
+defaultMode: 288 # 0440
 {{- end }}
 {{- end }}
 
@@ -202,6 +215,10 @@ spec:
       {{- end }}
     spec:
       terminationGracePeriodSeconds: {{ .Values.terminationGracePeriodSeconds }}
+      {{- with .Values.imagePullSecrets }}
+      imagePullSecrets:
+        {{- toYaml . | nindent 8 }}
+      {{- end }}
       initContainers:
         {{- include "tollgate.container" . | nindent 8 }}
       {{- if gt (int .Values.drain.delaySeconds) 0 }}

@@ -1,4 +1,4 @@
-import { inFlightGauge } from '../app.ts'
+import { servingGauges } from '../app.ts'
 import type { Config } from '../config/config.ts'
 import { createObserving } from '../observing.ts'
 import { openStore } from '../open-store.ts'
@@ -22,7 +22,7 @@ export interface Worker {
 export async function createWorker(begin: Extract<ToWorker, { type: 'begin' }>): Promise<Worker> {
   const { worker, version, config, hash } = begin
   let current: Serving | null = null
-  const gauges = [inFlightGauge(() => current)]
+  const gauges = servingGauges(() => current)
   const observing = createObserving({ log: config.log, version, worker, gauges })
   const { observe, log, metrics } = observing
   const store = openStore(config.store, observe)

@@ -5,6 +5,7 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import { fetch, type Response } from 'undici'
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
 import { createLog } from '../../src/observe/log.ts'
+import { parseMetrics } from '../observe/parse-metrics.ts'
 import { startFaultProxy } from '../setup/fault-proxy.ts'
 import { freePort, type RedisServer, startRedis } from '../setup/redis.ts'
 import { type Backend, type RunningApp, type Seen, startApp, startBackend, yaml } from './harness.ts'
@@ -126,6 +127,20 @@ describe('while Redis is away', () => {
     expect(await statusOf(app, '/items/1')).toBe(200)
     expect(await used(app)).toBe(4)
     expect(app.observations.filter((o) => o.type === 'store_recovered')).toHaveLength(1)
+  })
+
+  it('it shows in the metrics also where no charge opens the circuit', async () => {
+    await redisUp()
+    const app = await startReady()
+    const figures = async (): Promise<(number | undefined)[]> => {
+      const { value } = parseMetrics(await (await fetch(`${app.admin}/metrics`)).text())
+      return [value('tollgate_store_silent'), value('tollgate_store_circuit_open')]
+    }
+    expect(await figures()).toEqual([0, 0])
+    await redisDown()
+    await expect.poll(figures, { timeout: 5000 }).toEqual([1, 0])
+    await redisUp()
+    await expect.poll(figures, { timeout: 5000 }).toEqual([0, 0])
   })
 
   it('a gateway starts all the same, is not ready, and works once Redis is there', async () => {
