@@ -1,4 +1,4 @@
-import { createPrivateKey, X509Certificate } from 'node:crypto'
+import { constants, createPrivateKey, X509Certificate } from 'node:crypto'
 import { readFileSync, statSync } from 'node:fs'
 import { createSecureContext, type SecureContextOptions } from 'node:tls'
 import type { Config, ListenerTls } from './config/config.ts'
@@ -26,6 +26,8 @@ const MODERN = {
     ...['ECDHE-ECDSA-AES256-GCM-SHA384', 'ECDHE-RSA-AES256-GCM-SHA384'],
     ...['ECDHE-ECDSA-CHACHA20-POLY1305', 'ECDHE-RSA-CHACHA20-POLY1305'],
   ].join(':'),
+  // A client of TLS 1.2 could have the dearest part of a handshake again and again on one connection.
+  secureOptions: constants.SSL_OP_NO_RENEGOTIATION,
 } as const
 
 const DAY_MS = 24 * 60 * 60_000

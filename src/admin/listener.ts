@@ -106,7 +106,8 @@ function createServer(certificate: Certificate | null, observe: Observer): Fasti
     routerOptions: { maxParamLength: MAX_PARAM },
     frameworkErrors: onError,
     clientErrorHandler: refuseConnection,
-    https: certificate?.current() ?? null,
+    // A handshake that is not finished would else hold its connection for two minutes.
+    https: certificate === null ? null : { ...certificate.current(), handshakeTimeout: REQUEST_TIMEOUT_MS },
   }) as FastifyInstance
   const { server } = app
   if (server instanceof tls.Server) certificate?.onChange((next) => server.setSecureContext(next))

@@ -6,7 +6,7 @@ import { parseArgs } from 'node:util'
 import { type AdminAddress, adminAddress, defaultAdminAddress } from '../config/admin-address.ts'
 import { CONFIG_OPTION, configFile } from './config.ts'
 
-/** For the whole answer. */
+/** Until the head of the answer; of the rest nothing is read. */
 const TIMEOUT_MS = 2000
 
 /** Asks the gateway that runs with a configuration on this machine whether it lives, for the health check of a container. */
@@ -33,7 +33,7 @@ async function ask(url: string): Promise<string | null> {
   const signal = AbortSignal.timeout(TIMEOUT_MS)
   try {
     const [answer] = (await once(get(url, signal), 'response')) as [IncomingMessage]
-    answer.resume()
+    answer.destroy()
     return answer.statusCode === 200 ? null : `status ${answer.statusCode}`
   } catch (error) {
     if (signal.aborted) return `no answer within ${TIMEOUT_MS / 1000} seconds`

@@ -1,6 +1,6 @@
-import { existsSync, realpathSync } from 'node:fs'
+import { statSync } from 'node:fs'
 import { parseArgs } from 'node:util'
-import { parseStore } from '../config/addresses.ts'
+import { NOT_A_PREFIX, PREFIX, parseStore } from '../config/addresses.ts'
 import type { StoreLocation } from '../config/config.ts'
 import { substitute } from '../config/substitute.ts'
 import { openCopyable } from '../open-copyable.ts'
@@ -9,7 +9,7 @@ import { reachable } from './config.ts'
 import { UsageError } from './help.ts'
 
 const TEXT = { type: 'string' } as const
-const PREFIX = { type: 'string', default: 'tollgate' } as const
+const PREFIX_OPTION = { type: 'string', default: 'tollgate' } as const
 
 export async function store(args: readonly string[]): Promise<number> {
   const { values, positionals } = parseArgs({
@@ -18,14 +18,14 @@ export async function store(args: readonly string[]): Promise<number> {
     options: {
       from: TEXT,
       to: TEXT,
-      'from-prefix': PREFIX,
-      'to-prefix': PREFIX,
+      'from-prefix': PREFIX_OPTION,
+      'to-prefix': PREFIX_OPTION,
       force: { type: 'boolean', default: false },
     },
   })
   if (positionals.join(' ') !== 'copy') throw new UsageError('store takes copy')
-  const from = { location: locationOf('--from', values.from), prefix: values['from-prefix'] }
-  const to = { location: locationOf('--to', values.to), prefix: values['to-prefix'] }
+  const from = { location: locationOf('--from', values.from), prefix: prefixOf('--from-prefix', values['from-prefix']) }
+  const to = { location: locationOf('--to', values.to), prefix: prefixOf('--to-prefix', values['to-prefix']) }
   if (isSameFile(from.location, to.location)) throw new UsageError('--from and --to are the same file')
   const opened: Copyable[] = []
   try {
@@ -57,9 +57,16 @@ function locationOf(option: string, text: string | undefined): StoreLocation {
   return location.value
 }
 
+function prefixOf(option: string, text: string): string {
+  if (!PREFIX.test(text)) throw new UsageError(`${option} ${NOT_A_PREFIX}`)
+  return text
+}
+
+/** Whatever its names: by two links to one file SQLite would write two logs of it. */
 function isSameFile(a: StoreLocation, b: StoreLocation): boolean {
-  if (a.kind !== 'sqlite' || b.kind !== 'sqlite' || !existsSync(a.path) || !existsSync(b.path)) return false
-  return realpathSync(a.path) === realpathSync(b.path)
+  if (a.kind !== 'sqlite' || b.kind !== 'sqlite') return false
+  const [one, other] = [a, b].map(({ path }) => statSync(path, { bigint: true, throwIfNoEntry: false }))
+  return one !== undefined && one.dev === other?.dev && one.ino === other.ino
 }
 
 /** Without a password. */

@@ -6,7 +6,7 @@ import type { Bucket } from '../failures/histogram.ts'
 import type { Counter } from '../quota/counter.ts'
 
 /**
- * Copies a whole store into another one. Every implementation passes test/store/copying.suite.ts.
+ * Copies a whole store into another one. Every implementation passes test/store/copying.test.ts.
  *
  * Two things stay behind. What processes tell of themselves is over when they have stopped. What a store remembers of the
  * last batch of each process is for that process alone, to send a batch again whose reply was lost; one that starts

@@ -69,9 +69,9 @@ describe('tollgate healthcheck', () => {
     server.close()
   })
 
-  test('nobody there is not alive, with the reason', async () => {
+  test.each(['::1', '::'])('nobody there is not alive, with the reason: %s', async (host) => {
     const none = await freePort()
-    const [code, said] = await healthcheck(admin(`[::1]:${none}`))
+    const [code, said] = await healthcheck(admin(`[${host}]:${none}`))
     expect([code, said.split(/: connect /)[0]]).toEqual([1, `not alive: http://[::1]:${none}/livez`])
     expect(said).toMatch(/connect E\w+/)
   })
@@ -83,6 +83,7 @@ describe('tollgate healthcheck', () => {
 
   test.each([
     ['an answer that never comes', '', 'no answer within 2 seconds'],
+    ['a redirect', 'HTTP/1.1 302 Found\r\nlocation: /\r\ncontent-length: 0\r\n\r\n', 'status 302'],
     ['an answer of another status', 'HTTP/1.1 503 Service Unavailable\r\ncontent-length: 0\r\n\r\n', 'status 503'],
   ])('%s is not alive', async (_, answer, reason) => {
     const server = net.createServer((socket) => socket.on('error', () => {}).write(answer)).listen(0, '127.0.0.1')
@@ -92,6 +93,24 @@ describe('tollgate healthcheck', () => {
       1,
       `not alive: http://127.0.0.1:${port}/livez: ${reason}`,
     ])
+    server.close()
+  })
+
+  test('an answer is enough, and its end is not waited for', async () => {
+    let openMs = Number.NaN
+    const server = net.createServer((socket) => {
+      const since = performance.now()
+      socket
+        .on('error', () => {})
+        .once('close', () => {
+          openMs = performance.now() - since
+        })
+      socket.resume().write('HTTP/1.1 200 OK\r\ncontent-length: 5\r\n\r\n')
+    })
+    await once(server.listen(0, '127.0.0.1'), 'listening')
+    const { port } = server.address() as AddressInfo
+    expect(await healthcheck(admin(`127.0.0.1:${port}`))).toEqual([0, `alive: http://127.0.0.1:${port}/livez`])
+    await expect.poll(() => openMs).toBeLessThan(1500)
     server.close()
   })
 })

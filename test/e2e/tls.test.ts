@@ -141,6 +141,27 @@ describe('a listener with a certificate', () => {
     }
   })
 
+  it('shakes hands once for each connection, also after its certificate was replaced', async () => {
+    const { url, admin } = await start()
+    const renegotiated = async (listener: string): Promise<unknown> => {
+      const { hostname: host, port } = new URL(listener)
+      const socket = tls.connect({ host, port: Number(port), ca: ca.cert, maxVersion: 'TLSv1.2' })
+      await once(socket, 'secureConnect')
+      socket.on('error', () => {})
+      const answer = new Promise((resolve) => {
+        socket.once('close', () => resolve('closed'))
+        socket.renegotiate({}, (error) => resolve(error === null ? 'again' : 'refused'))
+      })
+      return answer.finally(() => socket.destroy())
+    }
+    for (const listener of [url, admin]) expect(await renegotiated(listener)).not.toBe('again')
+    mount('v2', other, other)
+    for (const listener of [url, admin]) {
+      await expect.poll(() => nameAt(listener), { timeout: 10_000 }).toBe('other')
+      expect(await renegotiated(listener)).not.toBe('again')
+    }
+  })
+
   it('closes a connection that speaks HTTP in the clear, without an answer and without a charge', async () => {
     const { url, admin, observations } = await start()
     for (const listener of [url, admin]) {
@@ -194,6 +215,12 @@ describe('a listener with a certificate', () => {
     for (let i = 0; i < 5; i++) await expect.poll(async () => (await get(`${url}/x`)).status).toBe(200)
   })
 
+  it('of the administrators gives up such a client as well', async () => {
+    const { admin } = await start()
+    const silent = net.connect(Number(new URL(admin).port), '127.0.0.1').resume()
+    await expect.poll(() => silent.closed, { timeout: 15_000 }).toBe(true)
+  })
+
   it('finishes what is under way when it stops', async () => {
     const answers: (() => void)[] = []
     const slow = await startBackend((_seen, res) => void answers.push(() => res.end('late')))
@@ -232,7 +259,6 @@ describe('a listener with a certificate', () => {
       'PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n',
       `CONNECT a:443 HTTP/1.1\r\nHost: a:443\r\n\r\n`,
       `${GET}Connection: close\r\n\r\n${GET}\r\n`,
-      `${GET}\r\n`.repeat(40),
       '\u0016\u0003\u0001 not HTTP\r\n\r\n',
     ]
     const strip = (answer: string): string => answer.replace(/^(x-request-id|date|x-quota-reset): .*$/gim, '$1')
@@ -305,6 +331,17 @@ describe('a certificate that is replaced', () => {
     expect([await nameAt(app.url), await nameAt(app.admin)]).toEqual(['one', 'one'])
     mount('v4', other, other)
     await expect.poll(() => nameAt(app.url), { timeout: 10_000 }).toBe('other')
+  })
+
+  it('one file after the other is in force with the second', async () => {
+    const app = await start()
+    mount('v2', other, one)
+    await expect
+      .poll(() => app.observations.some(({ type }) => type === 'certificate_refused'), { timeout: 10_000 })
+      .toBe(true)
+    rmSync(join(folder, 'v2', 'tls.key'))
+    writeFileSync(join(folder, 'v2', 'tls.key'), other.key)
+    for (const url of [app.url, app.admin]) await expect.poll(() => nameAt(url), { timeout: 10_000 }).toBe('other')
   })
 
   it('is told with its end: as a metric, and as a warning 14 days before', async () => {

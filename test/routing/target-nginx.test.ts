@@ -1,7 +1,7 @@
 import { once } from 'node:events'
 import net from 'node:net'
 import fc from 'fast-check'
-import { afterAll, beforeAll, expect, it } from 'vitest'
+import { afterAll, beforeAll, expect, it, vi } from 'vitest'
 import { canonicalTarget } from '../../src/routing/target.ts'
 import { type RunningApp, startApp, yaml } from '../e2e/harness.ts'
 import { jwtOf } from '../e2e/jwt.ts'
@@ -66,7 +66,10 @@ const CREDENTIAL = `Authorization: Bearer ${jwtOf('alice')}\r\n`
 async function throughGateway(target: string): Promise<{ refused: number } | { cost: number; forwarded: string }> {
   const [seen, recorded] = [backend.lines.length, app.observations.length]
   const { status } = await ask(Number(new URL(app.url).port), target, CREDENTIAL)
-  const done = app.observations.slice(recorded).find((o) => o.type === 'request')
+  const record = () => app.observations.slice(recorded).find((o) => o.type === 'request')
+  // The client has its answer a moment before it is recorded.
+  if (status === 200) await vi.waitUntil(record, { interval: 1 })
+  const done = record()
   app.observations.length = 0
   const lines = backend.lines.slice(seen)
   backend.lines.length = 0

@@ -7,7 +7,6 @@ import { execFileSync, spawnSync } from 'node:child_process'
 import { accessSync, constants, cpSync, existsSync, globSync, mkdirSync, mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { delimiter, join } from 'node:path'
-import { fileURLToPath } from 'node:url'
 import { TOOLS_FOLDER } from './deploy-tools.ts'
 
 const PROGRAMS = ['prometheus', 'promtool'] as const
@@ -66,7 +65,7 @@ function isExecutable(path: string): boolean {
   }
 }
 
-if (process.argv[1] === fileURLToPath(import.meta.url)) {
+if (import.meta.main) {
   try {
     installPrometheus()
   } catch (error) {

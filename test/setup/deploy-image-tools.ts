@@ -1,7 +1,7 @@
 import { spawnSync } from 'node:child_process'
 import { accessSync, constants, existsSync } from 'node:fs'
-import { homedir } from 'node:os'
 import { delimiter, join } from 'node:path'
+import { TOOLS_FOLDER } from './deploy-tools.ts'
 
 /**
  * What the tests of the image, the systemd unit and the Compose file need: installed where we are root on Debian, elsewhere one
@@ -38,10 +38,7 @@ function apt(...args: string[]): void {
 
 /** The library that Docker Compose reads its files with, as a program. Built with Go, into a folder outside the repository. */
 const COMPOSE = 'github.com/compose-spec/compose-go/v2/cmd@v2.16.2'
-const COMPOSE_FOLDER = join(
-  process.env.TOLLGATE_TOOLS ?? join(homedir(), '.cache', 'tollgate-tools'),
-  'compose-go-2.16.2',
-)
+const COMPOSE_FOLDER = join(TOOLS_FOLDER, 'compose-go-2.16.2')
 
 /** @returns the path of the program that reads Compose files. @throws Error that says how to get it */
 export function composeReader(): string {

@@ -1,5 +1,5 @@
 import { type ChildProcess, spawn } from 'node:child_process'
-import { randomUUID } from 'node:crypto'
+import { randomInt, randomUUID } from 'node:crypto'
 import { once } from 'node:events'
 import { mkdtemp, rm } from 'node:fs/promises'
 import net from 'node:net'
@@ -34,16 +34,28 @@ export async function sharedRedis(): Promise<{ url: string; prefix: string; stop
 
 const given = new Set<number>()
 
-/** A port that nobody listens on; none is given twice, as the system may do. */
+/** Below those that Linux gives to connections and to port 0, one of which would take it before it is used. */
+const FIRST = 10_000
+const LAST = 32_000
+
+/** A port that nobody listens on; none is given twice. */
 export async function freePort(): Promise<number> {
-  const server = net.createServer().listen(0, '127.0.0.1')
-  await once(server, 'listening')
-  const { port } = server.address() as net.AddressInfo
-  server.close()
-  await once(server, 'close')
-  if (given.has(port)) return freePort()
-  given.add(port)
-  return port
+  for (;;) {
+    const port = randomInt(FIRST, LAST)
+    if (given.has(port)) continue
+    given.add(port)
+    if (await isFree(port)) return port
+  }
+}
+
+async function isFree(port: number): Promise<boolean> {
+  const server = net.createServer().listen(port, '127.0.0.1')
+  const free = await Promise.race([once(server, 'listening').then(() => true), once(server, 'error').then(() => false)])
+  if (free) {
+    server.close()
+    await once(server, 'close')
+  }
+  return free
 }
 
 export async function startRedis(options: { port?: number; args?: readonly string[] } = {}): Promise<RedisServer> {

@@ -98,6 +98,9 @@ export class SimulatedRedis implements Server {
         return Buffer.from('+OK\r\n')
       case 'INFO':
         return Buffer.from(`$${INFO.length}\r\n${INFO}\r\n`)
+      // Whether a copy into the store has not ended: there was none.
+      case 'GET':
+        return Buffer.from('$-1\r\n')
       case 'PING':
         return Buffer.from('+PONG\r\n')
       case 'EVAL':

@@ -277,13 +277,34 @@ describe.each(KINDS.flatMap((from) => KINDS.map((to) => ({ from, to }))))(
       const ended = { seconds: 60, startedAt: now - 60_000, used: 5 }
       const refill = await (await one.copyable()).refill()
       const counters = new Map([['read', [ended, { seconds: 3600, startedAt: now - 60_000, used: 9 }]]])
+      counters.set('write', [ended])
       await refill.put({ kind: 'counters', owners: [{ user: 'alice', counters }] })
       await refill.put({ kind: 'counters', owners: [{ user: 'bob', counters: new Map([['read', [ended]]]) }] })
       await refill.done()
+      const portions: Portion[] = []
+      for await (const portion of (await one.copyable()).portions()) portions.push(portion)
+      const lasting = new Map([['read', counters.get('read')?.slice(1)]])
+      expect(portions).toEqual([{ kind: 'counters', owners: [{ user: 'alice', counters: lasting }] }])
       expect(await copy(one, other)).toMatchObject({ users: 1, windows: 1 })
       expect([...(await readings(other)).users]).toEqual([
         ['alice', { read: [{ seconds: 3600, startedAt: now - 60_000, used: 9 }] }],
       ])
+    })
+
+    it('has all of what takes several portions', async () => {
+      const [one, other] = [PLACES[from](), PLACES[to]()]
+      const versions = Array.from({ length: 600 }, (_, i) => i + 1)
+      const rest = { at: 1, who: 'a', what: 'override', subject: 'u', from: null, to: null, why: null } as const
+      const refill = await (await one.copyable()).refill()
+      await refill.put({ kind: 'audit', entries: versions.map((version) => ({ version, ...rest })) })
+      await refill.put({
+        kind: 'overrides',
+        overrides: versions.map((version) => [`u${version}`, { version, value: override(1) }]),
+      })
+      await refill.done()
+      expect(await copy(one, other)).toMatchObject({ audit: 600, overrides: 600 })
+      const entries = await (await other.store()).readAudit(null, 1000)
+      expect(entries.map(({ version }) => version)).toEqual(versions.toReversed())
     })
 
     it('is refused where the target holds anything, and with force takes its place', async () => {
@@ -391,6 +412,19 @@ describe('a Redis that is filled', () => {
     await expect(copy(one, one, true)).rejects.toThrow('--from and --to are the same store')
     expect(await readings(one)).toEqual(before)
     expect(await (await one.copyable()).unfinished()).toBeNull()
+    const { mark } = await (await one.copyable()).refill()
+    await expect(copy(one, one, true)).rejects.toThrow('--from and --to are the same store')
+    expect(await (await one.copyable()).unfinished()).toBe(mark)
+  })
+
+  it('keeps what gateways remember of their last batch, so that none that is alive charges it twice', async () => {
+    const [one, other] = [PLACES.sqlite(), PLACES.redis()]
+    await live(one)
+    await (await other.store()).settle({ instance: 'alive', sequence: 1, refunds: [], charges: [charge('u')] })
+    await copy(one, other, true)
+    const client = new Redis(redis.url)
+    expect(await client.exists(createKeys(other.name).instance('alive'))).toBe(1)
+    client.disconnect()
   })
 
   it('keeps what lies beside the prefix', async () => {

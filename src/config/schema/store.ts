@@ -1,4 +1,4 @@
-import { parseStore } from '../addresses.ts'
+import { NOT_A_PREFIX, PREFIX, parseStore } from '../addresses.ts'
 import { duration, read, section, text } from './values.ts'
 
 /** Where counters, settings and tokens are kept. */
@@ -8,8 +8,6 @@ export const store = read('a store like sqlite:./tollgate.db or redis://127.0.0.
     'sqlite:PATH for one gateway; redis://, rediss://, redis+sentinel://HOST:PORT,HOST:PORT/NAME or redis+cluster://HOST:PORT,HOST:PORT for several. Default sqlite:./tollgate.db',
 })
 
-const PREFIX = /^[A-Za-z0-9_.:-]{1,64}$/
-
 export const storeOptions = section(
   {
     deadline: duration('10ms', '10s', {
@@ -17,7 +15,7 @@ export const storeOptions = section(
         'How long the store may be silent while a charge waits, 10ms to 10s. Where it answers but is slow a charge waits up to four times as long; any other command of Redis up to twice. Default 250ms',
     }).prefault('250ms'),
     prefix: text({ description: 'First part of every key in Redis. Default tollgate', pattern: PREFIX.source })
-      .regex(PREFIX, { error: 'is not a prefix: write 1 to 64 letters, digits, "_", ".", ":" or "-"' })
+      .regex(PREFIX, { error: NOT_A_PREFIX })
       .default('tollgate'),
   },
   'How the store is used',

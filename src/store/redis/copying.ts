@@ -44,6 +44,7 @@ export function openRedisCopyable(options: { readonly url: string; readonly pref
 
   async function refill(): Promise<Refill> {
     const mark = randomUUID()
+    const before = await unfinished()
     await call(() => redis.set(keys.copying, mark))
     return {
       mark,
@@ -57,7 +58,9 @@ export function openRedisCopyable(options: { readonly url: string; readonly pref
           multi.del(keys.copying)
         })
       },
-      abandon: async () => void (await call(() => redis.del(keys.copying))),
+      abandon: async () => {
+        await call<unknown>(() => (before === null ? redis.del(keys.copying) : redis.set(keys.copying, before)))
+      },
     }
   }
 
