@@ -81,13 +81,12 @@ function buildReplaced(program: Program, replacement: string): void {
   const [path = '', version = ''] = PROGRAMS[program].split('@')
   const module = replacement.split(' ')[0]
   const folder = mkdtempSync(join(tmpdir(), `tollgate-${program}-`))
+  // Without the line of the language every module of every module would be read, for many minutes.
+  const requirement = `go 1.24.0\nrequire ${module} ${version}`
   try {
-    writeFileSync(
-      join(folder, 'go.mod'),
-      `module tools\nrequire ${module} ${version}\nreplace ${replacement} ${version}\n`,
-    )
+    writeFileSync(join(folder, 'go.mod'), `module tools\n${requirement}\nreplace ${replacement} ${version}\n`)
     writeFileSync(join(folder, 'tools.go'), `//go:build tools\n\npackage tools\n\nimport _ "${path}"\n`)
-    go(['mod', 'tidy', '-e'], {}, folder)
+    go(['mod', 'tidy'], {}, folder)
     go(['build', JOBS, '-o', join(TOOLS_FOLDER, program), path], {}, folder)
   } finally {
     rmSync(folder, { recursive: true, force: true })
