@@ -89,6 +89,24 @@ test('a preview names who would be blocked, and nothing is changed before the cl
   expect(open.errors).toEqual([])
 })
 
+test('a preview says which global windows would be used up for everybody', async () => {
+  await useEight('crowd')
+  const used = (await quota()).windows.read?.[0]?.used ?? 0
+  await stage.api('PATCH', '/api/quota', { baselines: { global: { read: { '1h': 2 * used } } } })
+  await show()
+  await multiplier().fill('0.25')
+  await button('Preview').click()
+  await preview().waitFor()
+  const warning = preview().getByText(
+    'These windows would be used up at once, for everybody who does not bypass the global limits: read 1h.',
+  )
+  await expect.poll(() => warning.count(), SOON).toBe(1)
+  await multiplier().fill('1.5')
+  await button('Preview').click()
+  await expect.poll(() => preview().getByRole('list').first().innerText(), SOON).toContain('1.5')
+  expect(await warning.count()).toBe(0)
+})
+
 test('what was changed meanwhile is told with who did it, and applied only after another look', async () => {
   await show()
   await multiplier().fill('2')

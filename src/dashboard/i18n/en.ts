@@ -178,7 +178,8 @@ export const en = {
   'preview.newly': 'newly blocked',
   'preview.already': 'blocked now too',
   'preview.room': 'Room in the global windows',
-  'preview.usedUp': 'Everybody would be refused at once, because these windows would be used up: {windows}.',
+  'preview.usedUp':
+    'These windows would be used up at once, for everybody who does not bypass the global limits: {windows}.',
   'preview.roomOff': 'The global scope would be off: no global windows.',
   'preview.now': 'Now',
   'preview.then': 'Then',

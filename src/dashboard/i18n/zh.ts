@@ -176,7 +176,7 @@ export const zh: Readonly<Record<TextKey, string>> = {
   'preview.newly': '新受阻',
   'preview.already': '现在已受阻',
   'preview.room': '全局窗口的余量',
-  'preview.usedUp': '以下窗口将立即用尽，所有人都会被拒绝：{windows}。',
+  'preview.usedUp': '以下窗口将立即用尽（绕过全局限制的用户除外）：{windows}。',
   'preview.roomOff': '全局范围将关闭：没有全局窗口。',
   'preview.now': '现在',
   'preview.then': '之后',
