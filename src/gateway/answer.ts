@@ -4,7 +4,7 @@ import { type Denial, STATUS_OF } from '../errors.ts'
 import { sendWhole } from '../forward/whole-answer.ts'
 import type { Charge, Decision } from '../quota/charge.ts'
 import { problemBody, rateLimit, rateLimitPolicy } from '../quota/ratelimit.ts'
-import { refusalBody } from '../quota/refusal.ts'
+import type { RefusalBody } from '../quota/refusal.ts'
 import type { QuotaStatus } from '../quota/status.ts'
 import { hasBody, SMALL } from './body.ts'
 
@@ -28,10 +28,9 @@ export function denialAnswer({ code, msg, headers = {} }: Denial): Answer {
 export function refusalAnswer(
   charge: Charge,
   decision: Decision,
-  timeZone: string,
+  body: RefusalBody,
   accept: string | undefined,
 ): Answer {
-  const body = refusalBody(charge, decision, timeZone)
   const problem = accept?.includes('application/problem+json') === true
   return {
     status: STATUS_OF.quota_exceeded,

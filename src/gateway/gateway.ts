@@ -6,7 +6,7 @@ import type { ForwardResult } from '../forward/exchange.ts'
 import type { Observer } from '../observe/observation.ts'
 import type { Charge, Decision } from '../quota/charge.ts'
 import type { Ledger } from '../quota/ledger.ts'
-import { violations } from '../quota/refusal.ts'
+import { refusalBody, type Scope, violations } from '../quota/refusal.ts'
 import type { QuotaStore } from '../quota/store.ts'
 import type { Target } from '../routing/target.ts'
 import { denialAnswer, rateLimitFields, refusalAnswer, SHADOW_FIELD, writeAnswer, writeRawAnswer } from './answer.ts'
@@ -171,8 +171,9 @@ export function createGateway({ rules, ledger, store, observe, lag }: GatewayOpt
   }
 
   function refused({ req, rules }: Exchange, charge: Charge, decision: Decision): Stop {
-    observe({ type: 'quota_refusal', category: charge.category, scope: refusingScope(charge, decision) })
-    return { kind: 'refused', answer: refusalAnswer(charge, decision, rules.timeZone, req.headers.accept) }
+    const body = refusalBody(charge, decision, rules.timeZone)
+    observe({ type: 'quota_refusal', category: charge.category, scope: SCOPES[body.quota.scope] })
+    return { kind: 'refused', answer: refusalAnswer(charge, decision, body, req.headers.accept) }
   }
 
   async function forward(exchange: Exchange, res: ServerResponse, pass: Pass): Promise<Ending> {
@@ -255,14 +256,12 @@ export function createGateway({ rules, ledger, store, observe, lag }: GatewayOpt
   return { handle, handleUpgrade, inFlight: load.total, distrusts: (connection) => distrusted.has(connection) }
 }
 
+const SCOPES = { Personal: 'personal', Global: 'global' } as const satisfies Record<Scope, string>
+
 /** The scope of the window that a 429 would have named. */
 function scopeOf({ charge, decision }: ShadowRefusal): 'personal' | 'global' | 'store' {
-  return decision === null ? 'store' : refusingScope(charge, decision)
-}
-
-/** The scope of the window that a 429 names. */
-function refusingScope(charge: Charge, decision: Decision): 'personal' | 'global' {
-  return violations(charge, decision)[0]?.scope === 'Global' ? 'global' : 'personal'
+  const worst = decision === null ? undefined : violations(charge, decision)[0]
+  return worst === undefined ? 'store' : SCOPES[worst.scope]
 }
 
 function pass(pass: Pass): Admission {
