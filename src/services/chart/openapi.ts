@@ -1,13 +1,12 @@
 import { openapiDocument } from '../common/openapi.ts'
+import { version } from '../common/version.ts'
 import { ROUTES } from './routes.ts'
-
-const VERSION = '1.0.0'
 
 /** The API of this service, made of its routes. */
 export function describeApi(): object {
   return openapiDocument({
     title: 'Chart preview',
-    version: VERSION,
+    version,
     description:
       'Charts in simai notation: their lists, notes, note counts and still frames. Keys of the gateway and of the network score-sync are refused here.',
     operations: ROUTES,

@@ -1,10 +1,10 @@
 import * as z from 'zod'
 import { type AnswerDoc, type Operation, openapiDocument } from '../common/openapi.ts'
+import { version } from '../common/version.ts'
 import { ERRORS, type ErrorCode } from './errors.ts'
 import { DOCS, type Doc } from './operations.ts'
 import { type Access, ROUTES, type Route } from './routes.ts'
 import { errorBody } from './schemas/answers.ts'
-import { version } from './version.ts'
 
 /** Refusals that every endpoint of its kind knows. */
 const COMMON: Readonly<Record<Access, readonly ErrorCode[]>> = {

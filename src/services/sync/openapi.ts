@@ -1,5 +1,6 @@
 import * as z from 'zod'
 import { type Operation, openapiDocument } from '../common/openapi.ts'
+import { version } from '../common/version.ts'
 import { ROUTES } from './routes.ts'
 
 export const DOCUMENT_PATH = '/openapi.json'
@@ -16,7 +17,7 @@ const SELF: Operation = {
 export function describeApi() {
   return openapiDocument({
     title: 'Network score-sync',
-    version: '1.0.0',
+    version,
     description: 'Takes scores of players in bulk, in one request or as a snapshot in chunks, and gives them back.',
     operations: [...ROUTES, SELF],
     securitySchemes: {

@@ -1,7 +1,7 @@
 import * as z from 'zod'
 import { parseBody } from '../../common/body.ts'
+import { version } from '../../common/version.ts'
 import { type ErrorCode, type Refusal, refuse } from '../errors.ts'
-import { version } from '../version.ts'
 import type { External } from './config.ts'
 import { exchange, type Failure, type Limits, type Outgoing, type Reply, TooSlow } from './http.ts'
 import type { Ask, Platform } from './platform.ts'
