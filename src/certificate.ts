@@ -4,15 +4,7 @@ import { createSecureContext, type SecureContextOptions } from 'node:tls'
 import type { Config, ListenerTls } from './config/config.ts'
 import { watchConfig } from './config/watch.ts'
 import type { Observer } from './observe/observation.ts'
-
-/** The certificate of a listener, kept up to its files. */
-export interface Certificate {
-  /** What connections are made with now. */
-  current(): SecureContextOptions
-  /** Is called with what new connections are to be made with from then on. */
-  onChange(listener: (next: SecureContextOptions) => void): void
-  close(): void
-}
+import type { Certificate } from './tls.ts'
 
 /**
  * TLS 1.3, and of 1.2 what encrypts with authentication and forgets its keys: the "intermediate" list of Mozilla without

@@ -1,7 +1,7 @@
 import { randomBytes } from 'node:crypto'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { createBeating } from './beating.ts'
-import { type Certificate, openCertificate } from './certificate.ts'
+import { openCertificate } from './certificate.ts'
 import type { Config } from './config/config.ts'
 import { fingerprint } from './config/fingerprint.ts'
 import type { ControlKeeper } from './control/keeper.ts'
@@ -16,6 +16,7 @@ import type { Observing } from './observing.ts'
 import { createParts, type Parts, retire } from './parts.ts'
 import { createLedger } from './quota/ledger.ts'
 import type { Store } from './store/store.ts'
+import type { Certificate } from './tls.ts'
 
 /** The part of the gateway that takes requests: its listener, its ledger, and the parts of one configuration. */
 export interface Serving {

@@ -2,9 +2,9 @@ import { METHODS, STATUS_CODES } from 'node:http'
 import type { Socket } from 'node:net'
 import tls from 'node:tls'
 import fastify, { type FastifyError, type FastifyInstance, type FastifyReply, type FastifyRequest } from 'fastify'
-import type { Certificate } from '../certificate.ts'
 import type { Observer } from '../observe/observation.ts'
 import { StoreError } from '../quota/store.ts'
+import type { Certificate } from '../tls.ts'
 import {
   type AdminError,
   type Answer,
