@@ -227,15 +227,23 @@ describe('SIGTERM', () => {
   })
 
   it('is followed by drain.delay, in which /readyz is 503 and requests are still taken', async () => {
-    drain('delay: 6s, timeout: 10s')
+    drain('delay: 10m, timeout: 10s')
     const gateway = await start()
     await expect.poll(readiness, { timeout: 5000 }).toBe(200)
     gateway.child.kill('SIGTERM')
-    await expect.poll(readiness, { timeout: 2500 }).toBe(503)
+    await expect.poll(readiness, { timeout: 5000 }).toBe(503)
+    await expect.poll(() => gateway.lines().map((line) => line.msg), { timeout: 5000 }).toContain('draining')
     for (let i = 0; i < 3; i++) expect((await send('/x', jwtOf('alice'))).status).toBe(200)
-    expect(gateway.lines().some((line) => line.msg === 'draining')).toBe(false)
-    expect(await gateway.ended).toBe(0)
-    expect(loggedRequests(gateway).filter((line) => line.route === 'GET /*')).toHaveLength(3)
+    expect(await gateway.end('SIGTERM')).toBe(1)
+  })
+
+  it('ends it after drain.delay, not before', async () => {
+    drain('delay: 1s, timeout: 10s')
+    const gateway = await start()
+    const signalled = performance.now()
+    expect(await gateway.end('SIGTERM')).toBe(0)
+    expect(performance.now() - signalled).toBeGreaterThan(990)
+    expect(gateway.lines().at(-1)).toMatchObject({ msg: 'stopped' })
   })
 
   it('breaks off what is under way past drain.timeout, records it, and exits', async () => {

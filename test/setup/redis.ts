@@ -38,24 +38,21 @@ const given = new Set<number>()
 const FIRST = 10_000
 const LAST = 32_000
 
-/** A port that nobody listens on; none is given twice. */
-export async function freePort(): Promise<number> {
+/** A port that nobody listens on; none is given twice. `draw` names the next one to try. */
+export async function freePort(draw = () => randomInt(FIRST, LAST)): Promise<number> {
   for (;;) {
-    const port = randomInt(FIRST, LAST)
+    const port = draw()
     if (given.has(port)) continue
     given.add(port)
     if (await isFree(port)) return port
   }
 }
 
-async function isFree(port: number): Promise<boolean> {
-  const server = net.createServer().listen(port, '127.0.0.1')
-  const free = await Promise.race([once(server, 'listening').then(() => true), once(server, 'error').then(() => false)])
-  if (free) {
-    server.close()
-    await once(server, 'close')
-  }
-  return free
+function isFree(port: number): Promise<boolean> {
+  return new Promise((resolve) => {
+    const server = net.createServer().once('error', () => resolve(false))
+    server.listen(port, '127.0.0.1', () => server.close(() => resolve(true)))
+  })
 }
 
 export async function startRedis(options: { port?: number; args?: readonly string[] } = {}): Promise<RedisServer> {
