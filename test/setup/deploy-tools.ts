@@ -35,7 +35,7 @@ const SCHEMAS = {
 
 export type Program = keyof typeof PROGRAMS
 
-export const TOOLS_FOLDER = process.env.TOLLGATE_TOOLS ?? join(homedir(), '.cache', 'tollgate-tools')
+export const TOOLS_FOLDER = process.env.TOLLGATE_TOOLS || join(homedir(), '.cache', 'tollgate-tools')
 export const SCHEMAS_FOLDER = join(TOOLS_FOLDER, 'schemas')
 
 /** @returns the path of a program. @throws Error that says how to get it */
