@@ -102,8 +102,20 @@ async function judge(app: RunningApp, together: readonly Sending[]): Promise<voi
   expect(unexplained(backend.requests.map(nameOf), found)).toEqual([])
   const statuses = answers.flatMap(statusesIn)
   expect(statuses.filter((status) => [500, 502, 504].includes(status))).toEqual([])
-  expect(statuses.filter((status) => status === 200).length).toBeLessThanOrEqual(found.length)
+  // `/me/quota` is answered before its body is read: what is wrong in that only ends the connection.
+  const ours = app.observations.filter(
+    (seen) => seen.type === 'request' && seen.route === null && seen.clientStatus === 200,
+  )
+  const forwarded = statuses.filter((status) => status === 200).length - ours.length
+  expect(forwarded).toBeLessThanOrEqual(found.length)
 }
+
+/** What the fuzzer has found once is tried each time: here with a credential that is known, so that the answer is there first. */
+const STATUS = `GET /me/quota HTTP/1.1\r\nHost: a\r\n${CREDENTIAL}\r\n`
+const FOUND: [Sending[]][] = [
+  [[{ text: `${STATUS}\r\n`, cuts: [] }]],
+  [[{ text: `${STATUS}Transfer-Encoding: chunked\r\n\r\n5\r\nhello\r\n0\r\n X: y\r\n\r\n`, cuts: [] }]],
+]
 
 describe('bytes that are nearly requests', () => {
   it.each([
@@ -122,7 +134,7 @@ describe('bytes that are nearly requests', () => {
           seen.sendings += together.length
           seen.requests += backend.requests.length
         })
-        await fc.assert(property, parameters)
+        await fc.assert(property, { ...parameters, examples: FOUND })
       } finally {
         await app.stop()
       }
