@@ -36,13 +36,19 @@ export interface Rounds {
   readonly seconds: number
 }
 
-/** Until the code is compiled and the connections are open; a single round is not to be quoted anyway. */
-const WARM_SECONDS = 2
+/**
+ * Until the code is compiled and the connections are open. Each row twice: what another row does meanwhile makes V8 throw
+ * code away and compile it again, for 10 to 12 s in all (`--trace-opt --trace-deopt`). A single round is not to be quoted anyway.
+ */
+const WARM_ROUNDS = 2
+const WARM_SECONDS = 3
 
 /** Rows in turn, every second round backwards, so that a machine that slows down or warms up favours none. */
 export async function measureRounds(rows: readonly Row[], { rounds, seconds }: Rounds): Promise<Samples> {
   const samples = new Map<Row, Sample[]>(rows.map((row) => [row, []]))
-  for (const row of rows) await saturate(row.load, rounds > 1 ? WARM_SECONDS : 1)
+  for (let round = 0; round < (rounds > 1 ? WARM_ROUNDS : 1); round++) {
+    for (const row of rows) await saturate(row.load, rounds > 1 ? WARM_SECONDS : 1)
+  }
   for (let round = 0; round < rounds; round++) {
     for (const row of round % 2 === 0 ? rows : rows.toReversed()) {
       samples.get(row)?.push(await measure(row, seconds))
