@@ -212,7 +212,7 @@ const WEBSOCKET_GUID = '258EAFA5-E914-47DA-95CA-C5AB0DC85B11'
  */
 function isHandshakeOf({ headers }: IncomingMessage, { headers: asked }: IncomingMessage): boolean {
   const accept = createHash('sha1').update(`${asked['sec-websocket-key']}${WEBSOCKET_GUID}`).digest('base64')
-  const connection = headers.connection?.toLowerCase().split(/[\t ]*,[\t ]*/) ?? []
+  const connection = headers.connection?.split(',').map((token) => token.trim().toLowerCase()) ?? []
   return (
     headers.upgrade?.toLowerCase() === 'websocket' &&
     connection.includes('upgrade') &&

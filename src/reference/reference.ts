@@ -137,7 +137,8 @@ function takesGzip(accepted: string | string[] | undefined): boolean {
 
 function isKnown(etag: string | null, ifNoneMatch: string | undefined): boolean {
   if (etag === null || ifNoneMatch === undefined) return false
-  return ifNoneMatch.split(/\s*,\s*/).includes(etag)
+  // Not at /\s*,\s*/, which looks through a run of blanks from each of its places: 15 KB of them took 0.15 s.
+  return ifNoneMatch.split(',').some((tag) => tag.trim() === etag)
 }
 
 const MISSING = 'The reference is not built: run "npm run build" in the folder of Tollgate.\n'

@@ -113,9 +113,19 @@ describe('the page of the API', () => {
     const known = await rawAnswer(url, `If-None-Match: "x", ${etag}\r\n`)
     expect(known.head).toMatch(/^HTTP\/1\.1 304 /)
     expect(known.body.length).toBe(0)
+    expect((await rawAnswer(url, `If-None-Match: "x"\t ,\t${etag} ,\r\n`)).head).toMatch(/^HTTP\/1\.1 304 /)
     const head = await fetch(`${url}/docs/api`, { method: 'HEAD' })
     expect([head.status, await head.text()]).toEqual([200, ''])
     expect(Number(head.headers.get('content-length'))).toBeGreaterThan(200)
+  })
+
+  test('costs no more for a header that is nearly all blanks', async () => {
+    const url = await start()
+    const before = process.cpuUsage()
+    for (let i = 0; i < 40; i++) await rawAnswer(url, `If-None-Match: a${' '.repeat(15_000)}b\r\n`)
+    const { user, system } = process.cpuUsage(before)
+    // 4 seconds where each run of blanks is looked through from each of its places.
+    expect((user + system) / 1000).toBeLessThan(1000)
   })
 
   test('is not there for other methods, other paths, and for an upgrade', async () => {
