@@ -194,10 +194,14 @@ export class Forwarding implements Exchanging, Waiter {
     if (streams) this.#upload = new Upload(req, connection, framing === 'chunked', () => this.#awaitAnswer())
   }
 
-  /** From the last byte of the request on that the backend has taken. */
+  /**
+   * From the last byte of the request on that the backend has taken. A client that keeps it waiting for more is not its
+   * fault: whoever reads uploads ends those that are too slow.
+   */
   #awaitAnswer(): void {
     if (this.#status !== 0 || this.#connection === null) return
-    this.#backend.connections.watch(this.#connection, this.#backend.responseTimeoutMs, 'no answer in time')
+    if (this.#upload?.starved) this.#backend.connections.unwatch(this.#connection)
+    else this.#backend.connections.watch(this.#connection, this.#backend.responseTimeoutMs, 'no answer in time')
   }
 
   #awaitBody(): void {

@@ -23,7 +23,7 @@ export class Upload {
 
   /**
    * @param req nobody else may keep what its `data` events bring: it is emptied
-   * @param onProgress called whenever the backend has taken something
+   * @param onProgress called whenever the backend has been sent or has taken something
    */
   constructor(req: IncomingMessage, connection: Connection, chunked: boolean, onProgress: () => void) {
     this.#req = req
@@ -39,11 +39,16 @@ export class Upload {
     return this.#done
   }
 
+  /** Whether it is the client that keeps the backend waiting: all that has come is sent. */
+  get starved(): boolean {
+    return !this.#done && !this.#req.isPaused()
+  }
+
   onDrain(): void {
     this.#empty()
     if (this.#done) return
-    this.#onProgress()
     this.#req.resume()
+    this.#onProgress()
   }
 
   /**
@@ -76,8 +81,8 @@ export class Upload {
     this.#size = 0
     this.#empty()
     if (body.length >= LARGE) this.#sent.push(body)
-    if (this.#write(body)) this.#onProgress()
-    else this.#req.pause()
+    if (!this.#write(body)) this.#req.pause()
+    this.#onProgress()
   }
 
   #write(body: Buffer): boolean {

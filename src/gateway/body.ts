@@ -12,9 +12,12 @@ export function hasBody(req: IncomingMessage): boolean {
   return req.headers['transfer-encoding'] !== undefined || (length !== undefined && length !== '0')
 }
 
-/** Whether the body may be long: of more than `SMALL` bytes, or of unannounced length. */
+/**
+ * Whether the body may be long in coming: of more than `SMALL` bytes, of unannounced length, or one that waits for
+ * `100 Continue` and so is not read before it is forwarded.
+ */
 export function isLong(req: IncomingMessage): boolean {
-  return hasBody(req) && !(Number(req.headers['content-length']) <= SMALL)
+  return hasBody(req) && !(Number(req.headers['content-length']) <= SMALL && req.headers.expect === undefined)
 }
 
 /** Announced length above `max`, found before anything is read. */

@@ -226,6 +226,31 @@ describe('a backend that does not answer', () => {
   })
 })
 
+describe('a client that keeps the backend waiting for its body', () => {
+  it('is waited for longer than for an answer, which has its whole time from then on', async () => {
+    const backend = await rawBackend(() => {})
+    const gateway = await gatewayTo(backend.url, { responseTimeoutMs: 300 })
+    const client = rawClient(gateway.port, 'POST / HTTP/1.1\r\nHost: x\r\nContent-Length: 6\r\n\r\nabc')
+    await sleep(900)
+    expect(gateway.results).toEqual([])
+    client.socket.write('def')
+    await sleep(100)
+    backend.sockets[0]?.write(OK)
+    await client.until('ok')
+    expect(await gateway.settled()).toMatchObject({ outcome: 'forwarded', httpStatus: 200 })
+  })
+
+  it('gets 504 where no answer comes after its last byte', async () => {
+    const backend = await rawBackend(() => {})
+    const gateway = await gatewayTo(backend.url, { responseTimeoutMs: 300 })
+    const client = rawClient(gateway.port, 'POST / HTTP/1.1\r\nHost: x\r\nTransfer-Encoding: chunked\r\n\r\n')
+    await sleep(600)
+    client.socket.write('1\r\nx\r\n0\r\n\r\n')
+    await client.until('504')
+    expect(await gateway.settled()).toMatchObject({ error: 'upstream_timeout', reached: true })
+  })
+})
+
 describe('an idle connection that the backend closes just now', () => {
   /** Answers the first request of each connection, and closes when the second one arrives. */
   const flaky = () => {

@@ -305,6 +305,20 @@ describe('min_upload_rate', () => {
     expect([charges(app), backend.lines]).toEqual([0, []])
   })
 
+  it.each([
+    ['a short body after 100 Continue', 'Content-Length: 10\r\nExpect: 100-continue'],
+    ['a long body', 'Content-Length: 100000'],
+  ])('blames no backend for a client that sends nothing of %s', async (_what, framing) => {
+    const backend = await startRawBackend()
+    cleanups.push(backend.close)
+    const app = await start(backend.url, 'upload_grace: 1s', 'response_timeout: 200ms')
+    const silent = open(app)
+    silent.socket.write(upload('alice', framing))
+    await poll(silent.closed).toBe(true)
+    expect(silent.statuses().at(-1)).toBe(408)
+    await poll(() => app.requests()).toMatchObject([{ outcome: 'aborted', error: null, httpStatus: null }])
+  })
+
   it('lets one go on that is fast enough, however long it takes', async () => {
     const backend = await startRawBackend()
     cleanups.push(backend.close)

@@ -116,7 +116,7 @@ export const edge = section(
     }).prefault('500ms'),
     min_upload_rate: size('1B', '1GiB', {
       description:
-        'Bytes a second that a client must send of a body above 64KiB or of unannounced length, 1B to 1GiB. Default 500B',
+        'Bytes a second that a client must send of a body above 64KiB, of unannounced length or after 100 Continue, 1B to 1GiB. Default 500B',
     }).prefault('500B'),
     upload_grace: duration('100ms', '10m', {
       description:
