@@ -80,7 +80,8 @@ export function createListener(options: ListenerOptions): Listener {
     insecureHTTPParser: false,
     // The edge rules ask for it themselves, with an answer and a record of ours.
     requireHostHeader: false,
-    shouldUpgradeCallback: isWebSocketHandshake,
+    // An answer that is still to come would be written into the tunnel: behind one the handshake is a plain request.
+    shouldUpgradeCallback: (req) => isWebSocketHandshake(req) && !isBusy(req.socket),
     noDelay: true,
   })
   server.maxConnections = options.maxConnections
@@ -135,6 +136,10 @@ export function createListener(options: ListenerOptions): Listener {
     // It is the body of a request that is broken: a denial that is decided already goes out, anything else is broken off.
     else setImmediate(() => breakOff(socket, refuse))
   })
+
+  function isBusy(socket: Duplex): boolean {
+    return (active.get(socket)?.size ?? 0) > 0
+  }
 
   function serve(req: http.IncomingMessage, res: http.ServerResponse): void {
     if (draining) res.shouldKeepAlive = false

@@ -263,6 +263,15 @@ describe('a connection on which something was left over', () => {
     }
   })
 
+  it('pipelined upgrade: one that comes before the last request is answered opens no tunnel, into which that answer would go', async () => {
+    const { app, lines } = await start()
+    const upgrade =
+      'Connection: Upgrade\r\nUpgrade: websocket\r\nSec-WebSocket-Version: 13\r\nSec-WebSocket-Key: dGhlIHNhbXBsZSBub25jZQ==\r\n'
+    const answers = await rawExchange(app.url, request('GET /api/first', '') + request('GET /api/ws', upgrade), 500)
+    expect(statusesIn(answers)).toEqual([200, 200])
+    expect(lines).toEqual(['GET /api/first HTTP/1.1', 'GET /api/ws HTTP/1.1'])
+  })
+
   it('premature upgrade (CVE-2026-2833): what is sent before the backend agrees is sent to nobody', async () => {
     const { app, lines, received } = await start()
     const upgrade =
