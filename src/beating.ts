@@ -2,6 +2,7 @@ import { hostname } from 'node:os'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { BEAT_MS, type Replica, type ReplicaCounts, type ReplicaStore, UNMATCHED } from './control/replicas.ts'
 import type { Observation, Observer, RequestDone } from './observe/observation.ts'
+import { scrub } from './observe/scrub.ts'
 
 /** What a replica tells besides what it has counted. */
 export type ProcessState = Pick<Replica, 'hash' | 'controlVersion' | 'ready' | 'reasons'> & {
@@ -136,7 +137,7 @@ function createCounts() {
   }
 
   function sums(): Pick<Replica, 'hits' | 'unmatched'> & { readonly counts: Omit<ReplicaCounts, 'inFlight'> } {
-    return { counts: { ...counts }, hits: mostUsed(hits), unmatched: [...unmatched].reverse() }
+    return { counts: { ...counts }, hits: mostUsed(hits), unmatched: [...unmatched].reverse().map(scrub) }
   }
 
   return { observer, sums }

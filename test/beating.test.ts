@@ -154,3 +154,12 @@ it('does not wait for ever to leave a store that is silent', async () => {
   beating.start()
   await beating.leave(20)
 })
+
+it('tells no credential that a client has put into a path', async () => {
+  const told = begin()
+  for (const path of ['/v1/gw_4f9aQeLzT2m8/x', '/v1/eyJhbGciOiJub25lIn0.eyJzdWIiOiJhIn0.c2ln']) {
+    beating.observer({ type: 'unmatched', method: 'GET', path })
+  }
+  beating.start()
+  expect((await latest(told)).unmatched).toEqual(['GET /v1/[hidden JWT]', 'GET /v1/gw_[hidden]/x'])
+})
