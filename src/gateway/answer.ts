@@ -6,7 +6,7 @@ import type { Charge, Decision } from '../quota/charge.ts'
 import { problemBody, rateLimit, rateLimitPolicy } from '../quota/ratelimit.ts'
 import type { RefusalBody } from '../quota/refusal.ts'
 import type { QuotaStatus } from '../quota/status.ts'
-import { hasBody, SMALL } from './body.ts'
+import { awaitsContinue, hasBody, SMALL } from './body.ts'
 
 /** An answer of our own, ready to be written. */
 export interface Answer {
@@ -90,13 +90,13 @@ export function writeAnswer(req: IncomingMessage, res: ServerResponse, answer: A
     res.end()
   }
   // A client that waits for 100 Continue sends nothing more, so there is nothing to wait for.
-  if (req.headers.expect !== undefined) end()
+  if (awaitsContinue(req)) end()
   else req.once('end', end).once('close', end).resume()
 }
 
 /** Such a body is read to its end after an answer, so that the connection can go on. */
 function isSmall(req: IncomingMessage): boolean {
-  return req.headers.expect === undefined && Number(req.headers['content-length'] ?? Number.NaN) <= SMALL
+  return !awaitsContinue(req) && Number(req.headers['content-length'] ?? Number.NaN) <= SMALL
 }
 
 /** The same on a bare socket: for upgrades, and for what Node's parser refused. The connection is closed after it. */

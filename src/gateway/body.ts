@@ -13,11 +13,19 @@ export function hasBody(req: IncomingMessage): boolean {
 }
 
 /**
+ * Whether the client may hold its body back until it is told to go on. Not by HTTP/1.0, which knows no interim answers: it
+ * would take a 100 for the answer (RFC 9110, 10.1.1 and 15.2).
+ */
+export function awaitsContinue({ headers, httpVersion }: IncomingMessage): boolean {
+  return headers.expect !== undefined && httpVersion !== '1.0'
+}
+
+/**
  * Whether the body may be long in coming: of more than `SMALL` bytes, of unannounced length, or one that waits for
  * `100 Continue` and so is not read before it is forwarded.
  */
 export function isLong(req: IncomingMessage): boolean {
-  return hasBody(req) && !(Number(req.headers['content-length']) <= SMALL && req.headers.expect === undefined)
+  return hasBody(req) && !(Number(req.headers['content-length']) <= SMALL && !awaitsContinue(req))
 }
 
 /** Announced length above `max`, found before anything is read. */
@@ -40,7 +48,7 @@ function tooSlow(): Denial {
  */
 export function isReadWhole(req: IncomingMessage, maxBody: number | null): boolean {
   if (req.headers['transfer-encoding'] !== undefined) return maxBody !== null
-  return !req.complete && req.headers.expect === undefined && hasBody(req) && announcedTooLarge(req, SMALL) === null
+  return !req.complete && !awaitsContinue(req) && hasBody(req) && announcedTooLarge(req, SMALL) === null
 }
 
 /** Reads a whole body of at most `max` bytes. Rejects when the client breaks off. */
@@ -49,7 +57,7 @@ export function readBody(req: IncomingMessage, res: ServerResponse | null, max: 
   if (refused !== null) return Promise.resolve(refused)
   // The close event is past for a client that left while its credential was looked at.
   if (req.destroyed && !req.complete) return Promise.reject(new ClientLeft())
-  if (req.headers.expect !== undefined) res?.writeContinue()
+  if (awaitsContinue(req)) res?.writeContinue()
   return new Promise((resolve, reject) => {
     const chunks: Buffer[] = []
     let size = 0

@@ -10,7 +10,7 @@ import { refusalBody, type Scope, violations } from '../quota/refusal.ts'
 import type { QuotaStore } from '../quota/store.ts'
 import type { Target } from '../routing/target.ts'
 import { denialAnswer, rateLimitFields, refusalAnswer, SHADOW_FIELD, writeAnswer, writeRawAnswer } from './answer.ts'
-import { announcedTooLarge, ClientLeft } from './body.ts'
+import { announcedTooLarge, awaitsContinue, ClientLeft } from './body.ts'
 import { forwardFailed, internal, overloaded } from './denials.ts'
 import { checkEdge, checkUpgrade, isLastOnConnection } from './edge.ts'
 import { answerOf, clientLeft, deniedEnding, type Ending, forwarded, stopped } from './ending.ts'
@@ -178,7 +178,7 @@ export function createGateway({ rules, ledger, store, observe, lag }: GatewayOpt
 
   async function forward(exchange: Exchange, res: ServerResponse, pass: Pass): Promise<Ending> {
     const { req, rules, requestId } = exchange
-    if (req.headers.expect !== undefined && pass.body === null) res.writeContinue()
+    if (pass.body === null && awaitsContinue(req)) res.writeContinue()
     const startedAt = performance.now()
     const result = await rules.forwarder.forward(outgoing(exchange, pass, { res, body: pass.body }))
     refundUnreached(exchange, pass, result)

@@ -263,6 +263,13 @@ describe('a connection on which something was left over', () => {
     }
   })
 
+  it('a client of HTTP/1.0 is sent no 100, which it would take for its answer', async () => {
+    const { app, lines } = await start()
+    const fields = `Host: a\r\n${auth}Expect: 100-continue\r\nContent-Length: 2\r\n\r\nab`
+    expect(statusesIn(await rawExchange(app.url, `POST /api/a HTTP/1.0\r\n${fields}`))).toEqual([200])
+    expect([lines.length, charges(app)]).toEqual([1, 1])
+  })
+
   it('pipelined upgrade: one that comes before the last request is answered opens no tunnel, into which that answer would go', async () => {
     const { app, lines } = await start()
     const upgrade =
