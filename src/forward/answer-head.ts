@@ -23,6 +23,8 @@ export interface AnswerHead {
 
 /** Fields in one head; Node as a server has the same limit for requests. */
 const MAX_FIELDS = 2_000
+/** Characters of what is wrong that the log is told. */
+const MAX_TOLD = 40
 /** Anything but octets that a head may hold, a CR or LF without its other half among them. */
 const FORBIDDEN = /[^\t\r\n -~\x80-\xff]|\r(?!\n)|(?<!\r)\n/
 /** A LF that ends a line alone. What is not whole yet may still end in a CR. */
@@ -88,7 +90,8 @@ const CHUNKED: Framing = Object.freeze({ kind: 'chunked' })
 
 function statusOf(head: string, lineEnd: number): number {
   const line = STATUS_LINE.exec(lineEnd === head.length ? head : head.slice(0, lineEnd))
-  if (line === null) throw new BadAnswerError(`status line ${JSON.stringify(head.slice(0, Math.min(lineEnd, 40)))}`)
+  if (line === null)
+    throw new BadAnswerError(`status line ${JSON.stringify(head.slice(0, Math.min(lineEnd, MAX_TOLD)))}`)
   return Number(line[2])
 }
 
@@ -99,7 +102,8 @@ function note(seen: Seen, { lower }: FieldName, value: string): void {
     seen.length = Number(value)
   } else if (lower === 'transfer-encoding') {
     // Any other coding would be passed on without its name: only chunked is undone on the way.
-    if (seen.chunked || value.toLowerCase() !== 'chunked') throw new BadAnswerError(`transfer coding ${value}`)
+    if (seen.chunked || value.toLowerCase() !== 'chunked')
+      throw new BadAnswerError(`transfer coding ${value.slice(0, MAX_TOLD)}`)
     seen.chunked = true
   } else if (lower === 'connection') {
     seen.close ||= /(?:^|,)[\t ]*close[\t ]*(?:,|$)/i.test(value)

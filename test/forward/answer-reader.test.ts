@@ -80,6 +80,14 @@ const read = (text: string, ends = false, bodiless = false): Reading =>
   readAnswer(latin1(text), undefined, ends, bodiless)
 
 describe('a reader of answers', () => {
+  it.each([
+    ['an unknown coding', `HTTP/1.1 200 OK\r\nTransfer-Encoding: ${'a.'.repeat(10_000)}\r\n\r\n`],
+    ['no status line', `HTTP/1.1 ${'a.'.repeat(10_000)}\r\n\r\n`],
+  ])('tells the log little of %s, however long it is', (_, text) => {
+    const { error } = read(text)
+    expect(error?.message.length).toBeLessThan(80)
+  })
+
   it('tells status, fields and body, and that the connection goes on', () => {
     const { heard, reader } = read('HTTP/1.1 201 Created\r\nX-A:  b \r\nContent-Length: 5\r\n\r\nhello')
     expect(heard.answer()).toEqual({
