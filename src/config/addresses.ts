@@ -79,11 +79,11 @@ function parseFile(path: string): Reading<IssuerKeys> {
 const STORES =
   'write sqlite:PATH, redis://HOST:PORT, rediss://HOST:PORT, redis+sentinel://HOST:PORT,HOST:PORT/NAME or redis+cluster://HOST:PORT,HOST:PORT'
 
-/** Where counters are kept. */
 /** Of every key in Redis. No brace, which ends a prefix there: the keys of one store would lie within those of another. */
 export const PREFIX = /^[A-Za-z0-9_.:-]{1,64}$/
 export const NOT_A_PREFIX = 'is not a prefix: write 1 to 64 letters, digits, "_", ".", ":" or "-"'
 
+/** Where counters are kept. */
 export function parseStore(text: string): Reading<StoreLocation> {
   if (text.startsWith('redis') && !isDecodable(text)) return { problem: 'has a bad percent escape: write %25 for "%"' }
   if (text.startsWith('sqlite:')) return parseSqlite(text.slice(7))
