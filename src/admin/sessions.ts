@@ -15,8 +15,7 @@ const Credential = z.strictObject({
     .meta({ description: 'An admin token of the configuration' }),
 })
 
-/** Signing in and out of the page. */
-/** @param encrypted whether requests come to us by TLS */
+/** Signing in and out of the page. @param encrypted whether requests come to us by TLS */
 export function sessionRoutes(login: Login, now: () => number, encrypted: boolean): Route[] {
   const isSecure = (headers: Headers): boolean => encrypted || cameByTls(headers)
 
