@@ -32,7 +32,7 @@ export function createLogin({ credentials, now }: LoginOptions): Login {
     const group = addressGroup(address)
     const past = wrong.get(group)
     // While it waits even the right token is refused: otherwise the guesses would go on.
-    if (past !== undefined && past.count >= ATTEMPTS && now() < past.until) return tooMany(past.until - now())
+    if (past !== undefined && past.count >= ATTEMPTS && leftOf(past) > 0) return tooMany(leftOf(past))
     if (given === null) return UNAUTHORIZED
     const credential = find(digest(given))
     if (credential !== null) return credential
@@ -47,7 +47,7 @@ export function createLogin({ credentials, now }: LoginOptions): Login {
 
   function remember(group: string): void {
     const past = wrong.get(group)
-    if (past !== undefined && now() < past.until) {
+    if (past !== undefined && leftOf(past) > 0) {
       past.count++
       return
     }
@@ -55,6 +55,12 @@ export function createLogin({ credentials, now }: LoginOptions): Login {
     wrong.set(group, { count: 1, until: now() + WINDOW_MS })
     const [oldest] = wrong.keys()
     if (wrong.size > MAX_ADDRESSES && oldest !== undefined) wrong.delete(oldest)
+  }
+
+  /** Of its window, in milliseconds. A clock that was set back must not make it longer. */
+  function leftOf({ until }: { readonly until: number }): number {
+    const left = until - now()
+    return left > WINDOW_MS ? 0 : left
   }
 
   function bearer(authorization: string | undefined, address: string): Identity | Answer {

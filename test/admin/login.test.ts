@@ -32,6 +32,17 @@ test('the minute begins with the first wrong token and does not grow', () => {
   expect(guess(login, '192.0.2.1')).toBe(401)
 })
 
+test('a clock that is set back keeps nobody waiting for longer', () => {
+  let now = 3_600_000
+  const login = loginAt(() => now)
+  for (let i = 0; i < 10; i++) guess(login, '192.0.2.1')
+  expect(guess(login, '192.0.2.1')).toBe(429)
+  now = 0
+  expect(status(login.bearer('Bearer right', '192.0.2.1'))).toBe('in')
+  for (let i = 0; i < 10; i++) expect(guess(login, '192.0.2.1')).toBe(401)
+  expect(guess(login, '192.0.2.1')).toBe(429)
+})
+
 test('addresses without end do not fill the memory: the oldest is forgotten', () => {
   const login = loginAt(() => 0)
   for (let i = 0; i < 10; i++) guess(login, '192.0.2.1')
