@@ -1,4 +1,5 @@
 import { createHash, timingSafeEqual } from 'node:crypto'
+import { peerOf } from '../peers.ts'
 import { type Answer, type Identity, refusal } from './answer.ts'
 import type { AdminToken } from './session.ts'
 
@@ -29,14 +30,14 @@ export function createLogin({ credentials, now }: LoginOptions): Login {
 
   function check(given: string | null, address: string): AdminToken | Answer {
     if (known.length === 0) return NO_TOKEN
-    const group = addressGroup(address)
-    const past = wrong.get(group)
+    const peer = peerOf(address)
+    const past = wrong.get(peer)
     // While it waits even the right token is refused: otherwise the guesses would go on.
     if (past !== undefined && past.count >= ATTEMPTS && leftOf(past) > 0) return tooMany(leftOf(past))
     if (given === null) return UNAUTHORIZED
     const credential = find(digest(given))
     if (credential !== null) return credential
-    remember(group)
+    remember(peer)
     return UNAUTHORIZED
   }
 
@@ -45,14 +46,14 @@ export function createLogin({ credentials, now }: LoginOptions): Login {
     return known.filter(({ digest }) => timingSafeEqual(digest, given))[0]?.credential ?? null
   }
 
-  function remember(group: string): void {
-    const past = wrong.get(group)
+  function remember(peer: string): void {
+    const past = wrong.get(peer)
     if (past !== undefined && leftOf(past) > 0) {
       past.count++
       return
     }
-    wrong.delete(group)
-    wrong.set(group, { count: 1, until: now() + WINDOW_MS })
+    wrong.delete(peer)
+    wrong.set(peer, { count: 1, until: now() + WINDOW_MS })
     const [oldest] = wrong.keys()
     if (wrong.size > MAX_ADDRESSES && oldest !== undefined) wrong.delete(oldest)
   }
@@ -89,16 +90,4 @@ function tooMany(waitMs: number): Answer {
 /** Of equal length whatever is given, as timingSafeEqual wants it. */
 function digest(text: string): Buffer {
   return createHash('sha256').update(text).digest()
-}
-
-/** Who counts as one: an IPv4 address, or the /64 of an IPv6 address, all of which its owner may use. */
-export function addressGroup(address: string): string {
-  const mapped = /^::ffff:(\d+\.\d+\.\d+\.\d+)$/i.exec(address)?.[1]
-  if (mapped !== undefined) return mapped
-  if (!address.includes(':')) return address
-  const [head = '', tail] = address.split('::')
-  const left = head === '' ? [] : head.split(':')
-  const right = tail === undefined || tail === '' ? [] : tail.split(':')
-  const zeros = Array<string>(Math.max(0, 8 - left.length - right.length)).fill('0')
-  return `${[...left, ...zeros, ...right].slice(0, 4).join(':')}::/64`
 }

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest'
-import { peerOf } from '../../src/gateway/peers.ts'
+import { peerOf } from '../src/peers.ts'
 
 describe('one client, as far as its address tells', () => {
   it.each([
