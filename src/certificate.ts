@@ -81,9 +81,13 @@ export function openCertificate(tls: ListenerTls, listener: 'gateway' | 'admin',
 
 const OPEN_TO_ALL = 'everybody on this machine can read this key: give it the mode 0400, or 0440 for a group'
 
+/** Asked of a file that was read once, by a timer too: what keeps it from being looked at now is told when it is read again. */
 function isOpenToAll(file: string): boolean {
-  const { mode = 0 } = statSync(file, { throwIfNoEntry: false }) ?? {}
-  return (mode & 0o004) !== 0
+  try {
+    return (statSync(file).mode & 0o004) !== 0
+  } catch {
+    return false
+  }
 }
 
 /** Reads the pairs that a configuration names. @throws Error with the cure, for the first that is none */
