@@ -30,12 +30,7 @@ export function createFollowing({ store, observe, current }: FollowingOptions): 
   const control = createControlKeeper({ store, observe })
   let factor = 1
   let timer: NodeJS.Timeout | undefined
-  let before = 0
-  control.follow(({ version }) => {
-    bring(current().enforcement)
-    observe({ type: 'control_followed', version, before })
-    before = version
-  })
+  control.follow(() => bring(current().enforcement))
 
   function bring(enforcement: Enforcement): void {
     enforcement.enforce(control.state(), factor)

@@ -2,6 +2,7 @@ import { afterEach, beforeEach, expect, it, vi } from 'vitest'
 import { createEnforcement } from '../src/enforcement.ts'
 import { NOTHING } from '../src/failures/histogram.ts'
 import { createFollowing, type Following } from '../src/following.ts'
+import type { Observation } from '../src/observe/observation.ts'
 import type { Store } from '../src/store/store.ts'
 import { createFakeStore, type FakeStore } from './control/fake-store.ts'
 import { understood } from './e2e/harness.ts'
@@ -13,12 +14,14 @@ quota: { mode: adaptive, baselines: { personal: { read: { 1h: 100 } }, global: {
 let share: number
 let store: FakeStore
 let following: Following
+let observed: Observation[]
 const enforcement = createEnforcement(quota)
 const limit = () => enforcement.policy().limitsOf('read').personal[0]?.limit
 
 beforeEach(() => {
   vi.useFakeTimers()
   share = 1
+  observed = []
   store = createFakeStore()
   const readTallies: Store['readTallies'] = async () => {
     if (store.out) throw new Error('nobody there')
@@ -26,7 +29,7 @@ beforeEach(() => {
   }
   following = createFollowing({
     store: { ...store, readTallies } as unknown as Store,
-    observe: () => {},
+    observe: (observation) => observed.push(observation),
     current: () => ({ quota, enforcement }),
   })
 })
@@ -54,4 +57,13 @@ it('the last adaptive factor stays while the store is out', async () => {
   store.out = true
   await vi.advanceTimersByTimeAsync(60_000)
   expect(limit()).toBe(75)
+})
+
+it('the factor is told at the start and whenever it has become another one', async () => {
+  const told = (factor: number) => ({ type: 'adaptive_factor', factor })
+  await following.start()
+  await vi.advanceTimersByTimeAsync(30_000)
+  share = 0
+  await vi.advanceTimersByTimeAsync(30_000)
+  expect(observed).toEqual([told(1), told(0.75), told(1.5)])
 })

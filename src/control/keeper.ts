@@ -13,7 +13,7 @@ import type { AuditEntry, ControlStore } from './store.ts'
 
 export interface ControlKeeperOptions {
   readonly store: ControlStore
-  /** Is told once of each outage: `store_failed` with operation `control`. */
+  /** Is told of what is followed, `control_followed`, and once of each outage: `store_failed` with operation `control`. */
   readonly observe: Observer
   /** How often the store is asked for its version, in milliseconds. Default 1000. */
   readonly pollMs?: number
@@ -44,6 +44,7 @@ export function createControlKeeper(options: ControlKeeperOptions): ControlKeepe
   let stored = UNCHANGED
   let current: InForce = { state: UNCHANGED, from: UNCHANGED, until: Number.POSITIVE_INFINITY }
   let clock = { at: Date.now(), readAt: now() }
+  let followed = 0
   let lastFell = false
   let failing = false
   let closed = false
@@ -95,14 +96,24 @@ export function createControlKeeper(options: ControlKeeperOptions): ControlKeepe
     if (closed || next === current) return
     const isNews = next.state !== current.state
     current = next
-    if (isNews) for (const listener of [...listeners]) inform(listener)
+    if (isNews) announce(next.state)
   }
 
-  function inform(listener: (state: ControlState) => void): void {
+  /** What a listener could not take is not in force. */
+  function announce(state: ControlState): void {
+    const isTaken = [...listeners].map((listener) => inform(listener, state)).every(Boolean)
+    if (!isTaken) return
+    observe({ type: 'control_followed', version: state.version, before: followed })
+    followed = state.version
+  }
+
+  function inform(listener: (state: ControlState) => void, state: ControlState): boolean {
     try {
-      listener(current.state)
+      listener(state)
+      return true
     } catch (error) {
       observe({ type: 'internal_error', where: 'control', error })
+      return false
     }
   }
 

@@ -52,11 +52,6 @@ export async function createPrimary({ config, hash, version, observe: also }: Ap
   const together = { render: renderAll, contentType: metrics.contentType }
   const ready = () => readiness(state, supervisor)
   const control = createControlKeeper({ store, observe })
-  let before = 0
-  control.follow(({ version }) => {
-    observe({ type: 'control_followed', version, before })
-    before = version
-  })
   const admin = openAdmin({
     current: () => current.config,
     store,

@@ -18,16 +18,24 @@ const loose: Change = { kind: 'settings', to: { mode: 'loose' } }
 
 let store: FakeStore
 let keeper: ControlKeeper
+/** But for what is followed. */
 let told: Observation[]
+let followed: Observation[]
 /** Our monotonic clock. */
 let time: number
 
 const open = (pollMs = 5) =>
-  createControlKeeper({ store, observe: (observation) => told.push(observation), pollMs, now: () => time })
+  createControlKeeper({
+    store,
+    observe: (seen) => (seen.type === 'control_followed' ? followed : told).push(seen),
+    pollMs,
+    now: () => time,
+  })
 
 beforeEach(() => {
   store = createFakeStore()
   told = []
+  followed = []
   time = 1000
   keeper = open()
 })
@@ -91,6 +99,10 @@ describe('what administrators change', () => {
     await store.set(forUser('alice', override(5)))
     await keeper.fresh()
     expect(heard.map(({ version }) => version)).toEqual([1])
+    expect(followed).toEqual([
+      { type: 'control_followed', version: 1, before: 0 },
+      { type: 'control_followed', version: 2, before: 1 },
+    ])
   })
 
   it('reaches the others where one who follows fails', async () => {
@@ -103,6 +115,7 @@ describe('what administrators change', () => {
     await store.set(loose)
     await keeper.fresh()
     expect(heard).toEqual([1])
+    expect(followed).toEqual([])
     expect(told).toMatchObject([{ type: 'internal_error', where: 'control' }])
   })
 
