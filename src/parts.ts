@@ -1,7 +1,8 @@
+import { createHash } from 'node:crypto'
 import { readFileSync } from 'node:fs'
 import { BlockList, isIPv6 } from 'node:net'
 import { type Authenticator, createAuthenticator, type IssuerOptions } from './auth/authenticator.ts'
-import type { AuthConfig, Config, Cost, EdgeConfig, IssuerConfig, UpstreamConfig } from './config/config.ts'
+import type { AuthConfig, Config, EdgeConfig, IssuerConfig, UpstreamConfig } from './config/config.ts'
 import { UNMATCHED } from './control/replicas.ts'
 import { createEnforcement, type Enforcement } from './enforcement.ts'
 import { createForwarder, type Forwarder } from './forward/forwarder.ts'
@@ -9,7 +10,6 @@ import type { Reference, Route, Rules } from './gateway/rules.ts'
 import type { Observer } from './observe/observation.ts'
 import { gatewayDocument } from './reference/document.ts'
 import { createReference } from './reference/reference.ts'
-import type { Price } from './routing/price.ts'
 import { createRouteTable } from './routing/table.ts'
 import type { Store } from './store/store.ts'
 
@@ -21,6 +21,8 @@ export interface Parts {
   readonly forwarder: Forwarder
   /** Whether an address is one of `edge.trusted_proxies`. */
   readonly isProxy: (address: string) => boolean
+  /** Of what lies in the files that the authenticator and the forwarder are made of: a rotated key has the same name. */
+  readonly fingerprints: { readonly keys: Fingerprints; readonly tls: Fingerprints }
   /** Its limits together with what was changed at run time. */
   readonly enforcement: Enforcement
 }
@@ -32,13 +34,16 @@ export async function createParts(
   observe: Observer,
 ): Promise<Parts> {
   const reference = await referenceOf(config)
+  const fingerprints = { keys: fingerprintsOf(keyFiles(config.auth)), tls: fingerprintsOf(tlsFiles(config.upstream)) }
   const authenticator =
-    old !== null && same(old.config.auth, config.auth) && !hasKeyFiles(config.auth)
+    old !== null && same(old.config.auth, config.auth) && same(old.fingerprints.keys, fingerprints.keys)
       ? old.authenticator
       : await createAuthenticator(authOptions(config.auth, tokens, observe))
   const isProxy = proxyCheck(config.edge)
   const forwarder =
-    old !== null && same(forwardSections(old.config), forwardSections(config)) && !hasTlsFiles(config.upstream)
+    old !== null &&
+    same(forwardSections(old.config), forwardSections(config)) &&
+    same(old.fingerprints.tls, fingerprints.tls)
       ? old.forwarder
       : createForwarder(forwardOptions(config.upstream, isProxy))
   const enforcement = createEnforcement(config.quota)
@@ -61,7 +66,7 @@ export async function createParts(
     maxTunnels: config.edge.maxTunnels,
     maxLagMs: config.edge.maxLagMs,
   }
-  return { config, rules, authenticator, forwarder, isProxy, enforcement }
+  return { config, rules, authenticator, forwarder, isProxy, fingerprints, enforcement }
 }
 
 /** Makes the parts and lets them go: what is wrong with key sets and certificates shows only then. @throws as `createParts` */
@@ -72,13 +77,25 @@ export async function tryParts(config: Config): Promise<void> {
   await forwarder.destroy()
 }
 
-/** A file is read again at each reload: a rotated key has the same name. */
-function hasKeyFiles({ jwt }: AuthConfig): boolean {
-  return jwt.some(({ keys }) => keys.kind === 'file')
+/** One for each file; `null` for one that cannot be read, as whoever needs it will tell. */
+type Fingerprints = readonly (string | null)[]
+
+function keyFiles({ jwt }: AuthConfig): string[] {
+  return jwt.flatMap(({ keys }) => (keys.kind === 'file' ? keys.path : []))
 }
 
-function hasTlsFiles({ tls }: UpstreamConfig): boolean {
-  return tls !== null && [tls.caFile, tls.certFile, tls.keyFile].some((file) => file !== null)
+function tlsFiles({ tls }: UpstreamConfig): string[] {
+  return tls === null ? [] : [tls.caFile, tls.certFile, tls.keyFile].filter((file) => file !== null)
+}
+
+function fingerprintsOf(files: readonly string[]): Fingerprints {
+  return files.map((file) => {
+    try {
+      return createHash('sha256').update(readFileSync(file)).digest('hex')
+    } catch {
+      return null
+    }
+  })
 }
 
 function forwardSections({ upstream, edge }: Config): unknown {
@@ -147,7 +164,7 @@ async function referenceOf(config: Config): Promise<Reference | null> {
 
 function routeOf(route: Config['routes'][number]): Route {
   const { match, methods, segments, health, shadow } = route
-  const charged = route.public ? null : { category: route.category, price: priceOf(route.cost) }
+  const charged = route.public ? null : { category: route.category, price: route.cost }
   return { match, methods, segments, charged, health, shadow }
 }
 
@@ -156,9 +173,5 @@ function unmatchedOf({ unmatched }: Config): Route | null {
   const base = { match: UNMATCHED, methods: '*', segments: [], health: true } as const
   if (unmatched.kind === 'forward') return { ...base, charged: null, shadow: false }
   const { category, cost, shadow } = unmatched
-  return { ...base, charged: { category, price: priceOf(cost) }, shadow }
-}
-
-function priceOf(cost: Cost): Price {
-  return cost
+  return { ...base, charged: { category, price: cost }, shadow }
 }

@@ -1,0 +1,66 @@
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { afterEach, beforeEach, expect, it } from 'vitest'
+import { createParts, type Parts } from '../src/parts.ts'
+import { ecKey } from './auth/support.ts'
+import { understood } from './e2e/harness.ts'
+import { makeCa } from './setup/openssl.ts'
+
+let folder: string
+let made: Parts[]
+beforeEach(() => {
+  folder = mkdtempSync(join(tmpdir(), 'tollgate-parts-'))
+  made = []
+  writeKeys()
+  makeCa(folder, 'ca')
+})
+afterEach(async () => {
+  for (const { authenticator, forwarder } of made) {
+    authenticator.close()
+    await forwarder.destroy()
+  }
+  rmSync(folder, { recursive: true })
+})
+
+function writeKeys(): void {
+  writeFileSync(join(folder, 'keys.json'), JSON.stringify({ keys: [{ ...ecKey('a').jwk, alg: 'ES256' }] }))
+}
+
+async function make(old: Parts | null, rest = ''): Promise<Parts> {
+  const { config } = understood(`
+upstream: { url: "https://127.0.0.1:1", tls: { ca: "${folder}/ca.crt" } }
+auth:
+  jwt:
+    - { issuer: "https://a.test", audience: t, jwks: "file:${folder}/keys.json", algorithms: [ES256] }
+    - { issuer: "https://b.test", audience: t, jwks: "http://127.0.0.1:1/keys", algorithms: [ES256] }
+${rest}`)
+  const parts = await createParts(config, old, { findToken: async () => null }, () => {})
+  made.push(parts)
+  return parts
+}
+
+it('what has files is taken over with all it remembers, such as the keys that were fetched, while these hold the same', async () => {
+  const before = await make(null)
+  const after = await make(before, 'time_zone: Europe/Berlin')
+  expect(after.authenticator).toBe(before.authenticator)
+  expect(after.forwarder).toBe(before.forwarder)
+})
+
+it('is made anew where one of its files holds something else', async () => {
+  const first = await make(null)
+  writeKeys()
+  const second = await make(first)
+  expect(second.authenticator).not.toBe(first.authenticator)
+  expect(second.forwarder).toBe(first.forwarder)
+  makeCa(folder, 'ca')
+  const third = await make(second)
+  expect(third.authenticator).toBe(second.authenticator)
+  expect(third.forwarder).not.toBe(second.forwarder)
+})
+
+it('is not made where one of its files is gone', async () => {
+  const before = await make(null)
+  rmSync(join(folder, 'keys.json'))
+  await expect(make(before)).rejects.toThrow('keys.json')
+})
