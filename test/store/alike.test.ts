@@ -1,0 +1,256 @@
+import fc from 'fast-check'
+import { afterAll, beforeAll, expect, it } from 'vitest'
+import type { Changes, LastChange, UserOverride } from '../../src/control/state.ts'
+import type { Change } from '../../src/control/store.ts'
+import { mintToken, type TokenRecord } from '../../src/control/tokens.ts'
+import { NOTHING } from '../../src/failures/histogram.ts'
+import type { Charge, Refund } from '../../src/quota/charge.ts'
+import type { Counter } from '../../src/quota/counter.ts'
+import { openRedisStore } from '../../src/store/redis/store.ts'
+import { openSqliteStore } from '../../src/store/sqlite/store.ts'
+import type { Store } from '../../src/store/store.ts'
+import { type RedisServer, startRedis } from '../setup/redis.ts'
+import { whenReady } from './redis/ready.ts'
+
+/**
+ * Whoever moves from one store to the other sees no difference: any history of calls is answered alike by both, but for the
+ * times, which are those of two clocks. (Where windows end is for the model suites, whose clocks the test holds.)
+ */
+
+let server: RedisServer
+beforeAll(async () => {
+  server = await startRedis()
+})
+afterAll(() => server.stop())
+
+/** What one store has told so far that later calls refer to. */
+interface Side {
+  readonly store: Store
+  sequence: number
+  readonly refunds: Refund[]
+  readonly seen: LastChange[]
+}
+
+/** A call of one store, and what it answered, without times. */
+type Step = (side: Side) => Promise<unknown>
+
+/** Few, so that they meet what was done to them before. */
+const USERS = ['alice', 'read:alice', '__proto__', '{a}*', '配额 \'\\"']
+const CATEGORIES = ['read', 'write', 'constructor']
+const user = fc.constantFrom(...USERS)
+const category = fc.constantFrom(...CATEGORIES)
+const tokens = fc.constantFrom(0, 1, 7, 1e12)
+const table = fc.dictionary(category, fc.dictionary(fc.constantFrom('1h', '1d'), tokens), { noNullPrototype: true })
+const reason = fc.constantFrom('why', 'two  blanks', '"quoted" \\ 配额 😀', '1 {}', 'null')
+const expected = fc.constantFrom<'any' | 'none' | 'right' | 'wrong'>('any', 'none', 'right', 'wrong')
+
+const settings: fc.Arbitrary<Changes> = fc.record(
+  {
+    mode: fc.constantFrom('loose', 'custom'),
+    global: fc.record({ multiplier: fc.constantFrom(0.25, 1.1, 4) }),
+    baselines: fc.record({ personal: table }, { requiredKeys: [] }),
+    shadow: fc.boolean(),
+  },
+  { requiredKeys: [], noNullPrototype: true },
+)
+const override: fc.Arbitrary<UserOverride> = fc.record({
+  limits: table,
+  bypassGlobal: fc.boolean(),
+  shadow: fc.boolean(),
+  reason,
+  expiresAt: fc.constantFrom(null, 1, 4_102_444_800_000),
+})
+const change: fc.Arbitrary<Change> = fc.oneof(
+  fc.record({ kind: fc.constant('settings' as const), to: settings }),
+  fc.record({ kind: fc.constant('override' as const), user, to: fc.option(override) }),
+  fc.record({ kind: fc.constant('reset' as const), user }),
+  fc.record({ kind: fc.constant('token_revoked' as const), id: user, to: fc.option(fc.record({ name: reason })) }),
+)
+
+const WINDOWS = [
+  [{ name: '1d', seconds: 86_400 }],
+  [
+    { name: '1h', seconds: 3600 },
+    { name: '1d', seconds: 86_400 },
+  ],
+  [
+    { name: 'odd', seconds: 5000 },
+    { name: '1d', seconds: 86_400 },
+    { name: 'year', seconds: 31_536_000 },
+  ],
+].map((windows) => windows.map((window) => ({ window, limit: 40 })))
+const charge: fc.Arbitrary<Charge> = fc.record({
+  user,
+  category,
+  cost: fc.integer({ min: 1, max: 15 }),
+  limits: fc.record({
+    personal: fc.constantFrom(...WINDOWS),
+    global: fc.option(fc.constantFrom(...WINDOWS)),
+  }),
+})
+
+const TOKENS: readonly TokenRecord[] = USERS.slice(0, 3).map(
+  (user, i) => mintToken({ user, name: `token ${i}`, expiresAt: i % 2 === 0 ? null : 5000 }, 1000 + (i % 3)).record,
+)
+const token = fc.constantFrom(...TOKENS)
+
+const used = (counter: Counter): unknown => counter.map(({ seconds, used }) => [seconds, used]).sort()
+const sorted = (entries: Iterable<readonly [string, unknown]>): unknown =>
+  [...entries].sort(([a], [b]) => (a < b ? -1 : 1))
+const timeless = ({ at: _, ...rest }: { readonly at: number }): unknown => rest
+const isOf = (at: number): boolean => Math.abs(at - Date.now()) < 60_000
+
+const step: fc.Arbitrary<Step> = fc.oneof(
+  {
+    weight: 5,
+    arbitrary: fc.tuple(change, expected, reason).map(([change, version, why]) => changing(change, version, why)),
+  },
+  {
+    weight: 3,
+    arbitrary: fc.tuple(fc.array(charge, { maxLength: 5 }), fc.nat(9)).map(([charges, at]) => settling(charges, at)),
+  },
+  { weight: 1, arbitrary: fc.constant(reading) },
+  { weight: 1, arbitrary: fc.nat(9).map((at) => following(at)) },
+  {
+    weight: 1,
+    arbitrary: fc.tuple(fc.option(fc.nat(9)), fc.integer({ min: 1, max: 4 })).map(
+      ([before, limit]): Step =>
+        async ({ store }) =>
+          (await store.readAudit(before, limit)).map(timeless),
+    ),
+  },
+  {
+    weight: 1,
+    arbitrary: user.map(
+      (user): Step =>
+        ({ store }) =>
+          standing(store, user),
+    ),
+  },
+  { weight: 1, arbitrary: fc.constant<Step>(({ store }) => scan(store)) },
+  { weight: 3, arbitrary: token.map(inserting) },
+  {
+    weight: 1,
+    arbitrary: fc.tuple(token, fc.integer({ min: 1, max: 9 })).map(
+      ([{ id }, at]): Step =>
+        ({ store }) =>
+          store.revokeToken(id, at),
+    ),
+  },
+  {
+    weight: 1,
+    arbitrary: token.map(
+      ({ hash }): Step =>
+        ({ store }) =>
+          store.findToken(hash),
+    ),
+  },
+  { weight: 1, arbitrary: fc.constant<Step>(({ store }) => store.listTokens()) },
+  {
+    weight: 1,
+    arbitrary: fc.nat(1_000_000).map(
+      (total): Step =>
+        ({ store }) =>
+          tally(store, total),
+    ),
+  },
+)
+
+function changing(change: Change, version: 'any' | 'none' | 'right' | 'wrong', why: string): Step {
+  return async ({ store, seen }) => {
+    const { settings, overrides, ...last } = await store.readControl()
+    seen.push(last)
+    const held = change.kind === 'override' ? (overrides.get(change.user)?.version ?? 0) : settings.version
+    const wanted = { any: null, none: 0, right: held, wrong: held + 1 }[version]
+    const changed = await store.change(change, { who: 'ann', why }, wanted)
+    if (changed.done) expect(isOf(changed.entry.at)).toBe(true)
+    return changed.done ? timeless(changed.entry) : changed
+  }
+}
+
+function settling(charges: readonly Charge[], at: number): Step {
+  return async (side) => {
+    const refunds = side.refunds.length === 0 ? [] : side.refunds.splice(at % side.refunds.length, 1)
+    const decisions = await side.store.settle({ instance: 'alike', sequence: ++side.sequence, refunds, charges })
+    decisions.forEach((decision, i) => {
+      if (decision.accepted) side.refunds.push({ charge: charges[i] as Charge, decision })
+    })
+    const numbers = (usages: readonly { used: number; startedAt: number }[] | null) =>
+      usages?.map(({ used, startedAt }) => [used, startedAt === 0 || isOf(startedAt)])
+    return decisions.map(({ accepted, personal, global }) => [accepted, numbers(personal), numbers(global)])
+  }
+}
+
+async function reading({ store, seen }: Side): Promise<unknown> {
+  const { version, changedAt, settings, overrides } = await store.readControl()
+  seen.push({ version, changedAt })
+  const { at, ...last } = await store.controlVersion()
+  expect([last, isOf(at)]).toEqual([{ version, changedAt }, true])
+  return { version, settings, overrides: sorted(overrides) }
+}
+
+/** From something that was true once, and from what never was. */
+function following(at: number): Step {
+  return async ({ store, seen }) => {
+    const from = seen[at % Math.max(1, seen.length)] ?? { version: 0, changedAt: 0 }
+    const never = { version: from.version, changedAt: from.changedAt + 1 }
+    const [since, none] = [await store.changesSince(from), await store.changesSince(never)]
+    return [since?.map(timeless) ?? null, from.version === 0 ? null : none]
+  }
+}
+
+async function standing(store: Store, user: string): Promise<unknown> {
+  const { personal, global } = await store.standing(user, CATEGORIES)
+  return [personal.map(used), global.map(used)]
+}
+
+async function scan(store: Store): Promise<unknown> {
+  const found = new Map<string, unknown>()
+  let cursor: string | null = null
+  do {
+    const { users, next } = await store.scanUsers(cursor)
+    for (const { user, counters } of users) {
+      found.set(user, sorted([...counters].map(([category, counter]) => [category, used(counter)] as const)))
+    }
+    cursor = next
+  } while (cursor !== null)
+  return sorted(found)
+}
+
+/** Ids are random: none is ever made twice. */
+function inserting(record: TokenRecord): Step {
+  return async ({ store }) => {
+    if ((await store.findToken(record.hash)) === null) await store.insertToken(record)
+  }
+}
+
+/** The sum of all buckets: the two clocks may stand in different ones. */
+async function tally(store: Store, total: number): Promise<unknown> {
+  await store.addTally({ ...NOTHING, total, status0: 1, asideFailed: 2 })
+  const { buckets } = await store.readTallies()
+  const sum = (of: 'total' | 'status0' | 'status5xx' | 'aside' | 'asideFailed') =>
+    buckets.reduce((n, b) => n + b[of], 0)
+  return [sum('total'), sum('status0'), sum('status5xx'), sum('aside'), sum('asideFailed')]
+}
+
+it('both stores answer any history of calls alike', async () => {
+  let runs = 0
+  await fc.assert(
+    fc.asyncProperty(fc.array(step, { minLength: 30, maxLength: 60 }), async (steps) => {
+      const redis = openRedisStore({ url: server.url, prefix: `alike-${++runs}`, deadlineMs: 5000, observe: () => {} })
+      const sides = [openSqliteStore({ file: ':memory:' }), redis].map(
+        (store): Side => ({ store, sequence: 0, refunds: [], seen: [] }),
+      )
+      await whenReady(redis)
+      try {
+        for (const step of [...steps, reading]) {
+          const [embedded, shared] = await Promise.all(sides.map(step))
+          expect(shared).toEqual(embedded)
+        }
+      } finally {
+        for (const { store } of sides) await store.close()
+      }
+    }),
+    { numRuns: 100 },
+  )
+})
