@@ -53,6 +53,16 @@ describe('the adaptive factor', () => {
     expect(factor([bucket(1000, 1000, START - 2 * BUCKET_MS)])).toBe(1)
   })
 
+  it('takes what chance explains for the share that half of the requests of three hours met', () => {
+    const hours = [16, 16, 16, 10, 10, 10].map((failed, i) => bucket(1000, failed, START - (i + 2) * BUCKET_MS))
+    expect(factor([...hours, bucket(1000, 13, START - BUCKET_MS)])).toBe(1)
+  })
+
+  it('takes traffic that chance explains for that of the half hour before', () => {
+    const halves = [bucket(200, 200, START - 2 * BUCKET_MS), bucket(180, 180, START - BUCKET_MS)]
+    expect(factor(halves)).toBe(0.75)
+  })
+
   it('has bounds and thresholds of its own where they were set', () => {
     const options = { min: 0.9, max: 1.2, good: 0, normal: 0.2, bad: 0.4, minRequests: 0 }
     const shares = [0, 10, 20, 30, 40, 100].map((failed) => factor([bucket(100, failed)], START, options))
