@@ -1,7 +1,7 @@
 import { once } from 'node:events'
 import { mkdtempSync, rmSync } from 'node:fs'
 import { createServer, type ServerOptions } from 'node:https'
-import { connect, createServer as createTcpServer } from 'node:net'
+import { connect, createServer as createTcpServer, type Socket } from 'node:net'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import type { TLSSocket } from 'node:tls'
@@ -213,3 +213,50 @@ describe('a client with TLS', () => {
     expect(heads[0]).toContain('X-Forwarded-Proto: https')
   })
 })
+
+describe('a connection that was opened for a client who has left', () => {
+  it('serves the next one', async () => {
+    const backend = await httpsBackend(server)
+    const way = await wayTo(Number(new URL(backend.url).port))
+    const gateway = await gatewayTo(`https://127.0.0.1:${way.port}`, {
+      tls: { ca, serverName: 'backend.test' },
+      connectTimeoutMs: 20_000,
+      maxConnections: 1,
+    })
+    expect((await exchangeRaw(gateway.port, get('/first', CLOSE))).text).toMatch(/ok$/)
+    way.isBlocked = true
+    const leaving = rawClient(gateway.port, get('/second'))
+    await until(() => way.connections === 2)
+    leaving.socket.destroy()
+    expect((await gateway.settled(2)).outcome).toBe('aborted')
+    way.open()
+    expect((await exchangeRaw(gateway.port, get('/third', CLOSE))).text).toMatch(/ok$/)
+    expect(way.connections).toBe(2)
+  })
+})
+
+/** Passes bytes on to a port. While it is blocked it lets new connections wait, and breaks those off that it had as soon as they bring something. */
+async function wayTo(port: number) {
+  const waiting: (() => void)[] = []
+  const way = { port: 0, connections: 0, isBlocked: false, open: () => {} }
+  way.open = () => {
+    way.isBlocked = false
+    for (const join of waiting.splice(0)) join()
+  }
+  const sockets: Socket[] = []
+  const relay = createTcpServer((from) => {
+    way.connections++
+    const to = connect(port, '127.0.0.1')
+    sockets.push(from, to)
+    for (const socket of [from, to]) socket.on('error', () => {})
+    from.once('close', () => to.destroy())
+    function join(): void {
+      from.on('data', () => way.isBlocked && from.destroy())
+      from.pipe(to).pipe(from)
+    }
+    if (way.isBlocked) waiting.push(join)
+    else join()
+  })
+  way.port = await listen(relay, sockets)
+  return way
+}
