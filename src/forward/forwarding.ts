@@ -40,7 +40,6 @@ export class Forwarding implements Exchanging, Waiter {
   #connection: Connection | null = null
   #upload: Upload | null = null
   #reached = false
-  #retried = false
   #interim = 0
   /** The backend's status, once its head has come. */
   #status = 0
@@ -145,12 +144,8 @@ export class Forwarding implements Exchanging, Waiter {
   }
 
   onFailure(error: Error): void {
-    if (this.#mayRetry(error)) {
-      this.#retried = true
-      this.#backend.connections.acquireNew(this)
-    } else {
-      this.#fail(error)
-    }
+    if (this.#mayRetry(error)) this.#backend.connections.acquireNew(this)
+    else this.#fail(error)
   }
 
   /** A head does not wait for its body: events may follow much later. */
@@ -211,11 +206,12 @@ export class Forwarding implements Exchanging, Waiter {
 
   /**
    * A connection that was idle may be closed by the backend just when a request is on its way. That request was almost
-   * certainly not seen, but only a safe one is sent again, and only once (RFC 9110 section 9.2.2).
+   * certainly not seen, but only a safe one is sent again (RFC 9110 section 9.2.2), and only once: by a connection that
+   * has served nobody before.
    */
   #mayRetry(error: Error): boolean {
     const connection = this.#connection
-    if (this.#retried || connection === null || connection.answerBegun || connection.served < 2) return false
+    if (connection === null || connection.answerBegun || connection.served < 2) return false
     if (this.#body !== null || this.#upload !== null) return false
     return SAFE_METHODS.has(this.#exchange.req.method ?? '') && connectionLost(error)
   }
