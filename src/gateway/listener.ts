@@ -122,7 +122,11 @@ export function createListener(options: ListenerOptions): Listener {
     void gateway.handleUpgrade(req, socket, head)
   })
   server.on('connect', (req: http.IncomingMessage, socket: Socket, head: Buffer) => {
-    void gateway.handleUpgrade(req, socket, head) // which refuses it, as any method that is not served
+    const refuse = () => void gateway.handleUpgrade(req, socket, head) // as any method that is not served
+    if (!isBusy(socket)) return refuse()
+    // Node has let go of the connection; what came on it before is answered first (RFC 9112, 9.3.2).
+    socket.on('error', () => {})
+    whenIdle(socket, () => last.has(socket) || socket.destroyed || refuse())
   })
   server.on('clientError', (error: NodeJS.ErrnoException, socket: Duplex) => {
     if (socket.destroyed || !socket.writable || isBroken(error)) return void socket.destroy()

@@ -1,6 +1,7 @@
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
 import { type Backend, type RunningApp, startApp, startBackend, yaml } from './harness.ts'
 import { bearer } from './jwt.ts'
+import { rawExchange, statusesIn } from './raw.ts'
 
 const QUOTA = `
 quota:
@@ -29,6 +30,7 @@ afterEach(async () => {
   expect(app.observations.filter((o) => o.type === 'internal_error')).toEqual([])
 })
 
+const CLOSE = 'Connection: close\r\n'
 const get = (path: string, headers: Record<string, string> = bearer('alice')) => fetch(app.url + path, { headers })
 const post = (path: string, body: string, headers: Record<string, string> = {}) =>
   fetch(app.url + path, {
@@ -244,6 +246,35 @@ describe('a backend that cannot be reached', () => {
       )
       .toMatchObject({ total: 2, status0: 2, status5xx: 0 })
     backend = await startBackend()
+  })
+})
+
+describe('a handshake behind requests that are under way on its connection', () => {
+  const line = (text: string, more = '') => `${text} HTTP/1.1\r\nHost: a\r\n${more}\r\n`
+  const HANDSHAKE =
+    'Connection: Upgrade\r\nUpgrade: websocket\r\nSec-WebSocket-Version: 13\r\nSec-WebSocket-Key: dGhlIHNhbXBsZSBub25jZQ==\r\n'
+  beforeEach(async () => {
+    await app.stop()
+    await backend.close()
+    backend = await startBackend((_seen, res) => void setTimeout(() => res.end('slow'), 300))
+    app = await startApp(yaml(backend.url, QUOTA))
+  })
+
+  it.each([
+    ['that is let in', line('GET /open', HANDSHAKE), [200, 401, 200], 'GET /open'],
+    ['that is refused', line('GET /items/7', HANDSHAKE), [200, 401, 401], 'GET /items/:id'],
+    ['for anywhere', line('CONNECT a:1'), [200, 401, 405], null],
+  ])('%s is answered after them', async (_, last, statuses, route) => {
+    const text = await rawExchange(app.url, line('GET /open') + line('GET /me/quota') + last, 1000)
+    expect(statusesIn(text)).toEqual(statuses)
+    expect(text.indexOf('slow')).toBeLessThan(text.indexOf('401'))
+    await expect.poll(() => app.requests().map((request) => request.route)).toContain(route)
+  })
+
+  it('is not looked at where the last of them closes the connection', async () => {
+    const text = await rawExchange(app.url, line('GET /open', CLOSE) + line('GET /items/7', HANDSHAKE), 1000)
+    expect(statusesIn(text)).toEqual([200])
+    expect(app.requests()).toHaveLength(1)
   })
 })
 
