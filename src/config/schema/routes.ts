@@ -62,7 +62,9 @@ export const routes = list(route, 0, 10_000, { description: 'The route map. Defa
 export const unmatched = either(
   'refuse, forward, or { category, cost, shadow }',
   [
-    choice(['refuse', 'forward'], { description: 'refuse answers 404; forward asks for no credential and charges nothing' }),
+    choice(['refuse', 'forward'], {
+      description: 'refuse answers 404; forward asks for no credential and charges nothing',
+    }),
     section(
       {
         category: name.meta({ description: 'A category of quota.baselines' }),

@@ -94,4 +94,3 @@ export type FixtureUser = z.output<typeof user>
 
 /** Test and demo data, by user id. */
 export const fixtureFile = z.strictObject({ users: z.record(z.string().min(1).max(256), user) })
-export type Fixture = z.output<typeof fixtureFile>
