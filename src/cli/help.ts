@@ -41,7 +41,7 @@ Exit code: 0 without problems (warnings are printed), 1 with problems.`,
 A gateway token draws on the quota of its user. It is shown once, when it is made; only its SHA-256 is kept.
   --user      the user id: 1 to 256 bytes
   --name      what it is for: 1 to 64 characters
-  --expires   after which it is refused, for example 12h or 30d (default: never)
+  --expires   after which it is refused, for example 12h or 30d, at most 36500d (default: never)
 A revoked token is refused within 2 seconds by every gateway on the same store.`,
   ],
   [

@@ -1,6 +1,10 @@
+import { parseArgs } from 'node:util'
 import { printJsonSchema } from '../config/json-schema.ts'
+import { CONFIG_OPTION } from './config.ts'
 
-export async function schema(): Promise<number> {
+export async function schema(args: readonly string[]): Promise<number> {
+  // "Options of every command" has -c, though there is nothing to read of the file.
+  parseArgs({ args: [...args], options: CONFIG_OPTION })
   process.stdout.write(printJsonSchema())
   return 0
 }

@@ -13,9 +13,9 @@ export async function token(args: readonly string[]): Promise<number> {
     allowPositionals: true,
     options: { ...CONFIG_OPTION, user: { type: 'string' }, name: { type: 'string' }, expires: { type: 'string' } },
   })
-  const [action, id] = positionals
-  const work = workOf(action, id, values)
-  const loaded = await loadOrTell(configFile(values.config))
+  const { config, ...options } = values
+  const work = workOf(positionals, options)
+  const loaded = await loadOrTell(configFile(config))
   if (loaded === null) return 1
   const store = openStore(loaded.config.store, () => {})
   try {
@@ -31,11 +31,18 @@ type Work = (store: Store) => Promise<number>
 /** As the audit has it. Its entry comes first: there is no token that it does not know of. */
 const AUTHOR = { who: 'command line', why: null }
 
-function workOf(action: string | undefined, id: string | undefined, options: CreateOptions): Work {
+/** Nothing of a call is passed over: who lists the tokens of a user, or revokes two, would take it for done. */
+function workOf([action, ...rest]: readonly string[], options: CreateOptions): Work {
+  const [id] = rest
+  if (action !== 'create' && action !== 'list' && action !== 'revoke') {
+    throw new UsageError('token takes create, list or revoke ID')
+  }
+  if (action === 'revoke' && (id === undefined || rest.length > 1)) throw new UsageError('token revoke takes one ID')
+  if (action !== 'revoke' && id !== undefined) throw new UsageError(`token ${action} does not take "${id}"`)
   if (action === 'create') return create(options)
-  if (action === 'list') return list
-  if (action === 'revoke' && id !== undefined) return (store) => revoke(store, id)
-  throw new UsageError('token takes create, list or revoke ID')
+  const [unused] = Object.keys(options)
+  if (unused !== undefined) throw new UsageError(`token ${action} does not take --${unused}`)
+  return id === undefined ? list : (store) => revoke(store, id)
 }
 
 interface CreateOptions {
@@ -71,9 +78,14 @@ export async function makeToken(
   return made
 }
 
+/** A hundred years. An end that no `Date` can hold could never be shown again, in the list or in the audit. */
+const LONGEST_LIFETIME_MS = 36_500 * 86_400_000
+
 function lifetimeOf(text: string): number {
   const read = parseDuration(text)
-  if ('problem' in read || read.value === 0) throw new UsageError('--expires takes a duration such as 12h or 30d')
+  if ('problem' in read || read.value === 0 || read.value > LONGEST_LIFETIME_MS) {
+    throw new UsageError('--expires takes a duration such as 12h or 30d, at most 36500d')
+  }
   return read.value
 }
 

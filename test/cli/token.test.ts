@@ -33,3 +33,29 @@ test('tokens made and revoked on the command line are in the audit, once each', 
   ])
   expect(JSON.stringify(entries)).not.toContain(stdout.trim())
 })
+
+test('a lifetime that no date can hold is refused, and the list and the audit stay readable', async () => {
+  for (const [lifetime, code] of [
+    ['36500d', 0],
+    ['36501d', 2],
+    ['99999999d', 2],
+    ['999999999999d', 2],
+  ] as const) {
+    const made = token('create', '--user', 'bob', '--name', 'long', '--expires', lifetime)
+    if (code === 0) await made
+    else await expect(made).rejects.toMatchObject({ code, stderr: expect.stringContaining('at most 36500d') })
+  }
+  expect((await token('list')).stdout).toMatch(/bob\tlong\tgood until 2/)
+})
+
+test.each([
+  [['list', '--user', 'alice'], 'does not take --user'],
+  [['list', 'alice'], 'does not take "alice"'],
+  [['create', 'alice', '--user', 'alice', '--name', 'x'], 'does not take "alice"'],
+  [['revoke', '--user', 'alice', 'some-id'], 'does not take --user'],
+  [['revoke', 'some-id', 'another-id'], 'one ID'],
+  [['revoke'], 'one ID'],
+  [['lst'], 'create, list or revoke'],
+])('token %j is called wrongly: nothing is ignored', async (args, said) => {
+  await expect(token(...args)).rejects.toMatchObject({ code: 2, stderr: expect.stringContaining(said) })
+})
