@@ -1,6 +1,6 @@
 import { StoreError } from '../../quota/store.ts'
 import type { RedisClient } from './client.ts'
-import { asStoreError } from './errors.ts'
+import { asStoreError, wasNeverSent } from './errors.ts'
 
 /** @throws StoreError */
 export async function call<T>(command: () => Promise<T>): Promise<T> {
@@ -8,6 +8,23 @@ export async function call<T>(command: () => Promise<T>): Promise<T> {
     return await command()
   } catch (error) {
     throw asStoreError(error)
+  }
+}
+
+/** Asks whether Redis is there. Where there is no connection, the error tells what the last try to make one met. */
+export function pinging(redis: RedisClient): () => Promise<void> {
+  let met: unknown = null
+  redis.on('error', (error: unknown) => {
+    if (!wasNeverSent(error)) met = error
+  })
+  return async () => {
+    try {
+      await redis.ping()
+    } catch (error) {
+      const failure = asStoreError(error)
+      if (met === null || !wasNeverSent(error)) throw failure
+      throw new StoreError(`${failure.message}: ${asStoreError(met).message}`, failure.reason, failure.applied, met)
+    }
   }
 }
 

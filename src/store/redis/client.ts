@@ -1,5 +1,6 @@
 import { readFileSync } from 'node:fs'
 import { Cluster, Redis, type RedisOptions } from 'ioredis'
+import { isOfSelect } from './errors.ts'
 
 /** The only file that knows ioredis. */
 
@@ -77,7 +78,7 @@ export function connect({ url, deadlineMs }: ConnectOptions): RedisClient {
   const options = optionsOf(deadlineMs)
   const parsed = parseUrl(url)
   const { username, password } = parsed
-  if (parsed.kind === 'single') return new Redis(parsed.url, options) as RedisClient
+  if (parsed.kind === 'single') return inItsDatabase(new Redis(parsed.url, options)) as RedisClient
   const login = { ...(username && { username }), ...(password && { password }) }
   if (parsed.kind === 'sentinel') {
     return new Redis({ ...options, ...login, sentinels: parsed.hosts, name: parsed.name }) as RedisClient
@@ -88,6 +89,17 @@ export function connect({ url, deadlineMs }: ConnectOptions): RedisClient {
     enableOfflineQueue: false,
     lazyConnect: true,
   }) as RedisClient
+}
+
+/**
+ * Where SELECT is refused (no such number, or no right to it), ioredis tells it and goes on in database 0: its counters are
+ * those of somebody else. Such a connection is none.
+ */
+function inItsDatabase(redis: Redis): Redis {
+  redis.on('error', (error: Error) => {
+    if (isOfSelect(error)) redis.disconnect(true)
+  })
+  return redis
 }
 
 interface Host {

@@ -3,7 +3,7 @@ import type { TokenRecord } from '../../control/tokens.ts'
 import { endsAt, running } from '../../quota/counter.ts'
 import { StoreError } from '../../quota/store.ts'
 import type { Copyable, Owner, Portion, Refill } from '../copying.ts'
-import { call, milliseconds, transaction } from './calls.ts'
+import { call, milliseconds, pinging, transaction } from './calls.ts'
 import { connect, type RedisClient } from './client.ts'
 import { redisControl } from './control.ts'
 import { createKeys, type Keys } from './keys.ts'
@@ -65,7 +65,7 @@ export function openRedisCopyable(options: { readonly url: string; readonly pref
   }
 
   return {
-    ping: async () => void (await call(() => redis.ping())),
+    ping: pinging(redis),
     listReplicas: redisReplicas(redis, keys).listReplicas,
     portions,
     refill,

@@ -11,6 +11,10 @@ const FORBIDDEN: Kind = {
   reason: 'auth',
   cure: 'let its user run scripts, and every command on the keys of the prefix (ACL SETUSER)',
 }
+const DATABASE: Kind = {
+  reason: 'auth',
+  cure: 'name a database that is there at the end of the URL under store, and let its user run SELECT',
+}
 const CLUSTER: Kind = { reason: 'cluster' }
 
 /** Kinds by the first word of a Redis error. https://redis.io/docs/latest/develop/reference/protocol-spec/#simple-errors */
@@ -43,6 +47,15 @@ const FORBIDDEN_WITHIN = /The user executing the script can't|ACL failure in scr
 /** What ioredis says of a command that it never sent: no connection, or no cluster, and no queue to wait in. */
 const NOT_SENT = 'enableOfflineQueue options is false'
 
+export function wasNeverSent(error: unknown): boolean {
+  return error instanceof Error && error.message.includes(NOT_SENT)
+}
+
+/** ioredis asks for the database of the URL by itself, when it connects. */
+export function isOfSelect(error: Error & { readonly command?: { readonly name: string } }): boolean {
+  return error.command?.name === 'select'
+}
+
 /**
  * An error that Redis itself replied means that the command was not applied: the script writes nothing before its last
  * check. Anything else leaves the outcome open, unless the command never left this process.
@@ -54,7 +67,7 @@ export function asStoreError(error: unknown): StoreError {
     const { reason, cure } = kindOf(error)
     return new StoreError(cure === undefined ? message : `${message.trimEnd()} Cure: ${cure}`, reason, 'no', error)
   }
-  if (message.includes(NOT_SENT)) return new StoreError('no connection to Redis', 'connection', 'no', error)
+  if (wasNeverSent(error)) return new StoreError('no connection to Redis', 'connection', 'no', error)
   if (error instanceof Error && error.name === 'MaxRetriesPerRequestError') {
     return new StoreError('the connection to Redis was lost', 'connection', 'unknown', error)
   }
@@ -64,6 +77,7 @@ export function asStoreError(error: unknown): StoreError {
 
 /** A transaction that was given up says EXECABORT, and its reason in `previousErrors`; Redis 6 says `ERR` and puts the word of a script's error behind a `-`. */
 function kindOf(error: Error & { readonly previousErrors?: readonly Error[] }): Kind {
+  if (isOfSelect(error)) return DATABASE
   const { message } = error.previousErrors?.[0] ?? error
   if (FORBIDDEN_WITHIN.test(message)) return FORBIDDEN
   const word = /^ERR Error running script.*? -([A-Z]+) /.exec(message)?.[1] ?? message.split(' ', 1)[0] ?? ''

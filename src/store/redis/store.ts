@@ -5,9 +5,10 @@ import type { Batch, Decision } from '../../quota/charge.ts'
 import type { Standing } from '../../quota/store.ts'
 import type { Store } from '../store.ts'
 import { decodeReply, encodeBatch } from './batch.ts'
-import { call, milliseconds, transaction } from './calls.ts'
+import { call, milliseconds, pinging, transaction } from './calls.ts'
 import { connect, type RedisClient } from './client.ts'
 import { redisControl } from './control.ts'
+import { asStoreError, wasNeverSent } from './errors.ts'
 import { createKeys, type Keys } from './keys.ts'
 import { redisReplicas } from './replicas.ts'
 import { readCounter } from './sections.ts'
@@ -44,7 +45,10 @@ export function openRedisStore({ url, prefix = 'tollgate', deadlineMs = 250, obs
   const changes = subscription(() => connect({ url, deadlineMs }), keys.changes)
 
   redis.on('error', (error: Error) => {
-    observe({ type: 'store_failed', operation: 'connect', reason: 'connection', message: error.message })
+    // What was not sent follows from an error that was told.
+    if (wasNeverSent(error)) return
+    const { message } = asStoreError(error)
+    observe({ type: 'store_failed', operation: 'connect', reason: 'connection', message })
   })
   redis.on('ready', () => {
     observe({ type: 'store_connected' })
@@ -113,10 +117,6 @@ export function openRedisStore({ url, prefix = 'tollgate', deadlineMs = 250, obs
     return true
   }
 
-  async function ping(): Promise<void> {
-    await call(() => redis.ping())
-  }
-
   async function close(): Promise<void> {
     changes.close()
     redis.disconnect()
@@ -135,7 +135,7 @@ export function openRedisStore({ url, prefix = 'tollgate', deadlineMs = 250, obs
     onChange: changes.follow,
     ...redisUsage(redis, keys),
     ...redisReplicas(redis, keys),
-    ping,
+    ping: pinging(redis),
     close,
   }
 }

@@ -89,7 +89,9 @@ describe('the connection to Redis', () => {
       const seen: Observation[] = []
       const wrong = open(`redis://:wrong@127.0.0.1:${locked.port}`, seen)
       await sleep(200)
-      await expect(wrong.ping()).rejects.toMatchObject({ name: 'StoreError' })
+      await expect(wrong.ping()).rejects.toThrow(
+        /^no connection to Redis: WRONGPASS .* Cure: set the user and the password/,
+      )
       expect(seen).toContainEqual(
         expect.objectContaining({ type: 'store_failed', message: expect.stringContaining('WRONGPASS') }),
       )
@@ -97,6 +99,24 @@ describe('the connection to Redis', () => {
     } finally {
       await locked.stop()
     }
+  })
+
+  it.each([
+    ['there is no such database', '', '999', 'DB index is out of range'],
+    ['its user may not select', 'narrow:pw@', '1', 'NOPERM'],
+  ])('to a database of its URL never serves another one: %s', async (_, login, database, told) => {
+    await admin.acl('SETUSER', 'narrow', 'on', '>pw', '~*', '+@all', '-select')
+    const seen: Observation[] = []
+    const store = open(`redis://${login}127.0.0.1:${server.port}/${database}`, seen)
+    const until = performance.now() + 1500
+    while (performance.now() < until) {
+      await expect(store.ping()).rejects.toMatchObject({ name: 'StoreError', applied: 'no' })
+      await sleep(5)
+    }
+    expect(seen).not.toContainEqual({ type: 'store_connected' })
+    expect(new Set(seen.map((one) => JSON.stringify(one))).size).toBe(1)
+    expect(seen[0]).toMatchObject({ type: 'store_failed', message: expect.stringContaining(told) })
+    await expect(store.ping()).rejects.toThrow(told)
   })
 
   it('fails every call after it was closed', async () => {
