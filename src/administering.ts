@@ -12,7 +12,8 @@ import type { Observer } from './observe/observation.ts'
 import type { WindowStatuses } from './quota/status.ts'
 import type { Store } from './store/store.ts'
 
-export interface AdministeringOptions extends Pick<AdminOptions, 'ready' | 'metrics' | 'drain' | 'version'> {
+export interface AdministeringOptions
+  extends Pick<AdminOptions, 'ready' | 'lacksStore' | 'metrics' | 'drain' | 'version'> {
   /** The configuration in force; the listener keeps the `admin` section that it began with. */
   readonly current: () => Config
   readonly store: Store

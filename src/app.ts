@@ -50,8 +50,18 @@ export async function createApp({ config, hash, version, observe: also }: AppOpt
     throw error
   })
   serving = made
-  const { control, configuration, ready, drain } = made
-  const admin = openAdmin({ current: configuration, store, control, observe, metrics, ready, drain, version })
+  const { control, configuration, ready, lacksStore, drain } = made
+  const admin = openAdmin({
+    current: configuration,
+    store,
+    control,
+    observe,
+    metrics,
+    ready,
+    lacksStore,
+    drain,
+    version,
+  })
 
   async function start(): Promise<{ gateway: string; admin: string }> {
     const { url } = await admin.listen().catch(addressProblem('admin.listen'))

@@ -61,6 +61,9 @@ export interface ServingOptions {
   readonly observing: Pick<Observing, 'observe' | 'follow'>
 }
 
+/** The reason of a process that lacks its store. */
+export const NO_STORE = 'the quota store does not answer'
+
 /** @throws Error when a part of the configuration cannot be made */
 export async function createServing(options: ServingOptions): Promise<Serving> {
   const { config, version, store, observing } = options
@@ -127,7 +130,7 @@ export async function createServing(options: ServingOptions): Promise<Serving> {
   function ready(): Readiness {
     const reasons = [...(state.started ? [] : ['starting']), ...(state.draining ? ['draining'] : [])]
     if (!lacksStore()) return { ready: reasons.length === 0, reasons }
-    return { ready: reasons.length === 0 && admitsAlone(), reasons: [...reasons, 'the quota store does not answer'] }
+    return { ready: reasons.length === 0 && admitsAlone(), reasons: [...reasons, NO_STORE] }
   }
 
   function lacksStore(): boolean {

@@ -21,6 +21,8 @@ export interface DeskOptions {
   readonly control: Pick<ControlKeeper, 'fresh' | 'state'>
   /** Of the configuration in force. */
   readonly setup: () => Setup
+  /** Whether requests are decided without the store, though it may still be read: a replica, a full disk. */
+  readonly lacksStore: () => boolean
 }
 
 /** What the routes share: the view of everything in force, and the way of a change. */

@@ -50,6 +50,8 @@ function lastSeen({ store }: Desk, now: () => number) {
 
 async function show(desk: Desk, seen: ReturnType<typeof lastSeen>, now: () => number): Promise<Answer> {
   try {
+    // What takes no writes may still be read, but nothing is charged there and no replica can tell of itself.
+    if (desk.lacksStore()) return ok(withoutStore(desk, seen.recall(), now()))
     return ok(await nowAnswer(desk, await seen.ask()))
   } catch (error) {
     if (!(error instanceof StoreError)) throw error

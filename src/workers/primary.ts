@@ -9,7 +9,7 @@ import { createObserving } from '../observing.ts'
 import { openStore } from '../open-store.ts'
 import { tryParts } from '../parts.ts'
 import { needRestart, untilRestart } from '../restart.ts'
-import { addressProblem, type Readiness } from '../serving.ts'
+import { addressProblem, NO_STORE, type Readiness } from '../serving.ts'
 import { shareOf, workerCount } from './share.ts'
 import { createSupervisor, type Supervisor } from './supervisor.ts'
 
@@ -59,6 +59,7 @@ export async function createPrimary({ config, hash, version, observe: also }: Ap
     observe,
     metrics: together,
     ready,
+    lacksStore: () => supervisor.states().some(({ reasons }) => reasons.includes(NO_STORE)),
     drain,
     version,
   })

@@ -126,6 +126,18 @@ test('while the store does not answer, what was seen last is told, with its age'
   })
 })
 
+test('a store that can be read but takes no charges is not told as one that answers', async () => {
+  let lacking = false
+  const { store } = await start({ lacksStore: () => lacking })
+  await store.beat(replica())
+  expect(await now()).toMatchObject({ store: { answers: true } })
+  lacking = true
+  clock += 60_000
+  expect(await now()).toMatchObject({ store: { answers: false }, windows: {}, replicas: [{ silentMs: 60_000 }] })
+  lacking = false
+  expect(await now()).toMatchObject({ store: { answers: true }, replicas: [] })
+})
+
 test('the route map is told with its lines, costs and hits, and what matched nothing', async () => {
   const { store, call } = await start()
   await store.beat(replica())

@@ -97,6 +97,7 @@ export async function startAdmin({
     store: asked,
     control,
     setup: () => setup,
+    lacksStore: () => false,
     explain: (view, standing, question) => explain(config, view, standing, question),
     assets: null,
     version: '1.2.3',
