@@ -90,9 +90,41 @@ function isOpenToAll(file: string): boolean {
   }
 }
 
-/** Reads the pairs that a configuration names. @throws Error with the cure, for the first that is none */
-export function checkPairs({ tls, admin }: Pick<Config, 'tls' | 'admin'>): void {
-  for (const pair of [tls, admin.tls]) if (pair !== null) readPair(pair)
+/** What is to be said of a pair, and where the configuration names it. */
+export interface PairProblem {
+  readonly path: readonly string[]
+  readonly message: string
+}
+
+/** Files that are no pair. */
+export class CertificateError extends Error {
+  readonly path: readonly string[]
+
+  constructor({ path, message }: PairProblem, cause: unknown) {
+    super(message, { cause })
+    this.path = path
+  }
+}
+
+/**
+ * Reads the pairs that a configuration names.
+ * @returns those that can be used and have ended: clients refuse to connect
+ * @throws CertificateError with the cure, for the first that is none
+ */
+export function checkPairs({ tls, admin }: Pick<Config, 'tls' | 'admin'>): PairProblem[] {
+  return [...checkPair(tls, ['tls']), ...checkPair(admin.tls, ['admin', 'tls'])]
+}
+
+function checkPair(tls: ListenerTls | null, path: readonly string[]): PairProblem[] {
+  if (tls === null) return []
+  try {
+    const { expiresAt } = readPair(tls)
+    if (expiresAt > Date.now()) return []
+    const ended = new Date(expiresAt).toISOString()
+    return [{ path, message: `the certificate in ${tls.certFile} has ended (${ended}): replace it and its key` }]
+  } catch (error) {
+    throw new CertificateError({ path, message: error instanceof Error ? error.message : String(error) }, error)
+  }
 }
 
 /** @throws Error with the cure */

@@ -11,7 +11,16 @@ export function openStore({ location, prefix, deadlineMs }: StoreConfig, observe
     return openSqliteStore({ file: location.path })
   } catch (cause) {
     const why = cause instanceof Error ? cause.message : String(cause)
-    const cure = 'name a file in a folder that exists and can be written, or a database that Tollgate made'
-    throw new Error(`store: cannot open ${location.path} (${why}): ${cure}`, { cause })
+    throw new Error(`store: cannot open ${location.path} (${why}): ${cureOf(why)}`, { cause })
   }
+}
+
+/** What SQLite says of a disk that has no room, even for the files beside the database, or that fails. */
+const OF_THE_DISK = /disk is full|disk I\/O error/
+
+/** Another file would be an empty one: full quotas for everybody, and no tokens. */
+function cureOf(why: string): string {
+  return OF_THE_DISK.test(why)
+    ? 'make room on its disk, or mend it; what the file holds is not lost'
+    : 'name a file in a folder that exists and can be written, or a database that Tollgate made'
 }

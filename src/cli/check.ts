@@ -1,5 +1,6 @@
 import { parseArgs } from 'node:util'
 import { checkPairs } from '../certificate.ts'
+import { formatProblems } from '../config/problems.ts'
 import { tryParts } from '../parts.ts'
 import { CONFIG_OPTION, configFile, loadOrTell, setupProblem } from './config.ts'
 
@@ -9,7 +10,8 @@ export async function check(args: readonly string[]): Promise<number> {
   const loaded = await loadOrTell(file)
   if (loaded === null) return 1
   try {
-    checkPairs(loaded.config)
+    const ended = checkPairs(loaded.config).map(({ path, message }) => loaded.problemAt(path, message))
+    for (const problem of ended) console.error(formatProblems([{ ...problem, severity: 'warning' }]))
     await tryParts(loaded.config)
   } catch (error) {
     console.error(setupProblem(error, loaded))

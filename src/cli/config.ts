@@ -1,5 +1,6 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import { AuthSetupError } from '../auth/authenticator.ts'
+import { CertificateError } from '../certificate.ts'
 import { type LoadResult, loadConfig } from '../config/load.ts'
 import { formatProblems } from '../config/problems.ts'
 import type { Store } from '../store/store.ts'
@@ -27,6 +28,7 @@ const PLACE = /^auth\.jwt\[(\d+)\]\.(\w+): (.*)$/s
 
 /** What went wrong when the parts of a configuration were made, told like its other problems. */
 export function setupProblem(error: unknown, loaded: Loaded): string {
+  if (error instanceof CertificateError) return formatProblems([loaded.problemAt(error.path, error.message)])
   if (!(error instanceof AuthSetupError)) return `${loaded.config.file}: ${explain(error)}`
   const problems = error.problems.map((problem) => {
     const [, index, key, message] = PLACE.exec(problem) ?? []

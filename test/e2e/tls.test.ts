@@ -450,10 +450,23 @@ describe('a gateway as a process', () => {
     gateway = null
     mount('v2', one, other)
     const { file, admin } = await written(config())
-    const problem = `tollgate.yaml: the key in ${join(folder, 'tls.key')} is not that of the first certificate in`
+    const problem = ` tls: the key in ${join(folder, 'tls.key')} is not that of the first certificate in`
     const check = run(process.execPath, ['src/main.ts', 'check', '-c', file])
     await expect(check).rejects.toMatchObject({ code: 1, stderr: expect.stringContaining(problem) })
+    await expect(check).rejects.toMatchObject({ stderr: expect.stringMatching(/tollgate\.yaml:\d+:\d+ tls: the key/) })
     await expect(spawnGateway(file, admin)).rejects.toThrow(problem)
+  }, 120_000)
+
+  it('is warned of by check where a certificate has ended', async () => {
+    gateway = null
+    const signed = ['-signkey', one.keyFile, '-days', '-1']
+    const { stdout: cert } = await run('openssl', ['x509', '-in', one.certFile, ...signed])
+    mount('v2', { cert }, one)
+    const { file } = await written(config())
+    const { stdout, stderr } = await run(process.execPath, ['src/main.ts', 'check', '-c', file])
+    expect(stderr).toMatch(/tollgate\.yaml:\d+:\d+ tls: warning: the certificate in .*tls\.crt has ended \(20/)
+    expect(stderr).toMatch(/tollgate\.yaml:\d+:\d+ admin\.tls: warning: the certificate/)
+    expect(stdout).toContain(': ok (')
   }, 120_000)
 
   it('names a file that is not there by its key of the configuration', async () => {
