@@ -25,22 +25,30 @@ const RETRY_MS = 20
  * @throws Error where the file is no such database or was written by a newer version
  */
 export function openDatabase(file: string, migrations: readonly string[], busyTimeout = 5000): Database {
-  const db = new DatabaseSync(file, { timeout: busyTimeout })
-  try {
-    // FULL: a ticket that was sold is still there after a power cut.
-    db.exec('PRAGMA journal_mode = WAL; PRAGMA synchronous = FULL')
-    migrate(db, migrations)
-    // SQLite would wait for a lock on the thread that serves everybody; from here patiently() waits instead.
-    db.exec('PRAGMA busy_timeout = 0')
-  } catch (error) {
-    db.close()
-    throw error
-  }
+  const db = opened(file, migrations, busyTimeout)
   return {
     prepare: (sql) => db.prepare(sql),
     read: (work) => patiently(() => transaction(db, 'BEGIN', work), busyTimeout),
     write: (work) => patiently(() => transaction(db, 'BEGIN IMMEDIATE', work), busyTimeout),
     close: () => db.close(),
+  }
+}
+
+function opened(file: string, migrations: readonly string[], busyTimeout: number): DatabaseSync {
+  let db: DatabaseSync | null = null
+  try {
+    db = new DatabaseSync(file, { timeout: busyTimeout })
+    // FULL: a ticket that was sold is still there after a power cut.
+    db.exec('PRAGMA journal_mode = WAL; PRAGMA synchronous = FULL')
+    migrate(db, migrations)
+    // SQLite would wait for a lock on the thread that serves everybody; from here patiently() waits instead.
+    db.exec('PRAGMA busy_timeout = 0')
+    return db
+  } catch (cause) {
+    db?.close()
+    const why = cause instanceof Error ? cause.message : String(cause)
+    const cure = 'name a file of this service in a folder that exists and can be written'
+    throw new Error(`cannot open ${file} (${why}): ${cure}`, { cause })
   }
 }
 

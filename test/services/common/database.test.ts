@@ -36,6 +36,13 @@ describe('openDatabase', () => {
   })
 })
 
+it('a file that cannot be opened is named, with the cure', () => {
+  const file = join(tempFolder(), 'none', 'score.db')
+  expect(() => openDatabase(file, MIGRATIONS)).toThrow(
+    `cannot open ${file} (unable to open database file): name a file`,
+  )
+})
+
 describe('write', () => {
   const add = "INSERT INTO players (player, user) VALUES (1, 'a')"
 
