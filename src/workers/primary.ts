@@ -73,8 +73,9 @@ export async function createPrimary({ config, hash, version, observe: also }: Ap
   async function start(): Promise<{ gateway: string; admin: string }> {
     const { url } = await admin.listen().catch(addressProblem('admin.listen'))
     observe({ type: 'listening', what: 'admin', url })
-    void control.start() // never rejects
     const gateway = await supervisor.start()
+    // Workers wait for the store when they start; asked before that, it would count as one that fails.
+    void control.start() // never rejects
     await supervisor.ask(ASK_MS)
     state.started = true
     observe({ type: 'config_loaded', file: config.file, hash })

@@ -192,6 +192,7 @@ describe.each(['sqlite', 'redis'])('two workers on %s', (kind) => {
     expect(value('tollgate_workers')).toBe(2)
     expect(found('tollgate_build_info')).toEqual([1])
     expect(found('tollgate_config_info')).toEqual([1])
+    expect(lines('the store fails')).toEqual([])
     await running?.end('SIGTERM')
     const shares = Map.groupBy(lines('request'), ({ worker }) => worker)
     expect([...shares.keys()].sort()).toEqual([1, 2])
