@@ -29,13 +29,14 @@ export async function store(args: readonly string[]): Promise<number> {
   if (isSameFile(from.location, to.location)) throw new UsageError('--from and --to are the same file')
   const opened: Copyable[] = []
   try {
-    const open = (place: typeof from, exists: boolean): Copyable => {
+    const open = async (option: string, place: typeof from, exists: boolean): Promise<Copyable> => {
       const copyable = openCopyable(place, exists)
       opened.push(copyable)
+      await reachable(copyable, option)
       return copyable
     }
-    const stores = { from: open(from, true), to: open(to, false) }
-    for (const [option, one] of Object.entries(stores)) await reachable(one, `--${option}`)
+    // The target last: to open a file makes it.
+    const stores = { from: await open('--from', from, true), to: await open('--to', to, false) }
     const copied = await copyStore({ ...stores, force: values.force, progress: progressLine() })
     console.log(`copied ${nameOf(from.location)} to ${nameOf(to.location)}: ${summary(copied)}`)
     return 0

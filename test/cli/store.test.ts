@@ -1,6 +1,6 @@
 import { execFile, spawn } from 'node:child_process'
 import { once } from 'node:events'
-import { linkSync, mkdtempSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs'
+import { existsSync, linkSync, mkdtempSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
@@ -144,11 +144,14 @@ describe('tollgate store copy', () => {
       [['store', 'copy', '--from', `sqlite:${one}.not`, '--to', `sqlite:${one}`], 1, `there is no file ${one}.not`],
       [['store', 'copy', '--from', `sqlite:${one}`, '--to', 'sqlite:/proc/x.db'], 1, 'cannot open /proc/x.db'],
       [['store', 'copy', '--from', `sqlite:${one}`, '--to', 'redis://127.0.0.1:1'], 1, 'check --to'],
+      [['store', 'copy', '--from', 'redis://127.0.0.1:1', '--to', `sqlite:${one}.new`], 1, 'check --from'],
     ]
     const outcomes = await Promise.all(cases.map(([args]) => tollgate(args)))
     expect(outcomes.map(({ code, stderr }) => [code, stderr])).toEqual(
       cases.map(([, code, message]) => [code, expect.stringContaining(message)]),
     )
+    // A gateway would take an empty file for a store.
+    expect(existsSync(`${one}.new`)).toBe(false)
   }, 180_000)
 
   it('killed while it fills a Redis leaves a mark, of which gateways warn; the next one begins anew', async () => {
