@@ -57,10 +57,7 @@ export function lineOf(seen: Told): Line | null {
         until: new Date(seen.expiresAt).toISOString(),
       })
     case 'certificate_expires':
-      return line('warn', seen.leftMs > 0 ? 'the certificate ends soon' : 'the certificate has ended', {
-        ...certificateOf(seen),
-        days: Math.floor(seen.leftMs / 86_400_000),
-      })
+      return certificateLine(seen)
     case 'certificate_refused':
       return line('error', 'certificate refused, the one before stays in force', {
         what: seen.listener,
@@ -96,6 +93,14 @@ export function lineOf(seen: Told): Line | null {
     case 'upgrade_closed':
       return null
   }
+}
+
+/** One that has ended keeps everybody out. `days` that are left, or have passed. */
+function certificateLine(seen: Extract<Told, { type: 'certificate_expires' }>): Line {
+  const days = Math.floor(Math.abs(seen.leftMs) / 86_400_000)
+  return seen.leftMs > 0
+    ? line('warn', 'the certificate ends soon', { ...certificateOf(seen), days })
+    : line('error', 'the certificate has ended', { ...certificateOf(seen), days: 0 - days })
 }
 
 function certificateOf({ listener, file }: { readonly listener: string; readonly file: string }): Line['fields'] {

@@ -376,3 +376,13 @@ test('a closed log leaves no listener on the process', async () => {
   for (let i = 0; i < 20; i++) await lines([])
   expect(process.listenerCount('exit')).toBe(before)
 })
+
+test.each([
+  [36, { level: WARN, msg: 'the certificate ends soon', days: 1 }],
+  [-12, { level: ERROR, msg: 'the certificate has ended', days: 0 }],
+  [-36, { level: ERROR, msg: 'the certificate has ended', days: -1 }],
+])('a certificate with %i hours left is told of with its days', async (hours, line) => {
+  const leftMs = hours * 60 * 60_000
+  const told = await lines([{ type: 'certificate_expires', listener: 'gateway', file: 'tls.crt', leftMs }])
+  expect(told).toMatchObject([line])
+})
