@@ -38,7 +38,7 @@ export async function createParts(
   const authenticator =
     old !== null && same(old.config.auth, config.auth) && same(old.fingerprints.keys, fingerprints.keys)
       ? old.authenticator
-      : await createAuthenticator(authOptions(config.auth, tokens, observe))
+      : await createAuthenticator(authOptions(config.auth, tokens, observe), old?.authenticator)
   const isProxy = proxyCheck(config.edge)
   const forwarder =
     old !== null &&
@@ -105,7 +105,7 @@ function forwardSections({ upstream, edge }: Config): unknown {
 /** Ends the parts that the next configuration does not use, once the requests under way have finished with them. */
 export function retire(old: Parts, next: Parts): void {
   if (old.forwarder !== next.forwarder) void old.forwarder.close()
-  if (old.authenticator !== next.authenticator) old.authenticator.close()
+  if (old.authenticator !== next.authenticator) old.authenticator.close(next.authenticator)
 }
 
 export function same(a: unknown, b: unknown): boolean {

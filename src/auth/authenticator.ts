@@ -5,7 +5,7 @@ import { readBearer } from './bearer.ts'
 import { createCache } from './cache.ts'
 import { type Caller, invalid, type Verified } from './caller.ts'
 import { isGatewayToken, verifyGatewayToken } from './gateway-token.ts'
-import { type IssuerOptions, openIssuers } from './issuer.ts'
+import { closeAllBut, type FetchedKeys, type IssuerOptions, openIssuers } from './issuer.ts'
 import { createJwtVerifier } from './jwt.ts'
 
 export type { Caller } from './caller.ts'
@@ -33,8 +33,10 @@ export interface Authenticator {
    * Rejects only on a fault of ours.
    */
   authenticate(authorization: string | undefined): Caller | Denial | Promise<Caller | Denial>
-  /** Stops the fetching of keys and forgets all credentials. */
-  close(): void
+  /** Keys by URL, for the one that comes after. */
+  readonly fetched: FetchedKeys
+  /** Stops the fetching of keys, but for those that `next` goes on with, and forgets all credentials. */
+  close(next?: Pick<Authenticator, 'fetched'>): void
 }
 
 /** Counted from before the store is asked, so that a revocation is in force within 2 seconds. */
@@ -49,6 +51,8 @@ const JOIN_MS = GATEWAY_TOKEN_MS
 const HIT: Observation = Object.freeze({ type: 'credential_checked', cached: true })
 const MISS: Observation = Object.freeze({ type: 'credential_checked', cached: false })
 
+const NONE = { fetched: new Map() } as const
+
 interface Check {
   readonly startedAt: number
   readonly result: Promise<Caller | Denial>
@@ -56,11 +60,16 @@ interface Check {
 
 /**
  * Judges Bearer credentials: JWTs of the issuers, and gateway tokens. Anything else is refused without asking anybody.
+ * @param before the one in force until now: an identity provider that is out at this moment is not missed where its keys
+ * were fetched already
  * @throws AuthSetupError where an issuer or its keys cannot be used; not where its URL does not answer
  */
-export async function createAuthenticator(options: AuthOptions): Promise<Authenticator> {
+export async function createAuthenticator(
+  options: AuthOptions,
+  before: Pick<Authenticator, 'fetched'> = NONE,
+): Promise<Authenticator> {
   const { gatewayTokens, tokens, observe, now = Date.now } = options
-  const issuers = await openIssuers(options.issuers, observe, now)
+  const { issuers, fetched } = await openIssuers(options.issuers, before.fetched, observe, now)
   const verifyJwt = createJwtVerifier(issuers)
   const accepted = createCache<Caller>(options.cache.max)
   const refused = createCache<Denial>(MAX_REFUSED)
@@ -125,11 +134,11 @@ export async function createAuthenticator(options: AuthOptions): Promise<Authent
     return caller
   }
 
-  function close(): void {
-    for (const { source } of issuers) source.close()
+  function close(next: Pick<Authenticator, 'fetched'> = NONE): void {
+    closeAllBut(next.fetched, fetched)
     accepted.clear()
     refused.clear()
   }
 
-  return { authenticate, close }
+  return { authenticate, fetched, close }
 }

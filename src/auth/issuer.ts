@@ -41,27 +41,43 @@ export class AuthSetupError extends Error {
   }
 }
 
-/** @throws AuthSetupError with the problems of all issuers */
+/** Sources of keys by URL, under the names of issuer and URL. */
+export type FetchedKeys = ReadonlyMap<string, KeySource>
+
+/**
+ * @param before sources that were opened earlier: those that are named again go on, with the keys that they have fetched
+ * @throws AuthSetupError with the problems of all issuers; nothing is then opened or closed
+ */
 export async function openIssuers(
   all: readonly IssuerOptions[],
+  before: FetchedKeys,
   observe: Observer,
   now: () => number,
-): Promise<readonly Issuer[]> {
-  const urls = new Map<string, KeySource>()
-  const results = await Promise.all(all.map((options, i) => openIssuer(options, `auth.jwt[${i}]`, urls, observe, now)))
+): Promise<{ readonly issuers: readonly Issuer[]; readonly fetched: FetchedKeys }> {
+  const fetched = new Map<string, KeySource>()
+  // Two audiences of one issuer share its keys, and with them the bound on fetches.
+  function fetchedFrom(issuer: string, url: string): KeySource {
+    const name = JSON.stringify([issuer, url])
+    const source = fetched.get(name) ?? before.get(name) ?? keysFromUrl(issuer, keySetUrl(url), observe, now)
+    fetched.set(name, source)
+    return source
+  }
+  const results = await Promise.all(all.map((options, i) => openIssuer(options, `auth.jwt[${i}]`, fetchedFrom)))
   const problems = results.filter((result) => typeof result === 'string')
-  if (problems.length === 0) return results.filter((result) => typeof result !== 'string')
-  for (const source of urls.values()) source.close()
+  if (problems.length === 0) return { issuers: results.filter((result) => typeof result !== 'string'), fetched }
+  closeAllBut(before, fetched)
   throw new AuthSetupError(problems)
+}
+
+export function closeAllBut(kept: FetchedKeys, sources: FetchedKeys): void {
+  for (const [name, source] of sources) if (kept.get(name) !== source) source.close()
 }
 
 /** The issuer, or the problem with it. */
 async function openIssuer(
   { keys, ...options }: IssuerOptions,
   place: string,
-  urls: Map<string, KeySource>,
-  observe: Observer,
-  now: () => number,
+  fetchedFrom: (issuer: string, url: string) => KeySource,
 ): Promise<Issuer | string> {
   const problem = problemOf(options, keys.kind)
   if (problem !== null) return `${place}.${problem}`
@@ -74,11 +90,7 @@ async function openIssuer(
   function openKeys(): KeySource | Promise<KeySource> {
     if (keys.kind === 'file') return keysFromFile(keys.path, options.algorithms)
     if (keys.kind === 'secret') return keysFromSecret(keys.secret, options.algorithms)
-    // Two audiences of one issuer share its keys, and with them the bound on fetches.
-    const name = JSON.stringify([options.issuer, keys.url])
-    const source = urls.get(name) ?? keysFromUrl(options.issuer, keySetUrl(keys.url), observe, now)
-    urls.set(name, source)
-    return source
+    return fetchedFrom(options.issuer, keys.url)
   }
 }
 

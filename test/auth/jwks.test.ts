@@ -295,3 +295,44 @@ describe('closing', () => {
     expect(server.hits).toBe(1)
   })
 })
+
+describe('a next configuration', () => {
+  const OTHERS = {
+    audiences: ['others'],
+    keys: { kind: 'secret', secret: 'y'.repeat(32) },
+    algorithms: ['HS256'],
+  } as const
+  const ours = () => ({ keys: { kind: 'url', url: server.url } }) as const
+  const uncached = { cache: { max: 0, ttlMs: 0 } }
+
+  it('goes on with the keys that were fetched, while the identity provider is out', async () => {
+    const before = await start()
+    expect(await before.outcome(token())).toBe('alice')
+    down()
+    const after = await bench([ours(), OTHERS], uncached, before)
+    open.push(after)
+    before.auth.close(after.auth)
+    expect(await after.outcome(token())).toBe('alice')
+    expect(server.hits).toBe(1)
+  })
+
+  it('is told of keys that change from then on', async () => {
+    const before = await start()
+    await before.outcome(token())
+    const after = await bench([ours(), OTHERS], uncached, before)
+    open.push(after)
+    before.auth.close(after.auth)
+    server.answer = serveJson(keySet(two))
+    before.time += HOUR
+    expect(await after.outcome(token(two))).toBe('alice')
+  })
+
+  it('that is refused leaves the keys to the one in force', async () => {
+    const before = await start()
+    await before.outcome(token())
+    await expect(bench([ours(), { algorithms: [] }], uncached, before)).rejects.toThrow('algorithms: is empty')
+    server.answer = serveJson(keySet(two))
+    before.time += HOUR
+    expect(await before.outcome(token(two))).toBe('alice')
+  })
+})

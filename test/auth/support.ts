@@ -139,18 +139,23 @@ export interface Bench {
   refusedKeys(): string[]
 }
 
-export async function bench(issuers: Partial<IssuerOptions>[], options: Partial<AuthOptions> = {}): Promise<Bench> {
+export async function bench(
+  issuers: Partial<IssuerOptions>[],
+  options: Partial<AuthOptions> = {},
+  before?: Bench,
+): Promise<Bench> {
   const self: { time: number } = { time: NOW }
   const seen: Observation[] = []
-  const auth = await createAuthenticator({
+  const all = {
     issuers: issuers.map(issuer),
     gatewayTokens: true,
     tokens: { findToken: async () => null },
     cache: { max: 100, ttlMs: 10_000 },
     now: () => self.time,
-    observe: (observation) => seen.push(observation),
+    observe: (observation: Observation) => void seen.push(observation),
     ...options,
-  })
+  }
+  const auth = await createAuthenticator(all, before?.auth)
   const ask = async (credential: string) => auth.authenticate(`Bearer ${credential}`)
   const outcome = async (credential: string) => word(await ask(credential))
   const failures = () => seen.flatMap((one) => (one.type === 'jwks_failed' ? [one.message] : []))
