@@ -107,6 +107,30 @@ test('a preview says which global windows would be used up for everybody', async
   expect(await warning.count()).toBe(0)
 })
 
+test('an edit ends the preview that is on its way: what can be applied is what the fields say', async () => {
+  await show()
+  const asked = Promise.withResolvers<void>()
+  const held = Promise.withResolvers<void>()
+  await page.route('**/api/quota/preview', async (route) => {
+    asked.resolve()
+    await held.promise
+    // The page may have given it up.
+    await route.continue().catch(() => {})
+  })
+  await multiplier().fill('0.25')
+  await button('Preview').click()
+  await asked.promise
+  await multiplier().fill('3')
+  held.resolve()
+  await expect.poll(() => button('Preview').isEnabled(), SOON).toBe(true)
+  expect(await preview().count()).toBe(0)
+  await button('Preview').click()
+  await button('Apply').click()
+  await page.getByText(/^Applied as version/).waitFor()
+  expect(await quota()).toMatchObject({ global: { multiplier: 3 } })
+  expect(open.errors).toEqual([])
+})
+
 test('what was changed meanwhile is told with who did it, and applied only after another look', async () => {
   await show()
   await multiplier().fill('2')

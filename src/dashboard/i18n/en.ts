@@ -168,6 +168,7 @@ export const en = {
 
   'preview.title': 'What this change does',
   'preview.nothing': 'Nothing is applied yet.',
+  'preview.counted': 'Counted at {time}; what is used later is not in it.',
   'preview.changes': 'Changes',
   'preview.toFile': 'back to the file',
   'preview.users': 'Users',

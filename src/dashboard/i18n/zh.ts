@@ -166,6 +166,7 @@ export const zh: Readonly<Record<TextKey, string>> = {
 
   'preview.title': '此更改的影响',
   'preview.nothing': '尚未应用。',
+  'preview.counted': '统计于 {time}，此后的用量不计在内。',
   'preview.changes': '更改',
   'preview.toFile': '恢复为文件的值',
   'preview.users': '用户',

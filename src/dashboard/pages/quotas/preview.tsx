@@ -13,6 +13,7 @@ interface PreviewProps {
   readonly quota: QuotaAnswer
   readonly draft: Draft
   readonly answer: PreviewAnswer
+  readonly at: Date
   readonly busy: boolean
   readonly reasonProblem: string | undefined
   readonly onApply: (reason: string) => void
@@ -20,8 +21,8 @@ interface PreviewProps {
 }
 
 /** What a change would do, from the live counters; and the button that makes it. */
-export function Preview({ quota, draft, answer, busy, reasonProblem, onApply, onBack }: PreviewProps) {
-  const { t } = useTexts()
+export function Preview({ quota, draft, answer, at, busy, reasonProblem, onApply, onBack }: PreviewProps) {
+  const { t, time } = useTexts()
   const [reason, setReason] = useState('')
   const title = useRef<HTMLHeadingElement>(null)
   useEffect(() => title.current?.focus(), [])
@@ -30,7 +31,9 @@ export function Preview({ quota, draft, answer, busy, reasonProblem, onApply, on
       <h3 ref={title} tabIndex={-1}>
         {t('preview.title')}
       </h3>
-      <p className="muted">{t('preview.nothing')}</p>
+      <p className="muted">
+        {t('preview.nothing')} {t('preview.counted', { time: time(at) })}
+      </p>
       <ChangeList quota={quota} draft={draft} />
       <h4>{t('preview.limits')}</h4>
       <LimitTable quota={quota} answer={answer} />

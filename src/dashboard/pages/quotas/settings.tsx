@@ -1,5 +1,5 @@
 import { Button } from '@mantine/core'
-import { type FormEvent, useState } from 'react'
+import { type FormEvent, useRef, useState } from 'react'
 import type { PreviewAnswer, QuotaAnswer } from '../../../admin/api.ts'
 import { ApiError, call } from '../../api/client.ts'
 import { useMayChange } from '../../api/session.tsx'
@@ -20,6 +20,8 @@ interface Previewed {
   readonly etag: string | null
   readonly draft: Draft
   readonly answer: PreviewAnswer
+  /** When it was counted. */
+  readonly at: Date
 }
 
 interface SettingsProps {
@@ -38,9 +40,12 @@ export function Settings({ quota, etag, reload }: SettingsProps) {
   const [previewed, setPreviewed] = useState<Previewed | null>(null)
   const [applied, setApplied] = useState<number | null>(null)
   const [busy, setBusy] = useState(false)
+  const previewing = useRef<AbortController | null>(null)
   const edits = Object.keys(draft).length
 
   function change(next: Draft): void {
+    // Else a preview of the edits before would come over these, and could be applied.
+    previewing.current?.abort()
     setDraft(next)
     setPreviewed(null)
     setApplied(null)
@@ -48,12 +53,13 @@ export function Settings({ quota, etag, reload }: SettingsProps) {
     setProblems({})
   }
 
-  async function attempt(work: () => Promise<void>): Promise<void> {
+  async function attempt(work: () => Promise<void>, signal?: AbortSignal): Promise<void> {
     setBusy(true)
     setError(null)
     try {
       await work()
     } catch (caught) {
+      if (signal?.aborted) return
       setError(caught as Error)
       if (caught instanceof ApiError && caught.status !== 401) setPreviewed(null)
       if (caught instanceof ApiError && caught.status === 412) reload()
@@ -68,10 +74,12 @@ export function Settings({ quota, etag, reload }: SettingsProps) {
     setProblems(problems)
     setApplied(null)
     if (patch === null) return
+    const stop = new AbortController()
+    previewing.current = stop
     void attempt(async () => {
-      const { data } = await call<PreviewAnswer>('POST', '/api/quota/preview', { body: patch })
-      setPreviewed({ quota, etag, draft, answer: data })
-    })
+      const { data } = await call<PreviewAnswer>('POST', '/api/quota/preview', { body: patch, signal: stop.signal })
+      setPreviewed({ quota, etag, draft, answer: data, at: new Date() })
+    }, stop.signal)
   }
 
   function apply(of: Previewed, reason: string): void {
