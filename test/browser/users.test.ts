@@ -76,6 +76,49 @@ test('a review says which windows an override would block', async () => {
   await expect.poll(() => client('bob'), SOON).toEqual({ status: 429, limit: 4 })
 })
 
+test('a review, and the question before an override is taken away, say which windows the defaults would block', async () => {
+  const set = { read: { '1h': 100 }, bypassGlobal: false, shadow: false, reason: 'a big event', expiresAt: null }
+  await stage.api('PUT', '/api/users/erin/override', set)
+  for (let i = 0; i < 3; i++) expect(await client('erin')).toEqual({ status: 200 })
+  await show('erin')
+  const blocked = 'read 1h: 12 used already, so the user is blocked until the window ends.'
+  await page.getByRole('textbox', { name: '1h' }).fill('')
+  await page.getByLabel('Bypass the global scope').check({ force: true })
+  await button('Review').click()
+  await page.getByText(blocked).waitFor()
+  await button('Discard edits').click()
+  await button('Take the override away').click()
+  await page.getByRole('dialog').getByText(blocked).waitFor()
+  await page.getByRole('dialog').getByRole('button', { name: 'Cancel' }).click()
+
+  await page.getByRole('textbox', { name: '1h' }).fill('0')
+  await button('Review').click()
+  await page.getByText('read 1h: the limit is 0, so the user is blocked.').waitFor()
+  expect(await client('erin')).toEqual({ status: 200 })
+})
+
+test('an override that somebody else changes during an edit is told before the review, and not taken back unseen', async () => {
+  const set = { read: { '1h': 20 }, bypassGlobal: false, shadow: false, reason: 'a trial', expiresAt: null }
+  await stage.api('PUT', '/api/users/frank/override', set)
+  await show('frank')
+  await page.getByRole('textbox', { name: 'Reason' }).fill('a better reason')
+  await stage.api('PUT', '/api/users/frank/override', { ...set, read: { '1h': 90 }, reason: 'they need more' })
+  await page.getByText('In force: they need more').waitFor()
+  await button('Review').click()
+  const conflict = page.getByRole('alert').filter({ hasText: 'Changed by somebody else' })
+  await expect.poll(() => conflict.innerText(), SOON).toMatch(/ops changed this at [\s\S]*read\.1h 20 → 90/)
+  expect(await button('Set the override').count()).toBe(0)
+  expect(await page.getByRole('textbox', { name: 'Reason' }).inputValue()).toBe('a better reason')
+
+  await page.getByRole('textbox', { name: '1h' }).fill('90')
+  expect(await conflict.count()).toBe(0)
+  await button('Review').click()
+  await button('Set the override').click()
+  await page.getByText('The override is set.').waitFor()
+  const { override } = await stage.api<UserAnswer>('GET', '/api/users/frank')
+  expect(override).toMatchObject({ limits: { read: { '1h': 90 } }, reason: 'a better reason' })
+})
+
 test('a reset asks why, empties the windows, and the user may go on', async () => {
   expect([await client('carol'), await client('carol')]).toEqual([{ status: 200 }, { status: 200 }])
   expect(await client('carol')).toEqual({ status: 429, limit: 10 })
@@ -105,6 +148,9 @@ test('an explanation says what would become of a request, and charges nothing', 
   expect(await page.getByText('refuses', { exact: true }).count()).toBe(1)
   const { windows } = await stage.api<UserAnswer>('GET', '/api/users/dan')
   expect(windows.read?.[0]?.used).toBe(8)
+
+  await page.getByRole('textbox', { name: 'Path' }).fill('/other')
+  expect(await said.count()).toBe(0)
 })
 
 test('users are found by a part of their id', async () => {

@@ -1,5 +1,6 @@
 import { describe, expect, test } from 'vitest'
-import { bodyOf, expiryOf, formOf } from '../../src/dashboard/logic/override.ts'
+import type { OverrideAnswer, UserAnswer } from '../../src/admin/api.ts'
+import { bodyOf, expiryOf, formOf, usedUpUnder } from '../../src/dashboard/logic/override.ts'
 
 const NOW = Date.parse('2026-11-20T10:00:00Z')
 const FORM = { ...formOf(null), reason: 'a big event' }
@@ -56,5 +57,53 @@ describe('an end', () => {
   })
   test('may be never', () => {
     expect(expiryOf({ kind: 'never' }, NOW)).toBeNull()
+  })
+})
+
+describe('what an override uses up', () => {
+  const DEFAULTS = { read: { '1h': 120, '1d': 1200 } }
+  const SET: OverrideAnswer = {
+    version: 3,
+    limits: { read: { '1h': 500 } },
+    bypassGlobal: false,
+    shadow: false,
+    reason: 'why',
+    expiresAt: null,
+  }
+  const BODY = { bypassGlobal: false, shadow: false, reason: 'why', expiresAt: null }
+
+  function userWith(used: number, override: OverrideAnswer | null): UserAnswer {
+    const limit = (window: '1h' | '1d') => override?.limits.read?.[window] ?? DEFAULTS.read[window]
+    const line = (scope: 'Personal' | 'Global', window: '1h' | '1d') => ({
+      ...{ scope, window, used, limit: limit(window), remaining: Math.max(0, limit(window) - used) },
+      ...{ startedAt: null, resetAt: null, source: '', steps: [] },
+    })
+    return {
+      user: 'alice',
+      override,
+      windows: { read: [line('Personal', '1h'), line('Personal', '1d'), line('Global', '1h')] },
+    }
+  }
+
+  test('are windows under the limits that it sets', () => {
+    const body = { ...BODY, read: { '1h': 100 } }
+    expect(usedUpUnder(body, userWith(99, null), null)).toEqual([])
+    expect(usedUpUnder(body, userWith(100, null), null)).toEqual([
+      { category: 'read', window: '1h', used: 100, limit: 100 },
+    ])
+  })
+
+  test('are windows that go back to their default, by another override or by none', () => {
+    const found = [{ category: 'read', window: '1h', used: 200, limit: 120 }]
+    expect(usedUpUnder({ ...BODY, bypassGlobal: true }, userWith(200, SET), DEFAULTS)).toEqual(found)
+    expect(usedUpUnder(null, userWith(200, SET), DEFAULTS)).toEqual(found)
+    expect(usedUpUnder(null, userWith(200, SET), null)).toEqual([])
+    expect(usedUpUnder({ ...BODY, read: { '1h': 500 } }, userWith(200, SET), DEFAULTS)).toEqual([])
+  })
+
+  test('are windows that only shadow mode lets through, and none under shadow mode', () => {
+    const shadow = { ...SET, limits: {}, shadow: true }
+    expect(usedUpUnder(null, userWith(200, shadow), DEFAULTS)).toHaveLength(1)
+    expect(usedUpUnder({ ...BODY, shadow: true, read: { '1h': 1 } }, userWith(200, shadow), DEFAULTS)).toEqual([])
   })
 })

@@ -274,6 +274,7 @@ export const en = {
   'override.saved': 'The override is set.',
   'override.removed': 'The override is taken away.',
   'override.blocks': '{category} {window}: {used} used already, so the user is blocked until the window ends.',
+  'override.blocksAll': '{category} {window}: the limit is 0, so the user is blocked.',
 
   'reset.title': 'Reset',
   'reset.text':

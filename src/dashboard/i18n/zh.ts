@@ -266,6 +266,7 @@ export const zh: Readonly<Record<TextKey, string>> = {
   'override.saved': '特别设置已保存。',
   'override.removed': '特别设置已取消。',
   'override.blocks': '{category} {window}：已用 {used}，因此该用户在窗口结束前将受阻。',
+  'override.blocksAll': '{category} {window}：上限为 0，因此该用户将受阻。',
 
   'reset.title': '清零',
   'reset.text': '清空此用户的个人窗口：已用的不再计算。全局窗口的计数保留。',

@@ -1,4 +1,4 @@
-import type { OverrideAnswer, OverrideBody } from '../../admin/api.ts'
+import type { OverrideAnswer, OverrideBody, QuotaAnswer, UserAnswer } from '../../admin/api.ts'
 import { limitOf } from './settings.ts'
 
 /** The editor of an override: everything as typed. */
@@ -76,4 +76,36 @@ function momentOf(expiry: Exclude<Expiry, { kind: 'never' }>, now: number): numb
     case 'at':
       return Date.parse(expiry.local)
   }
+}
+
+/** What users without an override have, by category and window. */
+export type Defaults = QuotaAnswer['effective']['personal']
+
+export interface UsedUp {
+  readonly category: string
+  readonly window: string
+  readonly used: number
+  readonly limit: number
+}
+
+/**
+ * Personal windows with nothing left under an override.
+ * @param body `null` for none: all limits are the defaults
+ * @param defaults `null` where they are not known yet: what goes back to one of them is passed over
+ */
+export function usedUpUnder(
+  body: OverrideBody | null,
+  { windows, override }: UserAnswer,
+  defaults: Defaults | null,
+): UsedUp[] {
+  if (body?.shadow === true) return []
+  return Object.entries(windows).flatMap(([category, list]) =>
+    list.flatMap(({ scope, window, used, limit: now }) => {
+      if (scope !== 'Personal') return []
+      const set = (body?.[category] as Record<string, number> | undefined)?.[window]
+      const isSetNow = override?.limits[category]?.[window] !== undefined
+      const limit = set ?? (isSetNow ? defaults?.[category]?.[window] : now)
+      return limit !== undefined && used >= limit ? [{ category, window, used, limit }] : []
+    }),
+  )
 }

@@ -2,19 +2,21 @@ import { Button } from '@mantine/core'
 import { useEffect, useRef, useState } from 'react'
 import type { OverrideBody, UserAnswer } from '../../../admin/api.ts'
 import { useTexts } from '../../i18n/text.tsx'
+import { type Defaults, type UsedUp, usedUpUnder } from '../../logic/override.ts'
 import { Differences } from '../../parts/differences.tsx'
 import { Note } from '../../parts/note.tsx'
 
 interface ReviewProps {
   readonly body: OverrideBody
   readonly answer: UserAnswer
+  readonly defaults: Defaults | null
   readonly onSave: () => Promise<void>
   readonly onBack: () => void
 }
 
 /** What an override changes, and which windows it would block at once; then the button that sets it. */
-export function OverrideReview({ body, answer, onSave, onBack }: ReviewProps) {
-  const { t, number } = useTexts()
+export function OverrideReview({ body, answer, defaults, onSave, onBack }: ReviewProps) {
+  const { t } = useTexts()
   const [busy, setBusy] = useState(false)
   const title = useRef<HTMLHeadingElement>(null)
   useEffect(() => title.current?.focus(), [])
@@ -25,11 +27,7 @@ export function OverrideReview({ body, answer, onSave, onBack }: ReviewProps) {
       </h3>
       <p className="muted">{t('preview.nothing')}</p>
       <Differences of={{ what: 'override', from: flat(answer.override), to: body }} />
-      {blockedBy(body, answer).map(({ category, window, used }) => (
-        <Note key={`${category} ${window}`} tone="warn" live>
-          {t('override.blocks', { category, window, used: number(used) })}
-        </Note>
-      ))}
+      <UsedUpNotes windows={usedUpUnder(body, answer, defaults)} />
       <p>{t('override.reviewText')}</p>
       <div className="actions">
         <Button
@@ -56,12 +54,14 @@ function flat(override: UserAnswer['override']): unknown {
   return { ...limits, ...others }
 }
 
-/** Running windows with nothing left under the new limits. */
-function blockedBy(body: OverrideBody, { windows }: UserAnswer) {
-  return Object.entries(windows).flatMap(([category, list]) =>
-    list.flatMap(({ scope, window, used }) => {
-      const limit = (body[category] as Record<string, number> | undefined)?.[window]
-      return scope === 'Personal' && limit !== undefined && used >= limit ? [{ category, window, used }] : []
-    }),
-  )
+/** The windows in which the user has nothing left under an override, or under none. */
+export function UsedUpNotes({ windows }: { readonly windows: readonly UsedUp[] }) {
+  const { t, number } = useTexts()
+  return windows.map(({ category, window, used, limit }) => (
+    <Note key={`${category} ${window}`} tone="warn" live>
+      {limit === 0
+        ? t('override.blocksAll', { category, window })
+        : t('override.blocks', { category, window, used: number(used) })}
+    </Note>
+  ))
 }

@@ -1,9 +1,10 @@
 import { Button, Switch, TextInput } from '@mantine/core'
 import { type FormEvent, useState } from 'react'
-import type { OverrideBody, UserAnswer } from '../../../admin/api.ts'
+import type { OverrideBody, QuotaAnswer, UserAnswer } from '../../../admin/api.ts'
 import { ApiError, call } from '../../api/client.ts'
+import { usePoll } from '../../api/use-poll.ts'
 import { useTexts } from '../../i18n/text.tsx'
-import { bodyOf, formOf, type OverrideForm, type OverrideProblems } from '../../logic/override.ts'
+import { bodyOf, formOf, type OverrideForm, type OverrideProblems, usedUpUnder } from '../../logic/override.ts'
 import { Confirm } from '../../parts/confirm.tsx'
 import { Conflict } from '../../parts/conflict.tsx'
 import { ExpiryField } from '../../parts/expiry.tsx'
@@ -11,7 +12,9 @@ import { fieldProblems, messageOf } from '../../parts/failure.tsx'
 import { Note } from '../../parts/note.tsx'
 import { Panel } from '../../parts/panel.tsx'
 import { At, Changing } from '../../parts/small.tsx'
-import { OverrideReview } from './override-review.tsx'
+import { OverrideReview, UsedUpNotes } from './override-review.tsx'
+
+const DEFAULTS_EVERY_MS = 10_000
 
 interface EditorProps {
   readonly answer: UserAnswer
@@ -19,6 +22,12 @@ interface EditorProps {
   /** Of the user in the API. */
   readonly path: string
   readonly reload: () => void
+}
+
+interface Edited {
+  readonly form: OverrideForm
+  /** Of what the form was last looked at on top of; `null` where another one is known to be set by now. */
+  readonly etag: string | null
 }
 
 /** What is reviewed: the body, and what it was made on top of. */
@@ -32,36 +41,47 @@ export function OverrideEditor({ answer, etag, path, reload }: EditorProps) {
   const { t } = useTexts()
   const { override, user } = answer
   // Until something is edited the form follows what is set.
-  const [edited, setEdited] = useState<OverrideForm | null>(null)
+  const [edited, setEdited] = useState<Edited | null>(null)
   const [problems, setProblems] = useState<OverrideProblems>({})
   const [error, setError] = useState<Error | null>(null)
+  const [overtaken, setOvertaken] = useState(false)
   const [reviewed, setReviewed] = useState<Reviewed | null>(null)
   const [removing, setRemoving] = useState(false)
   const [done, setDone] = useState<'override.saved' | 'override.removed' | null>(null)
-  const form = edited ?? formOf(override)
+  // Only where limits may go back to the defaults does it matter what these are.
+  const quota = usePoll<QuotaAnswer>(override === null ? null : '/api/quota', DEFAULTS_EVERY_MS).data
+  const defaults = quota?.effective.personal ?? null
+  const form = edited?.form ?? formOf(override)
   const fields = fieldProblems(error)
   const problemOf = (field: string) => (problems[field] === undefined ? fields[field] : t(problems[field]))
 
   function edit(part: Partial<OverrideForm>): void {
-    setEdited({ ...form, ...part })
+    setEdited({ form: { ...form, ...part }, etag: edited === null ? etag : edited.etag })
     setReviewed(null)
     setProblems({})
     setError(null)
+    setOvertaken(false)
     setDone(null)
   }
 
   function review(event: FormEvent): void {
     event.preventDefault()
     const { body, problems } = bodyOf(form, Date.now())
+    // The form has the rest of the override that it was begun on: what somebody else has set since would be taken back.
+    const isOvertaken = edited !== null && edited.etag !== null && edited.etag !== etag
+    if (edited !== null) setEdited({ ...edited, etag })
     setProblems(problems)
     setDone(null)
-    if (body !== null) setReviewed({ body, answer, etag })
+    setError(null)
+    setOvertaken(isOvertaken)
+    setReviewed(body === null || isOvertaken ? null : { body, answer, etag })
   }
 
   function finished(what: typeof done): void {
     setEdited(null)
     setReviewed(null)
     setError(null)
+    setOvertaken(false)
     setDone(what)
     reload()
   }
@@ -73,7 +93,9 @@ export function OverrideEditor({ answer, etag, path, reload }: EditorProps) {
     } catch (caught) {
       setError(caught as Error)
       if (caught instanceof ApiError && caught.status !== 401) setReviewed(null)
-      if (caught instanceof ApiError && caught.status === 412) reload()
+      if (!(caught instanceof ApiError && caught.status === 412)) return
+      setEdited({ form, etag: null })
+      reload()
     }
   }
 
@@ -142,15 +164,22 @@ export function OverrideEditor({ answer, etag, path, reload }: EditorProps) {
           </div>
         </form>
         {problems[''] !== undefined && <Note tone="bad">{t(problems[''])}</Note>}
-        {reviewed && <OverrideReview {...reviewed} onSave={() => save(reviewed)} onBack={() => setReviewed(null)} />}
+        {reviewed && (
+          <OverrideReview
+            {...reviewed}
+            defaults={defaults}
+            onSave={() => save(reviewed)}
+            onBack={() => setReviewed(null)}
+          />
+        )}
       </Changing>
       {done && (
         <Note tone="good" live>
           {t(done)}
         </Note>
       )}
-      {error instanceof ApiError && error.status === 412 ? (
-        <Conflict what="override" subject={user} />
+      {overtaken || (error instanceof ApiError && error.status === 412) ? (
+        <Conflict key={etag} what="override" subject={user} />
       ) : (
         error && <Note tone="bad">{messageOf(error, t)}</Note>
       )}
@@ -163,6 +192,7 @@ export function OverrideEditor({ answer, etag, path, reload }: EditorProps) {
           onClose={() => setRemoving(false)}
         >
           <p>{t('override.removeText')}</p>
+          <UsedUpNotes windows={usedUpUnder(null, answer, defaults)} />
         </Confirm>
       )}
     </Panel>
