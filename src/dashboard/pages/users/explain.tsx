@@ -20,28 +20,36 @@ const TONES: Readonly<Record<ExplainAnswer['decision'], Tone>> = {
   bad_request: 'bad',
 }
 
+interface Explained {
+  readonly answer: ExplainAnswer
+  /** It is no answer to what was typed since. */
+  readonly asked: string
+}
+
 export function ExplainForm({ user }: { readonly user: string }) {
   const { t } = useTexts()
   const [method, setMethod] = useState('POST')
   const [path, setPath] = useState('')
   const [value, setValue] = useState('')
-  const [answer, setAnswer] = useState<ExplainAnswer | null>(null)
+  const [explained, setExplained] = useState<Explained | null>(null)
   const [error, setError] = useState<Error | null>(null)
   const [problem, setProblem] = useState<string | undefined>()
   const [busy, setBusy] = useState(false)
+
+  const query = new URLSearchParams({ user, method, path, ...(value !== '' && { value }) })
 
   async function explain(event: FormEvent): Promise<void> {
     event.preventDefault()
     setError(null)
     setProblem(undefined)
     if (!path.startsWith('/')) return setProblem(t('problem.path'))
-    const query = new URLSearchParams({ user, method, path, ...(value !== '' && { value }) })
     setBusy(true)
     try {
-      setAnswer((await call<ExplainAnswer>('GET', `/api/explain?${query}`)).data)
+      const { data } = await call<ExplainAnswer>('GET', `/api/explain?${query}`)
+      setExplained({ answer: data, asked: String(query) })
     } catch (caught) {
       setError(caught as Error)
-      setAnswer(null)
+      setExplained(null)
     } finally {
       setBusy(false)
     }
@@ -80,7 +88,7 @@ export function ExplainForm({ user }: { readonly user: string }) {
         </div>
       </form>
       {error && <Note tone="bad">{messageOf(error, t)}</Note>}
-      {answer && <Explanation answer={answer} />}
+      {explained?.asked === String(query) && <Explanation answer={explained.answer} />}
     </Panel>
   )
 }
