@@ -34,7 +34,10 @@ routes:
     ...override,
     expiresAt: new Date(Date.now() + 3_600_000).toISOString(),
   })
-  await stage.api('PATCH', '/api/quota', { mode: 'adaptive', global: { multiplier: 1.5 }, shadow: true })
+  await stage.api('PATCH', '/api/quota', {
+    ...{ mode: 'adaptive', global: { multiplier: 1.5 }, shadow: true },
+    baselines: { personal: { write: { '1d': 601 } } },
+  })
   await stage.api('POST', '/api/tokens', { user: LONG_ID, name: 'robot' })
 })
 afterAll(() => stage.stop())
