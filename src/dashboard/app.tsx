@@ -3,6 +3,7 @@ import { useEffect, useRef, useState } from 'react'
 import { useSession } from './api/session.tsx'
 import { useTexts } from './i18n/text.tsx'
 import { type Place, placeOf } from './logic/location.ts'
+import { visible } from './logic/visible.ts'
 import { AuditPage } from './pages/audit.tsx'
 import { NowPage } from './pages/now.tsx'
 import { QuotasPage } from './pages/quotas/page.tsx'
@@ -71,7 +72,7 @@ function usePlace(): Place {
     window.scrollTo(0, 0)
   }, [hash])
   useEffect(() => {
-    document.title = `${place.rest ?? t(`page.${place.page}`)} · Tollgate`
+    document.title = `${place.rest === null ? t(`page.${place.page}`) : visible(place.rest)} · Tollgate`
   }, [place.page, place.rest, t])
   return place
 }

@@ -107,3 +107,19 @@ test('in routes and in paths that matched nothing is text', async () => {
     .poll(() => page.locator('.latest code').allInnerTexts(), SOON)
     .toEqual(PATHS.map((path) => `GET ${path}`).toReversed())
 })
+
+test('that cannot be seen is told: an id that reads like the one of somebody else does not', async () => {
+  const twins = { '\u202eecila': '⟨U+202E⟩ecila', 'ali\u200bce': 'ali⟨U+200B⟩ce' }
+  for (const user of Object.keys(twins)) expect((await ask(stage.app.url, user)).status).toBe(200)
+  await show('#/users')
+  for (const [user, shown] of Object.entries(twins)) {
+    await page.getByRole('link', { name: shown, exact: true }).click()
+    await expect.poll(() => page.locator('h1').innerText(), SOON).toBe(shown)
+    expect(await page.title()).toBe(`${shown} · Tollgate`)
+    expect(new URL(page.url()).hash).toBe(`#/users/${encodeURIComponent(user)}`)
+    await page.getByRole('button', { name: 'Reset windows' }).click()
+    await page.getByRole('dialog').getByText(`Reset: ${shown}`).waitFor()
+    await page.keyboard.press('Escape')
+    await page.getByRole('link', { name: 'All users' }).click()
+  }
+})

@@ -6,7 +6,7 @@ import { useTexts } from '../i18n/text.tsx'
 import { hashOf } from '../logic/location.ts'
 import { Differences } from '../parts/differences.tsx'
 import { Loaded, PageTitle, Panel, Rows } from '../parts/panel.tsx'
-import { At } from '../parts/small.tsx'
+import { At, Name } from '../parts/small.tsx'
 
 const EVERY_MS = 5000
 const A_PAGE = 50
@@ -83,7 +83,7 @@ function Subject({ entry: { what, subject } }: { readonly entry: Entry }) {
   if (what === 'token_created' || what === 'token_revoked') return <code>{subject}</code>
   return (
     <a href={hashOf('users', subject)}>
-      <bdi>{subject}</bdi>
+      <Name of={subject} />
     </a>
   )
 }

@@ -6,12 +6,13 @@ import { usePoll } from '../api/use-poll.ts'
 import { useTexts } from '../i18n/text.tsx'
 import { hashOf } from '../logic/location.ts'
 import { type Expiry, expiryOf } from '../logic/override.ts'
+import { visible } from '../logic/visible.ts'
 import { Confirm } from '../parts/confirm.tsx'
 import { ExpiryField } from '../parts/expiry.tsx'
 import { fieldProblems, messageOf } from '../parts/failure.tsx'
 import { Note } from '../parts/note.tsx'
 import { Loaded, PageTitle, Panel, Rows } from '../parts/panel.tsx'
-import { At, Changing, Copyable, Tag } from '../parts/small.tsx'
+import { At, Changing, Copyable, Name, Tag } from '../parts/small.tsx'
 
 const EVERY_MS = 10_000
 /** More rows than anybody reads; the filter finds the others. */
@@ -108,9 +109,9 @@ function NewToken({ reload }: { readonly reload: () => void }) {
       </Changing>
       {error && <Note tone="bad">{messageOf(error, t)}</Note>}
       {made && (
-        <Note tone="good" live title={t('tokens.made', { user: made.user })}>
+        <Note tone="good" live title={t('tokens.made', { user: visible(made.user) })}>
           <p>{t('tokens.once')}</p>
-          <Copyable text={made.token} label={t('tokens.made', { user: made.user })} />
+          <Copyable text={made.token} label={t('tokens.made', { user: visible(made.user) })} />
         </Note>
       )}
     </Panel>
@@ -151,7 +152,7 @@ function TokenTable({ tokens, reload }: { readonly tokens: readonly TokenAnswer[
       </Changing>
       {revoking && (
         <Confirm
-          title={t('tokens.revokeOf', { name: revoking.name, user: revoking.user })}
+          title={t('tokens.revokeOf', { name: visible(revoking.name), user: visible(revoking.user) })}
           action={t('tokens.revoke')}
           danger
           onConfirm={async (reason) => {
@@ -176,11 +177,11 @@ function TokenRow({ token, onRevoke }: { readonly token: TokenAnswer; readonly o
     <tr>
       <th scope="row">
         <a href={hashOf('users', user)}>
-          <bdi>{user}</bdi>
+          <Name of={user} />
         </a>
       </th>
       <td>
-        <bdi>{name}</bdi>
+        <Name of={name} />
       </td>
       <td>
         <At at={createdAt} />
@@ -198,7 +199,7 @@ function TokenRow({ token, onRevoke }: { readonly token: TokenAnswer; readonly o
           <Button
             size="compact-sm"
             variant="default"
-            aria-label={t('tokens.revokeOf', { name, user })}
+            aria-label={t('tokens.revokeOf', { name: visible(name), user: visible(user) })}
             onClick={onRevoke}
           >
             {t('tokens.revoke')}

@@ -1,9 +1,13 @@
 import type { AuditAnswer } from '../../admin/api.ts'
 import { useTexts } from '../i18n/text.tsx'
 import { type Difference, differences } from '../logic/diff.ts'
+import { visible } from '../logic/visible.ts'
 
 /** Of an entry of the audit. Settings that are not there follow the file. */
 type Changed = Pick<AuditAnswer['entries'][number], 'what' | 'from' | 'to'>
+
+/** Of a token. */
+const NAMES = new Set(['user', 'name'])
 
 /** A switch that was never there and is off is as it was. */
 function isNews({ from, to }: Difference): boolean {
@@ -17,6 +21,7 @@ export function Differences({ of: { what, from, to } }: { readonly of: Changed }
     if (value === undefined) return t(what === 'settings' ? 'word.file' : 'word.none')
     // Times are kept in milliseconds, and sent as ISO 8601.
     if (/(^|\.)expiresAt$/.test(path)) return time(new Date(value as number | string))
+    if (typeof value === 'string' && NAMES.has(path)) return visible(value)
     return typeof value === 'string' ? value : JSON.stringify(value)
   }
   const found = differences(from, to).filter(isNews)

@@ -2,7 +2,13 @@ import { Button, CopyButton } from '@mantine/core'
 import type { ReactNode } from 'react'
 import { useMayChange } from '../api/session.tsx'
 import { useTexts } from '../i18n/text.tsx'
+import { visible } from '../logic/visible.ts'
 import type { Tone } from './note.tsx'
+
+/** A name that somebody else chose: it turns no text around it, and hides nothing. */
+export function Name({ of }: { readonly of: string }) {
+  return <bdi>{visible(of)}</bdi>
+}
 
 export function Tag({ tone, children }: { readonly tone?: Tone; readonly children: ReactNode }) {
   return <span className={`tag ${tone ?? ''}`}>{children}</span>

@@ -6,7 +6,7 @@ import { hashOf } from '../../logic/location.ts'
 import { changesOf, type Draft } from '../../logic/settings.ts'
 import { Note } from '../../parts/note.tsx'
 import { Rows } from '../../parts/panel.tsx'
-import { At, Changing, Tag } from '../../parts/small.tsx'
+import { At, Changing, Name, Tag } from '../../parts/small.tsx'
 import { nameOf, SCOPES, shownValue, windowNames } from './names.ts'
 
 interface PreviewProps {
@@ -137,7 +137,7 @@ function Users({ answer }: { readonly answer: PreviewAnswer }) {
             <tr key={`${each.user} ${each.category} ${each.window}`}>
               <th scope="row">
                 <a href={hashOf('users', each.user)}>
-                  <bdi>{each.user}</bdi>
+                  <Name of={each.user} />
                 </a>
               </th>
               <td>

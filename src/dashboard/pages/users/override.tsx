@@ -5,6 +5,7 @@ import { ApiError, call } from '../../api/client.ts'
 import { usePoll } from '../../api/use-poll.ts'
 import { useTexts } from '../../i18n/text.tsx'
 import { bodyOf, formOf, type OverrideForm, type OverrideProblems, usedUpUnder } from '../../logic/override.ts'
+import { visible } from '../../logic/visible.ts'
 import { Confirm } from '../../parts/confirm.tsx'
 import { Conflict } from '../../parts/conflict.tsx'
 import { ExpiryField } from '../../parts/expiry.tsx'
@@ -185,7 +186,7 @@ export function OverrideEditor({ answer, etag, path, reload }: EditorProps) {
       )}
       {removing && (
         <Confirm
-          title={`${t('override.remove')}: ${user}`}
+          title={`${t('override.remove')}: ${visible(user)}`}
           action={t('override.remove')}
           danger
           onConfirm={remove}

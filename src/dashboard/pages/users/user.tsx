@@ -5,10 +5,11 @@ import { call } from '../../api/client.ts'
 import { usePoll } from '../../api/use-poll.ts'
 import { useTexts } from '../../i18n/text.tsx'
 import { hashOf } from '../../logic/location.ts'
+import { visible } from '../../logic/visible.ts'
 import { Confirm } from '../../parts/confirm.tsx'
 import { Note } from '../../parts/note.tsx'
 import { Loaded, PageTitle, Panel } from '../../parts/panel.tsx'
-import { Changing } from '../../parts/small.tsx'
+import { Changing, Name } from '../../parts/small.tsx'
 import { ExplainForm } from './explain.tsx'
 import { LimitRows } from './limit-rows.tsx'
 import { OverrideEditor } from './override.tsx'
@@ -24,7 +25,7 @@ export function UserPage({ user }: { readonly user: string }) {
         <a href={hashOf('users')}>← {t('users.back')}</a>
       </p>
       <PageTitle>
-        <bdi>{user}</bdi>
+        <Name of={user} />
       </PageTitle>
       <Loaded poll={poll}>
         {(answer) => (
@@ -83,7 +84,7 @@ function Reset({ user, reload }: { readonly user: string; readonly reload: () =>
       )}
       {asking && (
         <Confirm
-          title={`${t('reset.title')}: ${user}`}
+          title={`${t('reset.title')}: ${visible(user)}`}
           action={t('reset.do')}
           danger
           needsReason

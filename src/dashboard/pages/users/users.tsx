@@ -5,8 +5,9 @@ import type { UsersAnswer } from '../../../admin/api.ts'
 import { usePoll } from '../../api/use-poll.ts'
 import { useTexts } from '../../i18n/text.tsx'
 import { hashOf } from '../../logic/location.ts'
+import { visible } from '../../logic/visible.ts'
 import { Loaded, PageTitle, Panel } from '../../parts/panel.tsx'
-import { Bar, Tag } from '../../parts/small.tsx'
+import { Bar, Name, Tag } from '../../parts/small.tsx'
 
 const EVERY_MS = 5000
 const A_PAGE = 25
@@ -44,7 +45,7 @@ export function UsersPage() {
               {query !== '' && !users.some(({ user }) => user === query) && (
                 <p>
                   <a href={hashOf('users', query)}>
-                    <bdi>{t('users.open', { user: query })}</bdi>
+                    <bdi>{t('users.open', { user: visible(query) })}</bdi>
                   </a>{' '}
                   <span className="muted">{t('users.openHelp')}</span>
                 </p>
@@ -79,7 +80,7 @@ function UserLine({ line }: { readonly line: UsersAnswer['users'][number] }) {
     <li>
       <div className="user-head">
         <a href={hashOf('users', user)}>
-          <bdi>{user}</bdi>
+          <Name of={user} />
         </a>
         {blocked && <Tag tone="bad">{t('users.blocked')}</Tag>}
         {override && <Tag tone="info">{t('users.override')}</Tag>}
