@@ -12,6 +12,7 @@ import { SignIn } from './pages/sign-in.tsx'
 import { TokensPage } from './pages/tokens.tsx'
 import { UserPage } from './pages/users/user.tsx'
 import { UsersPage } from './pages/users/users.tsx'
+import { DIALOGS } from './parts/confirm.tsx'
 import { Guarded } from './parts/guarded.tsx'
 import { Shell } from './parts/shell.tsx'
 
@@ -31,6 +32,7 @@ export function App() {
               <PageAt place={place} />
             </Guarded>
           </Shell>
+          <div id={DIALOGS} />
         </div>
       )}
     </>

@@ -89,6 +89,23 @@ test('a session that ends keeps what was being typed, and goes on where it was',
   expect(but401()).toEqual([])
 })
 
+test('a session that ends under a dialog asks for the token in front of it, and then the dialog goes on', async () => {
+  await visit('#/users/alice')
+  await signIn(open, ADMIN)
+  await page.getByRole('button', { name: 'Reset windows' }).click()
+  await page.getByRole('dialog').getByLabel('Reason').fill('our fault')
+  await open.context.clearCookies()
+  await page.getByRole('dialog').getByRole('button', { name: 'Empty the windows' }).click()
+  await page.getByText('The session is over. Sign in again: what you were doing is kept.').waitFor()
+  expect(await page.getByRole('dialog').count()).toBe(0)
+  await page.getByLabel('Admin token').click()
+  await signIn(open, ADMIN)
+  expect(await page.getByRole('dialog').getByLabel('Reason').inputValue()).toBe('our fault')
+  await page.getByRole('dialog').getByRole('button', { name: 'Empty the windows' }).click()
+  await page.getByText('The windows are empty.').waitFor()
+  expect(but401()).toEqual([])
+})
+
 test('a viewer sees everything, and every control that changes something disabled with the reason', async () => {
   await visit('#/tokens')
   await signIn(open, VIEWER)

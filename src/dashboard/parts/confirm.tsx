@@ -4,6 +4,9 @@ import { useTexts } from '../i18n/text.tsx'
 import { fieldProblems, messageOf } from './failure.tsx'
 import { Note } from './note.tsx'
 
+/** The id of where dialogs are put: with the page, so that they wait behind the sign-in with it and do not lie over it. */
+export const DIALOGS = 'dialogs'
+
 interface ConfirmProps {
   readonly title: string
   readonly action: string
@@ -41,6 +44,7 @@ export function Confirm({ title, action, danger, needsReason, onConfirm, onClose
       opened
       title={title}
       onClose={onClose}
+      portalProps={{ target: `#${DIALOGS}` }}
       lockScroll={false}
       closeButtonProps={{ 'aria-label': t('word.close') }}
     >
