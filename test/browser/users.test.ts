@@ -167,3 +167,17 @@ test('users are found by a part of their id', async () => {
   await expect.poll(() => page.locator('h1').innerText(), SOON).toBe('nobody/yet')
   expect(await page.evaluate('document.activeElement.textContent')).toBe('nobody/yet')
 })
+
+test('tokens that are not shown are told, and found by the filter', async () => {
+  const numbers = Array.from({ length: 201 }, (_, i) => i)
+  for (const i of numbers) await stage.api('POST', '/api/tokens', { user: 'many', name: `token-${i}` })
+  open = await stage.open('#/tokens')
+  page = open.page
+  await page.getByText('The first 200 of 201 tokens: filter to find the others.').waitFor()
+  await page.getByRole('searchbox').fill('token-20')
+  const rows = page.getByRole('row', { name: 'many' })
+  await expect.poll(() => rows.count(), SOON).toBe(numbers.filter((i) => `token-${i}`.includes('token-20')).length)
+  expect(await page.getByText('The first 200').count()).toBe(0)
+  await page.getByRole('searchbox').fill('token-999')
+  await page.getByText('No token matches.').waitFor()
+})

@@ -323,6 +323,8 @@ export const en = {
     'Requests with this token are refused within 2 seconds on every replica. It cannot be taken back.',
   'tokens.none': 'No gateway token was made yet.',
   'tokens.filter': 'Filter by user or name',
+  'tokens.noMatch': 'No token matches.',
+  'tokens.first': 'The first {shown} of {found} tokens: filter to find the others.',
 
   'routes.title': 'Route map',
   'routes.file': 'In the order of {file}. Hits count since the replicas started.',

@@ -313,6 +313,8 @@ export const zh: Readonly<Record<TextKey, string>> = {
   'tokens.revokeText': '使用此令牌的请求将在 2 秒内在所有副本上被拒绝。无法撤回。',
   'tokens.none': '还没有创建网关令牌。',
   'tokens.filter': '按用户或名称筛选',
+  'tokens.noMatch': '没有匹配的令牌。',
+  'tokens.first': '只显示 {found} 个令牌中的前 {shown} 个：请筛选以查找其余的。',
 
   'routes.title': '路由表',
   'routes.file': '按 {file} 中的顺序。命中数自副本启动以来计算。',

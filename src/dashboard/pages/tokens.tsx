@@ -119,11 +119,12 @@ function NewToken({ reload }: { readonly reload: () => void }) {
 }
 
 function TokenTable({ tokens, reload }: { readonly tokens: readonly TokenAnswer[]; readonly reload: () => void }) {
-  const { t } = useTexts()
+  const { t, number } = useTexts()
   const [filter, setFilter] = useState('')
   const [revoking, setRevoking] = useState<TokenAnswer | null>(null)
   const wanted = filter.trim().toLowerCase()
-  const shown = tokens.filter(({ user, name }) => `${user}\n${name}`.toLowerCase().includes(wanted)).slice(0, SHOWN)
+  const found = tokens.filter(({ user, name }) => `${user}\n${name}`.toLowerCase().includes(wanted))
+  const shown = found.slice(0, SHOWN)
   if (tokens.length === 0) return <p className="muted">{t('tokens.none')}</p>
   return (
     <>
@@ -133,6 +134,11 @@ function TokenTable({ tokens, reload }: { readonly tokens: readonly TokenAnswer[
         value={filter}
         onChange={(event) => setFilter(event.currentTarget.value)}
       />
+      <p role="status">
+        {found.length === 0
+          ? t('tokens.noMatch')
+          : found.length > SHOWN && t('tokens.first', { shown: number(SHOWN), found: number(found.length) })}
+      </p>
       <Changing label={t('tokens.title')}>
         <Rows
           label={t('tokens.title')}
