@@ -16,8 +16,9 @@ export interface Home {
 export function openHome(folder: string): Home {
   mkdirSync(folder, { recursive: true, mode: 0o700 })
   const path = (name: string): string => join(folder, name)
+  // An empty file is what a full disk or a kill has left of one.
   const kept = (name: string): string | null =>
-    existsSync(path(name)) ? readFileSync(path(name), 'utf8').trim() : null
+    existsSync(path(name)) ? readFileSync(path(name), 'utf8').trim() || null : null
   const keep = (name: string, text: string): string => {
     writeFileSync(path(name), `${text}\n`, { mode: 0o600 })
     return text
