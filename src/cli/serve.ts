@@ -21,6 +21,20 @@ export async function serveFile(
 ): Promise<number> {
   // Before anything else: as the first process of a container a signal that nobody listens to would be ignored.
   const ended = Promise.race([once(process, 'SIGTERM'), once(process, 'SIGINT')])
+  const hangup = hearHangups()
+  try {
+    return await serveUntil(ended, file, hangup, started)
+  } finally {
+    hangup.close()
+  }
+}
+
+async function serveUntil(
+  ended: Promise<unknown>,
+  file: string,
+  hangup: Hangups,
+  started: (urls: { gateway: string; admin: string }) => void | Promise<void>,
+): Promise<number> {
   const loaded = await loadOrTell(file)
   if (loaded === null) return 1
   const create = workerCount(loaded.config) === 1 ? createApp : createPrimary
@@ -33,17 +47,41 @@ export async function serveFile(
   })
   const reread = rereader(file, app)
   const watch = watchConfig(file, reread, { loadedHash: loaded.hash })
-  process.on('SIGHUP', reread)
+  hangup.heed(reread)
   try {
     await started(urls)
     await ended
   } finally {
     for (const signal of ['SIGTERM', 'SIGINT'] as const) process.once(signal, () => endAtOnce(app))
     watch.close()
-    process.off('SIGHUP', reread)
+    hangup.heed(() => {})
     await app.stop()
   }
   return 0
+}
+
+interface Hangups {
+  /** What SIGHUP does from now on; done at once where one came that nobody has heeded. */
+  heed(reread: () => void): void
+  close(): void
+}
+
+/** Heard as long as there is a process: unheard, a SIGHUP ends it, in the middle of its start or of its drain. */
+function hearHangups(): Hangups {
+  let missed = false
+  let heeded = (): void => {
+    missed = true
+  }
+  const listener = (): void => heeded()
+  process.on('SIGHUP', listener)
+  return {
+    heed(reread) {
+      heeded = reread
+      if (missed) reread()
+      missed = false
+    },
+    close: () => void process.off('SIGHUP', listener),
+  }
 }
 
 function endAtOnce(app: App): never {

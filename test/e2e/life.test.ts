@@ -145,6 +145,16 @@ describe('a changed configuration', () => {
     expect(await statusWith(old)).toBe(401)
   })
 
+  it('is read when SIGHUP comes while the gateway starts, as soon as it has', async () => {
+    // Without its store it waits for a second before it listens for clients.
+    const path = file(config(9).replace(/store: .*/, 'store: redis://127.0.0.1:1'))
+    const gateway = await spawnGateway(path, `${admin}/livez`)
+    running.push(gateway)
+    gateway.child.kill('SIGHUP')
+    const loaded = () => gateway.lines().filter((line) => line.msg === 'configuration loaded')
+    await expect.poll(loaded, { timeout: 10_000 }).toHaveLength(2)
+  })
+
   it('that needs a restart is told as a warning, and the rest of it is in force', async () => {
     file(config(2))
     const gateway = await start()
@@ -223,6 +233,17 @@ describe('SIGTERM', () => {
     const slow = Array.from({ length: 10 }, () => get('/slow'))
     await expect.poll(() => backend.seen.length).toBe(10)
     expect(await gateway.end('SIGTERM')).toBe(0)
+    for (const answer of await Promise.all(slow)) expect(await answer.text()).toBe('ok')
+  })
+
+  it('is not cut short by a SIGHUP, which has nothing to read any more', async () => {
+    file(config(100))
+    const gateway = await start()
+    const slow = Array.from({ length: 3 }, () => get('/slow'))
+    await expect.poll(() => backend.seen.length).toBe(3)
+    gateway.child.kill('SIGTERM')
+    await expect.poll(() => gateway.lines().map((line) => line.msg), { timeout: 5000 }).toContain('draining')
+    expect(await gateway.end('SIGHUP')).toBe(0)
     for (const answer of await Promise.all(slow)) expect(await answer.text()).toBe('ok')
   })
 
