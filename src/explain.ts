@@ -2,6 +2,7 @@ import type { ExplainAnswer, LimitAnswer } from './admin/api.ts'
 import type { Question } from './admin/explaining.ts'
 import type { View } from './admin/view.ts'
 import type { Config, Cost, RouteConfig } from './config/config.ts'
+import { isServed } from './gateway/edge.ts'
 import { STATUS_PATHS } from './gateway/steps.ts'
 import { usageOf } from './quota/counter.ts'
 import type { Origin } from './quota/policy.ts'
@@ -58,9 +59,10 @@ type Found =
   | Pick<ExplainAnswer, 'decision' | 'why'>
   | { readonly route: ExplainAnswer['route'] /** `null` for a public route. */; readonly access: Charged | null }
 
-/** The order is that of the gateway: the target, its own paths, the routes, what matches none. */
+/** The order is that of the gateway: the method, the target, its own paths, the routes, what matches none. */
 function find(config: Config, { method, path }: Question): Found {
   const { edge, routes, unmatched } = config
+  if (!isServed(method)) return { decision: 'no_route', why: 'The gateway accepts no request of this method.' }
   if (path.length > edge.maxUrl) {
     return { decision: 'bad_request', why: `400: The request target may have at most ${edge.maxUrl} bytes.` }
   }

@@ -122,6 +122,12 @@ describe('without a charge', () => {
     expect(await explain(method, path)).toMatchObject({ decision, why: expect.stringMatching(why) })
   })
 
+  test.each(['TRACE', 'CONNECT', 'PLAY', 'NONSENSE'])('%s: not even by a rule for any method', async (method) => {
+    await other((yaml) => yaml.replace('routes:\n', 'routes:\n  - { match: "* /any", category: read, cost: 1 }\n'))
+    expect(await explain('PURGE', '/any')).toMatchObject({ decision: 'accept' })
+    expect(await explain(method, '/any')).toMatchObject({ decision: 'no_route', why: expect.stringMatching(/method/) })
+  })
+
   test('what matches no route may be let through, or charged', async () => {
     await other((yaml) => `${yaml}unmatched: forward\n`)
     expect(await explain('GET', '/nothing')).toMatchObject({ decision: 'not_charged', route: null })
