@@ -47,11 +47,16 @@ interface Options {
   readonly value?: string | undefined
 }
 
+/** As in a configuration. */
+const MAX_COST = 1e9
+
 function questionOf({ user, method = 'GET', path, cost, value }: Options): Question {
   if (user === undefined || path === undefined) throw new UsageError('explain needs --user and --path')
   if (!isUserId(user)) throw new UsageError('--user takes 1 to 256 bytes without control characters')
   if (!path.startsWith('/')) throw new UsageError('--path takes a path that begins with "/"')
-  if (cost !== undefined && !/^\d{1,9}$/.test(cost)) throw new UsageError('--cost takes whole tokens')
+  if (cost !== undefined && (!/^\d{1,10}$/.test(cost) || Number(cost) > MAX_COST)) {
+    throw new UsageError(`--cost takes whole tokens, at most ${MAX_COST}`)
+  }
   return {
     user,
     method: method.toUpperCase(),

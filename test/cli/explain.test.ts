@@ -74,12 +74,18 @@ describe('tollgate explain', () => {
     })
   })
 
+  test('takes the greatest cost that a configuration may have', async () => {
+    const charge = ['--user', 'bob', '--method', 'POST', '--path', '/v1/charge', '--cost', '1000000000']
+    expect(await explain(...charge)).toMatchObject({ code: 0, stdout: expect.stringMatching(/^REFUSE .*1000000000/s) })
+  })
+
   test.each([
     [['--path', '/x'], /needs --user and --path/],
     [['--user', 'a'], /needs --user and --path/],
     [['--user', '\n', '--path', '/x'], /--user takes/],
     [['--user', 'a', '--path', 'x'], /--path takes/],
     [['--user', 'a', '--path', '/x', '--cost', '1.5'], /--cost takes/],
+    [['--user', 'a', '--path', '/x', '--cost', '1000000001'], /--cost takes .*1000000000$/m],
   ])('called wrongly says how: %j', async (args, message) => {
     const { code, stderr, stdout } = await explain(...args)
     expect([code, stdout]).toEqual([2, ''])
