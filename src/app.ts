@@ -6,7 +6,7 @@ import type { GaugeSource } from './observe/metrics.ts'
 import type { Observer } from './observe/observation.ts'
 import { createObserving } from './observing.ts'
 import { openStore } from './open-store.ts'
-import { needRestart } from './restart.ts'
+import { needRestart, untilRestart } from './restart.ts'
 import { addressProblem, createServing, type Serving } from './serving.ts'
 
 /** A running gateway, made of one configuration: in this process, or (`workers/primary.ts`) in several. */
@@ -70,7 +70,7 @@ export async function createApp({ config, hash, version, observe: also }: AppOpt
   }
 
   async function reload(next: Config, nextHash: string): Promise<void> {
-    await made.reload(next, nextHash)
+    await made.reload(untilRestart(config, next), nextHash)
     for (const problem of needRestart(config, next)) observe({ type: 'config_warning', file: next.file, problem })
   }
 

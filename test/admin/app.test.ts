@@ -146,3 +146,9 @@ test('a reload of the file shows at once: its values, its routes, its hash', asy
   expect((await admin('GET', '/api/routes')).json.routes).toHaveLength(7)
   expect((await admin('GET', '/api/now')).json.config.hash).not.toBe(before)
 })
+
+test('what waits for a restart is told as it is until then: /api/now names the store in use', async () => {
+  await app.reload(yaml(backend.url, `${RULES.replace('1h: 20', '1h: 25')}`, 'redis://127.0.0.1:1'))
+  expect((await admin('GET', '/api/quota')).json.effective.personal.read['1h']).toBe(25)
+  expect((await admin('GET', '/api/now')).json.store).toEqual({ kind: 'sqlite', answers: true })
+})
