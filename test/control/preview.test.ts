@@ -109,6 +109,11 @@ describe('a preview', () => {
     ])
   })
 
+  it('tells of the first of two windows that end together, as the settings have them', async () => {
+    const { blocked } = await previewOf(storeOf({ alice: { read: { hour: 120 }, write: { hour: 60 } } }), {})
+    expect(blocked).toMatchObject([{ category: 'read', window: '1h' }])
+  })
+
   it('does not count windows that have ended', async () => {
     const { blockedCount } = await previewOf(
       storeOf({ alice: { read: { hour: 500, started: AT - HOUR } } }),
