@@ -1,4 +1,5 @@
 import { z } from 'zod'
+import { timeOf } from '../control/times.ts'
 import { isTokenName, mintToken, type TokenRecord } from '../control/tokens.ts'
 import { isUserId } from '../control/user.ts'
 import { type Answer, badFields, type Call, iso, NO_CONTENT, ok, type Route, refusal } from './answer.ts'
@@ -72,7 +73,8 @@ async function create(desk: Desk, call: Call, now: number): Promise<Answer> {
   const fields = readFields(NewToken, call.body)
   if ('problems' in fields) return badFields(fields.problems)
   const { user, name, expiresAt } = fields.data
-  const end = expiresAt == null ? null : Date.parse(expiresAt)
+  const end = expiresAt == null ? null : timeOf(expiresAt)
+  if (Number.isNaN(end)) return badFields([{ path: 'expiresAt', msg: EXPIRES }])
   if (end !== null && end <= now) return badFields([{ path: 'expiresAt', msg: 'must be in the future' }])
   const { token, record } = mintToken({ user, name, expiresAt: end }, now)
   const to = { user, name, expiresAt: record.expiresAt }

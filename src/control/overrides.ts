@@ -2,6 +2,7 @@ import type { LimitTable, Override, Overrides } from '../quota/policy.ts'
 import { type Check, each, flag, isObject, type Json, limit, object, orNull, type Problem, reason } from './problems.ts'
 import { categoriesOf, type FileSettings } from './settings.ts'
 import type { ControlState, Table, UserOverride } from './state.ts'
+import { timeOf } from './times.ts'
 
 /**
  * Reads the body of `PUT /api/users/{id}/override`: limits by category and window beside the other fields. What is missing
@@ -86,15 +87,6 @@ function limitsIn(body: Json, categories: readonly string[]): Table {
 
 function withoutNulls(row: Json): Record<string, number> {
   return Object.fromEntries(Object.entries(row).filter((entry): entry is [string, number] => entry[1] !== null))
-}
-
-const TIME = /^(\d{4})-(\d\d)-(\d\d)T\d\d:\d\d(:\d\d(\.\d{1,9})?)?(Z|[+-]\d\d:\d\d)$/
-
-/** `NaN` for what is no time. `Date.parse` alone takes many more texts, and 30 February for 2 March. */
-function timeOf(text: string): number {
-  const [, year, month, day] = TIME.exec(text) ?? []
-  const lastDay = new Date(Date.UTC(Number(year), Number(month), 0)).getUTCDate()
-  return Number(day) <= lastDay ? Date.parse(text) : Number.NaN
 }
 
 function expiry(now: number): Check {

@@ -265,6 +265,19 @@ describe('an override', () => {
   })
 })
 
+test.each(['2030-01-31T00:00Z', '2030-01-31T24:00:00Z', '9999-12-31T23:59:59-00:01'])(
+  'an end at %s, which the API could not tell, is refused with the cure',
+  async (expiresAt) => {
+    const refused = {
+      status: 400,
+      json: { problems: [{ path: 'expiresAt', msg: expect.stringMatching(/^must be a time with its offset, for/) }] },
+    }
+    expect(await put('alice', { ...override, expiresAt })).toMatchObject(refused)
+    const token = { user: 'alice', name: 'phone', expiresAt }
+    expect(await running.call('POST', '/api/tokens', { body: token })).toMatchObject(refused)
+  },
+)
+
 describe('a reset', () => {
   const reset = (body: unknown) => running.call('POST', '/api/users/alice/reset', { body })
 
@@ -305,5 +318,7 @@ test('the audit is read page by page', async () => {
     expect(json.next === null).toBe(pages === 2)
   }
   expect(whys).toEqual(['4', '3', '2', '1', '0'])
+  // A full page that ends with the very first change is the last one.
+  expect((await get('/api/audit?limit=5')).json.next).toBeNull()
   expect(await get('/api/audit?before=x')).toMatchObject({ status: 400, json: { problems: [{ path: 'before' }] } })
 })
