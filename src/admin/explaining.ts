@@ -33,11 +33,12 @@ const Asked = z.strictObject({
     .regex(/^[A-Za-z-]+$/, { error: 'must be an HTTP method such as GET' })
     .transform((method) => method.toUpperCase()),
   path: text(8192).meta({ description: 'As a client would send it: it begins with "/"' }),
-  cost: z.coerce
-    .number({ error: COST })
-    .int({ error: COST })
-    .min(0, { error: COST })
-    .max(1e9, { error: COST })
+  // Digits: `cost=` with nothing behind it is no cost of 0.
+  cost: z
+    .string({ error: COST })
+    .regex(/^\d{1,10}$/, { error: COST })
+    .transform(Number)
+    .refine((cost) => cost <= 1e9, { error: COST })
     .optional()
     .meta({ description: 'Tokens, where the cost depends on the body' }),
   value: text(256).optional().meta({ description: 'Value of the field of the body that the cost depends on' }),

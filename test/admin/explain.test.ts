@@ -162,6 +162,13 @@ describe('a cost by the body', () => {
     })
   })
 
+  test.each(['', ' ', '0x10', '1e1', '1.5', '-1', '1000000001'])('of %j is not asked about', async (cost) => {
+    expect(await ask('POST', '/v1/charge', { cost })).toMatchObject({
+      status: 400,
+      json: { problems: [{ path: 'cost', msg: 'must be a whole number of tokens from 0 to 1000000000' }] },
+    })
+  })
+
   test('is refused without the body where even the cheapest does not fit', async () => {
     await running.spend('alice', 'write', 55)
     expect(await explain('POST', '/v1/charge')).toMatchObject({
