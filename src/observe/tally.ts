@@ -1,4 +1,4 @@
-import { type FailureStore, NOTHING, plus, type Tally } from '../failures/histogram.ts'
+import { BUCKET_MS, BUCKETS, type FailureStore, NOTHING, plus, type Tally } from '../failures/histogram.ts'
 import { StoreError } from '../quota/store.ts'
 import type { Observation, Observer, RequestDone } from './observation.ts'
 
@@ -8,38 +8,67 @@ export interface TallyKeeperOptions {
   readonly flushMs?: number
   /** Is told of a failure of the store, operation `tally`. */
   readonly observe: Observer
+  /** Monotonic milliseconds. Default `performance.now`. */
+  readonly now?: () => number
 }
 
 export interface TallyKeeper {
   readonly observer: Observer
-  /** Sends what is left, once, and stops. Never rejects. */
+  /** Sends what is left, until the store fails, and stops. Never rejects. */
   close(): Promise<void>
 }
 
+/** What was counted at a moment of our clock, or shortly after. */
+interface Part {
+  readonly at: number
+  readonly tally: Tally
+}
+
+/** Counts that wait for a store that is out are told apart by this much, so that each comes into its own half hour. */
+const PART_MS = 60_000
+
 /** Counts forwarded requests for the failure histogram and adds the sum to the store, one call at a time. */
-export function createTallyKeeper({ store, flushMs = 1000, observe }: TallyKeeperOptions): TallyKeeper {
+export function createTallyKeeper(options: TallyKeeperOptions): TallyKeeper {
+  const { store, flushMs = 1000, observe, now = () => performance.now() } = options
   let sum = NOTHING
+  /** Oldest first. Failures of an outage that is over must not look like those of the last minutes to the adaptive mode. */
+  const unsent: Part[] = []
   let sending: Promise<void> | null = null
   const timer = setInterval(send, flushMs).unref()
 
   function send(): Promise<void> {
-    if (sending === null && sum.total > 0) {
-      const part = sum
-      sum = NOTHING
-      sending = store
-        .addTally(part)
-        .catch((error) => failed(error, part))
-        .finally(() => {
-          sending = null
-        })
+    sending ??= sendAll().finally(() => {
+      sending = null
+    })
+    return sending
+  }
+
+  async function sendAll(): Promise<void> {
+    if (sum.total > 0) setAside()
+    for (let part = unsent.shift(); part !== undefined; part = unsent.shift()) {
+      try {
+        await store.addTally(part.tally, Math.round(now() - part.at))
+      } catch (error) {
+        return failed(error, part)
+      }
     }
-    return sending ?? Promise.resolve()
+  }
+
+  function setAside(): void {
+    const at = now()
+    const last = unsent.at(-1)
+    if (last !== undefined && at - last.at < PART_MS)
+      unsent[unsent.length - 1] = { ...last, tally: plus(last.tally, sum) }
+    else unsent.push({ at, tally: sum })
+    sum = NOTHING
+    // Older than all that the store keeps.
+    while (at - (unsent[0]?.at ?? at) > BUCKETS * BUCKET_MS) unsent.shift()
   }
 
   /** Kept only when certainly not applied: a tally is no batch, and sent again it might count twice. */
-  function failed(error: unknown, part: Tally): void {
+  function failed(error: unknown, part: Part): void {
     if (error instanceof StoreError) {
-      if (error.applied === 'no') sum = plus(sum, part)
+      if (error.applied === 'no') unsent.unshift(part)
       observe({ type: 'store_failed', operation: 'tally', reason: error.reason, message: error.message })
     } else observe({ type: 'internal_error', where: 'tally', error })
   }

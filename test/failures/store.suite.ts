@@ -42,6 +42,18 @@ export function failureStoreSuite(open: () => Promise<FailureStoreUnderTest>): v
       ])
     })
 
+    it('adds what comes late to the half hour in which it was counted', async () => {
+      await under.store.addTally(one)
+      await under.store.addTally({ ...one, total: 7 }, 3 * BUCKET_MS)
+      await under.store.addTally({ ...one, total: 2 }, 3 * BUCKET_MS)
+      await under.store.addTally({ ...one, total: 9 }, BUCKETS * BUCKET_MS)
+      const { at, buckets } = await under.store.readTallies()
+      expect(buckets).toEqual([
+        { ...NOTHING, start: bucketStart(at) - 3 * BUCKET_MS, total: 9 },
+        { ...NOTHING, start: bucketStart(at), total: 1 },
+      ])
+    })
+
     it('loses none of many tallies that come at once', async () => {
       const tally = { total: 3, status0: 2, status5xx: 1, aside: 2, asideFailed: 1 }
       await Promise.all(Array.from({ length: 100 }, () => under.store.addTally(tally)))

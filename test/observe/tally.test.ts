@@ -96,6 +96,42 @@ test('a tally that was certainly not applied is kept and sent again', async () =
   expect(observed[0]).toEqual({ type: 'store_failed', operation: 'tally', reason: 'connection', message: 'refused' })
 })
 
+test('what was counted while the store was out comes with its age, minute by minute, when it is back', async () => {
+  const added: [total: number, agoMs: number | undefined][] = []
+  let [fail, clock, tries] = [true, 0, 0]
+  keeper = createTallyKeeper({
+    store: {
+      async addTally({ total }, agoMs) {
+        tries++
+        if (fail) throw new StoreError('refused', 'connection', 'no')
+        added.push([total, agoMs])
+      },
+    },
+    flushMs: 2,
+    observe: () => {},
+    now: () => clock,
+  })
+  const countAt = async (at: number): Promise<void> => {
+    clock = at
+    keeper.observer(request({ httpStatus: 500 }))
+    const before = tries
+    // The second of them began after this was counted.
+    await vi.waitFor(() => expect(tries).toBeGreaterThan(before + 1))
+  }
+  await countAt(0)
+  await countAt(59_999)
+  await countAt(60_000)
+  await countAt(2 * 3_600_000)
+  clock += 1000
+  fail = false
+  await vi.waitFor(() => expect(added).toHaveLength(3))
+  expect(added).toEqual([
+    [2, 7_201_000],
+    [1, 7_141_000],
+    [1, 1000],
+  ])
+})
+
 test('a tally that may have been applied is dropped, lest it count twice, and observed', async () => {
   const added: number[] = []
   let first = true

@@ -88,9 +88,9 @@ export function openRedisStore({ url, prefix = 'tollgate', deadlineMs = 250, obs
     }))
   }
 
-  async function addTally({ total, status0, status5xx, aside, asideFailed }: Tally): Promise<void> {
+  async function addTally({ total, status0, status5xx, aside, asideFailed }: Tally, agoMs = 0): Promise<void> {
     const counts = [total, status0, status5xx, aside, asideFailed]
-    await call(() => redis.addTally(keys.failures, ...counts, BUCKET_MS, BUCKETS))
+    await call(() => redis.addTally(keys.failures, ...counts, BUCKET_MS, BUCKETS, agoMs))
   }
 
   async function insertToken(record: TokenRecord): Promise<void> {

@@ -1,16 +1,18 @@
 --[[
-  Adds to the failure histogram, in the half hour that Redis's clock is in.
+  Adds to the failure histogram, in the half hour that Redis's clock was in a while ago.
 
   KEYS[1]    hash: start of the bucket in milliseconds -> 'total status0 status5xx aside asideFailed'
   ARGV[1..5] what to add, in that order
   ARGV[6]    length of a bucket in milliseconds
   ARGV[7]    number of buckets to keep
+  ARGV[8]    how long ago, in milliseconds
   Output     start of the bucket
 ]]
 local counts = { unpack(ARGV, 1, 5) }
-local length, keep = tonumber(ARGV[6]), tonumber(ARGV[7])
+local length, keep, ago = tonumber(ARGV[6]), tonumber(ARGV[7]), tonumber(ARGV[8])
 local time = redis.call('TIME')
-local start = math.floor(time[1] * 1000 / length) * length
+local newest = math.floor(time[1] * 1000 / length) * length
+local start = math.floor((time[1] * 1000 - ago) / length) * length
 local field = string.format('%.0f', start)
 
 -- A bucket of an earlier version has three numbers.
@@ -27,7 +29,7 @@ for i, count in ipairs(counts) do counts[i] = string.format('%.0f', count) end
 redis.call('HSET', KEYS[1], field, table.concat(counts, ' '))
 if not known then
   for _, old in ipairs(redis.call('HKEYS', KEYS[1])) do
-    if tonumber(old) <= start - keep * length then redis.call('HDEL', KEYS[1], old) end
+    if tonumber(old) <= newest - keep * length then redis.call('HDEL', KEYS[1], old) end
   end
 end
 redis.call('PEXPIRE', KEYS[1], string.format('%.0f', (keep + 1) * length))

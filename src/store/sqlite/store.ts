@@ -137,10 +137,10 @@ export function openSqliteStore({ file, clock = Date.now }: SqliteStoreOptions):
     }
   }
 
-  function addTallyNow({ total, status0, status5xx, aside, asideFailed }: Tally): void {
-    const start = bucketStart(clock())
-    sql.tally.run(start, total, status0, status5xx, aside, asideFailed)
-    sql.forgetTallies.run(start - (BUCKETS - 1) * BUCKET_MS)
+  function addTallyNow({ total, status0, status5xx, aside, asideFailed }: Tally, agoMs: number): void {
+    const now = clock()
+    sql.tally.run(bucketStart(now - agoMs), total, status0, status5xx, aside, asideFailed)
+    sql.forgetTallies.run(bucketStart(now) - (BUCKETS - 1) * BUCKET_MS)
   }
 
   function readTalliesNow(): { at: number; buckets: Bucket[] } {
@@ -157,7 +157,7 @@ export function openSqliteStore({ file, clock = Date.now }: SqliteStoreOptions):
   return {
     settle: async (batch) => attempt(() => settleNow(batch)),
     standing: async (user, categories) => attempt(() => reading(() => standingNow(user, categories))),
-    addTally: async (tally) => attempt(() => writing(() => addTallyNow(tally))),
+    addTally: async (tally, agoMs = 0) => attempt(() => writing(() => addTallyNow(tally, agoMs))),
     readTallies: async () => attempt(readTalliesNow),
     insertToken: async (record) => attempt(() => sql.insertToken(record)),
     findToken: async (hash) => attempt(() => findTokenNow(hash)),

@@ -6,7 +6,7 @@ import { type RedisServer, startRedis } from '../../setup/redis.ts'
 
 /** The script as it is shipped, but for its clock, which the test moves by half hours. */
 const SHIPPED = readFileSync(new URL('../../../src/store/redis/tally.lua', import.meta.url), 'utf8')
-const CLOCKED = SHIPPED.replace("redis.call('TIME')", '{ ARGV[8], 999999 }')
+const CLOCKED = SHIPPED.replace("redis.call('TIME')", '{ ARGV[9], 999999 }')
 const START = Date.UTC(2026, 7, 6)
 
 let server: RedisServer
@@ -23,8 +23,8 @@ beforeEach(async () => {
   await redis.flushall()
 })
 
-const add = (at: number, total = 1): Promise<unknown> =>
-  redis.eval(CLOCKED, 1, 'failures', total, 0, 0, 0, 0, BUCKET_MS, BUCKETS, Math.floor(at / 1000))
+const add = (at: number, total = 1, agoMs = 0): Promise<unknown> =>
+  redis.eval(CLOCKED, 1, 'failures', total, 0, 0, 0, 0, BUCKET_MS, BUCKETS, agoMs, Math.floor(at / 1000))
 
 it('counts to the end of a half hour and from its start', async () => {
   expect(CLOCKED).not.toBe(SHIPPED)
@@ -41,6 +41,18 @@ it('keeps 336 half hours and no more', async () => {
   expect(await redis.pttl('failures')).toBeGreaterThan(BUCKETS * BUCKET_MS)
 })
 
+it('counts what comes late where it was counted, and forgets by the time of now', async () => {
+  await add(START)
+  await add(START + 2 * BUCKET_MS + 5000, 3, 5000)
+  await add(START + 2 * BUCKET_MS + 5000, 4, 5001)
+  await add(START + BUCKETS * BUCKET_MS, 5, BUCKET_MS)
+  expect(await redis.hgetall('failures')).toEqual({
+    [START + BUCKET_MS]: '4 0 0 0 0',
+    [START + 2 * BUCKET_MS]: '3 0 0 0 0',
+    [START + (BUCKETS - 1) * BUCKET_MS]: '5 0 0 0 0',
+  })
+})
+
 it('begins anew where a bucket holds what is not ours', async () => {
   await redis.hset('failures', String(START), 'nonsense')
   await add(START, 3)
@@ -49,6 +61,6 @@ it('begins anew where a bucket holds what is not ours', async () => {
 
 it('goes on with a bucket of three numbers, as an earlier version wrote it', async () => {
   await redis.hset('failures', String(START), '7 2 1')
-  await redis.eval(CLOCKED, 1, 'failures', 5, 1, 1, 3, 2, BUCKET_MS, BUCKETS, START / 1000)
+  await redis.eval(CLOCKED, 1, 'failures', 5, 1, 1, 3, 2, BUCKET_MS, BUCKETS, 0, START / 1000)
   expect(await redis.hget('failures', String(START))).toBe('12 3 2 3 2')
 })
