@@ -21,6 +21,7 @@ async function main([name = '--help', ...args]: readonly string[]): Promise<numb
   if (name === '--help' || name === '-h' || name === 'help') return say(HELP)
   const load = COMMANDS.get(name)
   if (load === undefined) throw new UsageError(`unknown command "${name}"`)
+  if (args.includes('--version')) return say(version)
   if (args.includes('--help') || args.includes('-h')) return say(helpOf(name))
   const command = await load()
   return command(args)

@@ -12,7 +12,7 @@ export const HELP = `Usage: tollgate COMMAND [options]
   healthcheck  ask a gateway that runs whether it lives
 
 Options of every command:
-  -c, --config FILE   the configuration (default: $TOLLGATE_CONFIG, or tollgate.yaml)
+  -c, --config FILE   the configuration (default: $TOLLGATE_CONFIG, or tollgate.yaml); store reads none
   -h, --help          help of the command
       --version       version of Tollgate`
 

@@ -95,6 +95,10 @@ describe('tollgate explain', () => {
   test('has a help of its own', async () => {
     expect((await explain('--help')).stdout).toMatch(/^Usage: tollgate explain --user USER/)
   })
+
+  test('tells the version too, an option of every command', async () => {
+    expect(await explain('--version')).toMatchObject({ code: 0, stdout: expect.stringMatching(/^\d+\.\d+\.\d+/) })
+  })
 })
 
 test('what a user id could make a terminal do is not done', () => {
