@@ -53,7 +53,7 @@ export interface AdminOptions extends ProbeOptions, DeskOptions {
 export interface Admin {
   /** @throws Error when the address cannot be had */
   listen(): Promise<{ url: string }>
-  /** Lets requests under way finish, and closes idle connections. */
+  /** Closes idle connections at once, and lets requests under way finish, for 2 seconds at most. */
   close(): Promise<void>
 }
 
@@ -76,7 +76,26 @@ export function createAdmin(options: AdminOptions): Admin {
   addPage(app, options.assets, check)
   return {
     listen: async () => ({ url: await app.listen({ host: listen.host, port: listen.port }) }),
-    close: () => app.close(),
+    close: closing(app),
+  }
+}
+
+/** For requests under way, in milliseconds: less than a gateway has for its end beside its own requests. */
+const CLOSE_MS = 2000
+
+/** Once it closes, Node looks at no timeout of a request any more: a client that is gone in the middle of one would hold it for ever. */
+function closing(app: FastifyInstance): () => Promise<void> {
+  const open = new Set<Socket>()
+  app.server.on('connection', (socket: Socket) => {
+    open.add(socket)
+    socket.once('close', () => open.delete(socket))
+  })
+  return async () => {
+    const timer = setTimeout(() => {
+      for (const socket of open) socket.destroy()
+    }, CLOSE_MS)
+    await app.close()
+    clearTimeout(timer)
   }
 }
 

@@ -1,3 +1,5 @@
+import { once } from 'node:events'
+import { connect } from 'node:net'
 import { afterEach, describe, expect, test } from 'vitest'
 import type { Observation } from '../../src/observe/observation.ts'
 import { StoreError } from '../../src/quota/store.ts'
@@ -337,4 +339,22 @@ test('closing ends idle connections and lets a request under way finish', async 
   gate.resolve()
   expect((await reply).status).toBe(200)
   await closed
+})
+
+const ASKING = 'POST /api/quota/preview HTTP/1.1\r\nHost: localhost\r\n'
+test.each([
+  ['half a head', ASKING],
+  [
+    'half a body',
+    `${ASKING}Authorization: Bearer ${TOKEN}\r\nContent-Type: application/json\r\nContent-Length: 9\r\n\r\n{`,
+  ],
+])('closing does not wait for a client that has sent %s and is gone', async (_what, begun) => {
+  const { admin, url } = await start()
+  const socket = connect(Number(new URL(url).port), '127.0.0.1')
+  await once(socket, 'connect')
+  socket.write(begun)
+  // Until it has been read, the connection is an idle one.
+  await new Promise((resolve) => setTimeout(resolve, 100))
+  const ended = once(socket.resume(), 'close')
+  await Promise.all([admin.close(), ended])
 })
