@@ -21,6 +21,7 @@ class Heard implements AnswerSink {
   readonly interim: number[] = []
   head: AnswerHead | null = null
   body = ''
+  pieces = 0
   lastTold = false
   trailers: readonly string[] | null = null
 
@@ -34,6 +35,7 @@ class Heard implements AnswerSink {
     expect(piece.length).toBeGreaterThan(0)
     expect(this.lastTold).toBe(false)
     this.lastTold = last
+    this.pieces++
     this.body += piece.toString('latin1')
     return true
   }
@@ -106,6 +108,16 @@ describe('a reader of answers', () => {
     )
     expect(heard.answer()).toMatchObject({ body: 'foo0123456789', trailers: ['X-T', '1'] })
     expect(reader.persistent).toBe(true)
+  })
+
+  it('tells all short chunks of one read as one piece, apart from long ones', () => {
+    const chunk = (text: string): string => `${text.length.toString(16)}\r\n${text}\r\n`
+    const long = 'x'.repeat(20_000)
+    const { heard } = read(
+      `HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n${[...'abcde', long, ...'fgh'].map(chunk).join('')}0\r\n\r\n`,
+    )
+    expect(heard.answer()?.body).toBe(`abcde${long}fgh`)
+    expect(heard.pieces).toBe(3)
   })
 
   it('takes the end of the connection for the end of a body without a length, and only of that', () => {
