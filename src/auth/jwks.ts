@@ -6,6 +6,8 @@ import { findKey, type KeyAnswer, type KeySet, type KeySource, readKeySet } from
 const COOL_DOWN = 30_000
 /** The same while there are none and every credential of the issuer waits. */
 const RETRY_WITHOUT_KEYS = 2000
+/** While fetches fail, none further apart than this, nobody waits for another where there are keys: it may take 5 seconds to fail. */
+const KNOWN_DOWN = 2 * COOL_DOWN
 /** How long keys that ought to be fetched again are used while that fails. */
 const STALE_IF_ERROR = 24 * 60 * 60_000
 
@@ -28,7 +30,11 @@ export function keysFromUrl(issuer: string, url: URL, observe: Observer, now: ()
 
   async function find(alg: string, kid: string | undefined): Promise<KeyAnswer> {
     if (held !== null && now() >= held.freshUntil + STALE_IF_ERROR) held = null
-    if (held === null || now() >= held.freshUntil) await refresh()
+    if (held === null || now() >= held.freshUntil) {
+      const mayWait = held === null || !isKnownDown()
+      const fetched = refresh()
+      if (mayWait) await fetched
+    }
     if (lookUp(alg, kid).is === 'unknown') await refresh()
     const answer = lookUp(alg, kid)
     // After a fetch that failed, an unknown key may be a new one.
@@ -37,6 +43,11 @@ export function keysFromUrl(issuer: string, url: URL, observe: Observer, now: ()
 
   function lookUp(alg: string, kid: string | undefined): KeyAnswer {
     return held === null ? unavailable() : findKey(held.keys, alg, kid)
+  }
+
+  function isKnownDown(): boolean {
+    const since = now() - lastStart
+    return lastFailed && since >= 0 && since < KNOWN_DOWN
   }
 
   function unavailable(): KeyAnswer {

@@ -260,6 +260,24 @@ describe('when the provider fails', () => {
     expect(gateway.failures()).toEqual([expect.stringMatching(/timeout/)])
   })
 
+  it('by answering nothing, the keys held are used without waiting for it each time', async () => {
+    const gateway = await start()
+    await gateway.outcome(token())
+    down()
+    gateway.time += 10 * MINUTE
+    await gateway.outcome(token())
+    const waiting: (() => void)[] = []
+    server.answer = (request, response) => waiting.push(() => serveJson(keySet(two))(request, response))
+    gateway.time += 30_000
+    expect(await gateway.outcome(token())).toBe('alice')
+    while (waiting.length === 0) await new Promise(setImmediate)
+    waiting[0]?.()
+    // What it says in the end is in force from then on.
+    while ((await gateway.outcome(token())) === 'alice') await new Promise(setImmediate)
+    expect(await gateway.outcome(token(two))).toBe('alice')
+    expect(server.hits).toBe(3)
+  })
+
   it('by serving weak keys among good ones, those are left out and told', async () => {
     const weak = rsaKey('weak', 1024)
     server.answer = serveJson(keySet(one, weak))
