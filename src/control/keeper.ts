@@ -42,7 +42,7 @@ export function createControlKeeper(options: ControlKeeperOptions): ControlKeepe
   const listeners = new Set<(state: ControlState) => void>()
   /** As stored, with overrides that have expired: what later changes are applied to. */
   let stored = UNCHANGED
-  let current: InForce = { state: UNCHANGED, from: UNCHANGED, until: Number.POSITIVE_INFINITY }
+  let current: InForce = { state: UNCHANGED, from: UNCHANGED, since: NEVER, until: Number.POSITIVE_INFINITY }
   let clock = { at: Date.now(), readAt: now() }
   let followed = 0
   let lastFell = false
@@ -177,24 +177,32 @@ function ignore(): void {}
 interface InForce {
   readonly state: ControlState
   readonly from: ControlState
+  /** The store's time at which the last of those left out expired: a clock that is set back before it brings them back. */
+  readonly since: number
   /** The store's time at which the next override expires. */
   readonly until: number
 }
 
+const NEVER = Number.NEGATIVE_INFINITY
+
 /** The state without what has expired; where nothing is new, what there was before. */
 function inForce(stored: ControlState, last: InForce, at: number): InForce {
-  const isCurrent = at < last.until
+  const isCurrent = at >= last.since && at < last.until
   if (isCurrent && stored === last.from) return last
   if (isCurrent && stored.overrides === last.from.overrides) {
-    return { state: { ...stored, overrides: last.state.overrides }, from: stored, until: last.until }
+    return { state: { ...stored, overrides: last.state.overrides }, from: stored, since: last.since, until: last.until }
   }
-  const rest = [...stored.overrides].filter(
-    ([, { value }]) => isOverride(value) && (value.expiresAt === null || value.expiresAt > at),
-  )
+  const known = [...stored.overrides].filter(([, { value }]) => isOverride(value))
+  const isOver = ({ expiresAt }: UserOverride): boolean => expiresAt !== null && expiresAt <= at
+  const rest = known.filter(([, { value }]) => !isOver(value))
   const isWhole = rest.length === stored.overrides.size
   return {
     state: isWhole ? stored : { ...stored, overrides: new Map(rest) },
     from: stored,
+    since: known.reduce(
+      (last, [, { value }]) => (isOver(value) ? Math.max(last, value.expiresAt ?? last) : last),
+      NEVER,
+    ),
     until: rest.reduce((first, [, { value }]) => Math.min(first, value.expiresAt ?? first), Number.POSITIVE_INFINITY),
   }
 }

@@ -218,6 +218,18 @@ describe('an override that expires', () => {
     expect((await keeper.fresh()).overrides.get('alice')).toEqual({ version: 2, value: override(7, store.at + 1000) })
   })
 
+  it("comes back where the store's clock had leapt ahead and is set back", async () => {
+    await store.set(forUser('alice', override(5, store.at + 60_000)))
+    await store.set(forUser('bob', override(5)))
+    await onlyWhenAsked()
+    store.at += 3_600_000
+    expect([...(await keeper.fresh()).overrides.keys()]).toEqual(['bob'])
+    store.at -= 3_600_000
+    expect([...(await keeper.fresh()).overrides.keys()]).toEqual(['alice', 'bob'])
+    store.at += 60_000
+    expect([...(await keeper.fresh()).overrides.keys()]).toEqual(['bob'])
+  })
+
   it('may be over before the keeper starts', async () => {
     await store.set(forUser('alice', override(5, store.at)))
     await keeper.start()
