@@ -1,6 +1,8 @@
 import { once } from 'node:events'
-import http from 'node:http'
-import net, { type AddressInfo } from 'node:net'
+import http, { IncomingMessage } from 'node:http'
+import net, { type AddressInfo, Socket } from 'node:net'
+import { setFlagsFromString } from 'node:v8'
+import { runInNewContext } from 'node:vm'
 import { expect, it } from 'vitest'
 import { ClientLeft, readBody } from '../../src/gateway/body.ts'
 
@@ -17,4 +19,19 @@ it('a body whose client left before anybody read it is not waited for', async ()
   client.destroy()
   await expect(read.promise).rejects.toThrow(ClientLeft)
   server.close()
+})
+
+it('a body in chunks of one byte takes little more memory than it has bytes', async () => {
+  setFlagsFromString('--expose-gc')
+  const collect: () => void = runInNewContext('gc')
+  const req = new IncomingMessage(new Socket())
+  const bytes = 200_000
+  const read = readBody(req, null, bytes)
+  collect()
+  const before = process.memoryUsage().heapUsed
+  for (let i = 0; i < bytes; i++) req.emit('data', Buffer.from(new Uint8Array([i]).buffer))
+  collect()
+  expect(process.memoryUsage().heapUsed - before).toBeLessThan(20 * bytes)
+  req.emit('end')
+  expect(await read).toEqual(Buffer.from(Uint8Array.from({ length: bytes }, (_, i) => i)))
 })
