@@ -13,6 +13,7 @@ import { createCounts } from './counts.ts'
 import { overloaded } from './denials.ts'
 import { isWebSocketHandshake } from './edge.ts'
 import type { Gateway } from './gateway.ts'
+import { joinShortChunks } from './short-chunks.ts'
 import { createUploadWatch, type UploadRule } from './uploads.ts'
 
 export interface ListenerOptions {
@@ -157,6 +158,7 @@ export function createListener(options: ListenerOptions): Listener {
       return
     }
     active.set(socket, exchanges.set(req, res))
+    joinShortChunks(req)
     uploads.watch(req, () => tooSlow(socket))
     void gateway.handle(req, res).then(() => {
       exchanges.delete(req)
