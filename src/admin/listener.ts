@@ -2,6 +2,7 @@ import { METHODS, STATUS_CODES } from 'node:http'
 import type { Socket } from 'node:net'
 import tls from 'node:tls'
 import fastify, { type FastifyError, type FastifyInstance, type FastifyReply, type FastifyRequest } from 'fastify'
+import { patientClose } from '../closing.ts'
 import type { Observer } from '../observe/observation.ts'
 import { StoreError } from '../quota/store.ts'
 import type { Certificate } from '../tls.ts'
@@ -76,26 +77,7 @@ export function createAdmin(options: AdminOptions): Admin {
   addPage(app, options.assets, check)
   return {
     listen: async () => ({ url: await app.listen({ host: listen.host, port: listen.port }) }),
-    close: closing(app),
-  }
-}
-
-/** For requests under way, in milliseconds: less than a gateway has for its end beside its own requests. */
-const CLOSE_MS = 2000
-
-/** Once it closes, Node looks at no timeout of a request any more: a client that is gone in the middle of one would hold it for ever. */
-function closing(app: FastifyInstance): () => Promise<void> {
-  const open = new Set<Socket>()
-  app.server.on('connection', (socket: Socket) => {
-    open.add(socket)
-    socket.once('close', () => open.delete(socket))
-  })
-  return async () => {
-    const timer = setTimeout(() => {
-      for (const socket of open) socket.destroy()
-    }, CLOSE_MS)
-    await app.close()
-    clearTimeout(timer)
+    close: patientClose(app.server, () => app.close()),
   }
 }
 

@@ -1,5 +1,6 @@
 import type { AddressInfo, Socket } from 'node:net'
 import { type FastifyInstance, type FastifyReply, type FastifyRequest, fastify } from 'fastify'
+import { patientClose } from '../../closing.ts'
 import type { Address } from './address.ts'
 import { parseBody, readBody } from './body.ts'
 
@@ -17,7 +18,7 @@ export interface Http {
   readonly app: FastifyInstance
   /** @throws Error where the address cannot be bound */
   listen(address: Address): Promise<{ url: string }>
-  /** Lets running requests finish. */
+  /** Lets running requests finish, for 2 seconds at most. */
   close(): Promise<void>
 }
 
@@ -49,7 +50,7 @@ export function createHttp({ bodyLimit, exact = new Set(), malformed }: HttpOpti
       const { address, port: bound, family } = app.server.address() as AddressInfo
       return { url: `http://${family === 'IPv6' ? `[${address}]` : address}:${bound}` }
     },
-    close: () => app.close(),
+    close: patientClose(app.server, () => app.close()),
   }
 }
 
