@@ -94,6 +94,9 @@ async function startGateway(upstream: string) {
     TOLLGATE_UPSTREAM: upstream,
     TOLLGATE_STORE: `sqlite:${join(home, 'tollgate.db')}`,
     SCORE_BACKEND_SECRET: SECRET,
+    // Named by the reference page, of which there is no picture.
+    CHART_URL: 'http://127.0.0.1:9002',
+    SYNC_URL: 'http://127.0.0.1:9001',
     TOLLGATE_LOG_REQUESTS: 'none',
   })
   if (!loaded.ok) throw new Error(JSON.stringify(loaded.problems))
