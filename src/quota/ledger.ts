@@ -152,7 +152,7 @@ export function createLedger(options: LedgerOptions): Ledger {
   /**
    * The next batch goes out as soon as the last is settled. To space them 1 ms apart was tried at half of the saturation
    * load: a quarter less CPU, but p50 0.9 ms instead of 0.24, and p99 2.2 instead of 1.6. Spaced only where the event loop is
-   * busy and the batch was small, it is a fifth less CPU, and p99 is still the higher one in 11 of 14 paired rounds.
+   * busy and the batch was small, it is a fifth less CPU, and p99 is still the higher one in 10 of 14 paired rounds.
    */
   async function settleAll(): Promise<void> {
     while (hasWork()) await settleNext()
