@@ -46,7 +46,7 @@ export type FetchedKeys = ReadonlyMap<string, KeySource>
 
 /**
  * @param before sources that were opened earlier: those that are named again go on, with the keys that they have fetched
- * @throws AuthSetupError with the problems of all issuers; nothing is then opened or closed
+ * @throws AuthSetupError with the problems of all issuers; what was opened is then closed, and nothing of `before`
  */
 export async function openIssuers(
   all: readonly IssuerOptions[],

@@ -95,12 +95,12 @@ export function lineOf(seen: Told): Line | null {
   }
 }
 
-/** One that has ended keeps everybody out. `days` that are left, or have passed. */
+/** One that has ended keeps everybody out. `days` are left, or (below 0) have passed. */
 function certificateLine(seen: Extract<Told, { type: 'certificate_expires' }>): Line {
-  const days = Math.floor(Math.abs(seen.leftMs) / 86_400_000)
+  const fields = { ...certificateOf(seen), days: Math.trunc(seen.leftMs / 86_400_000) }
   return seen.leftMs > 0
-    ? line('warn', 'the certificate ends soon', { ...certificateOf(seen), days })
-    : line('error', 'the certificate has ended', { ...certificateOf(seen), days: 0 - days })
+    ? line('warn', 'the certificate ends soon', fields)
+    : line('error', 'the certificate has ended', fields)
 }
 
 function certificateOf({ listener, file }: { readonly listener: string; readonly file: string }): Line['fields'] {
