@@ -87,6 +87,19 @@ describe('a ledger', () => {
     expect(store.distinct()).toEqual([1, 30])
   })
 
+  it('takes all that the turn of a reply brings into the next batch', async () => {
+    const open = ledger()
+    const release = hold()
+    const all = [open.charge(charge())]
+    await until(() => store.calls.length === 1)
+    all.push(open.charge(charge()))
+    release()
+    for (let i = 0; i < 50; i++) await null
+    all.push(open.charge(charge()))
+    await Promise.all(all)
+    expect(store.distinct()).toEqual([1, 2])
+  })
+
   it('sends one batch at a time, and none larger than allowed', async () => {
     const open = ledger({ maxBatch: 8 })
     await Promise.all(Array.from({ length: 20 }, () => open.charge(charge())))
