@@ -80,6 +80,9 @@ interface Waiting {
   told: Decision | 'nothing' | null
 }
 
+/** Turns of the event loop that a batch waits for at most. */
+const MOST_TURNS = 4
+
 const NOBODY: Waiting[] = []
 const NO_REFUNDS: Refund[] = []
 const NO_PAYMENT: Payment = { charges: [], debts: [] }
@@ -148,23 +151,26 @@ export function createLedger(options: LedgerOptions): Ledger {
     void settleAll()
   }
 
+  async function settleAll(): Promise<void> {
+    for (await gather(); hasWork(); await gather()) await settleNext()
+    busy = false
+    idle.resolve()
+  }
+
   /**
-   * A batch goes out at the end of a turn of the event loop, so that it takes all requests that the turn has read, also
-   * the turn that has read the last reply: against sending at once then, a batch is more than twice as large under
-   * saturation (26 and 60 charges of 64 connections), Redis takes a quarter less and the gateway a tenth (medians of 15
-   * paired rounds with 16, 64 and 256 connections). At half of that load it is 5 % less, and p50 is lower too.
+   * Lets a batch wait until a turn of the event loop brings no more charges. Against sending at once what waits when a
+   * reply comes, a batch is twice as large under saturation (49 instead of 23 charges with 64 connections), Redis takes a
+   * fifth to a quarter less for a charge and the gateway an eighth to a quarter (medians of 7 to 11 paired rounds with
+   * 16, 64 and 256 connections). At half of that load it is 2 to 6 % less, and p50 is lower too (0.9 ms instead of 1.35).
    *
    * To space batches 1 ms apart was tried at that load: a quarter less CPU, but p50 0.9 ms instead of 0.24, and p99 2.2
    * instead of 1.6.
    */
-  async function settleAll(): Promise<void> {
-    await endOfTurn()
-    while (hasWork()) {
-      await settleNext()
+  async function gather(): Promise<void> {
+    for (let turns = 0, before = -1; turns < MOST_TURNS && queue.length > before; turns++) {
+      before = queue.length
       await endOfTurn()
     }
-    busy = false
-    idle.resolve()
   }
 
   function hasWork(): boolean {

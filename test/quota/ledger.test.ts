@@ -87,6 +87,23 @@ describe('a ledger', () => {
     expect(store.distinct()).toEqual([1, 30])
   })
 
+  it('lets a batch wait while each turn of the event loop brings more charges, for four turns at most', async () => {
+    const open = ledger()
+    const all: Promise<Decision>[] = []
+    const drip = (drops: number): void => {
+      if (drops > 0) setImmediate(() => drip(drops - 1))
+      all.push(open.charge(charge()))
+    }
+    drip(2)
+    await until(() => all.length === 3)
+    await Promise.all(all)
+    expect(store.distinct()).toEqual([3])
+    drip(20)
+    await until(() => all.length === 24)
+    await Promise.all(all)
+    expect(store.distinct()[1]).toBe(5)
+  })
+
   it('takes all that the turn of a reply brings into the next batch', async () => {
     const open = ledger()
     const release = hold()
