@@ -10,6 +10,8 @@ export default defineConfig({
     pool: 'forks',
     testTimeout: 30_000,
     hookTimeout: 30_000,
+    // What is polled comes: a slow machine is not a failure (1 s by default).
+    expect: { poll: { timeout: 10_000 } },
     // Most files wait for clocks and processes, so more of them than cores can run at once.
     maxWorkers: 3,
     reporters: ['default', new Summary()],
