@@ -14,6 +14,7 @@ import { overloaded } from './denials.ts'
 import { isWebSocketHandshake } from './edge.ts'
 import type { Gateway } from './gateway.ts'
 import { joinShortChunks } from './short-chunks.ts'
+import { createUnderway } from './underway.ts'
 import { createUploadWatch, type UploadRule } from './uploads.ts'
 
 export interface ListenerOptions {
@@ -97,7 +98,7 @@ export function createListener(options: ListenerOptions): Listener {
   const last = new WeakSet<Duplex>()
   const peers = createCounts()
   const uploads = createUploadWatch(() => limits().uploads)
-  const active = new WeakMap<Duplex, Map<http.IncomingMessage, http.ServerResponse>>()
+  const underway = createUnderway()
   let draining = false
 
   server.on('connection', (socket: Socket) => {
@@ -134,16 +135,16 @@ export function createListener(options: ListenerOptions): Listener {
     const refuse = (): void => {
       if (!gateway.distrusts(socket)) refuseRaw(socket, ...parserRefusal(error.code ?? ''))
     }
-    const exchanges = [...(active.get(socket) ?? [])]
+    const exchanges = underway(socket)
     if (exchanges.length === 0) refuse()
     // The requests before the broken one get their answers first, or ours would be taken for one of them.
-    else if (exchanges.every(([req]) => req.complete)) whenIdle(socket, refuse)
+    else if (exchanges.every(({ req }) => req.complete)) whenIdle(socket, refuse)
     // It is the body of a request that is broken: a denial that is decided already goes out, anything else is broken off.
     else setImmediate(() => breakOff(socket, refuse))
   })
 
   function isBusy(socket: Duplex): boolean {
-    return (active.get(socket)?.size ?? 0) > 0
+    return underway(socket).length > 0
   }
 
   function serve(req: http.IncomingMessage, res: http.ServerResponse): void {
@@ -152,18 +153,19 @@ export function createListener(options: ListenerOptions): Listener {
     // Nothing behind a request that closes its connection can be answered (RFC 9112, 9.6): nor is it charged.
     if (last.has(socket)) return
     if (!res.shouldKeepAlive) last.add(socket)
-    const exchanges = active.get(socket) ?? new Map()
-    if (exchanges.size >= MAX_PIPELINED) {
+    const exchanges = underway(socket)
+    if (exchanges.length >= MAX_PIPELINED) {
       tooMany(req, res)
       return
     }
-    active.set(socket, exchanges.set(req, res))
+    const exchange = { req, res }
+    exchanges.push(exchange)
     joinShortChunks(req)
     uploads.watch(req, () => tooSlow(socket))
     void gateway.handle(req, res).then(() => {
-      exchanges.delete(req)
+      exchanges.splice(exchanges.indexOf(exchange), 1)
       if (!res.shouldKeepAlive) last.add(socket)
-      if (exchanges.size === 0) socket.emit(IDLE)
+      if (exchanges.length === 0) socket.emit(IDLE)
     })
   }
 
@@ -199,9 +201,9 @@ export function createListener(options: ListenerOptions): Listener {
   }
 
   function breakOff(socket: Duplex, refuse: () => void): void {
-    const [only, ...others] = active.get(socket)?.values() ?? []
+    const [only, ...others] = underway(socket)
     if (only === undefined) socket.end(() => socket.destroy())
-    else if (others.length === 0 && !only.headersSent) refuse()
+    else if (others.length === 0 && !only.res.headersSent) refuse()
     else socket.destroy()
   }
 
