@@ -87,6 +87,15 @@ describe('a ledger', () => {
     expect(store.distinct()).toEqual([1, 30])
   })
 
+  it('sends a lone charge at the end of its turn of the event loop', async () => {
+    const open = ledger()
+    const one = open.charge(charge())
+    expect(store.calls).toHaveLength(0)
+    await new Promise((resolve) => setImmediate(resolve))
+    expect(store.calls).toHaveLength(1)
+    await one
+  })
+
   it('lets a batch wait while each turn of the event loop brings more charges, for four turns at most', async () => {
     const open = ledger()
     const all: Promise<Decision>[] = []
