@@ -22,19 +22,6 @@ export async function serveFile(
   // Before anything else: as the first process of a container a signal that nobody listens to would be ignored.
   const ended = Promise.race([once(process, 'SIGTERM'), once(process, 'SIGINT')])
   const hangup = hearHangups()
-  try {
-    return await serveUntil(ended, file, hangup, started)
-  } finally {
-    hangup.close()
-  }
-}
-
-async function serveUntil(
-  ended: Promise<unknown>,
-  file: string,
-  hangup: Hangups,
-  started: (urls: { gateway: string; admin: string }) => void | Promise<void>,
-): Promise<number> {
   const loaded = await loadOrTell(file)
   if (loaded === null) return 1
   const create = workerCount(loaded.config) === 1 ? createApp : createPrimary
@@ -63,24 +50,23 @@ async function serveUntil(
 interface Hangups {
   /** What SIGHUP does from now on; done at once where one came that nobody has heeded. */
   heed(reread: () => void): void
-  close(): void
 }
 
-/** Heard as long as there is a process: unheard, a SIGHUP ends it, in the middle of its start or of its drain. */
+/** Heard as long as there is a process: unheard, a SIGHUP ends it, in the middle of its start, of its drain or of its end. */
 function hearHangups(): Hangups {
   let missed = false
   let heeded = (): void => {
     missed = true
   }
-  const listener = (): void => heeded()
-  process.on('SIGHUP', listener)
+  process.on('SIGHUP', () => heeded())
+  // Node's own end takes the listener away some milliseconds before the process is gone (26.10).
+  process.once('beforeExit', () => process.exit())
   return {
     heed(reread) {
       heeded = reread
       if (missed) reread()
       missed = false
     },
-    close: () => void process.off('SIGHUP', listener),
   }
 }
 
