@@ -1,3 +1,4 @@
+import { join } from 'node:path'
 import { configDefaults, defineConfig } from 'vitest/config'
 import { Summary } from './test/setup/summary.ts'
 
@@ -14,6 +15,8 @@ export default defineConfig({
     expect: { poll: { timeout: 10_000 } },
     // Most files wait for clocks and processes, so more of them than cores can run at once.
     maxWorkers: 3,
+    // Hundreds of processes are started from their sources: 0.85 s each, and 1.15 s where Node compiles them anew.
+    env: { NODE_COMPILE_CACHE: join(import.meta.dirname, 'node_modules/.cache/node') },
     reporters: ['default', new Summary()],
     projects: [
       {
