@@ -1,8 +1,9 @@
 import { constants, createPrivateKey, X509Certificate } from 'node:crypto'
 import { readFileSync, statSync } from 'node:fs'
 import { createSecureContext, type SecureContextOptions } from 'node:tls'
-import type { Config, ListenerTls } from './config/config.ts'
+import type { Config, ListenerTls, UpstreamConfig } from './config/config.ts'
 import { watchConfig } from './config/watch.ts'
+import type { UpstreamTls } from './forward/forwarder.ts'
 import type { Observer } from './observe/observation.ts'
 import type { Certificate } from './tls.ts'
 
@@ -27,6 +28,8 @@ const DAY_MS = 24 * 60 * 60_000
 const WARN_MS = 14 * DAY_MS
 
 interface Pair {
+  readonly cert: string
+  readonly key: string
   readonly options: SecureContextOptions
   /** Milliseconds since the epoch. */
   readonly expiresAt: number
@@ -56,7 +59,7 @@ export function openCertificate(tls: ListenerTls, listener: 'gateway' | 'admin',
   function reread(): void {
     try {
       const next = readPair(tls)
-      if (next.options.cert === pair.options.cert && next.options.key === pair.options.key) return
+      if (next.cert === pair.cert && next.key === pair.key) return
       for (const listener of listeners) listener(next.options)
       pair = next
       tell()
@@ -90,13 +93,15 @@ function isOpenToAll(file: string): boolean {
   }
 }
 
+type UpstreamFiles = NonNullable<UpstreamConfig['tls']>
+
 /** What is to be said of a pair, and where the configuration names it. */
 export interface PairProblem {
   readonly path: readonly string[]
   readonly message: string
 }
 
-/** Files that are no pair. */
+/** Files that are no pair, or hold no certificate. */
 export class CertificateError extends Error {
   readonly path: readonly string[]
 
@@ -117,15 +122,44 @@ export function checkPairs({ tls, admin }: Pick<Config, 'tls' | 'admin'>): PairP
 
 function checkPair(tls: ListenerTls | null, path: readonly string[]): PairProblem[] {
   if (tls === null) return []
+  const { expiresAt } = named(path, () => readPair(tls))
+  if (expiresAt > Date.now()) return []
+  const ended = new Date(expiresAt).toISOString()
+  return [{ path, message: `the certificate in ${tls.certFile} has ended (${ended}): replace it and its key` }]
+}
+
+/** Reads what `upstream.tls` names. @throws CertificateError with the cure, where it cannot be used */
+export function readUpstreamTls({ caFile, certFile, keyFile, serverName }: UpstreamFiles): UpstreamTls {
+  const path = ['upstream', 'tls']
+  const pair = certFile === null || keyFile === null ? null : named(path, () => readPair({ certFile, keyFile }))
+  return {
+    ...(caFile !== null && { ca: named([...path, 'ca'], () => readAuthorities(caFile)) }),
+    ...(pair !== null && { cert: pair.cert, key: pair.key }),
+    ...(serverName !== null && { serverName }),
+  }
+}
+
+function named<T>(path: readonly string[], read: () => T): T {
   try {
-    const { expiresAt } = readPair(tls)
-    if (expiresAt > Date.now()) return []
-    const ended = new Date(expiresAt).toISOString()
-    return [{ path, message: `the certificate in ${tls.certFile} has ended (${ended}): replace it and its key` }]
+    return read()
   } catch (error) {
     throw new CertificateError({ path, message: error instanceof Error ? error.message : String(error) }, error)
   }
 }
+
+/** OpenSSL passes over authorities that it cannot read, and then takes no certificate of the backend for good. */
+function readAuthorities(file: string): string {
+  const pem = read(file)
+  made(file, 'one or more certificates in PEM', () => {
+    const certificates = pem.match(CERTIFICATE)
+    if (certificates === null) throw new TypeError('none')
+    for (const certificate of certificates) new X509Certificate(certificate)
+  })
+  return pem
+}
+
+const CERTIFICATE =
+  /-----BEGIN (?:X509 |TRUSTED )?CERTIFICATE-----[\s\S]*?-----END (?:X509 |TRUSTED )?CERTIFICATE-----/g
 
 /** @throws Error with the cure */
 function readPair({ certFile, keyFile }: ListenerTls): Pair {
@@ -137,7 +171,7 @@ function readPair({ certFile, keyFile }: ListenerTls): Pair {
   }
   const options = { ...MODERN, cert, key }
   made(certFile, 'a chain that can be used', () => createSecureContext(options))
-  return { options, expiresAt: leaf.validToDate.getTime() }
+  return { cert, key, options, expiresAt: leaf.validToDate.getTime() }
 }
 
 function read(file: string): string {

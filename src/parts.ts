@@ -2,6 +2,7 @@ import { createHash } from 'node:crypto'
 import { readFileSync } from 'node:fs'
 import { BlockList, isIPv6 } from 'node:net'
 import { type Authenticator, createAuthenticator, type IssuerOptions } from './auth/authenticator.ts'
+import { readUpstreamTls } from './certificate.ts'
 import type { AuthConfig, Config, EdgeConfig, IssuerConfig, UpstreamConfig } from './config/config.ts'
 import { UNMATCHED } from './control/replicas.ts'
 import { createEnforcement, type Enforcement } from './enforcement.ts'
@@ -35,10 +36,6 @@ export async function createParts(
 ): Promise<Parts> {
   const reference = await referenceOf(config)
   const fingerprints = { keys: fingerprintsOf(keyFiles(config.auth)), tls: fingerprintsOf(tlsFiles(config.upstream)) }
-  const authenticator =
-    old !== null && same(old.config.auth, config.auth) && same(old.fingerprints.keys, fingerprints.keys)
-      ? old.authenticator
-      : await createAuthenticator(authOptions(config.auth, tokens, observe), old?.authenticator)
   const isProxy = proxyCheck(config.edge)
   const forwarder =
     old !== null &&
@@ -47,8 +44,14 @@ export async function createParts(
       ? old.forwarder
       : createForwarder(forwardOptions(config.upstream, isProxy))
   const enforcement = createEnforcement(config.quota)
+  const routes = createRouteTable(config.routes.map(routeOf))
+  // Last: it asks for keys from here on, and nobody would end that where another part cannot be made.
+  const authenticator =
+    old !== null && same(old.config.auth, config.auth) && same(old.fingerprints.keys, fingerprints.keys)
+      ? old.authenticator
+      : await createAuthenticator(authOptions(config.auth, tokens, observe), old?.authenticator)
   const rules: Rules = {
-    routes: createRouteTable(config.routes.map(routeOf)),
+    routes,
     unmatched: unmatchedOf(config),
     paths: config.edge.allowInPath,
     reference,
@@ -139,19 +142,8 @@ function forwardOptions(upstream: UpstreamConfig, trustedProxies: (address: stri
     ...upstream,
     url: upstream.origin,
     headers: Object.fromEntries(upstream.headers),
-    tls: tlsOf(upstream),
+    tls: upstream.tls === null ? {} : readUpstreamTls(upstream.tls),
     trustedProxies,
-  }
-}
-
-function tlsOf({ tls }: UpstreamConfig) {
-  if (tls === null) return {}
-  const { caFile, certFile, keyFile, serverName } = tls
-  return {
-    ...(caFile !== null && { ca: readFileSync(caFile) }),
-    ...(certFile !== null && { cert: readFileSync(certFile) }),
-    ...(keyFile !== null && { key: readFileSync(keyFile) }),
-    ...(serverName !== null && { serverName }),
   }
 }
 

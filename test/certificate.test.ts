@@ -1,14 +1,19 @@
-import { mkdtempSync, rmSync, symlinkSync } from 'node:fs'
+import { mkdtempSync, readFileSync, rmSync, symlinkSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { expect, it, vi } from 'vitest'
-import { openCertificate } from '../src/certificate.ts'
+import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest'
+import { CertificateError, openCertificate, readUpstreamTls } from '../src/certificate.ts'
 import type { Observation } from '../src/observe/observation.ts'
 import { makeCa } from './setup/openssl.ts'
 
+let folder: string
+beforeEach(() => {
+  folder = mkdtempSync(join(tmpdir(), 'tollgate-certificate-'))
+})
+afterEach(() => rmSync(folder, { recursive: true }))
+
 it('the daily look at a certificate goes on where its key cannot be looked at any more', () => {
   vi.useFakeTimers({ toFake: ['setInterval', 'clearInterval'] })
-  const folder = mkdtempSync(join(tmpdir(), 'tollgate-certificate-'))
   const pair = makeCa(folder, 'one')
   const seen: Observation['type'][] = []
   const certificate = openCertificate(pair, 'gateway', ({ type }) => seen.push(type))
@@ -21,6 +26,46 @@ it('the daily look at a certificate goes on where its key cannot be looked at an
   } finally {
     certificate.close()
     vi.useRealTimers()
-    rmSync(folder, { recursive: true })
   }
+})
+
+describe('what a backend is reached with', () => {
+  const files = { caFile: null, certFile: null, keyFile: null, serverName: null }
+  const file = (text: string): string => {
+    const path = join(folder, 'some.pem')
+    writeFileSync(path, text)
+    return path
+  }
+
+  it('is taken as the files hold it, several authorities in one file too', () => {
+    const [one, other] = [makeCa(folder, 'one'), makeCa(folder, 'other')]
+    const caFile = file(`of one\n${one.cert}of the other\n${other.cert}`)
+    const read = readUpstreamTls({ caFile, certFile: one.certFile, keyFile: one.keyFile, serverName: 'backend.test' })
+    expect(read).toEqual({
+      ca: readFileSync(caFile, 'utf8'),
+      cert: readFileSync(one.certFile, 'utf8'),
+      key: readFileSync(one.keyFile, 'utf8'),
+      serverName: 'backend.test',
+    })
+  })
+
+  it.each([
+    ['nothing', ''],
+    ['no certificate', 'garbage'],
+    ['one that is broken', '-----BEGIN CERTIFICATE-----\nAAAA\n-----END CERTIFICATE-----\n'],
+  ])('has no authorities in a file with %s: OpenSSL would pass over it and trust nobody', (_what, text) => {
+    const caFile = file(text)
+    const problem = {
+      path: ['upstream', 'tls', 'ca'],
+      message: expect.stringContaining(`${caFile} is not one or more`),
+    }
+    expect(() => readUpstreamTls({ ...files, caFile })).toThrow(expect.objectContaining(problem))
+    expect(() => readUpstreamTls({ ...files, caFile })).toThrow(CertificateError)
+  })
+
+  it('is refused where certificate and key are no pair', () => {
+    const [{ certFile }, { keyFile }] = [makeCa(folder, 'one'), makeCa(folder, 'other')]
+    const problem = { path: ['upstream', 'tls'], message: expect.stringContaining(`the key in ${keyFile} is not that`) }
+    expect(() => readUpstreamTls({ ...files, certFile, keyFile })).toThrow(expect.objectContaining(problem))
+  })
 })

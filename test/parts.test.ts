@@ -1,4 +1,7 @@
+import { once } from 'node:events'
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
+import http from 'node:http'
+import type { AddressInfo } from 'node:net'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterEach, beforeEach, expect, it } from 'vitest'
@@ -45,6 +48,29 @@ it('what has files is taken over with all it remembers, such as the keys that we
   const after = await make(before, 'time_zone: Europe/Berlin')
   expect(after.authenticator).toBe(before.authenticator)
   expect(after.forwarder).toBe(before.forwarder)
+})
+
+it('asks nobody for keys where another part cannot be made', async () => {
+  const asked: string[] = []
+  const keys = http.createServer((req, res) => {
+    asked.push(req.url ?? '')
+    res.end('{"keys":[]}')
+  })
+  await once(keys.listen(0, '127.0.0.1'), 'listening')
+  const { port } = keys.address() as AddressInfo
+  const from = (path: string, ca: string) => {
+    const jwks = `http://127.0.0.1:${port}${path}`
+    const { config } = understood(`
+upstream: { url: "https://127.0.0.1:1", tls: { ca: "${join(folder, ca)}" } }
+auth: { jwt: [{ issuer: "https://a.test", audience: t, jwks: "${jwks}", algorithms: [ES256] }] }`)
+    return createParts(config, null, { findToken: async () => null }, () => {})
+  }
+  writeFileSync(join(folder, 'broken.crt'), 'no certificate')
+  await expect(from('/first', 'broken.crt')).rejects.toThrow('broken.crt is not')
+  made.push(await from('/second', 'ca.crt'))
+  await expect.poll(() => asked).toContain('/second')
+  expect(asked).not.toContain('/first')
+  keys.close()
 })
 
 it('is made anew where one of its files holds something else', async () => {
