@@ -14,6 +14,7 @@ import { UserPage } from './pages/users/user.tsx'
 import { UsersPage } from './pages/users/users.tsx'
 import { DIALOGS } from './parts/confirm.tsx'
 import { Guarded } from './parts/guarded.tsx'
+import { Keeping } from './parts/keeping.tsx'
 import { Shell } from './parts/shell.tsx'
 
 export function App() {
@@ -27,11 +28,13 @@ export function App() {
       {state === 'out' && <SignIn again={who !== null} />}
       {who !== null && (
         <div hidden={state === 'out'}>
-          <Shell page={place.page}>
-            <Guarded key={place.page}>
-              <PageAt place={place} />
-            </Guarded>
-          </Shell>
+          <Keeping key={who.name}>
+            <Shell page={place.page}>
+              <Guarded key={place.page}>
+                <PageAt place={place} />
+              </Guarded>
+            </Shell>
+          </Keeping>
           <div id={DIALOGS} />
         </div>
       )}

@@ -2,7 +2,7 @@ import type { Page } from 'playwright-core'
 import { afterAll, afterEach, beforeAll, beforeEach, expect, test } from 'vitest'
 import type { AuditAnswer, QuotaAnswer, UsersAnswer } from '../../src/admin/api.ts'
 import type { OpenPage } from '../setup/browser.ts'
-import { ask, OPS, SOON, type Stage, startStage, VIEWER } from './stage.ts'
+import { ask, OPS, SOON, type Stage, signIn, startStage, VIEWER } from './stage.ts'
 
 let stage: Stage
 let open: OpenPage
@@ -128,6 +128,51 @@ test('an edit ends the preview that is on its way: what can be applied is what t
   await button('Apply').click()
   await page.getByText(/^Applied as version/).waitFor()
   expect(await quota()).toMatchObject({ global: { multiplier: 3 } })
+  expect(open.errors).toEqual([])
+})
+
+test('an edit waits while one looks at a user whom its preview names, and is gone with who made it', async () => {
+  await useEight('looked-up')
+  await show()
+  await choose('Conservative')
+  await preview().getByRole('link', { name: 'looked-up' }).click()
+  await page.getByRole('heading', { name: 'looked-up' }).waitFor()
+  await page.goBack()
+  await expect.poll(() => page.getByRole('radio', { name: 'Conservative' }).isChecked(), SOON).toBe(true)
+  expect(await page.getByText('Edits, not applied: 1').count()).toBe(1)
+  await button('Preview').click()
+  await button('Apply').click()
+  await page.getByText(/^Applied as version/).waitFor()
+  expect(await quota()).toMatchObject({ mode: 'conservative' })
+
+  await multiplier().fill('3')
+  await button('Sign out').click()
+  await signIn(open, OPS)
+  await expect.poll(() => multiplier().inputValue(), SOON).toBe('1')
+  expect(open.errors.filter((error) => !error.includes('401'))).toEqual([])
+})
+
+test('an edit that is made while another one is being applied stays an edit', async () => {
+  await show()
+  const asked = Promise.withResolvers<void>()
+  const held = Promise.withResolvers<void>()
+  await page.route('**/api/quota', async (route) => {
+    if (route.request().method() === 'PATCH') {
+      asked.resolve()
+      await held.promise
+    }
+    await route.continue()
+  })
+  await multiplier().fill('2')
+  await button('Preview').click()
+  await button('Apply').click()
+  await asked.promise
+  await page.getByRole('radio', { name: 'Loose' }).check()
+  held.resolve()
+  await page.getByText(/^Applied as version/).waitFor()
+  await expect.poll(async () => (await quota()).changed, SOON).toEqual(['global.multiplier'])
+  expect(await page.getByRole('radio', { name: 'Loose' }).isChecked()).toBe(true)
+  expect(await page.getByText('Edits, not applied: 1').count()).toBe(1)
   expect(open.errors).toEqual([])
 })
 

@@ -36,6 +36,11 @@ export function withoutEdit(draft: Draft, path: string): Draft {
   return others
 }
 
+/** What has been edited since those edits were sent to be applied. */
+export function editsSince(draft: Draft, applied: Draft): Draft {
+  return Object.fromEntries(Object.entries(draft).filter(([path, edit]) => applied[path] !== edit))
+}
+
 export function isSetAtRunTime(quota: QuotaAnswer, path: string): boolean {
   return quota.changed.includes(path)
 }

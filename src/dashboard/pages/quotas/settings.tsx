@@ -4,9 +4,18 @@ import type { PreviewAnswer, QuotaAnswer } from '../../../admin/api.ts'
 import { ApiError, call } from '../../api/client.ts'
 import { useMayChange } from '../../api/session.tsx'
 import { useTexts } from '../../i18n/text.tsx'
-import { type Draft, type Edit, type Problems, patchOf, withEdit, withoutEdit } from '../../logic/settings.ts'
+import {
+  type Draft,
+  type Edit,
+  editsSince,
+  type Problems,
+  patchOf,
+  withEdit,
+  withoutEdit,
+} from '../../logic/settings.ts'
 import { Conflict } from '../../parts/conflict.tsx'
 import { fieldProblems, messageOf } from '../../parts/failure.tsx'
+import { useKept } from '../../parts/keeping.tsx'
 import { Note } from '../../parts/note.tsx'
 import { Panel } from '../../parts/panel.tsx'
 import { EditContext } from './edit.tsx'
@@ -34,7 +43,8 @@ interface SettingsProps {
 export function Settings({ quota, etag, reload }: SettingsProps) {
   const { t } = useTexts()
   const may = useMayChange()
-  const [draft, setDraft] = useState<Draft>({})
+  // A preview names users, whose pages one looks at before the change is made.
+  const [draft, setDraft] = useKept<Draft>('quotas', {})
   const [problems, setProblems] = useState<Problems>({})
   const [error, setError] = useState<Error | null>(null)
   const [previewed, setPreviewed] = useState<Previewed | null>(null)
@@ -43,7 +53,7 @@ export function Settings({ quota, etag, reload }: SettingsProps) {
   const previewing = useRef<AbortController | null>(null)
   const edits = Object.keys(draft).length
 
-  function change(next: Draft): void {
+  function change(next: (now: Draft) => Draft): void {
     // Else a preview of the edits before would come over these, and could be applied.
     previewing.current?.abort()
     setDraft(next)
@@ -87,7 +97,7 @@ export function Settings({ quota, etag, reload }: SettingsProps) {
     void attempt(async () => {
       const body = reason === '' ? patch : { ...patch, reason }
       const { data } = await call<QuotaAnswer>('PATCH', '/api/quota', { body, ifMatch: of.etag })
-      change({})
+      change((now) => editsSince(now, of.draft))
       setApplied(data.version)
       reload()
     })
@@ -102,8 +112,8 @@ export function Settings({ quota, etag, reload }: SettingsProps) {
           quota,
           draft,
           problemOf: (path) => (problems[path] === undefined ? fields[path] : t(problems[path])),
-          edit: (path: string, edit: Edit) => change(withEdit(draft, quota, path, edit)),
-          undo: (path: string) => change(withoutEdit(draft, path)),
+          edit: (path: string, edit: Edit) => change((now) => withEdit(now, quota, path, edit)),
+          undo: (path: string) => change((now) => withoutEdit(now, path)),
         }}
       >
         <form onSubmit={preview} noValidate>
@@ -114,13 +124,13 @@ export function Settings({ quota, etag, reload }: SettingsProps) {
             <Button type="submit" loading={busy && previewed === null} disabled={edits === 0}>
               {t('quotas.preview')}
             </Button>
-            <Button variant="default" disabled={edits === 0} onClick={() => change({})}>
+            <Button variant="default" disabled={edits === 0} onClick={() => change(() => ({}))}>
               {t('quotas.discard')}
             </Button>
             <Button
               variant="default"
               disabled={quota.changed.length === 0}
-              onClick={() => change(Object.fromEntries(quota.changed.map((path) => [path, null])))}
+              onClick={() => change(() => Object.fromEntries(quota.changed.map((path) => [path, null])))}
             >
               {t('quotas.allToFile')}
             </Button>
