@@ -39,6 +39,8 @@ export interface ConnectionOwner {
   onGone(connection: Connection, error: Error | null): void
 }
 
+type Taken = (error?: Error | null) => void
+
 /** Bytes that one read takes from the socket. */
 const READ_SIZE = 64 * 1024
 
@@ -110,16 +112,21 @@ export class Connection {
     this.#socket.write(head, 'latin1')
   }
 
-  /** @returns false when the next piece should wait for `onDrain`: never where the kernel has taken all at once */
-  write(piece: Buffer | string): boolean {
-    return this.#socket.write(piece, 'latin1') || this.flushed
+  /**
+   * @param onTaken called when the kernel has taken it, or not with an error
+   * @returns false when the next piece should wait for `onDrain`: never where the kernel has taken all at once
+   */
+  write(piece: Buffer | string, onTaken?: Taken): boolean {
+    return this.#socket.write(piece, 'latin1', onTaken) || this.flushed
   }
 
   /** Several pieces in one write, and without a copy. @returns as `write` */
-  writeAll(pieces: readonly Buffer[]): boolean {
+  writeAll(pieces: readonly Buffer[], onTaken?: Taken): boolean {
     this.#socket.cork()
     let wanted = true
-    for (const piece of pieces) wanted = this.#socket.write(piece)
+    for (const [i, piece] of pieces.entries()) {
+      wanted = this.#socket.write(piece, i === pieces.length - 1 ? onTaken : undefined)
+    }
     this.#socket.uncork()
     return wanted || this.flushed
   }

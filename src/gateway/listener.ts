@@ -13,7 +13,7 @@ import { createCounts } from './counts.ts'
 import { overloaded } from './denials.ts'
 import { isWebSocketHandshake } from './edge.ts'
 import type { Gateway } from './gateway.ts'
-import { joinShortChunks } from './short-chunks.ts'
+import { joinShortPieces } from './short-pieces.ts'
 import { createUnderway } from './underway.ts'
 import { createUploadWatch, type UploadRule } from './uploads.ts'
 
@@ -160,7 +160,7 @@ export function createListener(options: ListenerOptions): Listener {
     }
     const exchange = { req, res }
     exchanges.push(exchange)
-    joinShortChunks(req)
+    joinShortPieces(req)
     uploads.watch(req, () => tooSlow(socket))
     void gateway.handle(req, res).then(() => {
       exchanges.splice(exchanges.indexOf(exchange), 1)

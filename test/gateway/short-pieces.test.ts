@@ -3,14 +3,14 @@ import http, { type IncomingMessage } from 'node:http'
 import net, { type AddressInfo } from 'node:net'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
-import { joinShortChunks } from '../../src/gateway/short-chunks.ts'
+import { joinShortPieces } from '../../src/gateway/short-pieces.ts'
 
 let server: http.Server
 let client: net.Socket
 
 beforeEach(async () => {
   server = http.createServer()
-  server.prependListener('request', joinShortChunks)
+  server.prependListener('request', joinShortPieces)
   server.listen(0, '127.0.0.1')
   await once(server, 'listening')
   client = net.connect((server.address() as AddressInfo).port, '127.0.0.1')
@@ -28,7 +28,7 @@ async function request(): Promise<IncomingMessage> {
   return req
 }
 
-describe('short chunks of a body', () => {
+describe('short pieces of a body', () => {
   it('are few pieces, though nobody reads them when they come', async () => {
     client.write(HEAD + 'abcdefghij'.repeat(500).split('').map(chunk).join(''))
     const req = await request()
@@ -55,6 +55,37 @@ describe('short chunks of a body', () => {
     }
     expect(body).toBe(`${texts.join('')}end`)
     expect(most).toBeLessThan(4 * 64 * 1024)
+  })
+
+  it('in packets of their own are few, while nobody reads them', async () => {
+    client.setNoDelay(true)
+    client.write('POST / HTTP/1.1\r\nHost: a\r\nContent-Length: 3000\r\n\r\n')
+    const req = await request()
+    const before = req.socket.bytesRead
+    for (let i = 1; i < 3000; i++) {
+      client.write(String(i % 10))
+      while (req.socket.bytesRead < before + i) await new Promise((resolve) => setImmediate(resolve))
+    }
+    const pieces: string[] = []
+    req.on('data', (piece: Buffer) => pieces.push(piece.toString()))
+    client.write('0')
+    await once(req, 'end')
+    expect(pieces.join('')).toBe('1234567890'.repeat(300))
+    expect(pieces.length).toBeLessThan(300)
+  })
+
+  it('are told soon, though the client sends no more of them', async () => {
+    client.setNoDelay(true)
+    client.write('POST / HTTP/1.1\r\nHost: a\r\nContent-Length: 3000\r\n\r\na')
+    const req = await request()
+    while (req.readableLength < 1) await sleep(1)
+    client.write('b')
+    await sleep(5)
+    let body = ''
+    req.on('data', (piece) => {
+      body += piece
+    })
+    await expect.poll(() => body, { timeout: 10_000 }).toBe('ab')
   })
 
   it('of a client that leaves are no trouble', async () => {

@@ -1,0 +1,40 @@
+import type { IncomingMessage } from 'node:http'
+import { Readable } from 'node:stream'
+import { expect, it } from 'vitest'
+import type { Connection } from '../../src/forward/connection.ts'
+import { Upload } from '../../src/forward/upload.ts'
+
+const turn = () => new Promise((resolve) => setImmediate(resolve))
+
+it('short pieces wait until the backend has taken those before them, and then leave together', async () => {
+  const written: string[] = []
+  let take = (): void => {}
+  const connection = {
+    flushed: false,
+    write: (piece: Buffer, onTaken = (): void => {}) => {
+      written.push(piece.toString())
+      take = onTaken
+      return true
+    },
+  }
+  const req = new Readable({ read: () => {} })
+  const upload = new Upload(req as IncomingMessage, connection as unknown as Connection, false, () => {})
+  await turn()
+  const digits = '0123456789'.repeat(200)
+  for (const digit of digits) {
+    req.push(digit)
+    await turn()
+  }
+  expect(written).toEqual(['0'])
+  take()
+  expect(written).toEqual(['0', digits.slice(1)])
+  req.push('a')
+  await turn()
+  expect(written.length).toBe(2)
+  take()
+  expect(written[2]).toBe('a')
+  req.push('end')
+  req.push(null)
+  await turn()
+  expect([written[3], upload.done]).toEqual(['end', true])
+})
