@@ -64,6 +64,8 @@ const DRAIN_POLL_MS = 10
 const RECORD_MS = 1000
 /** Requests under way on one connection. Browsers and libraries pipeline none, or a few. */
 const MAX_PIPELINED = 32
+/** Those behind them, refused or ignored, that Node keeps until all before them are answered: 4 KB each (26.10). */
+const MAX_EXCESS = 100
 /** Silence on a tunnel, in milliseconds, after which TCP asks whether the client is there. */
 const KEEP_ALIVE_PROBE_MS = 60_000
 /** Event of a connection: all its requests have been answered. */
@@ -96,6 +98,7 @@ export function createListener(options: ListenerOptions): Listener {
   const sockets = new Set<Socket>()
   /** Connections of which the last request has come. */
   const last = new WeakSet<Duplex>()
+  const excess = new WeakMap<Duplex, number>()
   const peers = createCounts()
   const uploads = createUploadWatch(() => limits().uploads)
   const underway = createUnderway()
@@ -151,11 +154,11 @@ export function createListener(options: ListenerOptions): Listener {
     if (draining) res.shouldKeepAlive = false
     const { socket } = req
     // Nothing behind a request that closes its connection can be answered (RFC 9112, 9.6): nor is it charged.
-    if (last.has(socket)) return
+    if (last.has(socket)) return void bound(res)
     if (!res.shouldKeepAlive) last.add(socket)
     const exchanges = underway(socket)
     if (exchanges.length >= MAX_PIPELINED) {
-      tooMany(req, res)
+      if (bound(res)) tooMany(req, res)
       return
     }
     const exchange = { req, res }
@@ -167,6 +170,22 @@ export function createListener(options: ListenerOptions): Listener {
       if (!res.shouldKeepAlive) last.add(socket)
       if (exchanges.length === 0) socket.emit(IDLE)
     })
+  }
+
+  /**
+   * Ends a connection with too many requests that wait behind others for no answer or a refusal: one packet has room for
+   * thousands, and Node parses it to its end. @returns whether it goes on
+   */
+  function bound(res: http.ServerResponse): boolean {
+    const { socket } = res.req
+    const waiting = (excess.get(socket) ?? 0) + 1
+    excess.set(socket, waiting)
+    res.once('close', () => excess.set(socket, (excess.get(socket) ?? 0) - 1))
+    if (waiting <= MAX_EXCESS) return true
+    if (!socket.destroyed) observe({ type: 'bad_connection', code: 'pipelining', status: 0 })
+    last.add(socket)
+    socket.destroy()
+    return false
   }
 
   function countPeer(socket: Socket): void {

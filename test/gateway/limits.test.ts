@@ -136,6 +136,33 @@ describe('max_connections', () => {
   })
 })
 
+describe('requests on one connection', () => {
+  it('beyond 32 under way are answered 503, and none beyond is charged', async () => {
+    const backend = await waitingBackend()
+    const app = await start(backend.url, '')
+    const client = open(app)
+    client.socket.write(get('alice', '/api/slow').repeat(132))
+    await poll(() => backend.waiting).toBe(32)
+    backend.release()
+    await poll(client.statuses).toEqual([...new Array(32).fill(200), ...new Array(100).fill(503)])
+    client.socket.write(get('alice').repeat(2))
+    await poll(() => client.statuses().slice(132)).toEqual([200, 200])
+    expect(charges(app)).toBe(34)
+  })
+
+  it('that wait by the hundred, for an answer or none, end it: one packet has room for thousands', async () => {
+    const backend = await waitingBackend()
+    const app = await start(backend.url, '')
+    const client = open(app)
+    client.socket.write(get('alice', '/api/slow').repeat(133))
+    await poll(client.closed).toBe(true)
+    await poll(() => app.requests().length).toBe(32)
+    expect(charges(app)).toBeLessThanOrEqual(32)
+    expect(client.text()).toBe('')
+    expect(statusesIn(await rawExchange(app.url, get('alice')))).toEqual([200])
+  })
+})
+
 describe('max_in_flight_per_user', () => {
   it('answers 503 before any charge, to that user only, and only for so long', async () => {
     const backend = await waitingBackend()
