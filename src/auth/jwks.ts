@@ -8,6 +8,13 @@ const COOL_DOWN = 30_000
 const RETRY_WITHOUT_KEYS = 2000
 /** While fetches fail, none further apart than this, nobody waits for another where there are keys: it may take 5 seconds to fail. */
 const KNOWN_DOWN = 2 * COOL_DOWN
+/**
+ * Requests that wait for one fetch; more are told at once to come back. They are not verified yet, and all of them
+ * together must not take the places of those that need no key of this issuer.
+ */
+const MAX_WAITING = 100
+/** The same while there are no keys, when nearly all of them are honest: a gateway that starts under load. */
+const MAX_WAITING_WITHOUT_KEYS = 500
 /** How long keys that ought to be fetched again are used while that fails. */
 const STALE_IF_ERROR = 24 * 60 * 60_000
 
@@ -27,18 +34,28 @@ export function keysFromUrl(issuer: string, url: URL, observe: Observer, now: ()
   let lastStart = Number.NEGATIVE_INFINITY
   let lastFailed = false
   let pending: Promise<void> | null = null
+  let waiting = 0
 
   async function find(alg: string, kid: string | undefined): Promise<KeyAnswer> {
     if (held !== null && now() >= held.freshUntil + STALE_IF_ERROR) held = null
     if (held === null || now() >= held.freshUntil) {
       const mayWait = held === null || !isKnownDown()
       const fetched = refresh()
-      if (mayWait) await fetched
+      if (mayWait && !(await waited(fetched))) return unavailable()
     }
-    if (lookUp(alg, kid).is === 'unknown') await refresh()
+    if (lookUp(alg, kid).is === 'unknown' && !(await waited(refresh()))) return unavailable()
     const answer = lookUp(alg, kid)
     // After a fetch that failed, an unknown key may be a new one.
     return answer.is === 'unknown' && lastFailed ? unavailable() : answer
+  }
+
+  /** @returns false, at once, where too many wait already */
+  async function waited(fetched: Promise<void>): Promise<boolean> {
+    if (pending !== null && waiting >= (held === null ? MAX_WAITING_WITHOUT_KEYS : MAX_WAITING)) return false
+    waiting++
+    await fetched
+    waiting--
+    return true
   }
 
   function lookUp(alg: string, kid: string | undefined): KeyAnswer {

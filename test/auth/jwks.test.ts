@@ -129,7 +129,7 @@ describe('rotation', () => {
     gateway.time += 30_000
     const flood = () =>
       Promise.all(
-        Array.from({ length: 200 }, (_, i) => gateway.outcome(token({ ...two, jwk: { kid: `unknown-${i}` } }))),
+        Array.from({ length: 100 }, (_, i) => gateway.outcome(token({ ...two, jwk: { kid: `unknown-${i}` } }))),
       )
     expect(new Set(await flood())).toEqual(new Set(['unauthorized']))
     await flood()
@@ -258,6 +258,27 @@ describe('when the provider fails', () => {
     const gateway = await start()
     expect(await gateway.outcome(token())).toBe('overloaded')
     expect(gateway.failures()).toEqual([expect.stringMatching(/timeout/)])
+  })
+
+  it.each([
+    ['there are no keys yet', 500, false],
+    ['the kid is unknown', 100, true],
+  ])('by answering nothing where %s, %i requests wait for it and the others are told so', async (_, most, known) => {
+    const before = known ? await start() : null
+    await before?.outcome(token())
+    const waiting: (() => void)[] = []
+    server.answer = (request, response) => waiting.push(() => serveJson(keySet(two))(request, response))
+    const asking = before ?? (await start())
+    if (known) asking.time += MINUTE
+    const fresh = (i: number) => jwt({ key: two, payload: claims({ jti: String(i) }) })
+    const answers: string[] = []
+    const all = Array.from({ length: 700 }, (_, i) => asking.outcome(fresh(i)).then((outcome) => answers.push(outcome)))
+    await expect.poll(() => [answers.length, waiting.length], { timeout: 10_000 }).toEqual([700 - most, 1])
+    expect(new Set(answers)).toEqual(new Set(['overloaded']))
+    waiting[0]?.()
+    await Promise.all(all)
+    expect(answers.filter((answer) => answer === 'alice').length).toBe(most)
+    expect(await asking.outcome(fresh(700))).toBe('alice')
   })
 
   it('by answering nothing, the keys held are used without waiting for it each time', async () => {
