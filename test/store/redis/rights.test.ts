@@ -59,3 +59,34 @@ it('the rights that docs/operating.md names suffice for everything, and another 
     await redis.stop()
   }
 })
+
+it.each(['set', 'setrange'])(
+  'a right that is missing leaves nothing half done, and no charge is taken for made: %s',
+  async (right) => {
+    const redis = await startRedis()
+    const admin = new Redis(redis.url)
+    await admin.acl('SETUSER', 'tollgate', 'on', '>secret', '~*', '&*', '+@all')
+    const store = openRedisStore({ url: `redis://tollgate:secret@127.0.0.1:${redis.port}`, observe: () => {} })
+    const used = async (user: string): Promise<number> =>
+      (await store.standing(user, ['read'])).personal[0]?.[0]?.used ?? 0
+    const charge = (user: string) => ({ user, category: 'read', cost: 1, limits: limits([10, 10], [100, 100]) })
+    try {
+      await whenReady(store)
+      await store.settle({ instance: 'i', sequence: 1, refunds: [], charges: [charge('alice')] })
+      await admin.acl('SETUSER', 'tollgate', `-${right}`)
+      const batch = { instance: 'i', sequence: 2, refunds: [], charges: [charge('bob'), charge('alice')] }
+      // Whoever is told that a batch was certainly not applied may send it again under its number.
+      for (let tries = 0; tries < 2; tries++) {
+        await expect(store.settle(batch)).rejects.toMatchObject({ reason: 'auth', applied: 'no' })
+      }
+      expect([await used('alice'), await used('bob')]).toEqual([1, 0])
+      await admin.acl('SETUSER', 'tollgate', `+${right}`)
+      expect((await store.settle(batch)).map(({ accepted }) => accepted)).toEqual([true, true])
+      expect([await used('alice'), await used('bob')]).toEqual([2, 1])
+    } finally {
+      await store.close()
+      admin.disconnect()
+      await redis.stop()
+    }
+  },
+)
