@@ -113,6 +113,8 @@ export function createLedger(options: LedgerOptions): Ledger {
   let sentRefunds: Refund[] = NO_REFUNDS
   let payment: Payment = NO_PAYMENT
   let tokensPaid = 0
+  /** From our clock to that of what is decided here. */
+  let ahead = 0
   let sequence = 0
   let busy = false
   let closing = false
@@ -193,7 +195,7 @@ export function createLedger(options: LedgerOptions): Ledger {
   /** While the store is out the batch is empty: it asks whether the store is back, and its loss leaves nothing open. */
   function nextBatch(): Batch {
     if (out === null) {
-      payment = outage.take(maxBatch, sender.storeTime())
+      payment = outage.take(maxBatch, localTime())
       ;[sent, queue] = split(queue)
       ;[sentRefunds, refunds] = split(refunds)
     }
@@ -295,6 +297,7 @@ export function createLedger(options: LedgerOptions): Ledger {
     const error = new StoreError(`the store did not decide within ${deadlineMs} ms`, reason, 'unknown')
     sender.miss()
     out = error
+    if (outage.owed() === 0) ahead = sender.ahead()
     observe({ type: 'store_out', reason })
     for (const waiting of sent) if (waiting.told === null) tellAlone(waiting, error)
     const waited = queue
@@ -320,8 +323,16 @@ export function createLedger(options: LedgerOptions): Ledger {
     }
   }
 
+  /**
+   * The store's clock carried on by ours, which nobody sets. What is owed keeps the one that it was admitted by: where we had
+   * the store's time wrong (a wall clock, a machine that slept), its first answer would end windows that still run.
+   */
+  function localTime(): number {
+    return Math.floor(now() + ahead)
+  }
+
   function decideAlone(charge: Charge): Decision | null {
-    const decision = outage.decide(charge, sender.storeTime())
+    const decision = outage.decide(charge, localTime())
     const verdict = decision === null ? 'unable' : decision.accepted ? 'accepted' : 'refused'
     observe({ type: 'outage_charge', category: charge.category, verdict })
     return decision

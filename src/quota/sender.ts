@@ -11,8 +11,8 @@ export interface Sender {
   lastFailure(): StoreError | null
   /** The batch under way got no answer for too long: the store counts as failing. */
   miss(): void
-  /** Milliseconds since the epoch: the store's clock carried on by ours, which nobody sets. */
-  storeTime(): number
+  /** Milliseconds from our monotonic clock to the store's (since the epoch), as far as its last decision lets know. */
+  ahead(): number
 }
 
 export interface Until {
@@ -48,7 +48,6 @@ export function createSender({ store, giveUpMs, observe, now, random }: SenderOp
   let lastAnswer = Number.NEGATIVE_INFINITY
   let lastFailure: StoreError | null = null
   let failingSince: number | null = null
-  /** The store's clock less ours. */
   let ahead = Date.now() - now()
 
   async function send(batch: Batch, until: Until): Promise<Outcome> {
@@ -111,7 +110,7 @@ export function createSender({ store, giveUpMs, observe, now, random }: SenderOp
     miss() {
       failingSince ??= now()
     },
-    storeTime: () => Math.floor(now() + ahead),
+    ahead: () => ahead,
   }
 }
 

@@ -1,7 +1,7 @@
 import { stat } from 'node:fs/promises'
 import { setTimeout as sleep } from 'node:timers/promises'
 import fc from 'fast-check'
-import { beforeEach, describe, expect, it } from 'vitest'
+import { beforeEach, describe, expect, it, vi } from 'vitest'
 import type { Observation } from '../../src/observe/observation.ts'
 import type { Batch, Charge, Decision } from '../../src/quota/charge.ts'
 import { createLedger, type Ledger, type LedgerOptions } from '../../src/quota/ledger.ts'
@@ -234,6 +234,16 @@ describe('when the store is back', () => {
     await until(() => told('outage_settled').length === 1)
     expect(store.calls.map((b) => b.charges.length).filter((n) => n > 1)).toEqual([4, 4, 2])
     expect(store.used(null)).toBe(55)
+  })
+
+  it('many debts are all paid where this process had the time wrong by more than a window', async () => {
+    vi.useFakeTimers({ toFake: ['Date'], now: Date.UTC(2020, 0, 1) })
+    const open = await openCircuit('not_applied', { maxBatch: 4 }).finally(() => vi.useRealTimers())
+    await Promise.all(Array.from({ length: 10 }, (_, i) => open.charge(charge(i + 1, `user-${i}`))))
+    await heal(open)
+    await until(() => told('outage_settled').length === 1)
+    expect([store.used(null), tokens('expired')]).toEqual([55, 0])
+    await open.close(0)
   })
 
   it('who charges while debts are paid gets the decision of its own charge', async () => {
