@@ -215,6 +215,7 @@ export function createLedger(options: LedgerOptions): Ledger {
   function handOut(decisions: readonly Decision[]): void {
     const debts = payment.charges.length
     if (debts > 0) paid(decisions)
+    if (tokensPaid > 0 && !outage.owes()) tellPaid()
     for (let i = 0; i < sent.length; i++) hand(sent[i] as Waiting, decisions[debts + i])
   }
 
@@ -222,7 +223,10 @@ export function createLedger(options: LedgerOptions): Ledger {
     const before = outage.owed()
     outage.settled(payment, decisions)
     tokensPaid += before - outage.owed()
-    if (outage.owes()) return
+  }
+
+  /** Also where the last debts ended before they were paid. */
+  function tellPaid(): void {
     observe({ type: 'outage_settled', tokens: tokensPaid })
     tokensPaid = 0
   }

@@ -246,6 +246,24 @@ describe('when the store is back', () => {
     await open.close(0)
   })
 
+  it('what was paid is told also where the windows of the rest have ended meanwhile', async () => {
+    let later = 0
+    const open = await openCircuit('not_applied', {
+      maxBatch: 4,
+      now: () => performance.now() + later,
+      observe(seenNow) {
+        seen.push(seenNow)
+        if (seenNow.type === 'outage_tokens' && seenNow.event === 'settled') later = 2 * DAY.seconds * 1000
+      },
+    })
+    await Promise.all(Array.from({ length: 10 }, (_, i) => open.charge(charge(1, `user-${i}`))))
+    await heal(open)
+    await until(() => told('outage_settled').length === 1)
+    expect(told('outage_settled')).toEqual([{ type: 'outage_settled', tokens: 4 }])
+    expect(tokens('expired')).toBe(6)
+    await open.close(0)
+  })
+
   it('who charges while debts are paid gets the decision of its own charge', async () => {
     const slow = {
       settle: async (batch: Batch) => {
