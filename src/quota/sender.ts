@@ -85,7 +85,8 @@ export function createSender({ store, giveUpMs, observe, now, random }: SenderOp
     lastAnswer = now()
     lastFailure = null
     const [first] = decisions
-    if (first !== undefined) ahead = first.at - lastAnswer
+    // A batch that was sent again may be answered with the time at which it was applied.
+    if (first !== undefined && !wasUncertain) ahead = first.at - lastAnswer
     observe({ type: 'batch_settled', charges: batch.charges.length, refunds: batch.refunds.length, durationMs })
     if (wasUncertain) tellUnknown(batch, true)
     if (failingSince !== null) observe({ type: 'store_recovered', downMs: Math.round(lastAnswer - failingSince) })

@@ -182,6 +182,20 @@ describe('a category with a share', () => {
     expect(here).toBeLessThan(at + 60_000)
     await open.close(0)
   })
+
+  it('is not decided by the time of a reply that the store remembered and gave late', async () => {
+    let later = 0
+    const open = ledger({ now: () => performance.now() + later })
+    const { at } = await open.charge(charge(1))
+    store.faults = ['reply_lost']
+    store.otherwise = 'request_lost'
+    await open.charge(charge(1))
+    later = 1_200_000
+    await heal(open)
+    store.otherwise = 'not_applied'
+    expect((await open.charge(charge(1))).at).toBeGreaterThanOrEqual(at + later)
+    await open.close(0)
+  })
 })
 
 describe('when the store is back', () => {
