@@ -291,17 +291,31 @@ function sameRun(owed: Counter, run: Entry): Entry | undefined {
   return owed.find(({ seconds, startedAt }) => seconds === run.seconds && startedAt === run.startedAt)
 }
 
-/** Forced charges that leave in each window what is owed there: one for each different amount. */
+/** Windows of a category: a configuration has no more, and a store takes no more in one charge. */
+const MOST_WINDOWS = 8
+
+/**
+ * Forced charges that leave in each window what is owed there: one for each different amount, and more where the windows
+ * have become others meanwhile, by a reload, and are too many for one.
+ */
 function partsOf({ charge: { user, category, limits }, owed }: Debt, at: number): Charge[] {
   const runs = running(owed, at)
   const amounts = new Set(runs.map((run) => run.used).filter((used) => used > 0))
-  return [...amounts].map((cost) => {
+  return [...amounts].flatMap((cost) => {
     const windows = runs
       .filter((run) => run.used === cost)
       .map(({ seconds }) => ({ window: { name: `${seconds}s`, seconds }, limit: 0 }))
-    const global = limits.global === null ? null : windows
-    return { user, category, cost, forced: true, limits: { personal: windows, global } }
+    return inSteps(windows).map((some): Charge => {
+      const global = limits.global === null ? null : some
+      return { user, category, cost, forced: true, limits: { personal: some, global } }
+    })
   })
+}
+
+function inSteps(windows: readonly Limit[]): (readonly Limit[])[] {
+  return Array.from({ length: Math.ceil(windows.length / MOST_WINDOWS) }, (_, i) =>
+    windows.slice(i * MOST_WINDOWS, (i + 1) * MOST_WINDOWS),
+  )
 }
 
 /** What a payment is to give back for a charge: in the windows whose runs the charge was part of. */

@@ -228,6 +228,32 @@ describe('a debt', () => {
     ])
   })
 
+  it('in more windows than a charge may have, since a reload made them others, is paid in several', () => {
+    const open = outage()
+    const windows = (from: number): Limits => ({
+      personal: Array.from({ length: 8 }, (_, i) => ({ window: { name: `${i}`, seconds: from + i }, limit: 100 })),
+      global: null,
+    })
+    const first = { charge: charge(4, 'alice', windows(60)), decision: admit(open, charge(4, 'alice', windows(60))) }
+    admit(open, charge(4, 'alice', windows(64)))
+    const payment = open.take(10, AT)
+    expect(payment.charges.map(({ cost, limits }) => [cost, limits.personal.length])).toEqual([
+      [4, 8],
+      [8, 4],
+    ])
+    open.returned(payment)
+    admit(open, charge(4, 'alice', windows(60)))
+    admit(open, charge(4, 'alice', windows(72)))
+    const counters = bank()
+    const again = open.take(10, AT)
+    expect(Math.max(...again.charges.map(({ limits }) => limits.personal.length))).toBeLessThanOrEqual(8)
+    open.settled(again, counters.settle(again.charges, AT))
+    const back = open.giveBack({ ...first, decision: first.decision as Decision })
+    expect(back?.flatMap((refund) => refund.charge.limits.personal.map(({ window }) => window.seconds)).sort()).toEqual(
+      windows(60).personal.map(({ window }) => window.seconds),
+    )
+  })
+
   it('is one of many: they are taken in portions', () => {
     const open = outage()
     for (let i = 0; i < 10; i++) admit(open, charge(1, `user-${i}`))
