@@ -4,6 +4,7 @@ import { expect, it } from 'vitest'
 import { UNCHANGED } from '../../../src/control/state.ts'
 import type { Change } from '../../../src/control/store.ts'
 import { mintToken } from '../../../src/control/tokens.ts'
+import type { Standing } from '../../../src/quota/store.ts'
 import { openRedisStore } from '../../../src/store/redis/store.ts'
 import { limits } from '../../quota/store.suite.ts'
 import { startRedis } from '../../setup/redis.ts'
@@ -83,6 +84,55 @@ it.each(['set', 'setrange'])(
       await admin.acl('SETUSER', 'tollgate', `+${right}`)
       expect((await store.settle(batch)).map(({ accepted }) => accepted)).toEqual([true, true])
       expect([await used('alice'), await used('bob')]).toEqual([2, 1])
+    } finally {
+      await store.close()
+      admin.disconnect()
+      await redis.stop()
+    }
+  },
+)
+
+it.each(['set', 'hset', 'hdel', 'del', 'zadd', 'zremrangebyrank'])(
+  'a change that is refused for want of a right leaves nothing behind: %s',
+  async (right) => {
+    const redis = await startRedis()
+    const admin = new Redis(redis.url)
+    await admin.acl('SETUSER', 'tollgate', 'on', '>secret', '~*', '&*', '+@all')
+    const store = openRedisStore({ url: `redis://tollgate:secret@127.0.0.1:${redis.port}`, observe: () => {} })
+    const ann = { who: 'ann', why: null }
+    const override = { limits: {}, bypassGlobal: true, shadow: false, reason: 'r', expiresAt: null }
+    const state = async () => [
+      await store.readControl(),
+      await store.readAudit(null, 10),
+      await store.standing('alice', ['read']),
+    ]
+    try {
+      await whenReady(store)
+      await store.settle({
+        instance: 'i',
+        sequence: 1,
+        refunds: [],
+        charges: [{ user: 'alice', category: 'read', cost: 1, limits: limits([10, 10], [10, 10]) }],
+      })
+      await store.change({ kind: 'override', user: 'bob', to: override }, ann, null)
+      await admin.acl('SETUSER', 'tollgate', `-${right}`)
+      const changes: Change[] = [
+        { kind: 'settings', to: { mode: 'loose' } },
+        { kind: 'override', user: 'alice', to: override },
+        { kind: 'override', user: 'bob', to: null },
+        { kind: 'reset', user: 'alice' },
+      ]
+      const outcomes: boolean[] = []
+      for (const change of changes) {
+        const [control, audit, { personal, global }] = (await state()) as [unknown, unknown, Standing]
+        const made = await store.change(change, ann, null).then(
+          () => true,
+          () => false,
+        )
+        outcomes.push(made)
+        if (!made) expect(await state()).toMatchObject([control, audit, { personal, global }])
+      }
+      expect(outcomes).toContain(false)
     } finally {
       await store.close()
       admin.disconnect()
