@@ -35,6 +35,8 @@ export interface SupervisorOptions {
   /** Whole lines of a worker's log. */
   readonly write: (lines: string) => void
   readonly observe: Observer
+  /** Monotonic milliseconds. Default `performance.now`. */
+  readonly now?: () => number
 }
 
 /** The place of a worker, which one process after another may take. */
@@ -55,7 +57,7 @@ const HUNG_MS = 30_000
 const STEADY_MS = 10_000
 
 export function createSupervisor(options: SupervisorOptions): Supervisor {
-  const { count, begin, onReport, onEnd, write, observe } = options
+  const { count, begin, onReport, onEnd, write, observe, now = () => performance.now() } = options
   const places = Array.from({ length: count }, (_, i): Place => {
     return { worker: i + 1, process: null, startedAt: 0, failures: 0, restart: undefined }
   })
@@ -65,9 +67,9 @@ export function createSupervisor(options: SupervisorOptions): Supervisor {
   function run(place: Place): WorkerProcess {
     const { worker } = place
     const order: ToWorker = { type: 'begin', worker, ...begin() }
-    const process = startWorker({ begin: order, onReport: (report) => onReport(worker, report), write })
+    const process = startWorker({ begin: order, onReport: (report) => onReport(worker, report), write, now })
     place.process = process
-    place.startedAt = performance.now()
+    place.startedAt = now()
     observe({ type: 'worker_started', worker, pid: process.pid })
     if (draining) process.drain()
     void process.ended.then(({ reason, problem }) => {
@@ -81,7 +83,7 @@ export function createSupervisor(options: SupervisorOptions): Supervisor {
   }
 
   function pauseOf(place: Place): number {
-    place.failures = performance.now() - place.startedAt >= STEADY_MS ? 0 : place.failures + 1
+    place.failures = now() - place.startedAt >= STEADY_MS ? 0 : place.failures + 1
     return Math.min(FIRST_PAUSE_MS * 2 ** Math.max(0, place.failures - 1), LONGEST_PAUSE_MS)
   }
 

@@ -35,6 +35,8 @@ export interface WorkerProcessOptions {
   readonly onReport: (report: Report) => void
   /** Whole lines of its log. */
   readonly write: (lines: string) => void
+  /** Monotonic milliseconds. */
+  readonly now: () => number
 }
 
 /** How long a report counts, in milliseconds: it is asked for each second. */
@@ -42,7 +44,7 @@ const REPORT_MS = 5000
 const RELOAD_MS = 10_000
 const UNANSWERED = `has not answered within ${RELOAD_MS / 1000} s: it takes the configuration when it goes on, or is replaced by one that has it`
 
-export function startWorker({ begin, onReport, write }: WorkerProcessOptions): WorkerProcess {
+export function startWorker({ begin, onReport, write, now }: WorkerProcessOptions): WorkerProcess {
   const child = fork()
   closeUntaken(child)
   if (child.stdout !== null) relayLines(child.stdout, write)
@@ -54,7 +56,7 @@ export function startWorker({ begin, onReport, write }: WorkerProcessOptions): W
   let reloading: { readonly hash: string; readonly answered: (problem: string | null) => void } | null = null
   let problem: string | null = null
   let killedFor: string | undefined
-  const startedAt = performance.now()
+  const startedAt = now()
   let latest: { readonly report: Report; readonly at: number } | null = null
 
   child.on('message', (message: FromWorker) => {
@@ -64,7 +66,7 @@ export function startWorker({ begin, onReport, write }: WorkerProcessOptions): W
       // One that comes late is the answer to an earlier question.
       if (message.hash === reloading?.hash) reloading.answered(message.problem)
     } else {
-      latest = { report: message.report, at: performance.now() }
+      latest = { report: message.report, at: now() }
       onReport(message.report)
       questions.get(message.id)?.()
     }
@@ -106,7 +108,7 @@ export function startWorker({ begin, onReport, write }: WorkerProcessOptions): W
 
   function state(): { ready: boolean; reasons: readonly string[] } {
     if (latest === null) return { ready: false, reasons: ['starting'] }
-    if (performance.now() - latest.at > REPORT_MS) return { ready: false, reasons: ['does not answer'] }
+    if (now() - latest.at > REPORT_MS) return { ready: false, reasons: ['does not answer'] }
     return latest.report
   }
 
@@ -120,7 +122,7 @@ export function startWorker({ begin, onReport, write }: WorkerProcessOptions): W
     rejected: (problems) => tell({ type: 'rejected', problems }),
     drain: () => tell({ type: 'drain' }),
     stop: () => tell({ type: 'stop' }),
-    silentMs: () => performance.now() - (latest?.at ?? startedAt),
+    silentMs: () => now() - (latest?.at ?? startedAt),
     kill: (why) => {
       killedFor = why
       child.kill('SIGKILL')

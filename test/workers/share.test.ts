@@ -13,14 +13,14 @@ quota: { store_outage: { read: { allow: 10% } } }
 describe('the share of a worker', () => {
   it('is its part of every total of the gateway, rounded up, so that none is without', () => {
     const whole = config(
-      'max_connections: 10, max_in_flight: 4, max_tunnels: 1, max_connections_per_address: 7, max_in_flight_per_user: 3',
+      'max_connections: 10, max_in_flight: 4, max_tunnels: 6, max_connections_per_address: 7, max_in_flight_per_user: 3',
       'max_connections: 9',
     )
     const { edge, upstream } = shareOf(whole, 4)
     expect(edge).toMatchObject({
       maxConnections: 3,
       maxInFlight: 1,
-      maxTunnels: 1,
+      maxTunnels: 2,
       maxConnectionsPerAddress: 2,
       maxInFlightPerUser: 1,
     })
