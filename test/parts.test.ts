@@ -1,13 +1,13 @@
 import { once } from 'node:events'
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
-import http from 'node:http'
-import type { AddressInfo } from 'node:net'
+import { createServer } from 'node:http'
+import type { AddressInfo, Socket } from 'node:net'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterEach, beforeEach, expect, it } from 'vitest'
 import { createParts, type Parts } from '../src/parts.ts'
 import { ecKey } from './auth/support.ts'
-import { understood } from './e2e/harness.ts'
+import { startApp, understood, yaml } from './e2e/harness.ts'
 import { makeCa } from './setup/openssl.ts'
 
 let folder: string
@@ -52,7 +52,7 @@ it('what has files is taken over with all it remembers, such as the keys that we
 
 it('asks nobody for keys where another part cannot be made', async () => {
   const asked: string[] = []
-  const keys = http.createServer((req, res) => {
+  const keys = createServer((req, res) => {
     asked.push(req.url ?? '')
     res.end('{"keys":[]}')
   })
@@ -89,4 +89,29 @@ it('is not made where one of its files is gone', async () => {
   const before = await make(null)
   rmSync(join(folder, 'keys.json'))
   await expect(make(before)).rejects.toThrow('keys.json')
+})
+
+it('that another takes the place of lets its connections to the backend go', async () => {
+  const sockets: Socket[] = []
+  // Kept for ten minutes, as far as the backend is concerned.
+  const server = createServer({ keepAliveTimeout: 600_000 }, (_req, res) => res.end('ok'))
+  server.on('connection', (socket: Socket) => sockets.push(socket))
+  await once(server.listen(0, '127.0.0.1'), 'listening')
+  const config = (more: string): string =>
+    yaml(
+      `http://127.0.0.1:${(server.address() as AddressInfo).port}`,
+      'routes: [{ match: GET /*, public: true }]',
+      undefined,
+      more,
+    )
+  const app = await startApp(config('response_timeout: 30s'))
+  try {
+    expect(await (await fetch(`${app.url}/x`)).text()).toBe('ok')
+    expect(sockets.map(({ destroyed }) => destroyed)).toEqual([false])
+    await app.reload(config('response_timeout: 31s'))
+    await expect.poll(() => sockets.map(({ destroyed }) => destroyed)).toEqual([true])
+  } finally {
+    await app.stop()
+    server.close()
+  }
 })

@@ -133,6 +133,17 @@ describe('a session', () => {
     expect((await running.call('GET', '/api/quota', { headers: { ...noToken, cookie } })).status).toBe(401)
   })
 
+  test('is looked for among five cookies of its name, not among any number', async () => {
+    await start()
+    const { cookie } = await signIn()
+    const behind = async (others: number) => {
+      const headers = { ...noToken, cookie: `${'tollgate_session=a.1.b; '.repeat(others)}${cookie}` }
+      return (await running.call('GET', '/api/session', { headers })).json
+    }
+    expect(await behind(4)).toMatchObject({ name: 'admin' })
+    expect(await behind(5)).toEqual(NOBODY)
+  })
+
   test.each([
     ['replaced', (yaml: string) => yaml.replace(TOKEN, `${TOKEN}-2`)],
     ['taken away', (yaml: string) => yaml.replace(`token: ${TOKEN}, `, '')],

@@ -229,9 +229,9 @@ describe('a backend that does not answer', () => {
 describe('a client that keeps the backend waiting for its body', () => {
   it('is waited for longer than for an answer, which has its whole time from then on', async () => {
     const backend = await rawBackend(() => {})
-    const gateway = await gatewayTo(backend.url, { responseTimeoutMs: 300 })
+    const gateway = await gatewayTo(backend.url, { responseTimeoutMs: 1000 })
     const client = rawClient(gateway.port, 'POST / HTTP/1.1\r\nHost: x\r\nContent-Length: 6\r\n\r\nabc')
-    await sleep(900)
+    await sleep(2000)
     expect(gateway.results).toEqual([])
     client.socket.write('def')
     await sleep(100)
@@ -354,6 +354,17 @@ describe('a backend that answers before it has read the body', () => {
     await until(() => client.ending() !== 'closed')
     expect(client.text().match(/HTTP\/1\.1 502/g)).toHaveLength(2)
   })
+})
+
+it('a client that goes on sending although the backend answered early is let go after some seconds', async () => {
+  const backend = await rawBackend((socket) => socket.write(OK))
+  const gateway = await gatewayTo(backend.url)
+  const client = rawClient(gateway.port, 'POST / HTTP/1.1\r\nHost: x\r\nContent-Length: 300000\r\n\r\nabc')
+  await client.until('ok')
+  const drip = setInterval(() => client.socket.write('x'), 100)
+  await until(() => client.socket.closed)
+  clearInterval(drip)
+  expect(gateway.results).toMatchObject([{ outcome: 'forwarded', httpStatus: 200 }])
 })
 
 describe('a client that leaves', () => {

@@ -199,6 +199,19 @@ describe('a request on its way to the backend', () => {
   })
 })
 
+it('what is remembered of addresses has a bound, whoever comes', () => {
+  let asked = 0
+  const trustedProxies = (): boolean => ++asked < 0
+  const { trusted } = headerRules({ headers: {}, passAuthorization: false, trustedProxies })
+  for (let round = 0; round < 2; round++) {
+    for (let i = 0; i < 1000; i++) expect(trusted(`2001:db8::${i}`)).toBe(false)
+    expect(asked).toBe(1000)
+  }
+  trusted('192.0.2.1')
+  trusted('2001:db8::0')
+  expect(asked).toBe(1002)
+})
+
 describe('the user id in a field', () => {
   it('is itself where it is plain ASCII', () => {
     expect(encodeUser('auth0|64:a@b.c')).toBe('auth0|64:a@b.c')

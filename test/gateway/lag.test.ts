@@ -1,5 +1,5 @@
 import { setTimeout as sleep } from 'node:timers/promises'
-import { afterEach, beforeEach, it } from 'vitest'
+import { afterEach, beforeEach, expect, it } from 'vitest'
 import { createLagMeter, type LagMeter } from '../../src/gateway/lag.ts'
 
 let meter: LagMeter
@@ -21,4 +21,15 @@ async function holdUp(ms: number, condition: () => boolean): Promise<void> {
 it('a loop that is held up again and again lags, until it is let go', async () => {
   await holdUp(200, () => meter.lasting() > 50)
   await holdUp(0, () => meter.lasting() < 50)
+})
+
+it('one long pause is over when it is seen, and is no lag', async () => {
+  const until = performance.now() + 1500
+  while (performance.now() < until);
+  let most = 0
+  for (let looks = 0; looks < 20; looks++) {
+    await sleep(20)
+    most = Math.max(most, meter.lasting())
+  }
+  expect(most).toBeLessThan(1000)
 })
