@@ -1,5 +1,8 @@
 import { expect, it } from 'vitest'
+import { FORGET_MS } from '../../src/control/replicas.ts'
 import { heard } from '../../src/store/replicas.ts'
+import { openDatabase } from '../../src/store/sqlite/database.ts'
+import { sqliteReplicas } from '../../src/store/sqlite/replicas.ts'
 
 const counts = { requests: 1, refused: 2, shadowed: 3, tokens: 4, forwarded: 5, failed: 6, inFlight: 7 }
 const names = { instance: 'i', host: 'h', pid: 1, version: 'v', hash: 'x', controlVersion: 0, startedAt: 1 }
@@ -21,4 +24,19 @@ it.each([
   ['a time that is none', JSON.stringify({ ...replica, startedAt: 'x' })],
 ])('does not hear %s, so that one that tells it cannot hide the others', (_what, text) => {
   expect(heard(text, 5)).toEqual([])
+})
+
+it('a process that was killed leaves no row behind in the file of the embedded store', async () => {
+  const database = openDatabase(':memory:')
+  let clock = 1_000_000
+  const replicas = sqliteReplicas(database, () => clock)
+  const rows = () => database.prepare('SELECT instance FROM replicas ORDER BY instance').all()
+  await replicas.beat({ ...replica, instance: 'killed' })
+  clock += FORGET_MS
+  await replicas.beat({ ...replica, instance: 'alive' })
+  expect(rows()).toEqual([{ instance: 'alive' }, { instance: 'killed' }])
+  clock += 1
+  await replicas.beat({ ...replica, instance: 'alive' })
+  expect(rows()).toEqual([{ instance: 'alive' }])
+  database.close()
 })
