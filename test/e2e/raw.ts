@@ -1,5 +1,6 @@
 import { once } from 'node:events'
 import net from 'node:net'
+import { setTimeout as sleep } from 'node:timers/promises'
 import tls from 'node:tls'
 
 /** Writes bytes to a server as they are and gives back everything that comes until the server closes, or falls silent. */
@@ -13,19 +14,32 @@ export async function rawExchange(url: string, bytes: string | Buffer, silenceMs
   const chunks: Buffer[] = []
   socket.on('data', (chunk: Buffer) => chunks.push(chunk))
   socket.write(bytes)
-  await new Promise<void>((resolve) => {
-    let timer = setTimeout(resolve, 2000)
-    socket.on('data', () => {
-      clearTimeout(timer)
-      timer = setTimeout(resolve, silenceMs)
-    })
-    socket.once('close', () => {
-      clearTimeout(timer)
-      resolve()
-    })
-  })
+  await silence(socket, silenceMs)
   socket.destroy()
   return Buffer.concat(chunks).toString('latin1')
+}
+
+/** How long the first answer may take, in milliseconds. */
+const FIRST_MS = 2000
+const LOOK_MS = 20
+/** What one look counts at most. */
+const MOST_MS = 50
+
+/**
+ * Resolves when a connection is closed or silent for so long, in milliseconds. Counted in short pieces: where this process
+ * was held up, what came meanwhile is read before the next of them.
+ */
+export async function silence(socket: net.Socket, silenceMs: number): Promise<void> {
+  let left = FIRST_MS
+  socket.on('data', () => {
+    left = silenceMs
+  })
+  for (let last = performance.now(); left > 0 && !socket.closed; ) {
+    await sleep(LOOK_MS)
+    const now = performance.now()
+    left -= Math.min(now - last, MOST_MS)
+    last = now
+  }
 }
 
 /** The status codes of the responses in what came back, in order. */

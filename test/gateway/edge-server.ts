@@ -4,6 +4,7 @@ import type { Duplex } from 'node:stream'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { type Denial, STATUS_OF } from '../../src/errors.ts'
 import { checkEdge, checkUpgrade, isLastOnConnection } from '../../src/gateway/edge.ts'
+import { silence } from '../e2e/raw.ts'
 
 /** What came of the bytes that were sent on one connection. */
 export interface Sent {
@@ -88,27 +89,25 @@ function bodyOf({ code, msg }: Denial): string {
 const PAUSE_MS = 20
 
 /** A connection that has been silent for this long, once an answer was there, is taken for kept alive. */
-const SILENCE_MS = 100
+const SILENCE_MS = 120
 
-function exchange(port: number, text: string, later: string): Promise<{ answer: string; closed: boolean }> {
-  return new Promise((resolve) => {
-    const socket = connect(port, '127.0.0.1')
-    let answer = ''
-    let timer: NodeJS.Timeout | undefined
-    function settle(closed: boolean): void {
-      clearTimeout(timer)
-      socket.destroy()
-      resolve({ answer, closed })
-    }
-    socket.setEncoding('latin1')
-    socket.on('data', (data) => {
-      answer += data
-      clearTimeout(timer)
-      timer = setTimeout(settle, SILENCE_MS, false)
-    })
-    socket.on('end', () => settle(true))
-    socket.on('error', () => settle(true))
-    socket.write(text, 'latin1')
-    if (later !== '') setTimeout(() => socket.write(later, 'latin1'), PAUSE_MS)
+async function exchange(port: number, text: string, later: string): Promise<{ answer: string; closed: boolean }> {
+  const socket = connect(port, '127.0.0.1').setEncoding('latin1')
+  let answer = ''
+  let closed = false
+  socket.on('data', (data) => {
+    answer += data
   })
+  socket.on('end', () => {
+    closed = true
+    socket.destroy()
+  })
+  socket.on('error', () => {
+    closed = true
+  })
+  socket.write(text, 'latin1')
+  if (later !== '') setTimeout(() => socket.write(later, 'latin1'), PAUSE_MS)
+  await silence(socket, SILENCE_MS)
+  socket.destroy()
+  return { answer, closed }
 }

@@ -32,14 +32,14 @@ test('nothing is written before the chunk is full, and then without being asked'
   await new Promise(setImmediate)
   expect(readFileSync(file, 'utf8')).toBe('')
   sink.write('6789\n')
-  await vi.waitFor(() => expect(readFileSync(file, 'utf8')).toBe('1234\n6789\n'))
+  await expect.poll(() => readFileSync(file, 'utf8')).toBe('1234\n6789\n')
   await sink.close()
 })
 
 test('a few lines do not wait for more than the flush time', async () => {
   const sink = openLineSink(file, { flushMs: 10 })
   sink.write('alone\n')
-  await vi.waitFor(() => expect(readFileSync(file, 'utf8')).toBe('alone\n'))
+  await expect.poll(() => readFileSync(file, 'utf8')).toBe('alone\n')
   await sink.close()
 })
 

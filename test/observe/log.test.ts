@@ -2,7 +2,7 @@ import { mkdtempSync, readFileSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
-import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest'
+import { afterEach, beforeEach, describe, expect, test } from 'vitest'
 import { createLog, type LogOptions } from '../../src/observe/log.ts'
 import type { Observation } from '../../src/observe/observation.ts'
 import { request } from './request.ts'
@@ -233,10 +233,7 @@ describe('failures of the store', () => {
     log.observer({ type: 'config_loaded', file: 'f', hash: 'h', storeOutage })
     log.observer({ type: 'store_out', reason: 'timeout' })
     for (const verdict of ['accepted', 'unable', 'accepted', 'refused'] as const) charge(verdict)
-    await vi.waitFor(async () => {
-      await log.flush()
-      expect(still().length).toBeGreaterThan(1)
-    })
+    await expect.poll(() => log.flush().then(() => still().length)).toBeGreaterThan(1)
     log.observer({ type: 'store_recovered', downMs: 200 })
     await log.flush()
     const lasted = still()

@@ -68,7 +68,7 @@ async function throughGateway(target: string): Promise<{ refused: number } | { c
   const { status } = await ask(Number(new URL(app.url).port), target, CREDENTIAL)
   const record = () => app.observations.slice(recorded).find((o) => o.type === 'request')
   // The client has its answer a moment before it is recorded.
-  if (status === 200) await vi.waitUntil(record, { interval: 1 })
+  if (status === 200) await vi.waitUntil(record, { interval: 1, timeout: 20_000 })
   const done = record()
   app.observations.length = 0
   const lines = backend.lines.slice(seen)
