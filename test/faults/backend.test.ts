@@ -38,7 +38,7 @@ beforeAll(async () => {
   })
   toBackend = await startFaultProxy(backend.port)
   const config = (refund: string, redisPort: number): string => `
-upstream: { url: "http://127.0.0.1:${toBackend.port}", connect_timeout: 700ms, response_timeout: 700ms, idle_timeout: 700ms }
+upstream: { url: "http://127.0.0.1:${toBackend.port}", connect_timeout: 700ms, response_timeout: 1500ms, idle_timeout: 1500ms }
 store: redis://127.0.0.1:${redisPort}
 quota:
   windows: { 1d: 1d }
@@ -150,7 +150,7 @@ describe('between the gateway and its backend', () => {
     await expectBroken({ mishap: () => toBackend.cutReply(1000), ...broken, error: 'ECONNRESET' })
     await expectBroken({ mishap: () => toBackend.cutReply(1000, { by: 'fin' }), ...broken, error: 'ECONNRESET' })
   })
-  fault('backend_late', () => expectBroken({ mishap: () => toBackend.delay(500), ...late, seen: 1 }))
+  fault('backend_late', () => expectBroken({ mishap: () => toBackend.delay(1000), ...late, seen: 1 }))
   fault('backend_half_open', () => expectBroken({ mishap: () => toBackend.halfOpen(), warm: true, ...late, seen: 0 }))
   fault('backend_trickle', () => expectBroken({ mishap: () => toBackend.throttle(1), ...late, seen: 0 }))
 

@@ -53,6 +53,7 @@ export interface WorldOptions {
   /** URLs of the store: as the two gateways see it, and past all faults. */
   readonly stores: readonly [string, string]
   readonly store: string
+  /** How long the gateways wait for the store. Default 250ms. */
   readonly deadline?: string
 }
 
@@ -65,7 +66,7 @@ export interface World {
   stop(): Promise<void>
 }
 
-export function quotaConfig(columns: readonly Column[], backend: string, store: string, deadline = '250ms'): string {
+export function quotaConfig(columns: readonly Column[], backend: string, store: string, deadline: string): string {
   const limits = (scope: Scope): string =>
     columns.map((c) => `      ${c.category}: { 1d: ${c.scope === scope ? LIMIT : PLENTY} }`).join('\n')
   const outage = columns.filter((c) => c.policy === 'allow').map((c) => `${c.category}: { allow: ${SHARE * 100}% }`)
@@ -87,7 +88,7 @@ log: { requests: none }
 `
 }
 
-export async function startWorld({ rows, stores, store, deadline }: WorldOptions): Promise<World> {
+export async function startWorld({ rows, stores, store, deadline = '250ms' }: WorldOptions): Promise<World> {
   const folder = mkdtempSync(join(tmpdir(), 'tollgate-matrix-'))
   const backend = await startLoggingBackend()
   const columns = rows.flatMap(columnsOf)
@@ -205,7 +206,8 @@ async function expectTold({ gateways }: World, fault: Fault, failures: number, l
 /** Without the store a gateway admits its share of the limits where that is allowed, and nothing elsewhere. */
 async function expectPolicy({ gateways }: World, fault: Fault, columns: readonly Column[]): Promise<void> {
   for (const gateway of fault.both ? gateways : [gateways[0]]) {
-    expect(await gateway.metric('tollgate_store_circuit_open')).toBe(1)
+    // A moment after it is told: a charge waits for its deadline first.
+    await expect.poll(() => gateway.metric('tollgate_store_circuit_open'), { timeout: 10_000 }).toBe(1)
     for (const { category, policy } of columns) {
       const accepted = (): Promise<number> =>
         gateway.metric(`tollgate_outage_charges_total{category="${category}",verdict="accepted"`)

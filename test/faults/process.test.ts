@@ -188,7 +188,7 @@ describe('kill -9 of a gateway', () => {
 describe('SIGTERM', () => {
   fault('sigterm_under_load', async () => {
     const [leaving, staying] = await Promise.all([
-      start(redis.url, 'drain: { delay: 1s, timeout: 20s }'),
+      start(redis.url, 'drain: { delay: 4s, timeout: 20s }'),
       start(redis.url),
     ])
     // As a load balancer does that looks at /readyz several times within the delay.
@@ -201,7 +201,7 @@ describe('SIGTERM', () => {
     )
     await expect.poll(() => load.asked.length).toBeGreaterThan(100)
     leaving.process.child.kill('SIGTERM')
-    await expect.poll(() => leaving.readiness(), { timeout: 900, interval: 20 }).toMatch(/^503 /)
+    await expect.poll(() => leaving.readiness(), { timeout: 3500, interval: 20 }).toMatch(/^503 /)
     const before = load.asked.length
     await expect.poll(() => load.asked.length).toBeGreaterThan(before + 20)
     ready = false
@@ -249,13 +249,14 @@ describe('SIGTERM', () => {
   })
 
   fault('sigterm_during_start', async () => {
-    const [listen, admin] = [`127.0.0.1:${await freePort()}`, `127.0.0.1:${await freePort()}`]
-    const file = join(folder, 'early.yaml')
     // Nothing listens there: the start waits a moment for its store.
-    writeFileSync(file, commonConfig(listen, admin) + config(`redis://127.0.0.1:${await freePort()}`))
+    const store = `redis://127.0.0.1:${await freePort()}`
     const moments = [100, 300, 500, 700, 900]
     const ends = await Promise.all(
       moments.map(async (ms) => {
+        const file = join(folder, `after-${ms}.yaml`)
+        const [listen, admin] = [`127.0.0.1:${await freePort()}`, `127.0.0.1:${await freePort()}`]
+        writeFileSync(file, commonConfig(listen, admin) + config(store))
         const child = spawn(process.execPath, ['src/main.ts', 'serve', '-c', file], { stdio: 'ignore' })
         const exited = once(child, 'exit')
         await sleep(ms)
@@ -264,9 +265,8 @@ describe('SIGTERM', () => {
         return signal ?? code
       }),
     )
-    // Two of these may have wanted the same port at the same time; none hangs, and none ends as if by a fault of its own.
-    for (const end of ends) expect([0, 1, 'SIGTERM']).toContain(end)
-    expect(ends.filter((end) => end !== 1).length).toBeGreaterThan(2)
+    // None hangs, and none ends as if by a fault of its own: before it listens to signals by this one, afterwards well.
+    for (const end of ends) expect([0, 'SIGTERM']).toContain(end)
   })
 })
 
