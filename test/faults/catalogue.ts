@@ -77,7 +77,7 @@ export const CATALOGUE: readonly Group[] = [
       connect_refused: { fault: 'connections are refused', does: OUT, shows: CUT },
       connect_reset: {
         fault: 'every new connection is reset at once',
-        does: `${OUT}. Tries are 25 ms to 1 s apart, and by chance so that replicas do not come at once`,
+        does: `${OUT}. Tries are 50 ms to 1 s apart, and by chance so that replicas do not come at once`,
         shows: CUT,
       },
       late_effects: { fault: 'nothing of these comes later', does: LATE, shows: 'nothing' },

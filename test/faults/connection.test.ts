@@ -66,7 +66,7 @@ const ROWS = {
       const before = proxy.connections
       proxy.resetConnects()
       await sleep(3000)
-      // 50 ms, doubled up to a second, each shortened by up to a half.
+      // 100 ms, doubled up to a second, each shortened by up to a half.
       expect(proxy.connections - before).toBeLessThan(30)
     },
     ...CUT,

@@ -68,7 +68,10 @@ function onceASecond(matches: (error: Error) => boolean): (error: Error) => bool
   }
 }
 
-/** 50 ms, doubled to 1 s, half of it random so that many replicas do not come back at the same moment. */
+/**
+ * 100 ms, doubled to 1 s, half of it random so that many replicas do not come back at the same moment.
+ * @param attempt from 1
+ */
 function reconnectDelay(attempt: number): number {
   const delay = Math.min(1000, 50 * 2 ** Math.min(attempt, 10))
   return delay / 2 + Math.random() * (delay / 2)
