@@ -1,4 +1,3 @@
-import { execFileSync } from 'node:child_process'
 import { readdirSync, readFileSync, writeFileSync } from 'node:fs'
 
 /** CPU time of a process and all its descendants so far, in nanoseconds, all threads together. */
@@ -71,9 +70,4 @@ function ticksOf(pid: number): number {
   const stat = readFileSync(`/proc/${pid}/stat`, 'utf8')
   const fields = stat.slice(stat.lastIndexOf(')') + 2).split(' ')
   return fields.slice(11, 15).reduce((sum, field) => sum + Number(field), 0)
-}
-
-/** Moves a process with all its threads to a core. */
-export function moveTo(pid: number, core: string): void {
-  execFileSync('taskset', ['-acp', core, String(pid)], { stdio: 'ignore' })
 }

@@ -18,7 +18,6 @@ export function patientClose(server: Server, close: () => Promise<void>): () => 
     const timer = setTimeout(() => {
       for (const socket of open) socket.destroy()
     }, CLOSE_MS)
-    await close()
-    clearTimeout(timer)
+    await close().finally(() => clearTimeout(timer))
   }
 }

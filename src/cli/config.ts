@@ -49,12 +49,14 @@ function explain(error: unknown): string {
  * @param named where the store is named, to be checked
  */
 export async function reachable(store: Pick<Store, 'ping'>, named = '"store" in the configuration'): Promise<void> {
-  const until = Date.now() + PATIENCE_MS
+  const until = performance.now() + PATIENCE_MS
   for (;;) {
     try {
       return await store.ping()
     } catch (error) {
-      if (Date.now() > until) throw new Error(`the store cannot be used (${explain(error)}): check ${named}`)
+      if (performance.now() > until) {
+        throw new Error(`the store cannot be used (${explain(error)}): check ${named}`, { cause: error })
+      }
       await sleep(20)
     }
   }

@@ -53,11 +53,8 @@ export interface Listener {
   drain(): void
   /** Changes `idleTimeoutMs` for connections that come from now on. */
   setIdleTimeout(ms: number): void
-  /**
-   * Takes no new connection, lets what is under way finish for up to `timeoutMs` and then breaks it off.
-   * @returns how many requests were broken off
-   */
-  stop(timeoutMs: number): Promise<number>
+  /** Takes no new connection, lets what is under way finish for up to `timeoutMs` and then breaks it off. */
+  stop(timeoutMs: number): Promise<void>
 }
 
 const DRAIN_POLL_MS = 10
@@ -245,7 +242,7 @@ export function createListener(options: ListenerOptions): Listener {
     return url
   }
 
-  async function stop(timeoutMs: number): Promise<number> {
+  async function stop(timeoutMs: number): Promise<void> {
     drain()
     let open = true
     const closed = new Promise<void>((resolve) => {
@@ -259,14 +256,12 @@ export function createListener(options: ListenerOptions): Listener {
       server.closeIdleConnections()
       await Promise.race([closed, sleep(DRAIN_POLL_MS)])
     }
-    const broken = gateway.inFlight()
     for (const socket of sockets) socket.destroy()
     uploads.stop()
     await closed
     // What was broken off is recorded as well; that takes a moment, not longer.
     const recorded = performance.now() + RECORD_MS
     while (gateway.inFlight() > 0 && performance.now() < recorded) await sleep(DRAIN_POLL_MS)
-    return broken
   }
 
   function drain(): void {
