@@ -9,8 +9,9 @@ const DEPLOY = 'test/deploy/**/*.test.ts'
 export default defineConfig({
   test: {
     pool: 'forks',
-    testTimeout: 30_000,
-    hookTimeout: 30_000,
+    // Some start one process after the other; on a machine with a lot to do each takes seconds.
+    testTimeout: 60_000,
+    hookTimeout: 60_000,
     // What is polled comes: a slow machine is not a failure (1 s by default).
     expect: { poll: { timeout: 10_000 } },
     // Most files wait for clocks and processes, so more of them than cores can run at once.

@@ -221,7 +221,7 @@ it('a store that is out is told with the policy in force, also a changed one', a
   const still = () => told('the store is still out: charges are decided without it').at(-1)
   await expect.poll(still, { timeout: 20_000 }).toMatchObject({ policy: { read: 'allow 10%' } })
   expect(still()?.charges).toMatchObject({ refused: 0 })
-}, 40_000)
+})
 
 describe('SIGTERM', () => {
   const drain = (keys: string): string => file(`${config(100)}drain: { ${keys} }\n`)
