@@ -51,6 +51,26 @@ describe('the connection to Redis', () => {
     expect(seen).toEqual([{ type: 'store_connected' }])
   })
 
+  it('is made anew at most once a second while Redis takes no writes, however often it is asked', async () => {
+    const store = open(server.url)
+    await whenReady(store)
+    const received = async (): Promise<number> =>
+      Number(/total_connections_received:(\d+)/.exec(String(await admin.info('stats')))?.[1])
+    const before = await received()
+    await admin.call('REPLICAOF', '127.0.0.1', '1')
+    try {
+      const until = performance.now() + 2500
+      while (performance.now() < until) {
+        await store.addTally({ ...NOTHING, total: 1 }).catch(() => {})
+        await sleep(10)
+      }
+      expect((await received()) - before).toBeGreaterThan(0)
+      expect((await received()) - before).toBeLessThanOrEqual(4)
+    } finally {
+      await admin.call('REPLICAOF', 'NO', 'ONE')
+    }
+  })
+
   it('is given up when Redis swallows what is sent, so that a new one can be tried', async () => {
     const store = open(server.url)
     await whenReady(store)
