@@ -39,6 +39,8 @@ export function openLineSink(
   let waiting = ''
   let dropped = 0
   let broken = false
+  /** What a full disk did not take of a chunk: it comes first once there is room. */
+  let rest: Buffer | null = null
   let writing: Promise<void> | null = null
   const timer = setInterval(start, flushMs).unref()
 
@@ -49,45 +51,54 @@ export function openLineSink(
       return
     }
     waiting += line
-    if (waiting.length >= chunk && writing === null) start()
+    if (waiting.length >= chunk && writing === null && rest === null) start()
   }
 
   function start(): Promise<void> {
-    if (writing === null && waiting !== '') {
-      writing = writeAll(fd, nextChunk()).then(finished, gaveUp)
-    }
+    if (writing === null && isBehind()) writing = writeAll(fd, nextChunk()).then(finished)
     return writing ?? Promise.resolve()
   }
 
+  function isBehind(): boolean {
+    return waiting !== '' || rest !== null
+  }
+
   function nextChunk(): Buffer {
+    const left = rest
+    rest = null
+    if (left !== null) return left
     const text = dropped === 0 ? waiting : waiting + droppedLine(dropped)
     waiting = ''
     dropped = 0
     return Buffer.from(text)
   }
 
-  function finished(): void {
+  function finished({ left, error }: Written): void {
     writing = null
-    if (waiting.length >= chunk) start()
+    rest = left
+    // A full disk is tried again with the next flush; a reader that has gone (EPIPE) does not come back.
+    if (error !== null && !isFull(error)) giveUp()
+    else if (error === null && waiting.length >= chunk) start()
   }
 
-  /** The reader has gone (EPIPE) or the disk is full: a gateway without a log is better than no gateway. */
-  function gaveUp(): void {
-    writing = null
+  /** A gateway without a log is better than no gateway. */
+  function giveUp(): void {
     broken = true
     waiting = ''
+    rest = null
   }
 
+  /** Until all is written, or the disk is full. */
   async function flush(): Promise<void> {
-    while (writing !== null || waiting !== '') await start()
+    do await start()
+    while (rest === null && (writing !== null || waiting !== ''))
   }
 
   function flushSync(): void {
-    if (broken || waiting === '') return
     try {
-      writeAllSync(fd, nextChunk())
+      while (!broken && isBehind()) writeAllSync(fd, nextChunk())
     } catch {
-      gaveUp()
+      giveUp()
     }
   }
 
@@ -102,22 +113,34 @@ export function openLineSink(
 }
 
 function droppedLine(count: number): string {
-  return `${JSON.stringify({ level: 40, time: Date.now(), count, msg: 'log lines dropped: their reader is too slow' })}\n`
+  return `${JSON.stringify({ level: 40, time: Date.now(), count, msg: 'log lines dropped: their reader is too slow, or the disk was full' })}\n`
 }
 
-function writeAll(fd: number, bytes: Buffer): Promise<void> {
-  return new Promise((resolve, reject) => {
+/** What became of a write; `left` are the bytes that were not taken. */
+interface Written {
+  readonly left: Buffer | null
+  readonly error: NodeJS.ErrnoException | null
+}
+
+/** Never rejects. */
+function writeAll(fd: number, bytes: Buffer): Promise<Written> {
+  return new Promise((resolve) => {
     const step = (offset: number): void => {
       write(fd, bytes, offset, bytes.length - offset, null, (error, written) => {
         // A standard stream that is a pipe may be non-blocking; a full one answers EAGAIN.
         if (error?.code === 'EAGAIN') setTimeout(step, RETRY_MS, offset)
-        else if (error) reject(error)
+        else if (error) resolve({ left: bytes.subarray(offset), error })
         else if (offset + written < bytes.length) step(offset + written)
-        else resolve()
+        else resolve({ left: null, error: null })
       })
     }
     step(0)
   })
+}
+
+/** The disk, or what its owner may use of it. */
+function isFull({ code }: NodeJS.ErrnoException): boolean {
+  return code === 'ENOSPC' || code === 'EDQUOT'
 }
 
 /** How long the end of the process waits for a reader that is slow, in milliseconds. */

@@ -1,0 +1,81 @@
+import { mkdtempSync, readFileSync, rmSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { afterEach, beforeEach, expect, test, vi } from 'vitest'
+import { openLineSink } from '../../src/observe/line-sink.ts'
+
+/** How many bytes the disk still takes; it says ENOSPC to more, after it has taken what there is room for. */
+const disk = vi.hoisted(() => ({ room: Infinity }))
+
+vi.mock('node:fs', async (importActual) => {
+  const actual = await importActual<typeof import('node:fs')>()
+  const full = () => Object.assign(new Error('ENOSPC: no space left on device, write'), { code: 'ENOSPC' })
+  return {
+    ...actual,
+    write(
+      fd: number,
+      bytes: Buffer,
+      offset: number,
+      length: number,
+      _: null,
+      done: (error: Error | null, n: number) => void,
+    ) {
+      const taken = Math.min(length, disk.room)
+      if (taken === 0) return setImmediate(done, full(), 0)
+      disk.room -= taken
+      return actual.write(fd, bytes, offset, taken, null, done)
+    },
+  }
+})
+
+let folder: string
+let file: string
+beforeEach(() => {
+  folder = mkdtempSync(join(tmpdir(), 'tollgate-sink-'))
+  file = join(folder, 'log')
+})
+afterEach(() => {
+  disk.room = Infinity
+  rmSync(folder, { recursive: true, force: true })
+})
+
+const written = () => readFileSync(file, 'utf8')
+
+test('a log whose disk was full goes on, with every line whole, once there is room', async () => {
+  const sink = openLineSink(file, { flushMs: 10 })
+  disk.room = 8
+  sink.write('one ✓\n')
+  sink.write('two ✓\n')
+  await vi.waitFor(() => expect(disk.room).toBe(0))
+  await sink.flush()
+  sink.write('three\n')
+  await sink.flush()
+  expect(Buffer.byteLength(written())).toBe(8)
+  disk.room = Infinity
+  await vi.waitFor(() => expect(written()).toBe('one ✓\ntwo ✓\nthree\n'))
+  await sink.close()
+})
+
+test('while the disk is full the memory is bounded, and the loss is told', async () => {
+  const sink = openLineSink(file, { chunk: 100, flushMs: 10, limit: 100 })
+  disk.room = 0
+  for (let i = 0; i < 1000; i++) sink.write('0123456789\n')
+  await sink.flush()
+  for (let i = 0; i < 1000; i++) sink.write('0123456789\n')
+  disk.room = Infinity
+  await sink.close()
+  const lines = written().trimEnd().split('\n')
+  expect(lines.length).toBeLessThan(30)
+  const told = lines.filter((line) => line.startsWith('{')).map((line) => JSON.parse(line))
+  const lost = told.reduce((sum, { count }) => sum + count, 0)
+  expect(lost + lines.length - told.length).toBe(2000)
+})
+
+test('a disk that stays full does not keep the log from closing', async () => {
+  const sink = openLineSink(file)
+  disk.room = 0
+  sink.write('lost\n')
+  await sink.flush()
+  await sink.close()
+  expect(written()).toBe('')
+})
