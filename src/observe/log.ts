@@ -5,7 +5,7 @@ import { lineOf, type Told } from './log-lines.ts'
 import type { Observation, Observer, RequestDone } from './observation.ts'
 import { createOutageLines } from './outage-lines.ts'
 import { plainError, scrub } from './scrub.ts'
-import { createThrottle } from './throttle.ts'
+import { createOrderedThrottle, createThrottle } from './throttle.ts'
 
 export type LogLevel = 'fatal' | 'error' | 'warn' | 'info' | 'debug' | 'trace' | 'silent'
 
@@ -20,7 +20,8 @@ export interface LogOptions {
   readonly destination?: number | string
   /**
    * What may happen to the store again and again is told at most once in this time: its failures, for each operation and
-   * reason; that it is out; that it is back. While it is out it is said once in each. In milliseconds, default 10000.
+   * reason; that it is out, and that it is back, in their order. While it is out it is said once in each. In milliseconds,
+   * default 10000.
    */
   readonly storeFailureMs?: number
 }
@@ -47,7 +48,7 @@ export function createLog(options: LogOptions = {}): Log {
   const failures = createThrottle<StoreFailed>(storeFailureMs, ({ operation, reason, message }, count) =>
     logger.error({ operation, reason, count, detail: scrub(message) }, 'the store fails'),
   )
-  const comings = createThrottle<StoreComes>(storeFailureMs, (seen, count) => {
+  const comings = createOrderedThrottle<StoreComes>(storeFailureMs, (seen, count) => {
     // The failures still untold belong before the line that says it is over.
     if (seen.type !== 'store_out') failures.flush()
     tell(seen, logger, {

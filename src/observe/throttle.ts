@@ -52,3 +52,49 @@ export function createThrottle<T>(intervalMs: number, tell: (latest: T, count: n
 
   return { add, flush, close }
 }
+
+/**
+ * The same for things that follow from each other, like going and coming back: one interval for all keys, and what is untold
+ * is told in the order in which it happened last. The last that is told so is the last that happened.
+ */
+export function createOrderedThrottle<T>(intervalMs: number, tell: (latest: T, count: number) => void): Throttle<T> {
+  const seen = new Map<string, { latest: T; count: number }>()
+  let timer: NodeJS.Timeout | undefined
+
+  function add(key: string, latest: T): void {
+    const entry = seen.get(key)
+    if (entry === undefined) flush()
+    seen.delete(key)
+    seen.set(key, { latest, count: entry === undefined ? 0 : entry.count + 1 })
+    timer ??= setInterval(tick, intervalMs).unref()
+    if (entry === undefined) tell(latest, 1)
+  }
+
+  /** A key that stayed quiet is forgotten, so its next event is told at once. */
+  function tick(): void {
+    for (const [key, { count }] of seen) if (count === 0) seen.delete(key)
+    flush()
+    if (seen.size === 0) stop()
+  }
+
+  function flush(): void {
+    for (const entry of seen.values()) {
+      const { latest, count } = entry
+      entry.count = 0
+      if (count > 0) tell(latest, count)
+    }
+  }
+
+  function stop(): void {
+    clearInterval(timer)
+    timer = undefined
+  }
+
+  function close(): void {
+    flush()
+    seen.clear()
+    stop()
+  }
+
+  return { add, flush, close }
+}

@@ -213,6 +213,34 @@ describe('failures of the store', () => {
     ])
   })
 
+  test('that come and go are told in their order, so that the last line says how it is', async () => {
+    const destination = join(folder, 'order')
+    const log = createLog({ destination, storeFailureMs: 100 })
+    const out: Observation = { type: 'store_out', reason: 'timeout' }
+    const back: Observation = { type: 'store_recovered', downMs: 300 }
+    log.observer({ type: 'store_connected' })
+    log.observer(out)
+    log.observer({ type: 'store_connected' })
+    log.observer(back)
+    await sleep(60)
+    for (const seen of [out, back, out, back]) log.observer(seen)
+    await sleep(400)
+    await log.flush()
+    const told = readFileSync(destination, 'utf8')
+      .trimEnd()
+      .split('\n')
+      .map((line) => JSON.parse(line))
+    expect(told.map(({ msg, count }) => [msg, count ?? 1])).toEqual([
+      ['connected to the store', 1],
+      ['the store is out: charges are decided without it', 1],
+      ['connected to the store', 1],
+      ['the store answers again', 1],
+      ['the store is out: charges are decided without it', 2],
+      ['the store answers again', 2],
+    ])
+    await log.close()
+  })
+
   test('that last are told of once in an interval, with the policy in force and what became of the charges', async () => {
     const destination = join(folder, 'outage')
     const log = createLog({ destination, storeFailureMs: 50 })

@@ -1,5 +1,5 @@
 import { afterEach, beforeEach, expect, test, vi } from 'vitest'
-import { createThrottle } from '../../src/observe/throttle.ts'
+import { createOrderedThrottle, createThrottle } from '../../src/observe/throttle.ts'
 
 beforeEach(() => {
   vi.useFakeTimers()
@@ -68,4 +68,23 @@ test('closing tells what is untold and leaves no timer', () => {
   throttle.close()
   expect(told).toEqual(['one x1', 'two x1'])
   expect(vi.getTimerCount()).toBe(0)
+})
+
+test('in order: what is untold of all keys is told together, the latest last, and before a key that is new', () => {
+  const told: string[] = []
+  const throttle = createOrderedThrottle<string>(10_000, (latest, count) => told.push(`${latest} x${count}`))
+  for (const key of ['out', 'back', 'out', 'back', 'out']) throttle.add(key, key)
+  throttle.add('settled', 'settled')
+  throttle.add('back', 'back')
+  expect(told.splice(0)).toEqual(['out x1', 'back x1', 'back x1', 'out x2', 'settled x1'])
+  vi.advanceTimersByTime(10_000)
+  expect(told.splice(0)).toEqual(['back x1'])
+  throttle.add('out', 'out')
+  expect(told.splice(0)).toEqual(['out x1'])
+  vi.advanceTimersByTime(20_000)
+  expect([told, vi.getTimerCount()]).toEqual([[], 0])
+  throttle.add('back', 'back')
+  throttle.add('back', 'back')
+  throttle.close()
+  expect([told, vi.getTimerCount()]).toEqual([['back x1', 'back x1'], 0])
 })
