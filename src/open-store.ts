@@ -1,3 +1,4 @@
+import { statSync } from 'node:fs'
 import type { StoreConfig } from './config/config.ts'
 import type { Observer } from './observe/observation.ts'
 import { openRedisStore } from './store/redis/store.ts'
@@ -8,7 +9,7 @@ import type { Store } from './store/store.ts'
 export function openStore({ location, prefix, deadlineMs }: StoreConfig, observe: Observer): Store {
   if (location.kind === 'redis') return openRedisStore({ url: location.url, prefix, deadlineMs, observe })
   try {
-    return openSqliteStore({ file: location.path })
+    return tellingOfItsFile(openSqliteStore({ file: location.path }), location.path, observe)
   } catch (cause) {
     const why = cause instanceof Error ? cause.message : String(cause)
     throw new Error(`store: cannot open ${location.path} (${why}): ${cureOf(why)}`, { cause })
@@ -23,4 +24,36 @@ function cureOf(why: string): string {
   return OF_THE_DISK.test(why)
     ? 'make room on its disk, or mend it; what the file holds is not lost'
     : 'name a file in a folder that exists and can be written, or a database that Tollgate made'
+}
+
+/**
+ * SQLite goes on in a file that was taken away or replaced, and answers as if nothing were wrong: what is charged and changed
+ * from then on is gone with the process, and nobody else sees it. Whether it is there still is looked at with each ping.
+ */
+function tellingOfItsFile(store: Store, path: string, observe: Observer): Store {
+  const opened = identityOf(path)
+  let told = false
+  return {
+    ...store,
+    async ping() {
+      await store.ping()
+      const lost = identityOf(path) !== opened
+      if (lost && !told) observe({ type: 'store_warning', message: lostFile(path) })
+      told = lost
+    },
+  }
+}
+
+function lostFile(path: string): string {
+  return `${path} is gone, or another file, and the one before is still in use: its charges and tokens end with this process; put it back, or restart the gateway`
+}
+
+/** `null` without a file that can be looked at, as of a store in memory. */
+function identityOf(path: string): string | null {
+  try {
+    const { dev, ino } = statSync(path, { bigint: true })
+    return `${dev}:${ino}`
+  } catch {
+    return null
+  }
 }

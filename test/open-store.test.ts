@@ -1,7 +1,8 @@
-import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
+import { mkdtempSync, renameSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { expect, test, vi } from 'vitest'
+import type { Observation } from '../src/observe/observation.ts'
 import { openStore } from '../src/open-store.ts'
 import * as sqlite from '../src/store/sqlite/store.ts'
 
@@ -25,3 +26,39 @@ test.each(['disk I/O error', 'database or disk is full'])(
     vi.restoreAllMocks()
   },
 )
+
+test('a file that is taken away, or replaced, under a gateway that has it open is told of once', async () => {
+  const folder = mkdtempSync(join(tmpdir(), 'tollgate-open-'))
+  const path = join(folder, 'quota.db')
+  const seen: Observation[] = []
+  const store = openStore({ location: { kind: 'sqlite', path }, prefix: 'tollgate', deadlineMs: 250 }, (o) =>
+    seen.push(o),
+  )
+  await store.ping()
+  expect(seen).toEqual([])
+  renameSync(path, `${path}.old`)
+  await store.ping()
+  await store.ping()
+  expect(seen).toEqual([
+    { type: 'store_warning', message: expect.stringContaining(`${path} is gone, or another file`) },
+  ])
+  renameSync(`${path}.old`, path)
+  await store.ping()
+  rmSync(path)
+  writeFileSync(path, '')
+  await store.ping()
+  expect(seen).toHaveLength(2)
+  await store.close()
+  rmSync(folder, { recursive: true })
+})
+
+test('a store in memory has no file to look for', async () => {
+  const seen: Observation[] = []
+  const store = openStore(
+    { location: { kind: 'sqlite', path: ':memory:' }, prefix: 'tollgate', deadlineMs: 250 },
+    (o) => seen.push(o),
+  )
+  await store.ping()
+  await store.close()
+  expect(seen).toEqual([])
+})
