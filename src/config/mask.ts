@@ -1,6 +1,8 @@
 import type { Variable } from './data.ts'
 import { type Finding, formatPath } from './problems.ts'
 
+/** Marks of the syntax that our own sentences name, like "%": they tell nothing of a secret, and a cure is not understood without. */
+const MARK = /^[^\p{L}\p{N}\s]{1,2}$/u
 const QUOTED = /"(?:[^"\\]|\\.)*"/g
 
 /** A value from the environment may be a secret, put in the wrong place: problems name the variable and not the value. */
@@ -14,6 +16,6 @@ export function maskVariables(findings: readonly Finding[], variables: ReadonlyM
 function mask(message: string, { written, text }: Variable): string {
   return message.replace(QUOTED, (quoted) => {
     const start = (JSON.parse(quoted) as string).replace(/\.\.\.$/, '')
-    return start !== '' && text.includes(start) ? JSON.stringify(written) : quoted
+    return start !== '' && !MARK.test(start) && text.includes(start) ? JSON.stringify(written) : quoted
   })
 }
