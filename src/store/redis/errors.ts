@@ -65,14 +65,39 @@ export function asStoreError(error: unknown): StoreError {
   const message = error instanceof Error ? error.message : String(error)
   if (error instanceof Error && error.name === 'ReplyError') {
     const { reason, cure } = kindOf(error)
-    return new StoreError(cure === undefined ? message : `${message.trimEnd()} Cure: ${cure}`, reason, 'no', error)
+    return new StoreError(cure === undefined ? message : withCure(message, cure), reason, 'no', error)
   }
   if (wasNeverSent(error)) return new StoreError('no connection to Redis', 'connection', 'no', error)
   if (error instanceof Error && error.name === 'MaxRetriesPerRequestError') {
     return new StoreError('the connection to Redis was lost', 'connection', 'unknown', error)
   }
   if (message.includes('timed out')) return new StoreError('Redis did not answer in time', 'timeout', 'unknown', error)
-  return new StoreError(message, 'connection', 'unknown', error)
+  return new StoreError(plainly(message), 'connection', 'unknown', error)
+}
+
+/** Redis ends some of its sentences with a full stop, and others not. */
+function withCure(message: string, cure: string): string {
+  return `${message.replace(/[.\s]+$/, '')}. Cure: ${cure}`
+}
+
+/** What ioredis says of sentinels that all answer, when the primary that they name takes no connection or they know none of that name. */
+const NO_PRIMARY = /^All sentinels are unreachable\.(?:.* Last error: (.*?)\.?$)?/
+/** What it says of bytes that are no reply of Redis. */
+const NOT_REDIS = /^(.*?)\. Please report this\.$/
+
+/** The words of the client library are for those who write programs with it, and lead operators astray. */
+function plainly(message: string): string {
+  const [ofSentinels, last] = NO_PRIMARY.exec(message) ?? []
+  if (ofSentinels !== undefined) {
+    const why = last === undefined ? '' : ` (${last})`
+    return withCure(
+      `no sentinel led to a primary that takes connections${why}`,
+      'see whether the sentinels under store run and know the name behind the "/" (SENTINEL MASTERS), and whether the primary that they name is up',
+    )
+  }
+  const [, strange] = NOT_REDIS.exec(message) ?? []
+  if (strange === undefined) return message
+  return withCure(`what answers there is no Redis (${strange})`, 'correct host and port of the URL under store')
 }
 
 /** A transaction that was given up says EXECABORT, and its reason in `previousErrors`; Redis 6 says `ERR` and puts the word of a script's error behind a `-`. */

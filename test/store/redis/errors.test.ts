@@ -42,6 +42,12 @@ describe('an error that Redis replied', () => {
     expect(asStoreError(reply(message)).message).toContain(cure)
   })
 
+  it('ends before the cure begins', () => {
+    const message = "NOPERM this user has no permissions to run the 'get' command"
+    expect(asStoreError(reply(message)).message).toContain(`'get' command. Cure: `)
+    expect(asStoreError(reply('NOAUTH Authentication required.')).message).toContain('required. Cure: ')
+  })
+
   it('inside a script of Redis 6 has the reason of its inner word', () => {
     const message =
       "ERR Error running script (call to f_1a2b): @user_script:111: @user_script: 111: -READONLY You can't write against a read only replica."
@@ -65,6 +71,29 @@ describe('any other error', () => {
     ['Reached the max retries per request limit (which is 0).', 'connection', 'unknown'],
   ])('leaves the outcome open unless it was never sent: %s', (message, reason, applied) => {
     expect(asStoreError(new Error(message))).toMatchObject({ name: 'StoreError', reason, applied })
+  })
+
+  it.each([
+    [
+      'All sentinels are unreachable. Retrying from scratch after 10ms. Last error: ERR No such master with that name',
+      'no sentinel led to a primary that takes connections (ERR No such master with that name). Cure: ',
+    ],
+    [
+      'All sentinels are unreachable. Retrying from scratch after 250ms.',
+      'no sentinel led to a primary that takes connections. Cure: ',
+    ],
+    [
+      'Unknown RESP type 72 "H". Please report this.',
+      'what answers there is no Redis (Unknown RESP type 72 "H"). Cure: ',
+    ],
+    [
+      'Protocol error, got "H" as reply type byte. Please report this.',
+      'what answers there is no Redis (Protocol error',
+    ],
+    ['read ECONNRESET', 'read ECONNRESET'],
+  ])('is said for operators, where the words of the client library mislead: %s', (message, words) => {
+    expect(asStoreError(new Error(message)).message).toContain(words)
+    expect(asStoreError(new Error(message)).message).not.toMatch(/Please report|unreachable/)
   })
 
   it('that is ours already stays as it is', () => {
