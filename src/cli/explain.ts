@@ -32,6 +32,7 @@ export async function explainRequest(args: readonly string[]): Promise<number> {
   try {
     await reachable(store)
     const answer = await explained(loaded, store, question)
+    refuseUnused(question, answer)
     console.log(values.json === true ? JSON.stringify(answer, null, 2) : asText(answer))
     return 0
   } finally {
@@ -71,6 +72,13 @@ async function explained({ config }: Loaded, store: Store, question: Question): 
   const [state, tallies] = await Promise.all([control.fresh(), store.readTallies()])
   const view = viewOf(setupOf(config), state, tallies)
   return explain(config, view, await store.standing(question.user, view.policy.categories), question)
+}
+
+/** What is passed over would be taken for a part of the answer. */
+function refuseUnused({ cost, value }: Question, answer: ExplainAnswer): void {
+  const isFixed = answer.category !== null && answer.costs === null
+  if (!isFixed || (cost === undefined && value === undefined)) return
+  throw new UsageError(`--cost and --value are for a cost that depends on the body: this request costs ${answer.cost}`)
 }
 
 const DECISIONS: Readonly<Record<ExplainAnswer['decision'], string>> = {

@@ -36,7 +36,7 @@ Exit code: 0 without problems (warnings are printed), 1 with problems.`,
     'token',
     `Usage: tollgate token create --user USER --name NAME [--expires DURATION] [-c FILE]
        tollgate token list [-c FILE]
-       tollgate token revoke ID [-c FILE]
+       tollgate token revoke ID|TOKEN [-c FILE]
 
 A gateway token draws on the quota of its user. It is shown once, when it is made; only its SHA-256 is kept.
   --user      the user id: 1 to 256 bytes

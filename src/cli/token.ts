@@ -1,6 +1,6 @@
 import { parseArgs } from 'node:util'
 import { parseDuration } from '../config/units.ts'
-import { isTokenName, mintToken, type TokenRecord } from '../control/tokens.ts'
+import { hashToken, isTokenName, looksLikeToken, mintToken, type TokenRecord } from '../control/tokens.ts'
 import { isUserId } from '../control/user.ts'
 import { openStore } from '../open-store.ts'
 import type { Store } from '../store/store.ts'
@@ -33,16 +33,16 @@ const AUTHOR = { who: 'command line', why: null }
 
 /** Nothing of a call is passed over: who lists the tokens of a user, or revokes two, would take it for done. */
 function workOf([action, ...rest]: readonly string[], options: CreateOptions): Work {
-  const [id] = rest
+  const [which] = rest
   if (action !== 'create' && action !== 'list' && action !== 'revoke') {
     throw new UsageError('token takes create, list or revoke ID')
   }
-  if (action === 'revoke' && (id === undefined || rest.length > 1)) throw new UsageError('token revoke takes one ID')
-  if (action !== 'revoke' && id !== undefined) throw new UsageError(`token ${action} does not take "${id}"`)
+  if (action === 'revoke' && (which === undefined || rest.length > 1)) throw new UsageError('token revoke takes one ID')
+  if (action !== 'revoke' && which !== undefined) throw new UsageError(`token ${action} does not take "${which}"`)
   if (action === 'create') return create(options)
   const [unused] = Object.keys(options)
   if (unused !== undefined) throw new UsageError(`token ${action} does not take --${unused}`)
-  return id === undefined ? list : (store) => revoke(store, id)
+  return which === undefined ? list : (store) => revoke(store, which)
 }
 
 interface CreateOptions {
@@ -103,12 +103,16 @@ function stateOf({ revokedAt, expiresAt }: TokenRecord, now: number): string {
   return `${expiresAt <= now ? 'expired' : 'good until'} ${new Date(expiresAt).toISOString()}`
 }
 
-async function revoke(store: Store, id: string): Promise<number> {
-  const record = (await store.listTokens()).find((each) => each.id === id)
+/** @param which the id, or the token itself: whoever finds one that has got out has nothing else of it. It is not repeated. */
+async function revoke(store: Store, which: string): Promise<number> {
+  const hash = hashToken(which)
+  const record = (await store.listTokens()).find((each) => each.id === which || each.hash === hash)
   if (record === undefined) {
-    console.error(`tollgate: no token has the id ${id}. See: tollgate token list`)
+    const named = looksLikeToken(which) ? 'no such token is known' : `no token has the id ${which}`
+    console.error(`tollgate: ${named}. See: tollgate token list`)
     return 1
   }
+  const { id } = record
   if (record.revokedAt === null) {
     const { user, name } = record
     await store.change({ kind: 'token_revoked', id, to: { user, name } }, AUTHOR, null)

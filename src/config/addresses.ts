@@ -117,7 +117,10 @@ function parseRedis(text: string): Reading<StoreLocation> {
   if (url.search !== '' || url.hash !== '')
     return { problem: 'holds a query or fragment: remove it; in a password write %3F and %23' }
   if (!/^(?:\/\d{0,5})?$/.test(url.pathname))
-    return { problem: 'ends in something that is no database number: write redis://HOST:PORT/0' }
+    return {
+      problem:
+        'ends in something that is no database number: write redis://HOST:PORT/0; in a password write %2F for "/"',
+    }
   return { value: { kind: 'redis', topology: 'single', url: text } }
 }
 

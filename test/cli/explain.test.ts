@@ -74,6 +74,18 @@ describe('tollgate explain', () => {
     })
   })
 
+  test.each([
+    ['--cost', '5'],
+    ['--value', '3'],
+  ])('does not take %s %s where the cost is fixed', async (option, value) => {
+    const music = ['--user', 'bob', '--method', 'POST', '--path', '/v1/user/music']
+    expect(await explain(...music, option, value)).toMatchObject({
+      code: 2,
+      stdout: '',
+      stderr: expect.stringContaining('this request costs 2\n'),
+    })
+  })
+
   test('takes the greatest cost that a configuration may have', async () => {
     const charge = ['--user', 'bob', '--method', 'POST', '--path', '/v1/charge', '--cost', '1000000000']
     expect(await explain(...charge)).toMatchObject({ code: 0, stdout: expect.stringMatching(/^REFUSE .*1000000000/s) })

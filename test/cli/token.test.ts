@@ -4,6 +4,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { promisify } from 'node:util'
 import { afterAll, beforeAll, expect, test } from 'vitest'
+import { mintToken } from '../../src/control/tokens.ts'
 import { openSqliteStore } from '../../src/store/sqlite/store.ts'
 import { YAML } from '../admin/running.ts'
 
@@ -32,6 +33,21 @@ test('tokens made and revoked on the command line are in the audit, once each', 
     { what: 'token_created', subject: id, who: 'command line', to: { user: 'alice', name: 'phone', expiresAt: null } },
   ])
   expect(JSON.stringify(entries)).not.toContain(stdout.trim())
+})
+
+test('one that has got out is revoked by itself, and told by its id alone', async () => {
+  const made = (await token('create', '--user', 'eve', '--name', 'leaked')).stdout.trim()
+  const id = (await token('list')).stdout
+    .split('\n')
+    .find((line) => line.includes('leaked'))
+    ?.split('\t')[0]
+  expect((await token('revoke', made)).stderr).toBe(`Token ${id} is revoked.\n`)
+  expect((await token('list')).stdout).toMatch(/eve\tleaked\trevoked/)
+  const { token: unknown } = mintToken({ user: 'eve', name: 'x', expiresAt: null }, 0)
+  await expect(token('revoke', unknown)).rejects.toMatchObject({
+    code: 1,
+    stderr: 'tollgate: no such token is known. See: tollgate token list\n',
+  })
 })
 
 test('a lifetime that no date can hold is refused, and the list and the audit stay readable', async () => {
