@@ -1,7 +1,7 @@
 import { type Charge, type Decision, type Limits, type Refund, settleBatch } from './charge.ts'
 import { type Counter, type Entry, running } from './counter.ts'
 import { portion } from './policy.ts'
-import type { Limit } from './window.ts'
+import { type Limit, MOST_WINDOWS } from './window.ts'
 
 /**
  * What one process admits by itself while the store is out, and what it owes the store for it.
@@ -290,9 +290,6 @@ function addRun(owed: Counter, run: Entry): void {
 function sameRun(owed: Counter, run: Entry): Entry | undefined {
   return owed.find(({ seconds, startedAt }) => seconds === run.seconds && startedAt === run.startedAt)
 }
-
-/** Windows of a category: a configuration has no more, and a store takes no more in one charge. */
-const MOST_WINDOWS = 8
 
 /**
  * Forced charges that leave in each window what is owed there: one for each different amount, and more where the windows

@@ -12,6 +12,9 @@ export interface Window {
   readonly seconds: number
 }
 
+/** Windows of one category. A section of the Redis store has room for as many (store/redis/sections.ts). */
+export const MOST_WINDOWS = 8
+
 /** A window with the limit in force for somebody. */
 export interface Limit {
   readonly window: Window

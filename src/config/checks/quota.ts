@@ -1,4 +1,5 @@
 import { portion, type ScopedLimits } from '../../quota/policy.ts'
+import { MOST_WINDOWS } from '../../quota/window.ts'
 import { didYouMean } from '../../suggest.ts'
 import type { Finding, Path } from '../problems.ts'
 import { quote } from '../problems.ts'
@@ -80,7 +81,9 @@ function placeOfWindows({ windows, baselines }: Salvage['quota']): Path | null {
 function checkWindows(windows: readonly Candidate[], path: Path): Finding[] {
   const findings: Finding[] = []
   if (windows.length === 0) findings.push({ path, message: 'names no window: add one, like 1h' })
-  if (windows.length > 8) findings.push({ path, message: `has ${windows.length} windows: keep at most 8` })
+  if (windows.length > MOST_WINDOWS) {
+    findings.push({ path, message: `has ${windows.length} windows: keep at most ${MOST_WINDOWS}` })
+  }
   const seen = new Map<number, string>()
   for (const { name, ms } of windows) {
     const first = ms === null ? undefined : seen.get(ms)

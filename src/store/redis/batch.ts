@@ -1,9 +1,9 @@
 import { type Batch, type Charge, type Decision, type Limits, settleBatch } from '../../quota/charge.ts'
 import type { Counter } from '../../quota/counter.ts'
 import { StoreError } from '../../quota/store.ts'
-import type { Limit, Usage } from '../../quota/window.ts'
+import { type Limit, MOST_WINDOWS, type Usage } from '../../quota/window.ts'
 import type { Keys } from './keys.ts'
-import { checkName, MOST_WINDOWS, read48 } from './sections.ts'
+import { checkName, read48 } from './sections.ts'
 
 /**
  * A batch in the words of charge.lua, and its reply in ours. This runs for every charge in the gateway's one thread, so

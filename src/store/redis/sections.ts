@@ -1,14 +1,14 @@
 import type { Counter } from '../../quota/counter.ts'
 import { StoreError } from '../../quota/store.ts'
+import { MOST_WINDOWS } from '../../quota/window.ts'
 
 /**
  * What lies under a key: the counters of one user (or of everybody) in all categories, a section each. `charge.lua`
  * tells the bytes; it writes them, and so does whoever copies a whole store.
  */
 
-/** A section's first byte holds both numbers, so these are the longest name and the most windows that fit. */
+/** A section's first byte holds the number of windows less 1 in 3 bits, so that `MOST_WINDOWS` fit, and the length of its name less 1 in 5. */
 const LONGEST_NAME = 32
-export const MOST_WINDOWS = 8
 
 /** Seconds. */
 const HOUR = 3600
