@@ -205,7 +205,7 @@ async function takeAll({ page }: OpenPage, look: Look): Promise<void> {
 async function goTo(page: Page, hash: string): Promise<void> {
   await page.evaluate(`location.hash = '#/${hash}'`)
   await page.locator('main .panel').first().waitFor()
-  await page.locator('main .mantine-Skeleton-root').waitFor({ state: 'detached' })
+  await page.locator('main .mantine-Skeleton-root').first().waitFor({ state: 'detached' })
 }
 
 /** The page from its top, as far down as a picture goes. */
