@@ -93,8 +93,6 @@ function isOpenToAll(file: string): boolean {
   }
 }
 
-type UpstreamFiles = NonNullable<UpstreamConfig['tls']>
-
 /** What is to be said of a pair, and where the configuration names it. */
 export interface PairProblem {
   readonly path: readonly string[]
@@ -129,7 +127,12 @@ function checkPair(tls: ListenerTls | null, path: readonly string[]): PairProble
 }
 
 /** Reads what `upstream.tls` names. @throws CertificateError with the cure, where it cannot be used */
-export function readUpstreamTls({ caFile, certFile, keyFile, serverName }: UpstreamFiles): UpstreamTls {
+export function readUpstreamTls({
+  caFile,
+  certFile,
+  keyFile,
+  serverName,
+}: NonNullable<UpstreamConfig['tls']>): UpstreamTls {
   const path = ['upstream', 'tls']
   const pair = certFile === null || keyFile === null ? null : named(path, () => readPair({ certFile, keyFile }))
   return {
@@ -151,9 +154,7 @@ function named<T>(path: readonly string[], read: () => T): T {
 function readAuthorities(file: string): string {
   const pem = read(file)
   made(file, 'one or more certificates in PEM', () => {
-    const certificates = pem.match(CERTIFICATE)
-    if (certificates === null) throw new TypeError('none')
-    for (const certificate of certificates) new X509Certificate(certificate)
+    for (const certificate of pem.match(CERTIFICATE) ?? [pem]) new X509Certificate(certificate)
   })
   return pem
 }

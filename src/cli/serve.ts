@@ -21,7 +21,7 @@ export async function serveFile(
 ): Promise<number> {
   // Before anything else: as the first process of a container a signal that nobody listens to would be ignored.
   const ended = Promise.race([once(process, 'SIGTERM'), once(process, 'SIGINT')])
-  const hangup = hearHangups()
+  const onHangup = hearHangups()
   const loaded = await loadOrTell(file)
   if (loaded === null) return 1
   const create = workerCount(loaded.config) === 1 ? createApp : createPrimary
@@ -34,26 +34,24 @@ export async function serveFile(
   })
   const reread = rereader(file, app)
   const watch = watchConfig(file, reread, { loadedHash: loaded.hash })
-  hangup.heed(reread)
+  onHangup(reread)
   try {
     await started(urls)
     await ended
   } finally {
     for (const signal of ['SIGTERM', 'SIGINT'] as const) process.once(signal, () => endAtOnce(app))
     watch.close()
-    hangup.heed(() => {})
+    onHangup(() => {})
     await app.stop()
   }
   return 0
 }
 
-interface Hangups {
-  /** What SIGHUP does from now on; done at once where one came that nobody has heeded. */
-  heed(reread: () => void): void
-}
-
-/** Heard as long as there is a process: unheard, a SIGHUP ends it, in the middle of its start, of its drain or of its end. */
-function hearHangups(): Hangups {
+/**
+ * Heard as long as there is a process: unheard, a SIGHUP ends it, in the middle of its start, of its drain or of its end.
+ * @returns says what SIGHUP does from then on; done at once where one came that nobody has heeded
+ */
+function hearHangups(): (reread: () => void) => void {
   let missed = false
   let heeded = (): void => {
     missed = true
@@ -61,12 +59,10 @@ function hearHangups(): Hangups {
   process.on('SIGHUP', () => heeded())
   // Node's own end takes the listener away some milliseconds before the process is gone (26.10).
   process.once('beforeExit', () => process.exit())
-  return {
-    heed(reread) {
-      heeded = reread
-      if (missed) reread()
-      missed = false
-    },
+  return (reread) => {
+    heeded = reread
+    if (missed) reread()
+    missed = false
   }
 }
 

@@ -113,7 +113,7 @@ export class Connection {
   }
 
   /**
-   * @param onTaken called when the kernel has taken it, or not with an error
+   * @param onTaken called when the kernel has taken it; with an error where it never will
    * @returns false when the next piece should wait for `onDrain`: never where the kernel has taken all at once
    */
   write(piece: Buffer | string, onTaken?: Taken): boolean {

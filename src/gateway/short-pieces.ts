@@ -30,7 +30,7 @@ export function joinShortPieces(req: IncomingMessage): void {
 
   function flushSoon(): void {
     if (req.readableLength === 0) flush()
-    // More of them may come: what is read late is no later for it.
+    // Nobody waits for them yet, and more may come.
     else if (held.length > 0) setTimeout(flush, HELD_MS)
   }
 

@@ -8,9 +8,22 @@ export interface Throttle<T> {
   close(): void
 }
 
+interface Untold<T> {
+  latest: T
+  count: number
+}
+
+function tellAll<T>(entries: Iterable<Untold<T>>, tell: (latest: T, count: number) => void): void {
+  for (const entry of entries) {
+    const { latest, count } = entry
+    entry.count = 0
+    if (count > 0) tell(latest, count)
+  }
+}
+
 /** @param intervalMs at most one `tell` for each key in this time, in milliseconds */
 export function createThrottle<T>(intervalMs: number, tell: (latest: T, count: number) => void): Throttle<T> {
-  const seen = new Map<string, { latest: T; count: number; timer: NodeJS.Timeout }>()
+  const seen = new Map<string, Untold<T> & { readonly timer: NodeJS.Timeout }>()
 
   function add(key: string, latest: T): void {
     const entry = seen.get(key)
@@ -38,11 +51,7 @@ export function createThrottle<T>(intervalMs: number, tell: (latest: T, count: n
   }
 
   function flush(): void {
-    for (const entry of seen.values()) {
-      const { latest, count } = entry
-      entry.count = 0
-      if (count > 0) tell(latest, count)
-    }
+    tellAll(seen.values(), tell)
   }
 
   function close(): void {
@@ -58,7 +67,7 @@ export function createThrottle<T>(intervalMs: number, tell: (latest: T, count: n
  * is told in the order in which it happened last. The last that is told so is the last that happened.
  */
 export function createOrderedThrottle<T>(intervalMs: number, tell: (latest: T, count: number) => void): Throttle<T> {
-  const seen = new Map<string, { latest: T; count: number }>()
+  const seen = new Map<string, Untold<T>>()
   let timer: NodeJS.Timeout | undefined
 
   function add(key: string, latest: T): void {
@@ -78,11 +87,7 @@ export function createOrderedThrottle<T>(intervalMs: number, tell: (latest: T, c
   }
 
   function flush(): void {
-    for (const entry of seen.values()) {
-      const { latest, count } = entry
-      entry.count = 0
-      if (count > 0) tell(latest, count)
-    }
+    tellAll(seen.values(), tell)
   }
 
   function stop(): void {
