@@ -20,15 +20,17 @@ export interface LineSink {
 }
 
 export interface LineSinkOptions {
-  /** Write as soon as this many characters wait. Default 65536, the size of a Linux pipe. */
+  /** Write as soon as this many bytes wait. Default 65536, the size of a Linux pipe. */
   readonly chunk?: number
   /** And at least this often, in milliseconds. Default 500. */
   readonly flushMs?: number
-  /** Drop lines while this many characters wait for a reader that has stalled. Default 16 MiB. */
+  /** Drop lines while this many bytes wait for a reader that has stalled. Default 16 MiB. */
   readonly limit?: number
 }
 
 const RETRY_MS = 20
+/** Bytes of a block. Lines become bytes at once: a string that grows to as much costs twice the time by its garbage. */
+const BLOCK = 65_536
 
 /** @param destination a file descriptor, or the path of a file to append to */
 export function openLineSink(
@@ -36,67 +38,99 @@ export function openLineSink(
   { chunk = 65_536, flushMs = 500, limit = 16 * 1024 * 1024 }: LineSinkOptions = {},
 ): LineSink {
   const fd = typeof destination === 'number' ? destination : openSync(destination, 'a')
-  let waiting = ''
+  let block = Buffer.allocUnsafeSlow(BLOCK)
+  let filled = 0
+  /** What comes before the block, and its bytes. */
+  const full: Buffer[] = []
+  let behind = 0
   let dropped = 0
   let broken = false
-  /** What a full disk did not take of a chunk: it comes first once there is room. */
-  let rest: Buffer | null = null
+  /** Tried again with the next flush. */
+  let diskFull = false
   let writing: Promise<void> | null = null
   const timer = setInterval(start, flushMs).unref()
+  const waiting = (): number => behind + filled
+  const isBehind = (): boolean => waiting() > 0 || dropped > 0
 
-  function take(line: string): void {
+  function take(lines: string): void {
     if (broken) return
-    if (waiting.length >= limit) {
-      dropped += line.split('\n').length - 1
+    if (waiting() >= limit) {
+      dropped += lines.split('\n').length - 1
       return
     }
-    waiting += line
-    if (waiting.length >= chunk && writing === null && rest === null) start()
+    tellDropped()
+    put(lines)
+    if (waiting() >= chunk && !diskFull) start()
+  }
+
+  function put(lines: string): void {
+    if (!fits(lines, BLOCK - filled)) seal()
+    if (fits(lines, BLOCK)) filled += block.write(lines, filled)
+    else queue(Buffer.from(lines))
+  }
+
+  function seal(): void {
+    if (filled === 0) return
+    queue(block.subarray(0, filled))
+    block = Buffer.allocUnsafeSlow(BLOCK)
+    filled = 0
+  }
+
+  function queue(bytes: Buffer): void {
+    full.push(bytes)
+    behind += bytes.length
+  }
+
+  function tellDropped(): void {
+    if (dropped === 0) return
+    const count = dropped
+    dropped = 0
+    put(droppedLine(count))
   }
 
   function start(): Promise<void> {
-    if (writing === null && isBehind()) writing = writeAll(fd, nextChunk()).then(finished)
+    if (writing === null && isBehind()) writing = writeAll(fd, next()).then(finished)
     return writing ?? Promise.resolve()
   }
 
-  function isBehind(): boolean {
-    return waiting !== '' || rest !== null
-  }
-
-  function nextChunk(): Buffer {
-    const left = rest
-    rest = null
-    if (left !== null) return left
-    const text = dropped === 0 ? waiting : waiting + droppedLine(dropped)
-    waiting = ''
-    dropped = 0
-    return Buffer.from(text)
+  function next(): Buffer {
+    if (full.length === 0) {
+      tellDropped()
+      seal()
+    }
+    const bytes = full.shift() as Buffer
+    behind -= bytes.length
+    return bytes
   }
 
   function finished({ left, error }: Written): void {
     writing = null
-    rest = left
-    // A full disk is tried again with the next flush; a reader that has gone (EPIPE) does not come back.
-    if (error !== null && !isFull(error)) giveUp()
-    else if (error === null && waiting.length >= chunk) start()
+    diskFull = isFull(error)
+    if (left !== null && diskFull) {
+      full.unshift(left)
+      behind += left.length
+    } else if (error !== null) giveUp()
+    else if (waiting() >= chunk) start()
   }
 
-  /** A gateway without a log is better than no gateway. */
+  /** A reader that has gone (EPIPE) does not come back, and a gateway without a log is better than no gateway. */
   function giveUp(): void {
     broken = true
-    waiting = ''
-    rest = null
+    full.length = 0
+    filled = 0
+    behind = 0
+    dropped = 0
   }
 
   /** Until all is written, or the disk is full. */
   async function flush(): Promise<void> {
     do await start()
-    while (rest === null && (writing !== null || waiting !== ''))
+    while (!diskFull && (writing !== null || isBehind()))
   }
 
   function flushSync(): void {
     try {
-      while (!broken && isBehind()) writeAllSync(fd, nextChunk())
+      while (!broken && isBehind()) writeAllSync(fd, next())
     } catch {
       giveUp()
     }
@@ -110,6 +144,11 @@ export function openLineSink(
   }
 
   return { write: take, flush, flushSync, close }
+}
+
+/** UTF-8 takes at most three bytes for a unit of a string. */
+function fits(text: string, room: number): boolean {
+  return 3 * text.length <= room || Buffer.byteLength(text) <= room
 }
 
 function droppedLine(count: number): string {
@@ -139,8 +178,8 @@ function writeAll(fd: number, bytes: Buffer): Promise<Written> {
 }
 
 /** The disk, or what its owner may use of it. */
-function isFull({ code }: NodeJS.ErrnoException): boolean {
-  return code === 'ENOSPC' || code === 'EDQUOT'
+function isFull(error: NodeJS.ErrnoException | null): boolean {
+  return error?.code === 'ENOSPC' || error?.code === 'EDQUOT'
 }
 
 /** How long the end of the process waits for a reader that is slow, in milliseconds. */

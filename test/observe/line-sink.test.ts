@@ -50,6 +50,17 @@ test('characters beyond ASCII are not cut', async () => {
   expect(readFileSync(file, 'utf8')).toBe('配额 ✓\n'.repeat(1000))
 })
 
+test('texts of any length keep their order', async () => {
+  const sink = openLineSink(file)
+  const texts = Array.from({ length: 300 }, (_, i) => `${i} ${'配x'.repeat((i * 7919) % 30_000)}\n`)
+  for (const [i, text] of texts.entries()) {
+    sink.write(text)
+    if (i % 7 === 0) await new Promise(setImmediate)
+  }
+  await sink.close()
+  expect(readFileSync(file, 'utf8') === texts.join('')).toBe(true)
+})
+
 test('while the reader stalls the memory is bounded, and the loss is told', async () => {
   const sink = openLineSink(file, { chunk: 1_000_000, flushMs: 60_000, limit: 100 })
   for (let i = 0; i < 1000; i++) sink.write('0123456789\n')

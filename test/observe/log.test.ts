@@ -2,6 +2,7 @@ import { mkdtempSync, readFileSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
+import fc from 'fast-check'
 import { afterEach, beforeEach, describe, expect, test } from 'vitest'
 import { createLog, type LogOptions } from '../../src/observe/log.ts'
 import type { Observation } from '../../src/observe/observation.ts'
@@ -168,8 +169,15 @@ describe('a request', () => {
     expect(await lines(mixed, { level: 'silent' })).toEqual([])
   })
 
-  test('of a user with an odd name stays one line', async () => {
-    expect((await lines([request({ user: 'a"\n{}\u2028\u0000' })]))[0].user).toBe('a"\n{}\u2028\u0000')
+  test('is one line, and tells its texts as they are, whatever they hold', async () => {
+    const odd = fc.oneof(fc.string({ unit: 'binary' }), fc.constantFrom('a"\n{}\u2028\u0000\\', '\ud800', '配额', ''))
+    const texts = fc.record({ user: fc.option(odd), method: odd, route: fc.option(odd), category: fc.option(odd) })
+    await fc.assert(
+      fc.asyncProperty(fc.array(texts, { minLength: 1 }), async (requests) => {
+        expect(await lines(requests.map(request))).toMatchObject(requests)
+      }),
+      { numRuns: 50 },
+    )
   })
 })
 
