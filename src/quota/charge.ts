@@ -1,4 +1,4 @@
-import { addTo, type Counter, takeBack, usageOf } from './counter.ts'
+import { type Counter, put, takeBack, usageOf } from './counter.ts'
 import type { Limit, Usage } from './window.ts'
 
 /** The limits of one user in one category, each list shortest window first. */
@@ -56,6 +56,8 @@ export interface Batch {
   readonly charges: readonly Charge[]
 }
 
+type MutableUsage = { -readonly [K in keyof Usage]: Usage[K] }
+
 /** Finds the counter of a user, or of everybody (`null`), in a category. The same arguments give the same object within a batch. */
 export type CounterOf = (user: string | null, category: string) => Counter
 
@@ -69,33 +71,42 @@ export function settleBatch(batch: Pick<Batch, 'refunds' | 'charges'>, counterOf
 }
 
 function decide({ user, category, cost, limits, forced }: Charge, counterOf: CounterOf, now: number): Decision {
-  const personal = counterOf(user, category)
-  const global = limits.global === null ? null : counterOf(null, category)
+  const own = counterOf(user, category)
+  const personal = usagesOf(own, limits.personal, now)
+  const all = limits.global === null ? [] : counterOf(null, category)
+  const global = limits.global === null ? null : usagesOf(all, limits.global, now)
   const accepted =
     forced === true ||
-    (fits(personal, limits.personal, cost, now) &&
-      (global === null || limits.global === null || fits(global, limits.global, cost, now)))
+    (fits(personal, limits.personal, cost) && (global === null || fits(global, limits.global ?? [], cost)))
   if (accepted) {
-    for (const { window } of limits.personal) addTo(personal, window.seconds, cost, now)
-    if (global !== null) for (const { window } of limits.global ?? []) addTo(global, window.seconds, cost, now)
+    add(cost, own, personal, limits.personal, now)
+    if (global !== null) add(cost, all, global, limits.global ?? [], now)
   }
-  return {
-    accepted,
-    at: now,
-    personal: snapshot(personal, limits.personal, now),
-    global: global === null ? null : snapshot(global, limits.global ?? [], now),
-  }
+  return { accepted, at: now, personal, global }
 }
 
-function fits(counter: Counter, limits: readonly Limit[], cost: number, now: number): boolean {
-  return limits.every(({ window, limit }) => usageOf(counter, window.seconds, now).used + cost <= limit)
-}
-
-function snapshot(counter: Counter, limits: readonly Limit[], now: number): Usage[] {
+function usagesOf(counter: Counter, limits: readonly Limit[], now: number): MutableUsage[] {
   return limits.map(({ window }) => {
     const { startedAt, used } = usageOf(counter, window.seconds, now)
     return { startedAt, used }
   })
+}
+
+function fits(usages: readonly Usage[], limits: readonly Limit[], cost: number): boolean {
+  for (let i = 0; i < limits.length; i++) {
+    if ((usages[i] as Usage).used + cost > (limits[i] as Limit).limit) return false
+  }
+  return true
+}
+
+/** Adds `cost` to each window, starts those that are not running, and keeps them in the counter. */
+function add(cost: number, counter: Counter, usages: MutableUsage[], limits: readonly Limit[], now: number): void {
+  for (let i = 0; i < limits.length; i++) {
+    const usage = usages[i] as MutableUsage
+    if (usage.startedAt === 0) usage.startedAt = now
+    usage.used += cost
+    put(counter, (limits[i] as Limit).window.seconds, usage)
+  }
 }
 
 function giveBack({ charge, decision }: Refund, counterOf: CounterOf): void {

@@ -16,18 +16,25 @@ export type Counter = Entry[]
 
 /** The usage of the window of this length at `now`. */
 export function usageOf(counter: Counter, seconds: number, now: number): Usage {
-  const entry = counter.find((e) => e.seconds === seconds)
+  const entry = entryOf(counter, seconds)
   return entry === undefined ? NOT_RUNNING : usageAt(entry, seconds, now)
 }
 
-/** Adds `cost` to the window of this length, and starts it where it is not running. */
-export function addTo(counter: Counter, seconds: number, cost: number, now: number): void {
-  const entry = counter.find((e) => e.seconds === seconds)
-  if (entry === undefined) counter.push({ seconds, startedAt: now, used: cost })
-  else if (usageAt(entry, seconds, now) === NOT_RUNNING) {
-    entry.startedAt = now
-    entry.used = cost
-  } else entry.used += cost
+/** Sets the window of this length. */
+export function put(counter: Counter, seconds: number, { startedAt, used }: Usage): void {
+  const entry = entryOf(counter, seconds)
+  if (entry === undefined) counter.push({ seconds, startedAt, used })
+  else {
+    entry.startedAt = startedAt
+    entry.used = used
+  }
+}
+
+function entryOf(counter: Counter, seconds: number): Entry | undefined {
+  for (const entry of counter) {
+    if (entry.seconds === seconds) return entry
+  }
+  return undefined
 }
 
 /** Takes `cost` back from the very run of the window that was charged; a later run is left alone. */

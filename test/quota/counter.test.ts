@@ -1,32 +1,33 @@
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
-import { addTo, type Counter, endsAt, running, takeBack, usageOf } from '../../src/quota/counter.ts'
+import { type Counter, endsAt, put, running, takeBack, usageOf } from '../../src/quota/counter.ts'
 import { NOT_RUNNING } from '../../src/quota/window.ts'
 
 const T = Date.UTC(2026, 7, 6)
 
-describe('addTo', () => {
-  it('starts a window with its first cost and adds every further cost to the same run', () => {
+describe('put', () => {
+  it('sets the window of a length, and leaves the others alone', () => {
     const counter: Counter = []
-    addTo(counter, 60, 4, T)
-    addTo(counter, 60, 3, T + 59_999)
-    expect(counter).toEqual([{ seconds: 60, startedAt: T, used: 7 }])
+    put(counter, 60, { startedAt: T, used: 4 })
+    put(counter, 3600, { startedAt: T + 1000, used: 5 })
+    put(counter, 60, { startedAt: T + 60_000, used: 3 })
+    expect(counter).toEqual([
+      { seconds: 60, startedAt: T + 60_000, used: 3 },
+      { seconds: 3600, startedAt: T + 1000, used: 5 },
+    ])
+  })
+})
+
+describe('usageOf', () => {
+  const counter: Counter = [{ seconds: 60, startedAt: T, used: 4 }]
+
+  it('counts a window until the millisecond at which it ends', () => {
+    expect(usageOf(counter, 60, T + 59_999)).toMatchObject({ startedAt: T, used: 4 })
+    expect(usageOf(counter, 60, T + 60_000)).toBe(NOT_RUNNING)
   })
 
-  it('starts a new run at the millisecond at which the old one ends', () => {
-    const counter: Counter = []
-    addTo(counter, 60, 4, T)
-    addTo(counter, 60, 3, T + 60_000)
-    expect(counter).toEqual([{ seconds: 60, startedAt: T + 60_000, used: 3 }])
-  })
-
-  it('leaves windows of other lengths alone', () => {
-    const counter: Counter = []
-    addTo(counter, 60, 4, T)
-    addTo(counter, 3600, 5, T + 1000)
-    expect(usageOf(counter, 60, T + 1000)).toMatchObject({ startedAt: T, used: 4 })
-    expect(usageOf(counter, 3600, T + 1000)).toMatchObject({ startedAt: T + 1000, used: 5 })
-    expect(usageOf(counter, 18_000, T + 1000)).toBe(NOT_RUNNING)
+  it('finds a window by its length alone', () => {
+    expect(usageOf(counter, 3600, T)).toBe(NOT_RUNNING)
   })
 })
 

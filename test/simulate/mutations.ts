@@ -199,15 +199,15 @@ export const MUTATIONS: readonly Mutation[] = [
     ['simulation'],
   ),
   // The arithmetic that the embedded store shares.
-  shared(CHARGE, 'used + cost < limit', ['used + cost <= limit', 'used + cost < limit']),
-  shared(CHARGE, 'the global scope is not checked', ['fits(global, limits.global, cost, now))', 'true)']),
+  shared(CHARGE, 'used + cost < limit', ['.used + cost > ', '.used + cost >= ']),
+  shared(CHARGE, 'the global scope is not checked', ['fits(global, limits.global ?? [], cost)', 'true']),
   shared(CHARGE, 'the global scope is not charged', [
-    'if (global !== null) for (const { window } of limits.global ?? [])',
-    'for (const { window } of [])',
+    'if (global !== null) add(cost, all, global, limits.global ?? [], now)',
+    '',
   ]),
   shared(CHARGE, 'only the first window is charged', [
-    'for (const { window } of limits.personal) addTo',
-    'for (const { window } of limits.personal.slice(0, 1)) addTo',
+    'add(cost, own, personal, limits.personal, now)',
+    'add(cost, own, personal, limits.personal.slice(0, 1), now)',
   ]),
   shared(CHARGE, 'a refused charge counts', ['if (accepted) {', 'if (personal) {']),
   shared(CHARGE, 'refunds come after the charges', [
@@ -215,10 +215,8 @@ export const MUTATIONS: readonly Mutation[] = [
     'queueMicrotask(() => batch.refunds.forEach((refund) => giveBack(refund, counterOf)))\n',
   ]),
   shared(COUNTER, 'a refund counts in a later run of the window', [' && e.startedAt === startedAt)', ')']),
-  shared(COUNTER, 'a new run starts with what the last one used', [
-    '    entry.used = cost\n',
-    '    entry.used += cost\n',
-  ]),
+  shared(CHARGE, 'each charge starts its windows anew', ['if (usage.startedAt === 0) usage', 'usage']),
+  shared(COUNTER, 'a new run starts with what the last one used', ['entry.used = used', 'entry.used += used']),
   shared(COUNTER, 'a counter ends with its first window', [
     'Math.max(latest, e.startedAt + e.seconds * 1000), 0)',
     'Math.min(latest || Infinity, e.startedAt + e.seconds * 1000), 0)',

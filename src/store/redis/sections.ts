@@ -117,7 +117,10 @@ function addWindows(counter: Counter, buffer: Buffer, { windows, inHours, length
   }
 }
 
-/** A whole number of 6 bytes, big-endian. A quarter of the time of `readUIntBE`. */
+/**
+ * A whole number of 6 bytes, big-endian. A quarter of the time of `readUIntBE`. Small ones are spared the multiplication,
+ * for its result lies on V8's heap: 16 bytes for each of the nine counts of an accepted charge.
+ */
 export function read48(bytes: Uint8Array, at: number): number {
   const high = ((bytes[at] as number) << 8) | (bytes[at + 1] as number)
   const low =
@@ -125,5 +128,5 @@ export function read48(bytes: Uint8Array, at: number): number {
     ((bytes[at + 3] as number) << 16) |
     ((bytes[at + 4] as number) << 8) |
     (bytes[at + 5] as number)
-  return high * 2 ** 32 + (low >>> 0)
+  return high === 0 && low >= 0 ? low : high * 2 ** 32 + (low >>> 0)
 }
