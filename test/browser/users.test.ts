@@ -119,6 +119,80 @@ test('an override that somebody else changes during an edit is told before the r
   expect(override).toMatchObject({ limits: { read: { '1h': 90 } }, reason: 'a better reason' })
 })
 
+test('a draft of an override waits while one looks elsewhere, also what came of it, and belongs to its user', async () => {
+  await show('gina')
+  await page.getByRole('textbox', { name: '1h' }).fill('77')
+  await page.getByRole('textbox', { name: 'Reason' }).fill('a draft')
+  await page.getByRole('link', { name: 'All users' }).click()
+  await page.getByRole('searchbox').fill('henry')
+  await page.getByRole('link', { name: 'henry' }).click()
+  await page.getByRole('heading', { name: 'henry' }).waitFor()
+  expect(await page.getByRole('textbox', { name: 'Reason' }).inputValue()).toBe('')
+  expect(await page.getByText('Edits that are not set yet.').count()).toBe(0)
+  await page.goBack()
+  await page.goBack()
+  await expect.poll(() => page.getByRole('textbox', { name: '1h' }).inputValue(), SOON).toBe('77')
+  expect(await page.getByRole('textbox', { name: 'Reason' }).inputValue()).toBe('a draft')
+  expect(await page.getByText('Edits that are not set yet.').count()).toBe(1)
+
+  const asked = Promise.withResolvers<void>()
+  const held = Promise.withResolvers<void>()
+  await page.route('**/override', async (route) => {
+    asked.resolve()
+    await held.promise
+    await route.continue()
+  })
+  await button('Review').click()
+  await button('Set the override').click()
+  await asked.promise
+  await page.getByRole('link', { name: 'Now', exact: true }).click()
+  await page.getByRole('heading', { name: 'Now', exact: true }).waitFor()
+  held.resolve()
+  await expect
+    .poll(async () => (await stage.api<UserAnswer>('GET', '/api/users/gina')).override?.reason)
+    .toBe('a draft')
+  await page.goBack()
+  await page.getByText('In force: a draft').waitFor()
+  await expect.poll(() => page.getByText('Edits that are not set yet.').count(), SOON).toBe(0)
+  expect(await button('Discard edits').isDisabled()).toBe(true)
+})
+
+test('what somebody else sets while one is away is told before the draft is reviewed', async () => {
+  await show('ivan')
+  await page.getByRole('textbox', { name: '1h' }).fill('30')
+  await page.getByRole('textbox', { name: 'Reason' }).fill('a draft')
+  await page.getByRole('link', { name: 'All users' }).click()
+  await page.getByRole('heading', { name: 'Users', exact: true }).waitFor()
+  const set = { read: { '1h': 90 }, bypassGlobal: false, shadow: false, reason: 'they need more', expiresAt: null }
+  await stage.api('PUT', '/api/users/ivan/override', set)
+  await page.goBack()
+  await page.getByText('In force: they need more').waitFor()
+  await button('Review').click()
+  await page.getByRole('alert').filter({ hasText: 'Changed by somebody else' }).waitFor()
+  expect(await button('Set the override').count()).toBe(0)
+})
+
+test('under the shadow mode of the gateway a review says that nobody is blocked', async () => {
+  expect(await client('judy')).toEqual({ status: 200 })
+  await stage.api('PATCH', '/api/quota', { shadow: true })
+  try {
+    await show('judy')
+    await page.getByRole('textbox', { name: '1h' }).fill('4')
+    await page.getByRole('textbox', { name: 'Reason' }).fill('a trial')
+    await button('Review').click()
+    await page
+      .getByText('read 1h: 4 of 4 used. Shadow mode is on and refuses nothing; without it the user would be blocked.')
+      .waitFor()
+    expect(await page.getByText('so the user is blocked').count()).toBe(0)
+    await button('Set the override').click()
+    await page.getByText('The override is set.').waitFor()
+    await button('Take the override away').click()
+    await page.getByRole('dialog').getByRole('button', { name: 'Cancel' }).click()
+  } finally {
+    await stage.api('PATCH', '/api/quota', { shadow: null })
+  }
+})
+
 test('a reset asks why, empties the windows, and the user may go on', async () => {
   expect([await client('carol'), await client('carol')]).toEqual([{ status: 200 }, { status: 200 }])
   expect(await client('carol')).toEqual({ status: 429, limit: 10 })

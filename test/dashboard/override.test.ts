@@ -62,6 +62,7 @@ describe('an end', () => {
 
 describe('what an override uses up', () => {
   const DEFAULTS = { read: { '1h': 120, '1d': 1200 } }
+  const QUOTA = { effective: { personal: DEFAULTS, global: {} } }
   const SET: OverrideAnswer = {
     version: 3,
     limits: { read: { '1h': 500 } },
@@ -95,15 +96,15 @@ describe('what an override uses up', () => {
 
   test('are windows that go back to their default, by another override or by none', () => {
     const found = [{ category: 'read', window: '1h', used: 200, limit: 120 }]
-    expect(usedUpUnder({ ...BODY, bypassGlobal: true }, userWith(200, SET), DEFAULTS)).toEqual(found)
-    expect(usedUpUnder(null, userWith(200, SET), DEFAULTS)).toEqual(found)
+    expect(usedUpUnder({ ...BODY, bypassGlobal: true }, userWith(200, SET), QUOTA)).toEqual(found)
+    expect(usedUpUnder(null, userWith(200, SET), QUOTA)).toEqual(found)
     expect(usedUpUnder(null, userWith(200, SET), null)).toEqual([])
-    expect(usedUpUnder({ ...BODY, read: { '1h': 500 } }, userWith(200, SET), DEFAULTS)).toEqual([])
+    expect(usedUpUnder({ ...BODY, read: { '1h': 500 } }, userWith(200, SET), QUOTA)).toEqual([])
   })
 
   test('are windows that only shadow mode lets through, and none under shadow mode', () => {
     const shadow = { ...SET, limits: {}, shadow: true }
-    expect(usedUpUnder(null, userWith(200, shadow), DEFAULTS)).toHaveLength(1)
-    expect(usedUpUnder({ ...BODY, shadow: true, read: { '1h': 1 } }, userWith(200, shadow), DEFAULTS)).toEqual([])
+    expect(usedUpUnder(null, userWith(200, shadow), QUOTA)).toHaveLength(1)
+    expect(usedUpUnder({ ...BODY, shadow: true, read: { '1h': 1 } }, userWith(200, shadow), QUOTA)).toEqual([])
   })
 })

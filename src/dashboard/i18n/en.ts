@@ -272,8 +272,11 @@ export const en = {
   'override.removeText': 'All limits of this user follow the defaults again, within 2 seconds on every replica.',
   'override.reviewText': 'In force within 2 seconds on every replica. Counters are kept.',
   'override.saved': 'The override is set.',
+  'override.edited': 'Edits that are not set yet.',
   'override.removed': 'The override is taken away.',
   'override.blocks': '{category} {window}: {used} used already, so the user is blocked until the window ends.',
+  'override.blocksLater':
+    '{category} {window}: {used} of {limit} used. Shadow mode is on and refuses nothing; without it the user would be blocked.',
   'override.blocksAll': '{category} {window}: the limit is 0, so the user is blocked.',
 
   'reset.title': 'Reset',

@@ -264,8 +264,11 @@ export const zh: Readonly<Record<TextKey, string>> = {
   'override.removeText': '此用户的所有上限将在 2 秒内在所有副本上恢复为默认值。',
   'override.reviewText': '2 秒内在所有副本上生效。计数保留。',
   'override.saved': '特别设置已保存。',
+  'override.edited': '有尚未保存的编辑。',
   'override.removed': '特别设置已取消。',
   'override.blocks': '{category} {window}：已用 {used}，因此该用户在窗口结束前将受阻。',
+  'override.blocksLater':
+    '{category} {window}：已用 {used}，上限 {limit}。影子模式已开启，不拒绝任何请求；若关闭，该用户将受阻。',
   'override.blocksAll': '{category} {window}：上限为 0，因此该用户将受阻。',
 
   'reset.title': '清零',

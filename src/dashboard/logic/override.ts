@@ -78,9 +78,6 @@ function momentOf(expiry: Exclude<Expiry, { kind: 'never' }>, now: number): numb
   }
 }
 
-/** What users without an override have, by category and window. */
-export type Defaults = QuotaAnswer['effective']['personal']
-
 export interface UsedUp {
   readonly category: string
   readonly window: string
@@ -91,12 +88,12 @@ export interface UsedUp {
 /**
  * Personal windows with nothing left under an override.
  * @param body `null` for none: all limits are the defaults
- * @param defaults `null` where they are not known yet: what goes back to one of them is passed over
+ * @param quota for the defaults; `null` where they are not known yet: what goes back to one of them is passed over
  */
 export function usedUpUnder(
   body: OverrideBody | null,
   { windows, override }: UserAnswer,
-  defaults: Defaults | null,
+  quota: Pick<QuotaAnswer, 'effective'> | null,
 ): UsedUp[] {
   if (body?.shadow === true) return []
   return Object.entries(windows).flatMap(([category, list]) =>
@@ -104,7 +101,7 @@ export function usedUpUnder(
       if (scope !== 'Personal') return []
       const set = (body?.[category] as Record<string, number> | undefined)?.[window]
       const isSetNow = override?.limits[category]?.[window] !== undefined
-      const limit = set ?? (isSetNow ? defaults?.[category]?.[window] : now)
+      const limit = set ?? (isSetNow ? quota?.effective.personal[category]?.[window] : now)
       return limit !== undefined && used >= limit ? [{ category, window, used, limit }] : []
     }),
   )

@@ -1,24 +1,39 @@
-import { createContext, type ReactNode, useContext, useState } from 'react'
+import { createContext, type ReactNode, useContext, useState, useSyncExternalStore } from 'react'
 
-const Context = createContext<Map<string, unknown> | null>(null)
+const Context = createContext<Kept | null>(null)
 
 /** Keeps what is being edited while one looks at other pages, until the page is loaded anew. */
 export function Keeping({ children }: { readonly children: ReactNode }) {
-  const [kept] = useState(() => new Map<string, unknown>())
+  const [kept] = useState(createKept)
   return <Context value={kept}>{children}</Context>
 }
 
-/** As `useState`; what it holds is there again when its page is come back to. */
+/**
+ * As `useState`; what it holds is there again when its page is come back to, as changed by what ended after it was left.
+ * @param initial the same at each call
+ */
 export function useKept<T>(name: string, initial: T): [T, (change: (now: T) => T) => void] {
   const kept = useContext(Context)
   if (kept === null) throw new Error('no Keeping')
-  const [value, setValue] = useState(() => (kept.has(name) ? (kept.get(name) as T) : initial))
-  function set(change: (now: T) => T): void {
-    setValue((now) => {
-      const next = change(now)
-      kept?.set(name, next)
-      return next
-    })
+  const { values, subscribe } = kept
+  const read = (): T => (values.has(name) ? (values.get(name) as T) : initial)
+  return [useSyncExternalStore(subscribe, read), (change) => kept.set(name, change(read()))]
+}
+
+type Kept = ReturnType<typeof createKept>
+
+function createKept() {
+  const values = new Map<string, unknown>()
+  const watchers = new Set<() => void>()
+  return {
+    values,
+    set(name: string, value: unknown): void {
+      values.set(name, value)
+      for (const watcher of watchers) watcher()
+    },
+    subscribe(watcher: () => void): () => void {
+      watchers.add(watcher)
+      return () => watchers.delete(watcher)
+    },
   }
-  return [value, set]
 }

@@ -39,12 +39,14 @@ interface SettingsProps {
   readonly reload: () => void
 }
 
+const NO_EDITS: Draft = {}
+
 /** Edits, their preview, and only then the change itself. */
 export function Settings({ quota, etag, reload }: SettingsProps) {
   const { t } = useTexts()
   const may = useMayChange()
   // A preview names users, whose pages one looks at before the change is made.
-  const [draft, setDraft] = useKept<Draft>('quotas', {})
+  const [draft, setDraft] = useKept<Draft>('quotas', NO_EDITS)
   const [problems, setProblems] = useState<Problems>({})
   const [error, setError] = useState<Error | null>(null)
   const [previewed, setPreviewed] = useState<Previewed | null>(null)

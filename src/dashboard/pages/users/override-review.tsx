@@ -1,21 +1,22 @@
 import { Button } from '@mantine/core'
 import { useEffect, useRef, useState } from 'react'
-import type { OverrideBody, UserAnswer } from '../../../admin/api.ts'
+import type { OverrideBody, QuotaAnswer, UserAnswer } from '../../../admin/api.ts'
 import { useTexts } from '../../i18n/text.tsx'
-import { type Defaults, type UsedUp, usedUpUnder } from '../../logic/override.ts'
+import { type UsedUp, usedUpUnder } from '../../logic/override.ts'
 import { Differences } from '../../parts/differences.tsx'
 import { Note } from '../../parts/note.tsx'
 
 interface ReviewProps {
   readonly body: OverrideBody
   readonly answer: UserAnswer
-  readonly defaults: Defaults | null
+  /** `null` where it is not known yet. */
+  readonly quota: QuotaAnswer | null
   readonly onSave: () => Promise<void>
   readonly onBack: () => void
 }
 
 /** What an override changes, and which windows it would block at once; then the button that sets it. */
-export function OverrideReview({ body, answer, defaults, onSave, onBack }: ReviewProps) {
+export function OverrideReview({ body, answer, quota, onSave, onBack }: ReviewProps) {
   const { t } = useTexts()
   const [busy, setBusy] = useState(false)
   const title = useRef<HTMLHeadingElement>(null)
@@ -27,7 +28,7 @@ export function OverrideReview({ body, answer, defaults, onSave, onBack }: Revie
       </h3>
       <p className="muted">{t('preview.nothing')}</p>
       <Differences of={{ what: 'override', from: flat(answer.override), to: body }} />
-      <UsedUpNotes windows={usedUpUnder(body, answer, defaults)} />
+      <UsedUpNotes windows={usedUpUnder(body, answer, quota)} shadow={quota?.shadow === true} />
       <p>{t('override.reviewText')}</p>
       <div className="actions">
         <Button
@@ -54,14 +55,19 @@ function flat(override: UserAnswer['override']): unknown {
   return { ...limits, ...others }
 }
 
-/** The windows in which the user has nothing left under an override, or under none. */
-export function UsedUpNotes({ windows }: { readonly windows: readonly UsedUp[] }) {
+/**
+ * The windows in which the user has nothing left under an override, or under none.
+ * @param shadow of the gateway, which lets everybody through
+ */
+export function UsedUpNotes({ windows, shadow }: { readonly windows: readonly UsedUp[]; readonly shadow: boolean }) {
   const { t, number } = useTexts()
   return windows.map(({ category, window, used, limit }) => (
     <Note key={`${category} ${window}`} tone="warn" live>
-      {limit === 0
-        ? t('override.blocksAll', { category, window })
-        : t('override.blocks', { category, window, used: number(used) })}
+      {shadow
+        ? t('override.blocksLater', { category, window, used: number(used), limit: number(limit) })
+        : limit === 0
+          ? t('override.blocksAll', { category, window })
+          : t('override.blocks', { category, window, used: number(used) })}
     </Note>
   ))
 }

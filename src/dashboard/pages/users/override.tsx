@@ -10,12 +10,13 @@ import { Confirm } from '../../parts/confirm.tsx'
 import { Conflict } from '../../parts/conflict.tsx'
 import { ExpiryField } from '../../parts/expiry.tsx'
 import { fieldProblems, messageOf } from '../../parts/failure.tsx'
+import { useKept } from '../../parts/keeping.tsx'
 import { Note } from '../../parts/note.tsx'
 import { Panel } from '../../parts/panel.tsx'
 import { At, Changing } from '../../parts/small.tsx'
 import { OverrideReview, UsedUpNotes } from './override-review.tsx'
 
-const DEFAULTS_EVERY_MS = 10_000
+const QUOTA_EVERY_MS = 10_000
 
 interface EditorProps {
   readonly answer: UserAnswer
@@ -42,16 +43,15 @@ export function OverrideEditor({ answer, etag, path, reload }: EditorProps) {
   const { t } = useTexts()
   const { override, user } = answer
   // Until something is edited the form follows what is set.
-  const [edited, setEdited] = useState<Edited | null>(null)
+  const [edited, changeEdited] = useKept<Edited | null>(`override of ${user}`, null)
+  const setEdited = (next: Edited | null) => changeEdited(() => next)
   const [problems, setProblems] = useState<OverrideProblems>({})
   const [error, setError] = useState<Error | null>(null)
   const [overtaken, setOvertaken] = useState(false)
   const [reviewed, setReviewed] = useState<Reviewed | null>(null)
   const [removing, setRemoving] = useState(false)
   const [done, setDone] = useState<'override.saved' | 'override.removed' | null>(null)
-  // Only where limits may go back to the defaults does it matter what these are.
-  const quota = usePoll<QuotaAnswer>(override === null ? null : '/api/quota', DEFAULTS_EVERY_MS).data
-  const defaults = quota?.effective.personal ?? null
+  const quota = usePoll<QuotaAnswer>('/api/quota', QUOTA_EVERY_MS).data
   const form = edited?.form ?? formOf(override)
   const fields = fieldProblems(error)
   const problemOf = (field: string) => (problems[field] === undefined ? fields[field] : t(problems[field]))
@@ -162,16 +162,12 @@ export function OverrideEditor({ answer, etag, path, reload }: EditorProps) {
             <Button variant="default" disabled={override === null} onClick={() => setRemoving(true)}>
               {t('override.remove')}
             </Button>
+            <span role="status">{edited !== null && t('override.edited')}</span>
           </div>
         </form>
         {problems[''] !== undefined && <Note tone="bad">{t(problems[''])}</Note>}
         {reviewed && (
-          <OverrideReview
-            {...reviewed}
-            defaults={defaults}
-            onSave={() => save(reviewed)}
-            onBack={() => setReviewed(null)}
-          />
+          <OverrideReview {...reviewed} quota={quota} onSave={() => save(reviewed)} onBack={() => setReviewed(null)} />
         )}
       </Changing>
       {done && (
@@ -193,7 +189,7 @@ export function OverrideEditor({ answer, etag, path, reload }: EditorProps) {
           onClose={() => setRemoving(false)}
         >
           <p>{t('override.removeText')}</p>
-          <UsedUpNotes windows={usedUpUnder(null, answer, defaults)} />
+          <UsedUpNotes windows={usedUpUnder(null, answer, quota)} shadow={quota?.shadow === true} />
         </Confirm>
       )}
     </Panel>
