@@ -217,6 +217,7 @@ test('an explanation says what would become of a request, and charges nothing', 
   await button('Explain').click()
   const said = page.locator('[aria-live] .note')
   await expect.poll(() => said.innerText(), SOON).toMatch(/^Refused\s[\s\S]*Personal 1-hour read quota is used up/)
+  expect(await page.getByRole('alert').count()).toBe(0)
   const facts = page.locator('dl').last()
   expect(await facts.innerText()).toMatch(/GET \/items\/\*[\s\S]*Cost\s+4/)
   expect(await page.getByText('refuses', { exact: true }).count()).toBe(1)

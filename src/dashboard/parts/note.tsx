@@ -16,7 +16,8 @@ export function Note({
   readonly live?: boolean
   readonly children?: ReactNode
 }) {
-  const role = live ? (tone === 'bad' ? 'alert' : 'status') : undefined
+  // Without a role Mantine makes it an alert, which screen readers read out at once.
+  const role = live ? (tone === 'bad' ? 'alert' : 'status') : 'note'
   return (
     <Alert color={COLOURS[tone]} title={title} role={role} className="note">
       {children}
