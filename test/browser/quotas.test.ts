@@ -131,6 +131,49 @@ test('an edit ends the preview that is on its way: what can be applied is what t
   expect(open.errors).toEqual([])
 })
 
+test('a preview that is given up does not end the waiting for the next one', async () => {
+  await show()
+  const held = Promise.withResolvers<void>()
+  let asked = 0
+  await page.route('**/api/quota/preview', async (route) => {
+    asked++
+    await held.promise
+    await route.continue().catch(() => {})
+  })
+  await multiplier().fill('0.25')
+  await button('Preview').click()
+  await expect.poll(() => asked, SOON).toBe(1)
+  // Both in one turn: the first preview has not learnt yet that it was given up.
+  await page.evaluate(`{
+    const field = document.querySelector('form input[value="0.25"]')
+    Object.getOwnPropertyDescriptor(HTMLInputElement.prototype, 'value').set.call(field, '3')
+    field.dispatchEvent(new Event('input', { bubbles: true }))
+    Promise.resolve().then(() => field.form.requestSubmit())
+  }`)
+  await expect.poll(() => asked, SOON).toBe(2)
+  expect(await button('Preview').isDisabled()).toBe(true)
+  held.resolve()
+  await preview().waitFor()
+  expect(await preview().getByRole('list').first().innerText()).toMatch(/Global multiplier: 1\s*→\s*3/)
+  expect(open.errors).toEqual([])
+})
+
+test('under shadow mode a preview says that nothing is refused', async () => {
+  await useEight('in-shadow')
+  const used = (await quota()).windows.read?.[0]?.used ?? 0
+  await stage.api('PATCH', '/api/quota', { baselines: { global: { read: { '1h': 2 * used } } }, shadow: true })
+  await show()
+  await multiplier().fill('0.25')
+  await button('Preview').click()
+  await preview().getByText('These windows would be used up at once').waitFor()
+  expect(await preview().getByText('Shadow mode is on: nothing is refused.').count()).toBe(1)
+  expect(await preview().getByRole('alert').count()).toBe(0)
+  await page.getByRole('switch', { name: 'Shadow mode' }).uncheck({ force: true })
+  await button('Preview').click()
+  await preview().getByRole('alert').waitFor()
+  expect(await preview().getByText('Shadow mode is on: nothing is refused.').count()).toBe(0)
+})
+
 test('an edit waits while one looks at a user whom its preview names, and is gone with who made it', async () => {
   await useEight('looked-up')
   await show()

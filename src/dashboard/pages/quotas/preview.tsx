@@ -24,6 +24,7 @@ interface PreviewProps {
 export function Preview({ quota, draft, answer, at, busy, reasonProblem, onApply, onBack }: PreviewProps) {
   const { t, time } = useTexts()
   const [reason, setReason] = useState('')
+  const shadow = (changesOf(quota, draft).find(({ path }) => path === 'shadow')?.to ?? quota.shadow) === true
   const title = useRef<HTMLHeadingElement>(null)
   useEffect(() => title.current?.focus(), [])
   return (
@@ -38,9 +39,10 @@ export function Preview({ quota, draft, answer, at, busy, reasonProblem, onApply
       <h4>{t('preview.limits')}</h4>
       <LimitTable quota={quota} answer={answer} />
       <h4>{t('preview.users')}</h4>
+      {shadow && <Note tone="warn">{t('preview.lateShadow')}</Note>}
       <Users answer={answer} />
       <h4>{t('preview.room')}</h4>
-      <Room answer={answer} />
+      <Room answer={answer} shadow={shadow} />
       <Changing label={t('preview.apply')}>
         <TextInput
           label={t('word.reason')}
@@ -159,7 +161,7 @@ function Users({ answer }: { readonly answer: PreviewAnswer }) {
   )
 }
 
-function Room({ answer }: { readonly answer: PreviewAnswer }) {
+function Room({ answer, shadow }: { readonly answer: PreviewAnswer; readonly shadow: boolean }) {
   const { t, number } = useTexts()
   const rows = Object.entries(answer.windows).flatMap(([category, list]) => list.map((each) => ({ category, ...each })))
   if (rows.length === 0) return <p>{t('preview.roomOff')}</p>
@@ -175,7 +177,7 @@ function Room({ answer }: { readonly answer: PreviewAnswer }) {
   return (
     <>
       {usedUp.length > 0 && (
-        <Note tone="bad" live>
+        <Note tone={shadow ? 'warn' : 'bad'} live>
           {t('preview.usedUp', { windows: usedUp.join(', ') })}
         </Note>
       )}

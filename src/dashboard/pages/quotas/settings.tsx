@@ -51,7 +51,9 @@ export function Settings({ quota, etag, reload }: SettingsProps) {
   const [error, setError] = useState<Error | null>(null)
   const [previewed, setPreviewed] = useState<Previewed | null>(null)
   const [applied, setApplied] = useState<number | null>(null)
-  const [busy, setBusy] = useState(false)
+  /** The latest of what is under way. */
+  const [work, setWork] = useState<symbol | null>(null)
+  const busy = work !== null
   const previewing = useRef<AbortController | null>(null)
   const edits = Object.keys(draft).length
 
@@ -65,18 +67,19 @@ export function Settings({ quota, etag, reload }: SettingsProps) {
     setProblems({})
   }
 
-  async function attempt(work: () => Promise<void>, signal?: AbortSignal): Promise<void> {
-    setBusy(true)
+  async function attempt(todo: () => Promise<void>, signal?: AbortSignal): Promise<void> {
+    const mine = Symbol()
+    setWork(mine)
     setError(null)
     try {
-      await work()
+      await todo()
     } catch (caught) {
       if (signal?.aborted) return
       setError(caught as Error)
       if (caught instanceof ApiError && caught.status !== 401) setPreviewed(null)
       if (caught instanceof ApiError && caught.status === 412) reload()
     } finally {
-      setBusy(false)
+      setWork((now) => (now === mine ? null : now))
     }
   }
 
