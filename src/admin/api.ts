@@ -71,6 +71,9 @@ export interface QuotaAnswer extends SettingsAnswer {
     readonly failed: number
     /** `failed / requests`, 0 to 1; `null` without a request. */
     readonly share: number | null
+    /** The share that counts beside the hours before, and how much it counts: 0 (too few requests) to 1. */
+    readonly settled: number | null
+    readonly trust: number
     readonly minRequests: number
     /** A sentence. */
     readonly why: string

@@ -104,6 +104,8 @@ export const quota = name(
       requests: z.number().min(0),
       failed: z.number().min(0),
       share: z.number().min(0).max(1).nullable(),
+      settled: z.number().min(0).max(1).nullable(),
+      trust: z.number().min(0).max(1),
       minRequests: count,
       why: z.string(),
     }),

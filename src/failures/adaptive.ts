@@ -42,6 +42,10 @@ export interface Adaptive {
   readonly failed: number
   /** `failed / requests`, 0 to 1; `null` without a request. */
   readonly share: number | null
+  /** The share that counts: `share` as far as chance does not explain how it differs from the hours before; `null` as that. */
+  readonly settled: number | null
+  /** How much it counts, 0 (too few requests, the factor is 1) to 1. */
+  readonly trust: number
   readonly minRequests: number
   /** A sentence. */
   readonly why: string
@@ -62,13 +66,13 @@ export function adaptive({ buckets, at, options = ADAPTIVE }: AdaptiveInput): Ad
     failed: Math.round(now.failed),
     minRequests: options.minRequests,
   }
-  if (now.requests <= 0) return { ...counted, factor: 1, share: null, why: SILENCE }
+  if (now.requests <= 0) return { ...counted, factor: 1, share: null, settled: null, trust: 0, why: SILENCE }
   const share = now.failed / now.requests
   const requests = settle(now.requests, usualRequests, now.requests, usualRequests)
   const settled = settle(share, usualShare, now.failed, usualShare === null ? null : usualShare * now.requests)
   const trust = trustIn(requests, options.minRequests)
   const factor = Math.round((1 + trust * (factorOf(settled, options) - 1)) * 100) / 100
-  return { ...counted, factor, share, why: why({ ...now, share, settled, trust, factor }, options) }
+  return { ...counted, factor, share, settled, trust, why: why({ ...now, share, settled, trust, factor }, options) }
 }
 
 /** Requests that count, and those of them that failed. */

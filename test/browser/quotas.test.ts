@@ -272,6 +272,18 @@ test('a viewer previews and cannot apply', async () => {
   expect(open.errors).toEqual([])
 })
 
+test('on the Chinese page the adaptive factor is explained in Chinese', async () => {
+  await useEight('zh')
+  open = await stage.open('#/quotas', { language: 'zh-CN' })
+  page = open.page
+  const panel = page.locator('section.panel').filter({ has: page.getByRole('heading', { name: '自适应系数' }) })
+  await expect
+    .poll(() => panel.innerText(), SOON)
+    .toMatch(/最近 30 分钟转发的 \d+ 个请求中有 0 个失败（0%）。 请求太少，无法判断（约需 100 个），因此系数为 1。/)
+  expect(await panel.locator('[lang="en"]').count()).toBe(0)
+  expect(open.errors).toEqual([])
+})
+
 test('values that were changed go back to the file together', async () => {
   await stage.api('PATCH', '/api/quota', { mode: 'loose', global: { multiplier: 3 } })
   await show(OPS)

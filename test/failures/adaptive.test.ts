@@ -98,7 +98,10 @@ describe('the adaptive factor', () => {
 describe('what it is drawn from', () => {
   it('is told in numbers and in a sentence', () => {
     const { why, ...numbers } = adaptive({ buckets: [bucket(1000, 30)], at: START })
-    expect(numbers).toEqual({ factor: 0.88, requests: 1000, failed: 30, share: 0.03, minRequests: 100 })
+    expect(numbers).toEqual({
+      ...{ factor: 0.88, requests: 1000, failed: 30, minRequests: 100 },
+      ...{ share: 0.03, settled: 0.03, trust: 1 },
+    })
     expect(why).toBe('30 of 1000 requests forwarded in the last 30 minutes failed (3%), so the factor is 0.88.')
   })
 
@@ -112,12 +115,15 @@ describe('what it is drawn from', () => {
     expect(adaptive({ buckets: [bucket(150, 0)], at: START }).why).toBe(
       '0 of 150 requests forwarded in the last 30 minutes failed (0%), which counts in part up to 200 requests, so the factor is 1.25.',
     )
+    expect([60, 150].map((total) => adaptive({ buckets: [bucket(total, 0)], at: START }).trust)).toEqual([0, 0.5])
   })
 
   it('is told where chance explains it', () => {
     const usual = [1, 2, 3].map((ago) => bucket(1000, 10, START - ago * BUCKET_MS))
-    const { why, factor } = adaptive({ buckets: [...usual, bucket(1000, 14)], at: START + BUCKET_MS - 1 })
+    const { why, factor, share, settled } = adaptive({ buckets: [...usual, bucket(1000, 14)], at: START + BUCKET_MS - 1 })
     expect(factor).toBe(1)
+    expect(share).toBeCloseTo(0.014)
+    expect(settled).toBeCloseTo(0.01)
     expect(why).toBe(
       '14 of 1000 requests forwarded in the last 30 minutes failed (1.4%, taken as 1% beside the hours before), so the factor is 1.',
     )

@@ -1,11 +1,12 @@
 import type { QuotaAnswer } from '../../../admin/api.ts'
-import { useTexts } from '../../i18n/text.tsx'
+import { type Texts, useTexts } from '../../i18n/text.tsx'
 import { Panel } from '../../parts/panel.tsx'
 import { Fact, Facts, Tag } from '../../parts/small.tsx'
 
 /** The factor of the adaptive mode and why it is what it is; told in every mode. */
 export function Adaptive({ quota: { adaptive, mode } }: { readonly quota: QuotaAnswer }) {
-  const { t, number, share } = useTexts()
+  const texts = useTexts()
+  const { t, number, share } = texts
   const used = mode === 'adaptive'
   return (
     <Panel title={t('adaptive.title')}>
@@ -13,7 +14,7 @@ export function Adaptive({ quota: { adaptive, mode } }: { readonly quota: QuotaA
         <strong className="figure">× {number(adaptive.factor)}</strong>{' '}
         <Tag tone={used ? 'good' : 'info'}>{t(used ? 'adaptive.used' : 'adaptive.unused')}</Tag>
       </p>
-      <p lang="en">{adaptive.why}</p>
+      <p>{why(adaptive, texts)}</p>
       <Facts>
         <Fact name={t('adaptive.requests')}>{number(adaptive.requests)}</Fact>
         <Fact name={t('adaptive.failed')}>{number(adaptive.failed)}</Fact>
@@ -24,4 +25,16 @@ export function Adaptive({ quota: { adaptive, mode } }: { readonly quota: QuotaA
       </Facts>
     </Panel>
   )
+}
+
+/** As the API's own sentence, in the language of the page. */
+function why(adaptive: QuotaAnswer['adaptive'], { t, number, share }: Texts): string {
+  const { requests, failed, settled, trust, minRequests, factor } = adaptive
+  if (settled === null || adaptive.share === null) return t('adaptive.silence')
+  const counted = { requests: number(requests), failed: number(failed), share: share(adaptive.share) }
+  const parts = [t('adaptive.counted', counted)]
+  if (trust === 0) return [...parts, t('adaptive.few', { count: number(minRequests) })].join(' ')
+  if (share(settled) !== share(adaptive.share)) parts.push(t('adaptive.settled', { share: share(settled) }))
+  if (trust < 1) parts.push(t('adaptive.part', { count: number(2 * minRequests) }))
+  return [...parts, t('adaptive.so', { factor: number(factor) })].join(' ')
 }
