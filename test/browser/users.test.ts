@@ -1,8 +1,10 @@
+import { execFile } from 'node:child_process'
+import { promisify } from 'node:util'
 import type { Page } from 'playwright-core'
 import { afterAll, afterEach, beforeAll, expect, test } from 'vitest'
 import type { UserAnswer } from '../../src/admin/api.ts'
 import type { OpenPage } from '../setup/browser.ts'
-import { ask, SOON, type Stage, startStage } from './stage.ts'
+import { ask, OPS, SOON, type Stage, startStage } from './stage.ts'
 
 let stage: Stage
 let open: OpenPage
@@ -242,6 +244,25 @@ test('users are found by a part of their id', async () => {
   await expect.poll(() => page.locator('h1').innerText(), SOON).toBe('nobody/yet')
   expect(await page.evaluate('document.activeElement.textContent')).toBe('nobody/yet')
 })
+
+test.each(['.', '..'])(
+  'a user called %s, for whom no browser can ask, is not told as unknown but how to be reached',
+  async (user) => {
+    await client(user)
+    open = await stage.open('#/users')
+    page = open.page
+    await page.getByRole('link', { name: user, exact: true }).click()
+    await page.getByText('No browser can ask for a user of this name.').waitFor()
+    const command = await page.locator('.copyable pre').innerText()
+    const env = { ...process.env, TOLLGATE_ADMIN_TOKEN: OPS }
+    const run = async (more = '') => (await promisify(execFile)('sh', ['-c', command + more], { env })).stdout
+    const used = async () => (JSON.parse(await run()) as UserAnswer).windows.read?.[0]?.used
+    expect(JSON.parse(await run())).toMatchObject({ user })
+    expect(await used()).toBe(4)
+    expect(await run(`/reset -H 'Content-Type: application/json' -d '{"reason":"our fault"}'`)).toBe('')
+    expect(await used()).toBe(0)
+  },
+)
 
 test('tokens that are not shown are told, and found by the filter', async () => {
   const numbers = Array.from({ length: 201 }, (_, i) => i)

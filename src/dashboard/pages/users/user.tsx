@@ -9,7 +9,7 @@ import { visible } from '../../logic/visible.ts'
 import { Confirm } from '../../parts/confirm.tsx'
 import { Note } from '../../parts/note.tsx'
 import { Loaded, PageTitle, Panel } from '../../parts/panel.tsx'
-import { Changing, Name } from '../../parts/small.tsx'
+import { Changing, Copyable, Name } from '../../parts/small.tsx'
 import { ExplainForm } from './explain.tsx'
 import { LimitRows } from './limit-rows.tsx'
 import { OverrideEditor } from './override.tsx'
@@ -18,7 +18,6 @@ const EVERY_MS = 3000
 
 export function UserPage({ user }: { readonly user: string }) {
   const { t } = useTexts()
-  const poll = usePoll<UserAnswer>(pathOf(user), EVERY_MS)
   return (
     <>
       <p>
@@ -27,17 +26,39 @@ export function UserPage({ user }: { readonly user: string }) {
       <PageTitle>
         <Name of={user} />
       </PageTitle>
-      <Loaded poll={poll}>
-        {(answer) => (
-          <>
-            <Windows answer={answer} />
-            <OverrideEditor answer={answer} etag={poll.etag} path={pathOf(user)} reload={poll.reload} />
-            <Reset user={user} reload={poll.reload} />
-            <ExplainForm user={user} />
-          </>
-        )}
-      </Loaded>
+      {isStep(user) ? (
+        <Note tone="warn">
+          <p>{t('users.dots')}</p>
+          <Copyable
+            text={`curl -sS --path-as-is -H "Authorization: Bearer $TOLLGATE_ADMIN_TOKEN" ${location.origin}${pathOf(user)}`}
+            label={t('users.dots')}
+          />
+        </Note>
+      ) : (
+        <User user={user} />
+      )}
     </>
+  )
+}
+
+/** A browser takes these for steps from folder to folder, percent-encoded too, and asks for another address. */
+function isStep(user: string): boolean {
+  return user === '.' || user === '..'
+}
+
+function User({ user }: { readonly user: string }) {
+  const poll = usePoll<UserAnswer>(pathOf(user), EVERY_MS)
+  return (
+    <Loaded poll={poll}>
+      {(answer) => (
+        <>
+          <Windows answer={answer} />
+          <OverrideEditor answer={answer} etag={poll.etag} path={pathOf(user)} reload={poll.reload} />
+          <Reset user={user} reload={poll.reload} />
+          <ExplainForm user={user} />
+        </>
+      )}
+    </Loaded>
   )
 }
 
