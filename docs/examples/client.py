@@ -7,6 +7,7 @@ import http.client
 import json
 import os
 import random as chance
+import re
 import sys
 import time
 import urllib.error
@@ -94,6 +95,8 @@ class Client:
         if answer is None:
             return self._backoff(tries) if repeatable else None
         told = retry_after(answer)
+        if never_fits(answer):
+            return None
         if code_of(answer) in NEVER_FORWARDED:
             return self._spread(1 if told is None else told)
         if answer.status not in PERHAPS_FORWARDED or not repeatable:
@@ -115,14 +118,28 @@ def retry_after(answer: Answer) -> Optional[int]:
     return int(text) if text.isascii() and text.isdigit() else None
 
 
+def never_fits(answer: Answer) -> bool:
+    """Whether a refusal of the quota is one that no waiting helps: the request costs more than one of its limits."""
+    if code_of(answer) != "quota_exceeded":
+        return False
+    quota = said_by(answer).get("quota")
+    requested = quota.get("requested", 0) if isinstance(quota, dict) else 0
+    limits = re.findall(r";q=(\d+)", answer.headers.get("RateLimit-Policy", ""))
+    return any(requested > int(limit) for limit in limits)
+
+
 def code_of(answer: Answer) -> str:
     """The `error` of an answer of the gateway."""
+    code = said_by(answer).get("error")
+    return code if isinstance(code, str) else ""
+
+
+def said_by(answer: Answer) -> dict:
     try:
         body = json.loads(answer.body)
     except ValueError:
-        return ""
-    code = body.get("error") if isinstance(body, dict) else None
-    return code if isinstance(code, str) else ""
+        return {}
+    return body if isinstance(body, dict) else {}
 
 
 if __name__ == "__main__":

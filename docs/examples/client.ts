@@ -83,6 +83,7 @@ export function createClient(options: ClientOptions): (request: Request) => Prom
   function waitAfter(outcome: Answer | { error: unknown }, tries: number, repeatable: boolean): number | null {
     if ('error' in outcome) return repeatable ? backoff(tries) : null
     const told = retryAfter(outcome)
+    if (neverFits(outcome)) return null
     if (NEVER_FORWARDED.has(codeOf(outcome))) return spread(told ?? 1)
     if (!PERHAPS_FORWARDED.has(outcome.status) || !repeatable) return null
     return told === null ? backoff(tries) : spread(told)
@@ -105,12 +106,24 @@ function retryAfter({ headers }: Answer): number | null {
   return /^\d+$/.test(text) ? Number(text) : null
 }
 
+/** Whether a refusal of the quota is one that no waiting helps: the request costs more than one of its limits. */
+function neverFits(answer: Answer): boolean {
+  if (codeOf(answer) !== 'quota_exceeded') return false
+  const { requested = 0 } = saidBy(answer)?.quota ?? {}
+  const limits = (answer.headers.get('ratelimit-policy') ?? '').matchAll(/;q=(\d+)/g)
+  return [...limits].some(([, limit]) => requested > Number(limit))
+}
+
 /** The `error` of an answer of the gateway. */
-function codeOf({ body }: Answer): string {
+function codeOf(answer: Answer): string {
+  return saidBy(answer)?.error ?? ''
+}
+
+function saidBy({ body }: Answer): { error?: string; quota?: { requested?: number } } | null {
   try {
-    return (JSON.parse(body) as { error?: string } | null)?.error ?? ''
+    return JSON.parse(body)
   } catch {
-    return ''
+    return null
   }
 }
 
