@@ -39,7 +39,7 @@ export function openAdmin({ current, store, ...parts }: AdministeringOptions): A
     live: () => true,
     store,
     setup,
-    explain: (view, standing, question) => explain(current(), view, standing, question),
+    explain: (question, inForce) => explain(current(), question, inForce),
     assets: folderAssets(DASHBOARD),
     now: Date.now,
     ...parts,

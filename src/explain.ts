@@ -1,5 +1,5 @@
 import type { ExplainAnswer, LimitAnswer } from './admin/api.ts'
-import type { Question } from './admin/explaining.ts'
+import type { InForce, Question } from './admin/explaining.ts'
 import type { View } from './admin/view.ts'
 import type { Config, Cost, RouteConfig } from './config/config.ts'
 import { isServed } from './gateway/edge.ts'
@@ -16,9 +16,13 @@ import { canonicalTarget } from './routing/target.ts'
 /**
  * What would become of a request now, and why: by the very functions that the gateway reads, matches and limits with. Nothing
  * is charged. What only the bytes of a request can show (framing, credential, body) is taken for good.
- * @param standing of the user, for the categories of the view's policy
+ * @param inForce reads what the store knows; asked only for requests that are charged
  */
-export function explain(config: Config, view: View, standing: Standing, question: Question): ExplainAnswer {
+export async function explain(
+  config: Config,
+  question: Question,
+  inForce: () => Promise<InForce>,
+): Promise<ExplainAnswer> {
   const found = find(config, question)
   const about = { user: question.user, method: question.method, path: question.path }
   if (!('access' in found)) return { ...about, ...NOTHING, ...found }
@@ -30,6 +34,7 @@ export function explain(config: Config, view: View, standing: Standing, question
     return { ...charged, cost: null, decision: 'bad_request', why: priced.problem, limits: [] }
   }
   const { cost } = priced
+  const { view, standing } = await inForce()
   const limits = limitsOf(view, standing, { user: question.user, category: access.category, cost: priced.least })
   return { ...charged, cost, limits, ...verdict(limits, standing, { config, view, question, access, ...priced }) }
 }

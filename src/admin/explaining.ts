@@ -21,8 +21,17 @@ export interface Question {
   readonly value?: string | undefined
 }
 
-/** @param standing of the user, for the categories of the policy */
-export type Explain = (view: View, standing: Standing, question: Question) => ExplainAnswer
+export interface InForce {
+  readonly view: View
+  /** Of the user, for the categories of the view's policy. */
+  readonly standing: Standing
+}
+
+/**
+ * @param inForce asked only for a request that is charged: what becomes of others is told also while the store is out
+ * @throws StoreError of `inForce`
+ */
+export type Explain = (question: Question, inForce: () => Promise<InForce>) => Promise<ExplainAnswer>
 
 const text = (max: number) => z.string({ error: 'must be given, once' }).min(1).max(max)
 const COST = 'must be a whole number of tokens from 0 to 1000000000'
@@ -57,9 +66,13 @@ export function explainRoutes(desk: Desk, explain: Explain): Route[] {
   ]
 }
 
-async function answerTo({ view, store }: Desk, explain: Explain, { query }: Call): Promise<Answer> {
+async function answerTo(desk: Desk, explain: Explain, { query }: Call): Promise<Answer> {
   const fields = readFields(Asked, query)
   if ('problems' in fields) return badFields(fields.problems)
-  const now = await view()
-  return ok(explain(now, await store.standing(fields.data.user, now.policy.categories), fields.data))
+  return ok(
+    await explain(fields.data, async () => {
+      const view = await desk.view()
+      return { view, standing: await desk.store.standing(fields.data.user, view.policy.categories) }
+    }),
+  )
 }

@@ -68,10 +68,12 @@ function questionOf({ user, method = 'GET', path, cost, value }: Options): Quest
 }
 
 async function explained({ config }: Loaded, store: Store, question: Question): Promise<ExplainAnswer> {
-  const control = createControlKeeper({ store, observe: () => {} })
-  const [state, tallies] = await Promise.all([control.fresh(), store.readTallies()])
-  const view = viewOf(setupOf(config), state, tallies)
-  return explain(config, view, await store.standing(question.user, view.policy.categories), question)
+  return explain(config, question, async () => {
+    const control = createControlKeeper({ store, observe: () => {} })
+    const [state, tallies] = await Promise.all([control.fresh(), store.readTallies()])
+    const view = viewOf(setupOf(config), state, tallies)
+    return { view, standing: await store.standing(question.user, view.policy.categories) }
+  })
 }
 
 /** What is passed over would be taken for a part of the answer. */

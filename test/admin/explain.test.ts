@@ -1,4 +1,5 @@
 import { afterEach, beforeEach, describe, expect, test } from 'vitest'
+import { StoreError } from '../../src/quota/store.ts'
 import { type Running, startAdmin, YAML } from './running.ts'
 
 let running: Running
@@ -66,6 +67,22 @@ test('a value of mode custom is told with its line, like a baseline', async () =
   ])
   await running.call('PATCH', '/api/quota', { body: { custom: { personal: { read: { '1h': 9 } } } } })
   expect((await steps()).slice(0, 2)).toEqual(['custom 9 (set at run time)', 'custom 70 (tollgate.yaml:15)'])
+})
+
+test('what charges nothing is explained also while the store is out; what it would charge is 503', async () => {
+  await running.stop()
+  const fails = () => Promise.reject(new StoreError('down', 'connection', 'no'))
+  const names = ['standing', 'controlVersion', 'readControl', 'changesSince', 'readTallies'] as const
+  running = await startAdmin({ broken: Object.fromEntries(names.map((name) => [name, fails])) })
+  const decisions = [
+    ['GET', '/v1/health', 'not_charged'],
+    ['GET', '/v1/nothing', 'no_route'],
+    ['GET', '/v1/charge', 'no_route'],
+    ['GET', '/v1/%2e%2e/x', 'bad_request'],
+  ] as const
+  for (const [method, path, decision] of decisions) expect(await explain(method, path)).toMatchObject({ decision })
+  expect(await explain('POST', '/v1/charge', { value: '4' })).toMatchObject({ decision: 'bad_request', limits: [] })
+  expect(await ask('POST', '/v1/user/music')).toMatchObject({ status: 503, json: { error: 'store_unavailable' } })
 })
 
 test('a refusal is told with the sentence of the 429 and the window that refuses', async () => {

@@ -208,7 +208,7 @@ describe('errors', () => {
       ['PUT', '/api/users/alice/override', { shadow: true, reason: 'r' }],
       ['DELETE', '/api/users/alice/override'],
       ['POST', '/api/users/alice/reset', { reason: 'r' }],
-      ['GET', '/api/explain?user=alice&method=GET&path=/x'],
+      ['GET', '/api/explain?user=alice&method=POST&path=/v1/user/music'],
       ['GET', '/api/routes'],
       ['GET', '/api/audit'],
     ] as const) {

@@ -98,7 +98,7 @@ export async function startAdmin({
     control,
     setup: () => setup,
     lacksStore: () => false,
-    explain: (view, standing, question) => explain(config, view, standing, question),
+    explain: (question, inForce) => explain(config, question, inForce),
     assets: null,
     version: '1.2.3',
     now,

@@ -28,3 +28,15 @@ test('with the store out the page claims nothing that it cannot know', async () 
   await page.unroute('**/api/now')
   await expect.poll(() => main.innerText(), SOON).toContain('no requests in the last 30 minutes')
 })
+
+test('with the store out a request of a user can be explained that charges nothing', async () => {
+  const { page } = await stage.open('#/now')
+  // As the API answers then: test/admin/explain.test.ts.
+  const json = { error: 'store_unavailable', msg: 'The store does not answer.' }
+  await page.route('**/api/users/kim', (route) => route.fulfill({ status: 503, json }))
+  await page.evaluate(`location.hash = '#/users/kim'`)
+  await page.getByText('The store does not answer. The gateway keeps trying.').waitFor()
+  await page.getByRole('textbox', { name: 'Path' }).fill('/other')
+  await page.getByRole('button', { name: 'Explain', exact: true }).click()
+  await page.getByText('404: No route matches this path.').waitFor()
+})

@@ -49,16 +49,18 @@ function isStep(user: string): boolean {
 function User({ user }: { readonly user: string }) {
   const poll = usePoll<UserAnswer>(pathOf(user), EVERY_MS)
   return (
-    <Loaded poll={poll}>
-      {(answer) => (
-        <>
-          <Windows answer={answer} />
-          <OverrideEditor answer={answer} etag={poll.etag} path={pathOf(user)} reload={poll.reload} />
-          <Reset user={user} reload={poll.reload} />
-          <ExplainForm user={user} />
-        </>
-      )}
-    </Loaded>
+    <>
+      <Loaded poll={poll}>
+        {(answer) => (
+          <>
+            <Windows answer={answer} />
+            <OverrideEditor answer={answer} etag={poll.etag} path={pathOf(user)} reload={poll.reload} />
+            <Reset user={user} reload={poll.reload} />
+          </>
+        )}
+      </Loaded>
+      <ExplainForm user={user} />
+    </>
   )
 }
 
