@@ -120,7 +120,10 @@ describe('what it is drawn from', () => {
 
   it('is told where chance explains it', () => {
     const usual = [1, 2, 3].map((ago) => bucket(1000, 10, START - ago * BUCKET_MS))
-    const { why, factor, share, settled } = adaptive({ buckets: [...usual, bucket(1000, 14)], at: START + BUCKET_MS - 1 })
+    const { why, factor, share, settled } = adaptive({
+      buckets: [...usual, bucket(1000, 14)],
+      at: START + BUCKET_MS - 1,
+    })
     expect(factor).toBe(1)
     expect(share).toBeCloseTo(0.014)
     expect(settled).toBeCloseTo(0.01)
