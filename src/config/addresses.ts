@@ -1,4 +1,4 @@
-import { isIP } from 'node:net'
+import { BlockList, isIP } from 'node:net'
 import type { HostPort, IssuerKeys, StoreLocation, Subnet } from './config.ts'
 import { quote } from './problems.ts'
 import type { Reading } from './units.ts'
@@ -35,6 +35,34 @@ function isHostName(host: string): boolean {
 /** Whether only this machine reaches it. */
 export function isLoopback(host: string): boolean {
   return host === '::1' || host.toLowerCase() === 'localhost' || (isIP(host) === 4 && host.startsWith('127.'))
+}
+
+/** Whether two hosts to listen on are, or may be, one address of this machine, however each is written. */
+export function shareAddress(a: string, b: string): boolean {
+  if (isEvery(a) || isEvery(b)) return true
+  return addressesOf(a).some((one) => addressesOf(b).some((other) => isSame(one, other)))
+}
+
+function isEvery(host: string): boolean {
+  return ['0.0.0.0', '::'].some((every) => isSame(host, every))
+}
+
+/** `localhost` is one of both, as the machine has it. */
+function addressesOf(host: string): string[] {
+  const name = host.toLowerCase().replace(/\.$/, '')
+  return name === 'localhost' ? ['127.0.0.1', '::1'] : [name]
+}
+
+/** The list knows the spellings of IPv6, and IPv4 within it. */
+function isSame(a: string, b: string): boolean {
+  if (isIP(a) === 0 || isIP(b) === 0) return a === b
+  const list = new BlockList()
+  list.addAddress(a, familyOf(a))
+  return list.check(b, familyOf(b))
+}
+
+function familyOf(address: string): 'ipv4' | 'ipv6' {
+  return isIP(address) === 4 ? 'ipv4' : 'ipv6'
 }
 
 /** An http or https URL that is a host and a port, as origin. */
@@ -149,7 +177,7 @@ export function parseSubnet(text: string): Reading<Subnet> {
   if (version === 0 || more !== undefined || address.includes('%') || !(prefix <= bits)) {
     return { problem: `${quote(text)} is not an address or network: write one like 10.0.0.0/8 or ::1` }
   }
-  return { value: { address, prefix, family: version === 4 ? 'ipv4' : 'ipv6' } }
+  return { value: { address, prefix, family: familyOf(address) } }
 }
 
 /** Unreserved characters only (RFC 3986): written in one way, and safe in a page and in a header. */

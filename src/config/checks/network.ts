@@ -1,4 +1,4 @@
-import { isLoopback } from '../addresses.ts'
+import { isLoopback, shareAddress } from '../addresses.ts'
 import type { HostPort } from '../config.ts'
 import { type Finding, formatPath } from '../problems.ts'
 import type { Salvage } from '../salvage.ts'
@@ -49,8 +49,7 @@ function checkAdminTokens({ token, tokens }: Salvage['admin']): Finding[] {
 
 /** Port 0 is another one each time. */
 function collide(a: HostPort, b: HostPort): boolean {
-  const isEvery = ({ host }: HostPort) => host === '0.0.0.0' || host === '::'
-  return a.port === b.port && a.port !== 0 && (a.host === b.host || isEvery(a) || isEvery(b))
+  return a.port === b.port && a.port !== 0 && shareAddress(a.host, b.host)
 }
 
 /** In memory each process would count for itself, and the limits hold for none of them. */
