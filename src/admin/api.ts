@@ -199,47 +199,52 @@ export interface ExplainAnswer {
   readonly limits: readonly (LimitAnswer & { readonly refuses: boolean })[]
 }
 
-/** GET /api/now */
+export interface CountsAnswer {
+  readonly requests: number
+  readonly refused: number
+  readonly shadowed: number
+  readonly tokens: number
+  readonly forwarded: number
+  readonly failed: number
+  readonly inFlight: number
+}
+
+/** GET /api/now. While the store does not answer: what was seen last of the replicas, and `null` for what is not known. */
 export interface NowAnswer {
   readonly at: string
-  /** Sums over the replicas, since each started. */
-  readonly counts: {
-    readonly requests: number
-    readonly refused: number
-    readonly shadowed: number
-    readonly tokens: number
-    readonly forwarded: number
-    readonly failed: number
-    readonly inFlight: number
-  }
-  readonly replicas: readonly {
-    readonly instance: string
-    readonly host: string
-    readonly pid: number
-    readonly version: string
-    readonly hash: string
-    readonly controlVersion: number
-    readonly startedAt: string
-    readonly silentMs: number
-    readonly ready: boolean
-    readonly reasons: readonly string[]
-    readonly configProblems: readonly string[]
-    readonly counts: NowAnswer['counts']
-  }[]
-  /** Whether all of them have the same configuration and follow the last change. */
-  readonly agree: boolean
+  /** Sums over the replicas, since each started. `null`: not known. */
+  readonly counts: CountsAnswer | null
+  /** As they were when the store last answered. `null`: not known. */
+  readonly replicas:
+    | readonly {
+        readonly instance: string
+        readonly host: string
+        readonly pid: number
+        readonly version: string
+        readonly hash: string
+        readonly controlVersion: number
+        readonly startedAt: string
+        readonly silentMs: number
+        readonly ready: boolean
+        readonly reasons: readonly string[]
+        readonly configProblems: readonly string[]
+        readonly counts: CountsAnswer
+      }[]
+    | null
+  /** Whether all of them have the same configuration and follow the last change. `null`: not known. */
+  readonly agree: boolean | null
   readonly store: { readonly kind: 'sqlite' | 'redis'; readonly answers: boolean }
-  /** The backend by what came of the requests of the last 30 minutes. */
+  /** The backend by what came of the requests of the last 30 minutes. `null`: not known. */
   readonly backend: {
     readonly origin: string
-    readonly requests: number
-    readonly status0: number
-    readonly status5xx: number
+    readonly requests: number | null
+    readonly status0: number | null
+    readonly status5xx: number | null
   }
   readonly config: { readonly file: string; readonly hash: string }
   readonly controlVersion: number
-  /** The global windows by category. */
-  readonly windows: Readonly<Record<string, readonly WindowAnswer[]>>
+  /** The global windows by category. `null`: not known. */
+  readonly windows: Readonly<Record<string, readonly WindowAnswer[]>> | null
   readonly shadow: boolean
 }
 

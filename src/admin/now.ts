@@ -35,13 +35,16 @@ export function nowRoutes(desk: Desk, now: () => number): Route[] {
 
 /** The replicas as they were when the store last answered: with the store out, sums that fall to zero would mislead. */
 function lastSeen({ store }: Desk, now: () => number) {
-  let last: { beats: Beats; at: number } = { beats: [], at: now() }
+  let last: { beats: Beats; at: number } | null = null
   return {
     async ask(): Promise<Beats> {
-      last = { beats: await store.listReplicas(), at: now() }
-      return last.beats
+      const beats = await store.listReplicas()
+      last = { beats, at: now() }
+      return beats
     },
-    recall(): Beats {
+    /** `null` where it has not answered since the start. */
+    recall(): Beats | null {
+      if (last === null) return null
       const since = Math.max(0, now() - last.at)
       return last.beats.map((beat) => ({ ...beat, silentMs: beat.silentMs + since }))
     },
@@ -74,18 +77,19 @@ async function nowAnswer(desk: Desk, beats: Beats): Promise<NowAnswer> {
   }
 }
 
-function withoutStore(desk: Desk, beats: Beats, at: number): NowAnswer {
+/** @param beats `null` where none were ever seen */
+function withoutStore(desk: Desk, beats: Beats | null, at: number): NowAnswer {
   const setup = desk.setup()
   const { version, settings } = desk.control.state()
   return {
-    ...ofReplicas(beats),
+    ...(beats === null ? { counts: null, replicas: null } : ofReplicas(beats)),
     ...ofSetup(desk),
     at: iso(at),
-    agree: new Set(beats.map(({ hash }) => hash)).size <= 1,
+    agree: null,
     store: { kind: setup.store, answers: false },
-    backend: { origin: setup.backend, requests: 0, status0: 0, status5xx: 0 },
+    backend: { origin: setup.backend, requests: null, status0: null, status5xx: null },
     controlVersion: version,
-    windows: {},
+    windows: null,
     shadow: settings.value.shadow ?? setup.quota.shadow,
   }
 }

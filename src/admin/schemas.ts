@@ -262,33 +262,40 @@ const counts = z.strictObject({
 export const now = name(
   z.strictObject({
     at: time,
-    counts,
-    replicas: z.array(
-      z.strictObject({
-        instance: z.string(),
-        host: z.string(),
-        pid: count,
-        version: z.string(),
-        hash: z.string(),
-        controlVersion: count,
-        startedAt: time,
-        silentMs: z.number().min(0),
-        ready: z.boolean(),
-        reasons: z.array(z.string()),
-        configProblems: z.array(z.string()),
-        counts,
-      }),
-    ),
-    agree: z.boolean(),
+    counts: counts.nullable(),
+    replicas: z
+      .array(
+        z.strictObject({
+          instance: z.string(),
+          host: z.string(),
+          pid: count,
+          version: z.string(),
+          hash: z.string(),
+          controlVersion: count,
+          startedAt: time,
+          silentMs: z.number().min(0),
+          ready: z.boolean(),
+          reasons: z.array(z.string()),
+          configProblems: z.array(z.string()),
+          counts,
+        }),
+      )
+      .nullable(),
+    agree: z.boolean().nullable(),
     store: z.strictObject({ kind: z.enum(['sqlite', 'redis']), answers: z.boolean() }),
-    backend: z.strictObject({ origin: z.string(), requests: count, status0: count, status5xx: count }),
+    backend: z.strictObject({
+      origin: z.string(),
+      requests: count.nullable(),
+      status0: count.nullable(),
+      status5xx: count.nullable(),
+    }),
     config: z.strictObject({ file: z.string(), hash: z.string() }),
     controlVersion: count,
-    windows: byName(z.array(window)),
+    windows: byName(z.array(window)).nullable(),
     shadow: z.boolean(),
   }) satisfies z.ZodType<api.NowAnswer>,
   'Now',
-  'The replicas, their sums, the store, the backend and the global windows. While the store does not answer, replicas and counts are the last that were seen.',
+  'The replicas, their sums, the store, the backend and the global windows. While the store does not answer, replicas and counts are the last that were seen; null is what is not known.',
 )
 
 export const failures = name(

@@ -122,7 +122,24 @@ test('while the store does not answer, what was seen last is told, with its age'
     store: { answers: false },
     counts: { requests: 10 },
     replicas: [{ instance: 'one', silentMs: 7100 }],
-    windows: {},
+    agree: null,
+    backend: { origin: 'http://127.0.0.1:9000', requests: null, status0: null, status5xx: null },
+    windows: null,
+  })
+})
+
+test('asked for the first time while the store does not answer, it claims no replicas, sums or agreement', async () => {
+  await start({ broken: { listReplicas: () => Promise.reject(new StoreError('no', 'timeout', 'no')) } })
+  expect(await now()).toMatchObject({
+    store: { kind: 'sqlite', answers: false },
+    counts: null,
+    replicas: null,
+    agree: null,
+    backend: { requests: null },
+    windows: null,
+    config: { file: 'tollgate.yaml' },
+    controlVersion: 0,
+    shadow: false,
   })
 })
 
@@ -133,7 +150,7 @@ test('a store that can be read but takes no charges is not told as one that answ
   expect(await now()).toMatchObject({ store: { answers: true } })
   lacking = true
   clock += 60_000
-  expect(await now()).toMatchObject({ store: { answers: false }, windows: {}, replicas: [{ silentMs: 60_000 }] })
+  expect(await now()).toMatchObject({ store: { answers: false }, windows: null, replicas: [{ silentMs: 60_000 }] })
   lacking = false
   expect(await now()).toMatchObject({ store: { answers: true }, replicas: [] })
 })

@@ -14,10 +14,11 @@ test('with the store out the page claims nothing that it cannot know', async () 
   await expect.poll(() => main.innerText(), SOON).toContain('no requests in the last 30 minutes')
   expect(await main.innerText()).toContain('read 1h')
   // As the API answers then: test/admin/now.test.ts.
+  let unseen = false
   await page.route('**/api/now', async (route) => {
     const response = await route.fetch()
     const now = (await response.json()) as NowAnswer
-    await route.fulfill({ response, json: { ...now, windows: {}, store: { ...now.store, answers: false } } })
+    await route.fulfill({ response, json: withoutStore(now, unseen) })
   })
   await expect.poll(() => main.innerText(), SOON).toContain('The store does not answer.')
   const text = await main.innerText()
@@ -25,6 +26,13 @@ test('with the store out the page claims nothing that it cannot know', async () 
   expect(text).not.toContain('switched off')
   expect(text).not.toContain('no requests in the last 30 minutes')
   expect(text).not.toContain('All replicas have the same configuration')
+  expect(text).toMatch(/\d since the start/)
+  unseen = true
+  await expect.poll(() => main.innerText(), SOON).not.toMatch(/\d since the start/)
+  const blank = await main.innerText()
+  expect(blank).toContain('Replicas\n\nnot known while the store does not answer')
+  expect(blank).not.toContain('No replica')
+  expect(blank).toMatch(/Last change[^\n]*\s+not known/)
   await page.unroute('**/api/now')
   await expect.poll(() => main.innerText(), SOON).toContain('no requests in the last 30 minutes')
 })
@@ -40,3 +48,15 @@ test('with the store out a request of a user can be explained that charges nothi
   await page.getByRole('button', { name: 'Explain', exact: true }).click()
   await page.getByText('404: No route matches this path.').waitFor()
 })
+
+function withoutStore(now: NowAnswer, unseen: boolean): NowAnswer {
+  return {
+    ...now,
+    ...(unseen && { replicas: null, counts: null }),
+    agree: null,
+    controlVersion: 0,
+    windows: null,
+    backend: { ...now.backend, requests: null, status0: null, status5xx: null },
+    store: { ...now.store, answers: false },
+  }
+}

@@ -1,6 +1,4 @@
-import type { NowAnswer } from '../../admin/api.ts'
-
-type Counts = NowAnswer['counts']
+import type { CountsAnswer, NowAnswer } from '../../admin/api.ts'
 
 /** A second, between two looks. */
 export interface Rates {
@@ -21,9 +19,10 @@ export function ratesBetween(before: NowAnswer, after: NowAnswer): Rates | null 
   const at = Date.parse(after.at)
   const seconds = (at - Date.parse(before.at)) / 1000
   if (!(seconds > 0)) return null
-  const known = new Map(before.replicas.map((replica) => [replica.instance, replica.counts]))
-  const sum = (field: keyof Counts): number => {
-    const grown = after.replicas.map(({ instance, startedAt, counts }) => {
+  if (before.replicas === null || after.replicas === null) return null
+  const [now, known] = [after.replicas, new Map(before.replicas.map((replica) => [replica.instance, replica.counts]))]
+  const sum = (field: keyof CountsAnswer): number => {
+    const grown = now.map(({ instance, startedAt, counts }) => {
       const old = known.get(instance)?.[field] ?? (startedAt >= before.at ? 0 : counts[field])
       return Math.max(0, counts[field] - old)
     })

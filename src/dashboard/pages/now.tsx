@@ -56,12 +56,14 @@ function Live({ now, history }: { readonly now: NowAnswer; readonly history: rea
           <div key={field} className={`tile ${field}`}>
             <div className="tile-name">{t(`now.${field}`)}</div>
             <div className="tile-value">{latest === undefined ? '…' : rate(latest[field])}</div>
-            <div className="muted">{t('now.sum', { count: number(now.counts[field]) })}</div>
+            {now.counts !== null && <div className="muted">{t('now.sum', { count: number(now.counts[field]) })}</div>}
           </div>
         ))}
         <div className="tile">
           <div className="tile-name">{t('now.inFlight')}</div>
-          <div className="tile-value">{now.store.answers ? number(now.counts.inFlight) : '…'}</div>
+          <div className="tile-value">
+            {now.store.answers && now.counts !== null ? number(now.counts.inFlight) : '…'}
+          </div>
         </div>
       </div>
       {history.length < 2 ? <p className="muted">{t('now.collecting')}</p> : <RateLine history={history} />}
@@ -71,12 +73,12 @@ function Live({ now, history }: { readonly now: NowAnswer; readonly history: rea
 
 function Windows({ now }: { readonly now: NowAnswer }) {
   const { t } = useTexts()
-  const windows = Object.entries(now.windows).flatMap(([category, list]) =>
+  const windows = Object.entries(now.windows ?? {}).flatMap(([category, list]) =>
     list.map((window) => ({ category, window })),
   )
   return (
     <Panel title={t('now.windows')}>
-      {windows.length === 0 && <p className="muted">{t(now.store.answers ? 'now.globalOff' : 'now.unknown')}</p>}
+      {windows.length === 0 && <p className="muted">{t(now.windows === null ? 'now.unknown' : 'now.globalOff')}</p>}
       <div className="gauges">
         {windows.map(({ category, window }) => (
           <Gauge key={`${category} ${window.window}`} category={category} window={window} at={now.at} />
@@ -131,13 +133,9 @@ function Gauge({
 }
 
 function Health({ now: { store, backend, config, shadow, controlVersion } }: { readonly now: NowAnswer }) {
-  const { t, number } = useTexts()
-  const bad = backend.status0 + backend.status5xx > 0
-  const words = {
-    requests: number(backend.requests),
-    status0: number(backend.status0),
-    status5xx: number(backend.status5xx),
-  }
+  const { t } = useTexts()
+  const none = t(store.answers ? 'word.none' : 'now.unknown')
+  const lastChange = controlVersion === 0 ? none : `#${controlVersion}`
   return (
     <Panel title={t('now.health')}>
       <Facts>
@@ -147,19 +145,23 @@ function Health({ now: { store, backend, config, shadow, controlVersion } }: { r
           </Tag>
         </Fact>
         <Fact name={t('now.backend')}>
-          <code>{backend.origin}</code>{' '}
-          <Tag tone={bad ? 'bad' : backend.requests === 0 ? 'info' : 'good'}>
-            {backend.requests === 0
-              ? t(store.answers ? 'now.backendIdle' : 'now.unknown')
-              : t(bad ? 'now.backendBad' : 'now.backendGood', words)}
-          </Tag>
+          <code>{backend.origin}</code> <Backend {...backend} />
         </Fact>
         <Fact name={t('now.config')}>
           <code>{config.file}</code> <span className="muted">{config.hash.slice(0, 12)}</span>
         </Fact>
         <Fact name={t('now.shadow')}>{shadow ? <Tag tone="warn">{t('now.shadowOn')}</Tag> : t('word.off')}</Fact>
-        <Fact name={t('now.lastChange')}>{controlVersion === 0 ? t('word.none') : `#${controlVersion}`}</Fact>
+        <Fact name={t('now.lastChange')}>{lastChange}</Fact>
       </Facts>
     </Panel>
   )
+}
+
+function Backend({ requests, status0, status5xx }: NowAnswer['backend']) {
+  const { t, number } = useTexts()
+  if (requests === null || status0 === null || status5xx === null) return <Tag tone="info">{t('now.unknown')}</Tag>
+  if (requests === 0) return <Tag tone="info">{t('now.backendIdle')}</Tag>
+  const bad = status0 + status5xx > 0
+  const words = { requests: number(requests), status0: number(status0), status5xx: number(status5xx) }
+  return <Tag tone={bad ? 'bad' : 'good'}>{t(bad ? 'now.backendBad' : 'now.backendGood', words)}</Tag>
 }

@@ -12,11 +12,11 @@ export function Replicas({ now }: { readonly now: NowAnswer }) {
   const { replicas, agree } = now
   return (
     <Panel title={t('now.replicas')}>
-      {replicas.length === 0 ? (
-        <p className="muted">{t('now.noReplicas')}</p>
+      {replicas === null || replicas.length === 0 ? (
+        <p className="muted">{t(replicas === null ? 'now.unknown' : 'now.noReplicas')}</p>
       ) : (
         <>
-          {now.store.answers && (
+          {agree !== null && (
             <Note tone={agree ? 'good' : 'warn'} live>
               {t(agree ? 'now.agree' : 'now.disagree')}
             </Note>
@@ -43,7 +43,13 @@ export function Replicas({ now }: { readonly now: NowAnswer }) {
   )
 }
 
-function Row({ replica, now }: { readonly replica: NowAnswer['replicas'][number]; readonly now: NowAnswer }) {
+function Row({
+  replica,
+  now,
+}: {
+  readonly replica: NonNullable<NowAnswer['replicas']>[number]
+  readonly now: NowAnswer
+}) {
   const { t, number, duration } = useTexts()
   const told = [...replica.reasons, ...replica.configProblems]
   return (
