@@ -1,0 +1,66 @@
+import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { afterAll, beforeAll, expect, test, vi } from 'vitest'
+import { type Backend, startBackend, yaml } from '../e2e/harness.ts'
+import { bearer } from '../e2e/jwt.ts'
+import { type GatewayProcess, spawnGateway } from '../e2e/process.ts'
+import { parseMetrics } from '../observe/parse-metrics.ts'
+import { freePort } from '../setup/redis.ts'
+
+/** `docs/operating.md` has a row for each metric of ours, with its labels, and none for what is no metric. */
+
+let folder: string
+let backend: Backend
+let gateway: GatewayProcess
+let metrics: ReturnType<typeof parseMetrics>
+beforeAll(async () => {
+  folder = mkdtempSync(join(tmpdir(), 'tollgate-metrics-'))
+  backend = await startBackend()
+  const [port, admin] = await Promise.all([freePort(), freePort()])
+  const file = join(folder, 'tollgate.yaml')
+  const text = yaml(backend.url, 'workers: 2\nunmatched: forward\n', `sqlite:${join(folder, 'quota.db')}`)
+  writeFileSync(file, withPorts(text, port, admin))
+  gateway = await spawnGateway(file, `http://127.0.0.1:${port}/`)
+  const headers = { authorization: bearer('alice') }
+  expect((await fetch(`http://127.0.0.1:${port}/`, { headers })).status).toBe(200)
+  // Workers report once a second.
+  await vi.waitFor(async () => {
+    metrics = parseMetrics(await (await fetch(`http://127.0.0.1:${admin}/metrics`)).text())
+    expect([...metrics.samples.keys()].join()).toContain('tollgate_requests_total{')
+  }, 30_000)
+}, 60_000)
+afterAll(async () => {
+  await gateway.end('SIGTERM')
+  await backend.close()
+  rmSync(folder, { recursive: true })
+})
+
+function withPorts(text: string, port: number, admin: number): string {
+  return text.replace('listen: 127.0.0.1:0', `listen: 127.0.0.1:${port}`).replace('"127.0.0.1:0"', `127.0.0.1:${admin}`)
+}
+
+/** Of the first cells of all tables: names with their labels. */
+function described(): Map<string, string[]> {
+  const rows = readFileSync('docs/operating.md', 'utf8').match(/^\| *`tollgate_[^|]*\|/gm) ?? []
+  const names = rows.flatMap((row) => [...row.matchAll(/`(tollgate_\w+)(?:\{([\w,]+)\})?`/g)])
+  return new Map(names.map(([, name = '', labels]) => [name, labels?.split(',') ?? []]))
+}
+
+test('every metric has a row, and every row a metric', () => {
+  const ours = [...metrics.types.keys()].filter((name) => name.startsWith('tollgate_'))
+  expect(ours.length).toBeGreaterThan(30)
+  expect([...described().keys()].sort()).toEqual(ours.sort())
+})
+
+test('the rows name the labels that the series have', () => {
+  const rows = described()
+  for (const sample of metrics.samples.keys()) {
+    const [, series = '', labels = ''] = /^(tollgate_\w+)(?:\{(.*)\})?$/.exec(sample) ?? []
+    const name = series.replace(/_(?:bucket|sum|count)$/, '')
+    const row = rows.get(rows.has(series) ? series : name)
+    if (row === undefined) continue
+    const has = [...labels.matchAll(/(\w+)="/g)].map(([, label]) => label).filter((label) => label !== 'le')
+    expect(has.sort(), sample).toEqual([...row].sort())
+  }
+})
