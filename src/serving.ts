@@ -25,7 +25,7 @@ export interface Serving {
    * @param problems why the last configuration file was not taken, where it is not the one that this began with
    */
   start(problems?: readonly string[]): Promise<string>
-  /** @throws Error when a part cannot be made; the old configuration then stays */
+  /** Does nothing from `stop` on. @throws Error when a part cannot be made; the old configuration then stays */
   reload(config: Config, hash: string): Promise<void>
   /** A configuration file was not taken, by the process that reads it for this one. */
   rejected(problems: readonly string[]): void
@@ -89,7 +89,7 @@ export async function createServing(options: ServingOptions): Promise<Serving> {
   const lag = createLagMeter()
   const gateway = createGateway({ rules: () => current.rules, ledger, store, observe, lag: lag.lasting })
   const listener = openListener(config, certificate, gateway, observe, () => current)
-  const state = { started: false, draining: false, hash: options.hash }
+  const state = { started: false, draining: false, stopping: false, hash: options.hash }
   const following = createFollowing({
     store,
     observe,
@@ -143,7 +143,10 @@ export async function createServing(options: ServingOptions): Promise<Serving> {
   }
 
   async function reload(next: Config, nextHash: string): Promise<void> {
+    if (state.stopping) return
     const parts = await createParts(next, current, store, observe)
+    // Nobody would end what they ask for: an identity provider may keep that waiting, and the process with it.
+    if (state.stopping) return retire(parts, current)
     following.bring(parts.enforcement)
     const old = current
     current = parts
@@ -160,6 +163,7 @@ export async function createServing(options: ServingOptions): Promise<Serving> {
   }
 
   async function stop({ delayMs, timeoutMs } = current.config.drain): Promise<void> {
+    state.stopping = true
     if (state.started) {
       drain()
       // Load balancers need a moment to see that we are not ready.

@@ -4,6 +4,7 @@ import { createServer } from 'node:http'
 import type { AddressInfo, Socket } from 'node:net'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
+import { setTimeout as sleep } from 'node:timers/promises'
 import { afterEach, beforeEach, expect, it } from 'vitest'
 import { createParts, type Parts } from '../src/parts.ts'
 import { ecKey } from './auth/support.ts'
@@ -112,6 +113,36 @@ it('that another takes the place of lets its connections to the backend go', asy
     await expect.poll(() => sockets.map(({ destroyed }) => destroyed)).toEqual([true])
   } finally {
     await app.stop()
+    server.close()
+  }
+})
+
+it('of a configuration that comes when the gateway ends wait for no key server', async () => {
+  // It takes questions and never answers: five seconds until that is given up.
+  const open = new Set<Socket>()
+  const server = createServer(() => {})
+  server.on('connection', (socket: Socket) => {
+    open.add(socket)
+    socket.once('close', () => open.delete(socket))
+  })
+  await once(server.listen(0, '127.0.0.1'), 'listening')
+  const keys = `jwks: "http://127.0.0.1:${(server.address() as AddressInfo).port}/keys", algorithms: [ES256]`
+  const before = yaml('http://127.0.0.1:1', '')
+  const next = before.replace(/secret: .*, algorithms: \[HS256\]/, keys)
+  try {
+    const [during, after] = await Promise.all([startApp(before), startApp(before)])
+    // It is still at the many keys of another issuer when the gateway has ended.
+    const many = Array.from({ length: 1000 }, (_, i) => ({ ...ecKey('a').jwk, kid: `${i}`, alg: 'ES256' }))
+    writeFileSync(join(folder, 'keys.json'), JSON.stringify({ keys: many }))
+    const other = `{ issuer: "https://a.test", audience: t, jwks: "file:${folder}/keys.json", algorithms: [ES256] }`
+    const reloading = during.reload(next.replace('jwt: [', `jwt: [${other}, `))
+    await Promise.all([during.stop(), reloading, after.stop()])
+    await after.reload(next)
+    // For connections that are on their way.
+    await sleep(200)
+    await expect.poll(() => open.size, { timeout: 2000 }).toBe(0)
+  } finally {
+    server.closeAllConnections()
     server.close()
   }
 })

@@ -1,4 +1,3 @@
-import { once } from 'node:events'
 import { parseArgs } from 'node:util'
 import { type App, createApp } from '../app.ts'
 import { loadConfig } from '../config/load.ts'
@@ -20,29 +19,30 @@ export async function serveFile(
   started: (urls: { gateway: string; admin: string }) => void | Promise<void>,
 ): Promise<number> {
   // Before anything else: as the first process of a container a signal that nobody listens to would be ignored.
-  const ended = Promise.race([once(process, 'SIGTERM'), once(process, 'SIGINT')])
+  let app: App | null = null
+  const ended = hearEnds((signal) => endAtOnce(app, signal))
   const onHangup = hearHangups()
   const loaded = await loadOrTell(file)
   if (loaded === null) return 1
   const create = workerCount(loaded.config) === 1 ? createApp : createPrimary
-  const app = await create({ config: loaded.config, hash: loaded.hash, version }).catch((error: unknown) => {
+  const made = await create({ config: loaded.config, hash: loaded.hash, version }).catch((error: unknown) => {
     throw new Error(setupProblem(error, loaded), { cause: error })
   })
-  const urls = await app.start().catch(async (error: unknown) => {
-    await app.stop()
+  app = made
+  const urls = await made.start().catch(async (error: unknown) => {
+    await made.stop()
     throw error
   })
-  const reread = rereader(file, app)
+  const reread = rereader(file, made)
   const watch = watchConfig(file, reread, { loadedHash: loaded.hash })
   onHangup(reread)
   try {
     await started(urls)
     await ended
   } finally {
-    for (const signal of ['SIGTERM', 'SIGINT'] as const) process.once(signal, () => endAtOnce(app))
     watch.close()
     onHangup(() => {})
-    await app.stop()
+    await made.stop()
   }
   return 0
 }
@@ -66,8 +66,24 @@ function hearHangups(): (reread: () => void) => void {
   }
 }
 
-function endAtOnce(app: App): never {
-  app.abandon()
+/** @returns when the first SIGTERM or SIGINT has come @param again for each one after it, whatever the gateway is doing */
+function hearEnds(again: (signal: NodeJS.Signals) => void): Promise<void> {
+  return new Promise((resolve) => {
+    let heard = false
+    for (const signal of ['SIGTERM', 'SIGINT'] as const) {
+      process.on(signal, () => {
+        if (heard) again(signal)
+        heard = true
+        resolve()
+      })
+    }
+  })
+}
+
+/** @param app `null` where there is none yet */
+function endAtOnce(app: App | null, signal: NodeJS.Signals): never {
+  console.error(`tollgate: ${signal} for the second time: ended at once`)
+  app?.abandon()
   process.exit(1)
 }
 

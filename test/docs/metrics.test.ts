@@ -19,15 +19,18 @@ beforeAll(async () => {
   backend = await startBackend()
   const [port, admin] = await Promise.all([freePort(), freePort()])
   const file = join(folder, 'tollgate.yaml')
-  const text = yaml(backend.url, 'workers: 2\nunmatched: forward\n', `sqlite:${join(folder, 'quota.db')}`)
+  const text = yaml(
+    backend.url,
+    'workers: 2\nunmatched: { category: read, cost: 1 }\n',
+    `sqlite:${join(folder, 'quota.db')}`,
+  )
   writeFileSync(file, withPorts(text, port, admin))
   gateway = await spawnGateway(file, `http://127.0.0.1:${port}/`)
-  const headers = { authorization: bearer('alice') }
-  expect((await fetch(`http://127.0.0.1:${port}/`, { headers })).status).toBe(200)
+  expect((await fetch(`http://127.0.0.1:${port}/`, { headers: bearer('alice') })).status).toBe(200)
   // Workers report once a second.
   await vi.waitFor(async () => {
     metrics = parseMetrics(await (await fetch(`http://127.0.0.1:${admin}/metrics`)).text())
-    expect([...metrics.samples.keys()].join()).toContain('tollgate_requests_total{')
+    expect([...metrics.samples.keys()].join()).toContain('tollgate_tokens_charged_total{')
   }, 30_000)
 }, 60_000)
 afterAll(async () => {

@@ -291,7 +291,27 @@ describe('SIGTERM', () => {
     expect(gateway.child.exitCode).toBeNull()
     expect(await gateway.end('SIGTERM')).toBe(1)
     expect(await hanging).toBeInstanceOf(TypeError)
+    expect(gateway.output()).toContain('tollgate: SIGTERM for the second time: ended at once')
   })
+
+  it.each([
+    [1, 'SIGTERM'],
+    [2, 'SIGINT'],
+  ] as const)(
+    'a second time ends one that is still starting at once, too, and says so (workers: %i)',
+    async (workers, first) => {
+      // Without its store it waits for a second before it listens for clients.
+      const path = file(`${config(9).replace(/store: .*/, 'store: redis://127.0.0.1:1')}workers: ${workers}\n`)
+      const gateway = await spawnGateway(path, `${admin}/livez`)
+      running.push(gateway)
+      gateway.child.kill(first)
+      // Two at the same moment may be one.
+      await sleep(50)
+      expect(await gateway.end('SIGTERM')).toBe(1)
+      expect(gateway.output()).toContain('tollgate: SIGTERM for the second time: ended at once')
+      expect(gateway.output()).not.toContain('"what":"gateway"')
+    },
+  )
 })
 
 describe('the log on the standard output', () => {
