@@ -29,7 +29,7 @@ export interface App {
 
 export interface AppOptions {
   readonly config: Config
-  /** Of the configuration's text: replicas that disagree show different ones. */
+  /** Of the configuration and the files that it names: replicas that disagree show different ones. */
   readonly hash: string
   readonly version: string
   /** One more reader of the observations, for tests. */

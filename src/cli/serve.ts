@@ -34,7 +34,7 @@ export async function serveFile(
     throw error
   })
   const reread = rereader(file, made)
-  const watch = watchConfig(file, reread, { loadedHash: loaded.hash })
+  const watch = watchConfig(file, reread, { loadedHash: loaded.textHash })
   onHangup(reread)
   try {
     await started(urls)

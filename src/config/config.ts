@@ -121,8 +121,8 @@ export interface IssuerConfig {
 
 export type IssuerKeys =
   | { readonly kind: 'url'; readonly url: string }
-  /** Absolute; the configuration's is relative to its file. */
-  | { readonly kind: 'file'; readonly path: string }
+  /** Absolute; the configuration's is relative to its file. `hash` is of what it held when the configuration was loaded. */
+  | { readonly kind: 'file'; readonly path: string; readonly hash?: string }
   | { readonly kind: 'secret'; readonly secret: string }
 
 export interface QuotaConfig {

@@ -6,7 +6,7 @@ const known = new WeakMap<Config, string>()
 /**
  * What a configuration decides about requests, as 16 hexadecimal digits: replicas with the same one decide alike. Made of
  * what was understood, so that neither a comment nor an address or a size of one replica matters, but a variable of its
- * environment does. No secret is in it.
+ * environment does, and so do the public keys of a file. No secret is in it.
  */
 export function fingerprint(config: Config): string {
   let found = known.get(config)
@@ -20,7 +20,9 @@ export function fingerprint(config: Config): string {
 
 function decisive({ timeZone, auth, quota, routes, unmatched, edge }: Config): unknown {
   const { baselineLines: _, customLines: __, ...limits } = quota
-  const issuers = auth.jwt.map(({ keys: _, ...issuer }) => issuer)
+  const issuers = auth.jwt.map(({ keys, ...issuer }) =>
+    keys.kind === 'file' ? { ...issuer, keys: keys.hash } : issuer,
+  )
   const rules = routes.map(({ line: _, ...route }) => route)
   return [timeZone, auth.gatewayTokens, issuers, limits, rules, unmatched, edge.allowInPath]
 }

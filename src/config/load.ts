@@ -15,6 +15,7 @@ import { salvage } from './salvage.ts'
 import { type Parsed, schema } from './schema.ts'
 import type { Environment } from './substitute.ts'
 import { parseTree, type Tree } from './tree.ts'
+import type { Reading } from './units.ts'
 
 export type LoadResult = Loaded | Rejected
 
@@ -22,8 +23,13 @@ export interface Loaded {
   readonly ok: true
   readonly config: Config
   readonly warnings: readonly Problem[]
-  /** Of the text of the file: the same for every replica that has the same file. */
+  /**
+   * The same for every replica that has the same file, and the same in those that it names: key sets, authorities, an OpenAPI
+   * document. Not of what may be each replica's own: its certificates and keys.
+   */
   readonly hash: string
+  /** Of the text of the file alone; where it names none of those it is `hash`. */
+  readonly textHash: string
   /** A problem found later, for example in a key file, at its place. */
   readonly problemAt: (path: Path, message: string) => Problem
 }
@@ -46,19 +52,42 @@ export async function loadConfig(file: string, env: Environment): Promise<LoadRe
   if (!result.ok) return result
   const problems = (await unreadableFiles(result.config)).map(({ path, message }) => result.problemAt(path, message))
   return problems.length === 0
-    ? withDocument(result)
+    ? withFiles(result)
     : { ok: false, problems: sortProblems(problems), warnings: result.warnings }
 }
 
-/** Read together with the configuration, so that all processes of the gateway have the same one. */
-async function withDocument(loaded: Loaded): Promise<LoadResult> {
-  const { config, warnings, problemAt } = loaded
-  if (config.reference === null || config.reference.openapi === null) return loaded
-  const reading = await readOpenapi(config.reference.openapi)
+/** Read together with the configuration, so that all processes of the gateway have the same ones. */
+async function withFiles(loaded: Loaded): Promise<LoadResult> {
+  const { warnings, problemAt } = loaded
+  const reading = await withDocument(loaded.config)
   if ('problem' in reading) {
     return { ok: false, problems: [problemAt(['reference', 'openapi'], reading.problem)], warnings }
   }
-  return { ...loaded, config: { ...config, reference: { ...config.reference, document: reading.value } } }
+  const config = await withKeyHashes(reading.value)
+  const keys = config.auth.jwt.map(({ keys }) => (keys.kind === 'file' ? keys.hash : undefined))
+  const others = [config.upstream.tls?.caFile, config.reference?.openapi].map(hashOfFile)
+  const hashes = [...keys, ...(await Promise.all(others))].filter((hash) => hash !== undefined)
+  return { ...loaded, config, hash: hashes.length === 0 ? loaded.hash : hashText([loaded.hash, ...hashes].join()) }
+}
+
+async function withDocument(config: Config): Promise<Reading<Config>> {
+  const { reference } = config
+  if (reference === null || reference.openapi === null) return { value: config }
+  const reading = await readOpenapi(reference.openapi)
+  return 'problem' in reading ? reading : { value: { ...config, reference: { ...reference, document: reading.value } } }
+}
+
+async function withKeyHashes(config: Config): Promise<Config> {
+  const jwt = config.auth.jwt.map(async ({ keys, ...issuer }) => {
+    const hash = keys.kind === 'file' ? await hashOfFile(keys.path) : undefined
+    return { ...issuer, keys: keys.kind === 'file' && hash !== undefined ? { ...keys, hash } : keys }
+  })
+  return { ...config, auth: { ...config.auth, jwt: await Promise.all(jwt) } }
+}
+
+/** `undefined` without a file, or where it is gone since it was looked for: whoever needs it tells that. */
+async function hashOfFile(file: string | null | undefined): Promise<string | undefined> {
+  return file == null ? undefined : readFile(file, 'utf8').then(hashText, () => undefined)
 }
 
 /** Understands the text of a configuration file. Never throws: all that is wrong is a problem. */
@@ -75,11 +104,13 @@ export function parseConfig(text: string, file: string, env: Environment): LoadR
   const findings = maskVariables([...ofTree, ...plain.findings, ...untold], plain.variables)
 
   if (!parsed.success || findings.some(isProblem)) return reject(findings, tree, file)
+  const hash = hashText(text)
   return {
     ok: true,
     config: buildConfig(parsed.data, tree, file),
     warnings: problemsOf(findings, tree, file),
-    hash: hashText(text),
+    hash,
+    textHash: hash,
     problemAt: (path, message) => problemOf({ path, message }, tree, file),
   }
 }

@@ -1,8 +1,9 @@
 import { createHash } from 'node:crypto'
-import { mkdtempSync, rmSync, truncateSync, writeFileSync } from 'node:fs'
+import { mkdtempSync, readFileSync, rmSync, truncateSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterEach, beforeEach, describe, expect, test } from 'vitest'
+import { fingerprint } from '../../src/config/fingerprint.ts'
 import { loadConfig, parseConfig } from '../../src/config/load.ts'
 import { formatProblems } from '../../src/config/problems.ts'
 
@@ -36,6 +37,44 @@ describe('loading a file', () => {
     expect(result).toMatchObject({ ok: true, hash: createHash('sha256').update(SHORTEST).digest('hex').slice(0, 16) })
   })
 
+  test('gives another hash where a key set, an authority or an OpenAPI document that it names holds something else', async () => {
+    const file = put(
+      'tollgate.yaml',
+      `upstream: { url: https://127.0.0.1:9000, tls: { ca: ca.pem, cert: c.pem, key: k.pem } }
+auth: { jwt: [{ issuer: a, audience: b, algorithms: [ES256], jwks: file:jwks.json }] }
+reference: { path: /reference, openapi: api.json }
+`,
+    )
+    const info = '"info": { "title": "t", "version": "1" }, "paths": {}'
+    const documents = [
+      ['jwks.json', '{ "keys": [] }', '{ "keys": [{}] }'],
+      ['ca.pem', 'one', 'another'],
+      ['api.json', `{ "openapi": "3.1.0", ${info} }`, `{ "openapi": "3.1.1", ${info} }`],
+    ] as const
+    for (const [name, text] of [...documents, ['c.pem', ''], ['k.pem', '']] as const) put(name, text)
+    const seen = async () => {
+      const result = await loadConfig(file, {})
+      if (!result.ok) throw new Error(formatProblems(result.problems))
+      return { hash: result.hash, textHash: result.textHash, decides: fingerprint(result.config) }
+    }
+    const first = await seen()
+    expect(await seen()).toEqual(first)
+    expect(first.textHash).toBe(createHash('sha256').update(readFileSync(file)).digest('hex').slice(0, 16))
+    for (const [name, text, other] of documents) {
+      put(name, other)
+      const { hash, textHash, decides } = await seen()
+      expect(hash, name).not.toBe(first.hash)
+      expect(textHash).toBe(first.textHash)
+      // Who is let in hangs on the keys; the backend's authority is an address, so to say.
+      expect(decides !== first.decides, name).toBe(name === 'jwks.json')
+      put(name, text)
+    }
+    // Each replica may have a certificate of its own to show to the backend.
+    put('c.pem', 'another')
+    put('k.pem', 'another')
+    expect(await seen()).toEqual(first)
+  })
+
   test('finds keys and certificates beside the file, and the database in the working directory', async () => {
     put('jwks.json', '{ "keys": [] }')
     put('ca.pem', '')
@@ -47,7 +86,10 @@ auth: { jwt: [{ issuer: a, audience: b, algorithms: [ES256], jwks: file:./jwks.j
     )
     const result = await loadConfig(file, {})
     expect(result.ok && result.config.upstream.tls?.caFile).toBe(join(folder, 'ca.pem'))
-    expect(result.ok && result.config.auth.jwt[0]?.keys).toEqual({ kind: 'file', path: join(folder, 'jwks.json') })
+    expect(result.ok && result.config.auth.jwt[0]?.keys).toMatchObject({
+      kind: 'file',
+      path: join(folder, 'jwks.json'),
+    })
     expect(result.ok && result.config.store.location).toEqual({ kind: 'sqlite', path: './tollgate.db' })
   })
 
