@@ -11,8 +11,16 @@ export function needRestart(running: Config, next: Config): string[] {
   const sections = SECTIONS.filter((key) => !same(running[key], next[key]))
   const edge = EDGE.some((key) => running.edge[key] !== next.edge[key])
   return [...sections, ...(edge ? ['edge (limits of connections and heads)'] : [])].map(
-    (what) => `${what}: this change takes effect at the next restart`,
+    (what) =>
+      `${what}: this change takes effect at the next restart${what === 'admin' && hasMoved(running, next) ? ASTRAY : ''}`,
   )
+}
+
+/** It reads the file, and cannot know what was in it when the gateway was started. */
+const ASTRAY = '; until then `tollgate healthcheck` finds nobody'
+
+function hasMoved({ admin: before }: Config, { admin: after }: Config): boolean {
+  return !same(before.listen, after.listen) || (before.tls === null) !== (after.tls === null)
 }
 
 /** The next configuration without those changes, so that a worker that starts later is like the others. */

@@ -31,3 +31,12 @@ it.each([
   expect(needRestart(running, next)).toEqual([])
   expect(untilRestart(running, next)).toEqual(next)
 })
+
+it.each([
+  ['admin: { listen: 127.0.0.1:1 }', true],
+  ['admin: { tls: { cert: a.crt, key: a.key } }', true],
+  ['admin: { token: another-admin-token-01 }', false],
+])('%s: whether a health check is led astray until then is told', (text, astray) => {
+  const [told] = needRestart(running, config(text))
+  expect(told?.includes('`tollgate healthcheck` finds nobody')).toBe(astray)
+})

@@ -28,6 +28,9 @@ function probeUrl({ host, port, encrypted }: AdminAddress): string {
   return `${encrypted ? 'https' : 'http'}://${name}:${port}/livez`
 }
 
+/** Only the file is known here: a gateway that runs tells nobody where it listens. */
+const MOVED = 'a gateway whose admin.listen was changed has the one before until it is restarted'
+
 /** What speaks against it, `null` for nothing. */
 async function ask(url: string): Promise<string | null> {
   const signal = AbortSignal.timeout(TIMEOUT_MS)
@@ -37,7 +40,7 @@ async function ask(url: string): Promise<string | null> {
     return answer.statusCode === 200 ? null : `status ${answer.statusCode}`
   } catch (error) {
     if (signal.aborted) return `no answer within ${TIMEOUT_MS / 1000} seconds`
-    return error instanceof Error ? error.message : String(error)
+    return `${error instanceof Error ? error.message : error}; ${MOVED}`
   }
 }
 

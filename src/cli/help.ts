@@ -81,7 +81,8 @@ Prints the JSON Schema (draft 2020-12) of the configuration, for editors.`,
     `Usage: tollgate healthcheck [-c FILE]
 
 Asks /livez of the admin listener of the configuration, from the machine or the container where the gateway runs. A file that
-became unreadable or wrong does not matter, as it does not to the gateway: only admin.listen is read of it.
+became wrong elsewhere does not matter, as it does not to the gateway: only admin.listen and whether it has TLS are read of it. A
+change of these waits for a restart of the gateway, and until then it is not found.
 Exit code: 0 with 200 within 2 seconds, else 1 with the reason.`,
   ],
 ])
