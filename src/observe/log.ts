@@ -19,9 +19,9 @@ export interface LogOptions {
   /** A file descriptor, or the path of a file to append to. Default 1, the standard output. */
   readonly destination?: number | string
   /**
-   * What may happen to the store again and again is told at most once in this time: its failures, for each operation and
-   * reason; that it is out, and that it is back, in their order. While it is out it is said once in each. In milliseconds,
-   * default 10000.
+   * What may happen again and again is told at most once in this time: failures of the store, for each operation and
+   * reason; that it is out, and that it is back, in their order; connections that find no place. While the store is out it is
+   * said once in each. In milliseconds, default 10000.
    */
   readonly storeFailureMs?: number
 }
@@ -39,6 +39,12 @@ export interface Log {
 type StoreFailed = Extract<Observation, { type: 'store_failed' }>
 /** What each coming and going of the store tells. */
 type StoreComes = Extract<Observation, { type: 'store_out' | 'store_connected' | 'store_recovered' | 'outage_settled' }>
+
+/** What turns a connection away that nothing is wrong with: its client hears nothing, so somebody has to. */
+const LIMITS: ReadonlyMap<string, string> = new Map([
+  ['too_many', 'edge.max_connections'],
+  ['too_many_of_address', 'edge.max_connections_per_address'],
+])
 
 /** The reader of observations that writes JSON lines as pino does: numeric `level`, `time` in milliseconds, `msg`. */
 export function createLog(options: LogOptions = {}): Log {
@@ -58,6 +64,9 @@ export function createLog(options: LogOptions = {}): Log {
   })
   const outage = createOutageLines(storeFailureMs, (stillOut) =>
     logger.error(stillOut, 'the store is still out: charges are decided without it'),
+  )
+  const turnedAway = createThrottle<string>(storeFailureMs, (limit, count) =>
+    logger.warn({ limit, count }, 'connections are turned away: a limit is reached'),
   )
   const requestLines = createRequestLines({ which: requests, worker, everyMs: storeFailureMs }, logger, sink)
   process.on('exit', sink.flushSync)
@@ -86,6 +95,12 @@ export function createLog(options: LogOptions = {}): Log {
         case 'outage_charge':
           outage.count(observation.verdict)
           break
+        case 'bad_connection': {
+          const limit = LIMITS.get(observation.code)
+          if (limit === undefined) tell(observation, logger)
+          else turnedAway.add(limit, limit)
+          break
+        }
         case 'config_loaded':
           if (observation.storeOutage !== undefined) outage.setShares(observation.storeOutage)
           tell(observation, logger)
@@ -100,6 +115,7 @@ export function createLog(options: LogOptions = {}): Log {
       outage.end()
       failures.close()
       comings.close()
+      turnedAway.close()
       requestLines.close()
       await sink.close()
       process.off('exit', sink.flushSync)

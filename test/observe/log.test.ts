@@ -362,6 +362,17 @@ test('bad connections are told at debug only, for anybody can send them', async 
   expect(await lines([bad], { level: 'debug' })).toHaveLength(1)
 })
 
+test('connections that find no place are told with the limit that they met, at once and then together', async () => {
+  const full: Observation = { type: 'bad_connection', code: 'too_many', status: 0 }
+  const ofOne: Observation = { type: 'bad_connection', code: 'too_many_of_address', status: 0 }
+  const msg = 'connections are turned away: a limit is reached'
+  expect(await lines([full, full, ofOne, full])).toMatchObject([
+    { level: WARN, limit: 'edge.max_connections', count: 1, msg },
+    { level: WARN, limit: 'edge.max_connections_per_address', count: 1, msg },
+    { level: WARN, limit: 'edge.max_connections', count: 2, msg },
+  ])
+})
+
 test.each<[Observation, number]>([
   [{ type: 'config_loaded', file: 't.yaml', hash: 'abc' }, INFO],
   [{ type: 'config_rejected', file: 't.yaml', problems: ['t.yaml:1:1 listen: wrong'] }, ERROR],
