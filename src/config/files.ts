@@ -1,5 +1,5 @@
 import { constants } from 'node:fs'
-import { access, stat } from 'node:fs/promises'
+import { access, open, stat } from 'node:fs/promises'
 import { dirname } from 'node:path'
 import type { Config, ListenerTls } from './config.ts'
 import { type Finding, type Path, quote } from './problems.ts'
@@ -51,7 +51,20 @@ export async function unusableStore({ store: { location } }: Config): Promise<Fi
   }
   const folder = dirname(path)
   // With the slash it has to be a folder.
-  return (await unwritable(folder, `${folder}/`)) ?? (found === null ? null : unwritable(path, path))
+  const ofFolder = await unwritable(folder, `${folder}/`)
+  if (ofFolder !== null || found === null) return ofFolder
+  return (await unwritable(path, path)) ?? (await notDatabase(path))
+}
+
+/** The first bytes of every database of SQLite; of an empty file it makes one. */
+const MAGIC = 'SQLite format 3\0'
+
+async function notDatabase(path: string): Promise<Finding | null> {
+  await using file = await open(path)
+  const { buffer, bytesRead } = await file.read(Buffer.alloc(MAGIC.length))
+  if (bytesRead === 0 || buffer.toString('latin1') === MAGIC) return null
+  const message = `${quote(path)} is not a database: name one that Tollgate made, or a file that is yet to be made`
+  return { path: ['store'], message }
 }
 
 async function unwritable(named: string, asked: string): Promise<Finding | null> {

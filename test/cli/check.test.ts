@@ -1,9 +1,10 @@
 import { execFile } from 'node:child_process'
-import { chmodSync, existsSync, mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs'
+import { chmodSync, existsSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { promisify } from 'node:util'
 import { afterEach, beforeEach, describe, expect, test } from 'vitest'
+import { openSqliteStore } from '../../src/store/sqlite/store.ts'
 
 const run = promisify(execFile)
 
@@ -54,6 +55,23 @@ describe('tollgate check', () => {
       1,
       expect.stringContaining('2:8 store: "FOLDER/tollgate.yaml" cannot be written (ENOTDIR): name'),
     ])
+  })
+
+  test('names a store that is no database, and leaves it as it is', async () => {
+    const path = join(folder, 'tollgate.db')
+    writeFileSync(path, 'a file of somebody else')
+    expect(await check(`sqlite:${path}`)).toEqual([
+      1,
+      'FOLDER/tollgate.yaml:2:8 store: "FOLDER/tollgate.db" is not a database: name one that Tollgate made, or a file that is yet to be made',
+    ])
+    expect(readFileSync(path, 'utf8')).toBe('a file of somebody else')
+  })
+
+  test('takes the store of a gateway that runs', async () => {
+    const path = join(folder, 'tollgate.db')
+    const store = openSqliteStore({ file: path })
+    expect(await check(`sqlite:${path}`)).toEqual([0, expect.stringContaining('ok (')])
+    await store.close()
   })
 
   test.skipIf(isRoot)('names a folder, and a file, that cannot be written', async () => {
