@@ -60,11 +60,19 @@ export async function unusableStore({ store: { location } }: Config): Promise<Fi
 const MAGIC = 'SQLite format 3\0'
 
 async function notDatabase(path: string): Promise<Finding | null> {
-  await using file = await open(path)
-  const { buffer, bytesRead } = await file.read(Buffer.alloc(MAGIC.length))
-  if (bytesRead === 0 || buffer.toString('latin1') === MAGIC) return null
+  if (await beginsLikeOne(path)) return null
   const message = `${quote(path)} is not a database: name one that Tollgate made, or a file that is yet to be made`
   return { path: ['store'], message }
+}
+
+async function beginsLikeOne(path: string): Promise<boolean> {
+  const file = await open(path)
+  try {
+    const { buffer, bytesRead } = await file.read(Buffer.alloc(MAGIC.length))
+    return bytesRead === 0 || buffer.toString('latin1') === MAGIC
+  } finally {
+    await file.close()
+  }
 }
 
 async function unwritable(named: string, asked: string): Promise<Finding | null> {
