@@ -301,12 +301,19 @@ export function createLedger(options: LedgerOptions): Ledger {
     const error = new StoreError(`the store did not decide within ${deadlineMs} ms`, reason, 'unknown')
     sender.miss()
     out = error
-    if (outage.owed() === 0) ahead = sender.ahead()
+    if (outage.owed() === 0) setClock()
     observe({ type: 'store_out', reason })
     for (const waiting of sent) if (waiting.told === null) tellAlone(waiting, error)
     const waited = queue
     queue = []
     for (const waiting of waited) chargeAlone(waiting.charge, error).then(waiting.resolve, waiting.reject)
+  }
+
+  /** What was used up by a wrong time stays so until its windows have run out on our clock: no share is handed out twice. */
+  function setClock(): void {
+    const right = Math.round(sender.ahead())
+    outage.shift(right - ahead)
+    ahead = right
   }
 
   /** A charge that never goes to the store. */

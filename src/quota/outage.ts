@@ -28,6 +28,8 @@ export interface Outage {
   giveBack(refund: Refund): readonly Refund[] | null
   /** Whether it was decided here. */
   made(decision: Decision): boolean
+  /** The times given so far were wrong by so many milliseconds: the local counters go on by the right one. Only while nothing is owed. */
+  shift(ms: number): void
   /** Takes debts until they are `enough` charges, or all; each must come back by `settled` or `returned`. */
   take(enough: number, at: number): Payment
   /** @param decisions those of the payment's charges */
@@ -180,6 +182,12 @@ export function createOutage({ share, maxUsers = 50_000, tell }: OutageOptions):
     return []
   }
 
+  function shift(ms: number): void {
+    for (const counters of [users, everybody]) {
+      for (const counter of counters.values()) for (const entry of counter) entry.startedAt += ms
+    }
+  }
+
   /** The local share is free again. */
   function giveBackHere(charge: Charge, decision: Decision): void {
     const { limits = charge.limits } = decision
@@ -248,6 +256,7 @@ export function createOutage({ share, maxUsers = 50_000, tell }: OutageOptions):
     learn,
     giveBack,
     made: (decision) => admissions.has(decision),
+    shift,
     take,
     settled,
     returned,

@@ -183,6 +183,23 @@ describe('a category with a share', () => {
     await open.close(0)
   })
 
+  it.each([Date.UTC(2020, 0, 1), Date.UTC(2030, 0, 1)])(
+    'hands out its share once where this process had the time wrong by more than a window (%d)',
+    async (wrong) => {
+      const date = vi.spyOn(Date, 'now').mockReturnValue(wrong)
+      const open = await openCircuit().finally(() => date.mockRestore())
+      expect(await open.charge(charge(100))).toMatchObject({ accepted: true })
+      await heal(open)
+      await until(() => store.used('alice') === 100)
+      store.otherwise = 'not_applied'
+      const again = await open.charge(charge(1))
+      expect(again).toMatchObject({ accepted: false, personal: [{ used: 100 }] })
+      // Its window began a moment ago, by the right time.
+      expect(Math.abs(again.at - (again.personal[0]?.startedAt ?? 0))).toBeLessThan(60_000)
+      await open.close(0)
+    },
+  )
+
   it('is not decided by the time of a reply that the store remembered and gave late', async () => {
     let later = 0
     const open = ledger({ now: () => performance.now() + later })
