@@ -116,9 +116,10 @@ export function openSqliteStore({ file, clock = Date.now }: SqliteStoreOptions):
     return { user, category, before, counter: unpack(before) }
   }
 
-  /** A batch of refusals writes nothing. */
+  /** A batch of refusals writes nothing. What has ended goes when a window starts, as in charge.lua: a clock set back finds both alike. */
   function writeBack({ user, category, before, counter }: Touched, now: number): void {
-    const kept = running(counter, now)
+    const starts = counter.some(({ startedAt }) => startedAt === now)
+    const kept = starts ? running(counter, now) : counter
     const windows = pack(kept)
     if (kept.length === 0 || (before !== undefined && windows.equals(before))) return
     sql.write.run(category, user === null ? 1 : 0, user ?? '', windows, endsAt(kept))
