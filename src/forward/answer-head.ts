@@ -21,6 +21,8 @@ export interface AnswerHead {
   readonly keptFor: number | null
 }
 
+/** Interim answers to one request; a backend that sends more is given up. */
+export const MAX_INTERIM = 1_000
 /** Fields in one head; Node as a server has the same limit for requests. */
 const MAX_FIELDS = 2_000
 /** Characters of what is wrong that the log is told. */

@@ -1,6 +1,6 @@
 import type { IncomingMessage } from 'node:http'
 import { breakOff, destroyAnswer } from './answer.ts'
-import type { AnswerHead } from './answer-head.ts'
+import { type AnswerHead, MAX_INTERIM } from './answer-head.ts'
 import { callerOf } from './caller.ts'
 import type { Connection, Exchanging } from './connection.ts'
 import type { Connections, Waiter } from './connections.ts'
@@ -21,9 +21,8 @@ export interface Backend {
   readonly idleTimeoutMs: number
 }
 
-/** Interim answers: so many Early Hints are passed on, and a backend that sends more than the maximum is given up. */
+/** Interim answers that are Early Hints: so many are passed on. */
 const MAX_HINTS = 8
-const MAX_INTERIM = 1_000
 /** Bytes of a body that leave in one write with their head. */
 const MAX_JOINED = 16 * 1024
 const SAFE_METHODS: ReadonlySet<string> = new Set(['GET', 'HEAD', 'OPTIONS'])

@@ -2,6 +2,7 @@ import { createHash } from 'node:crypto'
 import { type ClientRequest, type IncomingMessage, type OutgoingHttpHeaders, STATUS_CODES } from 'node:http'
 import type { Socket } from 'node:net'
 import type { SecureContext } from 'node:tls'
+import { MAX_INTERIM } from './answer-head.ts'
 import { callerOf } from './caller.ts'
 import type { ForwardResult, UpgradeExchange } from './exchange.ts'
 import { BadAnswerError, forwardErrorOf, GivenUpError, reasonOf, UpstreamTimeoutError } from './failure.ts'
@@ -44,6 +45,7 @@ export class Tunnel {
   #outgoing: ClientRequest | null = null
   #timer: NodeJS.Timeout | undefined
   #reached = false
+  #interim = 0
   #status = 0
 
   constructor(exchange: UpgradeExchange, options: TunnelOptions) {
@@ -82,6 +84,7 @@ export class Tunnel {
         this.#within(this.#options.responseTimeoutMs, 'no answer in time')
       })
     })
+    outgoing.on('information', () => this.#countInterim())
     outgoing.once('upgrade', (answer, upstream) => this.#opened(answer, upstream as Socket))
   }
 
@@ -177,6 +180,10 @@ export class Tunnel {
   #fail(error: Error): void {
     this.#settle('failed', error)
     if (this.#status !== 0) reset(this.#client)
+  }
+
+  #countInterim(): void {
+    if (++this.#interim > MAX_INTERIM) this.#outgoing?.destroy(new BadAnswerError('too many interim answers'))
   }
 
   #within(ms: number, problem: string): void {

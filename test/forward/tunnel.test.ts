@@ -211,6 +211,17 @@ describe('a backend that does not open the tunnel', () => {
     expect(backend.received[0]).not.toContain('/admin')
   })
 
+  it('because it sends interim answers without end is given up', async () => {
+    const backend = await rawBackend((socket) => {
+      const storm = setInterval(() => socket.write('HTTP/1.1 103 Early Hints\r\n\r\n'.repeat(50)), 1)
+      socket.once('close', () => clearInterval(storm))
+    })
+    const gateway = await gatewayTo(backend.url)
+    expect((await exchangeRaw(gateway.port, handshake())).text).toMatch(/^HTTP\/1\.1 502 /)
+    expect(await gateway.settled()).toMatchObject({ error: 'bad_upstream_answer', reached: true, headSent: false })
+    await until(() => backend.sockets[0]?.destroyed === true)
+  })
+
   it('because nobody listens was certainly not reached', async () => {
     const gateway = await gatewayTo(`http://127.0.0.1:${await closedPort()}`)
     expect((await exchangeRaw(gateway.port, handshake())).text).toMatch(/^HTTP\/1\.1 502 /)
