@@ -1,15 +1,37 @@
 import type { IncomingMessage, ServerResponse } from 'node:http'
 import type { Socket } from 'node:net'
 
-/** The client must see that the answer is not whole: a reset, since a clean end would end a body without a length. */
-export function breakOff({ req, res }: { req: IncomingMessage; res: ServerResponse }): void {
+/** How long a client that is told no more may go on sending, in milliseconds. */
+const LINGER_MS = 5_000
+
+/**
+ * The client must see that the answer is not whole: a reset, since a clean end would end a body without a length.
+ * @param behind whether it came behind others, of which a reset would throw away what the client has not read yet: then
+ * the end of the connection has to do, which in HTTP/1.1 ends no answer of ours
+ */
+export function breakOff({ req, res }: { req: IncomingMessage; res: ServerResponse }, behind: boolean): void {
   const socket: Socket = req.socket
-  if ('encrypted' in socket || res.socket === null) destroyAnswer(res)
+  if (res.socket === null) destroyAnswer(res)
+  else if (behind && req.httpVersion === '1.1') {
+    res.shouldKeepAlive = false // which the listener asks, too
+    hangUp(socket)
+  } else if ('encrypted' in socket) res.destroy()
   else socket.resetAndDestroy()
 }
 
 /** Ends the connection of an answer; behind others that are not out yet once its turn has come, which Node forgets (26.10). */
 export function destroyAnswer(res: ServerResponse): void {
-  if (res.socket === null && !res.destroyed) res.once('socket', (socket: Socket) => socket.destroy())
+  if (res.socket === null && !res.destroyed) {
+    res.shouldKeepAlive = false
+    res.once('socket', hangUp)
+  }
   res.destroy()
+}
+
+/** What is on its way still arrives. More requests are read to nowhere for a while: closed at once, TCP would answer them by a reset. */
+function hangUp(socket: Socket): void {
+  socket.end(() => {
+    const timer = setTimeout(() => socket.destroy(), LINGER_MS).unref()
+    socket.once('close', () => clearTimeout(timer))
+  })
 }

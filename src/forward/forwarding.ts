@@ -47,6 +47,8 @@ export class Forwarding implements Exchanging, Waiter {
   /** Whether pieces of the body are held back until all that one read has brought can leave in one write. */
   #corked = false
   #ended = false
+  /** Whether answers to earlier requests of the connection were still to be written when this one was forwarded. */
+  #behind = false
   #stall: NodeJS.Timeout | undefined
   #settled = false
 
@@ -64,6 +66,7 @@ export class Forwarding implements Exchanging, Waiter {
       this.#settle('aborted', CLIENT_LEFT)
       return
     }
+    this.#behind = res.socket === null
     // What is short and has arrived whole needs no stream. A long one does: an upload of 100 KB takes 113 µs, and 240 µs
     // where its pieces are put together (Node 26.10).
     const isHere = req.complete && req.readableLength <= MAX_JOINED
@@ -247,7 +250,7 @@ export class Forwarding implements Exchanging, Waiter {
   #fail(error: Error): void {
     this.#settle('failed', error)
     this.#exchange.res.off('close', this.#onClose)
-    if (this.#status !== 0) breakOff(this.#exchange)
+    if (this.#status !== 0) breakOff(this.#exchange, this.#behind)
     this.#upload?.stop()
   }
 

@@ -233,7 +233,7 @@ export const CATALOGUE: readonly Group[] = [
       },
       backend_body_cut: {
         fault: 'an answer breaks off within its body, by reset or by end',
-        does: 'The client’s connection is reset, never ended as if whole; the charge stays',
+        does: 'The client’s connection is reset, or behind a pipelined answer closed, never ended as if whole; the charge stays',
         shows: 'request line with outcome `failed`',
       },
       backend_late: {

@@ -80,6 +80,24 @@ describe('an answer cannot reach into another', () => {
     expect(client.text().match(/^HTTP\/1\.1 /gm)).toHaveLength(1)
     expect(client.text()).toMatch(/\r\n\r\nme$/)
   })
+
+  it('by breaking off behind it: what the client has not read of the one before still comes', async () => {
+    const whole = 'y'.repeat(1_500_000)
+    const backend = await rawBackend((socket, request) => {
+      if (request.includes('/first')) socket.write(`HTTP/1.1 200 OK\r\nContent-Length: ${whole.length}\r\n\r\n${whole}`)
+      else socket.end('HTTP/1.1 200 OK\r\nContent-Length: 100000\r\n\r\nshort')
+    })
+    const gateway = await gatewayTo(backend.url)
+    const client = rawClient(gateway.port, get('/first') + get('/broken'))
+    client.socket.pause()
+    expect(await gateway.settled(2)).toMatchObject({ outcome: 'failed' })
+    // What comes now must not be answered by a reset either.
+    client.socket.write(get('/more'))
+    await sleep(50)
+    client.socket.resume()
+    await until(() => client.socket.destroyed)
+    expect(client.text()).toContain(`\r\n\r\n${whole}`)
+  })
 })
 
 describe('what is left of a request', () => {
