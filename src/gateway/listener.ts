@@ -81,8 +81,9 @@ export function createListener(options: ListenerOptions): Listener {
     insecureHTTPParser: false,
     // The edge rules ask for it themselves, with an answer and a record of ours.
     requireHostHeader: false,
-    // An answer that is still to come would be written into the tunnel: behind one the handshake is a plain request.
-    shouldUpgradeCallback: (req) => isWebSocketHandshake(req) && !isBusy(req.socket),
+    // An answer that is still to come would be written into the tunnel: behind one the handshake is a plain request. Behind
+    // the last one of a connection it is none at all.
+    shouldUpgradeCallback: (req) => isWebSocketHandshake(req) && !isBusy(req.socket) && !last.has(req.socket),
     noDelay: true,
   })
   server.maxConnections = options.maxConnections

@@ -279,6 +279,22 @@ describe('a connection on which something was left over', () => {
     expect(lines).toEqual(['GET /api/first HTTP/1.1', 'GET /api/ws HTTP/1.1'])
   })
 
+  it('upgrade behind the last answer: one that comes with the rest of a refused upload is not looked at', async () => {
+    const { app, lines } = await start('max_body: 64KiB')
+    const upgrade =
+      'Connection: Upgrade\r\nUpgrade: websocket\r\nSec-WebSocket-Version: 13\r\nSec-WebSocket-Key: dGhlIHNhbXBsZSBub25jZQ==\r\n'
+    const socket = net.connect(Number(new URL(app.url).port), '127.0.0.1')
+    cleanups.push(() => socket.destroy())
+    socket.on('error', () => {})
+    socket.write(request('POST /api/a', 'Content-Length: 100000\r\n', 'x'.repeat(50_000)))
+    const [answer] = await once(socket, 'data')
+    socket.write('x'.repeat(50_000) + request('GET /api/ws', upgrade))
+    await once(socket, 'close')
+    expect(statusesIn(String(answer))).toEqual([413])
+    expect(app.requests().map(({ clientStatus }) => clientStatus)).toEqual([413])
+    expect([lines, charges(app)]).toEqual([[], 0])
+  })
+
   it('premature upgrade (CVE-2026-2833): what is sent before the backend agrees is sent to nobody', async () => {
     const { app, lines, received } = await start()
     const upgrade =
