@@ -1,7 +1,7 @@
 import { parseArgs } from 'node:util'
 import { checkPairs } from '../certificate.ts'
 import { unusableStore } from '../config/files.ts'
-import { formatProblems } from '../config/problems.ts'
+import { type Finding, formatProblems } from '../config/problems.ts'
 import { tryParts } from '../parts.ts'
 import { CONFIG_OPTION, configFile, loadOrTell, setupProblem } from './config.ts'
 
@@ -10,17 +10,18 @@ export async function check(args: readonly string[]): Promise<number> {
   const file = configFile(values.config)
   const loaded = await loadOrTell(file)
   if (loaded === null) return 1
+  const warn = ({ path, message }: Finding): void =>
+    console.error(formatProblems([{ ...loaded.problemAt(path, message), severity: 'warning' }]))
+  // Another machine may have what this one lacks.
   const unusable = await unusableStore(loaded.config)
-  if (unusable !== null) console.error(formatProblems([loaded.problemAt(unusable.path, unusable.message)]))
+  if (unusable !== null) warn(unusable)
   try {
-    const ended = checkPairs(loaded.config).map(({ path, message }) => loaded.problemAt(path, message))
-    for (const problem of ended) console.error(formatProblems([{ ...problem, severity: 'warning' }]))
+    checkPairs(loaded.config).forEach(warn)
     await tryParts(loaded.config)
   } catch (error) {
     console.error(setupProblem(error, loaded))
     return 1
   }
-  if (unusable !== null) return 1
   const { routes, quota, store } = loaded.config
   console.log(
     `${file}: ok (${routes.length} routes, categories ${quota.categories.join(' and ')}, store ${store.location.kind})`,
