@@ -23,6 +23,14 @@ const SWEEP_ROWS = 1000
 /** 20,000 rows a second, with the event loop free in between. */
 const SWEEP_SOON_MS = 50
 
+/** Of no counter: the configuration allows no such name. */
+const NO_CATEGORY = ''
+
+/** A batch of nothing asks whether the store takes charges again. */
+function isQuestion({ charges, refunds }: Batch): boolean {
+  return charges.length + refunds.length === 0
+}
+
 /** A counter that a batch works on, and its bytes as they were. */
 interface Touched {
   readonly user: string | null
@@ -45,6 +53,7 @@ export function openSqliteStore({ file, clock = Date.now }: SqliteStoreOptions):
       `INSERT INTO counters (category, scope, user, windows, ends) VALUES (?, ?, ?, ?, ?)
        ON CONFLICT DO UPDATE SET windows = excluded.windows, ends = excluded.ends`,
     ),
+    forget: database.prepare('DELETE FROM counters WHERE category = ? AND scope = ? AND user = ?'),
     sweep: database.prepare(
       `DELETE FROM counters WHERE (category, scope, user) IN
          (SELECT category, scope, user FROM counters WHERE ends <= ? LIMIT ${SWEEP_ROWS})`,
@@ -86,7 +95,7 @@ export function openSqliteStore({ file, clock = Date.now }: SqliteStoreOptions):
     if (last !== undefined && last.sequence > batch.sequence) {
       throw new StoreError(`batch ${batch.sequence} comes after ${last.sequence}`, 'other', 'no')
     }
-    const decisions = writing(() => settleInside(batch))
+    const decisions = writing(() => (isQuestion(batch) ? tryToWrite() : settleInside(batch)))
     replies.set(batch.instance, { sequence: batch.sequence, decisions })
     return decisions
   }
@@ -109,6 +118,13 @@ export function openSqliteStore({ file, clock = Date.now }: SqliteStoreOptions):
     )
     for (const counter of touched.values()) writeBack(counter, now)
     return decisions
+  }
+
+  /** A full disk lets everything through that writes nothing. @returns no decisions */
+  function tryToWrite(): Decision[] {
+    sql.write.run(NO_CATEGORY, 0, '', pack([]), 0)
+    sql.forget.run(NO_CATEGORY, 0, '')
+    return []
   }
 
   function touch(user: string | null, category: string): Touched {

@@ -70,6 +70,20 @@ describe('the file of the embedded store', () => {
     expect(await used(one, 'alice')).toEqual([10, 10])
   })
 
+  it('that takes no writes says so to a batch of nothing, by which a ledger asks whether charges are taken again', async () => {
+    const store = open()
+    expect(await settle(store)).toEqual([])
+    const other = new DatabaseSync(file)
+    other.exec(
+      "CREATE TRIGGER full BEFORE INSERT ON counters BEGIN SELECT RAISE(FAIL, 'database or disk is full'); END",
+    )
+    await expect(settle(store)).rejects.toMatchObject({ applied: 'no', message: 'SQLite: database or disk is full' })
+    other.exec('DROP TRIGGER full')
+    expect(await settle(store)).toEqual([])
+    expect(other.prepare('SELECT count(*) AS rows FROM counters').get()).toEqual({ rows: 0 })
+    other.close()
+  })
+
   it('that an earlier version wrote is taken over with all that is in it', async () => {
     const now = Date.UTC(2026, 7, 6, 15)
     const old = new DatabaseSync(file)
