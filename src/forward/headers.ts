@@ -1,6 +1,7 @@
 import { type Caller, encodeUser } from './caller.ts'
 import { type FieldName, fieldName } from './field-name.ts'
 import { ADMIN_SESSION, HOP_BY_HOP, NEVER_IN_TRAILERS, SPOOFABLE } from './header-names.ts'
+import { remembered } from './remembered.ts'
 
 /** What does not change from request to request. */
 export interface HeaderRules {
@@ -47,20 +48,6 @@ export function headerRules(options: {
 }
 
 const VALUE = /^[\t -~\x80-\xff]*$/
-
-/** Clients use few names and come from few addresses, over and over. The bound is for those that do not. */
-function remembered<T>(judge: (text: string) => T): (text: string) => T {
-  const known = new Map<string, T>()
-  return (text) => {
-    let found = known.get(text)
-    if (found === undefined) {
-      found = judge(text)
-      if (known.size >= 1_000) known.clear()
-      known.set(text, found)
-    }
-    return found
-  }
-}
 
 function fate(lower: string, dropped: ReadonlySet<string>): Fate {
   if (lower === 'content-length') return 'length'

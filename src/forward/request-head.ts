@@ -1,3 +1,4 @@
+import { withFields } from './field-lines.ts'
 import type { OutgoingHead } from './headers.ts'
 
 /** Methods whose requests usually have a body: a length of 0 says that one has none (RFC 9110 section 8.6). */
@@ -14,10 +15,9 @@ export function requestHead(
   { headers }: OutgoingHead,
   framing: BodyFraming,
 ): string {
-  let text = `${method} ${target} HTTP/1.1\r\nHost: ${host}\r\nConnection: keep-alive\r\n`
-  for (let i = 0; i < headers.length; i += 2) text += `${headers[i]}: ${headers[i + 1]}\r\n`
-  if (framing === 'chunked') text += 'Transfer-Encoding: chunked\r\n'
-  else if (framing !== 'none') text += `Content-Length: ${framing.length}\r\n`
-  else if (WITH_BODY.has(method)) text += 'Content-Length: 0\r\n'
-  return `${text}\r\n`
+  let text = withFields(`${method} ${target} HTTP/1.1\r\nHost: ${host}\r\nConnection: keep-alive`, headers)
+  if (framing === 'chunked') text += '\r\nTransfer-Encoding: chunked'
+  else if (framing !== 'none') text += `\r\nContent-Length: ${framing.length}`
+  else if (WITH_BODY.has(method)) text += '\r\nContent-Length: 0'
+  return `${text}\r\n\r\n`
 }

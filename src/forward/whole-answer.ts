@@ -1,4 +1,5 @@
 import { type IncomingMessage, ServerResponse, STATUS_CODES } from 'node:http'
+import { withFields } from './field-lines.ts'
 
 /** What Node's response keeps its head in, until it leaves together with the first piece of the body. */
 interface Internals {
@@ -37,17 +38,19 @@ function isUsual({ req, shouldKeepAlive }: ServerResponse, status: number): bool
 
 function setHead(res: ServerResponse, status: number, headers: readonly string[]): void {
   const internals = res as unknown as Internals
-  let text = `HTTP/1.1 ${status} ${STATUS_CODES[status] ?? 'unknown'}\r\n`
-  let dated = false
-  for (let i = 0; i < headers.length; i += 2) {
-    const name = headers[i] as string
-    dated ||= name.length === 4 && name.toLowerCase() === 'date'
-    text += `${name}: ${headers[i + 1]}\r\n`
-  }
-  if (!dated) text += `Date: ${httpDate()}\r\n`
+  let text = withFields(`HTTP/1.1 ${status} ${STATUS_CODES[status] ?? 'unknown'}`, headers)
+  if (!isDated(headers)) text += `\r\nDate: ${httpDate()}`
   const seconds = Math.floor(internals._keepAliveTimeout / 1000)
   res.statusCode = status
-  internals._header = `${text}Connection: keep-alive\r\nKeep-Alive: timeout=${seconds}\r\n\r\n`
+  internals._header = `${text}\r\nConnection: keep-alive\r\nKeep-Alive: timeout=${seconds}\r\n\r\n`
+}
+
+function isDated(headers: readonly string[]): boolean {
+  for (let i = 0; i < headers.length; i += 2) {
+    const name = headers[i] as string
+    if (name.length === 4 && name.toLowerCase() === 'date') return true
+  }
+  return false
 }
 
 let second = 0
