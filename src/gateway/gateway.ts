@@ -1,4 +1,3 @@
-import { randomUUID } from 'node:crypto'
 import type { IncomingMessage, ServerResponse } from 'node:http'
 import type { Duplex } from 'node:stream'
 import { type Denial, STATUS_OF } from '../errors.ts'
@@ -16,6 +15,7 @@ import { checkEdge, checkUpgrade, isLastOnConnection } from './edge.ts'
 import { answerOf, clientLeft, deniedEnding, type Ending, forwarded, stopped } from './ending.ts'
 import { type Admission, denied, type Exchange, type Pass, type ShadowRefusal, type Stop } from './exchange.ts'
 import { createLoad } from './load.ts'
+import { newRequestId } from './request-id.ts'
 import type { Rules } from './rules.ts'
 import {
   earlyBody,
@@ -95,7 +95,7 @@ export function createGateway({ rules, ledger, store, observe, lag }: GatewayOpt
       req,
       res,
       rules: rules(),
-      requestId: randomUUID(),
+      requestId: newRequestId(),
       startedAt,
       route: null,
       caller: null,

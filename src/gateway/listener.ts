@@ -1,4 +1,3 @@
-import { randomUUID } from 'node:crypto'
 import http from 'node:http'
 import https from 'node:https'
 import type { AddressInfo, Socket } from 'node:net'
@@ -13,6 +12,7 @@ import { createCounts } from './counts.ts'
 import { overloaded } from './denials.ts'
 import { isWebSocketHandshake } from './edge.ts'
 import type { Gateway } from './gateway.ts'
+import { newRequestId } from './request-id.ts'
 import { joinShortPieces } from './short-pieces.ts'
 import { createUnderway } from './underway.ts'
 import { createUploadWatch, type UploadRule } from './uploads.ts'
@@ -203,13 +203,13 @@ export function createListener(options: ListenerOptions): Listener {
   function tooSlow(socket: Duplex): void {
     observe({ type: 'bad_connection', code: 'slow_upload', status: 0 })
     const answer = denialAnswer(denial('request_timeout', 'The body of this request came too slowly.'))
-    breakOff(socket, () => writeRawAnswer(socket, answer, randomUUID()))
+    breakOff(socket, () => writeRawAnswer(socket, answer, newRequestId()))
   }
 
   /** One client that sends a thousand requests in one packet shall not take the place of a thousand others. */
   function tooMany(req: http.IncomingMessage, res: http.ServerResponse): void {
     observe({ type: 'bad_connection', code: 'pipelining', status: STATUS_OF.overloaded })
-    writeAnswer(req, res, denialAnswer(overloaded('pipelining')), randomUUID())
+    writeAnswer(req, res, denialAnswer(overloaded('pipelining')), newRequestId())
   }
 
   /** Once for each connection, however much garbage comes. */
@@ -226,7 +226,7 @@ export function createListener(options: ListenerOptions): Listener {
 
   function refuseRaw(socket: Duplex, code: ErrorCode, msg: string): void {
     observe({ type: 'bad_connection', code, status: 0 })
-    writeRawAnswer(socket, denialAnswer(denial(code, msg)), randomUUID())
+    writeRawAnswer(socket, denialAnswer(denial(code, msg)), newRequestId())
   }
 
   async function start(): Promise<string> {
