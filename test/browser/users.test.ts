@@ -277,3 +277,64 @@ test('tokens that are not shown are told, and found by the filter', async () => 
   await page.getByRole('searchbox').fill('token-999')
   await page.getByText('No token matches.').waitFor()
 })
+
+test('a draft of a token waits while one looks elsewhere, until it is made or given up; the secret never does', async () => {
+  open = await stage.open('#/tokens')
+  page = open.page
+  const owner = page.getByLabel('User on whose quota it draws')
+  const name = page.getByRole('textbox', { name: 'Name' })
+  const elsewhereAndBack = async () => {
+    await page.getByRole('link', { name: 'Now', exact: true }).click()
+    await page.getByRole('heading', { name: 'Now', exact: true }).waitFor()
+    await page.goBack()
+    await owner.waitFor()
+  }
+  const draft = async () => [
+    await owner.inputValue(),
+    await name.inputValue(),
+    await page.getByLabel('Expires', { exact: true }).inputValue(),
+  ]
+  expect(await button('Discard edits').isDisabled()).toBe(true)
+  await owner.fill('kate')
+  await name.fill('robot')
+  await page.getByLabel('Expires', { exact: true }).selectOption('24')
+  await elsewhereAndBack()
+  expect(await draft()).toEqual(['kate', 'robot', '24'])
+  await button('Make the token').click()
+  const secret = await page.locator('.copyable pre').innerText()
+  expect(await draft()).toEqual(['', '', 'never'])
+  await elsewhereAndBack()
+  await page.getByRole('row', { name: 'kate' }).waitFor()
+  expect(await draft()).toEqual(['', '', 'never'])
+  expect(await page.content()).not.toContain(secret)
+
+  await owner.fill('nobody')
+  await button('Make the token').click()
+  await page.getByText('This is needed.').waitFor()
+  await button('Discard edits').click()
+  expect(await page.getByText('This is needed.').count()).toBe(0)
+  await elsewhereAndBack()
+  expect(await draft()).toEqual(['', '', 'never'])
+})
+
+test('a draft of a token that is changed while it is being made stays a draft', async () => {
+  open = await stage.open('#/tokens')
+  page = open.page
+  const asked = Promise.withResolvers<void>()
+  const held = Promise.withResolvers<void>()
+  await page.route('**/api/tokens', async (route) => {
+    if (route.request().method() === 'POST') {
+      asked.resolve()
+      await held.promise
+    }
+    await route.continue()
+  })
+  await page.getByLabel('User on whose quota it draws').fill('liam')
+  await page.getByRole('textbox', { name: 'Name' }).fill('robot')
+  await button('Make the token').click()
+  await asked.promise
+  await page.getByRole('textbox', { name: 'Name' }).fill('robot two')
+  held.resolve()
+  await page.getByText('Copy it now: it is shown this once').waitFor()
+  expect(await page.getByRole('textbox', { name: 'Name' }).inputValue()).toBe('robot two')
+})

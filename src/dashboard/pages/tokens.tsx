@@ -10,6 +10,7 @@ import { visible } from '../logic/visible.ts'
 import { Confirm } from '../parts/confirm.tsx'
 import { ExpiryField } from '../parts/expiry.tsx'
 import { fieldProblems, messageOf } from '../parts/failure.tsx'
+import { useKept } from '../parts/keeping.tsx'
 import { Note } from '../parts/note.tsx'
 import { Loaded, PageTitle, Panel, Rows } from '../parts/panel.tsx'
 import { At, Changing, Copyable, Name, Tag } from '../parts/small.tsx'
@@ -32,15 +33,32 @@ export function TokensPage() {
   )
 }
 
-const EMPTY = { user: '', name: '', expiry: { kind: 'never' } as Expiry }
+interface NewTokenForm {
+  readonly user: string
+  readonly name: string
+  readonly expiry: Expiry
+}
+
+const EMPTY: NewTokenForm = { user: '', name: '', expiry: { kind: 'never' } }
 
 function NewToken({ reload }: { readonly reload: () => void }) {
   const { t } = useTexts()
-  const [form, setForm] = useState(EMPTY)
+  const [form, setForm] = useKept('new token', EMPTY)
   const [problems, setProblems] = useState<Readonly<Record<string, string>>>({})
   const [error, setError] = useState<Error | null>(null)
+  // Never kept: its secret is shown this once.
   const [made, setMade] = useState<NewTokenAnswer | null>(null)
   const [busy, setBusy] = useState(false)
+
+  function edit(part: Partial<NewTokenForm>): void {
+    setForm((now) => ({ ...now, ...part }))
+  }
+
+  function discard(): void {
+    setForm(() => EMPTY)
+    setProblems({})
+    setError(null)
+  }
 
   async function make(event: FormEvent): Promise<void> {
     event.preventDefault()
@@ -59,7 +77,8 @@ function NewToken({ reload }: { readonly reload: () => void }) {
     setBusy(true)
     try {
       setMade((await call<NewTokenAnswer>('POST', '/api/tokens', { body: { user, name, expiresAt } })).data)
-      setForm(EMPTY)
+      // What was typed meanwhile is for another one.
+      setForm((now) => (now === form ? EMPTY : now))
       reload()
     } catch (caught) {
       setError(caught as Error)
@@ -78,7 +97,7 @@ function NewToken({ reload }: { readonly reload: () => void }) {
               label={t('tokens.owner')}
               required
               value={form.user}
-              onChange={(event) => setForm({ ...form, user: event.currentTarget.value })}
+              onChange={(event) => edit({ user: event.currentTarget.value })}
               error={problems.user}
               autoComplete="off"
             />
@@ -88,7 +107,7 @@ function NewToken({ reload }: { readonly reload: () => void }) {
               required
               maxLength={64}
               value={form.name}
-              onChange={(event) => setForm({ ...form, name: event.currentTarget.value })}
+              onChange={(event) => edit({ name: event.currentTarget.value })}
               error={problems.name}
               autoComplete="off"
             />
@@ -98,11 +117,14 @@ function NewToken({ reload }: { readonly reload: () => void }) {
             value={form.expiry}
             keep={null}
             error={problems.expiresAt}
-            onChange={(expiry) => setForm({ ...form, expiry })}
+            onChange={(expiry) => edit({ expiry })}
           />
           <div className="actions">
             <Button type="submit" loading={busy}>
               {t('tokens.make')}
+            </Button>
+            <Button variant="default" disabled={form === EMPTY} onClick={discard}>
+              {t('quotas.discard')}
             </Button>
           </div>
         </form>
