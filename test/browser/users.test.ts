@@ -159,6 +159,59 @@ test('a draft of an override waits while one looks elsewhere, also what came of 
   expect(await button('Discard edits').isDisabled()).toBe(true)
 })
 
+test('an edit of an override that is made while another one is being saved stays an edit, on top of what is set', async () => {
+  await show('mia')
+  await page.getByRole('textbox', { name: '1h' }).fill('77')
+  await page.getByRole('textbox', { name: 'Reason' }).fill('a trial')
+  await page.getByLabel('Ends', { exact: true }).selectOption('24')
+  const asked = Promise.withResolvers<void>()
+  const held = Promise.withResolvers<void>()
+  await page.route('**/override', async (route) => {
+    asked.resolve()
+    await held.promise
+    await route.continue()
+  })
+  await button('Review').click()
+  await button('Set the override').click()
+  await asked.promise
+  await page.getByRole('textbox', { name: 'Reason' }).fill('a better reason')
+  expect(await button('Review').isDisabled()).toBe(true)
+  held.resolve()
+  await page.getByText('The override is set.').waitFor()
+  await page.getByText('In force: a trial').waitFor()
+  expect(await page.getByRole('textbox', { name: 'Reason' }).inputValue()).toBe('a better reason')
+  expect(await page.getByText('Edits that are not set yet.').count()).toBe(1)
+  const { override: first } = await stage.api<UserAnswer>('GET', '/api/users/mia')
+
+  await button('Review').click()
+  const review = page.getByRole('region', { name: 'What this change does' })
+  await expect
+    .poll(() => review.locator('.differences').innerText(), SOON)
+    .toMatch(/^reason a trial\s*→\s*a better reason$/)
+  await button('Set the override').click()
+  await page.getByText('In force: a better reason').waitFor()
+  await expect.poll(() => page.getByText('Edits that are not set yet.').count(), SOON).toBe(0)
+  const { override } = await stage.api<UserAnswer>('GET', '/api/users/mia')
+  expect(override).toEqual({ ...first, reason: 'a better reason', version: override?.version })
+})
+
+test('edits that are made while an override is being saved outlive that somebody else was first', async () => {
+  const set = { read: { '1h': 20 }, bypassGlobal: false, shadow: false, reason: 'a trial', expiresAt: null }
+  await show('noah')
+  await page.getByRole('textbox', { name: '1h' }).fill('30')
+  await page.getByRole('textbox', { name: 'Reason' }).fill('a draft')
+  await button('Review').click()
+  await page.route('**/override', async (route) => {
+    await stage.api('PUT', '/api/users/noah/override', set)
+    await page.getByRole('textbox', { name: 'Reason' }).fill('a better draft')
+    await route.continue()
+  })
+  await button('Set the override').click()
+  await page.getByRole('alert').filter({ hasText: 'Changed by somebody else' }).waitFor()
+  expect(await page.getByRole('textbox', { name: 'Reason' }).inputValue()).toBe('a better draft')
+  open.errors.splice(0, open.errors.length, ...open.errors.filter((error) => !error.includes('412')))
+})
+
 test('what somebody else sets while one is away is told before the draft is reviewed', async () => {
   await show('ivan')
   await page.getByRole('textbox', { name: '1h' }).fill('30')

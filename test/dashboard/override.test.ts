@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest'
 import type { OverrideAnswer, UserAnswer } from '../../src/admin/api.ts'
-import { bodyOf, expiryOf, formOf, usedUpUnder } from '../../src/dashboard/logic/override.ts'
+import { bodyOf, editsSince, expiryOf, formOf, usedUpUnder } from '../../src/dashboard/logic/override.ts'
 
 const NOW = Date.parse('2026-11-20T10:00:00Z')
 const FORM = { ...formOf(null), reason: 'a big event' }
@@ -42,6 +42,25 @@ describe('the body of an override', () => {
     }
     const { version: _, limits, ...others } = set
     expect(bodyOf(formOf(set), NOW).body).toEqual({ ...limits, ...others })
+  })
+})
+
+describe('what was edited since an override was sent', () => {
+  const sent = { ...FORM, limits: { 'read.1h': ' 500' }, expiry: { kind: 'hours', hours: 24 } } as const
+  const set = { ...FORM, limits: { 'read.1h': '500' }, expiry: { kind: 'keep', at: '2026-11-21T10:00:00Z' } } as const
+
+  test('is nothing where all is as it was, also what was put back', () => {
+    expect(editsSince(sent, sent, set)).toBeNull()
+    const back = { ...sent, limits: { ...sent.limits, 'read.1d': '' }, expiry: { ...sent.expiry } }
+    expect(editsSince(back, sent, set)).toBeNull()
+  })
+
+  test('stands on top of what is set: an end in so many hours does not begin anew', () => {
+    expect(editsSince({ ...sent, reason: 'better' }, sent, set)).toEqual({ ...set, reason: 'better' })
+    const limits = { 'read.1h': '', 'write.1h': '9' }
+    expect(editsSince({ ...sent, limits }, sent, set)).toEqual({ ...set, limits })
+    const expiry = { kind: 'never' } as const
+    expect(editsSince({ ...sent, expiry, shadow: true }, sent, set)).toEqual({ ...set, expiry, shadow: true })
   })
 })
 

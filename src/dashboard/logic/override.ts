@@ -35,6 +35,20 @@ export function formOf(override: OverrideAnswer | null): OverrideForm {
   return { limits: Object.fromEntries(flat), bypassGlobal, shadow, reason, expiry }
 }
 
+/** What has been edited since a form was sent, on top of what is set by now; `null` where nothing has. */
+export function editsSince(form: OverrideForm, sent: OverrideForm, set: OverrideForm): OverrideForm | null {
+  const { limits: _, ...edits } = differing({ ...form }, { ...sent })
+  const limits = differing(form.limits, sent.limits)
+  const isEdited = Object.keys(edits).length + Object.keys(limits).length > 0
+  return isEdited ? { ...set, ...edits, limits: { ...set.limits, ...limits } } : null
+}
+
+/** A limit that is empty is as good as none. */
+function differing<T>(now: Readonly<Record<string, T>>, before: Readonly<Record<string, T>>): Record<string, T> {
+  const as = (value: T | undefined) => JSON.stringify(value ?? '')
+  return Object.fromEntries(Object.entries(now).filter(([key, value]) => as(value) !== as(before[key])))
+}
+
 /** The body of the change, with the paths of the API for what is wrong. @param now milliseconds since the epoch */
 export function bodyOf(
   form: OverrideForm,

@@ -1,5 +1,5 @@
 import { Button } from '@mantine/core'
-import { useEffect, useRef, useState } from 'react'
+import { useEffect, useRef } from 'react'
 import type { OverrideBody, QuotaAnswer, UserAnswer } from '../../../admin/api.ts'
 import { useTexts } from '../../i18n/text.tsx'
 import { type UsedUp, usedUpUnder } from '../../logic/override.ts'
@@ -11,14 +11,14 @@ interface ReviewProps {
   readonly answer: UserAnswer
   /** `null` where it is not known yet. */
   readonly quota: QuotaAnswer | null
-  readonly onSave: () => Promise<void>
+  readonly busy: boolean
+  readonly onSave: () => void
   readonly onBack: () => void
 }
 
 /** What an override changes, and which windows it would block at once; then the button that sets it. */
-export function OverrideReview({ body, answer, quota, onSave, onBack }: ReviewProps) {
+export function OverrideReview({ body, answer, quota, busy, onSave, onBack }: ReviewProps) {
   const { t } = useTexts()
-  const [busy, setBusy] = useState(false)
   const title = useRef<HTMLHeadingElement>(null)
   useEffect(() => title.current?.focus(), [])
   return (
@@ -31,13 +31,7 @@ export function OverrideReview({ body, answer, quota, onSave, onBack }: ReviewPr
       <UsedUpNotes windows={usedUpUnder(body, answer, quota)} shadow={quota?.shadow === true} />
       <p>{t('override.reviewText')}</p>
       <div className="actions">
-        <Button
-          loading={busy}
-          onClick={() => {
-            setBusy(true)
-            void onSave().finally(() => setBusy(false))
-          }}
-        >
+        <Button loading={busy} onClick={onSave}>
           {t('override.save')}
         </Button>
         <Button variant="default" onClick={onBack}>

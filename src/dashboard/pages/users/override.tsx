@@ -1,10 +1,17 @@
 import { Button, Switch, TextInput } from '@mantine/core'
 import { type FormEvent, useState } from 'react'
-import type { OverrideBody, QuotaAnswer, UserAnswer } from '../../../admin/api.ts'
+import type { OverrideAnswer, OverrideBody, QuotaAnswer, UserAnswer } from '../../../admin/api.ts'
 import { ApiError, call } from '../../api/client.ts'
 import { usePoll } from '../../api/use-poll.ts'
 import { useTexts } from '../../i18n/text.tsx'
-import { bodyOf, formOf, type OverrideForm, type OverrideProblems, usedUpUnder } from '../../logic/override.ts'
+import {
+  bodyOf,
+  editsSince,
+  formOf,
+  type OverrideForm,
+  type OverrideProblems,
+  usedUpUnder,
+} from '../../logic/override.ts'
 import { visible } from '../../logic/visible.ts'
 import { Confirm } from '../../parts/confirm.tsx'
 import { Conflict } from '../../parts/conflict.tsx'
@@ -32,8 +39,9 @@ interface Edited {
   readonly etag: string | null
 }
 
-/** What is reviewed: the body, and what it was made on top of. */
+/** What is reviewed: the body, the form that it was made of, and what it was made on top of. */
 interface Reviewed {
+  readonly form: OverrideForm
   readonly body: OverrideBody
   readonly answer: UserAnswer
   readonly etag: string | null
@@ -49,6 +57,7 @@ export function OverrideEditor({ answer, etag, path, reload }: EditorProps) {
   const [error, setError] = useState<Error | null>(null)
   const [overtaken, setOvertaken] = useState(false)
   const [reviewed, setReviewed] = useState<Reviewed | null>(null)
+  const [saving, setSaving] = useState(false)
   const [removing, setRemoving] = useState(false)
   const [done, setDone] = useState<'override.saved' | 'override.removed' | null>(null)
   const quota = usePoll<QuotaAnswer>('/api/quota', QUOTA_EVERY_MS).data
@@ -75,11 +84,15 @@ export function OverrideEditor({ answer, etag, path, reload }: EditorProps) {
     setDone(null)
     setError(null)
     setOvertaken(isOvertaken)
-    setReviewed(body === null || isOvertaken ? null : { body, answer, etag })
+    setReviewed(body === null || isOvertaken ? null : { form, body, answer, etag })
+  }
+
+  function discard(): void {
+    setEdited(null)
+    finished(null)
   }
 
   function finished(what: typeof done): void {
-    setEdited(null)
     setReviewed(null)
     setError(null)
     setOvertaken(false)
@@ -87,21 +100,29 @@ export function OverrideEditor({ answer, etag, path, reload }: EditorProps) {
     reload()
   }
 
-  async function save({ body, etag }: Reviewed): Promise<void> {
+  async function save({ form: sent, body, etag }: Reviewed): Promise<void> {
+    setSaving(true)
     try {
-      await call('PUT', `${path}/override`, { body, ifMatch: etag })
+      const set = await call<OverrideAnswer>('PUT', `${path}/override`, { body, ifMatch: etag })
+      changeEdited((now) => {
+        const form = now && editsSince(now.form, sent, formOf(set.data))
+        return form && { form, etag: set.etag }
+      })
       finished('override.saved')
     } catch (caught) {
       setError(caught as Error)
       if (caught instanceof ApiError && caught.status !== 401) setReviewed(null)
       if (!(caught instanceof ApiError && caught.status === 412)) return
-      setEdited({ form, etag: null })
+      changeEdited((now) => now && { ...now, etag: null })
       reload()
+    } finally {
+      setSaving(false)
     }
   }
 
   async function remove(reason: string): Promise<void> {
     await call('DELETE', `${path}/override`, { body: reason === '' ? {} : { reason }, ifMatch: etag })
+    setEdited(null)
     finished('override.removed')
   }
 
@@ -153,10 +174,10 @@ export function OverrideEditor({ answer, etag, path, reload }: EditorProps) {
             error={problemOf('reason')}
           />
           <div className="actions">
-            <Button type="submit" disabled={edited === null}>
+            <Button type="submit" loading={saving && reviewed === null} disabled={edited === null}>
               {t('override.review')}
             </Button>
-            <Button variant="default" disabled={edited === null} onClick={() => finished(null)}>
+            <Button variant="default" disabled={edited === null || saving} onClick={discard}>
               {t('quotas.discard')}
             </Button>
             <Button variant="default" disabled={override === null} onClick={() => setRemoving(true)}>
@@ -167,7 +188,13 @@ export function OverrideEditor({ answer, etag, path, reload }: EditorProps) {
         </form>
         {problems[''] !== undefined && <Note tone="bad">{t(problems[''])}</Note>}
         {reviewed && (
-          <OverrideReview {...reviewed} quota={quota} onSave={() => save(reviewed)} onBack={() => setReviewed(null)} />
+          <OverrideReview
+            {...reviewed}
+            quota={quota}
+            busy={saving}
+            onSave={() => save(reviewed)}
+            onBack={() => setReviewed(null)}
+          />
         )}
       </Changing>
       {done && (
