@@ -89,6 +89,7 @@ export function OverrideEditor({ answer, etag, path, reload }: EditorProps) {
 
   function discard(): void {
     setEdited(null)
+    setProblems({})
     finished(null)
   }
 
