@@ -50,7 +50,7 @@ module.exports = {
       severity: 'error',
       from: { path: '^src/(gateway|admin)/' },
       to: {
-        path: '^src/(store|config|observe/(?!observation)|observing|open-store|parts|restart|serving|following|enforcement|beating|administering|certificate|global-windows|open-copyable|reference|explain|workers|app|main|cli|demo|services)',
+        path: '^src/(store|config|observe/(?!observation)|observing|open-store|parts|restart|serving|following|enforcement|beating|administering|certificate|global-windows|open-copyable|reference|explain|reasons|workers|app|main|cli|demo|services)',
       },
     },
     {

@@ -10,6 +10,7 @@ import { refusalBody } from './quota/refusal.ts'
 import { windowStatus } from './quota/status.ts'
 import type { Standing } from './quota/store.ts'
 import type { Limit } from './quota/window.ts'
+import { because, REASONS, type Reason } from './reasons.ts'
 import { createRouteTable, type RouteTable } from './routing/table.ts'
 import { canonicalTarget } from './routing/target.ts'
 
@@ -27,11 +28,11 @@ export async function explain(
   const about = { user: question.user, method: question.method, path: question.path }
   if (!('access' in found)) return { ...about, ...NOTHING, ...found }
   const { route, access } = found
-  if (access === null) return { ...about, ...NOTHING, route, decision: 'not_charged', why: FREE }
+  if (access === null) return { ...about, ...NOTHING, route, decision: 'not_charged', ...because(REASONS.free) }
   const charged = { ...about, route, category: access.category, costs: costsOf(access.cost) }
   const priced = priceOf(access.cost, question)
   if ('problem' in priced) {
-    return { ...charged, cost: null, decision: 'bad_request', why: priced.problem, limits: [] }
+    return { ...charged, cost: null, decision: 'bad_request', ...because(priced.problem), limits: [] }
   }
   const { cost } = priced
   const { view, standing } = await inForce()
@@ -49,10 +50,6 @@ export function fileOrigin({ file, quota }: Pick<Config, 'file' | 'quota'>): Ori
 }
 
 const NOTHING = { route: null, category: null, cost: null, costs: null, limits: [] } as const
-const FREE = 'The route is public: it asks for no credential and charges nothing.'
-const FORWARDED = 'No route matches, and "unmatched: forward" lets it through without a charge.'
-const PAGE = 'The gateway answers this itself, with the page of the API, for everybody.'
-const OWN = 'The gateway answers this itself: it asks for a credential and charges nothing.'
 
 interface Charged {
   readonly category: string
@@ -61,28 +58,26 @@ interface Charged {
 }
 
 type Found =
-  | Pick<ExplainAnswer, 'decision' | 'why'>
+  | Pick<ExplainAnswer, 'decision' | 'why' | 'reasons'>
   | { readonly route: ExplainAnswer['route'] /** `null` for a public route. */; readonly access: Charged | null }
 
 /** The order is that of the gateway: the method, the target, its own paths, the routes, what matches none. */
 function find(config: Config, { method, path }: Question): Found {
   const { edge, routes, unmatched } = config
-  if (!isServed(method)) return { decision: 'no_route', why: 'The gateway accepts no request of this method.' }
-  if (path.length > edge.maxUrl) {
-    return { decision: 'bad_request', why: `400: The request target may have at most ${edge.maxUrl} bytes.` }
-  }
+  if (!isServed(method)) return { decision: 'no_route', ...because(REASONS.method) }
+  if (path.length > edge.maxUrl) return { decision: 'bad_request', ...because(REASONS.tooLong(edge.maxUrl)) }
   const target = canonicalTarget(path, edge.allowInPath)
-  if ('problem' in target) return { decision: 'bad_request', why: `400: ${target.problem}` }
+  if ('problem' in target) return { decision: 'bad_request', ...because(REASONS.target(target)) }
   const isOwn = STATUS_PATHS.has(target.path)
-  if (isOwn && (method === 'GET' || method === 'HEAD')) return { decision: 'not_charged', why: OWN }
-  if (isPage(config, method, target.path)) return { decision: 'not_charged', why: PAGE }
+  if (isOwn && (method === 'GET' || method === 'HEAD')) return { decision: 'not_charged', ...because(REASONS.own) }
+  if (isPage(config, method, target.path)) return { decision: 'not_charged', ...because(REASONS.page) }
   const match = tableOf(routes).lookup(method, target.segments)
   if (match !== null && 'rule' in match) return ofRule(match.rule)
   if (unmatched.kind === 'charge') return { route: null, access: unmatched }
-  if (unmatched.kind === 'forward') return { decision: 'not_charged', why: FORWARDED }
+  if (unmatched.kind === 'forward') return { decision: 'not_charged', ...because(REASONS.forwarded) }
   const allow = match?.allow ?? (isOwn ? ['GET', 'HEAD'] : null)
-  if (allow === null) return { decision: 'no_route', why: '404: No route matches this path.' }
-  return { decision: 'no_route', why: `405: This path allows ${allow.join(', ')}.` }
+  if (allow === null) return { decision: 'no_route', ...because(REASONS.noRoute) }
+  return { decision: 'no_route', ...because(REASONS.notAllowed(allow.join(', '))) }
 }
 
 /** Of its files only the page has a name that somebody asks about. */
@@ -111,17 +106,14 @@ function costsOf(cost: Cost): Record<string, number> | null {
 }
 
 /** The cost, `null` where nobody knows it, and the least that it can be. */
-type Priced = { readonly cost: number | null; readonly least: number } | { readonly problem: string }
+type Priced = { readonly cost: number | null; readonly least: number } | { readonly problem: Reason }
 
 function priceOf(cost: Cost, { cost: given, value }: Question): Priced {
   if (cost.kind === 'fixed') return { cost: cost.cost, least: cost.cost }
   if (value !== undefined) {
     const known = cost.values.get(value)
-    const field = cost.fields.join(' or ')
     if (known !== undefined) return { cost: known, least: known }
-    return {
-      problem: `400: The body must have ${field} with one of these values: ${[...cost.values.keys()].join(', ')}.`,
-    }
+    return { problem: REASONS.unknownValue(cost.fields, [...cost.values.keys()].join(', ')) }
   }
   if (given !== undefined) return { cost: given, least: given }
   return { cost: null, least: Math.min(...cost.values.values()) }
@@ -159,26 +151,20 @@ interface Case {
 
 function verdict(limits: readonly ExplainedLimit[], standing: Standing, about: Case) {
   const { view, question, access, cost, least } = about
-  if (cost === 0) return { decision: 'not_charged', why: 'It asks for a credential and costs nothing.' } as const
+  if (cost === 0) return { decision: 'not_charged', ...because(REASONS.costsNothing) } as const
   if (limits.some(({ refuses }) => refuses)) {
-    const because = `${refusal(standing, about)} ${costsAtLeast(cost, least)}`
     const shadow = shadowOf(view, question, access)
-    if (shadow === null) return { decision: 'refuse', why: `429: ${because}` } as const
-    return { decision: 'shadow', why: `${because} ${shadow}, so it is let through and told.` } as const
+    const { msg, values } = refusal(standing, about)
+    const costs = cost === null ? REASONS.costsAtLeast(least) : REASONS.costs(cost)
+    if (shadow === null) return { decision: 'refuse', ...because(REASONS.refused(msg, values), costs) } as const
+    return { decision: 'shadow', ...because(REASONS.wouldBeRefused(msg, values), costs, shadow) } as const
   }
-  if (cost === null) return { decision: 'depends_on_body', why: DEPENDS } as const
-  return { decision: 'accept', why: accepted(view, question, access, cost) } as const
+  if (cost === null) return { decision: 'depends_on_body', ...because(REASONS.dependsOnBody) } as const
+  return { decision: 'accept', ...because(room(view, question, access, cost)) } as const
 }
 
-const DEPENDS =
-  'The cost depends on the body: the cheapest one fits now. Name its cost or the value of its field to know for certain.'
-
-function costsAtLeast(cost: number | null, least: number): string {
-  return cost === null ? `Even the cheapest body costs ${least}.` : `This costs ${cost}.`
-}
-
-/** The very sentence that the client would read. */
-function refusal({ at, personal, global }: Standing, { config, view, question, access, least }: Case): string {
+/** The very sentence that the client would read, and what it says. */
+function refusal({ at, personal, global }: Standing, { config, view, question, access, least }: Case) {
   const { user } = question
   const { category } = access
   const limits = view.policy.limitsFor(category, user)
@@ -191,17 +177,19 @@ function refusal({ at, personal, global }: Standing, { config, view, question, a
     personal: usages(limits.personal, personal),
     global: limits.global === null ? null : usages(limits.global, global),
   }
-  return refusalBody({ user, category, cost: least, limits }, decision, config.timeZone).msg
+  const { msg, quota } = refusalBody({ user, category, cost: least, limits }, decision, config.timeZone)
+  const { scope, window, resetAt } = quota
+  return { msg, values: { scope, category, window, resetAt } }
 }
 
-function accepted({ policy }: View, { user }: Question, { category }: Charged, cost: number): string {
+function room({ policy }: View, { user }: Question, { category }: Charged, cost: number): Reason {
   const { noGlobal } = policy.trace(category, user)
-  const where = noGlobal === null ? '' : `; the global limits do not apply: ${noGlobal}`
-  return `All windows have room for ${cost}${where}.`
+  if (noGlobal === null) return REASONS.room(cost)
+  return noGlobal === 'switched off' ? REASONS.roomGlobalOff(cost) : REASONS.roomBypass(cost, noGlobal.bypass)
 }
 
-function shadowOf({ shadow, policy }: View, { user }: Question, access: Charged): string | null {
-  if (shadow) return 'Shadow mode is on for the gateway'
-  if (access.shadow) return 'Shadow mode is on for the route'
-  return policy.isShadowed(user) ? 'Shadow mode is on for the user' : null
+function shadowOf({ shadow, policy }: View, { user }: Question, access: Charged): Reason | null {
+  if (shadow) return REASONS.shadowOfGateway
+  if (access.shadow) return REASONS.shadowOfRoute
+  return policy.isShadowed(user) ? REASONS.shadowOfUser : null
 }

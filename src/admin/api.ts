@@ -194,10 +194,52 @@ export interface ExplainAnswer {
   /** By the text of the body's field, where the cost depends on it. */
   readonly costs: Readonly<Record<string, number>> | null
   readonly decision: 'accept' | 'refuse' | 'shadow' | 'not_charged' | 'no_route' | 'depends_on_body' | 'bad_request'
-  /** A sentence. */
+  /** A sentence, or several. */
   readonly why: string
+  /** The sentences of `why`, for whoever says them in another language. */
+  readonly reasons: readonly { readonly code: ReasonCode; readonly values: ReasonValues }[]
   readonly limits: readonly (LimitAnswer & { readonly refuses: boolean })[]
 }
+
+/** What a sentence of an explanation says; behind it the values that it has. */
+export type ReasonCode =
+  // The gateway would not take it as a request at all.
+  | 'method_not_accepted'
+  | 'target_too_long' // max: bytes
+  | 'target_no_path'
+  | 'target_unescaped'
+  | 'target_bad_escape'
+  | 'target_control'
+  | 'target_escaped_twice'
+  | 'target_dots'
+  | 'target_escaped_slash'
+  | 'target_empty_segment'
+  | 'target_semicolon'
+  | 'target_no_utf8'
+  | 'query_unescaped'
+  // No route, or none that charges.
+  | 'no_route'
+  | 'method_not_allowed' // allow: methods
+  | 'own_path'
+  | 'reference_page'
+  | 'public_route'
+  | 'unmatched_forwarded'
+  | 'costs_nothing'
+  // By the quota.
+  | 'value_unknown' // fields: of the body, values: those that it may have
+  | 'depends_on_body'
+  | 'room' // cost: tokens
+  | 'room_global_off' // cost
+  | 'room_bypass' // cost, reason: of the override
+  | 'refused' // scope, category, window, resetAt: ISO 8601 UTC
+  | 'would_be_refused' // as `refused`, in shadow mode
+  | 'costs' // cost
+  | 'costs_at_least' // cost
+  | 'shadow_gateway'
+  | 'shadow_route'
+  | 'shadow_user'
+
+export type ReasonValues = Readonly<Record<string, string | number>>
 
 export interface CountsAnswer {
   readonly requests: number

@@ -232,6 +232,41 @@ export const user = name(
   'The windows of a user by category, Personal first, with the layers of each limit.',
 )
 
+const reasonCode = z.enum([
+  'method_not_accepted',
+  'target_too_long',
+  'target_no_path',
+  'target_unescaped',
+  'target_bad_escape',
+  'target_control',
+  'target_escaped_twice',
+  'target_dots',
+  'target_escaped_slash',
+  'target_empty_segment',
+  'target_semicolon',
+  'target_no_utf8',
+  'query_unescaped',
+  'no_route',
+  'method_not_allowed',
+  'own_path',
+  'reference_page',
+  'public_route',
+  'unmatched_forwarded',
+  'costs_nothing',
+  'value_unknown',
+  'depends_on_body',
+  'room',
+  'room_global_off',
+  'room_bypass',
+  'refused',
+  'would_be_refused',
+  'costs',
+  'costs_at_least',
+  'shadow_gateway',
+  'shadow_route',
+  'shadow_user',
+]) satisfies z.ZodType<api.ReasonCode>
+
 export const explain = name(
   z.strictObject({
     user: z.string(),
@@ -243,10 +278,11 @@ export const explain = name(
     costs: byName(count).nullable(),
     decision: z.enum(['accept', 'refuse', 'shadow', 'not_charged', 'no_route', 'depends_on_body', 'bad_request']),
     why: z.string(),
+    reasons: z.array(z.strictObject({ code: reasonCode, values: byName(z.union([z.string(), z.number()])) })).min(1),
     limits: z.array(z.strictObject({ ...limitShape, refuses: z.boolean() })),
   }) satisfies z.ZodType<api.ExplainAnswer>,
   'Explain',
-  'What would become of a request now, and why.',
+  'What would become of a request now, and why: `why` in English sentences, `reasons` the same by codes with values, which never change their meaning.',
 )
 
 const counts = z.strictObject({

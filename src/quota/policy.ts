@@ -87,8 +87,8 @@ export interface LimitTrace extends Limit {
 export interface Trace {
   readonly personal: readonly LimitTrace[]
   readonly global: readonly LimitTrace[] | null
-  /** Why the global scope does not apply, in a few words; `null` where it does. */
-  readonly noGlobal: string | null
+  /** Why the global scope does not apply: the switch, or a user's override and its reason; `null` where it does. */
+  readonly noGlobal: 'switched off' | { readonly bypass: string } | null
 }
 
 const NO_OVERRIDES: Overrides = new Map()
@@ -141,7 +141,7 @@ export function createPolicy(settings: QuotaSettings, adaptive = 1, overrides: O
     return {
       personal: personal.map((limit) => traced('personal', limit)),
       global: global?.map((limit) => traced('global', limit)) ?? null,
-      noGlobal: global !== null ? null : settings.global.enabled ? `bypass${because(override)}` : 'switched off',
+      noGlobal: global !== null ? null : settings.global.enabled ? { bypass: override?.reason ?? '' } : 'switched off',
     }
   }
 

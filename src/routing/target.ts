@@ -27,10 +27,26 @@ export interface Target {
   readonly query: string
 }
 
-/** Why a target is refused: a sentence for the client. */
+/** Why a target is refused. */
 export interface TargetProblem {
+  readonly code: keyof typeof PROBLEMS
+  /** A sentence for the client. */
   readonly problem: string
 }
+
+const PROBLEMS = {
+  target_no_path: 'The request target must be a path that begins with "/".',
+  target_unescaped: 'The path holds a character that has to be percent-encoded.',
+  target_bad_escape: 'The path holds an invalid percent escape.',
+  target_control: 'The path holds an encoded backslash or control character.',
+  target_escaped_twice: 'The path is percent-encoded twice.',
+  target_dots: 'The path holds a "." or ".." segment.',
+  target_escaped_slash: 'The path holds an encoded slash.',
+  target_empty_segment: 'The path holds an empty segment.',
+  target_semicolon: 'The path holds a semicolon.',
+  target_no_utf8: 'The path is not valid UTF-8.',
+  query_unescaped: 'The query holds a character that has to be percent-encoded.',
+} as const
 
 /** Paths that are canonical already, as nearly all are: 0.4 µs with the split, against 3 µs the careful way (Node 26.10). */
 const ORDINARY = /^(?=\/)(?:\/(?!\.\.?(?:[/?]|$))[\w.~!$&'()*+,=:@-]+)*\/?(?:\?[!"$-~]*)?$/
@@ -39,28 +55,28 @@ const ESCAPE = /%[0-9A-Fa-f]{2}/g
 const UNRESERVED = /[\w.~-]/
 const PCHAR = /[\w.~!$&'()*+,;=:@-]/
 
-type Rule = readonly [refused: RegExp, problem: string]
+type Rule = readonly [refused: RegExp, code: TargetProblem['code']]
 
 /** Judged on the path as written. */
 const AS_WRITTEN: readonly Rule[] = [
-  [/^[^/]|^$/, 'The request target must be a path that begins with "/".'],
-  [/[^\w.~!$&'()*+,;=:@%/-]/, 'The path holds a character that has to be percent-encoded.'],
-  [/%(?![0-9A-Fa-f]{2})/, 'The path holds an invalid percent escape.'],
+  [/^[^/]|^$/, 'target_no_path'],
+  [/[^\w.~!$&'()*+,;=:@%/-]/, 'target_unescaped'],
+  [/%(?![0-9A-Fa-f]{2})/, 'target_bad_escape'],
 ]
 
 /** Judged on the canonical path, so that no mixture of escapes hides anything. */
 const CANONICAL: readonly Rule[] = [
-  [/%(?:5C|[01].|7F|C2%[89].)/, 'The path holds an encoded backslash or control character.'],
+  [/%(?:5C|[01].|7F|C2%[89].)/, 'target_control'],
   // Also of harmless characters: `/%2573earch` is `/search` to a chain of servers that decodes twice.
-  [/%25[0-9A-Fa-f]{2}/, 'The path is percent-encoded twice.'],
+  [/%25[0-9A-Fa-f]{2}/, 'target_escaped_twice'],
   // Also before an encoded slash or a parameter: a backend that decodes or strips those walks up the tree.
-  [/(?:\/|%2F)\.\.?(?=\/|%2F|;|%3B|$)/, 'The path holds a "." or ".." segment.'],
+  [/(?:\/|%2F)\.\.?(?=\/|%2F|;|%3B|$)/, 'target_dots'],
 ]
 
-const ENCODED_SLASH: Rule = [/%2F/, 'The path holds an encoded slash.']
+const ENCODED_SLASH: Rule = [/%2F/, 'target_escaped_slash']
 // A segment of parameters only (`/;x/`) is empty to a backend that strips them.
-const EMPTY_SEGMENT: Rule = [/\/(?:\/|;|%3B)/, 'The path holds an empty segment.']
-const SEMICOLON: Rule = [/;|%3B/, 'The path holds a semicolon.']
+const EMPTY_SEGMENT: Rule = [/\/(?:\/|;|%3B)/, 'target_empty_segment']
+const SEMICOLON: Rule = [/;|%3B/, 'target_semicolon']
 
 /**
  * Reads the target of a request line, which must be in origin form.
@@ -73,7 +89,7 @@ export function canonicalTarget(url: string, allow: PathAllowances): Target | Ta
   const written = mark < 0 ? url : url.slice(0, mark)
   const query = mark < 0 ? '' : url.slice(mark)
   if (ORDINARY.test(url)) return { path: written, segments: written.slice(1).split('/'), query }
-  if (!QUERY.test(query)) return { problem: 'The query holds a character that has to be percent-encoded.' }
+  if (!QUERY.test(query)) return problemOf('query_unescaped')
   return canonicalPath(written, query, allow)
 }
 
@@ -85,11 +101,11 @@ export function canonicalLiteral(text: string): string {
 
 function canonicalPath(written: string, query: string, allow: PathAllowances): Target | TargetProblem {
   const problem = firstProblem(AS_WRITTEN, written)
-  if (problem !== null) return { problem }
+  if (problem !== null) return problemOf(problem)
   const path = decodeOnly(UNRESERVED, written)
   const refused = firstProblem(CANONICAL, path) ?? firstProblem(notAllowed(allow), path)
-  if (refused !== null) return { problem: refused }
-  if (!isUtf8(path)) return { problem: 'The path is not valid UTF-8.' }
+  if (refused !== null) return problemOf(refused)
+  if (!isUtf8(path)) return problemOf('target_no_utf8')
   return { path, segments: path.slice(1).split('/').map(matchForm), query }
 }
 
@@ -108,8 +124,12 @@ function decodeOnly(plain: RegExp, text: string): string {
   })
 }
 
-function firstProblem(rules: readonly Rule[], path: string): string | null {
+function firstProblem(rules: readonly Rule[], path: string): TargetProblem['code'] | null {
   return rules.find(([refused]) => refused.test(path))?.[1] ?? null
+}
+
+function problemOf(code: TargetProblem['code']): TargetProblem {
+  return { code, problem: PROBLEMS[code] }
 }
 
 function notAllowed({ encodedSlash, emptySegment, semicolon }: PathAllowances): Rule[] {

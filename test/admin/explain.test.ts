@@ -1,4 +1,6 @@
 import { afterEach, beforeEach, describe, expect, test } from 'vitest'
+import type { ExplainAnswer } from '../../src/admin/api.ts'
+import { zhReasons } from '../../src/dashboard/i18n/zh.ts'
 import { StoreError } from '../../src/quota/store.ts'
 import { type Running, startAdmin, YAML } from './running.ts'
 
@@ -250,4 +252,116 @@ test.each([
   const reply = await running.call('GET', `/api/explain?${query}`)
   expect(reply.status).toBe(400)
   expect([...new Set(reply.json.problems.map(({ path }: { path: string }) => path))]).toEqual(fields)
+})
+
+describe('every reason has a code with values beside its sentence, and the dashboard the words for it', () => {
+  const RESET = '2026-11-20T11:10:00.000Z'
+  const refused = { scope: 'Personal', category: 'read', window: '1h', resetAt: RESET }
+  const sentence =
+    'Personal 1-hour read quota is used up. Requests may continue after 2026-11-20 19:10:00 Asia/Shanghai (UTC+8).'
+  const seen = new Set<string>()
+  const holes = (text: string) => [...text.matchAll(/\{(\w+)\}/g)].map(([, name]) => name).sort()
+
+  async function reasons(...args: Parameters<typeof ask>) {
+    const answer: ExplainAnswer = await explain(...args)
+    for (const { code, values } of answer.reasons) {
+      seen.add(code)
+      expect(holes(zhReasons[code]), code).toEqual(Object.keys(values).sort())
+    }
+    return [answer.why, ...answer.reasons.map(({ code, values }) => [code, values])]
+  }
+  const put = (body: object) => running.call('PUT', '/api/users/alice/override', { body: { reason: 'r', ...body } })
+
+  test.each<[method: string, path: string, why: string, code: string, values?: object]>([
+    ['TRACE', '/', 'The gateway accepts no request of this method.', 'method_not_accepted'],
+    ['GET', 'x', '400: The request target must be a path that begins with "/".', 'target_no_path'],
+    ['GET', '/a"b', '400: The path holds a character that has to be percent-encoded.', 'target_unescaped'],
+    ['GET', '/a%zz', '400: The path holds an invalid percent escape.', 'target_bad_escape'],
+    ['GET', '/a%00', '400: The path holds an encoded backslash or control character.', 'target_control'],
+    ['GET', '/a%2541', '400: The path is percent-encoded twice.', 'target_escaped_twice'],
+    ['GET', '/a/../b', '400: The path holds a "." or ".." segment.', 'target_dots'],
+    ['GET', '/a%2Fb', '400: The path holds an encoded slash.', 'target_escaped_slash'],
+    ['GET', '/a//b', '400: The path holds an empty segment.', 'target_empty_segment'],
+    ['GET', '/a;b', '400: The path holds a semicolon.', 'target_semicolon'],
+    ['GET', '/a%FF', '400: The path is not valid UTF-8.', 'target_no_utf8'],
+    ['GET', '/a?ü', '400: The query holds a character that has to be percent-encoded.', 'query_unescaped'],
+    ['GET', '/nothing', '404: No route matches this path.', 'no_route'],
+    ['POST', '/me/quota', '405: This path allows GET, HEAD.', 'method_not_allowed', { allow: 'GET, HEAD' }],
+    ['GET', '/me/quota', 'The gateway answers this itself: it asks for a credential and charges nothing.', 'own_path'],
+    ['GET', '/v1/health', 'The route is public: it asks for no credential and charges nothing.', 'public_route'],
+    ['GET', '/v1/whoami', 'It asks for a credential and costs nothing.', 'costs_nothing'],
+    ['POST', '/v1/user/x', 'All windows have room for 2.', 'room', { cost: 2 }],
+    [
+      'POST',
+      '/v1/charge',
+      'The cost depends on the body: the cheapest one fits now. Name its cost or the value of its field to know for certain.',
+      'depends_on_body',
+    ],
+  ])('%s %s: %s', async (method, path, why, code, values = {}) => {
+    expect(await reasons(method, path)).toEqual([why, [code, values]])
+  })
+
+  test('of the configuration', async () => {
+    await other((yaml) => `${yaml}edge: { max_url: 256B }\nunmatched: forward\nreference: { path: /reference }\n`)
+    expect(await reasons('GET', `/${'x'.repeat(256)}`)).toEqual([
+      '400: The request target may have at most 256 bytes.',
+      ['target_too_long', { max: 256 }],
+    ])
+    expect(await reasons('GET', '/nothing')).toEqual([
+      'No route matches, and "unmatched: forward" lets it through without a charge.',
+      ['unmatched_forwarded', {}],
+    ])
+    expect(await reasons('GET', '/reference')).toEqual([
+      'The gateway answers this itself, with the page of the API, for everybody.',
+      ['reference_page', {}],
+    ])
+  })
+
+  test('of a body', async () => {
+    await other((yaml) => yaml.replace('body: chargeId', 'body: [chargeId, charge]'))
+    expect(await reasons('POST', '/v1/charge', { value: '4' })).toEqual([
+      '400: The body must have chargeId or charge with one of these values: 2, 3, 5.',
+      ['value_unknown', { fields: 'chargeId, charge', values: '2, 3, 5' }],
+    ])
+  })
+
+  test('of a refusal and of shadow mode', async () => {
+    await running.spend('alice', 'read', 120)
+    await running.spend('alice', 'write', 55)
+    expect(await reasons('POST', '/v1/user/x')).toEqual([
+      `429: ${sentence} This costs 2.`,
+      ['refused', refused],
+      ['costs', { cost: 2 }],
+    ])
+    expect((await reasons('POST', '/v1/charge')).slice(1)).toEqual([
+      ['refused', { ...refused, category: 'write' }],
+      ['costs_at_least', { cost: 10 }],
+    ])
+    const shadow = (who: string, cost: number) => [
+      `${sentence} This costs ${cost}. Shadow mode is on for the ${who}, so it is let through and told.`,
+      ['would_be_refused', refused],
+      ['costs', { cost }],
+      [`shadow_${who}`, {}],
+    ]
+    expect(await reasons('GET', '/v1/trial')).toEqual(shadow('route', 1))
+    await put({ shadow: true })
+    expect(await reasons('POST', '/v1/user/x')).toEqual(shadow('user', 2))
+    await running.call('PATCH', '/api/quota', { body: { shadow: true } })
+    expect(await reasons('POST', '/v1/user/x')).toEqual(shadow('gateway', 2))
+  })
+
+  test('of global limits that do not apply', async () => {
+    const text = 'All windows have room for 2; the global limits do not apply'
+    await put({ bypassGlobal: true, reason: 'on trial' })
+    expect(await reasons('POST', '/v1/user/x')).toEqual([
+      `${text}: bypass (on trial).`,
+      ['room_bypass', { cost: 2, reason: 'on trial' }],
+    ])
+    await running.call('PATCH', '/api/quota', { body: { global: { enabled: false } } })
+    expect(await reasons('POST', '/v1/user/x')).toEqual([`${text}: switched off.`, ['room_global_off', { cost: 2 }]])
+  })
+
+  test('and no other has one', () => {
+    expect([...seen].sort()).toEqual(Object.keys(zhReasons).sort())
+  })
 })

@@ -2,7 +2,7 @@ import { execFile } from 'node:child_process'
 import { promisify } from 'node:util'
 import type { Page } from 'playwright-core'
 import { afterAll, afterEach, beforeAll, expect, test } from 'vitest'
-import type { UserAnswer } from '../../src/admin/api.ts'
+import type { ExplainAnswer, UserAnswer } from '../../src/admin/api.ts'
 import type { OpenPage } from '../setup/browser.ts'
 import { ask, OPS, SOON, type Stage, startStage } from './stage.ts'
 
@@ -284,6 +284,24 @@ test('an explanation says what would become of a request, and charges nothing', 
 
   await page.getByRole('textbox', { name: 'Path' }).fill('/other')
   expect(await said.count()).toBe(0)
+})
+
+test('on the Chinese page an explanation is in Chinese, and on the English one what the API says', async () => {
+  for (let i = 0; i < 2; i++) expect(await client('mei')).toEqual({ status: 200 })
+  open = await stage.open('#/users/mei', { language: 'zh-CN' })
+  page = open.page
+  await page.getByLabel('方法').selectOption('GET')
+  await page.getByRole('textbox', { name: '路径' }).fill('/items/7')
+  await button('解释').click()
+  const said = page.locator('[aria-live] .note')
+  await expect
+    .poll(() => said.innerText(), SOON)
+    .toMatch(/^拒绝\s+429：个人 read 1h 配额已用完。.*\d.* 之后可以继续请求。 此请求的价格为 4。$/)
+  expect(await said.locator('[lang="en"]').count()).toBe(0)
+  await page.getByLabel('语言').selectOption('en')
+  const { why } = await stage.api<ExplainAnswer>('GET', '/api/explain?user=mei&method=GET&path=/items/7')
+  await expect.poll(() => said.innerText(), SOON).toMatch(/^Refused\s/)
+  expect(await said.innerText()).toContain(why)
 })
 
 test('users are found by a part of their id', async () => {

@@ -124,6 +124,7 @@ test('what a user id could make a terminal do is not done', () => {
     costs: null,
     decision: 'no_route',
     why: '404: No route matches this path.',
+    reasons: [{ code: 'no_route', values: {} }],
     limits: [],
   })
   expect(text.split('\n')[0]).toBe('NO ROUTE   GET /x of \\u{1b}[31mred\\u{202e}')

@@ -328,7 +328,7 @@ describe('the way of a limit', () => {
     expect(told(policy, 'alice')).toEqual({
       personal: [5000, 'override', 'override 5000 (load test until Friday)'],
       global: undefined,
-      noGlobal: 'bypass (load test until Friday)',
+      noGlobal: { bypass: 'load test until Friday' },
     })
     expect(policy.trace('read', 'alice').personal[1]).toMatchObject({ limit: 1800, source: 'baseline x mode' })
     const within = withOverride({ ...override, bypassGlobal: false })

@@ -1,10 +1,13 @@
 import { createContext, type ReactNode, useContext, useEffect, useMemo, useState } from 'react'
+import type { ReasonCode } from '../../admin/api.ts'
 import * as format from '../logic/format.ts'
 import { en, type TextKey } from './en.ts'
-import { zh } from './zh.ts'
+import { zh, zhReasons } from './zh.ts'
 
 type Language = format.Language
 const WORDS: Readonly<Record<Language, Readonly<Record<TextKey, string>>>> = { en, zh }
+const REASONS: Readonly<Record<Language, Readonly<Record<ReasonCode, string>> | null>> = { en: null, zh: zhReasons }
+type Values = Readonly<Record<string, string | number>>
 export const LANGUAGES = { en: 'English', zh: '简体中文' } as const
 const KEPT = 'tollgate.language'
 
@@ -12,7 +15,9 @@ export interface Texts {
   readonly language: Language
   readonly setLanguage: (language: Language) => void
   /** The words of a key, with `{name}` filled in. */
-  readonly t: (key: TextKey, values?: Readonly<Record<string, string | number>>) => string
+  readonly t: (key: TextKey, values?: Values) => string
+  /** The sentence of a reason, likewise; `null` in English, in which the API says it itself. */
+  readonly reason: ((code: ReasonCode, values: Values) => string) | null
   readonly number: (value: number) => string
   readonly rate: (perSecond: number) => string
   readonly share: (share: number) => string
@@ -46,11 +51,12 @@ export function useTexts(): Texts {
 
 function textsOf(language: Language, setLanguage: Texts['setLanguage']): Texts {
   const words = WORDS[language]
+  const reasons = REASONS[language]
   return {
     language,
     setLanguage,
-    // A replacement by function: `$&` in a user id stays what it is.
-    t: (key, values = {}) => words[key].replace(/\{(\w+)\}/g, (hole, name: string) => String(values[name] ?? hole)),
+    t: (key, values = {}) => filled(words[key], values),
+    reason: reasons && ((code, values) => filled(reasons[code], values)),
     number: (value) => format.formatNumber(language, value),
     rate: (perSecond) => format.formatRate(language, perSecond),
     share: (share) => format.formatShare(language, share),
@@ -58,6 +64,11 @@ function textsOf(language: Language, setLanguage: Texts['setLanguage']): Texts {
     span: (from, to, timeZone) => format.formatSpan(language, from, to, timeZone),
     duration: (ms) => format.formatDuration(language, ms),
   }
+}
+
+function filled(text: string, values: Values): string {
+  // A replacement by function: `$&` in a user id stays what it is.
+  return text.replace(/\{(\w+)\}/g, (hole, name: string) => String(values[name] ?? hole))
 }
 
 /** What was chosen before, or the first language of the browser that we know. */

@@ -1,3 +1,4 @@
+import type { ReasonCode } from '../../admin/api.ts'
 import type { TextKey } from './en.ts'
 
 export const zh: Readonly<Record<TextKey, string>> = {
@@ -366,4 +367,40 @@ export const zh: Readonly<Record<TextKey, string>> = {
   'problem.nothing': '没有设置任何内容：请输入一个上限或打开一个开关。要结束特别设置，请取消它。',
   'problem.required': '此项必填。',
   'problem.path': '请以“/”开头。',
+}
+
+/** Why a request would be answered as it would; in English the API says it itself. */
+export const zhReasons: Readonly<Record<ReasonCode, string>> = {
+  method_not_accepted: '网关不接受此方法的请求。',
+  target_too_long: '400：请求目标最多 {max} 字节。',
+  target_no_path: '400：请求目标必须是以“/”开头的路径。',
+  target_unescaped: '400：路径含有必须百分号编码的字符。',
+  target_bad_escape: '400：路径含有无效的百分号转义。',
+  target_control: '400：路径含有编码的反斜杠或控制字符。',
+  target_escaped_twice: '400：路径被百分号编码了两次。',
+  target_dots: '400：路径含有“.”或“..”段。',
+  target_escaped_slash: '400：路径含有编码的斜杠。',
+  target_empty_segment: '400：路径含有空段。',
+  target_semicolon: '400：路径含有分号。',
+  target_no_utf8: '400：路径不是有效的 UTF-8。',
+  query_unescaped: '400：查询串含有必须百分号编码的字符。',
+  no_route: '404：没有路由匹配此路径。',
+  method_not_allowed: '405：此路径允许 {allow}。',
+  own_path: '由网关自己回答：需要凭据，不扣除令牌。',
+  reference_page: '由网关自己以 API 页面回答，对所有人开放。',
+  public_route: '此路由是公开的：不需要凭据，不扣除令牌。',
+  unmatched_forwarded: '没有路由匹配，“unmatched: forward”将其放行，不扣除令牌。',
+  costs_nothing: '需要凭据，价格为零。',
+  value_unknown: '400：请求体的字段 {fields} 必须取以下值之一：{values}。',
+  depends_on_body: '价格取决于请求体：现在容得下最便宜的。要确切知道，请给出价格或该字段的值。',
+  room: '所有窗口都还容得下 {cost}。',
+  room_global_off: '所有窗口都还容得下 {cost}；全局上限不适用：已关闭。',
+  room_bypass: '所有窗口都还容得下 {cost}；全局上限不适用：已绕过（{reason}）。',
+  refused: '429：{scope} {category} {window} 配额已用完。{resetAt} 之后可以继续请求。',
+  would_be_refused: '{scope} {category} {window} 配额已用完。{resetAt} 之后可以继续请求。',
+  costs: '此请求的价格为 {cost}。',
+  costs_at_least: '最便宜的请求体的价格也有 {cost}。',
+  shadow_gateway: '网关已开启影子模式，因此放行并告知。',
+  shadow_route: '此路由已开启影子模式，因此放行并告知。',
+  shadow_user: '此用户已开启影子模式，因此放行并告知。',
 }

@@ -2,7 +2,7 @@ import { Button, NativeSelect, TextInput } from '@mantine/core'
 import { type FormEvent, useState } from 'react'
 import type { ExplainAnswer } from '../../../admin/api.ts'
 import { call } from '../../api/client.ts'
-import { useTexts } from '../../i18n/text.tsx'
+import { type Texts, useTexts } from '../../i18n/text.tsx'
 import { fieldProblems, messageOf } from '../../parts/failure.tsx'
 import { Note, type Tone } from '../../parts/note.tsx'
 import { Panel } from '../../parts/panel.tsx'
@@ -94,13 +94,14 @@ export function ExplainForm({ user }: { readonly user: string }) {
 }
 
 function Explanation({ answer }: { readonly answer: ExplainAnswer }) {
-  const { t, number } = useTexts()
-  const { decision, why, route, category, cost, costs, limits } = answer
+  const texts = useTexts()
+  const { t, number } = texts
+  const { decision, route, category, cost, costs, limits } = answer
   const prices = Object.entries(costs ?? {}).map(([value, price]) => `${value}: ${number(price)}`)
   return (
     <div aria-live="polite">
       <Note tone={TONES[decision]} title={t(`explain.${decision}`)} live={false}>
-        <span lang="en">{why}</span>
+        {why(answer, texts)}
       </Note>
       <Facts>
         <Fact name={t('explain.route')}>
@@ -119,4 +120,17 @@ function Explanation({ answer }: { readonly answer: ExplainAnswer }) {
       {limits.length > 0 && <LimitRows label={t('explain.title')} limits={limits} />}
     </div>
   )
+}
+
+/** The API's own sentences in English, and what they say in the other languages. */
+function why({ why, reasons }: ExplainAnswer, { reason, t, number, time }: Texts): string {
+  if (reason === null) return why
+  function shown([name, value]: readonly [string, string | number]): readonly [string, string] {
+    if (typeof value === 'number') return [name, number(value)]
+    if (name === 'scope') return [name, t(value === 'Global' ? 'word.global' : 'word.personal')]
+    return [name, name === 'resetAt' ? time(value) : value]
+  }
+  return reasons
+    .map(({ code, values }) => reason(code, Object.fromEntries(Object.entries(values).map(shown))))
+    .join(' ')
 }
