@@ -183,9 +183,15 @@ local function open(section, key, shape)
   end
   recorded = recorded + 1
   records[recorded] = sub(bytes, numbers, numbers + 12 * shape.windows - 1)
-  section[1], section[2], section[3], section[4], section[5], section[6], section[7], section[8], section[9],
-  section[10], section[11], section[12], section[13], section[14], section[15], section[16], section[17] =
-    unpack_bytes(shape.all, bytes, numbers)
+  -- A slot that gets nothing costs as much as one that does: 0.2 microseconds for ten.
+  if shape.windows <= 3 then
+    section[1], section[2], section[3], section[4], section[5], section[6], section[7] =
+      unpack_bytes(shape.all, bytes, numbers)
+  else
+    section[1], section[2], section[3], section[4], section[5], section[6], section[7], section[8], section[9],
+    section[10], section[11], section[12], section[13], section[14], section[15], section[16], section[17] =
+      unpack_bytes(shape.all, bytes, numbers)
+  end
   section[SHAPE], section[BYTES], section[LIMITS], section[ADDED] = shape, bytes, false, false
 end
 
