@@ -248,8 +248,12 @@ export const MUTATIONS: readonly Mutation[] = [
     "sql.write.run(category, 0, user ?? ''",
   ]),
   sqlite('the embedded store writes without a transaction', [
-    'const decisions = writing(() => settleInside(batch))',
-    'const decisions = settleInside(batch)',
+    'writing(() => (isQuestion(batch) ? tryToWrite() : settleInside(batch)))',
+    'isQuestion(batch) ? tryToWrite() : settleInside(batch)',
+  ]),
+  sqlite('the embedded store takes a full disk for one that has room', [
+    'isQuestion(batch) ? tryToWrite() : settleInside(batch)',
+    'settleInside(batch)',
   ]),
   sqlite('the embedded store sweeps what still runs', ['WHERE ends <= ?', 'WHERE ends >= ?']),
 ]
