@@ -183,6 +183,7 @@ export function createOutage({ share, maxUsers = 50_000, tell }: OutageOptions):
   }
 
   function shift(ms: number): void {
+    sweptAt += ms
     for (const counters of [users, everybody]) {
       for (const counter of counters.values()) for (const entry of counter) entry.startedAt += ms
     }

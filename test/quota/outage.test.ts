@@ -135,6 +135,16 @@ describe('while the store is out', () => {
     expect(tokens).toMatchObject({ owed: 30, expired: 20 })
   })
 
+  it('those whose windows ended make room also by a clock that was set right since it was looked for last', () => {
+    const open = outage({ maxUsers: 1 })
+    const wrong = AT + 365 * 24 * 60 * MINUTE
+    expect(open.decide(charge(5, 'a'), wrong)?.accepted).toBe(true)
+    expect(open.decide(charge(5, 'b'), wrong)).toBeNull()
+    open.shift(AT - wrong)
+    expect(open.decide(charge(5, 'b'), AT)).toBeNull()
+    expect(open.decide(charge(5, 'b'), AT + 24 * 60 * MINUTE)?.accepted).toBe(true)
+  })
+
   it('a crowd of users that are all refused is not remembered', () => {
     const open = outage({ maxUsers: 2 })
     const of = limits([100, 300], [50, 50])
