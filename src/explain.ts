@@ -35,6 +35,7 @@ export async function explain(
     return { ...charged, cost: null, decision: 'bad_request', ...because(priced.problem), limits: [] }
   }
   const { cost } = priced
+  if (cost === 0) return { ...charged, cost, decision: 'not_charged', ...because(REASONS.costsNothing), limits: [] }
   const { view, standing } = await inForce()
   const limits = limitsOf(view, standing, { user: question.user, category: access.category, cost: priced.least })
   return { ...charged, cost, limits, ...verdict(limits, standing, { config, view, question, access, ...priced }) }
@@ -151,7 +152,6 @@ interface Case {
 
 function verdict(limits: readonly ExplainedLimit[], standing: Standing, about: Case) {
   const { view, question, access, cost, least } = about
-  if (cost === 0) return { decision: 'not_charged', ...because(REASONS.costsNothing) } as const
   if (limits.some(({ refuses }) => refuses)) {
     const shadow = shadowOf(view, question, access)
     const { msg, values } = refusal(standing, about)

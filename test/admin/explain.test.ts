@@ -78,6 +78,7 @@ test('what charges nothing is explained also while the store is out; what it wou
   running = await startAdmin({ broken: Object.fromEntries(names.map((name) => [name, fails])) })
   const decisions = [
     ['GET', '/v1/health', 'not_charged'],
+    ['GET', '/v1/whoami', 'not_charged'],
     ['GET', '/v1/nothing', 'no_route'],
     ['GET', '/v1/charge', 'no_route'],
     ['GET', '/v1/%2e%2e/x', 'bad_request'],
