@@ -239,7 +239,8 @@ async function tally(store: Store, total: number): Promise<unknown> {
 }
 
 const limit = (...limits: number[]): Charge['limits']['personal'] =>
-  limits.map((limit, i) => ({ window: { name: `${i}`, seconds: [1, 5, 60][i] as number }, limit }))
+  limits.map((limit, i) => ({ window: { name: `${i}`, seconds: [1, 5, 60, 90, 120, 180, 240, 300][i] as number }, limit }))
+const MOST = limit(9, 19, 29, 39, 49, 59, 69, 79)
 const clocked = fc.oneof(
   fc.record({
     charges: fc.array(
@@ -248,8 +249,8 @@ const clocked = fc.oneof(
         category: fc.constant('read'),
         cost: fc.integer({ min: 1, max: 6 }),
         limits: fc.record({
-          personal: fc.constantFrom(limit(4, 9, 20), limit(12, 30, 31), limit(5, 10), limit(100)),
-          global: fc.option(fc.constantFrom(limit(4, 9, 20), limit(100)), { nil: null }),
+          personal: fc.constantFrom(limit(4, 9, 20), limit(12, 30, 31), limit(5, 10), limit(100), MOST),
+          global: fc.option(fc.constantFrom(limit(4, 9, 20), limit(100), MOST), { nil: null }),
         }),
       }),
       { maxLength: 3 },
