@@ -53,12 +53,16 @@ function addressesOf(host: string): string[] {
   return name === 'localhost' ? ['127.0.0.1', '::1'] : [name]
 }
 
-/** The list knows the spellings of IPv6, and IPv4 within it. */
+/** The list knows the spellings of IPv6, and IPv4 within it; not its zones (`fe80::1%eth0`). */
 function isSame(a: string, b: string): boolean {
-  if (isIP(a) === 0 || isIP(b) === 0) return a === b
+  if (isIP(a) === 0 || isIP(b) === 0 || zoneOf(a) !== zoneOf(b)) return a === b
   const list = new BlockList()
   list.addAddress(a, familyOf(a))
   return list.check(b, familyOf(b))
+}
+
+function zoneOf(address: string): string | undefined {
+  return address.split('%')[1]
 }
 
 function familyOf(address: string): 'ipv4' | 'ipv6' {
