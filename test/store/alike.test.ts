@@ -239,7 +239,10 @@ async function tally(store: Store, total: number): Promise<unknown> {
 }
 
 const limit = (...limits: number[]): Charge['limits']['personal'] =>
-  limits.map((limit, i) => ({ window: { name: `${i}`, seconds: [1, 5, 60, 90, 120, 180, 240, 300][i] as number }, limit }))
+  limits.map((limit, i) => ({
+    window: { name: `${i}`, seconds: [1, 5, 60, 90, 120, 180, 240, 300][i] as number },
+    limit,
+  }))
 const MOST = limit(9, 19, 29, 39, 49, 59, 69, 79)
 const clocked = fc.oneof(
   fc.record({
