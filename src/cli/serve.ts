@@ -66,14 +66,17 @@ function hearHangups(): (reread: () => void) => void {
   }
 }
 
-/** @returns when the first SIGTERM or SIGINT has come @param again for each one after it, whatever the gateway is doing */
+/** Ctrl-C and `timeout` signal a whole group of processes, in which npm passes its own on: so soon after the first it is the same. */
+const SAME_MS = 300
+
+/** @returns when the first SIGTERM or SIGINT has come @param again for each later one, whatever the gateway is doing */
 function hearEnds(again: (signal: NodeJS.Signals) => void): Promise<void> {
   return new Promise((resolve) => {
-    let heard = false
+    let first: number | null = null
     for (const signal of ['SIGTERM', 'SIGINT'] as const) {
       process.on(signal, () => {
-        if (heard) again(signal)
-        heard = true
+        first ??= performance.now()
+        if (performance.now() - first > SAME_MS) again(signal)
         resolve()
       })
     }
