@@ -374,6 +374,7 @@ describe('SIGTERM to the primary', () => {
     await expect.poll(() => backend.seen.length).toBe(1)
     gateway.child.kill('SIGTERM')
     await expect.poll(readiness).toBe(503)
+    await sleep(400) // sooner it is the same signal
     expect(gateway.child.exitCode).toBeNull()
     expect(await gateway.end('SIGTERM')).toBe(1)
     expect(await hanging).toBeInstanceOf(Error)
