@@ -1,9 +1,10 @@
-import { type ChildProcess, execFile, spawn } from 'node:child_process'
+import { execFile, spawn } from 'node:child_process'
 import { randomUUID } from 'node:crypto'
 import { once } from 'node:events'
 import { chownSync, mkdirSync, mkdtempSync, rmSync, statSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
+import type { Readable } from 'node:stream'
 import { promisify } from 'node:util'
 import type { ImageConfig } from './image-build.ts'
 
@@ -37,7 +38,8 @@ export interface RunOptions {
 }
 
 export interface Container {
-  readonly output: () => string
+  readonly stdout: () => string
+  readonly stderr: () => string
   /** Its number outside. */
   pid(): Promise<number>
   /** Runs something beside it, as a health check is. Never rejects for its exit code. */
@@ -64,7 +66,6 @@ export function startContainer(image: Runnable, options: RunOptions): Container 
   mkdirSync(join(image.rootfs, 'etc/tollgate'), { recursive: true })
   writeFileSync(join(bundle, 'config.json'), JSON.stringify(specOf(image, options, process, id)))
   const child = spawn('runc', ['--root', state, 'run', '--bundle', bundle, id], { stdio: ['ignore', 'pipe', 'pipe'] })
-  const output = collect(child)
   let isOver = false
   const ended = once(child, 'close').then(([code]) => {
     isOver = true
@@ -75,7 +76,8 @@ export function startContainer(image: Runnable, options: RunOptions): Container 
     await run('runc', ['--root', state, 'kill', id, signal])
   }
   return {
-    output,
+    stdout: collect(child.stdout),
+    stderr: collect(child.stderr),
     ended,
     pid: async () => JSON.parse((await run('runc', ['--root', state, 'state', id])).stdout).pid,
     async exec(...args) {
@@ -84,9 +86,9 @@ export function startContainer(image: Runnable, options: RunOptions): Container 
       const beside = spawn('runc', ['--root', state, 'exec', '--process', file, id], {
         stdio: ['ignore', 'pipe', 'pipe'],
       })
-      const said = collect(beside)
+      const [stdout, stderr] = [collect(beside.stdout), collect(beside.stderr)]
       const [code] = await once(beside, 'close')
-      return { code, output: said() }
+      return { code, output: stdout() + stderr() }
     },
     kill,
     async end() {
@@ -97,15 +99,21 @@ export function startContainer(image: Runnable, options: RunOptions): Container 
   }
 }
 
-/** Runs it to its end. @returns exit code and output */
-export async function runToEnd(image: Runnable, options: RunOptions): Promise<{ code: number; output: string }> {
-  const container = startContainer(image, options)
-  return { code: await container.ended, output: container.output() }
+export interface Ended {
+  readonly code: number
+  readonly stdout: string
+  readonly stderr: string
 }
 
-function collect(child: ChildProcess): () => string {
+export async function runToEnd(image: Runnable, options: RunOptions): Promise<Ended> {
+  const container = startContainer(image, options)
+  return { code: await container.ended, stdout: container.stdout(), stderr: container.stderr() }
+}
+
+/** Of one stream: which of two is read first is chance. */
+function collect(stream: Readable): () => string {
   const chunks: Buffer[] = []
-  for (const stream of [child.stdout, child.stderr]) stream?.on('data', (chunk: Buffer) => chunks.push(chunk))
+  stream.on('data', (chunk: Buffer) => chunks.push(chunk))
   return () => Buffer.concat(chunks).toString()
 }
 

@@ -151,7 +151,7 @@ routes:
     for (;;) {
       const { code } = await container.exec(...image.config.Healthcheck.Test.slice(1)).catch(() => ({ code: 1 }))
       if (code === 0) return container
-      if (ended) throw new Error(container.output())
+      if (ended) throw new Error(container.stdout() + container.stderr())
       await sleep(100)
     }
   }
@@ -159,12 +159,13 @@ routes:
   test('its other commands too, with the same configuration', async () => {
     expect(await runToEnd(image, { ...options(), args: ['--version'] })).toEqual({
       code: 0,
-      output: `${packageJson.version}\n`,
+      stdout: `${packageJson.version}\n`,
+      stderr: '',
     })
     expect(await runToEnd(image, { ...options(), args: ['check'] })).toMatchObject({ code: 0 })
     const made = await runToEnd(image, { ...options(), args: ['token', 'create', '--user', 'alice', '--name', 'test'] })
-    expect(made).toMatchObject({ code: 0, output: expect.stringMatching(/^gw_\S+\n/) })
-    token = made.output.split('\n')[0] ?? ''
+    expect(made).toMatchObject({ code: 0, stdout: expect.stringMatching(/^gw_\S+\n$/) })
+    token = made.stdout.trimEnd()
   })
 
   test('every package that it was left with can be loaded', async () => {
@@ -173,15 +174,16 @@ routes:
     const args = ['--input-type=module', '-e', script]
     expect(await runToEnd(image, { ...options(), entrypoint: ['/nodejs/bin/node'], args })).toEqual({
       code: 0,
-      output: '',
+      stdout: '',
+      stderr: '',
     })
   })
 
   test('its heap is bounded by the memory of the container, not of the machine', async () => {
     const args = ['-p', 'require("v8").getHeapStatistics().heap_size_limit / 2 ** 20']
-    const { output } = await runToEnd(image, { ...options(), entrypoint: ['/nodejs/bin/node'], args })
-    expect(Number(output)).toBeGreaterThan(0.6 * 512)
-    expect(Number(output)).toBeLessThan(0.7 * 512)
+    const { stdout } = await runToEnd(image, { ...options(), entrypoint: ['/nodejs/bin/node'], args })
+    expect(Number(stdout)).toBeGreaterThan(0.6 * 512)
+    expect(Number(stdout)).toBeLessThan(0.7 * 512)
   })
 
   test('as user 65532 without any right, with nothing to write to but /tmp and /data', async () => {

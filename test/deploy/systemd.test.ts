@@ -169,7 +169,7 @@ routes: [{ match: "GET /*", public: true }]
         .poll(answer, { timeout: 60_000, message: 'answered' })
         .toBe(200)
         .catch((error: unknown) => {
-          throw new Error(gateway.output(), { cause: error })
+          throw new Error(gateway.stdout() + gateway.stderr(), { cause: error })
         })
       await gateway.kill('TERM')
       expect(await gateway.ended).toBe(0)
