@@ -1,8 +1,8 @@
 import { parseArgs } from 'node:util'
 import { checkPairs } from '../certificate.ts'
-import { unusableStore } from '../config/files.ts'
 import { type Finding, formatProblems } from '../config/problems.ts'
 import { tryParts } from '../parts.ts'
+import { whyUnusable } from '../store/sqlite/unusable.ts'
 import { CONFIG_OPTION, configFile, loadOrTell, setupProblem } from './config.ts'
 
 export async function check(args: readonly string[]): Promise<number> {
@@ -12,9 +12,10 @@ export async function check(args: readonly string[]): Promise<number> {
   if (loaded === null) return 1
   const warn = ({ path, message }: Finding): void =>
     console.error(formatProblems([{ ...loaded.problemAt(path, message), severity: 'warning' }]))
+  const { location } = loaded.config.store
+  const unusable = location.kind === 'sqlite' ? await whyUnusable(location.path) : null
   // Another machine may have what this one lacks.
-  const unusable = await unusableStore(loaded.config)
-  if (unusable !== null) warn(unusable)
+  if (unusable !== null) warn({ path: ['store'], message: unusable })
   try {
     checkPairs(loaded.config).forEach(warn)
     await tryParts(loaded.config)

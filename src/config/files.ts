@@ -1,6 +1,5 @@
 import { constants } from 'node:fs'
-import { access, open, stat } from 'node:fs/promises'
-import { dirname } from 'node:path'
+import { access } from 'node:fs/promises'
 import type { Config, ListenerTls } from './config.ts'
 import { type Finding, type Path, quote } from './problems.ts'
 
@@ -38,50 +37,5 @@ async function problemOf(path: Path, file: string): Promise<Finding | null> {
   } catch (error) {
     const { code = 'error' } = error as NodeJS.ErrnoException
     return { path, message: `${quote(file)} cannot be read (${code}): check the path and the permissions` }
-  }
-}
-
-/** Why the embedded store could not be opened there, as far as that shows without opening it: that would make its file. */
-export async function unusableStore({ store: { location } }: Config): Promise<Finding | null> {
-  if (location.kind !== 'sqlite' || location.path === ':memory:') return null
-  const { path } = location
-  const found = await stat(path).catch(() => null)
-  if (found !== null && !found.isFile()) {
-    return { path: ['store'], message: `${quote(path)} is not a regular file: name the file of the store` }
-  }
-  const folder = dirname(path)
-  // With the slash it has to be a folder.
-  const ofFolder = await unwritable(folder, `${folder}/`)
-  if (ofFolder !== null || found === null) return ofFolder
-  return (await unwritable(path, path)) ?? (await notDatabase(path))
-}
-
-/** The first bytes of every database of SQLite; of an empty file it makes one. */
-const MAGIC = 'SQLite format 3\0'
-
-async function notDatabase(path: string): Promise<Finding | null> {
-  if (await beginsLikeOne(path)) return null
-  const message = `${quote(path)} is not a database: name one that Tollgate made, or a file that is yet to be made`
-  return { path: ['store'], message }
-}
-
-async function beginsLikeOne(path: string): Promise<boolean> {
-  const file = await open(path)
-  try {
-    const { buffer, bytesRead } = await file.read(Buffer.alloc(MAGIC.length))
-    return bytesRead === 0 || buffer.toString('latin1') === MAGIC
-  } finally {
-    await file.close()
-  }
-}
-
-async function unwritable(named: string, asked: string): Promise<Finding | null> {
-  try {
-    await access(asked, constants.R_OK | constants.W_OK)
-    return null
-  } catch (error) {
-    const { code = 'error' } = error as NodeJS.ErrnoException
-    const cure = 'name a file in a folder that exists and that the user of the gateway may write'
-    return { path: ['store'], message: `${quote(named)} cannot be written (${code}): ${cure}` }
   }
 }

@@ -1,0 +1,46 @@
+import { constants } from 'node:fs'
+import { access, open, stat } from 'node:fs/promises'
+import { dirname } from 'node:path'
+
+/** Why a store could not be opened in this file, as far as that shows without opening it, which would make it; `null` for nothing. */
+export async function whyUnusable(path: string): Promise<string | null> {
+  if (path === ':memory:') return null
+  const found = await stat(path).catch(() => null)
+  if (found !== null && !found.isFile()) {
+    return `${JSON.stringify(path)} is not a regular file: name the file of the store`
+  }
+  const folder = dirname(path)
+  // With the slash it has to be a folder.
+  const ofFolder = await unwritable(folder, `${folder}/`)
+  if (ofFolder !== null || found === null) return ofFolder
+  return (await unwritable(path, path)) ?? (await notDatabase(path))
+}
+
+async function unwritable(named: string, asked: string): Promise<string | null> {
+  try {
+    await access(asked, constants.R_OK | constants.W_OK)
+    return null
+  } catch (error) {
+    const { code = 'error' } = error as NodeJS.ErrnoException
+    const cure = 'name a file in a folder that exists and that the user of the gateway may write'
+    return `${JSON.stringify(named)} cannot be written (${code}): ${cure}`
+  }
+}
+
+async function notDatabase(path: string): Promise<string | null> {
+  if (await beginsLikeOne(path)) return null
+  return `${JSON.stringify(path)} is not a database: name one that Tollgate made, or a file that is yet to be made`
+}
+
+/** The first bytes of every database of SQLite; of an empty file it makes one. https://www.sqlite.org/fileformat.html */
+const MAGIC = 'SQLite format 3\0'
+
+async function beginsLikeOne(path: string): Promise<boolean> {
+  const file = await open(path)
+  try {
+    const { buffer, bytesRead } = await file.read(Buffer.alloc(MAGIC.length))
+    return bytesRead === 0 || buffer.toString('latin1') === MAGIC
+  } finally {
+    await file.close()
+  }
+}
