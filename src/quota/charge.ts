@@ -72,17 +72,16 @@ export function settleBatch(batch: Pick<Batch, 'refunds' | 'charges'>, counterOf
 
 function decide({ user, category, cost, limits, forced }: Charge, counterOf: CounterOf, now: number): Decision {
   const own = counterOf(user, category)
-  const personal = usagesOf(own, limits.personal, now)
   const all = limits.global === null ? [] : counterOf(null, category)
-  const global = limits.global === null ? null : usagesOf(all, limits.global, now)
-  const accepted =
-    forced === true ||
-    (fits(personal, limits.personal, cost) && (global === null || fits(global, limits.global ?? [], cost)))
+  const globalLimits = limits.global ?? []
+  const personal = usagesOf(own, limits.personal, now)
+  const global = usagesOf(all, globalLimits, now)
+  const accepted = forced === true || (fits(personal, limits.personal, cost) && fits(global, globalLimits, cost))
   if (accepted) {
     add(cost, own, personal, limits.personal, now)
-    if (global !== null) add(cost, all, global, limits.global ?? [], now)
+    add(cost, all, global, globalLimits, now)
   }
-  return { accepted, at: now, personal, global }
+  return { accepted, at: now, personal, global: limits.global === null ? null : global }
 }
 
 function usagesOf(counter: Counter, limits: readonly Limit[], now: number): MutableUsage[] {

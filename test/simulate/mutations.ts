@@ -200,11 +200,8 @@ export const MUTATIONS: readonly Mutation[] = [
   ),
   // The arithmetic that the embedded store shares.
   shared(CHARGE, 'used + cost < limit', ['.used + cost > ', '.used + cost >= ']),
-  shared(CHARGE, 'the global scope is not checked', ['fits(global, limits.global ?? [], cost)', 'true']),
-  shared(CHARGE, 'the global scope is not charged', [
-    'if (global !== null) add(cost, all, global, limits.global ?? [], now)',
-    '',
-  ]),
+  shared(CHARGE, 'the global scope is not checked', [' && fits(global, globalLimits, cost)', '']),
+  shared(CHARGE, 'the global scope is not charged', ['add(cost, all, global, globalLimits, now)', '']),
   shared(CHARGE, 'only the first window is charged', [
     'add(cost, own, personal, limits.personal, now)',
     'add(cost, own, personal, limits.personal.slice(0, 1), now)',
