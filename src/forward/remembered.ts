@@ -9,8 +9,9 @@ export function remembered<T>(of: (text: string) => T): (text: string) => T {
     const found = known.get(text)
     if (found !== undefined) return found
     const made = of(text)
+    if (text.length > LONGEST) return made
     if (known.size >= MOST) known.clear()
-    if (text.length <= LONGEST) known.set(text, made)
+    known.set(text, made)
     return made
   }
 }
