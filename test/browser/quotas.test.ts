@@ -2,7 +2,7 @@ import type { Page } from 'playwright-core'
 import { afterAll, afterEach, beforeAll, beforeEach, expect, test } from 'vitest'
 import type { AuditAnswer, QuotaAnswer, UsersAnswer } from '../../src/admin/api.ts'
 import type { OpenPage } from '../setup/browser.ts'
-import { ask, OPS, SOON, type Stage, signIn, startStage, VIEWER } from './stage.ts'
+import { ask, hold, OPS, SOON, type Stage, signIn, startStage, VIEWER } from './stage.ts'
 
 let stage: Stage
 let open: OpenPage
@@ -109,19 +109,12 @@ test('a preview says which global windows would be used up for everybody', async
 
 test('an edit ends the preview that is on its way: what can be applied is what the fields say', async () => {
   await show()
-  const asked = Promise.withResolvers<void>()
-  const held = Promise.withResolvers<void>()
-  await page.route('**/api/quota/preview', async (route) => {
-    asked.resolve()
-    await held.promise
-    // The page may have given it up.
-    await route.continue().catch(() => {})
-  })
+  const held = await hold(page, 'POST', '**/api/quota/preview')
   await multiplier().fill('0.25')
   await button('Preview').click()
-  await asked.promise
+  await held.asked
   await multiplier().fill('3')
-  held.resolve()
+  held.release()
   await expect.poll(() => button('Preview').isEnabled(), SOON).toBe(true)
   expect(await preview().count()).toBe(0)
   await button('Preview').click()
@@ -197,21 +190,13 @@ test('an edit waits while one looks at a user whom its preview names, and is gon
 
 test('an edit that is made while another one is being applied stays an edit', async () => {
   await show()
-  const asked = Promise.withResolvers<void>()
-  const held = Promise.withResolvers<void>()
-  await page.route('**/api/quota', async (route) => {
-    if (route.request().method() === 'PATCH') {
-      asked.resolve()
-      await held.promise
-    }
-    await route.continue()
-  })
+  const held = await hold(page, 'PATCH', '**/api/quota')
   await multiplier().fill('2')
   await button('Preview').click()
   await button('Apply').click()
-  await asked.promise
+  await held.asked
   await page.getByRole('radio', { name: 'Loose' }).check()
-  held.resolve()
+  held.release()
   await page.getByText(/^Applied as version/).waitFor()
   await expect.poll(async () => (await quota()).changed, SOON).toEqual(['global.multiplier'])
   expect(await page.getByRole('radio', { name: 'Loose' }).isChecked()).toBe(true)

@@ -1,3 +1,4 @@
+import type { Page } from 'playwright-core'
 import { expect } from 'vitest'
 import { type Backend, type RunningApp, startApp, startBackend, yaml } from '../e2e/harness.ts'
 import { bearer } from '../e2e/jwt.ts'
@@ -91,6 +92,28 @@ export async function callApi<T>(admin: string, method: string, path: string, bo
   })
   if (!answer.ok) throw new Error(`${method} ${path} answered ${answer.status}: ${await answer.text()}`)
   return (answer.status === 204 ? null : await answer.json()) as T
+}
+
+export interface Held {
+  /** The page has sent such a request. */
+  readonly asked: Promise<void>
+  /** Lets it through, and those that come later. */
+  release(): void
+}
+
+/** Keeps requests of the page from the gateway, so that what happens before their answer has its time. */
+export async function hold(page: Page, method: string, url: string): Promise<Held> {
+  const asked = Promise.withResolvers<void>()
+  const released = Promise.withResolvers<void>()
+  await page.route(url, async (route) => {
+    if (route.request().method() === method) {
+      asked.resolve()
+      await released.promise
+    }
+    // The page may have given it up.
+    await route.continue().catch(() => {})
+  })
+  return { asked: asked.promise, release: released.resolve }
 }
 
 /** What a client gets for a request of 4 tokens: its status, and the limit of a refusal. */

@@ -4,7 +4,7 @@ import type { Page } from 'playwright-core'
 import { afterAll, afterEach, beforeAll, expect, test } from 'vitest'
 import type { ExplainAnswer, UserAnswer } from '../../src/admin/api.ts'
 import type { OpenPage } from '../setup/browser.ts'
-import { ask, OPS, SOON, type Stage, startStage } from './stage.ts'
+import { ask, hold, OPS, SOON, type Stage, startStage } from './stage.ts'
 
 let stage: Stage
 let open: OpenPage
@@ -140,19 +140,13 @@ test('a draft of an override waits while one looks elsewhere, also what came of 
   expect(await page.getByRole('textbox', { name: 'Reason' }).inputValue()).toBe('a draft')
   expect(await page.getByText('Edits that are not set yet.').count()).toBe(1)
 
-  const asked = Promise.withResolvers<void>()
-  const held = Promise.withResolvers<void>()
-  await page.route('**/override', async (route) => {
-    asked.resolve()
-    await held.promise
-    await route.continue()
-  })
+  const held = await hold(page, 'PUT', '**/override')
   await button('Review').click()
   await button('Set the override').click()
-  await asked.promise
+  await held.asked
   await page.getByRole('link', { name: 'Now', exact: true }).click()
   await page.getByRole('heading', { name: 'Now', exact: true }).waitFor()
-  held.resolve()
+  held.release()
   await expect
     .poll(async () => (await stage.api<UserAnswer>('GET', '/api/users/gina')).override?.reason)
     .toBe('a draft')
@@ -167,19 +161,13 @@ test('an edit of an override that is made while another one is being saved stays
   await page.getByRole('textbox', { name: '1h' }).fill('77')
   await page.getByRole('textbox', { name: 'Reason' }).fill('a trial')
   await page.getByLabel('Ends', { exact: true }).selectOption('24')
-  const asked = Promise.withResolvers<void>()
-  const held = Promise.withResolvers<void>()
-  await page.route('**/override', async (route) => {
-    asked.resolve()
-    await held.promise
-    await route.continue()
-  })
+  const held = await hold(page, 'PUT', '**/override')
   await button('Review').click()
   await button('Set the override').click()
-  await asked.promise
+  await held.asked
   await page.getByRole('textbox', { name: 'Reason' }).fill('a better reason')
   expect(await button('Review').isDisabled()).toBe(true)
-  held.resolve()
+  held.release()
   await page.getByText('The override is set.').waitFor()
   await page.getByText('In force: a trial').waitFor()
   expect(await page.getByRole('textbox', { name: 'Reason' }).inputValue()).toBe('a better reason')
@@ -394,21 +382,13 @@ test('a draft of a token waits while one looks elsewhere, until it is made or gi
 test('a draft of a token that is changed while it is being made stays a draft', async () => {
   open = await stage.open('#/tokens')
   page = open.page
-  const asked = Promise.withResolvers<void>()
-  const held = Promise.withResolvers<void>()
-  await page.route('**/api/tokens', async (route) => {
-    if (route.request().method() === 'POST') {
-      asked.resolve()
-      await held.promise
-    }
-    await route.continue()
-  })
+  const held = await hold(page, 'POST', '**/api/tokens')
   await page.getByLabel('User on whose quota it draws').fill('liam')
   await page.getByRole('textbox', { name: 'Name' }).fill('robot')
   await button('Make the token').click()
-  await asked.promise
+  await held.asked
   await page.getByRole('textbox', { name: 'Name' }).fill('robot two')
-  held.resolve()
+  held.release()
   await page.getByText('Copy it now: it is shown this once').waitFor()
   expect(await page.getByRole('textbox', { name: 'Name' }).inputValue()).toBe('robot two')
 })
