@@ -6,8 +6,9 @@ import type { Changes, LastChange, UserOverride } from '../../src/control/state.
 import type { Change } from '../../src/control/store.ts'
 import { mintToken, type TokenRecord } from '../../src/control/tokens.ts'
 import { NOTHING } from '../../src/failures/histogram.ts'
-import type { Charge, Refund } from '../../src/quota/charge.ts'
+import type { Charge, Decision, Refund } from '../../src/quota/charge.ts'
 import type { Counter } from '../../src/quota/counter.ts'
+import { type Limit, resetAt, type Usage } from '../../src/quota/window.ts'
 import { decodeReply, encodeBatch } from '../../src/store/redis/batch.ts'
 import { createKeys } from '../../src/store/redis/keys.ts'
 import { openRedisStore } from '../../src/store/redis/store.ts'
@@ -263,7 +264,16 @@ const clocked = fc.oneof(
   fc.record({ ms: fc.constantFrom(1, 999, 1000, 5000, 60_000, -1, -500, -1000, -5000, -60_000) }),
 )
 
-it('both stores decide alike while their clock is set forth and back', async () => {
+/** When the windows that a decision speaks of end. */
+const endsOf = ({ limits }: Charge, { personal, global }: Decision): number[] =>
+  [limits.personal.map(endIn(personal)), limits.global?.map(endIn(global ?? [])) ?? []].flat()
+const endIn =
+  (usages: readonly Usage[]) =>
+  ({ window }: Limit, i: number) =>
+    resetAt(usages[i] as Usage, window.seconds)
+
+/** Each store forgets what has ended in its own time: a clock set back behind such an end may find it in one of the two. */
+it('both stores decide alike while their clock is set forth, and back within what runs', async () => {
   const shipped = readFileSync(new URL('../../src/store/redis/charge.lua', import.meta.url), 'utf8')
   const redis = new Redis(server.url)
   redis.defineCommand('settle', { lua: shipped.replace("redis.call('TIME')", '{ ARGV[5], ARGV[6] }') })
@@ -275,9 +285,13 @@ it('both stores decide alike while their clock is set forth and back', async () 
     const keys = createKeys(`clock-${++runs}`)
     const embedded = openSqliteStore({ file: ':memory:', clock: () => now })
     const given: Refund[] = []
+    const ends: number[] = []
+    let latest = now
     for (const [i, step] of steps.entries()) {
       if ('ms' in step) {
-        now += step.ms
+        const next = now + step.ms
+        if (!ends.some((end) => next < end && end <= latest)) now = next
+        latest = Math.max(latest, now)
         continue
       }
       const refunds = step.refund === null || given.length === 0 ? [] : given.splice(step.refund % given.length, 1)
@@ -289,7 +303,9 @@ it('both stores decide alike while their clock is set forth and back', async () 
       const reply = await settleBuffer.call(redis, sent.keys.length, ...sent.keys, ...args)
       expect(decodeReply(reply, batch, sent)).toEqual(decisions)
       decisions.forEach((decision, n) => {
-        if (decision.accepted) given.push({ charge: step.charges[n] as Charge, decision })
+        const charge = step.charges[n] as Charge
+        ends.push(...endsOf(charge, decision))
+        if (decision.accepted) given.push({ charge, decision })
       })
     }
     await embedded.close()

@@ -132,10 +132,9 @@ export function openSqliteStore({ file, clock = Date.now }: SqliteStoreOptions):
     return { user, category, before, counter: unpack(before) }
   }
 
-  /** A batch of refusals writes nothing. What has ended goes when a window starts, as in charge.lua: a clock set back finds both alike. */
+  /** A batch of refusals writes nothing, unless a window has ended. */
   function writeBack({ user, category, before, counter }: Touched, now: number): void {
-    const starts = counter.some(({ startedAt }) => startedAt === now)
-    const kept = starts ? running(counter, now) : counter
+    const kept = running(counter, now)
     const windows = pack(kept)
     if (kept.length === 0 || (before !== undefined && windows.equals(before))) return
     sql.write.run(category, user === null ? 1 : 0, user ?? '', windows, endsAt(kept))
