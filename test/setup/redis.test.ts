@@ -15,3 +15,11 @@ it('a port that somebody listens on is not given: the next one is tried', async 
     taken.close()
   }
 })
+
+it('files that run at once are given no port twice either', async () => {
+  const lane = Number(process.env.VITEST_POOL_ID) % 8
+  for (let i = 0; i < 50; i++) {
+    const port = await freePort()
+    expect([port % 8, port >= 10_000, port < 32_000]).toEqual([lane, true, true])
+  }
+})

@@ -37,9 +37,17 @@ const given = new Set<number>()
 /** Below those that Linux gives to connections and to port 0, one of which would take it before it is used. */
 const FIRST = 10_000
 const LAST = 32_000
+/**
+ * Files of tests that run at once draw from ports of their own. What is given is listened on a second later, when a gateway
+ * has started, or not at all, where a Redis is killed: to the others it is free, and the one that comes second would talk to
+ * the Redis of the first.
+ */
+const LANES = 8
+const LANE = Number(process.env.VITEST_POOL_ID ?? 0) % LANES
+const drawn = (): number => randomInt(FIRST / LANES, LAST / LANES) * LANES + LANE
 
 /** A port that nobody listens on; none is given twice. `draw` names the next one to try. */
-export async function freePort(draw = () => randomInt(FIRST, LAST)): Promise<number> {
+export async function freePort(draw = drawn): Promise<number> {
   for (;;) {
     const port = draw()
     if (given.has(port)) continue
