@@ -170,11 +170,29 @@ const comma = fc.record({
 })
 const gap = fc.constantFrom('', '', '', ' ', '\n', '\t', ' || remark, 1/2 [ (\n', '\r\n  ')
 
-/** Numbers are told apart by what a double can tell after a few roundings. */
-function rounded(value: unknown): unknown {
-  return JSON.parse(JSON.stringify(value), (_key, each) =>
-    typeof each === 'number' ? Math.round(each * 1e9) / 1e9 : each,
-  )
+/** A note whose time, a sum of seven lengths, lies right beside a half of a nanosecond: chance finds one in 800,000 runs. */
+const BESIDE_A_HALF = [
+  ...[
+    [121, 2],
+    [92, 2],
+    [70, 4],
+    [292, 4],
+    [212, 2],
+    [245, 1],
+    [77, 2],
+  ].map(([bpm = 0, divisor = 0]) => ({ bpm, divisor, groups: [] })),
+  { bpm: null, divisor: null, groups: [[onlyTap()]] },
+]
+function onlyTap(): Printed {
+  return { text: '1', note: () => ({ type: 'tap', position: '1', break: false, ex: false }), counts: { tap: 1 } }
+}
+
+/**
+ * Numbers are told apart by what a double can tell after a few roundings. Not by rounding both: of two that are all but the
+ * same, one may lie on the one side of a half and one on the other.
+ */
+function nearly(value: unknown): unknown {
+  return JSON.parse(JSON.stringify(value), (_key, each) => (typeof each === 'number' ? expect.closeTo(each, 9) : each))
 }
 
 describe('a chart that is printed and read again', () => {
@@ -215,12 +233,12 @@ describe('a chart that is printed and read again', () => {
           }
           expect(problems, text).toEqual([])
           const notes = charts[0]?.notes.map(({ note }) => note) ?? []
-          expect(rounded(notes), text).toEqual(rounded(expected))
+          expect(notes, text).toEqual(nearly(expected))
           const total = Object.values(counts).reduce((sum, count) => sum + count, 0)
           expect(countNotes(notes)).toEqual({ ...counts, total })
         },
       ),
-      { numRuns: 400 },
+      { numRuns: 400, examples: [[BESIDE_A_HALF, Array(8).fill('')]] },
     )
   })
 })
