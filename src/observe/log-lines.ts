@@ -32,6 +32,8 @@ export function lineOf(seen: Told): Line | null {
       return seen.event === 'lost'
         ? line('warn', 'what was admitted while the store was out is never charged', { tokens: seen.tokens })
         : null
+    case 'refunds_lost':
+      return line('warn', 'what was to be given back may stay charged', { tokens: seen.tokens })
     case 'store_recovered':
       return line('info', 'the store answers again', { downMs: Math.round(seen.downMs) })
     case 'store_warning':

@@ -53,6 +53,8 @@ export type Observation =
     }
   /** The last debt of an outage was added to the store's windows. */
   | { readonly type: 'outage_settled'; readonly tokens: number }
+  /** So many tokens were to be given back, and nobody will learn whether the store has: given up, or at the end of the process. */
+  | { readonly type: 'refunds_lost'; readonly tokens: number }
   | { readonly type: 'store_warning'; readonly message: string }
   | { readonly type: 'outcome_unknown'; readonly charges: number; readonly settled: boolean }
   | { readonly type: 'credential_checked'; readonly cached: boolean }

@@ -255,6 +255,7 @@ export function createLedger(options: LedgerOptions): Ledger {
   function drop(failure: StoreError, uncertain: boolean): void {
     if (stopped) return
     if (!uncertain) refunds = [...sentRefunds, ...refunds]
+    if (uncertain) tellLostRefunds(sentRefunds)
     outage.returned(payment)
     for (const waiting of sent) miss(waiting, failure)
   }
@@ -368,12 +369,19 @@ export function createLedger(options: LedgerOptions): Ledger {
     await idleFor(graceMs)
     const lost = outage.owed() + sent.reduce((sum, { charge, told }) => sum + (isAdmitted(told) ? charge.cost : 0), 0)
     if (!stopped && lost > 0) observe({ type: 'outage_tokens', event: 'lost', tokens: lost })
+    if (!stopped) tellLostRefunds([...sentRefunds, ...refunds])
     stopped = true
     if (deadline !== null) clearTimeout(deadline)
     const closed = new StoreError('the ledger is closed', 'other', 'unknown')
     for (const waiting of [...sent, ...queue]) abandon(waiting, closed)
     queue = []
     refunds = []
+  }
+
+  /** Those that were sent may have been made: that will not be known. */
+  function tellLostRefunds(lost: readonly Refund[]): void {
+    const tokens = lost.reduce((sum, { charge }) => sum + charge.cost, 0)
+    if (tokens > 0) observe({ type: 'refunds_lost', tokens })
   }
 
   /** Whether there is anything but the question for a store that is out. */

@@ -382,6 +382,7 @@ test.each<[Observation, number]>([
   [{ type: 'outage_settled', tokens: 41 }, INFO],
   [{ type: 'store_warning', message: 'eviction policy' }, WARN],
   [{ type: 'outcome_unknown', charges: 3, settled: false }, WARN],
+  [{ type: 'refunds_lost', tokens: 41 }, WARN],
   [{ type: 'outcome_unknown', charges: 3, settled: true }, INFO],
   [{ type: 'jwks_failed', issuer: 'https://id', message: 'timeout' }, WARN],
   [{ type: 'jwks_keys_refused', issuer: 'https://id', message: 'key 2' }, WARN],

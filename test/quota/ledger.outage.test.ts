@@ -464,6 +464,30 @@ describe('closing during an outage', () => {
     expect(tokens('lost')).toBe(67)
   })
 
+  it('tells how much it could not give back', async () => {
+    const open = ledger()
+    const [mine, other] = [charge(60), charge(7, 'bob')]
+    const decisions = [await open.charge(mine), await open.charge(other)]
+    store.otherwise = 'not_applied'
+    open.refund({ charge: mine, decision: decisions[0] as Decision })
+    await until(() => store.calls.at(-1)?.refunds.length === 1)
+    open.refund({ charge: other, decision: decisions[1] as Decision })
+    await open.close(20)
+    expect(told('refunds_lost')).toEqual([{ type: 'refunds_lost', tokens: 67 }])
+    expect([store.used('alice'), store.used('bob')]).toEqual([60, 7])
+    await open.close(20)
+    expect(told('refunds_lost')).toHaveLength(1)
+  })
+
+  it('tells nothing of refunds that the store took', async () => {
+    const open = ledger()
+    const mine = charge(60)
+    open.refund({ charge: mine, decision: await open.charge(mine) })
+    await open.close(1000)
+    expect(store.used('alice')).toBe(0)
+    expect(told('refunds_lost')).toEqual([])
+  })
+
   it('does not wait where nothing is owed', async () => {
     const open = await openCircuit()
     await until(() => store.calls.at(-1)?.charges.length === 0)

@@ -201,6 +201,18 @@ describe('a batch of unknown outcome', () => {
     expect(await open.charge(charge(1))).toMatchObject({ accepted: true })
     expect(store.calls.at(-1)?.sequence).toBe(2)
   })
+
+  it('that is given up tells how much it was to give back', async () => {
+    const open = ledger({ giveUpMs: 100 })
+    const mine = charge(7)
+    const decision = await open.charge(mine)
+    store.otherwise = 'reply_lost'
+    open.refund({ charge: mine, decision })
+    await until(() => told('refunds_lost').length > 0)
+    await open.close(0)
+    expect(told('refunds_lost')).toEqual([{ type: 'refunds_lost', tokens: 7 }])
+    expect(told('outcome_unknown')).toEqual([])
+  })
 })
 
 describe('a store that is down', () => {
