@@ -195,6 +195,21 @@ describe('a debt', () => {
     expect(accepted(open, charge(1), AT + 60 * MINUTE)).toBe(10)
   })
 
+  it('may come from two local runs in one window of the store, after an outage before: never from a third', () => {
+    const [open, store] = [outage(), bank()]
+    expect(accepted(open, charge(1, 'alice', limits([10, 300])))).toBe(1)
+    // The window of the store starts with the payment, after the local one.
+    pay(open, store, AT + 10 * MINUTE)
+    const late = [50, 59, 60, 69].map((minutes) => {
+      const count = accepted(open, charge(1), AT + minutes * MINUTE)
+      pay(open, store, AT + minutes * MINUTE)
+      return count
+    })
+    expect(late).toEqual([9, 0, 10, 0])
+    expect(store.used('alice', AT + 69 * MINUTE)).toEqual([20, 20])
+    expect(store.used('alice', AT + 70 * MINUTE)).toEqual([0, 20])
+  })
+
   it('counts in a window only while its local run lasts', () => {
     const open = outage()
     const store = bank()
