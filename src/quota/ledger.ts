@@ -370,6 +370,7 @@ export function createLedger(options: LedgerOptions): Ledger {
     const lost = outage.owed() + sent.reduce((sum, { charge, told }) => sum + (isAdmitted(told) ? charge.cost : 0), 0)
     if (!stopped && lost > 0) observe({ type: 'outage_tokens', event: 'lost', tokens: lost })
     if (!stopped) tellLostRefunds([...sentRefunds, ...refunds])
+    sender.abandon()
     stopped = true
     if (deadline !== null) clearTimeout(deadline)
     const closed = new StoreError('the ledger is closed', 'other', 'unknown')

@@ -13,6 +13,8 @@ export interface Sender {
   miss(): void
   /** Milliseconds from our monotonic clock to the store's (since the epoch), as far as its last decision lets know. */
   ahead(): number
+  /** Nobody waits any more: what may have been applied and is not known is told now, not at the next failure. */
+  abandon(): void
 }
 
 export interface Until {
@@ -49,21 +51,27 @@ export function createSender({ store, giveUpMs, observe, now, random }: SenderOp
   let lastFailure: StoreError | null = null
   let failingSince: number | null = null
   let ahead = Date.now() - now()
+  /** The batch under way, while it may have been applied. */
+  let open: Batch | null = null
+  let abandoned = false
 
   async function send(batch: Batch, until: Until): Promise<Outcome> {
     const startedAt = now()
     let uncertain = false
     for (let pause = FIRST_PAUSE_MS; ; pause = Math.min(pause * 2, LONGEST_PAUSE_MS)) {
       try {
+        open = batch
         const decisions = await store.settle(batch)
+        open = null
         succeeded(batch, decisions, now() - startedAt, uncertain)
         return { settled: true, decisions }
       } catch (error) {
         const failure = asStoreError(error)
         failed(failure)
         if (failure.applied === 'unknown') uncertain = true
+        if (!uncertain) open = null
         if (until.isOver() || isHopeless(uncertain, failure, now() - startedAt, until)) {
-          if (uncertain) tellUnknown(batch, false)
+          tellOpen()
           return { settled: false, failure, uncertain }
         }
         // Processes that lost the same store shall not ask for it in step.
@@ -88,7 +96,7 @@ export function createSender({ store, giveUpMs, observe, now, random }: SenderOp
     // A batch that was sent again may be answered with the time at which it was applied.
     if (first !== undefined && !wasUncertain) ahead = first.at - lastAnswer
     observe({ type: 'batch_settled', charges: batch.charges.length, refunds: batch.refunds.length, durationMs })
-    if (wasUncertain) tellUnknown(batch, true)
+    if (wasUncertain && !abandoned) tellUnknown(batch, true)
     if (failingSince !== null) observe({ type: 'store_recovered', downMs: Math.round(lastAnswer - failingSince) })
     failingSince = null
   }
@@ -97,6 +105,11 @@ export function createSender({ store, giveUpMs, observe, now, random }: SenderOp
     failingSince ??= now()
     lastFailure = error
     observe({ type: 'store_failed', operation: 'settle', reason: error.reason, message: error.message })
+  }
+
+  function tellOpen(): void {
+    if (open !== null && !abandoned) tellUnknown(open, false)
+    open = null
   }
 
   /** Of a batch without charges nothing is left open. */
@@ -112,6 +125,10 @@ export function createSender({ store, giveUpMs, observe, now, random }: SenderOp
       failingSince ??= now()
     },
     ahead: () => ahead,
+    abandon() {
+      tellOpen()
+      abandoned = true
+    },
   }
 }
 

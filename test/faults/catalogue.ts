@@ -299,8 +299,8 @@ export const CATALOGUE: readonly Group[] = [
       },
       sigterm_store_down: {
         fault: 'SIGTERM while Redis does not answer',
-        does: 'Waiting requests get 503; exit code 0',
-        shows: 'the same',
+        does: 'Waiting requests get 503; exit code 0. What Redis was sent of them and takes afterwards stays charged: nobody is left to give it back',
+        shows: 'the same, "charges with an unknown outcome"',
       },
       sigterm_during_start: {
         fault: 'SIGTERM at any moment of the start',

@@ -241,7 +241,22 @@ describe('SIGTERM', () => {
       expect(error).not.toBe('HANGS')
     }
     expect(backend.seen).toHaveLength(1)
+    const open = gateway.process
+      .lines()
+      .filter(({ msg }) => msg === 'charges with an unknown outcome')
+      .reduce((sum, line) => sum + Number(line.charges), 0)
     process.kill(redis.pid, 'SIGCONT')
+    // Nobody is left to give back what the store was sent and takes only now: it is what was told, and nothing else.
+    const other = await start(redis.url)
+    const late = (await used(other, 'alice')) / COST - 1
+    expect(Number.isInteger(late)).toBe(true)
+    expect(late).toBeGreaterThanOrEqual(0)
+    expect(late).toBeLessThanOrEqual(open)
+    expect(open).toBeLessThanOrEqual(waiting.length)
+    await sleep(500)
+    expect(await used(other, 'alice')).toBe((1 + late) * COST)
+    expect(await client.ask(other.url, 'c', 'alice')).toMatchObject({ status: 200 })
+    expect(await used(other, 'alice')).toBe((2 + late) * COST)
   })
 
   fault('sigterm_during_start', async () => {

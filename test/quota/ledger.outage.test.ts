@@ -479,6 +479,24 @@ describe('closing during an outage', () => {
     expect(told('refunds_lost')).toHaveLength(1)
   })
 
+  it.each(['silent', 'request_lost'] as const)('tells which charges may have been made, once: %s', async (fault) => {
+    const open = ledger()
+    store.otherwise = fault
+    expect(await failure(open.charge(charge(60, 'bob', 'write')))).toMatchObject({ name: 'StoreError' })
+    await open.close(20)
+    expect(told('outcome_unknown')).toEqual([{ type: 'outcome_unknown', charges: 1, settled: false }])
+    await open.close(20)
+    await sleep(300)
+    expect(told('outcome_unknown')).toHaveLength(1)
+  })
+
+  it('tells nothing of charges that certainly were not made', async () => {
+    const open = await openCircuit('not_applied')
+    await open.charge(charge(60))
+    await open.close(20)
+    expect(told('outcome_unknown')).toEqual([])
+  })
+
   it('tells nothing of refunds that the store took', async () => {
     const open = ledger()
     const mine = charge(60)
