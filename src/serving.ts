@@ -33,7 +33,8 @@ export interface Serving {
   configuration(): Config
   /** Follows what administrators change at run time, between `start` and `stop`. */
   readonly control: ControlKeeper
-  ready(): Readiness
+  /** @param startup where it is only asked whether it has begun, as a new process would lack the store too */
+  ready(startup?: boolean): Readiness
   /** Whether the store does not answer: neither the charges nor who asks it every second. */
   lacksStore(): boolean
   inFlight(): number
@@ -127,10 +128,10 @@ export async function createServing(options: ServingOptions): Promise<Serving> {
     for (const problem of restingChanges(quota, control.state())) observe({ type: 'config_warning', file, problem })
   }
 
-  function ready(): Readiness {
+  function ready(startup = false): Readiness {
     const reasons = [...(state.started ? [] : ['starting']), ...(state.draining ? ['draining'] : [])]
     if (!lacksStore()) return { ready: reasons.length === 0, reasons }
-    return { ready: reasons.length === 0 && admitsAlone(), reasons: [...reasons, NO_STORE] }
+    return { ready: reasons.length === 0 && (startup || admitsAlone()), reasons: [...reasons, NO_STORE] }
   }
 
   function lacksStore(): boolean {

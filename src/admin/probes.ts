@@ -4,7 +4,7 @@ import * as schemas from './schemas.ts'
 export interface ProbeOptions {
   /** Whether the process is worth keeping; `false` has it restarted. */
   readonly live: () => boolean
-  /** Whether traffic should come; reasons of one that is ready tell what it must do without. With `startup` the backend is not asked: as a sidecar we must be up before it. */
+  /** Whether traffic should come; reasons of one that is ready tell what it must do without. With `startup` only whether it has begun counts: as a sidecar we must be up before the application, and a restart brings no store back. */
   readonly ready: (startup: boolean) => { ready: boolean; reasons: string[] }
   readonly metrics: { render(): Promise<string>; readonly contentType: string }
   /** Begins to drain and returns at once. Called at most once. Without it there is no /drain. */

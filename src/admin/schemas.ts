@@ -46,7 +46,10 @@ export const ready = name(
   'Whether traffic should come; `reasons` why not, `degraded` what is missing although it should.',
 )
 export const startup = z.strictObject({
-  startup: z.enum(['1']).optional().meta({ description: 'For a startup probe: the backend is not asked' }),
+  startup: z
+    .enum(['1'])
+    .optional()
+    .meta({ description: 'For a startup probe: 200 from the start on, also without the store' }),
 })
 export const draining = name(z.strictObject({ draining: z.literal(true) }), 'Draining', 'It has begun.')
 

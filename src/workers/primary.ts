@@ -50,7 +50,7 @@ export async function createPrimary({ config, hash, version, observe: also }: Ap
   const state = { started: false, draining: false }
   const readyWorkers = (): number => supervisor.states().filter(({ ready }) => ready).length
   const together = { render: renderAll, contentType: metrics.contentType }
-  const ready = () => readiness(state, supervisor)
+  const ready = (startup: boolean) => readiness(state, supervisor, startup)
   const control = createControlKeeper({ store, observe })
   const admin = openAdmin({
     current: () => current.config,
@@ -125,12 +125,16 @@ export async function createPrimary({ config, hash, version, observe: also }: Ap
 }
 
 /** One worker that is ready is enough: those that are not get no connections. What keeps those is told all the same. */
-function readiness(state: { started: boolean; draining: boolean }, supervisor: Supervisor): Readiness {
+function readiness(
+  state: { started: boolean; draining: boolean },
+  supervisor: Supervisor,
+  startup: boolean,
+): Readiness {
   const own = [...(state.started ? [] : ['starting']), ...(state.draining ? ['draining'] : [])]
   if (own.length > 0) return { ready: false, reasons: own }
   const workers = supervisor.states()
   return {
-    ready: workers.some(({ ready }) => ready),
+    ready: startup || workers.some(({ ready }) => ready),
     reasons: workers.flatMap(({ worker, reasons }) => reasons.map((reason) => `worker ${worker}: ${reason}`)),
   }
 }

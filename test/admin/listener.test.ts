@@ -85,10 +85,10 @@ describe('probes', () => {
   test('tell whether traffic should come, and why not', async () => {
     const { call } = await start({
       ready: (startup) =>
-        startup ? { ready: true, reasons: [] } : { ready: false, reasons: ['the backend does not answer'] },
+        startup ? { ready: true, reasons: [] } : { ready: false, reasons: ['the store does not answer'] },
     })
     const reply = await call('GET', '/readyz', { headers: none })
-    expect(reply).toMatchObject({ status: 503, json: { ready: false, reasons: ['the backend does not answer'] } })
+    expect(reply).toMatchObject({ status: 503, json: { ready: false, reasons: ['the store does not answer'] } })
     expect(await call('GET', '/readyz?startup=1')).toMatchObject({ status: 200, json: { ready: true } })
   })
 

@@ -524,6 +524,13 @@ describe('two workers', () => {
     expect((await askOnce('/x')).status).toBe(200)
   })
 
+  it('have started for a startup probe also where their store is not there, and are not ready', async () => {
+    running = await spawnGateway(file(config({ store: `redis://127.0.0.1:${await freePort()}` })), `${admin}/livez`)
+    const started = async (): Promise<number> => (await fetch(`${admin}/readyz?startup=1`)).status
+    await expect.poll(started, { timeout: 20_000 }).toBe(200)
+    expect(await readiness()).toBe(503)
+  })
+
   it('that cannot have their address end with a message that names it', async () => {
     const other = net.createServer().listen(port, '127.0.0.1')
     await once(other, 'listening')
