@@ -71,7 +71,7 @@ function requestMetrics(meter: Meter): (done: RequestDone) => void {
     total.add(key(key(category, done.outcome), done.error ?? 'none'))
     duration.observe(key(category, classOf(done.clientStatus)), done.durationMs / 1000)
     if (done.httpStatus !== null) responses.add(classOf(done.httpStatus))
-    if (done.outcome === 'failed') errors.add(done.error ?? 'broken_off')
+    if (done.outcome === 'failed' && done.error !== null) errors.add(done.error)
     if (done.upstreamMs === null || isUpgrade(done)) return
     upstream.observe('', done.upstreamMs / 1000)
     // A client that leaves, and a failed forward, end at moments that say nothing about what the gateway adds.

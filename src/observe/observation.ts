@@ -130,7 +130,7 @@ export interface RequestDone {
   /** Whether it counts for the adaptive mode. */
   readonly health: boolean
   readonly outcome: Outcome
-  /** The code of our own answer, where we gave one. */
+  /** The code of our own answer, or what it would have been where the backend's had begun when forwarding failed. */
   readonly error: ErrorCode | null
   /** For the log only: why, in a few words. */
   readonly reason: string | null

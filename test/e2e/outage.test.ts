@@ -33,6 +33,7 @@ afterEach(async () => {
 function answerAsAsked({ url }: Seen, res: Parameters<NonNullable<Parameters<typeof startBackend>[0]>>[1]): void {
   if (url === '/items/500') res.writeHead(500, { 'x-of': 'backend' }).end('it threw')
   else if (url === '/items/broken') res.destroy()
+  else if (url === '/items/half') res.writeHead(200, { 'content-length': 10 }).write('half', () => res.destroy())
   else res.end('ok')
 }
 
@@ -375,5 +376,14 @@ describe('a backend that fails', () => {
     expect(app.requests()[0]).toMatchObject({ outcome: 'failed', httpStatus: 0, clientStatus: 502 })
     expect(await used(app)).toBe(4)
     await expect.poll(() => newest(app), { timeout: 5000 }).toMatchObject({ total: 1, status0: 1, status5xx: 0 })
+  })
+
+  it('by breaking off within its answer counts as one that is bad, whatever status the client had got', async () => {
+    await redisUp()
+    const app = await startReady()
+    await expect(get(app, '/items/half').then((answer) => answer.text())).rejects.toThrow()
+    await expect.poll(() => app.requests()[0]).toMatchObject({ outcome: 'failed', error: 'bad_upstream_answer' })
+    const { value } = parseMetrics(await (await fetch(`${app.admin}/metrics`)).text())
+    expect(value('tollgate_upstream_errors_total{reason="bad_upstream_answer"}')).toBe(1)
   })
 })
