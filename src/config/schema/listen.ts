@@ -11,7 +11,10 @@ const hostPort = (description: string) => read('an address like 127.0.0.1:8080',
 export const listen = hostPort('Where clients connect: HOST:PORT, IPv6 in brackets. Default 0.0.0.0:8080')
 
 const pem = (description: string) =>
-  text({ description: `${description}: a PEM file, relative to this file. Read again when it changes` })
+  text(
+    { description: `${description}: a PEM file, relative to this file. Read again when it changes` },
+    { what: 'the path of a PEM file' },
+  )
 
 export const listenerTls = section(
   { cert: pem('Certificate, and those between it and its authority'), key: pem('Its private key, without a password') },

@@ -27,7 +27,10 @@ const headers = z
   .meta({ description: 'Fixed headers for the backend, for example a shared secret. They replace those of the client' })
 
 const file = (description: string) =>
-  text({ description: `${description}: a PEM file, relative to this file` }).optional()
+  text(
+    { description: `${description}: a PEM file, relative to this file` },
+    { what: 'the path of a PEM file' },
+  ).optional()
 
 export const tls = section(
   {
