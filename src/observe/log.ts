@@ -20,7 +20,7 @@ export interface LogOptions {
   readonly destination?: number | string
   /**
    * What may happen again and again is told at most once in this time: failures of the store, for each operation and
-   * reason; that it is out, and that it is back, in their order; connections that find no place. While the store is out it is
+   * reason, that it is out, and that it is back, all in their order; connections that find no place. While the store is out it is
    * said once in each. In milliseconds, default 10000.
    */
   readonly storeFailureMs?: number
@@ -37,8 +37,10 @@ export interface Log {
 }
 
 type StoreFailed = Extract<Observation, { type: 'store_failed' }>
-/** What each coming and going of the store tells. */
-type StoreComes = Extract<Observation, { type: 'store_out' | 'store_connected' | 'store_recovered' | 'outage_settled' }>
+/** What each failure, coming and going of the store tells. */
+type StoreNews =
+  | StoreFailed
+  | Extract<Observation, { type: 'store_out' | 'store_connected' | 'store_recovered' | 'outage_settled' }>
 
 /** What turns a connection away that nothing is wrong with: its client hears nothing, so somebody has to. */
 const LIMITS: ReadonlyMap<string, string> = new Map([
@@ -51,16 +53,12 @@ export function createLog(options: LogOptions = {}): Log {
   const { level = 'info', requests = 'all', worker, destination = 1, storeFailureMs = 10_000 } = options
   const sink = openLineSink(destination)
   const logger = pino({ level, base: worker === undefined ? null : { worker }, serializers: { err: plainError } }, sink)
-  const failures = createThrottle<StoreFailed>(storeFailureMs, ({ operation, reason, message }, count) =>
-    logger.error({ operation, reason, count, detail: scrub(message) }, 'the store fails'),
-  )
-  const comings = createOrderedThrottle<StoreComes>(storeFailureMs, (seen, count) => {
-    // The failures still untold belong before the line that says it is over.
-    if (seen.type !== 'store_out') failures.flush()
-    tell(seen, logger, {
-      ...(seen.type === 'store_out' && { policy: outage.policy() }),
-      ...(count > 1 && { count }),
-    })
+  const news = createOrderedThrottle<StoreNews>(storeFailureMs, (seen, count) => {
+    if (seen.type === 'store_failed') tellFailure(seen, count, logger)
+    else {
+      const policy = seen.type === 'store_out' && { policy: outage.policy() }
+      tell(seen, logger, { ...policy, ...(count > 1 && { count }) })
+    }
   })
   const outage = createOutageLines(storeFailureMs, (stillOut) =>
     logger.error(stillOut, 'the store is still out: charges are decided without it'),
@@ -78,19 +76,19 @@ export function createLog(options: LogOptions = {}): Log {
           requestLines.write(observation)
           break
         case 'store_failed':
-          failures.add(`${observation.operation} ${observation.reason}`, observation)
+          news.add(`${observation.operation} ${observation.reason}`, observation)
           break
         case 'store_out':
-          comings.add(observation.type, observation)
+          news.add(observation.type, observation)
           outage.begin(observation.reason)
           break
         case 'store_recovered':
           outage.end()
-          comings.add(observation.type, observation)
+          news.add(observation.type, observation)
           break
         case 'store_connected':
         case 'outage_settled':
-          comings.add(observation.type, observation)
+          news.add(observation.type, observation)
           break
         case 'outage_charge':
           outage.count(observation.verdict)
@@ -113,8 +111,7 @@ export function createLog(options: LogOptions = {}): Log {
     flush: () => sink.flush(),
     async close() {
       outage.end()
-      failures.close()
-      comings.close()
+      news.close()
       turnedAway.close()
       requestLines.close()
       await sink.close()
@@ -126,6 +123,10 @@ export function createLog(options: LogOptions = {}): Log {
 function tell(observation: Told, logger: Logger, more: Readonly<Record<string, unknown>> = {}): void {
   const line = lineOf(observation)
   if (line !== null) logger[line.level]({ ...line.fields, ...more }, line.msg)
+}
+
+function tellFailure({ operation, reason, message }: StoreFailed, count: number, logger: Logger): void {
+  logger.error({ operation, reason, count, detail: scrub(message) }, 'the store fails')
 }
 
 interface RequestLines {

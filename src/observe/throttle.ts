@@ -2,8 +2,6 @@
 export interface Throttle<T> {
   /** The first of a key is told at once; those that follow within the interval are told as one, with their count. */
   add(key: string, latest: T): void
-  /** Tells what is still untold now; intervals go on. */
-  flush(): void
   /** Tells what is still untold, and starts anew. */
   close(): void
 }
@@ -50,16 +48,12 @@ export function createThrottle<T>(intervalMs: number, tell: (latest: T, count: n
     seen.delete(key)
   }
 
-  function flush(): void {
-    tellAll(seen.values(), tell)
-  }
-
   function close(): void {
-    flush()
+    tellAll(seen.values(), tell)
     for (const [key, { timer }] of seen) forget(key, timer)
   }
 
-  return { add, flush, close }
+  return { add, close }
 }
 
 /**
@@ -101,5 +95,5 @@ export function createOrderedThrottle<T>(intervalMs: number, tell: (latest: T, c
     stop()
   }
 
-  return { add, flush, close }
+  return { add, close }
 }

@@ -194,8 +194,8 @@ describe('failures of the store', () => {
     const told = await lines([...seen, { type: 'store_recovered', downMs: 1234.5 }])
     expect(told.map(({ msg, reason, count }) => [msg, reason, count])).toEqual([
       ['the store fails', 'timeout', 1],
-      ['the store fails', 'connection', 1],
       ['the store fails', 'timeout', 999],
+      ['the store fails', 'connection', 1],
       ['the store fails', 'connection', 2],
       ['the store answers again', undefined, undefined],
     ])
@@ -247,6 +247,20 @@ describe('failures of the store', () => {
       ['the store answers again', 2],
     ])
     await log.close()
+  })
+
+  test('that come after a connection are told after it, also where both wait for the end of an interval', async () => {
+    const told = await lines(
+      Array(3)
+        .fill([{ type: 'store_connected' }, failed('connection')])
+        .flat(),
+    )
+    expect(told.map(({ msg, count }) => [msg, count ?? 1])).toEqual([
+      ['connected to the store', 1],
+      ['the store fails', 1],
+      ['connected to the store', 2],
+      ['the store fails', 2],
+    ])
   })
 
   test('that last are told of once in an interval, with the policy in force and what became of the charges', async () => {

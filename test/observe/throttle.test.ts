@@ -46,20 +46,6 @@ test('while it goes on there is one line for each interval', () => {
   expect(told).toEqual(['a x1', 'a x9', 'a x10', 'a x10'])
 })
 
-test('a flush tells what is untold, and the interval goes on', () => {
-  const { told, throttle } = start()
-  throttle.add('a', 'one')
-  throttle.add('a', 'two')
-  throttle.flush()
-  throttle.flush()
-  expect(told).toEqual(['one x1', 'two x1'])
-  throttle.add('a', 'three')
-  throttle.add('a', 'four')
-  expect(told).toHaveLength(2)
-  vi.advanceTimersByTime(10_000)
-  expect(told).toEqual(['one x1', 'two x1', 'four x2'])
-})
-
 test('closing tells what is untold and leaves no timer', () => {
   const { told, throttle } = start()
   throttle.add('a', 'one')
