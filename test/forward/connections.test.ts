@@ -1,5 +1,9 @@
 import { setTimeout as sleep } from 'node:timers/promises'
+import { setFlagsFromString } from 'node:v8'
+import { runInNewContext } from 'node:vm'
 import { describe, expect, it } from 'vitest'
+import type { Connection } from '../../src/forward/connection.ts'
+import { Connections } from '../../src/forward/connections.ts'
 import { createForwarder } from '../../src/forward/forwarder.ts'
 import { assertNoSurprises, CLOSE, exchangeRaw, gatewayTo, get, rawBackend, rawClient, until } from './support.ts'
 
@@ -44,6 +48,27 @@ describe('closing a forwarder', () => {
     expect((await exchangeRaw(gateway.port, get('/', CLOSE))).text).toMatch(/ok$/)
     await until(() => backend.sockets[0]?.readableEnded === true || backend.sockets[0]?.destroyed === true)
     await gateway.forwarder.close()
+  })
+})
+
+it('what is left of a forwarder whose connections have ended is nothing: a reload makes another', async () => {
+  setFlagsFromString('--expose-gc')
+  const collect: () => void = runInNewContext('gc')
+  const backend = await rawBackend(() => {})
+  async function ended(): Promise<WeakRef<Connections>> {
+    const { hostname: host, port } = new URL(backend.url)
+    const destination = { host, port: Number(port), tls: null, connectTimeoutMs: 2_000, maxHeaderSize: 1_000 }
+    const limits = { responseTimeoutMs: 60_000, idleTimeoutMs: 60_000, maxConnections: 1 }
+    const connections = new Connections({ destination, ...limits })
+    const connection = await new Promise<Connection>((start, expire) => connections.acquire({ start, expire }))
+    connections.onFree(connection)
+    await connections.close()
+    return new WeakRef(connections)
+  }
+  const left = await ended()
+  await until(() => {
+    collect()
+    return left.deref() === undefined
   })
 })
 

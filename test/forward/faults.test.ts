@@ -223,6 +223,10 @@ describe('a backend that does not answer', () => {
     client.socket.write(Buffer.alloc(50_000_000))
     expect(await gateway.settled()).toMatchObject({ error: 'upstream_timeout', reached: true })
     await client.until('504')
+    // What is left of the body is read to nowhere, so that the connection goes on.
+    client.socket.write(get('/next', CLOSE))
+    await until(() => client.ending() !== 'closed')
+    expect(client.text().match(/HTTP\/1\.1 504/g)).toHaveLength(2)
   })
 })
 
@@ -298,12 +302,13 @@ describe('an idle connection that the backend closes just now', () => {
   })
 
   it.each([
-    ['POST', 'Content-Length: 0'],
-    ['DELETE', 'X: 1'],
-    ['GET', 'Content-Length: 2\r\nX: 1'],
-  ])('is an error for %s with %s: it may have been done', async (method, field) => {
+    ['POST', 'Content-Length: 0', false],
+    ['DELETE', 'X: 1', false],
+    ['GET', 'Content-Length: 2\r\nX: 1', true],
+    ['GET', 'Content-Length: 2\r\nX: 1', false],
+  ])('is an error for %s with %s (body read before: %s): it may have been done', async (method, field, readBody) => {
     const backend = await flaky()
-    const gateway = await gatewayTo(backend.url, { readBody: true })
+    const gateway = await gatewayTo(backend.url, { readBody })
     await exchangeRaw(gateway.port, get('/', CLOSE))
     const body = field.startsWith('Content-Length: 2') ? 'ab' : ''
     const { text } = await exchangeRaw(
@@ -431,6 +436,21 @@ describe('a client that leaves', () => {
     await third.until('ok')
     expect(backend.received.join('')).not.toContain('/second')
     expect(backend.sockets).toHaveLength(1)
+  })
+
+  it('while it waits for a connection leaves no timer behind', async () => {
+    const timers = (): number => process.getActiveResourcesInfo().filter((name) => name === 'Timeout').length
+    const backend = await rawBackend(() => {})
+    const gateway = await gatewayTo(backend.url, { maxConnections: 1 })
+    rawClient(gateway.port, get('/first'))
+    await until(() => backend.sockets.length === 1)
+    await sleep(30)
+    const before = timers()
+    const waiting = Array.from({ length: 20 }, () => rawClient(gateway.port, get('/next')))
+    await until(() => timers() >= before + 20)
+    for (const { socket } of waiting) socket.destroy()
+    await gateway.settled(20)
+    await until(() => timers() < before + 10)
   })
 
   it('by reading nothing for the idle timeout is let go', async () => {

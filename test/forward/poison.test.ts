@@ -1,3 +1,5 @@
+import { once } from 'node:events'
+import { connect } from 'node:net'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { describe, expect, it } from 'vitest'
 import { assertNoSurprises, CLOSE, exchangeRaw, gatewayTo, get, rawBackend, rawClient, until } from './support.ts'
@@ -79,6 +81,23 @@ describe('an answer cannot reach into another', () => {
     await until(() => client.socket.destroyed)
     expect(client.text().match(/^HTTP\/1\.1 /gm)).toHaveLength(1)
     expect(client.text()).toMatch(/\r\n\r\nme$/)
+  })
+
+  it('by breaking off behind it: a client that goes on sending is let go after some seconds', async () => {
+    const backend = await rawBackend((socket, request) => {
+      if (request.includes('/first')) setTimeout(() => socket.write(OK), 100)
+      else socket.end('HTTP/1.1 200 OK\r\nContent-Length: 100000\r\n\r\nshort')
+    })
+    const gateway = await gatewayTo(backend.url)
+    const client = connect({ port: gateway.port, host: '127.0.0.1', allowHalfOpen: true })
+    client.on('error', () => {})
+    client.resume()
+    client.write(get('/first') + get('/broken'))
+    await once(client, 'end')
+    client.write('GET /more HTTP/1.1\r\nHost: x\r\nX-More: ')
+    const drip = setInterval(() => client.write('x'), 100)
+    await until(() => client.destroyed)
+    clearInterval(drip)
   })
 
   it('by breaking off behind it: what the client has not read of the one before still comes', async () => {

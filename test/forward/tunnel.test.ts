@@ -211,6 +211,17 @@ describe('a backend that does not open the tunnel', () => {
     expect(backend.received[0]).not.toContain('/admin')
   })
 
+  it('and stops in the middle of its answer is cut after the idle timeout, and the client with it', async () => {
+    const backend = await rawBackend((socket) =>
+      socket.write('HTTP/1.1 403 Forbidden\r\nContent-Length: 100\r\n\r\nno'),
+    )
+    const gateway = await gatewayTo(backend.url, { idleTimeoutMs: 80 })
+    const { text } = await exchangeRaw(gateway.port, handshake())
+    expect(text).toMatch(/^HTTP\/1\.1 403 Forbidden\r\n[\s\S]*no$/)
+    expect(await gateway.settled()).toMatchObject({ httpStatus: 403, outcome: 'failed', headSent: true })
+    await until(() => backend.sockets[0]?.destroyed === true)
+  })
+
   it('because it sends interim answers without end is given up', async () => {
     const backend = await rawBackend((socket) => {
       const storm = setInterval(() => socket.write('HTTP/1.1 103 Early Hints\r\n\r\n'.repeat(50)), 1)
