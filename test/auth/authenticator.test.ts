@@ -151,6 +151,19 @@ describe('a gateway token', () => {
     expect(tokens.asked).toBe(2)
   })
 
+  it('is remembered no longer than is configured', async () => {
+    const { token: good, record } = mint()
+    const tokens = tokenStore(record)
+    const gateway = await bench([], { tokens, cache: { max: 10, ttlMs: 100 } })
+    await gateway.ask(good)
+    gateway.time += 99
+    await gateway.ask(good)
+    expect(tokens.asked).toBe(1)
+    gateway.time += 1
+    await gateway.ask(good)
+    expect(tokens.asked).toBe(2)
+  })
+
   it('that is revoked while the store is slow is refused two seconds later, counted from the question', async () => {
     const { token: good, record } = mint()
     const gateway = await bench([], {

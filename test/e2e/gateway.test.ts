@@ -166,6 +166,15 @@ describe('the quota status', () => {
     expect(backend.seen).toHaveLength(1)
   })
 
+  it('may be asked by HEAD', async () => {
+    for (const path of ['/me/quota', '/quota']) {
+      const answer = await fetch(app.url + path, { method: 'HEAD', headers: bearer('alice') })
+      expect([answer.status, await answer.text()]).toEqual([200, ''])
+      expect(answer.headers.get('content-length')).toBe(String((await (await get(path)).text()).length))
+    }
+    expect(backend.seen).toEqual([])
+  })
+
   it('needs a credential', async () => {
     const answer = await get('/me/quota', {})
     expect(answer.status).toBe(401)

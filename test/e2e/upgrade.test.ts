@@ -1,6 +1,7 @@
 import { once } from 'node:events'
 import http from 'node:http'
 import type { AddressInfo } from 'node:net'
+import { setTimeout as sleep } from 'node:timers/promises'
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
 import { WebSocket, WebSocketServer } from 'ws'
 import { type RunningApp, startApp, yaml } from './harness.ts'
@@ -28,13 +29,15 @@ afterEach(async () => {
   server.close()
 })
 
-function text(quota = ''): string {
+function text(quota = '', upstream = ''): string {
   return yaml(
     `http://127.0.0.1:${(server.address() as AddressInfo).port}`,
     `
 quota: { ${quota} baselines: { personal: { read: { 1h: 10, 5h: 50, 1d: 100 } }, global: { read: { 1h: 99, 5h: 99, 1d: 99 } } } }
 routes: [{ match: GET /live, category: read, cost: 6 }, { match: GET /no, category: read, cost: 1 }]
 drain: { timeout: 100ms }`,
+    undefined,
+    upstream,
   )
 }
 
@@ -65,6 +68,16 @@ describe('a WebSocket handshake', () => {
     await once(ws, 'close')
     await expect.poll(() => app.requests()).toHaveLength(1)
     expect(app.requests()[0]).toMatchObject({ httpStatus: 101, cost: 6, outcome: 'forwarded' })
+  })
+
+  it('opens a tunnel that may be silent for longer than any other connection', async () => {
+    await app.reload(text('', 'connect_timeout: 100ms, response_timeout: 100ms, idle_timeout: 100ms'))
+    const ws = open('/live')
+    await once(ws, 'open')
+    await sleep(11_500)
+    ws.send('still here')
+    expect(String((await once(ws, 'message'))[0])).toBe('echo still here')
+    ws.close()
   })
 
   it('beyond the quota gets the 429 of the contract', async () => {

@@ -292,6 +292,13 @@ describe('each key of the configuration reaches what it names: upstream', () => 
     expect(app.requests()[0]).toMatchObject({ httpStatus: 0, clientStatus: 504, outcome: 'failed', cost: 4 })
   })
 
+  it('response_timeout that a reload lengthens is not cut short by the time that a connection of a client may be silent', async () => {
+    await start({ upstream: 'connect_timeout: 100ms, response_timeout: 100ms, idle_timeout: 100ms' })
+    await app.reload(config({ upstream: 'response_timeout: 30s' }))
+    respond = (_seen, res) => void setTimeout(() => res.end('late'), 11_500)
+    expect(await (await get()).text()).toBe('late')
+  })
+
   it('idle_timeout ends an answer that stops in the middle', async () => {
     respond = (_seen, res) => void res.writeHead(200).write('half')
     await start({ upstream: 'idle_timeout: 100ms' })

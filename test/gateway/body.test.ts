@@ -21,6 +21,24 @@ it('a body whose client left before anybody read it is not waited for', async ()
   server.close()
 })
 
+it('a body that has come is not kept for as long as it might have taken', async () => {
+  const timers = (): number => process.getActiveResourcesInfo().filter((name) => name === 'Timeout').length
+  const read = Promise.withResolvers<unknown>()
+  const server = http.createServer((req, res) => {
+    const before = timers()
+    readBody(req, res, 1_000_000).then((body) => read.resolve([body, timers() - before]), read.reject)
+  })
+  server.listen(0, '127.0.0.1')
+  await once(server, 'listening')
+  const client = net.connect((server.address() as AddressInfo).port, '127.0.0.1')
+  client.write('POST / HTTP/1.1\r\nHost: a\r\nContent-Length: 5\r\n\r\nhel')
+  await once(server, 'request')
+  client.write('lo')
+  expect(await read.promise).toEqual([Buffer.from('hello'), 0])
+  client.destroy()
+  server.close()
+})
+
 it('a body in chunks of one byte takes little more memory than it has bytes', async () => {
   setFlagsFromString('--expose-gc')
   const collect: () => void = runInNewContext('gc')

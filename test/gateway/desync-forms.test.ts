@@ -270,6 +270,15 @@ describe('a connection on which something was left over', () => {
     expect([lines.length, charges(app)]).toEqual([1, 1])
   })
 
+  it('a client that waits for 100 gets one, also where its body is read before the charge', async () => {
+    for (const edge of ['', 'max_body: 64KiB']) {
+      const { app } = await start(edge)
+      const fields = 'Expect: 100-continue\r\nTransfer-Encoding: chunked\r\n'
+      const text = await rawExchange(app.url, request('POST /api/a', fields, '2\r\nab\r\n0\r\n\r\n'))
+      expect(statusesIn(text)).toEqual([100, 200])
+    }
+  })
+
   it('pipelined upgrade: one that comes before the last request is answered opens no tunnel, into which that answer would go', async () => {
     const { app, lines } = await start()
     const upgrade =

@@ -43,7 +43,8 @@ unmatched: forward`,
 
 const SMUGGLED = 'GET /api/smuggled HTTP/1.1\r\nHost: a\r\n\r\n'
 const EMPTY_CHUNKS = '0\r\n\r\n'
-const many = Array.from({ length: 2100 }, (_, i) => `h${i}: 1\r\n`).join('')
+const fields = (count: number): string => Array.from({ length: count }, (_, i) => `h${i}: 1\r\n`).join('')
+const many = fields(2100)
 
 /** `§` stands for the credential. */
 const get = (more: string): string => `GET /api/x HTTP/1.1\r\nHost: a\r\n§${more}\r\n`
@@ -120,6 +121,7 @@ describe.each<[string, number, readonly (readonly [string, string])[]]>([
     [
       ['a field of 17 KB', get(`X-A: ${'a'.repeat(17_000)}\r\n`)],
       ['2100 fields', get(many)],
+      ['more than 1000 fields', get(fields(1000))],
     ],
   ],
   [
@@ -330,6 +332,7 @@ describe('what is unusual and clear is accepted, charged once, and forwarded in 
       chunks('1\r\nh\r\n4\r\nello\r\n1\r\n!\r\n0\r\n\r\n'),
       /content-length: 6\r\n[\s\S]*\r\nhello!$/i,
     ],
+    ['1000 fields, with Host and the credential', get(fields(998)), /\r\nh997: 1\r\n/],
     ['HTTP/1.0', line('GET /api/x HTTP/1.0'), /^GET \/api\/x HTTP\/1\.1\r\n/],
   ])('%s', async (_what, text, forwarded) => {
     expect(statusesIn(await rawExchange(app.url, text.replace('§', credential)))).toEqual([200])

@@ -1,6 +1,7 @@
 import { once } from 'node:events'
 import net from 'node:net'
 import { setTimeout as sleep } from 'node:timers/promises'
+import { queryObjects } from 'node:v8'
 import { afterEach, describe, expect, it } from 'vitest'
 import { type Backend, type RunningApp, type Seen, startApp, startBackend, yaml } from '../e2e/harness.ts'
 import { jwtOf } from '../e2e/jwt.ts'
@@ -148,6 +149,12 @@ describe('requests on one connection', () => {
     client.socket.write(get('alice').repeat(2))
     await poll(() => client.statuses().slice(132)).toEqual([200, 200])
     expect(charges(app)).toBe(34)
+    // Those that were answered count no longer.
+    client.socket.write(get('bob', '/api/slow').repeat(132))
+    await poll(() => backend.waiting).toBe(32)
+    backend.release()
+    await poll(() => client.statuses().length).toBe(266)
+    expect(charges(app)).toBe(66)
   })
 
   it('that wait by the hundred, for an answer or none, end it: one packet has room for thousands', async () => {
@@ -161,6 +168,31 @@ describe('requests on one connection', () => {
     expect(client.text()).toBe('')
     expect(statusesIn(await rawExchange(app.url, get('alice')))).toEqual([200])
   })
+})
+
+it('what comes on a connection behind an upgrade that is served as a plain request is not looked at: it may be the middle of a message', async () => {
+  const backend = await waitingBackend()
+  const app = await start(backend.url, '')
+  const client = open(app)
+  client.socket.write(request('GET /api/slow HTTP/1.1', 'alice', 'Connection: Upgrade', 'Upgrade: h2c'))
+  await poll(() => backend.waiting).toBe(1)
+  client.socket.write(get('alice'))
+  await sleep(100)
+  backend.release()
+  await poll(client.closed).toBe(true)
+  expect(client.statuses()).toEqual([200])
+  expect([charges(app), backend.seen.length]).toEqual([1, 1])
+})
+
+it('a connection that has ended is remembered by nobody', async () => {
+  const sockets = (): number => queryObjects(net.Socket, { format: 'count' })
+  const backend = await waitingBackend()
+  const app = await start(backend.url, '')
+  expect(statusesIn(await rawExchange(app.url, get('alice')))).toEqual([200])
+  const before = sockets()
+  for (let i = 0; i < 50; i++)
+    await rawExchange(app.url, request('GET /api/now HTTP/1.1', 'alice', 'Connection: close'))
+  await poll(sockets).toBeLessThan(before + 25)
 })
 
 describe('max_in_flight_per_user', () => {
@@ -190,6 +222,8 @@ describe('max_in_flight_per_user', () => {
     await poll(() => backend.waiting).toBe(1)
     gone.socket.destroy()
     await poll(() => app.requests().length).toBe(1)
+    // Nothing failed at the backend, which a status of 0 would say.
+    expect(app.requests()[0]).toMatchObject({ outcome: 'aborted', httpStatus: null, clientStatus: 499 })
     expect(statusesIn(await rawExchange(app.url, get('alice')))).toEqual([200])
   })
 
