@@ -5,18 +5,13 @@ export interface ReplicaStoreUnderTest {
   readonly store: ReplicaStore
   /** Lets the store's clock pass this many milliseconds, as far as it counts how long a process was silent. */
   pass(ms: number): Promise<void>
+  /** Of how many processes the store holds anything. */
+  held(): Promise<number>
   close(): Promise<void>
 }
 
-/** What every store must do for the processes that share it. */
-export function replicaStoreSuite(open: () => Promise<ReplicaStoreUnderTest>): void {
-  let under: ReplicaStoreUnderTest
-  beforeEach(async () => {
-    under = await open()
-  })
-  afterEach(() => under.close())
-
-  const replica = (instance: string, more: Partial<Replica> = {}): Replica => ({
+export function replica(instance: string, more: Partial<Replica> = {}): Replica {
+  return {
     instance,
     host: 'host-a',
     pid: 1,
@@ -31,7 +26,17 @@ export function replicaStoreSuite(open: () => Promise<ReplicaStoreUnderTest>): v
     hits: { 'GET /v1/*': 3, __proto_: 1 },
     unmatched: ['GET /用户'],
     ...more,
+  }
+}
+
+/** What every store must do for the processes that share it. */
+export function replicaStoreSuite(open: () => Promise<ReplicaStoreUnderTest>): void {
+  let under: ReplicaStoreUnderTest
+  beforeEach(async () => {
+    under = await open()
   })
+  afterEach(() => under.close())
+
   const instances = async (): Promise<string[]> => (await under.store.listReplicas()).map((one) => one.instance)
 
   describe('the processes that share a store', () => {
@@ -68,6 +73,14 @@ export function replicaStoreSuite(open: () => Promise<ReplicaStoreUnderTest>): v
       expect(await instances()).toEqual(['speaks'])
       await under.store.beat(replica('speaks'))
       expect(await instances()).toEqual(['speaks'])
+    })
+
+    it('take no room any more when they were silent for too long and another speaks', async () => {
+      for (const instance of ['a', 'b']) await under.store.beat(replica(instance))
+      await under.pass(FORGET_MS + 1)
+      expect(await under.held()).toBe(2)
+      await under.store.beat(replica('c'))
+      expect(await under.held()).toBe(1)
     })
 
     it('come back when they speak again', async () => {

@@ -51,6 +51,9 @@ describe('a reply of the script', () => {
 
 describe('a batch is not sent', () => {
   const none: Limits = { personal: [], global: null }
+  /** Each of another user, who has a key of his own beside that of the instance. */
+  const chargesOf = (users: number) =>
+    Array.from({ length: users }, (_, i) => ({ user: `u${i}`, category: 'read', cost: 1, limits }))
   const nine: Limits = { personal: Array.from({ length: 9 }, () => HOUR), global: null }
   it.each([
     ['without a category', batchOf('')],
@@ -58,7 +61,13 @@ describe('a batch is not sent', () => {
     ['with a category that is not ASCII', batchOf('\u00e9')],
     ['without windows', batchOf('read', none)],
     ['with nine windows', batchOf('read', nine)],
+    ['of more users than it has numbers for', { ...batchOf('read'), charges: chargesOf(16_383) }],
   ])('%s', (_, batch) => {
     expect(() => encodeBatch(batch, keys)).toThrow(expect.objectContaining({ name: 'StoreError', applied: 'no' }))
+  })
+
+  it('but one of as many as it has numbers for is', () => {
+    const { keys: names } = encodeBatch({ ...batchOf('read'), charges: chargesOf(16_382) }, keys)
+    expect(names).toHaveLength(16_383)
   })
 })

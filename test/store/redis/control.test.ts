@@ -141,6 +141,20 @@ describe('a change by one process', () => {
     await sleep(1500) // the subscription is refused, and tried again
     expect((await quiet.controlVersion()).version).toBe(1)
   })
+
+  it('is told to who may listen only later, without a new connection', async () => {
+    await admin.acl('SETUSER', 'deaf', 'on', '>secret', '~*', 'resetchannels', '+@all')
+    await admin.acl('LOG', 'RESET')
+    const [near, deaf] = [await open(), await open(`redis://deaf:secret@127.0.0.1:${server.port}`)]
+    let heard = 0
+    deaf.onChange(() => heard++)
+    const refused = async (): Promise<number> => ((await admin.acl('LOG')) as unknown[]).length
+    await expect.poll(refused, SOON).toBeGreaterThan(0)
+    await admin.acl('SETUSER', 'deaf', '&*')
+    await expect.poll(() => heard, SOON).toBe(1)
+    await near.change(LOOSE, ANN, null)
+    await expect.poll(() => heard, SOON).toBe(2)
+  })
 })
 
 it('a Redis that was emptied and changed as often again is read anew', async () => {

@@ -1,11 +1,12 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import { Redis } from 'ioredis'
-import { afterAll, beforeAll, describe } from 'vitest'
+import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { FORGET_MS } from '../../../src/control/replicas.ts'
 import { connect } from '../../../src/store/redis/client.ts'
 import { redisControl } from '../../../src/store/redis/control.ts'
 import { createKeys } from '../../../src/store/redis/keys.ts'
 import { openRedisStore } from '../../../src/store/redis/store.ts'
-import { replicaStoreSuite } from '../../control/replicas.suite.ts'
+import { replica, replicaStoreSuite } from '../../control/replicas.suite.ts'
 import { auditBoundSuite, controlStoreSuite, tokenStoreSuite } from '../../control/store.suite.ts'
 import { failureStoreSuite } from '../../failures/store.suite.ts'
 import { quotaStoreSuite } from '../../quota/store.suite.ts'
@@ -50,15 +51,43 @@ describe('the Redis store', () => {
   describe('as a replica store', () =>
     replicaStoreSuite(async () => {
       const { store, prefix, close } = await open()
-      return { store, close, pass: (ms) => makeOlder(redis.url, createKeys(prefix).beats, ms) }
+      const { beats, replicas } = createKeys(prefix)
+      return {
+        store,
+        close,
+        pass: (ms) => makeOlder(redis.url, beats, ms),
+        held: () =>
+          asking(redis.url, async (client) => Math.max(await client.hlen(beats), await client.hlen(replicas))),
+      }
     }))
+
+  it('is rid of what processes told when none of them speaks any more', async () => {
+    const { store, prefix, close } = await open()
+    const { beats, replicas } = createKeys(prefix)
+    await store.beat(replica('a'))
+    const left = await asking(redis.url, (client) => Promise.all([beats, replicas].map((key) => client.pttl(key))))
+    for (const ms of left) {
+      expect(ms).toBeGreaterThan(0)
+      expect(ms).toBeLessThanOrEqual(FORGET_MS)
+    }
+    await close()
+  })
 })
 
 /** The clock of Redis is not ours to move; the moments it has written down are. */
 async function makeOlder(url: string, beats: string, ms: number): Promise<void> {
+  await asking(url, async (redis) => {
+    for (const [instance, at] of Object.entries(await redis.hgetall(beats))) {
+      await redis.hset(beats, instance, Number(at) - ms)
+    }
+  })
+}
+
+async function asking<T>(url: string, ask: (redis: Redis) => Promise<T>): Promise<T> {
   const redis = new Redis(url)
-  for (const [instance, at] of Object.entries(await redis.hgetall(beats))) {
-    await redis.hset(beats, instance, Number(at) - ms)
+  try {
+    return await ask(redis)
+  } finally {
+    redis.disconnect()
   }
-  redis.disconnect()
 }

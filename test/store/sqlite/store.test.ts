@@ -1,7 +1,9 @@
 import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { afterAll, describe } from 'vitest'
+import { DatabaseSync } from 'node:sqlite'
+import { afterAll, describe, expect, it } from 'vitest'
+import { BUCKET_MS, BUCKETS, NOTHING } from '../../../src/failures/histogram.ts'
 import { sqliteControl } from '../../../src/store/sqlite/control.ts'
 import { openDatabase } from '../../../src/store/sqlite/database.ts'
 import { openSqliteStore } from '../../../src/store/sqlite/store.ts'
@@ -15,9 +17,12 @@ const folder = mkdtempSync(join(tmpdir(), 'tollgate-suite-'))
 afterAll(() => rmSync(folder, { recursive: true, force: true }))
 
 describe('the embedded store', () => {
-  async function open() {
+  let files = 0
+  const newFile = (): string => join(folder, `${++files}.db`)
+
+  async function open(file = ':memory:') {
     let now = Date.UTC(2026, 7, 6, 15)
-    const store = openSqliteStore({ file: ':memory:', clock: () => now })
+    const store = openSqliteStore({ file, clock: () => now })
     return {
       store,
       pass: async (ms: number) => {
@@ -30,14 +35,28 @@ describe('the embedded store', () => {
   describe('as a failure store', () => {
     failureStoreSuite(open)
     failureHistorySuite(open)
+
+    it('holds no more half hours than it tells of', async () => {
+      const file = newFile()
+      const { store, pass, close } = await open(file)
+      for (let i = 0; i < BUCKETS + 5; i++) {
+        await store.addTally({ ...NOTHING, total: 1 })
+        await pass(BUCKET_MS)
+      }
+      expect(rowsOf(file, 'failures')).toBe(BUCKETS)
+      await close()
+    })
   })
   describe('as a token store', () => tokenStoreSuite(open))
   describe('as a usage store', () => usageStoreSuite(open))
-  describe('as a replica store', () => replicaStoreSuite(open))
+  describe('as a replica store', () =>
+    replicaStoreSuite(async () => {
+      const file = newFile()
+      return { ...(await open(file)), held: async () => rowsOf(file, 'replicas') }
+    }))
   describe('as a control store', () => {
-    let files = 0
     controlStoreSuite(async () => {
-      const file = join(folder, `${++files}.db`)
+      const file = newFile()
       const [store, other] = [openSqliteStore({ file }), openSqliteStore({ file })]
       return { store, other, close: async () => void (await Promise.all([store.close(), other.close()])) }
     })
@@ -47,3 +66,12 @@ describe('the embedded store', () => {
     })
   })
 })
+
+function rowsOf(file: string, table: string): number {
+  const database = new DatabaseSync(file, { readOnly: true })
+  try {
+    return database.prepare(`SELECT * FROM ${table}`).all().length
+  } finally {
+    database.close()
+  }
+}
