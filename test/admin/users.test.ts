@@ -1,5 +1,6 @@
+import { request } from 'node:http'
 import { afterEach, beforeEach, describe, expect, test } from 'vitest'
-import { NOW, type Reply, type Running, startAdmin } from './running.ts'
+import { NOW, type Reply, type Running, startAdmin, TOKEN } from './running.ts'
 
 const HOUR = 3_600_000
 let running: Running
@@ -117,6 +118,38 @@ test('searches take the steps of the store in turn, however many look at once', 
     expect({ most, steps }).toEqual({ most: 1, steps: 20 })
   } finally {
     await slow.stop()
+  }
+})
+
+test('a search ends when its client leaves', async () => {
+  const { store } = running
+  let steps = 0
+  const long = await startAdmin({
+    store,
+    broken: {
+      async scanUsers() {
+        const { at } = await store.scanUsers(null)
+        await new Promise((resolve) => setTimeout(resolve, 5))
+        return { at, users: [], next: String(++steps) }
+      },
+    },
+  })
+  try {
+    const headers = { authorization: `Bearer ${TOKEN}` }
+    const client = request(new URL('/api/users?query=nobody', long.url), { headers })
+    client.on('error', () => {})
+    client.end()
+    await expect.poll(() => steps).toBeGreaterThan(2)
+    client.destroy()
+    await expect
+      .poll(async () => {
+        const before = steps
+        await new Promise((resolve) => setTimeout(resolve, 100))
+        return steps - before
+      })
+      .toBe(0)
+  } finally {
+    await long.stop()
   }
 })
 
