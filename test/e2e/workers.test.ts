@@ -382,6 +382,19 @@ describe('SIGTERM to the primary', () => {
   })
 })
 
+it.each(['SIGINT', 'SIGHUP'] as const)(
+  '%s, which a terminal sends to all, ends no worker by itself',
+  async (signal) => {
+    await start()
+    const workers = await pids()
+    for (const worker of workers) process.kill(worker, signal)
+    await sleep(300)
+    expect(workers.map(isAlive)).toEqual([true, true])
+    expect(await everywhere(async () => (await askOnce('/x')).status)).toEqual(eight(200))
+    expect(lines('worker started')).toHaveLength(2)
+  },
+)
+
 describe('a primary that is killed', () => {
   it('leaves no worker behind, and requests under way finish', async () => {
     respond = ({ url }, res) => {
@@ -434,6 +447,12 @@ describe('a changed configuration', () => {
     expect(value('tollgate_config_last_reload_successful')).toBe(0)
     expect(found('tollgate_config_info')).toHaveLength(1)
     expect(lines('configuration refused, the one before stays in force')).toHaveLength(1)
+    const told = async (): Promise<boolean[]> => {
+      const answer = await fetch(`${admin}/api/now`, { headers: { authorization: `Bearer ${ADMIN_TOKEN}` } })
+      const { replicas } = (await answer.json()) as { replicas: { configProblems: string[] }[] }
+      return replicas.map(({ configProblems }) => configProblems.length > 0)
+    }
+    await expect.poll(told, { timeout: 10_000 }).toEqual([true, true])
   })
 
   it('that one worker does not have yet shows as two hashes, and scraping does not wait for it', async () => {

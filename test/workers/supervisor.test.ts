@@ -1,3 +1,4 @@
+import { setTimeout as sleep } from 'node:timers/promises'
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
 import type { Observation } from '../../src/observe/observation.ts'
 import { createSupervisor, type Supervisor } from '../../src/workers/supervisor.ts'
@@ -58,4 +59,53 @@ describe('a worker that hangs', () => {
     await expect.poll(isReady, { timeout: 20_000 }).toBe(true)
     expect(started()).toHaveLength(2)
   })
+})
+
+describe('a worker that ends', () => {
+  beforeEach(async () => {
+    await supervisor.start()
+  })
+  const kill = (): void => void process.kill(started().at(-1) ?? 0, 'SIGKILL')
+
+  it('is waited for longer each time that it ends shortly after it began', async () => {
+    for (let times = 1; times <= 3; times++) {
+      kill()
+      await expect.poll(() => started().length).toBe(times + 1)
+    }
+    clock += 10_000
+    kill()
+    await expect.poll(() => ended().map(({ restartMs }) => restartMs)).toEqual([100, 200, 400, 100])
+  })
+
+  it('is not started again where all are stopped meanwhile', async () => {
+    kill()
+    await expect.poll(() => ended().length).toBe(1)
+    await supervisor.stop(0)
+    await sleep(300)
+    expect(started()).toHaveLength(1)
+  })
+
+  it('while the others drain has a successor that drains too', async () => {
+    await expect.poll(isReady).toBe(true)
+    supervisor.drain()
+    kill()
+    await expect.poll(() => started().length).toBe(2)
+    const reasons = () => supervisor.ask(10_000).then(() => supervisor.states()[0]?.reasons)
+    await expect.poll(reasons, { timeout: 20_000 }).toContain('draining')
+  })
+
+  it('keeps nobody waiting who gives it another configuration', async () => {
+    await expect.poll(isReady).toBe(true)
+    process.kill(started()[0] ?? 0, 'SIGSTOP')
+    const reloaded = supervisor.reload()
+    kill()
+    expect(await reloaded).toEqual([])
+  })
+})
+
+it('a worker that does not end when it is told to is killed after its time', async () => {
+  await supervisor.start()
+  process.kill(started()[0] ?? 0, 'SIGSTOP')
+  await supervisor.stop(200)
+  expect(ended()).toMatchObject([{ reason: 'SIGKILL', restartMs: null }])
 })
