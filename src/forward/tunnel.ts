@@ -215,16 +215,12 @@ const WEBSOCKET_GUID = '258EAFA5-E914-47DA-95CA-C5AB0DC85B11'
 
 /**
  * Whether a 101 agrees to this WebSocket (RFC 6455, 4.1). One that does not may come from a server that understood
- * something else, or from a shared cache: what follows must not be joined to the client.
+ * something else, or from a shared cache: what follows must not be joined to the client. One whose Connection does not name
+ * Upgrade is no upgrade to Node, and does not come here.
  */
 function isHandshakeOf({ headers }: IncomingMessage, { headers: asked }: IncomingMessage): boolean {
   const accept = createHash('sha1').update(`${asked['sec-websocket-key']}${WEBSOCKET_GUID}`).digest('base64')
-  const connection = headers.connection?.split(',').map((token) => token.trim().toLowerCase()) ?? []
-  return (
-    headers.upgrade?.toLowerCase() === 'websocket' &&
-    connection.includes('upgrade') &&
-    headers['sec-websocket-accept'] === accept
-  )
+  return headers.upgrade?.toLowerCase() === 'websocket' && headers['sec-websocket-accept'] === accept
 }
 
 const CLIENT_LEFT = new GivenUpError('the client left')

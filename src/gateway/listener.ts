@@ -120,8 +120,8 @@ export function createListener(options: ListenerOptions): Listener {
   server.on('checkContinue', serve)
   server.on('checkExpectation', serve)
   server.on('upgrade', (req: http.IncomingMessage, socket: Socket, head: Buffer) => {
-    socket.setTimeout(0) // a tunnel may be silent for long
-    socket.setKeepAlive(true, KEEP_ALIVE_PROBE_MS) // so that only a client that vanished ends it
+    // A tunnel may be silent for long (http-proxy-3 takes its timeout away): only a client that vanished ends it.
+    socket.setKeepAlive(true, KEEP_ALIVE_PROBE_MS)
     void gateway.handleUpgrade(req, socket, head)
   })
   server.on('connect', (req: http.IncomingMessage, socket: Socket, head: Buffer) => {
