@@ -236,13 +236,13 @@ describe('what is rendered', () => {
       expect(await checksum(`config.${key}`), key).toBe(before)
     }
     for (const key of [
-      'workers=1',
-      'tls={"cert":"/a","key":"/b"}',
-      'log={"level":"warn"}',
-      'edge={"max_connections":9}',
-      'store_options={"deadline":"1s"}',
+      'config.workers=1',
+      'config.log={"level":"warn"}',
+      'config.edge={"max_connections":9}',
+      'config.store_options={"deadline":"1s"}',
+      'tls.existingSecret="ours"',
     ]) {
-      expect(await checksum(`config.${key}`), key).not.toBe(before)
+      expect(await checksum(key), key).not.toBe(before)
     }
   })
 })
