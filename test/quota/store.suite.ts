@@ -11,12 +11,15 @@ export interface StoreUnderTest {
   close(): Promise<void>
 }
 
+/** To be waited for: what is read of it must not depend on how long a step takes. */
 const SECOND = { name: '1s', seconds: 1 }
+/** Longer than any test, also where the clock is not ours and the machine has much to do. */
+const MINUTE = { name: '1m', seconds: 60 }
 const DAY = { name: '1d', seconds: 86_400 }
 
-export function limits(personal: [number, number], global: [number, number] | null = null): Limits {
+export function limits(personal: [number, number], global: [number, number] | null = null, shortest = MINUTE): Limits {
   const both = ([short, long]: [number, number]): Limits['personal'] => [
-    { window: SECOND, limit: short },
+    { window: shortest, limit: short },
     { window: DAY, limit: long },
   ]
   return { personal: both(personal), global: global === null ? null : both(global) }
@@ -45,7 +48,7 @@ export function quotaStoreSuite(open: () => Promise<StoreUnderTest>): void {
   async function used(user: string, category = 'read'): Promise<{ personal: number[]; global: number[] }> {
     const { at, personal, global } = await under.store.standing(user, [category])
     const of = (counter: (typeof personal)[number] | undefined): number[] =>
-      [1, 86_400].map((seconds) => usageOf(counter ?? [], seconds, at).used)
+      [MINUTE, DAY].map(({ seconds }) => usageOf(counter ?? [], seconds, at).used)
     return { personal: of(personal[0]), global: of(global[0]) }
   }
 
@@ -167,7 +170,7 @@ export function quotaStoreSuite(open: () => Promise<StoreUnderTest>): void {
 
   describe('a window', () => {
     it('ends at its own time, while a longer one goes on', async () => {
-      const of = limits([5, 8])
+      const of = limits([5, 8], null, SECOND)
       await settle([charge('a', 5, of)])
       await under.pass(1000)
       const [again] = await settle([charge('a', 3, of)])
@@ -186,7 +189,7 @@ export function quotaStoreSuite(open: () => Promise<StoreUnderTest>): void {
 
     it('that the configuration no longer names is remembered until it ends', async () => {
       await settle([charge('a', 5, limits([10, 10]))])
-      const short: Limits = { personal: [{ window: SECOND, limit: 10 }], global: null }
+      const short: Limits = { personal: [{ window: MINUTE, limit: 10 }], global: null }
       await settle([charge('a', 5, short)])
       expect((await used('a')).personal).toEqual([10, 5])
     })
@@ -211,12 +214,18 @@ export function quotaStoreSuite(open: () => Promise<StoreUnderTest>): void {
     })
 
     it('leaves a later run of the window alone', async () => {
-      const one = charge('a', 5, of)
+      const short = limits([10, 10], [20, 20], SECOND)
+      const one = charge('a', 5, short)
       const [decision] = await settle([one])
       await under.pass(1000)
-      await settle([charge('a', 4, of)])
+      const [later] = await settle([charge('a', 4, short)])
       await settle([], [{ charge: one, decision: decision as Decision }])
-      expect(await used('a')).toEqual({ personal: [4, 4], global: [4, 4] })
+      // As it stands at the moment of the later charge, whenever it is read.
+      const { personal, global } = await under.store.standing('a', ['read'])
+      const at = later?.at ?? 0
+      for (const counter of [personal[0], global[0]]) {
+        expect([SECOND, DAY].map(({ seconds }) => usageOf(counter ?? [], seconds, at).used)).toEqual([4, 4])
+      }
     })
   })
 
