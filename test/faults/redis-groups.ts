@@ -5,9 +5,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { Redis } from 'ioredis'
-import { freePort, type RedisServer, startRedis } from '../setup/redis.ts'
-
-const PERSISTENT = ['--appendonly', 'yes', '--appendfsync', 'always']
+import { freePort, PERSISTENT, type RedisServer, startRedis } from '../setup/redis.ts'
 
 /** A primary, a replica in step with it, and three sentinels of which two decide. */
 export interface Watched {

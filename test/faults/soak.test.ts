@@ -5,7 +5,7 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import { Redis } from 'ioredis'
 import { afterAll, beforeAll, describe, expect } from 'vitest'
 import { type FaultProxy, startFaultProxy } from '../setup/fault-proxy.ts'
-import { type RedisServer, startRedis } from '../setup/redis.ts'
+import { PERSISTENT, type RedisServer, startRedis } from '../setup/redis.ts'
 import { type LoggingBackend, startLoggingBackend } from './backend.ts'
 import { fault } from './catalogue.ts'
 import { type Asked, Client, readJson } from './client.ts'
@@ -41,7 +41,7 @@ const starts: (() => Promise<Gateway>)[] = []
 
 beforeAll(async () => {
   folder = mkdtempSync(join(tmpdir(), 'tollgate-soak-'))
-  redis = await startRedis({ args: ['--appendonly', 'yes', '--appendfsync', 'always'] })
+  redis = await startRedis({ args: PERSISTENT })
   admin = new Redis(redis.url, { maxRetriesPerRequest: null }).on('error', () => {})
   backend = await startLoggingBackend()
   toRedis = [await startFaultProxy(redis.port), await startFaultProxy(redis.port)]

@@ -63,6 +63,13 @@ function isFree(port: number): Promise<boolean> {
   })
 }
 
+/**
+ * Arguments of a Redis whose file has every write before its reply goes out, so that one that is killed comes back with
+ * all that it acknowledged. It waits for no disk, which only a machine without power needs and which takes its time where
+ * many share it.
+ */
+export const PERSISTENT: readonly string[] = ['--appendonly', 'yes', '--appendfsync', 'no']
+
 export async function startRedis(options: { port?: number; args?: readonly string[] } = {}): Promise<RedisServer> {
   const port = options.port ?? (await freePort())
   const folder = await mkdtemp(join(tmpdir(), 'tollgate-redis-'))

@@ -12,7 +12,7 @@ import { createLedger, type Ledger } from '../../../src/quota/ledger.ts'
 import { openRedisStore } from '../../../src/store/redis/store.ts'
 import type { Store } from '../../../src/store/store.ts'
 import { type FaultProxy, startFaultProxy } from '../../setup/fault-proxy.ts'
-import { freePort, type RedisServer, startRedis } from '../../setup/redis.ts'
+import { freePort, PERSISTENT, type RedisServer, startRedis } from '../../setup/redis.ts'
 import { whenReady } from './ready.ts'
 
 /** Long enough that no window ends, and a limit that only the tests of refusals reach. */
@@ -25,8 +25,7 @@ let server: RedisServer
 let proxy: FaultProxy
 let admin: Redis
 /** Every acknowledged write is in the file, so that a killed server comes back with all of them. */
-const persistent = (port: number): Promise<RedisServer> =>
-  startRedis({ port, args: ['--dir', folder, '--appendonly', 'yes', '--appendfsync', 'always'] })
+const persistent = (port: number): Promise<RedisServer> => startRedis({ port, args: ['--dir', folder, ...PERSISTENT] })
 
 beforeAll(async () => {
   folder = await mkdtemp(join(tmpdir(), 'tollgate-faults-'))
