@@ -18,6 +18,16 @@ async function eightTimes(mishap: () => void): Promise<void> {
   }
 }
 
+/** Until some have struck, too: each waits for a request that fits, which a gateway with little time sends late. */
+async function eightDrops(arm: () => void): Promise<void> {
+  const before = proxy.dropped
+  for (let i = 0; i < 8 || (i < 100 && proxy.dropped - before < ENOUGH); i++) {
+    arm()
+    await sleep(120)
+  }
+}
+
+const ENOUGH = 4
 const EIGHT = { reconnects: 8 }
 /** Told once in an interval, so that only the first of these rows can wait for it. */
 const OUT = /the store is out: charges are decided without it/
@@ -25,14 +35,14 @@ const SILENT = { reason: 'timeout', unready: true }
 const CUT = { reason: 'connection', unready: true }
 
 const ROWS = {
-  request_lost: { inject: () => eightTimes(() => proxy.dropRequest({ containing: 'request_lost' })), ...EIGHT },
+  request_lost: { inject: () => eightDrops(() => proxy.dropRequest({ containing: 'request_lost' })), ...EIGHT },
   reply_lost: {
-    inject: () => eightTimes(() => proxy.dropReply({ containing: 'reply_lost' })),
+    inject: () => eightDrops(() => proxy.dropReply({ containing: 'reply_lost' })),
     told: /charges whose reply was lost are settled/,
     ...EIGHT,
   },
   reply_cut: {
-    inject: () => eightTimes(() => proxy.cutReply(9, { containing: 'reply_cut' })),
+    inject: () => eightDrops(() => proxy.cutReply(9, { containing: 'reply_cut' })),
     told: /charges whose reply was lost are settled/,
     ...EIGHT,
   },
@@ -52,7 +62,7 @@ const ROWS = {
         await sleep(60)
         if (i % 2 === 0) proxy.blackhole()
         else await proxy.refuseConnects()
-        await sleep(450)
+        await sleep(700)
         await proxy.heal()
         await sleep(200)
       }
@@ -78,7 +88,8 @@ beforeAll(async () => {
   redis = await startRedis()
   proxy = await startFaultProxy(redis.port)
   const stores = [`redis://127.0.0.1:${proxy.port}`, redis.url] as const
-  world = await startWorld({ rows: IDS, stores, store: redis.url })
+  // Longer than a machine with much to do holds up a process: the other one has no fault, and slow_50 is none.
+  world = await startWorld({ rows: IDS, stores, store: redis.url, deadlines: ['500ms', '2s'] })
 })
 afterAll(async () => {
   await world?.stop()
@@ -91,7 +102,7 @@ describe('between a gateway and Redis', () => {
     fault(id, async () => {
       const before = proxy.dropped
       await runRow(world, [proxy], id, ROWS[id])
-      if (/lost|cut/.test(id)) expect(proxy.dropped - before).toBeGreaterThan(3)
+      if (/lost|cut/.test(id)) expect(proxy.dropped - before).toBeGreaterThanOrEqual(ENOUGH)
     })
   }
   fault('late_effects', () => expectNothingCameLater(world, IDS))

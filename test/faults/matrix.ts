@@ -53,8 +53,8 @@ export interface WorldOptions {
   /** URLs of the store: as the two gateways see it, and past all faults. */
   readonly stores: readonly [string, string]
   readonly store: string
-  /** How long the gateways wait for the store. Default 250ms. */
-  readonly deadline?: string
+  /** How long each of the gateways waits for the store. Default 250ms. */
+  readonly deadlines?: readonly [string, string]
 }
 
 export interface World {
@@ -88,21 +88,25 @@ log: { requests: none }
 `
 }
 
-export async function startWorld({ rows, stores, store, deadline = '250ms' }: WorldOptions): Promise<World> {
+export async function startWorld({
+  rows,
+  stores,
+  store,
+  deadlines = ['250ms', '250ms'],
+}: WorldOptions): Promise<World> {
   const folder = mkdtempSync(join(tmpdir(), 'tollgate-matrix-'))
   const backend = await startLoggingBackend()
   const columns = rows.flatMap(columnsOf)
-  const config = (url: string): string => quotaConfig(columns, `http://127.0.0.1:${backend.port}`, url, deadline)
-  const start = (name: string, url: string): Promise<Gateway> =>
-    startGateway({ file: join(folder, `${name}.yaml`), config: config(url) })
-  const gateways = await Promise.all([start('one', stores[0]), start('two', stores[1])])
+  const config = (url: string, deadline: string): string =>
+    quotaConfig(columns, `http://127.0.0.1:${backend.port}`, url, deadline)
+  const start = (name: string, which: 0 | 1): Promise<Gateway> =>
+    startGateway({ file: join(folder, `${name}.yaml`), config: config(stores[which], deadlines[which]) })
+  const gateways = await Promise.all([start('one', 0), start('two', 1)])
   const witness = await startApp(`
 listen: 127.0.0.1:0
 admin: { listen: "127.0.0.1:0", token: test-admin-token-0001 }
 auth: { jwt: [{ issuer: "https://id.test", audience: tollgate, secret: ${SECRET}, algorithms: [HS256] }] }
-${config(store)
-  .replace('log: { requests: none }', 'log: { level: fatal }')
-  .replace(/deadline: \w+/, 'deadline: 5s')}`)
+${config(store, '5s').replace('log: { requests: none }', 'log: { level: fatal }')}`)
   const client = new Client()
   return {
     backend,
