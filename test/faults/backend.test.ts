@@ -40,6 +40,7 @@ beforeAll(async () => {
   const config = (refund: string, redisPort: number): string => `
 upstream: { url: "http://127.0.0.1:${toBackend.port}", connect_timeout: 700ms, response_timeout: 1500ms, idle_timeout: 1500ms }
 store: redis://127.0.0.1:${redisPort}
+store_options: { deadline: 2s }
 quota:
   windows: { 1d: 1d }
   baselines: { personal: { c: { 1d: 1000 } }, global: { c: { 1d: 100000 } } }

@@ -13,6 +13,9 @@ import { expectUnharmed } from './matrix.ts'
 
 /** Counters that somebody else has written to, a Redis that forgets them, and clocks that are wrong. */
 
+/** Long enough for all that a test does within one, on a machine with much to do; it is waited for in the end. */
+const SHORT = '{ 10s: 10s }'
+const SHORT_SECONDS = 10
 const COST = 3
 const LIMIT = 31
 const FITTING = Math.floor(LIMIT / COST)
@@ -50,6 +53,7 @@ async function start(windows = '{ 1d: 1d }', env: Record<string, string> = {}): 
     config: `
 upstream: { url: "http://127.0.0.1:${backend.port}" }
 store: ${redis.url}
+store_options: { deadline: 5s }
 quota:
   windows: ${windows}
   baselines: { personal: { c: { ${name}: ${LIMIT} } }, global: { c: { ${name}: 100000 } } }
@@ -97,7 +101,7 @@ describe('a counter', () => {
   })
 
   fault('no_expiry', async () => {
-    const gateway = await start('{ 3s: 3s }')
+    const gateway = await start(SHORT)
     await ask(gateway, 'alice')
     for (const key of await admin.keys('*')) await admin.persist(key)
     await askAll(gateway, 'alice')
@@ -142,10 +146,12 @@ globalThis.Date=class extends R{constructor(...a){a.length?super(...a):super(n()
 describe('the clocks of the gateways', () => {
   fault('clock_skew', async () => {
     const [fast, slow, right] = await Promise.all([
-      start('{ 3s: 3s }', clockOff(3600)),
-      start('{ 3s: 3s }', clockOff(-3600)),
-      start('{ 3s: 3s }'),
+      start(SHORT, clockOff(3600)),
+      start(SHORT, clockOff(-3600)),
+      start(SHORT),
     ])
+    // The first request of a process takes its time, which is none of the window's.
+    for (const gateway of [fast, slow, right]) expect(await ask(gateway, 'somebody')).toMatchObject({ status: 200 })
     const first = (await Promise.all([fast, slow, right].map((gateway) => askAll(gateway, 'alice')))).flat()
     expect(seenOf('alice')).toBe(FITTING)
     const refused = first.filter(({ status }) => status === 429)
@@ -154,11 +160,11 @@ describe('the clocks of the gateways', () => {
     expect(resets.size).toBe(1)
     for (const { headers } of refused) {
       expect(Number(headers['retry-after'])).toBeGreaterThanOrEqual(1)
-      expect(Number(headers['retry-after'])).toBeLessThanOrEqual(3)
+      expect(Number(headers['retry-after'])).toBeLessThanOrEqual(SHORT_SECONDS)
     }
     const [seconds, micros] = (await admin.time()) as unknown as [string, string]
     const left = Date.parse(String([...resets][0])) - (Number(seconds) * 1000 + Number(micros) / 1000)
-    expect(left).toBeLessThanOrEqual(3000)
+    expect(left).toBeLessThanOrEqual(SHORT_SECONDS * 1000)
     await sleep(Math.max(0, left) + 10)
     for (const gateway of [fast, slow, right]) expect(await ask(gateway, 'alice')).toMatchObject({ status: 200 })
     expect(seenOf('alice')).toBe(FITTING + 3)

@@ -50,6 +50,7 @@ function config(store: string, more = ''): string {
   return `
 upstream: { url: "http://127.0.0.1:${toBackend.port}", connect_timeout: 60s }
 store: "${store}"
+store_options: { deadline: 2s }
 quota:
   windows: { 1d: 1d }
   baselines:
@@ -184,7 +185,7 @@ describe('kill -9 of a gateway', () => {
 describe('SIGTERM', () => {
   fault('sigterm_under_load', async () => {
     const [leaving, staying] = await Promise.all([
-      start(redis.url, 'drain: { delay: 4s, timeout: 20s }'),
+      start(redis.url, 'drain: { delay: 8s, timeout: 20s }'),
       start(redis.url),
     ])
     // As a load balancer does that looks at /readyz several times within the delay.

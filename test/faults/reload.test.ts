@@ -46,6 +46,7 @@ function config({ name, limit, cost }: Variant): string {
   return `
 upstream: { url: "http://127.0.0.1:${backend.port}", headers: { X-Config: ${name} } }
 store: ${redis.url}
+store_options: { deadline: 5s }
 quota:
   windows: { 1d: 1d }
   baselines: { personal: { c: { 1d: ${limit} } }, global: { c: { 1d: 1000000 } } }
@@ -64,6 +65,8 @@ const whole = (variant: Variant): string =>
   commonConfig(gateway.url.slice('http://'.length), gateway.admin.slice('http://'.length)) + config(variant)
 
 const RELOADS = 80
+/** How often at least a reload must have been done, and a request have met each configuration. */
+const OFTEN = 20
 const USERS = ['alice', 'bob', 'carol', 'dave', 'eve', 'frank']
 
 describe('the configuration, changed every 50 ms under traffic,', () => {
@@ -75,7 +78,15 @@ describe('the configuration, changed every 50 ms under traffic,', () => {
         while (!stopped) asked.push(await client.ask(gateway.url, 'c', user))
       }),
     )
-    for (let i = 0; i < RELOADS; i++) {
+    const told = (start: string): number =>
+      gateway.process.lines().filter(({ msg }) => String(msg).startsWith(start)).length
+    const met = (name: string): number => asked.filter(({ headers }) => headers['x-seen-config'] === name).length
+    const isEnough = (): boolean =>
+      told('configuration loaded') > OFTEN &&
+      told('configuration refused') > 0 &&
+      CONFIGS.every(({ name }) => met(name) > OFTEN)
+    // A gateway with little time leaves files out: then there are more of them.
+    for (let i = 0; i < RELOADS || (i < 10 * RELOADS && !isEnough()); i++) {
       const variant = CONFIGS[i % CONFIGS.length] as Variant
       // Some files have a problem: the configuration before stays.
       reload(i % 10 === 7 ? whole(variant).replace('category: c', 'category: unknown') : whole(variant))
@@ -86,7 +97,6 @@ describe('the configuration, changed every 50 ms under traffic,', () => {
 
     expect(asked.filter(({ status }) => status !== 200)).toEqual([])
     expect(asked).toHaveLength(backend.seen.length)
-    const met = new Map<string, number>()
     const used = new Map(USERS.map((user) => [user, 0]))
     for (const { headers, user } of asked) {
       const variant = CONFIGS.find(({ name }) => name === headers['x-seen-config']) as Variant
@@ -95,11 +105,9 @@ describe('the configuration, changed every 50 ms under traffic,', () => {
         variant.name,
         expect.stringContaining(`;q=${variant.limit};`),
       ])
-      met.set(variant.name, (met.get(variant.name) ?? 0) + 1)
       used.set(user, (used.get(user) ?? 0) + variant.cost)
     }
-    expect([...met.keys()].sort()).toEqual(['one', 'three', 'two'])
-    expect(Math.min(...met.values())).toBeGreaterThan(20)
+    for (const { name } of CONFIGS) expect(met(name), name).toBeGreaterThan(OFTEN)
     type Status = { windows: { c: { scope: string; used: number }[] } }
     for (const [user, tokens] of used) {
       const { windows } = await readJson<Status>(`${gateway.url}/me/quota`, user)
@@ -107,9 +115,8 @@ describe('the configuration, changed every 50 ms under traffic,', () => {
     }
     const { windows } = await readJson<Status>(`${gateway.url}/me/quota`, 'alice')
     expect(windows.c[1]).toMatchObject({ scope: 'Global', used: [...used.values()].reduce((a, b) => a + b, 0) })
-    const { lines } = gateway.process
-    expect(lines().filter(({ msg }) => msg === 'configuration loaded').length).toBeGreaterThan(10)
-    expect(lines().filter(({ msg }) => String(msg).startsWith('configuration refused')).length).toBeGreaterThan(0)
+    expect(told('configuration loaded')).toBeGreaterThan(OFTEN)
+    expect(told('configuration refused')).toBeGreaterThan(0)
     expectUnharmed(gateway)
   })
 })
