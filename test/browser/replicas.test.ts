@@ -26,7 +26,7 @@ async function start(name: string, quota = QUOTA): Promise<Replica> {
   const [gateway, admin] = [`127.0.0.1:${await freePort()}`, `127.0.0.1:${await freePort()}`]
   const file = join(folder, `${name}.yaml`)
   // The addresses come from outside, so that replicas may have one file.
-  const rest = `store_options: { prefix: ${redis.prefix} }\n${quota}`
+  const rest = `store_options: { prefix: ${redis.prefix}, deadline: 5s }\n${quota}`
   const listeners = { gateway: '$' + '{GATEWAY}', admin: '$' + '{ADMIN}' }
   await writeFile(file, configOf(backend.url, { rest, store: redis.url, ...listeners }))
   const process = await spawnGateway(file, `http://${gateway}/`, { GATEWAY: gateway, ADMIN: admin })

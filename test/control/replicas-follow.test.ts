@@ -37,7 +37,7 @@ const PLACES: [string, () => Promise<Place>][] = [
     'Redis',
     async () => {
       const { url, prefix, stop } = await sharedRedis()
-      return { open: () => openRedisStore({ url, prefix, observe: () => {} }), clean: stop }
+      return { open: () => openRedisStore({ url, prefix, deadlineMs: 5000, observe: () => {} }), clean: stop }
     },
   ],
 ]

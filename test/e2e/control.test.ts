@@ -57,7 +57,7 @@ async function openKind(kind: string): Promise<Kind> {
     store = openSqliteStore({ file })
     return { url: `sqlite:${file}`, prefix }
   }
-  store = openRedisStore({ url: redis.url, prefix, observe: () => {} })
+  store = openRedisStore({ url: redis.url, prefix, deadlineMs: 5000, observe: () => {} })
   await expect.poll(() => store.ping().then(() => true), SOON).toBe(true)
   return { url: redis.url, prefix }
 }
@@ -68,7 +68,7 @@ const LIMITS = 'personal: { read: { 1h: 10 } }, global: { read: { 1h: 100 } }'
 function config({ prefix }: Kind, url: string, limits = LIMITS, more = ''): string {
   return yaml(
     backend.url,
-    `store_options: { prefix: ${prefix} }
+    `store_options: { prefix: ${prefix}, deadline: 5s }
 quota: { baselines: { ${limits} }, ${more} }
 routes: [{ match: GET /items/*, category: read, cost: 4 }]`,
     url,

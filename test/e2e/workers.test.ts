@@ -161,7 +161,9 @@ function countByUser(): Map<string, number> {
 describe.each(['sqlite', 'redis'])('two workers on %s', (kind) => {
   const USERS = Array.from({ length: 10 }, (_, i) => `user-${i}`)
   const store = (): Keys =>
-    kind === 'sqlite' ? {} : { store: redis.url, rest: `store_options: { prefix: ${redis.prefix}-${port} }` }
+    kind === 'sqlite'
+      ? {}
+      : { store: redis.url, rest: `store_options: { prefix: ${redis.prefix}-${port}, deadline: 5s }` }
 
   async function burst(): Promise<number[]> {
     const dispatcher = new Agent({ connections: 64 })
@@ -228,7 +230,12 @@ describe.each(['sqlite', 'redis'])('two workers on %s', (kind) => {
 
   const sqliteHand = (): Store => openSqliteStore({ file: join(folder, 'quota.db') })
   async function redisHand(): Promise<Store> {
-    const hand = openRedisStore({ url: redis.url, prefix: `${redis.prefix}-${port}`, observe: () => {} })
+    const hand = openRedisStore({
+      url: redis.url,
+      prefix: `${redis.prefix}-${port}`,
+      deadlineMs: 5000,
+      observe: () => {},
+    })
     await expect.poll(() => hand.ping().then(() => true)).toBe(true)
     return hand
   }
