@@ -46,13 +46,13 @@ test('a log whose disk was full goes on, with every line whole, once there is ro
   disk.room = 8
   sink.write('one ✓\n')
   sink.write('two ✓\n')
-  await vi.waitFor(() => expect(disk.room).toBe(0))
+  await expect.poll(() => disk.room).toBe(0)
   await sink.flush()
   sink.write('three\n')
   await sink.flush()
   expect(Buffer.byteLength(written())).toBe(8)
   disk.room = Infinity
-  await vi.waitFor(() => expect(written()).toBe('one ✓\ntwo ✓\nthree\n'))
+  await expect.poll(written).toBe('one ✓\ntwo ✓\nthree\n')
   await sink.close()
 })
 
