@@ -10,10 +10,10 @@ export default defineConfig({
   test: {
     pool: 'forks',
     // Some start one process after the other; on a machine with a lot to do each takes seconds.
-    testTimeout: 60_000,
-    hookTimeout: 60_000,
+    testTimeout: 120_000,
+    hookTimeout: 120_000,
     // What is polled comes: a slow machine is not a failure (1 s by default).
-    expect: { poll: { timeout: 10_000 } },
+    expect: { poll: { timeout: 30_000 } },
     // Most files wait for clocks and processes, so more of them than cores can run at once.
     maxWorkers: 3,
     // Hundreds of processes are started from their sources: 0.85 s each, and 1.15 s where Node compiles them anew.
@@ -40,7 +40,6 @@ export default defineConfig({
           name: 'deploy',
           include: [DEPLOY],
           sequence: { groupOrder: 2 },
-          testTimeout: 120_000,
           hookTimeout: 900_000,
           // Images and compilers take both cores by themselves.
           fileParallelism: false,

@@ -8,7 +8,7 @@ import { NOW, type Running, startAdmin, TOKEN } from './running.ts'
 
 /** Previews look through all users: what they leave to others. */
 
-const GENEROUS = { timeout: 20_000 }
+const GENEROUS = { timeout: 30_000 }
 const PATCH = JSON.stringify({ mode: 'loose' })
 
 let store: Store

@@ -13,7 +13,7 @@ export const OPS = 'test-admin-token-0002'
 export const VIEWER = 'test-admin-token-0003'
 
 /** Longer than anything takes, also on a machine with a lot to do. */
-export const SOON = { timeout: 20_000, interval: 25 }
+export const SOON = { timeout: 30_000, interval: 25 }
 
 export const QUOTA = `quota: { baselines: { personal: { read: { 1h: 10 } }, global: { read: { 1h: 1000 } } } }
 routes: [{ match: GET /items/*, category: read, cost: 4 }]`

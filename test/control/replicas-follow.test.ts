@@ -14,7 +14,7 @@ import type { Store } from '../../src/store/store.ts'
 import { sharedRedis } from '../setup/redis.ts'
 import { FILE } from './settings-of-a-file.ts'
 
-const GENEROUS = { timeout: 20_000 }
+const GENEROUS = { timeout: 30_000 }
 
 /** A store that several processes open. */
 interface Place {

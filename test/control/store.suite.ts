@@ -324,7 +324,7 @@ export function controlStoreSuite(open: () => Promise<ControlStoreUnderTest>): v
     let heard = 0
     const stop = under.store.onChange(() => heard++)
     await done(mode('loose'))
-    await expect.poll(() => heard, { timeout: 5000 }).toBeGreaterThan(0)
+    await expect.poll(() => heard, { timeout: 30_000 }).toBeGreaterThan(0)
     stop()
     await done(mode('normal'))
     const last = heard

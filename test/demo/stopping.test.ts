@@ -24,12 +24,12 @@ it('ends the demo with the npm that started it, and leaves no process behind', a
     npm.stdout.on('data', (chunk: Buffer) => {
       printed += chunk.toString()
     })
-    await vi.waitUntil(() => printed.includes('configuration loaded'), { timeout: 20_000 })
+    await vi.waitUntil(() => printed.includes('configuration loaded'), { timeout: 40_000 })
     const ended = once(npm, 'exit')
     npm.kill('SIGTERM')
     await ended
-    await vi.waitUntil(() => printed.includes('"msg":"stopped"'), { timeout: 10_000 })
-    await vi.waitUntil(() => !isRunning(group), { timeout: 10_000 })
+    await vi.waitUntil(() => printed.includes('"msg":"stopped"'), { timeout: 30_000 })
+    await vi.waitUntil(() => !isRunning(group), { timeout: 30_000 })
     expect(isRunning(group)).toBe(false)
   } finally {
     if (isRunning(group)) process.kill(group, 'SIGKILL')

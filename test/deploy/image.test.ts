@@ -207,7 +207,7 @@ routes:
   test('a request under way at SIGTERM is answered whole, then it ends with exit code 0', async () => {
     const container = await started()
     const slow = get('/slow')
-    await expect.poll(() => held.length, { timeout: 10_000 }).toBe(1)
+    await expect.poll(() => held.length, { timeout: 30_000 }).toBe(1)
     await container.kill('TERM')
     while ((await get('/other').catch(() => null)) !== null) await sleep(20)
     held.pop()?.end('late, and whole')

@@ -228,7 +228,7 @@ describe('with real gateways', () => {
 
 async function until(condition: () => Promise<boolean>, problem = 'waited too long'): Promise<void> {
   for (let tries = 0; !(await condition()); tries++) {
-    if (tries > 100) throw new Error(problem)
+    if (tries > 250) throw new Error(problem)
     await sleep(200)
   }
 }

@@ -7,7 +7,7 @@ import { jwtOf } from '../e2e/jwt.ts'
 
 /** The clients of docs/clients.md against a real gateway: what they wait, what they send again, and when they give up. */
 
-const SOON = { timeout: 10_000, interval: 20 }
+const SOON = { timeout: 30_000, interval: 20 }
 
 interface Call {
   readonly url: string

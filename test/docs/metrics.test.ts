@@ -32,7 +32,7 @@ beforeAll(async () => {
     metrics = parseMetrics(await (await fetch(`http://127.0.0.1:${admin}/metrics`)).text())
     expect([...metrics.samples.keys()].join()).toContain('tollgate_tokens_charged_total{')
   }, 30_000)
-}, 60_000)
+}, 120_000)
 afterAll(async () => {
   await gateway.end('SIGTERM')
   await backend.close()

@@ -25,7 +25,7 @@ let apps: RunningApp[]
 beforeAll(async () => {
   redis = await sharedRedis()
   clock = openRedisStore({ ...redis, deadlineMs: 5000, observe: () => {} })
-  await vi.waitFor(() => clock.ping(), { timeout: 20_000 })
+  await vi.waitFor(() => clock.ping(), { timeout: 30_000 })
   backend = await startBackend()
 })
 afterAll(async () => {

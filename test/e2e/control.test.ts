@@ -16,7 +16,7 @@ import { bearer } from './jwt.ts'
 
 const AUTHOR = { who: 'alice', why: null }
 const OVERRIDE: UserOverride = { limits: {}, bypassGlobal: false, shadow: false, reason: 'why', expiresAt: null }
-const SOON = { timeout: 10_000, interval: 10 }
+const SOON = { timeout: 30_000, interval: 10 }
 
 let redis: RedisServer
 let folder: string
@@ -269,7 +269,7 @@ describe('a gateway whose connection to Redis is cut', () => {
     await expect.poll(() => limits(near), SOON).toEqual(['Personal 15', 'Global 150'])
     await proxy.heal()
     await expect
-      .poll(() => limits(far).catch(() => null), { timeout: 20_000, interval: 50 })
+      .poll(() => limits(far).catch(() => null), { timeout: 30_000, interval: 50 })
       .toEqual(['Personal 15', 'Global 150'])
     await set({ mode: 'conservative' })
     await expect.poll(() => limits(far), SOON).toEqual(['Personal 7', 'Global 75'])

@@ -251,7 +251,7 @@ describe('a backend that cannot be reached', () => {
           expect(buckets).toHaveLength(336)
           return buckets.at(-1)
         },
-        { timeout: 5000 },
+        { timeout: 30_000 },
       )
       .toMatchObject({ total: 2, status0: 2, status5xx: 0 })
     backend = await startBackend()

@@ -46,4 +46,4 @@ it('tokens of a real OpenID provider draw on one quota, and a rotation of its ke
   await expect.poll(() => statusWith(fresh), { timeout: 45_000, interval: 1000 }).toBe(200)
   expect(await statusWith(fresh)).toBe(200)
   expect(await statusWith(fresh)).toBe(429)
-}, 60_000)
+}, 120_000)

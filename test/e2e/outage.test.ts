@@ -68,7 +68,7 @@ routes:
 /** The connection to Redis is made in the background: the first requests may come before it. */
 async function startReady(): Promise<RunningApp> {
   const app = await startGateway()
-  await expect.poll(() => readiness(app), { timeout: 5000 }).toEqual(READY)
+  await expect.poll(() => readiness(app), { timeout: 30_000 }).toEqual(READY)
   return app
 }
 
@@ -121,14 +121,14 @@ describe('while Redis is away', () => {
     expect(backend.seen).toHaveLength(seen)
     expect(app.requests().at(-1)).toMatchObject({ outcome: 'denied', error: 'store_unavailable', httpStatus: null })
     expect([await statusOf(app, '/open', {}), await statusOf(app, '/free')]).toEqual([200, 200])
-    await expect.poll(() => readiness(app), { timeout: 5000 }).toEqual(NOT_READY)
+    await expect.poll(() => readiness(app), { timeout: 30_000 }).toEqual(NOT_READY)
     expect((await fetch(`${app.admin}/livez`)).status).toBe(200)
     await expectStoreUnavailable(await admin(app, '/api/tokens'))
 
     await redisUp() // with nothing in it
-    await expect.poll(() => statusOf(app, '/free'), { timeout: 5000 }).toBe(200)
-    await expect.poll(() => used(app), { timeout: 10_000 }).toBe(0)
-    await expect.poll(() => readiness(app), { timeout: 5000 }).toEqual(READY)
+    await expect.poll(() => statusOf(app, '/free'), { timeout: 30_000 }).toBe(200)
+    await expect.poll(() => used(app), { timeout: 30_000 }).toBe(0)
+    await expect.poll(() => readiness(app), { timeout: 30_000 }).toEqual(READY)
     expect(await statusOf(app, '/items/1')).toBe(200)
     expect(await used(app)).toBe(4)
     expect(app.observations.filter((o) => o.type === 'store_recovered')).toHaveLength(1)
@@ -143,9 +143,9 @@ describe('while Redis is away', () => {
     }
     expect(await figures()).toEqual([0, 0])
     await redisDown()
-    await expect.poll(figures, { timeout: 5000 }).toEqual([1, 0])
+    await expect.poll(figures, { timeout: 30_000 }).toEqual([1, 0])
     await redisUp()
-    await expect.poll(figures, { timeout: 5000 }).toEqual([0, 0])
+    await expect.poll(figures, { timeout: 30_000 }).toEqual([0, 0])
   })
 
   it('a gateway starts all the same, is not ready, and works once Redis is there', async () => {
@@ -156,8 +156,8 @@ describe('while Redis is away', () => {
     await expectRefusedForTheStore(await get(app, '/items/1'))
     expect(await statusOf(app, '/open', {})).toBe(200)
     await redisUp()
-    await expect.poll(() => statusOf(app, '/items/1'), { timeout: 10_000 }).toBe(200)
-    await expect.poll(() => readiness(app), { timeout: 5000 }).toEqual(READY)
+    await expect.poll(() => statusOf(app, '/items/1'), { timeout: 30_000 }).toBe(200)
+    await expect.poll(() => readiness(app), { timeout: 30_000 }).toEqual(READY)
   })
 })
 
@@ -174,7 +174,7 @@ routes:
   async function startShared(storePort: number): Promise<RunningApp> {
     const app = await startApp(yaml(backend.url, SHARED, `redis://127.0.0.1:${storePort}`))
     apps.push(app)
-    await expect.poll(() => readiness(app), { timeout: 5000 }).toEqual(READY)
+    await expect.poll(() => readiness(app), { timeout: 30_000 }).toEqual(READY)
     return app
   }
   const statuses = (app: RunningApp, count: number, user = 'alice'): Promise<number[]> =>
@@ -200,7 +200,7 @@ routes:
         // A tenth of 250 for all users is 25: one more.
         expect(count(await statuses(app, 5, 'bob'), 200)).toBe(1)
         await expectRefusedForTheStore(await get(app, '/items/1', bearer('alice'), 'POST'))
-        await expect.poll(() => readiness(app), { timeout: 5000 }).toEqual(DEGRADED)
+        await expect.poll(() => readiness(app), { timeout: 30_000 }).toEqual(DEGRADED)
       }
       const refused = await get(gateways[0], '/items/1')
       expect(refused.headers.get('ratelimit-policy')).toContain('"personal-read-1h";q=20;w=3600')
@@ -213,8 +213,8 @@ routes:
     } finally {
       process.kill(redis?.pid ?? 0, 'SIGCONT')
     }
-    for (const app of gateways) await expect.poll(() => readiness(app), { timeout: 10_000 }).toEqual(READY)
-    await expect.poll(() => inStore(gateways[0]), { timeout: 10_000 }).toBe(spent())
+    for (const app of gateways) await expect.poll(() => readiness(app), { timeout: 30_000 }).toEqual(READY)
+    await expect.poll(() => inStore(gateways[0]), { timeout: 30_000 }).toBe(spent())
     expect(await statusOf(gateways[1], '/items/1')).toBe(200)
     expect(await inStore(gateways[0])).toBe(spent())
     for (const app of gateways) expect(app.observations.filter((o) => o.type === 'store_out')).toHaveLength(1)
@@ -243,8 +243,8 @@ routes:
         await sleep(150)
         answered.push(...(await statuses(cut, 1)), ...(await statuses(other, 1, 'bob')))
       }
-      await expect.poll(() => readiness(cut), { timeout: 10_000 }).toEqual(READY)
-      await expect.poll(() => inStore(other), { timeout: 10_000 }).toBe(spent())
+      await expect.poll(() => readiness(cut), { timeout: 30_000 }).toEqual(READY)
+      await expect.poll(() => inStore(other), { timeout: 30_000 }).toBe(spent())
       expect(count(answered, 200) * 4).toBe(spent())
       const alone = cut.observations.filter((o) => o.type === 'outage_charge' && o.verdict === 'accepted').length
       expect(alone).toBeGreaterThan(0)
@@ -265,8 +265,8 @@ routes:
       const answered = await statuses(app, 20)
       expect([count(answered, 200), count(answered, 429)]).toEqual([5, 15])
       redis = await startRedis({ port, args })
-      await expect.poll(() => readiness(app), { timeout: 10_000 }).toEqual(READY)
-      await expect.poll(() => inStore(app), { timeout: 10_000 }).toBe(60)
+      await expect.poll(() => readiness(app), { timeout: 30_000 }).toEqual(READY)
+      await expect.poll(() => inStore(app), { timeout: 30_000 }).toBe(60)
       expect(spent()).toBe(60)
     } finally {
       await rm(folder, { recursive: true, force: true })
@@ -294,7 +294,7 @@ routes:
     await redisDown()
     for (let i = 0; i < 20; i++) await statuses(app, 50)
     await redisUp()
-    await expect.poll(() => readiness(app), { timeout: 10_000 }).toEqual(READY)
+    await expect.poll(() => readiness(app), { timeout: 30_000 }).toEqual(READY)
     expect(app.requests().length).toBeGreaterThanOrEqual(1000)
     const folder = await mkdtemp(join(tmpdir(), 'tollgate-log-'))
     const destination = join(folder, 'log')

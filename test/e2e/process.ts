@@ -44,7 +44,7 @@ export async function spawnGateway(
       return ended
     },
   }
-  for (let tries = 0; tries < 1000; tries++) {
+  for (let tries = 0; tries < 2000; tries++) {
     if (child.exitCode !== null) throw new Error(`the gateway ended with ${child.exitCode}: ${gateway.output()}`)
     const answer = await fetch(url).catch(() => null)
     if (answer !== null) return gateway

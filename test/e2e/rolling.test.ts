@@ -77,7 +77,7 @@ describe('a rolling update of two replicas behind a load balancer', () => {
     const bring = async (): Promise<Gateway> => {
       const gateway = await start(`http://127.0.0.1:${backend.port}`, 'delay: 3s, timeout: 20s')
       balancer.add(gateway)
-      await expect.poll(() => balancer.ready().includes(gateway), { timeout: 10_000 }).toBe(true)
+      await expect.poll(() => balancer.ready().includes(gateway), { timeout: 30_000 }).toBe(true)
       return gateway
     }
     const old = [await bring(), await bring()]
@@ -91,7 +91,7 @@ describe('a rolling update of two replicas behind a load balancer', () => {
         await sleep(5)
       }
     })
-    await expect.poll(() => asked.length, { timeout: 20_000 }).toBeGreaterThan(100)
+    await expect.poll(() => asked.length, { timeout: 30_000 }).toBeGreaterThan(100)
     const young: Gateway[] = []
     for (const leaving of old) {
       young.push(await bring())
@@ -101,7 +101,7 @@ describe('a rolling update of two replicas behind a load balancer', () => {
       expect(leaving.process.output()).not.toMatch(/"outcome":"(failed|aborted)"|internal error/)
     }
     const soFar = asked.length
-    await expect.poll(() => asked.length, { timeout: 20_000 }).toBeGreaterThan(soFar + 100)
+    await expect.poll(() => asked.length, { timeout: 30_000 }).toBeGreaterThan(soFar + 100)
     stopped = true
     await Promise.all(load)
     for (const client of clients) client.close()
@@ -114,7 +114,7 @@ describe('a rolling update of two replicas behind a load balancer', () => {
     }
     // All four have served, so that nothing was shown by replicas that stood idle.
     for (const { process } of gateways) expect(process.output()).toContain('"outcome":"forwarded"')
-  }, 90_000)
+  }, 120_000)
 
   it('begins with /drain, after which a replica is not ready, goes on serving and says "close" to its clients', async () => {
     const [gateway, other] = [
@@ -135,7 +135,7 @@ describe('a rolling update of two replicas behind a load balancer', () => {
     expect(await other.readiness()).toBe('200')
     expect(await used(other, 'alice')).toBe(4 * COST)
     client.close()
-  }, 60_000)
+  }, 120_000)
 })
 
 describe('a WebSocket through a replica that is taken down', () => {
@@ -174,7 +174,7 @@ describe('a WebSocket through a replica that is taken down', () => {
     expect(await echoed(ws, 'still there')).toBe('echo still there')
     ws.close()
     expect(await gateway.process.ended).toBe(0)
-  }, 60_000)
+  }, 120_000)
 
   it('is broken off at the end of drain.timeout, at both ends, and stays charged', async () => {
     const gateway = await start(backend(), 'timeout: 1s')
@@ -186,5 +186,5 @@ describe('a WebSocket through a replica that is taken down', () => {
     // 1006: the connection went away without a closing frame.
     expect((await closed).map(([code]) => code)).toEqual([1006, 1006])
     expect(await used(other, 'alice')).toBe(COST)
-  }, 60_000)
+  }, 120_000)
 })

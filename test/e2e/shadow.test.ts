@@ -14,7 +14,7 @@ import { bearer } from './jwt.ts'
 /** What the quota would have refused is let through, told, and never charged: held against what the backend saw. */
 
 const AUTHOR = { who: 'alice', why: null }
-const SOON = { timeout: 10_000, interval: 10 }
+const SOON = { timeout: 30_000, interval: 10 }
 const COST = 4
 const LIMIT = 10
 

@@ -157,7 +157,7 @@ describe('a listener with a certificate', () => {
     for (const listener of [url, admin]) expect(await renegotiated(listener)).not.toBe('again')
     mount('v2', other, other)
     for (const listener of [url, admin]) {
-      await expect.poll(() => nameAt(listener), { timeout: 10_000 }).toBe('other')
+      await expect.poll(() => nameAt(listener), { timeout: 30_000 }).toBe('other')
       expect(await renegotiated(listener)).not.toBe('again')
     }
   })
@@ -218,7 +218,7 @@ describe('a listener with a certificate', () => {
   it('of the administrators gives up such a client as well', async () => {
     const { admin } = await start()
     const silent = net.connect(Number(new URL(admin).port), '127.0.0.1').resume()
-    await expect.poll(() => silent.closed, { timeout: 15_000 }).toBe(true)
+    await expect.poll(() => silent.closed, { timeout: 30_000 }).toBe(true)
   })
 
   it('finishes what is under way when it stops', async () => {
@@ -283,7 +283,7 @@ describe('a certificate that is replaced', () => {
     const first = await get(`${app.url}/x`, { agent })
     expect([await nameAt(app.url), await nameAt(app.admin)]).toEqual(['one', 'one'])
     mount('v2', other, other)
-    for (const url of [app.url, app.admin]) await expect.poll(() => nameAt(url), { timeout: 10_000 }).toBe('other')
+    for (const url of [app.url, app.admin]) await expect.poll(() => nameAt(url), { timeout: 30_000 }).toBe('other')
     const again = await get(`${app.url}/x`, { agent })
     expect([again.status, again.socket]).toEqual([200, first.socket])
     agent.destroy()
@@ -319,29 +319,29 @@ describe('a certificate that is replaced', () => {
     const key = join(folder, 'tls.key')
     const noPair = `the key in ${key} is not that of the first certificate in ${crt}: replace both together`
     await expect
-      .poll(refused, { timeout: 10_000 })
+      .poll(refused, { timeout: 30_000 })
       .toEqual(expect.arrayContaining([`gateway: ${noPair}`, `admin: ${noPair}`]))
     mount('v3', { cert: 'nonsense' }, { key: 'a secret that nobody may read' })
-    await expect.poll(refused, { timeout: 10_000 }).toContain(`gateway: ${crt} is not a certificate in PEM: replace it`)
+    await expect.poll(refused, { timeout: 30_000 }).toContain(`gateway: ${crt} is not a certificate in PEM: replace it`)
     rmSync(join(folder, 'v3'), { recursive: true })
     await expect
-      .poll(refused, { timeout: 10_000 })
+      .poll(refused, { timeout: 30_000 })
       .toContain(`gateway: ${crt} cannot be read (ENOENT): check the path and the permissions`)
     expect(refused().join()).not.toContain('a secret that nobody may read')
     expect([await nameAt(app.url), await nameAt(app.admin)]).toEqual(['one', 'one'])
     mount('v4', other, other)
-    await expect.poll(() => nameAt(app.url), { timeout: 10_000 }).toBe('other')
+    await expect.poll(() => nameAt(app.url), { timeout: 30_000 }).toBe('other')
   })
 
   it('one file after the other is in force with the second', async () => {
     const app = await start()
     mount('v2', other, one)
     await expect
-      .poll(() => app.observations.some(({ type }) => type === 'certificate_refused'), { timeout: 10_000 })
+      .poll(() => app.observations.some(({ type }) => type === 'certificate_refused'), { timeout: 30_000 })
       .toBe(true)
     rmSync(join(folder, 'v2', 'tls.key'))
     writeFileSync(join(folder, 'v2', 'tls.key'), other.key)
-    for (const url of [app.url, app.admin]) await expect.poll(() => nameAt(url), { timeout: 10_000 }).toBe('other')
+    for (const url of [app.url, app.admin]) await expect.poll(() => nameAt(url), { timeout: 30_000 }).toBe('other')
   })
 
   it('is told with its end: as a metric, and as a warning 14 days before', async () => {
@@ -360,7 +360,7 @@ describe('a certificate that is replaced', () => {
     expect((await ends())?.toSorted()).toEqual(samples(one))
     expect(soon()).toEqual([])
     mount('v2', other, other)
-    await expect.poll(async () => (await ends())?.toSorted(), { timeout: 10_000 }).toEqual(samples(other))
+    await expect.poll(async () => (await ends())?.toSorted(), { timeout: 30_000 }).toEqual(samples(other))
     expect(
       soon()
         .map(({ listener, leftMs }) => [listener, Math.ceil(leftMs / 86_400_000)])
@@ -412,7 +412,7 @@ describe('a gateway as a process', () => {
     const text = `${config('workers: 2', false)}\ntls: ${pair()}\n`
     const { file, url, admin } = await written(text)
     gateway = await spawnGateway(file, `${admin}/livez`)
-    await expect.poll(async () => (await fetch(`${admin}/readyz`)).status, { timeout: 20_000 }).toBe(200)
+    await expect.poll(async () => (await fetch(`${admin}/readyz`)).status, { timeout: 30_000 }).toBe(200)
     expect((await get(`${url}/x`)).status).toBe(200)
     mount('v2', other, other)
     const loaded = () => gateway?.lines().filter(({ msg }) => msg === 'certificate loaded') ?? []
@@ -422,7 +422,7 @@ describe('a gateway as a process', () => {
           loaded()
             .map(({ worker }) => worker)
             .sort(),
-        { timeout: 20_000 },
+        { timeout: 30_000 },
       )
       .toEqual([1, 1, 2, 2])
     for (let i = 0; i < 6; i++) expect(await nameAt(url)).toBe('other')

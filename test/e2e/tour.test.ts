@@ -42,7 +42,7 @@ async function startDemo(): Promise<void> {
   demo.stderr?.on('data', (chunk: Buffer) => {
     printed += chunk.toString()
   })
-  await vi.waitUntil(() => printed.includes('Try it in a second terminal'), { timeout: 20_000 })
+  await vi.waitUntil(() => printed.includes('Try it in a second terminal'), { timeout: 50_000 })
 }
 
 /** Ctrl-C reaches npm and the demo alike: they are one process group. */

@@ -97,7 +97,7 @@ async function start(keys: Keys | string = {}): Promise<GatewayProcess> {
   const path = file(typeof keys === 'string' ? keys : config(keys))
   const gateway = await spawnGateway(path, `${admin}/livez`)
   running = gateway
-  await expect.poll(readiness, { timeout: 20_000 }).toBe(200)
+  await expect.poll(readiness, { timeout: 30_000 }).toBe(200)
   return gateway
 }
 
@@ -118,7 +118,7 @@ const lines = (msg: string) => running?.lines().filter((line) => line.msg === ms
 
 /** The processes of the workers that were started so far, in the order of their start. */
 async function pids(count = 2): Promise<number[]> {
-  await expect.poll(() => lines('worker started').length, { timeout: 10_000 }).toBeGreaterThanOrEqual(count)
+  await expect.poll(() => lines('worker started').length, { timeout: 30_000 }).toBeGreaterThanOrEqual(count)
   return lines('worker started').map(({ pid }) => Number(pid))
 }
 function isAlive(pid: number): boolean {
@@ -206,20 +206,20 @@ describe.each(['sqlite', 'redis'])('two workers on %s', (kind) => {
     try {
       expect(await everywhere(limit)).toEqual(eight(100))
       await hand.change({ kind: 'settings', to: { mode: 'loose' } }, { who: 'alice', why: null }, null)
-      await expect.poll(() => everywhere(limit), { timeout: 10_000 }).toEqual(eight(150))
+      await expect.poll(() => everywhere(limit), { timeout: 30_000 }).toEqual(eight(150))
       const told = async () =>
         (await hand.listReplicas()).map(({ pid, controlVersion, configProblems }) => {
           return { pid, controlVersion, problems: configProblems.length }
         })
       const each = (problems: number) =>
         pids().then((all) => all.sort((a, b) => a - b).map((pid) => ({ pid, controlVersion: 1, problems })))
-      await expect.poll(told, { timeout: 10_000 }).toEqual(await each(0))
+      await expect.poll(told, { timeout: 30_000 }).toEqual(await each(0))
       const { found } = await metrics()
       expect([found('tollgate_control_version'), found('tollgate_adaptive_factor')]).toEqual([[1], [1]])
       file('nonsense: true')
-      await expect.poll(told, { timeout: 10_000 }).toEqual(await each(2))
+      await expect.poll(told, { timeout: 30_000 }).toEqual(await each(2))
       file(config({ ...store(), personal: 200 }))
-      await expect.poll(told, { timeout: 10_000 }).toEqual(await each(0))
+      await expect.poll(told, { timeout: 30_000 }).toEqual(await each(0))
       expect(await everywhere(limit)).toEqual(eight(300))
       await running?.end('SIGTERM')
       expect(await told()).toEqual([])
@@ -281,14 +281,14 @@ describe('a worker that is killed', () => {
       statuses.push(status)
     }
     const clients = Array.from({ length: 8 }, () => client('/x', () => stopped, answered))
-    await expect.poll(() => backend.seen.length, { timeout: 20_000 }).toBeGreaterThan(100)
+    await expect.poll(() => backend.seen.length, { timeout: 30_000 }).toBeGreaterThan(100)
     process.kill(first, 'SIGKILL')
     const known = statuses.length
-    await expect.poll(() => statuses.length, { timeout: 20_000 }).toBeGreaterThan(known + 100)
+    await expect.poll(() => statuses.length, { timeout: 30_000 }).toBeGreaterThan(known + 100)
     expect(await readiness()).toBe(200)
-    await expect.poll(() => lines('worker started').length, { timeout: 10_000 }).toBe(3)
+    await expect.poll(() => lines('worker started').length, { timeout: 30_000 }).toBe(3)
     await expect.poll(() => statuses.includes(429), { timeout: 60_000 }).toBe(true)
-    await expect.poll(async () => (await metrics()).value('tollgate_workers'), { timeout: 10_000 }).toBe(2)
+    await expect.poll(async () => (await metrics()).value('tollgate_workers'), { timeout: 30_000 }).toBe(2)
     stopped = true
     const failures = (await Promise.all(clients)).flat()
 
@@ -309,8 +309,8 @@ describe('a worker that is killed', () => {
     const counted = async () => (await metrics()).value('tollgate_requests_total', { outcome: 'forwarded' })
     expect(await counted()).toBe(8)
     for (const pid of await pids()) process.kill(pid, 'SIGKILL')
-    await expect.poll(() => lines('worker started').length, { timeout: 10_000 }).toBe(4)
-    await expect.poll(async () => (await metrics()).value('tollgate_workers'), { timeout: 10_000 }).toBe(2)
+    await expect.poll(() => lines('worker started').length, { timeout: 30_000 }).toBe(4)
+    await expect.poll(async () => (await metrics()).value('tollgate_workers'), { timeout: 30_000 }).toBe(2)
     expect(await counted()).toBe(8)
     await everywhere(() => askOnce('/x'))
     expect(await counted()).toBe(16)
@@ -333,7 +333,7 @@ describe('a worker that is killed', () => {
       }),
     )
     const answers = () => clients.filter(({ answer }) => answer().startsWith('HTTP/1.1 200'))
-    await expect.poll(() => answers().length, { timeout: 10_000 }).toBe(3)
+    await expect.poll(() => answers().length, { timeout: 30_000 }).toBe(3)
     process.kill(first, 'SIGKILL')
     await Promise.all(clients.map(({ closed }) => closed))
     expect(answers()).toHaveLength(3)
@@ -353,7 +353,7 @@ describe('SIGTERM to the primary', () => {
         (status) => statuses.push(status),
       ),
     )
-    await expect.poll(() => statuses.length, { timeout: 20_000 }).toBeGreaterThan(200)
+    await expect.poll(() => statuses.length, { timeout: 30_000 }).toBeGreaterThan(200)
     gateway.child.kill('SIGTERM')
     // Each is told by `Connection: close` to go elsewhere.
     expect((await Promise.all(clients)).flat()).toEqual([])
@@ -437,18 +437,18 @@ describe('a changed configuration', () => {
     await start({ personal: 5 })
     expect(await everywhere(limit)).toEqual(eight(5))
     file(config({ personal: 7 }))
-    await expect.poll(() => everywhere(limit), { timeout: 10_000 }).toEqual(eight(7))
+    await expect.poll(() => everywhere(limit), { timeout: 30_000 }).toEqual(eight(7))
     const [first = 0] = await pids()
     process.kill(first, 'SIGKILL')
-    await expect.poll(() => lines('worker started').length, { timeout: 10_000 }).toBe(3)
-    await expect.poll(async () => (await metrics()).value('tollgate_workers'), { timeout: 10_000 }).toBe(2)
+    await expect.poll(() => lines('worker started').length, { timeout: 30_000 }).toBe(3)
+    await expect.poll(async () => (await metrics()).value('tollgate_workers'), { timeout: 30_000 }).toBe(2)
     expect(await everywhere(limit)).toEqual(eight(7))
   })
 
   it('with problems leaves all on the old one and says so once', async () => {
     const gateway = await start({ personal: 5 })
     file(config({ personal: 7 }).replace('category: read', 'categry: read'))
-    await expect.poll(gateway.output, { timeout: 10_000 }).toContain('did you mean')
+    await expect.poll(gateway.output, { timeout: 30_000 }).toContain('did you mean')
     expect(await everywhere(limit)).toEqual(eight(5))
     const { value, found } = await metrics()
     expect(value('tollgate_config_last_reload_successful')).toBe(0)
@@ -469,9 +469,9 @@ describe('a changed configuration', () => {
     expect(await hashes()).toBe(1)
     process.kill(first, 'SIGSTOP')
     file(config({ personal: 7 }))
-    await expect.poll(hashes, { timeout: 10_000 }).toBe(2)
+    await expect.poll(hashes, { timeout: 30_000 }).toBe(2)
     process.kill(first, 'SIGCONT')
-    await expect.poll(hashes, { timeout: 10_000 }).toBe(1)
+    await expect.poll(hashes, { timeout: 30_000 }).toBe(1)
     expect(await everywhere(limit)).toEqual(eight(7))
   })
 })
@@ -503,7 +503,7 @@ describe('two workers', () => {
     try {
       await once(log, 'open')
       closeSync(end)
-      await expect.poll(() => readiness().catch(() => 0), { timeout: 20_000 }).toBe(200)
+      await expect.poll(() => readiness().catch(() => 0), { timeout: 30_000 }).toBe(200)
       const dispatcher = new Agent({ connections: 32 })
       // Several times what the pipe holds, and nobody reads it yet.
       const headers = bearer('u'.repeat(250))

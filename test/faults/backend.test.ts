@@ -89,7 +89,7 @@ async function used(gateway: Gateway = never): Promise<number> {
   return windows.c[0]?.used ?? -1
 }
 async function expectUsed(tokens: number): Promise<void> {
-  await expect.poll(() => used(), { timeout: 10_000 }).toBe(tokens)
+  await expect.poll(() => used(), { timeout: 30_000 }).toBe(tokens)
 }
 /** After the fault a request passes, is charged once, and seen once. */
 async function expectHealed(gateway: Gateway): Promise<void> {
@@ -124,7 +124,7 @@ async function expectBroken({ mishap, warm, status, error, charged, seen: expect
     expect(answer).toMatchObject({ status, error })
     await expectUsed(free + (charged || gateway === never ? COST : 0))
     expect(seen() - before).toBe(expected)
-    if (status > 0) await expect.poll(() => expectLogged(gateway, answer), { timeout: 5000 }).toBeUndefined()
+    if (status > 0) await expect.poll(() => expectLogged(gateway, answer), { timeout: 30_000 }).toBeUndefined()
     toBackend.reset() // what is still on its way is lost
     await expectHealed(gateway)
   }
@@ -191,7 +191,7 @@ describe('between the gateway and its backend', () => {
     await toRedis.heal()
     await expectUsed(0)
     await toBackend.heal()
-    await expect.poll(() => unreached.readiness(), { timeout: 10_000 }).toBe('200')
+    await expect.poll(() => unreached.readiness(), { timeout: 30_000 }).toBe('200')
     await expectHealed(unreached)
     expect(await used()).toBe(COST)
   })

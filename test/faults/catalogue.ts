@@ -341,7 +341,7 @@ export const CATALOGUE: readonly Group[] = [
 const ROWS: ReadonlyMap<string, Row> = new Map(CATALOGUE.flatMap(({ rows }) => Object.entries(rows)))
 
 /** The test of a row of the table, with the fault for its title. */
-export function fault(id: string, run: () => Promise<void>, timeoutMs = 60_000): void {
+export function fault(id: string, run: () => Promise<void>, timeoutMs = 120_000): void {
   const row = ROWS.get(id)
   if (row === undefined) throw new Error(`no row ${id} in the catalogue of faults`)
   it(row.fault, run, timeoutMs)

@@ -72,7 +72,7 @@ export async function endGateway({ process: { child, end } }: Gateway): Promise<
 /** It has found its store; for before the first test, where nothing is expected yet. */
 export async function untilReady({ readiness }: Gateway): Promise<void> {
   for (let tries = 0; (await readiness()) !== '200'; tries++) {
-    if (tries > 200) throw new Error(`not ready: ${await readiness()}`)
+    if (tries > 400) throw new Error(`not ready: ${await readiness()}`)
     await sleep(50)
   }
 }

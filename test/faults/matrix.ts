@@ -201,8 +201,8 @@ async function expectTold({ gateways }: World, fault: Fault, failures: number, l
   const since = (): string => JSON.stringify(first.events().slice(lines))
   // All at the same time: a fault may be over before they are told one after the other.
   await Promise.all([
-    reason !== undefined && expect.poll(count, { timeout: 10_000 }).toBeGreaterThan(failures),
-    told !== undefined && expect.poll(since, { timeout: 15_000 }).toMatch(told),
+    reason !== undefined && expect.poll(count, { timeout: 30_000 }).toBeGreaterThan(failures),
+    told !== undefined && expect.poll(since, { timeout: 30_000 }).toMatch(told),
     fault.unready && readiness(fault.both ? gateways : [first], / the quota store does not answer$/),
   ])
 }
@@ -211,12 +211,12 @@ async function expectTold({ gateways }: World, fault: Fault, failures: number, l
 async function expectPolicy({ gateways }: World, fault: Fault, columns: readonly Column[]): Promise<void> {
   for (const gateway of fault.both ? gateways : [gateways[0]]) {
     // A moment after it is told: a charge waits for its deadline first.
-    await expect.poll(() => gateway.metric('tollgate_store_circuit_open'), { timeout: 10_000 }).toBe(1)
+    await expect.poll(() => gateway.metric('tollgate_store_circuit_open'), { timeout: 30_000 }).toBe(1)
     for (const { category, policy } of columns) {
       const accepted = (): Promise<number> =>
         gateway.metric(`tollgate_outage_charges_total{category="${category}",verdict="accepted"`)
       if (policy === 'refuse') expect(await accepted()).toBe(0)
-      else await expect.poll(accepted, { timeout: 10_000 }).toBeGreaterThan(0)
+      else await expect.poll(accepted, { timeout: 30_000 }).toBeGreaterThan(0)
       expect(await accepted()).toBeLessThanOrEqual(SHARE_FITS)
     }
   }
@@ -229,12 +229,12 @@ function settleFailures(reason: string): string {
 /** Every gateway is ready again, by itself. */
 async function healthy({ gateways, witness }: World): Promise<void> {
   await readiness(gateways, /^200$/)
-  await expect.poll(async () => (await fetch(`${witness.admin}/readyz`)).status, { timeout: 20_000 }).toBe(200)
+  await expect.poll(async () => (await fetch(`${witness.admin}/readyz`)).status, { timeout: 30_000 }).toBe(200)
 }
 
 async function readiness(gateways: readonly Gateway[], expected: RegExp): Promise<void> {
   await Promise.all(
-    gateways.map((gateway) => expect.poll(() => gateway.readiness(), { timeout: 15_000 }).toMatch(expected)),
+    gateways.map((gateway) => expect.poll(() => gateway.readiness(), { timeout: 30_000 }).toMatch(expected)),
   )
 }
 

@@ -198,7 +198,7 @@ describe('SIGTERM', () => {
     )
     await expect.poll(() => load.asked.length).toBeGreaterThan(100)
     leaving.process.child.kill('SIGTERM')
-    await expect.poll(() => leaving.readiness(), { timeout: 3500, interval: 20 }).toMatch(/^503 /)
+    await expect.poll(() => leaving.readiness(), { timeout: 7500, interval: 20 }).toMatch(/^503 /)
     const before = load.asked.length
     await expect.poll(() => load.asked.length).toBeGreaterThan(before + 20)
     ready = false

@@ -176,7 +176,7 @@ describe('many faults at once', () => {
       const met = await upset(performance.now() + SECONDS * 1000)
       for (const proxy of [...toRedis, toBackend]) await proxy.heal()
       for (const gateway of gateways) {
-        await expect.poll(() => gateway.readiness(), { timeout: 20_000 }).toBe('200')
+        await expect.poll(() => gateway.readiness(), { timeout: 30_000 }).toBe('200')
         expectUnharmed(gateway)
       }
       stopped = true
@@ -207,14 +207,14 @@ async function expectBooks(category: string, asked: readonly Asked[]): Promise<v
     const least = (seen.filter((s) => s.user === user).length + unseen(user).filter(isSentAndLost).length) * COST
     const most = least + (unseen(user).filter(isBroken).length + owedAtKills(unseen(user))) * COST
     await expect
-      .poll(() => used(user, category, 'Personal'), { timeout: 20_000 })
+      .poll(() => used(user, category, 'Personal'), { timeout: 30_000 })
       .toSatisfy(
         (tokens: number) => tokens >= least && tokens <= most,
         `${category} of ${user}: between ${least} and ${most}`,
       )
     all += await used(user, category, 'Personal')
   }
-  await expect.poll(() => used('alice', category, 'Global'), { timeout: 10_000 }).toBe(all)
+  await expect.poll(() => used('alice', category, 'Global'), { timeout: 30_000 }).toBe(all)
   if (category === 'tight') expect(all).toBeLessThanOrEqual(2 * TIGHT)
 }
 

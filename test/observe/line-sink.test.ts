@@ -156,7 +156,7 @@ test('a full pipe is waited for', async () => {
       text += readSome(reader)
       expect(text.length).toBe(MANY.join('').length)
     },
-    { timeout: 20_000, interval: 10 },
+    { timeout: 30_000, interval: 10 },
   )
   await flushed
   await sink.close()

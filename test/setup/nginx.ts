@@ -31,7 +31,7 @@ http { access_log off; ${temporary.join(' ')} server { listen 127.0.0.1:${port};
   const child = spawn('nginx', ['-p', folder, '-c', join(folder, 'nginx.conf')], { stdio: 'ignore', env })
   const exited = once(child, 'exit')
   for (let tries = 0; !(await accepts(port)); tries++) {
-    if (child.exitCode !== null || tries > 200) throw new Error('nginx did not start')
+    if (child.exitCode !== null || tries > 1000) throw new Error('nginx did not start')
     await sleep(25)
   }
   return {

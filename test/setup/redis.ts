@@ -102,7 +102,7 @@ export async function startRedis(options: { port?: number; args?: readonly strin
 }
 
 async function accepting(port: number, child: { exitCode: number | null }): Promise<void> {
-  for (let tries = 0; tries < 200; tries++) {
+  for (let tries = 0; tries < 1000; tries++) {
     if (child.exitCode !== null) throw new Error(`redis-server ended with ${child.exitCode}`)
     const socket = net.connect(port, '127.0.0.1')
     const connected = await Promise.race([

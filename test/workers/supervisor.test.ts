@@ -56,7 +56,7 @@ describe('a worker that hangs', () => {
     clock += 30_001
     await supervisor.ask(10)
     await expect.poll(ended).toMatchObject([{ worker: 1, reason: 'no answer for 30 s', restartMs: 100 }])
-    await expect.poll(isReady, { timeout: 20_000 }).toBe(true)
+    await expect.poll(isReady, { timeout: 30_000 }).toBe(true)
     expect(started()).toHaveLength(2)
   })
 })

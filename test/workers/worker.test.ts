@@ -20,7 +20,7 @@ log: { level: error }`)
     await worker.start()
     const told = async () =>
       (await store.listReplicas()).map(({ configProblems: problems, controlVersion }) => ({ problems, controlVersion }))
-    await expect.poll(told, { timeout: 10_000, interval: 1 }).toHaveLength(1)
+    await expect.poll(told, { timeout: 30_000, interval: 1 }).toHaveLength(1)
     expect(await told()).toEqual([{ problems, controlVersion: 0 }])
   } finally {
     await worker.stop()

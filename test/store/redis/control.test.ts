@@ -47,7 +47,7 @@ const subscribers = async (): Promise<number> =>
   (String(await admin.client('LIST', 'TYPE', 'PUBSUB')).match(/^id=/gm) ?? []).length
 
 describe('a change by one process', () => {
-  const SOON = { timeout: 10_000, interval: 10 }
+  const SOON = { timeout: 30_000, interval: 10 }
 
   it('is told to the others', async () => {
     const [one, two] = [await open(), await open()]

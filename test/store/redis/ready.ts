@@ -7,7 +7,7 @@ export async function whenReady(store: Pick<Store, 'ping'>): Promise<void> {
     try {
       return await store.ping()
     } catch (error) {
-      if (tries > 200) throw error
+      if (tries > 2000) throw error
       await sleep(10)
     }
   }

@@ -22,7 +22,7 @@ it('the rights that docs/operating.md names suffice for everything, and another 
     await whenReady(store)
     let heard = 0
     store.onChange(() => heard++)
-    await expect.poll(() => heard, { timeout: 10_000 }).toBe(1)
+    await expect.poll(() => heard, { timeout: 30_000 }).toBe(1)
     const charges = [{ user: 'alice', category: 'read', cost: 1, limits: limits([10, 10], [10, 10]) }]
     const [decision] = await store.settle({ instance: 'i', sequence: 1, refunds: [], charges })
     expect(decision?.accepted).toBe(true)
@@ -44,7 +44,7 @@ it('the rights that docs/operating.md names suffice for everything, and another 
       { kind: 'reset', user: 'alice' },
     ]
     for (const change of changes) await store.change(change, { who: 'ann', why: null }, null)
-    await expect.poll(() => heard, { timeout: 10_000 }).toBe(5)
+    await expect.poll(() => heard, { timeout: 30_000 }).toBe(5)
     expect((await store.readControl()).version).toBe(4)
     expect(await store.changesSince(UNCHANGED)).toHaveLength(4)
     expect(await store.readAudit(null, 10)).toHaveLength(4)

@@ -92,10 +92,10 @@ describe('the Redis store on a cluster', () => {
     others.forEach(({ store }, i) => {
       store.onChange(() => heard.set(i, (heard.get(i) ?? 0) + 1))
     })
-    await expect.poll(() => heard.size, { timeout: 10_000 }).toBe(4)
+    await expect.poll(() => heard.size, { timeout: 30_000 }).toBe(4)
     heard.clear()
     await one.store.change({ kind: 'settings', to: { mode: 'loose' } }, { who: 'ann', why: null }, null)
-    await expect.poll(() => heard.size, { timeout: 10_000 }).toBe(4)
+    await expect.poll(() => heard.size, { timeout: 30_000 }).toBe(4)
     for (const each of [one, ...others]) await each.close()
   })
 
@@ -166,17 +166,17 @@ describe('the Redis store behind sentinels', () => {
     expect(await store.settle(batch(1))).toMatchObject([{ accepted: true }])
     let heard = 0
     store.onChange(() => heard++)
-    await expect.poll(() => heard, { timeout: 10_000 }).toBe(1)
+    await expect.poll(() => heard, { timeout: 30_000 }).toBe(1)
     await replicated(replica, primary)
 
     await watch.call('SENTINEL', 'FAILOVER', 'quota')
     await becomesPrimary(replica)
     await primary.kill('SIGKILL')
     expect(await untilSettled(store, batch(2))).toMatchObject([{ accepted: false, personal: [{ used: 6 }] }])
-    await expect.poll(() => heard, { timeout: 10_000 }).toBeGreaterThan(1)
+    await expect.poll(() => heard, { timeout: 30_000 }).toBeGreaterThan(1)
     const before = heard
     await store.change({ kind: 'settings', to: { mode: 'loose' } }, { who: 'ann', why: null }, null)
-    await expect.poll(() => heard, { timeout: 10_000 }).toBeGreaterThan(before)
+    await expect.poll(() => heard, { timeout: 30_000 }).toBeGreaterThan(before)
     watch.disconnect()
     await store.close()
   })

@@ -226,7 +226,7 @@ describe('processes on one file', () => {
 
   it('leave every accepted charge in the file when they are killed', async () => {
     const process = start('alice')
-    await vi.waitUntil(() => process.accepted() >= 500, { timeout: 20_000 })
+    await vi.waitUntil(() => process.accepted() >= 500, { timeout: 30_000 })
     process.child.kill('SIGKILL')
     expect((await process.ended)[1]).toBe('SIGKILL')
     const [personal, global] = await used(open(), 'alice')
@@ -248,7 +248,7 @@ describe('processes on one file', () => {
     const users = Array.from({ length: 4 }, (_, i) => `user-${i}`)
     const children = users.map((user) => spawn(process.execPath, [changing, file, user, '25'], { stdio: 'inherit' }))
     const ended = children.map((child) => once(child, 'close'))
-    await vi.waitUntil(async () => (await store.controlVersion()).version > 0, { timeout: 20_000 })
+    await vi.waitUntil(async () => (await store.controlVersion()).version > 0, { timeout: 30_000 })
     for (const each of ended) expect((await each)[0]).toBe(0)
     expect((await store.changesSince(UNCHANGED))?.map(({ version }) => version)).toEqual(
       Array.from({ length: 100 }, (_, i) => i + 1),
