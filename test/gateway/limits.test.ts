@@ -399,7 +399,8 @@ describe('min_upload_rate', () => {
     const client = open(app)
     client.socket.write(upload('alice', CHUNKED))
     for (let i = 0; i < 15; i++) {
-      client.socket.write(`c8\r\n${'x'.repeat(200)}\r\n`)
+      // Ten times as fast as it must be, so that a pause of this process is none of its own.
+      client.socket.write(`3e8\r\n${'x'.repeat(1000)}\r\n`)
       await sleep(100)
     }
     client.socket.write('0\r\n\r\n')
