@@ -69,7 +69,7 @@ export const CATALOGUE: readonly Group[] = [
       },
       blackhole: { fault: 'nothing passes, and then everything at once', does: OUT, shows: SILENT },
       flapping: {
-        fault: 'a reply is lost and then nothing passes for half a second, again and again',
+        fault: 'a reply is lost and then nothing passes for most of a second, again and again',
         does: 'Outages. What the store had decided and the gateway then decided alone as well is charged once',
         shows: 'a few lines for each outage',
       },
