@@ -1,3 +1,4 @@
+import { readFileSync } from 'node:fs'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
 import type { Observation } from '../../src/observe/observation.ts'
@@ -38,7 +39,11 @@ describe('a worker that hangs', () => {
   beforeEach(async () => {
     await supervisor.start()
     await expect.poll(isReady).toBe(true)
-    process.kill(started()[0] ?? 0, 'SIGSTOP')
+    const [pid = 0] = started()
+    process.kill(pid, 'SIGSTOP')
+    await expect.poll(() => / ([A-Z]) /.exec(readFileSync(`/proc/${pid}/stat`, 'utf8'))?.[1]).toBe('T')
+    // What it had still sent is heard before the clock moves.
+    await supervisor.ask(10)
   })
 
   it('is not ready after 5 seconds, and goes on where it left off when it comes to', async () => {
