@@ -1,3 +1,4 @@
+import type { Socket } from 'node:net'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { describe, expect, it } from 'vitest'
 import {
@@ -197,8 +198,8 @@ describe('a backend that does not answer', () => {
   })
 
   it.each([
-    ['FIN', (s: import('node:net').Socket) => s.end()],
-    ['RST', (s: import('node:net').Socket) => s.resetAndDestroy()],
+    ['FIN', (s: Socket) => s.end()],
+    ['RST', (s: Socket) => s.resetAndDestroy()],
   ])('but closes with %s gives 502 and may have been reached', async (_what, close) => {
     const backend = await rawBackend((socket) => close(socket))
     const gateway = await gatewayTo(backend.url)
@@ -278,10 +279,12 @@ describe('an idle connection that the backend closes just now', () => {
 
   it('is replaced by a new one, not by another that may be closed too', async () => {
     const heads: string[] = []
+    // Answered when both are there, so that there are two connections.
+    const waiting: Socket[] = []
     const backend = await rawBackend((socket, head, nth) => {
       heads.push(head)
       if (nth > 2) socket.resetAndDestroy()
-      else setTimeout(() => socket.write(OK), 30)
+      else if (waiting.push(socket) === 2) for (const each of waiting) each.write(OK)
     })
     const gateway = await gatewayTo(backend.url)
     await Promise.all([exchangeRaw(gateway.port, get('/', CLOSE)), exchangeRaw(gateway.port, get('/', CLOSE))])

@@ -72,9 +72,11 @@ describe('an answer cannot reach into another', () => {
   })
 
   it('by breaking off while it waits for its turn: the connection ends there', async () => {
+    const brokenOff = Promise.withResolvers<void>()
     const backend = await rawBackend((socket, request) => {
-      if (request.includes('/first')) setTimeout(() => socket.write(OK), 100)
-      else socket.end('HTTP/1.1 200 OK\r\nContent-Length: 100000\r\n\r\nshort')
+      if (request.includes('/first')) return void brokenOff.promise.then(() => socket.write(OK))
+      if (request.includes('/broken')) socket.once('close', () => brokenOff.resolve())
+      socket.end('HTTP/1.1 200 OK\r\nContent-Length: 100000\r\n\r\nshort')
     })
     const gateway = await gatewayTo(backend.url)
     const client = rawClient(gateway.port, get('/first') + get('/broken') + get('/never'))
