@@ -40,7 +40,8 @@ test('an override changes the limit of its user, and ends by itself', async () =
   await page.getByRole('textbox', { name: '1h' }).fill('13')
   await page.getByRole('textbox', { name: 'Reason' }).fill('a trial of seconds')
   await page.getByLabel('Ends', { exact: true }).selectOption('at')
-  const end = Date.now() + 15_000
+  // Longer than a slow machine takes to see it in force.
+  const end = Date.now() + 25_000
   await page.getByLabel('Time (of this browser)').fill(local(end))
   await button('Review').click()
   const review = page.getByRole('region', { name: 'What this change does' })

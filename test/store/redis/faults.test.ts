@@ -113,9 +113,10 @@ async function expectExact(accepted: number[]): Promise<void> {
 
 describe('a charge', () => {
   it('whose reply is lost is charged once', async () => {
+    const before = proxy.dropped
     proxy.dropReply()
     expect(await ledger.charge(charge(7))).toMatchObject({ accepted: true, personal: [{ used: 7 }] })
-    expect(proxy.dropped).toBe(1)
+    expect(proxy.dropped).toBe(before + 1)
     expect(await used()).toEqual({ all: 7, each: [7] })
     expect(seen).toContainEqual({ type: 'outcome_unknown', charges: 1, settled: true })
   })
@@ -277,7 +278,7 @@ describe('a batch that Redis will not write', () => {
 
 describe('while the store is out of reach', () => {
   it('a refund waits, and arrives once', async () => {
-    const patient = open(300)
+    const patient = open(1000)
     const accepted = charge(40)
     const decision = await patient.charge(accepted)
     await patient.charge(charge(2))
