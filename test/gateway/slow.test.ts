@@ -62,9 +62,9 @@ const socketsNow = (): number => process.getActiveResourcesInfo().filter((kind) 
 const megabytes = (): number => process.memoryUsage().rss / 1_000_000
 
 /** Of the honest client's requests; how long each may take is for the machine to say. */
-const ENOUGH = 20
+const ENOUGH = 5
 
-/** Asks as an honest client, one request after the other, while there are attacks: one, and more until it was served often. */
+/** Asks as an honest client, one request after the other, while there are attacks: one, and more until it was served so often. */
 async function meanwhile(attackOnce: () => Promise<void>): Promise<Watched> {
   await honest()
   const [before, statuses] = [megabytes(), [] as number[]]
