@@ -367,10 +367,10 @@ export function createLedger(options: LedgerOptions): Ledger {
   async function close(graceMs: number): Promise<void> {
     closing = true
     await idleFor(graceMs)
-    const lost = outage.owed() + sent.reduce((sum, { charge, told }) => sum + (isAdmitted(told) ? charge.cost : 0), 0)
-    if (!stopped && lost > 0) observe({ type: 'outage_tokens', event: 'lost', tokens: lost })
-    if (!stopped) tellLostRefunds([...sentRefunds, ...refunds])
-    sender.abandon()
+    if (!stopped) {
+      tellLost(sender.abandon())
+      tellLostRefunds([...sentRefunds, ...refunds])
+    }
     stopped = true
     if (deadline !== null) clearTimeout(deadline)
     const closed = new StoreError('the ledger is closed', 'other', 'unknown')
@@ -379,9 +379,16 @@ export function createLedger(options: LedgerOptions): Ledger {
     refunds = []
   }
 
+  /** What was admitted here and is charged never. Of a batch that may have been made it is not known. */
+  function tellLost(isUnknown: boolean): void {
+    const admitted = sent.filter(({ told }) => isAdmitted(told))
+    const tokens = outage.owed() + (isUnknown ? -tokensOf(payment.charges) : tokensOf(admitted.map(chargeOf)))
+    if (tokens > 0) observe({ type: 'outage_tokens', event: 'lost', tokens })
+  }
+
   /** Those that were sent may have been made: that will not be known. */
   function tellLostRefunds(lost: readonly Refund[]): void {
-    const tokens = lost.reduce((sum, { charge }) => sum + charge.cost, 0)
+    const tokens = tokensOf(lost.map(({ charge }) => charge))
     if (tokens > 0) observe({ type: 'refunds_lost', tokens })
   }
 
@@ -406,6 +413,10 @@ function endOfTurn(): Promise<void> {
 
 function isAdmitted(told: Waiting['told']): told is Decision {
   return told !== null && told !== 'nothing' && told.accepted
+}
+
+function tokensOf(charges: readonly Charge[]): number {
+  return charges.reduce((sum, { cost }) => sum + cost, 0)
 }
 
 function chargeOf({ charge }: Waiting): Charge {

@@ -13,8 +13,11 @@ export interface Sender {
   miss(): void
   /** Milliseconds from our monotonic clock to the store's (since the epoch), as far as its last decision lets know. */
   ahead(): number
-  /** Nobody waits any more: what may have been applied and is not known is told now, not at the next failure. */
-  abandon(): void
+  /**
+   * Nobody waits any more: of a batch under way that may have been applied it is told now, not at its next failure, that its
+   * outcome is unknown. @returns whether there is such a one
+   */
+  abandon(): boolean
 }
 
 export interface Until {
@@ -126,8 +129,10 @@ export function createSender({ store, giveUpMs, observe, now, random }: SenderOp
     },
     ahead: () => ahead,
     abandon() {
+      const isUnknown = open !== null
       tellOpen()
       abandoned = true
+      return isUnknown
     },
   }
 }

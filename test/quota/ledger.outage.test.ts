@@ -490,6 +490,27 @@ describe('closing during an outage', () => {
     expect(told('outcome_unknown')).toHaveLength(1)
   })
 
+  it('tells what was admitted and sent, and may have been made, as unknown and not as never charged', async () => {
+    store.otherwise = 'silent'
+    const open = ledger()
+    await open.charge(charge(60))
+    await open.charge(charge(7, 'bob'))
+    await open.close(20)
+    expect(tokens('lost')).toBe(7)
+    expect(told('outcome_unknown')).toEqual([{ type: 'outcome_unknown', charges: 1, settled: false }])
+  })
+
+  it('tells a payment under way as unknown, and not as never charged', async () => {
+    const open = await openCircuit()
+    await open.charge(charge(60))
+    store.otherwise = 'silent'
+    store.faults = ['none']
+    await until(() => (store.calls.at(-1)?.charges.length ?? 0) > 0)
+    await open.close(20)
+    expect(tokens('lost')).toBe(0)
+    expect(told('outcome_unknown')).toEqual([{ type: 'outcome_unknown', charges: 1, settled: false }])
+  })
+
   it('tells nothing of charges that certainly were not made', async () => {
     const open = await openCircuit('not_applied')
     await open.charge(charge(60))
