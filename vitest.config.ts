@@ -15,7 +15,7 @@ export default defineConfig({
     // What is polled comes: a slow machine is not a failure (1 s by default).
     expect: { poll: { timeout: 30_000 } },
     // Most files wait for clocks and processes, so more of them than cores can run at once.
-    maxWorkers: 3,
+    maxWorkers: 4,
     // Hundreds of processes are started from their sources: 0.85 s each, and 1.15 s where Node compiles them anew.
     env: { NODE_COMPILE_CACHE: join(import.meta.dirname, 'node_modules/.cache/node') },
     reporters: ['default', new Summary()],
