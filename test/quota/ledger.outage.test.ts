@@ -505,7 +505,7 @@ describe('closing during an outage', () => {
     await open.charge(charge(60))
     store.otherwise = 'silent'
     store.faults = ['none']
-    await until(() => (store.calls.at(-1)?.charges.length ?? 0) > 0)
+    await until(() => store.calls.at(-1)?.charges[0]?.forced === true)
     await open.close(20)
     expect(tokens('lost')).toBe(0)
     expect(told('outcome_unknown')).toEqual([{ type: 'outcome_unknown', charges: 1, settled: false }])
