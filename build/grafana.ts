@@ -174,7 +174,7 @@ const OPERATIONS: Dashboard = {
         },
         {
           title: 'Forwards that failed',
-          about: 'broken_off: the backend ended its answer in the middle.',
+          about: 'bad_upstream_answer: also an answer that the backend broke off in the middle.',
           unit: 'reqps',
           queries: [q('{{reason}}', 'sum by (reason) (rate(tollgate_upstream_errors_total{@}[$__rate_interval]))')],
         },
