@@ -254,8 +254,8 @@ export function createLedger(options: LedgerOptions): Ledger {
    */
   function drop(failure: StoreError, uncertain: boolean): void {
     if (stopped) return
-    if (!uncertain) refunds = [...sentRefunds, ...refunds]
     if (uncertain) tellLostRefunds(sentRefunds)
+    else refunds = [...sentRefunds, ...refunds]
     outage.returned(payment)
     for (const waiting of sent) miss(waiting, failure)
   }
@@ -379,10 +379,11 @@ export function createLedger(options: LedgerOptions): Ledger {
     refunds = []
   }
 
-  /** What was admitted here and is charged never. Of a batch that may have been made it is not known. */
-  function tellLost(isUnknown: boolean): void {
-    const admitted = sent.filter(({ told }) => isAdmitted(told))
-    const tokens = outage.owed() + (isUnknown ? -tokensOf(payment.charges) : tokensOf(admitted.map(chargeOf)))
+  /** What was admitted here and is never charged. What a batch holds that may have been made is none of it: its payment of debts, too. */
+  function tellLost(mayBeMade: boolean): void {
+    const admitted = sent.filter(({ told }) => isAdmitted(told)).map(chargeOf)
+    const underway = mayBeMade ? -tokensOf(payment.charges) : tokensOf(admitted)
+    const tokens = outage.owed() + underway
     if (tokens > 0) observe({ type: 'outage_tokens', event: 'lost', tokens })
   }
 

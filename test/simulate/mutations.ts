@@ -171,7 +171,7 @@ export const MUTATIONS: readonly Mutation[] = [
     'else if (decision.accepted) refund({ charge, decision })',
     'else refund({ charge, decision })',
   ]),
-  ledger('the refunds of a dropped batch are lost', ['if (!uncertain) refunds = [...sentRefunds, ...refunds]', '']),
+  ledger('the refunds of a dropped batch are lost', ['else refunds = [...sentRefunds, ...refunds]', '']),
   ledger('a charge waits for ever for a store that is slow', [
     'expiresAt + 3 * deadlineMs',
     'expiresAt + 300 * deadlineMs',
