@@ -49,7 +49,7 @@ export const startup = z.strictObject({
   startup: z
     .enum(['1'])
     .optional()
-    .meta({ description: 'For a startup probe: 200 from the start on, also without the store' }),
+    .meta({ description: 'For a startup probe: 200 as soon as requests are taken, also without the store' }),
 })
 export const draining = name(z.strictObject({ draining: z.literal(true) }), 'Draining', 'It has begun.')
 
