@@ -12,6 +12,7 @@ const NEEDED = [
   { command: 'nginx', package: 'nginx' },
   { command: 'slowhttptest', package: 'slowhttptest' },
   { command: 'python3', package: 'python3' },
+  { command: 'wrk', package: 'wrk' },
   { command: 'chromium', package: 'chromium' },
 ]
 /** Debian keeps daemons where only root looks. */
