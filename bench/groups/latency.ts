@@ -14,6 +14,8 @@ interface Way {
 }
 
 interface Round extends Latency {
+  /** Requests a second. */
+  readonly rate: number
   /** CPU microseconds for one request. */
   readonly cpu: number
   /** Microseconds for one request that the servers were ready to run and waited for their core. */
@@ -24,7 +26,7 @@ interface Round extends Latency {
 
 /** Latency at half of the rate that saturates the gateway: for the backend itself and for what stands before it. */
 export const latency: Group = async (bench) => {
-  const { stage, requests, seconds } = bench
+  const { stage, requests } = bench
   const [redis, backend] = [await stage.redis(), await stage.backend()]
   const gateway = await stage.gateway({ backend, store: redis, log: true })
   const nginx = await stage.nginx({ backend, redis, log: true, known: requests.known })
@@ -43,15 +45,22 @@ export const latency: Group = async (bench) => {
     way('nginx + Lua, accepted charge', nginx, read, [nginx, redis]),
   ]
 
-  const rate = Math.round((await saturation(charged.load, seconds)) / 2)
-  const rounds = await measure(ways, rate, bench)
+  const rounds = await measure(ways, charged.load, bench)
   const of = (one: Way): readonly Round[] => rounds.get(one) ?? []
+  const rates = spreadOf(
+    of(charged).map(({ rate }) => rate),
+    0,
+  )
   return {
     title: 'Latency',
-    lines: [`At ${rate} requests/s, access log on; times in milliseconds:`, '', ...latencyTable(rounds)],
+    lines: [
+      `At half of the rate that saturates the gateway in the same round, ${rates} requests/s, access log on; times in milliseconds:`,
+      '',
+      ...latencyTable(rounds),
+    ],
     figures: [
       {
-        name: `added p99 at half of the saturation load, ${rate} requests/s (access log on)`,
+        name: 'added p99 at half of the saturation load (access log on)',
         unit: 'ms',
         // The smallest, so that a busy moment of the machine cannot pass for a slow backend and flatter the difference.
         values: of(charged).map(({ p99 }) => p99 - Math.min(...of(direct).map((round) => round.p99))),
@@ -61,11 +70,9 @@ export const latency: Group = async (bench) => {
   }
 }
 
-/** The first run warms up. */
-async function saturation(load: Load, seconds: number): Promise<number> {
-  const runs = []
-  for (let run = 0; run < 4; run++) runs.push(await saturate(load, seconds))
-  return median(runs.slice(1).map(({ rate }) => rate))
+/** Requests a second: what a round is measured at. */
+async function halfLoad(load: Load, seconds: number): Promise<number> {
+  return Math.round((await saturate(load, seconds)).rate / 2)
 }
 
 /**
@@ -74,21 +81,31 @@ async function saturation(load: Load, seconds: number): Promise<number> {
  */
 const WARM_ROUNDS = 4
 
-async function measure(ways: readonly Way[], rate: number, { openLoop, rounds, seconds, quick }: Bench) {
+/**
+ * Each round has a rate of its own: on a machine whose speed swings, half of what it took a minute ago may be all that it
+ * takes now (saturated at 27,600 requests/s, and the core full at 13,800).
+ */
+async function measure(ways: readonly Way[], charged: Load, { openLoop, rounds, seconds, quick }: Bench) {
   const result = new Map<Way, Round[]>(ways.map((way) => [way, []]))
-  const skip = Math.round(rate / 2)
-  const count = skip + Math.round(rate * 1.5 * seconds)
+  const counts = (rate: number) => ({
+    rate,
+    skip: Math.round(rate / 2),
+    count: Math.round(rate * (1.5 * seconds + 0.5)),
+  })
+  await halfLoad(charged, seconds) // warms up
   for (let round = 0; round < (quick ? 0 : WARM_ROUNDS); round++) {
-    for (const { load } of ways) await openLoop({ ...load, rate, count })
+    const load = counts(await halfLoad(charged, seconds))
+    for (const way of ways) await openLoop({ ...way.load, ...load })
   }
   for (let round = 0; round < rounds; round++) {
+    const load = counts(await halfLoad(charged, seconds))
     for (const way of round % 2 === 0 ? ways : ways.toReversed()) {
       const sum = (of: (pid: number) => number): number => way.servers.reduce((all, { pid }) => all + of(pid), 0)
       const before = [sum(cpuTime), sum(waitTime)] as const
-      const answers = await openLoop({ ...way.load, rate, count, skip })
-      const cpu = (sum(cpuTime) - before[0]) / 1000 / count
-      const waited = (sum(waitTime) - before[1]) / 1000 / count
-      result.get(way)?.push({ ...answers, cpu, waited, busy: (cpu * rate) / 1e6 })
+      const answers = await openLoop({ ...way.load, ...load })
+      const cpu = (sum(cpuTime) - before[0]) / 1000 / load.count
+      const waited = (sum(waitTime) - before[1]) / 1000 / load.count
+      result.get(way)?.push({ ...answers, rate: load.rate, cpu, waited, busy: (cpu * load.rate) / 1e6 })
     }
   }
   return result
