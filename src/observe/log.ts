@@ -53,13 +53,14 @@ export function createLog(options: LogOptions = {}): Log {
   const { level = 'info', requests = 'all', worker, destination = 1, storeFailureMs = 10_000 } = options
   const sink = openLineSink(destination)
   const logger = pino({ level, base: worker === undefined ? null : { worker }, serializers: { err: plainError } }, sink)
-  const news = createOrderedThrottle<StoreNews>(storeFailureMs, (seen, count) => {
+  const tellNews = (seen: StoreNews, count: number): void => {
     if (seen.type === 'store_failed') tellFailure(seen, count, logger)
     else {
       const policy = seen.type === 'store_out' && { policy: outage.policy() }
       tell(seen, logger, { ...policy, ...(count > 1 && { count }) })
     }
-  })
+  }
+  const news = createOrderedThrottle(storeFailureMs, tellNews, ({ type }) => type === 'store_failed')
   const outage = createOutageLines(storeFailureMs, (stillOut) =>
     logger.error(stillOut, 'the store is still out: charges are decided without it'),
   )

@@ -58,15 +58,26 @@ export function createThrottle<T>(intervalMs: number, tell: (latest: T, count: n
 
 /**
  * The same for things that follow from each other, like going and coming back: one interval for all keys, and what is untold
- * is told in the order in which it happened last. The last that is told so is the last that happened.
+ * is told in the order in which it happened last, also before a key that is new. The last that is told so is the last that
+ * happened.
+ *
+ * @param isLoose what may be told out of order with its like: ten ways to fail would tell each other fifty times
  */
-export function createOrderedThrottle<T>(intervalMs: number, tell: (latest: T, count: number) => void): Throttle<T> {
+export function createOrderedThrottle<T>(
+  intervalMs: number,
+  tell: (latest: T, count: number) => void,
+  isLoose: (it: T) => boolean,
+): Throttle<T> {
   const seen = new Map<string, Untold<T>>()
   let timer: NodeJS.Timeout | undefined
 
   function add(key: string, latest: T): void {
     const entry = seen.get(key)
-    if (entry === undefined) flush()
+    if (entry === undefined)
+      tellAll(
+        [...seen.values()].filter((other) => !(isLoose(latest) && isLoose(other.latest))),
+        tell,
+      )
     seen.delete(key)
     seen.set(key, { latest, count: entry === undefined ? 0 : entry.count + 1 })
     timer ??= setInterval(tick, intervalMs).unref()

@@ -194,8 +194,8 @@ describe('failures of the store', () => {
     const told = await lines([...seen, { type: 'store_recovered', downMs: 1234.5 }])
     expect(told.map(({ msg, reason, count }) => [msg, reason, count])).toEqual([
       ['the store fails', 'timeout', 1],
-      ['the store fails', 'timeout', 999],
       ['the store fails', 'connection', 1],
+      ['the store fails', 'timeout', 999],
       ['the store fails', 'connection', 2],
       ['the store answers again', undefined, undefined],
     ])

@@ -1,5 +1,5 @@
-import { afterEach, beforeEach, expect, test, vi } from 'vitest'
-import { createOrderedThrottle, createThrottle } from '../../src/observe/throttle.ts'
+import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest'
+import { createOrderedThrottle, createThrottle, type Throttle } from '../../src/observe/throttle.ts'
 
 beforeEach(() => {
   vi.useFakeTimers()
@@ -56,21 +56,38 @@ test('closing tells what is untold and leaves no timer', () => {
   expect(vi.getTimerCount()).toBe(0)
 })
 
-test('in order: what is untold of all keys is told together, the latest last, and before a key that is new', () => {
-  const told: string[] = []
-  const throttle = createOrderedThrottle<string>(10_000, (latest, count) => told.push(`${latest} x${count}`))
-  for (const key of ['out', 'back', 'out', 'back', 'out']) throttle.add(key, key)
-  throttle.add('settled', 'settled')
-  throttle.add('back', 'back')
-  expect(told.splice(0)).toEqual(['out x1', 'back x1', 'back x1', 'out x2', 'settled x1'])
-  vi.advanceTimersByTime(10_000)
-  expect(told.splice(0)).toEqual(['back x1'])
-  throttle.add('out', 'out')
-  expect(told.splice(0)).toEqual(['out x1'])
-  vi.advanceTimersByTime(20_000)
-  expect([told, vi.getTimerCount()]).toEqual([[], 0])
-  throttle.add('back', 'back')
-  throttle.add('back', 'back')
-  throttle.close()
-  expect([told, vi.getTimerCount()]).toEqual([['back x1', 'back x1'], 0])
+describe('in order', () => {
+  let told: string[]
+  let throttle: Throttle<string>
+  beforeEach(() => {
+    told = []
+    const tell = (latest: string, count: number) => told.push(`${latest} x${count}`)
+    throttle = createOrderedThrottle<string>(10_000, tell, (it) => it.startsWith('failure'))
+  })
+  const add = (...all: string[]) => {
+    for (const it of all) throttle.add(it, it)
+  }
+
+  test('what is untold of all keys is told together, the latest last, and before a key that is new', () => {
+    add('out', 'back', 'out', 'back', 'out', 'settled', 'back')
+    expect(told.splice(0)).toEqual(['out x1', 'back x1', 'back x1', 'out x2', 'settled x1'])
+    vi.advanceTimersByTime(10_000)
+    expect(told.splice(0)).toEqual(['back x1'])
+    add('out')
+    expect(told.splice(0)).toEqual(['out x1'])
+    vi.advanceTimersByTime(20_000)
+    expect([told, vi.getTimerCount()]).toEqual([[], 0])
+    add('back', 'back')
+    throttle.close()
+    expect([told, vi.getTimerCount()]).toEqual([['back x1', 'back x1'], 0])
+  })
+
+  test('what may be told out of order waits for the end of the interval, or for what may not', () => {
+    add('failure 1', 'failure 1', 'failure 2', 'failure 2', 'failure 2', 'failure 3')
+    expect(told.splice(0)).toEqual(['failure 1 x1', 'failure 2 x1', 'failure 3 x1'])
+    add('out')
+    expect(told.splice(0)).toEqual(['failure 1 x1', 'failure 2 x2', 'out x1'])
+    add('out', 'failure 4')
+    expect(told.splice(0)).toEqual(['out x1', 'failure 4 x1'])
+  })
 })
