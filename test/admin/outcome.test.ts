@@ -23,7 +23,8 @@ afterAll(() => redis.stop())
 
 beforeEach(async () => {
   proxy = await startFaultProxy(redis.port)
-  store = openRedisStore({ url: `redis://127.0.0.1:${proxy.port}`, observe: () => {} })
+  // Long enough that nothing but the lost reply takes it.
+  store = openRedisStore({ url: `redis://127.0.0.1:${proxy.port}`, deadlineMs: 2000, observe: () => {} })
   await whenReady(store)
   admin = await startAdmin({ store })
   // Redis has the script from now on, so that a change is one request to it.

@@ -53,7 +53,7 @@ async function burst(personal: number, global: number): Promise<{ crowd: Asked[]
     `
 store_options: { prefix: ${redis.prefix}-${global}, deadline: 5s }
 quota: { baselines: { personal: ${limits(personal)}, global: ${limits(global)} } }
-edge: { max_in_flight: 5000 }
+edge: { max_in_flight: 5000, max_lag: 1m }
 routes: [{ match: POST /spend, category: read, cost: ${COST} }]`,
     redis.url,
   )

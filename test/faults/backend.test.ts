@@ -45,6 +45,7 @@ quota:
   windows: { 1d: 1d }
   baselines: { personal: { c: { 1d: 1000 } }, global: { c: { 1d: 100000 } } }
   refund: ${refund}
+edge: { max_lag: 1m }
 routes: [{ match: "GET|POST /*", category: c, cost: ${COST} }]
 log: { requests: errors }
 `

@@ -57,6 +57,7 @@ store_options: { deadline: 5s }
 quota:
   windows: ${windows}
   baselines: { personal: { c: { ${name}: ${LIMIT} } }, global: { c: { ${name}: 100000 } } }
+edge: { max_lag: 1m }
 routes: [{ match: "POST /*", category: c, cost: ${COST} }]
 log: { requests: none }
 `,

@@ -84,6 +84,8 @@ ${limits('global')}
   store_outage: { ${outage.join(', ')} }
 routes:
 ${columns.map((c) => `  - { match: "GET|POST /${c.category}/:id", category: ${c.category}, cost: ${COST} }`).join('\n')}
+# A machine with a lot to do is not what these rows are about.
+edge: { max_lag: 1m }
 log: { requests: none }
 `
 }

@@ -57,6 +57,7 @@ quota:
     personal: { c: { 1d: 100000 }, tight: { 1d: 100 }, share: { 1d: 100 } }
     global: { c: { 1d: 1000000 }, tight: { 1d: 1000 }, share: { 1d: 1000 } }
   store_outage: { share: { allow: 10% } }
+edge: { max_lag: 1m }
 routes:
   - { match: POST /c/:id, category: c, cost: ${COST} }
   - { match: POST /tight/:id, category: tight, cost: ${COST} }

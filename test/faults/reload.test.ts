@@ -50,6 +50,7 @@ store_options: { deadline: 5s }
 quota:
   windows: { 1d: 1d }
   baselines: { personal: { c: { 1d: ${limit} } }, global: { c: { 1d: 1000000 } } }
+edge: { max_lag: 1m }
 routes: [{ match: "POST /*", category: c, cost: ${cost} }]
 log: { requests: none }
 `
