@@ -66,7 +66,7 @@ export type CounterOf = (user: string | null, category: string) => Counter
  * It changes the counters that `counterOf` hands out; a refused charge changes nothing.
  */
 export function settleBatch(batch: Pick<Batch, 'refunds' | 'charges'>, counterOf: CounterOf, now: number): Decision[] {
-  for (const refund of batch.refunds) giveBack(refund, counterOf, now)
+  for (const refund of batch.refunds) giveBack(refund, counterOf)
   return batch.charges.map((charge) => decide(charge, counterOf, now))
 }
 
@@ -108,15 +108,15 @@ function add(cost: number, counter: Counter, usages: MutableUsage[], limits: rea
   }
 }
 
-function giveBack({ charge, decision }: Refund, counterOf: CounterOf, now: number): void {
+function giveBack({ charge, decision }: Refund, counterOf: CounterOf): void {
   const { user, category, cost, limits } = charge
   const personal = counterOf(user, category)
   limits.personal.forEach(({ window }, i) => {
-    takeBack(personal, window.seconds, cost, decision.personal[i]?.startedAt ?? 0, now)
+    takeBack(personal, window.seconds, cost, decision.personal[i]?.startedAt ?? 0)
   })
   if (limits.global === null || decision.global === null) return
   const global = counterOf(null, category)
   limits.global.forEach(({ window }, i) => {
-    takeBack(global, window.seconds, cost, decision.global?.[i]?.startedAt ?? 0, now)
+    takeBack(global, window.seconds, cost, decision.global?.[i]?.startedAt ?? 0)
   })
 }

@@ -37,10 +37,10 @@ function entryOf(counter: Counter, seconds: number): Entry | undefined {
   return undefined
 }
 
-/** Takes `cost` back from the very run of the window that was charged; a later run is left alone, and so is one that has ended. */
-export function takeBack(counter: Counter, seconds: number, cost: number, startedAt: number, now: number): void {
+/** Takes `cost` back from the very run of the window that was charged; a later run is left alone. What one holds that has ended counts nowhere. */
+export function takeBack(counter: Counter, seconds: number, cost: number, startedAt: number): void {
   const entry = counter.find((e) => e.seconds === seconds && e.startedAt === startedAt)
-  if (entry !== undefined && usageAt(entry, seconds, now) !== NOT_RUNNING) entry.used = Math.max(0, entry.used - cost)
+  if (entry !== undefined) entry.used = Math.max(0, entry.used - cost)
 }
 
 /** The entries that still run at `now`. */

@@ -34,7 +34,7 @@ describe('usageOf', () => {
 describe('takeBack', () => {
   it('takes from the very run that was charged', () => {
     const counter: Counter = [{ seconds: 60, startedAt: T, used: 9 }]
-    takeBack(counter, 60, 4, T, T + 59_999)
+    takeBack(counter, 60, 4, T)
     expect(counter[0]?.used).toBe(5)
   })
 
@@ -43,19 +43,13 @@ describe('takeBack', () => {
       { seconds: 60, startedAt: T + 60_000, used: 9 },
       { seconds: 3600, startedAt: T, used: 9 },
     ]
-    takeBack(counter, 60, 4, T, T + 59_999)
+    takeBack(counter, 60, 4, T)
     expect(counter.map((e) => e.used)).toEqual([9, 9])
-  })
-
-  it('leaves a run alone that has ended', () => {
-    const counter: Counter = [{ seconds: 60, startedAt: T, used: 9 }]
-    takeBack(counter, 60, 4, T, T + 60_000)
-    expect(counter[0]?.used).toBe(9)
   })
 
   it('never goes below zero', () => {
     const counter: Counter = [{ seconds: 60, startedAt: T, used: 3 }]
-    takeBack(counter, 60, 4, T, T + 59_999)
+    takeBack(counter, 60, 4, T)
     expect(counter[0]?.used).toBe(0)
   })
 })

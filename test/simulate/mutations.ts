@@ -208,8 +208,8 @@ export const MUTATIONS: readonly Mutation[] = [
   ]),
   shared(CHARGE, 'a refused charge counts', ['if (accepted) {', 'if (personal) {']),
   shared(CHARGE, 'refunds come after the charges', [
-    'for (const refund of batch.refunds) giveBack(refund, counterOf, now)\n',
-    'queueMicrotask(() => batch.refunds.forEach((refund) => giveBack(refund, counterOf, now)))\n',
+    'for (const refund of batch.refunds) giveBack(refund, counterOf)\n',
+    'queueMicrotask(() => batch.refunds.forEach((refund) => giveBack(refund, counterOf)))\n',
   ]),
   shared(COUNTER, 'a refund counts in a later run of the window', [' && e.startedAt === startedAt)', ')']),
   shared(CHARGE, 'each charge starts its windows anew', ['if (usage.startedAt === 0) usage', 'usage']),
