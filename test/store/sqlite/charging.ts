@@ -1,5 +1,6 @@
 import { writeSync } from 'node:fs'
 import { openSqliteStore } from '../../../src/store/sqlite/store.ts'
+import { insisting } from './insisting.ts'
 
 /**
  * A process that charges the file of its first argument for the user of its second, one token after another, and prints
@@ -13,7 +14,7 @@ const limits = {
 }
 for (let sequence = 1; sequence <= Number(most); sequence++) {
   const charges = [{ user, category: 'read', cost: 1, limits }]
-  const [decision] = await store.settle({ instance: user, sequence, refunds: [], charges })
+  const [decision] = await insisting(() => store.settle({ instance: user, sequence, refunds: [], charges }))
   if (decision?.accepted) writeSync(1, 'accepted\n')
 }
 await store.close()
