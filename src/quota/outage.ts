@@ -1,7 +1,7 @@
 import { type Charge, type Decision, type Limits, type Refund, settleBatch } from './charge.ts'
 import { type Counter, type Entry, running } from './counter.ts'
 import { portion } from './policy.ts'
-import { type Limit, MOST_WINDOWS } from './window.ts'
+import { type Limit, MOST_WINDOWS, type Usage } from './window.ts'
 
 /**
  * What one process admits by itself while the store is out, and what it owes the store for it.
@@ -80,6 +80,8 @@ interface Admission {
   debt: Debt | null
   /** The store had accepted it as well. */
   byStore: Decision | null
+  /** How far the local counters had been moved when it was accepted, in milliseconds. */
+  readonly moved: number
 }
 
 const NOTHING: Payment = { charges: [], debts: [] }
@@ -92,6 +94,7 @@ export function createOutage({ share, maxUsers = 50_000, tell }: OutageOptions):
   const admissions = new WeakMap<Decision, Admission>()
   const shares = new WeakMap<Limits, { of: number; limits: Limits }>()
   let tokensOwed = 0
+  let moved = 0
   let sweptAt = Number.NEGATIVE_INFINITY
 
   function count(event: DebtEvent, tokens: number): void {
@@ -109,7 +112,7 @@ export function createOutage({ share, maxUsers = 50_000, tell }: OutageOptions):
     if (plain === undefined) return null
     const decision = { ...plain, limits }
     if (own.length > 0) users.set(userOf(charge), own)
-    admissions.set(decision, { debt: null, byStore: null })
+    admissions.set(decision, { debt: null, byStore: null, moved })
     return decision
   }
 
@@ -173,7 +176,7 @@ export function createOutage({ share, maxUsers = 50_000, tell }: OutageOptions):
     const debt = admission.debt === null ? null : final(admission.debt)
     if (byStore === null && (debt === null || debt.state === 'taken')) return null
     admissions.delete(decision)
-    giveBackHere(charge, decision)
+    giveBackHere(charge, decision, moved - admission.moved)
     if (byStore !== null) return [{ charge, decision: byStore }]
     if (debt === null) return []
     if (debt.state === 'settled')
@@ -184,17 +187,19 @@ export function createOutage({ share, maxUsers = 50_000, tell }: OutageOptions):
 
   function shift(ms: number): void {
     sweptAt += ms
+    moved += ms
     for (const counters of [users, everybody]) {
       for (const counter of counters.values()) for (const entry of counter) entry.startedAt += ms
     }
   }
 
-  /** The local share is free again. */
-  function giveBackHere(charge: Charge, decision: Decision): void {
-    const { limits = charge.limits } = decision
+  /** The local share is free again, in the runs that the decision names, which have been moved by so many milliseconds since. */
+  function giveBackHere(charge: Charge, { limits = charge.limits, ...made }: Decision, ms: number): void {
+    const now = (usages: readonly Usage[]): Usage[] => usages.map((u) => ({ ...u, startedAt: u.startedAt + ms }))
+    const decision = { ...made, personal: now(made.personal), global: made.global === null ? null : now(made.global) }
     const own = users.get(userOf(charge)) ?? []
     const counterOf = (user: string | null): Counter => (user === null ? globalOf(charge.category) : own)
-    settleBatch({ refunds: [{ charge: { ...charge, limits }, decision }], charges: [] }, counterOf, decision.at)
+    settleBatch({ refunds: [{ charge: { ...charge, limits }, decision }], charges: [] }, counterOf, made.at)
   }
 
   function forgive(debt: Debt, charge: Charge, decision: Decision): void {

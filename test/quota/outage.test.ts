@@ -324,6 +324,18 @@ describe('a refund of what was admitted locally', () => {
     expect(tokens).toEqual({ owed: 14, given_back: 4, settled: 10, expired: 0 })
   })
 
+  it('frees the share also when the clock was set right since', () => {
+    const open = outage()
+    const wrong = AT + 365 * 24 * 60 * MINUTE
+    const of = limits([100, 300], [100, 300])
+    const decision = admit(open, charge(10, 'alice', of), wrong) as Decision
+    pay(open, bank(), wrong)
+    open.shift(AT - wrong)
+    expect(accepted(open, charge(1, 'alice', of))).toBe(0)
+    open.giveBack({ charge: charge(10, 'alice', of), decision })
+    expect(accepted(open, charge(1, 'alice', of))).toBe(10)
+  })
+
   it('of all of it leaves no debt', () => {
     const open = outage()
     const decision = admit(open, charge(4)) as Decision
