@@ -110,6 +110,7 @@ export function createLedger(options: LedgerOptions): Ledger {
   /** Of charges that were admitted here, while it is not known whether the store has counted them. */
   const openRefunds: Refund[] = []
   let sent: Waiting[] = NOBODY
+  let sentAt = 0
   let sentRefunds: Refund[] = NO_REFUNDS
   let payment: Payment = NO_PAYMENT
   let tokensPaid = 0
@@ -181,6 +182,7 @@ export function createLedger(options: LedgerOptions): Ledger {
   }
 
   async function settleNext(): Promise<void> {
+    sentAt = now()
     const outcome = await sender.send(nextBatch(), until)
     if (outcome.settled) {
       out = null
@@ -216,6 +218,8 @@ export function createLedger(options: LedgerOptions): Ledger {
     const debts = payment.charges.length
     if (debts > 0) paid(decisions)
     if (tokensPaid > 0 && !outage.owes()) tellPaid()
+    // Whatever was refused between the call of `refund` and now did not know of them.
+    if (sentRefunds.length > 0) refusals.clear()
     for (let i = 0; i < sent.length; i++) hand(sent[i] as Waiting, decisions[debts + i])
   }
 
@@ -235,7 +239,8 @@ export function createLedger(options: LedgerOptions): Ledger {
     const { charge, told } = waiting
     if (decision === undefined) miss(waiting, new StoreError('the store left out a decision', 'other', 'unknown'))
     else if (told === null) {
-      if (!decision.accepted) refusals.note(charge, decision)
+      if (decision.accepted) refusals.forget(charge)
+      else refusals.note(charge, decision, sentAt)
       waiting.resolve(decision)
     } else if (isAdmitted(told)) outage.learn(charge, told, decision)
     else if (decision.accepted) refund({ charge, decision })

@@ -5,7 +5,10 @@ import { type Limit, NOT_RUNNING, resetAt, type Usage } from './window.ts'
 export interface RecentRefusals {
   /** The refusal again, with the time of now; `null` where the store has to be asked. */
   recall(charge: Charge): Decision | null
-  note(charge: Charge, decision: Decision): void
+  /** @param askedAt when the store was asked, on our clock: its answer may have been under way for long */
+  note(charge: Charge, decision: Decision, askedAt: number): void
+  /** A charge was accepted: what its user was refused may now be refused for longer. */
+  forget(charge: Charge): void
   /** Something was given back: any refusal may have become wrong. */
   clear(): void
 }
@@ -24,7 +27,8 @@ const MAX = 10_000
 
 /**
  * Within a window what is used only grows, but for refunds and resets. So a refusal stays true while its windows run and
- * the limits are the same ones; what another process gives back is seen `keepMs` later at most. It never admits anything.
+ * the limits are the same ones; what other processes charge and give back is seen `keepMs` later at most. It never admits
+ * anything.
  *
  * @param keepMs how long a refusal is repeated, in milliseconds; 0 for never
  * @param now monotonic milliseconds
@@ -41,14 +45,17 @@ export function createRecentRefusals(keepMs: number, now: () => number): RecentR
     return { ...entry.decision, at: entry.decision.at + Math.floor(time - entry.notedAt) }
   }
 
-  function note({ user, category, cost, limits }: Charge, decision: Decision): void {
+  function note({ user, category, cost, limits }: Charge, decision: Decision, askedAt: number): void {
     if (keepMs === 0) return
     if (size >= MAX) clear()
-    const time = now()
-    const until = time + Math.min(keepMs, firstEnd(limits, decision) - decision.at)
+    const until = askedAt + Math.min(keepMs, firstEnd(limits, decision) - decision.at)
     const users = usersOf(category)
     if (!users.has(user)) size++
-    users.set(user, { limits, cost, decision, notedAt: time, until })
+    users.set(user, { limits, cost, decision, notedAt: now(), until })
+  }
+
+  function forget({ user, category }: Charge): void {
+    if (size > 0 && byCategory.get(category)?.delete(user)) size--
   }
 
   function usersOf(category: string): Map<string, Entry> {
@@ -65,7 +72,7 @@ export function createRecentRefusals(keepMs: number, now: () => number): RecentR
     size = 0
   }
 
-  return { recall, note, clear }
+  return { recall, note, forget, clear }
 }
 
 /** When the first of the windows ends, in the store's time: the numbers change then. */

@@ -1,8 +1,10 @@
-import { describe, expect, it } from 'vitest'
-import type { Charge, Decision } from '../../src/quota/charge.ts'
+import { describe, expect, it, onTestFinished, vi } from 'vitest'
+import type { Charge, Decision, Limits } from '../../src/quota/charge.ts'
 import { createLedger } from '../../src/quota/ledger.ts'
 import { createRecentRefusals } from '../../src/quota/recent-refusals.ts'
+import { violations } from '../../src/quota/refusal.ts'
 import type { QuotaStore } from '../../src/quota/store.ts'
+import { openSqliteStore } from '../../src/store/sqlite/store.ts'
 
 const HOUR = { name: '1h', seconds: 3600 }
 const DAY = { name: '1d', seconds: 86_400 }
@@ -40,7 +42,7 @@ function memory(keepMs = 250) {
 describe('a refusal of a moment ago', () => {
   it('is repeated with the time of now, for the same cost and for a higher one', () => {
     const { clock, refusals } = memory()
-    refusals.note(charge(), refusal())
+    refusals.note(charge(), refusal(), clock.now)
     clock.now += 100.6
     expect(refusals.recall(charge())).toEqual({ ...refusal(), at: AT + 100 })
     expect(refusals.recall(charge({ cost: 5 }))?.accepted).toBe(false)
@@ -52,29 +54,29 @@ describe('a refusal of a moment ago', () => {
     ['another category', charge({ category: 'write' })],
     ['limits that have changed', charge({ limits: { ...LIMITS } })],
   ])('says nothing about %s', (_what, other) => {
-    const { refusals } = memory()
-    refusals.note(charge(), refusal())
+    const { clock, refusals } = memory()
+    refusals.note(charge(), refusal(), clock.now)
     expect(refusals.recall(other)).toBe(null)
   })
 
   it('is forgotten after a quarter of a second, when a window ends, and when anything is given back', () => {
     const { clock, refusals } = memory()
-    refusals.note(charge(), refusal())
+    refusals.note(charge(), refusal(), clock.now)
     clock.now += 250
     expect(refusals.recall(charge())).toBe(null)
-    refusals.note(charge(), refusal(40))
+    refusals.note(charge(), refusal(40), clock.now)
     clock.now += 39
     expect(refusals.recall(charge())).not.toBe(null)
     clock.now += 1
     expect(refusals.recall(charge())).toBe(null)
-    refusals.note(charge(), refusal())
+    refusals.note(charge(), refusal(), clock.now)
     refusals.clear()
     expect(refusals.recall(charge())).toBe(null)
   })
 
   it('takes bounded memory, however many are refused', () => {
-    const { refusals } = memory()
-    for (let i = 0; i < 25_000; i++) refusals.note(charge({ user: `user-${i}` }), refusal())
+    const { clock, refusals } = memory()
+    for (let i = 0; i < 25_000; i++) refusals.note(charge({ user: `user-${i}` }), refusal(), clock.now)
     const kept = Array.from({ length: 25_000 }, (_, i) => refusals.recall(charge({ user: `user-${i}` }))).filter(
       Boolean,
     )
@@ -106,6 +108,83 @@ describe('a ledger whose client goes on asking', () => {
     await ledger.charge(charge())
     expect(batches).toEqual([1, 1, 1])
     await ledger.close(100)
+  })
+
+  /** On a real store, whose answers come when the test lets them. */
+  function onStore(of: Limits) {
+    const store = openSqliteStore({ file: ':memory:', clock: () => AT + clock.now })
+    const clock = { now: 5000 }
+    let [answers, batches] = [Promise.resolve(), 0]
+    const ledger = createLedger({
+      store: {
+        settle: async (batch) => {
+          const decisions = await store.settle(batch)
+          batches++
+          await answers
+          return decisions
+        },
+      },
+      instance: 'test',
+      deadlineMs: 60_000,
+      observe: () => {},
+      now: () => clock.now,
+    })
+    function hold(): () => void {
+      const { promise, resolve } = Promise.withResolvers<void>()
+      answers = promise
+      return resolve
+    }
+    const ask = (cost: number) => ledger.charge(charge({ cost, limits: of }))
+    onTestFinished(() => ledger.close(100).then(store.close))
+    return { clock, ledger, hold, ask, settled: (count: number) => vi.waitUntil(() => batches === count) }
+  }
+  const both = (hour: number, day: number): Limits => ({
+    personal: [
+      { window: HOUR, limit: hour },
+      { window: DAY, limit: day },
+    ],
+    global: null,
+  })
+
+  it('is told of the window that it must wait for longest, also when a cheaper charge has just used that up', async () => {
+    const limits = both(5, 6)
+    const { ask } = onStore(limits)
+    const asked: Decision[] = []
+    for (const cost of [4, 2, 1, 2]) asked.push(await ask(cost))
+    expect(asked.map(({ accepted }) => accepted)).toEqual([true, false, true, false])
+    const worst = (i: number) => violations(charge({ cost: 2, limits }), asked[i] as Decision)[0]?.limit.window.name
+    expect([worst(1), worst(3)]).toEqual(['1h', '1d'])
+  })
+
+  it('is not refused for what was given back while that refusal was under way', async () => {
+    const limits = both(5, 5)
+    const { ask, ledger, hold, settled } = onStore(limits)
+    const decision = await ask(5)
+    const answer = hold()
+    const refused = ask(5)
+    await settled(2)
+    ledger.refund({ charge: charge({ cost: 5, limits }), decision })
+    answer()
+    expect((await refused).accepted).toBe(false)
+    await settled(3)
+    expect((await ask(5)).accepted).toBe(true)
+  })
+
+  it('is accepted from the moment at which the window ends, also when the refusal took long to arrive', async () => {
+    const { ask, clock, hold, settled } = onStore({ personal: [{ window: HOUR, limit: 5 }], global: null })
+    const { at } = await ask(5)
+    const end = at - AT + HOUR.seconds * 1000
+    clock.now = end - 100
+    const answer = hold()
+    const refused = ask(5)
+    await settled(2)
+    clock.now = end - 20
+    answer()
+    expect((await refused).accepted).toBe(false)
+    clock.now = end - 1
+    expect((await ask(5)).accepted).toBe(false)
+    clock.now = end
+    expect((await ask(5)).accepted).toBe(true)
   })
 
   it('asks each time where refusals are not to be repeated', async () => {
