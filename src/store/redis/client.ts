@@ -90,6 +90,9 @@ export function connect({ url, deadlineMs }: ConnectOptions): RedisClient {
     redisOptions: { ...options, ...login },
     scripts: SCRIPTS,
     enableOfflineQueue: false,
+    // A command whose connection was lost would be sent again, and an error that only the second try met (no node is there,
+    // no memory) would say that it was not applied.
+    retryDelayOnFailover: 0,
     lazyConnect: true,
   }) as RedisClient
 }

@@ -13,6 +13,7 @@ import { controlStoreSuite, tokenStoreSuite } from '../../control/store.suite.ts
 import { failureStoreSuite } from '../../failures/store.suite.ts'
 import { quotaStoreSuite } from '../../quota/store.suite.ts'
 import { usageStoreSuite } from '../../quota/usage.suite.ts'
+import { startFaultProxy } from '../../setup/fault-proxy.ts'
 import { freePort, type RedisServer, startRedis } from '../../setup/redis.ts'
 import { whenReady } from './ready.ts'
 
@@ -144,6 +145,29 @@ it('the Redis store on a cluster of two primaries finds its users on the one tha
   }
 })
 
+it('a batch whose reply a cluster lost may have been applied, although no node is there to be asked again', async () => {
+  const port = await freePort()
+  const proxy = await startFaultProxy(port)
+  const { client, stop } = await startNode({ port, more: ['--cluster-announce-port', String(proxy.port)] })
+  try {
+    await client.cluster('ADDSLOTSRANGE', 0, 16_383)
+    while (!String(await client.cluster('INFO')).includes('cluster_state:ok')) await sleep(50)
+    const { store, prefix, close } = await open(`redis+cluster://127.0.0.1:${proxy.port}`)
+    proxy.dropReply({ containing: 'alice' })
+    const settled = store.settle(batch(1)).catch((error: unknown) => error)
+    while ((await client.exists(`{${prefix}}:c:alice`)) === 0) await sleep(1)
+    await proxy.refuseConnects()
+    expect(await settled).toMatchObject({ name: 'StoreError', reason: 'connection', applied: 'unknown' })
+    await proxy.heal()
+    expect(await untilSettled(store, batch(1))).toMatchObject([{ accepted: true, personal: [{ used: 6 }] }])
+    await close()
+  } finally {
+    client.disconnect()
+    await proxy.close()
+    await stop()
+  }
+})
+
 describe('the Redis store behind sentinels', () => {
   let primary: RedisServer
   let replica: RedisServer
@@ -187,10 +211,11 @@ interface ClusterNode extends RedisServer {
   readonly client: Redis
 }
 
-async function startNode(): Promise<ClusterNode> {
+async function startNode({ port, more = [] }: { port?: number; more?: string[] } = {}): Promise<ClusterNode> {
   const busPort = await freePort()
   const args = ['--cluster-enabled', 'yes', '--cluster-config-file', 'nodes.conf', '--cluster-announce-ip', '127.0.0.1']
-  const node = await startRedis({ args: [...args, '--cluster-port', String(busPort)] })
+  const options = { args: [...args, '--cluster-port', String(busPort), ...more] }
+  const node = await startRedis(port === undefined ? options : { ...options, port })
   return { ...node, busPort, client: new Redis(node.url).on('error', () => {}) }
 }
 
