@@ -73,15 +73,20 @@ export function createSender({ store, giveUpMs, observe, now, random }: SenderOp
         failed(failure)
         if (failure.applied === 'unknown') uncertain = true
         if (!uncertain) open = null
-        if (until.isOver() || isHopeless(uncertain, failure, now() - startedAt, until)) {
-          tellOpen()
-          return { settled: false, failure, uncertain }
-        }
+        const isLost = until.isOver() || isHopeless(uncertain, failure, now() - startedAt, until)
+        if (isLost) return giveUp(failure, uncertain)
         // Processes that lost the same store shall not ask for it in step.
         const wait = pause * (0.5 + random() / 2)
         await new Promise((resolve) => setTimeout(resolve, wait))
+        // A process that was stopped meanwhile may wake when the store has forgotten its last reply.
+        if (uncertain && now() - startedAt > giveUpMs) return giveUp(failure, uncertain)
       }
     }
+  }
+
+  function giveUp(failure: StoreError, uncertain: boolean): Outcome {
+    tellOpen()
+    return { settled: false, failure, uncertain }
   }
 
   /** A batch that may have been applied is sent on, for as long as the store remembers replies; any other while somebody waits for it. */

@@ -32,4 +32,19 @@ describe('a batch that may have been applied is given up', () => {
     const { outcome, afterMs } = await givenUp(error, 1500)
     expect([outcome, afterMs]).toMatchObject([{ settled: false, uncertain: true }, 6000])
   })
+
+  it('and is not sent again by a process that was stopped between two tries for so long that the store has forgotten it', async () => {
+    let [clock, calls] = [0, 0]
+    const settle = async (): Promise<never> => {
+      calls++
+      throw new StoreError('lost', 'connection', 'unknown')
+    }
+    const stopped = (): number => {
+      clock += 61 * MINUTE
+      return 0
+    }
+    const options = { store: { settle }, giveUpMs: 30 * MINUTE, observe: () => {}, now: () => clock }
+    const outcome = await createSender({ ...options, random: stopped }).send(BATCH, FOREVER)
+    expect([outcome, calls]).toMatchObject([{ settled: false, uncertain: true }, 1])
+  })
 })
