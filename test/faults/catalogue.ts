@@ -330,8 +330,8 @@ export const CATALOGUE: readonly Group[] = [
     file: 'test/faults/soak.test.ts',
     rows: {
       soak: {
-        fault: 'faults by chance at every place, two gateways, some of them killed',
-        does: 'Charges are what the backend saw and may have seen; nothing twice, nothing above a limit; every request is settled',
+        fault: 'faults by chance at every place, two gateways, one of two workers, killed and reloaded by chance',
+        does: 'Charges are what the backend saw and may have seen; nothing twice, nothing above a limit; every request is settled. What was admitted without the store is charged once, or forgotten with the process that is killed while it owes it',
         shows: '`npm run soak:faults` repeats it for as long as `SOAK_SECONDS` says, with the seed `SOAK_SEED`',
       },
     },

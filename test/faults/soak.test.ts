@@ -1,15 +1,17 @@
-import { mkdtempSync, rmSync } from 'node:fs'
+import { mkdtempSync, renameSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { Redis } from 'ioredis'
 import { afterAll, beforeAll, describe, expect } from 'vitest'
+import { usageOf } from '../../src/quota/counter.ts'
+import { openRedisStore } from '../../src/store/redis/store.ts'
 import { type FaultProxy, startFaultProxy } from '../setup/fault-proxy.ts'
 import { PERSISTENT, type RedisServer, startRedis } from '../setup/redis.ts'
 import { type LoggingBackend, startLoggingBackend } from './backend.ts'
 import { fault } from './catalogue.ts'
 import { type Asked, Client, readJson } from './client.ts'
-import { endGateway, type Gateway, startGateway, untilReady } from './gateway.ts'
+import { commonConfig, endGateway, type Gateway, startGateway, untilReady } from './gateway.ts'
 import { expectUnharmed } from './matrix.ts'
 
 /**
@@ -27,6 +29,15 @@ const OWED_MS = 10_000
 const OWED_AT_A_KILL = 3
 const USERS = ['alice', 'bob', 'carol']
 const CATEGORIES = ['tight', 'wide'] as const
+/**
+ * A third category goes on while the store is out. There each request has a user of its own, whose counter tells what became
+ * of that very request: a gateway that is killed forgets what it owed, and nothing that counts twice may hide behind it.
+ */
+const LENIENT = 'lenient'
+const SHARE = 0.1
+/** What is owed from an outage, for as long as none of them lasts. */
+const ALONE_MS = 30_000
+const DAY = 86_400
 
 let folder: string
 let redis: RedisServer
@@ -39,6 +50,32 @@ let client: Client
 const kills: { readonly gateway: string; readonly at: number }[] = []
 const starts: (() => Promise<Gateway>)[] = []
 
+/** A reload adds a window, and takes it away again; the other gateway may have the other configuration meanwhile. */
+const VARIANTS = [
+  { windows: '{ 1d: 1d }', limit: (tokens: number): string => `{ 1d: ${tokens} }` },
+  { windows: '{ 1d: 1d, 2d: 2d }', limit: (tokens: number): string => `{ 1d: ${tokens}, 2d: ${2 * tokens} }` },
+] as const
+
+function configOf(i: number, variant: number): string {
+  const { windows, limit } = VARIANTS[variant % 2] as (typeof VARIANTS)[number]
+  const baselines = (tight: number): string =>
+    `{ tight: ${limit(tight)}, wide: ${limit(WIDE)}, lenient: ${limit(WIDE)} }`
+  return `
+upstream: { url: "http://127.0.0.1:${toBackend.port}", connect_timeout: 500ms, response_timeout: 500ms, idle_timeout: 500ms }
+store: redis://127.0.0.1:${toRedis[i]?.port}
+workers: ${i + 1}
+quota:
+  windows: ${windows}
+  baselines: { personal: ${baselines(TIGHT)}, global: ${baselines(2 * TIGHT)} }
+  store_outage: { lenient: { allow: ${SHARE * 100}% } }
+routes:
+  - { match: POST /tight/:id, category: tight, cost: ${COST} }
+  - { match: POST /wide/:id, category: wide, cost: ${COST} }
+  - { match: POST /lenient/:id, category: lenient, cost: ${COST} }
+log: { requests: none }
+`
+}
+
 beforeAll(async () => {
   folder = mkdtempSync(join(tmpdir(), 'tollgate-soak-'))
   redis = await startRedis({ args: PERSISTENT })
@@ -46,23 +83,12 @@ beforeAll(async () => {
   backend = await startLoggingBackend()
   toRedis = [await startFaultProxy(redis.port), await startFaultProxy(redis.port)]
   toBackend = await startFaultProxy(backend.port)
-  const config = (port: number): string => `
-upstream: { url: "http://127.0.0.1:${toBackend.port}", connect_timeout: 500ms, response_timeout: 500ms, idle_timeout: 500ms }
-store: redis://127.0.0.1:${port}
-quota:
-  windows: { 1d: 1d }
-  baselines: { personal: { tight: { 1d: ${TIGHT} }, wide: { 1d: ${WIDE} } }, global: { tight: { 1d: ${2 * TIGHT} }, wide: { 1d: ${WIDE} } } }
-routes:
-  - { match: POST /tight/:id, category: tight, cost: ${COST} }
-  - { match: POST /wide/:id, category: wide, cost: ${COST} }
-log: { requests: none }
-`
   gateways = []
-  for (const [i, { port }] of toRedis.entries()) {
+  for (const i of toRedis.keys()) {
     starts.push(() => {
       const { url, admin } = gateways[i] ?? {}
       const known = url !== undefined && admin !== undefined ? { url, admin } : {}
-      return startGateway({ file: join(folder, `${i}.yaml`), config: config(port), ...known })
+      return startGateway({ file: join(folder, `${i}.yaml`), config: configOf(i, 0), ...known })
     })
   }
   // One after the other: where one does not start, those before it are known and ended.
@@ -140,7 +166,32 @@ function mishaps(roll: (below: number) => number): Mishap[] {
         gateways[i] = (await starts[i]?.()) as Gateway
       },
     ],
+    ['gateway: reloaded', () => reload(roll(2), roll(2))],
+    [
+      'gateway: a worker killed',
+      () => {
+        const { url, process: primary } = gateways[1] as Gateway
+        const pids = (msg: string): unknown[] => primary.lines().flatMap((line) => (line.msg === msg ? [line.pid] : []))
+        const living = pids('worker started').filter((pid) => !pids('worker ended unasked').includes(pid))
+        const pid = living[roll(living.length || 1)]
+        if (pid === undefined) return
+        kills.push({ gateway: url, at: performance.now() })
+        try {
+          process.kill(Number(pid), 'SIGKILL')
+        } catch {
+          kills.pop() // it was killed a moment ago, and not missed yet
+        }
+      },
+    ],
   ]
+}
+
+function reload(i: number, variant: number): void {
+  const { file, url, admin, process: running } = gateways[i] as Gateway
+  const address = (of: string): string => of.slice('http://'.length)
+  writeFileSync(`${file}.new`, commonConfig(address(url), address(admin)) + configOf(i, variant))
+  renameSync(`${file}.new`, file)
+  running.child.kill('SIGHUP')
 }
 
 async function upset(until: number): Promise<Map<string, number>> {
@@ -163,16 +214,17 @@ describe('many faults at once', () => {
     async () => {
       const asked: Asked[] = []
       let stopped = false
-      const askers = [0, 1].flatMap((i) =>
-        USERS.flatMap((user) =>
-          CATEGORIES.map(async (category) => {
-            while (!stopped) {
-              asked.push(await client.ask(gateways[i]?.url ?? '', category, user))
-              await sleep(category === 'tight' ? 40 : 10)
-            }
-          }),
-        ),
-      )
+      const asks = async (i: number, category: string, user: () => string, pauseMs: number): Promise<void> => {
+        while (!stopped) {
+          asked.push(await client.ask(gateways[i]?.url ?? '', category, user()))
+          await sleep(pauseMs)
+        }
+      }
+      let requests = 0
+      const askers = [0, 1].flatMap((i) => [
+        ...USERS.flatMap((user) => [asks(i, 'tight', () => user, 40), asks(i, 'wide', () => user, 10)]),
+        ...[0, 1].map(() => asks(i, LENIENT, () => `each-${++requests}`, 40)),
+      ])
       const met = await upset(performance.now() + SECONDS * 1000)
       for (const proxy of [...toRedis, toBackend]) await proxy.heal()
       for (const gateway of gateways) {
@@ -185,22 +237,30 @@ describe('many faults at once', () => {
 
       expect(asked.filter(({ error }) => error === 'HANGS')).toEqual([])
       for (const category of CATEGORIES) await expectBooks(category, asked)
+      await expectEach(asked)
     },
     SECONDS * 1000 + 60_000,
   )
 })
 
-/** The charges of all users in one category, against what the backend saw and what clients were told. */
-async function expectBooks(category: string, asked: readonly Asked[]): Promise<void> {
+/** What became of the requests in one category: each came to the backend once, or not at all where its client was told so. */
+function expectForwarded(category: string, mine: readonly Asked[]): Set<string> {
   const seen = backend.of(category)
   const ids = new Set(seen.map(({ id }) => id))
   expect(seen).toHaveLength(ids.size) // never twice
-  const mine = asked.filter((a) => a.category === category)
   const refused = mine.filter(({ status, error }) => status === 429 || error === 'store_unavailable')
   expect(refused.filter(({ id }) => ids.has(id))).toEqual([])
   const unreached = mine.filter(({ error }) => error === 'upstream_unreachable')
   expect(unreached.filter(({ id }) => ids.has(id))).toEqual([])
   expect(mine.filter(({ status, id }) => status === 200 && !ids.has(id))).toEqual([])
+  return ids
+}
+
+/** The charges of all users in one category, against what the backend saw and what clients were told. */
+async function expectBooks(category: string, asked: readonly Asked[]): Promise<void> {
+  const mine = asked.filter((a) => a.category === category)
+  const ids = expectForwarded(category, mine)
+  const seen = backend.of(category)
   const unseen = (user: string): Asked[] => mine.filter((a) => a.user === user && !ids.has(a.id))
   let all = 0
   for (const user of USERS) {
@@ -216,6 +276,65 @@ async function expectBooks(category: string, asked: readonly Asked[]): Promise<v
   }
   await expect.poll(() => used('alice', category, 'Global'), { timeout: 30_000 }).toBe(all)
   if (category === 'tight') expect(all).toBeLessThanOrEqual(2 * TIGHT)
+}
+
+/** The charge of each request in the category that goes on without the store. */
+async function expectEach(asked: readonly Asked[]): Promise<void> {
+  const mine = asked.filter((a) => a.category === LENIENT)
+  const ids = expectForwarded(LENIENT, mine)
+  async function wrong() {
+    const { all, each } = await usedByEach()
+    const strange = mine.flatMap((a) => {
+      const tokens = each.get(a.user) ?? 0
+      return isPossible(a, ids.has(a.id), tokens) ? [] : [{ ...a, headers: null, seen: ids.has(a.id), tokens }]
+    })
+    const sum = [...each.values()].reduce((total, tokens) => total + tokens, 0)
+    return { strange, all: all - sum }
+  }
+  await expect.poll(wrong, { timeout: 30_000 }).toEqual({ strange: [], all: 0 })
+}
+
+function isPossible(asked: Asked, seen: boolean, tokens: number): boolean {
+  if (tokens !== 0 && tokens !== COST) return false
+  if (seen || isSentAndLost(asked)) return tokens === COST || (mayBeAlone(asked) && isBeforeKill(asked, ALONE_MS))
+  return tokens === 0 || isBroken(asked) || isBeforeKill(asked, OWED_MS)
+}
+
+/** Admitted without the store, and so owed: the limits that its answer names are a share. Where there is no answer, nobody knows. */
+function mayBeAlone({ status, headers }: Asked): boolean {
+  return status !== 200 || !String(headers['ratelimit-policy']).includes(`;q=${WIDE};`)
+}
+
+/** A connection that was cut by the kill is noticed a moment later. */
+function isBeforeKill({ gateway, at }: Asked, forMs: number): boolean {
+  return kills.some((kill) => kill.gateway === gateway && at > kill.at - forMs && at < kill.at + 5000)
+}
+
+/** Tokens in the one-day window: of all, and of each user. */
+async function usedByEach(): Promise<{ all: number; each: Map<string, number> }> {
+  const store = openRedisStore({ url: redis.url, deadlineMs: 5000, observe: () => {} })
+  try {
+    await expect
+      .poll(() =>
+        store.ping().then(
+          () => true,
+          () => false,
+        ),
+      )
+      .toBe(true)
+    const each = new Map<string, number>()
+    for (let cursor: string | null | undefined; cursor !== null; ) {
+      const { at, users, next } = await store.scanUsers(cursor ?? null)
+      for (const { user, counters } of users) {
+        each.set(user, usageOf(counters.get(LENIENT) ?? [], DAY, at).used)
+      }
+      cursor = next
+    }
+    const { at, global } = await store.standing('nobody', [LENIENT])
+    return { all: usageOf(global[0] ?? [], DAY, at).used, each }
+  } finally {
+    await store.close()
+  }
 }
 
 /** Charged for certain, although the backend did not see it: else a charge that is lost could hide behind it. */
