@@ -50,7 +50,7 @@ module.exports = {
       severity: 'error',
       from: { path: '^src/(gateway|admin)/' },
       to: {
-        path: '^src/(store|config|observe/(?!observation)|observing|open-store|parts|restart|serving|following|enforcement|beating|administering|certificate|global-windows|open-copyable|reference|explain|reasons|workers|app|main|cli|demo|services)',
+        path: '^src/(store/|config/|observe/(?!observation)|reference/|app/|workers/|cli/|main|demo|services/)',
       },
     },
     {
@@ -62,14 +62,28 @@ module.exports = {
     {
       name: 'nobody-imports-the-app',
       severity: 'error',
-      from: { path: '^src/(?!workers/|cli/|main|demo)' },
-      to: { path: '^src/(app|workers/|main|cli/|demo)' },
+      from: { path: '^src/(?!app/|workers/|cli/|main|demo)' },
+      to: { path: '^src/(app/|workers/|cli/|main|demo)' },
+    },
+    {
+      name: 'the-app-knows-no-process',
+      comment: 'workers are made of the app, the command line of both',
+      severity: 'error',
+      from: { path: '^src/app/' },
+      to: { path: '^src/(workers/|cli/|main|demo)' },
     },
     {
       name: 'workers-are-made-of-the-app',
       severity: 'error',
       from: { path: '^src/workers/' },
-      to: { path: '^src/(main|cli/|demo)' },
+      to: { path: '^src/(cli/|main|demo)' },
+    },
+    {
+      name: 'what-all-may-use-knows-nothing',
+      comment: 'the files beside the folders, but for the entries main and demo',
+      severity: 'error',
+      from: { path: '^src/[^/]+\\.ts$', pathNot: '^src/(main|demo)' },
+      to: { path: '^src/' },
     },
     {
       name: 'services-stand-alone',

@@ -1,4 +1,5 @@
 import { fileURLToPath } from 'node:url'
+import { openStore } from './app/open-store.ts'
 import { loadOrTell, reachable } from './cli/config.ts'
 import { serveFile } from './cli/serve.ts'
 import { makeToken } from './cli/token.ts'
@@ -6,7 +7,6 @@ import { hashToken } from './control/tokens.ts'
 import { addressIn, originsOf } from './demo/addresses.ts'
 import { type Home, openHome } from './demo/home.ts'
 import { type Services, startServices } from './demo/services.ts'
-import { openStore } from './open-store.ts'
 
 /**
  * `npm start`: the gateway in front of the bundled score service, and the other two services beside it; the only place

@@ -1,7 +1,7 @@
 import { parseArgs } from 'node:util'
-import { checkPairs } from '../certificate.ts'
+import { checkPairs } from '../app/certificate.ts'
+import { tryParts } from '../app/parts.ts'
 import { type Finding, formatProblems } from '../config/problems.ts'
-import { tryParts } from '../parts.ts'
 import { whyUnusable } from '../store/sqlite/unusable.ts'
 import { CONFIG_OPTION, configFile, loadOrTell, setupProblem } from './config.ts'
 

@@ -1,6 +1,6 @@
 import { setTimeout as sleep } from 'node:timers/promises'
+import { CertificateError } from '../app/certificate.ts'
 import { AuthSetupError } from '../auth/authenticator.ts'
-import { CertificateError } from '../certificate.ts'
 import { type LoadResult, loadConfig } from '../config/load.ts'
 import { formatProblems } from '../config/problems.ts'
 import type { Store } from '../store/store.ts'

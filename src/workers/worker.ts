@@ -1,8 +1,8 @@
-import { servingGauges } from '../app.ts'
+import { servingGauges } from '../app/app.ts'
+import { createObserving } from '../app/observing.ts'
+import { openStore } from '../app/open-store.ts'
+import { createServing, type Serving } from '../app/serving.ts'
 import type { Config } from '../config/config.ts'
-import { createObserving } from '../observing.ts'
-import { openStore } from '../open-store.ts'
-import { createServing, type Serving } from '../serving.ts'
 import type { Report, ToWorker } from './messages.ts'
 
 /** What takes requests in one process of several: a gateway without the administrators' listener. */

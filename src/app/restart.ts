@@ -1,4 +1,4 @@
-import type { Config } from './config/config.ts'
+import type { Config } from '../config/config.ts'
 import { same } from './parts.ts'
 
 const SECTIONS = ['listen', 'tls', 'store', 'admin', 'log', 'workers'] as const

@@ -2,9 +2,9 @@ import { mkdtempSync, renameSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { expect, test, vi } from 'vitest'
-import type { Observation } from '../src/observe/observation.ts'
-import { openStore } from '../src/open-store.ts'
-import * as sqlite from '../src/store/sqlite/store.ts'
+import { openStore } from '../../src/app/open-store.ts'
+import type { Observation } from '../../src/observe/observation.ts'
+import * as sqlite from '../../src/store/sqlite/store.ts'
 
 const open = (path: string) =>
   openStore({ location: { kind: 'sqlite', path }, prefix: 'tollgate', deadlineMs: 250 }, () => {})

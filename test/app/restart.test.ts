@@ -1,6 +1,6 @@
 import { expect, it } from 'vitest'
-import { needRestart, untilRestart } from '../src/restart.ts'
-import { understood } from './e2e/harness.ts'
+import { needRestart, untilRestart } from '../../src/app/restart.ts'
+import { understood } from '../e2e/harness.ts'
 
 const config = (text: string) => understood(`upstream: { url: "http://127.0.0.1:9000" }\n${text}`).config
 const running = config('')

@@ -1,11 +1,11 @@
 import { constants, createPrivateKey, X509Certificate } from 'node:crypto'
 import { readFileSync, statSync } from 'node:fs'
 import { createSecureContext, type SecureContextOptions } from 'node:tls'
-import type { Config, ListenerTls, UpstreamConfig } from './config/config.ts'
-import { watchConfig } from './config/watch.ts'
-import type { UpstreamTls } from './forward/forwarder.ts'
-import type { Observer } from './observe/observation.ts'
-import type { Certificate } from './tls.ts'
+import type { Config, ListenerTls, UpstreamConfig } from '../config/config.ts'
+import { watchConfig } from '../config/watch.ts'
+import type { UpstreamTls } from '../forward/forwarder.ts'
+import type { Observer } from '../observe/observation.ts'
+import type { Certificate } from '../tls.ts'
 
 /**
  * TLS 1.3, and of 1.2 what encrypts with authentication and forgets its keys: the "intermediate" list of Mozilla without

@@ -1,10 +1,10 @@
 import { afterEach, describe, expect, it } from 'vitest'
-import { globalWindowGauges } from '../src/global-windows.ts'
-import { createMetrics } from '../src/observe/metrics.ts'
-import type { WindowStatus } from '../src/quota/status.ts'
-import { type Backend, type RunningApp, startApp, startBackend, yaml } from './e2e/harness.ts'
-import { bearer } from './e2e/jwt.ts'
-import { parseMetrics } from './observe/parse-metrics.ts'
+import { globalWindowGauges } from '../../src/app/global-windows.ts'
+import { createMetrics } from '../../src/observe/metrics.ts'
+import type { WindowStatus } from '../../src/quota/status.ts'
+import { type Backend, type RunningApp, startApp, startBackend, yaml } from '../e2e/harness.ts'
+import { bearer } from '../e2e/jwt.ts'
+import { parseMetrics } from '../observe/parse-metrics.ts'
 
 const status = (window: string, limit: number, used: number): WindowStatus => {
   return { scope: 'Global', window, limit, used, remaining: limit - used, startedAt: null, resetAt: null }

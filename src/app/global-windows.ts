@@ -1,5 +1,5 @@
-import type { GaugeSource, Sample } from './observe/metrics.ts'
-import type { WindowStatuses } from './quota/status.ts'
+import type { GaugeSource, Sample } from '../observe/metrics.ts'
+import type { WindowStatuses } from '../quota/status.ts'
 
 /**
  * The windows of all users together, as gauges. Replicas read the same store and show the same, so whoever adds replicas

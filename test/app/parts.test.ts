@@ -6,10 +6,10 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { afterEach, beforeEach, expect, it } from 'vitest'
-import { createParts, type Parts } from '../src/parts.ts'
-import { ecKey } from './auth/support.ts'
-import { startApp, understood, yaml } from './e2e/harness.ts'
-import { makeCa } from './setup/openssl.ts'
+import { createParts, type Parts } from '../../src/app/parts.ts'
+import { ecKey } from '../auth/support.ts'
+import { startApp, understood, yaml } from '../e2e/harness.ts'
+import { makeCa } from '../setup/openssl.ts'
 
 let folder: string
 let made: Parts[]

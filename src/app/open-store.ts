@@ -1,9 +1,9 @@
 import { statSync } from 'node:fs'
-import type { StoreConfig } from './config/config.ts'
-import type { Observer } from './observe/observation.ts'
-import { openRedisStore } from './store/redis/store.ts'
-import { openSqliteStore } from './store/sqlite/store.ts'
-import type { Store } from './store/store.ts'
+import type { StoreConfig } from '../config/config.ts'
+import type { Observer } from '../observe/observation.ts'
+import { openRedisStore } from '../store/redis/store.ts'
+import { openSqliteStore } from '../store/sqlite/store.ts'
+import type { Store } from '../store/store.ts'
 
 /** Opens the store that a configuration names. @throws Error with the cure, where the file of the embedded store cannot be used */
 export function openStore({ location, prefix, deadlineMs }: StoreConfig, observe: Observer): Store {

@@ -1,8 +1,8 @@
-import type { QuotaConfig } from './config/config.ts'
-import { asOverrides } from './control/overrides.ts'
-import { resolve } from './control/settings.ts'
-import { type ControlState, type Table, UNCHANGED } from './control/state.ts'
-import { createPolicy, type Policy } from './quota/policy.ts'
+import type { QuotaConfig } from '../config/config.ts'
+import { asOverrides } from '../control/overrides.ts'
+import { resolve } from '../control/settings.ts'
+import { type ControlState, type Table, UNCHANGED } from '../control/state.ts'
+import { createPolicy, type Policy } from '../quota/policy.ts'
 
 /** What one configuration and the changes at run time come to: the limits in force. */
 export interface Enforcement {

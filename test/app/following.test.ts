@@ -1,11 +1,11 @@
 import { afterEach, beforeEach, expect, it, vi } from 'vitest'
-import { createEnforcement } from '../src/enforcement.ts'
-import { NOTHING } from '../src/failures/histogram.ts'
-import { createFollowing, type Following } from '../src/following.ts'
-import type { Observation } from '../src/observe/observation.ts'
-import type { Store } from '../src/store/store.ts'
-import { createFakeStore, type FakeStore } from './control/fake-store.ts'
-import { understood } from './e2e/harness.ts'
+import { createEnforcement } from '../../src/app/enforcement.ts'
+import { createFollowing, type Following } from '../../src/app/following.ts'
+import { NOTHING } from '../../src/failures/histogram.ts'
+import type { Observation } from '../../src/observe/observation.ts'
+import type { Store } from '../../src/store/store.ts'
+import { createFakeStore, type FakeStore } from '../control/fake-store.ts'
+import { understood } from '../e2e/harness.ts'
 
 const { quota } = understood(`upstream: { url: "http://127.0.0.1:9000" }
 quota: { mode: adaptive, baselines: { personal: { read: { 1h: 100 } }, global: { read: { 1h: 1000 } } } }`).config

@@ -1,9 +1,9 @@
-import type { QuotaConfig } from './config/config.ts'
-import { type ControlKeeper, createControlKeeper } from './control/keeper.ts'
+import type { QuotaConfig } from '../config/config.ts'
+import { type ControlKeeper, createControlKeeper } from '../control/keeper.ts'
+import { adaptive } from '../failures/adaptive.ts'
+import type { Observer } from '../observe/observation.ts'
+import type { Store } from '../store/store.ts'
 import type { Enforcement } from './enforcement.ts'
-import { adaptive } from './failures/adaptive.ts'
-import type { Observer } from './observe/observation.ts'
-import type { Store } from './store/store.ts'
 
 /** Keeps the limits in force up to what all replicas share: the changes at run time, and the adaptive factor. */
 export interface Following {

@@ -2,9 +2,9 @@ import { mkdtempSync, readFileSync, rmSync, symlinkSync, writeFileSync } from 'n
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest'
-import { CertificateError, openCertificate, readUpstreamTls } from '../src/certificate.ts'
-import type { Observation } from '../src/observe/observation.ts'
-import { makeCa } from './setup/openssl.ts'
+import { CertificateError, openCertificate, readUpstreamTls } from '../../src/app/certificate.ts'
+import type { Observation } from '../../src/observe/observation.ts'
+import { makeCa } from '../setup/openssl.ts'
 
 let folder: string
 beforeEach(() => {

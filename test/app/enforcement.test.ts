@@ -1,7 +1,7 @@
 import { expect, it } from 'vitest'
-import { type ControlState, UNCHANGED, type UserOverride } from '../src/control/state.ts'
-import { createEnforcement, restingChanges } from '../src/enforcement.ts'
-import { understood } from './e2e/harness.ts'
+import { createEnforcement, restingChanges } from '../../src/app/enforcement.ts'
+import { type ControlState, UNCHANGED, type UserOverride } from '../../src/control/state.ts'
+import { understood } from '../e2e/harness.ts'
 
 const LIMITS = 'baselines: { personal: { read: { 1h: 10 } }, global: { read: { 1h: 100 } } }'
 const quota = (more = '') =>

@@ -1,8 +1,8 @@
-import type { LogConfig } from './config/config.ts'
-import { fanOut } from './observe/fan-out.ts'
-import { createLog, type Log } from './observe/log.ts'
-import { createMetrics, type GaugeSource, type Metrics } from './observe/metrics.ts'
-import type { Observer } from './observe/observation.ts'
+import type { LogConfig } from '../config/config.ts'
+import { fanOut } from '../observe/fan-out.ts'
+import { createLog, type Log } from '../observe/log.ts'
+import { createMetrics, type GaugeSource, type Metrics } from '../observe/metrics.ts'
+import type { Observer } from '../observe/observation.ts'
 
 /** One Observer, and those who read what it is told. */
 export interface Observing {

@@ -1,8 +1,8 @@
 import { existsSync } from 'node:fs'
-import type { StoreConfig } from './config/config.ts'
-import type { Copyable } from './store/copying.ts'
-import { openRedisCopyable } from './store/redis/copying.ts'
-import { openSqliteCopyable } from './store/sqlite/copying.ts'
+import type { StoreConfig } from '../config/config.ts'
+import type { Copyable } from '../store/copying.ts'
+import { openRedisCopyable } from '../store/redis/copying.ts'
+import { openSqliteCopyable } from '../store/sqlite/copying.ts'
 
 /**
  * Opens a store to copy it.

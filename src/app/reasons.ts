@@ -1,4 +1,4 @@
-import type { ExplainAnswer, ReasonCode, ReasonValues } from './admin/api.ts'
+import type { ExplainAnswer, ReasonCode, ReasonValues } from '../admin/api.ts'
 
 /** A sentence of `why`, and what it says: its code, with the values that the sentence has. */
 export interface Reason {

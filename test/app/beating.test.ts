@@ -1,8 +1,8 @@
 import { afterEach, expect, it } from 'vitest'
-import { type Beating, createBeating, type ProcessState } from '../src/beating.ts'
-import type { Replica } from '../src/control/replicas.ts'
-import { StoreError } from '../src/quota/store.ts'
-import { request } from './observe/request.ts'
+import { type Beating, createBeating, type ProcessState } from '../../src/app/beating.ts'
+import type { Replica } from '../../src/control/replicas.ts'
+import { StoreError } from '../../src/quota/store.ts'
+import { request } from '../observe/request.ts'
 
 const STANDING: ProcessState = { hash: 'abc', controlVersion: 3, ready: true, reasons: [], inFlight: 2 }
 

@@ -1,8 +1,8 @@
 import { hostname } from 'node:os'
 import { setTimeout as sleep } from 'node:timers/promises'
-import { BEAT_MS, type Replica, type ReplicaCounts, type ReplicaStore, UNMATCHED } from './control/replicas.ts'
-import type { Observation, Observer, RequestDone } from './observe/observation.ts'
-import { scrub } from './observe/scrub.ts'
+import { BEAT_MS, type Replica, type ReplicaCounts, type ReplicaStore, UNMATCHED } from '../control/replicas.ts'
+import type { Observation, Observer, RequestDone } from '../observe/observation.ts'
+import { scrub } from '../observe/scrub.ts'
 
 /** What a replica tells besides what it has counted. */
 export type ProcessState = Pick<Replica, 'hash' | 'controlVersion' | 'ready' | 'reasons'> & {

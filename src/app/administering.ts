@@ -1,16 +1,16 @@
 import { fileURLToPath } from 'node:url'
-import { folderAssets } from './admin/assets.ts'
-import { type Admin, type AdminOptions, createAdmin } from './admin/listener.ts'
-import { globalWindows } from './admin/quota.ts'
-import { type Setup, viewOf } from './admin/view.ts'
+import { folderAssets } from '../admin/assets.ts'
+import { type Admin, type AdminOptions, createAdmin } from '../admin/listener.ts'
+import { globalWindows } from '../admin/quota.ts'
+import { type Setup, viewOf } from '../admin/view.ts'
+import type { Config } from '../config/config.ts'
+import { fingerprint } from '../config/fingerprint.ts'
+import type { ControlKeeper } from '../control/keeper.ts'
+import type { Observer } from '../observe/observation.ts'
+import type { WindowStatuses } from '../quota/status.ts'
+import type { Store } from '../store/store.ts'
 import { openCertificate } from './certificate.ts'
-import type { Config } from './config/config.ts'
-import { fingerprint } from './config/fingerprint.ts'
-import type { ControlKeeper } from './control/keeper.ts'
 import { explain, fileOrigin } from './explain.ts'
-import type { Observer } from './observe/observation.ts'
-import type { WindowStatuses } from './quota/status.ts'
-import type { Store } from './store/store.ts'
 
 export interface AdministeringOptions
   extends Pick<AdminOptions, 'ready' | 'lacksStore' | 'metrics' | 'drain' | 'version'> {
@@ -57,7 +57,7 @@ export function openAdmin({ current, store, ...parts }: AdministeringOptions): A
 
 /** Where `npm run build` puts the dashboard: `dist/dashboard`, also for who runs the sources. */
 const DASHBOARD = fileURLToPath(
-  new URL(import.meta.url.endsWith('.ts') ? '../dist/dashboard/' : './dashboard/', import.meta.url),
+  new URL(import.meta.url.endsWith('.ts') ? '../../dist/dashboard/' : '../dashboard/', import.meta.url),
 )
 
 /** Made anew when the configuration was. */
