@@ -1,6 +1,7 @@
 import type { Observer } from '../observe/observation.ts'
 import type { Batch, Charge, Decision, Refund } from './charge.ts'
-import { createOutage, type Payment } from './outage.ts'
+import type { Payment } from './debts.ts'
+import { createOutage } from './outage.ts'
 import { createRecentRefusals } from './recent-refusals.ts'
 import { createSender, type Until } from './sender.ts'
 import { type QuotaStore, StoreError } from './store.ts'

@@ -1,7 +1,8 @@
 import { beforeEach, describe, expect, it } from 'vitest'
 import { type Charge, type Decision, type Limits, settleBatch } from '../../src/quota/charge.ts'
 import { type Counter, usageOf } from '../../src/quota/counter.ts'
-import { createOutage, type DebtEvent, type Outage, type OutageOptions } from '../../src/quota/outage.ts'
+import type { DebtEvent } from '../../src/quota/debts.ts'
+import { createOutage, type Outage, type OutageOptions } from '../../src/quota/outage.ts'
 
 const HOUR = { name: '1h', seconds: 3600 }
 const DAY = { name: '1d', seconds: 86_400 }

@@ -19,6 +19,7 @@ const LUA = 'src/store/redis/charge.lua'
 const LEDGER = 'src/quota/ledger.ts'
 const SENDER = 'src/quota/sender.ts'
 const OUTAGE = 'src/quota/outage.ts'
+const DEBTS = 'src/quota/debts.ts'
 const CHARGE = 'src/quota/charge.ts'
 const COUNTER = 'src/quota/counter.ts'
 const WINDOW = 'src/quota/window.ts'
@@ -192,12 +193,7 @@ export const MUTATIONS: readonly Mutation[] = [
     'else if (isAdmitted(told)) outage.owe(charge, told)',
   ]),
   edit(OUTAGE, 'limits are used whole while the store is out', ['limit: portion(limit, of)', 'limit'], ['simulation']),
-  edit(
-    OUTAGE,
-    'each window is paid what all charges cost',
-    ['.filter((run) => run.used === cost)', ''],
-    ['simulation'],
-  ),
+  edit(DEBTS, 'each window is paid what all charges cost', ['.filter((run) => run.used === cost)', ''], ['simulation']),
   // The arithmetic that the embedded store shares.
   shared(CHARGE, 'used + cost < limit', ['.used + cost > ', '.used + cost >= ']),
   shared(CHARGE, 'the global scope is not checked', [' && fits(global, globalLimits, cost)', '']),
