@@ -1,4 +1,5 @@
 import { z } from 'zod'
+import { MAX_LIMIT, MODES, MULTIPLIER } from '../quota/policy.ts'
 import type * as api from './api.ts'
 import { reason } from './fields.ts'
 
@@ -17,7 +18,9 @@ function name<T extends z.ZodType>(schema: T, id: string, description: string): 
 
 const time = z.iso.datetime({ offset: true })
 const count = z.int().min(0)
-const mode = z.enum(['conservative', 'normal', 'loose', 'adaptive', 'custom'])
+const mode = z.enum(MODES)
+const multiplier = z.number().min(MULTIPLIER.min).max(MULTIPLIER.max)
+const tokensToSet = z.int().min(0).max(MAX_LIMIT)
 const scope = z.enum(['Personal', 'Global'])
 const byName = <T extends z.ZodType>(value: T) => z.record(z.string(), value)
 
@@ -86,7 +89,7 @@ const limit = name(
 
 const settingsShape = {
   mode,
-  global: z.strictObject({ enabled: z.boolean(), multiplier: z.number().min(0.25).max(4) }),
+  global: z.strictObject({ enabled: z.boolean(), multiplier }),
   baselines: scopedTable,
   custom: scopedTable.nullable(),
   shadow: z.boolean(),
@@ -130,15 +133,13 @@ export const optionalReason = name(
   'Why a change is made. May be left out.',
 )
 
-const tablePatch = byName(byName(z.int().min(0).max(1e12).nullable()).nullable())
+const tablePatch = byName(byName(tokensToSet.nullable()).nullable())
 const scopedPatch = z.strictObject({ personal: tablePatch.nullish(), global: tablePatch.nullish() })
 
 export const quotaPatch = name(
   z.strictObject({
     mode: mode.nullish(),
-    global: z
-      .strictObject({ enabled: z.boolean().nullish(), multiplier: z.number().min(0.25).max(4).nullish() })
-      .nullish(),
+    global: z.strictObject({ enabled: z.boolean().nullish(), multiplier: multiplier.nullish() }).nullish(),
     baselines: scopedPatch.nullish(),
     custom: scopedPatch.nullish(),
     shadow: z.boolean().nullish(),
@@ -191,7 +192,7 @@ export const overrideBody = name(
       reason,
       expiresAt: time.nullish(),
     })
-    .catchall(byName(z.int().min(0).max(1e12).nullable())),
+    .catchall(byName(tokensToSet.nullable())),
   'OverrideBody',
   'Limits by category and window beside the other fields: `{ "read": { "1h": 500 }, "reason": "a big event" }`. A missing value follows the default.',
 )

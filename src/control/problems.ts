@@ -1,3 +1,4 @@
+import { MAX_LIMIT, MULTIPLIER } from '../quota/policy.ts'
 import { didYouMean } from '../suggest.ts'
 
 /** What is wrong with a body that an administrator sent, and the cure. */
@@ -12,7 +13,6 @@ export type Json = Readonly<Record<string, unknown>>
 /** Checks one value and says what is wrong with it. */
 export type Check = (value: unknown, path: string) => Problem[]
 
-const MAX_LIMIT = 1e12
 const MAX_REASON = 500
 
 export function isObject(value: unknown): value is Json {
@@ -62,8 +62,8 @@ export const limit = only(
 )
 
 export const multiplier = only(
-  (value) => typeof value === 'number' && value >= 0.25 && value <= 4,
-  'must be a number from 0.25 to 4',
+  (value) => typeof value === 'number' && value >= MULTIPLIER.min && value <= MULTIPLIER.max,
+  `must be a number from ${MULTIPLIER.min} to ${MULTIPLIER.max}`,
 )
 
 export const flag = only((value) => typeof value === 'boolean', 'must be true or false')

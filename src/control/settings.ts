@@ -1,4 +1,11 @@
-import type { LimitTable, Mode, Origin, QuotaSettings, ScopedLimits } from '../quota/policy.ts'
+import {
+  type LimitTable,
+  MODES,
+  type Mode,
+  type Origin,
+  type QuotaSettings,
+  type ScopedLimits,
+} from '../quota/policy.ts'
 import {
   type Check,
   choice,
@@ -43,7 +50,6 @@ export interface Resolved {
   readonly changed: readonly string[]
 }
 
-const MODES: readonly Mode[] = ['conservative', 'normal', 'loose', 'adaptive', 'custom']
 const SCOPES = ['personal', 'global'] as const
 type Layer = 'baselines' | 'custom'
 

@@ -17,7 +17,7 @@ export interface ScopedTable {
 /** The settings that were changed; what is missing here follows the file. */
 export interface Changes {
   readonly mode?: Mode
-  readonly global?: { readonly enabled?: boolean /** 0.25 to 4. */; readonly multiplier?: number }
+  readonly global?: { readonly enabled?: boolean /** In `MULTIPLIER`. */; readonly multiplier?: number }
   readonly baselines?: ScopedTable
   /** Explicit limits of mode `custom`; what is missing here and in the file is the baseline. */
   readonly custom?: ScopedTable

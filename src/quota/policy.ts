@@ -7,7 +7,14 @@ import type { Limit, Window } from './window.ts'
  *   effective = floor(baseline x mode factor x (multiplier, for the global scope)), at least 1 where the baseline is at least 1
  */
 
-export type Mode = 'conservative' | 'normal' | 'loose' | 'adaptive' | 'custom'
+export const MODES = ['conservative', 'normal', 'loose', 'adaptive', 'custom'] as const
+export type Mode = (typeof MODES)[number]
+
+/** The factor on the global limits. */
+export const MULTIPLIER = { min: 0.25, max: 4 } as const
+
+/** Tokens of one limit: sums of limits stay exact in a double, in Lua too. */
+export const MAX_LIMIT = 1e12
 
 /** Token limits by category, then by window name. Every category names every window. */
 export type LimitTable = ReadonlyMap<string, ReadonlyMap<string, number>>
@@ -24,7 +31,7 @@ export interface QuotaSettings {
   readonly baselines: ScopedLimits
   /** The explicit values of mode `custom`; what is missing there is the baseline. `null` for none. */
   readonly custom: ScopedLimits | null
-  readonly global: { readonly enabled: boolean /** 0.25 to 4. */; readonly multiplier: number }
+  readonly global: { readonly enabled: boolean /** In `MULTIPLIER`. */; readonly multiplier: number }
 }
 
 /** What an administrator has set for one user; its limits replace the personal ones as they stand, whatever the mode. */

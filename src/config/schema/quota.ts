@@ -1,11 +1,11 @@
 import { z } from 'zod'
+import { MAX_LIMIT, MODES, MULTIPLIER } from '../../quota/policy.ts'
 import { PERCENTAGE, parsePercentage } from '../units.ts'
 import { byName, choice, duration, either, flag, integer, read, section, wanted } from './values.ts'
 
 /** Limits. */
 
-/** 10^12: sums of limits stay exact in a double, in Lua too. */
-const limit = integer(0, 1e12, { description: 'Tokens, 0 to 1000000000000' })
+const limit = integer(0, MAX_LIMIT, { description: `Tokens, 0 to ${MAX_LIMIT}` })
 
 const limits = (description: string) => byName(byName(limit, { description: 'Limit of each window' }), { description })
 
@@ -63,14 +63,16 @@ export const quota = section(
       description:
         'Names and lengths of the windows, one to eight. Default: the names used under baselines, which are lengths (1h)',
     }).optional(),
-    mode: choice(['conservative', 'normal', 'loose', 'adaptive', 'custom'], {
+    mode: choice(MODES, {
       description:
         'Factor on the baselines: 0.75, 1, 1.5, or by the error rate; custom takes the values under custom. Default normal',
     }).default('normal'),
     global: section(
       {
         enabled: flag({ description: 'Whether the global limits apply. Default true' }).default(true),
-        multiplier: factor(0.25, 4, 'Factor on the global limits, 0.25 to 4. Default 1').default(1),
+        multiplier: factor(MULTIPLIER.min, MULTIPLIER.max, 'Factor on the global limits, 0.25 to 4. Default 1').default(
+          1,
+        ),
       },
       'The limits of all users together',
     ).prefault({}),
