@@ -4,7 +4,7 @@ import type { Charge } from '../quota/charge.ts'
 import { LedgerFull } from '../quota/ledger.ts'
 import type { Policy } from '../quota/policy.ts'
 import { standingFields } from '../quota/ratelimit.ts'
-import { quotaStatus } from '../quota/status.ts'
+import { quotaStatus, STATUS_PATHS } from '../quota/status.ts'
 import { type QuotaStore, StoreError } from '../quota/store.ts'
 import { type BodyPrice, type Price, priceOfBody } from '../routing/price.ts'
 import { canonicalTarget, type Target } from '../routing/target.ts'
@@ -13,9 +13,6 @@ import { isReadWhole, readBody } from './body.ts'
 import { overloaded, storeUnavailable } from './denials.ts'
 import { denied, type Exchange, type Stop } from './exchange.ts'
 import type { Route } from './rules.ts'
-
-/** What the gateway answers itself, with the quota of the caller. */
-export const STATUS_PATHS: ReadonlySet<string> = new Set(['/me/quota', '/quota'])
 
 /** The steps of admission, each on its own: their order is written in gateway.ts. */
 

@@ -4,6 +4,9 @@ import type { Scope } from './refusal.ts'
 import type { Standing } from './store.ts'
 import { type Limit, NOT_RUNNING, resetAt } from './window.ts'
 
+/** What the gateway answers itself, with the quota of the caller. */
+export const STATUS_PATHS: ReadonlySet<string> = new Set(['/me/quota', '/quota'])
+
 /** One entry of `GET /me/quota`. */
 export interface WindowStatus {
   readonly scope: Scope

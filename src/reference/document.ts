@@ -1,4 +1,5 @@
 import type { Config, Cost, OpenapiDocument, RouteConfig, Segment } from '../config/config.ts'
+import { STATUS_PATHS } from '../quota/status.ts'
 import { canonicalLiteral } from '../routing/target.ts'
 import {
   answerSchemas,
@@ -25,8 +26,6 @@ export interface DocumentOptions {
 const METHODS = ['get', 'put', 'post', 'delete', 'options', 'head', 'patch'] as const
 /** Shown for a rule of any method that no operation describes. */
 const USUAL = ['get', 'post', 'put', 'patch', 'delete']
-/** The gateway answers these itself. */
-const STATUS_PATHS = ['/me/quota', '/quota']
 
 type Paths = Record<string, Record<string, unknown>>
 
@@ -135,7 +134,7 @@ function basePath(backend: Json): string {
 
 function isOwn(method: string, at: string, page: string): boolean {
   if (method !== 'get' && method !== 'head') return false
-  return STATUS_PATHS.includes(at) || at === page || at.startsWith(`${page}/`)
+  return STATUS_PATHS.has(at) || at === page || at.startsWith(`${page}/`)
 }
 
 function keyOf(route: RouteConfig | null, method: string): string {

@@ -1,12 +1,10 @@
+import { STATUS_PATHS } from '../../quota/status.ts'
 import type { Pattern } from '../config.ts'
 import { type Finding, type Path, quote } from '../problems.ts'
 import type { Salvage } from '../salvage.ts'
 
 /** What the page of the API calls the gateway. */
 export const GATEWAY_NAME = 'Gateway'
-
-/** The gateway's own: it answers them itself. */
-const TAKEN = ['/quota', '/me/quota']
 
 /** The page of the API, beside the routes, and its services. @param lineOf the line of a path in the file */
 export function checkReference({ reference, routes }: Salvage, lineOf: (path: Path) => number | null): Finding[] {
@@ -21,7 +19,7 @@ function checkPath(
 ): Finding[] {
   if (path === undefined) return []
   const at = { path: ['reference', 'path'] }
-  if (TAKEN.includes(path)) {
+  if (STATUS_PATHS.has(path)) {
     return [{ ...at, message: `${quote(path)} is where the gateway tells callers their quota: choose another` }]
   }
   const segments = path.slice(1).split('/')
