@@ -40,3 +40,8 @@ export interface Denial {
 export function denial(code: ErrorCode, msg: string, more: Pick<Denial, 'headers' | 'reason'> = {}): Denial {
   return { code, msg, ...more }
 }
+
+/** What was thrown, in its own words. */
+export function messageOf(error: unknown): string {
+  return error instanceof Error ? error.message : String(error)
+}

@@ -1,5 +1,6 @@
 #!/usr/bin/env node
 import { HELP, helpOf, UsageError } from './cli/help.ts'
+import { messageOf } from './errors.ts'
 import { version } from './version.ts'
 
 /** A command takes its own arguments and gives the exit code: 0 done, 1 not done, 2 wrongly called. */
@@ -37,7 +38,7 @@ try {
 } catch (error) {
   const wrongCall =
     error instanceof UsageError || (error as { code?: string }).code?.startsWith('ERR_PARSE_ARGS') === true
-  console.error(`tollgate: ${error instanceof Error ? error.message : String(error)}`)
+  console.error(`tollgate: ${messageOf(error)}`)
   if (wrongCall) console.error('See: tollgate --help')
   process.exitCode = wrongCall ? 2 : 1
 }

@@ -3,6 +3,7 @@ import { readFileSync, statSync } from 'node:fs'
 import { createSecureContext, type SecureContextOptions } from 'node:tls'
 import type { Config, ListenerTls, UpstreamConfig } from '../config/config.ts'
 import { watchConfig } from '../config/watch.ts'
+import { messageOf } from '../errors.ts'
 import type { UpstreamTls } from '../forward/forwarder.ts'
 import type { Observer } from '../observe/observation.ts'
 import type { Certificate } from '../tls.ts'
@@ -67,7 +68,7 @@ export function openCertificate(tls: ListenerTls, listener: 'gateway' | 'admin',
       observe({
         type: 'certificate_refused',
         listener,
-        problem: error instanceof Error ? error.message : String(error),
+        problem: messageOf(error),
       })
     }
   }
@@ -146,7 +147,7 @@ function named<T>(path: readonly string[], read: () => T): T {
   try {
     return read()
   } catch (error) {
-    throw new CertificateError({ path, message: error instanceof Error ? error.message : String(error) }, error)
+    throw new CertificateError({ path, message: messageOf(error) }, error)
   }
 }
 

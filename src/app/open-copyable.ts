@@ -1,5 +1,6 @@
 import { existsSync } from 'node:fs'
 import type { StoreConfig } from '../config/config.ts'
+import { messageOf } from '../errors.ts'
 import type { Copyable } from '../store/copying.ts'
 import { openRedisCopyable } from '../store/redis/copying.ts'
 import { openSqliteCopyable } from '../store/sqlite/copying.ts'
@@ -15,7 +16,7 @@ export function openCopyable({ location, prefix }: Omit<StoreConfig, 'deadlineMs
   try {
     return openSqliteCopyable(location.path)
   } catch (cause) {
-    const why = cause instanceof Error ? cause.message : String(cause)
+    const why = messageOf(cause)
     throw new Error(
       `cannot open ${location.path} (${why}): name a database of Tollgate in a folder that can be written`,
       {

@@ -1,5 +1,6 @@
 import { statSync } from 'node:fs'
 import type { StoreConfig } from '../config/config.ts'
+import { messageOf } from '../errors.ts'
 import type { Observer } from '../observe/observation.ts'
 import { openRedisStore } from '../store/redis/store.ts'
 import { openSqliteStore } from '../store/sqlite/store.ts'
@@ -11,7 +12,7 @@ export function openStore({ location, prefix, deadlineMs }: StoreConfig, observe
   try {
     return tellingOfItsFile(openSqliteStore({ file: location.path }), location.path, observe)
   } catch (cause) {
-    const why = cause instanceof Error ? cause.message : String(cause)
+    const why = messageOf(cause)
     throw new Error(`store: cannot open ${location.path} (${why}): ${cureOf(why)}`, { cause })
   }
 }

@@ -1,4 +1,5 @@
 import { readFile } from 'node:fs/promises'
+import { messageOf } from '../errors.ts'
 import { ALGORITHMS } from './algorithms.ts'
 import { importSecret } from './jose.ts'
 import { findKey, type KeySource, readKeySet } from './key-set.ts'
@@ -13,7 +14,7 @@ export async function keysFromFile(path: string, algorithms: readonly string[]):
   const { keys, refused } = await readFile(path, 'utf8')
     .then((text) => readKeySet(JSON.parse(text)))
     .catch((cause: unknown) => {
-      throw new Error(`cannot use key set ${path}: ${cause instanceof Error ? cause.message : cause}`, { cause })
+      throw new Error(`cannot use key set ${path}: ${messageOf(cause)}`, { cause })
     })
   if (refused.length > 0) throw new Error(`key set ${path} is refused: ${refused.join('; ')}`)
   if (!algorithms.some((alg) => keys.has(alg)))

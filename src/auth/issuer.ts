@@ -1,3 +1,4 @@
+import { messageOf } from '../errors.ts'
 import type { Observer } from '../observe/observation.ts'
 import { ALGORITHMS } from './algorithms.ts'
 import { keysFromFile, keysFromSecret } from './fixed-keys.ts'
@@ -84,7 +85,7 @@ async function openIssuer(
   try {
     return { ...options, source: await openKeys() }
   } catch (error) {
-    return `${place}.${keys.kind === 'secret' ? 'secret' : 'jwks'}: ${error instanceof Error ? error.message : error}`
+    return `${place}.${keys.kind === 'secret' ? 'secret' : 'jwks'}: ${messageOf(error)}`
   }
 
   function openKeys(): KeySource | Promise<KeySource> {

@@ -1,3 +1,4 @@
+import { messageOf } from '../errors.ts'
 import { ALGORITHMS, type Algorithm } from './algorithms.ts'
 import { isObject, type JsonObject, member } from './encoding.ts'
 import { importPublicKey } from './jose.ts'
@@ -88,7 +89,7 @@ async function addKey(keys: Map<string, UsableKey[]>, jwk: JsonObject, index: nu
     }
     return null
   } catch (error) {
-    return `malformed (${error instanceof Error ? error.message : error})`
+    return `malformed (${messageOf(error)})`
   }
 }
 

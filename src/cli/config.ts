@@ -3,6 +3,7 @@ import { CertificateError } from '../app/certificate.ts'
 import { AuthSetupError } from '../auth/authenticator.ts'
 import { type LoadResult, loadConfig } from '../config/load.ts'
 import { formatProblems } from '../config/problems.ts'
+import { messageOf } from '../errors.ts'
 import type { Store } from '../store/store.ts'
 
 export type Loaded = Extract<LoadResult, { ok: true }>
@@ -41,7 +42,7 @@ export function setupProblem(error: unknown, loaded: Loaded): string {
 const PATIENCE_MS = 3000
 
 function explain(error: unknown): string {
-  return error instanceof Error ? error.message : String(error)
+  return messageOf(error)
 }
 
 /**

@@ -4,6 +4,7 @@ import https from 'node:https'
 import { isIPv6 } from 'node:net'
 import { parseArgs } from 'node:util'
 import { type AdminAddress, adminAddress, defaultAdminAddress } from '../config/admin-address.ts'
+import { messageOf } from '../errors.ts'
 import { CONFIG_OPTION, configFile } from './config.ts'
 
 /** Until the head of the answer; of the rest nothing is read. */
@@ -40,7 +41,7 @@ async function ask(url: string): Promise<string | null> {
     return answer.statusCode === 200 ? null : `status ${answer.statusCode}`
   } catch (error) {
     if (signal.aborted) return `no answer within ${TIMEOUT_MS / 1000} seconds`
-    return `${error instanceof Error ? error.message : error}; ${MOVED}`
+    return `${messageOf(error)}; ${MOVED}`
   }
 }
 

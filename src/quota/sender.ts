@@ -1,3 +1,4 @@
+import { messageOf } from '../errors.ts'
 import type { Observer } from '../observe/observation.ts'
 import type { Batch, Decision } from './charge.ts'
 import { type QuotaStore, StoreError } from './store.ts'
@@ -144,5 +145,5 @@ export function createSender({ store, giveUpMs, observe, now, random }: SenderOp
 
 function asStoreError(error: unknown): StoreError {
   if (error instanceof StoreError) return error
-  return new StoreError(error instanceof Error ? error.message : String(error), 'other', 'unknown', error)
+  return new StoreError(messageOf(error), 'other', 'unknown', error)
 }

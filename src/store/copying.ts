@@ -2,6 +2,7 @@ import type { ReplicaStore } from '../control/replicas.ts'
 import type { Changes, UserOverride, Versioned } from '../control/state.ts'
 import type { AuditEntry } from '../control/store.ts'
 import type { TokenRecord } from '../control/tokens.ts'
+import { messageOf } from '../errors.ts'
 import type { Bucket } from '../failures/histogram.ts'
 import type { Counter } from '../quota/counter.ts'
 
@@ -106,7 +107,7 @@ export async function copyStore({ from, to, force, progress }: CopyOptions): Pro
     }
     await refill.done()
   } catch (error) {
-    const why = error instanceof Error ? error.message : String(error)
+    const why = messageOf(error)
     throw new Error(`the copy broke off (${why}): run the command again, it begins anew`, { cause: error })
   }
   return copied

@@ -3,6 +3,7 @@ import { createObserving } from '../app/observing.ts'
 import { openStore } from '../app/open-store.ts'
 import { createServing, type Serving } from '../app/serving.ts'
 import type { Config } from '../config/config.ts'
+import { messageOf } from '../errors.ts'
 import type { Report, ToWorker } from './messages.ts'
 
 /** What takes requests in one process of several: a gateway without the administrators' listener. */
@@ -41,7 +42,7 @@ export async function createWorker(begin: Extract<ToWorker, { type: 'begin' }>):
       await serving.reload(next, nextHash)
       return null
     } catch (error) {
-      const problem = error instanceof Error ? error.message : String(error)
+      const problem = messageOf(error)
       observe({ type: 'config_rejected', file: next.file, problems: [problem] })
       return problem
     }

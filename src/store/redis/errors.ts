@@ -1,3 +1,4 @@
+import { messageOf } from '../../errors.ts'
 import { StoreError, type StoreFailure } from '../../quota/store.ts'
 
 interface Kind {
@@ -62,7 +63,7 @@ export function isOfSelect(error: Error & { readonly command?: { readonly name: 
  */
 export function asStoreError(error: unknown): StoreError {
   if (error instanceof StoreError) return error
-  const message = error instanceof Error ? error.message : String(error)
+  const message = messageOf(error)
   if (error instanceof Error && error.name === 'ReplyError') {
     const { reason, cure } = kindOf(error)
     return new StoreError(cure === undefined ? message : withCure(message, cure), reason, 'no', error)

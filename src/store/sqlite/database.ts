@@ -1,5 +1,6 @@
 import { DatabaseSync } from 'node:sqlite'
 import { setTimeout as sleep, setImmediate as turn } from 'node:timers/promises'
+import { messageOf } from '../../errors.ts'
 import { StoreError } from '../../quota/store.ts'
 import { migrate } from './schema.ts'
 
@@ -67,7 +68,7 @@ export async function attempt<T>(work: () => T): Promise<T> {
 /** SQLite rolls a failed transaction back, so whatever went wrong, nothing was applied. */
 function storeError(error: unknown): StoreError {
   if (error instanceof StoreError) return error
-  const message = error instanceof Error ? error.message : String(error)
+  const message = messageOf(error)
   const { errcode } = error as { errcode?: number }
   // The low byte is the primary result code. https://www.sqlite.org/rescode.html
   const busy = errcode !== undefined && [5, 6].includes(errcode & 0xff)
