@@ -1,5 +1,5 @@
 /** The layers of the house: a file imports its own folder and lower layers. Type imports count. */
-const DOMAIN = '^src/(errors|suggest|observe/observation|quota/|failures/|control/)'
+const DOMAIN = '^src/(errors|json|suggest|observe/observation|quota/|failures/|control/)'
 const ADAPTERS = ['config', 'routing', 'auth', 'store', 'forward', 'observe']
 const DOORS = {
   'http-proxy-3': '^src/forward/',

@@ -1,3 +1,5 @@
+import { isObject } from '../json.ts'
+
 /** Strict reading of what a JWT is made of. Whatever has two spellings is refused: two readers might differ on it. */
 
 // ignoreBOM keeps a byte order mark in the text, where JSON.parse refuses it.
@@ -24,10 +26,6 @@ export function parseObject(bytes: Uint8Array): JsonObject | null {
   } catch {
     return null
   }
-}
-
-export function isObject(value: unknown): value is JsonObject {
-  return typeof value === 'object' && value !== null && !Array.isArray(value)
 }
 
 /** A member of the object itself: `constructor` and `__proto__` are found only where the JSON has them. */

@@ -1,6 +1,7 @@
 import { messageOf } from '../errors.ts'
+import { isObject } from '../json.ts'
 import { ALGORITHMS, type Algorithm } from './algorithms.ts'
-import { isObject, type JsonObject, member } from './encoding.ts'
+import { type JsonObject, member } from './encoding.ts'
 import { importPublicKey } from './jose.ts'
 import { rsaWeakness } from './weak-rsa.ts'
 

@@ -1,4 +1,5 @@
 import { readFile, stat } from 'node:fs/promises'
+import { isObject } from '../json.ts'
 import type { OpenapiDocument } from './config.ts'
 import { formatPath, quote } from './problems.ts'
 import { parseTree, type Tree } from './tree.ts'
@@ -86,17 +87,13 @@ function plain(tree: Tree): unknown {
 }
 
 function checkDocument(value: unknown): Reading<OpenapiDocument> {
-  const document = isMap(value) ? value : {}
+  const document = isObject(value) ? value : {}
   const { openapi, swagger, paths } = document
   if (swagger !== undefined) return { problem: 'is of Swagger 2.0: convert it to OpenAPI 3' }
   if (typeof openapi !== 'string' || !/^3\.\d+\.\d+/.test(openapi)) {
     return { problem: 'is not an OpenAPI 3 document: it begins with openapi: "3.1.0", or another version 3' }
   }
-  if (paths !== undefined && !isMap(paths))
+  if (paths !== undefined && !isObject(paths))
     return { problem: 'has paths that are not a map: write paths: { /path: … }' }
   return { value: { ...document, openapi } }
-}
-
-function isMap(value: unknown): value is Record<string, unknown> {
-  return typeof value === 'object' && value !== null && !Array.isArray(value)
 }

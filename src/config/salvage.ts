@@ -1,4 +1,5 @@
 import type { z } from 'zod'
+import { isObject } from '../json.ts'
 import { auth, issuer } from './schema/auth.ts'
 import { admin, adminToken, edge } from './schema/listen.ts'
 import { quota } from './schema/quota.ts'
@@ -38,20 +39,23 @@ export type ParsedService = NonNullable<Parsed['reference']>['services'][number]
 export type ParsedRoute = Parsed['routes'][number]
 
 export function salvage(data: unknown): Salvage {
-  const root = isMap(data) ? data : {}
+  const root = isObject(data) ? data : {}
   const { listen, workers, store, unmatched } = keys(schema, root)
   return {
     listen,
     workers,
     store,
     unmatched,
-    admin: { ...keys(admin, root.admin), tokens: items(adminToken, isMap(root.admin) ? root.admin.tokens : undefined) },
+    admin: {
+      ...keys(admin, root.admin),
+      tokens: items(adminToken, isObject(root.admin) ? root.admin.tokens : undefined),
+    },
     upstream: keys(upstream, root.upstream),
-    auth: { ...keys(auth, root.auth), jwt: items(issuer, isMap(root.auth) ? root.auth.jwt : undefined) },
+    auth: { ...keys(auth, root.auth), jwt: items(issuer, isObject(root.auth) ? root.auth.jwt : undefined) },
     quota: keys(quota, root.quota),
     names: namesIn(root.quota),
     routes: items(route, root.routes),
-    reference: isMap(root.reference) ? referenceIn(root.reference) : undefined,
+    reference: isObject(root.reference) ? referenceIn(root.reference) : undefined,
     edge: keys(edge, root.edge),
   }
 }
@@ -62,12 +66,12 @@ function referenceIn(value: Record<string, unknown>): Salvage['reference'] {
 }
 
 function namesIn(value: unknown): Salvage['names'] {
-  const { baselines, store_outage } = isMap(value) ? value : {}
-  const personal = isMap(baselines) ? baselines.personal : undefined
+  const { baselines, store_outage } = isObject(value) ? value : {}
+  const personal = isObject(baselines) ? baselines.personal : undefined
   const parsed = keys(quota, value).baselines
   return {
-    categories: isMap(personal) ? Object.keys(personal) : parsed === undefined ? null : [...parsed.personal.keys()],
-    storeOutage: isMap(store_outage) ? Object.keys(store_outage) : [],
+    categories: isObject(personal) ? Object.keys(personal) : parsed === undefined ? null : [...parsed.personal.keys()],
+    storeOutage: isObject(store_outage) ? Object.keys(store_outage) : [],
   }
 }
 
@@ -76,7 +80,7 @@ function keys<S extends z.core.$ZodLooseShape>(
   value: unknown,
 ): Partial<z.output<z.ZodObject<S>>> {
   const found: Record<string, unknown> = {}
-  if (value !== undefined && !isMap(value)) return found as Partial<z.output<z.ZodObject<S>>>
+  if (value !== undefined && !isObject(value)) return found as Partial<z.output<z.ZodObject<S>>>
   for (const [key, schema] of Object.entries(section.shape)) {
     const isRefused = value !== undefined && key in value && value[key] === undefined
     if (isRefused) continue
@@ -91,8 +95,4 @@ function items<S extends z.core.$ZodLooseShape>(
   value: unknown,
 ): Partial<z.output<z.ZodObject<S>>>[] {
   return Array.isArray(value) ? value.map((item: unknown) => keys(section, item ?? null)) : []
-}
-
-function isMap(value: unknown): value is Record<string, unknown> {
-  return typeof value === 'object' && value !== null && !Array.isArray(value)
 }

@@ -1,6 +1,6 @@
+import { isObject } from '../json.ts'
 import type { Observer } from '../observe/observation.ts'
 import { StoreError } from '../quota/store.ts'
-import { isObject } from './problems.ts'
 import {
   type Changes,
   type ControlState,

@@ -1,5 +1,6 @@
+import { isObject } from '../json.ts'
 import type { LimitTable, Override, Overrides } from '../quota/policy.ts'
-import { type Check, each, flag, isObject, type Json, limit, object, orNull, type Problem, reason } from './problems.ts'
+import { type Check, each, flag, type Json, limit, object, orNull, type Problem, reason } from './problems.ts'
 import { categoriesOf, type FileSettings } from './settings.ts'
 import type { ControlState, Table, UserOverride } from './state.ts'
 import { timeOf } from './times.ts'

@@ -1,3 +1,4 @@
+import { isObject } from '../json.ts'
 import { MAX_LIMIT, MULTIPLIER } from '../quota/policy.ts'
 import { didYouMean } from '../suggest.ts'
 
@@ -14,10 +15,6 @@ export type Json = Readonly<Record<string, unknown>>
 export type Check = (value: unknown, path: string) => Problem[]
 
 const MAX_REASON = 500
-
-export function isObject(value: unknown): value is Json {
-  return typeof value === 'object' && value !== null && !Array.isArray(value)
-}
 
 export function below(path: string, key: string): string {
   return path === '' ? key : `${path}.${key}`

@@ -1,3 +1,4 @@
+import { isObject } from '../json.ts'
 import {
   type LimitTable,
   MODES,
@@ -11,7 +12,6 @@ import {
   choice,
   each,
   flag,
-  isObject,
   type Json,
   limit,
   multiplier,

@@ -1,4 +1,5 @@
-import { isJson, type Json, maps, unescapeStep, without, withoutExtensions } from './json.ts'
+import { isObject } from '../json.ts'
+import { type Json, maps, unescapeStep, without, withoutExtensions } from './json.ts'
 
 /** What a document of the backend tells to nobody but the gateway, taken out: its addresses, its own security, and what is not used. */
 
@@ -6,7 +7,7 @@ import { isJson, type Json, maps, unescapeStep, without, withoutExtensions } fro
 export function cleanItem(item: Json): Json {
   const rest = withoutExtensions(without(item, 'servers'))
   return Object.fromEntries(
-    Object.entries(rest).map(([key, value]) => [key, isJson(value) ? cleanOperation(value) : value]),
+    Object.entries(rest).map(([key, value]) => [key, isObject(value) ? cleanOperation(value) : value]),
   )
 }
 
@@ -14,14 +15,14 @@ function cleanOperation(operation: Json): Json {
   const { callbacks, responses, ...rest } = withoutExtensions(without(operation, 'servers', 'security'))
   return {
     ...rest,
-    ...(isJson(responses) && { responses: each(responses, cleanResponse) }),
-    ...(isJson(callbacks) && { callbacks: each(callbacks, cleanCallback) }),
+    ...(isObject(responses) && { responses: each(responses, cleanResponse) }),
+    ...(isObject(callbacks) && { callbacks: each(callbacks, cleanCallback) }),
   }
 }
 
 export function cleanResponse(response: Json): Json {
   const { links, ...rest } = response
-  return isJson(links) ? { ...rest, links: each(links, cleanLink) } : rest
+  return isObject(links) ? { ...rest, links: each(links, cleanLink) } : rest
 }
 
 const cleanLink = (link: Json): Json => without(link, 'server')
@@ -41,7 +42,7 @@ export function cleanComponents(components: unknown): Json {
 }
 
 function each(map: Json, clean: (value: Json) => Json): Json {
-  return Object.fromEntries(Object.entries(map).map(([key, value]) => [key, isJson(value) ? clean(value) : value]))
+  return Object.fromEntries(Object.entries(map).map(([key, value]) => [key, isObject(value) ? clean(value) : value]))
 }
 
 /** Without the components that nothing refers to any more: those of operations that are not let through. */
@@ -74,7 +75,7 @@ function* namedIn(value: unknown, isMapping = false): Generator<readonly [kind: 
     else if (isMapping) yield ['schemas', value]
   } else if (Array.isArray(value)) {
     for (const item of value) yield* namedIn(item)
-  } else if (isJson(value)) {
+  } else if (isObject(value)) {
     for (const [key, member] of Object.entries(value)) yield* namedIn(member, isMapping || key === 'mapping')
   }
 }

@@ -1,4 +1,5 @@
 import type { Config, Cost, OpenapiDocument, RouteConfig, Segment } from '../config/config.ts'
+import { isObject } from '../json.ts'
 import { STATUS_PATHS } from '../quota/status.ts'
 import { canonicalLiteral } from '../routing/target.ts'
 import {
@@ -10,7 +11,7 @@ import {
   statusOperation,
 } from './answers.ts'
 import { cleanComponents, cleanItem, cleanResponse, pruned } from './clean.ts'
-import { isJson, type Json, list, maps, resolve, without, withoutExtensions } from './json.ts'
+import { type Json, list, maps, resolve, without, withoutExtensions } from './json.ts'
 import { type Access, createRouteMap, type Part, type Place, readTemplate, writePath } from './matching.ts'
 import { asVersion31 } from './version-30.ts'
 
@@ -58,13 +59,13 @@ export function gatewayDocument({ config, path, backend: written }: DocumentOpti
     paths[at] = item
   }
 
-  for (const [template, raw] of Object.entries(isJson(backend.paths) ? backend.paths : {})) {
+  for (const [template, raw] of Object.entries(isObject(backend.paths) ? backend.paths : {})) {
     if (!template.startsWith('/')) continue
     const item = resolve(backend, raw)
     const placesOf = map.placesOf(readTemplate(base + template))
     for (const method of METHODS) {
       const operation = item[method]
-      if (!isJson(operation)) continue
+      if (!isObject(operation)) continue
       for (const place of placesOf(method.toUpperCase())) {
         if (isOwn(method, writePath(place.parts), path)) continue
         described.add(keyOf(place.access.route, method)).add(keyOf(place.access.route, '*'))
@@ -84,7 +85,7 @@ export function gatewayDocument({ config, path, backend: written }: DocumentOpti
 }
 
 function whole(backend: Json, { quota, auth }: DocumentOptions['config'], paths: Paths): Json {
-  const info = isJson(backend.info) ? withoutExtensions(backend.info) : {}
+  const info = isObject(backend.info) ? withoutExtensions(backend.info) : {}
   const { externalDocs, jsonSchemaDialect, components } = backend
   const words = [info.description, ABOUT].filter((text) => typeof text === 'string')
   const names = { categories: quota.categories, windows: quota.windows.map(({ name }) => name) }
@@ -123,7 +124,7 @@ function credentials({ jwt, gatewayTokens }: Config['auth']): string {
 /** The path that the backend's paths are below of, as its first server says. */
 function basePath(backend: Json): string {
   const [server] = list(backend.servers)
-  if (!isJson(server) || typeof server.url !== 'string') return ''
+  if (!isObject(server) || typeof server.url !== 'string') return ''
   const variables = new Map(maps(server.variables).map(([name, { default: value }]) => [name, String(value)]))
   const url = URL.parse(
     server.url.replace(/\{([^{}]*)\}/g, (_all, name) => variables.get(name) ?? ''),
@@ -168,7 +169,7 @@ function describe({ backend, item, operation, place, hidden }: Described): Json 
     ...(parameters.length > 0 && { parameters }),
     description: [description, priceText(place.access)].filter((text) => typeof text === 'string').join('\n\n'),
     security: securityOf(place.access),
-    responses: withOwnAnswers(backend, isJson(responses) ? responses : {}, place.access),
+    responses: withOwnAnswers(backend, isObject(responses) ? responses : {}, place.access),
     'x-tollgate': extensionOf(place.access),
   }
 }
@@ -321,6 +322,6 @@ function restName(segments: readonly Segment[]): string {
 
 function tagsOf(backend: Json, paths: Paths): unknown[] {
   const used = new Set(Object.values(paths).flatMap((item) => maps(item).flatMap(([, { tags }]) => list(tags))))
-  const known = list(backend.tags).filter((tag) => isJson(tag) && used.has(tag.name))
+  const known = list(backend.tags).filter((tag) => isObject(tag) && used.has(tag.name))
   return known.map((tag) => withoutExtensions(tag as Json))
 }

@@ -1,13 +1,11 @@
+import { isObject } from '../json.ts'
+
 /** What is known of a document that others wrote: nothing, until it is looked at. */
 export type Json = { readonly [key: string]: unknown }
 
-export function isJson(value: unknown): value is Json {
-  return typeof value === 'object' && value !== null && !Array.isArray(value)
-}
-
 /** A map of maps; whatever else is in it is left out. */
 export function maps(value: unknown): [string, Json][] {
-  return Object.entries(isJson(value) ? value : {}).filter((entry): entry is [string, Json] => isJson(entry[1]))
+  return Object.entries(isObject(value) ? value : {}).filter((entry): entry is [string, Json] => isObject(entry[1]))
 }
 
 export function list(value: unknown): readonly unknown[] {
@@ -26,15 +24,15 @@ export function withoutExtensions(map: Json): Json {
 /** What a reference within the document names, or the value itself; other references are nothing. */
 export function resolve(document: Json, value: unknown): Json {
   let found = value
-  for (let hops = 0; hops < 10 && isJson(found) && typeof found.$ref === 'string'; hops++)
+  for (let hops = 0; hops < 10 && isObject(found) && typeof found.$ref === 'string'; hops++)
     found = follow(document, found.$ref)
-  return isJson(found) && found.$ref === undefined ? found : {}
+  return isObject(found) && found.$ref === undefined ? found : {}
 }
 
 function follow(document: Json, ref: string): unknown {
   if (!ref.startsWith('#/')) return undefined
   const steps = ref.slice(2).split('/').map(unescapeStep)
-  return steps.reduce<unknown>((at, step) => (isJson(at) && Object.hasOwn(at, step) ? at[step] : undefined), document)
+  return steps.reduce<unknown>((at, step) => (isObject(at) && Object.hasOwn(at, step) ? at[step] : undefined), document)
 }
 
 /** One step of a JSON Pointer in a URI fragment (RFC 6901, 6). */

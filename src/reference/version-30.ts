@@ -1,4 +1,5 @@
-import { isJson, type Json } from './json.ts'
+import { isObject } from '../json.ts'
+import type { Json } from './json.ts'
 
 /** Members that hold values and no schemas. */
 const VALUES = new Set(['example', 'examples', 'default', 'enum', 'const', 'value'])
@@ -16,7 +17,7 @@ export function asVersion31(document: Json): Json {
 
 function convert(value: unknown): unknown {
   if (Array.isArray(value)) return value.map(convert)
-  if (!isJson(value)) return value
+  if (!isObject(value)) return value
   const members = Object.entries(value).map(
     ([key, member]) => [key, VALUES.has(key) ? member : convert(member)] as const,
   )
