@@ -25,8 +25,9 @@ function hasMoved({ admin: before }: Config, { admin: after }: Config): boolean 
 
 /** The next configuration without those changes, so that a worker that starts later is like the others. */
 export function untilRestart(running: Config, next: Config): Config {
-  const { listen, tls, store, admin, log, workers } = running
-  const { maxHeaderSize, headersTimeoutMs, keepAliveTimeoutMs, maxConnections } = running.edge
-  const edge = { ...next.edge, maxHeaderSize, headersTimeoutMs, keepAliveTimeoutMs, maxConnections }
-  return { ...next, listen, tls, store, admin, log, workers, edge }
+  return { ...next, ...pick(running, SECTIONS), edge: { ...next.edge, ...pick(running.edge, EDGE) } }
+}
+
+function pick<T, K extends keyof T>(from: T, keys: readonly K[]): Pick<T, K> {
+  return Object.fromEntries(keys.map((key) => [key, from[key]])) as Pick<T, K>
 }
