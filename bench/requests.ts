@@ -10,7 +10,7 @@ export const SECRET = 'a secret of the benchmark, which is no secret at all'
 /** For the memory of a user. */
 export const ALL_USERS = 10_000
 /** For the load: many enough that the charges of one batch are those of different users. */
-export const LOADING_USERS = 1000
+const LOADING_USERS = 1000
 
 const EXPIRES_AT = Math.floor(Date.now() / 1000) + 24 * 3600
 

@@ -147,7 +147,7 @@ const windows = (limit: number) => ({ '1h': limit, '5h': limit, '1d': limit })
 export const PLENTY = 1e9
 
 /** What the file does not name is left at its default. JSON is YAML. */
-export function gatewayConfig(
+function gatewayConfig(
   port: number,
   admin: number,
   { backend, store, log, change }: Pick<Gateway, 'backend' | 'store' | 'log' | 'change'>,

@@ -50,7 +50,7 @@ export function identityOf(header: string | undefined, tokens: readonly AdminTok
 }
 
 /** `NAME.EXPIRY.MAC`, the name in base64url, the expiry in milliseconds since the epoch. */
-export function sealSession(token: AdminToken, expiresAt: number): string {
+function sealSession(token: AdminToken, expiresAt: number): string {
   const content = `${Buffer.from(token.name).toString('base64url')}.${expiresAt}`
   return `${content}.${mac(content, token).toString('base64url')}`
 }

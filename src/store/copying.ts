@@ -75,7 +75,7 @@ export interface Copied {
 }
 
 /** Why nothing was copied, and what to do. Nothing was changed. */
-export class NotCopied extends Error {}
+class NotCopied extends Error {}
 
 export interface CopyOptions {
   readonly from: Copyable

@@ -84,7 +84,7 @@ export async function signIn({ page }: OpenPage, token: string): Promise<void> {
   await page.locator('.sign-in button[type="submit"]').click()
 }
 
-export async function callApi<T>(admin: string, method: string, path: string, body?: unknown): Promise<T> {
+async function callApi<T>(admin: string, method: string, path: string, body?: unknown): Promise<T> {
   const answer = await fetch(admin + path, {
     method,
     headers: { authorization: `Bearer ${OPS}`, ...(body !== undefined && { 'content-type': 'application/json' }) },

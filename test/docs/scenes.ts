@@ -36,7 +36,7 @@ function withCommand(machine: string): string {
 }
 
 /** `:8080` and the like, each by a port that nobody listens on. */
-export async function otherPorts(written: readonly string[]): Promise<Record<string, string>> {
+async function otherPorts(written: readonly string[]): Promise<Record<string, string>> {
   const ports = await Promise.all(written.map(() => freePort()))
   return Object.fromEntries(
     written.flatMap((port, i) => [

@@ -3,7 +3,7 @@ import { afterAll, beforeAll, expect, it, vi } from 'vitest'
 import { openRedisStore } from '../../src/store/redis/store.ts'
 import type { Store } from '../../src/store/store.ts'
 import { sharedRedis } from '../setup/redis.ts'
-import { type Backend, type RunningApp, startApp, startBackend, yaml } from './harness.ts'
+import { type Backend, countByUser, type RunningApp, startApp, startBackend, yaml } from './harness.ts'
 import { bearer } from './jwt.ts'
 
 /**
@@ -81,20 +81,11 @@ routes: [{ match: POST /spend, category: read, cost: ${COST} }]`,
   }
 }
 
-function countByUser(): Map<string, number> {
-  const counts = new Map<string, number>()
-  for (const { headers } of backend.seen) {
-    const user = String(headers['x-tollgate-user'])
-    counts.set(user, (counts.get(user) ?? 0) + 1)
-  }
-  return counts
-}
-
 it('2,000 requests at once over 3 gateways and one Redis pass exactly what the personal limit allows', async () => {
   backend.seen.length = 0
   const each = Math.floor(PERSONAL / COST)
   const { crowd, late } = await burst(PERSONAL, PLENTY)
-  expect(countByUser()).toEqual(new Map(USERS.map((user) => [user, each])))
+  expect(countByUser(backend)).toEqual(new Map(USERS.map((user) => [user, each])))
   const refused = refusedOf(crowd, each * USERS.length)
   const resets = new Map<string, Set<string>>(USERS.map((user) => [user, new Set()]))
   for (const asked of [...refused, ...late]) {

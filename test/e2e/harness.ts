@@ -47,6 +47,16 @@ export async function startBackend(respond: Respond = (_seen, res) => res.end('o
   }
 }
 
+/** How many requests of each user it saw. */
+export function countByUser({ seen }: Backend): Map<string, number> {
+  const counts = new Map<string, number>()
+  for (const { headers } of seen) {
+    const user = String(headers['x-tollgate-user'])
+    counts.set(user, (counts.get(user) ?? 0) + 1)
+  }
+  return counts
+}
+
 export interface RunningApp {
   readonly url: string
   readonly admin: string

@@ -23,7 +23,7 @@ import { openSqliteStore } from '../../src/store/sqlite/store.ts'
 import type { Store } from '../../src/store/store.ts'
 import { parseMetrics } from '../observe/parse-metrics.ts'
 import { freePort, sharedRedis } from '../setup/redis.ts'
-import { type Backend, type Seen, startBackend } from './harness.ts'
+import { type Backend, countByUser, type Seen, startBackend } from './harness.ts'
 import { bearer, jwtOf } from './jwt.ts'
 import { type GatewayProcess, spawnGateway } from './process.ts'
 
@@ -153,15 +153,6 @@ async function standing(): Promise<{ limit: number; used: number }[]> {
 const limit = async (): Promise<number> => (await standing())[0]?.limit ?? -1
 const eight = <T>(value: T): T[] => Array<T>(8).fill(value)
 
-function countByUser(): Map<string, number> {
-  const counts = new Map<string, number>()
-  for (const { headers } of backend.seen) {
-    const user = String(headers['x-tollgate-user'])
-    counts.set(user, (counts.get(user) ?? 0) + 1)
-  }
-  return counts
-}
-
 describe.each(['sqlite', 'redis'])('two workers on %s', (kind) => {
   const USERS = Array.from({ length: 10 }, (_, i) => `user-${i}`)
   const store = (): Keys => (kind === 'sqlite' ? {} : { store: redis.url, prefix: `${redis.prefix}-${port}` })
@@ -182,7 +173,7 @@ describe.each(['sqlite', 'redis'])('two workers on %s', (kind) => {
   it('pass exactly what the personal limits allow, and their metrics add up to what the clients saw', async () => {
     await start({ personal: 31, cost: 3, ...store() })
     const statuses = await burst()
-    expect(countByUser()).toEqual(new Map(USERS.map((user) => [user, 10])))
+    expect(countByUser(backend)).toEqual(new Map(USERS.map((user) => [user, 10])))
     expect(statuses.filter((status) => status === 200)).toHaveLength(100)
     expect(statuses.filter((status) => status === 429)).toHaveLength(900)
 
@@ -251,14 +242,14 @@ describe.each(['sqlite', 'redis'])('two workers on %s', (kind) => {
 })
 
 /** Asks again and again on one connection until it is told to stop; what failed is its result. */
-async function client(path: string, until: () => boolean, answered: (status: number) => void): Promise<Error[]> {
+async function client(until: () => boolean, answered: (status: number) => void): Promise<Error[]> {
   const failures: Error[] = []
   const agent = new http.Agent({ keepAlive: true, maxSockets: 1 })
   const headers = { authorization: `Bearer ${jwtOf('alice')}` }
   let closing = false
   while (!until() && !closing) {
     try {
-      const req = http.get({ host: '127.0.0.1', port, path, headers, agent })
+      const req = http.get({ host: '127.0.0.1', port, path: '/x', headers, agent })
       const [res] = (await once(req, 'response')) as [http.IncomingMessage]
       closing = res.headers.connection === 'close'
       await text(res)
@@ -281,7 +272,7 @@ describe('a worker that is killed', () => {
     const answered = (status: number): void => {
       statuses.push(status)
     }
-    const clients = Array.from({ length: 8 }, () => client('/x', () => stopped, answered))
+    const clients = Array.from({ length: 8 }, () => client(() => stopped, answered))
     await expect.poll(() => backend.seen.length, { timeout: 30_000 }).toBeGreaterThan(100)
     process.kill(first, 'SIGKILL')
     const known = statuses.length
@@ -349,7 +340,6 @@ describe('SIGTERM to the primary', () => {
     const statuses: number[] = []
     const clients = Array.from({ length: 20 }, () =>
       client(
-        '/x',
         () => false,
         (status) => statuses.push(status),
       ),

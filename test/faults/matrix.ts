@@ -16,7 +16,7 @@ import { endGateway, type Gateway, startGateway } from './gateway.ts'
  */
 
 /** What `quota.store_outage` says of a category. Each row runs with all of them. */
-export const POLICIES = ['refuse', 'allow'] as const
+const POLICIES = ['refuse', 'allow'] as const
 export const SCOPES = ['personal', 'global'] as const
 type Policy = (typeof POLICIES)[number]
 type Scope = (typeof SCOPES)[number]
@@ -37,7 +37,7 @@ const PLENTY = 1_000_000
 const SHARE = 0.1
 const SHARE_FITS = Math.floor((LIMIT * SHARE) / COST)
 
-export function columnsOf(row: string): Column[] {
+function columnsOf(row: string): Column[] {
   return POLICIES.flatMap((policy) =>
     SCOPES.map((scope) => ({ category: `${row}_${policy.slice(0, 1)}${scope.slice(0, 1)}`, policy, scope })),
   )

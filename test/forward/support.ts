@@ -45,7 +45,7 @@ const DEFAULTS: Omit<ForwardOptions, 'url'> = {
   passAuthorization: false,
 }
 
-export function forwarderTo(url: string, options: Partial<ForwardOptions> = {}): Forwarder {
+function forwarderTo(url: string, options: Partial<ForwardOptions> = {}): Forwarder {
   const forwarder = createForwarder({ ...DEFAULTS, url, ...options })
   onCleanup(() => forwarder.destroy())
   return forwarder

@@ -67,7 +67,7 @@ const step: fc.Arbitrary<Step> = fc.oneof(
 )
 
 /** Runs random histories against a store and the model: same decisions, same numbers, whatever happens in between. */
-export async function agreesWithTheModel(open: () => Promise<ClockedStore>, runs: number): Promise<void> {
+export async function agreesWithTheModel(open: () => Promise<ClockedStore>): Promise<void> {
   await fc.assert(
     fc.asyncProperty(fc.array(step, { maxLength: 40 }), async (steps) => {
       const store = await open()
@@ -77,7 +77,7 @@ export async function agreesWithTheModel(open: () => Promise<ClockedStore>, runs
         await store.close()
       }
     }),
-    { numRuns: runs },
+    { numRuns: 150 },
   )
 }
 

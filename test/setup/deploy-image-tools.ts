@@ -48,7 +48,7 @@ export function composeReader(): string {
 }
 
 /** @throws Error that says what to install where that cannot be done here */
-export function installImageTools(): void {
+function installImageTools(): void {
   const missing = NEEDED.filter(({ command }) => !found(command)).map((need) => need.package)
   if (missing.length > 0) {
     if (process.getuid?.() !== 0 || !found('apt-get')) {

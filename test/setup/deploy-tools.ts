@@ -46,7 +46,7 @@ export function tool(program: Program): string {
 }
 
 /** Installs what is missing, or is of another version. @param tell is given a line for each */
-export function installTools(tell: (line: string) => void): void {
+function installTools(tell: (line: string) => void): void {
   const hasGo = spawnSync('go', ['version']).status === 0
   const programs = (Object.keys(PROGRAMS) as Program[]).filter((program) => !isThere(program, hasGo))
   const modules = Object.values(SCHEMAS)

@@ -12,7 +12,7 @@ export type Problem = 'problem.mode' | 'problem.multiplier' | 'problem.limit' | 
 export type Problems = Readonly<Record<string, Problem>>
 
 export const MODES = ['conservative', 'normal', 'loose', 'adaptive', 'custom'] as const
-export const MULTIPLIER = { min: 0.25, max: 4 } as const
+const MULTIPLIER = { min: 0.25, max: 4 } as const
 export const MAX_LIMIT = 1e12
 
 /** The value at a path; `null` where there is none. */

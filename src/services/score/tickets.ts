@@ -2,9 +2,9 @@ import type { Database } from '../common/database.ts'
 import type { FreeTicket } from './schemas/fixture.ts'
 
 /** How long a ticket is good after the last purchase of its kind. */
-export const TICKET_MS = 90 * 24 * 60 * 60 * 1000
+const TICKET_MS = 90 * 24 * 60 * 60 * 1000
 /** How long the answer to an Idempotency-Key is kept. */
-export const KEY_MS = 24 * 60 * 60 * 1000
+const KEY_MS = 24 * 60 * 60 * 1000
 
 /** A purchased ticket as clients know it. */
 export interface Ticket {

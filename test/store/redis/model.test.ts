@@ -47,7 +47,7 @@ it('charge.lua decides any history as the model does, through script flushes, re
       ],
       close: async () => {},
     }
-  }, 150)
+  })
 })
 
 it('every key it leaves behind ends by itself', async () => {

@@ -32,5 +32,5 @@ it('the embedded store decides any history as the model does, through restarts a
       ],
       close: () => store.close(),
     }
-  }, 150)
+  })
 })
