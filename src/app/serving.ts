@@ -11,10 +11,10 @@ import { createTallyKeeper } from '../observe/tally.ts'
 import { createLedger } from '../quota/ledger.ts'
 import type { Store } from '../store/store.ts'
 import type { Certificate } from '../tls.ts'
-import { createBeating } from './beating.ts'
 import { openCertificate } from './certificate.ts'
 import { restingChanges } from './enforcement.ts'
 import { createFollowing } from './following.ts'
+import { createHeartbeat } from './heartbeat.ts'
 import type { Observing } from './observing.ts'
 import { createParts, type Parts, retire } from './parts.ts'
 
@@ -97,7 +97,7 @@ export async function createServing(options: ServingOptions): Promise<Serving> {
     current: () => ({ quota: current.config.quota, enforcement: current.enforcement }),
   })
   const { control } = following
-  const beating = createBeating({
+  const heartbeat = createHeartbeat({
     store,
     instance,
     version,
@@ -108,7 +108,7 @@ export async function createServing(options: ServingOptions): Promise<Serving> {
       inFlight: gateway.inFlight(),
     }),
   })
-  follow(beating.observer)
+  follow(heartbeat.observer)
 
   async function start(problems: readonly string[] = []): Promise<string> {
     await health.patience()
@@ -117,8 +117,8 @@ export async function createServing(options: ServingOptions): Promise<Serving> {
     state.started = true
     tellLoaded()
     // After what was just told, which would take them for mended.
-    beating.configProblems(problems)
-    beating.start()
+    heartbeat.configProblems(problems)
+    heartbeat.start()
     return url
   }
 
@@ -174,7 +174,7 @@ export async function createServing(options: ServingOptions): Promise<Serving> {
     following.close()
     await current.forwarder.destroy()
     const graceMs = 2 * config.store.deadlineMs
-    await Promise.all([beating.leave(graceMs), ledger.close(graceMs)])
+    await Promise.all([heartbeat.leave(graceMs), ledger.close(graceMs)])
     await tally.close()
     certificate?.close()
     health.stop()
@@ -185,7 +185,7 @@ export async function createServing(options: ServingOptions): Promise<Serving> {
   return {
     start,
     reload,
-    rejected: beating.configProblems,
+    rejected: heartbeat.configProblems,
     configuration: () => current.config,
     control,
     ready,

@@ -9,7 +9,7 @@ export type ProcessState = Pick<Replica, 'hash' | 'controlVersion' | 'ready' | '
   readonly inFlight: number
 }
 
-export interface BeatingOptions {
+export interface HeartbeatOptions {
   readonly store: Pick<ReplicaStore, 'beat' | 'leave'>
   /** Random for each start of the process. */
   readonly instance: string
@@ -20,7 +20,7 @@ export interface BeatingOptions {
 }
 
 /** Tells the other replicas, every few seconds, that this process is there and what it does. */
-export interface Beating {
+export interface Heartbeat {
   /** Counts. */
   readonly observer: Observer
   /** Tells for the first time and goes on. */
@@ -35,7 +35,7 @@ const MAX_ROUTES = 200
 const MAX_UNMATCHED = 20
 const MAX_LENGTH = 200
 
-export function createBeating({ store, instance, version, state, everyMs = BEAT_MS }: BeatingOptions): Beating {
+export function createHeartbeat({ store, instance, version, state, everyMs = BEAT_MS }: HeartbeatOptions): Heartbeat {
   const startedAt = Date.now()
   const counted = createCounts()
   let configProblems: readonly string[] = []

@@ -1,13 +1,13 @@
 import { afterEach, expect, it } from 'vitest'
-import { type Beating, createBeating, type ProcessState } from '../../src/app/beating.ts'
+import { createHeartbeat, type Heartbeat, type ProcessState } from '../../src/app/heartbeat.ts'
 import type { Replica } from '../../src/control/replicas.ts'
 import { StoreError } from '../../src/quota/store.ts'
 import { request } from '../observe/request.ts'
 
 const STANDING: ProcessState = { hash: 'abc', controlVersion: 3, ready: true, reasons: [], inFlight: 2 }
 
-let beating: Beating
-afterEach(() => beating.leave(1000))
+let heartbeat: Heartbeat
+afterEach(() => heartbeat.leave(1000))
 
 /** A store of one's own words: what it was told, in order. */
 function begin(beat: (replica: Replica) => Promise<void> = async () => {}, standing = STANDING) {
@@ -19,7 +19,7 @@ function begin(beat: (replica: Replica) => Promise<void> = async () => {}, stand
     },
     leave: async (instance: string) => void told.push(`${instance} left`),
   }
-  beating = createBeating({ store, instance: 'i-1', version: '1.2.3', state: () => standing, everyMs: 5 })
+  heartbeat = createHeartbeat({ store, instance: 'i-1', version: '1.2.3', state: () => standing, everyMs: 5 })
   return told
 }
 
@@ -31,7 +31,7 @@ async function latest(told: (Replica | string)[]): Promise<Replica> {
 
 it('tells who it is and how it stands, again and again, and that it is gone', async () => {
   const told = begin()
-  beating.start()
+  heartbeat.start()
   expect(await latest(told)).toMatchObject({
     instance: 'i-1',
     version: '1.2.3',
@@ -43,7 +43,7 @@ it('tells who it is and how it stands, again and again, and that it is gone', as
     configProblems: [],
     counts: { requests: 0, inFlight: 2 },
   })
-  await beating.leave(1000)
+  await heartbeat.leave(1000)
   const count = told.length
   expect(told.at(-1)).toBe('i-1 left')
   await new Promise((resolve) => setTimeout(resolve, 30))
@@ -62,10 +62,10 @@ it('counts what came of requests', async () => {
     { httpStatus: null, outcome: 'denied' },
     { shadowed: true },
   ] as const)
-    beating.observer(request(changes))
-  beating.observer({ type: 'tokens_charged', category: 'read', cost: 4 })
-  beating.observer({ type: 'tokens_charged', category: 'write', cost: 3 })
-  beating.start()
+    heartbeat.observer(request(changes))
+  heartbeat.observer({ type: 'tokens_charged', category: 'read', cost: 4 })
+  heartbeat.observer({ type: 'tokens_charged', category: 'write', cost: 3 })
+  heartbeat.start()
   expect((await latest(told)).counts).toEqual({
     requests: 8,
     refused: 1,
@@ -80,12 +80,12 @@ it('counts what came of requests', async () => {
 it('counts requests by route, and names the 200 most used of many, always with what matched none', async () => {
   const told = begin()
   for (let route = 0; route < 300; route++) {
-    for (let i = 0; i < (route % 3) + 1; i++) beating.observer(request({ route: `GET /${route}` }))
+    for (let i = 0; i < (route % 3) + 1; i++) heartbeat.observer(request({ route: `GET /${route}` }))
   }
-  beating.observer({ type: 'unmatched', method: 'GET', path: '/x' })
-  beating.observer(request({ route: 'unmatched' }))
-  beating.observer(request({ route: null }))
-  beating.start()
+  heartbeat.observer({ type: 'unmatched', method: 'GET', path: '/x' })
+  heartbeat.observer(request({ route: 'unmatched' }))
+  heartbeat.observer(request({ route: null }))
+  heartbeat.start()
   const { hits } = await latest(told)
   expect(Object.keys(hits)).toHaveLength(200)
   expect(hits.unmatched).toBe(1)
@@ -96,10 +96,10 @@ it('counts requests by route, and names the 200 most used of many, always with w
 
 it('names the latest 20 that matched no route, each once, the newest first, and none of them endlessly', async () => {
   const told = begin()
-  for (let i = 0; i < 30; i++) beating.observer({ type: 'unmatched', method: 'GET', path: `/${i}` })
-  beating.observer({ type: 'unmatched', method: 'GET', path: '/15' })
-  beating.observer({ type: 'unmatched', method: 'POST', path: `/${'x'.repeat(5000)}` })
-  beating.start()
+  for (let i = 0; i < 30; i++) heartbeat.observer({ type: 'unmatched', method: 'GET', path: `/${i}` })
+  heartbeat.observer({ type: 'unmatched', method: 'GET', path: '/15' })
+  heartbeat.observer({ type: 'unmatched', method: 'POST', path: `/${'x'.repeat(5000)}` })
+  heartbeat.start()
   const { unmatched, hits } = await latest(told)
   expect(unmatched).toHaveLength(20)
   expect(unmatched[0]).toHaveLength(200)
@@ -110,12 +110,12 @@ it('names the latest 20 that matched no route, each once, the newest first, and 
 
 it('tells what is wrong with the last file, until one is taken', async () => {
   const told = begin()
-  beating.start()
-  beating.observer({ type: 'config_rejected', file: 'f', problems: ['f:1:1 wrong'] })
+  heartbeat.start()
+  heartbeat.observer({ type: 'config_rejected', file: 'f', problems: ['f:1:1 wrong'] })
   expect((await latest(told)).configProblems).toEqual(['f:1:1 wrong'])
-  beating.configProblems(['f:2:2 wrong, says the primary'])
+  heartbeat.configProblems(['f:2:2 wrong, says the primary'])
   expect((await latest(told)).configProblems).toEqual(['f:2:2 wrong, says the primary'])
-  beating.observer({ type: 'config_loaded', file: 'f', hash: 'def' })
+  heartbeat.observer({ type: 'config_loaded', file: 'f', hash: 'def' })
   expect((await latest(told)).configProblems).toEqual([])
 })
 
@@ -128,7 +128,7 @@ it('asks a store that fails again, and one that is slow not twice at a time', as
     under--
     throw new StoreError('gone', 'connection', 'no')
   })
-  beating.start()
+  heartbeat.start()
   await expect.poll(() => told.length).toBeGreaterThan(3)
   expect(most).toBe(1)
 })
@@ -140,8 +140,8 @@ it('leaves after the beat that is under way, so that this one cannot bring it ba
     await gate.promise
     done.push('beat')
   })
-  beating.start()
-  const left = beating.leave(10_000).then(() => done.push('left'))
+  heartbeat.start()
+  const left = heartbeat.leave(10_000).then(() => done.push('left'))
   expect(told).toHaveLength(1)
   gate.resolve()
   await left
@@ -151,15 +151,15 @@ it('leaves after the beat that is under way, so that this one cannot bring it ba
 
 it('does not wait for ever to leave a store that is silent', async () => {
   begin(() => new Promise(() => {}))
-  beating.start()
-  await beating.leave(20)
+  heartbeat.start()
+  await heartbeat.leave(20)
 })
 
 it('tells no credential that a client has put into a path', async () => {
   const told = begin()
   for (const path of ['/v1/gw_4f9aQeLzT2m8/x', '/v1/eyJhbGciOiJub25lIn0.eyJzdWIiOiJhIn0.c2ln']) {
-    beating.observer({ type: 'unmatched', method: 'GET', path })
+    heartbeat.observer({ type: 'unmatched', method: 'GET', path })
   }
-  beating.start()
+  heartbeat.start()
   expect((await latest(told)).unmatched).toEqual(['GET /v1/[hidden JWT]', 'GET /v1/gw_[hidden]/x'])
 })
