@@ -1,11 +1,10 @@
 import { spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { mkdtemp, rm, writeFile } from 'node:fs/promises'
-import net from 'node:net'
 import { tmpdir } from 'node:os'
 import { delimiter, join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
-import { freePort } from './redis.ts'
+import { accepts, freePort } from './redis.ts'
 
 export interface Nginx {
   readonly port: number
@@ -42,14 +41,4 @@ http { access_log off; ${temporary.join(' ')} server { listen 127.0.0.1:${port};
       await rm(folder, { recursive: true, force: true })
     },
   }
-}
-
-async function accepts(port: number): Promise<boolean> {
-  const socket = net.connect(port, '127.0.0.1')
-  const connected = await Promise.race([
-    once(socket, 'connect').then(() => true),
-    once(socket, 'error').then(() => false),
-  ]).catch(() => false)
-  socket.destroy()
-  return connected
 }

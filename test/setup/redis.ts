@@ -104,14 +104,19 @@ export async function startRedis(options: { port?: number; args?: readonly strin
 async function accepting(port: number, child: { exitCode: number | null }): Promise<void> {
   for (let tries = 0; tries < 1000; tries++) {
     if (child.exitCode !== null) throw new Error(`redis-server ended with ${child.exitCode}`)
-    const socket = net.connect(port, '127.0.0.1')
-    const connected = await Promise.race([
-      once(socket, 'connect').then(() => true),
-      once(socket, 'error').then(() => false),
-    ]).catch(() => false)
-    socket.destroy()
-    if (connected) return
+    if (await accepts(port)) return
     await sleep(25)
   }
   throw new Error(`redis-server did not listen on ${port}`)
+}
+
+/** Whether somebody listens on a port of the loopback. */
+export async function accepts(port: number): Promise<boolean> {
+  const socket = net.connect(port, '127.0.0.1')
+  const connected = await Promise.race([
+    once(socket, 'connect').then(() => true),
+    once(socket, 'error').then(() => false),
+  ]).catch(() => false)
+  socket.destroy()
+  return connected
 }
