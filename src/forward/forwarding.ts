@@ -135,13 +135,12 @@ export class Forwarding implements Exchanging, Waiter {
   onEnd(trailers: readonly string[]): void {
     const { res, responseHeaders } = this.#exchange
     this.#ended = true
-    // No drain comes after the end; from here on the listener's idle timeout looks after the client.
-    clearTimeout(this.#stall)
     this.#writeHead()
     if (this.#head.takesTrailers && trailers.length > 0 && !res.writableEnded) {
       res.addTrailers(answerTrailers(trailers, responseHeaders))
     }
     if (!res.writableEnded) res.end()
+    this.#awaitReader()
     if (this.#upload?.done === false) this.#leave()
   }
 
@@ -232,6 +231,18 @@ export class Forwarding implements Exchanging, Waiter {
       connection.resume()
     })
     return false
+  }
+
+  /**
+   * The rest is read in time as well: no drain comes after the end, and the listener's idle timeout is put off by whatever
+   * the client sends. An answer behind others has not begun to wait for its reader.
+   */
+  #awaitReader(): void {
+    const { res } = this.#exchange
+    clearTimeout(this.#stall)
+    if (this.#settled) return
+    if (res.socket === null) res.once('socket', () => this.#awaitReader())
+    else if (this.sending) this.#stall = setTimeout(() => this.#abandon(CLIENT_STALLED), this.#backend.idleTimeoutMs)
   }
 
   /** The response is closed: sent to its end, or cut off by the client. */
