@@ -38,7 +38,7 @@ async function start(url = server.url): Promise<Bench> {
   return gateway
 }
 
-const token = (key = one) => jwt({ key, payload: claims({ exp: NOW / 1000 + 48 * 3600 }) })
+const token = (key = one, more = {}) => jwt({ key, payload: claims({ exp: NOW / 1000 + 48 * 3600, ...more }) })
 const down = () => (server.answer = (_, response) => response.writeHead(500).end())
 
 describe('keys by URL', () => {
@@ -279,6 +279,22 @@ describe('when the provider fails', () => {
     await Promise.all(all)
     expect(answers.filter((answer) => answer === 'alice').length).toBe(most)
     expect(await asking.outcome(fresh(700))).toBe('alice')
+  })
+
+  it('by answering nothing when its keys are due, 100 requests wait for it and the others go on with the keys held', async () => {
+    const gateway = await start()
+    await gateway.outcome(token())
+    const waiting: (() => void)[] = []
+    server.answer = (request, response) => waiting.push(() => serveJson(keySet(one))(request, response))
+    gateway.time += 10 * MINUTE
+    // Anybody can write the like: all that it takes is public.
+    const forged = (jti: number) => token(one, { jti }).replace(/[^.]+$/, 'A'.repeat(86))
+    const forgeries = Array.from({ length: 100 }, (_, i) => gateway.outcome(forged(i)))
+    const honest = Array.from({ length: 100 }, () => gateway.outcome(token()))
+    expect(new Set(await Promise.all(honest))).toEqual(new Set(['alice']))
+    await expect.poll(() => waiting.length).toBe(1)
+    waiting[0]?.()
+    expect(new Set(await Promise.all(forgeries))).toEqual(new Set(['unauthorized']))
   })
 
   it('by answering nothing, the keys held are used without waiting for it each time', async () => {
