@@ -63,6 +63,15 @@ type Check = ReturnType<typeof createGuard>
 const MAX_BODY = 64 * 1024
 /** For a whole request to arrive, in milliseconds. */
 const REQUEST_TIMEOUT_MS = 10_000
+/**
+ * What Node's server must be made with. Fastify sets the first when the server is there already: beside the usual 60 s for a
+ * head, Node then gives a body as long, and looks only every 30 s (26.10).
+ */
+const PATIENCE = {
+  requestTimeout: REQUEST_TIMEOUT_MS,
+  headersTimeout: REQUEST_TIMEOUT_MS,
+  connectionsCheckingInterval: 1000,
+}
 /** A user id of 256 bytes, each of them percent-encoded. */
 const MAX_PARAM = 3 * 256
 
@@ -108,7 +117,9 @@ function createServer(certificate: Certificate | null, observe: Observer): Fasti
     frameworkErrors: onError,
     clientErrorHandler: refuseConnection,
     // A handshake that is not finished would else hold its connection for two minutes.
-    https: certificate === null ? null : { ...certificate.current(), handshakeTimeout: REQUEST_TIMEOUT_MS },
+    ...(certificate === null
+      ? { http: PATIENCE }
+      : { https: { ...PATIENCE, ...certificate.current(), handshakeTimeout: REQUEST_TIMEOUT_MS } }),
   }) as FastifyInstance
   const { server } = app
   if (server instanceof tls.Server) certificate?.onChange((next) => server.setSecureContext(next))

@@ -1,5 +1,6 @@
 import { once } from 'node:events'
 import { connect } from 'node:net'
+import { text } from 'node:stream/consumers'
 import { afterEach, describe, expect, test } from 'vitest'
 import type { Observation } from '../../src/observe/observation.ts'
 import { StoreError } from '../../src/quota/store.ts'
@@ -342,13 +343,25 @@ test('closing ends idle connections and lets a request under way finish', async 
 })
 
 const ASKING = 'POST /api/quota/preview HTTP/1.1\r\nHost: localhost\r\n'
-test.each([
+const BEGUN: [string, string][] = [
   ['half a head', ASKING],
   [
     'half a body',
     `${ASKING}Authorization: Bearer ${TOKEN}\r\nContent-Type: application/json\r\nContent-Length: 9\r\n\r\n{`,
   ],
-])('closing does not wait for a client that has sent %s and is gone', async (_what, begun) => {
+]
+test('a client that does not go on with what it sends is ended after ten seconds', { timeout: 40_000 }, async () => {
+  const { url } = await start()
+  const begun = [...BEGUN, ['nothing', ''], ['an empty line', '\r\n']] as const
+  const answers = begun.map(async ([what, bytes]) => {
+    const socket = connect(Number(new URL(url).port), '127.0.0.1')
+    socket.write(bytes)
+    return [what, (await text(socket)).split('\r\n', 1)[0]]
+  })
+  expect(await Promise.all(answers)).toEqual(begun.map(([what]) => [what, 'HTTP/1.1 408 Request Timeout']))
+})
+
+test.each(BEGUN)('closing does not wait for a client that has sent %s and is gone', async (_what, begun) => {
   const { admin, url } = await start()
   const socket = connect(Number(new URL(url).port), '127.0.0.1')
   await once(socket, 'connect')
