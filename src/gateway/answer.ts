@@ -68,6 +68,8 @@ const LINGER_MS = 1000
  */
 export function writeAnswer(req: IncomingMessage, res: ServerResponse, answer: Answer, requestId: string): void {
   const lingers = !req.complete && hasBody(req) && !isSmall(req)
+  // Nobody wants the body. Behind answers that are still to come Node would keep it until this one is out.
+  if (hasBody(req)) req.resume()
   const length = Buffer.byteLength(answer.body)
   const headers = [...answer.headers, 'X-Request-Id', requestId, 'Content-Length', String(length)]
   const closes = answer.headers.includes('Connection')
@@ -91,7 +93,7 @@ export function writeAnswer(req: IncomingMessage, res: ServerResponse, answer: A
   }
   // A client that waits for 100 Continue sends nothing more, so there is nothing to wait for.
   if (awaitsContinue(req)) end()
-  else req.once('end', end).once('close', end).resume()
+  else req.once('end', end).once('close', end)
 }
 
 /** Such a body is read to its end after an answer, so that the connection can go on. */

@@ -57,7 +57,7 @@ export function createGateway({ rules, ledger, store, observe, lag }: GatewayOpt
   const distrusted = new WeakSet<object>()
 
   async function handle(req: IncomingMessage, res: ServerResponse): Promise<void> {
-    if (distrusted.has(req.socket)) return
+    if (distrusted.has(req.socket)) return void req.resume()
     const ambiguity = checkEdge(req)
     if (isLastOnConnection(req)) res.shouldKeepAlive = false
     if (ambiguity !== null || isLastOnConnection(req)) distrusted.add(req.socket)

@@ -172,10 +172,10 @@ export function createListener(options: ListenerOptions): Listener {
 
   /**
    * Ends a connection with too many requests that wait behind others for no answer or a refusal: one packet has room for
-   * thousands, and Node parses it to its end. @returns whether it goes on
+   * thousands, and Node parses it to its end. Their bodies are read to nowhere. @returns whether it goes on
    */
   function bound(res: http.ServerResponse): boolean {
-    const { socket } = res.req
+    const { socket } = res.req.resume()
     const waiting = (excess.get(socket) ?? 0) + 1
     excess.set(socket, waiting)
     res.once('close', () => excess.set(socket, (excess.get(socket) ?? 0) - 1))

@@ -1,4 +1,6 @@
+import { subscribe, unsubscribe } from 'node:diagnostics_channel'
 import { once } from 'node:events'
+import type { IncomingMessage } from 'node:http'
 import net from 'node:net'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { queryObjects } from 'node:v8'
@@ -167,6 +169,34 @@ describe('requests on one connection', () => {
     expect(charges(app)).toBeLessThanOrEqual(32)
     expect(client.text()).toBe('')
     expect(statusesIn(await rawExchange(app.url, get('alice')))).toEqual([200])
+  })
+
+  const post = (path: string, body: string): string =>
+    request(`POST ${path} HTTP/1.1`, 'bob', `Content-Length: ${body.length}`) + body
+  const chunked = (path: string): string =>
+    `${request(`POST ${path} HTTP/1.1`, 'bob', 'Transfer-Encoding: chunked')}1\r\nx\r\n0\r\n\r\n`
+  it.each([
+    ['refused', '', '/nothing'],
+    ['refused since too many are under way', get('alice', '/api/slow').repeat(31), '/api/now'],
+    ['ignored behind a refusal that closes the connection', chunked('/nothing'), '/api/now'],
+    ['ignored behind something ambiguous', request('GET /api/now HTTP/1.1', 'bob', 'Host: b'), '/api/now'],
+  ])('keep no body in memory while they wait for an answer, where they are %s', async (_what, before, path) => {
+    const bodies: IncomingMessage[] = []
+    const note = (seen: unknown): void => {
+      const { request } = seen as { request: IncomingMessage }
+      if (request.headers['content-length'] === '60000') bodies.push(request)
+    }
+    const backend = await waitingBackend()
+    const app = await start(backend.url, '')
+    const client = open(app)
+    client.socket.write(get('alice', '/api/slow') + before)
+    await poll(() => backend.waiting).toBeGreaterThan(0)
+    subscribe('http.server.request.start', note)
+    cleanups.push(() => unsubscribe('http.server.request.start', note))
+    client.socket.write(post(path, 'x'.repeat(60_000)).repeat(50))
+    await poll(() => bodies.filter(({ complete }) => complete).length).toBe(50)
+    await poll(() => Math.max(...bodies.map(({ readableLength }) => readableLength))).toBe(0)
+    await poll(() => backend.seen.length).toBe(charges(app))
   })
 })
 
