@@ -3,8 +3,8 @@
  * `/%61/b`), and each that we would read differently is a way round the price of a route. So a path that two servers
  * could read differently is refused, and of the harmless spellings one is matched and forwarded.
  *
- * What only the operator can know is left alone: letter case, dots and spaces at the end of a name, compatible
- * Unicode letters. A backend that folds those needs `unmatched: refuse`.
+ * What only the operator can know is left alone: letter case, dots and spaces at the end of a name, a slash at the end of
+ * the path, compatible Unicode letters. A backend that folds those needs `unmatched: refuse`, and no `*` beside.
  */
 
 /** What a backend is known to take as plain data, and may therefore pass. Each is off unless the operator says so. */
