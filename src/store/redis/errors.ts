@@ -17,6 +17,11 @@ const DATABASE: Kind = {
   cure: 'name a database that is there at the end of the URL under store, and let its user run SELECT',
 }
 const CLUSTER: Kind = { reason: 'cluster' }
+const ELSEWHERE: Kind = {
+  reason: 'cluster',
+  cure: 'this Redis is a node of a cluster, so where the URL under store begins with redis://, write redis+cluster://',
+}
+const NO_CLUSTER: Kind = { reason: 'cluster', cure: 'write redis:// in the place of redis+cluster:// under store' }
 
 /** Kinds by the first word of a Redis error. https://redis.io/docs/latest/develop/reference/protocol-spec/#simple-errors */
 const KINDS: ReadonlyMap<string, Kind> = new Map([
@@ -36,7 +41,7 @@ const KINDS: ReadonlyMap<string, Kind> = new Map([
   ['WRONGPASS', LOGIN],
   ['NOPERM', FORBIDDEN],
   ['CLUSTERDOWN', CLUSTER],
-  ['MOVED', CLUSTER],
+  ['MOVED', ELSEWHERE],
   ['ASK', CLUSTER],
   ['TRYAGAIN', CLUSTER],
   ['CROSSSLOT', CLUSTER],
@@ -44,6 +49,9 @@ const KINDS: ReadonlyMap<string, Kind> = new Map([
 
 /** What a script is told that calls what its user may not; Redis 7.0 puts ERR before it, later ones other words behind it. */
 const FORBIDDEN_WITHIN = /The user executing the script can't|ACL failure in script/
+
+/** What a Redis that is no node of a cluster answers to whoever takes it for one. */
+const IS_NO_CLUSTER = /cluster support disabled/
 
 /** What ioredis says of a command that it never sent: no connection, or no cluster, and no queue to wait in. */
 const NOT_SENT = 'enableOfflineQueue options is false'
@@ -71,6 +79,12 @@ export function asStoreError(error: unknown): StoreError {
   if (wasNeverSent(error)) return new StoreError('no connection to Redis', 'connection', 'no', error)
   if (error instanceof Error && error.name === 'MaxRetriesPerRequestError') {
     return new StoreError('the connection to Redis was lost', 'connection', 'unknown', error)
+  }
+  // Of a cluster ioredis says the same of all that may be wrong; what its last node said stands beside it.
+  const { lastNodeError } = error as { lastNodeError?: unknown }
+  if (lastNodeError instanceof Error) {
+    const words = `no node under store tells the slots of a cluster: ${asStoreError(lastNodeError).message}`
+    return new StoreError(words, 'connection', 'unknown', error)
   }
   if (message.includes('timed out')) return new StoreError('Redis did not answer in time', 'timeout', 'unknown', error)
   return new StoreError(plainly(message), 'connection', 'unknown', error)
@@ -106,6 +120,7 @@ function kindOf(error: Error & { readonly previousErrors?: readonly Error[] }): 
   if (isOfSelect(error)) return DATABASE
   const { message } = error.previousErrors?.[0] ?? error
   if (FORBIDDEN_WITHIN.test(message)) return FORBIDDEN
+  if (IS_NO_CLUSTER.test(message)) return NO_CLUSTER
   const word = /^ERR Error running script.*? -([A-Z]+) /.exec(message)?.[1] ?? message.split(' ', 1)[0] ?? ''
   return KINDS.get(word) ?? { reason: 'other' }
 }

@@ -38,6 +38,8 @@ describe('an error that Redis replied', () => {
     ['MISCONF Redis is configured to save RDB snapshots', 'stop-writes-on-bgsave-error'],
     ["ERR The user executing the script can't run this command or subcommand", 'ACL SETUSER'],
     ['WRONGPASS invalid username-password pair or user is disabled.', 'the URL under store'],
+    ['MOVED 7332 127.0.0.1:6473', 'write redis+cluster://'],
+    ['ERR This instance has cluster support disabled', 'write redis:// in the place'],
   ])('says what the operator can do: %s', (message, cure) => {
     expect(asStoreError(reply(message)).message).toContain(cure)
   })

@@ -136,6 +136,8 @@ it('the Redis store on a cluster of two primaries finds its users on the one tha
       expect(users).toEqual(['alice'])
       await close()
     }
+    const asOne = await Promise.all([a, b].map(({ port }) => settledOrNot(`redis://127.0.0.1:${port}`)))
+    expect(asOne.sort()).toEqual([expect.stringMatching(/^MOVED .*write redis\+cluster:/), 'settled'])
     for (const { client } of [a, b]) expect(await client.dbsize()).toBeGreaterThan(0)
   } finally {
     for (const { client, stop } of [a, b]) {
@@ -165,6 +167,36 @@ it('a batch whose reply a cluster lost may have been applied, although no node i
     client.disconnect()
     await proxy.close()
     await stop()
+  }
+})
+
+async function settledOrNot(url: string): Promise<string> {
+  const { store, close } = await open(url, 'one')
+  const told = await store.settle(batch(1)).then(
+    () => 'settled',
+    (error: Error) => error.message,
+  )
+  await close()
+  return told
+}
+
+it.each([
+  ['of a Redis that is none', [], /cluster support disabled\. Cure: write redis:/],
+  ['that wants a password', ['--requirepass', 'secret'], /NOAUTH .* Cure: set the user and the password/],
+])('the Redis store says why it finds no cluster: %s', async (_what, args, words) => {
+  const redis = await startRedis({ args })
+  const told: string[] = []
+  const store = openRedisStore({
+    url: `redis+cluster://127.0.0.1:${redis.port}`,
+    observe: (seen) => {
+      if (seen.type === 'store_failed') told.push(seen.message)
+    },
+  })
+  try {
+    await expect.poll(() => told[0]).toMatch(words)
+  } finally {
+    await store.close()
+    await redis.stop()
   }
 })
 
