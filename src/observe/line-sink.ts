@@ -1,4 +1,4 @@
-import { closeSync, openSync, write, writeSync } from 'node:fs'
+import { closeSync, constants, fstatSync, openSync, write, writeSync } from 'node:fs'
 
 /**
  * Collects log lines and writes many with one call, off the event loop.
@@ -15,7 +15,7 @@ export interface LineSink {
   flush(): Promise<void>
   /** For the end of the process: writes what is left at once. */
   flushSync(): void
-  /** Flushes, and closes the file where the sink opened it. */
+  /** Flushes, unless the reader takes nothing any more, and closes the file where the sink opened it. */
   close(): Promise<void>
 }
 
@@ -28,7 +28,8 @@ export interface LineSinkOptions {
   readonly limit?: number
 }
 
-const RETRY_MS = 20
+/** Between two tries to write into a full pipe, in milliseconds: 13 MB a second pass, and a reader that stalls costs little. */
+const RETRY_MS = 5
 /** Bytes of a block. Lines become bytes at once: a string that grows to as much costs twice the time by its garbage. */
 const BLOCK = 65_536
 
@@ -37,7 +38,7 @@ export function openLineSink(
   destination: number | string,
   { chunk = 65_536, flushMs = 500, limit = 16 * 1024 * 1024 }: LineSinkOptions = {},
 ): LineSink {
-  const fd = typeof destination === 'number' ? destination : openSync(destination, 'a')
+  const fd = typeof destination === 'number' ? unblocked(destination) : openSync(destination, 'a')
   let block = Buffer.allocUnsafeSlow(BLOCK)
   let filled = 0
   /** What comes before the block, and its bytes. */
@@ -45,6 +46,7 @@ export function openLineSink(
   let behind = 0
   let dropped = 0
   let broken = false
+  let closing = false
   /** Tried again with the next flush. */
   let diskFull = false
   let writing: Promise<void> | null = null
@@ -89,7 +91,7 @@ export function openLineSink(
   }
 
   function start(): Promise<void> {
-    if (writing === null && isBehind()) writing = writeAll(fd, next()).then(finished)
+    if (writing === null && isBehind()) writing = writeAll(fd, next(), () => closing).then(finished)
     return writing ?? Promise.resolve()
   }
 
@@ -138,12 +140,27 @@ export function openLineSink(
 
   async function close(): Promise<void> {
     clearInterval(timer)
+    closing = true
     await flush()
     broken = true
-    if (typeof destination === 'string') closeSync(fd)
+    if (fd !== destination) closeSync(fd)
   }
 
   return { write: take, flush, flushSync, close }
+}
+
+/**
+ * A pipe once more, of which only we say that it is not to be waited for: a full one then answers EAGAIN. Node's end waits for
+ * a thread that waits within a write, that by `process.exit` too (26.10), so a reader that stalls would keep the process.
+ * @returns the same where that cannot be had: something else than a pipe, or one of another user
+ */
+function unblocked(fd: number): number {
+  try {
+    if (fstatSync(fd).isFIFO()) return openSync(`/proc/self/fd/${fd}`, constants.O_WRONLY | constants.O_NONBLOCK)
+  } catch {
+    // It is written all the same, or that is told by the write.
+  }
+  return fd
 }
 
 /** UTF-8 takes at most three bytes for a unit of a string. */
@@ -161,14 +178,14 @@ interface Written {
   readonly error: NodeJS.ErrnoException | null
 }
 
-/** Never rejects. */
-function writeAll(fd: number, bytes: Buffer): Promise<Written> {
+/** Never rejects. @param isLast whether a reader that takes nothing is given up after LAST_WAIT_MS */
+function writeAll(fd: number, bytes: Buffer, isLast: () => boolean): Promise<Written> {
   return new Promise((resolve) => {
-    const step = (offset: number): void => {
+    const step = (offset: number, waited = 0): void => {
       write(fd, bytes, offset, bytes.length - offset, null, (error, written) => {
-        // A standard stream that is a pipe may be non-blocking; a full one answers EAGAIN.
-        if (error?.code === 'EAGAIN') setTimeout(step, RETRY_MS, offset)
-        else if (error) resolve({ left: bytes.subarray(offset), error })
+        if (error?.code === 'EAGAIN' && waited < LAST_WAIT_MS) {
+          setTimeout(step, RETRY_MS, offset, isLast() ? waited + RETRY_MS : 0)
+        } else if (error) resolve({ left: bytes.subarray(offset), error })
         else if (offset + written < bytes.length) step(offset + written)
         else resolve({ left: null, error: null })
       })

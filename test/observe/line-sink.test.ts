@@ -196,6 +196,28 @@ test('a reader that takes nothing more does not keep the process for ever', () =
   closeSync(writer)
 })
 
+test.each([
+  ['its log closes', 'await sink.close(); process.exit(6)'],
+  ['it exits in the middle of a write', 'setTimeout(() => process.exit(6), 100)'],
+])('a process whose reader stalls still ends, where %s', async (_when, end) => {
+  const path = join(folder, 'stalled')
+  execFileSync('mkfifo', [path])
+  // As a shell makes it: a write waits for the reader.
+  const pipe = openSync(path, constants.O_RDWR)
+  const code = `${PROGRAM}for (let i = 0; i < 60_000; i++) sink.write(i + '\\n')\nvoid sink.flush()\n${end}`
+  const child = spawn(process.execPath, ['--input-type=module-typescript', '-e', code], {
+    stdio: ['ignore', pipe, 'inherit'],
+  })
+  try {
+    const [exitCode] = await once(child, 'exit')
+    expect(exitCode).toBe(6)
+    expect(readSome(pipe)).toMatch(/^0\n1\n/)
+  } finally {
+    child.kill('SIGKILL')
+    closeSync(pipe)
+  }
+})
+
 test('a process whose reader has gone still ends', async () => {
   const child = run(
     `process.stdin.destroy(); setTimeout(() => { sink.write('nobody reads this\\n'); process.exit(4) }, 200)`,
