@@ -84,6 +84,9 @@ function welcome(home: Home, { gateway, admin, services, token, variables }: Run
     TOLLGATE_URL: gateway,
     TOLLGATE_TOKEN: token,
     ...variables,
+    // The configuration asks for these too, and `tollgate healthcheck` reads it.
+    TOLLGATE_LISTEN: new URL(gateway).host,
+    TOLLGATE_ADMIN_LISTEN: new URL(admin).host,
     BOT_TOKEN: sync.botToken,
     CHART_KEY: chart.key,
     CHART_ADMIN_SECRET: chart.adminSecret,
@@ -125,7 +128,10 @@ try {
 } catch (error) {
   const { code, message } = error as NodeJS.ErrnoException
   const variables = 'TOLLGATE_LISTEN, TOLLGATE_ADMIN_LISTEN, SCORE_LISTEN, SYNC_LISTEN and CHART_LISTEN'
-  const cure = code === 'EADDRINUSE' ? ` (${variables} choose other ones, as 127.0.0.1:PORT)` : ''
+  const cure =
+    code === 'EADDRINUSE'
+      ? ` (${variables} choose other ones, as 127.0.0.1:PORT; where that is a demo, give the second one a folder of its own by TOLLGATE_HOME)`
+      : ''
   console.error(`${message}${cure}`)
   process.exitCode = 1
 }
