@@ -157,11 +157,14 @@ describe('a reader of answers', () => {
     expect(heard.answer()).toMatchObject({ status: 200 })
   })
 
-  it('knows how long the backend keeps the connection, where it says so', () => {
-    expect(read('HTTP/1.1 200 OK\r\nKeep-Alive: timeout=72, max=5\r\nContent-Length: 0\r\n\r\n').reader.keptFor).toBe(
-      72,
-    )
-    expect(read('HTTP/1.1 200 OK\r\nContent-Length: 0\r\n\r\n').reader.keptFor).toBe(null)
+  it('knows how long the backend keeps the connection, where it says so or has said so before', () => {
+    const silent = 'HTTP/1.1 200 OK\r\nContent-Length: 0\r\n\r\n'
+    expect(read(silent).reader.keptFor).toBe(null)
+    const { reader } = read('HTTP/1.1 200 OK\r\nKeep-Alive: timeout=72, max=5\r\nContent-Length: 0\r\n\r\n')
+    expect(reader.keptFor).toBe(72)
+    reader.expect(new Heard(), false)
+    reader.read(Buffer.from(silent))
+    expect(reader.keptFor).toBe(72)
   })
 
   it.each([

@@ -82,6 +82,24 @@ describe('a connection that is free', () => {
     expect(await Promise.race([closed, sleep(1000, 'the backend would close it now')])).toBe('closed')
   })
 
+  it('is kept where the backend says nothing, or a longer time', async () => {
+    // The short one last: the others, free before it, would be closed before it too.
+    const fields = ['', 'Keep-Alive: timeout=60\r\n', 'Keep-Alive: timeout=1\r\n']
+    const backend = await rawBackend((socket, head) => head.includes('/wait') || socket.write(OK))
+    const gateway = await gatewayTo(backend.url, { idleTimeoutMs: 80 })
+    for (const i of fields.keys()) {
+      rawClient(gateway.port, get(`/wait${i}`))
+      await until(() => backend.received[i]?.includes(`/wait${i}`) === true)
+    }
+    for (const [i, field] of fields.entries()) {
+      backend.sockets[i]?.write(OK.replace('\r\n', `\r\n${field}`))
+      await gateway.settled(i + 1)
+    }
+    await until(() => backend.sockets[2]?.readableEnded === true)
+    await Promise.all(['/one', '/two'].map((path) => exchangeRaw(gateway.port, get(path, CLOSE))))
+    expect(backend.sockets.length).toBe(3)
+  })
+
   it('is used again, the one that was used last first', async () => {
     const backend = await rawBackend((socket, head) => {
       if (!head.includes('/wait')) socket.write(OK)
