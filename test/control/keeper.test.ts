@@ -419,6 +419,15 @@ describe('many hints at once', () => {
   })
 })
 
+it('a keeper that was closed says nothing of a store that closes meanwhile', async () => {
+  await keeper.start()
+  const asked = keeper.fresh()
+  keeper.close()
+  store.out = true
+  await expect(asked).rejects.toThrow('nobody there')
+  expect(told).toEqual([])
+})
+
 it('a keeper that was closed tells and asks nothing any more', async () => {
   await keeper.start()
   const heard: ControlState[] = []

@@ -156,11 +156,15 @@ describe('the settings in force', () => {
     expect(applyPatch(changes, { baselines: { personal: { gone: null, read: { '9h': null } } } })).toEqual({})
   })
 
-  it('are not misled by windows that are called like what every function has', () => {
+  it('are not misled by windows that are called like what every function or object has', () => {
     const of = table({ constructor: { length: 7 } })
     const file = { ...FILE, windows: [{ name: 'length', seconds: 60 }], baselines: { personal: of, global: of } }
     const { settings, changed } = resolve(file, { baselines: { personal: {} } })
     expect([settings.baselines.personal, changed]).toEqual([of, []])
+    const windows = [...FILE.windows, { name: 'valueOf', seconds: 60 }]
+    expect(resolve({ ...FILE, windows }, { baselines: { personal: { read: { '1h': 1 } } } }).changed).toEqual([
+      'baselines.personal.read.1h',
+    ])
   })
 
   it('can be had for every valid patch, and make a policy', () => {
