@@ -255,6 +255,7 @@ describe('an override', () => {
       json: { error: 'not_found' },
     })
     expect((await get('/api/users/alice/override')).status).toBe(404)
+    expect((await get('/api/audit')).json.entries).toEqual([])
   })
 
   test('is guarded by If-Match, each user apart', async () => {

@@ -3,7 +3,7 @@ import http, { IncomingMessage } from 'node:http'
 import net, { type AddressInfo, Socket } from 'node:net'
 import { setFlagsFromString } from 'node:v8'
 import { runInNewContext } from 'node:vm'
-import { expect, it } from 'vitest'
+import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest'
 import { ClientLeft, readBody } from '../../src/gateway/body.ts'
 
 it('a body whose client left before anybody read it is not waited for', async () => {
@@ -21,22 +21,37 @@ it('a body whose client left before anybody read it is not waited for', async ()
   server.close()
 })
 
-it('a body that has come is not kept for as long as it might have taken', async () => {
-  const timers = (): number => process.getActiveResourcesInfo().filter((name) => name === 'Timeout').length
-  const read = Promise.withResolvers<unknown>()
-  const server = http.createServer((req, res) => {
-    const before = timers()
-    readBody(req, res, 1_000_000).then((body) => read.resolve([body, timers() - before]), read.reject)
+describe('how long a body may take', () => {
+  beforeEach(() => void vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout'] }))
+  afterEach(() => void vi.useRealTimers())
+
+  function reading(length: number) {
+    const req = new IncomingMessage(new Socket())
+    req.headers['content-length'] = String(length)
+    const read = readBody(req, null, 1_000_000)
+    req.emit('data', Buffer.from('hello'))
+    return { req, read }
+  }
+
+  it('is 30 seconds where it is short', async () => {
+    const { read } = reading(65_536)
+    vi.advanceTimersByTime(29_999)
+    expect(vi.getTimerCount()).toBe(1)
+    vi.advanceTimersByTime(1)
+    expect(await read).toMatchObject({ code: 'request_timeout', headers: { Connection: 'close' } })
   })
-  server.listen(0, '127.0.0.1')
-  await once(server, 'listening')
-  const client = net.connect((server.address() as AddressInfo).port, '127.0.0.1')
-  client.write('POST / HTTP/1.1\r\nHost: a\r\nContent-Length: 5\r\n\r\nhel')
-  await once(server, 'request')
-  client.write('lo')
-  expect(await read.promise).toEqual([Buffer.from('hello'), 0])
-  client.destroy()
-  server.close()
+
+  it('has no end where it is long: it must keep up a rate', () => {
+    reading(65_537)
+    expect(vi.getTimerCount()).toBe(0)
+  })
+
+  it('does not matter any more when it has come: it is not kept for as long', async () => {
+    const { req, read } = reading(5)
+    req.emit('end')
+    expect(await read).toEqual(Buffer.from('hello'))
+    expect(vi.getTimerCount()).toBe(0)
+  })
 })
 
 it('a body in chunks of one byte takes little more memory than it has bytes', async () => {

@@ -217,7 +217,7 @@ it('what comes on a connection behind an upgrade that is served as a plain reque
 it('a connection that has ended is remembered by nobody', async () => {
   const sockets = (): number => queryObjects(net.Socket, { format: 'count' })
   const backend = await waitingBackend()
-  const app = await start(backend.url, '')
+  const app = await start(backend.url, 'max_in_flight_per_user: 9')
   expect(statusesIn(await rawExchange(app.url, get('alice')))).toEqual([200])
   const before = sockets()
   for (let i = 0; i < 50; i++)
