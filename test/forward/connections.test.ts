@@ -12,6 +12,9 @@ assertNoSurprises()
 const OK = 'HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nok'
 
 describe('closing a forwarder', () => {
+  /** Of a backend that would keep its connections for as long as we do. */
+  const KEPT = OK.replace('\r\n', '\r\nKeep-Alive: timeout=600\r\n')
+
   it('waits for what is in flight and for those that wait for a connection', async () => {
     const backend = await rawBackend(() => {})
     const gateway = await gatewayTo(backend.url, { maxConnections: 1 })
@@ -23,18 +26,18 @@ describe('closing a forwarder', () => {
     const closing = gateway.forwarder.close().then(() => {
       closed = true
     })
-    backend.sockets[0]?.write(OK)
+    backend.sockets[0]?.write(KEPT)
     await first.until('ok')
     await until(() => backend.received.join('').includes('/second'))
     expect(closed).toBe(false)
-    backend.sockets.at(-1)?.write(OK)
+    backend.sockets.at(-1)?.write(KEPT)
     await second.until('ok')
     await closing
     expect(gateway.results.map((r) => r.outcome)).toEqual(['forwarded', 'forwarded'])
   })
 
   it('closes idle connections', async () => {
-    const backend = await rawBackend((socket) => socket.write(OK))
+    const backend = await rawBackend((socket) => socket.write(KEPT))
     const gateway = await gatewayTo(backend.url)
     await exchangeRaw(gateway.port, get('/', CLOSE))
     await gateway.forwarder.close()
@@ -42,7 +45,7 @@ describe('closing a forwarder', () => {
   })
 
   it('still serves a straggler that was admitted before', async () => {
-    const backend = await rawBackend((socket) => socket.write(OK))
+    const backend = await rawBackend((socket) => socket.write(KEPT))
     const gateway = await gatewayTo(backend.url)
     await gateway.forwarder.close()
     expect((await exchangeRaw(gateway.port, get('/', CLOSE))).text).toMatch(/ok$/)
