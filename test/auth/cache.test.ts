@@ -33,6 +33,15 @@ describe('the cache', () => {
     expect(['a', 'b', 'c', 'd'].map((key) => cache.get(key, 3))).toEqual(['a', undefined, 'c', 'd'])
   })
 
+  it('lets one go whose time is over before one that is good, however much it was used', () => {
+    const cache = createCache<string>(2)
+    cache.set('over', 'over', 10, 0)
+    cache.set('good', 'good', 1000, 0)
+    cache.get('over', 9)
+    cache.set('new', 'new', 1000, 10)
+    expect(['good', 'new'].map((key) => cache.get(key, 11))).toEqual(['good', 'new'])
+  })
+
   it('with no room remembers nothing', () => {
     const cache = createCache<string>(0)
     cache.set('a', 'alice', 1000, 0)

@@ -1,4 +1,4 @@
-import { describe, expect, it } from 'vitest'
+import { describe, expect, it, vi } from 'vitest'
 import { troubles } from '../../fakes/platform.ts'
 import { record } from '../harness.ts'
 import { startUpdates } from './running.ts'
@@ -257,4 +257,14 @@ describe('updates of one user at the same time', () => {
     answer.resolve()
     expect((await update).status).toBe(200)
   })
+})
+
+it('an update that is over leaves no timer behind, which would keep a service that ends from ending', async () => {
+  const { updateLxns, updateFish } = await startUpdates({ limits: { total_timeout: '9m' } })
+  const [set, clear] = [vi.spyOn(globalThis, 'setTimeout'), vi.spyOn(globalThis, 'clearTimeout')]
+  for (const update of [updateLxns, updateFish]) expect((await update()).status).toBe(200)
+  const timers = set.mock.results.filter((_, i) => set.mock.calls[i]?.[1] === 9 * 60_000).map(({ value }) => value)
+  expect(timers.length).toBe(2)
+  for (const timer of timers) expect(clear).toHaveBeenCalledWith(timer)
+  vi.restoreAllMocks()
 })
