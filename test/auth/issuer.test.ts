@@ -1,6 +1,7 @@
 import { describe, expect, it } from 'vitest'
 import { AuthSetupError, type IssuerOptions } from '../../src/auth/authenticator.ts'
-import { bench } from './support.ts'
+import type { Observation } from '../../src/observe/observation.ts'
+import { bench, serve } from './support.ts'
 
 async function problems(...issuers: Partial<IssuerOptions>[]): Promise<readonly string[]> {
   try {
@@ -84,4 +85,14 @@ describe('the issuers of a configuration', () => {
       expect.stringMatching(/^auth\.jwt\[2\]\.jwks: cannot use key set \/nowhere\/jwks\.json: ENOENT/),
     ])
   })
+})
+
+it('where one of them is refused, nothing is heard any more of the keys of the others', async () => {
+  const server = await serve((_, response) => response.writeHead(500).end())
+  const seen: Observation[] = []
+  const issuers = [{ keys: { kind: 'url', url: server.url } } as const, { issuer: '' }]
+  await expect(bench(issuers, { observe: (one) => void seen.push(one) })).rejects.toThrow('is empty')
+  for (let i = 0; i < 3; i++) await fetch(server.url)
+  expect(seen).toEqual([])
+  await server.close()
 })
