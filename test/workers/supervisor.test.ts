@@ -1,6 +1,6 @@
 import { readFileSync } from 'node:fs'
 import { setTimeout as sleep } from 'node:timers/promises'
-import { afterEach, beforeEach, describe, expect, it } from 'vitest'
+import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest'
 import type { Observation } from '../../src/observe/observation.ts'
 import { createSupervisor, type Supervisor } from '../../src/workers/supervisor.ts'
 import { startBackend, understood, yaml } from '../e2e/harness.ts'
@@ -72,14 +72,20 @@ describe('a worker that ends', () => {
   })
   const kill = (): void => void process.kill(started().at(-1) ?? 0, 'SIGKILL')
 
-  it('is waited for longer each time that it ends shortly after it began', async () => {
-    for (let times = 1; times <= 3; times++) {
-      kill()
-      await expect.poll(() => started().length).toBe(times + 1)
+  it('is waited for longer each time that it ends shortly after it began, up to 5 seconds', async () => {
+    vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout'] })
+    try {
+      for (let times = 1; times <= 7; times++) {
+        kill()
+        await expect.poll(() => vi.advanceTimersByTime(5000) && started().length).toBe(times + 1)
+      }
+    } finally {
+      vi.useRealTimers()
     }
     clock += 10_000
     kill()
-    await expect.poll(() => ended().map(({ restartMs }) => restartMs)).toEqual([100, 200, 400, 100])
+    const pauses = [100, 200, 400, 800, 1600, 3200, 5000, 100]
+    await expect.poll(() => ended().map(({ restartMs }) => restartMs)).toEqual(pauses)
   })
 
   it('is not started again where all are stopped meanwhile', async () => {
