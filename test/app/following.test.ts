@@ -57,6 +57,8 @@ it('the last adaptive factor stays while the store is out', async () => {
   store.out = true
   await vi.advanceTimersByTimeAsync(60_000)
   expect(limit()).toBe(75)
+  // Nor is it a fault of ours: who follows the changes tells of the store.
+  expect(observed.map(({ type }) => type)).not.toContain('internal_error')
 })
 
 it('the factor is told at the start and whenever it has become another one', async () => {

@@ -51,6 +51,11 @@ it('what has files is taken over with all it remembers, such as the keys that we
   expect(after.forwarder).toBe(before.forwarder)
 })
 
+it('whom to trust is asked anew of requests to the same backend', async () => {
+  const before = await make(null, 'edge: { trusted_proxies: [127.0.0.1] }')
+  expect((await make(before)).forwarder).not.toBe(before.forwarder)
+})
+
 it('asks nobody for keys where another part cannot be made', async () => {
   const asked: string[] = []
   const keys = createServer((req, res) => {

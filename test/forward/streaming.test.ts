@@ -197,6 +197,26 @@ describe('a client that reads slowly', () => {
     expect(gateway.results.map(({ outcome }) => outcome)).toEqual(['forwarded', 'forwarded'])
     await until(() => client.text().split('\r\n\r\nok').length === 3)
   })
+
+  it('is not what a backend is excused by that stops for good meanwhile', async () => {
+    let answer: ServerResponse | undefined
+    const backend = await rawBackend(async (socket) => {
+      socket.write('HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n')
+      while (answer?.writableNeedDrain !== true) {
+        socket.write(chunk(20_000))
+        await sleep(5)
+      }
+    })
+    const gateway = await gatewayTo(backend.url, { idleTimeoutMs: 2_000 })
+    gateway.server.on('request', (_req, res) => {
+      answer ??= res
+    })
+    const client = rawClient(gateway.port, get('/'))
+    client.socket.pause()
+    await until(() => answer?.writableNeedDrain === true)
+    client.socket.resume()
+    expect(await gateway.settled()).toMatchObject({ outcome: 'failed', error: 'upstream_timeout', headSent: true })
+  })
 })
 
 /** Memory of the gateway is used again for the next piece; a side that is slow must never see that. */
