@@ -287,6 +287,9 @@ describe('a certificate that is replaced', () => {
     const again = await get(`${app.url}/x`, { agent })
     expect([again.status, again.socket]).toEqual([200, first.socket])
     agent.destroy()
+    // Each looks at two files, and tells of a pair once.
+    const loaded = app.observations.flatMap((o) => (o.type === 'certificate_loaded' ? o.listener : []))
+    expect(loaded.sort()).toEqual(['admin', 'admin', 'gateway', 'gateway'])
   })
 
   it('is looked at no more once the gateway has stopped', async () => {
