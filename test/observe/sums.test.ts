@@ -75,6 +75,18 @@ it('a process that has ended leaves its counts and no gauges, and the next in it
   }
 })
 
+it('one that ends while another is put to the sums is counted too', async () => {
+  const sums = createSums()
+  for (const worker of [1, 2, 3, 4, 5]) sums.take(worker, await process('a', 2).snapshot())
+  const ends: Promise<void>[] = []
+  for (const worker of [1, 2, 3, 4, 5]) {
+    ends.push(sums.bury(worker))
+    await Promise.resolve()
+  }
+  await Promise.all(ends)
+  expect(parseMetrics(await sums.render([])).value(FORWARDED)).toBe(10)
+})
+
 it('a process that never reported changes nothing', async () => {
   const sums = createSums()
   await sums.bury(1)
