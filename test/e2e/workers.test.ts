@@ -445,12 +445,19 @@ describe('a changed configuration', () => {
     expect(value('tollgate_config_last_reload_successful')).toBe(0)
     expect(found('tollgate_config_info')).toHaveLength(1)
     expect(lines('configuration refused, the one before stays in force')).toHaveLength(1)
-    const told = async (): Promise<boolean[]> => {
+    /** By process, whether it tells of the file: those that are not in `known`. */
+    const told = async (known: readonly number[] = []): Promise<[number, boolean][]> => {
       const answer = await fetch(`${admin}/api/now`, { headers: { authorization: `Bearer ${ADMIN_TOKEN}` } })
-      const { replicas } = (await answer.json()) as { replicas: { configProblems: string[] }[] }
-      return replicas.map(({ configProblems }) => configProblems.length > 0)
+      const { replicas } = (await answer.json()) as { replicas: { pid: number; configProblems: string[] }[] }
+      return replicas.flatMap(({ pid, configProblems }) =>
+        known.includes(pid) ? [] : [[pid, configProblems.length > 0]],
+      )
     }
-    await expect.poll(told, { timeout: 10_000 }).toEqual([true, true])
+    const each = async (known?: readonly number[]) => (await told(known)).map(([, tells]) => tells)
+    await expect.poll(() => each(), { timeout: 10_000 }).toEqual([true, true])
+    const pids = (await told()).map(([pid]) => pid)
+    process.kill(pids[0] as number, 'SIGKILL')
+    await expect.poll(() => each(pids)).toEqual([true])
   })
 
   it('that one worker does not have yet shows as two hashes, and scraping does not wait for it', async () => {
