@@ -50,7 +50,7 @@ module.exports = {
       severity: 'error',
       from: { path: '^src/(gateway|admin)/' },
       to: {
-        path: '^src/(store/|config/|observe/(?!observation)|reference/|app/|workers/|cli/|main|demo|services/)',
+        path: '^src/(store/|config/|observe/(?!observation)|reference/|app[./]|workers/|cli/|main|demo|services/)',
       },
     },
     {
@@ -62,14 +62,14 @@ module.exports = {
     {
       name: 'nobody-imports-the-app',
       severity: 'error',
-      from: { path: '^src/(?!app/|workers/|cli/|main|demo)' },
-      to: { path: '^src/(app/|workers/|cli/|main|demo)' },
+      from: { path: '^src/(?!app[./]|workers/|cli/|main|demo)' },
+      to: { path: '^src/(app[./]|workers/|cli/|main|demo)' },
     },
     {
       name: 'the-app-knows-no-process',
       comment: 'workers are made of the app, the command line of both',
       severity: 'error',
-      from: { path: '^src/app/' },
+      from: { path: '^src/app[./]' },
       to: { path: '^src/(workers/|cli/|main|demo)' },
     },
     {
@@ -80,9 +80,9 @@ module.exports = {
     },
     {
       name: 'what-all-may-use-knows-nothing',
-      comment: 'the files beside the folders, but for the entries main and demo',
+      comment: 'the files beside the folders, but for app and the entries main and demo',
       severity: 'error',
-      from: { path: '^src/[^/]+\\.ts$', pathNot: '^src/(main|demo)' },
+      from: { path: '^src/[^/]+\\.ts$', pathNot: '^src/(app|main|demo)' },
       to: { path: '^src/' },
     },
     {

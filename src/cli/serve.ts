@@ -1,5 +1,5 @@
 import { parseArgs } from 'node:util'
-import { type App, createApp } from '../app/app.ts'
+import { type App, createApp } from '../app.ts'
 import { loadConfig } from '../config/load.ts'
 import { formatProblems } from '../config/problems.ts'
 import { watchConfig } from '../config/watch.ts'

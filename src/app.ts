@@ -1,13 +1,13 @@
-import type { Config } from '../config/config.ts'
-import type { GaugeSource } from '../observe/metrics.ts'
-import type { Observer } from '../observe/observation.ts'
-import { openAdmin } from './administering.ts'
-import { checkPairs } from './certificate.ts'
-import { globalWindowGauges } from './global-windows.ts'
-import { createObserving } from './observing.ts'
-import { openStore } from './open-store.ts'
-import { needRestart, untilRestart } from './restart.ts'
-import { addressProblem, createServing, type Serving } from './serving.ts'
+import { openAdmin } from './app/administering.ts'
+import { checkPairs } from './app/certificate.ts'
+import { globalWindowGauges } from './app/global-windows.ts'
+import { createObserving } from './app/observing.ts'
+import { openStore } from './app/open-store.ts'
+import { needRestart, untilRestart } from './app/restart.ts'
+import { addressProblem, createServing, type Serving } from './app/serving.ts'
+import type { Config } from './config/config.ts'
+import type { GaugeSource } from './observe/metrics.ts'
+import type { Observer } from './observe/observation.ts'
 
 /** A running gateway, made of one configuration: in this process, or (`workers/primary.ts`) in several. */
 export interface App {
