@@ -78,7 +78,7 @@ export async function createServing(options: ServingOptions): Promise<Serving> {
     store,
     instance,
     deadlineMs: config.store.deadlineMs,
-    outageShare: (category) => current.config.quota.storeOutage.get(category) ?? 0,
+    outageShare: (category) => outageShareOf(current.config, category),
     observe,
   })
   let current = await createParts(config, null, store, observe).catch(async (error: unknown) => {
@@ -124,7 +124,8 @@ export async function createServing(options: ServingOptions): Promise<Serving> {
 
   function tellLoaded(): void {
     const { file, quota } = current.config
-    observe({ type: 'config_loaded', file, hash: state.hash, storeOutage: quota.storeOutage })
+    const shares = [...quota.storeOutage.keys()].map((it) => [it, outageShareOf(current.config, it)] as const)
+    observe({ type: 'config_loaded', file, hash: state.hash, storeOutage: new Map(shares) })
     for (const problem of restingChanges(quota, control.state())) observe({ type: 'config_warning', file, problem })
   }
 
@@ -262,6 +263,11 @@ function connectionLimits({ config: { edge }, isProxy }: Parts): ConnectionLimit
     uploads: { minRate: edge.minUploadRate, graceMs: edge.uploadGraceMs },
     answersHalfClosed: edge.halfClose === 'answer',
   }
+}
+
+/** In an outage each worker admits on counters of its own: a part of what the gateway may. */
+function outageShareOf({ quota, partOf = 1 }: Config, category: string): number {
+  return (quota.storeOutage.get(category) ?? 0) / partOf
 }
 
 /** Says which key of the configuration an address that cannot be had is from. */

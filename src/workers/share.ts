@@ -8,20 +8,16 @@ export function workerCount({ workers }: Pick<Config, 'workers'>): number {
 
 /**
  * The configuration of one worker of several: the totals of the file are divided, rounded up. What is counted in the store
- * (windows, failures) needs no division.
+ * (windows, failures) needs no division. The quota stays as it is: by it replicas with other numbers of workers are compared.
  */
 export function shareOf(config: Config, workers: number): Config {
   const part = (total: number): number => Math.ceil(total / workers)
   const partOrNone = (total: number | null): number | null => (total === null ? null : part(total))
-  const { upstream, edge, quota } = config
+  const { upstream, edge } = config
   return {
     ...config,
+    partOf: workers,
     upstream: { ...upstream, maxConnections: part(upstream.maxConnections) },
-    // In an outage each worker admits on counters of its own.
-    quota: {
-      ...quota,
-      storeOutage: new Map([...quota.storeOutage].map(([category, share]) => [category, share / workers])),
-    },
     edge: {
       ...edge,
       maxConnections: part(edge.maxConnections),

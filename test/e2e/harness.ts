@@ -5,6 +5,7 @@ import { type App, createApp } from '../../src/app.ts'
 import type { Config } from '../../src/config/config.ts'
 import { parseConfig } from '../../src/config/load.ts'
 import type { Observation, RequestDone } from '../../src/observe/observation.ts'
+import { shareOf } from '../../src/workers/share.ts'
 
 /** A backend that remembers what it saw: its log is the truth that charges are held against. */
 export interface Backend {
@@ -94,9 +95,11 @@ export function understood(text: string): { config: Config; hash: string } {
   return loaded
 }
 
-export async function startApp(text: string): Promise<RunningApp> {
+/** @param partOf as one worker of so many. Default the whole gateway */
+export async function startApp(text: string, partOf = 1): Promise<RunningApp> {
   const observations: Observation[] = []
-  const { config, hash } = understood(text)
+  const { config: whole, hash } = understood(text)
+  const config = partOf === 1 ? whole : shareOf(whole, partOf)
   const app = await createApp({ config, hash, version: 'test', observe: (o) => observations.push(o) })
   const { gateway, admin } = await app.start()
   return {

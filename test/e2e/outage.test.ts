@@ -289,6 +289,23 @@ routes:
     expect(posted.map(({ status }) => status)).toEqual([200, 429])
   })
 
+  it('is divided among the workers of a gateway', async () => {
+    await redisUp()
+    const text = yaml(backend.url, SHARED, `redis://127.0.0.1:${port}`)
+    apps.push(await startApp(text, 2), await startApp(text, 2))
+    for (const app of apps) await expect.poll(() => readiness(app), { timeout: 30_000 }).toEqual(READY)
+    await redisDown()
+    for (const app of apps) {
+      expect(count(await statuses(app, 10), 200)).toBe(2)
+      expect(app.observations.find(({ type }) => type === 'config_loaded')).toMatchObject({
+        storeOutage: new Map([
+          ['read', 0.05],
+          ['write', 0],
+        ]),
+      })
+    }
+  })
+
   it('costs the log a few lines, however many requests an outage meets', async () => {
     await redisUp()
     const app = await startShared(port)

@@ -1,5 +1,6 @@
 import { availableParallelism } from 'node:os'
 import { describe, expect, it } from 'vitest'
+import { fingerprint } from '../../src/config/fingerprint.ts'
 import { shareOf, workerCount } from '../../src/workers/share.ts'
 import { understood } from '../e2e/harness.ts'
 
@@ -32,16 +33,15 @@ describe('the share of a worker', () => {
     expect([edge.maxConnectionsPerAddress, edge.maxInFlightPerUser]).toEqual([null, null])
   })
 
-  it('of what may be admitted while the store is out is a part as well, since each worker counts for itself', () => {
-    const { quota } = shareOf(config(''), 4)
-    expect(Object.fromEntries(quota.storeOutage)).toEqual({ read: 0.025, write: 0 })
+  it('decides alike, however many there are: what a replica with another number of workers compares itself with', () => {
+    const whole = config('')
+    expect([shareOf(whole, 4), shareOf(whole, 3)].map(fingerprint)).toEqual([fingerprint(whole), fingerprint(whole)])
   })
 
   it('changes nothing else', () => {
     const whole = config('')
-    const { edge, upstream, quota, ...rest } = shareOf(whole, 4)
-    expect({ edge: whole.edge, upstream: whole.upstream, quota: whole.quota, ...rest }).toEqual(whole)
-    expect({ ...quota, storeOutage: null }).toEqual({ ...whole.quota, storeOutage: null })
+    const { edge, upstream, ...rest } = shareOf(whole, 4)
+    expect({ edge: whole.edge, upstream: whole.upstream, ...rest }).toEqual({ ...whole, partOf: 4 })
   })
 })
 
