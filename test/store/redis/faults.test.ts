@@ -284,7 +284,10 @@ describe('while the store is out of reach', () => {
     await patient.charge(charge(2))
     proxy.blackhole()
     patient.refund({ charge: accepted, decision })
-    await expect(patient.charge(charge(1))).rejects.toMatchObject({ reason: 'timeout' })
+    // The client may have given the connection up meanwhile.
+    await expect(patient.charge(charge(1))).rejects.toMatchObject({
+      reason: expect.stringMatching(/^(timeout|connection)$/),
+    })
     proxy.reset()
     await sleep(300)
     proxy.heal()
