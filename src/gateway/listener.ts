@@ -162,7 +162,8 @@ export function createListener(options: ListenerOptions): Listener {
     const exchange = { req, res }
     exchanges.push(exchange)
     joinShortPieces(req)
-    uploads.watch(req, () => tooSlow(socket))
+    // What is answered wants its body no more: it may wait behind others, which are not to be broken off for that.
+    uploads.watch(req, () => exchanges.includes(exchange) && tooSlow(socket))
     void gateway.handle(req, res).then(() => {
       exchanges.splice(exchanges.indexOf(exchange), 1)
       if (!res.shouldKeepAlive) last.add(socket)

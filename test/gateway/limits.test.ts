@@ -200,6 +200,27 @@ describe('requests on one connection', () => {
   })
 })
 
+it.each([
+  ['that its client holds back until it is wanted', 'Expect: 100-continue\r\n', ''],
+  ['that stops in its middle', '', 'x'],
+])('a refused body %s does not break off the answer before it', async (_what, field, begun) => {
+  const backend = await waitingBackend()
+  const app = await start(backend.url, 'upload_grace: 200ms')
+  const post = (path: string): string =>
+    request(`POST ${path} HTTP/1.1`, 'bob', `${field}Content-Length: 100000`) + begun
+  const client = open(app)
+  client.socket.write(get('alice', '/api/slow') + post('/nothing'))
+  await poll(() => app.requests().length).toBe(1)
+  // One that is wanted: when it has been waited for in vain, so might have been the other.
+  const wanted = open(app)
+  wanted.socket.write(post('/api/slow'))
+  await poll(wanted.closed).toBe(true)
+  backend.release()
+  await poll(client.closed).toBe(true)
+  expect(client.statuses()).toEqual([200, 404])
+  expect(troubles(app)).toEqual(['slow_upload'])
+})
+
 it('what comes on a connection behind an upgrade that is served as a plain request is not looked at: it may be the middle of a message', async () => {
   const backend = await waitingBackend()
   const app = await start(backend.url, '')
