@@ -266,8 +266,8 @@ function connectionLimits({ config: { edge }, isProxy }: Parts): ConnectionLimit
 }
 
 /** In an outage each worker admits on counters of its own: a part of what the gateway may. */
-function outageShareOf({ quota, partOf = 1 }: Config, category: string): number {
-  return (quota.storeOutage.get(category) ?? 0) / partOf
+function outageShareOf({ quota, sharedBy = 1 }: Config, category: string): number {
+  return (quota.storeOutage.get(category) ?? 0) / sharedBy
 }
 
 /** Says which key of the configuration an address that cannot be had is from. */

@@ -14,8 +14,8 @@ export interface Config {
   readonly tls: ListenerTls | null
   /** Processes that take requests; `auto` for as many as there are processors. */
   readonly workers: number | 'auto'
-  /** Of how many workers this is the part of one (`workers/share.ts`). Default 1: of a file it is the whole. */
-  readonly partOf?: number
+  /** Among how many workers it is divided, where it is the share of one (`workers/share.ts`). Default 1: it is the whole. */
+  readonly sharedBy?: number
   readonly upstream: UpstreamConfig
   readonly store: StoreConfig
   /** IANA name of the zone in which times are told to clients. */

@@ -16,7 +16,7 @@ export function shareOf(config: Config, workers: number): Config {
   const { upstream, edge } = config
   return {
     ...config,
-    partOf: workers,
+    sharedBy: workers,
     upstream: { ...upstream, maxConnections: part(upstream.maxConnections) },
     edge: {
       ...edge,

@@ -95,11 +95,11 @@ export function understood(text: string): { config: Config; hash: string } {
   return loaded
 }
 
-/** @param partOf as one worker of so many. Default the whole gateway */
-export async function startApp(text: string, partOf = 1): Promise<RunningApp> {
+/** @param workers as one worker of so many. Default the whole gateway */
+export async function startApp(text: string, workers = 1): Promise<RunningApp> {
   const observations: Observation[] = []
   const { config: whole, hash } = understood(text)
-  const config = partOf === 1 ? whole : shareOf(whole, partOf)
+  const config = workers === 1 ? whole : shareOf(whole, workers)
   const app = await createApp({ config, hash, version: 'test', observe: (o) => observations.push(o) })
   const { gateway, admin } = await app.start()
   return {

@@ -41,7 +41,7 @@ describe('the share of a worker', () => {
   it('changes nothing else', () => {
     const whole = config('')
     const { edge, upstream, ...rest } = shareOf(whole, 4)
-    expect({ edge: whole.edge, upstream: whole.upstream, ...rest }).toEqual({ ...whole, partOf: 4 })
+    expect({ edge: whole.edge, upstream: whole.upstream, ...rest }).toEqual({ ...whole, sharedBy: 4 })
   })
 })
 
