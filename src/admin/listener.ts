@@ -67,7 +67,7 @@ const REQUEST_TIMEOUT_MS = 10_000
  * What Node's server must be made with. Fastify sets the first when the server is there already: beside the usual 60 s for a
  * head, Node then gives a body as long, and looks only every 30 s (26.10).
  */
-const PATIENCE = {
+const SERVER_TIMEOUTS = {
   requestTimeout: REQUEST_TIMEOUT_MS,
   headersTimeout: REQUEST_TIMEOUT_MS,
   connectionsCheckingInterval: 1000,
@@ -118,8 +118,8 @@ function createServer(certificate: Certificate | null, observe: Observer): Fasti
     clientErrorHandler: refuseConnection,
     // A handshake that is not finished would else hold its connection for two minutes.
     ...(certificate === null
-      ? { http: PATIENCE }
-      : { https: { ...PATIENCE, ...certificate.current(), handshakeTimeout: REQUEST_TIMEOUT_MS } }),
+      ? { http: SERVER_TIMEOUTS }
+      : { https: { ...SERVER_TIMEOUTS, ...certificate.current(), handshakeTimeout: REQUEST_TIMEOUT_MS } }),
   }) as FastifyInstance
   const { server } = app
   if (server instanceof tls.Server) certificate?.onChange((next) => server.setSecureContext(next))
