@@ -30,7 +30,7 @@ const PLACE = /^auth\.jwt\[(\d+)\]\.(\w+): (.*)$/s
 /** What went wrong when the parts of a configuration were made, told like its other problems. */
 export function setupProblem(error: unknown, loaded: Loaded): string {
   if (error instanceof CertificateError) return formatProblems([loaded.problemAt(error.path, error.message)])
-  if (!(error instanceof AuthSetupError)) return `${loaded.config.file}: ${explain(error)}`
+  if (!(error instanceof AuthSetupError)) return `${loaded.config.file}: ${messageOf(error)}`
   const problems = error.problems.map((problem) => {
     const [, index, key, message] = PLACE.exec(problem) ?? []
     const path = index === undefined || key === undefined ? ['auth'] : ['auth', 'jwt', Number(index), key]
@@ -40,10 +40,6 @@ export function setupProblem(error: unknown, loaded: Loaded): string {
 }
 
 const PATIENCE_MS = 3000
-
-function explain(error: unknown): string {
-  return messageOf(error)
-}
 
 /**
  * A Redis store connects in the background; a command waits for it a little. @throws Error after that
@@ -56,7 +52,7 @@ export async function reachable(store: Pick<Store, 'ping'>, named = '"store" in 
       return await store.ping()
     } catch (error) {
       if (performance.now() > until) {
-        throw new Error(`the store cannot be used (${explain(error)}): check ${named}`, { cause: error })
+        throw new Error(`the store cannot be used (${messageOf(error)}): check ${named}`, { cause: error })
       }
       await sleep(20)
     }
