@@ -61,27 +61,28 @@ export function createThrottle<T>(intervalMs: number, tell: (latest: T, count: n
  * is told in the order in which it happened last, also before a key that is new. The last that is told so is the last that
  * happened.
  *
- * @param isLoose what may be told out of order with its like: ten ways to fail would tell each other fifty times
+ * @param isUnordered what has no order among its like: ten ways to fail, each before the other, would be fifty lines
  */
 export function createOrderedThrottle<T>(
   intervalMs: number,
   tell: (latest: T, count: number) => void,
-  isLoose: (it: T) => boolean,
+  isUnordered: (it: T) => boolean,
 ): Throttle<T> {
   const seen = new Map<string, Untold<T>>()
   let timer: NodeJS.Timeout | undefined
 
   function add(key: string, latest: T): void {
     const entry = seen.get(key)
-    if (entry === undefined)
-      tellAll(
-        [...seen.values()].filter((other) => !(isLoose(latest) && isLoose(other.latest))),
-        tell,
-      )
+    if (entry === undefined) tellAll(before(latest), tell)
     seen.delete(key)
     seen.set(key, { latest, count: entry === undefined ? 0 : entry.count + 1 })
     timer ??= setInterval(tick, intervalMs).unref()
     if (entry === undefined) tell(latest, 1)
+  }
+
+  /** What must be told before something new. */
+  function before(latest: T): Untold<T>[] {
+    return [...seen.values()].filter((other) => !(isUnordered(latest) && isUnordered(other.latest)))
   }
 
   /** A key that stayed quiet is forgotten, so its next event is told at once. */
