@@ -27,8 +27,8 @@ const MAX = 10_000
 
 /**
  * Within a window what is used only grows, but for refunds and resets. So a refusal stays true while its windows run and
- * the limits are the same ones; what other processes charge and give back is seen `keepMs` later at most. It never admits
- * anything.
+ * the limits are the same ones; what other users charge, and what other processes charge and give back, is seen `keepMs` later
+ * at most. It never admits anything.
  *
  * @param keepMs how long a refusal is repeated, in milliseconds; 0 for never
  * @param now monotonic milliseconds
