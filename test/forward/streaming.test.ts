@@ -173,7 +173,7 @@ describe('a client that reads slowly', () => {
     expect((await gateway.settled()).outcome).toBe('forwarded')
   })
 
-  it('and not at all is let go when the backend has finished, whatever it sends meanwhile', async () => {
+  it('is let go where it reads nothing more of an answer that the backend has finished, whatever it sends meanwhile', async () => {
     // Longer than a busy machine may stand still in the middle of the answer.
     const { client, gateway } = await fullAtTheEnd(1_000)
     // Empty lines before a request are no beginning of one, so no timeout of a head counts either.
@@ -185,7 +185,7 @@ describe('a client that reads slowly', () => {
     clearInterval(drip)
   })
 
-  it('has its time for an answer behind another from when it is its turn', async () => {
+  it('has its whole time for an answer behind another, from its turn on', async () => {
     const backend = await rawBackend((socket, head) => {
       const answer = 'HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nok'
       if (head.includes('/first')) setTimeout(() => socket.write(answer), 900)
@@ -198,7 +198,7 @@ describe('a client that reads slowly', () => {
     await until(() => client.text().split('\r\n\r\nok').length === 3)
   })
 
-  it('is not what a backend is excused by that stops for good meanwhile', async () => {
+  it('does not excuse a backend that then stops for good', async () => {
     let answer: ServerResponse | undefined
     const backend = await rawBackend(async (socket) => {
       socket.write('HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n')
