@@ -235,7 +235,8 @@ export class Forwarding implements Exchanging, Waiter {
 
   /**
    * The rest is read in time as well: no drain comes after the end, and the listener's idle timeout is put off by whatever
-   * the client sends. An answer behind others has not begun to wait for its reader.
+   * the client sends. An answer behind others has not begun to wait for its reader, and holds the backend no longer: one that
+   * is not at its end does, and is not waited for any longer than others.
    */
   #awaitReader(): void {
     const { res } = this.#exchange
