@@ -1,5 +1,5 @@
 import { z } from 'zod'
-import { type AdminError, type Doc, type Guard, ok, type Route, STATUS_OF } from './answer.ts'
+import { type AdminError, type Doc, type Guard, type Method, ok, type Route, STATUS_OF } from './answer.ts'
 import { errorAnswer, named } from './schemas.ts'
 
 /** The OpenAPI 3.1 document of the listener, made of its routes and of the very schemas that validate. */
@@ -74,7 +74,7 @@ function operation({
     ...(doc.body !== undefined && {
       requestBody: { required: !doc.body.safeParse(undefined).success, content: json(doc.body) },
     }),
-    responses: { ...errors(doc, guard), ...answers(doc) },
+    responses: { ...errors(method, doc, guard), ...answers(doc) },
     security: SECURITY[guard] ?? [],
   }
 }
@@ -139,13 +139,14 @@ const SECURITY: Partial<Readonly<Record<Guard, readonly object[]>>> = {
   change: CREDENTIALS,
 }
 
-/** What any request may be told, what the guard may say, and what the route adds. */
-const ALWAYS: readonly AdminError[] = ['bad_request', 'internal']
+/** What any request may be told, what any with a body, what the guard may say, and what the route adds. */
+const ALWAYS: readonly AdminError[] = ['bad_request', 'request_timeout', 'headers_too_large', 'internal']
+const OF_BODY: readonly AdminError[] = ['payload_too_large', 'unsupported_media_type']
 const OF_GUARD: Readonly<Record<Guard, readonly AdminError[]>> = {
   open: [],
   host: ['host_not_allowed', 'not_from_browsers'],
   page: ['host_not_allowed'],
-  login: ['host_not_allowed', 'not_from_our_page', 'payload_too_large', 'unsupported_media_type'],
+  login: ['host_not_allowed', 'not_from_our_page'],
   session: ['host_not_allowed', 'no_admin_token', 'unauthorized', 'too_many_attempts'],
   read: ['host_not_allowed', 'no_admin_token', 'unauthorized', 'too_many_attempts', 'store_unavailable'],
   change: [
@@ -157,14 +158,14 @@ const OF_GUARD: Readonly<Record<Guard, readonly AdminError[]>> = {
     'outcome_unknown',
     'forbidden',
     'not_from_our_page',
-    'payload_too_large',
-    'unsupported_media_type',
   ],
 }
 
 /** By status, since several codes may share one. */
-function errors({ errors = [] }: Doc, guard: Guard): Record<string, unknown> {
-  const byStatus = Map.groupBy(new Set([...ALWAYS, ...OF_GUARD[guard], ...errors]), (code) => STATUS_OF[code])
+function errors(method: Method, { errors = [] }: Doc, guard: Guard): Record<string, unknown> {
+  const ofBody = method === 'GET' ? [] : OF_BODY
+  const codes = new Set([...ALWAYS, ...ofBody, ...OF_GUARD[guard], ...errors])
+  const byStatus = Map.groupBy(codes, (code) => STATUS_OF[code])
   return Object.fromEntries(
     [...byStatus].map(([status, codes]) => [
       status,

@@ -199,6 +199,21 @@ describe('the OpenAPI document', () => {
     }
   })
 
+  test('tells of a body that is too large or no JSON, wherever one is read, and of what any request may be told', async () => {
+    const send = async (name: string, headers: Record<string, string>) => {
+      const [method = '', path = ''] = name.split(' ')
+      const reply = await running.call(method, path.replace('{id}', 'x'), { body: 'x'.repeat(70_000), headers })
+      return reply.status
+    }
+    for (const [name, { responses }] of operations()) {
+      const statuses = Object.keys(responses)
+      expect(statuses, name).toEqual(expect.arrayContaining(['400', '408', '431', '500']))
+      if (name.startsWith('GET ')) continue
+      expect(statuses, name).toContain(String(await send(name, {})))
+      expect(statuses, name).toContain(String(await send(name, { 'content-type': 'text/plain' })))
+    }
+  })
+
   test('would tell of an answer that is not what it promises', () => {
     const validate = answerValidator(document)
     const reply = (json: unknown, status = 200) => ({
