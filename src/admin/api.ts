@@ -137,8 +137,8 @@ export interface PreviewAnswer {
 
 /** PUT /api/users/{id}/override: the categories stand beside the other fields; a missing value follows the default. */
 export type OverrideBody = Readonly<Record<string, unknown>> & {
-  readonly bypassGlobal?: boolean
-  readonly shadow?: boolean
+  readonly bypassGlobal?: boolean | null
+  readonly shadow?: boolean | null
   readonly reason: string
   readonly expiresAt?: string | null
 }

@@ -187,14 +187,14 @@ export const preview = name(
 export const overrideBody = name(
   z
     .object({
-      bypassGlobal: z.boolean().optional(),
-      shadow: z.boolean().optional(),
+      bypassGlobal: z.boolean().nullish(),
+      shadow: z.boolean().nullish(),
       reason,
       expiresAt: time.nullish(),
     })
-    .catchall(byName(tokensToSet.nullable())),
+    .catchall(byName(tokensToSet.nullable()).nullable()),
   'OverrideBody',
-  'Limits by category and window beside the other fields: `{ "read": { "1h": 500 }, "reason": "a big event" }`. A missing value follows the default.',
+  'Limits by category and window beside the other fields: `{ "read": { "1h": 500 }, "reason": "a big event" }`. A missing value, or null, follows the default.',
 )
 
 export const override = name(

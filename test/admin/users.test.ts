@@ -299,6 +299,14 @@ describe('an override', () => {
   })
 })
 
+test('null in an override is what is missing', async () => {
+  const nothing = { write: null, bypassGlobal: null, shadow: null, expiresAt: null }
+  expect(await put('alice', { ...override, ...nothing })).toMatchObject({
+    status: 200,
+    json: { limits: { read: { '1h': 500 } }, bypassGlobal: false, shadow: false, expiresAt: null },
+  })
+})
+
 test.each(['2030-01-31T00:00Z', '2030-01-31T24:00:00Z', '9999-12-31T23:59:59-00:01'])(
   'an end at %s, which the API could not tell, is refused with the cure',
   async (expiresAt) => {
