@@ -33,11 +33,15 @@ export interface InForce {
  */
 export type Explain = (question: Question, inForce: () => Promise<InForce>) => Promise<ExplainAnswer>
 
-const text = (max: number) => z.string({ error: 'must be given, once' }).min(1).max(max)
+const once = z.string({ error: 'must be given, once' })
+function text(max: number) {
+  const error = `must have 1 to ${max} characters`
+  return once.min(1, { error }).max(max, { error })
+}
 const COST = 'must be a whole number of tokens from 0 to 1000000000'
 
 const Asked = z.strictObject({
-  user: text(256).refine(isUserId, { error: 'must be a user id: 1 to 256 bytes without control characters' }),
+  user: once.refine(isUserId, { error: 'must be a user id: 1 to 256 bytes without control characters' }),
   method: text(32)
     .regex(/^[A-Za-z-]+$/, { error: 'must be an HTTP method such as GET' })
     .transform((method) => method.toUpperCase()),

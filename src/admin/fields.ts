@@ -13,12 +13,21 @@ export function readFields<T>(schema: z.ZodType<T>, value: unknown): Fields<T> {
 }
 
 function problemsOf(issue: z.core.$ZodIssue, schema: z.ZodType): FieldProblem[] {
+  const known = fieldsOf(schema)
+  if (issue.code === 'invalid_type' && issue.path.length === 0)
+    return [{ path: '', msg: `must be a JSON object with ${known.join(', ')}` }]
   if (issue.code !== 'unrecognized_keys') return [{ path: issue.path.join('.'), msg: issue.message }]
-  const known = schema instanceof z.ZodObject ? Object.keys(schema.shape) : []
+  const cure = `; there ${known.length === 1 ? 'is' : 'are'} ${known.join(', ')}`
   return issue.keys.map((key) => ({
     path: key,
-    msg: `unknown field ${JSON.stringify(key)}${didYouMean(key, known) || `; there are ${known.join(', ')}`}`,
+    msg: `unknown field ${JSON.stringify(key)}${didYouMean(key, known) || cure}`,
   }))
+}
+
+/** Also of a body that may be left out. */
+function fieldsOf(schema: z.core.$ZodType): string[] {
+  if (schema instanceof z.ZodOptional || schema instanceof z.ZodNullable) return fieldsOf(schema.unwrap())
+  return schema instanceof z.ZodObject ? Object.keys(schema.shape) : []
 }
 
 /** Why a change is made, for the audit. */

@@ -49,24 +49,21 @@ const NAME = `must be a text of 1 to 64 characters without control characters: w
 const EXPIRES =
   'must be a time with its offset, for example 2030-01-31T00:00:00Z; leave it out for a token without an end'
 
-const NewToken = z.strictObject(
-  {
-    user: z
-      .string({ error: USER })
-      .refine(isUserId, { error: USER })
-      .meta({ description: 'The user on whose quota the token draws: 1 to 256 bytes' }),
-    name: z
-      .string({ error: NAME })
-      .refine(isTokenName, { error: NAME })
-      .meta({ description: 'What the token is for: 1 to 64 characters' }),
-    expiresAt: z.iso
-      .datetime({ offset: true, error: EXPIRES })
-      .nullish()
-      .meta({ description: 'When it ends by itself. Default never' }),
-    reason: reason.optional(),
-  },
-  { error: ({ code }) => (code === 'unrecognized_keys' ? undefined : 'must be a JSON object with user and name') },
-)
+const NewToken = z.strictObject({
+  user: z
+    .string({ error: USER })
+    .refine(isUserId, { error: USER })
+    .meta({ description: 'The user on whose quota the token draws: 1 to 256 bytes' }),
+  name: z
+    .string({ error: NAME })
+    .refine(isTokenName, { error: NAME })
+    .meta({ description: 'What the token is for: 1 to 64 characters' }),
+  expiresAt: z.iso
+    .datetime({ offset: true, error: EXPIRES })
+    .nullish()
+    .meta({ description: 'When it ends by itself. Default never' }),
+  reason: reason.optional(),
+})
 
 /** The audit comes first: there is no token that it does not know of. */
 async function create(desk: Desk, call: Call, now: number): Promise<Answer> {

@@ -255,6 +255,14 @@ test.each([
   expect([...new Set(reply.json.problems.map(({ path }: { path: string }) => path))]).toEqual(fields)
 })
 
+test('a question with a text that is too long says so once', async () => {
+  const reply = await running.call('GET', `/api/explain?user=${'x'.repeat(257)}&method=GET&path=/${'x'.repeat(8192)}`)
+  expect(reply.json.problems).toEqual([
+    { path: 'user', msg: 'must be a user id: 1 to 256 bytes without control characters' },
+    { path: 'path', msg: 'must have 1 to 8192 characters' },
+  ])
+})
+
 describe('every reason has a code with values beside its sentence, and the dashboard the words for it', () => {
   const RESET = '2026-11-20T11:10:00.000Z'
   const refused = { scope: 'Personal', category: 'read', window: '1h', resetAt: RESET }

@@ -349,6 +349,20 @@ describe('a reset', () => {
   )
 })
 
+test.each([
+  ['POST', '/api/users/alice/reset', [], '', 'must be a JSON object with reason'],
+  ['POST', '/api/users/alice/reset', undefined, '', 'must be a JSON object with reason'],
+  ['POST', '/api/users/alice/reset', { reason: 'r', user: 'bob' }, 'user', 'unknown field "user"; there is reason'],
+  ['DELETE', '/api/users/alice/override', [], '', 'must be a JSON object with reason'],
+  ['DELETE', '/api/users/alice/override', { raeson: 'r' }, 'raeson', 'unknown field "raeson"; did you mean "reason"?'],
+  ['DELETE', '/api/tokens/x', { force: true }, 'force', 'unknown field "force"; there is reason'],
+  ['POST', '/api/tokens', 'null', '', 'must be a JSON object with user, name, expiresAt, reason'],
+  ['POST', '/api/session', [], '', 'must be a JSON object with token'],
+])('%s %s with the body %j says what is wrong and the cure', async (method, path, body, field, msg) => {
+  const { status, json } = await running.call(method, path, { body })
+  expect([status, json.problems]).toEqual([400, [{ path: field, msg }]])
+})
+
 test('the audit is read page by page', async () => {
   for (let i = 0; i < 5; i++) await running.call('POST', '/api/users/alice/reset', { body: { reason: `${i}` } })
   const whys: string[] = []
