@@ -127,8 +127,9 @@ export interface PreviewAnswer {
         readonly used: number
         readonly limit: number
         readonly remaining: number
-        readonly limitNow: number
-        readonly remainingNow: number
+        /** `null` where the global scope is switched off now. */
+        readonly limitNow: number | null
+        readonly remainingNow: number | null
       }[]
     >
   >
@@ -159,7 +160,7 @@ export interface UsersAnswer {
     readonly user: string
     readonly windows: Readonly<Record<string, readonly WindowAnswer[]>>
     readonly override: OverrideAnswer | null
-    /** Whether some personal window is used up. */
+    /** Whether some personal window is used up, also where shadow mode refuses nothing. */
     readonly blocked: boolean
   }[]
   /** For the next page; `null` at the end. */

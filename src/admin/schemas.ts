@@ -173,15 +173,15 @@ export const preview = name(
           used: count,
           limit: count,
           remaining: count,
-          limitNow: count,
-          remainingNow: count,
+          limitNow: count.nullable(),
+          remainingNow: count.nullable(),
         }),
       ),
     ),
     effective: scopedTable,
   }) satisfies z.ZodType<api.PreviewAnswer>,
   'Preview',
-  'Who would be blocked under a change, and the room left in the global windows. `blocked` has the first 100.',
+  'Who would be blocked under a change, and the room left in the global windows (`limitNow` and `remainingNow` are null where these are switched off now). `blocked` has the first 100.',
 )
 
 export const overrideBody = name(
@@ -223,7 +223,7 @@ export const users = name(
     next: z.string().nullable(),
   }) satisfies z.ZodType<api.UsersAnswer>,
   'Users',
-  'A page of users: those with an override first. `next` is the cursor of the next page; a page may be short, also empty, and not the last.',
+  'A page of users: those with an override first. `blocked` says that a personal window is used up, also where shadow mode refuses nothing. `next` is the cursor of the next page; a page may be short, also empty, and not the last.',
 )
 
 export const user = name(

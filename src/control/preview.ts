@@ -50,8 +50,9 @@ export interface HeadRoom {
   readonly used: number
   readonly limit: number
   readonly remaining: number
-  readonly limitNow: number
-  readonly remainingNow: number
+  /** `null` where the global scope is switched off now. */
+  readonly limitNow: number | null
+  readonly remainingNow: number | null
 }
 
 const SHOWN = 100
@@ -160,7 +161,7 @@ async function headRoom(
       category,
       windows.map(({ window, used, limit, remaining }) => {
         const old = before[category]?.find((entry) => entry.window === window)
-        return { window, used, limit, remaining, limitNow: old?.limit ?? 0, remainingNow: old?.remaining ?? 0 }
+        return { window, used, limit, remaining, limitNow: old?.limit ?? null, remainingNow: old?.remaining ?? null }
       }),
     ]),
   )

@@ -243,3 +243,17 @@ test('a preview tells who would be blocked and changes nothing', async () => {
   })
   expect(await get()).toMatchObject({ mode: 'normal', version: 0 })
 })
+
+test('a preview of switching the global windows on has no limits of them for now', async () => {
+  await running.spend('alice', 'read', 100)
+  await running.call('PATCH', '/api/quota', { body: { global: { enabled: false } } })
+  const { json } = await running.call('POST', '/api/quota/preview', { body: { global: { enabled: true } } })
+  expect(json.windows.read[0]).toEqual({
+    window: '1h',
+    used: 100,
+    limit: 1200,
+    remaining: 1100,
+    limitNow: null,
+    remainingNow: null,
+  })
+})

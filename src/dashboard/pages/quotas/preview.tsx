@@ -190,7 +190,7 @@ function Room({ answer, shadow }: { readonly answer: PreviewAnswer; readonly sha
             {[used, limitNow, remainingNow, limit, remaining].map((value, i) => (
               // biome-ignore lint/suspicious/noArrayIndexKey: columns do not move
               <td key={i} className="num">
-                {number(value)}
+                {value === null ? '–' : number(value)}
               </td>
             ))}
           </tr>
