@@ -24,6 +24,9 @@ export function denialAnswer({ code, msg, headers = {} }: Denial): Answer {
   return { status: STATUS_OF[code], headers: [...JSON_TYPE, ...extra], body: JSON.stringify({ error: code, msg }) }
 }
 
+/** Names of media types know no letter case, and a weight of 0 says "not this one" (RFC 9110, 8.3.1 and 12.4.2). */
+const ACCEPTS_PROBLEM = /application\/problem\+json(?!\s*;\s*q=0(\.0*)?\s*(,|$))/i
+
 /** The 429, and for who accepts it as a problem of RFC 9457 with the same fields as extensions. */
 export function refusalAnswer(
   charge: Charge,
@@ -31,7 +34,7 @@ export function refusalAnswer(
   body: RefusalBody,
   accept: string | undefined,
 ): Answer {
-  const problem = accept?.includes('application/problem+json') === true
+  const problem = accept !== undefined && ACCEPTS_PROBLEM.test(accept)
   return {
     status: STATUS_OF.quota_exceeded,
     headers: [

@@ -127,6 +127,18 @@ describe('a refused request', () => {
     })
   })
 
+  it.each([
+    ['Application/Problem+JSON', true],
+    ['application/json;q=0.5, application/problem+json;q=0.05', true],
+    ['application/problem+json ; q=0, application/json', false],
+    ['application/json, application/problem+json;q=0.000', false],
+  ])('to a client that accepts %s is a problem document: %j', async (accept, isProblem) => {
+    await get('/items/1')
+    await get('/items/2')
+    const answer = await get('/items/3', { ...bearer('alice'), accept })
+    expect(answer.headers.get('content-type')).toContain(isProblem ? 'application/problem+json' : 'application/json')
+  })
+
   it('does not touch another user or category', async () => {
     await get('/items/1')
     await get('/items/2')
