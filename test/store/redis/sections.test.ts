@@ -44,6 +44,11 @@ describe('the counters of a user', () => {
     )
   })
 
+  it.each([255, 256])('are read with a longest window of %i hours', (hours) => {
+    const read = [{ seconds: hours * 3600, startedAt: 5, used: 7 }]
+    expect(readCounter(packCounters(new Map([['read', read]])), 'read')).toEqual(read)
+  })
+
   it('end with the last whole section', () => {
     const bytes = packCounters(new Map([['read', [{ seconds: 3600, startedAt: 5, used: 7 }]]]))
     for (let cut = 1; cut <= bytes.length; cut++) expect(readCounters(bytes.subarray(0, -cut))).toEqual(new Map())
