@@ -253,6 +253,11 @@ describe('what lies under the key of the last reply', () => {
     expect(await redis.strlen(LAST)).toBeLessThan(200)
     expect(await redis.pttl(LAST)).toBeGreaterThan(0)
   })
+
+  it('stays for longer than the half hour in which a batch is sent again: after it, that would charge twice', async () => {
+    await settle(charge(5))
+    expect(await redis.pttl(LAST)).toBeGreaterThan(45 * 60_000)
+  })
 })
 
 describe('every key', () => {
