@@ -1,3 +1,5 @@
+import { once } from 'node:events'
+import net, { type AddressInfo } from 'node:net'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { Redis } from 'ioredis'
 import { afterAll, afterEach, beforeAll, describe, expect, it, vi } from 'vitest'
@@ -33,6 +35,21 @@ async function connections(): Promise<string[]> {
   const own = String(await admin.client('ID'))
   const list = String(await admin.client('LIST', 'TYPE', 'NORMAL'))
   return [...list.matchAll(/^id=(\d+)/gm)].map(([, id]) => id ?? '').filter((id) => id !== own)
+}
+/** The server, which calls itself another version. @param version of three characters */
+async function relay(version: string): Promise<{ readonly url: string; close(): void }> {
+  const listener = net.createServer((client) => {
+    const upstream = net.connect(server.port, '127.0.0.1')
+    client.pipe(upstream)
+    // As many bytes as before: the length of the reply stands in front of it.
+    const renamed = (piece: Buffer): string =>
+      piece.toString('latin1').replace(/^(redis_version:)\d\.\d/m, `$1${version}`)
+    upstream.on('data', (piece: Buffer) => client.write(renamed(piece), 'latin1'))
+    client.on('error', () => {}).on('close', () => upstream.destroy())
+    upstream.on('error', () => {}).on('close', () => client.destroy())
+  })
+  await once(listener.listen(0, '127.0.0.1'), 'listening')
+  return { url: `redis://127.0.0.1:${(listener.address() as AddressInfo).port}`, close: () => void listener.close() }
 }
 function told(seen: readonly Observation[]): string[] {
   return seen.flatMap((o) => (o.type === 'store_warning' ? [o.message] : []))
@@ -150,6 +167,26 @@ describe('the operator is warned', () => {
     await expect.poll(() => told(seen)).toEqual([expect.stringContaining('maxmemory-policy is allkeys-lru')])
     await admin.config('SET', 'maxmemory', '0')
     await admin.config('SET', 'maxmemory-policy', 'noeviction')
+  })
+
+  it.each([
+    ['5.9', ['Redis 5.9 is too old: 6.2 or newer is needed']],
+    ['6.1', ['Redis 6.1 is too old: 6.2 or newer is needed']],
+    ['6.2', []],
+    ['7.0', []],
+  ])('of a server that lacks what is asked of it, and not of the first that has it: %s', async (version, warnings) => {
+    const { url, close } = await relay(version)
+    // Told after the version, so that a version which is not told of has been looked at.
+    await admin.config('SET', 'maxmemory', '100mb', 'maxmemory-policy', 'allkeys-lru')
+    try {
+      const seen: Observation[] = []
+      await whenReady(open(url, seen))
+      await expect.poll(() => told(seen)).toContainEqual(expect.stringContaining('maxmemory-policy'))
+      expect(told(seen).slice(0, -1)).toEqual(warnings)
+    } finally {
+      close()
+      await admin.config('SET', 'maxmemory', '0', 'maxmemory-policy', 'noeviction')
+    }
   })
 
   it('of nothing where nothing is ever evicted', async () => {
