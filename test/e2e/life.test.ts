@@ -155,6 +155,15 @@ describe('a changed configuration', () => {
     await expect.poll(loaded, { timeout: 30_000 }).toHaveLength(2)
   })
 
+  it('is noticed that came after the file was read and before the gateway had started', async () => {
+    const waiting = (limit: number): string => file(config(limit).replace(/store: .*/, 'store: redis://127.0.0.1:1'))
+    const gateway = await spawnGateway(waiting(9), `${admin}/livez`)
+    running.push(gateway)
+    waiting(8)
+    const loaded = () => gateway.lines().filter((line) => line.msg === 'configuration loaded')
+    await expect.poll(loaded, { timeout: 30_000 }).toHaveLength(2)
+  })
+
   it('that needs a restart is told as a warning, and the rest of it is in force', async () => {
     file(config(2))
     const gateway = await start()
