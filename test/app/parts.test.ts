@@ -31,9 +31,9 @@ function writeKeys(): void {
   writeFileSync(join(folder, 'keys.json'), JSON.stringify({ keys: [{ ...ecKey('a').jwk, alg: 'ES256' }] }))
 }
 
-async function make(old: Parts | null, rest = ''): Promise<Parts> {
+async function make(old: Parts | null, rest = '', headers = '{}'): Promise<Parts> {
   const { config } = understood(`
-upstream: { url: "https://127.0.0.1:1", tls: { ca: "${folder}/ca.crt" } }
+upstream: { url: "https://127.0.0.1:1", tls: { ca: "${folder}/ca.crt" }, headers: ${headers} }
 auth:
   jwt:
     - { issuer: "https://a.test", audience: t, jwks: "file:${folder}/keys.json", algorithms: [ES256] }
@@ -49,6 +49,12 @@ it('what has files is taken over with all it remembers, such as the keys that we
   const after = await make(before, 'time_zone: Europe/Berlin')
   expect(after.authenticator).toBe(before.authenticator)
   expect(after.forwarder).toBe(before.forwarder)
+})
+
+it('what the backend is told of us is of the configuration in force: a secret that was replaced', async () => {
+  const before = await make(null, '', '{ X-Backend-Secret: one }')
+  expect((await make(before, '', '{ X-Backend-Secret: one }')).forwarder).toBe(before.forwarder)
+  expect((await make(before, '', '{ X-Backend-Secret: other }')).forwarder).not.toBe(before.forwarder)
 })
 
 it('whom to trust is asked anew of requests to the same backend', async () => {
