@@ -1,7 +1,7 @@
 import { execFile } from 'node:child_process'
 import { chmodSync, existsSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
-import { join } from 'node:path'
+import { join, resolve } from 'node:path'
 import { promisify } from 'node:util'
 import { afterEach, beforeEach, describe, expect, test } from 'vitest'
 import { openSqliteStore } from '../../src/store/sqlite/store.ts'
@@ -30,6 +30,21 @@ async function check(store: string, more = ''): Promise<[number, string]> {
 const PLAIN_USER = process.getuid?.() === 0 ? ['setpriv', '--bounding-set=-all', '--inh-caps=-all'] : []
 
 describe('tollgate check', () => {
+  test('reads the file of -c, or else that of TOLLGATE_CONFIG, or else tollgate.yaml where it is run', async () => {
+    for (const name of ['option.yaml', 'variable.yaml', 'tollgate.yaml']) {
+      writeFileSync(join(folder, name), 'upstream: { url: "http://127.0.0.1:9000" }\nstore: "sqlite::memory:"\n')
+    }
+    const main = resolve('src/main.ts')
+    const checked = async (args: string[], TOLLGATE_CONFIG?: string): Promise<string | undefined> => {
+      const env = { ...process.env, TOLLGATE_CONFIG }
+      const { stdout } = await run(process.execPath, [main, 'check', ...args], { cwd: folder, env })
+      return stdout.split(':')[0]
+    }
+    expect(await checked(['-c', 'option.yaml'], 'variable.yaml')).toBe('option.yaml')
+    expect(await checked([], 'variable.yaml')).toBe('variable.yaml')
+    expect(await checked([])).toBe('tollgate.yaml')
+  })
+
   test('takes a store that is there, and one that is still to be made, and makes none', async () => {
     const path = join(folder, 'tollgate.db')
     expect(await check(`sqlite:${path}`)).toEqual([0, ''])
