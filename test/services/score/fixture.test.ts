@@ -61,6 +61,20 @@ describe('importFixture', () => {
     expect(await clearDate()).toBe(new Date(NOON).toISOString())
   })
 
+  it('takes the free tickets of a kind away by a stock of 0', async () => {
+    const score = await startScore()
+    const owned = async (...freeTickets: object[]) => {
+      await score.service.importFixture({ users: { alice: { freeTickets } } })
+      return (await score.post('/v1/user/charge')).json.businessData.userFreeChargeList
+    }
+    const [two, three] = [
+      { chargeId: 2, stock: 1 },
+      { chargeId: 3, stock: 4 },
+    ]
+    expect(await owned(three, two)).toEqual([two, three])
+    expect(await owned({ chargeId: 2, stock: 0 })).toEqual([three])
+  })
+
   it('leaves what it does not mention', async () => {
     const score = await startScore()
     const importUser = (alice: object) => score.service.importFixture({ users: { alice } })
