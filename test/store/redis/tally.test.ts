@@ -1,8 +1,10 @@
 import { readFileSync } from 'node:fs'
 import { Redis } from 'ioredis'
 import { afterAll, beforeAll, beforeEach, expect, it } from 'vitest'
-import { BUCKET_MS, BUCKETS } from '../../../src/failures/histogram.ts'
+import { BUCKET_MS, BUCKETS, bucketStart } from '../../../src/failures/histogram.ts'
+import { openRedisStore } from '../../../src/store/redis/store.ts'
 import { type RedisServer, startRedis } from '../../setup/redis.ts'
+import { whenReady } from './ready.ts'
 
 /** The script as it is shipped, but for its clock, which the test moves by half hours. */
 const SHIPPED = readFileSync(new URL('../../../src/store/redis/tally.lua', import.meta.url), 'utf8')
@@ -63,4 +65,16 @@ it('goes on with a bucket of three numbers, as an earlier version wrote it', asy
   await redis.hset('failures', String(START), '7 2 1')
   await redis.eval(CLOCKED, 1, 'failures', 5, 1, 1, 3, 2, BUCKET_MS, BUCKETS, 0, START / 1000)
   expect(await redis.hget('failures', String(START))).toBe('12 3 2 3 2')
+})
+
+it('is read as far as it is kept: 336 half hours, that of now among them', async () => {
+  const store = openRedisStore({ url: server.url, deadlineMs: 2000, observe: () => {} })
+  await whenReady(store)
+  // The last one is still to come, should a half hour end meanwhile.
+  const last = bucketStart(Date.now()) + BUCKET_MS
+  const older = Array.from({ length: BUCKETS + 5 }, (_, i) => [String(last - i * BUCKET_MS), '1 0 0 0 0'])
+  await redis.hset('{tollgate}:failures', Object.fromEntries(older))
+  const { at, buckets } = await store.readTallies()
+  expect(buckets[0]?.start).toBe(bucketStart(at) - (BUCKETS - 1) * BUCKET_MS)
+  await store.close()
 })
