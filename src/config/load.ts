@@ -156,11 +156,7 @@ function understand(tree: Tree, env: Environment): Understood {
   const plain = toData(tree, env)
   const parsed = schema.safeParse(plain.data)
   if (parsed.success) return { plain, parsed }
-  const asText = new Set(
-    pathsThatWantText(parsed.error.issues)
-      .map(formatPath)
-      .filter((path) => plain.variables.has(path)),
-  )
+  const asText = new Set(pathsThatWantText(parsed.error.issues).map(formatPath))
   if (asText.size === 0) return { plain, parsed }
   const again = toData(tree, env, asText)
   return { plain: again, parsed: schema.safeParse(again.data) }
