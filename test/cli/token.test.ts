@@ -68,6 +68,7 @@ test.each([
   [['list', '--user', 'alice'], 'does not take --user'],
   [['list', 'alice'], 'does not take "alice"'],
   [['create', 'alice', '--user', 'alice', '--name', 'x'], 'does not take "alice"'],
+  [['create', '--user', 'alice', '--name', 'x', '--expires', '0s'], '--expires takes a duration'],
   [['revoke', '--user', 'alice', 'some-id'], 'does not take --user'],
   [['revoke', 'some-id', 'another-id'], 'one ID'],
   [['revoke'], 'one ID'],
