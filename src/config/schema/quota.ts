@@ -39,6 +39,9 @@ const factor = (min: number, max: number, description: string) => {
   return z.number({ error }).min(min, { error }).max(max, { error }).meta({ description })
 }
 
+const { min, max } = MULTIPLIER
+const multiplier = factor(min, max, `Factor on the global limits, ${min} to ${max}. Default 1`)
+
 const share = (description: string) =>
   read('a percentage like 1%', parsePercentage, { description, pattern: PERCENTAGE.source })
 
@@ -70,9 +73,7 @@ export const quota = section(
     global: section(
       {
         enabled: flag({ description: 'Whether the global limits apply. Default true' }).default(true),
-        multiplier: factor(MULTIPLIER.min, MULTIPLIER.max, 'Factor on the global limits, 0.25 to 4. Default 1').default(
-          1,
-        ),
+        multiplier: multiplier.default(1),
       },
       'The limits of all users together',
     ).prefault({}),
