@@ -163,7 +163,9 @@ export function createListener(options: ListenerOptions): Listener {
     exchanges.push(exchange)
     joinShortPieces(req)
     // What is answered wants its body no more: it may wait behind others, which are not to be broken off for that.
-    uploads.watch(req, () => exchanges.includes(exchange) && tooSlow(socket))
+    uploads.watch(req, () => {
+      if (exchanges.includes(exchange)) tooSlow(socket)
+    })
     void gateway.handle(req, res).then(() => {
       exchanges.splice(exchanges.indexOf(exchange), 1)
       if (!res.shouldKeepAlive) last.add(socket)
