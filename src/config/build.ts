@@ -63,6 +63,7 @@ function buildUpstream(upstream: Parsed['upstream'], file: string): UpstreamConf
     maxHeaderSize: upstream.max_header_size,
     headers: upstream.headers,
     passAuthorization: upstream.pass_authorization,
+    reuseAfterBody: upstream.reuse_after_body,
     tls:
       upstream.tls === undefined
         ? null

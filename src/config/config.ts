@@ -61,6 +61,8 @@ export interface UpstreamConfig {
   readonly headers: ReadonlyMap<string, string>
   /** Whether the backend sees the client's credential. */
   readonly passAuthorization: boolean
+  /** Whether a connection to the backend serves another request after one with a body. */
+  readonly reuseAfterBody: boolean
   /** `null` where nothing beyond the system's defaults is asked for. Paths are absolute; the file's are relative to it. */
   readonly tls: UpstreamTls | null
 }

@@ -60,6 +60,7 @@ export class Connection {
   #exchange: Exchanging | null = null
   #ready = false
   #gone = false
+  #last = false
   #served = 0
 
   constructor(destination: Destination, owner: ConnectionOwner) {
@@ -104,9 +105,11 @@ export class Connection {
    * Sends a request, or its beginning; `write` sends the rest of its body.
    * @param head octets in latin1; a short body may follow in it
    * @param bodiless whether the answer has no body whatever its head says
+   * @param last whether the connection is to serve nobody after it
    */
-  send(exchange: Exchanging, head: string, bodiless: boolean): void {
+  send(exchange: Exchanging, head: string, bodiless: boolean, last: boolean): void {
     this.#exchange = exchange
+    this.#last = last
     this.#served++
     this.#reader.expect(exchange, bodiless)
     this.#socket.write(head, 'latin1')
@@ -193,7 +196,7 @@ export class Connection {
     if (this.#exchange === null) return
     this.#exchange = null
     // What is left of the request, though nobody wants it any more, would stand before the next one (CVE-2025-4366).
-    if (!this.#reader.persistent || this.#socket.writableLength > 0) this.#close(null)
+    if (this.#last || !this.#reader.persistent || this.#socket.writableLength > 0) this.#close(null)
     else this.#owner.onFree(this)
   }
 

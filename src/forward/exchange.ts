@@ -67,6 +67,11 @@ export interface ForwardOptions {
   readonly headers: Readonly<Record<string, string>>
   /** Whether the client's Authorization is passed on. By default it is not. */
   readonly passAuthorization: boolean
+  /**
+   * Whether a connection serves another request after one with a body. A backend that does not read a body by its length takes
+   * it for the next request (CL.0), and the answer to that goes to whoever comes next.
+   */
+  readonly reuseAfterBody: boolean
   /** For an https origin. Default: the authorities that Node brings, and no client certificate. */
   readonly tls?: UpstreamTls
   /** Whether a peer is a proxy of ours, whose X-Forwarded-For, -Proto and -Host are believed. Default: nobody. */

@@ -19,6 +19,8 @@ export interface Backend {
   readonly connections: Connections
   readonly responseTimeoutMs: number
   readonly idleTimeoutMs: number
+  /** Whether a connection serves another request after one with a body. */
+  readonly reuseAfterBody: boolean
 }
 
 /** Interim answers that are Early Hints: so many are passed on. */
@@ -183,9 +185,10 @@ export class Forwarding implements Exchanging, Waiter {
     const { contentLength, hasBody } = this.#head
     const streams = this.#body === null && hasBody
     const framing = streams ? streamFraming(contentLength) : this.#body === null ? 'none' : this.#body
-    const head = requestHead(method, target, this.#backend.host, this.#head, framing)
+    const last = framing !== 'none' && !this.#backend.reuseAfterBody
+    const head = requestHead(method, target, this.#backend.host, this.#head, framing, last)
     const joined = this.#body !== null && this.#body.length <= MAX_JOINED
-    connection.send(this, joined ? head + this.#body?.toString('latin1') : head, method === 'HEAD')
+    connection.send(this, joined ? head + this.#body?.toString('latin1') : head, method === 'HEAD', last)
     if (this.#body !== null && !joined) connection.write(this.#body)
     if (streams) this.#upload = new Upload(req, connection, framing === 'chunked', () => this.#awaitAnswer())
   }

@@ -7,15 +7,20 @@ const WITH_BODY: ReadonlySet<string> = new Set(['POST', 'PUT', 'PATCH', 'QUERY',
 /** How the body of a request is told to the backend. */
 export type BodyFraming = { readonly length: number | string } | 'chunked' | 'none'
 
-/** The first bytes of a request, in latin1: request line, fields, empty line. */
+/**
+ * The first bytes of a request, in latin1: request line, fields, empty line.
+ * @param last whether nothing comes after it on its connection
+ */
 export function requestHead(
   method: string,
   target: string,
   host: string,
   { headers }: OutgoingHead,
   framing: BodyFraming,
+  last: boolean,
 ): string {
-  let text = withFields(`${method} ${target} HTTP/1.1\r\nHost: ${host}\r\nConnection: keep-alive`, headers)
+  const connection = last ? 'close' : 'keep-alive'
+  let text = withFields(`${method} ${target} HTTP/1.1\r\nHost: ${host}\r\nConnection: ${connection}`, headers)
   if (framing === 'chunked') text += '\r\nTransfer-Encoding: chunked'
   else if (framing !== 'none') text += `\r\nContent-Length: ${framing.length}`
   else if (WITH_BODY.has(method)) text += '\r\nContent-Length: 0'

@@ -9,6 +9,8 @@ import { assertNoSurprises, CLOSE, exchangeRaw, gatewayTo, get, rawBackend, rawC
 
 assertNoSurprises()
 
+const post = (path: string, body: string): string =>
+  `POST ${path} HTTP/1.1\r\nHost: x\r\n${CLOSE}Content-Length: ${body.length}\r\n\r\n${body}`
 const OK = 'HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nok'
 
 describe('closing a forwarder', () => {
@@ -118,6 +120,29 @@ describe('a connection that is free', () => {
     expect(backend.received[0]).toContain('/again')
   })
 
+  it('is used again after a request with a body, by default', async () => {
+    const backend = await rawBackend((socket) => socket.write(OK))
+    const gateway = await gatewayTo(backend.url)
+    await exchangeRaw(gateway.port, post('/one', 'ab'))
+    await exchangeRaw(gateway.port, get('/two', CLOSE))
+    expect(backend.sockets.length).toBe(1)
+    expect(backend.received[0]).not.toContain('close')
+  })
+
+  it('is not used again after a request with a body where reuseAfterBody is false, and the backend is told', async () => {
+    const backend = await rawBackend((socket) => socket.write(OK))
+    const gateway = await gatewayTo(backend.url, { reuseAfterBody: false })
+    await exchangeRaw(gateway.port, get('/one', CLOSE))
+    await exchangeRaw(gateway.port, post('/two', 'ab'))
+    await exchangeRaw(gateway.port, post('/three', ''))
+    await exchangeRaw(gateway.port, get('/four', CLOSE))
+    const seen = backend.received.map((text) => text.match(/^(GET|POST) \S+|^Connection: \S+/gm))
+    expect(seen).toEqual([
+      ['GET /one', 'Connection: keep-alive', 'POST /two', 'Connection: close'],
+      ['POST /three', 'Connection: keep-alive', 'GET /four', 'Connection: keep-alive'],
+    ])
+  })
+
   it('and speaks unasked is closed', async () => {
     const backend = await rawBackend((socket) => socket.write(OK))
     const gateway = await gatewayTo(backend.url)
@@ -176,7 +201,8 @@ describe('the URL of a backend', () => {
     maxConnections: 1,
     maxHeaderSize: 1_000,
   }
-  const create = (url: string) => createForwarder({ url, ...limits, headers: {}, passAuthorization: false })
+  const create = (url: string) =>
+    createForwarder({ url, ...limits, headers: {}, passAuthorization: false, reuseAfterBody: true })
 
   it.each(['http://h/path', 'http://h/?q', 'http://user:pw@h/', 'ftp://h', 'nonsense'])('is not %s', (url) => {
     expect(() => create(url)).toThrow(TypeError)

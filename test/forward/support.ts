@@ -43,6 +43,7 @@ const DEFAULTS: Omit<ForwardOptions, 'url'> = {
   maxHeaderSize: 32 * 1024,
   headers: {},
   passAuthorization: false,
+  reuseAfterBody: true,
 }
 
 function forwarderTo(url: string, options: Partial<ForwardOptions> = {}): Forwarder {
@@ -119,7 +120,7 @@ export interface RawBackend {
   readonly received: string[]
 }
 
-/** A backend written by hand: `answer` is called with the socket once a whole request head has arrived, for each one. */
+/** A backend written by hand: `answer` is called with the socket once a whole request head has arrived, for each one. A body in one packet with it is skipped. */
 export async function rawBackend(
   answer: (socket: Socket, head: string, nth: number) => unknown,
   allowHalfOpen = false,
@@ -138,7 +139,7 @@ export async function rawBackend(
       const end = pending.indexOf('\r\n\r\n')
       if (end === -1 || !/^[A-Z]+ \//.test(pending)) return
       const head = pending.slice(0, end)
-      pending = pending.slice(end + 4)
+      pending = pending.slice(end + 4 + Number(/^content-length: (\d+)$/im.exec(head)?.[1] ?? 0))
       answer(socket, head, ++count)
     })
   })

@@ -182,7 +182,12 @@ describe('an https backend', () => {
       maxConnections: 1,
       maxHeaderSize: 1_000,
     }
-    const more = { headers: {}, passAuthorization: false, tls: { cert: 'nonsense', key: 'nonsense' } }
+    const more = {
+      headers: {},
+      passAuthorization: false,
+      reuseAfterBody: true,
+      tls: { cert: 'nonsense', key: 'nonsense' },
+    }
     expect(() => createForwarder({ url: 'https://localhost', ...options, ...more })).toThrow()
   })
 })

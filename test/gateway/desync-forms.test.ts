@@ -26,12 +26,11 @@ function request(line: string, fields: string, body = ''): string {
   return `${line} HTTP/1.1\r\nHost: a\r\n${auth}${fields}\r\n${body}`
 }
 
-async function start(edge = '', upstream?: string) {
+async function start(edge = '', url?: string, upstream = '') {
   const backend = await startRawBackend()
   cleanups.push(backend.close)
-  const app = await startApp(
-    yaml(upstream ?? backend.url, `edge: { ${edge} }\nroutes: [{ match: "* /api/*", category: read, cost: 1 }]`),
-  )
+  const rest = `edge: { ${edge} }\nroutes: [{ match: "* /api/*", category: read, cost: 1 }]`
+  const app = await startApp(yaml(url ?? backend.url, rest, 'sqlite::memory:', upstream))
   cleanups.push(() => app.stop())
   return { app, lines: backend.lines, received: backend.received }
 }
@@ -239,19 +238,33 @@ describe('a connection on which something was left over', () => {
     expect([connections, charges(app)]).toEqual([2, 2])
   })
 
-  it('CL.0 at the backend: the answer to a request that hid in a body goes to nobody', async () => {
+  /** A server that ignores the length of a body, and names each request in its answer. */
+  async function deafBackend(answer: (socket: net.Socket, paths: readonly string[]) => void): Promise<string> {
     const server = net.createServer((socket) => {
+      let text = ''
       socket.on('error', () => {})
-      // A server that ignores the length of a body, and names each request in its answer.
       socket.on('data', (data) => {
-        for (const [, path = ''] of data.toString('latin1').matchAll(/^[A-Z]+ (\/api\/\w+) HTTP/gm))
-          socket.write(`HTTP/1.1 200 OK\r\nContent-Length: ${path.length}\r\n\r\n${path}`)
+        text += data.toString('latin1')
+        const heads = text.split('\r\n\r\n')
+        text = heads.pop() ?? ''
+        answer(
+          socket,
+          heads.map((head) => /^[A-Z]+ (\/api\/\w+) HTTP/.exec(head)?.[1] ?? ''),
+        )
       })
     })
     server.listen(0, '127.0.0.1')
     await once(server, 'listening')
     cleanups.push(() => server.close())
-    const { app } = await start('', `http://127.0.0.1:${(server.address() as AddressInfo).port}`)
+    return `http://127.0.0.1:${(server.address() as AddressInfo).port}`
+  }
+
+  const naming = (path: string): string => `HTTP/1.1 200 OK\r\nContent-Length: ${path.length}\r\n\r\n${path}`
+  const bodyOf = (text: string): string | undefined => text.split('\r\n\r\n')[1]
+
+  it('CL.0 at the backend: an answer behind the one that was asked for goes to nobody', async () => {
+    const url = await deafBackend((socket, paths) => socket.write(paths.map(naming).join('')))
+    const { app } = await start('', url)
     for (let i = 0; i < 10; i++) {
       const poisoned = request('POST /api/a', `Content-Length: ${SMUGGLED.length}\r\n`, SMUGGLED)
       const answers = await Promise.all([
@@ -259,8 +272,24 @@ describe('a connection on which something was left over', () => {
         rawExchange(app.url, request('GET /api/other', ''), 50),
       ])
       answers.push(await rawExchange(app.url, request('GET /api/other', ''), 50))
-      expect(answers.map((text) => text.split('\r\n\r\n')[1])).toEqual(['/api/a', '/api/other', '/api/other'])
+      expect(answers.map(bodyOf)).toEqual(['/api/a', '/api/other', '/api/other'])
     }
+  })
+
+  it.each([
+    ['a request, answered late', SMUGGLED],
+    ['the beginning of one, which waits for the next head', 'GET /api/smuggled HTTP/1.1\r\nX-Rest: '],
+  ])('CL.0 at the backend, and reuse_after_body: false: %s, reaches nobody', async (_what, hidden) => {
+    let answered = Promise.resolve()
+    const url = await deafBackend((socket, paths) => {
+      for (const path of paths) {
+        answered = answered.then(() => void socket.write(naming(path))).then(() => sleep(200))
+      }
+    })
+    const { app } = await start('', url, 'reuse_after_body: false')
+    const poisoned = request('POST /api/a', `Content-Length: ${hidden.length}\r\n`, hidden)
+    expect(bodyOf(await rawExchange(app.url, poisoned, 50))).toBe('/api/a')
+    expect(bodyOf(await rawExchange(app.url, request('GET /api/other', ''), 50))).toBe('/api/other')
   })
 
   it('a client of HTTP/1.0 is sent no 100, which it would take for its answer', async () => {

@@ -67,6 +67,10 @@ export const upstream = section(
     pass_authorization: flag({
       description: 'Whether the backend sees the client’s credential. Default false',
     }).default(false),
+    reuse_after_body: flag({
+      description:
+        'Whether a connection serves another request after one with a body. false for a backend that may leave a body unread and take it for a request. Default true',
+    }).default(true),
     tls: tls.optional(),
   },
   'The backend',
