@@ -89,6 +89,19 @@ test('a preview names who would be blocked, and nothing is changed before the cl
   expect(open.errors).toEqual([])
 })
 
+test('a preview that switches the global windows on claims no limit of now, and nobody blocked', async () => {
+  await stage.api('PATCH', '/api/quota', { global: { enabled: false }, reason: 'off for now' })
+  await show()
+  await page.getByLabel('Check and charge the global windows').check()
+  await button('Preview').click()
+  const room = preview().getByRole('region', { name: 'Room in the global windows' })
+  const cells = async (): Promise<string[]> => (await room.getByRole('row').nth(1).innerText()).split(/\s+/).slice(2)
+  await expect
+    .poll(cells, SOON)
+    .toEqual([expect.stringMatching(/^\d+$/), '–', '–', '1,000', expect.stringMatching(/^[\d,]+$/)])
+  expect(open.errors).toEqual([])
+})
+
 test('a preview says which global windows would be used up for everybody', async () => {
   await useEight('crowd')
   const used = (await quota()).windows.read?.[0]?.used ?? 0
