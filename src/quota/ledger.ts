@@ -375,7 +375,7 @@ export function createLedger(options: LedgerOptions): Ledger {
     await idleFor(graceMs)
     if (!stopped) {
       tellLost(sender.abandon())
-      tellLostRefunds([...sentRefunds, ...refunds])
+      tellLostRefunds([...sentRefunds, ...refunds, ...openRefunds])
     }
     stopped = true
     if (deadline !== null) clearTimeout(deadline)

@@ -511,6 +511,19 @@ describe('closing during an outage', () => {
     expect(told('outcome_unknown')).toEqual([{ type: 'outcome_unknown', charges: 1, settled: false }])
   })
 
+  it('tells what it could not give back of a payment under way', async () => {
+    const open = await openCircuit()
+    const mine = charge(60)
+    const decision = await open.charge(mine)
+    store.otherwise = 'silent'
+    store.faults = ['none']
+    await until(() => store.calls.at(-1)?.charges[0]?.forced === true)
+    open.refund({ charge: mine, decision })
+    await open.close(20)
+    // The charge that opened the circuit was made after all, and its refund left with the payment.
+    expect(told('refunds_lost')).toEqual([{ type: 'refunds_lost', tokens: 60 + 1 }])
+  })
+
   it('tells nothing of charges that certainly were not made', async () => {
     const open = await openCircuit('not_applied')
     await open.charge(charge(60))
