@@ -1,6 +1,7 @@
 import { randomBytes } from 'node:crypto'
 import { existsSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
+import { messageOf } from '../errors.ts'
 
 /** The folder in which the demo keeps its databases and secrets; nobody else may read it. */
 export interface Home {
@@ -13,8 +14,14 @@ export interface Home {
   secret(name: string): string
 }
 
+/** @throws Error where it cannot be a folder */
 export function openHome(folder: string): Home {
-  mkdirSync(folder, { recursive: true, mode: 0o700 })
+  try {
+    mkdirSync(folder, { recursive: true, mode: 0o700 })
+  } catch (cause) {
+    const message = `${folder} cannot be the folder of the demo (${messageOf(cause)}): name another one by TOLLGATE_HOME`
+    throw new Error(message, { cause })
+  }
   const path = (name: string): string => join(folder, name)
   // An empty file is what a full disk or a kill has left of one.
   const kept = (name: string): string | null =>

@@ -4,6 +4,14 @@ import { join } from 'node:path'
 import { expect, onTestFinished, test } from 'vitest'
 import { openHome } from '../../src/demo/home.ts'
 
+test('a folder that cannot be is named, with the variable that chooses another one', () => {
+  const folder = mkdtempSync(join(tmpdir(), 'tollgate-home-'))
+  onTestFinished(() => rmSync(folder, { recursive: true }))
+  const file = join(folder, 'a-file')
+  writeFileSync(file, '')
+  expect(() => openHome(file)).toThrow(/a-file cannot be the folder of the demo \(EEXIST.*TOLLGATE_HOME/)
+})
+
 test('a secret is made once, and anew where a full disk has left an empty file', () => {
   const folder = mkdtempSync(join(tmpdir(), 'tollgate-home-'))
   onTestFinished(() => rmSync(folder, { recursive: true }))
