@@ -352,58 +352,49 @@ describe('the page', () => {
     expect(open.errors).toEqual([])
   })
 
-  test.each<[string, Handler | null, string, string]>([
-    ['down', null, 'cannot be reached from this browser', 'start it, and try again'],
-    [
-      'broken',
-      (_req, res) => res.writeHead(500, { 'access-control-allow-origin': '*' }).end(),
-      'answered with status 500',
-      'look at its log',
-    ],
-    [
-      'another page',
+  test('tells why a service cannot be shown and what cures it, goes on, and shows it when it can', async () => {
+    const usual = net.handle
+    const answering =
+      (status: number, type: string, body: string): Handler =>
       (_req, res) =>
-        res.writeHead(200, { 'access-control-allow-origin': '*', 'content-type': 'text/html' }).end('<h1>'),
-      'answered with text/html that is no OpenAPI 3',
-      'check it in the configuration',
-    ],
-    [
-      'missing',
-      (_req, res) => res.writeHead(404, { 'access-control-allow-origin': '*' }).end(),
-      'answered with status 404',
-      'reference.services',
-    ],
-    [
-      'closed to pages of others',
-      (_req, res) => res.end('{}'),
-      'does not allow pages of http://127.0.0.1',
-      'Let the service allow the origin http://127.0.0.1',
-    ],
-  ])(
-    'tells why a service that is %s cannot be shown, goes on, and shows it when it can',
-    async (_what, handle, why, cure) => {
-      const usual = net.handle
-      if (handle === null) await net.close()
-      else net.handle = handle
-      await visit()
-      await page.getByLabel('Service').selectOption('Network')
-      const alert = page.getByRole('alert')
-      await alert.getByText('Network cannot be shown.').waitFor()
-      expect(await alert.innerText()).toContain(why)
-      expect(await alert.innerText()).toContain(cure)
-      expect(await alert.innerText()).toContain(net.url)
+        res.writeHead(status, { 'access-control-allow-origin': '*', 'content-type': type }).end(body)
+    const wrong: readonly (readonly [Handler, string, string])[] = [
+      [answering(500, 'text/plain', ''), 'answered with status 500', 'look at its log'],
+      [answering(200, 'text/html', '<h1>'), 'text/html that is no OpenAPI 3', 'check it in the configuration'],
+      [answering(404, 'text/plain', ''), 'answered with status 404', 'reference.services'],
+      [
+        (_req, res) => res.end('{}'),
+        'does not allow pages of http://127.0.0.1',
+        'Let the service allow the origin http://127.0.0.1',
+      ],
+    ]
+    await visit()
+    const alert = page.getByRole('alert')
+    const told = async (why: string, cure: string): Promise<void> => {
+      await alert.getByText(why).waitFor()
+      const text = await alert.innerText()
+      for (const part of ['Network cannot be shown.', why, cure, net.url]) expect(text).toContain(part)
       expect(await page.locator('iframe').count()).toBe(0)
-      await choose('Charts', '/charts')
-      expect(await alert.count()).toBe(0)
-      await page.getByLabel('Service').selectOption('Network')
-      await alert.waitFor()
-      if (handle === null) await net.listen()
-      else net.handle = usual
+    }
+    await net.close()
+    await page.getByLabel('Service').selectOption('Network')
+    await told('cannot be reached from this browser', 'start it, and try again')
+    await net.listen()
+    for (const [handle, why, cure] of wrong) {
+      net.handle = handle
       await page.getByRole('button', { name: 'Try again' }).click()
-      await operation('/api/sync').waitFor()
-      expect(but('Failed to load resource', 'CORS policy')).toEqual([])
-    },
-  )
+      await told(why, cure)
+    }
+
+    await choose('Charts', '/charts')
+    expect(await alert.count()).toBe(0)
+    await page.getByLabel('Service').selectOption('Network')
+    await alert.waitFor()
+    net.handle = usual
+    await page.getByRole('button', { name: 'Try again' }).click()
+    await operation('/api/sync').waitFor()
+    expect(but('Failed to load resource', 'CORS policy')).toEqual([])
+  })
 
   test('shows the service that was chosen last, however slow the one before it is', async () => {
     const usual = net.handle
