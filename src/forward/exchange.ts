@@ -69,7 +69,7 @@ export interface ForwardOptions {
   readonly passAuthorization: boolean
   /**
    * Whether a connection serves another request after one with a body. A backend that does not read a body by its length takes
-   * it for the next request (CL.0), and the answer to that goes to whoever comes next.
+   * it for the next request (CL.0), and the answer to that goes to whoever comes next. By default it does.
    */
   readonly reuseAfterBody: boolean
   /** For an https origin. Default: the authorities that Node brings, and no client certificate. */
