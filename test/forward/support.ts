@@ -120,7 +120,10 @@ export interface RawBackend {
   readonly received: string[]
 }
 
-/** A backend written by hand: `answer` is called with the socket once a whole request head has arrived, for each one. A body in one packet with it is skipped. */
+/**
+ * A backend written by hand: `answer` is called with the socket once a whole request head has arrived, for each one. A body in
+ * one packet with it is skipped.
+ */
 export async function rawBackend(
   answer: (socket: Socket, head: string, nth: number) => unknown,
   allowHalfOpen = false,
