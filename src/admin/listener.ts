@@ -107,12 +107,18 @@ export function routesOf(options: AdminOptions, login: ReturnType<typeof createL
   return [...routes, openapiRoute(routes, options.version)]
 }
 
+/** Routes are validated by their own schemas. Those of Fastify would load compilers at each start. */
+function noCompiler(): never {
+  throw new Error('a route has a schema of Fastify')
+}
+
 function createServer(certificate: Certificate | null, observe: Observer): FastifyInstance {
   const onError = (error: FastifyError, _request: FastifyRequest, reply: FastifyReply) =>
     send(reply, answerTo(error, observe))
   const app: FastifyInstance = fastify({
     bodyLimit: MAX_BODY,
     requestTimeout: REQUEST_TIMEOUT_MS,
+    schemaController: { compilersFactory: { buildValidator: noCompiler, buildSerializer: noCompiler } },
     routerOptions: { maxParamLength: MAX_PARAM },
     frameworkErrors: onError,
     clientErrorHandler: refuseConnection,

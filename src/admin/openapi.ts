@@ -6,15 +6,19 @@ import { errorAnswer, named } from './schemas.ts'
 
 const SCHEMAS = '#/components/schemas/'
 
+/** The document is made when somebody first asks for it, and not at each start. */
 export function openapiRoute(routes: readonly Route[], version: string): Route {
+  let document: ReturnType<typeof openapi> | undefined
   const itself: Route = {
     method: 'GET',
     path: '/openapi.json',
     guard: 'page',
     doc: { summary: 'This document', answers: { 200: z.looseObject({}) } },
-    handle: () => ok(document),
+    handle: () => {
+      document ??= openapi([...routes, itself], version)
+      return ok(document)
+    },
   }
-  const document = openapi([...routes, itself], version)
   return itself
 }
 
