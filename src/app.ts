@@ -4,9 +4,8 @@ import { globalWindowGauges } from './app/global-windows.ts'
 import { createObserving } from './app/observing.ts'
 import { openStore } from './app/open-store.ts'
 import { needRestart, untilRestart } from './app/restart.ts'
-import { addressProblem, createServing, type Serving } from './app/serving.ts'
+import { addressProblem, createServing, type Serving, servingGauges } from './app/serving.ts'
 import type { Config } from './config/config.ts'
-import type { GaugeSource } from './observe/metrics.ts'
 import type { Observer } from './observe/observation.ts'
 
 /** A running gateway, made of one configuration: in this process, or (`workers/primary.ts`) in several. */
@@ -89,20 +88,4 @@ export async function createApp({ config, hash, version, observe: also }: AppOpt
     reject: (file, problems) => observe({ type: 'config_rejected', file, problems }),
     abandon: () => {},
   }
-}
-
-/** Read by whoever scrapes, also before there is anything to read. */
-export function servingGauges(serving: () => Pick<Serving, 'inFlight' | 'lacksStore'> | null): GaugeSource[] {
-  return [
-    {
-      name: 'inflight_requests',
-      help: 'Requests and tunnels under way.',
-      read: () => serving()?.inFlight() ?? 0,
-    },
-    {
-      name: 'store_silent',
-      help: 'Processes that the store does not answer, as /readyz tells it: asked every second, also without charges.',
-      read: () => (serving()?.lacksStore() ? 1 : 0),
-    },
-  ]
 }

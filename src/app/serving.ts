@@ -6,6 +6,7 @@ import type { ControlKeeper } from '../control/keeper.ts'
 import { createGateway, type Gateway } from '../gateway/gateway.ts'
 import { createLagMeter } from '../gateway/lag.ts'
 import { type ConnectionLimits, createListener, type Listener } from '../gateway/listener.ts'
+import type { GaugeSource } from '../observe/metrics.ts'
 import type { Observer } from '../observe/observation.ts'
 import { createTallyKeeper } from '../observe/tally.ts'
 import { createLedger } from '../quota/ledger.ts'
@@ -275,4 +276,20 @@ export function addressProblem(key: string): (error: Error) => never {
   return (cause) => {
     throw new Error(`${key}: ${cause.message}: choose an address of this machine whose port is free`, { cause })
   }
+}
+
+/** Read by whoever scrapes, also before there is anything to read. */
+export function servingGauges(serving: () => Pick<Serving, 'inFlight' | 'lacksStore'> | null): GaugeSource[] {
+  return [
+    {
+      name: 'inflight_requests',
+      help: 'Requests and tunnels under way.',
+      read: () => serving()?.inFlight() ?? 0,
+    },
+    {
+      name: 'store_silent',
+      help: 'Processes that the store does not answer, as /readyz tells it: asked every second, also without charges.',
+      read: () => (serving()?.lacksStore() ? 1 : 0),
+    },
+  ]
 }

@@ -1,4 +1,3 @@
-import { createHash } from 'node:crypto'
 import { readFile, stat } from 'node:fs/promises'
 import type { z } from 'zod'
 import { buildConfig } from './build.ts'
@@ -6,6 +5,7 @@ import { checkAll } from './checks.ts'
 import type { Config } from './config.ts'
 import { type PlainData, toData } from './data.ts'
 import { unreadableFiles } from './files.ts'
+import { hashText } from './hash.ts'
 import { findingsOf, pathsThatWantText } from './issues.ts'
 import { lineOf, locate } from './locate.ts'
 import { maskVariables } from './mask.ts'
@@ -113,11 +113,6 @@ export function parseConfig(text: string, file: string, env: Environment): LoadR
     textHash: hash,
     problemAt: (path, message) => problemOf({ path, message }, tree, file),
   }
-}
-
-/** 64 bits of SHA-256 in hexadecimal: the first 16 characters that `sha256sum FILE` prints. */
-export function hashText(text: string): string {
-  return createHash('sha256').update(text).digest('hex').slice(0, 16)
 }
 
 async function readText(file: string): Promise<{ readonly text: string } | { readonly problem: string }> {

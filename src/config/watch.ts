@@ -2,7 +2,7 @@ import { type FSWatcher, watch } from 'node:fs'
 import { readFile } from 'node:fs/promises'
 import { basename, dirname } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
-import { hashText } from './load.ts'
+import { hashText } from './hash.ts'
 
 export interface WatchOptions {
   /** How long the content must stay the same before it counts, in milliseconds, so that nothing is read half written. Default 200. */

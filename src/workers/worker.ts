@@ -1,7 +1,6 @@
 import { createObserving } from '../app/observing.ts'
 import { openStore } from '../app/open-store.ts'
-import { createServing, type Serving } from '../app/serving.ts'
-import { servingGauges } from '../app.ts'
+import { createServing, type Serving, servingGauges } from '../app/serving.ts'
 import type { Config } from '../config/config.ts'
 import { messageOf } from '../errors.ts'
 import type { Report, ToWorker } from './messages.ts'

@@ -13,7 +13,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest'
-import { hashText } from '../../src/config/load.ts'
+import { hashText } from '../../src/config/hash.ts'
 import { type ConfigWatch, type WatchOptions, watchConfig } from '../../src/config/watch.ts'
 
 let folder: string
