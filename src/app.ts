@@ -43,7 +43,7 @@ export async function createApp({ config, hash, version, observe: also }: AppOpt
   const observing = createObserving({ log: config.log, version, gauges })
   const { observe, log, metrics } = observing
   if (also !== undefined) observing.follow(also)
-  const store = openStore(config.store, observe)
+  const store = await openStore(config.store, observe)
   const made = await createServing({ config, hash, version, store, observing }).catch(async (error: unknown) => {
     await store.close()
     throw error

@@ -56,7 +56,7 @@ function environment(home: Home, { score, sync, chart }: Services, file: string)
 async function credential(home: Home, file: string): Promise<string | null> {
   const loaded = await loadOrTell(file)
   if (loaded === null) return null
-  const store = openStore(loaded.config.store, () => {})
+  const store = await openStore(loaded.config.store, () => {})
   try {
     await reachable(store)
     const old = home.kept('token') ?? ''

@@ -28,7 +28,7 @@ export async function explainRequest(args: readonly string[]): Promise<number> {
   const question = questionOf(values)
   const loaded = await loadOrTell(configFile(values.config))
   if (loaded === null) return 1
-  const store = openStore(loaded.config.store, () => {})
+  const store = await openStore(loaded.config.store, () => {})
   try {
     await reachable(store)
     const answer = await explained(loaded, store, question)

@@ -17,7 +17,7 @@ export async function token(args: readonly string[]): Promise<number> {
   const work = workOf(positionals, options)
   const loaded = await loadOrTell(configFile(config))
   if (loaded === null) return 1
-  const store = openStore(loaded.config.store, () => {})
+  const store = await openStore(loaded.config.store, () => {})
   try {
     await reachable(store)
     return await work(store)

@@ -36,7 +36,7 @@ export async function createPrimary({ config, hash, version, observe: also }: Ap
   const observing = createObserving({ log: config.log, version, gauges })
   const { observe, log, metrics } = observing
   if (also !== undefined) observing.follow(also)
-  const store = openStore(config.store, observe)
+  const store = await openStore(config.store, observe)
   const sums = createSums()
   let current: { config: Config; hash: string; problems: readonly string[] } = { config, hash, problems: [] }
   const supervisor = createSupervisor({

@@ -25,7 +25,7 @@ export async function createWorker(begin: Extract<ToWorker, { type: 'begin' }>):
   const gauges = servingGauges(() => current)
   const observing = createObserving({ log: config.log, version, worker, gauges })
   const { observe, log, metrics } = observing
-  const store = openStore(config.store, observe)
+  const store = await openStore(config.store, observe)
   const serving = await createServing({ config, hash, version, store, observing }).catch(async (error: unknown) => {
     await store.close()
     throw error

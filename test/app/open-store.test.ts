@@ -5,24 +5,25 @@ import { expect, test, vi } from 'vitest'
 import { openStore } from '../../src/app/open-store.ts'
 import type { Observation } from '../../src/observe/observation.ts'
 import * as sqlite from '../../src/store/sqlite/store.ts'
+import { packagesOf } from '../setup/packages.ts'
 
 const open = (path: string) =>
   openStore({ location: { kind: 'sqlite', path }, prefix: 'tollgate', deadlineMs: 250 }, () => {})
 
-test('a file that is none of ours: another one is to be named', () => {
+test('a file that is none of ours: another one is to be named', async () => {
   const folder = mkdtempSync(join(tmpdir(), 'tollgate-open-'))
   writeFileSync(join(folder, 'x.db'), 'no database, but long enough to be looked at as one. '.repeat(20))
-  expect(() => open(join(folder, 'x.db'))).toThrow(/\(file is not a database\): name a file in a folder/)
+  await expect(open(join(folder, 'x.db'))).rejects.toThrow(/\(file is not a database\): name a file in a folder/)
   rmSync(folder, { recursive: true })
 })
 
 test.each(['disk I/O error', 'database or disk is full'])(
   '%s: no other file is to be named, which would be empty',
-  (why) => {
+  async (why) => {
     vi.spyOn(sqlite, 'openSqliteStore').mockImplementation(() => {
       throw new Error(why)
     })
-    expect(() => open('quota.db')).toThrow(`cannot open quota.db (${why}): make room on its disk, or mend it`)
+    await expect(open('quota.db')).rejects.toThrow(`cannot open quota.db (${why}): make room on its disk, or mend it`)
     vi.restoreAllMocks()
   },
 )
@@ -31,7 +32,7 @@ test('a file that is taken away, or replaced, under a gateway that has it open i
   const folder = mkdtempSync(join(tmpdir(), 'tollgate-open-'))
   const path = join(folder, 'quota.db')
   const seen: Observation[] = []
-  const store = openStore({ location: { kind: 'sqlite', path }, prefix: 'tollgate', deadlineMs: 250 }, (o) =>
+  const store = await openStore({ location: { kind: 'sqlite', path }, prefix: 'tollgate', deadlineMs: 250 }, (o) =>
     seen.push(o),
   )
   await store.ping()
@@ -54,11 +55,17 @@ test('a file that is taken away, or replaced, under a gateway that has it open i
 
 test('a store in memory has no file to look for', async () => {
   const seen: Observation[] = []
-  const store = openStore(
+  const store = await openStore(
     { location: { kind: 'sqlite', path: ':memory:' }, prefix: 'tollgate', deadlineMs: 250 },
     (o) => seen.push(o),
   )
   await store.ping()
   await store.close()
   expect(seen).toEqual([])
+})
+
+test('the client of Redis is loaded with a store in Redis, and not before', () => {
+  const loaded = packagesOf('src/app.ts')
+  expect(loaded).toContain('fastify')
+  expect(loaded).not.toContain('ioredis')
 })

@@ -92,7 +92,7 @@ beforeAll(async () => {
   )
   app = await startApp(file)
   closing.push(app.stop)
-  const store = openStore(understood(file).config.store, () => {})
+  const store = await openStore(understood(file).config.store, () => {})
   const { token } = await makeToken(store, { user: 'alice', name: 'test', lifetime: null })
   await store.close()
 
