@@ -3,7 +3,8 @@ import { checkPairs } from '../app/certificate.ts'
 import { tryParts } from '../app/parts.ts'
 import { type Finding, formatProblems } from '../config/problems.ts'
 import { whyUnusable } from '../store/sqlite/unusable.ts'
-import { CONFIG_OPTION, configFile, loadOrTell, setupProblem } from './config.ts'
+import { loadOrTell, setupProblem } from './config.ts'
+import { CONFIG_OPTION, configFile } from './config-option.ts'
 
 export async function check(args: readonly string[]): Promise<number> {
   const { values } = parseArgs({ args: [...args], options: CONFIG_OPTION })

@@ -8,14 +8,6 @@ import type { Store } from '../store/store.ts'
 
 export type Loaded = Extract<LoadResult, { ok: true }>
 
-/** The file named by `-c`, or by TOLLGATE_CONFIG, or tollgate.yaml. */
-export function configFile(option: string | undefined): string {
-  return option ?? process.env.TOLLGATE_CONFIG ?? 'tollgate.yaml'
-}
-
-/** The option that every command takes, for `parseArgs`. */
-export const CONFIG_OPTION = { config: { type: 'string', short: 'c' } } as const
-
 /** Loads a configuration and prints what is to be said about it to the standard error. `null` where it has problems. */
 export async function loadOrTell(file: string): Promise<Loaded | null> {
   const loaded = await loadConfig(file, process.env)

@@ -8,7 +8,8 @@ import { openStore } from '../app/open-store.ts'
 import { createControlKeeper } from '../control/keeper.ts'
 import { isUserId } from '../control/user.ts'
 import type { Store } from '../store/store.ts'
-import { CONFIG_OPTION, configFile, type Loaded, loadOrTell, reachable } from './config.ts'
+import { type Loaded, loadOrTell, reachable } from './config.ts'
+import { CONFIG_OPTION, configFile } from './config-option.ts'
 import { UsageError } from './help.ts'
 
 /** What the gateway would do with a request now, and why: read from the file and its store, nothing is charged. */

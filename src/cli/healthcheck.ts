@@ -5,7 +5,7 @@ import { isIPv6 } from 'node:net'
 import { parseArgs } from 'node:util'
 import { type AdminAddress, adminAddress, defaultAdminAddress } from '../config/admin-address.ts'
 import { messageOf } from '../errors.ts'
-import { CONFIG_OPTION, configFile } from './config.ts'
+import { CONFIG_OPTION, configFile } from './config-option.ts'
 
 /** Until the head of the answer; of the rest nothing is read. */
 const TIMEOUT_MS = 2000

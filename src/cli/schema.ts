@@ -1,6 +1,6 @@
 import { parseArgs } from 'node:util'
 import { printJsonSchema } from '../config/json-schema.ts'
-import { CONFIG_OPTION } from './config.ts'
+import { CONFIG_OPTION } from './config-option.ts'
 
 export async function schema(args: readonly string[]): Promise<number> {
   // "Options of every command" has -c, though there is nothing to read of the file.

@@ -6,7 +6,8 @@ import { watchConfig } from '../config/watch.ts'
 import { version } from '../version.ts'
 import { createPrimary } from '../workers/primary.ts'
 import { workerCount } from '../workers/share.ts'
-import { CONFIG_OPTION, configFile, loadOrTell, setupProblem } from './config.ts'
+import { loadOrTell, setupProblem } from './config.ts'
+import { CONFIG_OPTION, configFile } from './config-option.ts'
 
 export async function serve(args: readonly string[]): Promise<number> {
   const { values } = parseArgs({ args: [...args], options: CONFIG_OPTION })

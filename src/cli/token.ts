@@ -4,7 +4,8 @@ import { parseDuration } from '../config/units.ts'
 import { hashToken, isTokenName, looksLikeToken, mintToken, type TokenRecord } from '../control/tokens.ts'
 import { isUserId } from '../control/user.ts'
 import type { Store } from '../store/store.ts'
-import { CONFIG_OPTION, configFile, loadOrTell, reachable } from './config.ts'
+import { loadOrTell, reachable } from './config.ts'
+import { CONFIG_OPTION, configFile } from './config-option.ts'
 import { UsageError } from './help.ts'
 
 export async function token(args: readonly string[]): Promise<number> {

@@ -1,7 +1,9 @@
 import { readFile } from 'node:fs/promises'
+import { isObject } from '../json.ts'
 import type { HostPort } from './config.ts'
 import { toData } from './data.ts'
-import { salvage } from './salvage.ts'
+import { keys } from './keys.ts'
+import { admin } from './schema/listen.ts'
 import type { Environment } from './substitute.ts'
 import { parseTree } from './tree.ts'
 
@@ -30,6 +32,6 @@ export function defaultAdminAddress(): AdminAddress {
 }
 
 function addressIn(data: unknown): AdminAddress | null {
-  const { listen, tls } = salvage(data).admin
+  const { listen, tls } = keys(admin, isObject(data) ? data.admin : undefined)
   return listen === undefined ? null : { ...listen, encrypted: tls !== undefined }
 }

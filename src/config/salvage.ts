@@ -1,5 +1,6 @@
 import type { z } from 'zod'
 import { isObject } from '../json.ts'
+import { keys } from './keys.ts'
 import { auth, issuer } from './schema/auth.ts'
 import { admin, adminToken, edge } from './schema/listen.ts'
 import { quota } from './schema/quota.ts'
@@ -73,21 +74,6 @@ function namesIn(value: unknown): Salvage['names'] {
     categories: isObject(personal) ? Object.keys(personal) : parsed === undefined ? null : [...parsed.personal.keys()],
     storeOutage: isObject(store_outage) ? Object.keys(store_outage) : [],
   }
-}
-
-function keys<S extends z.core.$ZodLooseShape>(
-  section: z.ZodObject<S>,
-  value: unknown,
-): Partial<z.output<z.ZodObject<S>>> {
-  const found: Record<string, unknown> = {}
-  if (value !== undefined && !isObject(value)) return found as Partial<z.output<z.ZodObject<S>>>
-  for (const [key, schema] of Object.entries(section.shape)) {
-    const isRefused = value !== undefined && key in value && value[key] === undefined
-    if (isRefused) continue
-    const parsed = (schema as z.ZodType).safeParse(value?.[key])
-    if (parsed.success) found[key] = parsed.data
-  }
-  return found as Partial<z.output<z.ZodObject<S>>>
 }
 
 function items<S extends z.core.$ZodLooseShape>(

@@ -9,6 +9,7 @@ import { promisify } from 'node:util'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { type RunningApp, startApp, yaml } from '../e2e/harness.ts'
 import { makeCa, makeCertificate } from '../setup/openssl.ts'
+import { packagesOf } from '../setup/packages.ts'
 import { freePort } from '../setup/redis.ts'
 
 const run = promisify(execFile)
@@ -115,4 +116,8 @@ describe('tollgate healthcheck', () => {
     await expect.poll(() => openMs).toBeLessThan(1500)
     server.close()
   })
+})
+
+test('loads what tells the address and no more: it runs in the memory that the gateway was given', () => {
+  expect(packagesOf('src/cli/healthcheck.ts').sort()).toEqual(['yaml', 'zod'])
 })
