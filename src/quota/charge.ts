@@ -18,7 +18,8 @@ export interface Charge {
   readonly limits: Limits
   /**
    * Accepted whatever the limits say, so all its windows are charged, also above their limits: the tokens were spent
-   * already, on local counters while the store was out. The limits then only name the windows. Default: not so.
+   * already, on local counters while the store was out. The limits then only name the windows, and there may be none in
+   * the personal scope. Default: not so.
    */
   readonly forced?: true
 }

@@ -1,11 +1,11 @@
 import type { Charge, Decision, Refund } from './charge.ts'
 import { type Counter, type Entry, running } from './counter.ts'
-import { type Limit, MOST_WINDOWS } from './window.ts'
+import { type Limit, MOST_WINDOWS, type Usage } from './window.ts'
 
 /**
  * What one process owes the store: tokens that it admitted while the store was out, to be added to the store's windows by
  * forced charges. A debt counts in a window as long as the local run of that window lasts: of an outage of three hours, the
- * 1-hour window gets the last run only.
+ * 1-hour window gets the last run only. The runs of all users together are other ones than those of each.
  */
 export interface Debts {
   /** Adds an admitted charge. @returns the debt that it is a part of, for `giveBack` */
@@ -37,13 +37,19 @@ export interface Payment {
 /** `expired`: their windows ended before the store was back, so there is nothing left to count. */
 export type DebtEvent = 'owed' | 'settled' | 'given_back' | 'expired'
 
+/** Something for each scope; of a user who bypasses the global one nothing there. */
+interface Scoped<T> {
+  readonly personal: T
+  readonly global: T
+}
+
 /** What a user has been admitted in a category since the last payment. */
 export interface Debt {
   readonly key: string
   readonly charge: Charge
   tokens: number
   /** What still counts, by window. */
-  readonly owed: Counter
+  readonly owed: Scoped<Counter>
   state: 'open' | 'taken' | 'settled'
   /** The forced charges of its payment. */
   parts: readonly Charge[]
@@ -53,6 +59,7 @@ export interface Debt {
   joined: Debt | null
 }
 
+const SCOPES = ['personal', 'global'] as const
 const NOTHING: Payment = { charges: [], debts: [] }
 
 /** @param tell told whenever tokens change their state */
@@ -68,7 +75,7 @@ export function createDebts(tell: (event: DebtEvent, tokens: number) => void): D
   function owe(charge: Charge, decision: Decision): Debt {
     const debt = debtOf(charge)
     debt.tokens += charge.cost
-    for (const run of runsOf(charge, decision)) addRun(debt.owed, run)
+    addRuns(debt.owed, runsOf(charge, decision))
     count('owed', charge.cost)
     return debt
   }
@@ -77,26 +84,28 @@ export function createDebts(tell: (event: DebtEvent, tokens: number) => void): D
     const key = keyOf(charge)
     let debt = debts.get(key)
     if (debt === undefined) {
-      debt = { key, charge, tokens: 0, owed: [], state: 'open', parts: [], paid: [], joined: null }
+      const owed = { personal: [], global: [] }
+      debt = { key, charge, tokens: 0, owed, state: 'open', parts: [], paid: [], joined: null }
       debts.set(key, debt)
     }
     return debt
   }
 
-  function giveBack(first: Debt, { charge, decision }: Refund): readonly Refund[] | null {
+  function giveBack(first: Debt, refund: Refund): readonly Refund[] | null {
     const debt = final(first)
     if (debt.state === 'taken') return null
-    const runs = runsOf(charge, decision)
-    if (debt.state === 'settled') return debt.parts.flatMap((part, i) => partOf(part, debt.paid[i], debt.owed, runs))
-    forgive(debt, charge.cost, runs)
+    if (debt.state === 'settled') return debt.parts.flatMap((part, i) => partOf(part, debt.paid[i], debt, refund))
+    forgive(debt, refund.charge.cost, runsOf(refund.charge, refund.decision))
     return []
   }
 
-  function forgive(debt: Debt, cost: number, runs: readonly Entry[]): void {
+  function forgive(debt: Debt, cost: number, runs: Scoped<Counter>): void {
     debt.tokens -= cost
-    for (const run of runs) {
-      const entry = sameRun(debt.owed, run)
-      if (entry !== undefined) entry.used = Math.max(0, entry.used - cost)
+    for (const scope of SCOPES) {
+      for (const run of runs[scope]) {
+        const entry = sameRun(debt.owed[scope], run)
+        if (entry !== undefined) entry.used = Math.max(0, entry.used - cost)
+      }
     }
     if (debt.tokens === 0) debts.delete(debt.key)
     count('given_back', cost)
@@ -147,24 +156,26 @@ export function createDebts(tell: (event: DebtEvent, tokens: number) => void): D
   }
 
   function sweep(at: number): void {
-    for (const debt of debts.values()) if (running(debt.owed, at).length === 0) expire(debt)
+    for (const debt of debts.values()) if (isOver(debt.owed, at)) expire(debt)
   }
 
   return { owe, giveBack, take, settled, returned, sweep, size: () => debts.size, tokens: () => tokensOwed }
 }
 
-/** Categories hold no colon. A user who comes to bypass the global scope has two debts. */
-function keyOf({ user, category, limits }: Charge): string {
-  return `${category}:${limits.global === null ? 0 : 1}:${user}`
+/** Categories hold no colon. */
+function keyOf({ user, category }: Charge): string {
+  return `${category}:${user}`
 }
 
 /** The local runs that a charge was admitted in, each with its cost. */
-function runsOf({ cost, limits }: Charge, { personal }: Decision): Entry[] {
-  return limits.personal.map(({ window }, i) => ({
-    seconds: window.seconds,
-    startedAt: personal[i]?.startedAt ?? 0,
-    used: cost,
-  }))
+function runsOf({ cost, limits }: Charge, { personal, global }: Decision): Scoped<Counter> {
+  const runs = (windows: readonly Limit[], usages: readonly Usage[]): Counter =>
+    windows.map(({ window: { seconds } }, i) => ({ seconds, startedAt: usages[i]?.startedAt ?? 0, used: cost }))
+  return { personal: runs(limits.personal, personal), global: runs(limits.global ?? [], global ?? []) }
+}
+
+function addRuns(owed: Scoped<Counter>, runs: Scoped<Counter>): void {
+  for (const scope of SCOPES) for (const run of runs[scope]) addRun(owed[scope], run)
 }
 
 /** A run takes the place of an earlier one of its window, which has ended; one that comes late for its run counts nowhere. */
@@ -179,22 +190,32 @@ function sameRun(owed: Counter, run: Entry): Entry | undefined {
   return owed.find(({ seconds, startedAt }) => seconds === run.seconds && startedAt === run.startedAt)
 }
 
+function isOver(owed: Scoped<Counter>, at: number): boolean {
+  return SCOPES.every((scope) => running(owed[scope], at).length === 0)
+}
+
 /**
  * Forced charges that leave in each window what is owed there: one for each different amount, and more where the windows
  * have become others meanwhile, by a reload, and are too many for one.
  */
-function partsOf({ charge: { user, category, limits }, owed }: Debt, at: number): Charge[] {
-  const runs = running(owed, at)
-  const amounts = new Set(runs.map((run) => run.used).filter((used) => used > 0))
+function partsOf({ charge: { user, category }, owed }: Debt, at: number): Charge[] {
+  const personal = running(owed.personal, at)
+  const global = running(owed.global, at)
+  const amounts = new Set([...personal, ...global].map((run) => run.used).filter((used) => used > 0))
   return [...amounts].flatMap((cost) => {
-    const windows = runs
-      .filter((run) => run.used === cost)
-      .map(({ seconds }) => ({ window: { name: `${seconds}s`, seconds }, limit: 0 }))
-    return inSteps(windows).map((some): Charge => {
-      const global = limits.global === null ? null : some
-      return { user, category, cost, forced: true, limits: { personal: some, global } }
+    const own = inSteps(windowsOwed(personal, cost))
+    const all = inSteps(windowsOwed(global, cost))
+    return Array.from({ length: Math.max(own.length, all.length) }, (_, i): Charge => {
+      const limits = { personal: own[i] ?? [], global: all[i] ?? null }
+      return { user, category, cost, forced: true, limits }
     })
   })
+}
+
+function windowsOwed(runs: Counter, cost: number): Limit[] {
+  return runs
+    .filter((run) => run.used === cost)
+    .map(({ seconds }) => ({ window: { name: `${seconds}s`, seconds }, limit: 0 }))
 }
 
 function inSteps(windows: readonly Limit[]): (readonly Limit[])[] {
@@ -204,26 +225,31 @@ function inSteps(windows: readonly Limit[]): (readonly Limit[])[] {
 }
 
 /** What a payment is to give back for a charge: in the windows whose runs the charge was part of. */
-function partOf(part: Charge, paid: Decision | undefined, owed: Counter, runs: readonly Entry[]): Refund[] {
+function partOf(part: Charge, paid: Decision | undefined, debt: Debt, { charge, decision }: Refund): Refund[] {
   if (paid === undefined) return []
-  const { personal, global } = part.limits
-  const counts = personal.map(({ window }) => runs.find((run) => run.seconds === window.seconds && sameRun(owed, run)))
-  const only = <T>(list: readonly T[]): T[] => list.filter((_, i) => counts[i] !== undefined)
-  const cost = counts.find((run) => run !== undefined)?.used
-  if (cost === undefined) return []
-  return [
-    {
-      charge: { ...part, cost, limits: { personal: only(personal), global: global === null ? null : only(global) } },
-      decision: { ...paid, personal: only(paid.personal), global: paid.global === null ? null : only(paid.global) },
-    },
-  ]
+  const runs = runsOf(charge, decision)
+  const own = countedIn(part.limits.personal, paid.personal, debt.owed.personal, runs.personal)
+  const all = countedIn(part.limits.global ?? [], paid.global ?? [], debt.owed.global, runs.global)
+  if (own.limits.length + all.limits.length === 0) return []
+  const isGlobal = all.limits.length > 0
+  const limits = { personal: own.limits, global: isGlobal ? all.limits : null }
+  const usages = { personal: own.usages, global: isGlobal ? all.usages : null }
+  return [{ charge: { ...part, cost: charge.cost, limits }, decision: { ...paid, ...usages } }]
+}
+
+/** Of windows that were paid, those whose local run is among `runs`, with what the store told of them. */
+function countedIn(limits: readonly Limit[], usages: readonly Usage[], owed: Counter, runs: Counter) {
+  const counts = limits.map(({ window }) =>
+    runs.some((run) => run.seconds === window.seconds && sameRun(owed, run) !== undefined),
+  )
+  return { limits: limits.filter((_, i) => counts[i]), usages: usages.filter((_, i) => counts[i]) }
 }
 
 /** Takes the newer debt over. */
 function join(debt: Debt, newer: Debt): void {
   debt.tokens += newer.tokens
   newer.joined = debt
-  for (const run of newer.owed) addRun(debt.owed, run)
+  addRuns(debt.owed, newer.owed)
 }
 
 function final(debt: Debt): Debt {

@@ -44,6 +44,8 @@ const free: fc.Arbitrary<Charge> = fc.record({
 const charge: fc.Arbitrary<Charge> = fc.oneof(
   { weight: 9, arbitrary: free },
   { weight: 1, arbitrary: free.map((c) => ({ ...c, forced: true as const })) },
+  // In the global scope alone, or nowhere.
+  { weight: 1, arbitrary: free.map((c) => ({ ...c, forced: true as const, limits: { ...c.limits, personal: [] } })) },
 )
 
 const step: fc.Arbitrary<Step> = fc.oneof(

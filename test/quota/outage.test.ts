@@ -223,6 +223,21 @@ describe('a debt', () => {
     expect(tokens.settled).toBe(7)
   })
 
+  it('counts in a global window while the local run of all together lasts, longer or shorter than that of its user', () => {
+    const used = (minutes: number) => {
+      const [open, store] = [outage(), bank()]
+      admit(open, charge(1, 'bob'))
+      admit(open, charge(4), AT + 30 * MINUTE)
+      admit(open, charge(3), AT + 70 * MINUTE)
+      const at = AT + minutes * MINUTE
+      pay(open, store, at)
+      return { alice: store.used('alice', at), all: store.used(null, at) }
+    }
+    expect(used(89)).toEqual({ alice: [7, 7], all: [3, 8] })
+    expect(used(90)).toEqual({ alice: [0, 7], all: [3, 8] })
+    expect(used(130)).toEqual({ alice: [0, 7], all: [0, 8] })
+  })
+
   it('whose windows have all ended is over', () => {
     const open = outage()
     admit(open, charge(4))
@@ -388,6 +403,40 @@ describe('a refund of what was admitted locally', () => {
     const store = bank()
     pay(open, store, AT + 1000)
     expect(store.used('alice', AT + 1000)).toEqual([3, 3])
+  })
+
+  it('is asked of the store in the windows of each scope whose runs it was part of', () => {
+    const [open, store] = [outage(), bank()]
+    admit(open, charge(1, 'bob'))
+    const early = { charge: charge(4), decision: admit(open, charge(4), AT + 30 * MINUTE) as Decision }
+    const late = { charge: charge(3), decision: admit(open, charge(3), AT + 70 * MINUTE) as Decision }
+    const at = AT + 95 * MINUTE
+    admit(open, charge(2), at)
+    pay(open, store, at)
+    expect([store.used('alice', at), store.used(null, at)]).toEqual([
+      [2, 9],
+      [5, 10],
+    ])
+    store.settle([], at, open.giveBack(early) ?? [])
+    expect([store.used('alice', at), store.used(null, at)]).toEqual([
+      [2, 5],
+      [5, 6],
+    ])
+    store.settle([], at, open.giveBack(late) ?? [])
+    expect([store.used('alice', at), store.used(null, at)]).toEqual([
+      [2, 2],
+      [2, 3],
+    ])
+  })
+
+  it('before it is paid lowers what is owed in the global windows too', () => {
+    const [open, store] = [outage(), bank()]
+    admit(open, charge(1, 'bob'))
+    const back = { charge: charge(4), decision: admit(open, charge(4), AT + 30 * MINUTE) as Decision }
+    admit(open, charge(3), AT + 30 * MINUTE)
+    expect(open.giveBack(back)).toEqual([])
+    pay(open, store, AT + 31 * MINUTE)
+    expect(store.used(null, AT + 31 * MINUTE)).toEqual([4, 4])
   })
 
   it('leaves a window alone whose run it was not part of', () => {

@@ -161,6 +161,21 @@ export function quotaStoreSuite(open: () => Promise<StoreUnderTest>): void {
       expect((await used('a')).personal).toEqual([5, 5])
     })
 
+    it('may be one in the global scope alone, and be given back', async () => {
+      const both = limits([5, 5], [9, 9])
+      const of = { personal: [], global: both.global }
+      const batch = [charge('a', 1, both), forced('b', 7, of), charge('a', 1, both), charge('c', 1, both)]
+      const decisions = await settle(batch)
+      expect(verdicts(decisions)).toEqual([true, true, true, false])
+      expect(decisions[1]).toMatchObject({ personal: [], global: [{ used: 8 }, { used: 8 }] })
+      expect([await used('a'), await used('b')]).toEqual([
+        { personal: [2, 2], global: [9, 9] },
+        { personal: [0, 0], global: [9, 9] },
+      ])
+      await settle([], [{ charge: forced('b', 3, of), decision: decisions[1] as Decision }])
+      expect((await used('b')).global).toEqual([6, 6])
+    })
+
     it('that is sent again is applied once', async () => {
       const batch = { instance: 'again', sequence: 1, refunds: [], charges: [forced('a', 9, limits([5, 5]))] }
       expect(await under.store.settle(batch)).toEqual(await under.store.settle(batch))

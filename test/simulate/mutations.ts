@@ -83,8 +83,8 @@ export const MUTATIONS: readonly Mutation[] = [
     'for i = 1, n do\n    if section[i] == 0 then',
     'for i = 1, 1 do\n    if section[i] == 0 then',
   ]),
-  lua('the script never lets a limit be reached', ['local fits = cost <= own[ROOM]', 'local fits = cost < own[ROOM]']),
-  lua('the script lets one too many pass', ['local fits = cost <= own[ROOM]', 'local fits = cost <= own[ROOM] + 1']),
+  lua('the script never lets a limit be reached', ['    fits = cost <= own[ROOM]', '    fits = cost < own[ROOM]']),
+  lua('the script lets one too many pass', ['    fits = cost <= own[ROOM]', '    fits = cost <= own[ROOM] + 1']),
   lua('the script keeps what was used in an ended window', ['section[i], section[n + i] = 0, 0', 'section[i] = 0']),
   lua('the script gives back to the wrong run of a window', [' and started == refund[r + 1]', '']),
   lua('the script gives back twice', ['math.max(0, used - cost)', 'math.max(0, used - 2 * cost)']),
@@ -194,6 +194,12 @@ export const MUTATIONS: readonly Mutation[] = [
   ]),
   edit(OUTAGE, 'limits are used whole while the store is out', ['limit: portion(limit, of)', 'limit'], ['simulation']),
   edit(DEBTS, 'each window is paid what all charges cost', ['.filter((run) => run.used === cost)', ''], ['simulation']),
+  edit(
+    DEBTS,
+    'what is owed to the global windows ends with the runs of its user',
+    ['runs(limits.global ?? [], global ?? [])', 'runs(limits.global ?? [], personal)'],
+    ['ledger'],
+  ),
   // The arithmetic that the embedded store shares.
   shared(CHARGE, 'used + cost < limit', ['.used + cost > ', '.used + cost >= ']),
   shared(CHARGE, 'the global scope is not checked', [' && fits(global, globalLimits, cost)', '']),

@@ -36,7 +36,8 @@ interface Plan {
   readonly cost: number
   readonly limits: Limits
   readonly forced: true | undefined
-  readonly shape: Shape
+  /** `null` for a charge in the global scope alone. */
+  readonly shape: Shape | null
   readonly everybody: Section | null
   readonly all: Shape | null
 }
@@ -103,7 +104,7 @@ export function encodeBatch(batch: Batch, keys: Keys): EncodedBatch {
         return i + 1
       }
     }
-    const shape = shapeOf(category, limits.personal)
+    const shape = forced && limits.personal.length === 0 ? null : shapeOf(category, limits.personal)
     const all = limits.global === null ? null : shapeOf(category, limits.global)
     const everybody = all === null ? null : global(category)
     return plans.push({ category, cost, limits, forced, shape, everybody, all })
@@ -131,7 +132,7 @@ export function encodeBatch(batch: Batch, keys: Keys): EncodedBatch {
     const { counter, position: key } = own(charge.user, charge.category)
     const position = planOf(charge)
     const { shape, everybody, all } = plans[position - 1] as Plan
-    opened.push({ counter, limits: shape.limits })
+    if (shape !== null) opened.push({ counter, limits: shape.limits })
     if (everybody !== null && all !== null && everybody.shape !== all) {
       everybody.shape = all
       opened.push({ counter: everybody.counter, limits: all.limits })
@@ -144,7 +145,7 @@ export function encodeBatch(batch: Batch, keys: Keys): EncodedBatch {
   const lists: (readonly Limit[])[] = []
   const limitsOf = (list: readonly Limit[]): number => lists.indexOf(list) + 1 || lists.push(list)
   const p = plans.map(({ cost, shape, limits, forced, everybody, all }) => {
-    const plan = [cost, forced ? 1 : 0, shape.position, limitsOf(limits.personal)]
+    const plan = [cost, forced ? 1 : 0, shape?.position ?? 0, limitsOf(limits.personal)]
     if (everybody !== null && all !== null && limits.global !== null) {
       plan.push(everybody.position, all.position, limitsOf(limits.global))
     }

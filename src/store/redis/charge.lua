@@ -10,8 +10,9 @@
               s  [[category, seconds, ...], ...]               shapes: the windows of a category
               l  [[limit, ...], ...]                           limits, one for each window of a shape
               p  [[cost, forced, shape, limits], ...]          plans: what many charges have in common; forced is 1
-                                                               for a charge that is accepted whatever was used; key,
-                                                               shape and limits of the global scope follow, if it applies
+                                                               for a charge that is accepted whatever was used; shape 0
+                                                               for one in the global scope alone; key, shape and limits
+                                                               of the global scope follow, if it applies
               r  [[key, category, cost, seconds, startedAt, ...], ...]   refunds
   ARGV[4]   the charges, 4 bytes each: key and plan, each as two digits of base 128
   Output    'batch:', sequence (6 bytes), time in milliseconds (6), one '1' (accepted) or '0' (refused) for each charge,
@@ -241,10 +242,12 @@ local own, globals = zeros(ADDED), {}
 for n = 1, #charges / 4 do
   local a, b, c, d = byte(charges, 4 * n - 3, 4 * n)
   local key, plan = a * 128 + b, plans[c * 128 + d]
-  local cost, all, everybody = plan[1], plan[5], nil
-  open(own, key, plan[3])
-  measure(own, plan[4])
-  local fits = cost <= own[ROOM]
+  local cost, mine, all, everybody, fits = plan[1], plan[3], plan[5], nil, true
+  if mine then
+    open(own, key, mine)
+    measure(own, plan[4])
+    fits = cost <= own[ROOM]
+  end
   if all then
     everybody = globals[all]
     if not everybody or everybody[SHAPE] ~= plan[6] then
@@ -260,7 +263,7 @@ for n = 1, #charges / 4 do
     fits = fits and cost <= everybody[ROOM]
   end
   if fits or plan[2] == 1 then
-    put(own, key, cost)
+    if mine then put(own, key, cost) end
     if all then everybody[ROOM], everybody[ADDED] = everybody[ROOM] - cost, (everybody[ADDED] or 0) + cost end
   else
     refused = refused or {}
