@@ -388,7 +388,7 @@ export function createLedger(options: LedgerOptions): Ledger {
   /** What was admitted here and is never charged. What a batch holds that may have been made is none of it: its payment of debts, too. */
   function tellLost(mayBeMade: boolean): void {
     const admitted = sent.filter(({ told }) => isAdmitted(told)).map(chargeOf)
-    const underway = mayBeMade ? -tokensOf(payment.charges) : tokensOf(admitted)
+    const underway = mayBeMade ? -tokensIn(payment) : tokensOf(admitted)
     const tokens = outage.owed() + underway
     if (tokens > 0) observe({ type: 'outage_tokens', event: 'lost', tokens })
   }
@@ -424,6 +424,11 @@ function isAdmitted(told: Waiting['told']): told is Decision {
 
 function tokensOf(charges: readonly Charge[]): number {
   return charges.reduce((sum, { cost }) => sum + cost, 0)
+}
+
+/** A debt that does not count alike in all its windows is paid by several charges. */
+function tokensIn({ debts }: Payment): number {
+  return debts.reduce((sum, { tokens }) => sum + tokens, 0)
 }
 
 function chargeOf({ charge }: Waiting): Charge {

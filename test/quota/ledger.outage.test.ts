@@ -511,6 +511,19 @@ describe('closing during an outage', () => {
     expect(told('outcome_unknown')).toEqual([{ type: 'outcome_unknown', charges: 1, settled: false }])
   })
 
+  it('tells what is left beside a payment under way as never charged, also where a debt is paid in several charges', async () => {
+    const open = await openCircuit('not_applied', { maxBatch: 2 })
+    const hour = [{ window: { name: '1h', seconds: 3600 }, limit: 1000 }]
+    await open.charge(charge(60))
+    await open.charge({ ...charge(10), limits: { personal: [...hour, ...LIMITS.personal], global: null } })
+    await open.charge(charge(7, 'bob'))
+    store.otherwise = 'silent'
+    store.faults = ['none']
+    await until(() => store.calls.at(-1)?.charges[0]?.forced === true)
+    await open.close(20)
+    expect(tokens('lost')).toBe(7)
+  })
+
   it('tells what it could not give back of a payment under way', async () => {
     const open = await openCircuit()
     const mine = charge(60)
