@@ -295,6 +295,31 @@ describe('when the store is back', () => {
     await open.close(0)
   })
 
+  it('many debts are all paid also where it is out again before the last, when the right time is known', async () => {
+    vi.useFakeTimers({ toFake: ['Date'], now: Date.UTC(2020, 0, 1) })
+    const open = await openCircuit('not_applied', { maxBatch: 4 }).finally(() => vi.useRealTimers())
+    await Promise.all(Array.from({ length: 10 }, (_, i) => open.charge(charge(i + 1, `user-${i}`))))
+    store.faults = ['none', 'none']
+    await until(() => store.used(null) > 0 && !open.isOut())
+    expect(await open.charge(charge(1, 'late'))).toMatchObject({ limits: expect.anything() })
+    await heal(open)
+    await until(() => told('outage_settled').length === 1)
+    expect([store.used(null), tokens('expired')]).toEqual([56, 0])
+    await open.close(0)
+  })
+
+  it('the next outage goes by the time that it told', async () => {
+    vi.useFakeTimers({ toFake: ['Date'], now: Date.UTC(2020, 0, 1) })
+    const open = await openCircuit().finally(() => vi.useRealTimers())
+    await heal(open)
+    const told = await open.charge(charge())
+    store.otherwise = 'not_applied'
+    const alone = await open.charge(charge())
+    expect(alone.limits).toBeDefined()
+    expect([told, alone].map(({ at }) => new Date(at).getUTCFullYear())).toEqual([2026, 2026])
+    await open.close(0)
+  })
+
   it('who charges while debts are paid gets the decision of its own charge', async () => {
     const slow = {
       settle: async (batch: Batch) => {

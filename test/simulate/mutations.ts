@@ -192,6 +192,14 @@ export const MUTATIONS: readonly Mutation[] = [
     'else if (isAdmitted(told)) outage.learn(charge, told, decision)',
     'else if (isAdmitted(told)) outage.owe(charge, told)',
   ]),
+  ledger('what is owed is left behind when the clock is set right', [
+    'if (outage.owed() === 0) setClock()',
+    'setClock()',
+  ]),
+  ledger('the clock of an outage is never set right', [
+    'if (outage.owed() === 0) setClock()',
+    'if (ahead === 0) setClock()',
+  ]),
   edit(OUTAGE, 'limits are used whole while the store is out', ['limit: portion(limit, of)', 'limit'], ['simulation']),
   edit(DEBTS, 'each window is paid what all charges cost', ['.filter((run) => run.used === cost)', ''], ['simulation']),
   edit(
