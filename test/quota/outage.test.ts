@@ -112,6 +112,15 @@ describe('while the store is out', () => {
     expect(outage().decide(charge(1, 'alice', LIMITS, 'write'), AT)).toBeNull()
   })
 
+  it('a user has the share of each category', () => {
+    const open = outage({ share: () => 0.1 })
+    expect(['read', 'write'].map((category) => accepted(open, charge(1, 'alice', LIMITS, category)))).toEqual([10, 10])
+    const later = AT + 60 * MINUTE
+    expect(['write', 'read'].map((category) => accepted(open, charge(1, 'alice', LIMITS, category), later))).toEqual([
+      10, 10,
+    ])
+  })
+
   it('a cost that the share can never hold is not decided: waiting for a window would not help', () => {
     expect(outage().decide(charge(11), AT)).toBeNull()
     expect(outage().decide(charge(1, 'alice', limits([9, 300])), AT)).toBeNull()

@@ -201,6 +201,15 @@ export const MUTATIONS: readonly Mutation[] = [
     'if (ahead === 0) setClock()',
   ]),
   edit(OUTAGE, 'limits are used whole while the store is out', ['limit: portion(limit, of)', 'limit'], ['simulation']),
+  edit(
+    OUTAGE,
+    'categories use up one share',
+    [
+      'function userOf({ user, category }: Charge): string {',
+      'function userOf({ user, category }: Charge): string { if (category) return user',
+    ],
+    ['ledger'],
+  ),
   edit(DEBTS, 'each window is paid what all charges cost', ['.filter((run) => run.used === cost)', ''], ['simulation']),
   edit(
     DEBTS,
