@@ -394,6 +394,29 @@ describe('a refund of what was admitted locally', () => {
     expect([open.owes(), pay(open, store)]).toEqual([false, 0])
   })
 
+  it('whose payment came back leaves the rest of the debt that took it over', () => {
+    const open = outage()
+    const store = bank()
+    admit(open, charge(4))
+    const payment = open.take(10, AT)
+    const second = { charge: charge(3), decision: admit(open, charge(3), AT + 1) as Decision }
+    open.returned(payment)
+    expect([open.giveBack(second), open.owed(), pay(open, store)]).toEqual([[], 4, 1])
+    expect(store.used('alice', AT)).toEqual([4, 4])
+  })
+
+  it('whose debt ended with its windows leaves a new one of that user alone', () => {
+    const open = outage()
+    const store = bank()
+    const early = { charge: charge(4), decision: admit(open, charge(4)) as Decision }
+    const tomorrow = AT + 24 * 60 * MINUTE
+    pay(open, store, tomorrow)
+    admit(open, charge(4), tomorrow)
+    expect([open.giveBack(early), open.owed(), pay(open, store, tomorrow)]).toEqual([[], 4, 1])
+    expect(store.used('alice', tomorrow)).toEqual([4, 4])
+    expect(tokens).toEqual({ owed: 8, settled: 4, given_back: 0, expired: 4 })
+  })
+
   it('must wait while the store has not told whether it had counted it', () => {
     const open = outage()
     const decision = open.decide(charge(4), AT) as Decision

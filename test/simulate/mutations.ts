@@ -213,6 +213,13 @@ export const MUTATIONS: readonly Mutation[] = [
   edit(DEBTS, 'each window is paid what all charges cost', ['.filter((run) => run.used === cost)', ''], ['simulation']),
   edit(
     DEBTS,
+    'a refund is taken out of a debt that ended',
+    ["debts.delete(debt.key)\n    debt.state = 'settled'", 'debts.delete(debt.key)'],
+    ['ledger'],
+  ),
+  edit(DEBTS, 'a refund is taken out of a debt that another took over', ['  newer.joined = debt\n', ''], ['ledger']),
+  edit(
+    DEBTS,
     'what is owed to the global windows ends with the runs of its user',
     ['runs(limits.global ?? [], global ?? [])', 'runs(limits.global ?? [], personal)'],
     ['ledger'],
