@@ -264,6 +264,7 @@ describe('a debt', () => {
     open.returned(payment)
     expect(pay(open, store)).toBe(1)
     expect(store.used('alice', AT)).toEqual([7, 7])
+    expect([open.owed(), tokens.settled]).toEqual([0, 7])
   })
 
   it('of a user who bypasses the global scope is not added there', () => {
