@@ -247,6 +247,19 @@ describe('a debt', () => {
     expect(used(130)).toEqual({ alice: [0, 7], all: [0, 8] })
   })
 
+  it('that is owed only after its window has ended leaves what the next one holds', () => {
+    const [open, store] = [outage(), bank()]
+    const early = { charge: charge(4), decision: open.decide(charge(4), AT) as Decision }
+    const later = AT + 61 * MINUTE
+    admit(open, charge(6), later)
+    open.owe(early.charge, early.decision) // the store said only now that it had not counted it
+    pay(open, store, later)
+    expect([store.used('alice', later), store.used(null, later)]).toEqual([
+      [6, 10],
+      [6, 10],
+    ])
+  })
+
   it('whose windows have all ended is over', () => {
     const open = outage()
     admit(open, charge(4))

@@ -217,6 +217,12 @@ export const MUTATIONS: readonly Mutation[] = [
     ["debts.delete(debt.key)\n    debt.state = 'settled'", 'debts.delete(debt.key)'],
     ['ledger'],
   ),
+  edit(
+    DEBTS,
+    'a run that ended takes the place of the one that runs',
+    ['else if (known.startedAt < run.startedAt) Object', 'else Object'],
+    ['ledger'],
+  ),
   edit(DEBTS, 'a refund is taken out of a debt that another took over', ['  newer.joined = debt\n', ''], ['ledger']),
   edit(
     DEBTS,
