@@ -81,6 +81,11 @@ describe('the circuit', () => {
     await open.close(0)
     await openCircuit('silent').then((silent) => silent.close(0))
     expect(told('store_out')[1]).toEqual({ type: 'store_out', reason: 'timeout' })
+    const again = await openCircuit('not_applied')
+    await heal(again)
+    store.otherwise = 'silent'
+    expect(await failure(again.charge(charge(1, 'a', 'write')))).toMatchObject({ reason: 'timeout' })
+    await again.close(0)
   })
 
   it('closes at the first answer to a question that carries no charge', async () => {

@@ -318,6 +318,36 @@ describe('a debt', () => {
     )
   })
 
+  it('is kept while any of its windows runs, when those that ended make room', () => {
+    const [open, store] = [outage({ maxUsers: 2 }), bank()]
+    const hour = (limit: number) => [{ window: HOUR, limit }]
+    const hours = { personal: hour(100), global: hour(1000) }
+    admit(open, charge(1, 'bob', hours))
+    admit(open, charge(4, 'alice', hours), AT + 30 * MINUTE)
+    admit(open, charge(3, 'alice', hours), AT + 70 * MINUTE)
+    admit(open, charge(2, 'carol', { personal: hour(100), global: null }), AT + 70 * MINUTE)
+    // The hour of alice is over, that of all together and that of carol, who bypasses it, are not.
+    const at = AT + 95 * MINUTE
+    expect([open.decide(charge(1, 'dave', hours), at), open.owed(), tokens.expired]).toEqual([null, 9, 1])
+    pay(open, store, at)
+    expect([store.used('alice', at), store.used('carol', at), store.used(null, at)]).toEqual([
+      [0, 0],
+      [2, 0],
+      [3, 0],
+    ])
+  })
+
+  it('of which nothing is left in a window does not start it', () => {
+    const [open, store] = [outage(), bank()]
+    admit(open, charge(4))
+    const later = AT + 61 * MINUTE
+    const back = { charge: charge(3), decision: admit(open, charge(3), later) as Decision }
+    open.giveBack(back)
+    const payment = open.take(10, later)
+    expect(payment.charges.map(({ cost, limits }) => [cost, limits.personal.length])).toEqual([[4, 1]])
+    open.settled(payment, store.settle(payment.charges, later))
+  })
+
   it('is one of many: they are taken in portions', () => {
     const open = outage()
     for (let i = 0; i < 10; i++) admit(open, charge(1, `user-${i}`))

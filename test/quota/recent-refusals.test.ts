@@ -74,6 +74,16 @@ describe('a refusal of a moment ago', () => {
     expect(refusals.recall(charge())).toBe(null)
   })
 
+  it('is forgotten when a global window ends', () => {
+    const { clock, refusals } = memory()
+    const byAll = { ...refusal(), global: [{ startedAt: AT - 3_600_000 + 40, used: 998 }] }
+    refusals.note(charge(), byAll, clock.now)
+    clock.now += 39
+    expect(refusals.recall(charge())).not.toBe(null)
+    clock.now += 1
+    expect(refusals.recall(charge())).toBe(null)
+  })
+
   it('takes bounded memory, however many are refused', () => {
     const { clock, refusals } = memory()
     for (let i = 0; i < 25_000; i++) refusals.note(charge({ user: `user-${i}` }), refusal(), clock.now)
