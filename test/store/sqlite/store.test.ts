@@ -10,7 +10,7 @@ import { openSqliteStore } from '../../../src/store/sqlite/store.ts'
 import { replicaStoreSuite } from '../../control/replicas.suite.ts'
 import { auditBoundSuite, controlStoreSuite, tokenStoreSuite } from '../../control/store.suite.ts'
 import { failureHistorySuite, failureStoreSuite } from '../../failures/store.suite.ts'
-import { quotaStoreSuite } from '../../quota/store.suite.ts'
+import { limits, quotaStoreSuite } from '../../quota/store.suite.ts'
 import { usageStoreSuite } from '../../quota/usage.suite.ts'
 
 const folder = mkdtempSync(join(tmpdir(), 'tollgate-suite-'))
@@ -31,7 +31,29 @@ describe('the embedded store', () => {
       close: () => store.close(),
     }
   }
-  describe('as a quota store', () => quotaStoreSuite(open))
+  describe('as a quota store', () => {
+    quotaStoreSuite(open)
+
+    it('writes nothing for refusals, also to users who have used nothing', async () => {
+      const file = newFile()
+      const { store, close } = await open(file)
+      const of = limits([5, 5], [5, 5])
+      const charge = (user: string, cost: number) => ({ user, category: 'read', cost, limits: of })
+      const settle = (sequence: number, ...charges: ReturnType<typeof charge>[]) =>
+        store.settle({ instance: 'test', sequence, refunds: [], charges })
+      await settle(1, charge('alice', 3))
+      const reader = new DatabaseSync(file, { readOnly: true })
+      const version = () => reader.prepare('PRAGMA data_version').get()
+      const before = version()
+      const refused = await settle(2, charge('alice', 3), charge('bob', 9))
+      expect(refused.map(({ accepted }) => accepted)).toEqual([false, false])
+      expect(version()).toEqual(before)
+      await settle(3, charge('bob', 1))
+      expect(version()).not.toEqual(before)
+      reader.close()
+      await close()
+    })
+  })
   describe('as a failure store', () => {
     failureStoreSuite(open)
     failureHistorySuite(open)
