@@ -17,7 +17,7 @@ const CHECKS: Record<Check, readonly string[]> = {
   simulation: ['test/simulate/main.ts', '--count', '300'],
   redis: vitest('test/store/redis/store.test.ts'),
   sqlite: vitest('test/store/sqlite'),
-  ledger: vitest('test/quota/ledger', 'test/quota/outage.test.ts'),
+  ledger: vitest('test/quota/ledger', 'test/quota/outage.test.ts', 'test/quota/debts.test.ts'),
   arithmetic: vitest('test/quota/charge.test.ts', 'test/quota/counter.test.ts', 'test/quota/window.test.ts'),
 }
 /** A check that takes this long hangs, which is noticed as well. */
