@@ -71,6 +71,15 @@ it('keeps its limits while nothing changes, and makes others after each change: 
   expect(enforcement.policy()).not.toBe(before)
 })
 
+it('lets an override go that has ended, which is no change of its own', () => {
+  const enforcement = createEnforcement(quota())
+  const changed = state({}, { alice: { limits: { read: { '1h': 3 } } } })
+  enforcement.enforce(changed, 1)
+  expect(numbers(enforcement, 'alice')).toEqual([3, 100])
+  enforcement.enforce({ ...changed, overrides: new Map() }, 1)
+  expect(numbers(enforcement, 'alice')).toEqual([10, 100])
+})
+
 it('names what was changed for a category or a window that the file does not have, and nothing else', () => {
   const changed = state(
     { baselines: { personal: { gone: { '1h': 1 }, read: { '1h': 1 } } }, custom: { global: { read: { '2h': 1 } } } },
