@@ -60,10 +60,12 @@ export function isWebSocketHandshake(req: IncomingMessage): boolean {
 /**
  * Whether a request must be the last of its connection, although nothing is refused: one that asks for an upgrade and
  * is served as a plain request. Node stops parsing behind its head and throws the rest of that chunk away (26.10), so
- * what comes in the next chunk may begin in the middle of a message: a body that would be read as a request.
+ * what comes in the next chunk may begin in the middle of a message: a body that would be read as a request. Its parser
+ * takes `Proxy-Connection` for `Connection`.
  */
 export function isLastOnConnection({ headers }: IncomingMessage): boolean {
-  return headers.upgrade !== undefined && hasToken(headers.connection, 'upgrade')
+  if (headers.upgrade === undefined) return false
+  return hasToken([headers.connection, headers['proxy-connection']].join(), 'upgrade')
 }
 
 function hasToken(list: string | undefined, token: string): boolean {

@@ -34,6 +34,7 @@ const FIELD = fc.constantFrom(
     'Connection: keep-alive',
     'Connection: Content-Length',
     'Connection: Upgrade',
+    'Proxy-Connection: Upgrade',
     'Upgrade: h2c',
   ],
   ...[

@@ -333,6 +333,20 @@ describe('a connection on which something was left over', () => {
     expect([lines, charges(app)]).toEqual([[], 0])
   })
 
+  it('upgrade by Proxy-Connection: a body of which Node’s parser has lost the head is no request', async () => {
+    const { app, lines } = await start()
+    const socket = net.connect(Number(new URL(app.url).port), '127.0.0.1')
+    cleanups.push(() => socket.destroy())
+    const hiding = request('POST /api/b', `Content-Length: ${SMUGGLED.length + 1}\r\n`, 'x')
+    socket.write(request('GET /api/a', 'Proxy-Connection: Upgrade\r\nUpgrade: x\r\n') + hiding)
+    const [answer] = await once(socket, 'data')
+    socket.write(SMUGGLED)
+    await once(socket, 'close')
+    expect(statusesIn(String(answer))).toEqual([200])
+    expect(lines).toEqual(['GET /api/a HTTP/1.1'])
+    expect(charges(app)).toBe(1)
+  })
+
   it('premature upgrade (CVE-2026-2833): what is sent before the backend agrees is sent to nobody', async () => {
     const { app, lines, received } = await start()
     const upgrade =

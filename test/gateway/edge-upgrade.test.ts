@@ -84,16 +84,23 @@ describe('an upgrade that is no WebSocket handshake', () => {
     }
   })
 
-  test('does not let through what comes while it is under way: it may be the middle of a message', async () => {
-    const upgrade = handshake({ Upgrade: 'h2c' }, 'GET /slow HTTP/1.1')
-    const hidden = 'POST /lost HTTP/1.1\r\nHost: example.org\r\nContent-Length: 40\r\n\r\n'
-    for (const lost of [hidden, '']) {
-      const { accepted, statuses, closed } = await edge.send(upgrade + lost, NEXT)
-      expect(accepted.map(({ line }) => line)).toEqual(['GET /slow'])
-      expect(statuses).toEqual([200])
-      expect(closed).toBe(true)
-    }
-  })
+  test.each([
+    ['Connection', { Upgrade: 'h2c' }],
+    ['Proxy-Connection, which Node’s parser takes for it', { Connection: null, 'Proxy-Connection': 'Upgrade' }],
+    ['both together', { Connection: 'keep-alive', 'Proxy-Connection': 'x, upgrade' }],
+  ])(
+    'asked for by %s does not let through what comes while it is under way: it may be the middle of a message',
+    async (_, changes) => {
+      const upgrade = handshake(changes, 'GET /slow HTTP/1.1')
+      const hidden = 'POST /lost HTTP/1.1\r\nHost: example.org\r\nContent-Length: 40\r\n\r\n'
+      for (const lost of [hidden, '']) {
+        const { accepted, statuses, closed } = await edge.send(upgrade + lost, NEXT)
+        expect(accepted.map(({ line }) => line)).toEqual(['GET /slow'])
+        expect(statuses).toEqual([200])
+        expect(closed).toBe(true)
+      }
+    },
+  )
 
   test('only one half of it, Upgrade or the Connection that names it, is no upgrade, and the connection lives on', async () => {
     for (const half of [{ Connection: 'keep-alive' }, { Upgrade: null }]) {
