@@ -109,6 +109,8 @@ export function createListener(options: ListenerOptions): Listener {
     socket.once('close', () => sockets.delete(socket))
     countPeer(socket)
   })
+  // As connections in the clear are: on others Node ends our side when the client ends its own, whatever `half_close` says.
+  server.on('secureConnection', (socket: Socket) => void Object.assign(socket, { allowHalfOpen: true }))
   server.on('tlsClientError', (error: NodeJS.ErrnoException, socket: Duplex) => {
     // One that came and went is a load balancer that looks whether the port is open.
     if (error.code !== 'ECONNRESET') observe({ type: 'bad_connection', code: 'tls', status: 0 })

@@ -179,6 +179,23 @@ describe('a listener with a certificate', () => {
     expect((await get(`${url}/x`)).status).toBe(200)
   })
 
+  it('holds to half_close where a client ends its side: it is answered, or taken for gone', async () => {
+    const slow = await startBackend((_seen, res) => void setTimeout(() => res.end('late'), 200))
+    const ask = `GET /x HTTP/1.1\r\nHost: a\r\nAuthorization: Bearer ${jwtOf('alice')}\r\n\r\n`
+    for (const [halfClose, answer, outcome] of [
+      ['answer', /^HTTP\/1\.1 200 [\s\S]*late$/, 'forwarded'],
+      ['abort', /^$/, 'aborted'],
+    ] as const) {
+      const app = await start(config(`edge: { half_close: ${halfClose} }`, true, slow.url))
+      const { hostname: host, port } = new URL(app.url)
+      const socket = tls.connect({ host, port: Number(port), ca: ca.cert })
+      socket.end(ask)
+      expect(Buffer.concat(await socket.toArray()).toString()).toMatch(answer)
+      await expect.poll(() => app.requests().map((request) => request.outcome)).toEqual([outcome])
+    }
+    await slow.close()
+  })
+
   it('lets WebSockets through', async () => {
     const server = http.createServer()
     const sockets = new WebSocketServer({ server })
