@@ -94,9 +94,8 @@ export function writeAnswer(req: IncomingMessage, res: ServerResponse, answer: A
     clearTimeout(timer)
     res.end()
   }
-  // A client that waits for 100 Continue sends nothing more, so there is nothing to wait for.
-  if (awaitsContinue(req)) end()
-  else req.once('end', end).once('close', end)
+  // Also where the client may wait for 100 Continue: it may have got one, and need not wait at all (RFC 9110, 10.1.1).
+  req.once('end', end).once('close', end)
 }
 
 /** Such a body is read to its end after an answer, so that the connection can go on. */

@@ -8,6 +8,7 @@ import { afterEach, describe, expect, it } from 'vitest'
 import { type Backend, type RunningApp, type Seen, startApp, startBackend, yaml } from '../e2e/harness.ts'
 import { jwtOf } from '../e2e/jwt.ts'
 import { rawExchange, statusesIn } from '../e2e/raw.ts'
+import { freePort } from '../setup/redis.ts'
 import { startRawBackend } from './raw-backend.ts'
 
 /** What one client, or all of them together, can take of the gateway. */
@@ -198,6 +199,19 @@ describe('requests on one connection', () => {
     await poll(() => Math.max(...bodies.map(({ readableLength }) => readableLength))).toBe(0)
     await poll(() => backend.seen.length).toBe(charges(app))
   })
+})
+
+it.each([
+  ['that was asked for by 100 Continue before the backend was found to be away', '/api/a', [100, 502]],
+  ['whose client does not wait for 100 Continue', '/nothing', [404]],
+])('a refused body %s is read for a moment: no reset throws the answer away', async (_what, path, statuses) => {
+  const app = await start(`http://127.0.0.1:${await freePort()}`, '')
+  const client = open(app)
+  client.socket.write(request(`POST ${path} HTTP/1.1`, 'bob', 'Expect: 100-continue', 'Content-Length: 1000000'))
+  await poll(client.statuses).toEqual(statuses)
+  const failed = await new Promise((resolve) => client.socket.write(Buffer.alloc(1_000_000), resolve))
+  expect(failed ?? null).toBe(null)
+  await poll(client.closed).toBe(true)
 })
 
 it.each([
