@@ -2,7 +2,9 @@ import {
   existsSync,
   mkdirSync,
   mkdtempSync,
+  readdirSync,
   readFileSync,
+  readlinkSync,
   renameSync,
   rmSync,
   symlinkSync,
@@ -11,7 +13,7 @@ import {
 } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { setTimeout as sleep } from 'node:timers/promises'
+import { setTimeout as sleep, setImmediate as turn } from 'node:timers/promises'
 import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest'
 import { hashText } from '../../src/config/hash.ts'
 import { type ConfigWatch, type WatchOptions, watchConfig } from '../../src/config/watch.ts'
@@ -36,6 +38,17 @@ async function start(file: string, options: WatchOptions = {}): Promise<void> {
 }
 
 const calls = (count: number) => vi.waitFor(() => expect(onChange).toHaveBeenCalledTimes(count), { timeout: 10_000 })
+
+/** Whether this process has a file open. */
+function isOpen(file: string): boolean {
+  return readdirSync('/proc/self/fd').some((fd) => {
+    try {
+      return readlinkSync(`/proc/self/fd/${fd}`) === file
+    } catch {
+      return false
+    }
+  })
+}
 
 /** Long enough for several looks. */
 async function expectNoMore(count: number): Promise<void> {
@@ -149,6 +162,18 @@ describe('a watched file', () => {
     await calls(1)
     await sleep(300)
     await expectNoMore(1)
+  })
+
+  test('that is replaced while it is being read is read again, by the event alone', async () => {
+    const file = join(folder, 'tollgate.yaml')
+    // Read in many pieces, between which events come.
+    writeFileSync(file, 'a'.repeat(16 * 1024 * 1024))
+    writeFileSync(join(folder, 'new'), 'b')
+    const loadedHash = hashText(readFileSync(file, 'utf8'))
+    watching = watchConfig(file, onChange, { debounceMs: 20, pollMs: 3_600_000, loadedHash })
+    while (!isOpen(file)) await turn()
+    renameSync(join(folder, 'new'), file)
+    await calls(1)
   })
 
   test('is let go by close, even while a change is waiting to rest', async () => {
