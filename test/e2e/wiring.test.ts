@@ -1,8 +1,9 @@
+import { subscribe, unsubscribe } from 'node:diagnostics_channel'
 import { once } from 'node:events'
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
 import type http from 'node:http'
 import https from 'node:https'
-import type { AddressInfo } from 'node:net'
+import type { AddressInfo, Socket } from 'node:net'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import type { TLSSocket } from 'node:tls'
@@ -298,6 +299,28 @@ describe('each key of the configuration reaches what it names: upstream', () => 
     respond = (_seen, res) => void setTimeout(() => res.end('late'), 11_500)
     expect(await (await get()).text()).toBe('late')
   })
+
+  it.each([
+    ['connect_timeout: 3s, response_timeout: 20s, idle_timeout: 30s', 3_000 + 2 * 20_000 + 10_000],
+    ['connect_timeout: 3s, response_timeout: 20s, idle_timeout: 2m', 120_000 + 10_000],
+  ])(
+    '%s: all of that, in a row where it may be, is less than the silence for which the connection of a client is given up',
+    async (upstream, silenceMs) => {
+      const told: (number | undefined)[] = []
+      const note = (message: unknown): void => void told.push((message as { socket: Socket }).socket.timeout)
+      subscribe('http.server.request.start', note)
+      try {
+        await start({ upstream })
+        await get('/items/1', { ...bearer('alice'), connection: 'close' })
+        await app.reload(config({ upstream: 'response_timeout: 1h' }))
+        await get('/items/1', { ...bearer('alice'), connection: 'close' })
+      } finally {
+        unsubscribe('http.server.request.start', note)
+      }
+      expect(told).toContain(silenceMs)
+      expect(told).toContain(2_000 + 2 * 3_600_000 + 10_000)
+    },
+  )
 
   it('idle_timeout ends an answer that stops in the middle', async () => {
     respond = (_seen, res) => void res.writeHead(200).write('half')
