@@ -4,7 +4,8 @@ import { createServer, type ServerOptions } from 'node:https'
 import { connect, createServer as createTcpServer, type Socket } from 'node:net'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import type { TLSSocket } from 'node:tls'
+import { setTimeout as sleep } from 'node:timers/promises'
+import { connect as connectTls, type TLSSocket } from 'node:tls'
 import { afterAll, describe, expect, it } from 'vitest'
 import { WebSocket, WebSocketServer } from 'ws'
 import { createForwarder } from '../../src/forward/forwarder.ts'
@@ -17,6 +18,7 @@ import {
   get,
   listen,
   onCleanup,
+  rawBackend,
   rawClient,
   until,
 } from './support.ts'
@@ -216,6 +218,21 @@ describe('a client with TLS', () => {
     })
     expect(broken).toBe(true)
     expect(heads[0]).toContain('X-Forwarded-Proto: https')
+  })
+})
+
+describe('a client with TLS that asks for a WebSocket', () => {
+  it('has its connection ended where the backend declines and breaks off', async () => {
+    const backend = await rawBackend(async (socket) => {
+      socket.write('HTTP/1.1 403 Forbidden\r\nContent-Length: 20\r\n\r\nno')
+      await sleep(20)
+      socket.end()
+    })
+    const gateway = await gatewayTo(backend.url, { server: createServer(server) as never })
+    const socket = connectTls({ port: gateway.port, host: '127.0.0.1', ca, servername: 'backend.test' })
+    socket.write(UPGRADE)
+    expect(Buffer.concat(await socket.toArray()).toString()).toMatch(/^HTTP\/1\.1 403 [\s\S]*no$/)
+    expect(await gateway.settled()).toMatchObject({ httpStatus: 403, outcome: 'failed' })
   })
 })
 

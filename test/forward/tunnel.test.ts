@@ -4,6 +4,7 @@ import type { Socket } from 'node:net'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { describe, expect, it } from 'vitest'
 import { WebSocket, WebSocketServer } from 'ws'
+import type { UpgradeExchange } from '../../src/forward/exchange.ts'
 import {
   assertNoSurprises,
   closedPort,
@@ -48,6 +49,17 @@ function dial(gateway: Gateway, path = '/'): WebSocket {
   onCleanup(() => socket.terminate())
   socket.on('error', () => {})
   return socket
+}
+
+const PIECE = Buffer.alloc(16 * 1024)
+
+/** The next handshake, which the caller forwards. */
+function nextUpgrade({ server }: Gateway): Promise<UpgradeExchange> {
+  const admitted = { target: '/', user: 'alice', requestId: 'req-1', responseHeaders: [] }
+  server.removeAllListeners('upgrade')
+  return new Promise((resolve) => {
+    server.once('upgrade', (req, socket, head) => resolve({ ...admitted, req, socket, head }))
+  })
 }
 
 describe('a WebSocket through the gateway', () => {
@@ -117,6 +129,32 @@ describe('a WebSocket through the gateway', () => {
     expect(client.text()).not.toMatch(/keep-alive|theirs/i)
   })
 
+  it('is opened by a backend that writes WebSocket in other letters', async () => {
+    const backend = await rawBackend((socket) => socket.write(SWITCH.replace('websocket', 'WebSocket')))
+    const gateway = await gatewayTo(backend.url)
+    await rawClient(gateway.port, handshake()).until('101')
+  })
+
+  it('has its time to connect and its time for an answer one after the other', async () => {
+    const backend = await rawBackend((socket) => setTimeout(() => socket.write(SWITCH), 300))
+    const gateway = await gatewayTo(backend.url, { connectTimeoutMs: 100 })
+    await rawClient(gateway.port, handshake()).until('101')
+  })
+
+  it('leaves no timer behind, opened or not', async () => {
+    const timers = (): number => process.getActiveResourcesInfo().filter((name) => name === 'Timeout').length
+    // Timers of the tests before end meanwhile: there are so many here that those make no difference.
+    for (const answer of [SWITCH, '']) {
+      const backend = await rawBackend((socket) => socket.write(answer))
+      const gateway = await gatewayTo(backend.url, { responseTimeoutMs: 600_000 })
+      const clients = Array.from({ length: 200 }, () => rawClient(gateway.port, handshake()))
+      await until(() => backend.received.filter((text) => text.includes('\r\n\r\n')).length === 200)
+      if (answer === '') for (const { socket } of clients) socket.resetAndDestroy()
+      else await Promise.all(clients.map((client) => client.until('101')))
+      await until(() => timers() < 100)
+    }
+  })
+
   it('delivers what either side sends together with its handshake', async () => {
     const backend = await rawBackend((socket) => socket.write(`${SWITCH}early-down`))
     const gateway = await gatewayTo(backend.url)
@@ -167,6 +205,30 @@ describe('a backend that does not open the tunnel', () => {
     expect(text).not.toMatch(/X-Hop|chunked/)
     expect(ending).toBe('end')
     expect(await gateway.settled()).toMatchObject({ httpStatus: 403, outcome: 'forwarded', headSent: true })
+  })
+
+  it('and takes longer over the body of its answer than over the head has all of it passed on', async () => {
+    const backend = await rawBackend(async (socket) => {
+      socket.write('HTTP/1.1 403 Forbidden\r\nContent-Length: 2\r\n\r\n')
+      await sleep(300)
+      socket.write('no')
+    })
+    const gateway = await gatewayTo(backend.url, { responseTimeoutMs: 100 })
+    expect((await exchangeRaw(gateway.port, handshake())).text).toMatch(/^HTTP\/1\.1 403 [\s\S]*\r\n\r\nno$/)
+    expect(await gateway.settled()).toMatchObject({ httpStatus: 403, outcome: 'forwarded' })
+  })
+
+  it.each([
+    [30_000, '403'],
+    [40_000, '502'],
+  ])('and answers with a head of %i bytes: up to maxHeaderSize it is passed on', async (length, status) => {
+    const long = `X-Long: ${'x'.repeat(length)}`
+    const backend = await rawBackend((socket) =>
+      socket.write(`HTTP/1.1 403 Forbidden\r\nContent-Length: 2\r\n${long}\r\n\r\nno`),
+    )
+    const gateway = await gatewayTo(backend.url, { maxHeaderSize: 32 * 1024 })
+    const { text } = await exchangeRaw(gateway.port, handshake())
+    expect([text.slice(9, 12), text.includes(long)]).toEqual([status, status === '403'])
   })
 
   it('and breaks its answer off breaks off the client', async () => {
@@ -243,7 +305,29 @@ describe('a backend that does not open the tunnel', () => {
     const backend = await rawBackend(() => {})
     const gateway = await gatewayTo(backend.url, { responseTimeoutMs: 100 })
     await exchangeRaw(gateway.port, handshake())
-    expect(await gateway.settled()).toMatchObject({ error: 'upstream_timeout', reached: true })
+    const reason = 'UPSTREAM_TIMEOUT: no answer in time'
+    expect(await gateway.settled()).toMatchObject({ error: 'upstream_timeout', reached: true, reason })
+  })
+
+  it('because it cannot be asked is a failure, and no exception', async () => {
+    const gateway = await gatewayTo('http://127.0.0.1:1')
+    const upgraded = nextUpgrade(gateway)
+    rawClient(gateway.port, handshake())
+    const result = await gateway.forwarder.upgrade({ ...(await upgraded), target: '/a b' })
+    expect(result).toMatchObject({ outcome: 'failed', reached: false, reason: expect.stringContaining('UNESCAPED') })
+  })
+
+  it('is not asked where the client has left while it was admitted', async () => {
+    const backend = await rawBackend((socket) => socket.write(SWITCH))
+    const gateway = await gatewayTo(backend.url)
+    const upgraded = nextUpgrade(gateway)
+    rawClient(gateway.port, handshake())
+    const exchange = await upgraded
+    exchange.socket.destroy()
+    await once(exchange.socket, 'close')
+    const left = await gateway.forwarder.upgrade(exchange)
+    expect(left).toMatchObject({ outcome: 'aborted', error: null, reached: false, headSent: false })
+    expect(backend.sockets).toEqual([])
   })
 
   it('before the client leaves is left alone too', async () => {
@@ -301,6 +385,26 @@ describe('the end of a tunnel', () => {
     expect((await gateway.settled()).outcome).toBe('forwarded')
   })
 
+  it('is told once the client’s side is closed, also where it reads nothing of what is left', async () => {
+    const backend = await rawBackend((socket) => socket.write(SWITCH))
+    const gateway = await gatewayTo(backend.url)
+    const upgraded = nextUpgrade(gateway)
+    rawClient(gateway.port, handshake(), true).socket.pause()
+    const exchange = await upgraded
+    const forwarded = gateway.forwarder.upgrade(exchange)
+    const client = exchange.socket as Socket
+    await until(() => client.bytesWritten > 0)
+    // Until the kernels take no more, and a little waits; where much does, nobody reads on and so sees the backend's end.
+    for (let sent = client.bytesWritten; client.writableLength === 0; sent += PIECE.length) {
+      backend.sockets[0]?.write(PIECE)
+      await until(() => client.bytesWritten === sent + PIECE.length)
+    }
+    backend.sockets[0]?.end()
+    const result = await forwarded
+    expect(client.closed).toBe(true)
+    expect(result).toMatchObject({ httpStatus: 101, outcome: 'forwarded' })
+  })
+
   it('delivers the last words', async () => {
     const backend = await rawBackend((socket) => {
       socket.write(SWITCH)
@@ -325,6 +429,17 @@ describe('the end of a tunnel', () => {
     const gone = once(socket, 'close')
     await gateway.forwarder.destroy()
     await Promise.all([gone, closing])
+  })
+
+  it('comes with destroy() before the backend has agreed, too', async () => {
+    const backend = await rawBackend(() => {})
+    const gateway = await gatewayTo(backend.url)
+    const client = rawClient(gateway.port, handshake())
+    await until(() => backend.received[0]?.includes('\r\n\r\n') === true)
+    await gateway.forwarder.destroy()
+    await client.until('HTTP/1.1 502')
+    expect(await gateway.settled()).toMatchObject({ outcome: 'failed', reached: true, headSent: false })
+    await until(() => backend.sockets[0]?.destroyed === true)
   })
 
   it('survives a hundred abrupt ones at random moments', async () => {
