@@ -298,6 +298,7 @@ describe('what is unusual and clear is accepted, charged once, and forwarded in 
   const UPGRADE = 'Connection: Upgrade, HTTP2-Settings\r\nUpgrade: h2c\r\nHTTP2-Settings: AAMAAABkAAQAAP__\r\n'
 
   it.each<[string, string, RegExp]>([
+    ['RTSP in the place of HTTP', line('GET /api/x RTSP/1.1'), /^GET \/api\/x HTTP\/1\.1\r\n/],
     ['two spaces in the request line', line('GET  /api/x  HTTP/1.1'), /^GET \/api\/x HTTP\/1\.1\r\n/],
     [
       'a body of GET',
