@@ -347,6 +347,32 @@ describe('a connection on which something was left over', () => {
     expect(charges(app)).toBe(1)
   })
 
+  it('upgrade served as a plain request: such a body is none while that is under way, either', async () => {
+    const heads: string[] = []
+    const held: net.Socket[] = []
+    const server = net.createServer((socket) => {
+      held.push(socket)
+      socket.on('error', () => {})
+      socket.on('data', (data) => void heads.push(data.toString('latin1').split('\r\n')[0] ?? ''))
+    })
+    server.listen(0, '127.0.0.1')
+    await once(server, 'listening')
+    cleanups.push(() => server.close())
+    const { app } = await start('', `http://127.0.0.1:${(server.address() as AddressInfo).port}`)
+    const socket = net.connect(Number(new URL(app.url).port), '127.0.0.1')
+    cleanups.push(() => socket.destroy())
+    const answer = socket.toArray()
+    const hiding = request('POST /api/b', `Content-Length: ${SMUGGLED.length + 1}\r\n`, 'x')
+    socket.write(request('GET /api/a', 'Connection: Upgrade\r\nUpgrade: h2c\r\n') + hiding)
+    await expect.poll(() => heads).toHaveLength(1)
+    socket.write(SMUGGLED)
+    await sleep(200)
+    for (const each of held) each.write('HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nok')
+    expect(statusesIn(Buffer.concat(await answer).toString())).toEqual([200])
+    expect(heads).toEqual(['GET /api/a HTTP/1.1'])
+    expect(charges(app)).toBe(1)
+  })
+
   it('premature upgrade (CVE-2026-2833): what is sent before the backend agrees is sent to nobody', async () => {
     const { app, lines, received } = await start()
     const upgrade =
