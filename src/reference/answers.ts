@@ -1,3 +1,4 @@
+import type { ErrorCode, STATUS_OF } from '../errors.ts'
 import type { Json } from './json.ts'
 
 /** The gateway's own answers, as JSON Schema 2020-12 and as OpenAPI responses. */
@@ -94,13 +95,22 @@ const RATE_LIMIT = {
 }
 const json = (name: string) => ({ 'application/json': { schema: ref('schemas', name) } })
 
-export const RESPONSES = {
-  400: { description: 'The gateway cannot tell the cost from the body.', content: json('TollgateError') },
-  401: {
-    description: 'The credential is missing or not valid.',
-    headers: { 'WWW-Authenticate': header('Bearer.') },
-    content: json('TollgateError'),
-  },
+/** No route or another method: what a document describes has both. */
+type OfOtherRequests = 404 | 405
+export type OwnStatus = Exclude<(typeof STATUS_OF)[ErrorCode], OfOtherRequests>
+
+const refused = (description: string, headers?: Json) => ({
+  description,
+  ...(headers !== undefined && { headers }),
+  content: json('TollgateError'),
+})
+
+export const RESPONSES: Readonly<Record<OwnStatus, Json>> = {
+  400: refused('The request is not well formed, or the gateway cannot tell the cost from its body.'),
+  401: refused('The credential is missing or not valid.', { 'WWW-Authenticate': header('Bearer.') }),
+  408: refused('The request came too slowly.'),
+  413: refused('The body is larger than the gateway takes.'),
+  417: refused('The gateway meets no expectation but 100-continue.'),
   429: {
     description: 'The quota is used up. Wait for `Retry-After` seconds, or until `X-Quota-Reset`.',
     headers: { 'Retry-After': RETRY_AFTER, 'X-Quota-Reset': header('As quota.resetAt.'), ...RATE_LIMIT },
@@ -109,21 +119,36 @@ export const RESPONSES = {
       'application/problem+json': { schema: ref('schemas', 'TollgateQuotaProblem') },
     },
   },
-  503: {
-    description: 'The gateway is overloaded, or its store does not answer.',
-    headers: { 'Retry-After': RETRY_AFTER },
-    content: json('TollgateError'),
-  },
-} as const
-
-export type OwnStatus = keyof typeof RESPONSES
+  431: refused('The header fields are too many or too long.'),
+  500: refused('Something went wrong in the gateway.'),
+  502: refused('The service cannot be reached, or its answer is not valid HTTP.'),
+  503: refused('The gateway is overloaded, or its store does not answer.', { 'Retry-After': RETRY_AFTER }),
+  504: refused('The service did not answer in time.'),
+  505: refused('The gateway speaks HTTP/1.1 and HTTP/1.0.'),
+}
 
 /** Names in `components.responses`. */
 export const RESPONSE_NAMES: Readonly<Record<OwnStatus, string>> = {
-  400: 'TollgateUnpriced',
+  400: 'TollgateBadRequest',
   401: 'TollgateUnauthorized',
+  408: 'TollgateTooSlow',
+  413: 'TollgateTooLarge',
+  417: 'TollgateExpectationFailed',
   429: 'TollgateQuotaExceeded',
+  431: 'TollgateHeadersTooLarge',
+  500: 'TollgateInternal',
+  502: 'TollgateBadGateway',
   503: 'TollgateUnavailable',
+  504: 'TollgateTimeout',
+  505: 'TollgateVersionNotSupported',
+}
+
+/** What any request may be answered with, also one that the gateway answers itself; and any that is forwarded. */
+const OF_ANY = [400, 408, 413, 417, 431, 500, 503, 505] as const
+export const OF_FORWARDED: readonly OwnStatus[] = [...OF_ANY, 502, 504]
+
+export function responseRef(status: OwnStatus): Json {
+  return ref('responses', RESPONSE_NAMES[status])
 }
 
 export const SECURITY_SCHEME = 'gateway'
@@ -142,8 +167,7 @@ export function statusOperation(operationId: string) {
         headers: RATE_LIMIT,
         content: json('TollgateQuotaStatus'),
       },
-      401: ref('responses', RESPONSE_NAMES[401]),
-      503: ref('responses', RESPONSE_NAMES[503]),
+      ...Object.fromEntries([...OF_ANY, 401 as const].map((status) => [status, responseRef(status)])),
     },
   }
 }

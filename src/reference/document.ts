@@ -4,9 +4,11 @@ import { STATUS_PATHS } from '../quota/status.ts'
 import { canonicalLiteral } from '../routing/target.ts'
 import {
   answerSchemas,
+  OF_FORWARDED,
   type OwnStatus,
   RESPONSE_NAMES,
   RESPONSES,
+  responseRef,
   SECURITY_SCHEME,
   statusOperation,
 } from './answers.ts'
@@ -84,10 +86,11 @@ export function gatewayDocument({ config, path, backend: written }: DocumentOpti
   return pruned(whole(backend, config, paths))
 }
 
-function whole(backend: Json, { quota, auth }: DocumentOptions['config'], paths: Paths): Json {
+function whole(backend: Json, { quota, auth, unmatched }: DocumentOptions['config'], paths: Paths): Json {
   const info = isObject(backend.info) ? withoutExtensions(backend.info) : {}
   const { externalDocs, jsonSchemaDialect, components } = backend
-  const words = [info.description, ABOUT].filter((text) => typeof text === 'string')
+  const about = unmatched.kind === 'refuse' ? `${ABOUT} ${OTHERS_REFUSED}` : ABOUT
+  const words = [info.description, about].filter((text) => typeof text === 'string')
   const names = { categories: quota.categories, windows: quota.windows.map(({ name }) => name) }
   const cleaned = cleanComponents(components)
   return {
@@ -115,6 +118,8 @@ const nameOf = (status: string) => RESPONSE_NAMES[Number(status) as OwnStatus]
 
 const ABOUT =
   'Requests go through Tollgate, which asks for a credential where an operation says so and counts what it costs against the quota of the caller. `GET /me/quota` tells what is left.'
+/** An operation has a path and a method: no place for what others of them get. */
+const OTHERS_REFUSED = 'It answers 405 to other methods of these paths, and 404 to other paths.'
 
 function credentials({ jwt, gatewayTokens }: Config['auth']): string {
   const kinds = [...(jwt.length > 0 ? ['a JWT'] : []), ...(gatewayTokens ? ['a gateway token (`gw_…`)'] : [])]
@@ -230,30 +235,30 @@ function costText(cost: Cost): string {
 const tokens = (cost: number) => (cost === 1 ? '1 token' : `${cost} tokens`)
 
 function ownStatuses({ charged }: Access): OwnStatus[] {
-  if (charged === null) return [503]
+  if (charged === null) return [...OF_FORWARDED]
   const { cost } = charged
-  if (cost.kind === 'body') return [400, 401, 429, 503]
-  return cost.cost === 0 ? [401, 503] : [401, 429, 503]
+  return [...OF_FORWARDED, 401, ...(cost.kind === 'fixed' && cost.cost === 0 ? [] : [429 as const])]
 }
 
 function withOwnAnswers(backend: Json, responses: Json, access: Access): Json {
   const own = ownStatuses(access).map((status) => {
-    const theirs = responses[status]
+    const theirs = theirAnswer(responses, status)
     return [
       status,
-      theirs === undefined ? refTo(status) : eitherAnswer(status, cleanResponse(resolve(backend, theirs))),
+      theirs === undefined ? responseRef(status) : eitherAnswer(status, cleanResponse(resolve(backend, theirs))),
     ]
   })
   return { ...responses, ...Object.fromEntries(own) }
 }
 
-function refTo(status: OwnStatus) {
-  return { $ref: `#/components/responses/${RESPONSE_NAMES[status]}` }
+/** What they say of a status by itself goes before what they say of its class, and that before what they say of all. */
+function theirAnswer(responses: Json, status: OwnStatus): unknown {
+  return responses[status] ?? responses[`${Math.floor(status / 100)}XX`] ?? responses.default
 }
 
 /** An answer of one status may be of either. */
 function eitherAnswer(status: OwnStatus, theirs: Json): Json {
-  const ours: Json = RESPONSES[status]
+  const ours = RESPONSES[status]
   const content = Object.fromEntries(maps(theirs.content))
   const mine = Object.fromEntries(maps(ours.content))
   const type = 'application/json'

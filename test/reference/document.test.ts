@@ -118,7 +118,7 @@ routes:
     expect(told('/user/{what}', 'post')).toEqual({
       description: '**Quota:** category `read`, costs 2 tokens.',
       security: 1,
-      statuses: '200 401 429 503',
+      statuses: '200 400 401 408 413 417 429 431 500 502 503 504 505',
       extension: { match: 'POST /user/:what', category: 'read', cost: 2 },
     })
     expect(told('/user/music', 'post').extension.cost).toBe(4)
@@ -126,18 +126,21 @@ routes:
       description:
         '**Quota:** category `read`, by the field `id` or `chargeId` of the body: `2` costs 10 tokens, `3` costs 1 token.',
       security: 1,
-      statuses: '200 400 401 429 503',
+      statuses: '200 400 401 408 413 417 429 431 500 502 503 504 505',
       extension: {
         match: 'POST /buy',
         category: 'read',
         cost: { body: ['id', 'chargeId'], values: { 2: 10, 3: 1 } },
       },
     })
-    expect(told('/free', 'get')).toMatchObject({ security: 1, statuses: '200 401 503' })
+    expect(told('/free', 'get')).toMatchObject({
+      security: 1,
+      statuses: '200 400 401 408 413 417 431 500 502 503 504 505',
+    })
     expect(told('/open', 'get')).toEqual({
       description: '**Quota:** public, so it asks for no credential and costs nothing.',
       security: 0,
-      statuses: '200 503',
+      statuses: '200 400 408 413 417 431 500 502 503 504 505',
       extension: { match: 'GET /open', public: true },
     })
   })
@@ -166,6 +169,14 @@ routes:
     expect(responses['401'].content).toMatchObject({ 'text/html': {} })
     expect(responses['401'].content['application/json'].schema.anyOf).toHaveLength(2)
     expect(responses['429']).toEqual({ $ref: '#/components/responses/TollgateQuotaExceeded' })
+  })
+
+  test('that tell of a class of answers, or of all others, may do either too', () => {
+    const own = { 404: { description: 'None.' }, '4XX': { description: 'Yours.' }, default: { description: 'Any.' } }
+    const { responses } = made({ routes: ['GET /a'], paths: { '/a': { get: { responses: own } } } }).paths['/a'].get
+    expect(responses).toMatchObject(own)
+    expect(responses['413'].description).toMatch(/Or, of the service: Yours\.$/)
+    expect(responses['502'].description).toMatch(/Or, of the service: Any\.$/)
   })
 })
 

@@ -11,6 +11,7 @@ import { loadConfig } from '../../src/config/load.ts'
 import { createReference } from '../../src/reference/reference.ts'
 import { type Backend, type RunningApp, startApp, startBackend, understood, yaml } from '../e2e/harness.ts'
 import { bearer } from '../e2e/jwt.ts'
+import { rawExchange, statusesIn } from '../e2e/raw.ts'
 
 const QUOTA = `quota: { baselines: { personal: { read: { 1h: 10 }, write: { 1h: 0 } }, global: { read: { 1h: 99 }, write: { 1h: 9 } } } }
 routes: [{ match: GET /items/*, category: read, cost: 4 }, { match: POST /w, category: write }, { match: "* /*", public: true }]`
@@ -247,6 +248,31 @@ describe('the document of the gateway', () => {
         expect([header, answer.headers.has(header)]).toEqual([header, true])
       }
     }
+  })
+
+  test('has the answers of a gateway that cannot forward, at each operation that it may give them for', async () => {
+    app = await startApp(yaml('http://127.0.0.1:1', `${QUOTA}\n${BLOCK}\nedge: { max_body: 10B }`))
+    const { url } = app
+    // biome-ignore lint/suspicious/noExplicitAny: the document is judged here, not trusted
+    const document = (await (await fetch(`${url}/docs/api/gateway.json`)).json()) as any
+    const { host } = new URL(url)
+    const statusOf = async (path: string, more = '') =>
+      statusesIn(await rawExchange(url, `GET ${path} HTTP/1.1\r\nHost: ${host}\r\n${more}\r\n`))
+    const authorization = `Authorization: ${bearer('alice').authorization}\r\n`
+    for (const [path, at, more, status] of [
+      ['/items/1', '/items/{rest}', authorization, 502],
+      ['/items/1', '/items/{rest}', 'Content-Length: 11\r\n', 413],
+      ['/items/1', '/items/{rest}', 'Expect: more\r\n', 417],
+      ['/items/1', '/items/{rest}', 'a_b: c\r\n', 400],
+      ['/other', '/{rest}', '', 502],
+      ['/other', '/{rest}', `Long: ${'x'.repeat(100_000)}\r\n`, 431],
+      ['/me/quota', '/me/quota', 'a_b: c\r\n', 400],
+    ] as const) {
+      expect([path, await statusOf(path, more)]).toEqual([path, [status]])
+      const name = document.paths[at].get.responses[status].$ref.split('/').at(-1)
+      expect(document.components.responses[name].content['application/json'].schema.$ref).toMatch(/TollgateError$/)
+    }
+    expect(document.info.description).toMatch(/405 to other methods.*404/)
   })
 
   test('is made of the file that the configuration names, and again at a reload', async () => {
