@@ -6,6 +6,7 @@ import type { TokenStore } from '../control/tokens.ts'
 import type { FailureStore } from '../failures/histogram.ts'
 import { type QuotaStore, StoreError, type UsageStore } from '../quota/store.ts'
 import { type Answer, type Call, refusal } from './answer.ts'
+import { readIfMatch } from './conditions.ts'
 import { type Setup, type View, viewOf } from './view.ts'
 
 /** The store, as the administrators see it. */
@@ -41,7 +42,8 @@ export interface Desk extends DeskOptions {
 
 /** A change of what the state has a version for: settings, or the override of a user. */
 export interface Wish {
-  readonly versionOf: (state: ControlState) => number
+  /** `null` where there is nothing yet. */
+  readonly versionOf: (state: ControlState) => number | null
   /** What to change; `null` where nothing is to be. */
   readonly changeOf: (state: ControlState) => Change | null
   readonly answer: Answering
@@ -64,17 +66,18 @@ export function createDesk(options: DeskOptions): Desk {
   }
 
   async function change(call: Call, { versionOf, changeOf, answer }: Wish): Promise<Answer> {
-    const wanted = wantedVersions(call.headers['if-match'])
+    const isWanted = readIfMatch(call.headers)
     let hidden = 0
     for (let tries = 0; tries < TRIES; tries++) {
       const state = await control.fresh()
-      const version = versionOf(state)
-      if (wanted !== null && !wanted.includes(version)) return conflict(version)
+      const seen = versionOf(state)
+      if (!isWanted(seen)) return conflict(seen)
+      const version = seen ?? 0
       const change = changeOf(state)
       if (change === null) return answer()
       const changed = await make(call, change, version === 0 ? hidden : version)
       if (changed.done) return afterwards(answer)
-      hidden = hiddenVersion(changed, versionOf(await control.fresh()))
+      hidden = hiddenVersion(changed, versionOf(await control.fresh()) ?? 0)
     }
     return refusal('conflict', 'Others change the same thing all the time. Try again.')
   }
@@ -123,18 +126,10 @@ export function etag(version: number): { etag: string } {
   return { etag: `"${version}"` }
 }
 
-/** The versions that If-Match names; `null` where any will do. What is not one of our tags matches nothing. */
-function wantedVersions(header: string | readonly string[] | undefined): readonly number[] | null {
-  const text = [header ?? []].flat().join(',').trim()
-  if (header === undefined || text === '*') return null
-  return text
-    .split(',')
-    .map((tag) => /^"(\d{1,15})"$/.exec(tag.trim())?.[1])
-    .map((version) => (version === undefined ? -1 : Number(version)))
-}
-
-function conflict(version: number): Answer {
-  const msg = `It was changed meanwhile and has version ${version}: read it again, and send If-Match: "${version}".`
+function conflict(seen: number | null): Answer {
+  const version = seen ?? 0
+  const what = seen === null ? 'There is none now' : `It was changed meanwhile and has version ${version}`
+  const msg = `${what}: read it again, and send If-Match: "${version}".`
   const { status, body } = refusal('version_conflict', msg)
   return { status, body: { ...(body as object), version }, headers: etag(version) }
 }

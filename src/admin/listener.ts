@@ -9,6 +9,7 @@ import type { Certificate } from '../tls.ts'
 import {
   type AdminError,
   type Answer,
+  badFields,
   type Identity,
   NO_CONTENT,
   type Route,
@@ -17,6 +18,7 @@ import {
 } from './answer.ts'
 import { type Assets, pageAnswer } from './assets.ts'
 import { auditRoutes } from './audit.ts'
+import { unreadConditions } from './conditions.ts'
 import { createDesk, type DeskOptions, OutcomeUnknown } from './desk.ts'
 import { type Explain, explainRoutes } from './explaining.ts'
 import { failureRoutes } from './failures.ts'
@@ -168,9 +170,13 @@ function addPath(app: FastifyInstance, path: string, routes: readonly Route[], c
         body: unknown
       }
       const { headers, ip: address } = request
+      const route = routeOf(request.method)
+      if (route === undefined) return send(reply, notAllowed(allow))
+      const unread = unreadConditions(route, headers)
+      if (unread.length > 0) return send(reply, badFields(unread))
       const identity = identities.get(request) ?? null
       const call = { params, query, body, headers, address, identity, signal: untilGone(reply) }
-      return send(reply, (await routeOf(request.method)?.handle(call)) ?? notAllowed(allow))
+      return send(reply, await route.handle(call))
     },
   })
 }

@@ -116,7 +116,8 @@ const IF_MATCH = {
   in: 'header',
   required: false,
   schema: { type: 'string' },
-  description: 'The ETag of what was read, `"version"`. Without it the change applies to whatever is there.',
+  description:
+    'The ETag of what was read, `"version"`; `"0"` for what is not there yet, `*` for any that is. Without it the change applies to whatever is there.',
 }
 
 function answers({ answers }: Doc): Record<string, unknown> {

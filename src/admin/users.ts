@@ -134,7 +134,7 @@ async function setOverride(desk: Desk, call: Call, user: string): Promise<Answer
   const net = readFields(schemas.overrideBody, call.body)
   if ('problems' in net) return badFields(net.problems)
   return desk.change(call, {
-    versionOf: ({ overrides }) => overrides.get(user)?.version ?? 0,
+    versionOf: ({ overrides }) => overrides.get(user)?.version ?? null,
     changeOf: () => ({ kind: 'override', user, to: read.override }),
     answer: () => showOverride(desk, user),
   })
@@ -145,7 +145,7 @@ async function deleteOverride(desk: Desk, call: Call, user: string): Promise<Ans
   if ('problems' in fields) return badFields(fields.problems)
   let found = true
   return desk.change(call, {
-    versionOf: ({ overrides }) => overrides.get(user)?.version ?? 0,
+    versionOf: ({ overrides }) => overrides.get(user)?.version ?? null,
     changeOf({ overrides }) {
       found = overrides.has(user)
       return found ? { kind: 'override', user, to: null } : null

@@ -272,6 +272,29 @@ describe('an override', () => {
     )
   })
 
+  test('that is not there is not what If-Match: * asks for', async () => {
+    const any = { 'if-match': '*' }
+    const remove = () => running.call('DELETE', '/api/users/alice/override', { headers: any })
+    const none = { status: 412, headers: { etag: '"0"' }, json: { error: 'version_conflict', version: 0 } }
+    expect(await put('alice', override, any)).toMatchObject(none)
+    expect(await remove()).toMatchObject(none)
+    expect((await put('alice', override)).status).toBe(200)
+    expect((await put('alice', { ...override, shadow: true }, any)).status).toBe(200)
+    expect((await remove()).status).toBe(204)
+    await put('alice', { ...override, expiresAt: new Date(clock + HOUR).toISOString() })
+    clock += HOUR
+    expect(await put('alice', override, any)).toMatchObject(none)
+  })
+
+  test('is not changed under a condition that nobody judges', async () => {
+    await put('alice', override)
+    expect(await put('alice', { ...override, shadow: true }, { 'if-none-match': '*' })).toMatchObject({
+      status: 400,
+      json: { problems: [{ path: 'If-None-Match', msg: expect.stringContaining('send If-Match, with "0"') }] },
+    })
+    expect((await get('/api/users/alice/override')).json.shadow).toBe(false)
+  })
+
   test('that has expired is gone by itself, and the next one is put as if there had been none', async () => {
     await put('alice', { ...override, expiresAt: new Date(clock + HOUR).toISOString() })
     clock += HOUR
@@ -322,6 +345,20 @@ test.each(['2030-01-31T00:00Z', '2030-01-31T24:00:00Z', '9999-12-31T23:59:59-00:
 
 describe('a reset', () => {
   const reset = (body: unknown) => running.call('POST', '/api/users/alice/reset', { body })
+
+  test('has no version, so that If-Match is refused rather than passed over', async () => {
+    await running.spend('alice', 'read', 120)
+    for (const tag of ['"0"', '"7"', '*']) {
+      const headers = { 'if-match': tag }
+      const reply = await running.call('POST', '/api/users/alice/reset', { body: { reason: 'r' }, headers })
+      expect(reply).toMatchObject({
+        status: 400,
+        json: { error: 'bad_request', problems: [{ path: 'If-Match', msg: expect.stringContaining('leave it out') }] },
+      })
+    }
+    expect((await get('/api/users/alice')).json.windows.read[0].used).toBe(120)
+    expect((await get('/api/audit')).json.entries).toEqual([])
+  })
 
   test("empties the user's windows, and nobody else's", async () => {
     await running.spend('alice', 'read', 100)
