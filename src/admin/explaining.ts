@@ -1,7 +1,7 @@
 import { z } from 'zod'
 import { isUserId } from '../control/user.ts'
 import type { Standing } from '../quota/store.ts'
-import { type Answer, badFields, type Call, ok, type Route } from './answer.ts'
+import { type Answer, badFields, type Call, type FieldProblem, ok, type Route } from './answer.ts'
 import type { ExplainAnswer } from './api.ts'
 import type { Desk } from './desk.ts'
 import { readFields } from './fields.ts'
@@ -27,11 +27,16 @@ export interface InForce {
   readonly standing: Standing
 }
 
+/** What no such request has: passed over, it would be taken for a part of the answer. */
+export interface WrongQuestion {
+  readonly problem: FieldProblem
+}
+
 /**
  * @param inForce asked only for a request that is charged: what becomes of others is told also while the store is out
  * @throws StoreError of `inForce`
  */
-export type Explain = (question: Question, inForce: () => Promise<InForce>) => Promise<ExplainAnswer>
+export type Explain = (question: Question, inForce: () => Promise<InForce>) => Promise<ExplainAnswer | WrongQuestion>
 
 const once = z.string({ error: 'must be given, once' })
 function text(max: number) {
@@ -53,7 +58,7 @@ const Asked = z.strictObject({
     .transform(Number)
     .refine((cost) => cost <= 1e9, { error: COST })
     .optional()
-    .meta({ description: 'Tokens, where the cost depends on the body' }),
+    .meta({ description: 'Tokens, where the cost depends on the body: one of those that the route has' }),
   value: text(256).optional().meta({ description: 'Value of the field of the body that the cost depends on' }),
 })
 
@@ -73,10 +78,9 @@ export function explainRoutes(desk: Desk, explain: Explain): Route[] {
 async function answerTo(desk: Desk, explain: Explain, { query }: Call): Promise<Answer> {
   const fields = readFields(Asked, query)
   if ('problems' in fields) return badFields(fields.problems)
-  return ok(
-    await explain(fields.data, async () => {
-      const view = await desk.view()
-      return { view, standing: await desk.store.standing(fields.data.user, view.policy.categories) }
-    }),
-  )
+  const answer = await explain(fields.data, async () => {
+    const view = await desk.view()
+    return { view, standing: await desk.store.standing(fields.data.user, view.policy.categories) }
+  })
+  return 'problem' in answer ? badFields([answer.problem]) : ok(answer)
 }

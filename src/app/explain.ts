@@ -1,5 +1,5 @@
 import type { ExplainAnswer, LimitAnswer } from '../admin/api.ts'
-import type { InForce, Question } from '../admin/explaining.ts'
+import type { InForce, Question, WrongQuestion } from '../admin/explaining.ts'
 import type { View } from '../admin/view.ts'
 import type { Config, Cost, RouteConfig } from '../config/config.ts'
 import { isServed } from '../gateway/edge.ts'
@@ -22,7 +22,7 @@ export async function explain(
   config: Config,
   question: Question,
   inForce: () => Promise<InForce>,
-): Promise<ExplainAnswer> {
+): Promise<ExplainAnswer | WrongQuestion> {
   const found = find(config, question)
   const about = { user: question.user, method: question.method, path: question.path }
   if (!('access' in found)) return { ...about, ...NOTHING, ...found }
@@ -33,6 +33,8 @@ export async function explain(
   if ('problem' in priced) {
     return { ...charged, cost: null, decision: 'bad_request', ...because(priced.problem), limits: [] }
   }
+  const problem = wrongIn(question, access.cost, priced.cost)
+  if (problem !== null) return { problem }
   const { cost } = priced
   if (cost === 0) return { ...charged, cost, decision: 'not_charged', ...because(REASONS.costsNothing), limits: [] }
   const { view, standing } = await inForce()
@@ -117,6 +119,19 @@ function priceOf(cost: Cost, { cost: given, value }: Question): Priced {
   }
   if (given !== undefined) return { cost: given, least: given }
   return { cost: null, least: Math.min(...cost.values.values()) }
+}
+
+/** What the question says of the cost and the route has otherwise. */
+function wrongIn({ cost: given, value }: Question, cost: Cost, known: number | null): WrongQuestion['problem'] | null {
+  if (cost.kind === 'fixed') {
+    if (given === undefined && value === undefined) return null
+    const path = given === undefined ? 'value' : 'cost'
+    return { path, msg: `is for a cost that depends on the body: this request costs ${cost.cost}` }
+  }
+  if (given === undefined) return null
+  const possible = value === undefined ? new Set(cost.values.values()) : new Set([known])
+  if (possible.has(given)) return null
+  return { path: 'cost', msg: `must be what this request can cost: ${[...possible].join(', ')}` }
 }
 
 type ExplainedLimit = ExplainAnswer['limits'][number]

@@ -33,7 +33,7 @@ export async function explainRequest(args: readonly string[]): Promise<number> {
   try {
     await reachable(store)
     const answer = await explained(loaded, store, question)
-    refuseUnused(question, answer)
+    if ('problem' in answer) throw new UsageError(`--${answer.problem.path} ${answer.problem.msg}`)
     console.log(values.json === true ? JSON.stringify(answer, null, 2) : asText(answer))
     return 0
   } finally {
@@ -68,20 +68,13 @@ function questionOf({ user, method = 'GET', path, cost, value }: Options): Quest
   }
 }
 
-async function explained({ config }: Loaded, store: Store, question: Question): Promise<ExplainAnswer> {
+async function explained({ config }: Loaded, store: Store, question: Question): ReturnType<typeof explain> {
   return explain(config, question, async () => {
     const control = createControlKeeper({ store, observe: () => {} })
     const [state, tallies] = await Promise.all([control.fresh(), store.readTallies()])
     const view = viewOf(setupOf(config), state, tallies)
     return { view, standing: await store.standing(question.user, view.policy.categories) }
   })
-}
-
-/** What is passed over would be taken for a part of the answer. */
-function refuseUnused({ cost, value }: Question, answer: ExplainAnswer): void {
-  const isFixed = answer.category !== null && answer.costs === null
-  if (!isFixed || (cost === undefined && value === undefined)) return
-  throw new UsageError(`--cost and --value are for a cost that depends on the body: this request costs ${answer.cost}`)
 }
 
 const DECISIONS: Readonly<Record<ExplainAnswer['decision'], string>> = {

@@ -174,12 +174,22 @@ describe('a cost by the body', () => {
     await running.spend('alice', 'write', 50)
     expect(await explain('POST', '/v1/charge', { value: '2' })).toMatchObject({ decision: 'accept', cost: 10 })
     expect(await explain('POST', '/v1/charge', { value: '3' })).toMatchObject({ decision: 'refuse', cost: 15 })
-    expect(await explain('POST', '/v1/charge', { cost: '11' })).toMatchObject({ decision: 'refuse', cost: 11 })
+    expect(await explain('POST', '/v1/charge', { cost: '15' })).toMatchObject({ decision: 'refuse', cost: 15 })
     expect(await explain('POST', '/v1/charge', { value: '4' })).toMatchObject({
       decision: 'bad_request',
       cost: null,
       costs,
     })
+  })
+
+  test.each([
+    ['/v1/charge', { cost: '11' }, 'cost', 'must be what this request can cost: 10, 15, 25'],
+    ['/v1/charge', { cost: '0' }, 'cost', 'must be what this request can cost: 10, 15, 25'],
+    ['/v1/charge', { cost: '10', value: '3' }, 'cost', 'must be what this request can cost: 15'],
+    ['/v1/user/x', { cost: '1' }, 'cost', 'is for a cost that depends on the body: this request costs 2'],
+    ['/v1/user/x', { value: '3' }, 'value', 'is for a cost that depends on the body: this request costs 2'],
+  ])('of %s that no such request has is no question: %j', async (path, asked, field, msg) => {
+    expect(await ask('POST', path, asked)).toMatchObject({ status: 400, json: { problems: [{ path: field, msg }] } })
   })
 
   test.each(['', ' ', '0x10', '1e1', '1.5', '-1', '1000000001'])('of %j is not asked about', async (cost) => {

@@ -86,9 +86,14 @@ describe('tollgate explain', () => {
     })
   })
 
-  test('takes the greatest cost that a configuration may have', async () => {
-    const charge = ['--user', 'bob', '--method', 'POST', '--path', '/v1/charge', '--cost', '1000000000']
-    expect(await explain(...charge)).toMatchObject({ code: 0, stdout: expect.stringMatching(/^REFUSE .*1000000000/s) })
+  test('takes a cost that a body may have, and no other', async () => {
+    const charge = ['--user', 'bob', '--method', 'POST', '--path', '/v1/charge', '--cost']
+    expect(await explain(...charge, '25')).toMatchObject({ code: 0, stdout: expect.stringMatching(/^ACCEPT /) })
+    expect(await explain(...charge, '1000000000')).toMatchObject({
+      code: 2,
+      stdout: '',
+      stderr: expect.stringContaining('--cost must be what this request can cost: 10, 15, 25\n'),
+    })
   })
 
   test.each([
