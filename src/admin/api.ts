@@ -84,6 +84,8 @@ export interface QuotaAnswer extends SettingsAnswer {
   /** Dotted paths of the values that were changed at run time: `mode`, `global.multiplier`, `baselines.personal.read.1h`. */
   readonly changed: readonly string[]
   readonly categories: readonly string[]
+  /** By category: the least that a request costs which the quota may refuse; none where it refuses nothing. */
+  readonly cheapest: Readonly<Record<string, number>>
   readonly windowLengths: readonly { readonly name: string; readonly seconds: number }[]
   /** The global windows now, by category. */
   readonly windows: Readonly<Record<string, readonly WindowAnswer[]>>
@@ -103,7 +105,7 @@ export interface QuotaPatch {
 export interface PreviewAnswer {
   /** Users looked at. */
   readonly scanned: number
-  /** Users who would be blocked under the change, and those of them who are not blocked now. */
+  /** Users who would be blocked under the change, from even the cheapest request of a category, and those of them who are not blocked now. */
   readonly blockedCount: number
   readonly newlyBlockedCount: number
   /** Users who are blocked now and would not be. */
@@ -160,7 +162,7 @@ export interface UsersAnswer {
     readonly user: string
     readonly windows: Readonly<Record<string, readonly WindowAnswer[]>>
     readonly override: OverrideAnswer | null
-    /** Whether some personal window is used up, also where shadow mode refuses nothing. */
+    /** Whether some personal window has no room for the cheapest request, also where shadow mode refuses nothing. */
     readonly blocked: boolean
   }[]
   /** For the next page; `null` at the end. */

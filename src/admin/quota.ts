@@ -82,6 +82,7 @@ async function previewOf(desk: Desk, { body, signal }: Call): Promise<Answer> {
     store: desk.store,
     now: policy(settings),
     next: policy(next.settings),
+    cheapest: setup.cheapest,
     shadow: { now: shadow, next: next.shadow },
     signal,
   })
@@ -115,6 +116,7 @@ function quotaAnswer(view: View, windows: WindowStatuses): QuotaAnswer {
     file: settingsAnswer(setup.quota),
     changed,
     categories: policy.categories,
+    cheapest: Object.fromEntries(setup.cheapest),
     windowLengths: settings.windows.map(({ name, seconds }) => ({ name, seconds })),
     windows,
   }

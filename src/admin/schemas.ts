@@ -119,11 +119,12 @@ export const quota = name(
     file: settings,
     changed: z.array(z.string()),
     categories: z.array(z.string()),
+    cheapest: byName(count),
     windowLengths: z.array(z.strictObject({ name: z.string(), seconds: z.int().min(1) })),
     windows: byName(z.array(window)),
   }) satisfies z.ZodType<api.QuotaAnswer>,
   'Quota',
-  'The settings in force and what became of them. `file` is what the file says, `changed` which values were changed at run time.',
+  'The settings in force and what became of them. `file` is what the file says, `changed` which values were changed at run time, `cheapest` the least that a request of a category costs which the quota may refuse.',
 )
 
 export const requiredReason = name(z.strictObject({ reason }), 'Reason', 'Why a change is made.')
@@ -181,7 +182,7 @@ export const preview = name(
     effective: scopedTable,
   }) satisfies z.ZodType<api.PreviewAnswer>,
   'Preview',
-  'Who would be blocked under a change, and the room left in the global windows (`limitNow` and `remainingNow` are null where these are switched off now). `blocked` has the first 100.',
+  'Who would be blocked under a change, from even the cheapest request of a category, and the room left in the global windows (`limitNow` and `remainingNow` are null where these are switched off now). `blocked` has the first 100.',
 )
 
 export const overrideBody = name(
@@ -223,7 +224,7 @@ export const users = name(
     next: z.string().nullable(),
   }) satisfies z.ZodType<api.UsersAnswer>,
   'Users',
-  'A page of users: those with an override first. `blocked` says that a personal window is used up, also where shadow mode refuses nothing. `next` is the cursor of the next page; a page may be short, also empty, and not the last.',
+  'A page of users: those with an override first. `blocked` says that a personal window has no room for the cheapest request of its category, also where shadow mode refuses nothing. `next` is the cursor of the next page; a page may be short, also empty, and not the last.',
 )
 
 export const user = name(

@@ -277,7 +277,11 @@ function isUsed(counters: UserUsage['counters'], at: number): boolean {
   )
 }
 
-function userLine({ policy, state }: View, { user, counters }: UserUsage, at: number): UsersAnswer['users'][number] {
+function userLine(
+  { policy, state, setup }: View,
+  { user, counters }: UserUsage,
+  at: number,
+): UsersAnswer['users'][number] {
   const windows: WindowStatuses = Object.fromEntries(
     policy.categories.map((category) => [
       category,
@@ -286,7 +290,10 @@ function userLine({ policy, state }: View, { user, counters }: UserUsage, at: nu
         .personal.map((limit) => windowStatus('Personal', limit, counters.get(category), at)),
     ]),
   )
-  const blocked = Object.values(windows).some((each) => each.some(({ used, limit }) => used >= limit))
+  const blocked = Object.entries(windows).some(([category, each]) => {
+    const cost = setup.cheapest.get(category)
+    return cost !== undefined && each.some(({ used, limit }) => used + cost > limit)
+  })
   return { user, windows, override: overrideOf({ state }, user), blocked }
 }
 

@@ -21,6 +21,8 @@ export interface Setup {
   /** In the order of the file. */
   readonly routes: readonly Omit<RoutesAnswer['routes'][number], 'hits'>[]
   readonly unmatched: RoutesAnswer['unmatched']['kind']
+  /** By category: the least that a request costs which the quota may refuse; none where it refuses nothing. */
+  readonly cheapest: ReadonlyMap<string, number>
 }
 
 /** What is in force at a moment: the file, the changes at run time, and what became of them. */

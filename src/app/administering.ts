@@ -83,7 +83,21 @@ export function setupOf(config: Config): Setup {
     store: store.location.kind,
     routes: routes.map(routeLine),
     unmatched: unmatched.kind,
+    cheapest: cheapestOf(config),
   }
+}
+
+/** Routes in shadow mode refuse nothing, and a cost of 0 fits always. */
+function cheapestOf({ routes, unmatched }: Config): Map<string, number> {
+  const charged = [...routes.filter((route) => !route.public), ...(unmatched.kind === 'charge' ? [unmatched] : [])]
+  const cheapest = new Map<string, number>()
+  for (const { category, cost, shadow } of charged) {
+    if (shadow) continue
+    const costs = cost.kind === 'fixed' ? [cost.cost] : [...cost.values.values()]
+    const least = Math.min(...costs.filter((tokens) => tokens > 0), cheapest.get(category) ?? Number.POSITIVE_INFINITY)
+    if (Number.isFinite(least)) cheapest.set(category, least)
+  }
+  return cheapest
 }
 
 function routeLine(route: Config['routes'][number]): Setup['routes'][number] {

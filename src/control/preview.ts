@@ -9,6 +9,8 @@ export interface PreviewOptions {
   /** Makes the limits in force, and as they would be: of the same categories and windows. */
   readonly now: () => Policy
   readonly next: () => Policy
+  /** By category: the least that a request costs which may be refused; none where nothing is. Without it 1 token. */
+  readonly cheapest?: ReadonlyMap<string, number>
   /** Whether the whole gateway refuses nothing (shadow mode), now and then. Without it, it refuses. */
   readonly shadow?: { readonly now: boolean; readonly next: boolean }
   /** Ends it between two steps, for whoever waits no more. */
@@ -41,7 +43,7 @@ interface Block {
   readonly window: string
   readonly limit: number
   readonly used: number
-  /** ISO 8601 UTC; `null` for a limit of 0, which no waiting helps. */
+  /** ISO 8601 UTC; `null` for a limit that no request fits into, which no waiting helps. */
   readonly resetAt: string | null
 }
 
@@ -63,7 +65,7 @@ export const ANYBODY = '-'
  * Looks at every user in steps, with the event loop and the store free between them.
  * @throws StoreError, or the reason of the signal
  */
-export async function preview({ store, now, next, shadow, signal }: PreviewOptions): Promise<Preview> {
+export async function preview({ store, now, next, cheapest, shadow, signal }: PreviewOptions): Promise<Preview> {
   const windows = await headRoom(store, now(), next())
   const count = createCount()
   let cursor: string | null = null
@@ -72,8 +74,8 @@ export async function preview({ store, now, next, shadow, signal }: PreviewOptio
     const step = await store.scanUsers(cursor)
     // Policies remember each user with an override: with 100,000 of them the collection of that garbage took 20 ms a turn.
     const policies = {
-      now: { policy: now(), shadow: shadow?.now === true },
-      next: { policy: next(), shadow: shadow?.next === true },
+      now: { policy: now(), cheapest, shadow: shadow?.now === true },
+      next: { policy: next(), cheapest, shadow: shadow?.next === true },
     }
     for (const usage of step.users) count.add(usage, policies, step.at)
     cursor = step.next
@@ -88,6 +90,7 @@ function breath(): Promise<void> {
 
 interface Rules {
   readonly policy: Policy
+  readonly cheapest: PreviewOptions['cheapest']
   readonly shadow: boolean
 }
 
@@ -124,16 +127,21 @@ function createCount() {
   return { add, result: () => ({ ...counts, blocked: [...newly, ...still].slice(0, SHOWN) }) }
 }
 
-/** The personal window that is used up and keeps the user waiting longest; `null` where none is, or shadow mode refuses nothing. */
-function blockOf({ user, counters }: UserUsage, { policy, shadow }: Rules, at: number): Block | null {
+/**
+ * The personal window without room for the cheapest request that keeps the user waiting longest; `null` where none is, or
+ * shadow mode refuses nothing.
+ */
+function blockOf({ user, counters }: UserUsage, { policy, cheapest, shadow }: Rules, at: number): Block | null {
   if (shadow || policy.isShadowed(user)) return null
   let longest = Number.NEGATIVE_INFINITY
   let block: Block | null = null
   for (const category of policy.categories) {
+    const cost = cheapest === undefined ? 1 : cheapest.get(category)
+    if (cost === undefined) continue
     for (const { window, limit } of policy.limitsFor(category, user).personal) {
       const usage = usageOf(counters.get(category) ?? [], window.seconds, at)
-      if (usage.used < limit) continue
-      const until = limit === 0 ? Number.POSITIVE_INFINITY : resetAt(usage, window.seconds)
+      if (usage.used + cost <= limit) continue
+      const until = limit < cost ? Number.POSITIVE_INFINITY : resetAt(usage, window.seconds)
       if (until <= longest) continue
       longest = until
       block = {
@@ -141,7 +149,7 @@ function blockOf({ user, counters }: UserUsage, { policy, shadow }: Rules, at: n
         window: window.name,
         limit,
         used: usage.used,
-        resetAt: limit === 0 ? null : new Date(until).toISOString(),
+        resetAt: limit < cost ? null : new Date(until).toISOString(),
       }
     }
   }

@@ -55,6 +55,22 @@ describe('a change is what the next request meets', () => {
     await eventually(async () => (await send('GET', '/v1/items/1')).status === 200)
   })
 
+  test('as its preview said: who has room for no request of a category is blocked, though some of the window is left', async () => {
+    for (let i = 0; i < 8; i++) expect((await send('GET', '/v1/items/1')).status).toBe(200)
+    for (const [limit, blocked, status] of [
+      [17, 1, 429],
+      [18, 0, 200],
+    ] as const) {
+      const body = { baselines: { personal: { read: { '1h': limit } } } }
+      expect((await admin('POST', '/api/quota/preview', body)).json.blockedCount).toBe(blocked)
+      await admin('PATCH', '/api/quota', body)
+      expect((await admin('GET', '/api/users')).json.users[0]).toMatchObject({ user: 'alice', blocked: blocked === 1 })
+      await eventually(async () => (await send('GET', '/me/quota')).json.windows.read[0].limit === limit)
+      expect((await send('GET', '/v1/items/1')).status).toBe(status)
+    }
+    expect((await admin('GET', '/api/quota')).json.cheapest).toEqual({ read: 2, write: 7 })
+  })
+
   test('of one user: an override replaces the limit, and is gone when it ends', async () => {
     // A change may take 2 seconds to be in force, and must be seen before it ends.
     const expiresAt = new Date(Date.now() + 8000).toISOString()

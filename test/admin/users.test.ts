@@ -72,9 +72,10 @@ describe('the list of users', () => {
 
   test('tells who is blocked', async () => {
     await running.spend('alice', 'read', 120)
-    await running.spend('bob', 'read', 119)
+    await running.spend('bob', 'read', 118)
+    await running.spend('carol', 'read', 119)
     const blocked = (await all()).filter(({ blocked }) => blocked)
-    expect(blocked.map(({ user }) => user)).toEqual(['alice'])
+    expect(blocked.map(({ user }) => user).sort()).toEqual(['alice', 'carol'])
   })
 
   test('forgets who has nothing running any more', async () => {

@@ -60,19 +60,21 @@ test('a mode that is chosen, previewed and applied is that of the next refusal',
 })
 
 test('a preview names who would be blocked, and nothing is changed before the click', async () => {
-  await useEight('blocked-1')
-  await useEight('blocked-2')
-  expect(await client('light')).toEqual({ status: 200 })
+  await useEight('has been blocked')
+  for (const user of ['blocked-1', 'blocked-2']) expect(await client(user)).toEqual({ status: 200 })
+  await stage.api('PUT', '/api/users/vip/override', { read: { '1h': 100 }, reason: 'why not' })
+  expect(await client('vip')).toEqual({ status: 200 })
   await show()
   const before = await quota()
   await choose('Conservative')
   const { users } = await stage.api<UsersAnswer>('GET', '/api/users?limit=100')
   const blocked = preview().getByRole('row').filter({ hasText: 'newly blocked' })
   expect((await blocked.getByRole('link').allInnerTexts()).sort()).toEqual(['blocked-1', 'blocked-2'])
-  expect(await blocked.filter({ hasText: 'blocked-1' }).innerText()).toMatch(/read 1h\s+8\s+7\s/)
-  const all = users.filter(({ windows }) => (windows.read?.[0]?.used ?? 0) >= 7).length
+  expect(await blocked.filter({ hasText: 'blocked-1' }).innerText()).toMatch(/read 1h\s+4\s+7\s/)
+  // A request costs 4.
+  const all = users.filter(({ user, windows }) => user !== 'vip' && (windows.read?.[0]?.used ?? 0) + 4 > 7).length
   expect(await preview().getByRole('status').innerText()).toContain(
-    `used-up window: ${all} of ${users.length}, 2 of them newly. Free again: 0.`,
+    `even the cheapest request: ${all} of ${users.length}, 2 of them newly. Free again: 0.`,
   )
   const room = preview().getByRole('region', { name: 'Room in the global windows' })
   const used = before.windows.read?.[0]?.used ?? 0
@@ -81,11 +83,12 @@ test('a preview names who would be blocked, and nothing is changed before the cl
   )
 
   expect(await quota()).toMatchObject({ version: before.version, mode: 'normal' })
-  expect(await client('blocked-1')).toEqual({ status: 429, limit: 10 })
+  expect(await client('has been blocked')).toEqual({ status: 429, limit: 10 })
   await button('Apply').click()
   await page.getByText(/^Applied as version/).waitFor()
   await expect.poll(() => client('blocked-1'), SOON).toEqual({ status: 429, limit: 7 })
-  expect(await quota()).toMatchObject({ version: before.version + 1, mode: 'conservative' })
+  // The override before it has a number too.
+  expect(await quota()).toMatchObject({ version: before.version + 2, mode: 'conservative' })
   expect(open.errors).toEqual([])
 })
 
@@ -111,7 +114,7 @@ test('a preview says which global windows would be used up for everybody', async
   await button('Preview').click()
   await preview().waitFor()
   const warning = preview().getByText(
-    'These windows would be used up at once, for everybody who does not bypass the global limits: read 1h.',
+    'These windows would have no room for even the cheapest request at once, for everybody who does not bypass the global limits: read 1h.',
   )
   await expect.poll(() => warning.count(), SOON).toBe(1)
   await multiplier().fill('1.5')
@@ -171,7 +174,7 @@ test('under shadow mode a preview says that nothing is refused', async () => {
   await show()
   await multiplier().fill('0.25')
   await button('Preview').click()
-  await preview().getByText('These windows would be used up at once').waitFor()
+  await preview().getByText('These windows would have no room for even the cheapest request at once').waitFor()
   expect(await preview().getByText('Shadow mode is on: nothing is refused.').count()).toBe(1)
   expect(await preview().getByRole('alert').count()).toBe(0)
   await page.getByRole('switch', { name: 'Shadow mode' }).uncheck({ force: true })

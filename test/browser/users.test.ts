@@ -97,9 +97,9 @@ test('a review, and the question before an override is taken away, say which win
   await page.getByRole('dialog').getByText(blocked).waitFor()
   await page.getByRole('dialog').getByRole('button', { name: 'Cancel' }).click()
 
-  await page.getByRole('textbox', { name: '1h' }).fill('0')
+  await page.getByRole('textbox', { name: '1h' }).fill('3')
   await button('Review').click()
-  await page.getByText('read 1h: the limit is 0, so the user is blocked.').waitFor()
+  await page.getByText('read 1h: no request fits into a limit of 3, so the user is blocked.').waitFor()
   expect(await client('erin')).toEqual({ status: 200 })
 })
 

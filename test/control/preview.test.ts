@@ -128,6 +128,26 @@ describe('a preview', () => {
     expect(blocked).toMatchObject([{ user: 'alice', category: 'write', window: '1h', limit: 0, resetAt: null }])
   })
 
+  it('counts as blocked who has no room for the cheapest request of a category, where anything of it may be refused', async () => {
+    const usages: Usages = {
+      alice: { read: { hour: 116 } },
+      bob: { read: { hour: 115 } },
+      carol: { write: { hour: 60 } },
+    }
+    const { shadow: _, ...settings } = FILE
+    const policy = () => createPolicy(settings)
+    const cheapest = new Map([['read', 5]])
+    const { blocked } = await preview({ store: storeOf(usages), now: policy, next: policy, cheapest })
+    expect(blocked).toMatchObject([{ user: 'alice', category: 'read', window: '1h', limit: 120, used: 116 }])
+    const dearer = new Map([['write', 61]])
+    const none = await preview({ store: storeOf(usages), now: policy, next: policy, cheapest: dearer })
+    expect(none.blocked.map(({ user, resetAt }) => [user, resetAt])).toEqual([
+      ['alice', null],
+      ['bob', null],
+      ['carol', null],
+    ])
+  })
+
   it('heeds overrides, before and after', async () => {
     const limits = (hourly: number) => ({
       limits: table({ read: { '1h': hourly } }),

@@ -81,7 +81,7 @@ describe('an end', () => {
 
 describe('what an override uses up', () => {
   const DEFAULTS = { read: { '1h': 120, '1d': 1200 } }
-  const QUOTA = { effective: { personal: DEFAULTS, global: {} } }
+  const QUOTA = { effective: { personal: DEFAULTS, global: {} }, cheapest: { read: 2 } }
   const SET: OverrideAnswer = {
     version: 3,
     limits: { read: { '1h': 500 } },
@@ -109,16 +109,24 @@ describe('what an override uses up', () => {
     const body = { ...BODY, read: { '1h': 100 } }
     expect(usedUpUnder(body, userWith(99, null), null)).toEqual([])
     expect(usedUpUnder(body, userWith(100, null), null)).toEqual([
-      { category: 'read', window: '1h', used: 100, limit: 100 },
+      { category: 'read', window: '1h', used: 100, limit: 100, forever: false },
     ])
   })
 
   test('are windows that go back to their default, by another override or by none', () => {
-    const found = [{ category: 'read', window: '1h', used: 200, limit: 120 }]
+    const found = [{ category: 'read', window: '1h', used: 200, limit: 120, forever: false }]
     expect(usedUpUnder({ ...BODY, bypassGlobal: true }, userWith(200, SET), QUOTA)).toEqual(found)
     expect(usedUpUnder(null, userWith(200, SET), QUOTA)).toEqual(found)
     expect(usedUpUnder(null, userWith(200, SET), null)).toEqual([])
     expect(usedUpUnder({ ...BODY, read: { '1h': 500 } }, userWith(200, SET), QUOTA)).toEqual([])
+  })
+
+  test('are windows without room for the cheapest request, and none of a category that refuses nothing', () => {
+    const body = { ...BODY, read: { '1h': 100 } }
+    expect(usedUpUnder(body, userWith(98, null), QUOTA)).toEqual([])
+    expect(usedUpUnder(body, userWith(99, null), QUOTA)).toMatchObject([{ used: 99, limit: 100 }])
+    expect(usedUpUnder({ ...BODY, read: { '1h': 1 } }, userWith(0, null), QUOTA)).toMatchObject([{ forever: true }])
+    expect(usedUpUnder(body, userWith(99, null), { ...QUOTA, cheapest: {} })).toEqual([])
   })
 
   test('are windows that only shadow mode lets through, and none under shadow mode', () => {

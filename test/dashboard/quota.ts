@@ -32,6 +32,7 @@ export const QUOTA: QuotaAnswer = {
   file,
   changed: ['mode', 'baselines.personal.read.1h'],
   categories: ['read', 'write'],
+  cheapest: { read: 2, write: 10 },
   windowLengths: [
     { name: '1h', seconds: 3600 },
     { name: '1d', seconds: 86400 },

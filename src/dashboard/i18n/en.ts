@@ -173,14 +173,14 @@ export const en = {
   'preview.toFile': 'back to the file',
   'preview.users': 'Users',
   'preview.blocked':
-    'Users who would be refused for a used-up window: {blocked} of {scanned}, {newly} of them newly. Free again: {freed}.',
-  'preview.nobody': 'Users who would be refused for a used-up window: none of {scanned}. Free again: {freed}.',
+    'Users without room for even the cheapest request: {blocked} of {scanned}, {newly} of them newly. Free again: {freed}.',
+  'preview.nobody': 'Users without room for even the cheapest request: none of {scanned}. Free again: {freed}.',
   'preview.first': 'The first {count} of them, newly blocked ones first',
   'preview.newly': 'newly blocked',
   'preview.already': 'blocked now too',
   'preview.room': 'Room in the global windows',
   'preview.usedUp':
-    'These windows would be used up at once, for everybody who does not bypass the global limits: {windows}.',
+    'These windows would have no room for even the cheapest request at once, for everybody who does not bypass the global limits: {windows}.',
   'preview.roomOff': 'The global scope would be off: no global windows.',
   'preview.now': 'Now',
   'preview.then': 'Then',
@@ -285,7 +285,7 @@ export const en = {
   'override.blocks': '{category} {window}: {used} used already, so the user is blocked until the window ends.',
   'override.blocksLater':
     '{category} {window}: {used} of {limit} used. Shadow mode is on and refuses nothing; without it the user would be blocked.',
-  'override.blocksAll': '{category} {window}: the limit is 0, so the user is blocked.',
+  'override.blocksAll': '{category} {window}: no request fits into a limit of {limit}, so the user is blocked.',
 
   'reset.title': 'Reset',
   'reset.text':

@@ -172,13 +172,13 @@ export const zh: Readonly<Record<TextKey, string>> = {
   'preview.toFile': '恢复为文件的值',
   'preview.users': '用户',
   'preview.blocked':
-    '窗口用尽、将被拒绝的用户：{scanned} 个中有 {blocked} 个，其中 {newly} 个现在未受阻。恢复可用：{freed} 个。',
-  'preview.nobody': '窗口用尽、将被拒绝的用户：{scanned} 个中没有。恢复可用：{freed} 个。',
+    '连最便宜的请求也容不下的用户：{scanned} 个中有 {blocked} 个，其中 {newly} 个现在未受阻。恢复可用：{freed} 个。',
+  'preview.nobody': '连最便宜的请求也容不下的用户：{scanned} 个中没有。恢复可用：{freed} 个。',
   'preview.first': '其中前 {count} 个，新受阻的在前',
   'preview.newly': '新受阻',
   'preview.already': '现在已受阻',
   'preview.room': '全局窗口的余量',
-  'preview.usedUp': '以下窗口将立即用尽（绕过全局限制的用户除外）：{windows}。',
+  'preview.usedUp': '以下窗口将立即连最便宜的请求也容不下（绕过全局限制的用户除外）：{windows}。',
   'preview.roomOff': '全局范围将关闭：没有全局窗口。',
   'preview.now': '现在',
   'preview.then': '之后',
@@ -277,7 +277,7 @@ export const zh: Readonly<Record<TextKey, string>> = {
   'override.blocks': '{category} {window}：已用 {used}，因此该用户在窗口结束前将受阻。',
   'override.blocksLater':
     '{category} {window}：已用 {used}，上限 {limit}。影子模式已开启，不拒绝任何请求；若关闭，该用户将受阻。',
-  'override.blocksAll': '{category} {window}：上限为 0，因此该用户将受阻。',
+  'override.blocksAll': '{category} {window}：上限 {limit} 容不下任何请求，因此该用户将受阻。',
 
   'reset.title': '清零',
   'reset.text': '清空此用户的个人窗口：已用的不再计算。全局窗口的计数保留。',

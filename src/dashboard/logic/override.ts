@@ -97,26 +97,31 @@ export interface UsedUp {
   readonly window: string
   readonly used: number
   readonly limit: number
+  /** Waiting helps nothing: no request fits into the limit. */
+  readonly forever: boolean
 }
 
 /**
- * Personal windows with nothing left under an override.
+ * Personal windows without room for the cheapest request under an override.
  * @param body `null` for none: all limits are the defaults
  * @param quota for the defaults; `null` where they are not known yet: what goes back to one of them is passed over
  */
 export function usedUpUnder(
   body: OverrideBody | null,
   { windows, override }: UserAnswer,
-  quota: Pick<QuotaAnswer, 'effective'> | null,
+  quota: Pick<QuotaAnswer, 'effective' | 'cheapest'> | null,
 ): UsedUp[] {
   if (body?.shadow === true) return []
-  return Object.entries(windows).flatMap(([category, list]) =>
-    list.flatMap(({ scope, window, used, limit: now }) => {
+  return Object.entries(windows).flatMap(([category, list]) => {
+    const cost = quota === null ? 1 : quota.cheapest[category]
+    if (cost === undefined) return []
+    return list.flatMap(({ scope, window, used, limit: now }) => {
       if (scope !== 'Personal') return []
       const set = (body?.[category] as Record<string, number> | undefined)?.[window]
       const isSetNow = override?.limits[category]?.[window] !== undefined
       const limit = set ?? (isSetNow ? quota?.effective.personal[category]?.[window] : now)
-      return limit !== undefined && used >= limit ? [{ category, window, used, limit }] : []
-    }),
-  )
+      if (limit === undefined || used + cost <= limit) return []
+      return [{ category, window, used, limit, forever: limit < cost }]
+    })
+  })
 }

@@ -42,7 +42,7 @@ export function Preview({ quota, draft, answer, at, busy, reasonProblem, onApply
       {shadow && <Note tone="warn">{t('preview.lateShadow')}</Note>}
       <Users answer={answer} />
       <h4>{t('preview.room')}</h4>
-      <Room answer={answer} shadow={shadow} />
+      <Room answer={answer} cheapest={quota.cheapest} shadow={shadow} />
       <Changing label={t('preview.apply')}>
         <TextInput
           label={t('word.reason')}
@@ -161,7 +161,13 @@ function Users({ answer }: { readonly answer: PreviewAnswer }) {
   )
 }
 
-function Room({ answer, shadow }: { readonly answer: PreviewAnswer; readonly shadow: boolean }) {
+interface RoomProps {
+  readonly answer: PreviewAnswer
+  readonly cheapest: QuotaAnswer['cheapest']
+  readonly shadow: boolean
+}
+
+function Room({ answer, cheapest, shadow }: RoomProps) {
   const { t, number } = useTexts()
   const rows = Object.entries(answer.windows).flatMap(([category, list]) => list.map((each) => ({ category, ...each })))
   if (rows.length === 0) return <p>{t('preview.roomOff')}</p>
@@ -173,7 +179,9 @@ function Room({ answer, shadow }: { readonly answer: PreviewAnswer; readonly sha
     t('preview.limitThen'),
     t('preview.roomThen'),
   ]
-  const usedUp = rows.filter(({ remaining }) => remaining === 0).map(({ category, window }) => `${category} ${window}`)
+  const usedUp = rows
+    .filter(({ category, remaining }) => remaining < (cheapest[category] ?? 0))
+    .map(({ category, window }) => `${category} ${window}`)
   return (
     <>
       {usedUp.length > 0 && (

@@ -55,12 +55,12 @@ function flat(override: UserAnswer['override']): unknown {
  */
 export function UsedUpNotes({ windows, shadow }: { readonly windows: readonly UsedUp[]; readonly shadow: boolean }) {
   const { t, number } = useTexts()
-  return windows.map(({ category, window, used, limit }) => (
+  return windows.map(({ category, window, used, limit, forever }) => (
     <Note key={`${category} ${window}`} tone="warn" live>
       {shadow
         ? t('override.blocksLater', { category, window, used: number(used), limit: number(limit) })
-        : limit === 0
-          ? t('override.blocksAll', { category, window })
+        : forever
+          ? t('override.blocksAll', { category, window, limit: number(limit) })
           : t('override.blocks', { category, window, used: number(used) })}
     </Note>
   ))
