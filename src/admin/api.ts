@@ -156,7 +156,7 @@ export interface OverrideAnswer {
   readonly expiresAt: string | null
 }
 
-/** GET /api/users?query=&limit=&cursor= */
+/** GET /api/users?query=&order=&limit=&cursor= */
 export interface UsersAnswer {
   readonly users: readonly {
     readonly user: string

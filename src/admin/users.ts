@@ -9,6 +9,7 @@ import { type Answer, badFields, type Call, iso, NO_CONTENT, ok, type Route, ref
 import type { LimitAnswer, OverrideAnswer, UserAnswer, UsersAnswer } from './api.ts'
 import { type Desk, etag } from './desk.ts'
 import { limit, readFields } from './fields.ts'
+import { nearest } from './nearest.ts'
 import * as schemas from './schemas.ts'
 import { type InTurn, oneAtATime } from './turns.ts'
 import type { View } from './view.ts'
@@ -166,6 +167,10 @@ const PageQuery = z.strictObject({
     .max(256, { error: 'must have at most 256 characters' })
     .default('')
     .meta({ description: 'A part of the user id, whatever its letter case' }),
+  order: z
+    .literal('use', { error: 'must be use; leave it out for those with an override first' })
+    .optional()
+    .meta({ description: 'Those nearest to one of their limits first' }),
   limit: limit(200, 50),
   cursor: z.string({ error: 'must be given once' }).optional().meta({ description: '`next` of the page before' }),
 })
@@ -196,7 +201,8 @@ async function list(desk: Desk, { query, signal }: Call, inTurn: InTurn): Promis
   const wanted = data.query.toLowerCase()
   const matches = (user: string) => user.toLowerCase().includes(wanted)
   const view = await desk.view()
-  const page = await collect(desk, view, { start, matches, limit: data.limit, signal, inTurn })
+  const wish = { start, matches, limit: data.limit, signal, inTurn }
+  const page = data.order === 'use' ? await byUse(desk, view, wish) : await collect(desk, view, wish)
   const answer: UsersAnswer = {
     users: page.users.map((usage) => userLine(view, usage, page.at)),
     next: page.next === null ? null : writePlace(page.next),
@@ -249,6 +255,13 @@ async function collect(desk: Desk, view: View, { start, matches, limit, signal, 
     take(place, used, step.next === null ? null : { phase: 'scan', step: step.next, after: null })
   }
   return { users, next: place, at }
+}
+
+/** The nearest to their limits of as many users as one request looks at; the next page has those of the others. */
+async function byUse(desk: Desk, { policy }: View, { start, inTurn, ...wish }: PageWish): Promise<Page> {
+  const scan = (from: string | null) => inTurn(() => scanStep(desk, from))
+  const { users, next, at } = await nearest({ ...wish, scan, from: start.step, most: LOOKED_AT, policy })
+  return { users, next: next === null ? null : { phase: 'scan', step: next, after: null }, at }
 }
 
 /** However many search at once, they take their steps in turn, with the event loop free between two of them. */

@@ -70,6 +70,34 @@ describe('the list of users', () => {
     expect(await all('%')).toEqual([])
   })
 
+  test('by use begins with who is nearest to one of his limits', async () => {
+    const spent: [string, string, number][] = [
+      ['half', 'read', 60],
+      ['beyond', 'read', 150],
+      ['tiny', 'read', 1],
+      ['writer', 'write', 59],
+      ['raised', 'read', 110],
+      ['zero', 'read', 1],
+    ]
+    for (const [name, category, cost] of spent) await running.spend(name, category, cost)
+    for (let i = 0; i < 600; i++) await running.spend(`many-${i}`, 'read', 2)
+    await put('raised', { read: { '1h': 1000, '5h': 1000 }, reason: 'a big event' })
+    await put('zero', { read: { '1h': 0 }, reason: 'too much' })
+    await put('idle', override)
+    const names = async (query: string) => {
+      const { json } = await get(`/api/users?order=use&${query}`)
+      return { users: json.users.map(({ user }: { user: string }) => user), next: json.next }
+    }
+    const first = ['zero', 'beyond', 'writer', 'half', 'raised']
+    expect(await names('limit=5')).toEqual({ users: first, next: null })
+    expect(await names('limit=1')).toEqual({ users: ['zero'], next: null })
+    expect((await names('limit=7')).users).toEqual([...first, 'many-0', 'many-1'])
+    expect(await names('query=R&limit=9')).toEqual({ users: ['zero', 'writer', 'raised'], next: null })
+    expect((await get('/api/users?order=use&limit=2')).json.users[1]).toMatchObject({ user: 'beyond', blocked: true })
+    clock += 5 * HOUR
+    expect(await names('')).toEqual({ users: [], next: null })
+  })
+
   test('tells who is blocked', async () => {
     await running.spend('alice', 'read', 120)
     await running.spend('bob', 'read', 118)
@@ -91,6 +119,7 @@ describe('the list of users', () => {
     ['limit=1&limit=2', 'limit'],
     ['cursor=nonsense', 'cursor'],
     [`query=${'x'.repeat(257)}`, 'query'],
+    ['order=name', 'order'],
     ['qurey=a', 'qurey'],
   ])('refuses %s and names the field', async (query, path) => {
     expect(await get(`/api/users?${query}`)).toMatchObject({ status: 400, json: { problems: [{ path }] } })

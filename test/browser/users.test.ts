@@ -103,6 +103,25 @@ test('a review, and the question before an override is taken away, say which win
   expect(await client('erin')).toEqual({ status: 200 })
 })
 
+test('the list shows first who is nearest to a limit, where that is asked for', async () => {
+  for (const [user, times] of [
+    ['near-1', 1],
+    ['near-2', 2],
+  ] as const) {
+    for (let i = 0; i < times; i++) expect(await client(user)).toEqual({ status: 200 })
+  }
+  const set = { read: { '1h': 1000 }, bypassGlobal: false, shadow: false, reason: 'a big event', expiresAt: null }
+  await stage.api('PUT', '/api/users/near-0/override', set)
+  expect(await client('near-0')).toEqual({ status: 200 })
+  open = await stage.open('#/users')
+  page = open.page
+  const shown = () => page.locator('.users a').allInnerTexts()
+  await page.getByRole('searchbox').fill('near-')
+  await expect.poll(async () => (await shown())[0], SOON).toBe('near-0')
+  await page.getByLabel('Order').selectOption('use')
+  await expect.poll(shown, SOON).toEqual(['near-2', 'near-1', 'near-0'])
+})
+
 test('an override that somebody else changes during an edit is told before the review, and not taken back unseen', async () => {
   const set = { read: { '1h': 20 }, bypassGlobal: false, shadow: false, reason: 'a trial', expiresAt: null }
   await stage.api('PUT', '/api/users/frank/override', set)

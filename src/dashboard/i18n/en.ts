@@ -238,7 +238,10 @@ export const en = {
   'chart.latest': 'This half-hour is still being counted.',
 
   'users.search': 'Search for users',
-  'users.searchHelp': 'Part of a user id. Users with an override come first.',
+  'users.searchHelp': 'Part of a user id.',
+  'users.order': 'Order',
+  'users.order.override': 'Users with an override first',
+  'users.order.use': 'Nearest to a limit first, counted once a minute',
   'users.none': 'No known user matches.',
   'users.more': 'No match so far: the next page looks further.',
   'users.open': 'Open “{user}”',

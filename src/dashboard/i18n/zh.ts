@@ -231,7 +231,10 @@ export const zh: Readonly<Record<TextKey, string>> = {
   'chart.latest': '这半小时仍在统计中。',
 
   'users.search': '搜索用户',
-  'users.searchHelp': '用户标识的一部分。有特别设置的用户在前。',
+  'users.searchHelp': '用户标识的一部分。',
+  'users.order': '顺序',
+  'users.order.override': '有特别设置的用户在前',
+  'users.order.use': '最接近上限的在前，每分钟统计一次',
   'users.none': '没有匹配的已知用户。',
   'users.more': '目前没有匹配：下一页继续查找。',
   'users.open': '打开“{user}”',

@@ -1,4 +1,4 @@
-import { Button, TextInput } from '@mantine/core'
+import { Button, NativeSelect, TextInput } from '@mantine/core'
 import { useDebouncedValue } from '@mantine/hooks'
 import { useState } from 'react'
 import type { UsersAnswer } from '../../../admin/api.ts'
@@ -10,17 +10,21 @@ import { Loaded, PageTitle, Panel } from '../../parts/panel.tsx'
 import { Bar, Name, Tag } from '../../parts/small.tsx'
 
 const EVERY_MS = 5000
+/** For the order by use the store is asked for everybody. */
+const BY_USE_EVERY_MS = 60_000
 const A_PAGE = 25
 
 export function UsersPage() {
   const { t } = useTexts()
   const [typed, setTyped] = useState('')
   const [query] = useDebouncedValue(typed.trim(), 300)
-  // The cursor belongs to the query it came with.
-  const [place, setPlace] = useState<{ readonly query: string; readonly cursor: string } | null>(null)
-  const cursor = place !== null && place.query === query ? place.cursor : null
-  const search = new URLSearchParams({ query, limit: String(A_PAGE), ...(cursor !== null && { cursor }) })
-  const poll = usePoll<UsersAnswer>(`/api/users?${search}`, EVERY_MS)
+  const [byUse, setByUse] = useState(false)
+  const wish = new URLSearchParams({ query, limit: String(A_PAGE), ...(byUse && { order: 'use' }) }).toString()
+  // The cursor belongs to the wish it came with.
+  const [place, setPlace] = useState<{ readonly wish: string; readonly cursor: string } | null>(null)
+  const cursor = place !== null && place.wish === wish ? place.cursor : null
+  const path = `/api/users?${wish}${cursor === null ? '' : `&cursor=${encodeURIComponent(cursor)}`}`
+  const poll = usePoll<UsersAnswer>(path, byUse ? BY_USE_EVERY_MS : EVERY_MS)
   return (
     <>
       <PageTitle>{t('page.users')}</PageTitle>
@@ -31,6 +35,15 @@ export function UsersPage() {
             type="search"
             value={typed}
             onChange={(event) => setTyped(event.currentTarget.value)}
+          />
+          <NativeSelect
+            label={t('users.order')}
+            data={[
+              { value: 'override', label: t('users.order.override') },
+              { value: 'use', label: t('users.order.use') },
+            ]}
+            value={byUse ? 'use' : 'override'}
+            onChange={(event) => setByUse(event.currentTarget.value === 'use')}
           />
         </search>
         <Loaded poll={poll}>
@@ -57,7 +70,7 @@ export function UsersPage() {
                   </Button>
                 )}
                 {next !== null && (
-                  <Button variant="default" onClick={() => setPlace({ query, cursor: next })}>
+                  <Button variant="default" onClick={() => setPlace({ wish, cursor: next })}>
                     {t('word.next')}
                   </Button>
                 )}
