@@ -1,3 +1,4 @@
+import { isDeepStrictEqual } from 'node:util'
 import { z } from 'zod'
 import { overrideFrom } from '../control/overrides.ts'
 import type { UserOverride, Versioned } from '../control/state.ts'
@@ -136,7 +137,10 @@ async function setOverride(desk: Desk, call: Call, user: string): Promise<Answer
   if ('problems' in net) return badFields(net.problems)
   return desk.change(call, {
     versionOf: ({ overrides }) => overrides.get(user)?.version ?? null,
-    changeOf: () => ({ kind: 'override', user, to: read.override }),
+    changeOf({ overrides }) {
+      const isSet = isDeepStrictEqual(overrides.get(user)?.value, read.override)
+      return isSet ? null : { kind: 'override', user, to: read.override }
+    },
     answer: () => showOverride(desk, user),
   })
 }

@@ -302,6 +302,15 @@ describe('an override', () => {
     )
   })
 
+  test('that is set already is no change', async () => {
+    const expiresAt = new Date(clock + HOUR).toISOString()
+    const first = await put('alice', { ...override, expiresAt })
+    const again = await put('alice', { expiresAt, bypassGlobal: false, ...override, write: null })
+    expect([again.status, again.json, again.headers.etag]).toEqual([200, first.json, '"1"'])
+    expect((await get('/api/audit')).json.entries).toHaveLength(1)
+    expect((await put('alice', { ...override, expiresAt, reason: 'another one' })).json.version).toBe(2)
+  })
+
   test('that is not there is not what If-Match: * asks for', async () => {
     const any = { 'if-match': '*' }
     const remove = () => running.call('DELETE', '/api/users/alice/override', { headers: any })
