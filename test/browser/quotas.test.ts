@@ -167,6 +167,19 @@ test('a preview that is given up does not end the waiting for the next one', asy
   expect(open.errors).toEqual([])
 })
 
+test('a preview says which limits no request would fit into, also where nobody has used anything', async () => {
+  await stage.api('PATCH', '/api/quota', { baselines: { personal: { read: { '1h': 5 } } } })
+  await show()
+  await choose('Conservative')
+  const warning = preview().getByText(
+    'Not even the cheapest request would fit into these limits, for everybody without an override: Personal read 1h.',
+  )
+  await expect.poll(() => warning.count(), SOON).toBe(1)
+  await choose('Loose')
+  await expect.poll(() => preview().getByRole('list').first().innerText(), SOON).toContain('Loose')
+  expect(await warning.count()).toBe(0)
+})
+
 test('under shadow mode a preview says that nothing is refused', async () => {
   await useEight('in-shadow')
   const used = (await quota()).windows.read?.[0]?.used ?? 0

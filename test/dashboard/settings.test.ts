@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest'
-import { changesOf, patchOf, valueAt, withEdit, withoutEdit } from '../../src/dashboard/logic/settings.ts'
+import { changesOf, noneFits, patchOf, valueAt, withEdit, withoutEdit } from '../../src/dashboard/logic/settings.ts'
 import { QUOTA } from './quota.ts'
 
 describe('an edit', () => {
@@ -77,4 +77,16 @@ test('the list of changes says from what to what, by the file where a value is g
 test('a value that is not there is null', () => {
   expect(valueAt(QUOTA, 'custom.personal.read.1h')).toBeNull()
   expect(valueAt(QUOTA, 'baselines.personal.none.1h')).toBeNull()
+})
+
+test('limits that no request fits into are found in both scopes, where anything of the category may be refused', () => {
+  const effective = {
+    personal: { read: { '1h': 1, '1d': 2 }, write: { '1h': 9 }, other: { '1h': 0 } },
+    global: { write: { '1d': 0 } },
+  }
+  expect(noneFits(effective, { read: 2, write: 10 })).toEqual([
+    { scope: 'personal', category: 'read', window: '1h' },
+    { scope: 'personal', category: 'write', window: '1h' },
+    { scope: 'global', category: 'write', window: '1d' },
+  ])
 })

@@ -190,6 +190,8 @@ export const en = {
   'preview.roomThen': 'Room then',
   'preview.limits': 'Limits in force',
   'preview.sameLimits': 'No limit in force changes.',
+  'preview.tooSmall':
+    'Not even the cheapest request would fit into these limits, for everybody without an override: {windows}.',
   'preview.apply': 'Apply',
   'preview.back': 'Go on editing',
   'preview.lateShadow': 'Shadow mode is on: nothing is refused.',

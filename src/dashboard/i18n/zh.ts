@@ -188,6 +188,7 @@ export const zh: Readonly<Record<TextKey, string>> = {
   'preview.roomThen': '之后余量',
   'preview.limits': '生效的上限',
   'preview.sameLimits': '生效的上限不变。',
+  'preview.tooSmall': '以下上限连最便宜的请求也容不下（有特别设置的用户除外）：{windows}。',
   'preview.apply': '应用',
   'preview.back': '继续编辑',
   'preview.lateShadow': '影子模式已开启：不拒绝任何请求。',

@@ -57,6 +57,23 @@ export function patchOf(draft: Draft): { readonly patch: QuotaPatch | null; read
   return Object.keys(problems).length === 0 ? { patch: patch as QuotaPatch, problems } : { patch: null, problems }
 }
 
+export interface Place {
+  readonly scope: 'personal' | 'global'
+  readonly category: string
+  readonly window: string
+}
+
+/** Limits that not even the cheapest request fits into, which shows in nobody's counters before it has been made. */
+export function noneFits(effective: QuotaAnswer['effective'], cheapest: QuotaAnswer['cheapest']): Place[] {
+  return (['personal', 'global'] as const).flatMap((scope) =>
+    Object.entries(effective[scope]).flatMap(([category, row]) =>
+      Object.entries(row)
+        .filter(([, limit]) => limit < (cheapest[category] ?? 0))
+        .map(([window]) => ({ scope, category, window })),
+    ),
+  )
+}
+
 /** One value that will be another. */
 export interface Change {
   readonly path: string

@@ -3,7 +3,7 @@ import { useEffect, useRef, useState } from 'react'
 import type { PreviewAnswer, QuotaAnswer } from '../../../admin/api.ts'
 import { useTexts } from '../../i18n/text.tsx'
 import { hashOf } from '../../logic/location.ts'
-import { changesOf, type Draft } from '../../logic/settings.ts'
+import { changesOf, type Draft, noneFits } from '../../logic/settings.ts'
 import { Note } from '../../parts/note.tsx'
 import { Rows } from '../../parts/panel.tsx'
 import { At, Changing, Name, Tag } from '../../parts/small.tsx'
@@ -38,6 +38,7 @@ export function Preview({ quota, draft, answer, at, busy, reasonProblem, onApply
       <ChangeList quota={quota} draft={draft} />
       <h4>{t('preview.limits')}</h4>
       <LimitTable quota={quota} answer={answer} />
+      <TooSmall quota={quota} answer={answer} />
       <h4>{t('preview.users')}</h4>
       {shadow && <Note tone="warn">{t('preview.lateShadow')}</Note>}
       <Users answer={answer} />
@@ -106,6 +107,20 @@ function LimitTable({ quota, answer }: { readonly quota: QuotaAnswer; readonly a
         </tr>
       ))}
     </Rows>
+  )
+}
+
+/** Who has used nothing yet is in no list of users: limits that no request fits into are told by themselves. */
+function TooSmall({ quota, answer }: { readonly quota: QuotaAnswer; readonly answer: PreviewAnswer }) {
+  const { t } = useTexts()
+  const windows = noneFits(answer.effective, quota.cheapest).map(
+    ({ scope, category, window }) => `${t(`word.${scope}`)} ${category} ${window}`,
+  )
+  if (windows.length === 0) return null
+  return (
+    <Note tone="warn" live>
+      {t('preview.tooSmall', { windows: windows.join(', ') })}
+    </Note>
   )
 }
 
