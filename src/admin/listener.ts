@@ -3,6 +3,7 @@ import type { Socket } from 'node:net'
 import tls from 'node:tls'
 import fastify, { type FastifyError, type FastifyInstance, type FastifyReply, type FastifyRequest } from 'fastify'
 import { patientClose } from '../closing.ts'
+import { jsonFault } from '../json-fault.ts'
 import type { Observer } from '../observe/observation.ts'
 import { StoreError } from '../quota/store.ts'
 import type { Certificate } from '../tls.ts'
@@ -140,7 +141,11 @@ function createServer(certificate: Certificate | null, observe: Observer): Fasti
     ['application/json', 'application/merge-patch+json'],
     { parseAs: 'string' },
     // A DELETE may go without, whatever type it names.
-    (request, text, done) => (text === '' ? done(null, undefined) : parse(request, text as string, done)),
+    (request, text, done) => {
+      if (text === '') return done(null, undefined)
+      const fault = jsonFault((text as string).replace(BYTE_ORDER_MARK, ''))
+      return fault === null ? parse(request, text as string, done) : done(new NotJson(fault))
+    },
   )
   app.setErrorHandler(onError)
   return app
@@ -222,17 +227,24 @@ const CLIENT_ERRORS: Readonly<Record<number, readonly [AdminError, string]>> = {
   415: ['unsupported_media_type', 'Send the body as JSON, with "Content-Type: application/json".'],
 }
 
+/** What Fastify passes over in front of JSON. */
+const BYTE_ORDER_MARK = /^\uFEFF/
+
+/** The body is no JSON; the message says where. */
+class NotJson extends Error {}
+
 const OUTCOME_UNKNOWN =
   'The store did not answer in time: the change may have been made. See GET /api/audit, or read again what was to be changed, before you send it once more.'
 
 function answerTo(error: FastifyError, observe: Observer): Answer {
   if (error instanceof StoreError) return refusal('store_unavailable', 'The store does not answer. Try again later.')
   if (error instanceof OutcomeUnknown) return refusal('outcome_unknown', OUTCOME_UNKNOWN)
+  if (error instanceof NotJson) return badFields([{ path: '', msg: error.message }])
   // The client has left: nobody reads it.
   if (error.name === 'AbortError') return NO_CONTENT
   const { statusCode = 500 } = error
   if (error.code === 'FST_ERR_CTP_INVALID_JSON_BODY') {
-    return refusal('bad_request', 'The body is not valid JSON.')
+    return refusal('bad_request', 'The body must have no member "__proto__", and no "prototype" in a "constructor".')
   }
   if (statusCode >= 400 && statusCode < 500) {
     return refusal(...(CLIENT_ERRORS[statusCode] ?? (['bad_request', 'The request is not well formed.'] as const)))

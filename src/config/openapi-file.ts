@@ -1,5 +1,6 @@
 import { readFile, stat } from 'node:fs/promises'
 import { isObject } from '../json.ts'
+import { jsonFault } from '../json-fault.ts'
 import type { OpenapiDocument } from './config.ts'
 import { formatPath, quote } from './problems.ts'
 import { parseTree, type Tree } from './tree.ts'
@@ -37,37 +38,8 @@ function parseText(text: string): Reading<unknown> {
 }
 
 function parseJson(text: string): Reading<unknown> {
-  try {
-    return { value: JSON.parse(text) }
-  } catch {
-    const end = brokenAt(text)
-    const before = text.slice(0, end).split('\n')
-    const place = `line ${before.length}, column ${Math.max(1, before.at(-1)?.length ?? 1)}`
-    const cure = canGoOn(text) ? 'it ends too early: close what is open' : 'check commas, quotes and brackets there'
-    return { problem: `${place}: is not valid JSON: ${cure}` }
-  }
-}
-
-/** V8 names a place for some errors only. @returns the length of the shortest beginning that nothing could make whole */
-function brokenAt(text: string): number {
-  let [whole, broken] = [0, text.length]
-  while (broken - whole > 1) {
-    const middle = Math.floor((whole + broken) / 2)
-    if (canGoOn(text.slice(0, middle))) whole = middle
-    else broken = middle
-  }
-  return broken
-}
-
-function canGoOn(text: string): boolean {
-  try {
-    JSON.parse(text)
-    return true
-  } catch (error) {
-    const { message } = error as SyntaxError
-    const [, position] = /at position (\d+)/.exec(message) ?? []
-    return position === undefined ? message.includes('end of JSON input') : Number(position) >= text.length
-  }
+  const problem = jsonFault(text)
+  return problem === null ? { value: JSON.parse(text) } : { problem }
 }
 
 function parseYaml(text: string): Reading<unknown> {

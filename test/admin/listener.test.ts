@@ -282,6 +282,21 @@ describe('errors', () => {
   })
 
   test.each([
+    ['{"user":"u",\n"name":"n",}', 'line 2, column 12: is not valid JSON: check commas, quotes and brackets there'],
+    ['{"user":x}', 'line 1, column 9: is not valid JSON: check commas, quotes and brackets there'],
+    ['{"user":"u"', 'line 1, column 11: is not valid JSON: it ends too early: close what is open'],
+  ])('a body that is no JSON is told with its place and the cure: %j', async (body, msg) => {
+    const { call } = await start()
+    const { status, json } = await call('POST', '/api/tokens', { body })
+    expect([status, json.problems]).toEqual([400, [{ path: '', msg }]])
+  })
+
+  test('a body may begin with a byte order mark', async () => {
+    const { call } = await start()
+    expect((await call('POST', '/api/tokens', { body: '\uFEFF{"user":"u","name":"n"}' })).status).toBe(201)
+  })
+
+  test.each([
     ['nonsense', 'NONSENSE\r\n\r\n', 400],
     ['header fields without end', `GET /livez HTTP/1.1\r\nHost: x\r\nX: ${'y'.repeat(20_000)}\r\n\r\n`, 431],
   ])('a connection that sends %s gets a JSON error and is closed', async (_what, bytes, status) => {

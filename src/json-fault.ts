@@ -1,0 +1,40 @@
+/** Where a text is no JSON, and the cure; `null` where it is some. */
+export function jsonFault(text: string): string | null {
+  if (isJson(text)) return null
+  const end = brokenAt(text)
+  const before = text.slice(0, end).split('\n')
+  const place = `line ${before.length}, column ${Math.max(1, before.at(-1)?.length ?? 1)}`
+  const cure = canGoOn(text) ? 'it ends too early: close what is open' : 'check commas, quotes and brackets there'
+  return `${place}: is not valid JSON: ${cure}`
+}
+
+function isJson(text: string): boolean {
+  try {
+    JSON.parse(text)
+    return true
+  } catch {
+    return false
+  }
+}
+
+/** V8 names a place for some errors only. @returns the length of the shortest beginning that nothing could make whole */
+function brokenAt(text: string): number {
+  let [whole, broken] = [0, text.length]
+  while (broken - whole > 1) {
+    const middle = Math.floor((whole + broken) / 2)
+    if (canGoOn(text.slice(0, middle))) whole = middle
+    else broken = middle
+  }
+  return broken
+}
+
+function canGoOn(text: string): boolean {
+  try {
+    JSON.parse(text)
+    return true
+  } catch (error) {
+    const { message } = error as SyntaxError
+    const [, position] = /at position (\d+)/.exec(message) ?? []
+    return position === undefined ? message.includes('end of JSON input') : Number(position) >= text.length
+  }
+}
