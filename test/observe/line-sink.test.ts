@@ -90,6 +90,14 @@ const PROGRAM = `
   process.on('exit', sink.flushSync)
 `
 
+/** Runs its arguments on a terminal of which it reads nothing, and ends with their exit code. */
+const HELD_TERMINAL = `
+import os, pty, sys
+child, terminal = pty.fork()
+if child == 0: os.execv(sys.argv[1], sys.argv[1:])
+sys.exit(os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]))
+`
+
 function run(code: string) {
   return spawn(process.execPath, ['--input-type=module-typescript', '-e', PROGRAM + code], {
     stdio: ['ignore', 'pipe', 'inherit'],
@@ -216,6 +224,33 @@ test.each([
   } finally {
     child.kill('SIGKILL')
     closeSync(pipe)
+  }
+})
+
+test.each([
+  ['its log closes', 'await sink.close(); process.exit(6)'],
+  ['it exits in the middle of a write', 'setTimeout(() => process.exit(6), 100)'],
+])('a process whose log is a socket that nobody reads still ends, where %s', async (_when, end) => {
+  // Node makes a socket of what it calls a pipe to a child, and reads nothing of it unasked.
+  const child = run(
+    `const line = 'x'.repeat(1000) + '\\n'; for (let i = 0; i < 10_000; i++) sink.write(line)\nvoid sink.flush()\n${end}`,
+  )
+  try {
+    const [exitCode] = await once(child, 'exit')
+    expect(exitCode).toBe(6)
+  } finally {
+    child.kill('SIGKILL')
+  }
+})
+
+test('a terminal that is held (Ctrl-S) does not keep the process', async () => {
+  const code = `${PROGRAM}for (let i = 0; i < 60_000; i++) sink.write(i + '\\n')\nvoid sink.flush()\nawait sink.close()\nprocess.exit(6)`
+  const holder = spawn('python3', ['-c', HELD_TERMINAL, process.execPath, '--input-type=module-typescript', '-e', code])
+  try {
+    const [exitCode] = await once(holder, 'exit')
+    expect(exitCode).toBe(6)
+  } finally {
+    holder.kill('SIGKILL')
   }
 })
 
