@@ -82,6 +82,9 @@ export async function createServing(options: ServingOptions): Promise<Serving> {
     outageShare: (category) => outageShareOf(current.config, category),
     observe,
   })
+  follow(({ type }) => {
+    if (type === 'store_connected' && state.started) void ledger.ask()
+  })
   let current = await createParts(config, null, store, observe).catch(async (error: unknown) => {
     certificate?.close()
     health.stop()
@@ -115,8 +118,10 @@ export async function createServing(options: ServingOptions): Promise<Serving> {
     await health.patience()
     await following.start()
     const url = await listener.start().catch(addressProblem('listen'))
-    state.started = true
     tellLoaded()
+    // A store that answers may take no charges all the same: that is not for the first client to find out.
+    if (health.answers()) await ledger.ask()
+    state.started = true
     // After what was just told, which would take them for mended.
     heartbeat.configProblems(problems)
     heartbeat.start()

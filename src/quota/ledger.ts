@@ -25,6 +25,11 @@ export interface Ledger {
   charge(charge: Charge): Promise<Decision>
   /** Gives an accepted charge back; settled with the next batch. Call it at most once for a decision. Nothing happens after `close`. */
   refund(refund: Refund): void
+  /**
+   * Asks the store, with a batch of nothing, whether it takes charges: one that answers may be full, or take no writes. Resolves
+   * when it does, or when it did not within the deadline and counts as out, as by a charge. Never rejects.
+   */
+  ask(): Promise<void>
   /** Whether the store is out: charges are decided without it. */
   isOut(): boolean
   /** Settles what waits and stops; after `graceMs` whatever is left is given up. */
@@ -124,6 +129,7 @@ export function createLedger(options: LedgerOptions): Ledger {
   let deadline: NodeJS.Timeout | null = null
   /** The circuit: not `null` while the store is out. */
   let out: StoreError | null = null
+  let asking: PromiseWithResolvers<void> | null = null
   let idle = Promise.withResolvers<void>()
   idle.resolve()
 
@@ -146,6 +152,20 @@ export function createLedger(options: LedgerOptions): Ledger {
     if (outage.made(refund.decision)) giveBackAlone([refund])
     else refunds.push(refund)
     wake()
+  }
+
+  async function ask(): Promise<void> {
+    if (out !== null || closing || stopped) return
+    asking ??= Promise.withResolvers()
+    const timer = setTimeout(open, deadlineMs)
+    wake()
+    await asking.promise
+    clearTimeout(timer)
+  }
+
+  function answered(): void {
+    asking?.resolve()
+    asking = null
   }
 
   function wake(): void {
@@ -179,7 +199,8 @@ export function createLedger(options: LedgerOptions): Ledger {
 
   function hasWork(): boolean {
     if (stopped) return false
-    return queue.length > 0 || refunds.length > 0 || outage.owes() || (out !== null && !closing)
+    if (queue.length > 0 || refunds.length > 0 || outage.owes()) return true
+    return (out !== null || asking !== null) && !closing
   }
 
   async function settleNext(): Promise<void> {
@@ -187,6 +208,7 @@ export function createLedger(options: LedgerOptions): Ledger {
     const outcome = await sender.send(nextBatch(), until)
     if (outcome.settled) {
       out = null
+      answered()
       handOut(outcome.decisions)
     } else drop(outcome.failure, outcome.uncertain)
     sent = NOBODY
@@ -308,6 +330,7 @@ export function createLedger(options: LedgerOptions): Ledger {
     const error = new StoreError(`the store did not decide within ${deadlineMs} ms`, reason, 'unknown')
     sender.miss()
     out = error
+    answered()
     if (outage.owed() === 0) setClock()
     observe({ type: 'store_out', reason })
     for (const waiting of sent) if (waiting.told === null) tellAlone(waiting, error)
@@ -372,6 +395,7 @@ export function createLedger(options: LedgerOptions): Ledger {
 
   async function close(graceMs: number): Promise<void> {
     closing = true
+    answered()
     await idleFor(graceMs)
     if (!stopped) {
       tellLost(sender.abandon())
@@ -411,7 +435,7 @@ export function createLedger(options: LedgerOptions): Ledger {
     clearTimeout(timer)
   }
 
-  return { charge, refund, isOut: () => out !== null, close }
+  return { charge, refund, ask, isOut: () => out !== null, close }
 }
 
 function endOfTurn(): Promise<void> {

@@ -162,6 +162,32 @@ describe('while Redis is away', () => {
   })
 })
 
+describe('a Redis that answers and takes no charges', () => {
+  const full = ['--maxmemory', '1']
+
+  it('keeps a gateway from being ready from its start on, before any client finds that out', async () => {
+    redis = await startRedis({ port, args: full })
+    const app = await startGateway()
+    expect(await readiness(app)).toEqual(NOT_READY)
+    const why = { type: 'store_failed', operation: 'settle', reason: 'out_of_memory' }
+    expect(app.observations).toContainEqual(expect.objectContaining(why))
+    await redis.kill()
+    await redis.restart(['--maxmemory', '0'])
+    await expect.poll(() => readiness(app), { timeout: 30_000 }).toEqual(READY)
+    expect(await statusOf(app, '/items/1')).toBe(200)
+  })
+
+  it('does so where it comes back like that to a gateway without traffic', async () => {
+    await redisUp()
+    const app = await startReady()
+    await redis?.kill()
+    await expect.poll(() => readiness(app), { timeout: 30_000 }).toEqual(NOT_READY)
+    await redis?.restart(full)
+    await expect.poll(() => app.observations.some((o) => o.type === 'store_out'), { timeout: 30_000 }).toBe(true)
+    expect(await readiness(app)).toEqual(NOT_READY)
+  })
+})
+
 describe('a category with a share for outages', () => {
   const SHARED = `${PATIENT}
 quota:

@@ -58,6 +58,56 @@ async function heal(open: Ledger): Promise<void> {
   await until(() => !open.isOut())
 }
 
+describe('the question whether the store takes charges', () => {
+  it('is over with the answer, and leaves nothing behind', async () => {
+    const open = ledger()
+    await Promise.all([open.ask(), open.ask()])
+    expect(open.isOut()).toBe(false)
+    expect(store.distinct()).toEqual([0])
+    expect((await open.charge(charge())).accepted).toBe(true)
+    await sleep(60)
+    expect([open.isOut(), store.distinct()]).toEqual([false, [0, 1]])
+    await open.close(0)
+  })
+
+  it.each(['not_applied', 'silent'] as const)('opens the circuit without any charge: %s', async (fault) => {
+    const open = ledger()
+    store.otherwise = fault
+    await open.ask()
+    expect(open.isOut()).toBe(true)
+    expect(told('store_out')).toHaveLength(1)
+    await open.close(0)
+  })
+
+  it('goes on where the store takes none, until it does', async () => {
+    const open = ledger()
+    store.otherwise = 'not_applied'
+    await open.ask()
+    await heal(open)
+    expect(told('store_recovered')).toHaveLength(1)
+    await open.close(0)
+  })
+
+  it('is answered by a batch that is under way, too', async () => {
+    const open = ledger()
+    const charged = open.charge(charge())
+    await open.ask()
+    expect((await charged).accepted).toBe(true)
+    expect(store.distinct()[0]).toBe(1)
+    await open.close(0)
+  })
+
+  it('ends with the ledger', async () => {
+    const open = ledger({ deadlineMs: 60_000 })
+    store.otherwise = 'silent'
+    const asked = open.ask()
+    await open.close(0)
+    await asked
+    await open.ask()
+    expect(told('store_out')).toEqual([])
+  })
+})
+
 describe('the circuit', () => {
   it.each(['not_applied', 'request_lost', 'reply_lost', 'silent'] as const)(
     'opens when a charge got no answer within the deadline (%s); from then on nobody waits for the store',
