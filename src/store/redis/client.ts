@@ -1,5 +1,6 @@
 import { readFileSync } from 'node:fs'
 import { Cluster, Redis, type RedisOptions } from 'ioredis'
+import { messageOf } from '../../errors.ts'
 import { isOfSelect } from './errors.ts'
 
 /** The only file that knows ioredis. */
@@ -79,7 +80,7 @@ function reconnectDelay(attempt: number): number {
 
 export function connect({ url, deadlineMs }: ConnectOptions): RedisClient {
   const options = optionsOf(deadlineMs)
-  const parsed = parseUrl(url)
+  const parsed = parseUrl(withUser(url))
   const { username, password } = parsed
   if (parsed.kind === 'single') return inItsDatabase(new Redis(parsed.url, options)) as RedisClient
   const login = { ...(username && { username }), ...(password && { password }) }
@@ -95,6 +96,27 @@ export function connect({ url, deadlineMs }: ConnectOptions): RedisClient {
     retryDelayOnFailover: 0,
     lazyConnect: true,
   }) as RedisClient
+}
+
+const DEFAULT_USER = 'default'
+
+/**
+ * Names the user that a password alone is of. Where Redis asks for none, it takes any from a user by name; without the name ioredis
+ * would print that for itself, in the middle of the log.
+ */
+function withUser(url: string): string {
+  return url.replace(/^([a-z+]+:\/\/):(?=[^@/]+@)/, `$1${DEFAULT_USER}:`)
+}
+
+/** Whether we have a password for a user of whom Redis wants none. Never rejects. */
+export async function asksForNoPassword(redis: RedisClient): Promise<boolean> {
+  const { username, password } = (redis instanceof Cluster ? redis.options.redisOptions : redis.options) ?? {}
+  if (username !== DEFAULT_USER || !password) return false
+  // Of a password alone Redis says so. The right one logs in anew, as who we are.
+  return redis.call('AUTH', password).then(
+    () => false,
+    (error: unknown) => messageOf(error).includes('without any password configured'),
+  )
 }
 
 /**

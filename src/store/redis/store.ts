@@ -6,7 +6,7 @@ import type { Standing } from '../../quota/store.ts'
 import type { Store } from '../store.ts'
 import { decodeReply, encodeBatch } from './batch.ts'
 import { call, milliseconds, pinging, transaction } from './calls.ts'
-import { connect, type RedisClient } from './client.ts'
+import { asksForNoPassword, connect, type RedisClient } from './client.ts'
 import { redisControl } from './control.ts'
 import { asStoreError, wasNeverSent } from './errors.ts'
 import { createKeys, type Keys } from './keys.ts'
@@ -149,6 +149,11 @@ async function checkServer(redis: RedisClient, keys: Keys, observe: Observer): P
   try {
     if ((await redis.get(keys.copying)) !== null) {
       const message = 'a copy into this store has not ended, windows may be missing: run "tollgate store copy" again'
+      observe({ type: 'store_warning', message })
+    }
+    if (await asksForNoPassword(redis)) {
+      const message =
+        'Redis asks for no password, so whoever reaches it may change every counter: set requirepass of Redis to the password of the URL under store, or take that out of the URL'
       observe({ type: 'store_warning', message })
     }
     const info = String(await redis.info())

@@ -169,6 +169,44 @@ describe('the operator is warned', () => {
     await admin.config('SET', 'maxmemory-policy', 'noeviction')
   })
 
+  describe('of a password that Redis does not ask for, which protects nobody', () => {
+    const warning = expect.stringMatching(/^Redis asks for no password.*: set requirepass/)
+
+    it.each(['redis://:pw@', 'redis://default:pw@'])('%s', async (begin) => {
+      const seen: Observation[] = []
+      await whenReady(open(`${begin}127.0.0.1:${server.port}`, seen))
+      await expect.poll(() => told(seen)).toEqual([warning])
+    })
+
+    it('in the log alone, also where Redis has no HELLO', async () => {
+      const printed = vi.spyOn(console, 'warn').mockImplementation(() => {})
+      const old = await startRedis({ args: ['--rename-command', 'HELLO', ''] })
+      try {
+        const seen: Observation[] = []
+        await whenReady(open(`redis://:pw@127.0.0.1:${old.port}`, seen))
+        await expect.poll(() => told(seen)).toEqual([warning])
+        expect(printed).not.toHaveBeenCalled()
+      } finally {
+        printed.mockRestore()
+        await old.stop()
+      }
+    })
+
+    it('and of none that it asks for', async () => {
+      await admin.acl('SETUSER', 'default', 'resetpass', '>pw')
+      await admin.config('SET', 'maxmemory', '100mb', 'maxmemory-policy', 'allkeys-lru')
+      try {
+        const seen: Observation[] = []
+        await whenReady(open(`redis://:pw@127.0.0.1:${server.port}`, seen))
+        // Told after it would have been.
+        await expect.poll(() => told(seen)).toEqual([expect.stringContaining('maxmemory-policy')])
+      } finally {
+        await admin.config('SET', 'maxmemory', '0', 'maxmemory-policy', 'noeviction')
+        await admin.acl('SETUSER', 'default', 'nopass')
+      }
+    })
+  })
+
   it.each([
     ['5.9', ['Redis 5.9 is too old: 6.2 or newer is needed']],
     ['6.1', ['Redis 6.1 is too old: 6.2 or newer is needed']],
