@@ -5,18 +5,28 @@ import type { Observer } from '../observe/observation.ts'
 import { openSqliteStore } from '../store/sqlite/store.ts'
 import type { Store } from '../store/store.ts'
 
-/**
- * Opens the store that a configuration names. The client of Redis is loaded with it: 10 MB and 50 ms of CPU that a gateway
- * with the embedded store does not spend.
- * @throws Error with the cure, where the file of the embedded store cannot be used
- */
-export async function openStore({ location, prefix, deadlineMs }: StoreConfig, observe: Observer): Promise<Store> {
+/** Opens the store that a configuration names, for a gateway. @throws Error with the cure, where the file of the embedded store cannot be used */
+export async function openStore(config: StoreConfig, observe: Observer): Promise<Store> {
+  return open(config, observe, true)
+}
+
+/** The same for a command, which may do with a file that it can only read. */
+export async function openStoreToLook(config: StoreConfig): Promise<Store> {
+  return open(config, () => {}, false)
+}
+
+/** The client of Redis is loaded with its store: 10 MB and 50 ms of CPU that a gateway with the embedded one does not spend. */
+async function open(
+  { location, prefix, deadlineMs }: StoreConfig,
+  observe: Observer,
+  toWrite: boolean,
+): Promise<Store> {
   if (location.kind === 'redis') {
     const { openRedisStore } = await import('../store/redis/store.ts')
     return openRedisStore({ url: location.url, prefix, deadlineMs, observe })
   }
   try {
-    return tellingOfItsFile(openSqliteStore({ file: location.path }), location.path, observe)
+    return tellingOfItsFile(openSqliteStore({ file: location.path, toWrite }), location.path, observe)
   } catch (cause) {
     const why = messageOf(cause)
     throw new Error(`store: cannot open ${location.path} (${why}): ${cureOf(why)}`, { cause })
@@ -26,11 +36,15 @@ export async function openStore({ location, prefix, deadlineMs }: StoreConfig, o
 /** What SQLite says of a disk that has no room, even for the files beside the database, or that fails. */
 const OF_THE_DISK = /disk is full|disk I\/O error/
 
+const OF_ITS_RIGHTS = /readonly database/
+
 /** Another file would be an empty one: full quotas for everybody, and no tokens. */
 function cureOf(why: string): string {
-  return OF_THE_DISK.test(why)
-    ? 'make room on its disk, or mend it; what the file holds is not lost'
-    : 'name a file in a folder that exists and can be written, or a database that Tollgate made'
+  if (OF_THE_DISK.test(why)) return 'make room on its disk, or mend it; what the file holds is not lost'
+  if (OF_ITS_RIGHTS.test(why)) {
+    return 'let the user of the gateway write it, its folder, and the files beside it that end in -wal and -shm'
+  }
+  return 'name a file in a folder that exists and can be written, or a database that Tollgate made'
 }
 
 /**

@@ -4,7 +4,7 @@ import type { Question } from '../admin/explaining.ts'
 import { viewOf } from '../admin/view.ts'
 import { setupOf } from '../app/administering.ts'
 import { explain } from '../app/explain.ts'
-import { openStore } from '../app/open-store.ts'
+import { openStoreToLook } from '../app/open-store.ts'
 import { createControlKeeper } from '../control/keeper.ts'
 import { isUserId } from '../control/user.ts'
 import type { Store } from '../store/store.ts'
@@ -29,7 +29,7 @@ export async function explainRequest(args: readonly string[]): Promise<number> {
   const question = questionOf(values)
   const loaded = await loadOrTell(configFile(values.config))
   if (loaded === null) return 1
-  const store = await openStore(loaded.config.store, () => {})
+  const store = await openStoreToLook(loaded.config.store)
   try {
     await reachable(store)
     const answer = await explained(loaded, store, question)

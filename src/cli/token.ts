@@ -1,5 +1,5 @@
 import { parseArgs } from 'node:util'
-import { openStore } from '../app/open-store.ts'
+import { openStore, openStoreToLook } from '../app/open-store.ts'
 import { parseDuration } from '../config/units.ts'
 import { hashToken, isTokenName, looksLikeToken, mintToken, type TokenRecord } from '../control/tokens.ts'
 import { isUserId } from '../control/user.ts'
@@ -18,7 +18,8 @@ export async function token(args: readonly string[]): Promise<number> {
   const work = workOf(positionals, options)
   const loaded = await loadOrTell(configFile(config))
   if (loaded === null) return 1
-  const store = await openStore(loaded.config.store, () => {})
+  const { store: where } = loaded.config
+  const store = await (positionals[0] === 'list' ? openStoreToLook(where) : openStore(where, () => {}))
   try {
     await reachable(store)
     return await work(store)

@@ -1,8 +1,9 @@
 import { mkdtempSync, renameSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
+import { DatabaseSync } from 'node:sqlite'
 import { expect, test, vi } from 'vitest'
-import { openStore } from '../../src/app/open-store.ts'
+import { openStore, openStoreToLook } from '../../src/app/open-store.ts'
 import type { Observation } from '../../src/observe/observation.ts'
 import * as sqlite from '../../src/store/sqlite/store.ts'
 import { packagesOf } from '../setup/packages.ts'
@@ -14,6 +15,36 @@ test('a file that is none of ours: another one is to be named', async () => {
   const folder = mkdtempSync(join(tmpdir(), 'tollgate-open-'))
   writeFileSync(join(folder, 'x.db'), 'no database, but long enough to be looked at as one. '.repeat(20))
   await expect(open(join(folder, 'x.db'))).rejects.toThrow(/\(file is not a database\): name a file in a folder/)
+  rmSync(folder, { recursive: true })
+})
+
+test('a file that can only be read: its rights are the cure, and a command that looks does with it', async () => {
+  const folder = mkdtempSync(join(tmpdir(), 'tollgate-open-'))
+  const store = await open(join(folder, 'quota.db'))
+  // For root every file can be written.
+  const readOnly = `file:${join(folder, 'quota.db')}?mode=ro`
+  await expect(open(readOnly)).rejects.toThrow(
+    /cannot open .*quota\.db.* \(attempt to write a readonly database\): let the user of the gateway write it/,
+  )
+  const looking = await openStoreToLook({
+    location: { kind: 'sqlite', path: readOnly },
+    prefix: 'tollgate',
+    deadlineMs: 250,
+  })
+  expect(await looking.listTokens()).toEqual([])
+  await looking.close()
+  await store.close()
+  rmSync(folder, { recursive: true })
+})
+
+test('a file that another process is writing can be written', async () => {
+  const folder = mkdtempSync(join(tmpdir(), 'tollgate-open-'))
+  const path = join(folder, 'quota.db')
+  await (await open(path)).close()
+  const other = new DatabaseSync(path)
+  other.exec('BEGIN IMMEDIATE')
+  await (await open(path)).close()
+  other.close()
   rmSync(folder, { recursive: true })
 })
 

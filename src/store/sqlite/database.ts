@@ -11,12 +11,16 @@ const OPEN_MS = 2000
 /** A batch of another process takes 0.1 ms: so many looks, one in each turn of the event loop, before the pauses begin. */
 const QUICK_LOOKS = 20
 
-/** @throws Error when the file is no database of ours */
-export function openDatabase(file: string): DatabaseSync {
+/**
+ * @param toWrite whether a file that can only be read is an error: SQLite opens that too, while another process has it open
+ * @throws Error when the file is no database of ours
+ */
+export function openDatabase(file: string, toWrite = false): DatabaseSync {
   const database = new DatabaseSync(file, { timeout: OPEN_MS })
   try {
     database.exec('PRAGMA journal_mode = WAL; PRAGMA synchronous = NORMAL')
     migrate(database)
+    if (toWrite) insistOnWriting(database)
     // From now on `attempt` waits: SQLite's own waiting would hold up the event loop.
     database.exec('PRAGMA busy_timeout = 0')
   } catch (error) {
@@ -24,6 +28,15 @@ export function openDatabase(file: string): DatabaseSync {
     throw error
   }
   return database
+}
+
+/** Nothing of it gets to the disk. Where another process is writing just now, so can we. */
+function insistOnWriting(database: DatabaseSync): void {
+  try {
+    database.exec('BEGIN IMMEDIATE; PRAGMA user_version = 0; ROLLBACK')
+  } catch (error) {
+    if (!isBusy(error)) throw error
+  }
 }
 
 /** Does all of the work or, when it throws, nothing. */
@@ -69,8 +82,11 @@ export async function attempt<T>(work: () => T): Promise<T> {
 function storeError(error: unknown): StoreError {
   if (error instanceof StoreError) return error
   const message = messageOf(error)
+  return new StoreError(`SQLite: ${message}`, isBusy(error) ? 'busy' : 'other', 'no', error)
+}
+
+function isBusy(error: unknown): boolean {
   const { errcode } = error as { errcode?: number }
   // The low byte is the primary result code. https://www.sqlite.org/rescode.html
-  const busy = errcode !== undefined && [5, 6].includes(errcode & 0xff)
-  return new StoreError(`SQLite: ${message}`, busy ? 'busy' : 'other', 'no', error)
+  return errcode !== undefined && [5, 6].includes(errcode & 0xff)
 }

@@ -14,6 +14,8 @@ import { sqliteUsage } from './usage.ts'
 export interface SqliteStoreOptions {
   /** Path of the file, made where it is missing; `:memory:` for a store that forgets. */
   readonly file: string
+  /** Whether a file that can only be read is an error. Default false. */
+  readonly toWrite?: boolean
   /** Milliseconds since the epoch. Default: the process clock. */
   readonly clock?: () => number
 }
@@ -44,8 +46,8 @@ interface Touched {
  * 7.6 microseconds of CPU in a batch of 16, alone 25 (Node 26.10). With `synchronous = NORMAL` what was committed outlives the process, also `kill -9`;
  * a power cut may take the last moments.
  */
-export function openSqliteStore({ file, clock = Date.now }: SqliteStoreOptions): Store {
-  const database = openDatabase(file)
+export function openSqliteStore({ file, toWrite = false, clock = Date.now }: SqliteStoreOptions): Store {
+  const database = openDatabase(file, toWrite)
   const { writing, reading } = transactions(database)
   const sql = {
     read: database.prepare('SELECT windows FROM counters WHERE category = ? AND scope = ? AND user = ?'),
