@@ -278,8 +278,12 @@ function outageShareOf({ quota, sharedBy = 1 }: Config, category: string): numbe
 
 /** Says which key of the configuration an address that cannot be had is from. */
 export function addressProblem(key: string): (error: Error) => never {
-  return (cause) => {
-    throw new Error(`${key}: ${cause.message}: choose an address of this machine whose port is free`, { cause })
+  return (cause: NodeJS.ErrnoException) => {
+    const cure =
+      cause.code === 'EACCES'
+        ? 'choose a port from 1024 on, or give the gateway the right to lower ones (CAP_NET_BIND_SERVICE)'
+        : 'choose an address of this machine whose port is free'
+    throw new Error(`${key}: ${cause.message}: ${cure}`, { cause })
   }
 }
 
