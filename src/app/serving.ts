@@ -17,6 +17,7 @@ import { restingChanges } from './enforcement.ts'
 import { createFollowing } from './following.ts'
 import { createHeartbeat } from './heartbeat.ts'
 import type { Observing } from './observing.ts'
+import { openFilesProblem } from './open-files.ts'
 import { createParts, type Parts, retire } from './parts.ts'
 
 /** The part of the gateway that takes requests: its listener, its ledger, and the parts of one configuration. */
@@ -132,7 +133,9 @@ export async function createServing(options: ServingOptions): Promise<Serving> {
     const { file, quota } = current.config
     const shares = [...quota.storeOutage.keys()].map((it) => [it, outageShareOf(current.config, it)] as const)
     observe({ type: 'config_loaded', file, hash: state.hash, storeOutage: new Map(shares) })
-    for (const problem of restingChanges(quota, control.state())) observe({ type: 'config_warning', file, problem })
+    const tooFew = openFilesProblem(current.config)
+    const warnings = [...(tooFew === null ? [] : [tooFew]), ...restingChanges(quota, control.state())]
+    for (const problem of warnings) observe({ type: 'config_warning', file, problem })
   }
 
   function ready(startup = false): Readiness {

@@ -1,0 +1,29 @@
+import { readFileSync } from 'node:fs'
+import type { Config } from '../config/config.ts'
+
+/** Beside connections of clients and to the backend: the store, the log, the listeners, and what Node itself has open. */
+const OTHERS = 64
+
+/**
+ * Why this process may run out of open files; `null` where it may not. Above its limit Node closes a new connection at once
+ * (26.10: libuv, `uv__emfile_trick`), and tells nobody: neither the log nor a metric would have it.
+ * @param limit of open files. Default: that of this process
+ */
+export function openFilesProblem(
+  { edge, upstream }: Pick<Config, 'edge' | 'upstream'>,
+  limit = ownLimit(),
+): string | null {
+  const connections = edge.maxConnections + upstream.maxConnections + edge.maxTunnels
+  if (limit === null || limit >= connections + OTHERS) return null
+  return `edge: this process may have ${limit} files open, and edge.max_connections, upstream.max_connections and edge.max_tunnels allow for ${connections} connections: above its limit clients are turned away without a word; raise it (ulimit -Hn, LimitNOFILE) or lower these`
+}
+
+/** `null` where the system does not tell, or has none. Node raises its own to the hard one. */
+function ownLimit(): number | null {
+  try {
+    const [, soft] = /^Max open files +(\d+)/m.exec(readFileSync('/proc/self/limits', 'utf8')) ?? []
+    return soft === undefined ? null : Number(soft)
+  } catch {
+    return null
+  }
+}
