@@ -15,9 +15,10 @@ export interface App {
   /**
    * Puts another configuration in force: whole, from one request to the next. Counters stay.
    * What cannot change in a running process is told as a warning and waits for a restart.
+   * @param warnings of the file, told with those
    * @throws Error when a part cannot be made (a key set file, a certificate); the old configuration then stays
    */
-  reload(config: Config, hash: string): Promise<void>
+  reload(config: Config, hash: string, warnings?: readonly string[]): Promise<void>
   /** Tells that a configuration was not taken. */
   reject(file: string, problems: readonly string[]): void
   /** Lets requests finish, settles what was charged, closes everything. */
@@ -68,9 +69,10 @@ export async function createApp({ config, hash, version, observe: also }: AppOpt
     return { admin: url, gateway: await made.start() }
   }
 
-  async function reload(next: Config, nextHash: string): Promise<void> {
+  async function reload(next: Config, nextHash: string, warnings: readonly string[] = []): Promise<void> {
     await made.reload(untilRestart(config, next), nextHash)
-    for (const problem of needRestart(config, next)) observe({ type: 'config_warning', file: next.file, problem })
+    for (const problem of [...warnings, ...needRestart(config, next)])
+      observe({ type: 'config_warning', file: next.file, problem })
   }
 
   async function stop(): Promise<void> {

@@ -1,7 +1,7 @@
 import { parseArgs } from 'node:util'
 import { type App, createApp } from '../app.ts'
 import { loadConfig } from '../config/load.ts'
-import { formatProblems } from '../config/problems.ts'
+import { formatProblems, type Problem } from '../config/problems.ts'
 import { watchConfig } from '../config/watch.ts'
 import { version } from '../version.ts'
 import { createPrimary } from '../workers/primary.ts'
@@ -96,13 +96,9 @@ function rereader(file: string, app: App): () => void {
   let running: Promise<void> = Promise.resolve()
   async function reread(): Promise<void> {
     const loaded = await loadConfig(file, process.env)
-    if (!loaded.ok)
-      return app.reject(
-        file,
-        loaded.problems.map((problem) => formatProblems([problem])),
-      )
+    if (!loaded.ok) return app.reject(file, linesOf(loaded.problems))
     try {
-      await app.reload(loaded.config, loaded.hash)
+      await app.reload(loaded.config, loaded.hash, linesOf(loaded.warnings))
     } catch (error) {
       app.reject(file, [setupProblem(error, loaded)])
     }
@@ -110,4 +106,8 @@ function rereader(file: string, app: App): () => void {
   return () => {
     running = running.then(reread)
   }
+}
+
+function linesOf(problems: readonly Problem[]): string[] {
+  return problems.map((problem) => formatProblems([problem]))
 }

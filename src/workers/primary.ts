@@ -83,13 +83,14 @@ export async function createPrimary({ config, hash, version, observe: also }: Ap
   }
 
   /** All or none: what is wrong with a configuration shows when its parts are made, here first. */
-  async function reload(next: Config, nextHash: string): Promise<void> {
+  async function reload(next: Config, nextHash: string, warnings: readonly string[] = []): Promise<void> {
     await tryParts(next)
     current = { config: untilRestart(config, next), hash: nextHash, problems: [] }
     const problems = await supervisor.reload()
     if (problems.length > 0) observe({ type: 'config_rejected', file: next.file, problems, partly: true })
     else observe({ type: 'config_loaded', file: next.file, hash: nextHash })
-    for (const problem of needRestart(config, next)) observe({ type: 'config_warning', file: next.file, problem })
+    for (const problem of [...warnings, ...needRestart(config, next)])
+      observe({ type: 'config_warning', file: next.file, problem })
   }
 
   function reject(file: string, problems: readonly string[]): void {

@@ -130,6 +130,15 @@ describe('a changed configuration', () => {
     expect(gateway.child.exitCode).toBeNull()
   })
 
+  it.each([1, 2])('tells its warnings in the log, as the start told those of its own: %i workers', async (workers) => {
+    file(`${config(2)}workers: ${workers}\n`)
+    const gateway = await start()
+    file(`${config(2)}workers: ${workers}\nedge: { trusted_proxies: [0.0.0.0/0] }\n`)
+    const warned = () => gateway.lines().filter(({ msg }) => msg === 'configuration warning')
+    const detail = expect.stringMatching(/tollgate\.yaml:\d+:\d+ edge\.trusted_proxies\[0\]: warning: /)
+    await expect.poll(warned, { timeout: 30_000 }).toEqual([expect.objectContaining({ detail })])
+  })
+
   it('is not needed for a key set file that was replaced in place: SIGHUP reads it again', async () => {
     const [old, fresh] = [ecKey('2026-08'), ecKey('2026-09')]
     const keys = (key: TestKey): void => writeFileSync(join(folder, 'keys.json'), JSON.stringify({ keys: [key.jwk] }))
