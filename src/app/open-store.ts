@@ -2,6 +2,7 @@ import { statSync } from 'node:fs'
 import type { StoreConfig } from '../config/config.ts'
 import { messageOf } from '../errors.ts'
 import type { Observer } from '../observe/observation.ts'
+import { cureOf } from '../store/sqlite/cures.ts'
 import { openSqliteStore } from '../store/sqlite/store.ts'
 import type { Store } from '../store/store.ts'
 
@@ -29,23 +30,12 @@ async function open(
     return tellingOfItsFile(openSqliteStore({ file: location.path, toWrite }), location.path, observe)
   } catch (cause) {
     const why = messageOf(cause)
-    throw new Error(`store: cannot open ${location.path} (${why}): ${cureOf(why)}`, { cause })
+    throw new Error(`store: cannot open ${location.path} (${why}): ${cureOf(why) ?? ANOTHER_FILE}`, { cause })
   }
 }
 
-/** What SQLite says of a disk that has no room, even for the files beside the database, or that fails. */
-const OF_THE_DISK = /disk is full|disk I\/O error/
-
-const OF_ITS_RIGHTS = /readonly database/
-
-/** Another file would be an empty one: full quotas for everybody, and no tokens. */
-function cureOf(why: string): string {
-  if (OF_THE_DISK.test(why)) return 'make room on its disk, or mend it; what the file holds is not lost'
-  if (OF_ITS_RIGHTS.test(why)) {
-    return 'let the user of the gateway write it, its folder, and the files beside it that end in -wal and -shm'
-  }
-  return 'name a file in a folder that exists and can be written, or a database that Tollgate made'
-}
+/** Not where the file has a cure of its own: another one would be empty, with full quotas for everybody and no tokens. */
+const ANOTHER_FILE = 'name a file in a folder that exists and can be written, or a database that Tollgate made'
 
 /**
  * SQLite goes on in a file that was taken away or replaced, and answers as if nothing were wrong: what is charged and changed

@@ -2,6 +2,7 @@ import { DatabaseSync } from 'node:sqlite'
 import { setTimeout as sleep, setImmediate as turn } from 'node:timers/promises'
 import { messageOf } from '../../errors.ts'
 import { StoreError } from '../../quota/store.ts'
+import { cureOf } from './cures.ts'
 import { migrate } from './schema.ts'
 
 /** How long a call waits for another process that holds the file, in milliseconds. */
@@ -81,7 +82,9 @@ export async function attempt<T>(work: () => T): Promise<T> {
 /** SQLite rolls a failed transaction back, so whatever went wrong, nothing was applied. */
 function storeError(error: unknown): StoreError {
   if (error instanceof StoreError) return error
-  const message = messageOf(error)
+  const why = messageOf(error)
+  const cure = cureOf(why)
+  const message = cure === null ? why : `${why}. Cure: ${cure}`
   return new StoreError(`SQLite: ${message}`, isBusy(error) ? 'busy' : 'other', 'no', error)
 }
 

@@ -77,7 +77,9 @@ describe('the file of the embedded store', () => {
     other.exec(
       "CREATE TRIGGER full BEFORE INSERT ON counters BEGIN SELECT RAISE(FAIL, 'database or disk is full'); END",
     )
-    await expect(settle(store)).rejects.toMatchObject({ applied: 'no', message: 'SQLite: database or disk is full' })
+    const message =
+      'SQLite: database or disk is full. Cure: make room on its disk, or mend it; what the file holds is not lost'
+    await expect(settle(store)).rejects.toMatchObject({ applied: 'no', message })
     other.exec('DROP TRIGGER full')
     expect(await settle(store)).toEqual([])
     expect(other.prepare('SELECT count(*) AS rows FROM counters').get()).toEqual({ rows: 0 })
