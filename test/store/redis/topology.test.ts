@@ -5,7 +5,8 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { Redis } from 'ioredis'
-import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest'
+import type { Observation } from '../../../src/observe/observation.ts'
 import type { Batch, Decision } from '../../../src/quota/charge.ts'
 import { openRedisStore } from '../../../src/store/redis/store.ts'
 import type { Store } from '../../../src/store/store.ts'
@@ -98,6 +99,25 @@ describe('the Redis store on a cluster', () => {
     await one.store.change({ kind: 'settings', to: { mode: 'loose' } }, { who: 'ann', why: null }, null)
     await expect.poll(() => heard.size, { timeout: 30_000 }).toBe(4)
     for (const each of [one, ...others]) await each.close()
+  })
+
+  it('tells of a password that no node asks for, in the log alone', async () => {
+    const printed = vi.spyOn(console, 'warn').mockImplementation(() => {})
+    const seen: Observation[] = []
+    const store = openRedisStore({
+      url: url.replace('://', '://:pw@'),
+      deadlineMs: 2000,
+      observe: (one) => seen.push(one),
+    })
+    try {
+      await whenReady(store)
+      const message = expect.stringContaining('Redis asks for no password')
+      await expect.poll(() => seen, { timeout: 30_000 }).toContainEqual({ type: 'store_warning', message })
+      expect(printed).not.toHaveBeenCalled()
+    } finally {
+      printed.mockRestore()
+      await store.close()
+    }
   })
 
   it('goes on with the replica when the primary dies', async () => {
