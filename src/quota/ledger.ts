@@ -157,7 +157,9 @@ export function createLedger(options: LedgerOptions): Ledger {
   async function ask(): Promise<void> {
     if (out !== null || closing || stopped) return
     asking ??= Promise.withResolvers()
-    const timer = setTimeout(open, deadlineMs)
+    const timer = afterDeadline(deadlineMs, () => {
+      if (asking !== null && out === null) open()
+    })
     wake()
     await asking.promise
     clearTimeout(timer)
@@ -292,8 +294,7 @@ export function createLedger(options: LedgerOptions): Ledger {
   function watchDeadlines(): void {
     const oldest = sent.find((waiting) => waiting.told === null) ?? queue[0]
     if (oldest === undefined) return
-    // When this process was held up, an answer may be there already, to be read before the next immediate.
-    deadline = setTimeout(() => setImmediate(expire), Math.max(1, dueOf(oldest) - now()))
+    deadline = afterDeadline(dueOf(oldest) - now(), expire)
   }
 
   /**
@@ -436,6 +437,11 @@ export function createLedger(options: LedgerOptions): Ledger {
   }
 
   return { charge, refund, ask, isOut: () => out !== null, close }
+}
+
+/** When this process was held up, an answer may be there already: it is read before the next immediate. */
+function afterDeadline(ms: number, act: () => void): NodeJS.Timeout {
+  return setTimeout(() => setImmediate(act), Math.max(1, ms))
 }
 
 function endOfTurn(): Promise<void> {

@@ -179,7 +179,10 @@ describe('the circuit', () => {
     await slow.close(1000)
   })
 
-  it('stays closed where this process was held up and the answer had come meanwhile', async () => {
+  it.each([
+    ['a charge', async (open: Ledger) => expect(await open.charge(charge())).toMatchObject({ accepted: true })],
+    ['the question whether it takes charges', (open: Ledger) => open.ask()],
+  ])('stays closed where this process was held up and the answer to %s had come meanwhile', async (_what, ask) => {
     const open = ledger({
       store: {
         async settle(batch) {
@@ -191,8 +194,7 @@ describe('the circuit', () => {
         },
       },
     })
-    const asked = open.charge(charge())
-    expect(await asked).toMatchObject({ accepted: true })
+    await ask(open)
     expect(told('store_out')).toEqual([])
   })
 })
