@@ -1,4 +1,4 @@
-import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest'
+import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest'
 import { type RunningApp, startApp, yaml } from '../e2e/harness.ts'
 import { jwtOf } from '../e2e/jwt.ts'
 import { rawExchange, statusesIn } from '../e2e/raw.ts'
@@ -24,7 +24,7 @@ afterAll(async () => {
   await app.stop()
   backend.close()
 })
-afterEach(() => {
+beforeEach(() => {
   app.observations.length = 0
   backend.lines.length = 0
   backend.received.length = 0
