@@ -94,8 +94,15 @@ test('a session that ends under a dialog asks for the token in front of it, and 
   await signIn(open, ADMIN)
   await page.getByRole('button', { name: 'Reset windows' }).click()
   await page.getByRole('dialog').getByLabel('Reason').fill('our fault')
+  // What the page asks for by itself would find out first, on a slow machine, and the dialog be gone before the click.
+  const clicked = Promise.withResolvers<void>()
+  await page.route('**/api/**', async (route) => {
+    if (route.request().method() === 'GET') await clicked.promise
+    await route.continue()
+  })
   await open.context.clearCookies()
   await page.getByRole('dialog').getByRole('button', { name: 'Empty the windows' }).click()
+  clicked.resolve()
   await page.getByText('The session is over. Sign in again: what you were doing is kept.').waitFor()
   expect(await page.getByRole('dialog').count()).toBe(0)
   await page.getByLabel('Admin token').click()
