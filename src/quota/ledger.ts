@@ -158,7 +158,7 @@ export function createLedger(options: LedgerOptions): Ledger {
     if (out !== null || closing || stopped) return
     asking ??= Promise.withResolvers()
     const timer = afterDeadline(deadlineMs, () => {
-      if (asking !== null && out === null) open()
+      if (asking !== null) open()
     })
     wake()
     await asking.promise
