@@ -24,7 +24,7 @@ export interface Sender {
 export interface Until {
   /** Whether anybody waits for a batch that certainly was not applied; any other is sent on. */
   readonly isWanted: () => boolean
-  /** Whether it is to be given up at its next failure, whatever became of it. */
+  /** Whether it is to be given up, whatever became of it, and not sent again. */
   readonly isOver: () => boolean
 }
 
@@ -79,8 +79,9 @@ export function createSender({ store, giveUpMs, observe, now, random }: SenderOp
         // Processes that lost the same store shall not ask for it in step.
         const wait = pause * (0.5 + random() / 2)
         await new Promise((resolve) => setTimeout(resolve, wait))
-        // A process that was stopped meanwhile may wake when the store has forgotten its last reply.
-        if (uncertain && now() - startedAt > giveUpMs) return giveUp(failure, uncertain)
+        // What was told at its end as never charged must not be charged after it; and a process that was stopped meanwhile may
+        // wake when the store has forgotten its last reply.
+        if (until.isOver() || (uncertain && now() - startedAt > giveUpMs)) return giveUp(failure, uncertain)
       }
     }
   }

@@ -48,3 +48,18 @@ describe('a batch that may have been applied is given up', () => {
     expect([outcome, calls]).toMatchObject([{ settled: false, uncertain: true }, 1])
   })
 })
+
+it('a batch that nobody sends any more is not sent again when that comes between two tries', async () => {
+  let [isOver, calls] = [false, 0]
+  const settle = async (): Promise<never> => {
+    calls++
+    throw new StoreError('down', 'connection', 'no')
+  }
+  const closing = (): number => {
+    isOver = true
+    return 0
+  }
+  const options = { store: { settle }, giveUpMs: 30 * MINUTE, observe: () => {}, now: () => 0, random: closing }
+  const outcome = await createSender(options).send(BATCH, { isWanted: () => true, isOver: () => isOver })
+  expect([outcome, calls]).toMatchObject([{ settled: false, uncertain: false }, 1])
+})
