@@ -213,6 +213,11 @@ export function createLedger(options: LedgerOptions): Ledger {
       answered()
       handOut(outcome.decisions)
     } else drop(outcome.failure, outcome.uncertain)
+    forget()
+  }
+
+  /** Of the batch that was sent everything is known now that will be. */
+  function forget(): void {
     sent = NOBODY
     sentRefunds = NO_REFUNDS
     payment = NO_PAYMENT
@@ -398,23 +403,25 @@ export function createLedger(options: LedgerOptions): Ledger {
     closing = true
     answered()
     await idleFor(graceMs)
+    const closed = new StoreError('the ledger is closed', 'other', 'unknown')
     if (!stopped) {
-      tellLost(sender.abandon())
+      if (!sender.abandon()) {
+        drop(closed, false)
+        forget()
+      }
+      tellLost()
       tellLostRefunds([...sentRefunds, ...refunds, ...openRefunds])
     }
     stopped = true
     if (deadline !== null) clearTimeout(deadline)
-    const closed = new StoreError('the ledger is closed', 'other', 'unknown')
     for (const waiting of [...sent, ...queue]) abandon(waiting, closed)
     queue = []
     refunds = []
   }
 
-  /** What was admitted here and is never charged. What a batch holds that may have been made is none of it: its payment of debts, too. */
-  function tellLost(mayBeMade: boolean): void {
-    const admitted = sent.filter(({ told }) => isAdmitted(told)).map(chargeOf)
-    const underway = mayBeMade ? -tokensIn(payment) : tokensOf(admitted)
-    const tokens = outage.owed() + underway
+  /** What was admitted here and is never charged. A payment under way may have been made. */
+  function tellLost(): void {
+    const tokens = outage.owed() - tokensIn(payment)
     if (tokens > 0) observe({ type: 'outage_tokens', event: 'lost', tokens })
   }
 

@@ -627,6 +627,17 @@ describe('closing during an outage', () => {
     expect(told('outcome_unknown')).toEqual([])
   })
 
+  it('tells nothing of what was admitted and given back, and certainly was not made', async () => {
+    store.otherwise = 'not_applied'
+    // The pauses are the longest, so that the batch waits for its next try when the ledger closes.
+    const open = ledger({ random: () => 1 })
+    const mine = charge(60)
+    open.refund({ charge: mine, decision: await open.charge(mine) })
+    await open.close(0)
+    expect([tokens('lost'), told('refunds_lost')]).toEqual([0, []])
+    expect([tokens('owed'), tokens('given_back')]).toEqual([60, 60])
+  })
+
   it('tells nothing of refunds that the store took', async () => {
     const open = ledger()
     const mine = charge(60)
@@ -691,6 +702,51 @@ it('whatever the store does and whenever it is out, it has counted in the end ea
       expect(alone).toBeLessThanOrEqual(200)
       expect(tokens('owed')).toBe(tokens('settled') + tokens('given_back'))
       expect(store.mostAtOnce).toBeLessThanOrEqual(1)
+    }),
+    { numRuns: 60 },
+  )
+}, 120_000)
+
+it('whatever the store does until a stop, what is never charged and what stays charged is told, and nothing else', async () => {
+  const step = fc.record({
+    cost: fc.integer({ min: 1, max: 40 }),
+    pauseMs: fc.constantFrom(0, 0, 0, 1, 5, 20),
+    giveBack: fc.constantFrom(false, false, true),
+    turn: fc.option(fc.constantFrom<Fault>('none', 'not_applied', 'request_lost', 'reply_lost'), {
+      nil: null,
+      freq: 3,
+    }),
+  })
+  await fc.assert(
+    fc.asyncProperty(fc.array(step, { maxLength: 25 }), fc.constantFrom(0, 10, 20), async (steps, graceMs) => {
+      store = new FaultyStore()
+      seen = []
+      const open = ledger({ deadlineMs: 12, maxBatch: 4, outageShare: () => 0.5 })
+      const kept: Charge[] = []
+      const given: Charge[] = []
+      const settled: Promise<unknown>[] = []
+      for (const [i, { cost, pauseMs, giveBack, turn }] of steps.entries()) {
+        if (turn !== null) store.otherwise = turn
+        const asked = charge(cost, `user-${i}`)
+        const take = (decision: Decision): void => {
+          if (!decision.accepted) return
+          if (giveBack) open.refund({ charge: asked, decision })
+          const list = giveBack ? given : kept
+          list.push(asked)
+        }
+        settled.push(open.charge(asked).then(take, () => {}))
+        if (pauseMs > 0) await sleep(pauseMs)
+      }
+      await open.close(graceMs)
+      store.otherwise = 'none'
+      await Promise.all(settled)
+      const sum = (charges: readonly Charge[]): number => charges.reduce((all, { cost }) => all + cost, 0)
+      const refundsLost = told('refunds_lost').reduce((all, o) => all + o.tokens, 0)
+      // Refunds whose batch may have been made are told too.
+      expect(refundsLost).toBeGreaterThanOrEqual(sum(given.filter(({ user }) => store.used(user) > 0)))
+      if (told('outcome_unknown').some((o) => !o.settled)) return
+      expect(tokens('lost')).toBe(sum(kept.filter(({ user }) => store.used(user) === 0)))
+      expect(tokens('owed')).toBe(tokens('settled') + tokens('given_back') + tokens('lost'))
     }),
     { numRuns: 60 },
   )
