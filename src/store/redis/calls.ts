@@ -11,15 +11,18 @@ export async function call<T>(command: () => Promise<T>): Promise<T> {
   }
 }
 
-/** Asks whether Redis is there. Where there is no connection, the error tells what the last try to make one met. */
-export function pinging(redis: RedisClient): () => Promise<void> {
+/**
+ * Asks whether Redis is there. Where there is no connection, the error tells what the last try to make one met.
+ * @param key any of ours: in a cluster the node that has them counts, and a PING may go to another
+ */
+export function pinging(redis: RedisClient, key: string): () => Promise<void> {
   let met: unknown = null
   redis.on('error', (error: unknown) => {
     if (!wasNeverSent(error)) met = error
   })
   return async () => {
     try {
-      await redis.ping()
+      await (redis.isCluster ? redis.get(key) : redis.ping())
     } catch (error) {
       const failure = asStoreError(error)
       if (met === null || !wasNeverSent(error)) throw failure

@@ -65,7 +65,7 @@ export function openRedisCopyable(options: { readonly url: string; readonly pref
   }
 
   return {
-    ping: pinging(redis),
+    ping: pinging(redis, keys.version),
     listReplicas: redisReplicas(redis, keys).listReplicas,
     portions,
     refill,

@@ -42,6 +42,7 @@ export interface RedisStoreOptions {
 export function openRedisStore({ url, prefix = 'tollgate', deadlineMs = 250, observe }: RedisStoreOptions): Store {
   const redis = connect({ url, deadlineMs })
   const keys = createKeys(prefix)
+  const ping = pinging(redis, keys.version)
   const changes = subscription(() => connect({ url, deadlineMs }), keys.changes)
 
   redis.on('error', (error: Error) => {
@@ -50,11 +51,15 @@ export function openRedisStore({ url, prefix = 'tollgate', deadlineMs = 250, obs
     const { message } = asStoreError(error)
     observe({ type: 'store_failed', operation: 'connect', reason: 'connection', message })
   })
-  redis.on('ready', () => {
-    observe({ type: 'store_connected' })
-    void checkServer(redis, keys, observe)
-  })
+  redis.on('ready', () => void welcome())
   redis.connect().catch(() => {}) // told by the error event; ioredis goes on trying
+
+  async function welcome(): Promise<void> {
+    // A cluster is ready before its nodes are connected: the first command connects ours, and others fail meanwhile.
+    if (redis.isCluster) await ping().catch(() => {})
+    observe({ type: 'store_connected' })
+    await checkServer(redis, keys, observe)
+  }
 
   async function settle(batch: Batch): Promise<readonly Decision[]> {
     const sent = encodeBatch(batch, keys)
@@ -135,7 +140,7 @@ export function openRedisStore({ url, prefix = 'tollgate', deadlineMs = 250, obs
     onChange: changes.follow,
     ...redisUsage(redis, keys),
     ...redisReplicas(redis, keys),
-    ping: pinging(redis),
+    ping,
     close,
   }
 }

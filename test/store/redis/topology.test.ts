@@ -168,6 +168,49 @@ it('the Redis store on a cluster of two primaries finds its users on the one tha
   }
 })
 
+it('the Redis store on a cluster is asked at the node that has its keys, and warns of what it finds there', async () => {
+  const more = ['--maxmemory', '100mb', '--maxmemory-policy', 'allkeys-lru']
+  const [ours, other] = [await startNode({ more }), await startNode({ more })]
+  const warnings: string[] = []
+  try {
+    await ours.client.cluster('ADDSLOTSRANGE', 0, 16_382)
+    await other.client.cluster('ADDSLOTS', 16_383)
+    await ours.client.call('CLUSTER', 'MEET', '127.0.0.1', String(other.port), String(other.busPort))
+    for (const { client } of [ours, other]) {
+      while (!String(await client.cluster('INFO')).includes('cluster_state:ok')) await sleep(50)
+    }
+    const store = openRedisStore({
+      url: `redis+cluster://127.0.0.1:${other.port}`,
+      observe: (seen) => {
+        // As a gateway does, and every one of its parts at the same moment.
+        if (seen.type === 'store_connected') for (let i = 0; i < 4; i++) store.ping().catch(() => {})
+        if (seen.type === 'store_warning') warnings.push(seen.message)
+      },
+    })
+    await whenReady(store)
+    await expect.poll(() => warnings).toEqual([expect.stringMatching(/^maxmemory-policy is allkeys-lru/)])
+    await ours.kill('SIGKILL')
+    await expect
+      .poll(() =>
+        Promise.all(
+          Array.from({ length: 10 }, () =>
+            store.ping().then(
+              () => 1,
+              () => 0,
+            ),
+          ),
+        ),
+      )
+      .toEqual(Array.from({ length: 10 }, () => 0))
+    await store.close()
+  } finally {
+    for (const { client, stop } of [ours, other]) {
+      client.disconnect()
+      await stop()
+    }
+  }
+})
+
 it('a batch whose reply a cluster lost may have been applied, although no node is there to be asked again', async () => {
   const port = await freePort()
   const proxy = await startFaultProxy(port)
