@@ -31,14 +31,24 @@ export function pinging(redis: RedisClient, key: string): () => Promise<void> {
   }
 }
 
+type Commands = ReturnType<RedisClient['multi']>
+
 /** Commands that Redis applies together; their replies in that order. @throws StoreError */
-export async function transaction<T>(
-  redis: RedisClient,
-  fill: (multi: ReturnType<RedisClient['multi']>) => void,
-): Promise<T> {
-  const multi = redis.multi()
-  fill(multi)
-  const replies = await call(() => multi.exec())
+export async function transaction<T>(redis: RedisClient, fill: (commands: Commands) => void): Promise<T> {
+  return repliesTo(redis.multi(), fill)
+}
+
+/**
+ * Commands that only read, one after the other; others may write in between. No transaction, for a Redis whose memory is used
+ * up refuses those whatever they hold. In a cluster it is one: that follows to another node as a whole.
+ */
+export async function reading<T>(redis: RedisClient, fill: (commands: Commands) => void): Promise<T> {
+  return repliesTo(redis.isCluster ? redis.multi() : redis.pipeline(), fill)
+}
+
+async function repliesTo<T>(commands: Commands, fill: (commands: Commands) => void): Promise<T> {
+  fill(commands)
+  const replies = await call(() => commands.exec())
   if (replies === null) throw new StoreError('Redis gave the transaction up', 'other', 'no')
   return replies.map(([error, value]) => {
     if (error !== null) throw asStoreError(error)

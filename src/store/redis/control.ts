@@ -10,7 +10,7 @@ import {
   readInSteps,
   subjectOf,
 } from '../changes.ts'
-import { call, milliseconds, transaction } from './calls.ts'
+import { call, milliseconds, reading } from './calls.ts'
 import type { RedisClient } from './client.ts'
 import type { Keys } from './keys.ts'
 
@@ -20,8 +20,8 @@ const STEP = 500
 /** @param maxAudit entries that the audit keeps. Default MAX_AUDIT. */
 export function redisControl(redis: RedisClient, keys: Keys, maxAudit = MAX_AUDIT): Omit<ControlStore, 'onChange'> {
   async function readHead(): Promise<Head> {
-    const [newest, settings] = await transaction<[string[], string | null]>(redis, (multi) => {
-      multi.zrange(keys.audit, '-1', '-1').get(keys.settings)
+    const [newest, settings] = await reading<[string[], string | null]>(redis, (commands) => {
+      commands.zrange(keys.audit, '-1', '-1').get(keys.settings)
     })
     return {
       ...lastOf(newest),
@@ -44,8 +44,8 @@ export function redisControl(redis: RedisClient, keys: Keys, maxAudit = MAX_AUDI
 
   return {
     async controlVersion() {
-      const [time, newest] = await transaction<[[string, string], string[]]>(redis, (multi) => {
-        multi.time().zrange(keys.audit, '-1', '-1')
+      const [time, newest] = await reading<[[string, string], string[]]>(redis, (commands) => {
+        commands.time().zrange(keys.audit, '-1', '-1')
       })
       return { ...lastOf(newest), at: milliseconds(time) }
     },

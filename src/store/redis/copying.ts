@@ -3,7 +3,7 @@ import type { TokenRecord } from '../../control/tokens.ts'
 import { endsAt, running } from '../../quota/counter.ts'
 import { StoreError } from '../../quota/store.ts'
 import type { Copyable, Owner, Portion, Refill } from '../copying.ts'
-import { call, milliseconds, pinging, transaction } from './calls.ts'
+import { call, milliseconds, pinging, reading, transaction } from './calls.ts'
 import { connect, type RedisClient } from './client.ts'
 import { redisControl } from './control.ts'
 import { createKeys, type Keys } from './keys.ts'
@@ -89,8 +89,8 @@ async function* scan(redis: RedisClient, keys: Keys): AsyncGenerator<string[], v
 async function readOwners(redis: RedisClient, keys: Keys, names: readonly string[]): Promise<Owner[]> {
   const counters = names.filter((name) => ownerOf(keys, name) !== undefined)
   if (counters.length === 0) return []
-  const [time, values] = await transaction<[[string, string], (Buffer | null)[]]>(redis, (multi) => {
-    multi.time().mgetBuffer(counters)
+  const [time, values] = await reading<[[string, string], (Buffer | null)[]]>(redis, (commands) => {
+    commands.time().mgetBuffer(counters)
   })
   const now = milliseconds(time)
   return counters.flatMap((name, i) => {

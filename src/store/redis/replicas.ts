@@ -1,6 +1,6 @@
 import { FORGET_MS, type ReplicaStore } from '../../control/replicas.ts'
 import { heard, listedReplicas } from '../replicas.ts'
-import { call, milliseconds, transaction } from './calls.ts'
+import { call, milliseconds, reading, transaction } from './calls.ts'
 import type { RedisClient } from './client.ts'
 import type { Keys } from './keys.ts'
 
@@ -12,8 +12,9 @@ export function redisReplicas(redis: RedisClient, keys: Keys): ReplicaStore {
 
     async listReplicas() {
       type Hash = Record<string, string>
-      const [time, beats, told] = await transaction<[[string, string], Hash, Hash]>(redis, (multi) => {
-        multi.time().hgetall(keys.beats).hgetall(keys.replicas)
+      // Who has told something has spoken, and not after the time.
+      const [told, beats, time] = await reading<[Hash, Hash, [string, string]]>(redis, (commands) => {
+        commands.hgetall(keys.replicas).hgetall(keys.beats).time()
       })
       return listedReplicas(
         Object.entries(told).flatMap(([instance, text]) => heard(text, Number(beats[instance] ?? 0))),

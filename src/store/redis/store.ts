@@ -5,7 +5,7 @@ import type { Batch, Decision } from '../../quota/charge.ts'
 import type { Standing } from '../../quota/store.ts'
 import type { Store } from '../store.ts'
 import { decodeReply, encodeBatch } from './batch.ts'
-import { call, milliseconds, pinging, transaction } from './calls.ts'
+import { call, milliseconds, pinging, reading, transaction } from './calls.ts'
 import { asksForNoPassword, connect, type RedisClient } from './client.ts'
 import { redisControl } from './control.ts'
 import { asStoreError, wasNeverSent } from './errors.ts'
@@ -81,8 +81,8 @@ export function openRedisStore({ url, prefix = 'tollgate', deadlineMs = 250, obs
   async function readStandings(asked: readonly Asked[]): Promise<readonly Standing[]> {
     const categories = [...new Set(asked.flatMap((one) => one.categories))]
     const names = [...categories.map(keys.everybody), ...asked.map(({ user }) => keys.user(user))]
-    const [time, values] = await transaction<[[string, string], (Buffer | null)[]]>(redis, (multi) => {
-      multi.time().mgetBuffer(names)
+    const [time, values] = await reading<[[string, string], (Buffer | null)[]]>(redis, (commands) => {
+      commands.time().mgetBuffer(names)
     })
     const at = milliseconds(time)
     const everybody = new Map(categories.map((category, i) => [category, readCounter(values[i], category)]))

@@ -1,13 +1,14 @@
 import { BUCKET_MS, BUCKETS, type Bucket, bucketStart } from '../../failures/histogram.ts'
-import { milliseconds, transaction } from './calls.ts'
+import { milliseconds, reading } from './calls.ts'
 import type { RedisClient } from './client.ts'
 import type { Keys } from './keys.ts'
 
 /** The failure histogram, as tally.lua keeps it: start of the bucket -> its counts. */
 
 export async function readBuckets(redis: RedisClient, keys: Keys): Promise<{ at: number; buckets: Bucket[] }> {
-  const [time, stored] = await transaction<[[string, string], string[] | Record<string, string>]>(redis, (multi) => {
-    multi.time().hgetall(keys.failures)
+  // The time comes last: nothing may have been counted after it.
+  const [stored, time] = await reading<[string[] | Record<string, string>, [string, string]]>(redis, (commands) => {
+    commands.hgetall(keys.failures).time()
   })
   const at = milliseconds(time)
   const oldest = bucketStart(at) - (BUCKETS - 1) * BUCKET_MS

@@ -1,5 +1,5 @@
 import type { UsageStore, UserUsage } from '../../quota/store.ts'
-import { call, milliseconds, transaction } from './calls.ts'
+import { call, milliseconds, reading } from './calls.ts'
 import type { RedisClient } from './client.ts'
 import type { Keys } from './keys.ts'
 import { readCounters } from './sections.ts'
@@ -15,9 +15,9 @@ export function redisUsage(redis: RedisClient, keys: Keys): UsageStore {
   const pattern = `${prefix.replaceAll(/[\\*?[\]]/g, '\\$&')}*`
 
   async function readUsers(names: readonly string[]): Promise<{ at: number; users: UserUsage[] }> {
-    const [time, values = []] = await transaction<[[string, string], (Buffer | null)[]?]>(redis, (multi) => {
-      multi.time()
-      if (names.length > 0) multi.mgetBuffer([...names])
+    const [time, values = []] = await reading<[[string, string], (Buffer | null)[]?]>(redis, (commands) => {
+      commands.time()
+      if (names.length > 0) commands.mgetBuffer([...names])
     })
     const users = names.flatMap((name, i) => {
       const counters = readCounters(values[i])

@@ -271,6 +271,23 @@ describe('a batch that Redis will not write', () => {
     expect((await store.settle(batch)).map((d) => d.accepted)).toEqual([true, true])
   })
 
+  it('for want of memory says what it holds all the same', async () => {
+    await store.settle(batch)
+    await store.change({ kind: 'settings', to: { mode: 'loose' } }, { who: 'ann', why: null }, null)
+    await store.addTally({ total: 3, status0: 0, status5xx: 1, aside: 0, asideFailed: 0 })
+    const counts = { requests: 0, refused: 0, shadowed: 0, tokens: 0, forwarded: 0, failed: 0, inFlight: 0 }
+    const own = { instance: 'i', host: 'h', pid: 1, version: 'v', hash: 'x', controlVersion: 0, startedAt: 1 }
+    await store.beat({ ...own, ready: true, reasons: [], configProblems: [], counts, hits: {}, unmatched: [] })
+    await admin.config('SET', 'maxmemory', '1')
+    expect(await store.standing('alice', ['read'])).toMatchObject({ personal: [[{ used: 5 }]] })
+    expect(await store.controlVersion()).toMatchObject({ version: 1 })
+    expect(await store.readControl()).toMatchObject({ settings: { version: 1, value: { mode: 'loose' } } })
+    expect(await store.readTallies()).toMatchObject({ buckets: [{ total: 3, status5xx: 1 }] })
+    expect(await store.listReplicas()).toMatchObject([{ instance: 'i' }])
+    expect((await store.scanUsers(null)).users.map(({ user }) => user).sort()).toEqual(['alice', 'bob'])
+    await admin.config('SET', 'maxmemory', '0')
+  })
+
   function token() {
     return { id: 'i', hash: 'h', user: 'alice', name: 'n', createdAt: 1, expiresAt: null, revokedAt: null }
   }
