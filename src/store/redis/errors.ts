@@ -71,7 +71,7 @@ export function isOfSelect(error: Error & { readonly command?: { readonly name: 
  */
 export function asStoreError(error: unknown): StoreError {
   if (error instanceof StoreError) return error
-  const message = messageOf(error)
+  const message = messageOf(reasonOf(error))
   if (error instanceof Error && error.name === 'ReplyError') {
     const { reason, cure } = kindOf(error)
     return new StoreError(cure === undefined ? message : withCure(message, cure), reason, 'no', error)
@@ -115,10 +115,15 @@ function plainly(message: string): string {
   return withCure(`what answers there is no Redis (${strange})`, 'correct host and port of the URL under store')
 }
 
-/** A transaction that was given up says EXECABORT, and its reason in `previousErrors`; Redis 6 says `ERR` and puts the word of a script's error behind a `-`. */
-function kindOf(error: Error & { readonly previousErrors?: readonly Error[] }): Kind {
+/** A transaction that was given up says EXECABORT, and why it was in `previousErrors`. */
+function reasonOf(error: unknown): unknown {
+  return (error as { readonly previousErrors?: readonly Error[] } | null)?.previousErrors?.[0] ?? error
+}
+
+/** Redis 6 says `ERR` and puts the word of a script's error behind a `-`. */
+function kindOf(error: Error): Kind {
   if (isOfSelect(error)) return DATABASE
-  const { message } = error.previousErrors?.[0] ?? error
+  const message = messageOf(reasonOf(error))
   if (FORBIDDEN_WITHIN.test(message)) return FORBIDDEN
   if (IS_NO_CLUSTER.test(message)) return NO_CLUSTER
   const word = /^ERR Error running script.*? -([A-Z]+) /.exec(message)?.[1] ?? message.split(' ', 1)[0] ?? ''

@@ -59,7 +59,11 @@ describe('an error that Redis replied', () => {
   it('to a transaction has the reason for which it was given up', () => {
     const previousErrors = [reply("OOM command not allowed when used memory > 'maxmemory'.")]
     const message = 'EXECABORT Transaction discarded because of previous errors.'
-    expect(asStoreError(reply(message, { previousErrors }))).toMatchObject({ reason: 'out_of_memory', applied: 'no' })
+    expect(asStoreError(reply(message, { previousErrors }))).toMatchObject({
+      reason: 'out_of_memory',
+      applied: 'no',
+      message: expect.stringMatching(/^OOM command not allowed .* Cure: raise maxmemory/),
+    })
   })
 })
 
