@@ -166,9 +166,20 @@ export class Tunnel {
     answer.pipe(this.#client, { end: false })
     answer.setTimeout(this.#options.idleTimeoutMs, () => answer.destroy(new UpstreamTimeoutError('the answer stalled')))
     answer.on('error', (error) => this.#fail(error))
-    answer.on('end', () => {
+    answer.on('end', () => this.#awaitReader())
+  }
+
+  /** What is left of it may be read slowly: the end of the connection is what ends it, and comes behind its last byte only. */
+  #awaitReader(): void {
+    const client = this.#client
+    this.#timer = setTimeout(() => {
+      this.#settle('aborted', CLIENT_STALLED)
+      reset(client)
+    }, this.#options.idleTimeoutMs)
+    client.end((error?: Error | null) => {
+      if (error) return
       this.#settle('forwarded', null)
-      end(this.#client)
+      client.destroy()
     })
   }
 
@@ -224,6 +235,7 @@ function isHandshakeOf({ headers }: IncomingMessage, { headers: asked }: Incomin
 }
 
 const CLIENT_LEFT = new GivenUpError('the client left')
+const CLIENT_STALLED = new GivenUpError('the client stopped reading')
 
 function ignore(): void {}
 

@@ -284,6 +284,39 @@ describe('a backend that does not open the tunnel', () => {
     await until(() => backend.sockets[0]?.destroyed === true)
   })
 
+  it.each([
+    ['reads all of its answer, if late', true, 'forwarded', 'end'],
+    ['reads nothing of its answer', false, 'aborted', 'ECONNRESET'],
+  ] as const)('and whose client %s', async (_what, reads, outcome, ending) => {
+    const backend = await rawBackend((socket) =>
+      socket.write('HTTP/1.1 403 Forbidden\r\nTransfer-Encoding: chunked\r\n\r\n'),
+    )
+    const gateway = await gatewayTo(backend.url, { idleTimeoutMs: reads ? 60_000 : 300 })
+    const upgraded = nextUpgrade(gateway)
+    const reader = rawClient(gateway.port, handshake(), true)
+    reader.socket.pause()
+    const exchange = await upgraded
+    const forwarded = gateway.forwarder.upgrade(exchange)
+    const client = exchange.socket as Socket
+    await until(() => client.bytesWritten > 0)
+    const head = client.bytesWritten
+    let sent = 0
+    // Until the kernels take no more, and a little waits.
+    while (client.writableLength === 0) {
+      backend.sockets[0]?.write(`4000\r\n${PIECE.toString('latin1')}\r\n`, 'latin1')
+      sent += PIECE.length
+      await until(() => client.bytesWritten === head + sent)
+    }
+    backend.sockets[0]?.write('0\r\n\r\n')
+    await until(() => client.writableEnded)
+    if (reads) reader.socket.resume()
+    expect(await forwarded).toMatchObject({ httpStatus: 403, outcome })
+    reader.socket.resume()
+    await until(() => reader.socket.readableEnded || reader.socket.destroyed)
+    expect(reader.ending()).toBe(ending)
+    if (reads) expect(reader.text()).toHaveLength(head + sent)
+  })
+
   it('because it sends interim answers without end is given up', async () => {
     const backend = await rawBackend((socket) => {
       const storm = setInterval(() => socket.write('HTTP/1.1 103 Early Hints\r\n\r\n'.repeat(50)), 1)
