@@ -42,6 +42,10 @@ export class Tunnel {
   readonly #client: Socket
   readonly #result = Promise.withResolvers<ForwardResult>()
   readonly #onClientClose = (): void => this.#clientClosed()
+  /** Nobody reads the client until the backend agrees, and only who reads is told of the end. What comes early is left. */
+  readonly #onClientReadable = (): void => {
+    if (this.#client.readableLength === 0) this.#client.read()
+  }
   #outgoing: ClientRequest | null = null
   #timer: NodeJS.Timeout | undefined
   #reached = false
@@ -57,9 +61,9 @@ export class Tunnel {
   run(join: Join): Promise<ForwardResult> {
     const client = this.#client
     client.on('error', ignore)
-    if (client.destroyed) this.#settle('aborted', CLIENT_LEFT)
+    if (client.destroyed || client.readableEnded) this.#clientClosed()
     else {
-      client.on('close', this.#onClientClose)
+      client.on('close', this.#onClientClose).on('end', this.#onClientClose).on('readable', this.#onClientReadable)
       this.#handshake(join)
     }
     return this.#result.promise
@@ -140,6 +144,7 @@ export class Tunnel {
     const headers = answerHeaders(fieldsOf(101, answer.rawHeaders), this.#exchange.responseHeaders)
     answer.headers = collected([...headers, 'Connection', 'Upgrade', 'Upgrade', 'websocket']) as typeof answer.headers
     this.#client.off('close', this.#onClientClose)
+    this.#ignoreEnd()
     // The pipe passes the end on; a backend that ignores it must not keep both ends open.
     this.#client.once('end', () => destroyLater(upstream))
     this.#client.once('close', () => end(upstream))
@@ -159,6 +164,7 @@ export class Tunnel {
       return
     }
     this.#status = status
+    this.#ignoreEnd()
     this.#client.write(
       plainHead(status, answerHeaders(fieldsOf(status, answer.rawHeaders), this.#exchange.responseHeaders)),
       'latin1',
@@ -183,9 +189,15 @@ export class Tunnel {
     })
   }
 
+  /** Closed, or ended before there was an answer: half a WebSocket is of no use. */
   #clientClosed(): void {
     this.#settle('aborted', CLIENT_LEFT)
     this.#outgoing?.destroy()
+    this.#client.destroy()
+  }
+
+  #ignoreEnd(): void {
+    this.#client.off('end', this.#onClientClose).off('readable', this.#onClientReadable)
   }
 
   #fail(error: Error): void {
@@ -206,6 +218,7 @@ export class Tunnel {
   #settle(outcome: ForwardResult['outcome'], error: Error | null): void {
     clearTimeout(this.#timer)
     this.#client.off('close', this.#onClientClose)
+    this.#ignoreEnd()
     this.#result.resolve({
       httpStatus: this.#status,
       outcome,

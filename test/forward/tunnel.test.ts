@@ -51,6 +51,11 @@ function dial(gateway: Gateway, path = '/'): WebSocket {
   return socket
 }
 
+const LEAVE: [string, (socket: Socket) => unknown][] = [
+  ['FIN', (socket) => socket.end()],
+  ['RST', (socket) => socket.resetAndDestroy()],
+]
+
 const PIECE = Buffer.alloc(16 * 1024)
 
 /** The next handshake, which the caller forwards. */
@@ -363,24 +368,48 @@ describe('a backend that does not open the tunnel', () => {
     expect(backend.sockets).toEqual([])
   })
 
-  it('before the client leaves is left alone too', async () => {
+  it.each(LEAVE)('before the client leaves by %s is left alone too', async (_what, leave) => {
     const backend = await rawBackend(() => {})
     const gateway = await gatewayTo(backend.url)
     const client = rawClient(gateway.port, handshake())
     await until(() => backend.sockets.length === 1)
-    client.socket.resetAndDestroy()
+    leave(client.socket)
     expect(await gateway.settled()).toMatchObject({ outcome: 'aborted', headSent: false })
+    await until(() => client.socket.destroyed)
     await until(() => backend.sockets[0]?.destroyed === true || backend.sockets[0]?.readableEnded === true)
+  })
+
+  it('because the client had ended its side while it was admitted is left alone', async () => {
+    const backend = await rawBackend(() => {})
+    const gateway = await gatewayTo(backend.url)
+    const upgraded = nextUpgrade(gateway)
+    const client = rawClient(gateway.port, handshake(), true)
+    const exchange = await upgraded
+    client.socket.end()
+    await until(() => (exchange.socket as Socket).readableEnded)
+    expect(await gateway.forwarder.upgrade(exchange)).toMatchObject({ outcome: 'aborted', headSent: false })
+    await until(() => client.socket.readableEnded)
+  })
+
+  it('does, and is given what the client has sent ahead', async () => {
+    const backend = await rawBackend(() => {})
+    const gateway = await gatewayTo(backend.url)
+    const upgraded = nextUpgrade(gateway)
+    const client = rawClient(gateway.port, handshake())
+    const exchange = await upgraded
+    void gateway.forwarder.upgrade(exchange)
+    await until(() => backend.received[0]?.includes('\r\n\r\n') === true)
+    client.socket.write('early')
+    await until(() => exchange.socket.readableLength > 0)
+    backend.sockets[0]?.write(SWITCH)
+    await until(() => backend.received[0]?.endsWith('\r\n\r\nearly') === true)
+    client.socket.write(', late')
+    await until(() => backend.received[0]?.endsWith('early, late') === true)
   })
 })
 
 describe('the end of a tunnel', () => {
-  const leave: [string, (socket: Socket) => unknown][] = [
-    ['FIN', (socket) => socket.end()],
-    ['RST', (socket) => socket.resetAndDestroy()],
-  ]
-
-  it.each(leave)('by %s of the client closes the backend’s side', async (_what, close) => {
+  it.each(LEAVE)('by %s of the client closes the backend’s side', async (_what, close) => {
     const backend = await rawBackend((socket) => socket.write(SWITCH))
     const gateway = await gatewayTo(backend.url)
     const client = rawClient(gateway.port, handshake())
@@ -390,7 +419,7 @@ describe('the end of a tunnel', () => {
     expect(await gateway.settled()).toMatchObject({ httpStatus: 101, outcome: 'forwarded' })
   })
 
-  it.each(leave)('by %s of the backend closes the client’s side', async (_what, close) => {
+  it.each(LEAVE)('by %s of the backend closes the client’s side', async (_what, close) => {
     const backend = await rawBackend((socket) => socket.write(SWITCH))
     const gateway = await gatewayTo(backend.url)
     const client = rawClient(gateway.port, handshake())
@@ -400,7 +429,7 @@ describe('the end of a tunnel', () => {
     expect(await gateway.settled()).toMatchObject({ httpStatus: 101, outcome: 'forwarded' })
   })
 
-  it.each(leave)('by %s of the client leaves nothing half open where the backend ignores it', async (_what, close) => {
+  it.each(LEAVE)('by %s of the client leaves nothing half open where the backend ignores it', async (_what, close) => {
     const backend = await rawBackend((socket) => socket.write(SWITCH), true)
     const gateway = await gatewayTo(backend.url)
     const client = rawClient(gateway.port, handshake())
