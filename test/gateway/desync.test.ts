@@ -182,6 +182,25 @@ it('a request before garbage on the same connection gets its answer, and the gar
   expect(backend.lines).toEqual(['GET /api/a HTTP/1.1'])
 })
 
+it.each([
+  [
+    'a WebSocket handshake',
+    request(
+      'GET /api/socket HTTP/1.1',
+      'Connection: Upgrade',
+      'Upgrade: websocket',
+      'Sec-WebSocket-Version: 13',
+      'Sec-WebSocket-Key: dGhlIHNhbXBsZSBub25jZQ==',
+    ),
+  ],
+  ['CONNECT', request('CONNECT a:1 HTTP/1.1')],
+])('%s in one packet behind what is ambiguous is not looked at', async (_what, behind) => {
+  const text = await rawExchange(app.url, request('GET /api/x HTTP/1.1', 'Host: b') + behind)
+  expect(statusesIn(text)).toEqual([400])
+  expectNothingPassed()
+  expect(app.observations.filter((o) => o.type === 'request')).toHaveLength(1)
+})
+
 it('of a hundred requests in one packet 32 are served at a time, and the others cost nothing', async () => {
   const statuses = statusesIn(await rawExchange(app.url, request('GET /api/a HTTP/1.1').repeat(100)))
   const served = statuses.filter((status) => status === 200).length
