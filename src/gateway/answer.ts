@@ -25,7 +25,7 @@ export function denialAnswer({ code, msg, headers = {} }: Denial): Answer {
 }
 
 /** Names of media types know no letter case, and a weight of 0 says "not this one" (RFC 9110, 8.3.1 and 12.4.2). */
-const ACCEPTS_PROBLEM = /application\/problem\+json(?!\s*;\s*q=0(\.0*)?\s*(,|$))/i
+const ACCEPTS_PROBLEM = /(?:^|,)\s*application\/problem\+json(?![^,]*;\s*q=0(\.0*)?\s*([,;]|$))/i
 
 /** The 429, and for who accepts it as a problem of RFC 9457 with the same fields as extensions. */
 export function refusalAnswer(

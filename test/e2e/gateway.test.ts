@@ -132,6 +132,9 @@ describe('a refused request', () => {
     ['application/json;q=0.5, application/problem+json;q=0.05', true],
     ['application/problem+json ; q=0, application/json', false],
     ['application/json, application/problem+json;q=0.000', false],
+    ['application/problem+json;charset=utf-8;q=0, application/json', false],
+    ['application/problem+json;q=0;v=1, application/json', false],
+    ['application/problem+json;charset=utf-8, application/json;q=0', true],
   ])('to a client that accepts %s is a problem document: %j', async (accept, isProblem) => {
     await get('/items/1')
     await get('/items/2')
