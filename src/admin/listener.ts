@@ -1,4 +1,4 @@
-import { METHODS, STATUS_CODES } from 'node:http'
+import { type IncomingMessage, METHODS, type ServerResponse, STATUS_CODES } from 'node:http'
 import type { Socket } from 'node:net'
 import tls from 'node:tls'
 import fastify, { type FastifyError, type FastifyInstance, type FastifyReply, type FastifyRequest } from 'fastify'
@@ -131,6 +131,7 @@ function createServer(certificate: Certificate | null, observe: Observer): Fasti
       : { https: { ...SERVER_TIMEOUTS, ...certificate.current(), handshakeTimeout: REQUEST_TIMEOUT_MS } }),
   }) as FastifyInstance
   const { server } = app
+  server.prependListener('request', closeBehindUpgrade)
   if (server instanceof tls.Server) certificate?.onChange((next) => server.setSecureContext(next))
   // Fastify knows a dozen methods; for the others a known path would be "not found".
   for (const method of METHODS) if (!app.supportedMethods.includes(method)) app.addHttpMethod(method)
@@ -149,6 +150,14 @@ function createServer(certificate: Certificate | null, observe: Observer): Fasti
   )
   app.setErrorHandler(onError)
   return app
+}
+
+/**
+ * A request that asks for an upgrade is served as the plain one that it also is, and is the last of its connection: Node throws
+ * away what came in one packet behind it, so that what comes next may begin in the middle of a message (26.10).
+ */
+function closeBehindUpgrade({ headers }: IncomingMessage, res: ServerResponse): void {
+  if (headers.upgrade !== undefined) res.shouldKeepAlive = false
 }
 
 /** One path with all its methods. Whether a request may go on is settled before its body is read. */

@@ -357,6 +357,16 @@ test('closing ends idle connections and lets a request under way finish', async 
   await closed
 })
 
+test('a request that asks for an upgrade is a plain one, and the last of its connection', async () => {
+  const { raw } = await start()
+  const upgrade = 'Connection: Upgrade, HTTP2-Settings\r\nUpgrade: h2c\r\nHTTP2-Settings: AAMAAABkAAQAAP__\r\n'
+  const get = (more: string) => `GET /livez HTTP/1.1\r\nHost: localhost\r\n${more}\r\n`
+  const replies = (await raw(get('') + get(upgrade) + get(''))).split(/(?=HTTP\/1\.1 )/)
+  expect(replies).toHaveLength(2)
+  expect(replies[0]).toMatch(/^HTTP\/1\.1 200 [\s\S]*connection: keep-alive/i)
+  expect(replies[1]).toMatch(/^HTTP\/1\.1 200 [\s\S]*connection: close/i)
+})
+
 const ASKING = 'POST /api/quota/preview HTTP/1.1\r\nHost: localhost\r\n'
 const BEGUN: [string, string][] = [
   ['half a head', ASKING],
