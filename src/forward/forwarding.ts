@@ -182,11 +182,12 @@ export class Forwarding implements Exchanging, Waiter {
   #send(connection: Connection): void {
     const { req, target } = this.#exchange
     const method = req.method ?? 'GET'
-    const { contentLength, hasBody } = this.#head
+    const { headers, contentLength, hasBody } = this.#head
+    const { host } = this.#backend
     const streams = this.#body === null && hasBody
     const framing = streams ? streamFraming(contentLength) : this.#body === null ? 'none' : this.#body
     const last = framing !== 'none' && !this.#backend.reuseAfterBody
-    const head = requestHead(method, target, this.#backend.host, this.#head, framing, last)
+    const head = requestHead({ method, target, host, headers, framing, last })
     const joined = this.#body !== null && this.#body.length <= MAX_JOINED
     connection.send(this, joined ? head + this.#body?.toString('latin1') : head, method === 'HEAD', last)
     if (this.#body !== null && !joined) connection.write(this.#body)

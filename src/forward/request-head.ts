@@ -1,5 +1,4 @@
 import { withFields } from './field-lines.ts'
-import type { OutgoingHead } from './headers.ts'
 
 /** Methods whose requests usually have a body: a length of 0 says that one has none (RFC 9110 section 8.6). */
 const WITH_BODY: ReadonlySet<string> = new Set(['POST', 'PUT', 'PATCH', 'QUERY', 'PROPFIND', 'PROPPATCH'])
@@ -7,18 +6,20 @@ const WITH_BODY: ReadonlySet<string> = new Set(['POST', 'PUT', 'PATCH', 'QUERY',
 /** How the body of a request is told to the backend. */
 export type BodyFraming = { readonly length: number | string } | 'chunked' | 'none'
 
-/**
- * The first bytes of a request, in latin1: request line, fields, empty line.
- * @param last whether nothing comes after it on its connection
- */
-export function requestHead(
-  method: string,
-  target: string,
-  host: string,
-  { headers }: OutgoingHead,
-  framing: BodyFraming,
-  last: boolean,
-): string {
+export interface RequestParts {
+  readonly method: string
+  readonly target: string
+  /** Of the Host field. */
+  readonly host: string
+  /** The other fields, raw. */
+  readonly headers: readonly string[]
+  readonly framing: BodyFraming
+  /** Whether nothing comes after it on its connection. */
+  readonly last: boolean
+}
+
+/** The first bytes of a request, in latin1: request line, fields, empty line. */
+export function requestHead({ method, target, host, headers, framing, last }: RequestParts): string {
   const connection = last ? 'close' : 'keep-alive'
   let text = withFields(`${method} ${target} HTTP/1.1\r\nHost: ${host}\r\nConnection: ${connection}`, headers)
   if (framing === 'chunked') text += '\r\nTransfer-Encoding: chunked'
