@@ -8,6 +8,25 @@ export function jsonFault(text: string): string | null {
   return `${place}: is not valid JSON: ${cure}`
 }
 
+/** The first member that a text of JSON names twice in one object, by its dotted path: `JSON.parse` holds the last of them only. */
+export function memberNamedTwice(text: string): string | null {
+  const open: { readonly names: Set<string>; last: string | null }[] = []
+  for (const [token, name] of text.matchAll(NAMES_AND_BRACKETS)) {
+    const inner = open.at(-1)
+    if (token === '{' || token === '[') open.push({ names: new Set(), last: null })
+    else if (token === '}' || token === ']') open.pop()
+    else if (name !== undefined && inner !== undefined) {
+      inner.last = JSON.parse(name) as string
+      if (inner.names.has(inner.last)) return open.flatMap(({ last }) => last ?? []).join('.')
+      inner.names.add(inner.last)
+    }
+  }
+  return null
+}
+
+/** Of a text that is JSON. Strings that are no names are there to be passed over, with what is in them. */
+const NAMES_AND_BRACKETS = /("(?:\\.|[^"\\])*")\s*:|"(?:\\.|[^"\\])*"|[{}[\]]/g
+
 function isJson(text: string): boolean {
   try {
     JSON.parse(text)

@@ -3,7 +3,7 @@ import type { Socket } from 'node:net'
 import tls from 'node:tls'
 import fastify, { type FastifyError, type FastifyInstance, type FastifyReply, type FastifyRequest } from 'fastify'
 import { patientClose } from '../closing.ts'
-import { jsonFault } from '../json-fault.ts'
+import { jsonFault, memberNamedTwice } from '../json-fault.ts'
 import type { Observer } from '../observe/observation.ts'
 import { StoreError } from '../quota/store.ts'
 import type { Certificate } from '../tls.ts'
@@ -144,8 +144,12 @@ function createServer(certificate: Certificate | null, observe: Observer): Fasti
     // A DELETE may go without, whatever type it names.
     (request, text, done) => {
       if (text === '') return done(null, undefined)
-      const fault = jsonFault((text as string).replace(BYTE_ORDER_MARK, ''))
-      return fault === null ? parse(request, text as string, done) : done(new NotJson(fault))
+      const json = (text as string).replace(BYTE_ORDER_MARK, '')
+      const fault = jsonFault(json)
+      if (fault !== null) return done(new BadBody('', fault))
+      const twice = memberNamedTwice(json)
+      if (twice !== null) return done(new BadBody(twice, 'is here twice: keep one'))
+      return parse(request, text as string, done)
     },
   )
   app.setErrorHandler(onError)
@@ -239,8 +243,14 @@ const CLIENT_ERRORS: Readonly<Record<number, readonly [AdminError, string]>> = {
 /** What Fastify passes over in front of JSON. */
 const BYTE_ORDER_MARK = /^\uFEFF/
 
-/** The body is no JSON; the message says where. */
-class NotJson extends Error {}
+/** The body is no JSON, or names a member twice; the message says what is wrong at the path. */
+class BadBody extends Error {
+  readonly path: string
+  constructor(path: string, message: string) {
+    super(message)
+    this.path = path
+  }
+}
 
 const OUTCOME_UNKNOWN =
   'The store did not answer in time: the change may have been made. See GET /api/audit, or read again what was to be changed, before you send it once more.'
@@ -248,7 +258,7 @@ const OUTCOME_UNKNOWN =
 function answerTo(error: FastifyError, observe: Observer): Answer {
   if (error instanceof StoreError) return refusal('store_unavailable', 'The store does not answer. Try again later.')
   if (error instanceof OutcomeUnknown) return refusal('outcome_unknown', OUTCOME_UNKNOWN)
-  if (error instanceof NotJson) return badFields([{ path: '', msg: error.message }])
+  if (error instanceof BadBody) return badFields([{ path: error.path, msg: error.message }])
   // The client has left: nobody reads it.
   if (error.name === 'AbortError') return NO_CONTENT
   const { statusCode = 500 } = error

@@ -291,6 +291,24 @@ describe('errors', () => {
     expect([status, json.problems]).toEqual([400, [{ path: '', msg }]])
   })
 
+  test.each([
+    ['{"mode":"loose","mode":"normal"}', 'mode'],
+    ['{"baselines":{"personal":{"read":{"1h":1},"r\\u0065ad":{"1h":2}}}}', 'baselines.personal.read'],
+    ['\uFEFF{"reason":"a \\"{\\" in it","global":{"enabled":true},"reason":"b"}', 'reason'],
+  ])('a body that names a member twice is told which one, and changes nothing: %j', async (body, path) => {
+    const { call } = await start()
+    const { status, json } = await call('PATCH', '/api/quota', { body })
+    expect([status, json.problems]).toEqual([400, [{ path, msg: 'is here twice: keep one' }]])
+    expect((await call('GET', '/api/quota')).json).toMatchObject({ version: 0, changed: [] })
+  })
+
+  test('a body may have the same name in two objects, and as a value', async () => {
+    const { call } = await start()
+    const baselines = { personal: { read: { '1h': 1 } }, global: { read: { '1h': 2 } } }
+    const { status, text } = await call('PATCH', '/api/quota', { body: { baselines, reason: 'reason' } })
+    expect(status, text).toBe(200)
+  })
+
   test('a body may begin with a byte order mark', async () => {
     const { call } = await start()
     expect((await call('POST', '/api/tokens', { body: '\uFEFF{"user":"u","name":"n"}' })).status).toBe(201)
