@@ -11,6 +11,7 @@ import {
   type AdminError,
   type Answer,
   badFields,
+  type FieldProblem,
   type Identity,
   NO_CONTENT,
   type Route,
@@ -190,13 +191,20 @@ function addPath(app: FastifyInstance, path: string, routes: readonly Route[], c
       const { headers, ip: address } = request
       const route = routeOf(request.method)
       if (route === undefined) return send(reply, notAllowed(allow))
-      const unread = unreadConditions(route, headers)
+      const unread = [...unreadConditions(route, headers), ...unreadParameters(route, query)]
       if (unread.length > 0) return send(reply, badFields(unread))
       const identity = identities.get(request) ?? null
       const call = { params, query, body, headers, address, identity, signal: untilGone(reply) }
       return send(reply, await route.handle(call))
     },
   })
+}
+
+/** Of a route of the API that has none, as one with some refuses those that it does not know: who sends one takes it to be heeded. */
+function unreadParameters({ path, doc }: Route, query: object): readonly FieldProblem[] {
+  if (doc.query !== undefined || !path.startsWith('/api/')) return []
+  const msg = 'unknown parameter: this has none in its query'
+  return Object.keys(query).map((name) => ({ path: name, msg }))
 }
 
 /** That of Fastify follows the request, which is over when its body was read. */

@@ -309,6 +309,22 @@ describe('errors', () => {
     expect(status, text).toBe(200)
   })
 
+  test.each([
+    ['GET', '/api/tokens?user=alice'],
+    ['POST', '/api/quota/preview?user=alice'],
+    ['DELETE', '/api/users/alice/override?user=alice'],
+    ['GET', '/api/session?user=alice'],
+  ])('a query parameter that a route does not have is named: %s %s', async (method, path) => {
+    const { call } = await start()
+    const { status, json } = await call(method, path, { body: method === 'POST' ? {} : undefined })
+    expect([status, json.problems]).toEqual([400, [{ path: 'user', msg: expect.stringContaining('unknown') }]])
+  })
+
+  test('a probe may be asked with any query', async () => {
+    const { call } = await start()
+    expect((await call('GET', '/livez?from=balancer')).status).toBe(200)
+  })
+
   test('a body may begin with a byte order mark', async () => {
     const { call } = await start()
     expect((await call('POST', '/api/tokens', { body: '\uFEFF{"user":"u","name":"n"}' })).status).toBe(201)
