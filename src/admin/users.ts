@@ -4,6 +4,7 @@ import { overrideFrom } from '../control/overrides.ts'
 import type { UserOverride, Versioned } from '../control/state.ts'
 import { isUserId } from '../control/user.ts'
 import type { Counter } from '../quota/counter.ts'
+import { lacksRoom } from '../quota/room.ts'
 import { type WindowStatuses, windowStatus } from '../quota/status.ts'
 import type { UserUsage } from '../quota/store.ts'
 import { type Answer, badFields, type Call, iso, NO_CONTENT, ok, type Route, refusal } from './answer.ts'
@@ -307,10 +308,9 @@ function userLine(
         .personal.map((limit) => windowStatus('Personal', limit, counters.get(category), at)),
     ]),
   )
-  const blocked = Object.entries(windows).some(([category, each]) => {
-    const cost = setup.cheapest.get(category)
-    return cost !== undefined && each.some(({ used, limit }) => used + cost > limit)
-  })
+  const blocked = Object.entries(windows).some(([category, each]) =>
+    each.some((window) => lacksRoom(window, setup.cheapest.get(category))),
+  )
   return { user, windows, override: overrideOf({ state }, user), blocked }
 }
 

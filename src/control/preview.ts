@@ -1,5 +1,6 @@
 import { usageOf } from '../quota/counter.ts'
 import type { Policy } from '../quota/policy.ts'
+import { lacksRoom } from '../quota/room.ts'
 import { globalStatus, type LimitsInForce, limitsInForce } from '../quota/status.ts'
 import type { QuotaStore, UsageStore, UserUsage } from '../quota/store.ts'
 import { resetAt } from '../quota/window.ts'
@@ -9,10 +10,10 @@ export interface PreviewOptions {
   /** Makes the limits in force, and as they would be: of the same categories and windows. */
   readonly now: () => Policy
   readonly next: () => Policy
-  /** By category: the least that a request costs which may be refused; none where nothing is. Without it 1 token. */
-  readonly cheapest?: ReadonlyMap<string, number>
-  /** Whether the whole gateway refuses nothing (shadow mode), now and then. Without it, it refuses. */
-  readonly shadow?: { readonly now: boolean; readonly next: boolean }
+  /** By category: the least that a request costs which may be refused; none where nothing is. */
+  readonly cheapest: ReadonlyMap<string, number>
+  /** Whether the whole gateway refuses nothing (shadow mode), now and then. */
+  readonly shadow: { readonly now: boolean; readonly next: boolean }
   /** Ends it between two steps, for whoever waits no more. */
   readonly signal?: AbortSignal
 }
@@ -74,8 +75,8 @@ export async function preview({ store, now, next, cheapest, shadow, signal }: Pr
     const step = await store.scanUsers(cursor)
     // Policies remember each user with an override: with 100,000 of them the collection of that garbage took 20 ms a turn.
     const policies = {
-      now: { policy: now(), cheapest, shadow: shadow?.now === true },
-      next: { policy: next(), cheapest, shadow: shadow?.next === true },
+      now: { policy: now(), cheapest, shadow: shadow.now },
+      next: { policy: next(), cheapest, shadow: shadow.next },
     }
     for (const usage of step.users) count.add(usage, policies, step.at)
     cursor = step.next
@@ -136,11 +137,11 @@ function blockOf({ user, counters }: UserUsage, { policy, cheapest, shadow }: Ru
   let longest = Number.NEGATIVE_INFINITY
   let block: Block | null = null
   for (const category of policy.categories) {
-    const cost = cheapest === undefined ? 1 : cheapest.get(category)
+    const cost = cheapest.get(category)
     if (cost === undefined) continue
     for (const { window, limit } of policy.limitsFor(category, user).personal) {
       const usage = usageOf(counters.get(category) ?? [], window.seconds, at)
-      if (usage.used + cost <= limit) continue
+      if (!lacksRoom({ used: usage.used, limit }, cost)) continue
       const until = limit < cost ? Number.POSITIVE_INFINITY : resetAt(usage, window.seconds)
       if (until <= longest) continue
       longest = until

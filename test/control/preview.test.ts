@@ -56,11 +56,16 @@ async function previewOf(
     store,
     now,
     next,
+    cheapest: ONE_TOKEN,
     shadow: { now: isShadowed, next: then.shadow },
     ...(signal !== undefined && { signal }),
   })
 }
 
+const ONE_TOKEN = new Map([
+  ['read', 1],
+  ['write', 1],
+])
 const conservative: QuotaPatchLike = { mode: 'conservative' }
 
 describe('a preview', () => {
@@ -137,10 +142,11 @@ describe('a preview', () => {
     const { shadow: _, ...settings } = FILE
     const policy = () => createPolicy(settings)
     const cheapest = new Map([['read', 5]])
-    const { blocked } = await preview({ store: storeOf(usages), now: policy, next: policy, cheapest })
+    const options = { store: storeOf(usages), now: policy, next: policy, shadow: { now: false, next: false } }
+    const { blocked } = await preview({ ...options, cheapest })
     expect(blocked).toMatchObject([{ user: 'alice', category: 'read', window: '1h', limit: 120, used: 116 }])
     const dearer = new Map([['write', 61]])
-    const none = await preview({ store: storeOf(usages), now: policy, next: policy, cheapest: dearer })
+    const none = await preview({ ...options, cheapest: dearer })
     expect(none.blocked.map(({ user, resetAt }) => [user, resetAt])).toEqual([
       ['alice', null],
       ['bob', null],

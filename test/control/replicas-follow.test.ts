@@ -109,7 +109,13 @@ describe.each(PLACES)('two replicas that share %s', (_, make) => {
     await settle(stores[0], 'one', 'alice', 100)
     await settle(stores[1], 'two', 'bob', 80)
     const { settings } = resolve(FILE, applyPatch({}, { mode: 'conservative' }))
-    const result = await preview({ store: stores[0], now: () => policy, next: () => createPolicy(settings) })
+    const result = await preview({
+      store: stores[0],
+      now: () => policy,
+      next: () => createPolicy(settings),
+      cheapest: new Map([['read', 1]]),
+      shadow: { now: false, next: false },
+    })
     expect(result).toMatchObject({ scanned: 2, blockedCount: 1, newlyBlockedCount: 1, freedCount: 0 })
     expect(result.blocked).toMatchObject([{ user: 'alice', category: 'read', window: '1h', limit: 90, used: 100 }])
     expect(result.windows.read?.[0]).toEqual({

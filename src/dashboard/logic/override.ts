@@ -1,4 +1,5 @@
 import type { OverrideAnswer, OverrideBody, QuotaAnswer, UserAnswer } from '../../admin/api.ts'
+import { lacksRoom } from '../../quota/room.ts'
 import { limitOf } from './settings.ts'
 
 /** The editor of an override: everything as typed. */
@@ -120,7 +121,7 @@ export function usedUpUnder(
       const set = (body?.[category] as Record<string, number> | undefined)?.[window]
       const isSetNow = override?.limits[category]?.[window] !== undefined
       const limit = set ?? (isSetNow ? quota?.effective.personal[category]?.[window] : now)
-      if (limit === undefined || used + cost <= limit) return []
+      if (limit === undefined || !lacksRoom({ used, limit }, cost)) return []
       return [{ category, window, used, limit, forever: limit < cost }]
     })
   })

@@ -1,4 +1,5 @@
 import type { QuotaAnswer, QuotaPatch, SettingsAnswer } from '../../admin/api.ts'
+import { lacksRoom } from '../../quota/room.ts'
 
 /** What is being edited on the page of the quotas: values by their dotted path, as the API's `changed` has them. */
 
@@ -68,7 +69,7 @@ export function noneFits(effective: QuotaAnswer['effective'], cheapest: QuotaAns
   return (['personal', 'global'] as const).flatMap((scope) =>
     Object.entries(effective[scope]).flatMap(([category, row]) =>
       Object.entries(row)
-        .filter(([, limit]) => limit < (cheapest[category] ?? 0))
+        .filter(([, limit]) => lacksRoom({ used: 0, limit }, cheapest[category]))
         .map(([window]) => ({ scope, category, window })),
     ),
   )

@@ -1,6 +1,7 @@
 import { Button, TextInput } from '@mantine/core'
 import { useEffect, useRef, useState } from 'react'
 import type { PreviewAnswer, QuotaAnswer } from '../../../admin/api.ts'
+import { lacksRoom } from '../../../quota/room.ts'
 import { useTexts } from '../../i18n/text.tsx'
 import { hashOf } from '../../logic/location.ts'
 import { changesOf, type Draft, noneFits } from '../../logic/settings.ts'
@@ -195,7 +196,7 @@ function Room({ answer, cheapest, shadow }: RoomProps) {
     t('preview.roomThen'),
   ]
   const usedUp = rows
-    .filter(({ category, remaining }) => remaining < (cheapest[category] ?? 0))
+    .filter(({ category, ...window }) => lacksRoom(window, cheapest[category]))
     .map(({ category, window }) => `${category} ${window}`)
   return (
     <>
