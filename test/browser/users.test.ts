@@ -103,6 +103,21 @@ test('a review, and the question before an override is taken away, say which win
   expect(await client('erin')).toEqual({ status: 200 })
 })
 
+test('before a bypass of the global windows is taken away, those are told that would block the user', async () => {
+  const set = { bypassGlobal: true, shadow: false, reason: 'a big event', expiresAt: null }
+  await stage.api('PUT', '/api/users/gina/override', set)
+  expect(await client('somebody')).toEqual({ status: 200 })
+  await stage.api('PATCH', '/api/quota', { baselines: { global: { read: { '1h': 4 } } } })
+  expect(await client('gina')).toEqual({ status: 200 })
+  await show('gina')
+  await button('Take the override away').click()
+  const dialog = page.getByRole('dialog')
+  await dialog.getByText(/Global read 1h: \d+ used already, so the user is blocked until the window ends/).waitFor()
+  await dialog.getByRole('button', { name: 'Take the override away' }).click()
+  await expect.poll(() => client('gina'), SOON).toEqual({ status: 429, limit: 4 })
+  await stage.api('PATCH', '/api/quota', { baselines: null })
+})
+
 test('the list shows first who is nearest to a limit, where that is asked for', async () => {
   for (const [user, times] of [
     ['near-1', 1],

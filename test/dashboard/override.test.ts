@@ -81,7 +81,7 @@ describe('an end', () => {
 
 describe('what an override uses up', () => {
   const DEFAULTS = { read: { '1h': 120, '1d': 1200 } }
-  const QUOTA = { effective: { personal: DEFAULTS, global: {} }, cheapest: { read: 2 } }
+  const QUOTA = { effective: { personal: DEFAULTS, global: {} }, cheapest: { read: 2 }, windows: {} }
   const SET: OverrideAnswer = {
     version: 3,
     limits: { read: { '1h': 500 } },
@@ -109,16 +109,37 @@ describe('what an override uses up', () => {
     const body = { ...BODY, read: { '1h': 100 } }
     expect(usedUpUnder(body, userWith(99, null), null)).toEqual([])
     expect(usedUpUnder(body, userWith(100, null), null)).toEqual([
-      { category: 'read', window: '1h', used: 100, limit: 100, forever: false },
+      { scope: 'Personal', category: 'read', window: '1h', used: 100, limit: 100, forever: false },
     ])
   })
 
   test('are windows that go back to their default, by another override or by none', () => {
-    const found = [{ category: 'read', window: '1h', used: 200, limit: 120, forever: false }]
+    const found = [{ scope: 'Personal', category: 'read', window: '1h', used: 200, limit: 120, forever: false }]
     expect(usedUpUnder({ ...BODY, bypassGlobal: true }, userWith(200, SET), QUOTA)).toEqual(found)
     expect(usedUpUnder(null, userWith(200, SET), QUOTA)).toEqual(found)
     expect(usedUpUnder(null, userWith(200, SET), null)).toEqual([])
     expect(usedUpUnder({ ...BODY, read: { '1h': 500 } }, userWith(200, SET), QUOTA)).toEqual([])
+  })
+
+  test('are global windows that the user is spared now, and no more then', () => {
+    const full = {
+      scope: 'Global',
+      window: '1h',
+      limit: 100,
+      used: 99,
+      remaining: 1,
+      startedAt: null,
+      resetAt: null,
+    } as const
+    const quota = { ...QUOTA, windows: { read: [full] } }
+    const found = [{ scope: 'Global', category: 'read', window: '1h', used: 99, limit: 100, forever: false }]
+    const bypassing = userWith(0, { ...SET, bypassGlobal: true })
+    expect(usedUpUnder(null, bypassing, quota)).toEqual(found)
+    expect(usedUpUnder(BODY, bypassing, quota)).toEqual(found)
+    expect(usedUpUnder(BODY, userWith(0, { ...SET, shadow: true }), quota)).toEqual(found)
+    expect(usedUpUnder({ ...BODY, bypassGlobal: true }, bypassing, quota)).toEqual([])
+    expect(usedUpUnder(null, userWith(0, SET), quota)).toEqual([])
+    expect(usedUpUnder(null, bypassing, null)).toEqual([])
   })
 
   test('are windows without room for the cheapest request, and none of a category that refuses nothing', () => {

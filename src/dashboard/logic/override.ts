@@ -1,4 +1,4 @@
-import type { OverrideAnswer, OverrideBody, QuotaAnswer, UserAnswer } from '../../admin/api.ts'
+import type { OverrideAnswer, OverrideBody, QuotaAnswer, Scope, UserAnswer } from '../../admin/api.ts'
 import { lacksRoom } from '../../quota/room.ts'
 import { limitOf } from './settings.ts'
 
@@ -94,6 +94,7 @@ function momentOf(expiry: Exclude<Expiry, { kind: 'never' }>, now: number): numb
 }
 
 export interface UsedUp {
+  readonly scope: Scope
   readonly category: string
   readonly window: string
   readonly used: number
@@ -103,26 +104,36 @@ export interface UsedUp {
 }
 
 /**
- * Personal windows without room for the cheapest request under an override.
+ * Windows without room for the cheapest request under an override: personal ones, and global ones where the user is spared
+ * them now and then no more.
  * @param body `null` for none: all limits are the defaults
  * @param quota for the defaults; `null` where they are not known yet: what goes back to one of them is passed over
  */
 export function usedUpUnder(
   body: OverrideBody | null,
   { windows, override }: UserAnswer,
-  quota: Pick<QuotaAnswer, 'effective' | 'cheapest'> | null,
+  quota: Pick<QuotaAnswer, 'effective' | 'cheapest' | 'windows'> | null,
 ): UsedUp[] {
   if (body?.shadow === true) return []
+  const endsSparing = isSpared(override) && !isSpared(body)
   return Object.entries(windows).flatMap(([category, list]) => {
     const cost = quota === null ? 1 : quota.cheapest[category]
     if (cost === undefined) return []
-    return list.flatMap(({ scope, window, used, limit: now }) => {
+    const global = endsSparing ? (quota?.windows[category] ?? []) : []
+    const own = list.flatMap(({ scope, window, used, limit: now }) => {
       if (scope !== 'Personal') return []
       const set = (body?.[category] as Record<string, number> | undefined)?.[window]
       const isSetNow = override?.limits[category]?.[window] !== undefined
       const limit = set ?? (isSetNow ? quota?.effective.personal[category]?.[window] : now)
-      if (limit === undefined || !lacksRoom({ used, limit }, cost)) return []
-      return [{ category, window, used, limit, forever: limit < cost }]
+      return limit === undefined ? [] : [{ scope, window, used, limit }]
     })
+    return [...own, ...global]
+      .filter((each) => lacksRoom(each, cost))
+      .map(({ scope, window, used, limit }) => ({ scope, category, window, used, limit, forever: limit < cost }))
   })
+}
+
+/** Whether the global windows, full or not, keep the user from nothing. */
+function isSpared(override: Pick<OverrideBody, 'bypassGlobal' | 'shadow'> | null): boolean {
+  return override?.bypassGlobal === true || override?.shadow === true
 }

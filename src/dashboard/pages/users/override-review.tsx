@@ -55,13 +55,16 @@ function flat(override: UserAnswer['override']): unknown {
  */
 export function UsedUpNotes({ windows, shadow }: { readonly windows: readonly UsedUp[]; readonly shadow: boolean }) {
   const { t, number } = useTexts()
-  return windows.map(({ category, window, used, limit, forever }) => (
-    <Note key={`${category} ${window}`} tone="warn" live>
-      {shadow
-        ? t('override.blocksLater', { category, window, used: number(used), limit: number(limit) })
-        : forever
-          ? t('override.blocksAll', { category, window, limit: number(limit) })
-          : t('override.blocks', { category, window, used: number(used) })}
-    </Note>
-  ))
+  return windows.map(({ scope, category: of, window, used, limit, forever }) => {
+    const category = scope === 'Global' ? `${t('word.global')} ${of}` : of
+    return (
+      <Note key={`${category} ${window}`} tone="warn" live>
+        {shadow
+          ? t('override.blocksLater', { category, window, used: number(used), limit: number(limit) })
+          : forever
+            ? t('override.blocksAll', { category, window, limit: number(limit) })
+            : t('override.blocks', { category, window, used: number(used) })}
+      </Note>
+    )
+  })
 }
