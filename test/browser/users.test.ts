@@ -342,6 +342,29 @@ test('users are found by a part of their id', async () => {
   expect(await page.evaluate('document.activeElement.textContent')).toBe('nobody/yet')
 })
 
+test('who comes back from a user finds the search, its order and its page as they were', async () => {
+  await Promise.all(Array.from({ length: 30 }, (_, i) => client(`straw-${i}`)))
+  open = await stage.open('#/users')
+  page = open.page
+  const answered = page.waitForResponse((answer) => answer.url().includes('query=straw'))
+  await page.getByRole('searchbox').fill('straw')
+  await answered
+  const listed = page.locator('.users a')
+  await expect.poll(() => listed.count(), SOON).toBe(25)
+  await button('Next page').click()
+  await expect.poll(() => listed.count(), SOON).toBe(5)
+  const seen = await listed.allInnerTexts()
+  await listed.first().click()
+  await expect.poll(() => page.locator('h1').innerText(), SOON).toBe(seen[0])
+  await page.goBack()
+  await expect.poll(() => page.getByRole('searchbox').inputValue(), SOON).toBe('straw')
+  await expect.poll(() => listed.allInnerTexts(), SOON).toEqual(seen)
+  await page.getByLabel('Order').selectOption('use')
+  await listed.first().click()
+  await page.getByRole('link', { name: 'All users' }).click()
+  expect(await page.getByLabel('Order').inputValue()).toBe('use')
+})
+
 test.each(['.', '..'])(
   'a user called %s, for whom no browser can ask, is not told as unknown but how to be reached',
   async (user) => {

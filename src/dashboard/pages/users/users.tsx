@@ -1,11 +1,11 @@
 import { Button, NativeSelect, TextInput } from '@mantine/core'
 import { useDebouncedValue } from '@mantine/hooks'
-import { useState } from 'react'
 import type { UsersAnswer } from '../../../admin/api.ts'
 import { usePoll } from '../../api/use-poll.ts'
 import { useTexts } from '../../i18n/text.tsx'
 import { hashOf } from '../../logic/location.ts'
 import { visible } from '../../logic/visible.ts'
+import { useKept } from '../../parts/keeping.tsx'
 import { Loaded, PageTitle, Panel } from '../../parts/panel.tsx'
 import { Bar, Name, Tag } from '../../parts/small.tsx'
 
@@ -14,14 +14,23 @@ const EVERY_MS = 5000
 const BY_USE_EVERY_MS = 60_000
 const A_PAGE = 25
 
+/** What is looked for, and how far one has looked. */
+interface Search {
+  readonly typed: string
+  readonly byUse: boolean
+  /** The cursor belongs to the wish it came with. */
+  readonly place: { readonly wish: string; readonly cursor: string } | null
+}
+
+const EVERYBODY: Search = { typed: '', byUse: false, place: null }
+
 export function UsersPage() {
   const { t } = useTexts()
-  const [typed, setTyped] = useState('')
+  // One comes back to it from each user that was found.
+  const [{ typed, byUse, place }, change] = useKept('users', EVERYBODY)
+  const search = (part: Partial<Search>) => change((now) => ({ ...now, ...part }))
   const [query] = useDebouncedValue(typed.trim(), 300)
-  const [byUse, setByUse] = useState(false)
   const wish = new URLSearchParams({ query, limit: String(A_PAGE), ...(byUse && { order: 'use' }) }).toString()
-  // The cursor belongs to the wish it came with.
-  const [place, setPlace] = useState<{ readonly wish: string; readonly cursor: string } | null>(null)
   const cursor = place !== null && place.wish === wish ? place.cursor : null
   const path = `/api/users?${wish}${cursor === null ? '' : `&cursor=${encodeURIComponent(cursor)}`}`
   const poll = usePoll<UsersAnswer>(path, byUse ? BY_USE_EVERY_MS : EVERY_MS)
@@ -34,7 +43,7 @@ export function UsersPage() {
             aria-label={t('users.search')}
             type="search"
             value={typed}
-            onChange={(event) => setTyped(event.currentTarget.value)}
+            onChange={(event) => search({ typed: event.currentTarget.value })}
           />
           <NativeSelect
             label={t('users.order')}
@@ -43,7 +52,7 @@ export function UsersPage() {
               { value: 'use', label: t('users.order.use') },
             ]}
             value={byUse ? 'use' : 'override'}
-            onChange={(event) => setByUse(event.currentTarget.value === 'use')}
+            onChange={(event) => search({ byUse: event.currentTarget.value === 'use' })}
           />
         </search>
         <Loaded poll={poll}>
@@ -65,12 +74,12 @@ export function UsersPage() {
               )}
               <div className="actions">
                 {cursor !== null && (
-                  <Button variant="default" onClick={() => setPlace(null)}>
+                  <Button variant="default" onClick={() => search({ place: null })}>
                     {t('word.first')}
                   </Button>
                 )}
                 {next !== null && (
-                  <Button variant="default" onClick={() => setPlace({ wish, cursor: next })}>
+                  <Button variant="default" onClick={() => search({ place: { wish, cursor: next } })}>
                     {t('word.next')}
                   </Button>
                 )}
