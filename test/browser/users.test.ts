@@ -278,7 +278,7 @@ test('a reset asks why, empties the windows, and the user may go on', async () =
   expect([await client('carol'), await client('carol')]).toEqual([{ status: 200 }, { status: 200 }])
   expect(await client('carol')).toEqual({ status: 429, limit: 10 })
   await show('carol')
-  await button('Reset windows').click()
+  await button('Reset windows').dblclick()
   const dialog = page.getByRole('dialog')
   await dialog.getByRole('button', { name: 'Empty the windows' }).click()
   await dialog.getByText('Say why, in 1 to 500 characters.').waitFor()

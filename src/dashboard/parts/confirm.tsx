@@ -38,7 +38,8 @@ export function Confirm({ title, action, danger, needsReason, onConfirm, onClose
     }
   }
 
-  // Locking the scroll would put a <style> element into the page, which the Content-Security-Policy forbids.
+  // Locking the scroll would put a <style> element into the page, which the Content-Security-Policy forbids. The second click of
+  // a double click on what opens it is outside, as is one that would lose the reason that was typed.
   return (
     <Modal
       opened
@@ -46,6 +47,7 @@ export function Confirm({ title, action, danger, needsReason, onConfirm, onClose
       onClose={onClose}
       portalProps={{ target: `#${DIALOGS}` }}
       lockScroll={false}
+      closeOnClickOutside={false}
       closeButtonProps={{ 'aria-label': t('word.close') }}
     >
       <form
