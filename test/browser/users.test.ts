@@ -135,6 +135,10 @@ test('the list shows first who is nearest to a limit, where that is asked for', 
   await expect.poll(async () => (await shown())[0], SOON).toBe('near-0')
   await page.getByLabel('Order').selectOption('use')
   await expect.poll(shown, SOON).toEqual(['near-2', 'near-1', 'near-0'])
+  // Of 10 tokens 2 are left, and the cheapest request costs 4.
+  expect(await page.locator('.users li').filter({ hasText: 'no room' }).getByRole('link').allInnerTexts()).toEqual([
+    'near-2',
+  ])
 })
 
 test('an override that somebody else changes during an edit is told before the review, and not taken back unseen', async () => {

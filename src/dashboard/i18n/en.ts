@@ -248,7 +248,7 @@ export const en = {
   'users.more': 'No match so far: the next page looks further.',
   'users.open': 'Open “{user}”',
   'users.openHelp': 'A user who has not made a request yet can have an override too.',
-  'users.blocked': 'used up',
+  'users.blocked': 'no room',
   'users.override': 'override',
   'users.until': 'until {time}',
   'users.bypass': 'bypasses global',

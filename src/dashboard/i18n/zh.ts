@@ -240,7 +240,7 @@ export const zh: Readonly<Record<TextKey, string>> = {
   'users.more': '目前没有匹配：下一页继续查找。',
   'users.open': '打开“{user}”',
   'users.openHelp': '尚未发出请求的用户也可以有特别设置。',
-  'users.blocked': '已用尽',
+  'users.blocked': '余量不足',
   'users.override': '特别设置',
   'users.until': '至 {time}',
   'users.bypass': '绕过全局',
