@@ -59,6 +59,19 @@ test('a mode that is chosen, previewed and applied is that of the next refusal',
   expect(open.errors).toEqual([])
 })
 
+test('a change is made through a proxy that compresses, and so makes tags weak', async () => {
+  await show()
+  await page.route('**/api/quota', async (route) => {
+    const answer = await route.fetch()
+    const { etag, ...headers } = answer.headers()
+    await route.fulfill({ response: answer, headers: { ...headers, etag: `W/${etag}` } })
+  })
+  await page.reload()
+  await choose('Loose')
+  await button('Apply').click()
+  await page.getByText(/^Applied as version/).waitFor()
+})
+
 test('a preview names who would be blocked, and nothing is changed before the click', async () => {
   await useEight('has been blocked')
   for (const user of ['blocked-1', 'blocked-2']) expect(await client(user)).toEqual({ status: 200 })

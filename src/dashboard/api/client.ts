@@ -60,7 +60,7 @@ export async function call<T>(method: Method, path: string, options: Options = {
     // What is not JSON was said by somebody in between.
     const said: unknown = text === '' ? null : JSON.parse(text)
     setLost(false)
-    if (response.ok) return { data: said as T, etag: response.headers.get('etag') }
+    if (response.ok) return { data: said as T, etag: versionOf(response) }
     if (response.status === 401 && path !== SESSION) ring('unauthorized')
     throw new ApiError(response.status, said as ErrorAnswer)
   } catch (error) {
@@ -69,6 +69,11 @@ export async function call<T>(method: Method, path: string, options: Options = {
     setLost(true)
     throw new LostError('no answer', { cause: error })
   }
+}
+
+/** A proxy that compresses makes the tag weak, which If-Match never matches; but it is of a version, not of bytes. */
+function versionOf({ headers }: Response): string | null {
+  return headers.get('etag')?.replace(/^W\//, '') ?? null
 }
 
 let lost = false
