@@ -82,7 +82,7 @@ async function used(gateway: Gateway, user: string, category = 'c'): Promise<num
   return windows[category]?.[0]?.used ?? -1
 }
 
-/** Asks without a pause, several at a time, until it is told to stop or `until` says so. */
+/** Asks several at a time, without a pause while it is let through, until it is told to stop or `until` says so. */
 function startAsking(gateway: () => Gateway, category: string, user: string, until = (_: Asked) => false) {
   const asked: Asked[] = []
   let stopped = false
@@ -91,7 +91,7 @@ function startAsking(gateway: () => Gateway, category: string, user: string, unt
       const answer = await client.ask(gateway().url, category, user)
       asked.push(answer)
       if (until(answer)) return
-      if (answer.status === 0) await sleep(20)
+      if (answer.status !== 200) await sleep(20)
     }
   })
   return {
