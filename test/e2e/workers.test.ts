@@ -170,7 +170,7 @@ describe.each(['sqlite', 'redis'])('two workers on %s', (kind) => {
     return statuses
   }
 
-  it('pass exactly what the personal limits allow, and their metrics add up to what the clients saw', async () => {
+  it('pass exactly what the personal limits and the global one allow, and their metrics add up', async () => {
     await start({ personal: 31, cost: 3, ...store() })
     const statuses = await burst()
     expect(countByUser(backend)).toEqual(new Map(USERS.map((user) => [user, 10])))
@@ -186,6 +186,12 @@ describe.each(['sqlite', 'redis'])('two workers on %s', (kind) => {
     expect(value('tollgate_workers')).toBe(2)
     expect(found('tollgate_build_info')).toEqual([1])
     expect(found('tollgate_config_info')).toEqual([1])
+
+    file(config({ global: 400, cost: 3, ...store() }))
+    await expect.poll(() => everywhere(limit), { timeout: 30_000 }).toEqual(eight(1e6))
+    expect((await burst()).filter((status) => status === 200)).toHaveLength(33)
+    expect(backend.seen).toHaveLength(133)
+    expect(await standing()).toMatchObject([{}, { limit: 400, used: 399 }])
     expect(lines('the store fails')).toEqual([])
     await running?.end('SIGTERM')
     const shares = Map.groupBy(lines('request'), ({ worker }) => worker)
@@ -231,14 +237,6 @@ describe.each(['sqlite', 'redis'])('two workers on %s', (kind) => {
     await expect.poll(() => hand.ping().then(() => true)).toBe(true)
     return hand
   }
-
-  it('pass exactly what the global limit allows', async () => {
-    await start({ global: 100, cost: 3, ...store() })
-    const statuses = await burst()
-    expect(backend.seen).toHaveLength(33)
-    expect(statuses.filter((status) => status === 200)).toHaveLength(33)
-    expect(await standing()).toMatchObject([{}, { limit: 100, used: 99 }])
-  })
 })
 
 /** Asks again and again on one connection until it is told to stop; what failed is its result. */
@@ -295,21 +293,11 @@ describe('a worker that is killed', () => {
     expect(value('tollgate_worker_exits_total', { reason: 'SIGKILL' })).toBe(1)
   })
 
-  it('leaves what it counted in the metrics', async () => {
+  it('while it was being handed a connection leaves nobody waiting, and what it counted in the metrics', async () => {
     await start()
-    await everywhere(() => askOnce('/x'))
     const counted = async () => (await metrics()).value('tollgate_requests_total', { outcome: 'forwarded' })
-    expect(await counted()).toBe(8)
-    for (const pid of await pids()) process.kill(pid, 'SIGKILL')
-    await expect.poll(() => lines('worker started').length, { timeout: 30_000 }).toBe(4)
-    await expect.poll(async () => (await metrics()).value('tollgate_workers'), { timeout: 30_000 }).toBe(2)
-    expect(await counted()).toBe(8)
     await everywhere(() => askOnce('/x'))
-    expect(await counted()).toBe(16)
-  })
-
-  it('while it was being handed a connection leaves nobody waiting for an answer', async () => {
-    await start()
+    expect(await counted()).toBe(8)
     const [first = 0] = await pids()
     process.kill(first, 'SIGSTOP')
     const request = `GET /x HTTP/1.1\r\nHost: a\r\nConnection: close\r\nAuthorization: Bearer ${jwtOf('alice')}\r\n\r\n`
@@ -329,14 +317,21 @@ describe('a worker that is killed', () => {
     process.kill(first, 'SIGKILL')
     await Promise.all(clients.map(({ closed }) => closed))
     expect(answers()).toHaveLength(3)
+
+    await expect.poll(() => lines('worker started').length, { timeout: 30_000 }).toBe(3)
+    await expect.poll(async () => (await metrics()).value('tollgate_workers'), { timeout: 30_000 }).toBe(2)
+    expect(await counted()).toBe(11)
+    await everywhere(() => askOnce('/x'))
+    expect(await counted()).toBe(19)
   })
 })
 
 describe('SIGTERM to the primary', () => {
-  it('under load fails no request and ends with 0', async () => {
+  it('under load fails no request, lets what is under way finish in every worker, and ends with 0', async () => {
     const gateway = await start({ rest: 'drain: { delay: 2s }' })
     const workers = await pids()
-    respond = (_seen, res) => setTimeout(() => res.end('ok'), 5)
+    // Longer than `drain.delay`.
+    respond = (seen, res) => setTimeout(() => res.end('ok'), seen.url === '/slow' ? 3000 : 5)
     const statuses: number[] = []
     const clients = Array.from({ length: 20 }, () =>
       client(
@@ -345,23 +340,17 @@ describe('SIGTERM to the primary', () => {
       ),
     )
     await expect.poll(() => statuses.length, { timeout: 30_000 }).toBeGreaterThan(200)
+    const slow = Array.from({ length: 10 }, () => askOnce('/slow'))
+    await expect.poll(() => backend.seen.filter((seen) => seen.url === '/slow')).toHaveLength(10)
     gateway.child.kill('SIGTERM')
     // Each is told by `Connection: close` to go elsewhere.
     expect((await Promise.all(clients)).flat()).toEqual([])
     expect(new Set(statuses)).toEqual(new Set([200]))
-    expect(backend.seen).toHaveLength(statuses.length)
     expect(await gateway.ended).toBe(0)
-    expect(workers.map(isAlive)).toEqual([false, false])
-    expect(lines('request').filter(({ outcome }) => outcome === 'forwarded')).toHaveLength(statuses.length)
-  })
-
-  it('lets requests under way finish in every worker', async () => {
-    respond = (_seen, res) => setTimeout(() => res.end('ok'), 800)
-    const gateway = await start()
-    const slow = Array.from({ length: 10 }, () => askOnce('/slow'))
-    await expect.poll(() => backend.seen.length).toBe(10)
-    expect(await gateway.end('SIGTERM')).toBe(0)
     expect(await Promise.all(slow)).toEqual(Array(10).fill({ status: 200, body: 'ok' }))
+    expect(backend.seen).toHaveLength(statuses.length + 10)
+    expect(workers.map(isAlive)).toEqual([false, false])
+    expect(lines('request').filter(({ outcome }) => outcome === 'forwarded')).toHaveLength(statuses.length + 10)
   })
 
   it('a second time ends all at once, with exit code 1', async () => {
@@ -380,18 +369,18 @@ describe('SIGTERM to the primary', () => {
   })
 })
 
-it.each(['SIGINT', 'SIGHUP'] as const)(
-  '%s, which a terminal sends to all, ends no worker by itself',
-  async (signal) => {
-    await start()
-    const workers = await pids()
-    for (const worker of workers) process.kill(worker, signal)
-    await sleep(300)
-    expect(workers.map(isAlive)).toEqual([true, true])
-    expect(await everywhere(async () => (await askOnce('/x')).status)).toEqual(eight(200))
-    expect(lines('worker started')).toHaveLength(2)
-  },
-)
+it('SIGINT and SIGHUP, which a terminal sends to all, end no worker by themselves', async () => {
+  await start()
+  const workers = await pids()
+  for (const worker of workers) {
+    process.kill(worker, 'SIGINT')
+    process.kill(worker, 'SIGHUP')
+  }
+  await sleep(300)
+  expect(workers.map(isAlive)).toEqual([true, true])
+  expect(await everywhere(async () => (await askOnce('/x')).status)).toEqual(eight(200))
+  expect(lines('worker started')).toHaveLength(2)
+})
 
 describe('a primary that is killed', () => {
   it('leaves no worker behind, and requests under way finish', async () => {
@@ -424,18 +413,6 @@ describe('a primary that is killed', () => {
 })
 
 describe('a changed configuration', () => {
-  it('is in force in every worker, also in one that starts later', async () => {
-    await start({ personal: 5 })
-    expect(await everywhere(limit)).toEqual(eight(5))
-    file(config({ personal: 7 }))
-    await expect.poll(() => everywhere(limit), { timeout: 30_000 }).toEqual(eight(7))
-    const [first = 0] = await pids()
-    process.kill(first, 'SIGKILL')
-    await expect.poll(() => lines('worker started').length, { timeout: 30_000 }).toBe(3)
-    await expect.poll(async () => (await metrics()).value('tollgate_workers'), { timeout: 30_000 }).toBe(2)
-    expect(await everywhere(limit)).toEqual(eight(7))
-  })
-
   it('with problems leaves all on the old one and says so once', async () => {
     const gateway = await start({ personal: 5 })
     file(config({ personal: 7 }).replace('category: read', 'categry: read'))
@@ -460,36 +437,26 @@ describe('a changed configuration', () => {
     await expect.poll(() => each(pids)).toEqual([true])
   })
 
-  it('that one worker does not have yet shows as two hashes, and scraping does not wait for it', async () => {
+  it('shows as two hashes while one worker does not have it, then is in force in each, also in one that starts later', async () => {
     await start({ personal: 5 })
     const [first = 0] = await pids()
     const hashes = async () => (await metrics()).found('tollgate_config_info').length
     expect(await hashes()).toBe(1)
     process.kill(first, 'SIGSTOP')
+    // Scraping does not wait for it.
     file(config({ personal: 7 }))
     await expect.poll(hashes, { timeout: 30_000 }).toBe(2)
     process.kill(first, 'SIGCONT')
     await expect.poll(hashes, { timeout: 30_000 }).toBe(1)
     expect(await everywhere(limit)).toEqual(eight(7))
+    process.kill(first, 'SIGKILL')
+    await expect.poll(() => lines('worker started').length, { timeout: 30_000 }).toBe(3)
+    await expect.poll(async () => (await metrics()).value('tollgate_workers'), { timeout: 30_000 }).toBe(2)
+    expect(await everywhere(limit)).toEqual(eight(7))
   })
 })
 
 describe('two workers', () => {
-  it('refuse a revoked gateway token 2 seconds later', async () => {
-    await start()
-    const headers = { authorization: `Bearer ${ADMIN_TOKEN}`, 'content-type': 'application/json' }
-    const body = JSON.stringify({ user: 'bob', name: 'laptop' })
-    const made = await fetch(`${admin}/api/tokens`, { method: 'POST', headers, body })
-    const { id, token } = (await made.json()) as { id: string; token: string }
-    const status = async (): Promise<number> => (await askOnce('/x', token)).status
-    expect(await everywhere(status)).toEqual(eight(200))
-    const { authorization } = headers
-    const gone = await fetch(`${admin}/api/tokens/${id}`, { method: 'DELETE', headers: { authorization } })
-    expect(gone.status).toBe(204)
-    await sleep(2000)
-    expect(await everywhere(status)).toEqual(eight(401))
-  })
-
   it('write one log whose lines are whole, one for each request, into a pipe that is full', async () => {
     const pipe = join(folder, 'log')
     execFileSync('mkfifo', [pipe])
@@ -528,24 +495,35 @@ describe('two workers', () => {
     }
   })
 
-  it('share the limits of the whole gateway', async () => {
-    respond = () => {}
-    await start({ rest: 'edge: { max_in_flight: 2 }' })
-    const hanging = [askOnce('/never'), askOnce('/never')].map((asked) => asked.catch((error: unknown) => error))
-    await expect.poll(() => backend.seen.length).toBe(2)
-    expect(await everywhere(async () => (await askOnce('/never')).status)).toEqual(eight(503))
-    await running?.end('SIGKILL')
-    for (const answer of await Promise.all(hanging)) expect(answer).toBeInstanceOf(Error)
-  })
-
-  it('find one free port where none is named', async () => {
-    await start(config().replace(`listen: 127.0.0.1:${port}`, 'listen: 127.0.0.1:0'))
+  it('find one free port where none is named, refuse a revoked gateway token 2 seconds later, and share the limits', async () => {
+    await start(
+      config({ rest: 'edge: { max_in_flight: 2 }' }).replace(`listen: 127.0.0.1:${port}`, 'listen: 127.0.0.1:0'),
+    )
     const urls = () => lines('listening').filter(({ what }) => what === 'gateway')
     await expect.poll(() => urls().length).toBe(2)
     const [one, two] = urls().map((line) => String(line.url))
     expect(one).toBe(two)
     port = Number(new URL(one ?? '').port)
-    expect((await askOnce('/x')).status).toBe(200)
+
+    const headers = { authorization: `Bearer ${ADMIN_TOKEN}`, 'content-type': 'application/json' }
+    const body = JSON.stringify({ user: 'bob', name: 'laptop' })
+    const made = await fetch(`${admin}/api/tokens`, { method: 'POST', headers, body })
+    const { id, token } = (await made.json()) as { id: string; token: string }
+    const status = async (): Promise<number> => (await askOnce('/x', token)).status
+    expect(await everywhere(status)).toEqual(eight(200))
+    const { authorization } = headers
+    const gone = await fetch(`${admin}/api/tokens/${id}`, { method: 'DELETE', headers: { authorization } })
+    expect(gone.status).toBe(204)
+    await sleep(2000)
+    expect(await everywhere(status)).toEqual(eight(401))
+
+    respond = () => {}
+    const seen = backend.seen.length
+    const hanging = [askOnce('/never'), askOnce('/never')].map((asked) => asked.catch((error: unknown) => error))
+    await expect.poll(() => backend.seen.length - seen).toBe(2)
+    expect(await everywhere(async () => (await askOnce('/never')).status)).toEqual(eight(503))
+    await running?.end('SIGKILL')
+    for (const answer of await Promise.all(hanging)) expect(answer).toBeInstanceOf(Error)
   })
 
   it('have started for a startup probe also where their store is not there, and are not ready', async () => {
