@@ -115,7 +115,7 @@ describe('a window', () => {
 })
 
 describe('a changed configuration', () => {
-  it('is in force without a restart, and the counters stay', async () => {
+  it('is in force without a restart, the counters stay, and what does need one is told as a warning', async () => {
     file(config(2))
     const gateway = await start()
     await get()
@@ -128,6 +128,33 @@ describe('a changed configuration', () => {
     await expect.poll(standing, { timeout: 30_000 }).toMatchObject({ limit: 1, used: 3 })
     expect((await get()).status).toBe(429)
     expect(gateway.child.exitCode).toBeNull()
+
+    file(config(7).replace(`listen: 127.0.0.1:${port}`, `listen: 127.0.0.1:${await freePort()}`))
+    await expect.poll(standing, { timeout: 30_000 }).toMatchObject({ limit: 7, used: 3 })
+    const detail = 'listen: this change takes effect at the next restart'
+    const warnings = () => gateway.lines().filter((line) => line.msg === 'configuration warning')
+    await expect.poll(warnings).toMatchObject([{ detail }])
+  })
+
+  it('with problems, or deleted, leaves the old one in force and says so once, and its return too', async () => {
+    const path = file(config(2))
+    const gateway = await start()
+    const told = (msg: string) => gateway.lines().filter((line) => line.msg === msg)
+    const refused = () => told('configuration refused, the one before stays in force')
+    file(config(3).replace('category: read', 'categry: read'))
+    await expect.poll(refused, { timeout: 30_000 }).toHaveLength(1)
+    expect(gateway.output()).toContain('did you mean')
+    expect(await standing()).toMatchObject({ limit: 2 })
+    file(config(4))
+    await expect.poll(standing, { timeout: 30_000 }).toMatchObject({ limit: 4 })
+
+    rmSync(path)
+    await expect.poll(refused, { timeout: 30_000 }).toHaveLength(2)
+    expect(refused()[1]?.problems).toEqual([expect.stringContaining('cannot be read (ENOENT): check the path')])
+    expect(await standing()).toMatchObject({ limit: 4 })
+    file(config(4))
+    await expect.poll(() => told('configuration loaded'), { timeout: 30_000 }).toHaveLength(3)
+    expect(refused()).toHaveLength(2)
   })
 
   it.each([1, 2])('tells its warnings in the log, as the start told those of its own: %i workers', async (workers) => {
@@ -173,40 +200,6 @@ describe('a changed configuration', () => {
     await expect.poll(loaded, { timeout: 30_000 }).toHaveLength(2)
   })
 
-  it('that needs a restart is told as a warning, and the rest of it is in force', async () => {
-    file(config(2))
-    const gateway = await start()
-    file(config(7).replace(`listen: 127.0.0.1:${port}`, `listen: 127.0.0.1:${await freePort()}`))
-    await expect.poll(standing, { timeout: 30_000 }).toMatchObject({ limit: 7 })
-    const detail = 'listen: this change takes effect at the next restart'
-    const warnings = () => gateway.lines().filter((line) => line.msg === 'configuration warning')
-    await expect.poll(warnings).toMatchObject([{ detail }])
-  })
-
-  it('with problems leaves the old one in force and says so', async () => {
-    file(config(2))
-    const gateway = await start()
-    file(config(3).replace('category: read', 'categry: read'))
-    await expect.poll(gateway.output, { timeout: 30_000 }).toContain('did you mean')
-    expect(await standing()).toMatchObject({ limit: 2 })
-    file(config(4))
-    await expect.poll(standing, { timeout: 30_000 }).toMatchObject({ limit: 4 })
-  })
-
-  it('that is deleted leaves the old one in force and says so once, and its return too', async () => {
-    const path = file(config(2))
-    const gateway = await start()
-    rmSync(path)
-    const told = (msg: string) => gateway.lines().filter((line) => line.msg === msg)
-    const refused = () => told('configuration refused, the one before stays in force')
-    await expect.poll(refused, { timeout: 30_000 }).toHaveLength(1)
-    expect(refused()[0]?.problems).toEqual([expect.stringContaining('cannot be read (ENOENT): check the path')])
-    expect(await standing()).toMatchObject({ limit: 2 })
-    file(config(2))
-    await expect.poll(() => told('configuration loaded'), { timeout: 30_000 }).toHaveLength(2)
-    expect(refused()).toHaveLength(1)
-  })
-
   it('is noticed when a ConfigMap swaps its symlink', async () => {
     const version = (name: string, limit: number): void => {
       mkdirSync(join(folder, name))
@@ -245,20 +238,11 @@ describe('SIGTERM', () => {
   const drain = (keys: string): string => file(`${config(100)}drain: { ${keys} }\n`)
   const loggedRequests = (gateway: GatewayProcess) => gateway.lines().filter((line) => line.msg === 'request')
 
-  it('lets requests under way finish and exits with 0', async () => {
+  it('lets requests under way finish and exits with 0, whatever SIGHUPs come: they have nothing to read any more', async () => {
     file(config(100))
     const gateway = await start()
     const slow = Array.from({ length: 10 }, () => get('/slow'))
     await expect.poll(() => backend.seen.length).toBe(10)
-    expect(await gateway.end('SIGTERM')).toBe(0)
-    for (const answer of await Promise.all(slow)) expect(await answer.text()).toBe('ok')
-  })
-
-  it('is not cut short by SIGHUPs until the process is gone: they have nothing to read any more', async () => {
-    file(config(100))
-    const gateway = await start()
-    const slow = Array.from({ length: 3 }, () => get('/slow'))
-    await expect.poll(() => backend.seen.length).toBe(3)
     gateway.child.kill('SIGTERM')
     await expect.poll(() => gateway.lines().map((line) => line.msg), { timeout: 5000 }).toContain('draining')
     const hangups = setInterval(() => gateway.child.kill('SIGHUP'), 1)
@@ -278,10 +262,12 @@ describe('SIGTERM', () => {
     expect(await gateway.end('SIGTERM')).toBe(1)
   })
 
-  it('ends it after drain.delay, not before', async () => {
+  it('ends it after drain.delay, not before, and is one where it comes twice at once: npm passes on what its group gets', async () => {
     drain('delay: 1s, timeout: 10s')
     const gateway = await start()
     const signalled = performance.now()
+    // Two signals, since the kernel makes one of two alike; at once, so that they are heard at once.
+    gateway.child.kill('SIGINT')
     expect(await gateway.end('SIGTERM')).toBe(0)
     expect(performance.now() - signalled).toBeGreaterThan(990)
     expect(gateway.lines().at(-1)).toMatchObject({ msg: 'stopped' })
@@ -312,14 +298,6 @@ describe('SIGTERM', () => {
     expect(await gateway.end('SIGTERM')).toBe(1)
     expect(await hanging).toBeInstanceOf(TypeError)
     expect(gateway.output()).toContain('tollgate: SIGTERM for the second time: ended at once')
-  })
-
-  it('that comes twice at once is one: npm passes on what its whole group gets', async () => {
-    drain('delay: 1s')
-    const gateway = await start()
-    // Two signals, since the kernel makes one of two alike; at once, so that they are heard at once.
-    gateway.child.kill('SIGINT')
-    expect(await gateway.end('SIGTERM')).toBe(0)
   })
 
   it.each([
