@@ -1,6 +1,7 @@
 import { spawn } from 'node:child_process'
 import { once } from 'node:events'
 import net from 'node:net'
+import { setTimeout as sleep } from 'node:timers/promises'
 import { afterEach, describe, expect, it } from 'vitest'
 import { type Backend, type RunningApp, startApp, startBackend, yaml } from '../e2e/harness.ts'
 import { jwtOf } from '../e2e/jwt.ts'
@@ -78,6 +79,7 @@ async function meanwhile(attackOnce: () => Promise<void>): Promise<Watched> {
       statuses.push((await honest()) ?? 0)
       sockets = Math.max(sockets, socketsNow())
       most = Math.max(most, megabytes())
+      await sleep(10)
     }
     await attacking
   }
