@@ -1,7 +1,7 @@
 import { readFileSync } from 'node:fs'
-import { Cluster, Redis, type RedisOptions } from 'ioredis'
+import { type Callback, Cluster, Redis, type RedisOptions } from 'ioredis'
 import { messageOf } from '../../errors.ts'
-import { isOfSelect } from './errors.ts'
+import { isForbidden, isOfSelect } from './errors.ts'
 
 /** The only file that knows ioredis. */
 
@@ -82,12 +82,12 @@ export function connect({ url, deadlineMs }: ConnectOptions): RedisClient {
   const options = optionsOf(deadlineMs)
   const parsed = parseUrl(withUser(url))
   const { username, password } = parsed
-  if (parsed.kind === 'single') return inItsDatabase(new Redis(parsed.url, options)) as RedisClient
+  if (parsed.kind === 'single') return quietly(inItsDatabase(new Redis(parsed.url, options))) as RedisClient
   const login = { ...(username && { username }), ...(password && { password }) }
   if (parsed.kind === 'sentinel') {
-    return new Redis({ ...options, ...login, sentinels: parsed.hosts, name: parsed.name }) as RedisClient
+    return quietly(new Redis({ ...options, ...login, sentinels: parsed.hosts, name: parsed.name })) as RedisClient
   }
-  return new Cluster(parsed.hosts, {
+  const cluster = new Cluster(parsed.hosts, {
     redisOptions: { ...options, ...login },
     scripts: SCRIPTS,
     enableOfflineQueue: false,
@@ -95,7 +95,22 @@ export function connect({ url, deadlineMs }: ConnectOptions): RedisClient {
     // no memory) would say that it was not applied.
     retryDelayOnFailover: 0,
     lazyConnect: true,
-  }) as RedisClient
+  })
+  return cluster.on('+node', quietly) as RedisClient
+}
+
+/**
+ * A user without the right to INFO is enough for ioredis, which asks by it whether Redis is loading, but it prints so for itself
+ * at each connection, in the middle of the log. Here it is told nothing, and the store warns. What listens in a cluster is out of our reach, and prints still.
+ */
+function quietly(redis: Redis): Redis {
+  const ask = redis.info.bind(redis)
+  function info(answered?: Callback<string>): Promise<string> {
+    if (answered === undefined) return ask()
+    return ask((error, text) => (error && isForbidden(error) ? answered(null, '') : answered(error, text)))
+  }
+  redis.info = info as Redis['info']
+  return redis
 }
 
 const DEFAULT_USER = 'default'

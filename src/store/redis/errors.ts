@@ -65,6 +65,11 @@ export function isOfSelect(error: Error & { readonly command?: { readonly name: 
   return error.command?.name === 'select'
 }
 
+/** Whether the user of Redis has no right to a command. */
+export function isForbidden(error: unknown): boolean {
+  return messageOf(error).startsWith('NOPERM')
+}
+
 /**
  * An error that Redis itself replied means that the command was not applied: the script writes nothing before its last
  * check. Anything else leaves the outcome open, unless the command never left this process.

@@ -8,7 +8,7 @@ import { decodeReply, encodeBatch } from './batch.ts'
 import { call, milliseconds, pinging, reading, transaction } from './calls.ts'
 import { asksForNoPassword, connect, type RedisClient } from './client.ts'
 import { redisControl } from './control.ts'
-import { asStoreError, wasNeverSent } from './errors.ts'
+import { asStoreError, isForbidden, wasNeverSent } from './errors.ts'
 import { createKeys, type Keys } from './keys.ts'
 import { redisReplicas } from './replicas.ts'
 import { readCounter } from './sections.ts'
@@ -161,7 +161,8 @@ async function checkServer(redis: RedisClient, keys: Keys, observe: Observer): P
         'Redis asks for no password, so whoever reaches it may change every counter: set requirepass of Redis to the password of the URL under store, or take that out of the URL'
       observe({ type: 'store_warning', message })
     }
-    const info = String(await redis.info())
+    const info = await infoOf(redis)
+    if (info === null) return observe({ type: 'store_warning', message: NO_INFO })
     const field = (name: string): string => new RegExp(`^${name}:(.*)$`, 'm').exec(info)?.[1]?.trim() ?? ''
     const [major = 0, minor = 0] = field('redis_version').split('.').map(Number)
     if (major < 6 || (major === 6 && minor < 2)) {
@@ -177,4 +178,15 @@ async function checkServer(redis: RedisClient, keys: Keys, observe: Observer): P
   } catch {
     // The next call tells what is wrong; a check that fails is no reason to refuse service.
   }
+}
+
+const NO_INFO =
+  'the version of Redis and its maxmemory-policy cannot be looked at: give the user of the URL under store the right to INFO (ACL SETUSER NAME +info)'
+
+/** What Redis says of itself; `null` where our user may not ask. */
+async function infoOf(redis: RedisClient): Promise<string | null> {
+  return redis.info().catch((error: unknown) => {
+    if (isForbidden(error)) return null
+    throw error
+  })
 }

@@ -1,9 +1,10 @@
 import { readFileSync } from 'node:fs'
 import { Redis } from 'ioredis'
-import { expect, it } from 'vitest'
+import { expect, it, vi } from 'vitest'
 import { UNCHANGED } from '../../../src/control/state.ts'
 import type { Change } from '../../../src/control/store.ts'
 import { mintToken } from '../../../src/control/tokens.ts'
+import type { Observation } from '../../../src/observe/observation.ts'
 import type { Standing } from '../../../src/quota/store.ts'
 import { openRedisStore } from '../../../src/store/redis/store.ts'
 import { limits } from '../../quota/store.suite.ts'
@@ -55,6 +56,30 @@ it('the rights that docs/operating.md names suffice for everything, and another 
     await store.leave('i')
     expect(await admin.acl('LOG')).toEqual([])
   } finally {
+    await store.close()
+    admin.disconnect()
+    await redis.stop()
+  }
+})
+
+it('without the right to INFO one is told what cannot be looked at, and nothing is printed past the log', async () => {
+  const redis = await startRedis()
+  const admin = new Redis(redis.url)
+  await admin.acl('SETUSER', 'tollgate', 'on', '>secret', '~*', '&*', '+@all', '-info')
+  const printed = vi.spyOn(console, 'warn')
+  const seen: Observation[] = []
+  const url = `redis://tollgate:secret@127.0.0.1:${redis.port}`
+  const store = openRedisStore({ url, observe: (observation) => seen.push(observation) })
+  try {
+    await whenReady(store)
+    let heard = 0
+    store.onChange(() => heard++)
+    await expect.poll(() => heard, { timeout: 30_000 }).toBe(1)
+    const message = expect.stringMatching(/maxmemory-policy cannot be looked at: .*\+info/)
+    await expect.poll(() => seen).toEqual([{ type: 'store_connected' }, { type: 'store_warning', message }])
+    expect(printed).not.toHaveBeenCalled()
+  } finally {
+    printed.mockRestore()
     await store.close()
     admin.disconnect()
     await redis.stop()
