@@ -90,13 +90,14 @@ export function createSupervisor(options: SupervisorOptions): Supervisor {
   const processes = (): WorkerProcess[] => places.flatMap(({ process }) => process ?? [])
 
   async function start(): Promise<string> {
-    try {
-      const [url = ''] = await Promise.all(places.map((place) => run(place).listening))
-      return url
-    } catch (error) {
-      stopping = true
-      throw error
-    }
+    const [url = ''] = await Promise.all(places.map((place) => run(place).listening.catch(giveUp)))
+    return url
+  }
+
+  /** Before the end of the worker is told, which is not to speak of a restart then. */
+  function giveUp(error: unknown): never {
+    stopping = true
+    throw error
   }
 
   async function reload(): Promise<string[]> {

@@ -41,6 +41,9 @@ export interface WorkerProcessOptions {
 
 /** How long a report counts, in milliseconds: it is asked for each second. */
 const REPORT_MS = 5000
+/** Of a worker that could not say why it ends. */
+const CURE =
+  'see what it wrote before that; SIGKILL that nobody sent is for want of memory: give it more, or lower workers'
 const RELOAD_MS = 10_000
 const UNANSWERED = `has not answered within ${RELOAD_MS / 1000} s: it takes the configuration when it goes on, or is replaced by one that has it`
 
@@ -73,7 +76,7 @@ export function startWorker({ begin, onReport, write, now }: WorkerProcessOption
   })
   const ended = endOf(child).then((ending) => {
     const reason = killedFor ?? ending
-    listening.reject(new Error(problem ?? `worker ${begin.worker} ended (${reason}) before it listened`))
+    listening.reject(new Error(problem ?? `worker ${begin.worker} ended (${reason}) before it listened: ${CURE}`))
     for (const answered of questions.values()) answered()
     reloading?.answered(null)
     return { reason, problem }

@@ -114,6 +114,14 @@ describe('a worker that ends', () => {
   })
 })
 
+it('a worker that ends before it listens ends the start, and nothing speaks of another', async () => {
+  const starting = supervisor.start()
+  process.kill(started()[0] ?? 0, 'SIGKILL')
+  await expect(starting).rejects.toThrow(/^worker 1 ended \(SIGKILL\) before it listened: .*memory/)
+  expect(ended()).toMatchObject([{ worker: 1, reason: 'SIGKILL', restartMs: null }])
+  expect(started()).toHaveLength(1)
+})
+
 it('a worker that does not end when it is told to is killed after its time', async () => {
   await supervisor.start()
   process.kill(started()[0] ?? 0, 'SIGSTOP')
