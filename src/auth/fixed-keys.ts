@@ -1,5 +1,6 @@
 import { readFile } from 'node:fs/promises'
 import { messageOf } from '../errors.ts'
+import { jsonFault } from '../json-fault.ts'
 import { ALGORITHMS } from './algorithms.ts'
 import { importSecret } from './jose.ts'
 import { findKey, type KeySource, readKeySet } from './key-set.ts'
@@ -12,7 +13,7 @@ import { findKey, type KeySource, readKeySet } from './key-set.ts'
  */
 export async function keysFromFile(path: string, algorithms: readonly string[]): Promise<KeySource> {
   const { keys, refused } = await readFile(path, 'utf8')
-    .then((text) => readKeySet(JSON.parse(text)))
+    .then((text) => readKeySet(parse(text)))
     .catch((cause: unknown) => {
       throw new Error(`cannot use key set ${path}: ${messageOf(cause)}`, { cause })
     })
@@ -20,6 +21,13 @@ export async function keysFromFile(path: string, algorithms: readonly string[]):
   if (!algorithms.some((alg) => keys.has(alg)))
     throw new Error(`key set ${path} has no key for ${algorithms.join(', ')}`)
   return { find: (alg, kid) => findKey(keys, alg, kid), close: () => {} }
+}
+
+/** The error of `JSON.parse` would show a piece of the text, line ends and all, and that may be one of a private key. */
+function parse(text: string): unknown {
+  const fault = jsonFault(text)
+  if (fault !== null) throw new Error(fault)
+  return JSON.parse(text)
 }
 
 /**

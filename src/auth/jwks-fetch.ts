@@ -44,7 +44,17 @@ export async function fetchJson(url: URL, closed: AbortSignal): Promise<FetchedJ
     throw new Error(`answered ${response.status}`)
   }
   const text = await readText(response)
-  return { json: JSON.parse(text), freshMs: freshness(response.headers.get('cache-control')) }
+  return { json: parse(text, response.headers), freshMs: freshness(response.headers.get('cache-control')) }
+}
+
+/** The error of `JSON.parse` would show a piece of the text, and not what to do. */
+function parse(text: string, headers: Headers): unknown {
+  try {
+    return JSON.parse(text)
+  } catch {
+    const type = headers.get('content-type') ?? 'of no type'
+    throw new Error(`answered what is no JSON (${type}): name the address of the key set itself under jwks`)
+  }
 }
 
 async function readText(response: Response): Promise<string> {

@@ -35,6 +35,14 @@ describe('a key set in a file', () => {
     }
   })
 
+  it('that is no JSON is an error of one line with the place and the cure, and shows nothing of it', async () => {
+    const path = await file('broken.json', '{"keys":[{"d":\nCANARY"}]}')
+    await expect(keysFromFile(path, ['ES256'])).rejects.toThrow(
+      `cannot use key set ${path}: line 2, column 1: is not valid JSON: check commas, quotes and brackets there`,
+    )
+    await expect(keysFromFile(path, ['ES256'])).rejects.not.toThrow(/CANARY|\n/)
+  })
+
   it('with a weak key is refused as a whole', async () => {
     const path = await file('weak.json', keySet(ecKey('a'), rsaKey('b', 1024)))
     await expect(keysFromFile(path, ['ES256'])).rejects.toThrow(/weak\.json is refused: key 2: RSA key of 1024 bits/)

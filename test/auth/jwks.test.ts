@@ -208,9 +208,9 @@ describe('when the provider fails', () => {
   })
 
   it.each([
-    ['no JSON', '<html>', /JSON/],
+    ['no JSON', '<html>\n', /^answered what is no JSON \(.*\): name the address of the key set itself under jwks$/],
     ['JSON without keys', '{"error":"x"}', /not a JSON Web Key Set/],
-    ['nothing', '', /JSON/],
+    ['nothing', '', /^answered what is no JSON/],
   ])('by answering %s, the keys held stay in use', async (_, body, message) => {
     const gateway = await start()
     await gateway.outcome(token())
