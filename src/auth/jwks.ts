@@ -18,6 +18,10 @@ const MAX_WAITING_WITHOUT_KEYS = 500
 /** How long keys that ought to be fetched again are used while that fails. */
 const STALE_IF_ERROR = 24 * 60 * 60_000
 
+/** It is no failure: who takes all keys out of use is obeyed. But nobody of this issuer comes in from then on. */
+const NO_KEY =
+  'the set has no key that can be used, so every JWT of this issuer gets 401: publish one at the address under jwks'
+
 interface Held {
   readonly keys: KeySet
   /** Milliseconds since the epoch. */
@@ -97,7 +101,8 @@ export function keysFromUrl(issuer: string, url: URL, observe: Observer, now: ()
       held = { keys, freshUntil: now() + freshMs }
       lastFailed = false
       observe({ type: 'jwks_fetched', issuer, keys: count })
-      if (refused.length > 0) observe({ type: 'jwks_keys_refused', issuer, message: refused.join('; ').slice(0, 1000) })
+      const faults = [...(count === 0 ? [NO_KEY] : []), ...refused]
+      if (faults.length > 0) observe({ type: 'jwks_keys_refused', issuer, message: faults.join('; ').slice(0, 1000) })
     } catch (error) {
       lastFailed = true
       if (!closed.signal.aborted) observe({ type: 'jwks_failed', issuer, message: explain(error) })

@@ -323,6 +323,13 @@ describe('when the provider fails', () => {
     expect(gateway.refusedKeys()).toEqual([expect.stringMatching(/^key 2: RSA key of 1024 bits/)])
   })
 
+  it('by serving no key at all, its tokens are refused and that is told', async () => {
+    server.answer = serveJson(keySet())
+    const gateway = await start()
+    expect(await gateway.outcome(token())).toBe('unauthorized')
+    expect(gateway.refusedKeys()).toEqual([expect.stringMatching(/^the set has no key that can be used.*401: publish/)])
+  })
+
   it('by serving the secret of an HMAC, it is no key', async () => {
     const k = Buffer.alloc(32, 7)
     server.answer = serveJson({ keys: [one.jwk, { kty: 'oct', kid: 'mac', alg: 'HS256', k: k.toString('base64url') }] })
