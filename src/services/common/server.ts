@@ -41,7 +41,7 @@ export function createHttp({ bodyLimit, exact = new Set(), malformed }: HttpOpti
   })
   app.removeAllContentTypeParsers()
   app.addContentTypeParser('application/json', async (_request: FastifyRequest, stream: FastifyRequest['raw']) =>
-    parseBody(await readBody(stream, bodyLimit), exact),
+    hasBody(stream) ? parseBody(await readBody(stream, bodyLimit), exact) : undefined,
   )
   return {
     app,
@@ -52,6 +52,11 @@ export function createHttp({ bodyLimit, exact = new Set(), malformed }: HttpOpti
     },
     close: patientClose(app.server, () => app.close()),
   }
+}
+
+/** Content-Type alone announces none (RFC 9112, 6), and clients send it with each request, also where they send no body. */
+function hasBody({ headers }: FastifyRequest['raw']): boolean {
+  return (headers['content-length'] ?? '0') !== '0' || headers['transfer-encoding'] !== undefined
 }
 
 /** What cannot be parsed as HTTP never reaches a handler, so this answer is written by hand. */

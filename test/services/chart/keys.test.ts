@@ -92,6 +92,16 @@ describe('API keys', () => {
     expect([again.status, again.text]).toEqual([404, '{"message":"Resource not found"}'])
   })
 
+  it('are revoked also by a client that says JSON and sends no body', async () => {
+    const { admin, id } = await startCharts()
+    const headers = { 'content-type': 'application/json' }
+    expect((await admin(`/api/v1/api-keys/${id}`, { method: 'DELETE', headers })).status).toBe(204)
+    const { json: second } = await admin('/api/v1/api-keys', { method: 'POST', body: { name: 'second' } })
+    const revoked = await admin(`/api/v1/api-keys/${second.id}`, { method: 'DELETE', body: '' })
+    expect(revoked.status).toBe(204)
+    expect((await admin('/api/v1/api-keys')).json.items).toEqual([])
+  })
+
   it('are no two alike', async () => {
     const { service } = await startCharts()
     const made = await Promise.all(Array.from({ length: 50 }, () => service.createKey('same')))

@@ -102,7 +102,7 @@ describe('bodies', () => {
 
   it.each(known)('%s refuses what is not a JSON object', async (path) => {
     const { post } = await startScore({ external })
-    for (const body of ['', '{', '[]', '"text"', '1', 'null', '{"__proto__":{}}', new Uint8Array([0x7b, 0xff, 0x7d])]) {
+    for (const body of ['{', '[]', '"text"', '1', 'null', '{"__proto__":{}}', new Uint8Array([0x7b, 0xff, 0x7d])]) {
       expect(await post(path, body), String(body)).toMatchObject({ status: 400, json: { error: 'invalid_request' } })
     }
   })
@@ -122,6 +122,11 @@ describe('bodies', () => {
     expect((await post('/v1/user/data', '{}', { headers })).status).toBe(200)
     const none = { 'x-backend-secret': SECRET, 'x-tollgate-user': 'alice' }
     expect((await fetch(`${url}/v1/user/data`, { method: 'POST', headers: none })).status).toBe(200)
+    expect((await post('/v1/user/data', '')).status).toBe(200)
+    expect((await post('/v1/charge', '')).json).toMatchObject({
+      error: 'invalid_request',
+      msg: 'chargeId: is required',
+    })
   })
 
   it('takes 1 MiB and refuses more, with or without a declared length', async () => {

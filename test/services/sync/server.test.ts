@@ -182,7 +182,7 @@ describe('a body', () => {
   const valid = incremental([record()])
 
   it.each([
-    ['', [problem([], 'json_invalid')]],
+    ['', [problem([], 'missing')]],
     ['{', [problem([], 'json_invalid')]],
     ['{"qq":NaN,"records":[]}', [problem([], 'json_invalid')]],
     ['{"__proto__":{"qq":123456789},"records":[]}', [problem([], 'json_invalid')]],
