@@ -1,4 +1,3 @@
-import { existsSync } from 'node:fs'
 import { fileURLToPath } from 'node:url'
 import { createChartService } from '../services/chart/service.ts'
 import type { Address } from '../services/common/address.ts'
@@ -46,17 +45,19 @@ type Started = { close(): Promise<void> }[]
 
 async function startScore(home: Home, addresses: ServiceAddresses, started: Started): Promise<Services['score']> {
   const secret = home.secret('backend-secret')
-  const database = home.path('score.db')
-  const isNew = !existsSync(database)
   const service = await createScoreService({
-    database,
+    database: home.path('score.db'),
     catalogue: config('score/catalogue.json'),
     external: process.env.SCORE_EXTERNAL ?? config('score/external.json'),
     backendSecret: secret,
     logger: stderrLogger,
   })
   started.push(service)
-  if (isNew) await service.importFixture(config('score/fixture.json'))
+  // That there is a database says nothing: a start that was killed may have left it without the fixture.
+  if (home.kept('fixture') === null) {
+    await service.importFixture(config('score/fixture.json'))
+    home.keep('fixture', 'imported')
+  }
   const { url } = await service.listen(addresses.score)
   return { url, secret }
 }
