@@ -138,7 +138,8 @@ describe('achievements', () => {
     const { sync, stored } = await startSync()
     const utage = (song_id: number, level_index = 0) =>
       record(song_id, { level_index, achievements: 202, ra: 9, ds: 13 })
-    expect((await sync(incremental([utage(110205), utage(110205, 1), utage(123456)]))).json.errors).toEqual([])
+    const sd = { ...utage(123456), type: 'SD' }
+    expect((await sync(incremental([utage(110205), utage(110205, 1), sd]))).json.errors).toEqual([])
     expect(await stored()).toMatchObject({
       '110205/0': { type: 'DX', level_label: 'Utage', achievements: 202, ra: 0, rate: 'sssp' },
       '110205/1': {},
