@@ -62,7 +62,9 @@ export const newKey = z.strictObject({
     .trim()
     .min(1, NAME)
     .max(64, NAME)
-    .regex(/^\P{Cc}*$/u, { error: 'has control characters' }),
+    .regex(/^\P{Cc}*$/u, { error: 'has control characters' })
+    // It would come back from the database as another character.
+    .regex(/^\P{Cs}*$/u, { error: 'has half of a surrogate pair' }),
 })
 
 // Answers.

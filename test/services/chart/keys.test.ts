@@ -128,6 +128,7 @@ describe('API keys', () => {
     ['{"name": "  "}', 'name: expected 1 to 64 characters'],
     [JSON.stringify({ name: 'x'.repeat(65) }), 'name: expected 1 to 64 characters'],
     ['{"name": "a\\nb"}', 'name: has control characters'],
+    ['{"name": "a\\ud800b"}', 'name: has half of a surrogate pair'],
     ['{"name": "x", "more": 1}', 'more: unknown; leave it out'],
   ])('are not made of %s', async (body, told) => {
     const { admin } = await startCharts()
