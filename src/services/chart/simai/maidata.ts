@@ -39,8 +39,8 @@ export function parseMaidata(text: string): Maidata {
   const blocks = readBlocks(text, faults)
   const title = lineOf(blocks, 'title')
   if (title === '') faults.push({ offset: blocks.get('title')?.offset ?? 0, problem: 'the song has no &title=' })
-  for (const difficulty of DIFFICULTIES) checkFirst(blocks.get(`first_${difficulty}`), faults)
-  checkFirst(blocks.get('first'), faults)
+  for (const difficulty of DIFFICULTIES) checkFirst(blocks, `first_${difficulty}`, faults)
+  checkFirst(blocks, 'first', faults)
   const isSound = faults.length === 0
   const charts = DIFFICULTIES.flatMap((difficulty) => readChart(blocks, difficulty, faults))
   if (isSound && charts.length === 0 && faults.length === 0)
@@ -89,10 +89,11 @@ function lineOf(blocks: ReadonlyMap<string, Block>, key: string): string {
 /** A number of seconds, which may be negative. */
 const SECONDS = /^[+-]?(?:\d{1,4}(?:\.\d{1,15})?|\.\d{1,15})$/
 
-function checkFirst(block: Block | undefined, faults: Fault[]): void {
-  const value = block?.value.trim() ?? ''
+function checkFirst(blocks: ReadonlyMap<string, Block>, key: string, faults: Fault[]): void {
+  const block = blocks.get(key)
+  const value = lineOf(blocks, key)
   if (block === undefined || value === '' || SECONDS.test(value)) return
-  const offset = block.offset + block.value.indexOf(value)
+  const offset = block.offset + block.value.search(/\S/)
   faults.push({ offset, problem: '&first= is a number of seconds such as 1.234' })
 }
 
