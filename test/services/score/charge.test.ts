@@ -65,6 +65,13 @@ describe('POST /v1/charge', () => {
     expect(await stocks(score)).toEqual({ 2: 1 })
   })
 
+  it('lists no kind of which all tickets were taken away', async () => {
+    const score = await startScore()
+    await buy(score, { chargeId: 2 })
+    expect((await score.post('/v1/ticket/clear')).json.businessData).toEqual({ clearedKinds: 1, clearedStock: 1 })
+    expect(await stocks(score)).toEqual({})
+  })
+
   it('counts every purchase of many at once', async () => {
     const score = await startScore()
     await Promise.all(Array.from({ length: 40 }, () => buy(score, { chargeId: 2 })))
