@@ -29,6 +29,11 @@ describe('importFixture', () => {
     ['too high a DX score', { scores: [{ musicId: 837, level: 1, achievement: 1, deluxscoreMax: 745 }] }],
     ['a Gate that does not exist', { gates: [{ ...CLEARED, gateId: 11 }] }],
     ['a name of nine characters', { profile: { userName: '１２３４５６７８９' } }],
+    ['a course rank above 23', { profile: { courseRank: 24 } }],
+    ['a class rank above 25', { profile: { classRank: 26 } }],
+    ['more points than the game has', { profile: { point: 100_000 } }],
+    ['more maps than the game has', { profile: { mapStock: 1000 } }],
+    ['an item of an unknown kind', { items: [{ itemKind: 16, itemId: 1, stock: 1, isValid: true }] }],
   ])('refuses %s and imports nothing of the file', async (_what, bad) => {
     const score = await startScore()
     const fixture = { users: { alice: { freeTickets: [{ chargeId: 11001, stock: 1 }] }, bob: bad } }
@@ -59,6 +64,17 @@ describe('importFixture', () => {
     score.clock.now += HOUR
     await gate({ clearDate: '2030-01-01T00:00:00Z' })
     expect(await clearDate()).toBe(new Date(NOON).toISOString())
+  })
+
+  it('shows who is banned, and items by kind first', async () => {
+    const score = await startScore()
+    const item = (itemKind: number, itemId: number) => ({ itemKind, itemId, stock: 1, isValid: true })
+    const alice = { profile: { banState: 2 }, items: [item(3, 1), item(2, 9), item(2, 7)] }
+    await score.service.importFixture({ users: { alice } })
+    expect((await score.post('/v1/user/data')).json.businessData.banState).toBe(2)
+    expect((await score.post('/v1/user/preview')).json.businessData.banState).toBe(2)
+    const { userItemList } = (await score.post('/v1/user/item-list')).json.businessData
+    expect(userItemList).toEqual([item(2, 7), item(2, 9), item(3, 1)])
   })
 
   it('takes the free tickets of a kind away by a stock of 0', async () => {
