@@ -1,17 +1,16 @@
 import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { afterEach } from 'vitest'
+import { onTestFinished } from 'vitest'
 
-const cleanups: (() => unknown)[] = []
-
-afterEach(async () => {
-  for (const cleanup of cleanups.splice(0).reverse()) await cleanup()
-})
-
-/** What was started last ends first. */
+/**
+ * What was started last ends first. Not by an `afterEach` of this module: files that share a process load it once, and only the
+ * first of them would have the hook.
+ */
 export function afterTest(cleanup: () => unknown): void {
-  cleanups.push(cleanup)
+  onTestFinished(async () => {
+    await cleanup()
+  })
 }
 
 /** A folder that is gone after the test. */

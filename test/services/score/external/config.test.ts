@@ -102,11 +102,12 @@ describe('the configuration of the platforms', () => {
   })
 
   it.each([
-    ['is missing', '/no/such/external.json'],
-    ['is no JSON', fileOf('{')],
-    ['is a list', fileOf([])],
-    ['is null', fileOf('null')],
-  ])('names a file that %s', async (_what, file) => {
+    ['is missing', () => '/no/such/external.json'],
+    ['is no JSON', () => fileOf('{')],
+    ['is a list', () => fileOf([])],
+    ['is null', () => fileOf('null')],
+  ])('names a file that %s', async (_what, make) => {
+    const file = make()
     await expect(readExternal(file)).rejects.toThrow(file)
   })
 
