@@ -64,7 +64,7 @@ export async function createApp({ config, hash, version, observe: also }: AppOpt
   })
 
   async function start(): Promise<{ gateway: string; admin: string }> {
-    const { url } = await admin.listen().catch(addressProblem('admin.listen'))
+    const { url } = await admin.listen().catch(addressProblem('admin', 'listen'))
     observe({ type: 'listening', what: 'admin', url })
     return { admin: url, gateway: await made.start() }
   }

@@ -1,6 +1,6 @@
 import { fileURLToPath } from 'node:url'
 import { openStore } from './app/open-store.ts'
-import { loadOrTell, reachable } from './cli/config.ts'
+import { loadOrTell, orTellWhere, reachable } from './cli/config.ts'
 import { serveFile } from './cli/serve.ts'
 import { makeToken } from './cli/token.ts'
 import { hashToken } from './control/tokens.ts'
@@ -56,7 +56,10 @@ function environment(home: Home, { score, sync, chart }: Services, file: string)
 async function credential(home: Home, file: string): Promise<string | null> {
   const loaded = await loadOrTell(file)
   if (loaded === null) return null
-  const store = await openStore(loaded.config.store, () => {})
+  const store = await orTellWhere(
+    loaded,
+    openStore(loaded.config.store, () => {}),
+  )
   try {
     await reachable(store)
     const old = home.kept('token') ?? ''

@@ -7,6 +7,7 @@ import { messageOf } from '../errors.ts'
 import type { UpstreamTls } from '../forward/forwarder.ts'
 import type { Observer } from '../observe/observation.ts'
 import type { Certificate } from '../tls.ts'
+import { SetupError } from './setup-error.ts'
 
 /**
  * TLS 1.3, and of 1.2 what encrypts with authentication and forgets its keys: the "intermediate" list of Mozilla without
@@ -100,20 +101,10 @@ export interface PairProblem {
   readonly message: string
 }
 
-/** Files that are no pair, or hold no certificate. */
-export class CertificateError extends Error {
-  readonly path: readonly string[]
-
-  constructor({ path, message }: PairProblem, cause: unknown) {
-    super(message, { cause })
-    this.path = path
-  }
-}
-
 /**
  * Reads the pairs that a configuration names.
  * @returns those that can be used and have ended: clients refuse to connect
- * @throws CertificateError with the cure, for the first that is none
+ * @throws SetupError with the cure, for the first that is none
  */
 export function checkPairs({ tls, admin }: Pick<Config, 'tls' | 'admin'>): PairProblem[] {
   return [...checkPair(tls, ['tls']), ...checkPair(admin.tls, ['admin', 'tls'])]
@@ -127,7 +118,7 @@ function checkPair(tls: ListenerTls | null, path: readonly string[]): PairProble
   return [{ path, message: `the certificate in ${tls.certFile} has ended (${ended}): replace it and its key` }]
 }
 
-/** Reads what `upstream.tls` names. @throws CertificateError with the cure, where it cannot be used */
+/** Reads what `upstream.tls` names. @throws SetupError with the cure, where it cannot be used */
 export function readUpstreamTls({
   caFile,
   certFile,
@@ -147,7 +138,7 @@ function named<T>(path: readonly string[], read: () => T): T {
   try {
     return read()
   } catch (error) {
-    throw new CertificateError({ path, message: messageOf(error) }, error)
+    throw new SetupError(path, messageOf(error), error)
   }
 }
 

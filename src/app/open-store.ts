@@ -5,8 +5,9 @@ import type { Observer } from '../observe/observation.ts'
 import { cureOf } from '../store/sqlite/cures.ts'
 import { openSqliteStore } from '../store/sqlite/store.ts'
 import type { Store } from '../store/store.ts'
+import { SetupError } from './setup-error.ts'
 
-/** Opens the store that a configuration names, for a gateway. @throws Error with the cure, where the file of the embedded store cannot be used */
+/** Opens the store that a configuration names, for a gateway. @throws SetupError with the cure, where the file of the embedded store cannot be used */
 export async function openStore(config: StoreConfig, observe: Observer): Promise<Store> {
   return open(config, observe, true)
 }
@@ -30,7 +31,7 @@ async function open(
     return tellingOfItsFile(openSqliteStore({ file: location.path, toWrite }), location.path, observe)
   } catch (cause) {
     const why = messageOf(cause)
-    throw new Error(`store: cannot open ${location.path} (${why}): ${cureOf(why) ?? ANOTHER_FILE}`, { cause })
+    throw new SetupError(['store'], `cannot open ${location.path} (${why}): ${cureOf(why) ?? ANOTHER_FILE}`, cause)
   }
 }
 

@@ -19,6 +19,7 @@ import { createHeartbeat } from './heartbeat.ts'
 import type { Observing } from './observing.ts'
 import { openFilesProblem } from './open-files.ts'
 import { createParts, type Parts, retire } from './parts.ts'
+import { SetupError } from './setup-error.ts'
 
 /** The part of the gateway that takes requests: its listener, its ledger, and the parts of one configuration. */
 export interface Serving {
@@ -279,14 +280,14 @@ function outageShareOf({ quota, sharedBy = 1 }: Config, category: string): numbe
   return (quota.storeOutage.get(category) ?? 0) / sharedBy
 }
 
-/** Says which key of the configuration an address that cannot be had is from. */
-export function addressProblem(key: string): (error: Error) => never {
+/** @param path the key that names the address which cannot be had @throws SetupError */
+export function addressProblem(...path: readonly string[]): (error: Error) => never {
   return (cause: NodeJS.ErrnoException) => {
     const cure =
       cause.code === 'EACCES'
         ? 'choose a port from 1024 on, or give the gateway the right to lower ones (CAP_NET_BIND_SERVICE)'
         : 'choose an address of this machine whose port is free'
-    throw new Error(`${key}: ${cause.message}: ${cure}`, { cause })
+    throw new SetupError(path, `${cause.message}: ${cure}`, cause)
   }
 }
 

@@ -1,5 +1,5 @@
 import { setTimeout as sleep } from 'node:timers/promises'
-import { CertificateError } from '../app/certificate.ts'
+import { SetupError } from '../app/setup-error.ts'
 import { AuthSetupError } from '../auth/authenticator.ts'
 import { type LoadResult, loadConfig } from '../config/load.ts'
 import { formatProblems } from '../config/problems.ts'
@@ -21,7 +21,7 @@ const PLACE = /^auth\.jwt\[(\d+)\]\.(\w+): (.*)$/s
 
 /** What went wrong when the parts of a configuration were made, told like its other problems. */
 export function setupProblem(error: unknown, loaded: Loaded): string {
-  if (error instanceof CertificateError) return formatProblems([loaded.problemAt(error.path, error.message)])
+  if (error instanceof SetupError) return formatProblems([loaded.problemAt(error.path, error.message)])
   if (!(error instanceof AuthSetupError)) return `${loaded.config.file}: ${messageOf(error)}`
   const problems = error.problems.map((problem) => {
     const [, index, key, message] = PLACE.exec(problem) ?? []
@@ -29,6 +29,13 @@ export function setupProblem(error: unknown, loaded: Loaded): string {
     return loaded.problemAt(path, message ?? problem)
   })
   return formatProblems(problems)
+}
+
+/** Waits for what puts a configuration to use. @throws Error that names the place of the configuration which keeps it from that */
+export async function orTellWhere<T>(loaded: Loaded, made: Promise<T>): Promise<T> {
+  return made.catch((error: unknown) => {
+    throw new Error(setupProblem(error, loaded), { cause: error })
+  })
 }
 
 const PATIENCE_MS = 3000

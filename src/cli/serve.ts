@@ -6,7 +6,7 @@ import { watchConfig } from '../config/watch.ts'
 import { version } from '../version.ts'
 import { createPrimary } from '../workers/primary.ts'
 import { workerCount } from '../workers/share.ts'
-import { loadOrTell, setupProblem } from './config.ts'
+import { loadOrTell, orTellWhere, setupProblem } from './config.ts'
 import { CONFIG_OPTION, configFile } from './config-option.ts'
 
 export async function serve(args: readonly string[]): Promise<number> {
@@ -26,11 +26,9 @@ export async function serveFile(
   const loaded = await loadOrTell(file)
   if (loaded === null) return 1
   const create = workerCount(loaded.config) === 1 ? createApp : createPrimary
-  const made = await create({ config: loaded.config, hash: loaded.hash, version }).catch((error: unknown) => {
-    throw new Error(setupProblem(error, loaded), { cause: error })
-  })
+  const made = await orTellWhere(loaded, create({ config: loaded.config, hash: loaded.hash, version }))
   app = made
-  const urls = await made.start().catch(async (error: unknown) => {
+  const urls = await orTellWhere(loaded, made.start()).catch(async (error: unknown) => {
     await made.stop()
     throw error
   })

@@ -4,7 +4,7 @@ import { parseDuration } from '../config/units.ts'
 import { hashToken, isTokenName, looksLikeToken, mintToken, type TokenRecord } from '../control/tokens.ts'
 import { isUserId } from '../control/user.ts'
 import type { Store } from '../store/store.ts'
-import { loadOrTell, reachable } from './config.ts'
+import { loadOrTell, orTellWhere, reachable } from './config.ts'
 import { CONFIG_OPTION, configFile } from './config-option.ts'
 import { UsageError } from './help.ts'
 
@@ -19,7 +19,8 @@ export async function token(args: readonly string[]): Promise<number> {
   const loaded = await loadOrTell(configFile(config))
   if (loaded === null) return 1
   const { store: where } = loaded.config
-  const store = await (positionals[0] === 'list' ? openStoreToLook(where) : openStore(where, () => {}))
+  const opening = positionals[0] === 'list' ? openStoreToLook(where) : openStore(where, () => {})
+  const store = await orTellWhere(loaded, opening)
   try {
     await reachable(store)
     return await work(store)

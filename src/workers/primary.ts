@@ -71,7 +71,7 @@ export async function createPrimary({ config, hash, version, observe: also }: Ap
   }
 
   async function start(): Promise<{ gateway: string; admin: string }> {
-    const { url } = await admin.listen().catch(addressProblem('admin.listen'))
+    const { url } = await admin.listen().catch(addressProblem('admin', 'listen'))
     observe({ type: 'listening', what: 'admin', url })
     const gateway = await supervisor.start()
     // Workers wait for the store when they start; asked before that, it would count as one that fails.

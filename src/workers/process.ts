@@ -1,4 +1,5 @@
 import cluster from 'node:cluster'
+import { SetupError } from '../app/setup-error.ts'
 import { messageOf } from '../errors.ts'
 import type { FromWorker, Report, ToWorker } from './messages.ts'
 import { createWorker, type Worker } from './worker.ts'
@@ -55,7 +56,7 @@ async function begin(message: Extract<ToWorker, { type: 'begin' }>): Promise<voi
     running = worker
     await tell({ type: 'listening', url: await worker.start() })
   } catch (error) {
-    await tell({ type: 'failed', problem: messageOf(error) })
+    await tell({ type: 'failed', problem: messageOf(error), path: error instanceof SetupError ? error.path : null })
     await running?.stop()
     process.exit(1)
   }

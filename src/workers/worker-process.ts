@@ -2,6 +2,7 @@ import type { ChildProcess } from 'node:child_process'
 import cluster from 'node:cluster'
 import { extname, join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
+import { SetupError } from '../app/setup-error.ts'
 import type { Config } from '../config/config.ts'
 import { closeUntaken } from './handoff.ts'
 import { relayLines } from './lines.ts'
@@ -47,6 +48,8 @@ const CURE =
 const RELOAD_MS = 10_000
 const UNANSWERED = `has not answered within ${RELOAD_MS / 1000} s: it takes the configuration when it goes on, or is replaced by one that has it`
 
+type Failed = Extract<FromWorker, { type: 'failed' }>
+
 export function startWorker({ begin, onReport, write, now }: WorkerProcessOptions): WorkerProcess {
   const child = fork()
   closeUntaken(child)
@@ -57,14 +60,14 @@ export function startWorker({ begin, onReport, write, now }: WorkerProcessOption
   const questions = new Map<number, () => void>()
   let asked = 0
   let reloading: { readonly hash: string; readonly answered: (problem: string | null) => void } | null = null
-  let problem: string | null = null
+  let failed: Failed | null = null
   let killedFor: string | undefined
   const startedAt = now()
   let latest: { readonly report: Report; readonly at: number } | null = null
 
   child.on('message', (message: FromWorker) => {
     if (message.type === 'listening') listening.resolve(message.url)
-    else if (message.type === 'failed') problem = message.problem
+    else if (message.type === 'failed') failed = message
     else if (message.type === 'reloaded') {
       // One that comes late is the answer to an earlier question.
       if (message.hash === reloading?.hash) reloading.answered(message.problem)
@@ -76,10 +79,14 @@ export function startWorker({ begin, onReport, write, now }: WorkerProcessOption
   })
   const ended = endOf(child).then((ending) => {
     const reason = killedFor ?? ending
-    listening.reject(new Error(problem ?? `worker ${begin.worker} ended (${reason}) before it listened: ${CURE}`))
+    listening.reject(
+      failed === null
+        ? new Error(`worker ${begin.worker} ended (${reason}) before it listened: ${CURE}`)
+        : errorOf(failed),
+    )
     for (const answered of questions.values()) answered()
     reloading?.answered(null)
-    return { reason, problem }
+    return { reason, problem: failed?.problem ?? null }
   })
   tell(begin)
 
@@ -131,6 +138,10 @@ export function startWorker({ begin, onReport, write, now }: WorkerProcessOption
       child.kill('SIGKILL')
     },
   }
+}
+
+function errorOf({ problem, path }: Failed): Error {
+  return path === null ? new Error(problem) : new SetupError(path, problem)
 }
 
 /** @returns the signal, `exit N`, or why there never was a process */

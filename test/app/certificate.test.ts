@@ -2,7 +2,8 @@ import { mkdtempSync, readFileSync, rmSync, symlinkSync, writeFileSync } from 'n
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest'
-import { CertificateError, openCertificate, readUpstreamTls } from '../../src/app/certificate.ts'
+import { openCertificate, readUpstreamTls } from '../../src/app/certificate.ts'
+import { SetupError } from '../../src/app/setup-error.ts'
 import type { Observation } from '../../src/observe/observation.ts'
 import { makeCa } from '../setup/openssl.ts'
 
@@ -60,7 +61,7 @@ describe('what a backend is reached with', () => {
       message: expect.stringContaining(`${caFile} is not one or more`),
     }
     expect(() => readUpstreamTls({ ...files, caFile })).toThrow(expect.objectContaining(problem))
-    expect(() => readUpstreamTls({ ...files, caFile })).toThrow(CertificateError)
+    expect(() => readUpstreamTls({ ...files, caFile })).toThrow(SetupError)
   })
 
   it('is refused where certificate and key are no pair', () => {

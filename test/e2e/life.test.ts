@@ -374,3 +374,38 @@ it('a configuration with problems keeps the gateway from starting, with exit cod
   expect(error).toMatch(/tollgate\.yaml:\d+:\d+ routes\[0\].*categry/)
   expect(error).toMatch(/tollgate\.yaml:\d+:\d+ routes\[0\]\.cost/)
 })
+
+describe('what keeps a gateway from starting is told at its place in the file', () => {
+  const said = (yaml: string): Promise<string> =>
+    spawnGateway(file(yaml), `${url}/me/quota`).then(
+      () => '',
+      (error: Error) => error.message,
+    )
+
+  it.each([
+    [
+      'listen',
+      () => url.slice('http://'.length),
+      /tollgate: .*tollgate\.yaml:2:9 listen: .*EADDRINUSE.*: choose an address/,
+    ],
+    [
+      'admin.listen',
+      () => admin.slice('http://'.length),
+      /tollgate: .*tollgate\.yaml:5:18 admin\.listen: .*EADDRINUSE/,
+    ],
+  ])('an address that another process has: %s', async (_key, address, place) => {
+    const [, otherPort] = address().split(':')
+    const other = http.createServer((_req, res) => res.destroy()).listen(Number(otherPort), '127.0.0.1')
+    await once(other, 'listening')
+    try {
+      expect(await said(config(3))).toMatch(place)
+    } finally {
+      other.close()
+    }
+  })
+
+  it('a store whose file cannot be opened', async () => {
+    const yaml = config(3).replace(join(folder, 'quota.db'), folder)
+    expect(await said(yaml)).toMatch(/tollgate: .*tollgate\.yaml:4:8 store: cannot open .* name a file in a folder/)
+  })
+})

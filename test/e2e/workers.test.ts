@@ -538,7 +538,9 @@ describe('two workers', () => {
     await once(other, 'listening')
     const child = spawn(process.execPath, ['src/main.ts', 'serve', '-c', file(config())])
     const [said, [code]] = await Promise.all([text(child.stderr), once(child, 'exit')])
-    expect(said).toMatch(/^tollgate: listen: .*EADDRINUSE.*: choose an address of this machine whose port is free\n$/)
+    expect(said).toMatch(
+      /^tollgate: .*tollgate\.yaml:\d+:\d+ listen: .*EADDRINUSE.*: choose an address of this machine whose port is free\n$/,
+    )
     expect(code).toBe(1)
     other.close()
   })
