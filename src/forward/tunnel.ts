@@ -170,7 +170,10 @@ export class Tunnel {
       'latin1',
     )
     answer.pipe(this.#client, { end: false })
-    answer.setTimeout(this.#options.idleTimeoutMs, () => answer.destroy(new UpstreamTimeoutError('the answer stalled')))
+    answer.setTimeout(this.#options.idleTimeoutMs, () => {
+      if (this.#client.writableLength > 0) this.#clientStalled()
+      else answer.destroy(new UpstreamTimeoutError('the answer stalled'))
+    })
     answer.on('error', (error) => this.#fail(error))
     answer.on('end', () => this.#awaitReader())
   }
@@ -178,15 +181,18 @@ export class Tunnel {
   /** What is left of it may be read slowly: the end of the connection is what ends it, and comes behind its last byte only. */
   #awaitReader(): void {
     const client = this.#client
-    this.#timer = setTimeout(() => {
-      this.#settle('aborted', CLIENT_STALLED)
-      reset(client)
-    }, this.#options.idleTimeoutMs)
+    this.#timer = setTimeout(() => this.#clientStalled(), this.#options.idleTimeoutMs)
     client.end((error?: Error | null) => {
       if (error) return
       this.#settle('forwarded', null)
       client.destroy()
     })
+  }
+
+  #clientStalled(): void {
+    this.#settle('aborted', CLIENT_STALLED)
+    this.#outgoing?.destroy()
+    reset(this.#client)
   }
 
   /** Closed, or ended before there was an answer: half a WebSocket is of no use. */

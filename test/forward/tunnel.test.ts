@@ -67,6 +67,17 @@ function nextUpgrade({ server }: Gateway): Promise<UpgradeExchange> {
   })
 }
 
+/** Sends from the backend until nobody reads on from it, since the client takes no more. */
+async function fill(backends: readonly Socket[], client: Socket): Promise<void> {
+  // The backend's head is through.
+  await until(() => client.bytesWritten > 0)
+  const [backend] = backends as [Socket]
+  while (!client.destroyed && (!client.writableNeedDrain || backend.writableLength < 1_000_000)) {
+    backend.write(Buffer.alloc(1_000_000))
+    await sleep(5)
+  }
+}
+
 describe('a WebSocket through the gateway', () => {
   it('carries messages both ways, and tells the backend who it is', async () => {
     const { url } = await echoBackend()
@@ -320,6 +331,29 @@ describe('a backend that does not open the tunnel', () => {
     await until(() => reader.socket.readableEnded || reader.socket.destroyed)
     expect(reader.ending()).toBe(ending)
     if (reads) expect(reader.text()).toHaveLength(head + sent)
+  })
+
+  it('and whose client stops reading in the middle of its answer is not to blame', async () => {
+    const backend = await rawBackend((socket) =>
+      socket.write('HTTP/1.1 403 Forbidden\r\nContent-Length: 1000000000\r\n\r\n'),
+    )
+    const gateway = await gatewayTo(backend.url, { idleTimeoutMs: 3000 })
+    const upgraded = nextUpgrade(gateway)
+    const reader = rawClient(gateway.port, handshake(), true)
+    reader.socket.pause()
+    const exchange = await upgraded
+    const forwarded = gateway.forwarder.upgrade(exchange)
+    await fill(backend.sockets, exchange.socket as Socket)
+    expect(await forwarded).toMatchObject({
+      httpStatus: 403,
+      outcome: 'aborted',
+      error: null,
+      reason: expect.stringContaining('stopped reading'),
+    })
+    await until(() => backend.sockets[0]?.destroyed === true)
+    reader.socket.resume()
+    await until(() => reader.socket.destroyed)
+    expect(reader.ending()).toBe('ECONNRESET')
   })
 
   it('because it sends interim answers without end is given up', async () => {
