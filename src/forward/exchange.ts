@@ -55,8 +55,8 @@ export interface ForwardOptions {
    */
   readonly responseTimeoutMs: number
   /**
-   * Milliseconds between two pieces of an answer's body, and the longest that a client may read nothing of it; whole,
-   * 1 to 86,400,000, by default 60,000.
+   * Milliseconds between two pieces of an answer's body, and the longest that a client may read nothing of it, or of what
+   * a tunnel brings; whole, 1 to 86,400,000, by default 60,000.
    */
   readonly idleTimeoutMs: number
   /** Connections to the backend at one time, 1 to 65,535, by default 256. Upgraded ones are not counted. */

@@ -148,6 +148,9 @@ export class Tunnel {
     // The pipe passes the end on; a backend that ignores it must not keep both ends open.
     this.#client.once('end', () => destroyLater(upstream))
     this.#client.once('close', () => end(upstream))
+    // Whoever waits for the client reads nothing of the backend, and would hear neither of its end nor of a reset.
+    upstream.on('pause', () => this.#awaitDrain())
+    this.#client.on('drain', () => this.#awaitDrain())
     upstream.once('close', () => {
       end(this.#client)
       if (this.#client.closed) this.#settle('forwarded', null)
@@ -187,6 +190,13 @@ export class Tunnel {
       this.#settle('forwarded', null)
       client.destroy()
     })
+  }
+
+  /** As long as more waits than the client's kernel has taken: each piece of it may take so long. */
+  #awaitDrain(): void {
+    clearTimeout(this.#timer)
+    if (!this.#client.writableNeedDrain) return
+    this.#timer = setTimeout(() => this.#clientStalled(), this.#options.idleTimeoutMs)
   }
 
   #clientStalled(): void {

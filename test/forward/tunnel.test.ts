@@ -501,6 +501,26 @@ describe('the end of a tunnel', () => {
     expect(result).toMatchObject({ httpStatus: 101, outcome: 'forwarded' })
   })
 
+  it.each(LEAVE)(
+    'by %s of the backend ends it also where the client reads nothing of what waits',
+    async (_what, close) => {
+      const backend = await rawBackend((socket) => socket.write(SWITCH))
+      const gateway = await gatewayTo(backend.url, { idleTimeoutMs: 1000 })
+      const upgraded = nextUpgrade(gateway)
+      const reader = rawClient(gateway.port, handshake(), true)
+      reader.socket.pause()
+      const exchange = await upgraded
+      const forwarded = gateway.forwarder.upgrade(exchange)
+      await fill(backend.sockets, exchange.socket as Socket)
+      close(backend.sockets[0] as Socket)
+      expect(await forwarded).toMatchObject({
+        httpStatus: 101,
+        outcome: 'aborted',
+        reason: expect.stringContaining('stopped reading'),
+      })
+    },
+  )
+
   it('delivers the last words', async () => {
     const backend = await rawBackend((socket) => {
       socket.write(SWITCH)
