@@ -10,7 +10,7 @@ import type { Certificate } from '../tls.ts'
 import { denialAnswer, writeAnswer, writeRawAnswer } from './answer.ts'
 import { createCounts } from './counts.ts'
 import { overloaded } from './denials.ts'
-import { isWebSocketHandshake } from './edge.ts'
+import { isLeftInDoubt, isWebSocketHandshake } from './edge.ts'
 import type { Gateway } from './gateway.ts'
 import { newRequestId } from './request-id.ts'
 import { joinShortPieces } from './short-pieces.ts'
@@ -158,6 +158,7 @@ export function createListener(options: ListenerOptions): Listener {
     if (!res.shouldKeepAlive) last.add(socket)
     const exchanges = underway(socket)
     if (exchanges.length >= MAX_PIPELINED) {
+      if (isLeftInDoubt(req)) closeBehind(res)
       if (bound(res)) tooMany(req, res)
       return
     }
@@ -173,6 +174,11 @@ export function createListener(options: ListenerOptions): Listener {
       if (!res.shouldKeepAlive) last.add(socket)
       if (exchanges.length === 0) socket.emit(IDLE)
     })
+  }
+
+  function closeBehind(res: http.ServerResponse): void {
+    res.shouldKeepAlive = false
+    last.add(res.req.socket)
   }
 
   /**

@@ -172,6 +172,26 @@ describe('requests on one connection', () => {
     expect(statusesIn(await rawExchange(app.url, get('alice')))).toEqual([200])
   })
 
+  it.each([
+    ['two servers could read differently', request('GET /api/now HTTP/1.1', 'bob', 'Host: b')],
+    [
+      'asks for an upgrade, behind which Node loses the head of the next',
+      request('GET /api/now HTTP/1.1', 'bob', 'Connection: Upgrade', 'Upgrade: h2c') +
+        request('POST /api/lost HTTP/1.1', 'bob', 'Content-Length: 1000'),
+    ],
+  ])('beyond 32 under way are the last of it where one %s', async (_what, beyond) => {
+    const backend = await waitingBackend()
+    const app = await start(backend.url, '')
+    const client = open(app)
+    client.socket.write(get('alice', '/api/slow').repeat(32) + beyond)
+    await poll(() => backend.waiting).toBe(32)
+    client.socket.write(get('alice'))
+    backend.release()
+    await poll(client.closed).toBe(true)
+    expect(client.statuses()).toEqual([...new Array(32).fill(200), 503])
+    expect([charges(app), backend.seen.length]).toEqual([32, 32])
+  })
+
   const post = (path: string, body: string): string =>
     request(`POST ${path} HTTP/1.1`, 'bob', `Content-Length: ${body.length}`) + body
   const chunked = (path: string): string =>
