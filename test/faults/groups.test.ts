@@ -25,7 +25,9 @@ describe('behind three sentinels', () => {
       inject: async () => {
         await watched.primary.kill('SIGKILL')
       },
+      // Not before all that holds without the store has been looked at.
       cure: async () => {
+        await watched.letDecide()
         await expect.poll(watched.named, { timeout: 30_000 }).toBe(watched.replica.port)
       },
       told: OUT,

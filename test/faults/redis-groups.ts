@@ -7,11 +7,13 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import { Redis } from 'ioredis'
 import { freePort, PERSISTENT, type RedisServer, startRedis } from '../setup/redis.ts'
 
-/** A primary, a replica in step with it, and three sentinels of which two decide. */
+/** A primary, a replica in step with it, and three sentinels of which two decide, as soon as they may. */
 export interface Watched {
   readonly url: string
   readonly primary: RedisServer
   readonly replica: RedisServer
+  /** From now on a primary that is silent for half a second is replaced. */
+  letDecide(): Promise<void>
   /** Port of the primary that the sentinels name. */
   named(): Promise<number>
   stop(): Promise<void>
@@ -34,6 +36,13 @@ export async function startWatched(): Promise<Watched> {
     url: `redis+sentinel://${sentinels.map(({ port }) => `127.0.0.1:${port}`).join(',')}/quota`,
     primary,
     replica,
+    letDecide: async () => {
+      for (const { port } of sentinels) {
+        const sentinel = new Redis(port, '127.0.0.1').on('error', () => {})
+        await sentinel.call('SENTINEL', 'SET', 'quota', 'down-after-milliseconds', '500')
+        sentinel.disconnect()
+      }
+    },
     named: async () => Number(((await asked.call('SENTINEL', 'GET-MASTER-ADDR-BY-NAME', 'quota')) as string[])[1]),
     stop: async () => {
       asked.disconnect()
@@ -49,7 +58,7 @@ async function startSentinel(primary: number): Promise<{ port: number; stop(): P
   const file = join(folder, 'sentinel.conf')
   const watch = [
     `monitor quota 127.0.0.1 ${primary} 2`,
-    'down-after-milliseconds quota 500',
+    'down-after-milliseconds quota 3600000',
     'failover-timeout quota 3000',
   ]
   const lines = [`port ${port}`, 'bind 127.0.0.1', `dir ${folder}`, ...watch.map((line) => `sentinel ${line}`)]
