@@ -37,7 +37,7 @@ async function start(file: string, options: WatchOptions = {}): Promise<void> {
   await sleep(100)
 }
 
-const calls = (count: number) => vi.waitFor(() => expect(onChange).toHaveBeenCalledTimes(count), { timeout: 10_000 })
+const calls = (count: number) => vi.waitFor(() => expect(onChange).toHaveBeenCalledTimes(count), { timeout: 30_000 })
 
 /** Whether this process has a file open. */
 function isOpen(file: string): boolean {

@@ -78,14 +78,14 @@ describe('what administrators change', () => {
   it('comes with a hint, without waiting for the next poll', async () => {
     await onlyWhenAsked()
     await store.set(loose)
-    await vi.waitFor(() => expect(keeper.state().settings.value).toEqual({ mode: 'loose' }), { timeout: 20_000 })
+    await vi.waitFor(() => expect(keeper.state().settings.value).toEqual({ mode: 'loose' }), { timeout: 30_000 })
   })
 
   it('comes with the next poll where the hint was lost', async () => {
     await keeper.start()
     store.isDeaf = true
     await store.set(loose)
-    await vi.waitFor(() => expect(keeper.state().version).toBe(1), { timeout: 20_000 })
+    await vi.waitFor(() => expect(keeper.state().version).toBe(1), { timeout: 30_000 })
   })
 
   it('is told to whoever follows, until he has heard enough', async () => {
@@ -260,7 +260,7 @@ describe('while the store is out', () => {
     await keeper.start()
     expect(keeper.state().version).toBe(0)
     store.out = false
-    await vi.waitFor(() => expect(keeper.state().settings.value).toEqual({ mode: 'loose' }), { timeout: 20_000 })
+    await vi.waitFor(() => expect(keeper.state().settings.value).toEqual({ mode: 'loose' }), { timeout: 30_000 })
   })
 
   it('keeps what it knew, tells once of each outage, and catches up with what was changed meanwhile', async () => {

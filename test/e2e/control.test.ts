@@ -143,11 +143,12 @@ describe.each(['sqlite', 'redis'])('a change at run time, on %s', (kind) => {
 
   it('for one user: the override counts for nobody else, and ends by itself', async () => {
     const app = await gateway(await openKind(kind), { more: 'mode: conservative' })
-    const { at } = await store.controlVersion()
-    await override('alice', { limits: { read: { '1h': 20 } }, expiresAt: at + 2500 })
+    const limited = { limits: { read: { '1h': 20 } } }
+    await override('alice', { ...limited, expiresAt: (await store.controlVersion()).at + 3_600_000 })
     await expect.poll(() => limits(app), SOON).toEqual(['Personal 20', 'Global 75'])
     expect(await limits(app, 'bob')).toEqual(['Personal 7', 'Global 75'])
     expect([await statusOf(app), await statusOf(app)]).toEqual([200, 200])
+    await override('alice', { ...limited, expiresAt: (await store.controlVersion()).at + 1500 })
     await expect.poll(() => limits(app), SOON).toEqual(['Personal 7', 'Global 75'])
     expect(await refusal(app)).toMatchObject({ limit: 7, used: 8 })
     await override('alice', { limits: { read: { '1h': 12 } } })

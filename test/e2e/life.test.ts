@@ -244,7 +244,7 @@ describe('SIGTERM', () => {
     const slow = Array.from({ length: 10 }, () => get('/slow'))
     await expect.poll(() => backend.seen.length).toBe(10)
     gateway.child.kill('SIGTERM')
-    await expect.poll(() => gateway.lines().map((line) => line.msg), { timeout: 5000 }).toContain('draining')
+    await expect.poll(() => gateway.lines().map((line) => line.msg)).toContain('draining')
     const hangups = setInterval(() => gateway.child.kill('SIGHUP'), 1)
     expect(await gateway.ended.finally(() => clearInterval(hangups))).toBe(0)
     for (const answer of await Promise.all(slow)) expect(await answer.text()).toBe('ok')
@@ -256,7 +256,7 @@ describe('SIGTERM', () => {
     await expect.poll(readiness, { timeout: 30_000 }).toBe(200)
     gateway.child.kill('SIGTERM')
     await expect.poll(readiness, { timeout: 30_000 }).toBe(503)
-    await expect.poll(() => gateway.lines().map((line) => line.msg), { timeout: 5000 }).toContain('draining')
+    await expect.poll(() => gateway.lines().map((line) => line.msg)).toContain('draining')
     for (let i = 0; i < 3; i++) expect((await send('/x', jwtOf('alice'))).status).toBe(200)
     await sleep(400) // sooner it is the same signal
     expect(await gateway.end('SIGTERM')).toBe(1)

@@ -170,7 +170,7 @@ describe('a WebSocket through a replica that is taken down', () => {
     const gateway = await start(backend(), 'timeout: 1h')
     const ws = await open(gateway)
     gateway.process.child.kill('SIGTERM')
-    await expect.poll(() => gateway.process.lines().map((line) => line.msg), { timeout: 10_000 }).toContain('draining')
+    await expect.poll(() => gateway.process.lines().map((line) => line.msg)).toContain('draining')
     expect(await echoed(ws, 'still there')).toBe('echo still there')
     ws.close()
     expect(await gateway.process.ended).toBe(0)

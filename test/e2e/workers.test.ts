@@ -118,6 +118,8 @@ async function metrics() {
   const value = (...which: Parameters<typeof found>): number => found(...which).reduce((sum, part) => sum + part, 0)
   return { found, value }
 }
+/** Polled: of a worker that is held up, a scrape has what was known of it. */
+const counted = async (outcome = 'forwarded') => (await metrics()).value('tollgate_requests_total', { outcome })
 const lines = (msg: string) => running?.lines().filter((line) => line.msg === msg) ?? []
 
 /** The processes of the workers that were started so far, in the order of their start. */
@@ -177,9 +179,8 @@ describe.each(['sqlite', 'redis'])('two workers on %s', (kind) => {
     expect(statuses.filter((status) => status === 200)).toHaveLength(100)
     expect(statuses.filter((status) => status === 429)).toHaveLength(900)
 
+    await expect.poll(async () => [await counted(), await counted('refused')]).toEqual([100, 900])
     const { value, found } = await metrics()
-    expect(value('tollgate_requests_total', { outcome: 'forwarded' })).toBe(100)
-    expect(value('tollgate_requests_total', { outcome: 'refused' })).toBe(900)
     expect(value('tollgate_tokens_charged_total', { category: 'read' })).toBe(300)
     expect(value('tollgate_request_duration_seconds_count', { code_class: '2xx' })).toBe(100)
     expect(value('tollgate_request_duration_seconds_bucket', { code_class: '4xx', le: '+Inf' })).toBe(900)
@@ -212,8 +213,11 @@ describe.each(['sqlite', 'redis'])('two workers on %s', (kind) => {
       const each = (problems: number) =>
         pids().then((all) => all.sort((a, b) => a - b).map((pid) => ({ pid, controlVersion: 1, problems })))
       await expect.poll(told, { timeout: 30_000 }).toEqual(await each(0))
-      const { found } = await metrics()
-      expect([found('tollgate_control_version'), found('tollgate_adaptive_factor')]).toEqual([[1], [1]])
+      const figures = async () => {
+        const { found } = await metrics()
+        return [found('tollgate_control_version'), found('tollgate_adaptive_factor')]
+      }
+      await expect.poll(figures).toEqual([[1], [1]])
       file('nonsense: true')
       await expect.poll(told, { timeout: 30_000 }).toEqual(await each(2))
       file(config({ ...store(), personal: 200 }))
@@ -295,9 +299,8 @@ describe('a worker that is killed', () => {
 
   it('while it was being handed a connection leaves nobody waiting, and what it counted in the metrics', async () => {
     await start()
-    const counted = async () => (await metrics()).value('tollgate_requests_total', { outcome: 'forwarded' })
     await everywhere(() => askOnce('/x'))
-    expect(await counted()).toBe(8)
+    await expect.poll(() => counted()).toBe(8)
     const [first = 0] = await pids()
     process.kill(first, 'SIGSTOP')
     const request = `GET /x HTTP/1.1\r\nHost: a\r\nConnection: close\r\nAuthorization: Bearer ${jwtOf('alice')}\r\n\r\n`
@@ -320,9 +323,9 @@ describe('a worker that is killed', () => {
 
     await expect.poll(() => lines('worker started').length, { timeout: 30_000 }).toBe(3)
     await expect.poll(async () => (await metrics()).value('tollgate_workers'), { timeout: 30_000 }).toBe(2)
-    expect(await counted()).toBe(11)
+    await expect.poll(() => counted()).toBe(11)
     await everywhere(() => askOnce('/x'))
-    expect(await counted()).toBe(19)
+    await expect.poll(() => counted()).toBe(19)
   })
 })
 
@@ -355,7 +358,7 @@ describe('SIGTERM to the primary', () => {
 
   it('a second time ends all at once, with exit code 1', async () => {
     respond = () => {}
-    const gateway = await start()
+    const gateway = await start({ rest: 'drain: { timeout: 1h }' })
     const workers = await pids()
     const hanging = askOnce('/never').catch((error: unknown) => error)
     await expect.poll(() => backend.seen.length).toBe(1)
@@ -365,7 +368,7 @@ describe('SIGTERM to the primary', () => {
     expect(gateway.child.exitCode).toBeNull()
     expect(await gateway.end('SIGTERM')).toBe(1)
     expect(await hanging).toBeInstanceOf(Error)
-    await expect.poll(() => workers.map(isAlive), { timeout: 5000 }).toEqual([false, false])
+    await expect.poll(() => workers.map(isAlive)).toEqual([false, false])
   })
 })
 
@@ -387,14 +390,14 @@ describe('a primary that is killed', () => {
     respond = ({ url }, res) => {
       if (url === '/slow') setTimeout(() => res.end('ok'), 800)
     }
-    const gateway = await start()
+    const gateway = await start({ rest: 'drain: { timeout: 1h }' })
     const workers = await pids()
     const hanging = askOnce('/never').catch((error: unknown) => error)
     const slow = [askOnce('/slow'), askOnce('/slow')]
     await expect.poll(() => backend.seen.length).toBe(3)
     gateway.child.kill('SIGKILL')
     expect(await Promise.all(slow)).toEqual(Array(2).fill({ status: 200, body: 'ok' }))
-    await expect.poll(() => workers.map(isAlive), { timeout: 15_000 }).toEqual([false, false])
+    await expect.poll(() => workers.map(isAlive)).toEqual([false, false])
     expect(await hanging).toBeInstanceOf(Error)
   })
 
@@ -407,7 +410,7 @@ describe('a primary that is killed', () => {
     gateway.child.kill('SIGTERM')
     await expect.poll(readiness).toBe(503)
     gateway.child.kill('SIGKILL')
-    await expect.poll(() => workers.map(isAlive), { timeout: 15_000 }).toEqual([false, false])
+    await expect.poll(() => workers.map(isAlive)).toEqual([false, false])
     expect(await hanging).toBeInstanceOf(Error)
   })
 })
@@ -431,7 +434,7 @@ describe('a changed configuration', () => {
       )
     }
     const each = async (known?: readonly number[]) => (await told(known)).map(([, tells]) => tells)
-    await expect.poll(() => each(), { timeout: 10_000 }).toEqual([true, true])
+    await expect.poll(() => each()).toEqual([true, true])
     const pids = (await told()).map(([pid]) => pid)
     process.kill(pids[0] as number, 'SIGKILL')
     await expect.poll(() => each(pids)).toEqual([true])
@@ -529,7 +532,7 @@ describe('two workers', () => {
   it('have started for a startup probe also where their store is not there, and are not ready', async () => {
     running = await spawnGateway(file(config({ store: `redis://127.0.0.1:${await freePort()}` })), `${admin}/livez`)
     const started = async (): Promise<number> => (await fetch(`${admin}/readyz?startup=1`)).status
-    await expect.poll(started, { timeout: 20_000 }).toBe(200)
+    await expect.poll(started).toBe(200)
     expect(await readiness()).toBe(503)
   })
 

@@ -193,9 +193,9 @@ describe('a connection on which something was left over', () => {
       text += data.toString('latin1')
     })
     socket.write(request('POST /api/a', 'Content-Length: 100000\r\n'))
-    await expect.poll(() => text, { timeout: 10_000 }).toContain('HTTP/1.1 408')
+    await expect.poll(() => text).toContain('HTTP/1.1 408')
     socket.write(SMUGGLED)
-    await expect.poll(() => closed, { timeout: 10_000 }).toBe(true)
+    await expect.poll(() => closed).toBe(true)
     expect(statusesIn(text)).toEqual([408])
     expect(lines).toEqual([])
     // The backend had the head of the first one.

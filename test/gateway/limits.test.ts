@@ -68,7 +68,7 @@ function request(line: string, user: string, ...fields: string[]): string {
   return [line, 'Host: a', `Authorization: Bearer ${jwtOf(user)}`, ...fields, '', ''].join('\r\n')
 }
 
-const poll = <T>(read: () => T) => expect.poll(read, { timeout: 15_000, interval: 20 })
+const poll = <T>(read: () => T) => expect.poll(read, { interval: 20 })
 const get = (user: string, path = '/api/now'): string => request(`GET ${path} HTTP/1.1`, user)
 const charges = (app: RunningApp): number => app.observations.filter((o) => o.type === 'tokens_charged').length
 const troubles = (app: RunningApp): string[] =>

@@ -103,7 +103,7 @@ describe('a worker that ends', () => {
     kill()
     await expect.poll(() => started().length).toBe(2)
     const reasons = () => supervisor.ask(10_000).then(() => supervisor.states()[0]?.reasons)
-    await expect.poll(reasons, { timeout: 20_000 }).toContain('draining')
+    await expect.poll(reasons).toContain('draining')
   })
 
   it('keeps nobody waiting who gives it another configuration', async () => {

@@ -9,7 +9,7 @@ import { KEY, startUpdates, TOKEN } from './running.ts'
 const { answer, html } = troubles
 
 /** A busy machine may be slow. */
-const PATIENT = { timeout: 20_000 }
+const PATIENT = { timeout: 30_000 }
 
 interface Row {
   readonly says: string

@@ -75,9 +75,9 @@ describe('an exchange', () => {
       exchange(outgoing, { ...limits, maxResponse: 0 }, AbortSignal.timeout(20_000)),
       exchange(outgoing, limits, left.signal),
     ]
-    await expect.poll(() => sockets.length, { timeout: 20_000 }).toBe(3)
+    await expect.poll(() => sockets.length).toBe(3)
     left.abort()
     expect(await Promise.all(ways)).toEqual([{ failed: 'timeout' }, { failed: 'answer' }, { failed: 'left' }])
-    await expect.poll(() => sockets.every(({ destroyed }) => destroyed), { timeout: 20_000 }).toBe(true)
+    await expect.poll(() => sockets.every(({ destroyed }) => destroyed)).toBe(true)
   })
 })
