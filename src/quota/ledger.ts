@@ -79,7 +79,7 @@ export interface LedgerOptions {
 
 interface Waiting {
   readonly charge: Charge
-  readonly expiresAt: number
+  expiresAt: number
   readonly resolve: (decision: Decision) => void
   readonly reject: (error: Error) => void
   /** What its caller was told without the store: a decision on local counters, or that there is none. */
@@ -124,6 +124,8 @@ export function createLedger(options: LedgerOptions): Ledger {
   let ahead = 0
   let sequence = 0
   let busy = false
+  /** The next batch is on its way: the store was not asked yet. */
+  let gathering = false
   let closing = false
   let stopped = false
   let deadline: NodeJS.Timeout | null = null
@@ -157,12 +159,18 @@ export function createLedger(options: LedgerOptions): Ledger {
   async function ask(): Promise<void> {
     if (out !== null || closing || stopped) return
     asking ??= Promise.withResolvers()
-    const timer = afterDeadline(deadlineMs, () => {
-      if (asking !== null) open()
-    })
+    const { promise } = asking
+    let timer: NodeJS.Timeout
+    const openAfter = (ms: number): void => {
+      timer = afterDeadline(ms, () => {
+        const left = gathering ? deadlineMs : sentAt + deadlineMs - now()
+        if (asking !== null && left > 0) openAfter(left)
+        else if (asking !== null) open()
+      })
+    }
+    openAfter(deadlineMs)
     wake()
-    await asking.promise
-    clearTimeout(timer)
+    await promise.finally(() => clearTimeout(timer))
   }
 
   function answered(): void {
@@ -193,10 +201,21 @@ export function createLedger(options: LedgerOptions): Ledger {
    * 27 paired rounds.
    */
   async function gather(): Promise<void> {
+    const since = now()
+    gathering = true
     for (let turns = 0, before = -1; turns < MOST_TURNS && queue.length > before; turns++) {
       before = queue.length
       await endOfTurn()
     }
+    gathering = false
+    excuse(now() - since)
+  }
+
+  /** Where this process was held up before it asked, the store was not silent: so long all that wait have more time. */
+  function excuse(ms: number): void {
+    if (ms < deadlineMs / 4) return
+    const latest = now() + deadlineMs
+    for (const waiting of queue) waiting.expiresAt = Math.min(waiting.expiresAt + ms, latest)
   }
 
   function hasWork(): boolean {
@@ -315,7 +334,7 @@ export function createLedger(options: LedgerOptions): Ledger {
     if (stopped) return
     const time = now()
     const isLate = (waiting: Waiting): boolean => waiting.told === null && dueOf(waiting) <= time
-    const late = sent.some(isLate) || (queue[0] !== undefined && isLate(queue[0]))
+    const late = !gathering && (sent.some(isLate) || (queue[0] !== undefined && isLate(queue[0])))
     if (late && time - sender.lastAnswer() >= deadlineMs) open()
     else if (late) giveUpLate(isLate)
     watchDeadlines()

@@ -197,6 +197,26 @@ describe('the circuit', () => {
     await ask(open)
     expect(told('store_out')).toEqual([])
   })
+
+  it.each([
+    ['a charge', (open: Ledger) => open.charge(charge())],
+    ['the question whether it takes charges', (open: Ledger) => open.ask()],
+  ])('stays closed where this process was held up before the store was asked by %s', async (_what, ask) => {
+    const open = ledger()
+    // Each turn brings another one, so that the batch waits for the next turn.
+    const others: Promise<Decision>[] = []
+    const drip = (): void => {
+      if (others.push(open.charge(charge())) < 3) setImmediate(drip)
+    }
+    setImmediate(drip)
+    const asked = ask(open)
+    const until = performance.now() + 300
+    while (performance.now() < until);
+    await asked
+    expect(await Promise.all(others)).toMatchObject(Array(3).fill({ accepted: true }))
+    expect(told('store_out')).toEqual([])
+    await open.close(0)
+  })
 })
 
 describe('a category with a share', () => {
