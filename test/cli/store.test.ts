@@ -215,7 +215,7 @@ describe('docs/operating.md', () => {
     try {
       const env = { ...process.env, PATH, TOLLGATE_STORE_URL: own.url }
       await run('/bin/sh', ['-ec', command], { cwd: folder, env })
-      const moved = openRedisStore({ url: own.url, observe: () => {} })
+      const moved = openRedisStore({ url: own.url, deadlineMs: 5000, observe: () => {} })
       await whenReady(moved)
       inRedis = (await users(moved)).size
       await moved.close()

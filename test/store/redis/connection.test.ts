@@ -25,8 +25,9 @@ afterEach(async () => {
   for (const store of stores.splice(0)) await store.close()
 })
 
-function open(url: string, seen: Observation[] = []): Store {
-  const store = openRedisStore({ url, deadlineMs: 250, observe: (o) => seen.push(o) })
+/** @param deadlineMs longer than a busy machine holds Redis up, where no deadline is to pass */
+function open(url: string, seen: Observation[] = [], deadlineMs = 5000): Store {
+  const store = openRedisStore({ url, deadlineMs, observe: (o) => seen.push(o) })
   stores.push(store)
   return store
 }
@@ -58,7 +59,7 @@ function told(seen: readonly Observation[]): string[] {
 describe('the connection to Redis', () => {
   it('outlives an idle time longer than any deadline', async () => {
     const seen: Observation[] = []
-    const store = open(server.url, seen)
+    const store = open(server.url, seen, 1000)
     await whenReady(store)
     const before = await connections()
     await sleep(2500)
@@ -75,21 +76,22 @@ describe('the connection to Redis', () => {
       Number(/total_connections_received:(\d+)/.exec(String(await admin.info('stats')))?.[1])
     const before = await received()
     await admin.call('REPLICAOF', '127.0.0.1', '1')
+    const since = performance.now()
     try {
-      const until = performance.now() + 2500
-      while (performance.now() < until) {
+      let made = 0
+      while (made < 3) {
         await store.addTally({ ...NOTHING, total: 1 }).catch(() => {})
+        made = (await received()) - before
         await sleep(10)
       }
-      expect((await received()) - before).toBeGreaterThan(0)
-      expect((await received()) - before).toBeLessThanOrEqual(4)
+      expect(made - 1).toBeLessThanOrEqual((performance.now() - since) / 1000)
     } finally {
       await admin.call('REPLICAOF', 'NO', 'ONE')
     }
   })
 
   it('is given up when Redis swallows what is sent, so that a new one can be tried', async () => {
-    const store = open(server.url)
+    const store = open(server.url, [], 250)
     await whenReady(store)
     const [before] = await connections()
     process.kill(server.pid, 'SIGSTOP')

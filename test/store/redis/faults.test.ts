@@ -69,7 +69,7 @@ function open(deadlineMs: number): Ledger {
 
 /** Used tokens of everybody and of each user, read past the proxy. */
 async function used(users: readonly string[] = ['alice']): Promise<{ all: number; each: number[] }> {
-  const direct = openRedisStore({ url: server.url, prefix, observe: () => {} })
+  const direct = openRedisStore({ url: server.url, prefix, deadlineMs: 5000, observe: () => {} })
   await whenReady(direct)
   const standings = await Promise.all(users.map((user) => direct.standing(user, ['read'])))
   await direct.close()

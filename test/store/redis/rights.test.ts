@@ -4,12 +4,16 @@ import { expect, it, vi } from 'vitest'
 import { UNCHANGED } from '../../../src/control/state.ts'
 import type { Change } from '../../../src/control/store.ts'
 import { mintToken } from '../../../src/control/tokens.ts'
-import type { Observation } from '../../../src/observe/observation.ts'
+import type { Observation, Observer } from '../../../src/observe/observation.ts'
 import type { Standing } from '../../../src/quota/store.ts'
 import { openRedisStore } from '../../../src/store/redis/store.ts'
+import type { Store } from '../../../src/store/store.ts'
 import { limits } from '../../quota/store.suite.ts'
 import { startRedis } from '../../setup/redis.ts'
 import { whenReady } from './ready.ts'
+
+/** With a deadline longer than a busy machine holds Redis up. */
+const open = (url: string, observe: Observer = () => {}): Store => openRedisStore({ url, deadlineMs: 5000, observe })
 
 const WRITTEN = /^ACL SETUSER tollgate on >PASSWORD ([^`]*)^```/m
 
@@ -18,7 +22,7 @@ it('the rights that docs/operating.md names suffice for everything, and another 
   const redis = await startRedis()
   const admin = new Redis(redis.url)
   await admin.acl('SETUSER', 'tollgate', 'on', '>secret', ...rights)
-  const store = openRedisStore({ url: `redis://tollgate:secret@127.0.0.1:${redis.port}`, observe: () => {} })
+  const store = open(`redis://tollgate:secret@127.0.0.1:${redis.port}`)
   try {
     await whenReady(store)
     let heard = 0
@@ -69,7 +73,7 @@ it('without the right to INFO one is told what cannot be looked at, and nothing 
   const printed = vi.spyOn(console, 'warn')
   const seen: Observation[] = []
   const url = `redis://tollgate:secret@127.0.0.1:${redis.port}`
-  const store = openRedisStore({ url, observe: (observation) => seen.push(observation) })
+  const store = open(url, (observation) => seen.push(observation))
   try {
     await whenReady(store)
     let heard = 0
@@ -92,7 +96,7 @@ it.each(['set', 'setrange'])(
     const redis = await startRedis()
     const admin = new Redis(redis.url)
     await admin.acl('SETUSER', 'tollgate', 'on', '>secret', '~*', '&*', '+@all')
-    const store = openRedisStore({ url: `redis://tollgate:secret@127.0.0.1:${redis.port}`, observe: () => {} })
+    const store = open(`redis://tollgate:secret@127.0.0.1:${redis.port}`)
     const used = async (user: string): Promise<number> =>
       (await store.standing(user, ['read'])).personal[0]?.[0]?.used ?? 0
     const charge = (user: string) => ({ user, category: 'read', cost: 1, limits: limits([10, 10], [100, 100]) })
@@ -123,7 +127,7 @@ it.each(['set', 'hset', 'hdel', 'del', 'zadd', 'zremrangebyrank'])(
     const redis = await startRedis()
     const admin = new Redis(redis.url)
     await admin.acl('SETUSER', 'tollgate', 'on', '>secret', '~*', '&*', '+@all')
-    const store = openRedisStore({ url: `redis://tollgate:secret@127.0.0.1:${redis.port}`, observe: () => {} })
+    const store = open(`redis://tollgate:secret@127.0.0.1:${redis.port}`)
     const ann = { who: 'ann', why: null }
     const override = { limits: {}, bypassGlobal: true, shadow: false, reason: 'r', expiresAt: null }
     const state = async () => [
