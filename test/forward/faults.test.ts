@@ -1,10 +1,10 @@
 import type { Socket } from 'node:net'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { describe, expect, it } from 'vitest'
+import { freePort } from '../setup/redis.ts'
 import {
   assertNoSurprises,
   CLOSE,
-  closedPort,
   exchangeRaw,
   gatewayTo,
   get,
@@ -164,7 +164,7 @@ describe('a backend that breaks off its body', () => {
 
 describe('a backend that does not answer', () => {
   it('because nobody listens is unreachable, and was certainly not reached', async () => {
-    const gateway = await gatewayTo(`http://127.0.0.1:${await closedPort()}`)
+    const gateway = await gatewayTo(`http://127.0.0.1:${await freePort()}`)
     const { text } = await exchangeRaw(
       gateway.port,
       `POST / HTTP/1.1\r\nHost: x\r\n${CLOSE}Content-Length: 4\r\n\r\nbody`,
@@ -181,7 +181,7 @@ describe('a backend that does not answer', () => {
   })
 
   it('because nobody listens leaves the client’s connection usable, with the rest of a body unread', async () => {
-    const gateway = await gatewayTo(`http://127.0.0.1:${await closedPort()}`)
+    const gateway = await gatewayTo(`http://127.0.0.1:${await freePort()}`)
     const client = rawClient(gateway.port, 'POST / HTTP/1.1\r\nHost: x\r\nContent-Length: 300000\r\n\r\nabc')
     await client.until('502')
     client.socket.write(Buffer.alloc(299_997))

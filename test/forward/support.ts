@@ -164,16 +164,6 @@ export async function listen(
   return (server.address() as AddressInfo).port
 }
 
-/** A port where nobody listens. */
-export async function closedPort(): Promise<number> {
-  const server = createTcpServer().listen(0, '127.0.0.1')
-  await once(server, 'listening')
-  const { port } = server.address() as AddressInfo
-  server.close()
-  await once(server, 'close')
-  return port
-}
-
 export interface RawAnswer {
   readonly text: string
   /** `end`: the other side finished cleanly; otherwise the error code. */

@@ -5,9 +5,9 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import { describe, expect, it } from 'vitest'
 import { WebSocket, WebSocketServer } from 'ws'
 import type { UpgradeExchange } from '../../src/forward/exchange.ts'
+import { freePort } from '../setup/redis.ts'
 import {
   assertNoSurprises,
-  closedPort,
   exchangeRaw,
   type Gateway,
   gatewayTo,
@@ -368,7 +368,7 @@ describe('a backend that does not open the tunnel', () => {
   })
 
   it('because nobody listens was certainly not reached', async () => {
-    const gateway = await gatewayTo(`http://127.0.0.1:${await closedPort()}`)
+    const gateway = await gatewayTo(`http://127.0.0.1:${await freePort()}`)
     expect((await exchangeRaw(gateway.port, handshake())).text).toMatch(/^HTTP\/1\.1 502 /)
     expect(await gateway.settled()).toMatchObject({ error: 'upstream_unreachable', reached: false, headSent: false })
   })
