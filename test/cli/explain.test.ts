@@ -4,10 +4,11 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { promisify } from 'node:util'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
-import { asText } from '../../src/cli/explain.ts'
+import { asText, explainRequest } from '../../src/cli/explain.ts'
 import { createPolicy } from '../../src/quota/policy.ts'
 import { openSqliteStore } from '../../src/store/sqlite/store.ts'
 import { configOf, YAML } from '../admin/running.ts'
+import { wrongCall } from './wrong-call.ts'
 
 const run = promisify(execFile)
 
@@ -97,16 +98,18 @@ describe('tollgate explain', () => {
   })
 
   test.each([
-    [['--path', '/x'], /needs --user and --path/],
     [['--user', 'a'], /needs --user and --path/],
     [['--user', '\n', '--path', '/x'], /--user takes/],
     [['--user', 'a', '--path', 'x'], /--path takes/],
     [['--user', 'a', '--path', '/x', '--cost', '1.5'], /--cost takes/],
     [['--user', 'a', '--path', '/x', '--cost', '1000000001'], /--cost takes .*1000000000$/m],
   ])('called wrongly says how: %j', async (args, message) => {
-    const { code, stderr, stdout } = await explain(...args)
-    expect([code, stdout]).toEqual([2, ''])
-    expect(stderr).toMatch(message)
+    expect(await wrongCall(explainRequest(['-c', file, ...args]))).toMatch(message)
+  })
+
+  test('called wrongly ends with 2, and says nothing else', async () => {
+    const stderr = expect.stringMatching(/needs --user and --path/)
+    expect(await explain('--path', '/x')).toMatchObject({ code: 2, stdout: '', stderr })
   })
 
   test('has a help of its own', async () => {

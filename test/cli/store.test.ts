@@ -8,6 +8,7 @@ import { fileURLToPath } from 'node:url'
 import { promisify } from 'node:util'
 import { Redis } from 'ioredis'
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from 'vitest'
+import { store as storeCommand } from '../../src/cli/store.ts'
 import { createKeys } from '../../src/store/redis/keys.ts'
 import { openRedisStore } from '../../src/store/redis/store.ts'
 import { openSqliteCopyable } from '../../src/store/sqlite/copying.ts'
@@ -18,6 +19,7 @@ import { bearer } from '../e2e/jwt.ts'
 import { type GatewayProcess, spawnGateway } from '../e2e/process.ts'
 import { freePort, sharedRedis, startRedis } from '../setup/redis.ts'
 import { whenReady } from '../store/redis/ready.ts'
+import { wrongCall } from './wrong-call.ts'
 
 const run = promisify(execFile)
 
@@ -109,38 +111,32 @@ describe('tollgate store copy', () => {
     }
   })
 
-  it('that is called wrongly ends with 2, and one that cannot be made with 1 and the reason', async () => {
+  it('that is called wrongly says how', async () => {
     const one = join(folder, 'one.db')
     await filled(one, 1)
     const link = join(folder, 'link.db')
     linkSync(one, link)
+    const same = `sqlite:${folder}/../${folder.split('/').at(-1)}/one.db`
+    const from = ['copy', '--from', `sqlite:${one}`]
+    const cases: [args: string[], message: string][] = [
+      [['move'], 'store takes copy'],
+      [from, 'store copy needs --to URL'],
+      [['copy', '--to', 'x', '--from', 'mysql:x'], '--from is not a store: write sqlite:PATH'],
+      [['copy', '--to', 'x', '--from', `\${NOT_THERE}`], '--from: environment variable NOT_THERE is not set'],
+      [[...from, '--to', 'sqlite::memory:'], '--to is a store in memory'],
+      [[...from, '--to', same], 'are the same file'],
+      [[...from, '--to', `sqlite:${link}`, '--force'], 'are the same file'],
+      [[...from, '--to', 'redis://h:1', '--to-prefix', 'a}:c'], '--to-prefix is not'],
+      [['copy', '--from', 'redis://h:1', '--to', 'x', '--from-prefix', ''], '--from-prefix is not a prefix'],
+    ]
+    for (const [args, message] of cases) expect(await wrongCall(storeCommand(args))).toContain(message)
+  })
+
+  it('that is called wrongly ends with 2, and one that cannot be made with 1 and the reason', async () => {
+    const one = join(folder, 'one.db')
+    await filled(one, 1)
     const cases: [args: string[], code: number, message: string][] = [
       [['store'], 2, 'store takes copy'],
-      [['store', 'move'], 2, 'store takes copy'],
-      [['store', 'copy', '--from', `sqlite:${one}`], 2, 'store copy needs --to URL'],
-      [['store', 'copy', '--to', 'x', '--from', 'mysql:x'], 2, '--from is not a store: write sqlite:PATH'],
-      [
-        ['store', 'copy', '--to', 'x', '--from', `\${NOT_THERE}`],
-        2,
-        '--from: environment variable NOT_THERE is not set',
-      ],
-      [['store', 'copy', '--from', `sqlite:${one}`, '--to', 'sqlite::memory:'], 2, '--to is a store in memory'],
-      [
-        ['store', 'copy', '--from', `sqlite:${one}`, '--to', `sqlite:${folder}/../${folder.split('/').at(-1)}/one.db`],
-        2,
-        'are the same file',
-      ],
-      [['store', 'copy', '--from', `sqlite:${one}`, '--to', `sqlite:${link}`, '--force'], 2, 'are the same file'],
-      [
-        ['store', 'copy', '--from', `sqlite:${one}`, '--to', 'redis://h:1', '--to-prefix', 'a}:c'],
-        2,
-        '--to-prefix is not',
-      ],
-      [
-        ['store', 'copy', '--from', 'redis://h:1', '--to', 'x', '--from-prefix', ''],
-        2,
-        '--from-prefix is not a prefix',
-      ],
       [['store', 'copy', '--from', `sqlite:${one}.not`, '--to', `sqlite:${one}`], 1, `there is no file ${one}.not`],
       [['store', 'copy', '--from', `sqlite:${one}`, '--to', 'sqlite:/proc/x.db'], 1, 'cannot open /proc/x.db'],
       [['store', 'copy', '--from', `sqlite:${one}`, '--to', 'redis://127.0.0.1:1'], 1, 'check --to'],
