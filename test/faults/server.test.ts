@@ -50,13 +50,17 @@ const ROWS = {
     harmless: true,
   },
   redis_loading: {
-    // Its data takes seconds to load: each key some milliseconds, with a look at its clients every few keys.
+    // Its data takes longer to load than is needed here: each key some milliseconds, with a look at its clients every few keys.
     inject: async () => {
       await fillAndRewrite()
       await redis.kill('SIGKILL')
-      await redis.restart(['--key-load-delay', '1500', '--loading-process-events-interval-bytes', '1024'])
+      await redis.restart(['--key-load-delay', '5000', '--loading-process-events-interval-bytes', '1024'])
     },
     cure: async () => {
+      // One that does not wait for the end of the loading by itself.
+      const hasty = admin.duplicate({ enableReadyCheck: false })
+      await hasty.config('SET', 'key-load-delay', '0')
+      hasty.disconnect()
       while (!String(await admin.info('persistence')).includes('loading:0')) await sleep(100)
     },
     reason: 'connection',
