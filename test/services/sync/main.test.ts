@@ -1,6 +1,6 @@
 import { once } from 'node:events'
 import { join } from 'node:path'
-import { describe, expect, it } from 'vitest'
+import { describe, expect, it, onTestFinished } from 'vitest'
 import { commandOf } from '../command.ts'
 import { answerOf, chunk, incremental, QQ, record, TOKEN, tempFolder } from './harness.ts'
 
@@ -9,6 +9,7 @@ const { start, run } = commandOf('sync', 'SYNC_BOT_TOKENS', TOKEN)
 /** A process that serves, and a way to ask it. */
 async function serve(database: string, more: string[] = [], tokens?: string) {
   const child = start(['serve', '--listen', '127.0.0.1:0', '--database', database, ...more], tokens)
+  onTestFinished(() => void child.kill('SIGKILL'))
   const output = { text: '' }
   for (const stream of [child.stdout, child.stderr]) stream.on('data', (data) => (output.text += data))
   const [line] = await once(child.stdout, 'data')
