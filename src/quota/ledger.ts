@@ -160,17 +160,15 @@ export function createLedger(options: LedgerOptions): Ledger {
     if (out !== null || closing || stopped) return
     asking ??= Promise.withResolvers()
     const { promise } = asking
-    let timer: NodeJS.Timeout
-    const openAfter = (ms: number): void => {
-      timer = afterDeadline(ms, () => {
-        const left = gathering ? deadlineMs : sentAt + deadlineMs - now()
-        if (asking !== null && left > 0) openAfter(left)
-        else if (asking !== null) open()
-      })
-    }
-    openAfter(deadlineMs)
+    let timer = afterDeadline(deadlineMs, function late() {
+      if (asking === null) return
+      const left = gathering ? deadlineMs : sentAt + deadlineMs - now()
+      if (left > 0) timer = afterDeadline(left, late)
+      else open()
+    })
     wake()
-    await promise.finally(() => clearTimeout(timer))
+    await promise
+    clearTimeout(timer)
   }
 
   function answered(): void {
