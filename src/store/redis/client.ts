@@ -44,8 +44,6 @@ function optionsOf(deadlineMs: number) {
     enableOfflineQueue: false,
     // Where that fails, ioredis leaves a rejection to nobody, which ends the process: subscription.ts does it.
     autoResubscribe: false,
-    // Twice the caller's: a turn of our event loop that takes long must not pass for a silence of Redis.
-    commandTimeout: 2 * deadlineMs,
     // A connection that swallows commands (half open, stopped process) is given up, so that a new one can be tried.
     socketTimeout: Math.max(1000, deadlineMs * 4),
     connectTimeout: 2000,
@@ -82,10 +80,11 @@ export function connect({ url, deadlineMs }: ConnectOptions): RedisClient {
   const options = optionsOf(deadlineMs)
   const parsed = parseUrl(withUser(url))
   const { username, password } = parsed
-  if (parsed.kind === 'single') return quietly(inItsDatabase(new Redis(parsed.url, options))) as RedisClient
+  const prepared = (redis: Redis): Redis => quietly(withDeadline(redis, 2 * deadlineMs))
+  if (parsed.kind === 'single') return prepared(inItsDatabase(new Redis(parsed.url, options))) as RedisClient
   const login = { ...(username && { username }), ...(password && { password }) }
   if (parsed.kind === 'sentinel') {
-    return quietly(new Redis({ ...options, ...login, sentinels: parsed.hosts, name: parsed.name })) as RedisClient
+    return prepared(new Redis({ ...options, ...login, sentinels: parsed.hosts, name: parsed.name })) as RedisClient
   }
   const cluster = new Cluster(parsed.hosts, {
     redisOptions: { ...options, ...login },
@@ -96,7 +95,26 @@ export function connect({ url, deadlineMs }: ConnectOptions): RedisClient {
     retryDelayOnFailover: 0,
     lazyConnect: true,
   })
-  return cluster.on('+node', quietly) as RedisClient
+  return cluster.on('+node', prepared) as RedisClient
+}
+
+/**
+ * Gives each command its deadline, twice the caller's: a turn of our event loop that takes long must not pass for a silence of Redis.
+ * With `commandTimeout` of ioredis 6.0 it does: where a process was held up for so long, as in a container that is throttled, its timer
+ * comes before the reply that is there already is read.
+ */
+function withDeadline(redis: Redis, ms: number): Redis {
+  const send = redis.sendCommand.bind(redis)
+  redis.sendCommand = (command, stream) => {
+    const giveUp = (): void => {
+      if (!command.isSettled) command.reject(new Error('Command timed out'))
+    }
+    const timer = setTimeout(() => setImmediate(giveUp), ms)
+    const clear = (): void => clearTimeout(timer)
+    command.promise.then(clear, clear)
+    return send(command, stream)
+  }
+  return redis
 }
 
 /**

@@ -69,6 +69,16 @@ describe('the connection to Redis', () => {
     expect(seen).toEqual([{ type: 'store_connected' }])
   })
 
+  it('gives the reply that came while this process was held up for longer than a deadline', async () => {
+    const store = open(server.url, [], 100)
+    await whenReady(store)
+    const sent = new Promise((resolve) => setImmediate(resolve))
+    const asked = [store.ping(), store.standing('alice', ['read']), store.listTokens()]
+    await sent
+    Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, 900)
+    expect(await Promise.allSettled(asked)).toEqual(asked.map(() => expect.objectContaining({ status: 'fulfilled' })))
+  })
+
   it('is made anew at most once a second while Redis takes no writes, however often it is asked', async () => {
     const store = open(server.url)
     await whenReady(store)
