@@ -59,12 +59,15 @@ test('a mode that is chosen, previewed and applied is that of the next refusal',
   expect(open.errors).toEqual([])
 })
 
-test('a change is made through a proxy that compresses, and so makes tags weak', async () => {
+test.each([
+  ['makes tags weak', (tag: string) => `W/${tag}`],
+  ['writes how into them', (tag: string) => tag.replace(/"$/, '-gzip"')],
+])('a change is made through a proxy that compresses and %s', async (_how, changed) => {
   await show()
   await page.route('**/api/quota', async (route) => {
     const answer = await route.fetch()
     const { etag, ...headers } = answer.headers()
-    await route.fulfill({ response: answer, headers: { ...headers, etag: `W/${etag}` } })
+    await route.fulfill({ response: answer, headers: { ...headers, etag: changed(etag ?? '') } })
   })
   await page.reload()
   await choose('Loose')

@@ -109,7 +109,7 @@ test('a session that ends under a dialog asks for the token in front of it, and 
   await signIn(open, ADMIN)
   expect(await page.getByRole('dialog').getByLabel('Reason').inputValue()).toBe('our fault')
   await page.getByRole('dialog').getByRole('button', { name: 'Empty the windows' }).click()
-  await page.getByText('The windows are empty.').waitFor()
+  await page.getByText('The windows were emptied.').waitFor()
   expect(but401()).toEqual([])
 })
 

@@ -288,8 +288,14 @@ test('a reset asks why, empties the windows, and the user may go on', async () =
   await dialog.getByText('Say why, in 1 to 500 characters.').waitFor()
   expect(await client('carol')).toEqual({ status: 429, limit: 10 })
   await dialog.getByLabel('Reason').fill('our fault')
+  const held = await hold(page, 'POST', '**/reset')
   await dialog.getByRole('button', { name: 'Empty the windows' }).click()
-  await page.getByText('The windows are empty.').waitFor()
+  await held.asked
+  // Whoever left now would not read what became of it.
+  await page.keyboard.press('Escape')
+  for (const name of ['Cancel', 'Close']) expect(await dialog.getByRole('button', { name }).isDisabled()).toBe(true)
+  held.release()
+  await page.getByText('The windows were emptied.').waitFor()
   expect(await dialog.count()).toBe(0)
   await expect.poll(() => client('carol'), SOON).toEqual({ status: 200 })
 })
@@ -336,6 +342,9 @@ test('users are found by a part of their id', async () => {
   open = await stage.open('#/users')
   page = open.page
   await page.getByRole('link', { name: 'hay' }).waitFor()
+  // As many as a user id may have: more would be refused.
+  await page.getByRole('searchbox').fill('x'.repeat(300))
+  await expect.poll(() => page.getByRole('searchbox').inputValue(), SOON).toHaveLength(256)
   await page.getByRole('searchbox').fill('needle')
   const listed = page.locator('.users a')
   await expect.poll(() => listed.allInnerTexts(), SOON).toEqual(['needle-1', 'needle-2'])

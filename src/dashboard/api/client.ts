@@ -71,9 +71,13 @@ export async function call<T>(method: Method, path: string, options: Options = {
   }
 }
 
-/** A proxy that compresses makes the tag weak, which If-Match never matches; but it is of a version, not of bytes. */
+/**
+ * The tag is of a version, not of bytes; but a proxy that compresses makes it weak, which If-Match never matches, or writes how behind
+ * it (Apache's mod_deflate: `"7-gzip"`).
+ */
 function versionOf({ headers }: Response): string | null {
-  return headers.get('etag')?.replace(/^W\//, '') ?? null
+  const [version] = /\d+/.exec(headers.get('etag') ?? '') ?? []
+  return version === undefined ? null : `"${version}"`
 }
 
 let lost = false

@@ -297,7 +297,7 @@ export const en = {
     'Empties the personal windows of this user: what was used counts no more. Global windows keep their counts.',
   'reset.open': 'Reset windows',
   'reset.do': 'Empty the windows',
-  'reset.done': 'The windows are empty.',
+  'reset.done': 'The windows were emptied.',
 
   'explain.title': 'Explain a request',
   'explain.text': 'What would become of a request of this user now. Nothing is charged.',

@@ -38,17 +38,22 @@ export function Confirm({ title, action, danger, needsReason, onConfirm, onClose
     }
   }
 
+  // What was sent is done, or not: who closed the dialog meanwhile would never read which.
+  const close = (): void => {
+    if (!busy) onClose()
+  }
+
   // Locking the scroll would put a <style> element into the page, which the Content-Security-Policy forbids. The second click of
   // a double click on what opens it is outside, as is one that would lose the reason that was typed.
   return (
     <Modal
       opened
       title={title}
-      onClose={onClose}
+      onClose={close}
       portalProps={{ target: `#${DIALOGS}` }}
       lockScroll={false}
       closeOnClickOutside={false}
-      closeButtonProps={{ 'aria-label': t('word.close') }}
+      closeButtonProps={{ 'aria-label': t('word.close'), disabled: busy }}
     >
       <form
         onSubmit={(event) => {
@@ -76,7 +81,7 @@ export function Confirm({ title, action, danger, needsReason, onConfirm, onClose
           <Button type="submit" color={danger ? 'red' : 'blue'} loading={busy}>
             {action}
           </Button>
-          <Button variant="default" onClick={onClose}>
+          <Button variant="default" onClick={close} disabled={busy}>
             {t('word.cancel')}
           </Button>
         </div>

@@ -42,6 +42,7 @@ export function UsersPage() {
           <TextInput
             aria-label={t('users.search')}
             type="search"
+            maxLength={256}
             value={typed}
             onChange={(event) => search({ typed: event.currentTarget.value })}
           />
