@@ -41,7 +41,7 @@ auth:
   gateway_tokens: {{ .Values.auth.gatewayTokens.enabled }}
   {{- with .Values.auth.jwt }}
   jwt:
-    {{- range $i, $issuer := . }}
+    {{- range $issuer := . }}
     - issuer: {{ $issuer.issuer | quote }}
       audience: {{ toJson $issuer.audience }}
       algorithms: {{ toJson $issuer.algorithms }}
@@ -49,7 +49,7 @@ auth:
       jwks: {{ . | quote }}
       {{- end }}
       {{- if $issuer.existingSecret }}
-      secret: ${TOLLGATE_JWT_SECRET_{{ $i }}}
+      secret: ${{ "{" }}{{ include "tollgate.jwtVariable" $issuer }}}
       {{- end }}
       {{- with $issuer.userClaim }}
       user_claim: {{ . | quote }}

@@ -152,9 +152,11 @@ defaultMode: 288 # 0440
 {{- end }}
 {{- end }}
 {{- include "tollgate.storeVariables" . }}
-{{- range $i, $issuer := .Values.auth.jwt }}
-{{- if $issuer.existingSecret }}
-{{ include "tollgate.secretVariable" (list (printf "TOLLGATE_JWT_SECRET_%d" $i) $issuer.existingSecret (default "secret" $issuer.existingSecretKey)) }}
+{{- $known := dict }}
+{{- range .Values.auth.jwt }}
+{{- if and .existingSecret (not (hasKey $known (include "tollgate.jwtVariable" .))) }}
+{{- $_ := set $known (include "tollgate.jwtVariable" .) true }}
+{{ include "tollgate.secretVariable" (list (include "tollgate.jwtVariable" .) .existingSecret (default "secret" .existingSecretKey)) }}
 {{- end }}
 {{- end }}
 {{- if .Values.redis.tls.existingSecret }}
@@ -164,6 +166,11 @@ defaultMode: 288 # 0440
 {{- with .Values.extraEnv }}
 {{ toYaml . }}
 {{- end }}
+{{- end }}
+
+{{/* Named by the Secret and not by the place of the issuer: a pod that has the ConfigMap already, and its old variables still, would take the secret of another one. */}}
+{{- define "tollgate.jwtVariable" -}}
+TOLLGATE_JWT_{{ regexReplaceAll "[^A-Za-z0-9]" (printf "%s_%s" .existingSecret (default "secret" .existingSecretKey)) "_" | upper }}
 {{- end }}
 
 {{- define "tollgate.storeVariables" -}}
