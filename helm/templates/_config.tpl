@@ -49,7 +49,7 @@ auth:
       jwks: {{ . | quote }}
       {{- end }}
       {{- if $issuer.existingSecret }}
-      secret: ${{ "{" }}{{ include "tollgate.jwtVariable" $issuer }}}
+      secret: {{ printf "${%s}" (include "tollgate.jwtVariable" $issuer) }}
       {{- end }}
       {{- with $issuer.userClaim }}
       user_claim: {{ . | quote }}

@@ -13,6 +13,7 @@ import {
   gatewayTo,
   httpBackend,
   onCleanup,
+  type RawBackend,
   rawBackend,
   rawClient,
   until,
@@ -76,6 +77,18 @@ async function fill(backends: readonly Socket[], client: Socket): Promise<void> 
     backend.write(Buffer.alloc(1_000_000))
     await sleep(5)
   }
+}
+
+/** A handshake whose client reads nothing, when so much waits for it that the gateway has stopped reading the backend. */
+async function unread(backend: RawBackend, idleTimeoutMs: number) {
+  const gateway = await gatewayTo(backend.url, { idleTimeoutMs })
+  const upgraded = nextUpgrade(gateway)
+  const reader = rawClient(gateway.port, handshake(), true)
+  reader.socket.pause()
+  const exchange = await upgraded
+  const forwarded = gateway.forwarder.upgrade(exchange)
+  await fill(backend.sockets, exchange.socket as Socket)
+  return { reader, forwarded }
 }
 
 describe('a WebSocket through the gateway', () => {
@@ -337,13 +350,7 @@ describe('a backend that does not open the tunnel', () => {
     const backend = await rawBackend((socket) =>
       socket.write('HTTP/1.1 403 Forbidden\r\nContent-Length: 1000000000\r\n\r\n'),
     )
-    const gateway = await gatewayTo(backend.url, { idleTimeoutMs: 3000 })
-    const upgraded = nextUpgrade(gateway)
-    const reader = rawClient(gateway.port, handshake(), true)
-    reader.socket.pause()
-    const exchange = await upgraded
-    const forwarded = gateway.forwarder.upgrade(exchange)
-    await fill(backend.sockets, exchange.socket as Socket)
+    const { reader, forwarded } = await unread(backend, 3000)
     expect(await forwarded).toMatchObject({
       httpStatus: 403,
       outcome: 'aborted',
@@ -505,13 +512,7 @@ describe('the end of a tunnel', () => {
     'by %s of the backend ends it also where the client reads nothing of what waits',
     async (_what, close) => {
       const backend = await rawBackend((socket) => socket.write(SWITCH))
-      const gateway = await gatewayTo(backend.url, { idleTimeoutMs: 1000 })
-      const upgraded = nextUpgrade(gateway)
-      const reader = rawClient(gateway.port, handshake(), true)
-      reader.socket.pause()
-      const exchange = await upgraded
-      const forwarded = gateway.forwarder.upgrade(exchange)
-      await fill(backend.sockets, exchange.socket as Socket)
+      const { forwarded } = await unread(backend, 1000)
       close(backend.sockets[0] as Socket)
       expect(await forwarded).toMatchObject({
         httpStatus: 101,
