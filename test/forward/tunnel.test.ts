@@ -88,7 +88,7 @@ async function unread(backend: RawBackend, idleTimeoutMs: number) {
   const exchange = await upgraded
   const forwarded = gateway.forwarder.upgrade(exchange)
   await fill(backend.sockets, exchange.socket as Socket)
-  return { reader, forwarded }
+  return { reader, forwarded, client: exchange.socket as Socket }
 }
 
 describe('a WebSocket through the gateway', () => {
@@ -521,6 +521,16 @@ describe('the end of a tunnel', () => {
       })
     },
   )
+
+  it('goes on where the client reads what waits before its time is over', async () => {
+    const backend = await rawBackend((socket) => socket.write(SWITCH))
+    const { reader, client } = await unread(backend, 4000)
+    reader.socket.resume()
+    await until(() => client.writableLength === 0 && backend.sockets[0]?.writableLength === 0)
+    await sleep(5000)
+    backend.sockets[0]?.write('last words')
+    await until(() => reader.text().endsWith('last words'))
+  })
 
   it('delivers the last words', async () => {
     const backend = await rawBackend((socket) => {
