@@ -2,16 +2,13 @@ import { z } from 'zod'
 import { type Answer, badFields, type Call, iso, ok, type Route } from './answer.ts'
 import type { AuditAnswer } from './api.ts'
 import type { Desk } from './desk.ts'
-import { limit, readFields } from './fields.ts'
+import { limit, readFields, whole } from './fields.ts'
 import * as schemas from './schemas.ts'
 
 const BEFORE = 'must be a whole number: the `next` of the page before'
 
 const Page = z.strictObject({
-  before: z.coerce
-    .number({ error: BEFORE })
-    .int({ error: BEFORE })
-    .min(1, { error: BEFORE })
+  before: whole(1, Number.MAX_SAFE_INTEGER, BEFORE)
     .optional()
     .meta({ description: 'Only changes with a lower number' }),
   limit: limit(200, 50),

@@ -36,10 +36,14 @@ export const reason = z
   .refine((text) => checkReason(text, '').length === 0, { error: REASON })
   .meta({ description: 'Why it is changed: 1 to 500 characters on one line' })
 
-const page = (max: number) => `must be a whole number from 1 to ${max}`
+/** A number of a query, in digits alone, as many as are exact: `Number` takes 1e1, 0x10 and the empty text too. */
+export function whole(min: number, max: number, error: string) {
+  const digits = (value: unknown): unknown =>
+    typeof value === 'string' && /^[0-9]{1,15}$/.test(value) ? Number(value) : value
+  return z.preprocess(digits, z.number({ error }).int({ error }).min(min, { error }).max(max, { error }))
+}
 
 /** How many entries a page has. */
 export function limit(max: number, usual: number) {
-  const error = page(max)
-  return z.coerce.number({ error }).int({ error }).min(1, { error }).max(max, { error }).default(usual)
+  return whole(1, max, `must be a whole number from 1 to ${max}`).default(usual)
 }

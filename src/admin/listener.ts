@@ -1,4 +1,4 @@
-import { type IncomingMessage, METHODS, type ServerResponse, STATUS_CODES } from 'node:http'
+import { type IncomingHttpHeaders, type IncomingMessage, METHODS, type ServerResponse, STATUS_CODES } from 'node:http'
 import type { Socket } from 'node:net'
 import tls from 'node:tls'
 import fastify, { type FastifyError, type FastifyInstance, type FastifyReply, type FastifyRequest } from 'fastify'
@@ -145,6 +145,7 @@ function createServer(certificate: Certificate | null, observe: Observer): Fasti
     // A DELETE may go without, whatever type it names.
     (request, text, done) => {
       if (text === '') return done(null, undefined)
+      if (isCoded(request.headers)) return done(new CodedBody())
       const json = (text as string).replace(BYTE_ORDER_MARK, '')
       const fault = jsonFault(json)
       if (fault !== null) return done(new BadBody('', fault))
@@ -260,12 +261,24 @@ class BadBody extends Error {
   }
 }
 
+/** The body is compressed: RFC 9110 section 8.4 lets it be refused, and 12.5.3 has the answer say what is taken. */
+class CodedBody extends Error {}
+
+function isCoded({ 'content-encoding': coding }: IncomingHttpHeaders): boolean {
+  return coding !== undefined && !/^\s*identity\s*$/i.test(coding)
+}
+
+const NOT_CODED = refusal('unsupported_media_type', 'Send the body as it is, without "Content-Encoding".', {
+  'accept-encoding': 'identity',
+})
+
 const OUTCOME_UNKNOWN =
   'The store did not answer in time: the change may have been made. See GET /api/audit, or read again what was to be changed, before you send it once more.'
 
 function answerTo(error: FastifyError, observe: Observer): Answer {
   if (error instanceof StoreError) return refusal('store_unavailable', 'The store does not answer. Try again later.')
   if (error instanceof OutcomeUnknown) return refusal('outcome_unknown', OUTCOME_UNKNOWN)
+  if (error instanceof CodedBody) return NOT_CODED
   if (error instanceof BadBody) return badFields([{ path: error.path, msg: error.message }])
   // The client has left: nobody reads it.
   if (error.name === 'AbortError') return NO_CONTENT

@@ -281,6 +281,18 @@ describe('errors', () => {
     expect(await store.listTokens()).toEqual([])
   })
 
+  test('a compressed body is refused, and the answer says what is taken', async () => {
+    const { call, store } = await start()
+    const body = '{"user":"u","name":"n","reason":"r"}'
+    const coded = (coding: string) => call('POST', '/api/tokens', { body, headers: { 'content-encoding': coding } })
+    const reply = await coded('gzip')
+    expect(reply).toMatchObject({ status: 415, json: { error: 'unsupported_media_type' } })
+    expect(reply.json.msg).toContain('Content-Encoding')
+    expect(reply.headers['accept-encoding']).toBe('identity')
+    expect(await store.listTokens()).toEqual([])
+    expect((await coded('Identity')).status).toBe(201)
+  })
+
   test.each([
     ['{"user":"u",\n"name":"n",}', 'line 2, column 12: is not valid JSON: check commas, quotes and brackets there'],
     ['{"user":x}', 'line 1, column 9: is not valid JSON: check commas, quotes and brackets there'],

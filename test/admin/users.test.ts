@@ -116,6 +116,9 @@ describe('the list of users', () => {
     ['limit=0', 'limit'],
     ['limit=201', 'limit'],
     ['limit=x', 'limit'],
+    ['limit=', 'limit'],
+    ['limit=1e1', 'limit'],
+    ['limit=0x10', 'limit'],
     ['limit=1&limit=2', 'limit'],
     ['cursor=nonsense', 'cursor'],
     [`query=${'x'.repeat(257)}`, 'query'],
@@ -452,5 +455,9 @@ test('the audit is read page by page', async () => {
   expect(whys).toEqual(['4', '3', '2', '1', '0'])
   // A full page that ends with the very first change is the last one.
   expect((await get('/api/audit?limit=5')).json.next).toBeNull()
-  expect(await get('/api/audit?before=x')).toMatchObject({ status: 400, json: { problems: [{ path: 'before' }] } })
+  for (const before of ['x', '0', '1e1', '', '9007199254740992'])
+    expect(await get(`/api/audit?before=${before}`)).toMatchObject({
+      status: 400,
+      json: { problems: [{ path: 'before' }] },
+    })
 })
