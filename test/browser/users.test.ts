@@ -141,6 +141,28 @@ test('the list shows first who is nearest to a limit, where that is asked for', 
   ])
 })
 
+test('the list shows which window has no room also where nothing was used of it yet', async () => {
+  const none = (user: string, shadow: boolean) =>
+    stage.api('PUT', `/api/users/${user}/override`, {
+      read: { '1h': 0 },
+      bypassGlobal: false,
+      shadow,
+      reason: 'abuse',
+      expiresAt: null,
+    })
+  await none('void-1', false)
+  await none('void-2', true)
+  open = await stage.open('#/users')
+  page = open.page
+  await page.getByRole('searchbox').fill('void-')
+  const line = (user: string) => page.locator('.users li').filter({ hasText: user })
+  await line('void-2').waitFor()
+  expect(await line('void-1').innerText()).toMatch(/no room[\s\S]*read 1h: 0 of 0/)
+  expect(await line('void-1').getByText('no room').getAttribute('class')).toBe('tag bad')
+  // In shadow mode nothing is refused.
+  expect(await line('void-2').getByText('no room').getAttribute('class')).toBe('tag warn')
+})
+
 test('an override that somebody else changes during an edit is told before the review, and not taken back unseen', async () => {
   const set = { read: { '1h': 20 }, bypassGlobal: false, shadow: false, reason: 'a trial', expiresAt: null }
   await stage.api('PUT', '/api/users/frank/override', set)

@@ -96,8 +96,9 @@ export function UsersPage() {
 function UserLine({ line }: { readonly line: UsersAnswer['users'][number] }) {
   const { t, time } = useTexts()
   const { user, windows, override, blocked } = line
-  const running = Object.entries(windows).flatMap(([category, list]) =>
-    list.filter(({ scope, used }) => scope === 'Personal' && used > 0).map((window) => ({ category, ...window })),
+  // Of who has no room also those that are empty: an override of 0 leaves none before anything was used.
+  const shown = Object.entries(windows).flatMap(([category, list]) =>
+    list.filter(({ used }) => used > 0 || blocked).map((window) => ({ category, ...window })),
   )
   return (
     <li>
@@ -105,13 +106,13 @@ function UserLine({ line }: { readonly line: UsersAnswer['users'][number] }) {
         <a href={hashOf('users', user)}>
           <Name of={user} />
         </a>
-        {blocked && <Tag tone="bad">{t('users.blocked')}</Tag>}
+        {blocked && <Tag tone={override?.shadow ? 'warn' : 'bad'}>{t('users.blocked')}</Tag>}
         {override && <Tag tone="info">{t('users.override')}</Tag>}
         {override?.bypassGlobal && <Tag>{t('users.bypass')}</Tag>}
         {override?.shadow && <Tag tone="warn">{t('users.shadow')}</Tag>}
         {override?.expiresAt && <span className="muted">{t('users.until', { time: time(override.expiresAt) })}</span>}
       </div>
-      {running.length === 0 ? <span className="muted">{t('users.noUsage')}</span> : <UsageBars windows={running} />}
+      {shown.length === 0 ? <span className="muted">{t('users.noUsage')}</span> : <UsageBars windows={shown} />}
     </li>
   )
 }
