@@ -249,6 +249,13 @@ const CLIENT_ERRORS: Readonly<Record<number, readonly [AdminError, string]>> = {
   415: ['unsupported_media_type', 'Send the body as JSON, with "Content-Type: application/json".'],
 }
 
+/** By the code of Fastify's error. */
+const CURES: Readonly<Record<string, string>> = {
+  FST_ERR_BAD_URL: 'The path must be UTF-8, percent-encoded.',
+  FST_ERR_MAX_PARAM_LENGTH: 'A part of the path is too long: a user id has at most 256 bytes.',
+  FST_ERR_CTP_INVALID_JSON_BODY: 'The body must have no member "__proto__", and no "prototype" in a "constructor".',
+}
+
 /** What Fastify passes over in front of JSON. */
 const BYTE_ORDER_MARK = /^\uFEFF/
 
@@ -283,9 +290,8 @@ function answerTo(error: FastifyError, observe: Observer): Answer {
   // The client has left: nobody reads it.
   if (error.name === 'AbortError') return NO_CONTENT
   const { statusCode = 500 } = error
-  if (error.code === 'FST_ERR_CTP_INVALID_JSON_BODY') {
-    return refusal('bad_request', 'The body must have no member "__proto__", and no "prototype" in a "constructor".')
-  }
+  const cure = CURES[error.code]
+  if (cure !== undefined) return refusal('bad_request', cure)
   if (statusCode >= 400 && statusCode < 500) {
     return refusal(...(CLIENT_ERRORS[statusCode] ?? (['bad_request', 'The request is not well formed.'] as const)))
   }

@@ -281,6 +281,15 @@ describe('errors', () => {
     expect(await store.listTokens()).toEqual([])
   })
 
+  test.each([
+    ['/api/users/%FF', 'The path must be UTF-8, percent-encoded.'],
+    ['/api/users/%zz/override', 'The path must be UTF-8, percent-encoded.'],
+    [`/api/users/${'x'.repeat(769)}`, 'A part of the path is too long: a user id has at most 256 bytes.'],
+  ])('a path that cannot be read is told with the cure: %s', async (path, msg) => {
+    const { call } = await start()
+    expect(await call('GET', path)).toMatchObject({ status: 400, json: { error: 'bad_request', msg } })
+  })
+
   test('a compressed body is refused, and the answer says what is taken', async () => {
     const { call, store } = await start()
     const body = '{"user":"u","name":"n","reason":"r"}'
