@@ -1,6 +1,6 @@
 import { readFile } from 'node:fs/promises'
 import type { Catalogue } from '../music/catalogue.ts'
-import { type FixtureUser, fixtureFile } from './schemas/fixture.ts'
+import { type FixtureUser, fixtureFile, type Profile } from './schemas/fixture.ts'
 import { rerate, type Store } from './store.ts'
 
 /**
@@ -22,8 +22,9 @@ export async function importFixture(
   for (const [name, user] of users) checkScores(name, user, catalogue)
   const ids = await Promise.all(users.map(([name]) => store.players.idOf(name)))
   await store.write(() => {
-    users.forEach(([, user], i) => {
+    users.forEach(([name, user], i) => {
       importUser(store, catalogue, ids[i] as number, user, now)
+      checkPlays(name, store.players.find(ids[i] as number).profile)
     })
   })
   return { users: users.length }
@@ -42,6 +43,12 @@ function checkScores(name: string, { scores }: FixtureUser, catalogue: Catalogue
             : null
     if (problem !== null) throw new Error(`fixture, user ${name}, musicId ${musicId}, level ${level}: ${problem}`)
   }
+}
+
+/** Of the whole profile: the file may have one of the two, and the other is there already. */
+function checkPlays(name: string, { playCount, currentPlayCount }: Profile): void {
+  if (currentPlayCount > playCount)
+    throw new Error(`fixture, user ${name}: currentPlayCount ${currentPlayCount} exceeds playCount ${playCount}`)
 }
 
 function importUser(store: Store, catalogue: Catalogue, player: number, user: FixtureUser, now: number): void {

@@ -33,6 +33,8 @@ describe('importFixture', () => {
     ['a class rank above 25', { profile: { classRank: 26 } }],
     ['more points than the game has', { profile: { point: 100_000 } }],
     ['more maps than the game has', { profile: { mapStock: 1000 } }],
+    ['more plays of this version than of all', { profile: { playCount: 5, currentPlayCount: 6 } }],
+    ['plays of this version and none of all', { profile: { currentPlayCount: 1 } }],
     ['an item of an unknown kind', { items: [{ itemKind: 16, itemId: 1, stock: 1, isValid: true }] }],
   ])('refuses %s and imports nothing of the file', async (_what, bad) => {
     const score = await startScore()
