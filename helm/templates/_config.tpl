@@ -106,7 +106,7 @@ admin-token: {{ . | b64enc }}
 {{- with .Values.redis.password }}
 store-password: {{ . | urlquery | replace "+" "%20" | b64enc }}
 {{- end }}
-{{- if contains "@" .Values.redis.url }}
+{{- if contains "@" (toString .Values.redis.url) }}
 store-url: {{ .Values.redis.url | b64enc }}
 {{- end }}
 {{- end }}

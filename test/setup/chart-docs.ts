@@ -74,7 +74,11 @@ function section(values: readonly Value[], path: readonly string[]): object {
     child.path.at(-1),
     child.isSection ? section(values, child.path) : leaf(child),
   ])
-  return { type: 'object', additionalProperties: false, properties: Object.fromEntries(properties) }
+  // Helm takes away what is null: templates that look into a section, or choose by a boolean, would fail without its name.
+  const needed = children.filter(({ isSection, initial }) => isSection || typeof initial === 'boolean')
+  const required = needed.map((child) => child.path.at(-1))
+  const all = { type: 'object', additionalProperties: false, properties: Object.fromEntries(properties) }
+  return required.length === 0 ? all : { ...all, required }
 }
 
 function leaf({ description, initial, schema }: Value): object {
