@@ -48,7 +48,8 @@ export function createRecentRefusals(keepMs: number, now: () => number): RecentR
   function note({ user, category, cost, limits }: Charge, decision: Decision, askedAt: number): void {
     if (keepMs === 0) return
     if (size >= MAX) clear()
-    const until = askedAt + Math.min(keepMs, firstEnd(limits, decision) - decision.at)
+    // The store tells whole milliseconds: it may have been nearly one later.
+    const until = askedAt + Math.min(keepMs, firstEnd(limits, decision) - decision.at - 1)
     const users = usersOf(category)
     if (!users.has(user)) size++
     users.set(user, { limits, cost, decision, notedAt: now(), until })
