@@ -1,5 +1,6 @@
 import type { IncomingMessage, ServerResponse } from 'node:http'
 import type { Socket } from 'node:net'
+import type { Duplex } from 'node:stream'
 
 /** How long a client that is told no more may go on sending, in milliseconds. */
 const LINGER_MS = 5_000
@@ -28,8 +29,8 @@ export function destroyAnswer(res: ServerResponse): void {
   res.destroy()
 }
 
-/** What is on its way still arrives. More requests are read to nowhere for a while: closed at once, TCP would answer them by a reset. */
-function hangUp(socket: Socket): void {
+/** What is on its way still arrives. What still comes is read to nowhere for a while: closed at once, TCP would answer it by a reset. */
+export function hangUp(socket: Duplex): void {
   socket.end(() => {
     const timer = setTimeout(() => socket.destroy(), LINGER_MS).unref()
     socket.once('close', () => clearTimeout(timer))

@@ -1,6 +1,7 @@
 import { type IncomingMessage, type ServerResponse, STATUS_CODES } from 'node:http'
 import type { Duplex } from 'node:stream'
 import { type Denial, STATUS_OF } from '../errors.ts'
+import { hangUp } from '../forward/answer.ts'
 import { sendWhole } from '../forward/whole-answer.ts'
 import type { Charge, Decision } from '../quota/charge.ts'
 import { problemBody, rateLimit, rateLimitPolicy } from '../quota/ratelimit.ts'
@@ -103,7 +104,10 @@ function isSmall(req: IncomingMessage): boolean {
   return !awaitsContinue(req) && Number(req.headers['content-length'] ?? Number.NaN) <= SMALL
 }
 
-/** The same on a bare socket: for upgrades, and for what Node's parser refused. The connection is closed after it. */
+/**
+ * The same on a bare socket: for upgrades, and for what Node's parser refused. The connection is ended by it, and closed when
+ * the client ends it too, or a little later.
+ */
 export function writeRawAnswer(socket: Duplex, answer: Answer, requestId: string): void {
   if (!socket.writable) {
     socket.destroy()
@@ -114,5 +118,7 @@ export function writeRawAnswer(socket: Duplex, answer: Answer, requestId: string
     if (answer.headers[i] !== 'Connection') lines.push(`${answer.headers[i]}: ${answer.headers[i + 1]}`)
   }
   lines.push(`X-Request-Id: ${requestId}`, `Content-Length: ${Buffer.byteLength(answer.body)}`, 'Connection: close')
-  socket.end(`${lines.join('\r\n')}\r\n\r\n${answer.body}`, () => socket.destroy())
+  socket.write(`${lines.join('\r\n')}\r\n\r\n${answer.body}`)
+  hangUp(socket)
+  socket.resume()
 }

@@ -134,6 +134,8 @@ export function createListener(options: ListenerOptions): Listener {
     whenIdle(socket, () => last.has(socket) || socket.destroyed || refuse())
   })
   server.on('clientError', (error: NodeJS.ErrnoException, socket: Duplex) => {
+    // What comes behind an answer that ended the connection, and is out, is read to nowhere.
+    if (socket.writableEnded && socket.writableLength === 0 && !isBroken(error)) return
     if (socket.destroyed || !socket.writable || isBroken(error)) return void socket.destroy()
     const refuse = (): void => {
       if (!gateway.distrusts(socket)) refuseRaw(socket, ...parserRefusal(error.code ?? ''))
@@ -231,11 +233,16 @@ export function createListener(options: ListenerOptions): Listener {
   function breakOff(socket: Duplex, refuse: () => void): void {
     const [only, ...others] = underway(socket)
     if (only === undefined) socket.end(() => socket.destroy())
-    else if (others.length === 0 && !only.res.headersSent) refuse()
-    else socket.destroy()
+    else if (others.length === 0 && !only.res.headersSent) {
+      // No more of the request may go on to the backend.
+      socket.once('finish', () => socket.destroy())
+      refuse()
+    } else socket.destroy()
   }
 
   function refuseRaw(socket: Duplex, code: ErrorCode, msg: string): void {
+    // A head that came too slowly may still be finished.
+    last.add(socket)
     observe({ type: 'bad_connection', code, status: 0 })
     writeRawAnswer(socket, denialAnswer(denial(code, msg)), newRequestId())
   }

@@ -269,3 +269,57 @@ it('a head that is too large is answered 431 with a body of ours', async () => {
   expect(text).toMatch(/x-request-id/i)
   expectNothingPassed()
 })
+
+describe('an answer that ends the connection arrives whole, and once, where the client goes on sending', () => {
+  const upgrade = ['Connection: Upgrade', 'Upgrade: websocket', 'Sec-WebSocket-Version: 13']
+  it.each([
+    ['behind too large a head', 431, 'GET / HTTP/1.1\r\nX-Large: '],
+    ['behind what is not HTTP', 400, 'nonsense\r\n\r\n'],
+    [
+      'behind a WebSocket handshake that is refused',
+      404,
+      request('GET / HTTP/1.1', ...upgrade, 'Sec-WebSocket-Key: dGhlIHNhbXBsZSBub25jZQ=='),
+    ],
+  ])('%s', async (_what, status, head) => {
+    const { hostname, port } = new URL(app.url)
+    const socket = net.connect(Number(port), hostname)
+    const chunks: Buffer[] = []
+    socket.on('data', (chunk: Buffer) => chunks.push(chunk))
+    socket.write(head)
+    socket.end(Buffer.alloc(8_000_000, 'x'))
+    // Rejects where it is reset.
+    await once(socket, 'close')
+    const text = Buffer.concat(chunks).toString()
+    expect(statusesIn(text)).toEqual([status])
+    expect(text).toMatch(/"\}$/)
+    expect(backend.lines).toEqual([])
+    expect(app.observations.filter((o) => o.type === 'bad_connection')).toHaveLength(status === 404 ? 0 : 1)
+  })
+
+  it('and what comes behind it is no request, also the rest of a head that came too slowly', async () => {
+    const routes = 'routes: [{ match: "* /api/*", category: read, cost: 1 }]'
+    const slow = await startApp(yaml(backend.url, `edge: { headers_timeout: 100ms }\n${routes}`))
+    const { hostname, port } = new URL(slow.url)
+    const socket = net.connect({ host: hostname, port: Number(port), allowHalfOpen: true })
+    const [head, end] = [request('GET /api/x HTTP/1.1').slice(0, -2), '\r\n']
+    socket.on('error', () => {}).write(head)
+    await once(socket.resume(), 'end')
+    socket.end(`${end}${head}${end}`)
+    await once(socket, 'close')
+    await slow.stop()
+    expect(backend.lines).toEqual([])
+    expect(slow.observations.filter((o) => o.type === 'tokens_charged' || o.type === 'request')).toEqual([])
+  })
+
+  it('and is closed in the end where the client never ends it', async () => {
+    const { hostname, port } = new URL(app.url)
+    const socket = net.connect({ host: hostname, port: Number(port), allowHalfOpen: true })
+    socket.on('error', () => {}).write('nonsense\r\n\r\n')
+    await once(socket.resume(), 'end')
+    // Until a reset tells that nobody is there.
+    while (!socket.closed) {
+      socket.write('x')
+      await sleep(50)
+    }
+  })
+})
