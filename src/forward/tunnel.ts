@@ -148,9 +148,10 @@ export class Tunnel {
     // The pipe passes the end on; a backend that ignores it must not keep both ends open.
     this.#client.once('end', () => destroyLater(upstream))
     this.#client.once('close', () => end(upstream))
-    // Whoever waits for the client reads nothing of the backend, and would hear neither of its end nor of a reset.
-    upstream.on('pause', () => this.#awaitDrain())
-    this.#client.on('drain', () => this.#awaitDrain())
+    // Whoever waits for one end reads nothing of the other, and would hear neither of its end nor of a reset.
+    const { idleTimeoutMs } = this.#options
+    whenStalled(upstream, this.#client, idleTimeoutMs, () => this.#clientStalled())
+    whenStalled(this.#client, upstream, idleTimeoutMs, () => this.#backendStalled())
     upstream.once('close', () => {
       end(this.#client)
       if (this.#client.closed) this.#settle('forwarded', null)
@@ -192,17 +193,15 @@ export class Tunnel {
     })
   }
 
-  /** As long as more waits than the client's kernel has taken: each piece of it may take so long. */
-  #awaitDrain(): void {
-    clearTimeout(this.#timer)
-    if (!this.#client.writableNeedDrain) return
-    this.#timer = setTimeout(() => this.#clientStalled(), this.#options.idleTimeoutMs)
-  }
-
   #clientStalled(): void {
     this.#settle('aborted', CLIENT_STALLED)
     this.#outgoing?.destroy()
     reset(this.#client)
+  }
+
+  #backendStalled(): void {
+    this.#fail(new UpstreamTimeoutError('the backend stopped reading'))
+    this.#outgoing?.destroy()
   }
 
   /** Closed, or ended before there was an answer: half a WebSocket is of no use. */
@@ -284,6 +283,17 @@ function plainHead(status: number, headers: readonly string[]): string {
   let text = `HTTP/1.1 ${status} ${STATUS_CODES[status] ?? ''}\r\n`
   for (let i = 0; i < headers.length; i += 2) text += `${headers[i]}: ${headers[i + 1]}\r\n`
   return `${text}Connection: close\r\n\r\n`
+}
+
+/** As long as more waits for the reader than its kernel has taken, each piece of it may take so long. */
+function whenStalled(source: Socket, reader: Socket, ms: number, stalled: () => void): void {
+  let timer: NodeJS.Timeout | undefined
+  function look(): void {
+    clearTimeout(timer)
+    if (reader.writableNeedDrain) timer = setTimeout(stalled, ms)
+  }
+  source.on('pause', look)
+  reader.on('drain', look).once('close', () => clearTimeout(timer))
 }
 
 /** Sends what is left, and closes both directions: half a WebSocket is of no use. */

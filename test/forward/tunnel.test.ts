@@ -532,6 +532,29 @@ describe('the end of a tunnel', () => {
     await until(() => reader.text().endsWith('last words'))
   })
 
+  it.each(LEAVE)('comes where the backend reads nothing, also after %s of the client', async (_what, close) => {
+    const backend = await rawBackend((socket) => {
+      socket.pause()
+      socket.write(SWITCH)
+    })
+    const gateway = await gatewayTo(backend.url, { idleTimeoutMs: 1000 })
+    const client = rawClient(gateway.port, handshake(), true)
+    await client.until('101')
+    // Until the gateway reads no more, since the backend does not.
+    while (client.socket.writableLength < 1_000_000) {
+      client.socket.write(Buffer.alloc(1_000_000))
+      await sleep(5)
+    }
+    close(client.socket)
+    expect(await gateway.settled()).toMatchObject({
+      httpStatus: 101,
+      outcome: 'failed',
+      error: 'upstream_timeout',
+      reason: expect.stringContaining('stopped reading'),
+    })
+    await until(() => backend.sockets[0]?.resume().closed === true)
+  })
+
   it('delivers the last words', async () => {
     const backend = await rawBackend((socket) => {
       socket.write(SWITCH)
