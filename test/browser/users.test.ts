@@ -185,6 +185,31 @@ test('an override that somebody else changes during an edit is told before the r
   expect(override).toMatchObject({ limits: { read: { '1h': 90 } }, reason: 'a better reason' })
 })
 
+test('an override that somebody else sets while one is asked is not taken away unseen', async () => {
+  const set = { read: { '1h': 20 }, bypassGlobal: false, shadow: false, reason: 'a trial', expiresAt: null }
+  await stage.api('PUT', '/api/users/olga/override', set)
+  await show('olga')
+  const takeAway = async (): Promise<void> => {
+    await button('Take the override away').click()
+    await page.getByRole('dialog').getByLabel('Reason').waitFor()
+  }
+  const confirm = () => page.getByRole('dialog').getByRole('button', { name: 'Take the override away' }).click()
+  await takeAway()
+  await stage.api('PUT', '/api/users/olga/override', { ...set, read: { '1h': 0 }, reason: 'abuse' })
+  await page.getByText('In force: abuse').waitFor()
+  await confirm()
+  const conflict = page.getByRole('alert').filter({ hasText: 'Changed by somebody else' })
+  await expect.poll(() => conflict.innerText(), SOON).toMatch(/ops changed this at [\s\S]*read\.1h 20 → 0/)
+  const user = await stage.api<UserAnswer>('GET', '/api/users/olga')
+  expect(user.override).toMatchObject({ reason: 'abuse' })
+
+  await takeAway()
+  await confirm()
+  await page.getByText('The override is taken away.').waitFor()
+  expect(await conflict.count()).toBe(0)
+  open.errors.splice(0, open.errors.length, ...open.errors.filter((error) => !error.includes('412')))
+})
+
 test('a draft of an override waits while one looks elsewhere, also what came of it, and belongs to its user', async () => {
   await show('gina')
   await page.getByRole('textbox', { name: '1h' }).fill('77')

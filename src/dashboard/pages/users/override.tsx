@@ -58,7 +58,8 @@ export function OverrideEditor({ answer, etag, path, reload }: EditorProps) {
   const [overtaken, setOvertaken] = useState(false)
   const [reviewed, setReviewed] = useState<Reviewed | null>(null)
   const [saving, setSaving] = useState(false)
-  const [removing, setRemoving] = useState(false)
+  /** The version that was seen when it was asked whether to take it away; `null` where nothing is asked. */
+  const [removing, setRemoving] = useState<Pick<EditorProps, 'etag'> | null>(null)
   const [done, setDone] = useState<'override.saved' | 'override.removed' | null>(null)
   const quota = usePoll<QuotaAnswer>('/api/quota', QUOTA_EVERY_MS).data
   const form = edited?.form ?? formOf(override)
@@ -121,10 +122,17 @@ export function OverrideEditor({ answer, etag, path, reload }: EditorProps) {
     }
   }
 
-  async function remove(reason: string): Promise<void> {
-    await call('DELETE', `${path}/override`, { body: reason === '' ? {} : { reason }, ifMatch: etag })
-    setEdited(null)
-    finished('override.removed')
+  async function remove(reason: string, ifMatch: string | null): Promise<void> {
+    try {
+      await call('DELETE', `${path}/override`, { body: reason === '' ? {} : { reason }, ifMatch })
+      setEdited(null)
+      finished('override.removed')
+    } catch (caught) {
+      if (!(caught instanceof ApiError && caught.status === 412)) throw caught
+      // What is set by now has not been looked at: the question was about another one.
+      finished(null)
+      setError(caught)
+    }
   }
 
   return (
@@ -181,7 +189,7 @@ export function OverrideEditor({ answer, etag, path, reload }: EditorProps) {
             <Button variant="default" disabled={edited === null || saving} onClick={discard}>
               {t('quotas.discard')}
             </Button>
-            <Button variant="default" disabled={override === null} onClick={() => setRemoving(true)}>
+            <Button variant="default" disabled={override === null} onClick={() => setRemoving({ etag })}>
               {t('override.remove')}
             </Button>
             <span role="status">{edited !== null && t('override.edited')}</span>
@@ -213,8 +221,8 @@ export function OverrideEditor({ answer, etag, path, reload }: EditorProps) {
           title={`${t('override.remove')}: ${visible(user)}`}
           action={t('override.remove')}
           danger
-          onConfirm={remove}
-          onClose={() => setRemoving(false)}
+          onConfirm={(reason) => remove(reason, removing.etag)}
+          onClose={() => setRemoving(null)}
         >
           <p>{t('override.removeText')}</p>
           <UsedUpNotes windows={usedUpUnder(null, answer, quota)} shadow={quota?.shadow === true} />
