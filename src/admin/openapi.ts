@@ -107,8 +107,14 @@ function queryParameters({ query }: Doc) {
     name,
     in: 'query',
     required: required.includes(name),
-    schema,
+    schema: { ...(schema as object), ...defaultOf(query.shape[name]) },
   }))
+}
+
+/** Zod leaves it out where the text of a query is made a number. */
+function defaultOf(parameter: z.ZodType | undefined): { readonly default?: unknown } {
+  const value = parameter?.safeParse(undefined).data
+  return value === undefined ? {} : { default: value }
 }
 
 const IF_MATCH = {

@@ -158,6 +158,20 @@ describe('the OpenAPI document', () => {
     }
   })
 
+  test('says what a parameter of a query is where it is left out', () => {
+    const of = (name: string) => operations().find(([each]) => each === name)?.[1].parameters ?? []
+    for (const name of ['GET /api/users', 'GET /api/audit'])
+      expect(of(name), name).toContainEqual({
+        name: 'limit',
+        in: 'query',
+        required: false,
+        schema: { type: 'integer', minimum: 1, maximum: 200, default: 50 },
+      })
+    expect(of('GET /api/audit').find(({ name }: { name: string }) => name === 'before').schema).not.toHaveProperty(
+      'default',
+    )
+  })
+
   test('has every route of the listener and no other', () => {
     const options = { ...fakeOptions(), drain: () => {} }
     const routes = routesOf(options, createLogin({ credentials: [], now: Date.now }))
