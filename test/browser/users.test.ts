@@ -210,6 +210,27 @@ test('an override that somebody else sets while one is asked is not taken away u
   open.errors.splice(0, open.errors.length, ...open.errors.filter((error) => !error.includes('412')))
 })
 
+test('where the clock of the browser is wrong, an end is by the clock of the gateway', async () => {
+  const HOUR = 3_600_000
+  const expiresAt = new Date(Date.now() + 2 * HOUR).toISOString()
+  await stage.api('POST', '/api/tokens', { user: 'nora', name: 'two hours', expiresAt })
+  await show('nora')
+  await page.clock.setFixedTime(Date.now() + 24 * HOUR)
+  await page.reload()
+  await page.getByRole('textbox', { name: '1h' }).fill('5')
+  await page.getByRole('textbox', { name: 'Reason' }).fill('a trial')
+  await page.getByLabel('Ends', { exact: true }).selectOption({ label: 'In 1 hour' })
+  await button('Review').click()
+  await button('Set the override').click()
+  await page.getByText('The override is set.').waitFor()
+  const { override } = await stage.api<UserAnswer>('GET', '/api/users/nora')
+  expect(Date.parse(override?.expiresAt ?? '') - Date.now()).toBeLessThan(2 * HOUR)
+
+  await page.getByRole('link', { name: 'Tokens' }).click()
+  const row = page.getByRole('row').filter({ hasText: 'two hours' })
+  expect(await row.innerText()).not.toMatch(/expired/i)
+})
+
 test('a draft of an override waits while one looks elsewhere, also what came of it, and belongs to its user', async () => {
   await show('gina')
   await page.getByRole('textbox', { name: '1h' }).fill('77')

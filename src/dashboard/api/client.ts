@@ -56,6 +56,7 @@ export async function call<T>(method: Method, path: string, options: Options = {
       signal: signal === undefined ? timeout : AbortSignal.any([signal, timeout]),
       ...(body !== undefined && { body: JSON.stringify(body) }),
     })
+    hearClock(response)
     const text = await response.text()
     // What is not JSON was said by somebody in between.
     const said: unknown = text === '' ? null : JSON.parse(text)
@@ -78,6 +79,19 @@ export async function call<T>(method: Method, path: string, options: Options = {
 function versionOf({ headers }: Response): string | null {
   const [version] = /\d+/.exec(headers.get('etag') ?? '') ?? []
   return version === undefined ? null : `"${version}"`
+}
+
+/** How far the clock of the listener is ahead of ours, in milliseconds; to the second, as far as its last answer lets know. */
+let ahead = 0
+
+function hearClock({ headers }: Response): void {
+  const at = Date.parse(headers.get('date') ?? '')
+  if (!Number.isNaN(at)) ahead = at - Date.now()
+}
+
+/** Milliseconds since the epoch, by the clock of the listener: that of a browser may be wrong by hours. */
+export function serverNow(): number {
+  return Date.now() + ahead
 }
 
 let lost = false

@@ -1,7 +1,7 @@
 import { Button, TextInput } from '@mantine/core'
 import { type FormEvent, useState } from 'react'
 import type { NewTokenAnswer, TokenAnswer, TokensAnswer } from '../../admin/api.ts'
-import { call } from '../api/client.ts'
+import { call, serverNow } from '../api/client.ts'
 import { usePoll } from '../api/use-poll.ts'
 import { useTexts } from '../i18n/text.tsx'
 import { hashOf } from '../logic/location.ts'
@@ -66,7 +66,7 @@ function NewToken({ reload }: { readonly reload: () => void }) {
     setError(null)
     const user = form.user.trim()
     const name = form.name.trim()
-    const expiresAt = expiryOf(form.expiry, Date.now())
+    const expiresAt = expiryOf(form.expiry, serverNow())
     const found = {
       ...(user === '' && { user: t('problem.required') }),
       ...(name === '' && { name: t('problem.required') }),
@@ -200,7 +200,7 @@ function TokenTable({ tokens, reload }: { readonly tokens: readonly TokenAnswer[
 function TokenRow({ token, onRevoke }: { readonly token: TokenAnswer; readonly onRevoke: () => void }) {
   const { t, time } = useTexts()
   const { user, name, createdAt, expiresAt, revokedAt } = token
-  const expired = expiresAt !== null && Date.parse(expiresAt) <= Date.now()
+  const expired = expiresAt !== null && Date.parse(expiresAt) <= serverNow()
   return (
     <tr>
       <th scope="row">

@@ -1,7 +1,7 @@
 import { Button, Switch, TextInput } from '@mantine/core'
 import { type FormEvent, useState } from 'react'
 import type { OverrideAnswer, OverrideBody, QuotaAnswer, UserAnswer } from '../../../admin/api.ts'
-import { ApiError, call } from '../../api/client.ts'
+import { ApiError, call, serverNow } from '../../api/client.ts'
 import { usePoll } from '../../api/use-poll.ts'
 import { useTexts } from '../../i18n/text.tsx'
 import {
@@ -77,7 +77,7 @@ export function OverrideEditor({ answer, etag, path, reload }: EditorProps) {
 
   function review(event: FormEvent): void {
     event.preventDefault()
-    const { body, problems } = bodyOf(form, Date.now())
+    const { body, problems } = bodyOf(form, serverNow())
     // The form has the rest of the override that it was begun on: what somebody else has set since would be taken back.
     const isOvertaken = edited !== null && edited.etag !== null && edited.etag !== etag
     if (edited !== null) setEdited({ ...edited, etag })
