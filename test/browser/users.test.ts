@@ -161,6 +161,14 @@ test('the list shows which window has no room also where nothing was used of it 
   expect(await line('void-1').getByText('no room').getAttribute('class')).toBe('tag bad')
   // In shadow mode nothing is refused.
   expect(await line('void-2').getByText('no room').getAttribute('class')).toBe('tag warn')
+  await stage.api('PATCH', '/api/quota', { shadow: true })
+  try {
+    await page.reload()
+    await page.getByRole('searchbox').fill('void-')
+    await expect.poll(() => line('void-1').getByText('no room').getAttribute('class'), SOON).toBe('tag warn')
+  } finally {
+    await stage.api('PATCH', '/api/quota', { shadow: null })
+  }
 })
 
 test('an override that somebody else changes during an edit is told before the review, and not taken back unseen', async () => {

@@ -1,6 +1,6 @@
 import { Button, NativeSelect, TextInput } from '@mantine/core'
 import { useDebouncedValue } from '@mantine/hooks'
-import type { UsersAnswer } from '../../../admin/api.ts'
+import type { QuotaAnswer, UsersAnswer } from '../../../admin/api.ts'
 import { usePoll } from '../../api/use-poll.ts'
 import { useTexts } from '../../i18n/text.tsx'
 import { hashOf } from '../../logic/location.ts'
@@ -12,6 +12,7 @@ import { Bar, Name, Tag } from '../../parts/small.tsx'
 const EVERY_MS = 5000
 /** For the order by use the store is asked for everybody. */
 const BY_USE_EVERY_MS = 60_000
+const QUOTA_EVERY_MS = 10_000
 const A_PAGE = 25
 
 /** What is looked for, and how far one has looked. */
@@ -34,6 +35,7 @@ export function UsersPage() {
   const cursor = place !== null && place.wish === wish ? place.cursor : null
   const path = `/api/users?${wish}${cursor === null ? '' : `&cursor=${encodeURIComponent(cursor)}`}`
   const poll = usePoll<UsersAnswer>(path, byUse ? BY_USE_EVERY_MS : EVERY_MS)
+  const shadow = usePoll<QuotaAnswer>('/api/quota', QUOTA_EVERY_MS).data?.shadow === true
   return (
     <>
       <PageTitle>{t('page.users')}</PageTitle>
@@ -62,7 +64,7 @@ export function UsersPage() {
               {users.length === 0 && <p role="status">{t(next === null ? 'users.none' : 'users.more')}</p>}
               <ul className="users">
                 {users.map((user) => (
-                  <UserLine key={user.user} line={user} />
+                  <UserLine key={user.user} line={user} shadow={shadow} />
                 ))}
               </ul>
               {query !== '' && !users.some(({ user }) => user === query) && (
@@ -93,7 +95,13 @@ export function UsersPage() {
   )
 }
 
-function UserLine({ line }: { readonly line: UsersAnswer['users'][number] }) {
+interface LineProps {
+  readonly line: UsersAnswer['users'][number]
+  /** Of the gateway, which lets everybody through. */
+  readonly shadow: boolean
+}
+
+function UserLine({ line, shadow }: LineProps) {
   const { t, time } = useTexts()
   const { user, windows, override, blocked } = line
   // Of who has no room also those that are empty: an override of 0 leaves none before anything was used.
@@ -106,7 +114,7 @@ function UserLine({ line }: { readonly line: UsersAnswer['users'][number] }) {
         <a href={hashOf('users', user)}>
           <Name of={user} />
         </a>
-        {blocked && <Tag tone={override?.shadow ? 'warn' : 'bad'}>{t('users.blocked')}</Tag>}
+        {blocked && <Tag tone={shadow || override?.shadow ? 'warn' : 'bad'}>{t('users.blocked')}</Tag>}
         {override && <Tag tone="info">{t('users.override')}</Tag>}
         {override?.bypassGlobal && <Tag>{t('users.bypass')}</Tag>}
         {override?.shadow && <Tag tone="warn">{t('users.shadow')}</Tag>}
