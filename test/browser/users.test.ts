@@ -4,7 +4,7 @@ import type { Page } from 'playwright-core'
 import { afterAll, afterEach, beforeAll, expect, test } from 'vitest'
 import type { ExplainAnswer, UserAnswer } from '../../src/admin/api.ts'
 import type { OpenPage } from '../setup/browser.ts'
-import { ask, hold, OPS, SOON, type Stage, startStage } from './stage.ts'
+import { ask, configOf, hold, OPS, QUOTA, SOON, type Stage, startStage } from './stage.ts'
 
 let stage: Stage
 let open: OpenPage
@@ -237,6 +237,23 @@ test('where the clock of the browser is wrong, an end is by the clock of the gat
   await page.getByRole('link', { name: 'Tokens' }).click()
   const row = page.getByRole('row').filter({ hasText: 'two hours' })
   expect(await row.innerText()).not.toMatch(/expired/i)
+})
+
+test('an override can be changed also where the file has one of its windows no more', async () => {
+  const rest = QUOTA.replace('1h: 10 }', '1h: 10, 1d: 50 }').replace('1h: 1000 }', '1h: 1000, 1d: 5000 }')
+  await stage.app.reload(configOf(stage.backend.url, { rest }))
+  const set = { bypassGlobal: false, shadow: false, reason: 'a trial', expiresAt: null }
+  await stage.api('PUT', '/api/users/paula/override', { ...set, read: { '1h': 20, '1d': 90 } })
+  await stage.app.reload(configOf(stage.backend.url))
+  await show('paula')
+  await page.getByRole('textbox', { name: '1h' }).fill('30')
+  await button('Review').click()
+  // What goes with it is told before.
+  await page.getByRole('region', { name: 'What this change does' }).getByText('read.1d').waitFor()
+  await button('Set the override').click()
+  await page.getByText('The override is set.').waitFor()
+  const { override } = await stage.api<UserAnswer>('GET', '/api/users/paula')
+  expect(override?.limits).toEqual({ read: { '1h': 30 } })
 })
 
 test('a draft of an override waits while one looks elsewhere, also what came of it, and belongs to its user', async () => {

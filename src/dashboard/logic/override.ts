@@ -36,6 +36,14 @@ export function formOf(override: OverrideAnswer | null): OverrideForm {
   return { limits: Object.fromEntries(flat), bypassGlobal, shadow, reason, expiry }
 }
 
+/** Without limits that the file has no category or window for any more: they have no field, and the API refuses them. */
+export function withFields(form: OverrideForm, { windows }: Pick<UserAnswer, 'windows'>): OverrideForm {
+  const fields = new Set(
+    Object.entries(windows).flatMap(([category, list]) => list.map(({ window }) => `${category}.${window}`)),
+  )
+  return { ...form, limits: Object.fromEntries(Object.entries(form.limits).filter(([path]) => fields.has(path))) }
+}
+
 /** What has been edited since a form was sent, on top of what is set by now; `null` where nothing has. */
 export function editsSince(form: OverrideForm, sent: OverrideForm, set: OverrideForm): OverrideForm | null {
   const { limits: _, ...edits } = differing({ ...form }, { ...sent })

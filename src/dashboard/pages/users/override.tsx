@@ -11,6 +11,7 @@ import {
   type OverrideForm,
   type OverrideProblems,
   usedUpUnder,
+  withFields,
 } from '../../logic/override.ts'
 import { visible } from '../../logic/visible.ts'
 import { Confirm } from '../../parts/confirm.tsx'
@@ -77,7 +78,7 @@ export function OverrideEditor({ answer, etag, path, reload }: EditorProps) {
 
   function review(event: FormEvent): void {
     event.preventDefault()
-    const { body, problems } = bodyOf(form, serverNow())
+    const { body, problems } = bodyOf(withFields(form, answer), serverNow())
     // The form has the rest of the override that it was begun on: what somebody else has set since would be taken back.
     const isOvertaken = edited !== null && edited.etag !== null && edited.etag !== etag
     if (edited !== null) setEdited({ ...edited, etag })
