@@ -218,27 +218,6 @@ test('an override that somebody else sets while one is asked is not taken away u
   open.errors.splice(0, open.errors.length, ...open.errors.filter((error) => !error.includes('412')))
 })
 
-test('where the clock of the browser is wrong, an end is by the clock of the gateway', async () => {
-  const HOUR = 3_600_000
-  const expiresAt = new Date(Date.now() + 2 * HOUR).toISOString()
-  await stage.api('POST', '/api/tokens', { user: 'nora', name: 'two hours', expiresAt })
-  await show('nora')
-  await page.clock.setFixedTime(Date.now() + 24 * HOUR)
-  await page.reload()
-  await page.getByRole('textbox', { name: '1h' }).fill('5')
-  await page.getByRole('textbox', { name: 'Reason' }).fill('a trial')
-  await page.getByLabel('Ends', { exact: true }).selectOption({ label: 'In 1 hour' })
-  await button('Review').click()
-  await button('Set the override').click()
-  await page.getByText('The override is set.').waitFor()
-  const { override } = await stage.api<UserAnswer>('GET', '/api/users/nora')
-  expect(Date.parse(override?.expiresAt ?? '') - Date.now()).toBeLessThan(2 * HOUR)
-
-  await page.getByRole('link', { name: 'Tokens' }).click()
-  const row = page.getByRole('row').filter({ hasText: 'two hours' })
-  expect(await row.innerText()).not.toMatch(/expired/i)
-})
-
 test('an override can be changed also where the file has one of its windows no more', async () => {
   const rest = QUOTA.replace('1h: 10 }', '1h: 10, 1d: 50 }').replace('1h: 1000 }', '1h: 1000, 1d: 5000 }')
   await stage.app.reload(configOf(stage.backend.url, { rest }))
@@ -555,4 +534,25 @@ test('a draft of a token that is changed while it is being made stays a draft', 
   held.release()
   await page.getByText('Copy it now: it is shown this once').waitFor()
   expect(await page.getByRole('textbox', { name: 'Name' }).inputValue()).toBe('robot two')
+})
+
+test('where the clock of the browser is wrong, an end is by the clock of the gateway', async () => {
+  const HOUR = 3_600_000
+  const expiresAt = new Date(Date.now() + 2 * HOUR).toISOString()
+  await stage.api('POST', '/api/tokens', { user: 'nora', name: 'two hours', expiresAt })
+  await show('nora')
+  await page.clock.setFixedTime(Date.now() + 24 * HOUR)
+  await page.reload()
+  await page.getByRole('textbox', { name: '1h' }).fill('5')
+  await page.getByRole('textbox', { name: 'Reason' }).fill('a trial')
+  await page.getByLabel('Ends', { exact: true }).selectOption({ label: 'In 1 hour' })
+  await button('Review').click()
+  await button('Set the override').click()
+  await page.getByText('The override is set.').waitFor()
+  const { override } = await stage.api<UserAnswer>('GET', '/api/users/nora')
+  expect(Date.parse(override?.expiresAt ?? '') - Date.now()).toBeLessThan(2 * HOUR)
+
+  await page.getByRole('link', { name: 'Tokens' }).click()
+  const row = page.getByRole('row').filter({ hasText: 'two hours' })
+  expect(await row.innerText()).not.toMatch(/expired/i)
 })
