@@ -214,6 +214,21 @@ describe('a gateway token', () => {
     expect(await gateway.outcome(good)).toBe('unauthorized')
   })
 
+  it('is looked up once by those who come after a look-up that hung, also when that one ends meanwhile', async () => {
+    const { token: good, record } = mint()
+    const answers: ((record: TokenRecord | null) => void)[] = []
+    const gateway = await bench([], { tokens: { findToken: () => new Promise((resolve) => answers.push(resolve)) } })
+    const early = gateway.outcome(good)
+    gateway.time += 1500
+    const late = gateway.outcome(good)
+    answers[0]?.(record)
+    expect(await early).toBe('alice')
+    const joined = gateway.outcome(good)
+    expect(answers.length).toBe(2)
+    answers[1]?.(record)
+    expect([await late, await joined]).toEqual(['alice', 'alice'])
+  })
+
   it('that is unknown reaches the store once a second, in whatever flood', async () => {
     const { token: unknown } = mint()
     const tokens = tokenStore()

@@ -178,6 +178,15 @@ describe('when the provider fails', () => {
     expect(await gateway.outcome(token())).toBe('overloaded')
   })
 
+  it('nobody is told to wait for an hour because the clock was set back by one during the fetch', async () => {
+    server.answer = (_, response) => {
+      gateway.time -= HOUR
+      response.writeHead(500).end()
+    }
+    const gateway = await start()
+    expect(await gateway.ask(token())).toMatchObject({ code: 'overloaded', headers: { 'Retry-After': '2' } })
+  })
+
   it('a token with an unknown kid is not called bad: its key may be new', async () => {
     const gateway = await start()
     await gateway.outcome(token())

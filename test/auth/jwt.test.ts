@@ -377,6 +377,10 @@ describe('issuer and audience', () => {
     for (const bad of [undefined, 'JWT', 'id_token', ''])
       expect(await reason(withHeader({ typ: bad }), { typ })).toBe('typ is not allowed for the issuer')
     expect(await reason(withHeader({ typ: ['at+jwt'] }), { typ })).toBe('malformed JWT')
+    // RFC 7515, section 4.1.9: only where no other slash is in it may "application/" be left out.
+    expect(await reason(withHeader({ typ: 'application/a/b' }), { typ: ['a/b'] })).toBe(
+      'typ is not allowed for the issuer',
+    )
   })
 })
 
