@@ -46,8 +46,17 @@ describe('loadCatalogue', () => {
       'a wrong total',
       (s: Song) => ({ ...s, charts: s.charts.map((c) => ({ ...c, notes: { ...c.notes, total: 1 } })) }),
     ],
+    [
+      'a total that is not the sum',
+      (s: Song) => ({ ...s, charts: s.charts.map((c) => ({ ...c, notes: { ...c.notes, tap: c.notes.tap + 1 } })) }),
+    ],
     ['a wrong maximum', (s: Song) => ({ ...s, charts: s.charts.map((c) => ({ ...c, maxDxScore: 3 })) })],
     ['a type that does not go with its id', (s: Song) => ({ ...s, type: 'dx' })],
+    ['an utage chart although it is none', (s: Song) => ({ ...s, charts: s.charts.map((c) => ({ ...c, level: 10 })) })],
+    [
+      'a chart for two although it is no utage',
+      (s: Song) => ({ ...s, charts: s.charts.map((c) => ({ ...c, buddy: true })) }),
+    ],
     ['an unknown field', (s: Song) => ({ ...s, extra: 1 })],
     ['a constant with two decimals', (s: Song) => ({ ...s, charts: s.charts.map((c) => ({ ...c, ds: 3.05 })) })],
   ])('refuses a song with %s and names the file', async (_what, change) => {
