@@ -183,6 +183,8 @@ describe('a reader of answers', () => {
     ['a name with a blank', 'HTTP/1.1 200 OK\r\nX A: 1\r\n\r\n'],
     ['no name', 'HTTP/1.1 200 OK\r\n: 1\r\n\r\n'],
     ['two digits of status', 'HTTP/1.1 20 OK\r\n\r\n'],
+    ['a status below 100', 'HTTP/1.1 099 OK\r\n\r\n'],
+    ['a status of 600', 'HTTP/1.1 600 OK\r\n\r\n'],
     ['HTTP/2.0', 'HTTP/2.0 200 OK\r\n\r\n'],
     [
       'an endless trailer section',
