@@ -151,8 +151,6 @@ type Pairs = { readonly key: Node; readonly value: Node | null }[]
 function readMap(reader: Reader, pairs: Pairs, path: Path, at: Position, alias: Position | null): Tree {
   const entries = new Map<string, Entry>()
   for (const pair of pairs) {
-    // Once the bound is passed nothing below counts, and each level would go on multiplying.
-    if (reader.aliased > MAX_ALIASED) break
     const place = alias ?? reader.at(pair.key)
     const key = readKey(pair.key)
     const first = 'text' in key ? entries.get(key.text) : undefined
