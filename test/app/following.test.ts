@@ -57,6 +57,9 @@ it('the last adaptive factor stays while the store is out', async () => {
   store.out = true
   await vi.advanceTimersByTimeAsync(60_000)
   expect(limit()).toBe(75)
+  // Also for a configuration that is loaded meanwhile.
+  following.bring(enforcement)
+  expect(limit()).toBe(75)
   // Nor is it a fault of ours: who follows the changes tells of the store.
   expect(observed.map(({ type }) => type)).not.toContain('internal_error')
 })
