@@ -144,6 +144,10 @@ describe('a reader of answers', () => {
     ['bytes after the body', 'HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nokHTTP/1.1 200 OK\r\n'],
     ['bytes after a 204', 'HTTP/1.1 204 No Content\r\nContent-Length: 2\r\n\r\nok'],
     ['Connection: close', 'HTTP/1.1 200 OK\r\nConnection: x, Close\r\nContent-Length: 2\r\n\r\nok'],
+    [
+      'a close before a keep-alive',
+      'HTTP/1.1 200 OK\r\nConnection: close\r\nConnection: x\r\nContent-Length: 2\r\n\r\nok',
+    ],
     ['HTTP/1.0', 'HTTP/1.0 200 OK\r\nContent-Length: 2\r\n\r\nok'],
   ])('does not use a connection again after %s', (_what, text) => {
     const { heard, reader } = read(text)
@@ -192,6 +196,8 @@ describe('a reader of answers', () => {
     ],
     ['a trailer without a colon', 'HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n0\r\nX-Evil1\r\n\r\n'],
     ['bare LFs, at once and not when the time is up', 'HTTP/1.1 200 OK\nContent-Length: 2\n\nok'],
+    ['a NUL in a trailer', 'HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n0\r\na: \0\r\n\r\n'],
+    ['an upgrade that nobody asked for', 'HTTP/1.1 101 Switching Protocols\r\n\r\n'],
     ['a trailer without a name', 'HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n0\r\n: b\r\n\r\n'],
   ])('refuses %s', (_what, text) => {
     expect(read(text).error).toBeInstanceOf(Error)
