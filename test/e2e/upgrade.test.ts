@@ -128,6 +128,13 @@ describe('a WebSocket handshake', () => {
     await once(server, 'close')
     expect((await refusalOf(open('/live'))).status).toBe(502)
     expect(app.observations.filter((o) => o.type === 'tokens_refunded')).toHaveLength(1)
+    expect(app.requests()[0]).toMatchObject({ outcome: 'failed', httpStatus: 0, clientStatus: 502 })
+  })
+
+  it('is counted as open until it is over', async () => {
+    const told = (type: string) => app.observations.filter((o) => o.type === type).length
+    await refusalOf(open('/no'))
+    await expect.poll(() => [told('upgrade_opened'), told('upgrade_closed')]).toEqual([1, 1])
   })
 })
 
