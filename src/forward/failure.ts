@@ -31,10 +31,10 @@ const LOST = new Set(['CONNECTION_LOST', 'ECONNRESET', 'EPIPE'])
  * Which of our errors a failure is. Without a connection the backend is unreachable, whatever the cause: refused, unknown
  * name, certificate, connect timeout. With one it is too slow or its answer is bad; a connection it closes is a bad answer.
  */
-export function forwardErrorOf(error: Error, reached: boolean): ForwardError {
+export function forwardErrorOf(error: Error, connected: boolean): ForwardError {
   const code = codeOf(error)
   if (code === 'UPSTREAM_TIMEOUT') return 'upstream_timeout'
-  return reached && code !== 'GIVEN_UP' ? 'bad_upstream_answer' : 'upstream_unreachable'
+  return connected && code !== 'GIVEN_UP' ? 'bad_upstream_answer' : 'upstream_unreachable'
 }
 
 /** Whether the peer closed the connection, as it does with one that it thinks idle. */

@@ -147,8 +147,10 @@ export class Forwarding implements Exchanging, Waiter {
   }
 
   onFailure(error: Error): void {
-    if (this.#mayRetry(error)) this.#backend.connections.acquireNew(this)
-    else this.#fail(error)
+    if (this.#mayRetry(error)) {
+      this.#connection = null
+      this.#backend.connections.acquireNew(this)
+    } else this.#fail(error)
   }
 
   /** A head does not wait for its body: events may follow much later. */
@@ -284,7 +286,8 @@ export class Forwarding implements Exchanging, Waiter {
     this.#resolve({
       httpStatus: this.#status,
       outcome,
-      error: outcome === 'failed' && error !== null ? forwardErrorOf(error, this.#reached) : null,
+      // A request that went out once may have been seen, and its second connection have been refused.
+      error: outcome === 'failed' && error !== null ? forwardErrorOf(error, this.#connection !== null) : null,
       reached: this.#reached,
       headSent: this.#status !== 0,
       reason: error === null ? null : reasonOf(error),

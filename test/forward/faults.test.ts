@@ -1,4 +1,4 @@
-import type { Socket } from 'node:net'
+import { createServer as createTcpServer, type Socket } from 'node:net'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { describe, expect, it } from 'vitest'
 import { freePort } from '../setup/redis.ts'
@@ -9,6 +9,7 @@ import {
   gatewayTo,
   get,
   httpBackend,
+  listen,
   rawBackend,
   rawClient,
   until,
@@ -292,6 +293,23 @@ describe('an idle connection that the backend closes just now', () => {
     expect((await exchangeRaw(gateway.port, get('/', CLOSE))).text).toMatch(/^HTTP\/1\.1 502/)
     expect(heads).toHaveLength(4)
     expect(backend.sockets).toHaveLength(3)
+  })
+
+  it('is told as a backend that cannot be reached where it takes no new one, of a request that it may have seen', async () => {
+    let heads = 0
+    const server = createTcpServer((socket) => {
+      socket.on('error', () => {})
+      socket.on('data', () => {
+        if (++heads === 1) return void socket.write(OK)
+        server.close()
+        socket.resetAndDestroy()
+      })
+    })
+    const gateway = await gatewayTo(`http://127.0.0.1:${await listen(server)}`)
+    await exchangeRaw(gateway.port, get('/', CLOSE))
+    expect((await exchangeRaw(gateway.port, get('/', CLOSE))).text).toMatch(/^HTTP\/1\.1 502/)
+    expect(await gateway.settled(2)).toMatchObject({ error: 'upstream_unreachable', reached: true })
+    expect(heads).toBe(2)
   })
 
   it('is replaced for one more attempt only', async () => {
