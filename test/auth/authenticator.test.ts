@@ -242,6 +242,16 @@ describe('a gateway token', () => {
     expect(tokens.asked).toBe(2)
   })
 
+  it('that was unknown is forgotten when the authenticator closes', async () => {
+    const { token: unknown } = mint()
+    const tokens = tokenStore()
+    const gateway = await bench([], { tokens })
+    await gateway.outcome(unknown)
+    gateway.auth.close()
+    await gateway.outcome(unknown)
+    expect(tokens.asked).toBe(2)
+  })
+
   it('that is good stays remembered in a flood of bad ones', async () => {
     const { token: good, record } = mint()
     const tokens = tokenStore(record)

@@ -370,6 +370,22 @@ describe('issuer and audience', () => {
     expect(await outcome(jwt({ alg: 'HS256', key: 'unknown' }))).toBe('unauthorized')
   })
 
+  it('says that it cannot know where the keys of some rules cannot be had, whatever the other rules say', async () => {
+    const server = await serve((_, response) => response.writeHead(503).end())
+    const missing = { keys: { kind: 'url', url: server.url } } as const
+    const other = { keys: keysFile }
+    for (const rules of [
+      [missing, other],
+      [other, missing],
+    ]) {
+      const { outcome, auth } = await bench(rules)
+      expect(await outcome(jwt({ key: stranger }))).toBe('overloaded')
+      expect(await outcome(jwt({ key: ec }))).toBe('alice')
+      auth.close()
+    }
+    await server.close()
+  })
+
   it('asks for the type of token that is configured', async () => {
     const typ = ['at+jwt']
     for (const good of ['at+jwt', 'AT+JWT', 'application/at+jwt'])

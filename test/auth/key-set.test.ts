@@ -72,6 +72,14 @@ describe('a key set', () => {
     expect(findKey(keys, 'ES256', 'other').is).toBe('key')
   })
 
+  it('takes keys without a kid for no twins: a token that names none may fit several, and one that names its key does not', async () => {
+    const [one, other] = [ecKey().jwk, ecKey().jwk]
+    const { keys, count, refused } = await read(one, other, ec)
+    expect([count, refused]).toEqual([3, []])
+    expect(findKey(keys, 'ES256', undefined).is).toBe('ambiguous')
+    expect(findKey(keys, 'ES256', 'ec').is).toBe('key')
+  })
+
   it('lets keys of different types share a kid, as RFC 7517 allows', async () => {
     const { keys, refused } = await read(ec, { ...rsa, kid: 'ec' })
     expect(refused).toEqual([])
