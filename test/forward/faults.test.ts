@@ -340,6 +340,14 @@ describe('an idle connection that the backend closes just now', () => {
     expect(backend.received.join('').match(new RegExp(`^${method} /`, 'gm'))).toHaveLength(method === 'GET' ? 2 : 1)
   })
 
+  it('is no reason to send again where the backend keeps it open and is only slow', async () => {
+    const backend = await rawBackend((socket, _head, nth) => nth === 1 && socket.write(OK))
+    const gateway = await gatewayTo(backend.url, { responseTimeoutMs: 200 })
+    await exchangeRaw(gateway.port, get('/', CLOSE))
+    expect((await exchangeRaw(gateway.port, get('/', CLOSE))).text).toMatch(/^HTTP\/1\.1 504/)
+    expect(backend.received.join('').match(/^GET /gm)).toHaveLength(2)
+  })
+
   it('is no reason to send again where the answer had begun, or on a new connection', async () => {
     const backend = await rawBackend((socket, _head, nth) => {
       if (nth === 1) socket.write(OK)

@@ -110,9 +110,10 @@ describe('a request on its way to the backend', () => {
   })
 
   it('gets fixed fields that the client cannot set', () => {
-    const rules = headerRules({ headers: { 'X-Backend-Secret': 's3cret' }, passAuthorization: true })
-    const head = outgoingHead(['x-backend-secret', 'forged'], CALLER, rules)
-    expect(grouped(head.headers)['x-backend-secret']).toEqual(['s3cret'])
+    const headers = { 'X-Backend-Secret': 's3cret', Cookie: 'key=s3cret' }
+    const rules = headerRules({ headers, passAuthorization: true })
+    const head = outgoingHead(['x-backend-secret', 'forged', 'cookie', 'key=forged'], CALLER, rules)
+    expect(grouped(head.headers)).toMatchObject({ 'x-backend-secret': ['s3cret'], cookie: ['key=s3cret'] })
   })
 
   it('gets no fixed field that a head cannot hold', () => {
@@ -277,6 +278,8 @@ describe('an answer on its way to the client', () => {
     raw.push(
       'X-Request-Id',
       'theirs',
+      'RateLimit',
+      'theirs',
       'X-Forwarded-For',
       '1',
       'X_Y',
@@ -286,7 +289,7 @@ describe('an answer on its way to the client', () => {
       'Server-Timing',
       'db;dur=1',
     )
-    expect(answerTrailers(raw, ['X-Request-Id', 'ours'])).toEqual([
+    expect(answerTrailers(raw, ['X-Request-Id', 'ours', 'Ratelimit', 'ours'])).toEqual([
       ['X-Checksum', 'abc'],
       ['Server-Timing', 'db;dur=1'],
     ])
