@@ -155,6 +155,16 @@ describe('while the store is out', () => {
     expect(open.decide(charge(5, 'b'), AT + 24 * 60 * MINUTE)?.accepted).toBe(true)
   })
 
+  it('those whose windows ended are looked for once a second: a crowd of new users must not cost a sweep each', () => {
+    const open = outage({ maxUsers: 1 })
+    const second = [{ window: { name: '1s', seconds: 1 }, limit: 100 }]
+    const of: Limits = { personal: second, global: null }
+    expect(open.decide(charge(5, 'a', of), AT)?.accepted).toBe(true)
+    expect(open.decide(charge(5, 'b', of), AT + 500)).toBeNull()
+    expect(open.decide(charge(5, 'b', of), AT + 1499)).toBeNull()
+    expect(open.decide(charge(5, 'b', of), AT + 1500)?.accepted).toBe(true)
+  })
+
   it('a crowd of users that are all refused is not remembered', () => {
     const open = outage({ maxUsers: 2 })
     const of = limits([100, 300], [50, 50])
@@ -403,6 +413,16 @@ describe('a refund of what was admitted locally', () => {
     expect(accepted(open, charge(1, 'alice', of))).toBe(0)
     open.giveBack({ charge: charge(10, 'alice', of), decision })
     expect(accepted(open, charge(1, 'alice', of))).toBe(10)
+  })
+
+  it('frees the share also of a run that began after the clock was set right', () => {
+    const open = outage()
+    open.shift(-MINUTE)
+    const decision = admit(open, charge(10)) as Decision
+    pay(open, bank())
+    expect(accepted(open, charge(1))).toBe(0)
+    open.giveBack({ charge: charge(10), decision })
+    expect(accepted(open, charge(1))).toBe(10)
   })
 
   it('of all of it leaves no debt', () => {
