@@ -68,6 +68,7 @@ describe('an accepted request', () => {
     expect((await get('/free', {})).status).toBe(401)
     expect((await get('/free')).status).toBe(200)
     expect(await used()).toBe(0)
+    expect(app.observations.filter((o) => o.type === 'tokens_charged')).toEqual([])
   })
 
   it('of a public route needs no credential, and a wrong one does no harm', async () => {
@@ -190,6 +191,18 @@ describe('the quota status', () => {
     expect(backend.seen).toEqual([])
   })
 
+  it('is only read: another method is 405, before any credential', async () => {
+    for (const path of ['/me/quota', '/quota']) {
+      const answer = await fetch(app.url + path, { method: 'DELETE' })
+      expect([answer.status, answer.headers.get('allow')]).toEqual([405, 'GET, HEAD'])
+    }
+  })
+
+  it('is recorded under its user, without a route', async () => {
+    await get('/me/quota')
+    expect(app.requests()[0]).toMatchObject({ user: 'alice', route: null, outcome: 'answered', clientStatus: 200 })
+  })
+
   it('needs a credential', async () => {
     const answer = await get('/me/quota', {})
     expect(answer.status).toBe(401)
@@ -204,6 +217,16 @@ describe('a price in the body', () => {
     expect((await post('/charge', body)).status).toBe(200)
     expect(backend.seen[0]?.body).toBe(body)
     expect(await used('alice', 'write')).toBe(15)
+  })
+
+  it('is asked for once where the client waits to be told to go on', async () => {
+    const fields = `Host: a\r\nAuthorization: ${bearer('alice').authorization}\r\nContent-Type: application/json\r\n`
+    const text = await rawExchange(
+      app.url,
+      `POST /charge HTTP/1.1\r\n${fields}${CLOSE}Expect: 100-continue\r\nContent-Length: 15\r\n\r\n{"chargeId": 2}`,
+    )
+    expect(statusesIn(text)).toEqual([100, 200])
+    expect(backend.seen[0]?.body).toBe('{"chargeId": 2}')
   })
 
   it.each([

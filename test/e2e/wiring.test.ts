@@ -396,6 +396,7 @@ describe('each key of the configuration reaches what it names: auth, time_zone a
     expect((await get('/items/1', {})).status).toBe(401)
     expect(charges()).toBe(0)
     expect(app.requests()[0]).toMatchObject({ route: 'unmatched', category: null, cost: 0, httpStatus: 200 })
+    expect(app.observations).toContainEqual({ type: 'unmatched', method: 'GET', path: '/nothing' })
   })
 
   it('unmatched with a category and a cost asks for a credential and charges', async () => {
