@@ -142,6 +142,8 @@ describe('a reader of answers', () => {
 
   it.each([
     ['bytes after the body', 'HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nokHTTP/1.1 200 OK\r\n'],
+    ['a 204 that announces a body, which may still come', 'HTTP/1.1 204 No Content\r\nContent-Length: 2\r\n\r\n'],
+    ['a 204 in chunks', 'HTTP/1.1 204 No Content\r\nTransfer-Encoding: chunked\r\n\r\n'],
     ['bytes after a 204', 'HTTP/1.1 204 No Content\r\nContent-Length: 2\r\n\r\nok'],
     ['Connection: close', 'HTTP/1.1 200 OK\r\nConnection: x, Close\r\nContent-Length: 2\r\n\r\nok'],
     [
@@ -153,6 +155,18 @@ describe('a reader of answers', () => {
     const { heard, reader } = read(text)
     expect(heard.trailers).toEqual([])
     expect(reader.persistent).toBe(false)
+  })
+
+  it('uses a connection again after a 204, also one that says it has no body', () => {
+    for (const field of ['', 'Content-Length: 0\r\n']) {
+      expect(read(`HTTP/1.1 204 No Content\r\n${field}\r\n`).reader.persistent).toBe(true)
+    }
+  })
+
+  it('takes 2000 fields and no more', () => {
+    const head = (fields: number): string => `HTTP/1.1 204 No Content\r\n${'a: b\r\n'.repeat(fields)}\r\n`
+    expect(read(head(2000)).error).toBeNull()
+    expect(read(head(2001)).error?.message).toBe('too many header fields')
   })
 
   it('tells interim answers apart from the one that is awaited', () => {

@@ -170,6 +170,26 @@ describe('a place for a connection', () => {
   })
 })
 
+it('a place that becomes free while one is being opened for who waits opens no second one', async () => {
+  const backend = await rawBackend(() => {})
+  const connections = new Connections({
+    destination: { host: '127.0.0.1', port: backend.port, tls: null, connectTimeoutMs: 2_000, maxHeaderSize: 32_768 },
+    responseTimeoutMs: 60_000,
+    idleTimeoutMs: 60_000,
+    maxConnections: 2,
+  })
+  const opened = () => new Promise<Connection>((start, expire) => connections.acquire({ start, expire }))
+  const first = await opened()
+  const second = opened()
+  first.abandon()
+  await second
+  // Whatever was opened with it is accepted before this one.
+  const last = rawClient(backend.port)
+  await until(() => backend.sockets.some(({ remotePort }) => remotePort === last.socket.localPort))
+  expect(backend.sockets).toHaveLength(3)
+  connections.destroy()
+})
+
 describe('destroying a forwarder', () => {
   it('settles everything: in flight, waiting, and coming later', async () => {
     const backend = await rawBackend(

@@ -432,6 +432,22 @@ describe('a client that leaves', () => {
     expect(gateway.results.map((r) => r.outcome)).toEqual(['aborted', 'aborted', 'aborted'])
   })
 
+  it('before it had what the backend had answered behind another answer leaves that connection to who has it now', async () => {
+    const backend = await rawBackend((socket, head) => {
+      if (head.includes('/quick')) socket.write(OK)
+    })
+    const gateway = await gatewayTo(backend.url, { maxConnections: 2 })
+    const leaving = rawClient(gateway.port, get('/held') + get('/quick'))
+    await until(() => backend.received.join('').includes('/quick'))
+    const staying = rawClient(gateway.port, get('/next', CLOSE))
+    await until(() => backend.received.join('').includes('/next'))
+    leaving.socket.destroy()
+    await gateway.settled(2)
+    backend.sockets[backend.received.findIndex((text) => text.includes('/next'))]?.write(OK)
+    await staying.until('ok')
+    expect(backend.sockets).toHaveLength(2)
+  })
+
   it('before its request is sent never reaches the backend', async () => {
     const backend = await rawBackend(() => {})
     let admit = (): void => {}

@@ -1,6 +1,6 @@
 import type { IncomingMessage } from 'node:http'
 import { Readable } from 'node:stream'
-import { expect, it } from 'vitest'
+import { expect, it, vi } from 'vitest'
 import type { Connection } from '../../src/forward/connection.ts'
 import { Upload } from '../../src/forward/upload.ts'
 
@@ -37,4 +37,15 @@ it('short pieces wait until the backend has taken those before them, and then le
   req.push(null)
   await turn()
   expect([written[3], upload.done]).toEqual(['end', true])
+})
+
+it('one that is whole already is not waited for: its client’s connection serves the next request', () => {
+  vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout'] })
+  for (const complete of [false, true]) {
+    const req = Object.assign(new Readable({ read: () => {} }), { complete }) as unknown as IncomingMessage
+    const before = vi.getTimerCount()
+    new Upload(req, { write: () => true } as unknown as Connection, false, () => {}).stop()
+    expect(vi.getTimerCount() - before).toBe(complete ? 0 : 1)
+  }
+  vi.useRealTimers()
 })

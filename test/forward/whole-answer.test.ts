@@ -1,4 +1,4 @@
-import { createServer, type ServerResponse } from 'node:http'
+import { createServer, type IncomingMessage, type ServerResponse } from 'node:http'
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
 import { sendWhole } from '../../src/forward/whole-answer.ts'
@@ -20,10 +20,13 @@ function viaNode(res: ServerResponse, { status, headers, body }: Given): void {
 /** Serves `/ours` and `/node` alike, but for the way that the answer is sent. */
 async function twoWays() {
   let given: Given = { status: 200, headers: [], body: '' }
-  const server = createServer({ keepAliveTimeout: 72_000 }, (req, res) => {
-    if (req.url === '/node') viaNode(res, given)
-    else sendWhole(res, given.status, given.headers, given.body)
-  })
+  const server = createServer({ keepAliveTimeout: 72_000 })
+  for (const event of ['request', 'checkContinue'] as const) {
+    server.on(event, (req: IncomingMessage, res: ServerResponse) => {
+      if (req.url === '/node') viaNode(res, given)
+      else sendWhole(res, given.status, given.headers, given.body)
+    })
+  }
   const port = await listen(server)
   async function both(next: Given, request: (path: string) => string): Promise<[ours: string, node: string]> {
     given = next
@@ -38,6 +41,7 @@ const REQUESTS: Record<string, (path: string) => string> = {
   'one request': (path) => `GET ${path} HTTP/1.1\r\nHost: a\r\n\r\n${end}`,
   'three in one packet': (path) => `GET ${path} HTTP/1.1\r\nHost: a\r\n\r\n`.repeat(3) + end,
   'a connection that is to close': (path) => `GET ${path} HTTP/1.1\r\nHost: a\r\nConnection: close\r\n\r\n`,
+  'one that was never told to go on': (path) => `GET ${path} HTTP/1.1\r\nHost: a\r\nExpect: 100-continue\r\n\r\n${end}`,
   'HTTP/1.0': (path) => `GET ${path} HTTP/1.0\r\n\r\n`,
   HEAD: (path) => `HEAD ${path} HTTP/1.1\r\nHost: a\r\n\r\n${end}`,
 }
