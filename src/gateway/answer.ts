@@ -82,8 +82,7 @@ export function writeAnswer(req: IncomingMessage, res: ServerResponse, answer: A
     sendWhole(res, answer.status, headers, answer.body)
     return
   }
-  if (lingers && !closes) headers.push('Connection', 'close')
-  if (lingers) res.shouldKeepAlive = false // which the listener asks, too
+  if (lingers) res.shouldKeepAlive = false // Node then says so in the head, and the listener asks it
   res.writeHead(answer.status, headers)
   if (!lingers) {
     res.end(req.method === 'HEAD' ? undefined : answer.body)
