@@ -112,6 +112,12 @@ describe('a file', () => {
     })
   })
 
+  test('is sent as it is where that is smaller, to whoever takes it otherwise too', async () => {
+    const response = await fetch(`${running.url}/favicon.svg`, { headers: { 'accept-encoding': 'gzip' } })
+    expect(response.headers.get('content-encoding')).toBeNull()
+    expect(await response.text()).toBe('<svg/>')
+  })
+
   test('is sent smaller to who takes it so', async () => {
     const response = await fetch(`${running.url}/assets/index-4f2a.js`, { headers: { 'accept-encoding': 'gzip' } })
     expect(response.headers.get('content-encoding')).toBe('gzip')

@@ -33,6 +33,11 @@ test('the first of all steps are found, however many users there are, and each o
   expect([names(found), found.next]).toEqual([['alice', 'bob'], null])
 })
 
+test('what was used of a category that the configuration no longer has counts nowhere', async () => {
+  const gone = { user: 'a', counters: new Map([['gone', [{ seconds: HOUR, startedAt: NOW, used: 9 }]]]) }
+  expect(names(await ask([[gone, usage('b', 1)]]))).toEqual(['b'])
+})
+
 test('a scan that is too long for one request ends early, and the next goes on behind it', async () => {
   const steps = [[usage('a', 1), usage('b', 2), usage('c', 3)], [usage('d', 4)], [usage('e', 5)]]
   const found = await ask(steps, 4)
