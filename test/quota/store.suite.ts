@@ -132,6 +132,17 @@ export function quotaStoreSuite(open: () => Promise<StoreUnderTest>): void {
   describe('a forced charge', () => {
     const forced = (user: string, cost: number, of: Limits): Charge => ({ ...charge(user, cost, of), forced: true })
 
+    it('is another one than a charge of the same limits and cost beside it, which they bound', async () => {
+      const of = limits([10, 10])
+      expect(verdicts(await settle([charge('a', 8, of), forced('a', 8, of), charge('b', 8, of)]))).toEqual([
+        true,
+        true,
+        true,
+      ])
+      expect(verdicts(await settle([forced('c', 8, of), charge('c', 8, of)]))).toEqual([true, false])
+      expect((await used('a')).personal).toEqual([16, 16])
+    })
+
     it('is accepted above every limit and counts in all windows of both scopes', async () => {
       await settle([charge('a', 9, limits([10, 10], [10, 10]))])
       const [decision] = await settle([forced('a', 5, limits([10, 10], [10, 10]))])

@@ -1,6 +1,6 @@
 import { expect, it } from 'vitest'
 import { FORGET_MS } from '../../src/control/replicas.ts'
-import { heard } from '../../src/store/replicas.ts'
+import { heard, listedReplicas } from '../../src/store/replicas.ts'
 import { openDatabase } from '../../src/store/sqlite/database.ts'
 import { sqliteReplicas } from '../../src/store/sqlite/replicas.ts'
 
@@ -24,6 +24,12 @@ it.each([
   ['a time that is none', JSON.stringify({ ...replica, startedAt: 'x' })],
 ])('does not hear %s, so that one that tells it cannot hide the others', (_what, text) => {
   expect(heard(text, 5)).toEqual([])
+})
+
+it('a process that was silent for as long as it may be is listed, and one that was for longer is not', () => {
+  const silent = (ms: number) => listedReplicas([{ replica: { ...replica, ready: true }, at: 0 }], ms)
+  expect(silent(FORGET_MS)).toMatchObject([{ instance: 'i', silentMs: FORGET_MS }])
+  expect(silent(FORGET_MS + 1)).toEqual([])
 })
 
 it('a process that was killed leaves no row behind in the file of the embedded store', async () => {
