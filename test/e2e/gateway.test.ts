@@ -1,3 +1,5 @@
+import { once } from 'node:events'
+import { connect } from 'node:net'
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
 import { type Backend, type RunningApp, startApp, startBackend, yaml } from './harness.ts'
 import { bearer } from './jwt.ts'
@@ -323,6 +325,26 @@ describe('a handshake behind requests that are under way on its connection', () 
     expect(statusesIn(text)).toEqual([200])
     expect(app.requests()).toHaveLength(1)
   })
+})
+
+it('a gateway that is taken out of service closes each connection with its next answer', async () => {
+  expect((await fetch(`${app.admin}/drain`)).status).toBe(200)
+  const text = await rawExchange(app.url, 'GET /open HTTP/1.1\r\nHost: a\r\n\r\n'.repeat(2))
+  expect(statusesIn(text)).toEqual([200])
+  expect(text).toMatch(/\r\nConnection: close\r\n/)
+})
+
+it('a request whose client left in the middle of the answer is recorded with the status that it got', async () => {
+  await app.stop()
+  await backend.close()
+  backend = await startBackend((_seen, res) => void res.write('the beginning'))
+  app = await startApp(yaml(backend.url, QUOTA))
+  const { hostname, port } = new URL(app.url)
+  const client = connect(Number(port), hostname)
+  client.write('GET /open HTTP/1.1\r\nHost: a\r\n\r\n')
+  await once(client, 'data')
+  client.destroy()
+  await expect.poll(() => app.requests()).toMatchObject([{ outcome: 'aborted', httpStatus: 200, clientStatus: 200 }])
 })
 
 describe('the request line in the log', () => {

@@ -128,7 +128,7 @@ describe('a WebSocket handshake', () => {
     await once(server, 'close')
     expect((await refusalOf(open('/live'))).status).toBe(502)
     expect(app.observations.filter((o) => o.type === 'tokens_refunded')).toHaveLength(1)
-    expect(app.requests()[0]).toMatchObject({ outcome: 'failed', httpStatus: 0, clientStatus: 502 })
+    await expect.poll(() => app.requests()[0]).toMatchObject({ outcome: 'failed', httpStatus: 0, clientStatus: 502 })
   })
 
   it('is counted as open until it is over', async () => {

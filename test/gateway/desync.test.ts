@@ -1,5 +1,6 @@
 import { once } from 'node:events'
-import net from 'node:net'
+import http from 'node:http'
+import net, { type AddressInfo } from 'node:net'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from 'vitest'
 import { type RunningApp, startApp, yaml } from '../e2e/harness.ts'
@@ -169,6 +170,13 @@ describe('requests, charges and what the backend saw agree', () => {
     expect(charged()).toBe(1)
   })
 
+  it('when a large refused upload, after which the connection is closed, is followed by another request', async () => {
+    const body = 'x'.repeat(100_000)
+    const upload = `${request('POST /nothing HTTP/1.1', `Content-Length: ${body.length}`)}${body}`
+    expect(statusesIn(await rawExchange(app.url, upload + request('GET /api/b HTTP/1.1')))).toEqual([404])
+    expect([backend.lines, charged()]).toEqual([[], 0])
+  })
+
   it('for escapes of plain letters, which are matched and forwarded in one spelling', async () => {
     expect(statusesIn(await rawExchange(app.url, request('GET /%61pi/%73earch HTTP/1.1')))).toEqual([200])
     expect(backend.lines).toEqual(['GET /api/search HTTP/1.1'])
@@ -218,6 +226,32 @@ it('a body that turns out to be malformed is told so, and is no request to the b
     expect(statusesIn(await rawExchange(app.url, bytes))).toEqual([400])
   }
   expect(backend.lines).toEqual([])
+})
+
+it('a body that turns out to be malformed behind the beginning of its answer ends the connection without a word', async () => {
+  const early = http.createServer((req, res) => {
+    req.on('error', () => {}).resume()
+    res.write('the beginning')
+  })
+  early.listen(0, '127.0.0.1')
+  await once(early, 'listening')
+  const url = `http://127.0.0.1:${(early.address() as AddressInfo).port}`
+  const open = await startApp(yaml(url, 'routes: [{ match: POST /open, public: true }]'))
+  const socket = net.connect(Number(new URL(open.url).port), '127.0.0.1')
+  socket.on('error', () => {})
+  let text = ''
+  socket.on('data', (chunk) => {
+    text += chunk
+  })
+  socket.write('POST /open HTTP/1.1\r\nHost: a\r\nTransfer-Encoding: chunked\r\n\r\n1\r\na\r\n')
+  await expect.poll(() => text).toContain('the beginning')
+  const before = text
+  socket.write('no size\r\n')
+  await expect.poll(() => socket.closed).toBe(true)
+  expect(text).toBe(before)
+  await open.stop()
+  early.closeAllConnections()
+  early.close()
 })
 
 describe('a small upload that comes slowly', () => {

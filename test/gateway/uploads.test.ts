@@ -17,12 +17,15 @@ afterEach(() => {
   server.close()
 })
 
-/** A client that has begun a long upload, which somebody reads. @returns how often it was found too slow */
-async function upload(rule: UploadRule): Promise<{ tooSlow: number }> {
-  const found = { tooSlow: 0 }
+/** A client that has begun a long upload, which somebody reads. @returns how often each that comes is found too slow */
+async function upload(rule: UploadRule): Promise<readonly number[]> {
+  const found: number[] = []
   watch = createUploadWatch(() => rule)
   server = http.createServer((req) => {
-    watch.watch(req, () => found.tooSlow++)
+    const place = found.push(0) - 1
+    watch.watch(req, () => {
+      found[place] = (found[place] ?? 0) + 1
+    })
     req.resume()
   })
   server.listen(0, '127.0.0.1')
@@ -36,7 +39,17 @@ async function upload(rule: UploadRule): Promise<{ tooSlow: number }> {
 it('who has sent much at once has no more patience than anybody when it stalls then', async () => {
   const found = await upload({ minRate: 1, graceMs: 300 })
   client.write(Buffer.alloc(1_000_000))
-  await expect.poll(() => found.tooSlow).toBe(1)
+  await expect.poll(() => found).toEqual([1])
+})
+
+it('who is too slow is told so once, also where the connection does not end at once', async () => {
+  const found = await upload({ minRate: 1, graceMs: 300 })
+  await expect.poll(() => found).toEqual([1])
+  const next = net.connect((server.address() as AddressInfo).port, '127.0.0.1')
+  next.write(`POST / HTTP/1.1\r\nHost: a\r\nContent-Length: ${LENGTH}\r\n\r\n`)
+  await expect.poll(() => found[1]).toBe(1)
+  expect(found[0]).toBe(1)
+  next.destroy()
 })
 
 it('is not found too slow for a while in which nobody could read what it had sent', async () => {
@@ -45,5 +58,5 @@ it('is not found too slow for a while in which nobody could read what it had sen
   const until = performance.now() + 3000
   while (performance.now() < until);
   await sleep(300)
-  expect(found.tooSlow).toBe(0)
+  expect(found).toEqual([0])
 })
