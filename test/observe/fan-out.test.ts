@@ -23,6 +23,18 @@ test('a reader that throws harms neither the caller nor the others, which are to
   expect(seen).toEqual([{ type: 'internal_error', where: 'observer', error: broken }, { type: 'stopped' }])
 })
 
+test('a reader that throws is not told of it itself', () => {
+  const told: string[] = []
+  const observe = fanOut([
+    ({ type }) => {
+      told.push(type)
+      throw new Error('reader broke')
+    },
+  ])
+  observe({ type: 'stopped' })
+  expect(told).toEqual(['stopped'])
+})
+
 test('readers that all throw are survived', () => {
   const breaks = () => {
     throw new Error('broken')

@@ -56,6 +56,18 @@ test('a log whose disk was full goes on, with every line whole, once there is ro
   await sink.close()
 })
 
+test('what a full disk has not taken stays before the lines behind it', async () => {
+  const sink = openLineSink(file, { chunk: 10_000_000, flushMs: 10 })
+  const lines = ['a', 'b', 'c'].map((letter) => `${letter.repeat(50_000)}\n`)
+  disk.room = 8
+  for (const line of lines) sink.write(line)
+  await expect.poll(() => disk.room).toBe(0)
+  await sink.flush()
+  disk.room = Infinity
+  await sink.close()
+  expect(written()).toBe(lines.join(''))
+})
+
 test('while the disk is full the memory is bounded, and the loss is told', async () => {
   const sink = openLineSink(file, { chunk: 100, flushMs: 10, limit: 100 })
   disk.room = 0
