@@ -31,6 +31,18 @@ describe('the embedded store', () => {
       close: () => store.close(),
     }
   }
+  it('tells those who follow changes nothing of one that was not made', async () => {
+    const { store, close } = await open()
+    let heard = 0
+    store.onChange(() => heard++)
+    const change = { kind: 'settings', to: { mode: 'loose' } } as const
+    expect((await store.change(change, { who: 'ann', why: null }, 7)).done).toBe(false)
+    expect(heard).toBe(0)
+    expect((await store.change(change, { who: 'ann', why: null }, 0)).done).toBe(true)
+    expect(heard).toBe(1)
+    await close()
+  })
+
   describe('as a quota store', () => {
     quotaStoreSuite(open)
 
