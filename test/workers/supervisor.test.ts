@@ -7,7 +7,10 @@ import { startBackend, understood, yaml } from '../e2e/harness.ts'
 
 /** Real worker processes, and a clock that the test sets. */
 
+const ROUTES = 'routes: [{ match: GET /*, public: true }]'
+
 let clock: number
+let begun: ReturnType<typeof understood>
 let seen: Observation[]
 let supervisor: Supervisor
 let backend: Awaited<ReturnType<typeof startBackend>>
@@ -16,10 +19,10 @@ beforeEach(async () => {
   clock = Math.round(performance.now())
   seen = []
   backend = await startBackend()
-  const { config, hash } = understood(yaml(backend.url, 'routes: [{ match: GET /*, public: true }]'))
+  begun = understood(yaml(backend.url, ROUTES))
   supervisor = createSupervisor({
     count: 1,
-    begin: () => ({ config, hash, version: 'test', problems: [] }),
+    begin: () => ({ config: begun.config, hash: begun.hash, version: 'test', problems: [] }),
     onReport: () => {},
     onEnd: () => {},
     write: () => {},
@@ -56,6 +59,14 @@ describe('a worker that hangs', () => {
     process.kill(started()[0] ?? 0, 'SIGCONT')
     await expect.poll(isReady).toBe(true)
     expect(ended()).toEqual([])
+  })
+
+  it('is not taken to answer a configuration by what it says of the one before', async () => {
+    void supervisor.reload()
+    begun = understood(yaml('https://127.0.0.1:1', ROUTES, undefined, 'tls: { ca: /nowhere/ca.pem }'))
+    const second = supervisor.reload()
+    process.kill(started()[0] ?? 0, 'SIGCONT')
+    expect(await second).toEqual([expect.stringContaining('/nowhere/ca.pem')])
   })
 
   it('is ended after 30 seconds, and another takes its place', async () => {
@@ -104,6 +115,14 @@ describe('a worker that ends', () => {
     await expect.poll(() => started().length).toBe(2)
     const reasons = () => supervisor.ask(10_000).then(() => supervisor.states()[0]?.reasons)
     await expect.poll(reasons).toContain('draining')
+  })
+
+  it('keeps nobody waiting who asks it for a report', async () => {
+    await expect.poll(isReady).toBe(true)
+    process.kill(started()[0] ?? 0, 'SIGSTOP')
+    const asked = supervisor.ask(600_000)
+    kill()
+    await asked
   })
 
   it('keeps nobody waiting who gives it another configuration', async () => {
