@@ -141,6 +141,8 @@ export function createListener(options: ListenerOptions): Listener {
       if (!gateway.distrusts(socket)) refuseRaw(socket, ...parserRefusal(error.code ?? ''))
     }
     const exchanges = underway(socket)
+    // Behind the last answer of a connection there is no other (RFC 9112, 9.6): it ends that.
+    if (exchanges.length === 0 && last.has(socket)) return
     if (exchanges.length === 0) refuse()
     // The requests before the broken one get their answers first, or ours would be taken for one of them.
     else if (exchanges.every(({ req }) => req.complete)) whenIdle(socket, refuse)

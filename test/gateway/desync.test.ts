@@ -177,6 +177,13 @@ describe('requests, charges and what the backend saw agree', () => {
     expect([backend.lines, charged()]).toEqual([[], 0])
   })
 
+  it('when a refused request whose answer ends the connection is followed by garbage, which gets no answer of its own', async () => {
+    const refused = 'POST /api/a HTTP/1.1\r\nHost: a\r\nContent-Length: 2\r\nExpect: 100-continue\r\n\r\n'
+    const text = await rawExchange(app.url, `${refused}ab\0garbage\r\n\r\n`, 1500)
+    expect(statusesIn(text)).toEqual([401])
+    expect(text).toMatch(/\r\nConnection: close\r\n/)
+  })
+
   it('for escapes of plain letters, which are matched and forwarded in one spelling', async () => {
     expect(statusesIn(await rawExchange(app.url, request('GET /%61pi/%73earch HTTP/1.1')))).toEqual([200])
     expect(backend.lines).toEqual(['GET /api/search HTTP/1.1'])
