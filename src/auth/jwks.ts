@@ -34,6 +34,8 @@ interface Held {
  */
 export function keysFromUrl(issuer: string, url: URL, observe: Observer, now: () => number): KeySource {
   const closed = new AbortController()
+  // Without what may be secret: user, password and query.
+  const address = `${url.origin}${url.pathname}`
   let held: Held | null = null
   let lastStart = Number.NEGATIVE_INFINITY
   let lastFailed = false
@@ -105,7 +107,7 @@ export function keysFromUrl(issuer: string, url: URL, observe: Observer, now: ()
       if (faults.length > 0) observe({ type: 'jwks_keys_refused', issuer, message: faults.join('; ').slice(0, 1000) })
     } catch (error) {
       lastFailed = true
-      if (!closed.signal.aborted) observe({ type: 'jwks_failed', issuer, message: explain(error) })
+      if (!closed.signal.aborted) observe({ type: 'jwks_failed', issuer, message: `${address}: ${explain(error)}` })
     }
   }
 

@@ -170,7 +170,7 @@ describe('when the provider fails', () => {
     expect(await gateway.outcome(token())).toBe('alice')
     expect(await gateway.outcome(token())).toBe('alice')
     expect(server.hits).toBe(2)
-    expect(gateway.failures()).toEqual(['answered 500'])
+    expect(gateway.failures()).toEqual([expect.stringMatching(/: answered 500$/)])
     gateway.time += 24 * HOUR - 1
     expect(await gateway.outcome(token())).toBe('alice')
     expect(server.hits).toBe(3)
@@ -217,9 +217,9 @@ describe('when the provider fails', () => {
   })
 
   it.each([
-    ['no JSON', '<html>\n', /^answered what is no JSON \(.*\): name the address of the key set itself under jwks$/],
+    ['no JSON', '<html>\n', /: answered what is no JSON \(.*\): name the address of the key set itself under jwks$/],
     ['JSON without keys', '{"error":"x"}', /not a JSON Web Key Set/],
-    ['nothing', '', /^answered what is no JSON/],
+    ['nothing', '', /: answered what is no JSON/],
   ])('by answering %s, the keys held stay in use', async (_, body, message) => {
     const gateway = await start()
     await gateway.outcome(token())
@@ -229,12 +229,13 @@ describe('when the provider fails', () => {
     expect(gateway.failures()).toEqual([expect.stringMatching(message)])
   })
 
-  it('by refusing connections, the cause is told', async () => {
+  it('by refusing connections, the address is told without its query, and the cause', async () => {
     const other = await serve(serveJson(keySet(one)))
     await other.close()
-    const gateway = await start(other.url)
+    const gateway = await start(`${other.url}?key=CANARY`)
     expect(await gateway.outcome(token())).toBe('overloaded')
     expect(gateway.failures()).toEqual([expect.stringContaining('ECONNREFUSED')])
+    expect(gateway.failures()[0]).toContain(`${other.url}: `)
   })
 
   it('by redirecting, nobody follows', async () => {
@@ -242,7 +243,7 @@ describe('when the provider fails', () => {
     server.answer = (_, response) => response.writeHead(302, { location: target.url }).end()
     const gateway = await start()
     expect(await gateway.outcome(token())).toBe('overloaded')
-    expect(gateway.failures()).toEqual(['answered 302'])
+    expect(gateway.failures()).toEqual([expect.stringMatching(/: answered 302$/)])
     expect(target.hits).toBe(0)
     await target.close()
   })
@@ -255,7 +256,7 @@ describe('when the provider fails', () => {
     server.answer = (_, response) => pipeline(Readable.from(body()), response, () => {})
     const gateway = await start()
     expect(await gateway.outcome(token())).toBe('overloaded')
-    expect(gateway.failures()).toEqual(['answered more than 256 KiB'])
+    expect(gateway.failures()).toEqual([expect.stringMatching(/: answered more than 256 KiB$/)])
     expect(sent).toBeLessThan(50 * 1024 * 1024)
   })
 
