@@ -1,3 +1,4 @@
+import { once } from 'node:events'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { setFlagsFromString } from 'node:v8'
 import { runInNewContext } from 'node:vm'
@@ -22,8 +23,9 @@ describe('closing a forwarder', () => {
     const gateway = await gatewayTo(backend.url, { maxConnections: 1 })
     const first = rawClient(gateway.port, get('/first'))
     await until(() => backend.sockets.length === 1)
+    const arrived = once(gateway.server, 'request')
     const second = rawClient(gateway.port, get('/second'))
-    await sleep(30)
+    await arrived
     let closed = false
     const closing = gateway.forwarder.close().then(() => {
       closed = true

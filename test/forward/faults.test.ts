@@ -506,7 +506,8 @@ describe('a client that leaves', () => {
       }
       more()
     })
-    const gateway = await gatewayTo(backend.url, { idleTimeoutMs: 300 })
+    // Long enough that a backend on a busy machine is not taken for one that stopped in the middle.
+    const gateway = await gatewayTo(backend.url, { idleTimeoutMs: 1000 })
     const client = rawClient(gateway.port, get('/'))
     client.socket.pause()
     expect(await gateway.settled()).toMatchObject({
