@@ -12,8 +12,7 @@ beforeEach(async () => {
 afterEach(() => running.stop())
 
 const get = (path: string) => running.call('GET', path)
-const put = (user: string, body: unknown, headers: Record<string, string> = {}) =>
-  running.call('PUT', `/api/users/${encodeURIComponent(user)}/override`, { body, headers })
+const put = (user: string, body: unknown) => running.call('PUT', `/api/users/${user}/override`, { body })
 const override = { read: { '1h': 500 }, reason: 'a big event' }
 
 async function all(query = '', limit = 3): Promise<Reply['json'][]> {
