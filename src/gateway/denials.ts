@@ -19,7 +19,7 @@ export function storeUnavailable({ reason }: StoreError): Denial {
 const FORWARD_FAILED: Readonly<Record<ForwardError, string>> = {
   upstream_unreachable: 'The backend cannot be reached.',
   upstream_timeout: 'The backend did not answer in time.',
-  bad_upstream_answer: 'The backend gave an answer that is not valid HTTP.',
+  bad_upstream_answer: 'The backend gave no whole answer, or one that is not valid HTTP.',
 }
 
 export function forwardFailed(error: ForwardError): Denial {
