@@ -73,6 +73,8 @@ export async function createServing(options: ServingOptions): Promise<Serving> {
   const { config, version, store, observing } = options
   const { observe, follow } = observing
   const instance = randomBytes(12).toString('base64url')
+  // Before anybody follows: a store that connects while the parts are made is told of at once.
+  const state = { started: false, draining: false, stopping: false, hash: options.hash }
   const certificate = config.tls === null ? null : openCertificate(config.tls, 'gateway', observe)
   const health = watchStore(store, follow)
   const tally = createTallyKeeper({ store, observe })
@@ -96,7 +98,6 @@ export async function createServing(options: ServingOptions): Promise<Serving> {
   const lag = createLagMeter()
   const gateway = createGateway({ rules: () => current.rules, ledger, store, observe, lag: lag.lasting })
   const listener = openListener(config, certificate, gateway, observe, () => current)
-  const state = { started: false, draining: false, stopping: false, hash: options.hash }
   const following = createFollowing({
     store,
     observe,
