@@ -4,6 +4,7 @@ import { messageOf } from '../errors.ts'
 import type { Copyable } from '../store/copying.ts'
 import { openRedisCopyable } from '../store/redis/copying.ts'
 import { openSqliteCopyable } from '../store/sqlite/copying.ts'
+import { cureOf } from '../store/sqlite/cures.ts'
 
 /**
  * Opens a store to copy it.
@@ -17,11 +18,7 @@ export function openCopyable({ location, prefix }: Omit<StoreConfig, 'deadlineMs
     return openSqliteCopyable(location.path)
   } catch (cause) {
     const why = messageOf(cause)
-    throw new Error(
-      `cannot open ${location.path} (${why}): name a database of Tollgate in a folder that can be written`,
-      {
-        cause,
-      },
-    )
+    const cure = cureOf(why) ?? 'name a database of Tollgate in a folder that can be written'
+    throw new Error(`cannot open ${location.path} (${why}): ${cure}`, { cause })
   }
 }

@@ -1,4 +1,4 @@
-import { mkdtempSync, renameSync, rmSync, writeFileSync } from 'node:fs'
+import { mkdtempSync, readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { DatabaseSync } from 'node:sqlite'
@@ -11,10 +11,29 @@ import { packagesOf } from '../setup/packages.ts'
 const open = (path: string) =>
   openStore({ location: { kind: 'sqlite', path }, prefix: 'tollgate', deadlineMs: 250 }, () => {})
 
-test('a file that is none of ours: another one is to be named', async () => {
+test('a file that is no database, or cannot be opened: told with its path and the cure', async () => {
   const folder = mkdtempSync(join(tmpdir(), 'tollgate-open-'))
-  writeFileSync(join(folder, 'x.db'), 'no database, but long enough to be looked at as one. '.repeat(20))
-  await expect(open(join(folder, 'x.db'))).rejects.toThrow(/\(file is not a database\): name a file in a folder/)
+  const path = join(folder, 'x.db')
+  writeFileSync(path, 'no database, but long enough to be looked at as one. '.repeat(20))
+  await expect(open(path)).rejects.toThrow(`cannot open ${path} (file is not a database): put back a backup`)
+  await expect(open(folder)).rejects.toThrow(`cannot open ${folder} (unable to open database file): name a file in a`)
+  rmSync(folder, { recursive: true })
+})
+
+test('a database of another program, or of a newer Tollgate, is refused with the cure, and stays as it is', async () => {
+  const folder = mkdtempSync(join(tmpdir(), 'tollgate-open-'))
+  const path = join(folder, 'x.db')
+  const other = new DatabaseSync(path)
+  other.exec('CREATE TABLE counters (a); INSERT INTO counters VALUES (1)')
+  for (const version of [0, 1]) {
+    other.exec(`PRAGMA user_version = ${version}`)
+    const before = readFileSync(path)
+    await expect(open(path)).rejects.toThrow(`cannot open ${path} (another program made it): name a file that Tollgate`)
+    expect(readFileSync(path)).toEqual(before)
+  }
+  other.exec('CREATE TABLE failures (a); CREATE TABLE tokens (a); PRAGMA user_version = 99')
+  other.close()
+  await expect(open(path)).rejects.toThrow(/a newer Tollgate made it: version 99, .*\): run that version of Tollgate/)
   rmSync(folder, { recursive: true })
 })
 

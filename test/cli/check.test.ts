@@ -1,7 +1,17 @@
 import { execFile } from 'node:child_process'
-import { chmodSync, existsSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
+import {
+  chmodSync,
+  existsSync,
+  mkdirSync,
+  mkdtempSync,
+  readdirSync,
+  readFileSync,
+  rmSync,
+  writeFileSync,
+} from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join, resolve } from 'node:path'
+import { DatabaseSync } from 'node:sqlite'
 import { promisify } from 'node:util'
 import { afterEach, beforeEach, describe, expect, test } from 'vitest'
 import { openSqliteStore } from '../../src/store/sqlite/store.ts'
@@ -82,6 +92,26 @@ describe('tollgate check', () => {
       'FOLDER/tollgate.yaml:2:8 store: warning: "FOLDER/tollgate.db" is not a database: name one that Tollgate made, or a file that is yet to be made',
     ])
     expect(readFileSync(path, 'utf8')).toBe('a file of somebody else')
+  })
+
+  test.each([
+    ['CREATE TABLE messages (text)', 'another program made it): name a file that Tollgate made'],
+    [
+      'CREATE TABLE counters (a); CREATE TABLE failures (a); CREATE TABLE tokens (a); PRAGMA user_version = 99',
+      'a newer Tollgate made it: version 99, this one knows 2): run that version of Tollgate again',
+    ],
+  ])('warns of a database made by %j, and leaves it and its folder as they are', async (sql, told) => {
+    const path = join(folder, 'tollgate.db')
+    const database = new DatabaseSync(path)
+    database.exec(`PRAGMA journal_mode = WAL; ${sql}`)
+    database.close()
+    const before = readFileSync(path)
+    expect(await check(`sqlite:${path}`)).toEqual([
+      0,
+      expect.stringContaining(`2:8 store: warning: "FOLDER/tollgate.db" cannot be used (${told}`),
+    ])
+    expect(readFileSync(path)).toEqual(before)
+    expect(readdirSync(folder).sort()).toEqual(['tollgate.db', 'tollgate.yaml'])
   })
 
   test('takes the store of a gateway that runs', async () => {

@@ -1,12 +1,20 @@
-/** Also of the files beside the database. */
-const OF_THE_DISK = /disk is full|disk I\/O error/
-const OF_ITS_RIGHTS = /readonly database/
+/** Of what SQLite says, also of the files beside the database, and of what `recognise` does. */
+const CURES: readonly (readonly [RegExp, string])[] = [
+  [/disk is full|disk I\/O error/, 'make room on its disk, or mend it; what the file holds is not lost'],
+  [
+    /readonly database/,
+    'let the user of the gateway write it, its folder, and the files beside it that end in -wal and -shm',
+  ],
+  [/newer Tollgate/, 'run that version of Tollgate again, or put back a backup from before it'],
+  [/another program/, 'name a file that Tollgate made, or one that is yet to be made'],
+  [
+    /not a database|malformed/,
+    'put back a backup in its place, as docs/operating.md tells, or name a file that Tollgate made, or one that is yet to be made',
+  ],
+  [/unable to open/, 'name a file in a folder that exists, and let the user of the gateway read and write both'],
+]
 
-/** What an operator can do about what SQLite says; `null` where that is not known. */
+/** What an operator can do about it; `null` where that is not known. */
 export function cureOf(why: string): string | null {
-  if (OF_THE_DISK.test(why)) return 'make room on its disk, or mend it; what the file holds is not lost'
-  if (OF_ITS_RIGHTS.test(why)) {
-    return 'let the user of the gateway write it, its folder, and the files beside it that end in -wal and -shm'
-  }
-  return null
+  return CURES.find(([pattern]) => pattern.test(why))?.[1] ?? null
 }

@@ -3,7 +3,7 @@ import { setTimeout as sleep, setImmediate as turn } from 'node:timers/promises'
 import { messageOf } from '../../errors.ts'
 import { StoreError } from '../../quota/store.ts'
 import { cureOf } from './cures.ts'
-import { migrate } from './schema.ts'
+import { migrate, recognise } from './schema.ts'
 
 /** How long a call waits for another process that holds the file, in milliseconds. */
 const BUSY_MS = 200
@@ -14,11 +14,12 @@ const QUICK_LOOKS = 20
 
 /**
  * @param toWrite whether a file that can only be read is an error: SQLite opens that too, while another process has it open
- * @throws Error when the file is no database of ours
+ * @throws Error when the file is no database of ours, which stays as it is
  */
 export function openDatabase(file: string, toWrite = false): DatabaseSync {
   const database = new DatabaseSync(file, { timeout: OPEN_MS })
   try {
+    recognise(database)
     database.exec('PRAGMA journal_mode = WAL; PRAGMA synchronous = NORMAL')
     migrate(database)
     if (toWrite) insistOnWriting(database)

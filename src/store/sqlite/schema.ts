@@ -56,12 +56,22 @@ const MIGRATIONS = [
    ) WITHOUT ROWID;`,
 ]
 
-/** @throws Error when the file was written by a newer Tollgate */
-export function migrate(database: DatabaseSync): void {
-  const version = versionOf(database)
+/** Of all versions. One statement, so that a file which another process just makes is seen before or after it. */
+const LOOK = `SELECT (SELECT user_version FROM pragma_user_version) AS version, count(*) AS things,
+  count(*) FILTER (WHERE type = 'table' AND name IN ('counters', 'failures', 'tokens')) AS ours FROM sqlite_schema`
+
+/** Only reads. @throws Error when the file was written by another program, or by a newer Tollgate */
+export function recognise(database: DatabaseSync): void {
+  const { version, things, ours } = database.prepare(LOOK).get() as Record<'version' | 'things' | 'ours', number>
+  const isNew = version === 0 && things === 0
+  if (!isNew && (version === 0 || ours < 3)) throw new Error('another program made it')
   if (version > MIGRATIONS.length)
-    throw new Error(`the database has version ${version}, this Tollgate knows ${MIGRATIONS.length}`)
-  if (version === MIGRATIONS.length) return
+    throw new Error(`a newer Tollgate made it: version ${version}, this one knows ${MIGRATIONS.length}`)
+}
+
+/** Brings a file that is ours, or new, to the version of this Tollgate. */
+export function migrate(database: DatabaseSync): void {
+  if (versionOf(database) === MIGRATIONS.length) return
   database.exec('BEGIN IMMEDIATE')
   try {
     // Asked again under the lock: two processes may open a new file at the same moment.

@@ -1,6 +1,11 @@
 import { constants } from 'node:fs'
 import { access, open, stat } from 'node:fs/promises'
 import { dirname } from 'node:path'
+import { DatabaseSync } from 'node:sqlite'
+import { pathToFileURL } from 'node:url'
+import { messageOf } from '../../errors.ts'
+import { cureOf } from './cures.ts'
+import { recognise } from './schema.ts'
 
 /** Why a store could not be opened in this file, as far as that shows without opening it, which would make it; `null` for nothing. */
 export async function whyUnusable(path: string): Promise<string | null> {
@@ -13,7 +18,7 @@ export async function whyUnusable(path: string): Promise<string | null> {
   // With the slash it has to be a folder.
   const ofFolder = await unwritable(folder, `${folder}/`)
   if (ofFolder !== null || found === null) return ofFolder
-  return (await unwritable(path, path)) ?? (await notDatabase(path))
+  return (await unwritable(path, path)) ?? (await notDatabase(path)) ?? notOurs(path)
 }
 
 async function unwritable(named: string, asked: string): Promise<string | null> {
@@ -42,5 +47,19 @@ async function beginsLikeOne(path: string): Promise<boolean> {
     return bytesRead === 0 || buffer.toString('latin1') === MAGIC
   } finally {
     await file.close()
+  }
+}
+
+/** As immutable: no file is made beside it, and no lock taken. What a gateway that runs has not yet moved into it is not seen. */
+function notOurs(path: string): string | null {
+  const database = new DatabaseSync(new URL('?immutable=1', pathToFileURL(path)), { readOnly: true })
+  try {
+    recognise(database)
+    return null
+  } catch (error) {
+    const why = messageOf(error)
+    return `${JSON.stringify(path)} cannot be used (${why}): ${cureOf(why) ?? 'name another file'}`
+  } finally {
+    database.close()
   }
 }

@@ -112,13 +112,21 @@ describe('the file of the embedded store', () => {
 
   it('that a newer version wrote is refused and left as it is', () => {
     const newer = new DatabaseSync(file)
+    for (const table of ['counters', 'failures', 'tokens']) newer.exec(`CREATE TABLE ${table} (a)`)
     newer.exec('PRAGMA user_version = 99')
     newer.close()
-    expect(() => openSqliteStore({ file })).toThrow('the database has version 99')
-    const same = new DatabaseSync(file)
-    expect(same.prepare('PRAGMA user_version').get()).toEqual({ user_version: 99 })
-    expect(same.prepare('SELECT count(*) AS tables FROM sqlite_schema').get()).toEqual({ tables: 0 })
-    same.close()
+    const before = readFileSync(file)
+    expect(() => openSqliteStore({ file })).toThrow('a newer Tollgate made it: version 99, this one knows 2')
+    expect(readFileSync(file)).toEqual(before)
+  })
+
+  it('that another program wrote is refused and left as it is, with the journal that it had', () => {
+    const foreign = new DatabaseSync(file)
+    foreign.exec('CREATE TABLE messages (text)')
+    foreign.close()
+    const before = readFileSync(file)
+    expect(() => openSqliteStore({ file })).toThrow('another program made it')
+    expect(readFileSync(file)).toEqual(before)
   })
 
   it('that is no database is refused', () => {
