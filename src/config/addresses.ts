@@ -43,6 +43,15 @@ export function shareAddress(a: string, b: string): boolean {
   return addressesOf(a).some((one) => addressesOf(b).some((other) => isSame(one, other)))
 }
 
+/** Whether who connects to `host` gets to who listens on `listen`, as far as that shows without asking the machine. */
+export function leadsTo(host: string, listen: string): boolean {
+  // Nobody is at "every address": the system takes it for this machine.
+  const targets = addressesOf(isEvery(host) ? 'localhost' : host)
+  if (!isEvery(listen)) return targets.some((one) => addressesOf(listen).some((other) => isSame(one, other)))
+  // On every address of IPv6 one also has those of IPv4.
+  return targets.some((one) => isLoopback(one) && (isIP(one) === 4 || isIP(listen) === 6))
+}
+
 function isEvery(host: string): boolean {
   return ['0.0.0.0', '::'].some((every) => isSame(host, every))
 }

@@ -1,4 +1,4 @@
-import { isLoopback, shareAddress } from '../addresses.ts'
+import { isLoopback, leadsTo, shareAddress } from '../addresses.ts'
 import type { HostPort } from '../config.ts'
 import { type Finding, formatPath } from '../problems.ts'
 import type { Salvage } from '../salvage.ts'
@@ -9,6 +9,7 @@ export function checkNetwork(parsed: Salvage): Finding[] {
     ...checkAdmin(parsed),
     ...checkAdminTokens(parsed.admin),
     ...checkWorkers(parsed),
+    ...checkLoop(parsed),
     ...checkUpstream(parsed.upstream),
     ...checkProxies(parsed.edge),
   ]
@@ -57,6 +58,17 @@ function checkWorkers({ workers = 1, store }: Salvage): Finding[] {
   if (workers === 1 || store?.kind !== 'sqlite' || store.path !== ':memory:') return []
   const message = 'a store in memory cannot be shared by several workers: name a file, or write workers: 1'
   return [{ path: ['store'], message }]
+}
+
+/** Each request would come back, be charged again and go out again, until there is no connection left. */
+function checkLoop({ listen, upstream }: Salvage): Finding[] {
+  if (listen === undefined || upstream.url === undefined) return []
+  const { protocol, hostname, port } = new URL(upstream.url)
+  const target = Number(port) || (protocol === 'https:' ? 443 : 80)
+  if (target !== listen.port || !leadsTo(hostname.replace(/^\[|\]$/g, ''), listen.host)) return []
+  const message =
+    'is the address of listen, so requests would come back to the gateway: name the backend, or choose another port'
+  return [{ path: ['upstream', 'url'], message }]
 }
 
 function checkUpstream({ url, tls, headers, pass_authorization }: Salvage['upstream']): Finding[] {
