@@ -248,6 +248,7 @@ describe('SIGTERM', () => {
     const hangups = setInterval(() => gateway.child.kill('SIGHUP'), 1)
     expect(await gateway.ended.finally(() => clearInterval(hangups))).toBe(0)
     for (const answer of await Promise.all(slow)) expect(await answer.text()).toBe('ok')
+    expect(gateway.lines().filter((line) => line.level === 40)).toEqual([])
   })
 
   it('is followed by drain.delay, in which /readyz is 503 and requests are still taken', async () => {
@@ -273,16 +274,17 @@ describe('SIGTERM', () => {
     expect(gateway.lines().at(-1)).toMatchObject({ msg: 'stopped' })
   })
 
-  it('breaks off what is under way past drain.timeout, records it, and exits', async () => {
+  it('breaks off what is under way past drain.timeout, tells how much that is, records it, and exits', async () => {
     drain('timeout: 300ms')
     const gateway = await start()
-    const hanging = get('/never').catch((error: unknown) => error)
-    await expect.poll(() => backend.seen.length).toBe(1)
+    const hanging = [1, 2].map(() => get('/never').catch((error: unknown) => error))
+    await expect.poll(() => backend.seen.length).toBe(2)
     expect(await gateway.end('SIGTERM')).toBe(0)
-    expect(await hanging).toBeInstanceOf(TypeError)
-    expect(loggedRequests(gateway).filter((line) => line.route === 'GET /*')).toMatchObject([
-      { user: 'alice', cost: 1, outcome: 'aborted', clientStatus: 499 },
-    ])
+    for (const error of await Promise.all(hanging)) expect(error).toBeInstanceOf(TypeError)
+    const aborted = { user: 'alice', cost: 1, outcome: 'aborted', clientStatus: 499 }
+    expect(loggedRequests(gateway).filter((line) => line.route === 'GET /*')).toMatchObject([aborted, aborted])
+    const warnings = gateway.lines().filter((line) => line.level === 40)
+    expect(warnings).toMatchObject([{ msg: expect.stringContaining('drain.timeout is over'), requests: 2 }])
     expect(gateway.lines().at(-1)).toMatchObject({ msg: 'stopped' })
   })
 

@@ -402,6 +402,7 @@ test.each<[Observation, number]>([
   [{ type: 'jwks_keys_refused', issuer: 'https://id', message: 'key 2' }, WARN],
   [{ type: 'listening', what: 'admin', url: 'http://x' }, INFO],
   [{ type: 'draining', inFlight: 2 }, INFO],
+  [{ type: 'cut_off', requests: 2 }, WARN],
 ])('%o has its level', async (observation, level) => {
   const { type, ...fields } = observation as Record<string, unknown>
   const told = await lines([observation])
