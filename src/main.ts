@@ -1,5 +1,6 @@
 #!/usr/bin/env node
 import { HELP, helpOf, UsageError } from './cli/help.ts'
+import { insistOnNode } from './cli/node-version.ts'
 import { messageOf } from './errors.ts'
 import { version } from './version.ts'
 
@@ -24,6 +25,7 @@ async function main([name = '--help', ...args]: readonly string[]): Promise<numb
   if (load === undefined) throw new UsageError(`unknown command "${name}"`)
   if (args.includes('--version')) return say(version)
   if (args.includes('--help') || args.includes('-h')) return say(helpOf(name))
+  insistOnNode()
   const command = await load()
   return command(args)
 }
