@@ -1,6 +1,9 @@
+import { existsSync } from 'node:fs'
+import { resolve } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { SetupError } from '../app/setup-error.ts'
 import { AuthSetupError } from '../auth/authenticator.ts'
+import type { StoreLocation } from '../config/config.ts'
 import { type LoadResult, loadConfig } from '../config/load.ts'
 import { formatProblems } from '../config/problems.ts'
 import { messageOf } from '../errors.ts'
@@ -36,6 +39,25 @@ export async function orTellWhere<T>(loaded: Loaded, made: Promise<T>): Promise<
   return made.catch((error: unknown) => {
     throw new Error(setupProblem(error, loaded), { cause: error })
   })
+}
+
+/** Whether to open the store makes it, empty. */
+export function isYetToBeMade(location: StoreLocation): boolean {
+  return location.kind === 'sqlite' && location.path !== ':memory:' && !existsSync(location.path)
+}
+
+/** For a command that has no use for an empty store. @throws Error with the whole path, where there is no file */
+export function insistOnStore({ config, problemAt }: Loaded): void {
+  const { location } = config.store
+  if (!isYetToBeMade(location)) return
+  const cure = 'run the command in the folder in which the gateway runs, or name the whole path'
+  throw new Error(formatProblems([problemAt(['store'], `there is no file ${nameOf(location)}: ${cure}`)]))
+}
+
+/** With its whole path, and without a password. */
+export function nameOf(location: StoreLocation): string {
+  if (location.kind === 'redis') return location.url.replace(/\/\/.*@/, '//')
+  return location.path === ':memory:' ? location.path : resolve(location.path)
 }
 
 const PATIENCE_MS = 3000

@@ -8,7 +8,7 @@ import { openStoreToLook } from '../app/open-store.ts'
 import { createControlKeeper } from '../control/keeper.ts'
 import { isUserId } from '../control/user.ts'
 import type { Store } from '../store/store.ts'
-import { type Loaded, loadOrTell, orTellWhere, reachable } from './config.ts'
+import { insistOnStore, type Loaded, loadOrTell, orTellWhere, reachable } from './config.ts'
 import { CONFIG_OPTION, configFile } from './config-option.ts'
 import { UsageError } from './help.ts'
 
@@ -29,6 +29,7 @@ export async function explainRequest(args: readonly string[]): Promise<number> {
   const question = questionOf(values)
   const loaded = await loadOrTell(configFile(values.config))
   if (loaded === null) return 1
+  insistOnStore(loaded)
   const store = await orTellWhere(loaded, openStoreToLook(loaded.config.store))
   try {
     await reachable(store)

@@ -5,7 +5,7 @@ import { NOT_A_PREFIX, PREFIX, parseStore } from '../config/addresses.ts'
 import type { StoreLocation } from '../config/config.ts'
 import { substitute } from '../config/substitute.ts'
 import { type Copied, type Copyable, copyStore } from '../store/copying.ts'
-import { reachable } from './config.ts'
+import { nameOf, reachable } from './config.ts'
 import { UsageError } from './help.ts'
 
 const TEXT = { type: 'string' } as const
@@ -68,11 +68,6 @@ function isSameFile(a: StoreLocation, b: StoreLocation): boolean {
   if (a.kind !== 'sqlite' || b.kind !== 'sqlite') return false
   const [one, other] = [a, b].map(({ path }) => statSync(path, { bigint: true, throwIfNoEntry: false }))
   return one !== undefined && one.dev === other?.dev && one.ino === other.ino
-}
-
-/** Without a password. */
-function nameOf(location: StoreLocation): string {
-  return location.kind === 'sqlite' ? location.path : location.url.replace(/\/\/.*@/, '//')
 }
 
 const PROGRESS_MS = 2000

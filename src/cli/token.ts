@@ -4,7 +4,7 @@ import { parseDuration } from '../config/units.ts'
 import { hashToken, isTokenName, looksLikeToken, mintToken, type TokenRecord } from '../control/tokens.ts'
 import { isUserId } from '../control/user.ts'
 import type { Store } from '../store/store.ts'
-import { loadOrTell, orTellWhere, reachable } from './config.ts'
+import { insistOnStore, isYetToBeMade, loadOrTell, nameOf, orTellWhere, reachable } from './config.ts'
 import { CONFIG_OPTION, configFile } from './config-option.ts'
 import { UsageError } from './help.ts'
 
@@ -19,17 +19,24 @@ export async function token(args: readonly string[]): Promise<number> {
   const loaded = await loadOrTell(configFile(config))
   if (loaded === null) return 1
   const { store: where } = loaded.config
+  const name = nameOf(where.location)
+  const isNew = isYetToBeMade(where.location)
+  if (positionals[0] !== 'create') insistOnStore(loaded)
   const opening = positionals[0] === 'list' ? openStoreToLook(where) : openStore(where, () => {})
   const store = await orTellWhere(loaded, opening)
   try {
     await reachable(store)
-    return await work(store)
+    const code = await work(store, name)
+    if (isNew)
+      console.error(`Its store ${name} was made with it: a gateway that runs in another folder has another one.`)
+    return code
   } finally {
     await store.close()
   }
 }
 
-type Work = (store: Store) => Promise<number>
+/** @param name of the store */
+type Work = (store: Store, name: string) => Promise<number>
 
 /** As the audit has it. Its entry comes first: there is no token that it does not know of. */
 const AUTHOR = { who: 'command line', why: null }
@@ -92,9 +99,11 @@ function lifetimeOf(text: string): number {
   return read.value
 }
 
-async function list(store: Store): Promise<number> {
+async function list(store: Store, name: string): Promise<number> {
   const now = Date.now()
-  for (const record of await store.listTokens()) {
+  const records = await store.listTokens()
+  if (records.length === 0) console.error(`There are no tokens in ${name}.`)
+  for (const record of records) {
     console.log([record.id, record.user, record.name, stateOf(record, now)].join('\t'))
   }
   return 0

@@ -1,7 +1,7 @@
 import { execFile } from 'node:child_process'
-import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
+import { mkdtempSync, readdirSync, realpathSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
-import { join } from 'node:path'
+import { join, resolve } from 'node:path'
 import { promisify } from 'node:util'
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { token as tokenCommand } from '../../src/cli/token.ts'
@@ -14,7 +14,7 @@ const run = promisify(execFile)
 
 let folder: string
 beforeAll(() => {
-  folder = mkdtempSync(join(tmpdir(), 'tollgate-token-'))
+  folder = realpathSync(mkdtempSync(join(tmpdir(), 'tollgate-token-')))
   writeFileSync(join(folder, 'tollgate.yaml'), YAML.replace('sqlite::memory:', `sqlite:${join(folder, 'quota.db')}`))
 })
 afterAll(() => rmSync(folder, { recursive: true, force: true }))
@@ -35,6 +35,33 @@ test('tokens made and revoked on the command line are in the audit, once each', 
     { what: 'token_created', subject: id, who: 'command line', to: { user: 'alice', name: 'phone', expiresAt: null } },
   ])
   expect(JSON.stringify(entries)).not.toContain(stdout.trim())
+})
+
+test('a store that is not there is told with its whole path and not made, but by the first token, which tells it', async () => {
+  const elsewhere = mkdtempSync(join(folder, 'elsewhere-'))
+  const config = join(elsewhere, 'tollgate.yaml')
+  writeFileSync(config, YAML.replace('sqlite::memory:', 'sqlite:quota.db'))
+  const main = resolve('src/main.ts')
+  const there = (...args: string[]) => run(process.execPath, [main, ...args, '-c', config], { cwd: elsewhere })
+  const path = join(elsewhere, 'quota.db')
+  for (const args of [
+    ['token', 'list'],
+    ['token', 'revoke', 'some-id'],
+    ['explain', '--user', 'alice', '--path', '/'],
+  ]) {
+    const stderr = expect.stringContaining(
+      ` store: there is no file ${path}: run the command in the folder in which the`,
+    )
+    await expect(there(...args)).rejects.toMatchObject({ code: 1, stdout: '', stderr })
+  }
+  expect(readdirSync(elsewhere)).toEqual(['tollgate.yaml'])
+
+  await openSqliteStore({ file: path }).close()
+  expect(await there('token', 'list')).toEqual({ stdout: '', stderr: `There are no tokens in ${path}.\n` })
+  rmSync(path)
+  const made = `Its store ${path} was made with it: `
+  expect((await there('token', 'create', '--user', 'alice', '--name', 'a')).stderr).toContain(made)
+  expect((await there('token', 'create', '--user', 'alice', '--name', 'b')).stderr).not.toContain(made)
 })
 
 test('one that has got out is revoked by itself, and told by its id alone', async () => {
