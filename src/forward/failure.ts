@@ -42,11 +42,27 @@ export function connectionLost(error: Error): boolean {
   return LOST.has(codeOf(error))
 }
 
-/** For the log: the code and the message. */
+const UNTRUSTED = 'name its authority under upstream.tls.ca'
+/** For a backend whose certificate is refused: the key of the configuration that says what is expected of it. */
+const CURES: ReadonlyMap<string, string> = new Map([
+  ['DEPTH_ZERO_SELF_SIGNED_CERT', UNTRUSTED],
+  ['SELF_SIGNED_CERT_IN_CHAIN', UNTRUSTED],
+  ['UNABLE_TO_GET_ISSUER_CERT', UNTRUSTED],
+  ['UNABLE_TO_GET_ISSUER_CERT_LOCALLY', UNTRUSTED],
+  ['UNABLE_TO_VERIFY_LEAF_SIGNATURE', UNTRUSTED],
+  ['ERR_TLS_CERT_ALTNAME_INVALID', 'name what is in it under upstream.tls.server_name'],
+])
+
+/** Node's own (26.10), which is about how it would have to be started. */
+const NODES_CURE = /; if the root CA is installed locally, .*$/
+
+/** For the log: the code and the message, with the cure where the configuration has one. */
 export function reasonOf(error: Error): string {
   const code = codeOf(error)
   const message = error.message === '' ? innerMessage(error) : error.message
-  return code === '' || message.includes(code) ? message : `${code}: ${message}`
+  const reason = code === '' || message.includes(code) ? message : `${code}: ${message}`
+  const cure = CURES.get(code)
+  return cure === undefined ? reason : `${reason.replace(NODES_CURE, '')}: ${cure}`
 }
 
 function codeOf(error: Error): string {

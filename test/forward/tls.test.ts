@@ -68,6 +68,8 @@ async function httpsBackend(options: ServerOptions): Promise<Backend> {
   return backend
 }
 
+const UNTRUSTED = /^[A-Z_]+: [^;:]*certificate: name its authority under upstream\.tls\.ca$/
+
 const UPGRADE = `GET / HTTP/1.1\r\nHost: x\r\nConnection: Upgrade\r\nUpgrade: websocket\r\nSec-WebSocket-Version: 13\r\nSec-WebSocket-Key: dGhlIHNhbXBsZSBub25jZQ==\r\n\r\n`
 
 describe('an https backend', () => {
@@ -94,21 +96,32 @@ describe('an https backend', () => {
   })
 
   it.each([
-    ['whose authority is unknown', stranger, 'backend.test', ca],
-    ['of another name', server, 'other.test', ca],
-    ['that only our own configuration knows', server, 'backend.test', undefined],
-  ])('%s is never sent a byte of a request', async (_what, cert, serverName, authority) => {
-    const backend = await httpsBackend(cert)
-    const gateway = await gatewayTo(backend.url, { tls: { serverName, ...(authority && { ca: authority }) } })
-    for (const request of [get('/', CLOSE), UPGRADE]) {
-      expect((await exchangeRaw(gateway.port, request)).text).toMatch(/^HTTP\/1\.1 502/)
-    }
-    await gateway.settled(2)
-    for (const result of gateway.results) {
-      expect(result).toMatchObject({ error: 'upstream_unreachable', reached: false, headSent: false })
-    }
-    expect(backend.plain).toBe(0)
-  })
+    ['whose authority is unknown', stranger, 'backend.test', ca, UNTRUSTED],
+    ['that is its own authority', authority, 'backend.test', undefined, UNTRUSTED],
+    [
+      'of another name',
+      server,
+      'other.test',
+      ca,
+      /^ERR_TLS_CERT_.*: name what is in it under upstream\.tls\.server_name$/,
+    ],
+    ['that only our own configuration knows', server, 'backend.test', undefined, UNTRUSTED],
+  ])(
+    '%s is never sent a byte of a request, and told with the cure',
+    async (_what, { cert, key }, serverName, authority, told) => {
+      const backend = await httpsBackend({ cert, key })
+      const gateway = await gatewayTo(backend.url, { tls: { serverName, ...(authority && { ca: authority }) } })
+      for (const request of [get('/', CLOSE), UPGRADE]) {
+        expect((await exchangeRaw(gateway.port, request)).text).toMatch(/^HTTP\/1\.1 502/)
+      }
+      await gateway.settled(2)
+      for (const result of gateway.results) {
+        expect(result).toMatchObject({ error: 'upstream_unreachable', reached: false, headSent: false })
+        expect(result.reason).toMatch(told)
+      }
+      expect(backend.plain).toBe(0)
+    },
+  )
 
   it('that does not shake hands in time is unreachable', async () => {
     const silent = createTcpServer((socket) => socket.on('error', () => {}))
