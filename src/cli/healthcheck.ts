@@ -13,10 +13,9 @@ const TIMEOUT_MS = 2000
 /** Asks the gateway that runs with a configuration on this machine whether it lives, for the health check of a container. */
 export async function healthcheck(args: readonly string[]): Promise<number> {
   const { values } = parseArgs({ args: [...args], options: CONFIG_OPTION })
-  const file = configFile(values.config)
-  const told = await adminAddress(file, process.env)
-  const url = probeUrl(told ?? defaultAdminAddress())
-  const origin = told === null ? `, the default, since ${file} does not tell admin.listen` : ''
+  const told = await adminAddress(configFile(values.config), process.env)
+  const url = probeUrl('value' in told ? told.value : defaultAdminAddress())
+  const origin = 'problem' in told ? `, the default, since ${told.problem}` : ''
   const failure = await ask(url)
   if (failure === null) console.log(`alive: ${url}${origin}`)
   else console.error(`not alive: ${url}${origin}: ${failure}`)

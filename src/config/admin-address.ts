@@ -6,6 +6,7 @@ import { keys } from './keys.ts'
 import { admin } from './schema/listen.ts'
 import type { Environment } from './substitute.ts'
 import { parseTree } from './tree.ts'
+import type { Reading } from './units.ts'
 
 export interface AdminAddress extends HostPort {
   /** Whether it speaks TLS. */
@@ -16,12 +17,17 @@ export interface AdminAddress extends HostPort {
  * Where the administrators' listener is, told from a file that may have problems elsewhere: a gateway that runs keeps the
  * configuration it had before, so a bad change of the file is no reason to take it for dead.
  *
- * @returns `null` where the file cannot tell it: it cannot be read, its syntax is wrong, or the address itself is
+ * @returns a problem where the file cannot tell it: it cannot be read, its syntax is wrong, or the address itself is
  */
-export async function adminAddress(file: string, env: Environment): Promise<AdminAddress | null> {
-  const text = await readFile(file, 'utf8').catch(() => '')
+export async function adminAddress(file: string, env: Environment): Promise<Reading<AdminAddress>> {
+  const text = await readFile(file, 'utf8').catch(({ code }: NodeJS.ErrnoException) => ({ code }))
+  if (typeof text !== 'string') {
+    const why = text.code === 'ENOENT' ? 'is missing' : `cannot be read (${text.code})`
+    return { problem: `the configuration file ${file} ${why}` }
+  }
   const { tree } = parseTree(text)
-  return tree === null ? null : addressIn(toData(tree, env).data)
+  const value = tree === null ? null : addressIn(toData(tree, env).data)
+  return value === null ? { problem: `${file} does not tell admin.listen` } : { value }
 }
 
 /** Where it is when the file does not say. */

@@ -84,6 +84,14 @@ describe('tollgate healthcheck', () => {
     expect(said).toContain('http://127.0.0.1:9090/livez, the default, since FILE does not tell admin.listen')
   })
 
+  test('a file that is not there is told as missing, beside what came of the default', async () => {
+    const missing = run(process.execPath, ['src/main.ts', 'healthcheck', '-c', join(folder, 'nope.yaml')])
+    const { stdout, stderr } = await missing.catch((error: { stdout: string; stderr: string }) => error)
+    expect(stdout + stderr).toContain(
+      `http://127.0.0.1:9090/livez, the default, since the configuration file ${join(folder, 'nope.yaml')} is missing`,
+    )
+  })
+
   test.each([
     ['an answer that never comes', '', 'no answer within 2 seconds'],
     ['a redirect', 'HTTP/1.1 302 Found\r\nlocation: /\r\ncontent-length: 0\r\n\r\n', 'status 302'],
