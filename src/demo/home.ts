@@ -1,6 +1,6 @@
 import { randomBytes } from 'node:crypto'
-import { existsSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs'
-import { join } from 'node:path'
+import { accessSync, constants, existsSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs'
+import { dirname, join } from 'node:path'
 import { messageOf } from '../errors.ts'
 
 /** The folder in which the demo keeps its databases and secrets; nobody else may read it. */
@@ -14,22 +14,41 @@ export interface Home {
   secret(name: string): string
 }
 
-/** @throws Error where it cannot be a folder */
+/** @throws Error with the cure, where it cannot be a folder, or is one of another user; so do its methods */
 export function openHome(folder: string): Home {
-  try {
-    mkdirSync(folder, { recursive: true, mode: 0o700 })
-  } catch (cause) {
-    const message = `${folder} cannot be the folder of the demo (${messageOf(cause)}): name another one by TOLLGATE_HOME`
-    throw new Error(message, { cause })
+  const orTell = <T>(work: () => T): T => {
+    try {
+      return work()
+    } catch (cause) {
+      throw new Error(`${folder} cannot be the folder of the demo (${messageOf(cause)}): ${cureOf(cause)}`, { cause })
+    }
   }
+  orTell(() => {
+    makeFolder(folder)
+    // With the slash it has to be a folder.
+    accessSync(`${folder}/`, constants.R_OK | constants.W_OK | constants.X_OK)
+  })
   const path = (name: string): string => join(folder, name)
   // An empty file is what a full disk or a kill has left of one.
   const kept = (name: string): string | null =>
-    existsSync(path(name)) ? readFileSync(path(name), 'utf8').trim() || null : null
+    existsSync(path(name)) ? orTell(() => readFileSync(path(name), 'utf8')).trim() || null : null
   const keep = (name: string, text: string): string => {
-    writeFileSync(path(name), `${text}\n`, { mode: 0o600 })
+    orTell(() => writeFileSync(path(name), `${text}\n`, { mode: 0o600 }))
     return text
   }
   const secret = (name: string): string => kept(name) ?? keep(name, randomBytes(32).toString('base64url'))
   return { path, kept, keep, secret }
+}
+
+/** With `recursive` Node goes round for ever in /proc, where nothing can be made (26.10). */
+function makeFolder(folder: string): void {
+  if (existsSync(folder)) return
+  makeFolder(dirname(folder))
+  mkdirSync(folder, { mode: 0o700 })
+}
+
+function cureOf(cause: unknown): string {
+  const another = 'name another one by TOLLGATE_HOME'
+  const isDenied = (cause as NodeJS.ErrnoException).code === 'EACCES'
+  return isDenied ? `${another}, or give it to this user (chown -R), where another one has made it` : another
 }
