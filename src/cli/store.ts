@@ -1,11 +1,11 @@
-import { statSync } from 'node:fs'
+import { existsSync, rmSync, statSync } from 'node:fs'
 import { parseArgs } from 'node:util'
 import { openCopyable } from '../app/open-copyable.ts'
 import { NOT_A_PREFIX, PREFIX, parseStore } from '../config/addresses.ts'
 import type { StoreLocation } from '../config/config.ts'
 import { substitute } from '../config/substitute.ts'
 import { type Copied, type Copyable, copyStore } from '../store/copying.ts'
-import { nameOf, reachable } from './config.ts'
+import { isYetToBeMade, nameOf, reachable } from './config.ts'
 import { UsageError } from './help.ts'
 
 const TEXT = { type: 'string' } as const
@@ -27,7 +27,9 @@ export async function store(args: readonly string[]): Promise<number> {
   const from = { location: locationOf('--from', values.from), prefix: prefixOf('--from-prefix', values['from-prefix']) }
   const to = { location: locationOf('--to', values.to), prefix: prefixOf('--to-prefix', values['to-prefix']) }
   if (isSameFile(from.location, to.location)) throw new UsageError('--from and --to are the same file')
+  const isNew = isYetToBeMade(to.location)
   const opened: Copyable[] = []
+  let done = false
   try {
     const open = async (option: string, place: typeof from, exists: boolean): Promise<Copyable> => {
       const copyable = openCopyable(place, exists)
@@ -38,11 +40,21 @@ export async function store(args: readonly string[]): Promise<number> {
     // The target last: to open a file makes it.
     const stores = { from: await open('--from', from, true), to: await open('--to', to, false) }
     const copied = await copyStore({ ...stores, force: values.force, progress: progressLine() })
+    done = true
     console.log(`copied ${nameOf(from.location)} to ${nameOf(to.location)}: ${summary(copied)}`)
     return 0
   } finally {
     for (const one of opened) await one.close()
+    // A gateway would take what is left of it for a store, and the next copy for one that holds something.
+    if (isNew && !done) removeFile(to.location)
   }
+}
+
+/** With what SQLite has beside it. */
+function removeFile(location: StoreLocation): void {
+  if (location.kind !== 'sqlite') return
+  const files = ['', '-wal', '-shm'].map((suffix) => location.path + suffix)
+  for (const file of files.filter((file) => existsSync(file))) rmSync(file)
 }
 
 /** As in a configuration, so that a password need not stand where everybody who lists processes reads it. */

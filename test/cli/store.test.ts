@@ -1,8 +1,9 @@
 import { execFile, spawn } from 'node:child_process'
 import { once } from 'node:events'
-import { existsSync, linkSync, mkdtempSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs'
+import { existsSync, linkSync, mkdtempSync, readdirSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
+import { DatabaseSync } from 'node:sqlite'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { fileURLToPath } from 'node:url'
 import { promisify } from 'node:util'
@@ -149,6 +150,31 @@ describe('tollgate store copy', () => {
     // A gateway would take an empty file for a store.
     expect(existsSync(`${one}.new`)).toBe(false)
   }, 180_000)
+
+  it('into a new file that was not filled leaves none behind, and nothing beside it', async () => {
+    const [one, other] = [join(folder, 'one.db'), join(folder, 'other.db')]
+    await filled(one, 1)
+    const database = new DatabaseSync(one)
+    database.exec(`INSERT INTO settings VALUES (1, 1, 'no JSON')`)
+    const args = [`sqlite:${one}`, `sqlite:${other}`] as const
+    expect(await copy(...args)).toMatchObject({ code: 1, stderr: expect.stringContaining('the copy broke off (') })
+    expect(readdirSync(folder).filter((name) => name.startsWith('other'))).toEqual([])
+
+    // A file that was there is not taken away.
+    await filled(other, 5)
+    expect(await copy(...args, '--force')).toMatchObject({ code: 1 })
+    expect(existsSync(other)).toBe(true)
+
+    database.exec('DELETE FROM settings; DELETE FROM counters')
+    database.close()
+    expect(await copy(args[0], `${args[1]}.new`)).toMatchObject({
+      code: 1,
+      stderr: expect.stringContaining('holds nothing'),
+    })
+    expect(existsSync(`${other}.new`)).toBe(false)
+    const nowhere = await copy(args[0], `sqlite:${one}/new.db`)
+    expect(nowhere).toMatchObject({ code: 1, stderr: expect.stringContaining('/one.db/new.db (unable to open') })
+  }, 60_000)
 
   it('killed while it fills a Redis leaves a mark, of which gateways warn; the next one begins anew', async () => {
     const one = join(folder, 'one.db')
