@@ -2,16 +2,19 @@ import type { FieldProblem, Headers, Route } from './answer.ts'
 
 /** The conditions of a change: RFC 9110, 13.1, on versions instead of bytes. */
 
-/**
- * Whether If-Match lets a version be changed, `null` for what is not there yet: that has the version "0", and `*` does not
- * name it. What is not one of our tags matches nothing.
- */
-export function readIfMatch({ 'if-match': header }: Headers): (version: number | null) => boolean {
-  if (header === undefined) return () => true
+export interface IfMatch {
+  /** Whether it lets a version be changed, `null` for what is not there yet: that has the version "0", and `*` does not name it. */
+  lets(version: number | null): boolean
+  /** Whether there is one without any tag of ours, which matches nothing. */
+  readonly isStrange: boolean
+}
+
+export function readIfMatch({ 'if-match': header }: Headers): IfMatch {
+  if (header === undefined) return { lets: () => true, isStrange: false }
   const text = [header].flat().join(',').trim()
-  if (text === '*') return (version) => version !== null
-  const versions = text.split(',').map((tag) => /^"(\d{1,15})"$/.exec(tag.trim())?.[1])
-  return (version) => versions.includes(String(version ?? 0))
+  if (text === '*') return { lets: (version) => version !== null, isStrange: false }
+  const versions = text.split(',').flatMap((tag) => /^"(\d{1,15})"$/.exec(tag.trim())?.[1] ?? [])
+  return { lets: (version) => versions.includes(String(version ?? 0)), isStrange: versions.length === 0 }
 }
 
 /** A condition that is passed over would be taken for one that was met: a change that cannot judge it is not made. */

@@ -6,7 +6,7 @@ import type { TokenStore } from '../control/tokens.ts'
 import type { FailureStore } from '../failures/histogram.ts'
 import { type QuotaStore, StoreError, type UsageStore } from '../quota/store.ts'
 import { type Answer, type Call, refusal } from './answer.ts'
-import { readIfMatch } from './conditions.ts'
+import { type IfMatch, readIfMatch } from './conditions.ts'
 import { type Setup, type View, viewOf } from './view.ts'
 
 /** The store, as the administrators see it. */
@@ -66,12 +66,12 @@ export function createDesk(options: DeskOptions): Desk {
   }
 
   async function change(call: Call, { versionOf, changeOf, answer }: Wish): Promise<Answer> {
-    const isWanted = readIfMatch(call.headers)
+    const ifMatch = readIfMatch(call.headers)
     let hidden = 0
     for (let tries = 0; tries < TRIES; tries++) {
       const state = await control.fresh()
       const seen = versionOf(state)
-      if (!isWanted(seen)) return conflict(seen)
+      if (!ifMatch.lets(seen)) return conflict(seen, ifMatch)
       const version = seen ?? 0
       const change = changeOf(state)
       if (change === null) return answer()
@@ -126,9 +126,10 @@ export function etag(version: number): { etag: string } {
   return { etag: `"${version}"` }
 }
 
-function conflict(seen: number | null): Answer {
+function conflict(seen: number | null, { isStrange }: IfMatch): Answer {
   const version = seen ?? 0
-  const what = seen === null ? 'There is none now' : `It was changed meanwhile and has version ${version}`
+  const now = seen === null ? 'There is none now' : `It was changed meanwhile and has version ${version}`
+  const what = isStrange ? 'If-Match names no version, which is a number in quotation marks and nothing else' : now
   const msg = `${what}: read it again, and send If-Match: "${version}".`
   const { status, body } = refusal('version_conflict', msg)
   return { status, body: { ...(body as object), version }, headers: etag(version) }

@@ -138,6 +138,14 @@ describe('If-Match', () => {
     },
   )
 
+  test.each(['0', '1', 'W/"1"'])('%s, which is no tag of ours, is told what one is like', async (tag) => {
+    const { json } = await patch({ mode: 'loose' })
+    const { status, json: told } = await patch({ mode: 'normal' }, { 'if-match': tag })
+    expect([status, told.msg]).toEqual([412, expect.stringContaining('a number in quotation marks and nothing else: ')])
+    expect(told.msg).toContain(`send If-Match: "${json.version}".`)
+    expect((await patch({ mode: 'normal' }, { 'if-match': '"99"' })).json.msg).toContain('was changed meanwhile')
+  })
+
   test.each(['*', '"0", "1"'])('%s names the version among others', async (tag) => {
     await patch({ mode: 'loose' })
     expect((await patch({ mode: 'normal' }, { 'if-match': tag })).status).toBe(200)
