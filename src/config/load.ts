@@ -134,11 +134,21 @@ const EMPTY: Finding = { path: [], message: 'is empty: write at least upstream: 
 
 function findUnfit(text: string): Finding | null {
   if (Buffer.byteLength(text) > MAX_FILE) return { path: [], message: TOO_LARGE }
-  const index = text.search(/[\x00-\x08\x0b\x0c\x0e-\x1f\x7f]/)
-  if (index < 0) return null
+  const control = text.search(/[\x00-\x08\x0b\x0c\x0e-\x1f\x7f]/)
+  if (control >= 0) return unfitAt(text, control, 'there is a control character: remove it')
+  const indent = FALSE_INDENT.exec(text)
+  if (indent === null) return null
+  const blank = indent.index + indent[0].length - 1
+  const name = `U+${text.charCodeAt(blank).toString(16).toUpperCase().padStart(4, '0')}`
+  return unfitAt(text, blank, `${name} looks like a space and does not indent in YAML: replace each by a space`)
+}
+
+/** To YAML a text: a key below it would be one of another name, in another place. */
+const FALSE_INDENT = /^[ -]*[\u00a0\u1680\u2000-\u200b\u202f\u205f\u3000]/m
+
+function unfitAt(text: string, index: number, message: string): Finding {
   const before = text.slice(0, index).split('\n')
-  const at = { line: before.length, column: (before.at(-1)?.length ?? 0) + 1 }
-  return { path: ['yaml'], message: 'there is a control character: remove it', at }
+  return { path: ['yaml'], message, at: { line: before.length, column: (before.at(-1)?.length ?? 0) + 1 } }
 }
 
 interface Understood {
