@@ -278,7 +278,7 @@ export function createListener(options: ListenerOptions): Listener {
       await Promise.race([closed, sleep(DRAIN_POLL_MS)])
     }
     const requests = gateway.inFlight()
-    if (requests > 0) observe({ type: 'cut_off', requests })
+    if (open && requests > 0) observe({ type: 'cut_off', requests })
     for (const socket of sockets) socket.destroy()
     uploads.stop()
     await closed
