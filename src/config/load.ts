@@ -143,8 +143,8 @@ function findUnfit(text: string): Finding | null {
   return unfitAt(text, blank, `${name} looks like a space and does not indent in YAML: replace each by a space`)
 }
 
-/** To YAML a text: a key below it would be one of another name, in another place. */
-const FALSE_INDENT = /^[ -]*[\u00a0\u1680\u2000-\u200b\u202f\u205f\u3000]/m
+/** Before a key; to YAML a part of its name. A text of several lines may begin a line so. */
+const FALSE_INDENT = /^[ -]*[\u00a0\u1680\u2000-\u200b\u202f\u205f\u3000](?=.*:(?:\s|$))/m
 
 function unfitAt(text: string, index: number, message: string): Finding {
   const before = text.slice(0, index).split('\n')
