@@ -16,10 +16,8 @@ export function lineOf(seen: Told): Line | null {
     case 'config_loaded':
       return line('info', 'configuration loaded', { file: seen.file, hash: seen.hash })
     case 'config_rejected':
-      return line('error', seen.partly ? PARTLY : 'configuration refused, the one before stays in force', {
-        file: seen.file,
-        problems: seen.problems.map(scrub),
-      })
+    case 'config_partly':
+      return line('error', NOT_TAKEN[seen.type], { file: seen.file, problems: seen.problems.map(scrub) })
     case 'config_warning':
       return line('warn', 'configuration warning', { file: seen.file, detail: scrub(seen.problem) })
     case 'store_connected':
@@ -111,7 +109,10 @@ function certificateOf({ listener, file }: { readonly listener: string; readonly
   return { what: listener, file }
 }
 
-const PARTLY = 'configuration in force, but not in every worker'
+const NOT_TAKEN = {
+  config_rejected: 'configuration refused, the one before stays in force',
+  config_partly: 'configuration in force, but not in every worker',
+}
 
 function workerEnded({ worker, pid, reason, problem, restartMs }: WorkerEnded): Line {
   const fields = { worker, pid, reason, ...(problem !== null && { detail: scrub(problem) }) }

@@ -13,13 +13,9 @@ export type Observation =
       /** The share of the limits that each category admits while the store is out; missing where this process charges nothing. */
       readonly storeOutage?: ReadonlyMap<string, number>
     }
-  | {
-      readonly type: 'config_rejected'
-      readonly file: string
-      readonly problems: readonly string[]
-      /** Of several workers only those that `problems` names did not take it. Default no. */
-      readonly partly?: boolean
-    }
+  | { readonly type: 'config_rejected'; readonly file: string; readonly problems: readonly string[] }
+  /** Of several workers those that `problems` names did not take what is in force. */
+  | { readonly type: 'config_partly'; readonly file: string; readonly problems: readonly string[] }
   | { readonly type: 'config_warning'; readonly file: string; readonly problem: string }
   /** What administrators changed at run time is in force up to this change. */
   | { readonly type: 'control_followed'; readonly version: number /** The version before. */; readonly before?: number }

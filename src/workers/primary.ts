@@ -87,8 +87,9 @@ export async function createPrimary({ config, hash, version, observe: also }: Ap
     await tryParts(next)
     current = { config: untilRestart(config, next), hash: nextHash, problems: [] }
     const problems = await supervisor.reload()
-    if (problems.length > 0) observe({ type: 'config_rejected', file: next.file, problems, partly: true })
-    else observe({ type: 'config_loaded', file: next.file, hash: nextHash })
+    // Also where not all have it: those tell so in their own figures, for as long as it is so.
+    observe({ type: 'config_loaded', file: next.file, hash: nextHash })
+    if (problems.length > 0) observe({ type: 'config_partly', file: next.file, problems })
     for (const problem of [...warnings, ...needRestart(config, next)])
       observe({ type: 'config_warning', file: next.file, problem })
   }

@@ -457,6 +457,22 @@ describe('a changed configuration', () => {
     await expect.poll(async () => (await metrics()).value('tollgate_workers'), { timeout: 30_000 }).toBe(2)
     expect(await everywhere(limit)).toEqual(eight(7))
   })
+
+  it('that a worker is silent about is told as not in every one, and as the only one once it has taken it', async () => {
+    await start({ personal: 5 })
+    const [first = 0] = await pids()
+    process.kill(first, 'SIGSTOP')
+    file(config({ personal: 7 }))
+    const told = () => lines('configuration in force, but not in every worker')
+    await expect
+      .poll(told, { timeout: 30_000 })
+      .toMatchObject([{ problems: [expect.stringMatching(/^worker 1: has not answered/)] }])
+    process.kill(first, 'SIGCONT')
+    await expect.poll(() => everywhere(limit), { timeout: 30_000 }).toEqual(eight(7))
+    const hashes = async () => (await metrics()).found('tollgate_config_info').length
+    await expect.poll(hashes).toBe(1)
+    expect((await metrics()).value('tollgate_config_last_reload_successful')).toBe(1)
+  })
 })
 
 describe('two workers', () => {

@@ -334,7 +334,7 @@ test('changes at run time that the store has lost are a warning', async () => {
 
 test('a configuration that only some workers did not take is not told of as refused', async () => {
   const rejected = { type: 'config_rejected', file: 't.yaml', problems: ['worker 2: has not answered'] } as const
-  const told = await lines([rejected, { ...rejected, partly: true }])
+  const told = await lines([rejected, { ...rejected, type: 'config_partly' }])
   expect(told.map(({ msg }) => msg)).toEqual([
     'configuration refused, the one before stays in force',
     'configuration in force, but not in every worker',
