@@ -112,7 +112,7 @@ export function createSupervisor(options: SupervisorOptions): Supervisor {
   async function ask(deadlineMs: number): Promise<void> {
     await Promise.all(processes().map((process) => process.ask(deadlineMs)))
     for (const process of processes()) {
-      if (!stopping && process.silentMs() > HUNG_MS) process.kill(`no answer for ${HUNG_MS / 1000} s`)
+      if (process.silentMs() > HUNG_MS) process.kill(`no answer for ${HUNG_MS / 1000} s`)
     }
   }
 

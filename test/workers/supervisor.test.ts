@@ -76,6 +76,14 @@ describe('a worker that hangs', () => {
     await expect.poll(isReady, { timeout: 30_000 }).toBe(true)
     expect(started()).toHaveLength(2)
   })
+
+  it('is ended after 30 seconds also where all are told to stop, however long they may take', async () => {
+    const stopped = supervisor.stop(600_000)
+    clock += 30_001
+    await supervisor.ask(10)
+    await stopped
+    expect(ended()).toMatchObject([{ worker: 1, reason: 'no answer for 30 s', restartMs: null }])
+  })
 })
 
 describe('a worker that ends', () => {
