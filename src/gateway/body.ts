@@ -55,8 +55,8 @@ export function isReadWhole(req: IncomingMessage, maxBody: number | null): boole
 export function readBody(req: IncomingMessage, res: ServerResponse | null, max: number): Promise<Buffer | Denial> {
   const refused = announcedTooLarge(req, max)
   if (refused !== null) return Promise.resolve(refused)
-  // The close event is past for a client that left while its credential was looked at.
-  if (req.destroyed && !req.complete) return Promise.reject(new ClientLeft())
+  // The close event is past for a client that left while its credential was looked at, and what had come is gone.
+  if (req.destroyed) return Promise.reject(new ClientLeft())
   if (awaitsContinue(req)) res?.writeContinue()
   return new Promise((resolve, reject) => {
     const body = gather()

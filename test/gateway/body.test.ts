@@ -6,7 +6,11 @@ import { runInNewContext } from 'node:vm'
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest'
 import { ClientLeft, readBody } from '../../src/gateway/body.ts'
 
-it('a body whose client left before anybody read it is not waited for', async () => {
+it.each([
+  ['in its middle', 'Content-Length: 100000\r\n\r\nthe beginning'],
+  ['behind it', 'Content-Length: 9\r\n\r\nall of it'],
+  ['behind it, which came in chunks', 'Transfer-Encoding: chunked\r\n\r\n9\r\nall of it\r\n0\r\n\r\n'],
+])('a body whose client left %s before anybody read it is not waited for', async (_where, sent) => {
   const read = Promise.withResolvers<unknown>()
   const server = http.createServer((req, res) => {
     req.once('close', () => readBody(req, res, 1_000_000).then(read.resolve, read.reject))
@@ -14,7 +18,7 @@ it('a body whose client left before anybody read it is not waited for', async ()
   server.listen(0, '127.0.0.1')
   await once(server, 'listening')
   const client = net.connect((server.address() as AddressInfo).port, '127.0.0.1')
-  client.write('POST / HTTP/1.1\r\nHost: a\r\nContent-Length: 100000\r\n\r\nthe beginning')
+  client.write(`POST / HTTP/1.1\r\nHost: a\r\n${sent}`)
   await once(server, 'request')
   client.destroy()
   await expect(read.promise).rejects.toThrow(ClientLeft)
