@@ -43,12 +43,12 @@ function tooSlow(): Denial {
 
 /**
  * Whether a body is to be read whole although its price does not ask for it. One of unannounced length is, where its size
- * is bounded, so that 413 comes before any charge. A small one that is still on its way is, so that a client that sends
- * it slowly holds no connection to the backend and pays nothing for what never arrives.
+ * is bounded, so that 413 comes before any charge. A small one is, so that a client that sends it slowly holds no connection
+ * to the backend and pays nothing for what never arrives.
  */
 export function isReadWhole(req: IncomingMessage, maxBody: number | null): boolean {
   if (req.headers['transfer-encoding'] !== undefined) return maxBody !== null
-  return !req.complete && !awaitsContinue(req) && hasBody(req) && announcedTooLarge(req, SMALL) === null
+  return !awaitsContinue(req) && hasBody(req) && announcedTooLarge(req, SMALL) === null
 }
 
 /** Reads a whole body of at most `max` bytes. Rejects when the client breaks off. */
@@ -79,7 +79,6 @@ export function readBody(req: IncomingMessage, res: ServerResponse | null, max: 
     function stop(): void {
       clearTimeout(deadline)
       req.off('data', onData).off('end', onEnd).off('close', onClose).off('error', onClose)
-      req.pause()
     }
     req.on('data', onData).on('end', onEnd).on('close', onClose).on('error', onClose)
   })

@@ -182,7 +182,7 @@ export function createGateway({ rules, ledger, store, observe, lag }: GatewayOpt
     const startedAt = performance.now()
     const result = await rules.forwarder.forward(outgoing(exchange, pass, { res, body: pass.body }))
     refundUnreached(exchange, pass, result)
-    if (result.error !== null && !result.headSent && !res.destroyed) {
+    if (result.error !== null && !result.headSent) {
       writeAnswer(req, res, denialAnswer(forwardFailed(result.error)), requestId)
     }
     return forwarded(result, performance.now() - startedAt, res.statusCode)

@@ -1,6 +1,7 @@
 import { subscribe, unsubscribe } from 'node:diagnostics_channel'
 import { once } from 'node:events'
-import type { IncomingMessage } from 'node:http'
+import { readFileSync } from 'node:fs'
+import { createServer, type IncomingMessage, type ServerResponse } from 'node:http'
 import net from 'node:net'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { queryObjects } from 'node:v8'
@@ -70,6 +71,15 @@ function request(line: string, user: string, ...fields: string[]): string {
 
 const poll = <T>(read: () => T) => expect.poll(read, { interval: 20 })
 const get = (user: string, path = '/api/now'): string => request(`GET ${path} HTTP/1.1`, user)
+const upgrade = (user: string): string =>
+  request(
+    'GET /api/ws HTTP/1.1',
+    user,
+    'Connection: Upgrade',
+    'Upgrade: websocket',
+    'Sec-WebSocket-Version: 13',
+    'Sec-WebSocket-Key: dGhlIHNhbXBsZSBub25jZQ==',
+  )
 const charges = (app: RunningApp): number => app.observations.filter((o) => o.type === 'tokens_charged').length
 const troubles = (app: RunningApp): string[] =>
   app.observations.flatMap((o) => (o.type === 'bad_connection' ? [o.code] : []))
@@ -255,6 +265,73 @@ it.each([
   expect(troubles(app)).toEqual(['slow_upload'])
 })
 
+it.each([
+  ['the quota', 'POST /api/dear HTTP/1.1', 429],
+  ['the route map', 'POST /nothing HTTP/1.1', 404],
+])(
+  'a short body that its client holds back is not asked for where %s refuses it, nor is what follows taken for it',
+  async (_what, line, status) => {
+    const backend = await waitingBackend()
+    const routes =
+      '[{ match: "* /api/*", category: read, cost: 2 }, { match: "* /api/dear", category: read, cost: 1000 }]'
+    const app = await startApp(yaml(backend.url, `routes: ${routes}`))
+    cleanups.push(() => app.stop())
+    const client = open(app)
+    client.socket.write(request(line, 'bob', 'Expect: 100-continue', 'Content-Length: 10'))
+    await poll(client.statuses).toEqual([status])
+    client.socket.write(get('bob'))
+    await poll(client.closed).toBe(true)
+    expect(client.statuses()).toEqual([status])
+    expect([charges(app), backend.seen]).toEqual([0, []])
+  },
+)
+
+it('a tunnel asks by TCP after a minute of silence whether its client is there', async () => {
+  const backend = await startRawBackend()
+  cleanups.push(backend.close)
+  const app = await start(backend.url, '')
+  const [tunnel, other] = [open(app), open(app)]
+  tunnel.socket.write(upgrade('alice'))
+  other.socket.write(get('alice'))
+  await poll(() => [tunnel.statuses(), other.statuses()]).toEqual([[101], [200]])
+  expect(keepAliveIn(tunnel.socket)).toBeLessThanOrEqual(60)
+  expect(keepAliveIn(other.socket)).toBe(Number.POSITIVE_INFINITY)
+})
+
+/** In how many seconds the gateway's end of a connection asks whether the other one is there, by proc(5). */
+function keepAliveIn({ localPort = 0, remotePort = 0 }: net.Socket): number {
+  const [gateway, client] = [remotePort, localPort].map(
+    (port) => `:${port.toString(16).toUpperCase().padStart(4, '0')}`,
+  )
+  const rows = readFileSync('/proc/net/tcp', 'latin1')
+    .split('\n')
+    .map((row) => row.trim().split(/\s+/))
+  const row = rows.find(([, local, remote]) => local?.endsWith(gateway ?? '') && remote?.endsWith(client ?? ''))
+  const [timer, ticks = ''] = row?.[5]?.split(':') ?? []
+  return timer === '02' ? Number.parseInt(ticks, 16) / 100 : Number.POSITIVE_INFINITY
+}
+
+it('a WebSocket handshake whose client resets the connection while its credential is looked at does no harm', async () => {
+  let asked: ServerResponse | undefined
+  const keys = createServer((_req, res) => {
+    asked = res
+  }).listen(0, '127.0.0.1')
+  await once(keys, 'listening')
+  cleanups.push(() => keys.close())
+  const jwks = `jwks: "http://127.0.0.1:${(keys.address() as net.AddressInfo).port}/", algorithms: [ES256]`
+  const app = await startApp(configOf('http://127.0.0.1:1', '').replace(/secret: .*, algorithms: \[HS256\]/, jwks))
+  cleanups.push(() => app.stop())
+  const client = open(app)
+  // Of an algorithm that needs the keys.
+  client.socket.write(upgrade('alice').replace(/Bearer [^.]*/, `Bearer ${btoa('{"alg":"ES256"}').replace(/=+$/, '')}`))
+  const underWay = async () => (await fetch(`${app.admin}/metrics`)).text()
+  await poll(underWay).toContain('\ntollgate_inflight_requests 1\n')
+  client.socket.resetAndDestroy()
+  await sleep(100)
+  asked?.writeHead(503).end()
+  await poll(() => app.requests()).toMatchObject([{ outcome: 'denied' }])
+})
+
 it('what comes on a connection behind an upgrade that is served as a plain request is not looked at: it may be the middle of a message', async () => {
   const backend = await waitingBackend()
   const app = await start(backend.url, '')
@@ -267,6 +344,19 @@ it('what comes on a connection behind an upgrade that is served as a plain reque
   await poll(client.closed).toBe(true)
   expect(client.statuses()).toEqual([200])
   expect([charges(app), backend.seen.length]).toEqual([1, 1])
+})
+
+it('what comes behind the last answer of a connection is no request, whatever its method', async () => {
+  const backend = await waitingBackend()
+  const app = await start(backend.url, '')
+  expect((await fetch(`${app.admin}/drain`)).status).toBe(200)
+  const client = open(app)
+  client.socket.write(`${get('alice', '/api/slow')}CONNECT a:1 HTTP/1.1\r\nHost: a:1\r\n\r\n`)
+  await poll(() => backend.waiting).toBe(1)
+  backend.release()
+  await poll(client.closed).toBe(true)
+  expect(client.statuses()).toEqual([200])
+  expect(app.requests().map(({ clientStatus }) => clientStatus)).toEqual([200])
 })
 
 it('a connection that has ended is remembered by nobody', async () => {
@@ -322,16 +412,6 @@ describe('max_in_flight_per_user', () => {
 })
 
 describe('max_tunnels', () => {
-  const upgrade = (user: string): string =>
-    request(
-      'GET /api/ws HTTP/1.1',
-      user,
-      'Connection: Upgrade',
-      'Upgrade: websocket',
-      'Sec-WebSocket-Version: 13',
-      'Sec-WebSocket-Key: dGhlIHNhbXBsZSBub25jZQ==',
-    )
-
   it('answers 503 to the handshakes beyond it before any charge, and tunnels take no place of requests', async () => {
     const backend = await startRawBackend()
     cleanups.push(backend.close)
