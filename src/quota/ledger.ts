@@ -157,7 +157,7 @@ export function createLedger(options: LedgerOptions): Ledger {
   }
 
   async function ask(): Promise<void> {
-    if (out !== null || closing || stopped) return
+    if (out !== null || closing) return
     asking ??= Promise.withResolvers()
     const { promise } = asking
     let timer = afterDeadline(deadlineMs, function late() {

@@ -106,6 +106,13 @@ describe('the question whether the store takes charges', () => {
     await open.ask()
     expect(told('store_out')).toEqual([])
   })
+
+  it('is put already where the store is out', async () => {
+    const open = await openCircuit()
+    await open.ask()
+    expect(told('store_out')).toHaveLength(1)
+    await open.close(0)
+  })
 })
 
 describe('the circuit', () => {
@@ -665,6 +672,17 @@ describe('closing during an outage', () => {
     await open.close(1000)
     expect(store.used('alice')).toBe(0)
     expect(told('refunds_lost')).toEqual([])
+  })
+
+  it('leaves no attempt behind, whatever is owed, and takes nothing back of what it told as never charged', async () => {
+    const open = await openCircuit()
+    const decision = await open.charge(charge(7))
+    await open.close(0)
+    const { length } = store.calls
+    open.refund({ charge: charge(7), decision })
+    await sleep(500)
+    expect(store.calls).toHaveLength(length)
+    expect([tokens('lost'), tokens('given_back')]).toEqual([7, 0])
   })
 
   it('does not wait where nothing is owed', async () => {

@@ -294,6 +294,19 @@ describe('a refund', () => {
     },
   )
 
+  it('ends also what was refused for want of it while it was on its way', async () => {
+    const open = ledger()
+    const decision = await open.charge(charge(1000))
+    const release = hold()
+    const refused = open.charge(charge(5))
+    await until(() => store.calls.length === 2)
+    open.refund({ charge: charge(1000), decision })
+    release()
+    expect(await refused).toMatchObject({ accepted: false })
+    await until(() => store.used('alice') === 0)
+    expect(await open.charge(charge(5))).toMatchObject({ accepted: true })
+  })
+
   it('whose outcome is never learnt is not asked for again: it would be given back twice', async () => {
     const open = ledger({ giveUpMs: 60 })
     await open.charge(charge(100))
