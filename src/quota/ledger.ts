@@ -329,7 +329,6 @@ export function createLedger(options: LedgerOptions): Ledger {
 
   function expire(): void {
     deadline = null
-    if (stopped) return
     const time = now()
     const isLate = (waiting: Waiting): boolean => waiting.told === null && dueOf(waiting) <= time
     const late = !gathering && (sent.some(isLate) || (queue[0] !== undefined && isLate(queue[0])))

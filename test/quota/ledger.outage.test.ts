@@ -186,6 +186,36 @@ describe('the circuit', () => {
     await slow.close(1000)
   })
 
+  it('lets nobody wait for more than four times the deadline, also whose batch is under way', async () => {
+    const slow = ledger({
+      store: {
+        settle: async (batch) => {
+          await sleep(150)
+          return store.settle(batch)
+        },
+      },
+      deadlineMs: 200,
+      maxBatch: 1,
+      outageShare: () => 0,
+    })
+    // The sixth is sent after 750 ms, and would be answered after 900.
+    const all = await Promise.all(Array.from({ length: 8 }, () => failure(slow.charge(charge()))))
+    for (const late of all.slice(5)) expect(late).toMatchObject({ reason: 'timeout' })
+    await slow.close(1000)
+    expect(store.distinct().filter((charges) => charges > 0).length).toBeLessThan(7)
+    expect(store.used('alice')).toBe(all.filter((each) => each === 'no failure').length)
+  })
+
+  it('stays closed where this process was held up and nobody waits any more', async () => {
+    const open = ledger()
+    await open.charge(charge())
+    const until = performance.now() + 100
+    while (performance.now() < until);
+    await sleep(20)
+    expect(told('store_out')).toEqual([])
+    await open.close(0)
+  })
+
   it.each([
     ['a charge', async (open: Ledger) => expect(await open.charge(charge())).toMatchObject({ accepted: true })],
     ['the question whether it takes charges', (open: Ledger) => open.ask()],
