@@ -42,10 +42,6 @@ export class Tunnel {
   readonly #client: Socket
   readonly #result = Promise.withResolvers<ForwardResult>()
   readonly #onClientClose = (): void => this.#clientClosed()
-  /** Nobody reads the client until the backend agrees, and only who reads is told of the end. What comes early is left. */
-  readonly #onClientReadable = (): void => {
-    if (this.#client.readableLength === 0) this.#client.read()
-  }
   #outgoing: ClientRequest | null = null
   #timer: NodeJS.Timeout | undefined
   #reached = false
@@ -63,7 +59,8 @@ export class Tunnel {
     client.on('error', ignore)
     if (client.destroyed || client.readableEnded) this.#clientClosed()
     else {
-      client.on('close', this.#onClientClose).on('end', this.#onClientClose).on('readable', this.#onClientReadable)
+      // Nobody reads the client until the backend agrees: its end is told as long as nothing came early, which is left.
+      client.on('close', this.#onClientClose).on('end', this.#onClientClose)
       this.#handshake(join)
     }
     return this.#result.promise
@@ -212,7 +209,7 @@ export class Tunnel {
   }
 
   #ignoreEnd(): void {
-    this.#client.off('end', this.#onClientClose).off('readable', this.#onClientReadable)
+    this.#client.off('end', this.#onClientClose)
   }
 
   #fail(error: Error): void {
