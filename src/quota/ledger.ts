@@ -410,7 +410,6 @@ export function createLedger(options: LedgerOptions): Ledger {
   }
 
   function abandon(waiting: Waiting, error: StoreError): void {
-    if (waiting.told !== null) return
     waiting.told = 'nothing'
     waiting.reject(error)
   }
@@ -471,8 +470,8 @@ function endOfTurn(): Promise<void> {
   return new Promise((resolve) => setImmediate(resolve))
 }
 
-function isAdmitted(told: Waiting['told']): told is Decision {
-  return told !== null && told !== 'nothing' && told.accepted
+function isAdmitted(told: Decision | 'nothing'): told is Decision {
+  return told !== 'nothing' && told.accepted
 }
 
 function tokensOf(charges: readonly Charge[]): number {

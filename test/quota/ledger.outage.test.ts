@@ -715,6 +715,14 @@ describe('closing during an outage', () => {
     expect([tokens('lost'), tokens('given_back')]).toEqual([7, 0])
   })
 
+  it('asks the store in pauses while it waits', async () => {
+    const open = await openCircuit()
+    await open.charge(charge(7))
+    const { length } = store.calls
+    await open.close(500)
+    expect(store.calls.length - length).toBeLessThan(30)
+  })
+
   it('does not wait where nothing is owed', async () => {
     const open = await openCircuit()
     await until(() => store.calls.at(-1)?.charges.length === 0)

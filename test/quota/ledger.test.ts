@@ -365,6 +365,15 @@ describe('close', () => {
     expect(store.calls).toHaveLength(settled)
   })
 
+  it('leaves no timer behind that would keep the process', async () => {
+    const timers = (): number => process.getActiveResourcesInfo().filter((kind) => kind === 'Timeout').length
+    // So many that those of the tests before, which end meanwhile, make no difference.
+    const all = Array.from({ length: 200 }, () => ledger({ deadlineMs: 600_000 }))
+    await Promise.all(all.map((open) => open.charge(charge())))
+    await Promise.all(all.map((open) => open.close(0)))
+    expect(timers()).toBeLessThan(100)
+  })
+
   it('of an idle ledger is done at once, and may be repeated', async () => {
     const open = ledger()
     await open.close(60_000)
