@@ -46,7 +46,6 @@ export function createRecentRefusals(keepMs: number, now: () => number): RecentR
   }
 
   function note({ user, category, cost, limits }: Charge, decision: Decision, askedAt: number): void {
-    if (keepMs === 0) return
     if (size >= MAX) clear()
     // The store tells whole milliseconds: it may have been nearly one later.
     const until = askedAt + Math.min(keepMs, firstEnd(limits, decision) - decision.at - 1)
@@ -56,7 +55,7 @@ export function createRecentRefusals(keepMs: number, now: () => number): RecentR
   }
 
   function forget({ user, category }: Charge): void {
-    if (size > 0 && byCategory.get(category)?.delete(user)) size--
+    if (byCategory.get(category)?.delete(user)) size--
   }
 
   function usersOf(category: string): Map<string, Entry> {
@@ -69,7 +68,7 @@ export function createRecentRefusals(keepMs: number, now: () => number): RecentR
   }
 
   function clear(): void {
-    if (size > 0) byCategory.clear()
+    byCategory.clear()
     size = 0
   }
 

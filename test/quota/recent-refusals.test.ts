@@ -59,6 +59,13 @@ describe('a refusal of a moment ago', () => {
     expect(refusals.recall(other)).toBe(null)
   })
 
+  it('of a user stays when another one, of whom there is none, is admitted', () => {
+    const { clock, refusals } = memory()
+    refusals.note(charge(), refusal(), clock.now)
+    refusals.forget(charge({ user: 'bob' }))
+    expect(refusals.recall(charge())).not.toBe(null)
+  })
+
   it('is forgotten after a quarter of a second, when a window ends, and when anything is given back', () => {
     const { clock, refusals } = memory()
     refusals.note(charge(), refusal(), clock.now)
