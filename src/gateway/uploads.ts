@@ -29,8 +29,8 @@ const EVERY_MS = 100
  * Ends long uploads that come too slowly, so that slow clients cannot hold the connections to the backend. Short bodies
  * are read whole before one is taken, and have a deadline of their own (body.ts).
  *
- * A client is waited for only while somebody reads and nothing is there to read: a slow backend, and the time before
- * admission, are not its fault.
+ * A client is waited for only while somebody reads and nothing is there to read: a slow backend, answers that are still to
+ * go out, and the time before admission are not its fault.
  */
 export function createUploadWatch(rule: () => UploadRule): UploadWatch {
   const uploads = new Set<Upload>()
@@ -79,5 +79,6 @@ export function createUploadWatch(rule: () => UploadRule): UploadWatch {
 
 function isWaitedFor(req: IncomingMessage): boolean {
   const isRead = req.readableFlowing === true || req.listenerCount('readable') > 0
-  return isRead && req.readableLength === 0
+  // Node reads no more of a connection on which too much of earlier answers waits.
+  return isRead && req.readableLength === 0 && !req.socket.isPaused()
 }

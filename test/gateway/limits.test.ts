@@ -573,6 +573,27 @@ describe('min_upload_rate', () => {
     expect(troubles(app)).toEqual([])
   })
 
+  it('does not blame the client while so much of earlier answers waits that nobody reads on', async () => {
+    const slow = Promise.withResolvers<void>()
+    const backend = await startBackend(({ url }, res) => {
+      if (url === '/api/slow') void slow.promise.then(() => res.end('ok'))
+      else res.end(url === '/api/big' ? 'x'.repeat(300_000) : 'ok')
+    })
+    cleanups.push(() => backend.close())
+    const app = await start(backend.url, rule)
+    const client = open(app)
+    client.socket.write(get('alice', '/api/slow') + get('alice', '/api/big'))
+    await poll(() => backend.seen.length).toBe(2)
+    await sleep(200)
+    client.socket.write(upload('alice', 'Content-Length: 100000') + 'x'.repeat(1000))
+    await sleep(200)
+    client.socket.write('x'.repeat(99_000))
+    await sleep(1000)
+    slow.resolve()
+    await poll(client.statuses).toEqual([200, 200, 200])
+    expect(troubles(app)).toEqual([])
+  })
+
   it('does not blame the client for a backend that reads slowly', async () => {
     const server = net.createServer((socket) => {
       socket.on('error', () => {})
