@@ -15,6 +15,10 @@ describe('the Authorization header', () => {
     },
   )
 
+  it.each([undefined, ''])('is missing where it is %j', (header) => {
+    expect(readBearer(header)).toMatchObject({ code: 'unauthorized', reason: 'no Authorization header' })
+  })
+
   it('takes every character of a b64token, and equals signs at its end only', () => {
     expect(readBearer('Bearer aZ09-._~+/==')).toBe('aZ09-._~+/==')
     expect(readBearer('Bearer a=b')).toMatchObject({ code: 'unauthorized' })

@@ -333,11 +333,17 @@ describe('the way of a limit', () => {
     expect(policy.trace('read', 'alice').personal[1]).toMatchObject({ limit: 1800, source: 'baseline x mode' })
     const within = withOverride({ ...override, bypassGlobal: false })
     expect(within.trace('read', 'alice').global?.[0]).toMatchObject({ limit: 12_000, source: 'baseline' })
+    const silent = withOverride({ limits: override.limits, bypassGlobal: true })
+    expect(told(silent, 'alice')).toMatchObject({
+      personal: [5000, 'override', 'override 5000'],
+      noGlobal: { bypass: '' },
+    })
   })
 
-  it('says that the global scope is switched off', () => {
+  it('says that the global scope is switched off, which leaves a bypass nothing to change', () => {
     const policy = withOverride({ bypassGlobal: true }, { global: { enabled: false, multiplier: 1 } })
     expect(policy.trace('read', 'alice').noGlobal).toBe('switched off')
+    expect(policy.limitsFor('read', 'alice')).toBe(policy.limitsOf('read'))
   })
 
   it('always ends at the limit in force', () => {
