@@ -102,7 +102,6 @@ export class Forwarding implements Exchanging, Waiter {
     // RFC 9110 section 15.2: HTTP/1.0 knows no interim answers.
     if (status !== 103 || this.#interim > MAX_HINTS || req.httpVersion === '1.0') return
     const link = values.filter((_, i) => names[i]?.lower === 'link')
-    if (link.length === 0) return
     try {
       res.writeEarlyHints({ link })
     } catch {

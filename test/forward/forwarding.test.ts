@@ -160,7 +160,7 @@ describe('interim answers', () => {
 
   it('103 are passed on, the first eight, and others are dropped', async () => {
     const hints = `HTTP/1.1 103 Early Hints\r\n${link}\r\n`.repeat(300)
-    const backend = await rawBackend((s) => s.write(`HTTP/1.1 102 Processing\r\n\r\n${hints}${OK}`))
+    const backend = await rawBackend((s) => s.write(`HTTP/1.1 102 Processing\r\n${link}\r\n${hints}${OK}`))
     const gateway = await gatewayTo(backend.url)
     const { text } = await exchangeRaw(gateway.port, get('/', CLOSE))
     expect(text.match(/HTTP\/1\.1 103/g)).toHaveLength(7)
@@ -175,8 +175,11 @@ describe('interim answers', () => {
     expect(text).toMatch(/^HTTP\/1\.1 200/)
   })
 
-  it('with a link that cannot be parsed are dropped', async () => {
-    const backend = await rawBackend((s) => s.write(`HTTP/1.1 103 Early Hints\r\nLink: nonsense\r\n\r\n${OK}`))
+  it.each([
+    ['with a link that cannot be parsed', 'Link: nonsense\r\n'],
+    ['without a link', 'X: y\r\n'],
+  ])('%s are dropped', async (_what, field) => {
+    const backend = await rawBackend((s) => s.write(`HTTP/1.1 103 Early Hints\r\n${field}\r\n${OK}`))
     const gateway = await gatewayTo(backend.url)
     const { text } = await exchangeRaw(gateway.port, get('/', CLOSE))
     expect(text).toMatch(/^HTTP\/1\.1 200/)
