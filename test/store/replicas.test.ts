@@ -21,6 +21,7 @@ it.each([
   ['counts that are missing', JSON.stringify({ ...replica, counts: {} })],
   ['hits that are no numbers', JSON.stringify({ ...replica, hits: { a: 'x' } })],
   ['unmatched that is no list', JSON.stringify({ ...replica, unmatched: 'x' })],
+  ['a host that is no text', JSON.stringify({ ...replica, host: 7 })],
   ['a time that is none', JSON.stringify({ ...replica, startedAt: 'x' })],
 ])('does not hear %s, so that one that tells it cannot hide the others', (_what, text) => {
   expect(heard(text, 5)).toEqual([])
@@ -30,6 +31,25 @@ it('a process that was silent for as long as it may be is listed, and one that w
   const silent = (ms: number) => listedReplicas([{ replica: { ...replica, ready: true }, at: 0 }], ms)
   expect(silent(FORGET_MS)).toMatchObject([{ instance: 'i', silentMs: FORGET_MS }])
   expect(silent(FORGET_MS + 1)).toEqual([])
+})
+
+it('processes are listed by host, then by pid as a number, then by instance', () => {
+  const each = [
+    { ...replica, host: 'b', pid: 1 },
+    { ...replica, host: 'a', pid: 10, instance: 'z' },
+    { ...replica, host: 'a', pid: 10, instance: 'y' },
+    { ...replica, host: 'a', pid: 9, instance: 'zz' },
+  ]
+  const listed = listedReplicas(
+    each.map((replica) => ({ replica, at: 0 })),
+    0,
+  )
+  expect(listed.map(({ host, pid, instance }) => `${host} ${pid} ${instance}`)).toEqual([
+    'a 9 zz',
+    'a 10 y',
+    'a 10 z',
+    'b 1 i',
+  ])
 })
 
 it('a process that was killed leaves no row behind in the file of the embedded store', async () => {
