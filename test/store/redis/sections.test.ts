@@ -49,6 +49,21 @@ describe('the counters of a user', () => {
     expect(readCounter(packCounters(new Map([['read', read]])), 'read')).toEqual(read)
   })
 
+  it('are read without windows that have not started, and once where they are there twice', () => {
+    const pack = (...of: Counter) => packCounters(new Map([['read', of]]))
+    const [hour, day] = [
+      { seconds: 3600, startedAt: 5, used: 7 },
+      { seconds: 86_400, startedAt: 6, used: 8 },
+    ]
+    const bytes = Buffer.concat([pack(hour, { ...day, startedAt: 0 }), pack({ ...hour, used: 9 }, day)])
+    expect(readCounter(bytes, 'read')).toEqual([hour, day])
+  })
+
+  it.each(['', 'x'.repeat(33), 'lésen'])('are not packed for a category %j, which has no room there', (name) => {
+    expect(() => packCounters(new Map([[name, []]]))).toThrow('a category has 1 to 32 ASCII characters')
+    expect(packCounters(new Map([['x'.repeat(32), []]]))).toHaveLength(0)
+  })
+
   it('end with the last whole section', () => {
     const bytes = packCounters(new Map([['read', [{ seconds: 3600, startedAt: 5, used: 7 }]]]))
     for (let cut = 1; cut <= bytes.length; cut++) expect(readCounters(bytes.subarray(0, -cut))).toEqual(new Map())
