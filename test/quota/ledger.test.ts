@@ -365,6 +365,20 @@ describe('close', () => {
     expect(store.calls).toHaveLength(settled)
   })
 
+  it('has told what is unknown, and does not tell it as learnt when the store answers after that', async () => {
+    const open = ledger()
+    store.faults = ['reply_lost']
+    const charged = failure(open.charge(charge()))
+    await until(() => store.calls.length === 1)
+    const release = hold()
+    await until(() => store.calls.length === 2)
+    await open.close(0)
+    release()
+    await charged
+    await until(() => told('batch_settled').length === 1)
+    expect(told('outcome_unknown')).toMatchObject([{ charges: 1, settled: false }])
+  })
+
   it('leaves no timer behind that would keep the process', async () => {
     const timers = (): number => process.getActiveResourcesInfo().filter((kind) => kind === 'Timeout').length
     // So many that those of the tests before, which end meanwhile, make no difference.
