@@ -15,13 +15,20 @@ import { UsersPage } from './pages/users/users.tsx'
 import { DIALOGS } from './parts/confirm.tsx'
 import { Guarded } from './parts/guarded.tsx'
 import { Keeping } from './parts/keeping.tsx'
-import { Shell } from './parts/shell.tsx'
+import { LostBanner, Shell } from './parts/shell.tsx'
 
 export function App() {
   const { state, who } = useSession()
   const { t } = useTexts()
   const place = usePlace()
-  if (state === 'asking') return <Loader className="centre" aria-label={t('app.loading')} />
+  if (state === 'asking') {
+    return (
+      <main>
+        <LostBanner />
+        <Loader className="centre" aria-label={t('app.loading')} />
+      </main>
+    )
+  }
   // While somebody signs in again the page waits behind, with what was typed.
   return (
     <>

@@ -52,3 +52,29 @@ test('a connection that is lost is told, and mended without a reload or another 
   expect(await page.evaluate('window.sameDocument')).toBe(true)
   expect(errors.filter((error) => !/ERR_CONNECTION_(REFUSED|RESET)|ERR_EMPTY_RESPONSE/.test(error))).toEqual([])
 })
+
+test.each([
+  [401, 'text/html', '<h1>Sign in at the proxy</h1>'],
+  [403, 'application/json', '{"message":"Forbidden"}'],
+  [404, 'application/json', '{"error":{"code":404}}'],
+  [200, 'application/json', '{"status":"ok"}'],
+])(
+  'an answer %i of somebody in between (%s, %s) is a lost connection, and nobody is signed out by it',
+  async (...answer) => {
+    const [status, contentType, body] = answer
+    const { page, context } = await openSignedIn(browser, app.admin, '#/users/alice')
+    await page.getByRole('textbox', { name: 'Reason' }).fill('half a sen')
+    const banner = page.getByRole('alert').filter({ hasText: 'The connection to the gateway is lost' })
+    await page.route('**/api/**', (route) => route.fulfill({ status, contentType, body }))
+    await banner.waitFor()
+    expect(await page.getByRole('textbox', { name: 'Reason' }).inputValue()).toBe('half a sen')
+    expect(await page.getByText(/^This page has failed/).count()).toBe(0)
+    await page.reload()
+    await banner.waitFor()
+    expect(await page.getByLabel('Admin token').count()).toBe(0)
+    await page.unroute('**/api/**')
+    await page.getByRole('heading', { level: 1, name: 'alice' }).waitFor()
+    expect(await banner.count()).toBe(0)
+    await context.close()
+  },
+)

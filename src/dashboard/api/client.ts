@@ -1,4 +1,5 @@
 import type { ErrorAnswer } from '../../admin/api.ts'
+import { isOwn } from '../logic/own.ts'
 
 /** The one way to the admin API. The session is a cookie that the page cannot read; nothing is kept here. */
 
@@ -56,10 +57,10 @@ export async function call<T>(method: Method, path: string, options: Options = {
       signal: signal === undefined ? timeout : AbortSignal.any([signal, timeout]),
       ...(body !== undefined && { body: JSON.stringify(body) }),
     })
-    hearClock(response)
     const text = await response.text()
-    // What is not JSON was said by somebody in between.
     const said: unknown = text === '' ? null : JSON.parse(text)
+    if (!isOwn(path, response.status, said)) throw new Error(`status ${response.status} of somebody in between`)
+    hearClock(response)
     setLost(false)
     if (response.ok) return { data: said as T, etag: versionOf(response) }
     if (response.status === 401 && path !== SESSION) ring('unauthorized')

@@ -1,0 +1,35 @@
+import { describe, expect, test } from 'vitest'
+import { isOwn } from '../../src/dashboard/logic/own.ts'
+import { QUOTA } from './quota.ts'
+
+describe('an answer is the own one of the API', () => {
+  test.each([
+    ['/api/quota', 200, QUOTA],
+    ['/api/users?query=a&limit=25', 200, { users: [], next: null }],
+    ['/api/users/alice', 200, { user: 'alice', windows: {}, override: null }],
+    ['/api/users/preview/override', 200, { version: 1, limits: {}, reason: 'why' }],
+    ['/api/users/alice/reset', 204, null],
+    ['/api/tokens', 200, { tokens: [] }],
+    ['/api/tokens', 201, { id: 'a', token: 'gw_a' }],
+    ['/api/now', 401, { error: 'unauthorized', msg: 'Sign in.' }],
+  ])('%s %i', (path, status, said) => {
+    expect(isOwn(path, status, said)).toBe(true)
+  })
+})
+
+describe('an answer is that of somebody in between', () => {
+  test.each([
+    ['/api/quota', 200, { status: 'ok' }],
+    ['/api/users', 200, []],
+    ['/api/users', 200, 'up'],
+    ['/api/now', 200, null],
+    ['/api/now', 204, { at: 'now' }],
+    ['/api/tokens', 201, { tokens: [] }],
+    ['/api/now', 401, null],
+    ['/api/now', 403, { message: 'Forbidden' }],
+    ['/api/now', 404, { error: { code: 404 }, msg: 'no' }],
+    ['/elsewhere', 200, { users: [], next: null }],
+  ])('%s %i %j', (path, status, said) => {
+    expect(isOwn(path, status, said)).toBe(false)
+  })
+})
