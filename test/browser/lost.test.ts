@@ -1,6 +1,7 @@
 import { mkdtemp, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
+import type { Page } from 'playwright-core'
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { type Backend, type RunningApp, startApp, startBackend } from '../e2e/harness.ts'
 import { type Browser, startBrowser } from '../setup/browser.ts'
@@ -26,6 +27,20 @@ afterAll(async () => {
   await rm(folder, { recursive: true })
 })
 
+const LOST_CHANGE =
+  'The answer to this change was lost: it may have been made, or not. What is in force is read again: look at it before you repeat the change.'
+
+/** The gateway makes the change, once, and its answer never comes. */
+async function loseAnswer(page: Page, method: string, url: string): Promise<void> {
+  let lost = false
+  await page.route(url, async (route) => {
+    if (lost || route.request().method() !== method) return route.fallback()
+    lost = true
+    await route.fetch()
+    await route.abort('connectionreset')
+  })
+}
+
 test('a connection that is lost is told, and mended without a reload or another sign-in', async () => {
   const { page, errors } = await openSignedIn(browser, app.admin, '#/users/alice')
   await page.evaluate('window.sameDocument = true')
@@ -39,7 +54,7 @@ test('a connection that is lost is told, and mended without a reload or another 
   expect(await page.getByRole('heading', { level: 1, name: 'alice' }).count()).toBe(1)
   await page.getByRole('button', { name: 'Review' }).click()
   await page.getByRole('button', { name: 'Set the override' }).click()
-  await page.getByRole('alert').filter({ hasText: 'The gateway does not answer.' }).waitFor()
+  await page.getByRole('alert').filter({ hasText: LOST_CHANGE }).waitFor()
 
   app = await startApp(config)
   expect((await ask(app.url, 'alice')).status).toBe(200)
@@ -47,6 +62,7 @@ test('a connection that is lost is told, and mended without a reload or another 
   const row = page.getByRole('row', { name: 'Personal read 1h' })
   await expect.poll(() => row.getByRole('cell').first().innerText(), SOON).toMatch(/^4/)
   expect(await page.getByRole('textbox', { name: 'Reason' }).inputValue()).toBe('half a sen')
+  await page.getByRole('button', { name: 'Review' }).click()
   await page.getByRole('button', { name: 'Set the override' }).click()
   await page.getByText('The override is set.').waitFor()
   expect(await page.evaluate('window.sameDocument')).toBe(true)
@@ -78,3 +94,67 @@ test.each([
     await context.close()
   },
 )
+
+test('settings whose answer was lost are not told as failed, and read again: what was made is no edit any more', async () => {
+  const { page, context } = await openSignedIn(browser, app.admin, '#/quotas')
+  await page.getByRole('textbox', { name: 'Global multiplier' }).fill('2')
+  await page.getByRole('button', { name: 'Preview', exact: true }).click()
+  await loseAnswer(page, 'PATCH', '**/api/quota')
+  await page.getByRole('button', { name: 'Apply' }).click()
+  await page.getByRole('alert').filter({ hasText: LOST_CHANGE }).waitFor()
+  await page.getByText('changed at run time (file: 1)').waitFor()
+  expect(await page.getByRole('button', { name: 'Apply' }).count()).toBe(0)
+  await expect.poll(() => page.getByText('No edits.').count(), SOON).toBe(1)
+  await context.close()
+})
+
+test('an override, its end, a reset and a token whose answers were lost are not told as failed, and read again', async () => {
+  const { page, context } = await openSignedIn(browser, app.admin, '#/users/lena')
+  const button = (name: string) => page.getByRole('button', { name, exact: true })
+  const told = page.getByRole('alert').filter({ hasText: LOST_CHANGE })
+  await page.getByRole('textbox', { name: '1h' }).fill('20')
+  await page.getByRole('textbox', { name: 'Reason' }).fill('a trial')
+  await button('Review').click()
+  await loseAnswer(page, 'PUT', '**/override')
+  await button('Set the override').click()
+  await told.waitFor()
+  await page.getByText('In force: a trial').waitFor()
+  expect(await button('Set the override').count()).toBe(0)
+  expect(await page.getByRole('textbox', { name: '1h' }).inputValue()).toBe('20')
+  // It is nobody else's change that a review would find.
+  await button('Review').click()
+  await button('Set the override').click()
+  await page.getByText('The override is set.').waitFor()
+
+  await loseAnswer(page, 'DELETE', '**/override')
+  await button('Take the override away').click()
+  await page.getByRole('dialog').getByRole('button', { name: 'Take the override away' }).click()
+  await told.waitFor()
+  await page.getByText('No override: this user follows the defaults.').waitFor()
+  await page.getByRole('textbox', { name: '1h' }).fill('5')
+  expect(await told.count()).toBe(0)
+
+  await loseAnswer(page, 'POST', '**/reset')
+  await button('Reset windows').click()
+  await page.getByRole('dialog').getByLabel('Reason').fill('our fault')
+  await page.getByRole('dialog').getByRole('button', { name: 'Empty the windows' }).click()
+  await told.waitFor()
+  expect(await page.getByRole('dialog').count()).toBe(0)
+
+  await page.getByRole('link', { name: 'Tokens' }).click()
+  await page.getByLabel('User on whose quota it draws').fill('lena')
+  await page.getByRole('textbox', { name: 'Name' }).fill('robot')
+  await loseAnswer(page, 'POST', '**/api/tokens')
+  await button('Make the token').click()
+  await told.filter({ hasText: 'A token that is in the list now and that you do not have is of no use' }).waitFor()
+  await loseAnswer(page, 'DELETE', '**/api/tokens/*')
+  await button('Revoke robot of lena').click()
+  await page.getByRole('dialog').getByRole('button', { name: 'Revoke' }).click()
+  await expect.poll(() => told.count(), SOON).toBe(2)
+  await page
+    .getByRole('row', { name: 'lena' })
+    .getByText(/^revoked/)
+    .waitFor()
+  expect(await page.getByRole('dialog').count()).toBe(0)
+  await context.close()
+})

@@ -249,6 +249,19 @@ test('an edit that is made while another one is being applied stays an edit', as
   expect(open.errors).toEqual([])
 })
 
+test('what was applied is what the fields say, with nothing read again', async () => {
+  await show()
+  await multiplier().fill('2')
+  await button('Preview').click()
+  await preview().waitFor()
+  const held = await hold(page, 'GET', '**/api/quota')
+  await button('Apply').click()
+  await page.getByText(/^Applied as version/).waitFor()
+  expect(await page.getByText('changed at run time (file: 1)').count()).toBe(1)
+  expect(await multiplier().inputValue()).toBe('2')
+  held.release()
+})
+
 test('what was changed meanwhile is told with who did it, and applied only after another look', async () => {
   await show()
   await multiplier().fill('2')

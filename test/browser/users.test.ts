@@ -61,6 +61,20 @@ test('an override changes the limit of its user, and ends by itself', async () =
   expect(await page.getByText('No override: this user follows the defaults.').count()).toBe(1)
 })
 
+test('an override that is told as set has its limits in the windows above it', async () => {
+  await show('rita')
+  await page.getByRole('textbox', { name: '1h' }).fill('20')
+  await page.getByRole('textbox', { name: 'Reason' }).fill('a trial')
+  await button('Review').click()
+  const held = await hold(page, 'GET', '**/api/users/rita')
+  await button('Set the override').click()
+  await expect.poll(async () => (await stage.api<UserAnswer>('GET', '/api/users/rita')).override).not.toBeNull()
+  expect(await page.getByText('The override is set.').count()).toBe(0)
+  held.release()
+  await page.getByText('The override is set.').waitFor()
+  expect(await limitShown()).toBe('20')
+})
+
 test('a review says which windows an override would block', async () => {
   expect(await client('bob')).toEqual({ status: 200 })
   await show('bob')

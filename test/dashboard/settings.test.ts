@@ -1,5 +1,13 @@
 import { describe, expect, test } from 'vitest'
-import { changesOf, noneFits, patchOf, valueAt, withEdit, withoutEdit } from '../../src/dashboard/logic/settings.ts'
+import {
+  changesOf,
+  noneFits,
+  patchOf,
+  stillEdits,
+  valueAt,
+  withEdit,
+  withoutEdit,
+} from '../../src/dashboard/logic/settings.ts'
 import { QUOTA } from './quota.ts'
 
 describe('an edit', () => {
@@ -17,6 +25,12 @@ describe('an edit', () => {
   test('gives only back to the file what was changed at run time', () => {
     expect(withEdit({}, QUOTA, 'mode', null)).toEqual({ mode: null })
     expect(withEdit({}, QUOTA, 'global.multiplier', null)).toEqual({})
+  })
+
+  test('that others have made meanwhile is none', () => {
+    const draft = { mode: 'loose', shadow: true, 'global.multiplier': null }
+    expect(stillEdits(draft, QUOTA)).toEqual({ shadow: true })
+    expect(stillEdits({ shadow: true }, QUOTA)).toEqual({ shadow: true })
   })
 
   test('is undone by itself', () => {

@@ -17,6 +17,14 @@ export class ApiError extends Error {
 /** Nothing of the API's own came back: no connection, or somebody else in between answered. */
 export class LostError extends Error {}
 
+/** The same for the answer to a change: it may have been made. */
+export class UnknownError extends LostError {}
+
+/** Whether something may have been changed though nobody said so: it is to be read again. */
+export function isOutcomeUnknown(error: unknown): boolean {
+  return error instanceof UnknownError || (error instanceof ApiError && error.answer.error === 'outcome_unknown')
+}
+
 export interface Answered<T> {
   readonly data: T
   /** For If-Match. */
@@ -40,9 +48,16 @@ export function ring(what: 'again' | 'unauthorized'): void {
 /** Where one signs in and out, and asks who is signed in. */
 export const SESSION = '/api/session'
 
+/** Who would be refused under a change. */
+export const PREVIEW = '/api/quota/preview'
+
+function isChange(method: Method, path: string): boolean {
+  return method !== 'GET' && path !== SESSION && path !== PREVIEW
+}
+
 const TIMEOUT_MS = 15_000
 
-/** @throws ApiError, LostError; what the signal throws where the caller gave up */
+/** @throws ApiError, LostError, UnknownError; what the signal throws where the caller gave up */
 export async function call<T>(method: Method, path: string, options: Options = {}): Promise<Answered<T>> {
   const { body, ifMatch, signal } = options
   const headers = new Headers({ accept: 'application/json' })
@@ -69,7 +84,7 @@ export async function call<T>(method: Method, path: string, options: Options = {
     if (error instanceof ApiError) throw error
     signal?.throwIfAborted()
     setLost(true)
-    throw new LostError('no answer', { cause: error })
+    throw new (isChange(method, path) ? UnknownError : LostError)('no answer', { cause: error })
   }
 }
 

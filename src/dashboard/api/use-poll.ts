@@ -1,4 +1,4 @@
-import { useCallback, useEffect, useState } from 'react'
+import { useCallback, useEffect, useRef, useState } from 'react'
 import { backoffMs } from '../logic/backoff.ts'
 import { type Answered, ApiError, bell, call } from './client.ts'
 
@@ -10,9 +10,13 @@ export interface Polled<T> {
   readonly error: Error | null
   /** Asks now. */
   readonly reload: () => void
+  /** Asks now, and is over when the answer is here, or will not be soon. */
+  readonly read: () => Promise<void>
+  /** Has what a change answered: newer than anything that is on its way. */
+  readonly take: (answer: Answered<T>) => void
 }
 
-type Seen<T> = Omit<Polled<T>, 'reload'> & { readonly path: string }
+type Seen<T> = Pick<Polled<T>, 'data' | 'etag' | 'error'> & { readonly path: string }
 
 /**
  * Asks again and again while the page is seen: after `everyMs`, later and later while there is no answer, and at once when
@@ -21,13 +25,14 @@ type Seen<T> = Omit<Polled<T>, 'reload'> & { readonly path: string }
  */
 export function usePoll<T>(path: string | null, everyMs: number): Polled<T> {
   const [seen, setSeen] = useState<Seen<T> | null>(null)
-  const [asked, setAsked] = useState(0)
+  const [turn, setTurn] = useState<Turn>({ pause: false })
+  const polling = useRef<AbortController | null>(null)
 
-  // biome-ignore lint/correctness/useExhaustiveDependencies: `asked` starts the loop anew
   useEffect(() => {
     if (path === null) return
     const stop = new AbortController()
-    void poll<T>(path, everyMs, stop.signal, (outcome) =>
+    polling.current = stop
+    void poll<T>(path, everyMs, turn, stop.signal, (outcome) =>
       setSeen((before) => {
         const old = before?.path === path ? before : { data: null, etag: null }
         return outcome instanceof Error
@@ -36,24 +41,48 @@ export function usePoll<T>(path: string | null, everyMs: number): Polled<T> {
       }),
     )
     return () => stop.abort()
-  }, [path, everyMs, asked])
+  }, [path, everyMs, turn])
 
-  const reload = useCallback(() => setAsked((times) => times + 1), [])
-  return seen !== null && seen.path === path ? { ...seen, reload } : { data: null, etag: null, error: null, reload }
+  const reload = useCallback(() => setTurn({ pause: false }), [])
+  const take = useCallback(
+    ({ data, etag }: Answered<T>) => {
+      if (path === null) return
+      polling.current?.abort()
+      setSeen({ path, data, etag, error: null })
+      setTurn({ pause: true })
+    },
+    [path],
+  )
+  const read = useCallback(async () => {
+    try {
+      if (path !== null) take(await call<T>('GET', path))
+    } catch {
+      reload()
+    }
+  }, [path, take, reload])
+  const { data, etag, error } = seen !== null && seen.path === path ? seen : { data: null, etag: null, error: null }
+  return { data, etag, error, reload, read, take }
+}
+
+/** Starts the loop anew, with a pause where there is an answer already. */
+interface Turn {
+  readonly pause: boolean
 }
 
 async function poll<T>(
   path: string,
   everyMs: number,
+  turn: Turn,
   stop: AbortSignal,
   tell: (outcome: Answered<T> | Error) => void,
 ): Promise<void> {
   let failures = 0
+  if (turn.pause) await pause(everyMs, stop)
   while (!stop.aborted) {
     try {
       const answer = await call<T>('GET', path, { signal: stop })
       failures = 0
-      tell(answer)
+      if (!stop.aborted) tell(answer)
     } catch (error) {
       if (stop.aborted) return
       failures++

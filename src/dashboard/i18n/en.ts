@@ -34,7 +34,8 @@ export const en = {
   'error.forbidden': 'Your token may look at everything and change nothing.',
   'error.version_conflict': 'Somebody else has changed this in the meantime.',
   'error.conflict': 'Others change the same thing all the time. Try again.',
-  'error.outcome_unknown': 'The store failed during the change: it may have been made. Look before you repeat it.',
+  'error.outcome_unknown':
+    'The answer to this change was lost: it may have been made, or not. What is in force is read again: look at it before you repeat the change.',
   'error.store_unavailable': 'The store does not answer. The gateway keeps trying.',
   'error.not_found': 'There is nothing of this name (any more).',
   'error.internal': 'Something went wrong in the gateway. Its log says more.',
@@ -328,6 +329,7 @@ export const en = {
   'tokens.make': 'Make the token',
   'tokens.once': 'Copy it now: it is shown this once and kept only as a hash.',
   'tokens.made': 'The token of {user}',
+  'tokens.unknown': 'A token that is in the list now and that you do not have is of no use: revoke it.',
   'tokens.created': 'Made',
   'tokens.state': 'State',
   'tokens.good': 'good',

@@ -35,7 +35,8 @@ export const zh: Readonly<Record<TextKey, string>> = {
   'error.forbidden': '您的令牌可以查看一切，但不能更改。',
   'error.version_conflict': '其他人在此期间更改了它。',
   'error.conflict': '其他人正在不断更改同一内容。请重试。',
-  'error.outcome_unknown': '更改期间存储出错：更改可能已生效。重试前请先查看。',
+  'error.outcome_unknown':
+    '没有收到此更改的答复：更改可能已生效，也可能没有。页面会重新读取当前状态：重复更改前请先查看。',
   'error.store_unavailable': '存储没有响应。网关会继续尝试。',
   'error.not_found': '没有（或不再有）这个名称的对象。',
   'error.internal': '网关内部出错。详情见其日志。',
@@ -318,6 +319,7 @@ export const zh: Readonly<Record<TextKey, string>> = {
   'tokens.make': '创建令牌',
   'tokens.once': '请立即复制：只显示这一次，系统只保存其哈希。',
   'tokens.made': '{user} 的令牌',
+  'tokens.unknown': '如果列表中出现了您没有拿到的令牌，它已无用：请吊销它。',
   'tokens.created': '创建时间',
   'tokens.state': '状态',
   'tokens.good': '有效',

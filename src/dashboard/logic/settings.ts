@@ -42,6 +42,12 @@ export function editsSince(draft: Draft, applied: Draft): Draft {
   return Object.fromEntries(Object.entries(draft).filter(([path, edit]) => applied[path] !== edit))
 }
 
+/** Edits but those that are in force by now, whoever made them so. */
+export function stillEdits(draft: Draft, quota: QuotaAnswer): Draft {
+  const still = Object.entries(draft).filter(([path, edit]) => path in withEdit({}, quota, path, edit))
+  return still.length === Object.keys(draft).length ? draft : Object.fromEntries(still)
+}
+
 export function isSetAtRunTime(quota: QuotaAnswer, path: string): boolean {
   return quota.changed.includes(path)
 }

@@ -1,8 +1,8 @@
 import { Button, TextInput } from '@mantine/core'
 import { type FormEvent, useState } from 'react'
 import type { NewTokenAnswer, TokenAnswer, TokensAnswer } from '../../admin/api.ts'
-import { call, serverNow } from '../api/client.ts'
-import { usePoll } from '../api/use-poll.ts'
+import { call, isOutcomeUnknown, serverNow } from '../api/client.ts'
+import { type Polled, usePoll } from '../api/use-poll.ts'
 import { useTexts } from '../i18n/text.tsx'
 import { hashOf } from '../logic/location.ts'
 import { type Expiry, expiryOf } from '../logic/override.ts'
@@ -25,9 +25,11 @@ export function TokensPage() {
   return (
     <>
       <PageTitle>{t('page.tokens')}</PageTitle>
-      <NewToken reload={poll.reload} />
+      <NewToken read={poll.read} reload={poll.reload} />
       <Panel title={t('tokens.title')}>
-        <Loaded poll={poll}>{({ tokens }) => <TokenTable tokens={tokens} reload={poll.reload} />}</Loaded>
+        <Loaded poll={poll}>
+          {({ tokens }) => <TokenTable tokens={tokens} read={poll.read} reload={poll.reload} />}
+        </Loaded>
       </Panel>
     </>
   )
@@ -41,7 +43,9 @@ interface NewTokenForm {
 
 const EMPTY: NewTokenForm = { user: '', name: '', expiry: { kind: 'never' } }
 
-function NewToken({ reload }: { readonly reload: () => void }) {
+type Reading = Pick<Polled<TokensAnswer>, 'read' | 'reload'>
+
+function NewToken({ read, reload }: Reading) {
   const { t } = useTexts()
   const [form, setForm] = useKept('new token', EMPTY)
   const [problems, setProblems] = useState<Readonly<Record<string, string>>>({})
@@ -79,10 +83,11 @@ function NewToken({ reload }: { readonly reload: () => void }) {
       setMade((await call<NewTokenAnswer>('POST', '/api/tokens', { body: { user, name, expiresAt } })).data)
       // What was typed meanwhile is for another one.
       setForm((now) => (now === form ? EMPTY : now))
-      reload()
+      await read()
     } catch (caught) {
       setError(caught as Error)
       setProblems(fieldProblems(caught as Error))
+      if (isOutcomeUnknown(caught)) reload()
     } finally {
       setBusy(false)
     }
@@ -129,7 +134,11 @@ function NewToken({ reload }: { readonly reload: () => void }) {
           </div>
         </form>
       </Changing>
-      {error && <Note tone="bad">{messageOf(error, t)}</Note>}
+      {error && (
+        <Note tone="bad">
+          {messageOf(error, t)} {isOutcomeUnknown(error) && t('tokens.unknown')}
+        </Note>
+      )}
       {made && (
         <Note tone="good" live title={t('tokens.made', { user: visible(made.user) })}>
           <p>{t('tokens.once')}</p>
@@ -140,13 +149,28 @@ function NewToken({ reload }: { readonly reload: () => void }) {
   )
 }
 
-function TokenTable({ tokens, reload }: { readonly tokens: readonly TokenAnswer[]; readonly reload: () => void }) {
+function TokenTable({ tokens, read, reload }: { readonly tokens: readonly TokenAnswer[] } & Reading) {
   const { t, number } = useTexts()
   const [filter, setFilter] = useState('')
   const [revoking, setRevoking] = useState<TokenAnswer | null>(null)
+  /** Of the last one that was to be revoked. */
+  const [unknown, setUnknown] = useState<Error | null>(null)
   const wanted = filter.trim().toLowerCase()
   const found = tokens.filter(({ user, name }) => `${user}\n${name}`.toLowerCase().includes(wanted))
   const shown = found.slice(0, SHOWN)
+
+  async function revoke({ id }: TokenAnswer, reason: string): Promise<void> {
+    setUnknown(null)
+    try {
+      await call('DELETE', `/api/tokens/${encodeURIComponent(id)}`, { body: reason === '' ? {} : { reason } })
+      await read()
+    } catch (caught) {
+      if (!isOutcomeUnknown(caught)) throw caught
+      setUnknown(caught as Error)
+      reload()
+    }
+  }
+
   if (tokens.length === 0) return <p className="muted">{t('tokens.none')}</p>
   return (
     <>
@@ -161,6 +185,7 @@ function TokenTable({ tokens, reload }: { readonly tokens: readonly TokenAnswer[
           ? t('tokens.noMatch')
           : found.length > SHOWN && t('tokens.first', { shown: number(SHOWN), found: number(found.length) })}
       </p>
+      {unknown && <Note tone="bad">{messageOf(unknown, t)}</Note>}
       <Changing label={t('tokens.title')}>
         <Rows
           label={t('tokens.title')}
@@ -183,11 +208,7 @@ function TokenTable({ tokens, reload }: { readonly tokens: readonly TokenAnswer[
           title={t('tokens.revokeOf', { name: visible(revoking.name), user: visible(revoking.user) })}
           action={t('tokens.revoke')}
           danger
-          onConfirm={async (reason) => {
-            const body = reason === '' ? {} : { reason }
-            await call('DELETE', `/api/tokens/${encodeURIComponent(revoking.id)}`, { body })
-            reload()
-          }}
+          onConfirm={(reason) => revoke(revoking, reason)}
           onClose={() => setRevoking(null)}
         >
           <p>{t('tokens.revokeText')}</p>

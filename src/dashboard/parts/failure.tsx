@@ -1,4 +1,4 @@
-import { ApiError, LostError } from '../api/client.ts'
+import { ApiError, LostError, UnknownError } from '../api/client.ts'
 import type { Polled } from '../api/use-poll.ts'
 import { en, type TextKey } from '../i18n/en.ts'
 import { type Texts, useTexts } from '../i18n/text.tsx'
@@ -6,6 +6,7 @@ import { Note } from './note.tsx'
 
 /** In the language of the page where the code is known; else the API's own sentence. */
 export function messageOf(error: Error, t: Texts['t']): string {
+  if (error instanceof UnknownError) return t('error.outcome_unknown')
   if (error instanceof LostError) return t('error.lost')
   if (!(error instanceof ApiError)) return error.message
   const key = `error.${error.answer.error}`

@@ -19,7 +19,7 @@ export function QuotasPage() {
         {(quota) => (
           <>
             <Adaptive quota={quota} />
-            <Settings quota={quota} etag={poll.etag} reload={poll.reload} />
+            <Settings quota={quota} etag={poll.etag} reload={poll.reload} take={poll.take} />
           </>
         )}
       </Loaded>

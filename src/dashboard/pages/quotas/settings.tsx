@@ -1,8 +1,9 @@
 import { Button } from '@mantine/core'
-import { type FormEvent, useRef, useState } from 'react'
+import { type FormEvent, useEffect, useRef, useState } from 'react'
 import type { PreviewAnswer, QuotaAnswer } from '../../../admin/api.ts'
-import { ApiError, call } from '../../api/client.ts'
+import { ApiError, call, isOutcomeUnknown, PREVIEW } from '../../api/client.ts'
 import { useMayChange } from '../../api/session.tsx'
+import type { Polled } from '../../api/use-poll.ts'
 import { useTexts } from '../../i18n/text.tsx'
 import {
   type Draft,
@@ -10,6 +11,7 @@ import {
   editsSince,
   type Problems,
   patchOf,
+  stillEdits,
   withEdit,
   withoutEdit,
 } from '../../logic/settings.ts'
@@ -33,16 +35,14 @@ interface Previewed {
   readonly at: Date
 }
 
-interface SettingsProps {
+interface SettingsProps extends Pick<Polled<QuotaAnswer>, 'etag' | 'reload' | 'take'> {
   readonly quota: QuotaAnswer
-  readonly etag: string | null
-  readonly reload: () => void
 }
 
 const NO_EDITS: Draft = {}
 
 /** Edits, their preview, and only then the change itself. */
-export function Settings({ quota, etag, reload }: SettingsProps) {
+export function Settings({ quota, etag, reload, take }: SettingsProps) {
   const { t } = useTexts()
   const may = useMayChange()
   // A preview names users, whose pages one looks at before the change is made.
@@ -56,6 +56,10 @@ export function Settings({ quota, etag, reload }: SettingsProps) {
   const busy = work !== null
   const previewing = useRef<AbortController | null>(null)
   const edits = Object.keys(draft).length
+
+  // What was sent and never answered, too, where it was made.
+  // biome-ignore lint/correctness/useExhaustiveDependencies: only what is in force makes an edit none
+  useEffect(() => setDraft((now) => stillEdits(now, quota)), [quota])
 
   function change(next: (now: Draft) => Draft): void {
     // Else a preview of the edits before would come over these, and could be applied.
@@ -76,8 +80,9 @@ export function Settings({ quota, etag, reload }: SettingsProps) {
     } catch (caught) {
       if (signal?.aborted) return
       setError(caught as Error)
-      if (caught instanceof ApiError && caught.status !== 401) setPreviewed(null)
-      if (caught instanceof ApiError && caught.status === 412) reload()
+      const unknown = isOutcomeUnknown(caught)
+      if (unknown || (caught instanceof ApiError && caught.status !== 401)) setPreviewed(null)
+      if (unknown || (caught instanceof ApiError && caught.status === 412)) reload()
     } finally {
       setWork((now) => (now === mine ? null : now))
     }
@@ -92,7 +97,7 @@ export function Settings({ quota, etag, reload }: SettingsProps) {
     const stop = new AbortController()
     previewing.current = stop
     void attempt(async () => {
-      const { data } = await call<PreviewAnswer>('POST', '/api/quota/preview', { body: patch, signal: stop.signal })
+      const { data } = await call<PreviewAnswer>('POST', PREVIEW, { body: patch, signal: stop.signal })
       setPreviewed({ quota, etag, draft, answer: data, at: new Date() })
     }, stop.signal)
   }
@@ -101,10 +106,10 @@ export function Settings({ quota, etag, reload }: SettingsProps) {
     const { patch } = patchOf(of.draft)
     void attempt(async () => {
       const body = reason === '' ? patch : { ...patch, reason }
-      const { data } = await call<QuotaAnswer>('PATCH', '/api/quota', { body, ifMatch: of.etag })
+      const answer = await call<QuotaAnswer>('PATCH', '/api/quota', { body, ifMatch: of.etag })
+      take(answer)
       change((now) => editsSince(now, of.draft))
-      setApplied(data.version)
-      reload()
+      setApplied(answer.data.version)
     })
   }
 

@@ -1,8 +1,8 @@
 import { Button, Switch, TextInput } from '@mantine/core'
 import { type FormEvent, useState } from 'react'
 import type { OverrideAnswer, OverrideBody, QuotaAnswer, UserAnswer } from '../../../admin/api.ts'
-import { ApiError, call, serverNow } from '../../api/client.ts'
-import { usePoll } from '../../api/use-poll.ts'
+import { ApiError, call, isOutcomeUnknown, serverNow } from '../../api/client.ts'
+import { type Polled, usePoll } from '../../api/use-poll.ts'
 import { useTexts } from '../../i18n/text.tsx'
 import {
   bodyOf,
@@ -26,12 +26,10 @@ import { OverrideReview, UsedUpNotes } from './override-review.tsx'
 
 const QUOTA_EVERY_MS = 10_000
 
-interface EditorProps {
+interface EditorProps extends Pick<Polled<UserAnswer>, 'etag' | 'reload' | 'read'> {
   readonly answer: UserAnswer
-  readonly etag: string | null
   /** Of the user in the API. */
   readonly path: string
-  readonly reload: () => void
 }
 
 interface Edited {
@@ -48,7 +46,7 @@ interface Reviewed {
   readonly etag: string | null
 }
 
-export function OverrideEditor({ answer, etag, path, reload }: EditorProps) {
+export function OverrideEditor({ answer, etag, path, reload, read }: EditorProps) {
   const { t } = useTexts()
   const { override, user } = answer
   // Until something is edited the form follows what is set.
@@ -93,6 +91,7 @@ export function OverrideEditor({ answer, etag, path, reload }: EditorProps) {
     setEdited(null)
     setProblems({})
     finished(null)
+    reload()
   }
 
   function finished(what: typeof done): void {
@@ -100,13 +99,14 @@ export function OverrideEditor({ answer, etag, path, reload }: EditorProps) {
     setError(null)
     setOvertaken(false)
     setDone(what)
-    reload()
   }
 
   async function save({ form: sent, body, etag }: Reviewed): Promise<void> {
     setSaving(true)
     try {
       const set = await call<OverrideAnswer>('PUT', `${path}/override`, { body, ifMatch: etag })
+      // With the limits that it makes, which its own answer does not have.
+      await read()
       changeEdited((now) => {
         const form = now && editsSince(now.form, sent, formOf(set.data))
         return form && { form, etag: set.etag }
@@ -114,8 +114,8 @@ export function OverrideEditor({ answer, etag, path, reload }: EditorProps) {
       finished('override.saved')
     } catch (caught) {
       setError(caught as Error)
-      if (caught instanceof ApiError && caught.status !== 401) setReviewed(null)
-      if (!(caught instanceof ApiError && caught.status === 412)) return
+      if (isOutcomeUnknown(caught) || (caught instanceof ApiError && caught.status !== 401)) setReviewed(null)
+      if (!isToReadAgain(caught)) return
       changeEdited((now) => now && { ...now, etag: null })
       reload()
     } finally {
@@ -126,13 +126,15 @@ export function OverrideEditor({ answer, etag, path, reload }: EditorProps) {
   async function remove(reason: string, ifMatch: string | null): Promise<void> {
     try {
       await call('DELETE', `${path}/override`, { body: reason === '' ? {} : { reason }, ifMatch })
+      await read()
       setEdited(null)
       finished('override.removed')
     } catch (caught) {
-      if (!(caught instanceof ApiError && caught.status === 412)) throw caught
+      if (!isToReadAgain(caught)) throw caught
       // What is set by now has not been looked at: the question was about another one.
       finished(null)
-      setError(caught)
+      setError(caught as Error)
+      reload()
     }
   }
 
@@ -231,6 +233,11 @@ export function OverrideEditor({ answer, etag, path, reload }: EditorProps) {
       )}
     </Panel>
   )
+}
+
+/** What is set is, or may be, no more what was looked at. */
+function isToReadAgain(error: unknown): boolean {
+  return isOutcomeUnknown(error) || (error instanceof ApiError && error.status === 412)
 }
 
 function LimitFields({

@@ -1,12 +1,13 @@
 import { Button } from '@mantine/core'
 import { useState } from 'react'
 import type { LimitAnswer, UserAnswer } from '../../../admin/api.ts'
-import { call } from '../../api/client.ts'
-import { usePoll } from '../../api/use-poll.ts'
+import { call, isOutcomeUnknown } from '../../api/client.ts'
+import { type Polled, usePoll } from '../../api/use-poll.ts'
 import { useTexts } from '../../i18n/text.tsx'
 import { hashOf } from '../../logic/location.ts'
 import { visible } from '../../logic/visible.ts'
 import { Confirm } from '../../parts/confirm.tsx'
+import { messageOf } from '../../parts/failure.tsx'
 import { Note } from '../../parts/note.tsx'
 import { Loaded, PageTitle, Panel } from '../../parts/panel.tsx'
 import { Changing, Copyable, Name } from '../../parts/small.tsx'
@@ -54,8 +55,14 @@ function User({ user }: { readonly user: string }) {
         {(answer) => (
           <>
             <Windows answer={answer} />
-            <OverrideEditor answer={answer} etag={poll.etag} path={pathOf(user)} reload={poll.reload} />
-            <Reset user={user} reload={poll.reload} />
+            <OverrideEditor
+              answer={answer}
+              etag={poll.etag}
+              path={pathOf(user)}
+              reload={poll.reload}
+              read={poll.read}
+            />
+            <Reset user={user} read={poll.read} reload={poll.reload} />
           </>
         )}
       </Loaded>
@@ -84,14 +91,20 @@ function Windows({ answer }: { readonly answer: UserAnswer }) {
   )
 }
 
-function Reset({ user, reload }: { readonly user: string; readonly reload: () => void }) {
+function Reset({ user, read, reload }: { readonly user: string } & Pick<Polled<UserAnswer>, 'read' | 'reload'>) {
   const { t } = useTexts()
   const [asking, setAsking] = useState(false)
-  const [done, setDone] = useState(false)
+  const [done, setDone] = useState<'done' | Error | null>(null)
   async function reset(reason: string): Promise<void> {
-    await call('POST', `${pathOf(user)}/reset`, { body: { reason } })
-    setDone(true)
-    reload()
+    try {
+      await call('POST', `${pathOf(user)}/reset`, { body: { reason } })
+      await read()
+      setDone('done')
+    } catch (caught) {
+      if (!isOutcomeUnknown(caught)) throw caught
+      setDone(caught as Error)
+      reload()
+    }
   }
   return (
     <Panel title={t('reset.title')} text={t('reset.text')}>
@@ -100,9 +113,9 @@ function Reset({ user, reload }: { readonly user: string; readonly reload: () =>
           {t('reset.open')}
         </Button>
       </Changing>
-      {done && (
-        <Note tone="good" live>
-          {t('reset.done')}
+      {done !== null && (
+        <Note tone={done === 'done' ? 'good' : 'bad'} live>
+          {done === 'done' ? t('reset.done') : messageOf(done, t)}
         </Note>
       )}
       {asking && (
