@@ -207,6 +207,58 @@ test('an override that somebody else changes during an edit is told before the r
   expect(override).toMatchObject({ limits: { read: { '1h': 90 } }, reason: 'a better reason' })
 })
 
+/** An override of somebody that ends by itself in seconds: longer than a slow machine takes to open the page. */
+async function setBriefly(user: string): Promise<void> {
+  const expiresAt = new Date(Date.now() + 8000).toISOString()
+  await stage.api('PUT', `/api/users/${user}/override`, { read: { '1h': 20 }, reason: 'a trial', expiresAt })
+}
+
+const over = () => page.getByRole('status').filter({ hasText: 'The override has ended' })
+const conflict = () => page.getByText('Changed by somebody else')
+
+test('an override that ends while it is edited is told, and neither revived nor lost with the edits', async () => {
+  await setBriefly('theo')
+  await show('theo')
+  await page.getByRole('textbox', { name: 'Reason' }).fill('a better reason')
+  await over().waitFor()
+  const ends = page.getByLabel('Ends', { exact: true })
+  expect(await ends.locator('option:checked').innerText()).toMatch(/^As set: /)
+  await button('Review').click()
+  await page.getByText('Choose a time to come.').waitFor()
+  expect(await conflict().count()).toBe(0)
+  await ends.selectOption('24')
+  await button('Review').click()
+  await page.getByRole('region', { name: 'What this change does' }).waitFor()
+  await button('Set the override').click()
+  await page.getByText('The override is set.').waitFor()
+  expect(await over().count()).toBe(0)
+  const { override } = await stage.api<UserAnswer>('GET', '/api/users/theo')
+  expect(override).toMatchObject({ limits: { read: { '1h': 20 } }, reason: 'a better reason' })
+})
+
+test('an override that ends while its change is reviewed, or while it is to be taken away, is nobody else’s change', async () => {
+  await setBriefly('uma')
+  await show('uma')
+  await page.getByRole('textbox', { name: '1h' }).fill('30')
+  await page.getByLabel('Ends', { exact: true }).selectOption('24')
+  await button('Review').click()
+  await over().waitFor()
+  await button('Set the override').click()
+  await expect.poll(() => button('Set the override').count(), SOON).toBe(0)
+  expect(await over().count()).toBe(1)
+  expect(await conflict().count()).toBe(0)
+  expect(await page.getByRole('textbox', { name: '1h' }).inputValue()).toBe('30')
+  await button('Discard edits').click()
+
+  await setBriefly('uma')
+  await button('Take the override away').click()
+  await page.getByText('No override: this user follows the defaults.').waitFor()
+  await page.getByRole('dialog').getByRole('button', { name: 'Take the override away' }).click()
+  await page.getByText('The override had ended by itself.').waitFor()
+  expect(await conflict().count()).toBe(0)
+  open.errors.splice(0, open.errors.length, ...open.errors.filter((error) => !error.includes('412')))
+})
+
 test('an override that somebody else sets while one is asked is not taken away unseen', async () => {
   const set = { read: { '1h': 20 }, bypassGlobal: false, shadow: false, reason: 'a trial', expiresAt: null }
   await stage.api('PUT', '/api/users/olga/override', set)

@@ -286,6 +286,10 @@ export const en = {
   'override.removeText': 'All limits of this user follow the defaults again, within 2 seconds on every replica.',
   'override.reviewText': 'In force within 2 seconds on every replica. Counters are kept.',
   'override.saved': 'The override is set.',
+  'override.overTitle': 'The override has ended',
+  'override.overText':
+    'What you began on ended at {time}, and nothing of it is in force. Your edits are kept: to set them makes a new override, whose end is to be chosen.',
+  'override.over': 'The override had ended by itself.',
   'override.edited': 'Edits that are not set yet.',
   'override.removed': 'The override is taken away.',
   'override.blocks': '{category} {window}: {used} used already, so the user is blocked until the window ends.',

@@ -277,6 +277,10 @@ export const zh: Readonly<Record<TextKey, string>> = {
   'override.removeText': '此用户的所有上限将在 2 秒内在所有副本上恢复为默认值。',
   'override.reviewText': '2 秒内在所有副本上生效。计数保留。',
   'override.saved': '特别设置已保存。',
+  'override.overTitle': '特别设置已到期',
+  'override.overText':
+    '您开始编辑时的特别设置已于 {time} 到期，不再生效。您的编辑已保留：保存会建立新的特别设置，请选择它的结束时间。',
+  'override.over': '特别设置已自行到期。',
   'override.edited': '有尚未保存的编辑。',
   'override.removed': '特别设置已取消。',
   'override.blocks': '{category} {window}：已用 {used}，因此该用户在窗口结束前将受阻。',

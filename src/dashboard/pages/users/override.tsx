@@ -36,6 +36,8 @@ interface Edited {
   readonly form: OverrideForm
   /** Of what the form was last looked at on top of; `null` where another one is known to be set by now. */
   readonly etag: string | null
+  /** When that ends by itself, in ISO 8601. */
+  readonly until: string | null
 }
 
 /** What is reviewed: the body, the form that it was made of, and what it was made on top of. */
@@ -47,7 +49,7 @@ interface Reviewed {
 }
 
 export function OverrideEditor({ answer, etag, path, reload, read }: EditorProps) {
-  const { t } = useTexts()
+  const { t, time } = useTexts()
   const { override, user } = answer
   // Until something is edited the form follows what is set.
   const [edited, changeEdited] = useKept<Edited | null>(`override of ${user}`, null)
@@ -58,15 +60,18 @@ export function OverrideEditor({ answer, etag, path, reload, read }: EditorProps
   const [reviewed, setReviewed] = useState<Reviewed | null>(null)
   const [saving, setSaving] = useState(false)
   /** The version that was seen when it was asked whether to take it away; `null` where nothing is asked. */
-  const [removing, setRemoving] = useState<Pick<EditorProps, 'etag'> | null>(null)
-  const [done, setDone] = useState<'override.saved' | 'override.removed' | null>(null)
+  const [removing, setRemoving] = useState<Pick<Edited, 'etag' | 'until'> | null>(null)
+  const [done, setDone] = useState<'override.saved' | 'override.removed' | 'override.over' | null>(null)
   const quota = usePoll<QuotaAnswer>('/api/quota', QUOTA_EVERY_MS).data
   const form = edited?.form ?? formOf(override)
+  const until = override?.expiresAt ?? null
+  /** What was begun on is over by itself, and nobody's change. */
+  const isOver = edited !== null && override === null && hasCome(edited.until)
   const fields = fieldProblems(error)
   const problemOf = (field: string) => (problems[field] === undefined ? fields[field] : t(problems[field]))
 
   function edit(part: Partial<OverrideForm>): void {
-    setEdited({ form: { ...form, ...part }, etag: edited === null ? etag : edited.etag })
+    setEdited({ ...(edited ?? { etag, until }), form: { ...form, ...part } })
     setReviewed(null)
     setProblems({})
     setError(null)
@@ -78,8 +83,8 @@ export function OverrideEditor({ answer, etag, path, reload, read }: EditorProps
     event.preventDefault()
     const { body, problems } = bodyOf(withFields(form, answer), serverNow())
     // The form has the rest of the override that it was begun on: what somebody else has set since would be taken back.
-    const isOvertaken = edited !== null && edited.etag !== null && edited.etag !== etag
-    if (edited !== null) setEdited({ ...edited, etag })
+    const isOvertaken = edited !== null && edited.etag !== null && edited.etag !== etag && !isOver
+    if (edited !== null) setEdited({ ...edited, etag, until: isOver ? edited.until : until })
     setProblems(problems)
     setDone(null)
     setError(null)
@@ -109,10 +114,12 @@ export function OverrideEditor({ answer, etag, path, reload, read }: EditorProps
       await read()
       changeEdited((now) => {
         const form = now && editsSince(now.form, sent, formOf(set.data))
-        return form && { form, etag: set.etag }
+        return form && { form, etag: set.etag, until: set.data.expiresAt }
       })
       finished('override.saved')
     } catch (caught) {
+      // What is set by now says whose doing it is.
+      if (isConflict(caught)) await read()
       setError(caught as Error)
       if (isOutcomeUnknown(caught) || (caught instanceof ApiError && caught.status !== 401)) setReviewed(null)
       if (!isToReadAgain(caught)) return
@@ -123,13 +130,17 @@ export function OverrideEditor({ answer, etag, path, reload, read }: EditorProps
     }
   }
 
-  async function remove(reason: string, ifMatch: string | null): Promise<void> {
+  async function remove(reason: string, asked: Pick<Edited, 'etag' | 'until'>): Promise<void> {
     try {
-      await call('DELETE', `${path}/override`, { body: reason === '' ? {} : { reason }, ifMatch })
+      await call('DELETE', `${path}/override`, { body: reason === '' ? {} : { reason }, ifMatch: asked.etag })
       await read()
       setEdited(null)
       finished('override.removed')
     } catch (caught) {
+      if (isConflict(caught) && hasCome(asked.until)) {
+        await read()
+        return finished('override.over')
+      }
       if (!isToReadAgain(caught)) throw caught
       // What is set by now has not been looked at: the question was about another one.
       finished(null)
@@ -172,7 +183,7 @@ export function OverrideEditor({ answer, etag, path, reload, read }: EditorProps
           <ExpiryField
             label={t('override.expiry')}
             value={form.expiry}
-            keep={override?.expiresAt ?? null}
+            keep={form.expiry.kind === 'keep' ? form.expiry.at : until}
             error={problemOf('expiresAt')}
             onChange={(expiry) => edit({ expiry })}
           />
@@ -192,7 +203,7 @@ export function OverrideEditor({ answer, etag, path, reload, read }: EditorProps
             <Button variant="default" disabled={edited === null || saving} onClick={discard}>
               {t('quotas.discard')}
             </Button>
-            <Button variant="default" disabled={override === null} onClick={() => setRemoving({ etag })}>
+            <Button variant="default" disabled={override === null} onClick={() => setRemoving({ etag, until })}>
               {t('override.remove')}
             </Button>
             <span role="status">{edited !== null && t('override.edited')}</span>
@@ -214,17 +225,20 @@ export function OverrideEditor({ answer, etag, path, reload, read }: EditorProps
           {t(done)}
         </Note>
       )}
-      {overtaken || (error instanceof ApiError && error.status === 412) ? (
-        <Conflict key={etag} what="override" subject={user} />
-      ) : (
-        error && <Note tone="bad">{messageOf(error, t)}</Note>
+      {isOver && edited.until !== null && (
+        <Note tone="warn" live title={t('override.overTitle')}>
+          {t('override.overText', { time: time(edited.until) })}
+        </Note>
       )}
+      {overtaken || isConflict(error)
+        ? !isOver && <Conflict key={etag} what="override" subject={user} />
+        : error && <Note tone="bad">{messageOf(error, t)}</Note>}
       {removing && (
         <Confirm
           title={`${t('override.remove')}: ${visible(user)}`}
           action={t('override.remove')}
           danger
-          onConfirm={(reason) => remove(reason, removing.etag)}
+          onConfirm={(reason) => remove(reason, removing)}
           onClose={() => setRemoving(null)}
         >
           <p>{t('override.removeText')}</p>
@@ -237,7 +251,16 @@ export function OverrideEditor({ answer, etag, path, reload, read }: EditorProps
 
 /** What is set is, or may be, no more what was looked at. */
 function isToReadAgain(error: unknown): boolean {
-  return isOutcomeUnknown(error) || (error instanceof ApiError && error.status === 412)
+  return isOutcomeUnknown(error) || isConflict(error)
+}
+
+function isConflict(error: unknown): boolean {
+  return error instanceof ApiError && error.status === 412
+}
+
+/** By the clock of the listener, which is known to the second. */
+function hasCome(at: string | null): boolean {
+  return at !== null && Date.parse(at) <= serverNow() + 1000
 }
 
 function LimitFields({
