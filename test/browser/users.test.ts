@@ -2,7 +2,7 @@ import { execFile } from 'node:child_process'
 import { promisify } from 'node:util'
 import type { Page } from 'playwright-core'
 import { afterAll, afterEach, beforeAll, expect, test } from 'vitest'
-import type { ExplainAnswer, UserAnswer } from '../../src/admin/api.ts'
+import type { ExplainAnswer, TokenAnswer, TokensAnswer, UserAnswer } from '../../src/admin/api.ts'
 import type { OpenPage } from '../setup/browser.ts'
 import { ask, configOf, hold, OPS, QUOTA, SOON, type Stage, startStage } from './stage.ts'
 
@@ -540,13 +540,33 @@ test('tokens that are not shown are told, and found by the filter', async () => 
   for (const i of numbers) await stage.api('POST', '/api/tokens', { user: 'many', name: `token-${i}` })
   open = await stage.open('#/tokens')
   page = open.page
-  await page.getByText('The first 200 of 201 tokens: filter to find the others.').waitFor()
+  const { tokens } = await stage.api<TokensAnswer>('GET', '/api/tokens')
+  await page.getByText(`The first 200 of ${tokens.length} tokens: filter to find the others.`).waitFor()
   await page.getByRole('searchbox').fill('token-20')
   const rows = page.getByRole('row', { name: 'many' })
   await expect.poll(() => rows.count(), SOON).toBe(numbers.filter((i) => `token-${i}`.includes('token-20')).length)
   expect(await page.getByText('The first 200').count()).toBe(0)
   await page.getByRole('searchbox').fill('token-999')
   await page.getByText('No token matches.').waitFor()
+})
+
+test('of two tokens of one name and user the question says which one is revoked', async () => {
+  const made = []
+  for (let i = 0; i < 2; i++)
+    made.push(await stage.api<TokenAnswer>('POST', '/api/tokens', { user: 'vera', name: 'twin' }))
+  open = await stage.open('#/tokens')
+  page = open.page
+  await page.getByRole('searchbox').fill('twin')
+  await button('Revoke twin of vera').first().click()
+  const dialog = page.getByRole('dialog')
+  const asked = await dialog.innerText()
+  const [chosen] = made.filter(({ id }) => asked.includes(id))
+  for (const part of ['vera', 'twin']) expect(asked).toContain(part)
+  await dialog.getByRole('button', { name: 'Revoke' }).click()
+  await page.getByText(/^revoked/).waitFor()
+  const { tokens } = await stage.api<TokensAnswer>('GET', '/api/tokens')
+  const revoked = tokens.filter(({ user, revokedAt }) => user === 'vera' && revokedAt !== null)
+  expect(revoked.map(({ id }) => id)).toEqual([chosen?.id])
 })
 
 test('a draft of a token waits while one looks elsewhere, until it is made or given up; the secret never does', async () => {

@@ -334,6 +334,7 @@ export const en = {
   'tokens.once': 'Copy it now: it is shown this once and kept only as a hash.',
   'tokens.made': 'The token of {user}',
   'tokens.unknown': 'A token that is in the list now and that you do not have is of no use: revoke it.',
+  'tokens.id': 'Id, as in the audit',
   'tokens.created': 'Made',
   'tokens.state': 'State',
   'tokens.good': 'good',

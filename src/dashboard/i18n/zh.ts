@@ -324,6 +324,7 @@ export const zh: Readonly<Record<TextKey, string>> = {
   'tokens.once': '请立即复制：只显示这一次，系统只保存其哈希。',
   'tokens.made': '{user} 的令牌',
   'tokens.unknown': '如果列表中出现了您没有拿到的令牌，它已无用：请吊销它。',
+  'tokens.id': '编号（与审计中相同）',
   'tokens.created': '创建时间',
   'tokens.state': '状态',
   'tokens.good': '有效',

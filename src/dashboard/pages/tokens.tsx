@@ -13,7 +13,7 @@ import { fieldProblems, messageOf } from '../parts/failure.tsx'
 import { useKept } from '../parts/keeping.tsx'
 import { Note } from '../parts/note.tsx'
 import { Loaded, PageTitle, Panel, Rows } from '../parts/panel.tsx'
-import { At, Changing, Copyable, Name, Tag } from '../parts/small.tsx'
+import { At, Changing, Copyable, Fact, Facts, Name, Tag } from '../parts/small.tsx'
 
 const EVERY_MS = 10_000
 /** More rows than anybody reads; the filter finds the others. */
@@ -211,6 +211,20 @@ function TokenTable({ tokens, read, reload }: { readonly tokens: readonly TokenA
           onConfirm={(reason) => revoke(revoking, reason)}
           onClose={() => setRevoking(null)}
         >
+          <Facts>
+            <Fact name={t('word.user')}>
+              <Name of={revoking.user} />
+            </Fact>
+            <Fact name={t('tokens.what')}>
+              <Name of={revoking.name} />
+            </Fact>
+            <Fact name={t('tokens.created')}>
+              <At at={revoking.createdAt} />
+            </Fact>
+            <Fact name={t('tokens.id')}>
+              <code>{revoking.id}</code>
+            </Fact>
+          </Facts>
           <p>{t('tokens.revokeText')}</p>
         </Confirm>
       )}
