@@ -438,6 +438,24 @@ test('a reset asks why, empties the windows, and the user may go on', async () =
   await expect.poll(() => client('carol'), SOON).toEqual({ status: 200 })
 })
 
+test('what became of a reset is told at its user, also where one looked at another one meanwhile', async () => {
+  expect(await client('wanda')).toEqual({ status: 200 })
+  await show('wanda')
+  await button('Reset windows').click()
+  await page.getByRole('dialog').getByLabel('Reason').fill('our fault')
+  const held = await hold(page, 'POST', '**/reset')
+  await page.getByRole('dialog').getByRole('button', { name: 'Empty the windows' }).click()
+  await held.asked
+  await page.evaluate(`location.hash = '#/users/xaver'`)
+  await page.getByRole('heading', { level: 1, name: 'xaver' }).waitFor()
+  held.release()
+  const used = async () => (await stage.api<UserAnswer>('GET', '/api/users/wanda')).windows.read?.[0]?.used
+  await expect.poll(used, SOON).toBe(0)
+  expect(await page.getByText('The windows were emptied.').count()).toBe(0)
+  await page.goBack()
+  await page.getByText('The windows were emptied.').waitFor()
+})
+
 test('an explanation says what would become of a request, and charges nothing', async () => {
   expect([await client('dan'), await client('dan')]).toEqual([{ status: 200 }, { status: 200 }])
   await show('dan')

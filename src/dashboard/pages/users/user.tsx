@@ -1,16 +1,17 @@
 import { Button } from '@mantine/core'
 import { useState } from 'react'
 import type { LimitAnswer, UserAnswer } from '../../../admin/api.ts'
-import { call, isOutcomeUnknown } from '../../api/client.ts'
+import { call, isOutcomeUnknown, serverNow } from '../../api/client.ts'
 import { type Polled, usePoll } from '../../api/use-poll.ts'
 import { useTexts } from '../../i18n/text.tsx'
 import { hashOf } from '../../logic/location.ts'
 import { visible } from '../../logic/visible.ts'
 import { Confirm } from '../../parts/confirm.tsx'
 import { messageOf } from '../../parts/failure.tsx'
+import { useKept } from '../../parts/keeping.tsx'
 import { Note } from '../../parts/note.tsx'
 import { Loaded, PageTitle, Panel } from '../../parts/panel.tsx'
-import { Changing, Copyable, Name } from '../../parts/small.tsx'
+import { At, Changing, Copyable, Name } from '../../parts/small.tsx'
 import { ExplainForm } from './explain.tsx'
 import { LimitRows } from './limit-rows.tsx'
 import { OverrideEditor } from './override.tsx'
@@ -94,15 +95,17 @@ function Windows({ answer }: { readonly answer: UserAnswer }) {
 function Reset({ user, read, reload }: { readonly user: string } & Pick<Polled<UserAnswer>, 'read' | 'reload'>) {
   const { t } = useTexts()
   const [asking, setAsking] = useState(false)
-  const [done, setDone] = useState<'done' | Error | null>(null)
+  // Of this user, also where one looks at another one before it is here.
+  const [outcome, change] = useKept<Date | Error | null>(`reset of ${user}`, null)
   async function reset(reason: string): Promise<void> {
+    change(() => null)
     try {
       await call('POST', `${pathOf(user)}/reset`, { body: { reason } })
       await read()
-      setDone('done')
+      change(() => new Date(serverNow()))
     } catch (caught) {
+      change(() => caught as Error)
       if (!isOutcomeUnknown(caught)) throw caught
-      setDone(caught as Error)
       reload()
     }
   }
@@ -113,11 +116,12 @@ function Reset({ user, read, reload }: { readonly user: string } & Pick<Polled<U
           {t('reset.open')}
         </Button>
       </Changing>
-      {done !== null && (
-        <Note tone={done === 'done' ? 'good' : 'bad'} live>
-          {done === 'done' ? t('reset.done') : messageOf(done, t)}
+      {outcome instanceof Date && (
+        <Note tone="good" live>
+          {t('reset.done')} <At at={outcome.toISOString()} />
         </Note>
       )}
+      {outcome instanceof Error && !asking && <Note tone="bad">{messageOf(outcome, t)}</Note>}
       {asking && (
         <Confirm
           title={`${t('reset.title')}: ${visible(user)}`}
