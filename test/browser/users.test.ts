@@ -456,6 +456,46 @@ test('what became of a reset is told at its user, also where one looked at anoth
   await page.getByText('The windows were emptied.').waitFor()
 })
 
+test('what a dialog or a review leaves behind has the focus: what opened it, or what is nearest where that is of no use', async () => {
+  const focused = () => page.evaluate('document.activeElement.innerText')
+  await show('yara')
+  await button('Reset windows').press('Enter')
+  await page.getByRole('dialog').getByLabel('Reason').fill('our fault')
+  await page.keyboard.press('Escape')
+  await expect.poll(focused, SOON).toBe('Reset windows')
+  await button('Reset windows').press('Enter')
+  await page.getByRole('dialog').getByLabel('Reason').fill('our fault')
+  await page.keyboard.press('Enter')
+  await page.getByText('The windows were emptied.').waitFor()
+  await expect.poll(focused, SOON).toBe('Reset windows')
+
+  await page.getByRole('textbox', { name: '1h' }).fill('20')
+  await page.getByRole('textbox', { name: 'Reason' }).fill('a trial')
+  await button('Review').press('Enter')
+  await button('Go on editing').press('Enter')
+  await expect.poll(focused, SOON).toBe('Review')
+  await button('Review').press('Enter')
+  await button('Set the override').press('Enter')
+  await page.getByText('The override is set.').waitFor()
+  await expect.poll(focused, SOON).toBe('Override')
+  await button('Take the override away').press('Enter')
+  await page.getByRole('dialog').getByRole('button', { name: 'Take the override away' }).press('Enter')
+  await page.getByText('The override is taken away.').waitFor()
+  await expect.poll(focused, SOON).toBe('Override')
+
+  await stage.api('POST', '/api/tokens', { user: 'yara', name: 'phone' })
+  await page.getByRole('link', { name: 'Tokens' }).click()
+  await button('Revoke phone of yara').press('Enter')
+  await page.getByRole('dialog').getByRole('button', { name: 'Revoke' }).press('Enter')
+  await page
+    .getByRole('row', { name: 'yara' })
+    .getByText(/^revoked/)
+    .waitFor()
+  await expect
+    .poll(() => page.evaluate('document.activeElement.getAttribute("aria-label")'), SOON)
+    .toBe('Gateway tokens')
+})
+
 test('an explanation says what would become of a request, and charges nothing', async () => {
   expect([await client('dan'), await client('dan')]).toEqual([{ status: 200 }, { status: 200 }])
   await show('dan')

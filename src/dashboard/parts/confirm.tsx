@@ -2,6 +2,7 @@ import { Button, Modal, TextInput } from '@mantine/core'
 import { type ReactNode, useState } from 'react'
 import { useTexts } from '../i18n/text.tsx'
 import { fieldProblems, messageOf } from './failure.tsx'
+import { useFocusBack } from './focus-back.ts'
 import { Note } from './note.tsx'
 
 /** The id of where dialogs are put: with the page, so that they wait behind the sign-in with it and do not lie over it. */
@@ -25,6 +26,8 @@ export function Confirm({ title, action, danger, needsReason, onConfirm, onClose
   const [error, setError] = useState<Error | null>(null)
   const [missing, setMissing] = useState(false)
   const [busy, setBusy] = useState(false)
+  // A modal returns the focus when it is told to close, and this one is gone then.
+  useFocusBack(() => document.activeElement)
 
   async function confirm(): Promise<void> {
     if (needsReason && reason.trim() === '') return setMissing(true)

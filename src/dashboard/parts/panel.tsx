@@ -9,7 +9,7 @@ export function PageTitle({ children }: { readonly children: ReactNode }) {
   return <h1 tabIndex={-1}>{children}</h1>
 }
 
-/** A part of a page with its heading. */
+/** A part of a page with its heading, which takes the focus where what had it in there is gone. */
 export function Panel({
   title,
   text,
@@ -21,7 +21,7 @@ export function Panel({
 }) {
   return (
     <section className="panel">
-      <h2>{title}</h2>
+      <h2 tabIndex={-1}>{title}</h2>
       {text && <p className="muted">{text}</p>}
       {children}
     </section>

@@ -5,6 +5,7 @@ import { lacksRoom } from '../../../quota/room.ts'
 import { useTexts } from '../../i18n/text.tsx'
 import { hashOf } from '../../logic/location.ts'
 import { changesOf, type Draft, noneFits } from '../../logic/settings.ts'
+import { useFocusBack } from '../../parts/focus-back.ts'
 import { Note } from '../../parts/note.tsx'
 import { Rows } from '../../parts/panel.tsx'
 import { At, Changing, Name, Tag } from '../../parts/small.tsx'
@@ -27,6 +28,7 @@ export function Preview({ quota, draft, answer, at, busy, reasonProblem, onApply
   const [reason, setReason] = useState('')
   const shadow = (changesOf(quota, draft).find(({ path }) => path === 'shadow')?.to ?? quota.shadow) === true
   const title = useRef<HTMLHeadingElement>(null)
+  useFocusBack(() => title.current?.closest('.panel')?.querySelector('form [type="submit"]'))
   useEffect(() => title.current?.focus(), [])
   return (
     <section className="preview" aria-label={t('preview.title')}>

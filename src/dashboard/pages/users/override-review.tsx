@@ -4,6 +4,7 @@ import type { OverrideBody, QuotaAnswer, UserAnswer } from '../../../admin/api.t
 import { useTexts } from '../../i18n/text.tsx'
 import { type UsedUp, usedUpUnder } from '../../logic/override.ts'
 import { Differences } from '../../parts/differences.tsx'
+import { useFocusBack } from '../../parts/focus-back.ts'
 import { Note } from '../../parts/note.tsx'
 
 interface ReviewProps {
@@ -20,6 +21,7 @@ interface ReviewProps {
 export function OverrideReview({ body, answer, quota, busy, onSave, onBack }: ReviewProps) {
   const { t } = useTexts()
   const title = useRef<HTMLHeadingElement>(null)
+  useFocusBack(() => title.current?.closest('.panel')?.querySelector('form [type="submit"]'))
   useEffect(() => title.current?.focus(), [])
   return (
     <section className="preview" aria-label={t('preview.title')}>

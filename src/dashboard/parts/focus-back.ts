@@ -1,0 +1,22 @@
+import { useEffect } from 'react'
+
+/**
+ * Where the focus goes when a part of the page that took it is closed: back to what opened it or, where that is gone or of no use any
+ * more, to its table, else to the heading of its panel. Where somebody has put it elsewhere it stays.
+ * @param openerOf asked once, before the focus is taken
+ */
+export function useFocusBack(openerOf: () => Element | null | undefined): void {
+  // biome-ignore lint/correctness/useExhaustiveDependencies: what opened it stays what opened it
+  useEffect(() => {
+    const opener = openerOf()
+    const places = [opener, opener?.closest('.rows'), opener?.closest('.panel')?.querySelector('h2')]
+    return () => {
+      if (document.activeElement !== document.body) return
+      for (const place of places) {
+        if (!(place instanceof HTMLElement)) continue
+        place.focus()
+        if (document.activeElement === place) return
+      }
+    }
+  }, [])
+}
