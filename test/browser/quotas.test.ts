@@ -287,12 +287,53 @@ test('what was changed meanwhile is told with who did it, and applied only after
   expect(entries.map(({ who }) => who)).toEqual(['admin', 'ops'])
 })
 
+test('a preview of very many users is waited for, and can be given up', async () => {
+  open = await stage.open('#/quotas')
+  page = open.page
+  await page.addInitScript(`{
+    const timeout = AbortSignal.timeout
+    window.patience = []
+    AbortSignal.timeout = (ms) => { window.patience.push(ms); return timeout.call(AbortSignal, ms) }
+  }`)
+  await page.reload()
+  const held = await hold(page, 'POST', '**/api/quota/preview')
+  await multiplier().fill('0.25')
+  await button('Preview').press('Enter')
+  await held.asked
+  await page.getByText('Counting whom it would block: with very many users for up to 2 minutes.').waitFor()
+  expect(await page.evaluate('Math.max(...window.patience)')).toBe(120_000)
+  await button('Cancel').press('Enter')
+  await expect.poll(() => page.evaluate('document.activeElement.innerText'), SOON).toBe('Preview')
+  expect(await button('Cancel').count()).toBe(0)
+  expect(await page.getByText('Edits, not applied: 1').count()).toBe(1)
+  held.release()
+  await button('Preview').press('Enter')
+  await preview().waitFor()
+  await expect.poll(() => page.evaluate('document.activeElement.innerText'), SOON).toBe('What this change does')
+  expect(open.errors).toEqual([])
+})
+
+test('a multiplier is taken with every figure, and the arrow keys step it within its bounds', async () => {
+  await show()
+  await multiplier().fill('1.125')
+  await button('Preview').click()
+  await expect.poll(() => preview().getByRole('list').first().innerText(), SOON).toMatch(/1\s*→\s*1\.125$/)
+  await button('Apply').click()
+  await page.getByText(/^Applied as version/).waitFor()
+  expect(await quota()).toMatchObject({ global: { multiplier: 1.125 } })
+  await multiplier().press('ArrowUp')
+  expect(await multiplier().inputValue()).toBe('1.175')
+  await multiplier().fill('0.26')
+  await multiplier().press('ArrowDown')
+  expect(await multiplier().inputValue()).toBe('0.25')
+})
+
 test('what is wrong is told at its field, and goes with the edit', async () => {
   await show()
   const field = multiplier()
   await field.fill('9')
   await button('Preview').click()
-  const problem = page.getByText('Write a number from 0.25 to 4.')
+  const problem = page.getByText('Write a number from 0.25 to 4, with a point and without commas.')
   await problem.waitFor()
   expect(await field.getAttribute('aria-invalid')).toBe('true')
   expect(await field.getAttribute('aria-describedby')).toContain(await problem.getAttribute('id'))

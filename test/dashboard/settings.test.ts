@@ -3,6 +3,7 @@ import {
   changesOf,
   noneFits,
   patchOf,
+  steppedMultiplier,
   stillEdits,
   valueAt,
   withEdit,
@@ -71,8 +72,26 @@ describe('the body of a change', () => {
     })
   })
 
-  test.each(['', '0.2', '4.01', 'x'])('takes no multiplier of %j', (text) => {
+  test.each(['', '0.2', '4.01', 'x', '1,5', '1e0', '0x2'])('takes no multiplier of %j', (text) => {
     expect(patchOf({ 'global.multiplier': text }).problems).toEqual({ 'global.multiplier': 'problem.multiplier' })
+  })
+
+  test.each([
+    ['1.125', 1.125],
+    ['.5', 0.5],
+    ['3.', 3],
+  ])('takes a multiplier of %s', (text, multiplier) => {
+    expect(patchOf({ 'global.multiplier': text }).patch).toEqual({ global: { multiplier } })
+  })
+
+  test.each([
+    ['1.1', true, '1.15'],
+    ['1.125', false, '1.075'],
+    ['3.99', true, '4'],
+    ['0.25', false, '0.25'],
+    ['1,5', true, '1,5'],
+  ])('steps a multiplier of %s (up: %s) to %s', (text, up, next) => {
+    expect(steppedMultiplier(text, up)).toBe(next)
   })
 
   test('takes the bounds themselves', () => {

@@ -35,6 +35,8 @@ export interface Options {
   readonly body?: unknown
   readonly ifMatch?: string | null
   readonly signal?: AbortSignal
+  /** How long to wait for the whole answer. */
+  readonly patienceMs?: number
 }
 
 export type Method = 'GET' | 'POST' | 'PUT' | 'PATCH' | 'DELETE'
@@ -55,15 +57,15 @@ function isChange(method: Method, path: string): boolean {
   return method !== 'GET' && path !== SESSION && path !== PREVIEW
 }
 
-const TIMEOUT_MS = 15_000
+const PATIENCE_MS = 15_000
 
 /** @throws ApiError, LostError, UnknownError; what the signal throws where the caller gave up */
 export async function call<T>(method: Method, path: string, options: Options = {}): Promise<Answered<T>> {
-  const { body, ifMatch, signal } = options
+  const { body, ifMatch, signal, patienceMs = PATIENCE_MS } = options
   const headers = new Headers({ accept: 'application/json' })
   if (body !== undefined) headers.set('content-type', 'application/json')
   if (ifMatch) headers.set('if-match', ifMatch)
-  const timeout = AbortSignal.timeout(TIMEOUT_MS)
+  const timeout = AbortSignal.timeout(patienceMs)
   try {
     const response = await fetch(path, {
       method,

@@ -143,7 +143,7 @@ export const en = {
   'quotas.globalEnabled': 'Global scope',
   'quotas.globalEnabledText': 'Check and charge the global windows',
   'quotas.multiplier': 'Global multiplier',
-  'quotas.multiplierText': '0.25 to 4, for global limits only',
+  'quotas.multiplierText': '0.25 to 4, for global limits only; arrow keys go by 0.05',
   'quotas.shadow': 'Shadow mode',
   'quotas.shadowText': 'Refuse nothing: count and tell what would be refused',
   'quotas.baselines': 'Baselines',
@@ -168,6 +168,7 @@ export const en = {
   'quotas.fileHint': 'The file is the starting point. Values changed at run time: {count}.',
 
   'preview.title': 'What this change does',
+  'preview.counting': 'Counting whom it would block: with very many users for up to 2 minutes.',
   'preview.nothing': 'Nothing is applied yet.',
   'preview.counted': 'Counted at {time}; what is used later is not in it.',
   'preview.changes': 'Changes',
@@ -381,8 +382,8 @@ export const en = {
   'audit.token_revoked': 'Token revoked:',
 
   'problem.mode': 'Choose one of the modes.',
-  'problem.multiplier': 'Write a number from 0.25 to 4.',
-  'problem.limit': 'Write a whole number from 0 to 1,000,000,000,000.',
+  'problem.multiplier': 'Write a number from 0.25 to 4, with a point and without commas.',
+  'problem.limit': 'Write a whole number from 0 to 1000000000000, without commas.',
   'problem.empty': 'Write a number, or give the value back to the file.',
   'problem.reason': 'Say why, in 1 to 500 characters.',
   'problem.expiry': 'Choose a time to come.',

@@ -19,6 +19,7 @@ export interface Texts {
   /** The sentence of a reason, likewise; `null` in English, in which the API says it itself. */
   readonly reason: ((code: ReasonCode, values: Values) => string) | null
   readonly number: (value: number) => string
+  readonly exact: (value: number) => string
   readonly rate: (perSecond: number) => string
   readonly share: (share: number) => string
   readonly time: (at: Date | string, timeZone?: string) => string
@@ -58,6 +59,7 @@ function textsOf(language: Language, setLanguage: Texts['setLanguage']): Texts {
     t: (key, values = {}) => filled(words[key], values),
     reason: reasons && ((code, values) => filled(reasons[code], values)),
     number: (value) => format.formatNumber(language, value),
+    exact: (value) => format.formatExact(language, value),
     rate: (perSecond) => format.formatRate(language, perSecond),
     share: (share) => format.formatShare(language, share),
     time: (at, timeZone) => format.formatTime(language, at, timeZone),

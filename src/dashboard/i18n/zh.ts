@@ -142,7 +142,7 @@ export const zh: Readonly<Record<TextKey, string>> = {
   'quotas.globalEnabled': '全局范围',
   'quotas.globalEnabledText': '检查并扣除全局窗口',
   'quotas.multiplier': '全局倍数',
-  'quotas.multiplierText': '0.25 到 4，只用于全局上限',
+  'quotas.multiplierText': '0.25 到 4，只用于全局上限；方向键每次增减 0.05',
   'quotas.shadow': '影子模式',
   'quotas.shadowText': '不拒绝任何请求：只统计并报告本应拒绝的',
   'quotas.baselines': '基线',
@@ -167,6 +167,7 @@ export const zh: Readonly<Record<TextKey, string>> = {
   'quotas.fileHint': '以文件为起点。运行时更改了 {count} 个值。',
 
   'preview.title': '此更改的影响',
+  'preview.counting': '正在计算哪些用户会受阻：用户很多时最多需要 2 分钟。',
   'preview.nothing': '尚未应用。',
   'preview.counted': '统计于 {time}，此后的用量不计在内。',
   'preview.changes': '更改',
@@ -370,8 +371,8 @@ export const zh: Readonly<Record<TextKey, string>> = {
   'audit.token_revoked': '吊销令牌：',
 
   'problem.mode': '请选择一种模式。',
-  'problem.multiplier': '请输入 0.25 到 4 之间的数。',
-  'problem.limit': '请输入 0 到 1,000,000,000,000 之间的整数。',
+  'problem.multiplier': '请输入 0.25 到 4 之间的数，用小数点，不带逗号。',
+  'problem.limit': '请输入 0 到 1000000000000 之间的整数，不带逗号。',
   'problem.empty': '请输入一个数，或恢复为文件的值。',
   'problem.reason': '请说明原因，1 到 500 个字符。',
   'problem.expiry': '请选择将来的时间。',

@@ -7,6 +7,11 @@ export function formatNumber(language: Language, value: number): string {
   return new Intl.NumberFormat(LOCALES[language], { maximumFractionDigits: 2 }).format(value)
 }
 
+/** With every figure that it has. */
+export function formatExact(language: Language, value: number): string {
+  return new Intl.NumberFormat(LOCALES[language], { maximumFractionDigits: 20 }).format(value)
+}
+
 /** `12.5`, `0.03`, `0`: three figures at most. */
 export function formatRate(language: Language, perSecond: number): string {
   return new Intl.NumberFormat(LOCALES[language], { maximumSignificantDigits: 3 }).format(perSecond)

@@ -113,8 +113,19 @@ function meaningOf(path: string, edit: Edit): Meant {
 
 function multiplier(text: string): Meant {
   const value = Number(text)
-  const good = text !== '' && value >= MULTIPLIER.min && value <= MULTIPLIER.max
+  const good = /^(\d+\.?\d*|\.\d+)$/.test(text) && value >= MULTIPLIER.min && value <= MULTIPLIER.max
   return good ? { value } : { problem: 'problem.multiplier' }
+}
+
+const STEP = 0.05
+
+/** The multiplier a step up or down, within its bounds; as it is where it is none. */
+export function steppedMultiplier(text: string, up: boolean): string {
+  const meant = multiplier(text.trim())
+  if ('problem' in meant) return text
+  // In decimal: 1.1 + 0.05 is 1.1500000000000001.
+  const next = Number((Number(meant.value) + (up ? STEP : -STEP)).toFixed(12))
+  return String(Math.min(MULTIPLIER.max, Math.max(MULTIPLIER.min, next)))
 }
 
 export function limitOf(text: string): { readonly value: number } | { readonly problem: 'problem.limit' } {

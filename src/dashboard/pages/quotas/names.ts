@@ -13,10 +13,10 @@ export function nameOf(path: string, t: Texts['t']): string {
   return `${t(table === 'custom' ? 'quotas.custom' : 'quotas.baselines')}: ${scopeName} ${category} ${window}`
 }
 
-export function shownValue(value: Value, { t, number }: Pick<Texts, 't' | 'number'>): string {
+export function shownValue(value: Value, { t, exact }: Pick<Texts, 't' | 'exact'>): string {
   if (value === null) return t('word.none')
   if (typeof value === 'boolean') return t(value ? 'word.on' : 'word.off')
-  if (typeof value === 'number') return number(value)
+  if (typeof value === 'number') return exact(value)
   const mode = MODES.find((known) => known === value)
   return mode === undefined ? value : t(`mode.${mode}`)
 }

@@ -17,6 +17,7 @@ import {
 } from '../../logic/settings.ts'
 import { Conflict } from '../../parts/conflict.tsx'
 import { fieldProblems, messageOf } from '../../parts/failure.tsx'
+import { useFocusBack } from '../../parts/focus-back.ts'
 import { useKept } from '../../parts/keeping.tsx'
 import { Note } from '../../parts/note.tsx'
 import { Panel } from '../../parts/panel.tsx'
@@ -40,6 +41,12 @@ interface SettingsProps extends Pick<Polled<QuotaAnswer>, 'etag' | 'reload' | 't
 }
 
 const NO_EDITS: Draft = {}
+/** Every user is looked at, and one preview after the other is counted. */
+const PREVIEW_MS = 120_000
+
+interface Work {
+  readonly what: 'preview' | 'apply'
+}
 
 /** Edits, their preview, and only then the change itself. */
 export function Settings({ quota, etag, reload, take }: SettingsProps) {
@@ -52,7 +59,7 @@ export function Settings({ quota, etag, reload, take }: SettingsProps) {
   const [previewed, setPreviewed] = useState<Previewed | null>(null)
   const [applied, setApplied] = useState<number | null>(null)
   /** The latest of what is under way. */
-  const [work, setWork] = useState<symbol | null>(null)
+  const [work, setWork] = useState<Work | null>(null)
   const busy = work !== null
   const previewing = useRef<AbortController | null>(null)
   const edits = Object.keys(draft).length
@@ -71,8 +78,7 @@ export function Settings({ quota, etag, reload, take }: SettingsProps) {
     setProblems({})
   }
 
-  async function attempt(todo: () => Promise<void>, signal?: AbortSignal): Promise<void> {
-    const mine = Symbol()
+  async function attempt(mine: Work, todo: () => Promise<void>, signal?: AbortSignal): Promise<void> {
     setWork(mine)
     setError(null)
     try {
@@ -96,21 +102,31 @@ export function Settings({ quota, etag, reload, take }: SettingsProps) {
     if (patch === null) return
     const stop = new AbortController()
     previewing.current = stop
-    void attempt(async () => {
-      const { data } = await call<PreviewAnswer>('POST', PREVIEW, { body: patch, signal: stop.signal })
-      setPreviewed({ quota, etag, draft, answer: data, at: new Date() })
-    }, stop.signal)
+    const { signal } = stop
+    void attempt(
+      { what: 'preview' },
+      async () => {
+        const { data } = await call<PreviewAnswer>('POST', PREVIEW, { body: patch, signal, patienceMs: PREVIEW_MS })
+        setPreviewed({ quota, etag, draft, answer: data, at: new Date() })
+      },
+      signal,
+    )
   }
 
   function apply(of: Previewed, reason: string): void {
     const { patch } = patchOf(of.draft)
-    void attempt(async () => {
+    void attempt({ what: 'apply' }, async () => {
       const body = reason === '' ? patch : { ...patch, reason }
       const answer = await call<QuotaAnswer>('PATCH', '/api/quota', { body, ifMatch: of.etag })
       take(answer)
       change((now) => editsSince(now, of.draft))
       setApplied(answer.data.version)
     })
+  }
+
+  function said(): string {
+    if (work?.what === 'preview') return t('preview.counting')
+    return edits === 0 ? t('quotas.noEdits') : t('quotas.edits', { count: edits })
   }
 
   const fields = fieldProblems(error)
@@ -144,7 +160,8 @@ export function Settings({ quota, etag, reload, take }: SettingsProps) {
             >
               {t('quotas.allToFile')}
             </Button>
-            <span role="status">{edits === 0 ? t('quotas.noEdits') : t('quotas.edits', { count: edits })}</span>
+            {work?.what === 'preview' && <Cancel onClick={() => previewing.current?.abort()} />}
+            <span role="status">{said()}</span>
           </div>
         </form>
       </EditContext>
@@ -168,5 +185,17 @@ export function Settings({ quota, etag, reload, take }: SettingsProps) {
         />
       )}
     </Panel>
+  )
+}
+
+/** Stops what is under way. */
+function Cancel({ onClick }: { readonly onClick: () => void }) {
+  const { t } = useTexts()
+  const ref = useRef<HTMLButtonElement>(null)
+  useFocusBack(() => ref.current?.form?.querySelector('[type="submit"]'))
+  return (
+    <Button ref={ref} variant="default" onClick={onClick}>
+      {t('word.cancel')}
+    </Button>
   )
 }

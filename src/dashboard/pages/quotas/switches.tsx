@@ -1,6 +1,7 @@
 import { Radio, Switch, TextInput } from '@mantine/core'
+import type { KeyboardEvent } from 'react'
 import { useTexts } from '../../i18n/text.tsx'
-import { MODES } from '../../logic/settings.ts'
+import { MODES, steppedMultiplier } from '../../logic/settings.ts'
 import { Origin, useEditing, useShown } from './edit.tsx'
 
 /** Everything but the tables: mode, global switch, multiplier, shadow. */
@@ -75,14 +76,21 @@ function Multiplier() {
   const { t } = useTexts()
   const { edit, problemOf } = useEditing()
   const path = 'global.multiplier'
+  const value = String(useShown(path))
+  function step(event: KeyboardEvent): void {
+    if (event.key !== 'ArrowUp' && event.key !== 'ArrowDown') return
+    event.preventDefault()
+    edit(path, steppedMultiplier(value, event.key === 'ArrowUp'))
+  }
   return (
     <div className="field">
       <TextInput
         label={t('quotas.multiplier')}
         description={t('quotas.multiplierText')}
         inputMode="decimal"
-        value={String(useShown(path))}
+        value={value}
         onChange={(event) => edit(path, event.currentTarget.value)}
+        onKeyDown={step}
         error={problemOf(path)}
       />
       <Origin path={path} />
