@@ -496,6 +496,42 @@ test('what a dialog or a review leaves behind has the focus: what opened it, or 
     .toBe('Gateway tokens')
 })
 
+test('under shadow mode, of the user or of the gateway, no full window and no explanation is red', async () => {
+  const set = { read: { '1h': 4 }, bypassGlobal: false, shadow: true, reason: 'a trial', expiresAt: null }
+  await stage.api('PUT', '/api/users/zora/override', set)
+  expect(await client('zora')).toEqual({ status: 200 })
+  await show('zora')
+  await expect.poll(() => page.locator('.bar.warn').count(), SOON).toBeGreaterThan(0)
+  expect(await page.locator('.bar.bad').count()).toBe(0)
+  await page.getByLabel('Method').selectOption('GET')
+  await page.getByRole('textbox', { name: 'Path' }).fill('/items/7')
+  await button('Explain').click()
+  await page.getByText('would refuse', { exact: true }).waitFor()
+  expect(await page.locator('main .bad').count()).toBe(0)
+
+  await page.getByRole('link', { name: 'Users' }).first().click()
+  await page.getByRole('searchbox').fill('zora')
+  const line = page.locator('.users li').filter({ hasText: 'zora' })
+  await line.locator('.bar.warn').waitFor()
+  expect(await line.locator('.bad').count()).toBe(0)
+  // Without it the same window refuses.
+  await stage.api('PUT', '/api/users/zora/override', { ...set, shadow: false })
+  await line.locator('.bar.bad').waitFor()
+  await stage.api('PATCH', '/api/quota', { shadow: true, baselines: { global: { read: { '1h': 4 } } } })
+  try {
+    await page.reload()
+    await page.getByRole('searchbox').fill('zora')
+    await line.locator('.bar.warn').waitFor()
+    await page.getByRole('link', { name: 'Now', exact: true }).click()
+    await expect
+      .poll(() => page.locator('.gauge [stroke="var(--warn)"], .gauge [style*="var(--warn)"]').count(), SOON)
+      .toBe(1)
+    expect(await page.locator('.gauge [stroke="var(--bad)"], .gauge [style*="var(--bad)"]').count()).toBe(0)
+  } finally {
+    await stage.api('PATCH', '/api/quota', { shadow: null, baselines: null })
+  }
+})
+
 test('an explanation says what would become of a request, and charges nothing', async () => {
   expect([await client('dan'), await client('dan')]).toEqual([{ status: 200 }, { status: 200 }])
   await show('dan')

@@ -317,6 +317,7 @@ export const en = {
   'explain.price': 'Cost',
   'explain.depends': 'depends on the body: {costs}',
   'explain.refuses': 'refuses',
+  'explain.wouldRefuse': 'would refuse',
   'explain.accept': 'Accepted',
   'explain.refuse': 'Refused',
   'explain.shadow': 'Let through by shadow mode',

@@ -307,6 +307,7 @@ export const zh: Readonly<Record<TextKey, string>> = {
   'explain.price': '价格',
   'explain.depends': '取决于请求体：{costs}',
   'explain.refuses': '拒绝',
+  'explain.wouldRefuse': '本会拒绝',
   'explain.accept': '接受',
   'explain.refuse': '拒绝',
   'explain.shadow': '因影子模式放行',

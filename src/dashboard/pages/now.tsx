@@ -7,7 +7,7 @@ import { KEPT, type Rates, rateHistory } from '../logic/rates.ts'
 import { Note } from '../parts/note.tsx'
 import { Loaded, PageTitle, Panel } from '../parts/panel.tsx'
 import { RateLine } from '../parts/rate-line.tsx'
-import { Fact, Facts, Tag } from '../parts/small.tsx'
+import { Fact, Facts, fullness, Tag } from '../parts/small.tsx'
 import { Replicas } from './replicas.tsx'
 
 const EVERY_MS = 2000
@@ -81,21 +81,23 @@ function Windows({ now }: { readonly now: NowAnswer }) {
       {windows.length === 0 && <p className="muted">{t(now.windows === null ? 'now.unknown' : 'now.globalOff')}</p>}
       <div className="gauges">
         {windows.map(({ category, window }) => (
-          <Gauge key={`${category} ${window.window}`} category={category} window={window} at={now.at} />
+          <Gauge key={`${category} ${window.window}`} category={category} window={window} now={now} />
         ))}
       </div>
     </Panel>
   )
 }
 
+const FILLED = { good: 'var(--accent)', warn: 'var(--warn)', bad: 'var(--bad)' } as const
+
 function Gauge({
   category,
   window,
-  at,
+  now: { at, shadow },
 }: {
   readonly category: string
   readonly window: WindowAnswer
-  readonly at: string
+  readonly now: NowAnswer
 }) {
   const { t, number, share, duration } = useTexts()
   const { used, limit, resetAt } = window
@@ -118,7 +120,7 @@ function Gauge({
         value={Math.min(100, part * 100)}
         size={120}
         thickness={11}
-        filledSegmentColor={part >= 1 ? 'var(--bad)' : part >= 0.8 ? 'var(--warn)' : 'var(--accent)'}
+        filledSegmentColor={FILLED[fullness(part, shadow)]}
         emptySegmentColor="var(--track)"
         label={share(Math.round(part * 1000) / 1000)}
       />

@@ -59,15 +59,23 @@ export function Changing({ label, children }: { readonly label: string; readonly
   )
 }
 
+interface BarProps {
+  readonly used: number
+  readonly limit: number
+  readonly label: string
+  /** Nothing is refused, however full it is. */
+  readonly shadow: boolean
+}
+
 /** How full a window is, with its words beside it. */
-export function Bar({ used, limit, label }: { readonly used: number; readonly limit: number; readonly label: string }) {
+export function Bar({ used, limit, label, shadow }: BarProps) {
   const { t, number, share } = useTexts()
   const part = limit > 0 ? used / limit : 1
   const words = { used: number(used), limit: number(limit), share: share(part) }
   return (
     // biome-ignore lint/a11y/useSemanticElements: browsers do not let a <meter> be drawn alike
     <div
-      className={`bar ${toneOf(part)}`}
+      className={`bar ${fullness(part, shadow)}`}
       role="meter"
       aria-label={label}
       aria-valuemin={0}
@@ -80,8 +88,9 @@ export function Bar({ used, limit, label }: { readonly used: number; readonly li
   )
 }
 
-function toneOf(part: number): Tone {
-  return part >= 1 ? 'bad' : part >= 0.8 ? 'warn' : 'good'
+/** @param part 0 to 1, or more @param shadow nothing is refused, however full it is */
+export function fullness(part: number, shadow: boolean): 'good' | 'warn' | 'bad' {
+  return part < 0.8 ? 'good' : part < 1 || shadow ? 'warn' : 'bad'
 }
 
 /** Names and values, side by side. */

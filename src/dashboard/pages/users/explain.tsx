@@ -117,7 +117,7 @@ function Explanation({ answer }: { readonly answer: ExplainAnswer }) {
             : number(cost)}
         </Fact>
       </Facts>
-      {limits.length > 0 && <LimitRows label={t('explain.title')} limits={limits} />}
+      {limits.length > 0 && <LimitRows label={t('explain.title')} limits={limits} shadow={decision === 'shadow'} />}
     </div>
   )
 }

@@ -5,8 +5,15 @@ import { At, Bar, Tag } from '../../parts/small.tsx'
 
 type Row = LimitAnswer & { readonly category?: string; readonly refuses?: boolean }
 
+interface LimitRowsProps {
+  readonly label: string
+  readonly limits: readonly Row[]
+  /** Nothing is refused to this user. */
+  readonly shadow: boolean
+}
+
 /** Windows with their usage and the layers that made their limits. */
-export function LimitRows({ label, limits }: { readonly label: string; readonly limits: readonly Row[] }) {
+export function LimitRows({ label, limits, shadow }: LimitRowsProps) {
   const { t, number } = useTexts()
   const head = [t('word.window'), t('word.used'), t('word.limit'), t('word.reset'), t('users.source')]
   return (
@@ -18,11 +25,14 @@ export function LimitRows({ label, limits }: { readonly label: string; readonly 
         return (
           <tr key={name}>
             <th scope="row">
-              {name} {row.refuses && <Tag tone="bad">{t('explain.refuses')}</Tag>}
+              {name}{' '}
+              {row.refuses && (
+                <Tag tone={shadow ? 'warn' : 'bad'}>{t(shadow ? 'explain.wouldRefuse' : 'explain.refuses')}</Tag>
+              )}
             </th>
             <td className="num">
               {number(row.used)}
-              <Bar used={row.used} limit={row.limit} label={name} />
+              <Bar used={row.used} limit={row.limit} label={name} shadow={shadow} />
             </td>
             <td className="num">{number(row.limit)}</td>
             <td>

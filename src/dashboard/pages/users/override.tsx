@@ -2,7 +2,7 @@ import { Button, Switch, TextInput } from '@mantine/core'
 import { type FormEvent, useState } from 'react'
 import type { OverrideAnswer, OverrideBody, QuotaAnswer, UserAnswer } from '../../../admin/api.ts'
 import { ApiError, call, isOutcomeUnknown, serverNow } from '../../api/client.ts'
-import { type Polled, usePoll } from '../../api/use-poll.ts'
+import type { Polled } from '../../api/use-poll.ts'
 import { useTexts } from '../../i18n/text.tsx'
 import {
   bodyOf,
@@ -24,10 +24,10 @@ import { Panel } from '../../parts/panel.tsx'
 import { At, Changing } from '../../parts/small.tsx'
 import { OverrideReview, UsedUpNotes } from './override-review.tsx'
 
-const QUOTA_EVERY_MS = 10_000
-
 interface EditorProps extends Pick<Polled<UserAnswer>, 'etag' | 'reload' | 'read'> {
   readonly answer: UserAnswer
+  /** `null` where it is not known yet. */
+  readonly quota: QuotaAnswer | null
   /** Of the user in the API. */
   readonly path: string
 }
@@ -48,7 +48,7 @@ interface Reviewed {
   readonly etag: string | null
 }
 
-export function OverrideEditor({ answer, etag, path, reload, read }: EditorProps) {
+export function OverrideEditor({ answer, quota, etag, path, reload, read }: EditorProps) {
   const { t, time } = useTexts()
   const { override, user } = answer
   // Until something is edited the form follows what is set.
@@ -62,7 +62,6 @@ export function OverrideEditor({ answer, etag, path, reload, read }: EditorProps
   /** The version that was seen when it was asked whether to take it away; `null` where nothing is asked. */
   const [removing, setRemoving] = useState<Pick<Edited, 'etag' | 'until'> | null>(null)
   const [done, setDone] = useState<'override.saved' | 'override.removed' | 'override.over' | null>(null)
-  const quota = usePoll<QuotaAnswer>('/api/quota', QUOTA_EVERY_MS).data
   const form = edited?.form ?? formOf(override)
   const until = override?.expiresAt ?? null
   /** What was begun on is over by itself, and nobody's change. */

@@ -1,6 +1,6 @@
 import { Button } from '@mantine/core'
 import { useState } from 'react'
-import type { LimitAnswer, UserAnswer } from '../../../admin/api.ts'
+import type { LimitAnswer, QuotaAnswer, UserAnswer } from '../../../admin/api.ts'
 import { call, isOutcomeUnknown, serverNow } from '../../api/client.ts'
 import { type Polled, usePoll } from '../../api/use-poll.ts'
 import { useTexts } from '../../i18n/text.tsx'
@@ -17,6 +17,7 @@ import { LimitRows } from './limit-rows.tsx'
 import { OverrideEditor } from './override.tsx'
 
 const EVERY_MS = 3000
+const QUOTA_EVERY_MS = 10_000
 
 export function UserPage({ user }: { readonly user: string }) {
   const { t } = useTexts()
@@ -50,13 +51,15 @@ function isStep(user: string): boolean {
 
 function User({ user }: { readonly user: string }) {
   const poll = usePoll<UserAnswer>(pathOf(user), EVERY_MS)
+  const quota = usePoll<QuotaAnswer>('/api/quota', QUOTA_EVERY_MS).data
   return (
     <>
       <Loaded poll={poll}>
         {(answer) => (
           <>
-            <Windows answer={answer} />
+            <Windows answer={answer} shadow={quota?.shadow === true || answer.override?.shadow === true} />
             <OverrideEditor
+              quota={quota}
               answer={answer}
               etag={poll.etag}
               path={pathOf(user)}
@@ -76,7 +79,7 @@ function pathOf(user: string): string {
   return `/api/users/${encodeURIComponent(user)}`
 }
 
-function Windows({ answer }: { readonly answer: UserAnswer }) {
+function Windows({ answer, shadow }: { readonly answer: UserAnswer; readonly shadow: boolean }) {
   const { t } = useTexts()
   const limits = Object.entries(answer.windows).flatMap(([category, list]) =>
     list.map((limit): LimitAnswer & { category: string } => ({ category, ...limit })),
@@ -86,7 +89,7 @@ function Windows({ answer }: { readonly answer: UserAnswer }) {
       {limits.length === 0 ? (
         <p className="muted">{t('users.none.windows')}</p>
       ) : (
-        <LimitRows label={t('users.windows')} limits={limits} />
+        <LimitRows label={t('users.windows')} limits={limits} shadow={shadow} />
       )}
     </Panel>
   )

@@ -104,6 +104,7 @@ interface LineProps {
 function UserLine({ line, shadow }: LineProps) {
   const { t, time } = useTexts()
   const { user, windows, override, blocked } = line
+  const isLetThrough = shadow || override?.shadow === true
   // Of who has no room also those that are empty: an override of 0 leaves none before anything was used.
   const shown = Object.entries(windows).flatMap(([category, list]) =>
     list.filter(({ used }) => used > 0 || blocked).map((window) => ({ category, ...window })),
@@ -114,21 +115,27 @@ function UserLine({ line, shadow }: LineProps) {
         <a href={hashOf('users', user)}>
           <Name of={user} />
         </a>
-        {blocked && <Tag tone={shadow || override?.shadow ? 'warn' : 'bad'}>{t('users.blocked')}</Tag>}
+        {blocked && <Tag tone={isLetThrough ? 'warn' : 'bad'}>{t('users.blocked')}</Tag>}
         {override && <Tag tone="info">{t('users.override')}</Tag>}
         {override?.bypassGlobal && <Tag>{t('users.bypass')}</Tag>}
         {override?.shadow && <Tag tone="warn">{t('users.shadow')}</Tag>}
         {override?.expiresAt && <span className="muted">{t('users.until', { time: time(override.expiresAt) })}</span>}
       </div>
-      {shown.length === 0 ? <span className="muted">{t('users.noUsage')}</span> : <UsageBars windows={shown} />}
+      {shown.length === 0 ? (
+        <span className="muted">{t('users.noUsage')}</span>
+      ) : (
+        <UsageBars windows={shown} shadow={isLetThrough} />
+      )}
     </li>
   )
 }
 
 function UsageBars({
   windows,
+  shadow,
 }: {
   readonly windows: readonly { category: string; window: string; used: number; limit: number }[]
+  readonly shadow: boolean
 }) {
   const { t, number } = useTexts()
   return (
@@ -138,7 +145,7 @@ function UsageBars({
           <span className="muted">
             {category} {window}: {t('now.gaugeText', { used: number(used), limit: number(limit) })}
           </span>
-          <Bar used={used} limit={limit} label={`${category} ${window}`} />
+          <Bar used={used} limit={limit} label={`${category} ${window}`} shadow={shadow} />
         </div>
       ))}
     </div>
