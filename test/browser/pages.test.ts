@@ -99,3 +99,47 @@ test.each([false, true])(
     await open.context.close()
   },
 )
+
+/** Evaluated in the page: how the colour of a property stands out from the panel behind it. */
+const CONTRAST = `(element, property) => {
+  const luminance = (colour) => {
+    const [r, g, b] = colour.match(/[\\d.]+/g).map((part) => {
+      const share = Number(part) / 255
+      return share <= 0.04045 ? share / 12.92 : ((share + 0.055) / 1.055) ** 2.4
+    })
+    return 0.2126 * r + 0.7152 * g + 0.0722 * b
+  }
+  const of = luminance(getComputedStyle(element)[property]) + 0.05
+  const behind = luminance(getComputedStyle(element.closest('.panel')).backgroundColor) + 0.05
+  return Math.max(of, behind) / Math.min(of, behind)
+}`
+
+test.each([false, true])(
+  'what bounds a field and what has the focus can be seen, and nothing moves, dark: %s',
+  async (dark) => {
+    const { page, context } = await stage.open('#/quotas', { dark })
+    const shown = (name: string) => page.locator(`main form ${name}`).first()
+    const look = (name: string, what: string) =>
+      page.evaluate(`((element) => ${what})(document.querySelector('main form ${name}'))`)
+    const contrast = (name: string, property: string) => look(name, `(${CONTRAST})(element, '${property}')`)
+    await shown('[inputmode="decimal"]').waitFor()
+    await page.getByRole('switch', { name: 'Shadow mode' }).uncheck({ force: true })
+    const bounds = {
+      '[inputmode="decimal"]': 'borderTopColor',
+      '[type="radio"]:not(:checked)': 'borderTopColor',
+      '[type="checkbox"]:not(:checked) ~ .mantine-Switch-track': 'backgroundColor',
+    }
+    for (const [name, property] of Object.entries(bounds)) {
+      expect(await contrast(name, property), name).toBeGreaterThanOrEqual(3)
+    }
+    for (const name of ['[inputmode="decimal"]', '[type="radio"]:checked', '[type="submit"]', '[type="checkbox"]']) {
+      await shown(name).focus()
+      // By the keyboard: a click on a button shows no ring.
+      await page.keyboard.press('Shift')
+      expect(await look(name, 'getComputedStyle(element).outlineStyle'), name).toBe('solid')
+      expect(await contrast(name, 'outlineColor'), name).toBeGreaterThanOrEqual(3)
+      expect(await look(name, 'getComputedStyle(element).transitionDuration'), name).toBe('0s')
+    }
+    await context.close()
+  },
+)
