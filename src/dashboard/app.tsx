@@ -1,7 +1,7 @@
 import { Loader } from '@mantine/core'
 import { useEffect, useRef, useState } from 'react'
 import { useSession } from './api/session.tsx'
-import { useTexts } from './i18n/text.tsx'
+import { type Texts, useTexts } from './i18n/text.tsx'
 import { type Place, placeOf } from './logic/location.ts'
 import { visible } from './logic/visible.ts'
 import { AuditPage } from './pages/audit.tsx'
@@ -21,6 +21,10 @@ export function App() {
   const { state, who } = useSession()
   const { t } = useTexts()
   const place = usePlace()
+  const title = state === 'out' ? t('signIn.title') : titleOf(place, t)
+  useEffect(() => {
+    document.title = `${title} · Tollgate`
+  }, [title])
   if (state === 'asking') {
     return (
       <main>
@@ -49,6 +53,10 @@ export function App() {
   )
 }
 
+function titleOf({ page, rest }: Place, t: Texts['t']): string {
+  return rest === null ? t(`page.${page}`) : visible(rest)
+}
+
 function PageAt({ place: { page, rest } }: { readonly place: Place }) {
   switch (page) {
     case 'now':
@@ -68,7 +76,6 @@ function PageAt({ place: { page, rest } }: { readonly place: Place }) {
 
 /** The place that the address names. A new one takes the focus to its heading, as the load of a page would. */
 function usePlace(): Place {
-  const { t } = useTexts()
   const [hash, setHash] = useState(location.hash)
   const first = useRef(true)
   const place = placeOf(hash)
@@ -83,8 +90,5 @@ function usePlace(): Place {
     first.current = false
     window.scrollTo(0, 0)
   }, [hash])
-  useEffect(() => {
-    document.title = `${place.rest === null ? t(`page.${place.page}`) : visible(place.rest)} · Tollgate`
-  }, [place.page, place.rest, t])
   return place
 }

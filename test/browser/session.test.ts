@@ -27,6 +27,7 @@ const but401 = () => open.errors.filter((error) => !error.includes('401'))
 test('a first visit asks for a token, and nothing is wrong with that', async () => {
   await visit('#/users')
   expect(await page.locator('nav').count()).toBe(0)
+  expect(await page.title()).toBe('Sign in · Tollgate')
   expect(open.errors).toEqual([])
 })
 
@@ -51,8 +52,13 @@ test('a wrong token is told at the field, and the right one then lets in', async
   await page.getByRole('button', { name: 'Sign in' }).click()
   await page.getByText('Enter the token.').waitFor()
   await signIn(open, 'wrong')
-  const problem = page.getByRole('alert').filter({ hasText: 'The token is not right, or the session is over.' })
+  const problem = page
+    .getByRole('alert')
+    .filter({ hasText: 'This is none of the admin tokens of the gateway. Copy it' })
   await problem.waitFor()
+  // The button was pressed, and the field is where one goes on.
+  await expect.poll(() => page.evaluate('document.activeElement.tagName'), SOON).toBe('INPUT')
+  expect(await field.inputValue()).toBe('wrong')
   expect(await field.getAttribute('aria-invalid')).toBe('true')
   expect((await field.getAttribute('aria-describedby'))?.split(/\s+/)).toContain(await problem.getAttribute('id'))
   expect(await open.context.cookies()).toEqual([])

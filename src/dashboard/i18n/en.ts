@@ -47,6 +47,8 @@ export const en = {
   'signIn.submit': 'Sign in',
   'signIn.again': 'The session is over. Sign in again: what you were doing is kept.',
   'signIn.show': 'Show the token',
+  'signIn.wrong':
+    'This is none of the admin tokens of the gateway. Copy it whole, without quotes, from admin.token or admin.tokens of its configuration, and try again.',
   'signIn.empty': 'Enter the token.',
 
   'word.action': 'Action',

@@ -48,6 +48,7 @@ export const zh: Readonly<Record<TextKey, string>> = {
   'signIn.submit': '登录',
   'signIn.again': '会话已结束。请重新登录：您正在编辑的内容已保留。',
   'signIn.show': '显示令牌',
+  'signIn.wrong': '这不是网关的管理令牌。请从其配置的 admin.token 或 admin.tokens 中完整复制（不带引号），然后重试。',
   'signIn.empty': '请输入令牌。',
 
   'word.action': '操作',

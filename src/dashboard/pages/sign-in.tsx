@@ -1,5 +1,6 @@
 import { Button, PasswordInput } from '@mantine/core'
-import { type FormEvent, useState } from 'react'
+import { type FormEvent, useRef, useState } from 'react'
+import { ApiError } from '../api/client.ts'
 import { useSession } from '../api/session.tsx'
 import { useTexts } from '../i18n/text.tsx'
 import icon from '../icon.svg'
@@ -12,6 +13,7 @@ export function SignIn({ again }: { readonly again: boolean }) {
   const [token, setToken] = useState('')
   const [error, setError] = useState<string | null>(null)
   const [busy, setBusy] = useState(false)
+  const field = useRef<HTMLInputElement>(null)
 
   async function submit(event: FormEvent): Promise<void> {
     event.preventDefault()
@@ -22,7 +24,10 @@ export function SignIn({ again }: { readonly again: boolean }) {
       await signIn(token.trim())
       setToken('')
     } catch (caught) {
-      setError(messageOf(caught as Error, t))
+      const isWrong = caught instanceof ApiError && caught.status === 401
+      setError(isWrong ? t('signIn.wrong') : messageOf(caught as Error, t))
+      // The button that was pressed has lost it while it could not be pressed again.
+      field.current?.focus()
     } finally {
       setBusy(false)
     }
@@ -42,6 +47,7 @@ export function SignIn({ again }: { readonly again: boolean }) {
           <h2>{t('signIn.title')}</h2>
           <p className="muted">{again ? t('signIn.again') : t('signIn.text')}</p>
           <PasswordInput
+            ref={field}
             label={t('signIn.token')}
             value={token}
             onChange={(event) => setToken(event.currentTarget.value)}
