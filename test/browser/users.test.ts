@@ -629,6 +629,29 @@ test.each(['.', '..'])(
   },
 )
 
+test('a token is copied, or at least selected, also where the browser has no clipboard for the page', async () => {
+  open = await stage.open('#/tokens')
+  page = open.page
+  // As at http:// and an address that is not this machine's.
+  await page.addInitScript(`Object.defineProperty(Navigator.prototype, 'clipboard', { value: undefined })`)
+  await page.reload()
+  await page.getByLabel('User on whose quota it draws').fill('clara')
+  const name = page.getByRole('textbox', { name: 'Name' })
+  await name.fill('robot')
+  await button('Make the token').click()
+  const secret = await page.locator('.copyable pre').innerText()
+  await button('Copy').click()
+  await button('Copied').waitFor()
+  await name.focus()
+  await page.keyboard.press('Control+V')
+  expect(await name.inputValue()).toBe(secret)
+
+  await page.evaluate('document.execCommand = () => false')
+  await button('Copy').click()
+  await button('Selected: press Ctrl+C or ⌘C').waitFor()
+  expect(await page.evaluate('getSelection().toString().trim()')).toBe(secret)
+})
+
 test('tokens that are not shown are told, and found by the filter', async () => {
   const numbers = Array.from({ length: 201 }, (_, i) => i)
   for (const i of numbers) await stage.api('POST', '/api/tokens', { user: 'many', name: `token-${i}` })

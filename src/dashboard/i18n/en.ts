@@ -69,6 +69,7 @@ export const en = {
   'word.reset': 'Ends',
   'word.copy': 'Copy',
   'word.copied': 'Copied',
+  'word.selected': 'Selected: press Ctrl+C or ⌘C',
   'word.cancel': 'Cancel',
   'word.close': 'Close',
   'word.older': 'Older',

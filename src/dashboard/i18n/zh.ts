@@ -68,6 +68,7 @@ export const zh: Readonly<Record<TextKey, string>> = {
   'word.user': '用户',
   'word.reset': '结束时间',
   'word.copy': '复制',
+  'word.selected': '已选中：请按 Ctrl+C 或 ⌘C',
   'word.copied': '已复制',
   'word.cancel': '取消',
   'word.close': '关闭',

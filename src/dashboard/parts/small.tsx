@@ -1,5 +1,5 @@
-import { Button, CopyButton } from '@mantine/core'
-import type { ReactNode } from 'react'
+import { Button } from '@mantine/core'
+import { type ReactNode, useEffect, useRef, useState } from 'react'
 import { useMayChange } from '../api/session.tsx'
 import { useTexts } from '../i18n/text.tsx'
 import { visible } from '../logic/visible.ts'
@@ -24,27 +24,41 @@ export function At({ at }: { readonly at: string }) {
   )
 }
 
-export function Copy({ text }: { readonly text: string }) {
-  const { t } = useTexts()
-  return (
-    <CopyButton value={text}>
-      {({ copied, copy }) => (
-        <Button size="compact-sm" variant="default" onClick={copy}>
-          <span aria-live="polite">{copied ? t('word.copied') : t('word.copy')}</span>
-        </Button>
-      )}
-    </CopyButton>
-  )
-}
+const COPIED_MS = 2000
 
 /** Text to copy: as it stands, with a button. */
 export function Copyable({ text, label }: { readonly text: string; readonly label: string }) {
+  const { t } = useTexts()
+  const shown = useRef<HTMLPreElement>(null)
+  const [state, setState] = useState<'copy' | 'copied' | 'selected'>('copy')
+  useEffect(() => {
+    if (state !== 'copied') return
+    const timer = setTimeout(() => setState('copy'), COPIED_MS)
+    return () => clearTimeout(timer)
+  }, [state])
+
+  async function copy(): Promise<void> {
+    try {
+      await navigator.clipboard.writeText(text)
+      setState('copied')
+    } catch {
+      setState(shown.current !== null && copySelected(shown.current) ? 'copied' : 'selected')
+    }
+  }
   return (
     <section className="copyable" aria-label={label}>
-      <pre>{text}</pre>
-      <Copy text={text} />
+      <pre ref={shown}>{text}</pre>
+      <Button size="compact-sm" variant="default" onClick={() => void copy()}>
+        <span aria-live="polite">{t(`word.${state}`)}</span>
+      </Button>
     </section>
   )
+}
+
+/** Browsers have no clipboard for a page that came in the clear, by an address that is not this machine's; but they copy what is selected. */
+function copySelected(element: HTMLElement): boolean {
+  getSelection()?.selectAllChildren(element)
+  return document.execCommand('copy')
 }
 
 /** Controls that change something: of no use to a viewer, who is told why. */
