@@ -115,3 +115,26 @@ test('a backend that is killed is a bar of status 0: hatched, with exact numbers
   await expect.poll(() => health.innerText(), SOON).toContain('Requests in 30 minutes: 9; status 0: 4; 5xx: 2')
   expect(open.errors).toEqual([])
 })
+
+test.each([1280, 360])(
+  'each day of the chart is named behind its midnight, apart from the others, at a width of %i',
+  async (width) => {
+    const chart = await stage.open('#/quotas', { width })
+    await chart.page.getByRole('slider').waitFor()
+    const days = (await chart.page.evaluate(`(() => {
+    const right = document.querySelector('.chart svg').getBoundingClientRect().right
+    return [...document.querySelectorAll('.chart .visx-axis-bottom .visx-axis-tick')].flatMap((tick) => {
+      const text = tick.querySelector('text')
+      if (text.textContent === '') return []
+      const box = text.getBoundingClientRect()
+      return [{ at: tick.querySelector('line').getBoundingClientRect().left, left: box.left, right: box.right, end: right }]
+    })
+  })()`)) as { at: number; left: number; right: number; end: number }[]
+    expect(days.length).toBeGreaterThanOrEqual(6)
+    for (const [i, { at, left, right, end }] of days.entries()) {
+      expect(left).toBeGreaterThanOrEqual(at)
+      expect(right).toBeLessThanOrEqual(days[i + 1]?.at ?? end)
+    }
+    await chart.context.close()
+  },
+)

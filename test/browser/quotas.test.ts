@@ -328,6 +328,18 @@ test('a multiplier is taken with every figure, and the arrow keys step it within
   expect(await multiplier().inputValue()).toBe('0.25')
 })
 
+test('a preview is counted at a time by the clock of the gateway, however wrong that of the browser is', async () => {
+  const HOUR = 3_600_000
+  await show()
+  await page.clock.setFixedTime(Date.now() + 24 * HOUR)
+  await page.reload()
+  await multiplier().fill('2')
+  await button('Preview').click()
+  const text = await preview().getByText('Counted at').innerText()
+  const at = Date.parse(`${/Counted at (.*?);/.exec(text)?.[1]} GMT+0800`)
+  expect(Math.abs(at - Date.now())).toBeLessThan(HOUR)
+})
+
 test('what is wrong is told at its field, and goes with the edit', async () => {
   await show()
   const field = multiplier()

@@ -12,6 +12,8 @@ const MARGIN = { top: 8, right: 4, bottom: 26, left: 44 } as const
 /** A bar of less is not to be met with a finger; the chart scrolls instead. */
 const LEAST_BAR = 2.2
 const A_DAY = 48
+/** Of its name, which stands behind its midnight: in the middle it would be half over the day before. */
+const DAY_WIDTH = 56
 
 /**
  * The bars of all half-hours, and above them the exact numbers of the one that is looked at. To the keyboard and to screen
@@ -147,6 +149,7 @@ const Bars = memo(function Bars({ buckets, width }: { readonly buckets: readonly
   const y = scaleLinear({ domain: [0, most], range: [HEIGHT - MARGIN.bottom, MARGIN.top], nice: true })
   const day = new Intl.DateTimeFormat(language === 'zh' ? 'zh-CN' : 'en-GB', { weekday: 'short', day: 'numeric' })
   const midnights = buckets.flatMap(({ from }, i) => (from.getHours() * 60 + from.getMinutes() < 30 ? [i] : []))
+  const hasRoom = (i: number) => width - (x(i) ?? 0) >= DAY_WIDTH
   return (
     <>
       <PatternLines
@@ -176,7 +179,8 @@ const Bars = memo(function Bars({ buckets, width }: { readonly buckets: readonly
         scale={x}
         top={HEIGHT - MARGIN.bottom}
         tickValues={midnights}
-        tickFormat={(i) => day.format(buckets[i]?.from)}
+        tickFormat={(i) => (hasRoom(i) ? day.format(buckets[i]?.from) : '')}
+        tickLabelProps={{ textAnchor: 'start', dx: 3, dy: -4 }}
         axisClassName="axis"
       />
     </>

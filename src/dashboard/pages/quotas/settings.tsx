@@ -1,7 +1,7 @@
 import { Button } from '@mantine/core'
 import { type FormEvent, useEffect, useRef, useState } from 'react'
 import type { PreviewAnswer, QuotaAnswer } from '../../../admin/api.ts'
-import { ApiError, call, isOutcomeUnknown, PREVIEW } from '../../api/client.ts'
+import { ApiError, call, isOutcomeUnknown, PREVIEW, serverNow } from '../../api/client.ts'
 import { useMayChange } from '../../api/session.tsx'
 import type { Polled } from '../../api/use-poll.ts'
 import { useTexts } from '../../i18n/text.tsx'
@@ -32,7 +32,7 @@ interface Previewed {
   readonly etag: string | null
   readonly draft: Draft
   readonly answer: PreviewAnswer
-  /** When it was counted. */
+  /** When it was counted, by the clock of the gateway. */
   readonly at: Date
 }
 
@@ -107,7 +107,7 @@ export function Settings({ quota, etag, reload, take }: SettingsProps) {
       { what: 'preview' },
       async () => {
         const { data } = await call<PreviewAnswer>('POST', PREVIEW, { body: patch, signal, patienceMs: PREVIEW_MS })
-        setPreviewed({ quota, etag, draft, answer: data, at: new Date() })
+        setPreviewed({ quota, etag, draft, answer: data, at: new Date(serverNow()) })
       },
       signal,
     )
