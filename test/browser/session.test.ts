@@ -1,7 +1,8 @@
 import type { Page } from 'playwright-core'
 import { afterAll, afterEach, beforeAll, expect, test } from 'vitest'
+import type { AuditAnswer } from '../../src/admin/api.ts'
 import type { OpenPage } from '../setup/browser.ts'
-import { ADMIN, SOON, type Stage, signIn, startStage, VIEWER } from './stage.ts'
+import { ADMIN, hold, SOON, type Stage, signIn, startStage, VIEWER } from './stage.ts'
 
 let stage: Stage
 let open: OpenPage
@@ -114,8 +115,24 @@ test('a session that ends under a dialog asks for the token in front of it, and 
   await page.getByLabel('Admin token').click()
   await signIn(open, ADMIN)
   expect(await page.getByRole('dialog').getByLabel('Reason').inputValue()).toBe('our fault')
+  const { entries } = await stage.api<AuditAnswer>('GET', '/api/audit')
+  expect(entries.filter(({ what }) => what === 'reset')).toEqual([])
+  const held = await hold(page, 'POST', '**/reset')
   await page.getByRole('dialog').getByRole('button', { name: 'Empty the windows' }).click()
+  await held.asked
+  const over = page.getByText('The token is not right, or the session is over.')
+  expect(await over.count()).toBe(0)
+  held.release()
   await page.getByText('The windows were emptied.').waitFor()
+
+  await page.getByRole('button', { name: 'Reset windows' }).click()
+  await page.getByRole('dialog').getByLabel('Reason').fill('our fault')
+  await open.context.clearCookies()
+  await page.getByRole('dialog').getByRole('button', { name: 'Empty the windows' }).click()
+  await page.getByText('The session is over. Sign in again: what you were doing is kept.').waitFor()
+  await signIn(open, ADMIN)
+  await page.getByRole('dialog').getByRole('button', { name: 'Cancel' }).click()
+  expect(await over.count()).toBe(0)
   expect(but401()).toEqual([])
 })
 

@@ -32,6 +32,7 @@ export function Confirm({ title, action, danger, needsReason, onConfirm, onClose
   async function confirm(): Promise<void> {
     if (needsReason && reason.trim() === '') return setMissing(true)
     setBusy(true)
+    setError(null)
     try {
       await onConfirm(reason.trim())
       onClose()

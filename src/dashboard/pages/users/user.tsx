@@ -1,7 +1,7 @@
 import { Button } from '@mantine/core'
 import { useState } from 'react'
 import type { LimitAnswer, QuotaAnswer, UserAnswer } from '../../../admin/api.ts'
-import { call, isOutcomeUnknown, serverNow } from '../../api/client.ts'
+import { ApiError, call, isOutcomeUnknown, serverNow } from '../../api/client.ts'
 import { type Polled, usePoll } from '../../api/use-poll.ts'
 import { useTexts } from '../../i18n/text.tsx'
 import { hashOf } from '../../logic/location.ts'
@@ -107,7 +107,8 @@ function Reset({ user, read, reload }: { readonly user: string } & Pick<Polled<U
       await read()
       change(() => new Date(serverNow()))
     } catch (caught) {
-      change(() => caught as Error)
+      // A session that is over has the sign-in say so, and its dialog goes on.
+      if (!(caught instanceof ApiError && caught.status === 401)) change(() => caught as Error)
       if (!isOutcomeUnknown(caught)) throw caught
       reload()
     }
