@@ -1,151 +1,38 @@
 import { Button, Switch, TextInput } from '@mantine/core'
 import { type FormEvent, useState } from 'react'
-import type { OverrideAnswer, OverrideBody, QuotaAnswer, UserAnswer } from '../../../admin/api.ts'
-import { ApiError, call, isOutcomeUnknown, serverNow } from '../../api/client.ts'
-import type { Polled } from '../../api/use-poll.ts'
+import type { QuotaAnswer, UserAnswer } from '../../../admin/api.ts'
 import { useTexts } from '../../i18n/text.tsx'
-import {
-  bodyOf,
-  editsSince,
-  formOf,
-  type OverrideForm,
-  type OverrideProblems,
-  usedUpUnder,
-  withFields,
-} from '../../logic/override.ts'
+import { type OverrideForm, usedUpUnder } from '../../logic/override.ts'
 import { visible } from '../../logic/visible.ts'
 import { Confirm } from '../../parts/confirm.tsx'
 import { Conflict } from '../../parts/conflict.tsx'
 import { ExpiryField } from '../../parts/expiry.tsx'
 import { fieldProblems, messageOf } from '../../parts/failure.tsx'
-import { useKept } from '../../parts/keeping.tsx'
 import { Note } from '../../parts/note.tsx'
 import { Panel } from '../../parts/panel.tsx'
 import { At, Changing } from '../../parts/small.tsx'
 import { OverrideReview, UsedUpNotes } from './override-review.tsx'
+import { type OverrideProps, type Seen, useOverride } from './use-override.ts'
 
-interface EditorProps extends Pick<Polled<UserAnswer>, 'etag' | 'reload' | 'read'> {
-  readonly answer: UserAnswer
+interface EditorProps extends OverrideProps {
   /** `null` where it is not known yet. */
   readonly quota: QuotaAnswer | null
-  /** Of the user in the API. */
-  readonly path: string
 }
 
-interface Edited {
-  readonly form: OverrideForm
-  /** Of what the form was last looked at on top of; `null` where another one is known to be set by now. */
-  readonly etag: string | null
-  /** When that ends by itself, in ISO 8601. */
-  readonly until: string | null
-}
-
-/** What is reviewed: the body, the form that it was made of, and what it was made on top of. */
-interface Reviewed {
-  readonly form: OverrideForm
-  readonly body: OverrideBody
-  readonly answer: UserAnswer
-  readonly etag: string | null
-}
-
-export function OverrideEditor({ answer, quota, etag, path, reload, read }: EditorProps) {
+export function OverrideEditor({ quota, ...props }: EditorProps) {
   const { t, time } = useTexts()
+  const { answer, etag } = props
   const { override, user } = answer
-  // Until something is edited the form follows what is set.
-  const [edited, changeEdited] = useKept<Edited | null>(`override of ${user}`, null)
-  const setEdited = (next: Edited | null) => changeEdited(() => next)
-  const [problems, setProblems] = useState<OverrideProblems>({})
-  const [error, setError] = useState<Error | null>(null)
-  const [overtaken, setOvertaken] = useState(false)
-  const [reviewed, setReviewed] = useState<Reviewed | null>(null)
-  const [saving, setSaving] = useState(false)
-  /** The version that was seen when it was asked whether to take it away; `null` where nothing is asked. */
-  const [removing, setRemoving] = useState<Pick<Edited, 'etag' | 'until'> | null>(null)
-  const [done, setDone] = useState<'override.saved' | 'override.removed' | 'override.over' | null>(null)
-  const form = edited?.form ?? formOf(override)
-  const until = override?.expiresAt ?? null
-  /** What was begun on is over by itself, and nobody's change. */
-  const isOver = edited !== null && override === null && hasCome(edited.until)
+  const editing = useOverride(props)
+  const { form, begunOn, set, problems, error, isOver, reviewed, saving, done, edit } = editing
+  /** What was seen when it was asked whether to take it away; `null` where nothing is asked. */
+  const [removing, setRemoving] = useState<Seen | null>(null)
   const fields = fieldProblems(error)
   const problemOf = (field: string) => (problems[field] === undefined ? fields[field] : t(problems[field]))
 
-  function edit(part: Partial<OverrideForm>): void {
-    setEdited({ ...(edited ?? { etag, until }), form: { ...form, ...part } })
-    setReviewed(null)
-    setProblems({})
-    setError(null)
-    setOvertaken(false)
-    setDone(null)
-  }
-
   function review(event: FormEvent): void {
     event.preventDefault()
-    const { body, problems } = bodyOf(withFields(form, answer), serverNow())
-    // The form has the rest of the override that it was begun on: what somebody else has set since would be taken back.
-    const isOvertaken = edited !== null && edited.etag !== null && edited.etag !== etag && !isOver
-    if (edited !== null) setEdited({ ...edited, etag, until: isOver ? edited.until : until })
-    setProblems(problems)
-    setDone(null)
-    setError(null)
-    setOvertaken(isOvertaken)
-    setReviewed(body === null || isOvertaken ? null : { form, body, answer, etag })
-  }
-
-  function discard(): void {
-    setEdited(null)
-    setProblems({})
-    finished(null)
-    reload()
-  }
-
-  function finished(what: typeof done): void {
-    setReviewed(null)
-    setError(null)
-    setOvertaken(false)
-    setDone(what)
-  }
-
-  async function save({ form: sent, body, etag }: Reviewed): Promise<void> {
-    setSaving(true)
-    try {
-      const set = await call<OverrideAnswer>('PUT', `${path}/override`, { body, ifMatch: etag })
-      // With the limits that it makes, which its own answer does not have.
-      await read()
-      changeEdited((now) => {
-        const form = now && editsSince(now.form, sent, formOf(set.data))
-        return form && { form, etag: set.etag, until: set.data.expiresAt }
-      })
-      finished('override.saved')
-    } catch (caught) {
-      // What is set by now says whose doing it is.
-      if (isConflict(caught)) await read()
-      setError(caught as Error)
-      if (isOutcomeUnknown(caught) || (caught instanceof ApiError && caught.status !== 401)) setReviewed(null)
-      if (!isToReadAgain(caught)) return
-      changeEdited((now) => now && { ...now, etag: null })
-      reload()
-    } finally {
-      setSaving(false)
-    }
-  }
-
-  async function remove(reason: string, asked: Pick<Edited, 'etag' | 'until'>): Promise<void> {
-    try {
-      await call('DELETE', `${path}/override`, { body: reason === '' ? {} : { reason }, ifMatch: asked.etag })
-      await read()
-      setEdited(null)
-      finished('override.removed')
-    } catch (caught) {
-      if (isConflict(caught) && hasCome(asked.until)) {
-        await read()
-        return finished('override.over')
-      }
-      if (!isToReadAgain(caught)) throw caught
-      // What is set by now has not been looked at: the question was about another one.
-      finished(null)
-      setError(caught as Error)
-      reload()
-    }
+    editing.review()
   }
 
   return (
@@ -182,7 +69,7 @@ export function OverrideEditor({ answer, quota, etag, path, reload, read }: Edit
           <ExpiryField
             label={t('override.expiry')}
             value={form.expiry}
-            keep={form.expiry.kind === 'keep' ? form.expiry.at : until}
+            keep={form.expiry.kind === 'keep' ? form.expiry.at : set.until}
             error={problemOf('expiresAt')}
             onChange={(expiry) => edit({ expiry })}
           />
@@ -196,16 +83,16 @@ export function OverrideEditor({ answer, quota, etag, path, reload, read }: Edit
             error={problemOf('reason')}
           />
           <div className="actions">
-            <Button type="submit" loading={saving && reviewed === null} disabled={edited === null}>
+            <Button type="submit" loading={saving && reviewed === null} disabled={begunOn === null}>
               {t('override.review')}
             </Button>
-            <Button variant="default" disabled={edited === null || saving} onClick={discard}>
+            <Button variant="default" disabled={begunOn === null || saving} onClick={editing.discard}>
               {t('quotas.discard')}
             </Button>
-            <Button variant="default" disabled={override === null} onClick={() => setRemoving({ etag, until })}>
+            <Button variant="default" disabled={override === null} onClick={() => setRemoving(set)}>
               {t('override.remove')}
             </Button>
-            <span role="status">{edited !== null && t('override.edited')}</span>
+            <span role="status">{begunOn !== null && t('override.edited')}</span>
           </div>
         </form>
         {problems[''] !== undefined && <Note tone="bad">{t(problems[''])}</Note>}
@@ -214,8 +101,8 @@ export function OverrideEditor({ answer, quota, etag, path, reload, read }: Edit
             {...reviewed}
             quota={quota}
             busy={saving}
-            onSave={() => save(reviewed)}
-            onBack={() => setReviewed(null)}
+            onSave={() => editing.save(reviewed)}
+            onBack={editing.leaveReview}
           />
         )}
       </Changing>
@@ -224,12 +111,12 @@ export function OverrideEditor({ answer, quota, etag, path, reload, read }: Edit
           {t(done)}
         </Note>
       )}
-      {isOver && edited.until !== null && (
+      {isOver && begunOn?.until && (
         <Note tone="warn" live title={t('override.overTitle')}>
-          {t('override.overText', { time: time(edited.until) })}
+          {t('override.overText', { time: time(begunOn.until) })}
         </Note>
       )}
-      {overtaken || isConflict(error)
+      {editing.isConflict
         ? !isOver && <Conflict key={etag} what="override" subject={user} />
         : error && <Note tone="bad">{messageOf(error, t)}</Note>}
       {removing && (
@@ -237,7 +124,7 @@ export function OverrideEditor({ answer, quota, etag, path, reload, read }: Edit
           title={`${t('override.remove')}: ${visible(user)}`}
           action={t('override.remove')}
           danger
-          onConfirm={(reason) => remove(reason, removing)}
+          onConfirm={(reason) => editing.remove(reason, removing)}
           onClose={() => setRemoving(null)}
         >
           <p>{t('override.removeText')}</p>
@@ -246,20 +133,6 @@ export function OverrideEditor({ answer, quota, etag, path, reload, read }: Edit
       )}
     </Panel>
   )
-}
-
-/** What is set is, or may be, no more what was looked at. */
-function isToReadAgain(error: unknown): boolean {
-  return isOutcomeUnknown(error) || isConflict(error)
-}
-
-function isConflict(error: unknown): boolean {
-  return error instanceof ApiError && error.status === 412
-}
-
-/** By the clock of the listener, which is known to the second. */
-function hasCome(at: string | null): boolean {
-  return at !== null && Date.parse(at) <= serverNow() + 1000
 }
 
 function LimitFields({

@@ -1,0 +1,171 @@
+import { useState } from 'react'
+import type { OverrideAnswer, OverrideBody, UserAnswer } from '../../../admin/api.ts'
+import { ApiError, call, isOutcomeUnknown, serverNow } from '../../api/client.ts'
+import type { Polled } from '../../api/use-poll.ts'
+import {
+  bodyOf,
+  editsSince,
+  formOf,
+  type OverrideForm,
+  type OverrideProblems,
+  withFields,
+} from '../../logic/override.ts'
+import { useKept } from '../../parts/keeping.tsx'
+
+export interface OverrideProps extends Pick<Polled<UserAnswer>, 'etag' | 'reload' | 'read'> {
+  readonly answer: UserAnswer
+  /** Of the user in the API. */
+  readonly path: string
+}
+
+/** What was looked at. */
+export interface Seen {
+  /** `null` where another one is known to be set by now. */
+  readonly etag: string | null
+  /** When it ends by itself, in ISO 8601. */
+  readonly until: string | null
+}
+
+/** With what it was last looked at on top of. */
+interface Edited extends Seen {
+  readonly form: OverrideForm
+}
+
+/** What is reviewed: the body, the form that it was made of, and what it was made on top of. */
+interface Reviewed {
+  readonly form: OverrideForm
+  readonly body: OverrideBody
+  readonly answer: UserAnswer
+  readonly etag: string | null
+}
+
+/** Editing the override of a user, from the first letter to the answer of the API. */
+export function useOverride({ answer, etag, path, reload, read }: OverrideProps) {
+  const { override, user } = answer
+  // Until something is edited the form follows what is set.
+  const [edited, changeEdited] = useKept<Edited | null>(`override of ${user}`, null)
+  const setEdited = (next: Edited | null) => changeEdited(() => next)
+  const [problems, setProblems] = useState<OverrideProblems>({})
+  const [error, setError] = useState<Error | null>(null)
+  const [overtaken, setOvertaken] = useState(false)
+  const [reviewed, setReviewed] = useState<Reviewed | null>(null)
+  const [saving, setSaving] = useState(false)
+  const [done, setDone] = useState<'override.saved' | 'override.removed' | 'override.over' | null>(null)
+  const form = edited?.form ?? formOf(override)
+  const until = override?.expiresAt ?? null
+  /** What was begun on is over by itself, and nobody's change. */
+  const isOver = edited !== null && override === null && hasCome(edited.until)
+
+  function edit(part: Partial<OverrideForm>): void {
+    setEdited({ ...(edited ?? { etag, until }), form: { ...form, ...part } })
+    setReviewed(null)
+    setProblems({})
+    setError(null)
+    setOvertaken(false)
+    setDone(null)
+  }
+
+  function review(): void {
+    const { body, problems } = bodyOf(withFields(form, answer), serverNow())
+    // The form has the rest of the override that it was begun on: what somebody else has set since would be taken back.
+    const isOvertaken = edited !== null && edited.etag !== null && edited.etag !== etag && !isOver
+    if (edited !== null) setEdited({ ...edited, etag, until: isOver ? edited.until : until })
+    setProblems(problems)
+    setDone(null)
+    setError(null)
+    setOvertaken(isOvertaken)
+    setReviewed(body === null || isOvertaken ? null : { form, body, answer, etag })
+  }
+
+  function discard(): void {
+    setEdited(null)
+    setProblems({})
+    finished(null)
+    reload()
+  }
+
+  function finished(what: typeof done): void {
+    setReviewed(null)
+    setError(null)
+    setOvertaken(false)
+    setDone(what)
+  }
+
+  async function save({ form: sent, body, etag }: Reviewed): Promise<void> {
+    setSaving(true)
+    try {
+      const set = await call<OverrideAnswer>('PUT', `${path}/override`, { body, ifMatch: etag })
+      // With the limits that it makes, which its own answer does not have.
+      await read()
+      changeEdited((now) => {
+        const form = now && editsSince(now.form, sent, formOf(set.data))
+        return form && { form, etag: set.etag, until: set.data.expiresAt }
+      })
+      finished('override.saved')
+    } catch (caught) {
+      // What is set by now says whose doing it is.
+      if (isConflict(caught)) await read()
+      setError(caught as Error)
+      if (isOutcomeUnknown(caught) || (caught instanceof ApiError && caught.status !== 401)) setReviewed(null)
+      if (!isToReadAgain(caught)) return
+      changeEdited((now) => now && { ...now, etag: null })
+      reload()
+    } finally {
+      setSaving(false)
+    }
+  }
+
+  async function remove(reason: string, asked: Seen): Promise<void> {
+    try {
+      await call('DELETE', `${path}/override`, { body: reason === '' ? {} : { reason }, ifMatch: asked.etag })
+      await read()
+      setEdited(null)
+      finished('override.removed')
+    } catch (caught) {
+      if (isConflict(caught) && hasCome(asked.until)) {
+        await read()
+        return finished('override.over')
+      }
+      if (!isToReadAgain(caught)) throw caught
+      // What is set by now has not been looked at: the question was about another one.
+      finished(null)
+      setError(caught as Error)
+      reload()
+    }
+  }
+
+  return {
+    form,
+    /** What the form was begun on; `null` where nothing is edited. */
+    begunOn: edited as Seen | null,
+    /** What is set. */
+    set: { etag, until } satisfies Seen,
+    problems,
+    error,
+    isOver,
+    isConflict: overtaken || isConflict(error),
+    reviewed,
+    saving,
+    done,
+    edit,
+    review,
+    leaveReview: () => setReviewed(null),
+    discard,
+    save,
+    remove,
+  }
+}
+
+/** What is set is, or may be, no more what was looked at. */
+function isToReadAgain(error: unknown): boolean {
+  return isOutcomeUnknown(error) || isConflict(error)
+}
+
+function isConflict(error: unknown): boolean {
+  return error instanceof ApiError && error.status === 412
+}
+
+/** By the clock of the listener, which is known to the second. */
+function hasCome(at: string | null): boolean {
+  return at !== null && Date.parse(at) <= serverNow() + 1000
+}
