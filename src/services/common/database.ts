@@ -22,7 +22,7 @@ const RETRY_MS = 20
  * Opens the file, making or migrating it as needed.
  * @param migrations the steps from an empty file to the present schema; `user_version` counts those done
  * @param busyTimeout how long a transaction waits for a lock of another process, in milliseconds
- * @throws Error where the file is no such database or was written by a newer version
+ * @throws Error where the file is no such database, which stays as it is, or was written by a newer version
  */
 export function openDatabase(file: string, migrations: readonly string[], busyTimeout = 5000): Database {
   const db = opened(file, migrations, busyTimeout)
@@ -38,6 +38,7 @@ function opened(file: string, migrations: readonly string[], busyTimeout: number
   let db: DatabaseSync | null = null
   try {
     db = new DatabaseSync(file, { timeout: busyTimeout })
+    recognise(db)
     // FULL: a ticket that was sold is still there after a power cut.
     db.exec('PRAGMA journal_mode = WAL; PRAGMA synchronous = FULL')
     migrate(db, migrations)
@@ -50,6 +51,14 @@ function opened(file: string, migrations: readonly string[], busyTimeout: number
     const cure = 'name a file of this service in a folder that exists and can be written'
     throw new Error(`cannot open ${file} (${why}): ${cure}`, { cause })
   }
+}
+
+/** One statement, so that a file which another process just makes is seen before or after it. */
+const LOOK = `SELECT (SELECT user_version FROM pragma_user_version) AS version, count(*) AS things FROM sqlite_schema`
+
+function recognise(db: DatabaseSync): void {
+  const { version, things } = db.prepare(LOOK).get() as Record<'version' | 'things', number>
+  if (version === 0 && things > 0) throw new Error('another program made it')
 }
 
 function migrate(db: DatabaseSync, migrations: readonly string[]): void {

@@ -1,3 +1,4 @@
+import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { DatabaseSync } from 'node:sqlite'
 import { describe, expect, it } from 'vitest'
@@ -33,6 +34,16 @@ describe('openDatabase', () => {
     newer.exec('PRAGMA user_version = 99')
     newer.close()
     expect(() => openDatabase(file, MIGRATIONS)).toThrow('newer')
+  })
+
+  it('refuses the database of another program, and leaves it as it is', () => {
+    const file = join(tempFolder(), 'notes.db')
+    const foreign = new DatabaseSync(file)
+    foreign.exec('CREATE TABLE notes (text TEXT)')
+    foreign.close()
+    const before = readFileSync(file)
+    expect(() => openDatabase(file, MIGRATIONS)).toThrow(`cannot open ${file} (another program made it): name a file`)
+    expect(readFileSync(file).equals(before)).toBe(true)
   })
 })
 
