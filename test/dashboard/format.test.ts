@@ -33,6 +33,13 @@ test('a half-hour is told in a time zone, its day once', () => {
 test('numbers are grouped, rates and shares are short', () => {
   expect(format.formatNumber('en', 1_234_567)).toBe('1,234,567')
   expect(format.formatRate('en', 12.3456)).toBe('12.3')
+  expect([0.5, 1500, 12_500, 3e6].map((value) => format.formatShort('en', value))).toEqual([
+    '0.5',
+    '1,500',
+    '12.5K',
+    '3M',
+  ])
+  expect(format.formatShort('zh', 125_000)).toBe('12.5万')
   expect(format.formatShare('en', 0.012345)).toBe('1.23%')
 })
 

@@ -20,6 +20,7 @@ export interface Texts {
   readonly reason: ((code: ReasonCode, values: Values) => string) | null
   readonly number: (value: number) => string
   readonly exact: (value: number) => string
+  readonly short: (value: number) => string
   readonly rate: (perSecond: number) => string
   readonly share: (share: number) => string
   readonly time: (at: Date | string, timeZone?: string) => string
@@ -60,6 +61,7 @@ function textsOf(language: Language, setLanguage: Texts['setLanguage']): Texts {
     reason: reasons && ((code, values) => filled(reasons[code], values)),
     number: (value) => format.formatNumber(language, value),
     exact: (value) => format.formatExact(language, value),
+    short: (value) => format.formatShort(language, value),
     rate: (perSecond) => format.formatRate(language, perSecond),
     share: (share) => format.formatShare(language, share),
     time: (at, timeZone) => format.formatTime(language, at, timeZone),

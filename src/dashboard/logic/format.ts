@@ -12,6 +12,13 @@ export function formatExact(language: Language, value: number): string {
   return new Intl.NumberFormat(LOCALES[language], { maximumFractionDigits: 20 }).format(value)
 }
 
+/** `1,500`, `12.5K`, `3M`: for an axis, which has little room. */
+export function formatShort(language: Language, value: number): string {
+  if (value < 10_000) return formatNumber(language, value)
+  // Not of Britain: a million is "1m" there.
+  return new Intl.NumberFormat(language, { notation: 'compact', maximumSignificantDigits: 3 }).format(value)
+}
+
 /** `12.5`, `0.03`, `0`: three figures at most. */
 export function formatRate(language: Language, perSecond: number): string {
   return new Intl.NumberFormat(LOCALES[language], { maximumSignificantDigits: 3 }).format(perSecond)

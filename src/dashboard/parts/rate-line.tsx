@@ -11,7 +11,7 @@ const LINES = ['requests', 'refused'] as const
 
 /** Requests and refusals a second, as they come. The numbers stand beside it, so it is a picture to a screen reader. */
 export function RateLine({ history }: { readonly history: readonly Rates[] }) {
-  const { t, rate, duration } = useTexts()
+  const { t, short, duration } = useTexts()
   const { ref, width } = useElementSize()
   const first = history[0]?.at ?? 0
   const last = history.at(-1)?.at ?? 1
@@ -22,7 +22,13 @@ export function RateLine({ history }: { readonly history: readonly Rates[] }) {
   return (
     <div ref={ref} className="rate-line">
       <svg width={width} height={HEIGHT} role="img" aria-label={label}>
-        <AxisLeft scale={y} left={LEFT} numTicks={4} tickFormat={(value) => rate(Number(value))} axisClassName="axis" />
+        <AxisLeft
+          scale={y}
+          left={LEFT}
+          numTicks={4}
+          tickFormat={(value) => short(Number(value))}
+          axisClassName="axis"
+        />
         {LINES.map((field) => (
           <LinePath
             key={field}

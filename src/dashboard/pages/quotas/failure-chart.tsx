@@ -139,7 +139,7 @@ function Readout({ bucket, isLast }: { readonly bucket: Bucket; readonly isLast:
 
 /** Everything that stays as it is while one moves over the chart. */
 const Bars = memo(function Bars({ buckets, width }: { readonly buckets: readonly Bucket[]; readonly width: number }) {
-  const { number, language } = useTexts()
+  const { short, language } = useTexts()
   const most = Math.max(4, ...buckets.map(({ status0, status5xx }) => status0 + status5xx))
   const x = scaleBand({
     domain: buckets.map((_, i) => i),
@@ -172,7 +172,7 @@ const Bars = memo(function Bars({ buckets, width }: { readonly buckets: readonly
         scale={y}
         left={MARGIN.left}
         numTicks={4}
-        tickFormat={(value) => (Number.isInteger(Number(value)) ? number(Number(value)) : '')}
+        tickFormat={(value) => (Number.isInteger(Number(value)) ? short(Number(value)) : '')}
         axisClassName="axis"
       />
       <AxisBottom
