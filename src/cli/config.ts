@@ -50,7 +50,7 @@ export function isYetToBeMade(location: StoreLocation): boolean {
 export function insistOnStore({ config, problemAt }: Loaded): void {
   const { location } = config.store
   if (!isYetToBeMade(location)) return
-  const cure = 'run the command in the folder in which the gateway runs, or name the whole path'
+  const cure = 'start the gateway, which makes it, run the command in its folder, or name the whole path'
   throw new Error(formatProblems([problemAt(['store'], `there is no file ${nameOf(location)}: ${cure}`)]))
 }
 

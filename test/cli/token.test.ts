@@ -50,7 +50,7 @@ test('a store that is not there is told with its whole path and not made, but by
     ['explain', '--user', 'alice', '--path', '/'],
   ]) {
     const stderr = expect.stringContaining(
-      ` store: there is no file ${path}: run the command in the folder in which the`,
+      ` store: there is no file ${path}: start the gateway, which makes it, run the command in its folder`,
     )
     await expect(there(...args)).rejects.toMatchObject({ code: 1, stdout: '', stderr })
   }
