@@ -137,7 +137,7 @@ export function useOverride({ answer, etag, path, reload, read }: OverrideProps)
   return {
     form,
     /** What the form was begun on; `null` where nothing is edited. */
-    begunOn: edited as Seen | null,
+    begunOn: edited,
     /** What is set. */
     set: { etag, until } satisfies Seen,
     problems,
