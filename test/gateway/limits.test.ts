@@ -311,13 +311,17 @@ function keepAliveIn({ localPort = 0, remotePort = 0 }: net.Socket): number {
   return timer === '02' ? Number.parseInt(ticks, 16) / 100 : Number.POSITIVE_INFINITY
 }
 
-it('a WebSocket handshake whose client resets the connection while its credential is looked at does no harm', async () => {
+/** A WebSocket handshake whose credential waits for the keys of its issuer. */
+async function waitingForKeys() {
   let asked: ServerResponse | undefined
   const keys = createServer((_req, res) => {
     asked = res
   }).listen(0, '127.0.0.1')
   await once(keys, 'listening')
-  cleanups.push(() => keys.close())
+  cleanups.push(() => {
+    keys.closeAllConnections()
+    keys.close()
+  })
   const jwks = `jwks: "http://127.0.0.1:${(keys.address() as net.AddressInfo).port}/", algorithms: [ES256]`
   const app = await startApp(configOf('http://127.0.0.1:1', '').replace(/secret: .*, algorithms: \[HS256\]/, jwks))
   cleanups.push(() => app.stop())
@@ -326,10 +330,23 @@ it('a WebSocket handshake whose client resets the connection while its credentia
   client.socket.write(upgrade('alice').replace(/Bearer [^.]*/, `Bearer ${btoa('{"alg":"ES256"}').replace(/=+$/, '')}`))
   const underWay = async () => (await fetch(`${app.admin}/metrics`)).text()
   await poll(underWay).toContain('\ntollgate_inflight_requests 1\n')
+  return { app, client, answerKeys: () => asked?.writeHead(503).end() }
+}
+
+it('a WebSocket handshake whose client resets the connection while its credential is looked at does no harm', async () => {
+  const { app, client, answerKeys } = await waitingForKeys()
   client.socket.resetAndDestroy()
   await sleep(100)
-  asked?.writeHead(503).end()
+  answerKeys()
   await poll(() => app.requests()).toMatchObject([{ outcome: 'denied' }])
+})
+
+it('a gateway that stops tells of nothing cut off where the last client has left by itself', async () => {
+  const { app, client } = await waitingForKeys()
+  client.socket.resetAndDestroy()
+  await sleep(100)
+  await app.stop()
+  expect(app.observations.filter(({ type }) => type === 'cut_off')).toEqual([])
 })
 
 it('what comes on a connection behind an upgrade that is served as a plain request is not looked at: it may be the middle of a message', async () => {
