@@ -4,8 +4,7 @@ import { type Denial, STATUS_OF } from '../errors.ts'
 import { hangUp } from '../forward/answer.ts'
 import { sendWhole } from '../forward/whole-answer.ts'
 import type { Charge, Decision } from '../quota/charge.ts'
-import { problemBody, rateLimit, rateLimitPolicy } from '../quota/ratelimit.ts'
-import type { RefusalBody } from '../quota/refusal.ts'
+import { rateLimit, rateLimitPolicy } from '../quota/ratelimit.ts'
 import type { QuotaStatus } from '../quota/status.ts'
 import { awaitsContinue, hasBody, SMALL } from './body.ts'
 
@@ -17,37 +16,11 @@ export interface Answer {
   readonly body: string | Buffer
 }
 
-const JSON_TYPE = ['Content-Type', 'application/json; charset=utf-8', 'Cache-Control', 'no-store']
-const PROBLEM_TYPE = ['Content-Type', 'application/problem+json', 'Cache-Control', 'no-store']
+export const JSON_TYPE = ['Content-Type', 'application/json; charset=utf-8', 'Cache-Control', 'no-store']
 
 export function denialAnswer({ code, msg, headers = {} }: Denial): Answer {
   const extra = Object.entries(headers).flat()
   return { status: STATUS_OF[code], headers: [...JSON_TYPE, ...extra], body: JSON.stringify({ error: code, msg }) }
-}
-
-/** Names of media types know no letter case, and a weight of 0 says "not this one" (RFC 9110, 8.3.1 and 12.4.2). */
-const ACCEPTS_PROBLEM = /(?:^|,)\s*application\/problem\+json(?![^,]*;\s*q=0(\.0*)?\s*([,;]|$))/i
-
-/** The 429, and for who accepts it as a problem of RFC 9457 with the same fields as extensions. */
-export function refusalAnswer(
-  charge: Charge,
-  decision: Decision,
-  body: RefusalBody,
-  accept: string | undefined,
-): Answer {
-  const problem = accept !== undefined && ACCEPTS_PROBLEM.test(accept)
-  return {
-    status: STATUS_OF.quota_exceeded,
-    headers: [
-      ...(problem ? PROBLEM_TYPE : JSON_TYPE),
-      'Retry-After',
-      String(body.retryAfterSeconds),
-      'X-Quota-Reset',
-      body.quota.resetAt,
-      ...rateLimitFields(charge, decision),
-    ],
-    body: JSON.stringify(problem ? { ...problemBody(charge, decision, body.msg), ...body } : body),
-  }
 }
 
 export function statusAnswer(status: QuotaStatus, fields: readonly string[]): Answer {

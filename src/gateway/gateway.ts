@@ -5,16 +5,17 @@ import type { ForwardResult } from '../forward/exchange.ts'
 import type { Observer } from '../observe/observation.ts'
 import type { Charge, Decision } from '../quota/charge.ts'
 import type { Ledger } from '../quota/ledger.ts'
-import { refusalBody, type Scope, violations } from '../quota/refusal.ts'
+import { type Scope, violations } from '../quota/refusal.ts'
 import type { QuotaStore } from '../quota/store.ts'
 import type { Target } from '../routing/target.ts'
-import { denialAnswer, rateLimitFields, refusalAnswer, SHADOW_FIELD, writeAnswer, writeRawAnswer } from './answer.ts'
+import { denialAnswer, rateLimitFields, SHADOW_FIELD, writeAnswer, writeRawAnswer } from './answer.ts'
 import { announcedTooLarge, awaitsContinue, ClientLeft } from './body.ts'
 import { forwardFailed, internal, overloaded } from './denials.ts'
 import { checkEdge, checkUpgrade, isLastOnConnection } from './edge.ts'
 import { answerOf, clientLeft, deniedEnding, type Ending, forwarded, stopped } from './ending.ts'
 import { type Admission, denied, type Exchange, type Pass, type ShadowRefusal, type Stop } from './exchange.ts'
 import { createLoad } from './load.ts'
+import { refusalOf } from './refusal.ts'
 import { newRequestId } from './request-id.ts'
 import type { Rules } from './rules.ts'
 import {
@@ -171,9 +172,9 @@ export function createGateway({ rules, ledger, store, observe, lag }: GatewayOpt
   }
 
   function refused({ req, rules }: Exchange, charge: Charge, decision: Decision): Stop {
-    const body = refusalBody(charge, decision, rules.timeZone)
-    observe({ type: 'quota_refusal', category: charge.category, scope: SCOPES[body.quota.scope] })
-    return { kind: 'refused', answer: refusalAnswer(charge, decision, body, req.headers.accept) }
+    const { answer, scope } = refusalOf(charge, decision, rules.timeZone, req.headers.accept)
+    observe({ type: 'quota_refusal', category: charge.category, scope: SCOPES[scope] })
+    return { kind: 'refused', answer }
   }
 
   async function forward(exchange: Exchange, res: ServerResponse, pass: Pass): Promise<Ending> {

@@ -3,7 +3,10 @@ import { type Limit, NOT_RUNNING, resetAt, type Usage } from './window.ts'
 
 /** What was refused a moment ago, so that a client that goes on asking costs the store nothing. */
 export interface RecentRefusals {
-  /** The refusal again, with the time of now; `null` where the store has to be asked. */
+  /**
+   * The refusal again, with the time of now: the same object as long as all the whole seconds are the same that are left of
+   * its windows. `null` where the store has to be asked.
+   */
   recall(charge: Charge): Decision | null
   /** @param askedAt when the store was asked, on our clock: its answer may have been under way for long */
   note(charge: Charge, decision: Decision, askedAt: number): void
@@ -16,10 +19,13 @@ export interface RecentRefusals {
 interface Entry {
   readonly limits: Limits
   readonly cost: number
-  readonly decision: Decision
-  /** On our clock, in milliseconds. */
-  readonly notedAt: number
+  /** On our clock, in milliseconds, like the other two. */
   readonly until: number
+  /** When the running windows end, in the store's time. */
+  readonly ends: readonly number[]
+  said: Decision
+  saidAt: number
+  saidUntil: number
 }
 
 /** Users in one category each. */
@@ -42,16 +48,20 @@ export function createRecentRefusals(keepMs: number, now: () => number): RecentR
     if (entry === undefined || cost < entry.cost || limits !== entry.limits) return null
     const time = now()
     if (time >= entry.until) return null
-    return { ...entry.decision, at: entry.decision.at + Math.floor(time - entry.notedAt) }
+    if (time >= entry.saidUntil) sayAnew(entry, time)
+    return entry.said
   }
 
   function note({ user, category, cost, limits }: Charge, decision: Decision, askedAt: number): void {
     if (size >= MAX) clear()
+    const ends = endsOf(limits, decision)
     // The store tells whole milliseconds: it may have been nearly one later.
-    const until = askedAt + Math.min(keepMs, firstEnd(limits, decision) - decision.at - 1)
+    const until = askedAt + Math.min(keepMs, Math.min(...ends) - decision.at - 1)
     const users = usersOf(category)
     if (!users.has(user)) size++
-    users.set(user, { limits, cost, decision, notedAt: now(), until })
+    const saidAt = now()
+    const saidUntil = saidAt + unchangedFor(ends, decision.at)
+    users.set(user, { limits, cost, until, ends, said: decision, saidAt, saidUntil })
   }
 
   function forget({ user, category }: Charge): void {
@@ -75,17 +85,32 @@ export function createRecentRefusals(keepMs: number, now: () => number): RecentR
   return { recall, note, forget, clear }
 }
 
-/** When the first of the windows ends, in the store's time: the numbers change then. */
-function firstEnd({ personal, global }: Limits, decision: Decision): number {
-  const own = firstOf(personal, decision.personal)
-  return global === null || decision.global === null ? own : Math.min(own, firstOf(global, decision.global))
+function sayAnew(entry: Entry, time: number): void {
+  const passed = Math.floor(time - entry.saidAt)
+  const at = entry.said.at + passed
+  entry.said = { ...entry.said, at }
+  entry.saidAt += passed
+  entry.saidUntil = entry.saidAt + unchangedFor(entry.ends, at)
 }
 
-function firstOf(limits: readonly Limit[], usages: readonly Usage[]): number {
-  let first = Number.POSITIVE_INFINITY
+/** Milliseconds until there is a whole second less, rounded up, of one of the windows. */
+function unchangedFor(ends: readonly number[], at: number): number {
+  let ms = Number.POSITIVE_INFINITY
+  for (let i = 0; i < ends.length; i++) ms = Math.min(ms, (((ends[i] as number) - at - 1) % 1000) + 1)
+  return ms
+}
+
+/** When the first of them ends, the numbers change. */
+function endsOf({ personal, global }: Limits, decision: Decision): number[] {
+  const ends: number[] = []
+  addEnds(ends, personal, decision.personal)
+  addEnds(ends, global ?? [], decision.global ?? [])
+  return ends
+}
+
+function addEnds(ends: number[], limits: readonly Limit[], usages: readonly Usage[]): void {
   for (let i = 0; i < limits.length; i++) {
     const usage = usages[i] ?? NOT_RUNNING
-    if (usage.startedAt !== 0) first = Math.min(first, resetAt(usage, (limits[i] as Limit).window.seconds))
+    if (usage.startedAt !== 0) ends.push(resetAt(usage, (limits[i] as Limit).window.seconds))
   }
-  return first
 }

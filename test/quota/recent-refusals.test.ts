@@ -1,8 +1,10 @@
+import fc from 'fast-check'
 import { describe, expect, it, onTestFinished, vi } from 'vitest'
 import type { Charge, Decision, Limits } from '../../src/quota/charge.ts'
 import { createLedger } from '../../src/quota/ledger.ts'
+import { rateLimit } from '../../src/quota/ratelimit.ts'
 import { createRecentRefusals } from '../../src/quota/recent-refusals.ts'
-import { violations } from '../../src/quota/refusal.ts'
+import { refusalBody, violations } from '../../src/quota/refusal.ts'
 import type { QuotaStore } from '../../src/quota/store.ts'
 import { openSqliteStore } from '../../src/store/sqlite/store.ts'
 
@@ -41,11 +43,52 @@ function memory(keepMs = 250) {
 
 describe('a refusal of a moment ago', () => {
   it('is repeated with the time of now, for the same cost and for a higher one', () => {
-    const { clock, refusals } = memory()
-    refusals.note(charge(), refusal(), clock.now)
-    clock.now += 100.6
-    expect(refusals.recall(charge())).toEqual({ ...refusal(), at: AT + 100 })
+    const { clock, refusals } = memory(1000)
+    // 1,800 s less 50 ms are left.
+    refusals.note(charge(), refusal(1_799_950), clock.now)
+    clock.now += 950.6
+    expect(refusals.recall(charge())).toEqual({ ...refusal(1_799_950), at: AT + 950 })
     expect(refusals.recall(charge({ cost: 5 }))?.accepted).toBe(false)
+  })
+
+  it('is the same object, for an answer that is remembered with it, until a second has passed of one of its windows', () => {
+    const { clock, refusals } = memory(5000)
+    refusals.note(charge(), refusal(1_800_300), clock.now)
+    const said = [0, 299, 1, 699, 1].map((ms) => {
+      clock.now += ms
+      return refusals.recall(charge())
+    })
+    expect(said.map((decision) => said.indexOf(decision))).toEqual([0, 0, 2, 2, 4])
+  })
+
+  it('keeps to the clock, however often it is repeated', () => {
+    const { clock, refusals } = memory(60_000)
+    refusals.note(charge(), refusal(), clock.now)
+    for (let i = 0; i < 30; i++) {
+      clock.now += 1000.9
+      refusals.recall(charge())
+    }
+    expect(refusals.recall(charge())?.at).toBe(AT + 30_027)
+  })
+
+  it('says of every window what is left of it, at any moment', () => {
+    const moment = fc.integer({ min: 1, max: 3_600_000 })
+    fc.assert(
+      fc.property(moment, moment, fc.array(fc.double({ min: 0, max: 900, noNaN: true })), (own, all, steps) => {
+        const { clock, refusals } = memory(10_000)
+        const refused = { ...refusal(own), global: [{ startedAt: AT - 3_600_000 + all, used: 8 }] }
+        refusals.note(charge(), refused, clock.now)
+        const begin = clock.now
+        for (const step of steps) {
+          clock.now += step
+          const again = refusals.recall(charge())
+          if (again === null) return
+          const exact = { ...refused, at: AT + Math.floor(clock.now - begin) }
+          expect(rateLimit('read', LIMITS, again)).toBe(rateLimit('read', LIMITS, exact))
+          expect(refusalBody(charge(), again, 'UTC')).toEqual(refusalBody(charge(), exact, 'UTC'))
+        }
+      }),
+    )
   })
 
   it.each([

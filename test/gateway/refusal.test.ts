@@ -1,0 +1,62 @@
+import { describe, expect, it } from 'vitest'
+import { type Refusal, refusalOf } from '../../src/gateway/refusal.ts'
+import type { Charge, Decision } from '../../src/quota/charge.ts'
+
+const AT = Date.UTC(2026, 7, 6, 14, 36, 26)
+const HOUR = { name: '1h', seconds: 3600 }
+const CHARGE: Charge = {
+  user: 'alice',
+  category: 'read',
+  cost: 4,
+  limits: { personal: [{ window: HOUR, limit: 10 }], global: null },
+}
+const decision = (at = AT): Decision => ({
+  accepted: false,
+  at,
+  personal: [{ startedAt: AT - 1_800_000, used: 8 }],
+  global: null,
+})
+const PROBLEM = 'application/problem+json'
+
+function parts({ answer }: Refusal) {
+  const field = (name: string): string => answer.headers[answer.headers.indexOf(name) + 1] ?? ''
+  return { field, body: JSON.parse(String(answer.body)) }
+}
+
+describe('the 429 of a decision', () => {
+  it('is made once', () => {
+    const refused = decision()
+    expect(refusalOf(CHARGE, refused, 'UTC', '*/*')).toBe(refusalOf(CHARGE, refused, 'UTC', '*/*'))
+  })
+
+  it('is made anew for another decision with the same numbers, which may be later', () => {
+    const later = decision(AT + 5000)
+    expect(parts(refusalOf(CHARGE, decision(), 'UTC', undefined)).field('Retry-After')).toBe('1800')
+    expect(parts(refusalOf(CHARGE, later, 'UTC', undefined)).field('Retry-After')).toBe('1795')
+  })
+
+  it('is that of this request where one decision refuses different ones', () => {
+    const refused = decision()
+    const first = parts(refusalOf(CHARGE, refused, 'UTC', undefined))
+    const problem = parts(refusalOf(CHARGE, refused, 'UTC', PROBLEM))
+    const dearer = parts(refusalOf({ ...CHARGE, cost: 7 }, refused, 'UTC', undefined))
+    const again = parts(refusalOf(CHARGE, refused, 'UTC', undefined))
+    const elsewhere = parts(refusalOf(CHARGE, refused, 'Asia/Tokyo', undefined))
+    expect([first, dearer, problem].map(({ body }) => body.quota.requested)).toEqual([4, 7, 4])
+    expect([first, problem].map(({ field }) => field('Content-Type'))).toEqual([
+      'application/json; charset=utf-8',
+      PROBLEM,
+    ])
+    expect(problem.body.status).toBe(429)
+    expect(elsewhere.body.msg).toContain('Asia/Tokyo')
+    expect(again.body).toEqual(first.body)
+  })
+
+  it('names the scope that refused', () => {
+    const global = [{ window: HOUR, limit: 3 }]
+    const charge = { ...CHARGE, cost: 1, limits: { ...CHARGE.limits, global } }
+    const used = [{ startedAt: AT - 1000, used: 3 }]
+    expect(refusalOf(charge, { ...decision(), global: used }, 'UTC', undefined).scope).toBe('Global')
+    expect(refusalOf(CHARGE, decision(), 'UTC', undefined).scope).toBe('Personal')
+  })
+})
