@@ -60,13 +60,18 @@ export function readBody(req: IncomingMessage, res: ServerResponse | null, max: 
   if (awaitsContinue(req)) res?.writeContinue()
   return new Promise((resolve, reject) => {
     const body = gather()
-    const deadline = isLong(req) ? undefined : setTimeout(() => done(tooSlow()), WHOLE_BODY_MS)
+    let deadline = isLong(req) ? undefined : setTimeout(late, WHOLE_BODY_MS)
 
     function onData(chunk: Buffer): void {
       if (body.add(chunk) > max) done(tooLarge(max))
     }
     function onEnd(): void {
       done(body.whole())
+    }
+    function late(): void {
+      // Node reads no more of a connection on which too much of earlier answers waits.
+      if (req.socket.isPaused()) deadline = setTimeout(late, WHOLE_BODY_MS)
+      else done(tooSlow())
     }
     function onClose(): void {
       stop()

@@ -45,6 +45,17 @@ describe('how long a body may take', () => {
     expect(await read).toMatchObject({ code: 'request_timeout', headers: { Connection: 'close' } })
   })
 
+  it('does not count where nobody reads the connection, since answers before it wait for their client', async () => {
+    const { req, read } = reading(65_536)
+    req.socket.pause()
+    vi.advanceTimersByTime(30_000)
+    req.socket.resume()
+    vi.advanceTimersByTime(29_999)
+    expect(vi.getTimerCount()).toBe(1)
+    vi.advanceTimersByTime(1)
+    expect(await read).toMatchObject({ code: 'request_timeout' })
+  })
+
   it('has no end where it is long: it must keep up a rate', () => {
     reading(65_537)
     expect(vi.getTimerCount()).toBe(0)
