@@ -14,7 +14,7 @@ export interface Refusal {
 interface Made extends Refusal {
   readonly cost: number
   readonly timeZone: string
-  readonly accept: string | undefined
+  readonly problem: boolean
 }
 
 const made = new WeakMap<Decision, Made>()
@@ -29,10 +29,17 @@ const made = new WeakMap<Decision, Made>()
  */
 export function refusalOf(charge: Charge, decision: Decision, timeZone: string, accept: string | undefined): Refusal {
   const { cost } = charge
+  const problem = accept !== undefined && ACCEPTS_PROBLEM.test(accept)
   const known = made.get(decision)
-  if (known !== undefined && known.cost === cost && known.timeZone === timeZone && known.accept === accept) return known
+  if (known?.cost === cost && known.timeZone === timeZone && known.problem === problem) return known
   const body = refusalBody(charge, decision, timeZone)
-  const refusal = { answer: answerOf(charge, decision, body, accept), scope: body.quota.scope, cost, timeZone, accept }
+  const refusal = {
+    answer: answerOf(charge, decision, body, problem),
+    scope: body.quota.scope,
+    cost,
+    timeZone,
+    problem,
+  }
   made.set(decision, refusal)
   return refusal
 }
@@ -42,8 +49,7 @@ const PROBLEM_TYPE = ['Content-Type', 'application/problem+json', 'Cache-Control
 /** Names of media types know no letter case, and a weight of 0 says "not this one" (RFC 9110, 8.3.1 and 12.4.2). */
 const ACCEPTS_PROBLEM = /(?:^|,)\s*application\/problem\+json(?![^,]*;\s*q=0(\.0*)?\s*([,;]|$))/i
 
-function answerOf(charge: Charge, decision: Decision, body: RefusalBody, accept: string | undefined): Answer {
-  const problem = accept !== undefined && ACCEPTS_PROBLEM.test(accept)
+function answerOf(charge: Charge, decision: Decision, body: RefusalBody, problem: boolean): Answer {
   return {
     status: STATUS_OF.quota_exceeded,
     headers: [
