@@ -1,6 +1,6 @@
 import { Loader } from '@mantine/core'
-import { useEffect, useRef, useState } from 'react'
-import { useSession } from './api/session.tsx'
+import { type RefObject, useEffect, useRef, useState } from 'react'
+import { type Session, useSession } from './api/session.tsx'
 import { type Texts, useTexts } from './i18n/text.tsx'
 import { type Place, placeOf } from './logic/location.ts'
 import { visible } from './logic/visible.ts'
@@ -22,6 +22,7 @@ export function App() {
   const { t } = useTexts()
   const place = usePlace()
   const title = state === 'out' ? t('signIn.title') : titleOf(place, t)
+  const used = useFocusAfterSignIn(state)
   useEffect(() => {
     document.title = `${title} · Tollgate`
   }, [title])
@@ -38,7 +39,13 @@ export function App() {
     <>
       {state === 'out' && <SignIn again={who !== null} />}
       {who !== null && (
-        <div hidden={state === 'out'}>
+        // biome-ignore lint/a11y/noStaticElementInteractions: it only sees what in it has the focus
+        <div
+          hidden={state === 'out'}
+          onFocus={({ target }) => {
+            used.current = target
+          }}
+        >
           <Keeping key={who.name}>
             <Shell page={place.page}>
               <Guarded key={place.page}>
@@ -86,9 +93,31 @@ function usePlace(): Place {
   }, [])
   // biome-ignore lint/correctness/useExhaustiveDependencies: only another place moves the focus
   useEffect(() => {
-    if (!first.current) document.querySelector<HTMLElement>('main h1')?.focus()
+    if (!first.current) focusHeading()
     first.current = false
     window.scrollTo(0, 0)
   }, [hash])
   return place
+}
+
+/**
+ * After the sign-in the focus goes to what had it before the session was over or, where that is not there or cannot have it, to the
+ * heading of the page.
+ * @returns where what has the focus is to be kept: what is pressed may lose it by being disabled before the session is known to be over
+ */
+function useFocusAfterSignIn(state: Session['state']): RefObject<HTMLElement | null> {
+  const used = useRef<HTMLElement>(null)
+  const wasOut = useRef(false)
+  useEffect(() => {
+    if (state === 'in' && wasOut.current) {
+      used.current?.focus()
+      if (document.activeElement === document.body) focusHeading()
+    }
+    wasOut.current = state === 'out'
+  }, [state])
+  return used
+}
+
+function focusHeading(): void {
+  document.querySelector<HTMLElement>('main h1')?.focus()
 }

@@ -21,6 +21,7 @@ async function visit(hash = ''): Promise<void> {
   await page.getByLabel('Admin token').waitFor()
 }
 
+const focused = () => page.evaluate('document.activeElement.textContent')
 const kept = () => page.evaluate('JSON.stringify([{ ...localStorage }, { ...sessionStorage }, document.cookie])')
 /** What the browser itself writes where an answer is 401. */
 const but401 = () => open.errors.filter((error) => !error.includes('401'))
@@ -89,6 +90,7 @@ test('a session that ends keeps what was being typed, and goes on where it was',
   await page.getByRole('button', { name: 'Make the token' }).click()
   await page.getByText('The session is over. Sign in again: what you were doing is kept.').waitFor()
   await signIn(open, ADMIN)
+  await expect.poll(focused, SOON).toBe('Make the token')
   expect(await page.getByRole('textbox', { name: 'Name' }).inputValue()).toBe('robot')
   await page.getByRole('button', { name: 'Make the token' }).click()
   await page.getByText('Copy it now: it is shown this once').waitFor()
@@ -114,6 +116,7 @@ test('a session that ends under a dialog asks for the token in front of it, and 
   expect(await page.getByRole('dialog').count()).toBe(0)
   await page.getByLabel('Admin token').click()
   await signIn(open, ADMIN)
+  await expect.poll(focused, SOON).toBe('Empty the windows')
   expect(await page.getByRole('dialog').getByLabel('Reason').inputValue()).toBe('our fault')
   const { entries } = await stage.api<AuditAnswer>('GET', '/api/audit')
   expect(entries.filter(({ what }) => what === 'reset')).toEqual([])
@@ -133,6 +136,18 @@ test('a session that ends under a dialog asks for the token in front of it, and 
   await signIn(open, ADMIN)
   await page.getByRole('dialog').getByRole('button', { name: 'Cancel' }).click()
   expect(await over.count()).toBe(0)
+  expect(but401()).toEqual([])
+})
+
+test('one who signs in is at the heading of the page, also where somebody else had the page before', async () => {
+  await visit('#/users')
+  await signIn(open, ADMIN)
+  await expect.poll(focused, SOON).toBe('Users')
+  await page.getByRole('searchbox').focus()
+  await open.context.clearCookies()
+  await page.getByText('The session is over. Sign in again: what you were doing is kept.').waitFor()
+  await signIn(open, VIEWER)
+  await expect.poll(focused, SOON).toBe('Users')
   expect(but401()).toEqual([])
 })
 
