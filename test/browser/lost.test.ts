@@ -30,13 +30,16 @@ afterAll(async () => {
 const LOST_CHANGE =
   'The answer to this change was lost: it may have been made, or not. What is in force is read again: look at it before you repeat the change.'
 
+const NOT_SET = 'Edits that are not set yet.'
+
 /** The gateway makes the change, once, and its answer never comes. */
-async function loseAnswer(page: Page, method: string, url: string): Promise<void> {
+async function loseAnswer(page: Page, method: string, url: string, meanwhile = async () => {}): Promise<void> {
   let lost = false
   await page.route(url, async (route) => {
     if (lost || route.request().method() !== method) return route.fallback()
     lost = true
     await route.fetch()
+    await meanwhile()
     await route.abort('connectionreset')
   })
 }
@@ -117,14 +120,29 @@ test('an override, its end, a reset and a token whose answers were lost are not 
   await button('Review').click()
   await loseAnswer(page, 'PUT', '**/override')
   await button('Set the override').click()
-  await told.waitFor()
+  await page.getByText('The override is set.').waitFor()
   await page.getByText('In force: a trial').waitFor()
   expect(await button('Set the override').count()).toBe(0)
+  expect(await told.count()).toBe(0)
+  expect(await page.getByText(NOT_SET).count()).toBe(0)
   expect(await page.getByRole('textbox', { name: '1h' }).inputValue()).toBe('20')
-  // It is nobody else's change that a review would find.
+
+  // What was typed while it was on its way is left, and no review takes what is set for somebody else's.
+  await page.getByRole('combobox', { name: 'Ends' }).selectOption('In 7 days')
   await button('Review').click()
+  await loseAnswer(page, 'PUT', '**/override', () =>
+    page.getByRole('textbox', { name: 'Reason' }).fill('a longer trial'),
+  )
   await button('Set the override').click()
+  await page.getByText(/^In force: a trial \(Ends/).waitFor()
   await page.getByText('The override is set.').waitFor()
+  await page.getByText(NOT_SET).waitFor()
+  expect(await page.getByRole('textbox', { name: 'Reason' }).inputValue()).toBe('a longer trial')
+  await button('Review').click()
+  await page.locator('.preview').getByText('a longer trial').waitFor()
+  expect(await page.locator('.differences li').count()).toBe(1)
+  await button('Set the override').click()
+  await page.getByText('In force: a longer trial').waitFor()
 
   await loseAnswer(page, 'DELETE', '**/override')
   await button('Take the override away').click()

@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest'
 import type { OverrideAnswer, UserAnswer } from '../../src/admin/api.ts'
-import { bodyOf, editsSince, expiryOf, formOf, usedUpUnder } from '../../src/dashboard/logic/override.ts'
+import { bodyOf, editsSince, expiryOf, formOf, isSet, usedUpUnder } from '../../src/dashboard/logic/override.ts'
 
 const NOW = Date.parse('2026-11-20T10:00:00Z')
 const FORM = { ...formOf(null), reason: 'a big event' }
@@ -42,6 +42,43 @@ describe('the body of an override', () => {
     }
     const { version: _, limits, ...others } = set
     expect(bodyOf(formOf(set), NOW).body).toEqual({ ...limits, ...others })
+  })
+})
+
+describe('what was sent', () => {
+  const set = {
+    version: 3,
+    limits: { write: { '1h': 7 }, read: { '1h': 5, '1d': 9 } },
+    bypassGlobal: false,
+    shadow: true,
+    reason: 'why',
+    expiresAt: '2026-12-01T00:00:00.000Z',
+  }
+  const sent = {
+    read: { '1d': 9, '1h': 5 },
+    write: { '1h': 7 },
+    shadow: true,
+    reason: 'why',
+    expiresAt: '2026-12-01T00:00:00.000Z',
+  }
+
+  test('is set, in whatever order', () => {
+    expect(isSet(sent, set)).toBe(true)
+  })
+
+  test.each([
+    [{ read: { '1h': 5 } }],
+    [{ read: { '1h': 5, '1d': 9, '5h': 1 } }],
+    [{ bypassGlobal: true }],
+    [{ shadow: false }],
+    [{ reason: 'another' }],
+    [{ expiresAt: null }],
+  ])('is not set where it says %j', (other) => {
+    expect(isSet({ ...sent, ...other }, set)).toBe(false)
+  })
+
+  test('is not set where nothing is', () => {
+    expect(isSet(sent, null)).toBe(false)
   })
 })
 

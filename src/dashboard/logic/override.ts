@@ -52,6 +52,15 @@ export function editsSince(form: OverrideForm, sent: OverrideForm, set: Override
   return isEdited ? { ...set, ...edits, limits: { ...set.limits, ...limits } } : null
 }
 
+/** Whether what was sent is what is set. */
+export function isSet(sent: OverrideBody, override: OverrideAnswer | null): boolean {
+  if (override === null) return false
+  const { bypassGlobal = false, shadow = false, reason, expiresAt = null, ...limits } = sent
+  const asked = formOf({ ...override, bypassGlobal, shadow, reason, expiresAt, limits } as OverrideAnswer)
+  const set = formOf(override)
+  return editsSince(asked, set, set) === null && editsSince(set, asked, asked) === null
+}
+
 /** A limit that is empty is as good as none. */
 function differing<T>(now: Readonly<Record<string, T>>, before: Readonly<Record<string, T>>): Record<string, T> {
   const as = (value: T | undefined) => JSON.stringify(value ?? '')

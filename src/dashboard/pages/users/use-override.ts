@@ -1,4 +1,4 @@
-import { useState } from 'react'
+import { useEffect, useState } from 'react'
 import type { OverrideAnswer, OverrideBody, UserAnswer } from '../../../admin/api.ts'
 import { ApiError, call, isOutcomeUnknown, serverNow } from '../../api/client.ts'
 import type { Polled } from '../../api/use-poll.ts'
@@ -6,6 +6,7 @@ import {
   bodyOf,
   editsSince,
   formOf,
+  isSet,
   type OverrideForm,
   type OverrideProblems,
   withFields,
@@ -29,6 +30,8 @@ export interface Seen {
 /** With what it was last looked at on top of. */
 interface Edited extends Seen {
   readonly form: OverrideForm
+  /** What was sent and never answered: it may be set by now. */
+  readonly sent?: Reviewed
 }
 
 /** What is reviewed: the body, the form that it was made of, and what it was made on top of. */
@@ -55,6 +58,23 @@ export function useOverride({ answer, etag, path, reload, read }: OverrideProps)
   const until = override?.expiresAt ?? null
   /** What was begun on is over by itself, and nobody's change. */
   const isOver = edited !== null && override === null && hasCome(edited.until)
+
+  const sent = edited?.sent
+  const isMade = sent !== undefined && isSet(sent.body, override)
+  // biome-ignore lint/correctness/useExhaustiveDependencies: once, when it is found out
+  useEffect(() => {
+    if (!isMade) return
+    settle(sent.form, override, etag)
+    finished('override.saved')
+  }, [isMade])
+
+  /** What was sent is set: only what was edited since is left. */
+  function settle(sent: OverrideForm, set: UserAnswer['override'], etag: string | null): void {
+    changeEdited((now) => {
+      const form = now && editsSince(now.form, sent, formOf(set))
+      return form && { form, etag, until: set?.expiresAt ?? null }
+    })
+  }
 
   function edit(part: Partial<OverrideForm>): void {
     setEdited({ ...(edited ?? { etag, until }), form: { ...form, ...part } })
@@ -91,16 +111,14 @@ export function useOverride({ answer, etag, path, reload, read }: OverrideProps)
     setDone(what)
   }
 
-  async function save({ form: sent, body, etag }: Reviewed): Promise<void> {
+  async function save(sent: Reviewed): Promise<void> {
+    const { body, etag } = sent
     setSaving(true)
     try {
       const set = await call<OverrideAnswer>('PUT', `${path}/override`, { body, ifMatch: etag })
       // With the limits that it makes, which its own answer does not have.
       await read()
-      changeEdited((now) => {
-        const form = now && editsSince(now.form, sent, formOf(set.data))
-        return form && { form, etag: set.etag, until: set.data.expiresAt }
-      })
+      settle(sent.form, set.data, set.etag)
       finished('override.saved')
     } catch (caught) {
       // What is set by now says whose doing it is.
@@ -108,7 +126,7 @@ export function useOverride({ answer, etag, path, reload, read }: OverrideProps)
       setError(caught as Error)
       if (isOutcomeUnknown(caught) || (caught instanceof ApiError && caught.status !== 401)) setReviewed(null)
       if (!isToReadAgain(caught)) return
-      changeEdited((now) => now && { ...now, etag: null })
+      changeEdited((now) => now && { ...now, etag: null, ...(isOutcomeUnknown(caught) && { sent }) })
       reload()
     } finally {
       setSaving(false)
