@@ -98,6 +98,25 @@ test.each([
   },
 )
 
+test.each([
+  [
+    'en-US',
+    403,
+    'Not the gateway but something before it, such as a proxy, answered this change, with status 403: most l',
+  ],
+  ['zh-CN', 405, '此更改的答复不是来自网关，而是来自它前面的某个环节（例如代理），状态码 405：更改很可能没有生效。'],
+  ['en-US', 504, LOST_CHANGE],
+] as const)('a change that somebody in between answers (%s, %i) is told as that', async (language, status, told) => {
+  const { page, context } = await openSignedIn(browser, app.admin, '#/users/mia', undefined, { language })
+  await page.locator('fieldset.limits input').first().fill('20')
+  await page.locator('input[maxlength="500"]').fill('a trial')
+  await page.locator('form [type="submit"]').first().click()
+  await page.route('**/override', (route) => route.fulfill({ status, contentType: 'text/html', body: '<h1>No</h1>' }))
+  await page.locator('.preview button').first().click()
+  await page.getByRole('alert').filter({ hasText: told }).waitFor()
+  await context.close()
+})
+
 test('settings whose answer was lost are not told as failed, and read again: what was made is no edit any more', async () => {
   const { page, context } = await openSignedIn(browser, app.admin, '#/quotas')
   await page.getByRole('textbox', { name: 'Global multiplier' }).fill('2')

@@ -15,7 +15,14 @@ export class ApiError extends Error {
 }
 
 /** Nothing of the API's own came back: no connection, or somebody else in between answered. */
-export class LostError extends Error {}
+export class LostError extends Error {
+  /** With which somebody in between answered; `null` where nobody did. */
+  readonly status: number | null
+  constructor(status: number | null, cause: unknown) {
+    super('no answer', { cause })
+    this.status = status
+  }
+}
 
 /** The same for the answer to a change: it may have been made. */
 export class UnknownError extends LostError {}
@@ -66,6 +73,7 @@ export async function call<T>(method: Method, path: string, options: Options = {
   if (body !== undefined) headers.set('content-type', 'application/json')
   if (ifMatch) headers.set('if-match', ifMatch)
   const timeout = AbortSignal.timeout(patienceMs)
+  let status: number | null = null
   try {
     const response = await fetch(path, {
       method,
@@ -75,8 +83,9 @@ export async function call<T>(method: Method, path: string, options: Options = {
       ...(body !== undefined && { body: JSON.stringify(body) }),
     })
     const text = await response.text()
+    status = response.status
     const said: unknown = text === '' ? null : JSON.parse(text)
-    if (!isOwn(path, response.status, said)) throw new Error(`status ${response.status} of somebody in between`)
+    if (!isOwn(path, response.status, said)) throw new Error('the answer of somebody in between')
     hearClock(response)
     setLost(false)
     if (response.ok) return { data: said as T, etag: versionOf(response) }
@@ -86,7 +95,7 @@ export async function call<T>(method: Method, path: string, options: Options = {
     if (error instanceof ApiError) throw error
     signal?.throwIfAborted()
     setLost(true)
-    throw new (isChange(method, path) ? UnknownError : LostError)('no answer', { cause: error })
+    throw new (isChange(method, path) ? UnknownError : LostError)(status, error)
   }
 }
 

@@ -40,6 +40,9 @@ export const en = {
   'error.not_found': 'There is nothing of this name (any more).',
   'error.internal': 'Something went wrong in the gateway. Its log says more.',
   'error.lost': 'The gateway does not answer.',
+  'error.between': 'Not the gateway but something before it, such as a proxy, answered, with status {status}.',
+  'error.change_between':
+    'Not the gateway but something before it, such as a proxy, answered this change, with status {status}: most likely it was not made. What is in force is read again: look at it before you repeat the change.',
 
   'signIn.title': 'Sign in',
   'signIn.text': 'With an admin token from the configuration of the gateway (admin.token or admin.tokens).',

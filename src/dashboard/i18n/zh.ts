@@ -41,6 +41,9 @@ export const zh: Readonly<Record<TextKey, string>> = {
   'error.not_found': '没有（或不再有）这个名称的对象。',
   'error.internal': '网关内部出错。详情见其日志。',
   'error.lost': '网关没有响应。',
+  'error.between': '答复不是来自网关，而是来自它前面的某个环节（例如代理），状态码 {status}。',
+  'error.change_between':
+    '此更改的答复不是来自网关，而是来自它前面的某个环节（例如代理），状态码 {status}：更改很可能没有生效。页面会重新读取当前状态：重复更改前请先查看。',
 
   'signIn.title': '登录',
   'signIn.text': '使用网关配置中的管理令牌（admin.token 或 admin.tokens）。',

@@ -6,11 +6,19 @@ import { Note } from './note.tsx'
 
 /** In the language of the page where the code is known; else the API's own sentence. */
 export function messageOf(error: Error, t: Texts['t']): string {
-  if (error instanceof UnknownError) return t('error.outcome_unknown')
-  if (error instanceof LostError) return t('error.lost')
+  if (error instanceof LostError) return messageOfLost(error, t)
   if (!(error instanceof ApiError)) return error.message
   const key = `error.${error.answer.error}`
   return Object.hasOwn(en, key) ? t(key as TextKey) : error.answer.msg
+}
+
+function messageOfLost(error: LostError, t: Texts['t']): string {
+  const { status } = error
+  const isChange = error instanceof UnknownError
+  // Of 5xx nobody knows: a proxy gives them also where the gateway is only slow.
+  if (isChange && status !== null && status >= 400 && status < 500) return t('error.change_between', { status })
+  if (isChange) return t('error.outcome_unknown')
+  return status === null ? t('error.lost') : t('error.between', { status })
 }
 
 /** What the API says of single fields, by their path. */
