@@ -8,6 +8,23 @@ beforeAll(async () => {
 })
 afterAll(() => stage.stop())
 
+test('the line of the rates has its first and its last time', async () => {
+  const { page, context } = await stage.open('#/now')
+  const line = page.getByRole('img', { name: 'Requests and refusals a second' })
+  const times = async () => (await line.locator('text').allTextContents()).filter((text) => text.includes(':'))
+  await expect.poll(times, SOON).toHaveLength(2)
+  const [from = '', to = ''] = await times()
+  expect(from).toMatch(/^\d\d:\d\d:\d\d$/)
+  expect(from).not.toBe(to)
+  const frame = await line.boundingBox()
+  for (const text of await line.locator('text').filter({ hasText: ':' }).all()) {
+    const box = await text.boundingBox()
+    expect(box?.x).toBeGreaterThanOrEqual(frame?.x ?? Number.NaN)
+    expect((box?.x ?? 0) + (box?.width ?? 0)).toBeLessThanOrEqual((frame?.x ?? 0) + (frame?.width ?? 0))
+  }
+  await context.close()
+})
+
 test('with the store out the page claims nothing that it cannot know', async () => {
   const { page } = await stage.open('#/now')
   const main = page.locator('main')

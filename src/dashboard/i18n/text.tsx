@@ -24,6 +24,7 @@ export interface Texts {
   readonly rate: (perSecond: number) => string
   readonly share: (share: number) => string
   readonly time: (at: Date | string, timeZone?: string) => string
+  readonly clock: (at: Date) => string
   readonly span: (from: Date, to: Date, timeZone?: string) => string
   readonly duration: (ms: number) => string
 }
@@ -65,6 +66,7 @@ function textsOf(language: Language, setLanguage: Texts['setLanguage']): Texts {
     rate: (perSecond) => format.formatRate(language, perSecond),
     share: (share) => format.formatShare(language, share),
     time: (at, timeZone) => format.formatTime(language, at, timeZone),
+    clock: (at) => format.formatClock(language, at),
     span: (from, to, timeZone) => format.formatSpan(language, from, to, timeZone),
     duration: (ms) => format.formatDuration(language, ms),
   }

@@ -35,6 +35,11 @@ export function formatTime(language: Language, at: Date | string, timeZone?: str
   return new Intl.DateTimeFormat(LOCALES[language], options).format(new Date(at))
 }
 
+/** The time of day in the browser's time zone, to the second. */
+export function formatClock(language: Language, at: Date): string {
+  return new Intl.DateTimeFormat(LOCALES[language], { timeStyle: 'medium' }).format(at)
+}
+
 /** A half-hour of the chart: the day once, both ends. */
 export function formatSpan(language: Language, from: Date, to: Date, timeZone?: string): string {
   const zone = timeZone === undefined ? {} : { timeZone }
