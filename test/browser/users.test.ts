@@ -759,3 +759,23 @@ test('where the clock of the browser is wrong, an end is by the clock of the gat
   const row = page.getByRole('row').filter({ hasText: 'two hours' })
   expect(await row.innerText()).not.toMatch(/expired/i)
 })
+
+test('who turns over the pages of users or of the audit is at the heading of the list', async () => {
+  const users = Array.from({ length: 27 }, (_, i) => `turned-${i}`)
+  for (const user of users) {
+    await stage.api('PUT', `/api/users/${user}/override`, { read: { '1h': 9 }, reason: 'many' })
+    await stage.api('POST', `/api/users/${user}/reset`, { reason: 'many' })
+  }
+  const focused = () => page.evaluate('document.activeElement.textContent')
+  open = await stage.open('#/users')
+  page = open.page
+  for (const name of ['Next page', 'First page']) {
+    await button(name).press('Enter')
+    await expect.poll(focused, SOON).toBe('Search for users')
+  }
+  await page.getByRole('link', { name: 'Audit' }).click()
+  for (const name of ['Older', 'Newest']) {
+    await button(name).press('Enter')
+    await expect.poll(focused, SOON).toBe('Changes at run time')
+  }
+})

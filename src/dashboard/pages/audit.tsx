@@ -5,7 +5,7 @@ import { usePoll } from '../api/use-poll.ts'
 import { useTexts } from '../i18n/text.tsx'
 import { hashOf } from '../logic/location.ts'
 import { Differences } from '../parts/differences.tsx'
-import { Loaded, PageTitle, Panel, Rows } from '../parts/panel.tsx'
+import { Loaded, PageTitle, Panel, Rows, Turning } from '../parts/panel.tsx'
 import { At, Name } from '../parts/small.tsx'
 
 const EVERY_MS = 5000
@@ -25,7 +25,7 @@ export function AuditPage() {
           {({ entries, next }) => (
             <>
               {entries.length === 0 ? <p className="muted">{t('audit.none')}</p> : <Entries entries={entries} />}
-              <div className="actions">
+              <Turning>
                 {before !== null && (
                   <Button variant="default" onClick={() => setBefore(null)}>
                     {t('word.newest')}
@@ -36,7 +36,7 @@ export function AuditPage() {
                     {t('word.older')}
                   </Button>
                 )}
-              </div>
+              </Turning>
             </>
           )}
         </Loaded>

@@ -1,8 +1,9 @@
 import { Skeleton } from '@mantine/core'
-import type { ReactNode } from 'react'
+import { type ReactNode, useRef } from 'react'
 import type { Polled } from '../api/use-poll.ts'
 import { useTexts } from '../i18n/text.tsx'
 import { Failure } from './failure.tsx'
+import { useFocusBack } from './focus-back.ts'
 
 /** The heading of a page takes the focus when one comes to it. */
 export function PageTitle({ children }: { readonly children: ReactNode }) {
@@ -41,6 +42,17 @@ export function Loaded<T>({ poll, children }: { readonly poll: Polled<T>; readon
         </div>
       )}
     </>
+  )
+}
+
+/** The buttons that turn over a list. They are gone with it until the other page is here: the focus is at the heading then. */
+export function Turning({ children }: { readonly children: ReactNode }) {
+  const buttons = useRef<HTMLDivElement>(null)
+  useFocusBack(() => buttons.current)
+  return (
+    <div ref={buttons} className="actions">
+      {children}
+    </div>
   )
 }
 

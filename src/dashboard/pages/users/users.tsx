@@ -6,7 +6,7 @@ import { useTexts } from '../../i18n/text.tsx'
 import { hashOf } from '../../logic/location.ts'
 import { visible } from '../../logic/visible.ts'
 import { useKept } from '../../parts/keeping.tsx'
-import { Loaded, PageTitle, Panel } from '../../parts/panel.tsx'
+import { Loaded, PageTitle, Panel, Turning } from '../../parts/panel.tsx'
 import { Bar, Name, Tag } from '../../parts/small.tsx'
 
 const EVERY_MS = 5000
@@ -75,7 +75,7 @@ export function UsersPage() {
                   <span className="muted">{t('users.openHelp')}</span>
                 </p>
               )}
-              <div className="actions">
+              <Turning>
                 {cursor !== null && (
                   <Button variant="default" onClick={() => search({ place: null })}>
                     {t('word.first')}
@@ -86,7 +86,7 @@ export function UsersPage() {
                     {t('word.next')}
                   </Button>
                 )}
-              </div>
+              </Turning>
             </>
           )}
         </Loaded>
