@@ -347,6 +347,8 @@ test('what is wrong is told at its field, and goes with the edit', async () => {
   await button('Preview').click()
   const problem = page.getByText('Write a number from 0.25 to 4, with a point and without commas.')
   await problem.waitFor()
+  // It is far above the button.
+  await expect.poll(() => page.evaluate('document.activeElement.getAttribute("inputmode")'), SOON).toBe('decimal')
   expect(await field.getAttribute('aria-invalid')).toBe('true')
   expect(await field.getAttribute('aria-describedby')).toContain(await problem.getAttribute('id'))
   expect(await preview().count()).toBe(0)

@@ -395,6 +395,27 @@ test('what somebody else sets while one is away is told before the draft is revi
   expect(await button('Set the override').count()).toBe(0)
 })
 
+test('what is wrong in an override, a question or a new token has the focus, at each attempt', async () => {
+  const field = () => page.evaluate('document.activeElement.labels?.[0]?.textContent')
+  await show('nina')
+  await page.getByRole('textbox', { name: '1h' }).fill('x')
+  for (const _ of [1, 2]) {
+    await button('Review').click()
+    await expect.poll(field, SOON).toBe('1h')
+  }
+  await page.getByRole('textbox', { name: '1h' }).fill('5')
+  await button('Review').click()
+  await expect.poll(field, SOON).toMatch(/^Reason/)
+  for (const _ of [1, 2]) {
+    await button('Explain').click()
+    await expect.poll(field, SOON).toBe('Path')
+  }
+  await page.getByRole('link', { name: 'Tokens' }).click()
+  await page.getByLabel('User on whose quota it draws').fill('nina')
+  await button('Make the token').click()
+  await expect.poll(field, SOON).toMatch(/^Name/)
+})
+
 test('under the shadow mode of the gateway a review says that nobody is blocked', async () => {
   expect(await client('judy')).toEqual({ status: 200 })
   await stage.api('PATCH', '/api/quota', { shadow: true })

@@ -10,6 +10,7 @@ import { visible } from '../logic/visible.ts'
 import { Confirm } from '../parts/confirm.tsx'
 import { ExpiryField } from '../parts/expiry.tsx'
 import { fieldProblems, messageOf } from '../parts/failure.tsx'
+import { useFocusWrong } from '../parts/focus-wrong.ts'
 import { useKept } from '../parts/keeping.tsx'
 import { Note } from '../parts/note.tsx'
 import { Loaded, PageTitle, Panel, Rows } from '../parts/panel.tsx'
@@ -53,6 +54,7 @@ function NewToken({ read, reload }: Reading) {
   // Never kept: its secret is shown this once.
   const [made, setMade] = useState<NewTokenAnswer | null>(null)
   const [busy, setBusy] = useState(false)
+  const ref = useFocusWrong(problems)
 
   function edit(part: Partial<NewTokenForm>): void {
     setForm((now) => ({ ...now, ...part }))
@@ -96,7 +98,7 @@ function NewToken({ read, reload }: Reading) {
   return (
     <Panel title={t('tokens.create')}>
       <Changing label={t('tokens.create')}>
-        <form onSubmit={make} noValidate>
+        <form ref={ref} onSubmit={make} noValidate>
           <div className="fields">
             <TextInput
               label={t('tokens.owner')}

@@ -18,6 +18,7 @@ import {
 import { Conflict } from '../../parts/conflict.tsx'
 import { fieldProblems, messageOf } from '../../parts/failure.tsx'
 import { useFocusBack } from '../../parts/focus-back.ts'
+import { useFocusWrong } from '../../parts/focus-wrong.ts'
 import { useKept } from '../../parts/keeping.tsx'
 import { Note } from '../../parts/note.tsx'
 import { Panel } from '../../parts/panel.tsx'
@@ -130,6 +131,7 @@ export function Settings({ quota, etag, reload, take }: SettingsProps) {
   }
 
   const fields = fieldProblems(error)
+  const form = useFocusWrong(problems, error)
   return (
     <Panel title={t('quotas.settings')} text={t('quotas.fileHint', { count: quota.changed.length })}>
       {!may && <p className="viewer">{t('quotas.viewer')}</p>}
@@ -142,7 +144,7 @@ export function Settings({ quota, etag, reload, take }: SettingsProps) {
           undo: (path: string) => change((now) => withoutEdit(now, path)),
         }}
       >
-        <form onSubmit={preview} noValidate>
+        <form ref={form} onSubmit={preview} noValidate>
           <Switches />
           <Limits table="baselines" />
           <Limits table="custom" />

@@ -4,6 +4,7 @@ import type { ExplainAnswer } from '../../../admin/api.ts'
 import { call } from '../../api/client.ts'
 import { type Texts, useTexts } from '../../i18n/text.tsx'
 import { fieldProblems, messageOf } from '../../parts/failure.tsx'
+import { useFocusWrong } from '../../parts/focus-wrong.ts'
 import { Note, type Tone } from '../../parts/note.tsx'
 import { Panel } from '../../parts/panel.tsx'
 import { Fact, Facts } from '../../parts/small.tsx'
@@ -33,7 +34,7 @@ export function ExplainForm({ user }: { readonly user: string }) {
   const [value, setValue] = useState('')
   const [explained, setExplained] = useState<Explained | null>(null)
   const [error, setError] = useState<Error | null>(null)
-  const [problem, setProblem] = useState<string | undefined>()
+  const [problems, setProblems] = useState<{ readonly path?: string }>({})
   const [busy, setBusy] = useState(false)
 
   const query = new URLSearchParams({ user, method, path, ...(value !== '' && { value }) })
@@ -41,8 +42,8 @@ export function ExplainForm({ user }: { readonly user: string }) {
   async function explain(event: FormEvent): Promise<void> {
     event.preventDefault()
     setError(null)
-    setProblem(undefined)
-    if (!path.startsWith('/')) return setProblem(t('problem.path'))
+    setProblems({})
+    if (!path.startsWith('/')) return setProblems({ path: t('problem.path') })
     setBusy(true)
     try {
       const { data } = await call<ExplainAnswer>('GET', `/api/explain?${query}`)
@@ -56,9 +57,10 @@ export function ExplainForm({ user }: { readonly user: string }) {
   }
 
   const fields = fieldProblems(error)
+  const form = useFocusWrong(problems, error)
   return (
     <Panel title={t('explain.title')} text={t('explain.text')}>
-      <form onSubmit={explain} noValidate>
+      <form ref={form} onSubmit={explain} noValidate>
         <div className="fields">
           <NativeSelect
             label={t('explain.method')}
@@ -72,7 +74,7 @@ export function ExplainForm({ user }: { readonly user: string }) {
             placeholder="/v1/…"
             value={path}
             onChange={(event) => setPath(event.currentTarget.value)}
-            error={problem ?? fields.path}
+            error={problems.path ?? fields.path}
           />
           <TextInput
             label={t('explain.cost')}

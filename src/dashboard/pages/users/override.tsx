@@ -8,6 +8,7 @@ import { Confirm } from '../../parts/confirm.tsx'
 import { Conflict } from '../../parts/conflict.tsx'
 import { ExpiryField } from '../../parts/expiry.tsx'
 import { fieldProblems, messageOf } from '../../parts/failure.tsx'
+import { useFocusWrong } from '../../parts/focus-wrong.ts'
 import { Note } from '../../parts/note.tsx'
 import { Panel } from '../../parts/panel.tsx'
 import { At, Changing } from '../../parts/small.tsx'
@@ -28,6 +29,7 @@ export function OverrideEditor({ quota, ...props }: EditorProps) {
   /** What was seen when it was asked whether to take it away; `null` where nothing is asked. */
   const [removing, setRemoving] = useState<Seen | null>(null)
   const fields = fieldProblems(error)
+  const ref = useFocusWrong(problems, error)
   const problemOf = (field: string) => (problems[field] === undefined ? fields[field] : t(problems[field]))
 
   function review(event: FormEvent): void {
@@ -50,7 +52,7 @@ export function OverrideEditor({ quota, ...props }: EditorProps) {
         </p>
       )}
       <Changing label={t('override.title')}>
-        <form onSubmit={review} noValidate>
+        <form ref={ref} onSubmit={review} noValidate>
           <LimitFields answer={answer} form={form} edit={edit} problemOf={problemOf} />
           <div className="fields">
             <Switch
