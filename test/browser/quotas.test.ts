@@ -365,6 +365,9 @@ test('a viewer previews and cannot apply', async () => {
   await choose('Conservative')
   await expect.poll(() => preview().getByRole('row', { name: 'looked-at' }).count(), SOON).toBe(1)
   expect(await button('Apply').isDisabled()).toBe(true)
+  const [reason, apply] = [preview().getByRole('textbox', { name: 'Reason' }), button('Apply')]
+  const [above, below] = await Promise.all([reason.boundingBox(), apply.boundingBox()])
+  expect((below?.y ?? 0) - (above?.y ?? 0) - (above?.height ?? 0)).toBeGreaterThanOrEqual(8)
   expect(await preview().getByText('Sign in with a token of the role admin to make changes.').count()).toBe(1)
   expect(await quota()).toMatchObject({ mode: 'normal' })
   expect(open.errors).toEqual([])

@@ -56,9 +56,11 @@ export function Preview({ quota, draft, answer, at, busy, reasonProblem, onApply
           onChange={(event) => setReason(event.currentTarget.value)}
           error={reasonProblem}
         />
-        <Button loading={busy} onClick={() => onApply(reason.trim())}>
-          {t('preview.apply')}
-        </Button>
+        <div className="actions">
+          <Button loading={busy} onClick={() => onApply(reason.trim())}>
+            {t('preview.apply')}
+          </Button>
+        </div>
       </Changing>
       <div className="actions">
         <Button variant="default" onClick={onBack}>
