@@ -565,6 +565,8 @@ test('an explanation says what would become of a request, and charges nothing', 
   const facts = page.locator('dl').last()
   expect(await facts.innerText()).toMatch(/GET \/items\/\*[\s\S]*Cost\s+4/)
   expect(await page.getByText('refuses', { exact: true }).count()).toBe(1)
+  const asOf = /^As of (.*);/.exec(await page.getByText('what is used or changed later is not in it').innerText())
+  expect(Math.abs(Date.parse(`${asOf?.[1]} GMT+0800`) - Date.now())).toBeLessThan(60_000)
   const { windows } = await stage.api<UserAnswer>('GET', '/api/users/dan')
   expect(windows.read?.[0]?.used).toBe(8)
 

@@ -317,6 +317,7 @@ export const en = {
   'explain.path': 'Path',
   'explain.cost': 'Value of the body field, where the price depends on it',
   'explain.do': 'Explain',
+  'explain.at': 'As of {time}; what is used or changed later is not in it.',
   'explain.route': 'Rule',
   'explain.line': 'line {line}',
   'explain.noRoute': 'no rule matches',

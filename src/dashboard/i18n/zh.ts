@@ -306,6 +306,7 @@ export const zh: Readonly<Record<TextKey, string>> = {
   'explain.path': '路径',
   'explain.cost': '价格取决于请求体时，该字段的值',
   'explain.do': '解释',
+  'explain.at': '截至 {time}，此后的用量与更改不计在内。',
   'explain.route': '规则',
   'explain.line': '第 {line} 行',
   'explain.noRoute': '没有匹配的规则',

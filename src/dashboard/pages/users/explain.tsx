@@ -1,7 +1,7 @@
 import { Button, NativeSelect, TextInput } from '@mantine/core'
 import { type FormEvent, useState } from 'react'
 import type { ExplainAnswer } from '../../../admin/api.ts'
-import { call } from '../../api/client.ts'
+import { call, serverNow } from '../../api/client.ts'
 import { type Texts, useTexts } from '../../i18n/text.tsx'
 import { fieldProblems, messageOf } from '../../parts/failure.tsx'
 import { useFocusWrong } from '../../parts/focus-wrong.ts'
@@ -25,6 +25,8 @@ interface Explained {
   readonly answer: ExplainAnswer
   /** It is no answer to what was typed since. */
   readonly asked: string
+  /** By the clock of the gateway. */
+  readonly at: Date
 }
 
 export function ExplainForm({ user }: { readonly user: string }) {
@@ -47,7 +49,7 @@ export function ExplainForm({ user }: { readonly user: string }) {
     setBusy(true)
     try {
       const { data } = await call<ExplainAnswer>('GET', `/api/explain?${query}`)
-      setExplained({ answer: data, asked: String(query) })
+      setExplained({ answer: data, asked: String(query), at: new Date(serverNow()) })
     } catch (caught) {
       setError(caught as Error)
       setExplained(null)
@@ -90,14 +92,14 @@ export function ExplainForm({ user }: { readonly user: string }) {
         </div>
       </form>
       {error && <Note tone="bad">{messageOf(error, t)}</Note>}
-      {explained?.asked === String(query) && <Explanation answer={explained.answer} />}
+      {explained?.asked === String(query) && <Explanation {...explained} />}
     </Panel>
   )
 }
 
-function Explanation({ answer }: { readonly answer: ExplainAnswer }) {
+function Explanation({ answer, at }: Explained) {
   const texts = useTexts()
-  const { t, number } = texts
+  const { t, number, time } = texts
   const { decision, route, category, cost, costs, limits } = answer
   const prices = Object.entries(costs ?? {}).map(([value, price]) => `${value}: ${number(price)}`)
   return (
@@ -105,6 +107,7 @@ function Explanation({ answer }: { readonly answer: ExplainAnswer }) {
       <Note tone={TONES[decision]} title={t(`explain.${decision}`)} live={false}>
         {why(answer, texts)}
       </Note>
+      <p className="muted">{t('explain.at', { time: time(at) })}</p>
       <Facts>
         <Fact name={t('explain.route')}>
           {route === null ? t('explain.noRoute') : <code>{route.match}</code>}{' '}
