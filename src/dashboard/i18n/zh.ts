@@ -216,7 +216,7 @@ export const zh: Readonly<Record<TextKey, string>> = {
   'adaptive.requests': '最近 30 分钟转发的请求',
   'adaptive.failed': '其中状态 0 或 5xx',
   'adaptive.share': '占比',
-  'adaptive.min': '至少需要 {count} 个请求才会变化',
+  'adaptive.min': '请求数已达变化所需的 {count} 个',
 
   'chart.title': '最近 7 天的服务器内部错误',
   'chart.text': '转发失败的请求，每半小时一条。时间为浏览器时区；可悬停或用方向键查看；点击或按回车打开日志筛选。',
