@@ -52,6 +52,9 @@ test('a backend that is killed is a bar of status 0: hatched, with exact numbers
   await slider().waitFor()
   expect(await page.locator('.part').count()).toBe(0)
   expect(await slider().getAttribute('aria-valuemax')).toBe('336')
+  // A wide window has room for all of it, and no bar to scroll by.
+  const room = '((frame) => frame.clientWidth - frame.scrollWidth)(document.querySelector(".chart-scroll"))'
+  await expect.poll(() => page.evaluate(room), SOON).toBe(0)
   await page.getByText('In 7 days: 0 with status 0, 0 with 5xx, of 0 forwarded.').waitFor()
 
   for (const path of ['/items/1', '/items/2', '/items/3'])

@@ -8,7 +8,7 @@ import { useTexts } from '../../i18n/text.tsx'
 import { type Bucket, moved } from '../../logic/buckets.ts'
 
 const HEIGHT = 240
-const MARGIN = { top: 8, right: 4, bottom: 26, left: 44 } as const
+const MARGIN = { top: 10, right: 4, bottom: 26, left: 44 } as const
 /** A bar of less is not to be met with a finger; the chart scrolls instead. */
 const LEAST_BAR = 2.2
 const A_DAY = 48
