@@ -273,7 +273,8 @@ export const en = {
   'override.none': 'No override: this user follows the defaults.',
   'override.now': 'In force: {reason}',
   'override.limits': 'Personal limits',
-  'override.limitsText': 'They replace the limit as it stands, in every mode. Empty follows the default.',
+  'override.limitsText':
+    'Tokens in each window. They replace the limit as it stands, in every mode; empty follows the default.',
   'override.default': 'default',
   'override.bypass': 'Bypass the global scope',
   'override.bypassText': 'Global windows are neither checked nor charged for this user',

@@ -263,7 +263,7 @@ export const zh: Readonly<Record<TextKey, string>> = {
   'override.none': '没有特别设置：此用户使用默认值。',
   'override.now': '生效中：{reason}',
   'override.limits': '个人上限',
-  'override.limitsText': '在任何模式下直接替换上限。留空则用默认值。',
+  'override.limitsText': '每个窗口的令牌数，在任何模式下直接替换上限。留空则用默认值。',
   'override.default': '默认',
   'override.bypass': '绕过全局范围',
   'override.bypassText': '不为此用户检查或扣除全局窗口',
