@@ -416,6 +416,18 @@ test('what is wrong in an override, a question or a new token has the focus, at 
   await expect.poll(field, SOON).toMatch(/^Name/)
 })
 
+test('who gives up what was typed is at the heading of the panel', async () => {
+  const focused = () => page.evaluate('document.activeElement.textContent')
+  await show('olga')
+  await page.getByRole('textbox', { name: '1h' }).fill('7')
+  await button('Discard edits').press('Enter')
+  await expect.poll(focused, SOON).toBe('Override')
+  await page.getByRole('link', { name: 'Tokens' }).click()
+  await page.getByLabel('User on whose quota it draws').fill('olga')
+  await button('Discard edits').press('Enter')
+  await expect.poll(focused, SOON).toBe('New token')
+})
+
 test('under the shadow mode of the gateway a review says that nobody is blocked', async () => {
   expect(await client('judy')).toEqual({ status: 200 })
   await stage.api('PATCH', '/api/quota', { shadow: true })

@@ -10,6 +10,7 @@ import { visible } from '../logic/visible.ts'
 import { Confirm } from '../parts/confirm.tsx'
 import { ExpiryField } from '../parts/expiry.tsx'
 import { fieldProblems, messageOf } from '../parts/failure.tsx'
+import { focusNear } from '../parts/focus-back.ts'
 import { useFocusWrong } from '../parts/focus-wrong.ts'
 import { useKept } from '../parts/keeping.tsx'
 import { Note } from '../parts/note.tsx'
@@ -130,7 +131,14 @@ function NewToken({ read, reload }: Reading) {
             <Button type="submit" loading={busy}>
               {t('tokens.make')}
             </Button>
-            <Button variant="default" disabled={form === EMPTY} onClick={discard}>
+            <Button
+              variant="default"
+              disabled={form === EMPTY}
+              onClick={({ currentTarget }) => {
+                focusNear(currentTarget)
+                discard()
+              }}
+            >
               {t('quotas.discard')}
             </Button>
           </div>

@@ -20,3 +20,11 @@ export function useFocusBack(openerOf: () => Element | null | undefined): void {
     }
   }, [])
 }
+
+/** For a button that is gone or of no use once it was pressed: the focus goes to its field, or to the heading of its panel. */
+export function focusNear(button: Element): void {
+  const field = button.closest('.field')?.querySelector('input')
+  const heading = button.closest('.panel')?.querySelector('h2')
+  const near = field ?? heading
+  near?.focus({ preventScroll: true })
+}

@@ -3,6 +3,7 @@ import { createContext, useContext } from 'react'
 import type { QuotaAnswer } from '../../../admin/api.ts'
 import { useTexts } from '../../i18n/text.tsx'
 import { type Draft, type Edit, isSetAtRunTime, valueAt } from '../../logic/settings.ts'
+import { focusNear } from '../../parts/focus-back.ts'
 import { nameOf, shownValue } from './names.ts'
 
 /** What every field of the settings needs. */
@@ -50,7 +51,10 @@ export function Origin({ path }: { readonly path: string }) {
           size="compact-xs"
           variant="default"
           aria-label={t('quotas.undoOf', { name })}
-          onClick={() => undo(path)}
+          onClick={({ currentTarget }) => {
+            focusNear(currentTarget)
+            undo(path)
+          }}
         >
           {t('quotas.undo')}
         </Button>

@@ -17,7 +17,7 @@ import {
 } from '../../logic/settings.ts'
 import { Conflict } from '../../parts/conflict.tsx'
 import { fieldProblems, messageOf } from '../../parts/failure.tsx'
-import { useFocusBack } from '../../parts/focus-back.ts'
+import { focusNear, useFocusBack } from '../../parts/focus-back.ts'
 import { useFocusWrong } from '../../parts/focus-wrong.ts'
 import { useKept } from '../../parts/keeping.tsx'
 import { Note } from '../../parts/note.tsx'
@@ -152,7 +152,14 @@ export function Settings({ quota, etag, reload, take }: SettingsProps) {
             <Button type="submit" loading={busy && previewed === null} disabled={edits === 0}>
               {t('quotas.preview')}
             </Button>
-            <Button variant="default" disabled={edits === 0} onClick={() => change(() => ({}))}>
+            <Button
+              variant="default"
+              disabled={edits === 0}
+              onClick={({ currentTarget }) => {
+                focusNear(currentTarget)
+                change(() => ({}))
+              }}
+            >
               {t('quotas.discard')}
             </Button>
             <Button
