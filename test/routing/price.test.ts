@@ -35,12 +35,14 @@ describe('the price of a body', () => {
     expect(price(body)).toBe(cost)
   })
 
-  test('may hang on true and false, and on text', () => {
+  test('may hang on true, false and null, and on text', () => {
     const values = new Map([
       ['true', 7],
+      ['null', 8],
       ['full', 9],
     ])
     expect(price('{"chargeId":true}', { values })).toBe(7)
+    expect(price('{"chargeId":null}', { values })).toBe(8)
     expect(price('{"chargeId":"full"}', { values })).toBe(9)
     expect(price('{"chargeId":false}', { values })).toBe('bad_request')
   })
@@ -106,6 +108,7 @@ describe('a field that parsers find differently', () => {
     ['in another case, escaped', '"chargeId":2,"CHARGEI\\u0044":5'],
     ['with an underscore', '"chargeId":2,"charge_id":5'],
     ['with a hyphen', '"chargeId":2,"Charge-Id":5'],
+    ['with a space', '"chargeId":2,"charge Id":5'],
     ['with a zero byte', '"chargeId":2,"chargeId\\u0000x":5'],
     ['with a lone surrogate', '"chargeId":2,"chargeId\\ud800":5'],
     ['with an invisible character', '"chargeId":2,"charge\\u200bId":5'],
@@ -178,8 +181,9 @@ describe('a body that is not one JSON object in UTF-8', () => {
     '\ufeff{"chargeId":2}',
     '{"a\nb":1,"chargeId":2}',
     '{"chargeId":2}\0',
-  ])('%j is refused', (body) => {
+  ])('%j is refused, and called so', (body) => {
     expect(price(body)).toBe('bad_request')
+    expect(sentence(body)).toBe('The body of this request must be a JSON object.')
   })
 
   test('invalid and other encodings are refused', () => {
@@ -210,6 +214,7 @@ describe('the type of the body', () => {
     'application/json;charset=utf-8',
     'application/json; charset=UTF-8',
     'application/json ; charset="utf-8"',
+    'application/json\t;\tcharset=utf-8',
   ])('%s is read', (type) => {
     expect(price('{"chargeId":2}', {}, type)).toBe(10)
   })
