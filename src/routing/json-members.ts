@@ -20,8 +20,8 @@ export function topLevelMembers(text: string): Member[] {
     const start = skipSpace(text, skipSpace(text, keyEnd) + 1)
     const end = endOfValue(text, start)
     members.push({ key: keyOf(text.slice(at, keyEnd)), value: text.slice(start, end) })
-    at = skipSpace(text, end)
-    if (text[at] === ',') at = skipSpace(text, at + 1)
+    // Past the comma, or the end of the object.
+    at = skipSpace(text, skipSpace(text, end) + 1)
   }
   return members
 }

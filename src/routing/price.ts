@@ -22,7 +22,7 @@ export interface BodyPrice {
   readonly maxBody: number
 }
 
-const JSON_TYPE = /^application\/json[ \t]*(?:;[ \t]*charset=(?:utf-8|"utf-8")[ \t]*)?$/i
+const JSON_TYPE = /^application\/json[ \t]*(?:;[ \t]*charset=(?:utf-8|"utf-8"))?$/i
 /** Names that differ in letter case at most: a body of 6000 keys (58 KB) takes 1.7 ms so, and 3.1 ms without. */
 const PLAIN_NAME = /^[0-9A-Za-z]+$/
 
