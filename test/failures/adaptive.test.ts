@@ -54,13 +54,20 @@ describe('the adaptive factor', () => {
   })
 
   it('takes what chance explains for the share that half of the requests of three hours met', () => {
-    const hours = [16, 16, 16, 10, 10, 10].map((failed, i) => bucket(1000, failed, START - (i + 2) * BUCKET_MS))
+    const hours = [16, 16, 16, 10, 4, 4, 16].map((failed, i) => bucket(1000, failed, START - (i + 2) * BUCKET_MS))
     expect(factor([...hours, bucket(1000, 13, START - BUCKET_MS)])).toBe(1)
   })
 
   it('takes traffic that chance explains for that of the half hour before', () => {
     const halves = [bucket(200, 200, START - 2 * BUCKET_MS), bucket(180, 180, START - BUCKET_MS)]
     expect(factor(halves)).toBe(0.75)
+  })
+
+  it('does not take a half hour without traffic for the traffic to be expected', () => {
+    const begun = [bucket(200, 0, START - BUCKET_MS), bucket(180, 0)]
+    expect(factor(begun, START + 0.9 * BUCKET_MS)).toBe(1.5)
+    const interrupted = [bucket(200, 0, START - 2 * BUCKET_MS), bucket(170, 0)]
+    expect(factor(interrupted, START + 0.1 * BUCKET_MS)).toBe(1.5)
   })
 
   it('has bounds and thresholds of its own where they were set', () => {
@@ -129,6 +136,13 @@ describe('what it is drawn from', () => {
     expect(settled).toBeCloseTo(0.01)
     expect(why).toBe(
       '14 of 1000 requests forwarded in the last 30 minutes failed (1.4%, taken as 1% beside the hours before), so the factor is 1.',
+    )
+  })
+
+  it('is told to two decimals of a percent, and once where both are the same so', () => {
+    const usual = bucket(100_000, 833, START - 2 * BUCKET_MS)
+    expect(adaptive({ buckets: [usual, bucket(1200, 10)], at: START }).why).toBe(
+      '10 of 1200 requests forwarded in the last 30 minutes failed (0.83%), so the factor is 1.09.',
     )
   })
 

@@ -1,6 +1,14 @@
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
-import { BUCKET_MS, BUCKETS, bucketStart, fullHistory, NOTHING, plus } from '../../src/failures/histogram.ts'
+import {
+  BUCKET_MS,
+  BUCKETS,
+  bucketStart,
+  fullHistory,
+  lastHalfHour,
+  NOTHING,
+  plus,
+} from '../../src/failures/histogram.ts'
 
 const AT = Date.UTC(2026, 7, 6, 15, 29, 59, 999)
 
@@ -48,6 +56,19 @@ describe('the full history', () => {
     const oldest = Date.UTC(2026, 6, 30, 15, 30)
     const history = fullHistory([bucket(oldest - BUCKET_MS), bucket(oldest), bucket(bucketStart(AT) + BUCKET_MS)], AT)
     expect(history.filter((b) => b.total > 0)).toEqual([bucket(oldest)])
+  })
+})
+
+it('the last half hour takes of the bucket before as much as still lies within it, number by number', () => {
+  const start = Date.UTC(2026, 7, 6, 15)
+  const now = { start, total: 10, status0: 1, status5xx: 2, aside: 4, asideFailed: 1 }
+  const before = { start: start - BUCKET_MS, total: 100, status0: 20, status5xx: 12, aside: 40, asideFailed: 8 }
+  expect(lastHalfHour([before, now], start + 0.75 * BUCKET_MS)).toEqual({
+    total: 35,
+    status0: 6,
+    status5xx: 5,
+    aside: 14,
+    asideFailed: 3,
   })
 })
 
