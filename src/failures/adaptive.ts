@@ -68,8 +68,8 @@ export function adaptive({ buckets, at, options = ADAPTIVE }: AdaptiveInput): Ad
   }
   if (now.requests <= 0) return { ...counted, factor: 1, share: null, settled: null, trust: 0, why: SILENCE }
   const share = now.failed / now.requests
-  const requests = settle(now.requests, usualRequests, now.requests, usualRequests)
-  const settled = settle(share, usualShare, now.failed, usualShare === null ? null : usualShare * now.requests)
+  const requests = settle(now.requests, usualRequests, 1)
+  const settled = settle(share, usualShare, now.requests)
   const trust = trustIn(requests, options.minRequests)
   const factor = Math.round((1 + trust * (factorOf(settled, options) - 1)) * 100) / 100
   return { ...counted, factor, share, settled, trust, why: why({ ...now, share, settled, trust, factor }, options) }
@@ -124,9 +124,10 @@ function between(from: number | null, to: number | null, part: number): number |
 const CHANCE = 3
 const CERTAIN = 6
 
-/** `value`, or the usual one as far as the count that it comes from differs from the expected one by chance. */
-function settle(value: number, usual: number | null, count: number, expected: number | null): number {
-  if (usual === null || expected === null) return value
+/** `value`, or the usual one as far as chance explains how their counts differ, which are `times` as much. */
+function settle(value: number, usual: number | null, times: number): number {
+  if (usual === null) return value
+  const [count, expected] = [times * value, times * usual]
   const deviations = Math.abs(count - expected) / Math.sqrt(Math.max(count, expected, 1))
   const part = Math.min(1, Math.max(0, (deviations - CHANCE) / (CERTAIN - CHANCE)))
   return usual + part * (value - usual)
@@ -134,7 +135,7 @@ function settle(value: number, usual: number | null, count: number, expected: nu
 
 /** How much the share counts, 0 to 1: growing with the traffic, so that the factor does not jump when there is enough. */
 function trustIn(requests: number, minRequests: number): number {
-  return minRequests === 0 ? 1 : Math.min(1, Math.max(0, requests / minRequests - 1))
+  return Math.min(1, Math.max(0, requests / minRequests - 1))
 }
 
 /** Linear between two points of the curve, flat beyond its ends. */
