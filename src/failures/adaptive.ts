@@ -66,7 +66,7 @@ export function adaptive({ buckets, at, options = ADAPTIVE }: AdaptiveInput): Ad
     failed: Math.round(now.failed),
     minRequests: options.minRequests,
   }
-  if (now.requests <= 0) return { ...counted, factor: 1, share: null, settled: null, trust: 0, why: SILENCE }
+  if (counted.requests === 0) return { ...counted, factor: 1, share: null, settled: null, trust: 0, why: SILENCE }
   const share = now.failed / now.requests
   const requests = settle(now.requests, usualRequests, 1)
   const settled = settle(share, usualShare, now.requests)

@@ -139,6 +139,13 @@ describe('what it is drawn from', () => {
     )
   })
 
+  it('is told as nothing once the last request has faded to less than a half', () => {
+    const buckets = [bucket(1, 1, START - BUCKET_MS)]
+    const at = (part: number) => adaptive({ buckets, at: START + part * BUCKET_MS })
+    expect(at(0.4)).toMatchObject({ requests: 1, failed: 1, share: 1 })
+    expect(at(0.6)).toEqual(adaptive({ buckets: [], at: START }))
+  })
+
   it('is told to two decimals of a percent, and once where both are the same so', () => {
     const usual = bucket(100_000, 833, START - 2 * BUCKET_MS)
     expect(adaptive({ buckets: [usual, bucket(1200, 10)], at: START }).why).toBe(
