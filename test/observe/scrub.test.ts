@@ -13,11 +13,14 @@ test.each([
     'got "authorization: Bearer abc.def/ghi=="',
     'got "authorization: Bearer [hidden]"',
   ],
+  ['a password for HTTP', 'Authorization: basic YWxpY2U6c2VjcmV0', 'Authorization: basic [hidden]'],
+  ['the beginning of a gateway token', 'bad token gw_0a1B2c3D', 'bad token gw_[hidden]'],
   [
     'the password of a URL',
     'connect rediss://app:p4ss:w0rd@db.example:6379/2 failed',
     'connect rediss://[hidden]@db.example:6379/2 failed',
   ],
+  ['a password with an @', 'REDIS://app:p4ss@w0rd@db.example failed', 'REDIS://[hidden]@db.example failed'],
 ])('%s is hidden', (_what, text, hidden) => expect(scrub(text)).toBe(hidden))
 
 test.each([
@@ -39,6 +42,7 @@ test('an error keeps type, message, code, stack and causes, and loses every othe
     cause: { code: 'ECONNREFUSED', message: 'AUTH failed for redis://[hidden]@h' },
   })
   expect(plain.stack).toContain('scrub.test.ts')
+  expect(plain.cause).not.toHaveProperty('cause')
   expect(JSON.stringify(plain)).not.toMatch(/secret|hunter2/)
 })
 
@@ -50,4 +54,5 @@ test('an error that causes itself has an end', () => {
 
 test('something thrown that is no error is told by its type', () => {
   expect(plainError('oops')).toEqual({ type: 'string', message: 'oops' })
+  expect(plainError(`bad ${gateway}`)).toEqual({ type: 'string', message: 'bad gw_[hidden]' })
 })
