@@ -79,7 +79,18 @@ describe('in order', () => {
     expect([told, vi.getTimerCount()]).toEqual([[], 0])
     add('back', 'back')
     throttle.close()
-    expect([told, vi.getTimerCount()]).toEqual([['back x1', 'back x1'], 0])
+    expect([told.splice(0), vi.getTimerCount()]).toEqual([['back x1', 'back x1'], 0])
+    add('back')
+    expect(told).toEqual(['back x1'])
+    throttle.close()
+  })
+
+  test('what comes again after a quiet time is told together again', () => {
+    add('out')
+    vi.advanceTimersByTime(20_000)
+    add('out', 'out', 'out')
+    vi.advanceTimersByTime(10_000)
+    expect(told).toEqual(['out x1', 'out x1', 'out x2'])
   })
 
   test('what may be told out of order waits for the end of the interval, or for what may not', () => {
