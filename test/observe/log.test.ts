@@ -129,6 +129,11 @@ describe('a request', () => {
       request({ outcome: 'denied', error: 'store_unavailable', httpStatus: null, clientStatus: 503 }),
       WARN,
     ],
+    [
+      'a 500 of ours warns',
+      request({ outcome: 'denied', error: 'internal', httpStatus: null, clientStatus: 500 }),
+      WARN,
+    ],
     ['a 500 of the backend informs', request({ httpStatus: 500, clientStatus: 500 }), INFO],
     [
       'a refusal informs',
@@ -141,11 +146,16 @@ describe('a request', () => {
   const mixed = [
     request({ requestId: 'good' }),
     request({ requestId: 'failed', outcome: 'failed', httpStatus: 0, clientStatus: 502 }),
+    request({ requestId: 'broken off', outcome: 'failed' }),
     request({ requestId: 'backend 500', httpStatus: 500, clientStatus: 500 }),
   ]
 
   test('that went well is left out when only errors are wanted', async () => {
-    expect((await lines(mixed, { requests: 'errors' })).map((l) => l.requestId)).toEqual(['failed', 'backend 500'])
+    expect((await lines(mixed, { requests: 'errors' })).map((l) => [l.requestId, l.level])).toEqual([
+      ['failed', WARN],
+      ['broken off', WARN],
+      ['backend 500', INFO],
+    ])
   })
 
   test('that was refused for want of the store is told once with a count, when only errors are wanted', async () => {
@@ -160,12 +170,30 @@ describe('a request', () => {
     expect(await lines(many, { requests: 'all' })).toHaveLength(1000)
   })
 
+  test('is not told with others that were refused for another reason, nor with those that the backend refused', async () => {
+    const denied = request({ outcome: 'denied', httpStatus: null, clientStatus: 503 })
+    const twice = (done: Observation): Observation[] => [done, done]
+    const written = await lines(
+      [
+        ...twice({ ...denied, error: 'store_unavailable' }),
+        ...twice({ ...denied, error: 'overloaded' }),
+        ...twice({ ...denied, error: 'internal', clientStatus: 500 }),
+        ...twice(request({ httpStatus: 503, clientStatus: 503 })),
+      ],
+      { requests: 'errors' },
+    )
+    expect(written.map(({ error, httpStatus }) => error ?? httpStatus)).toEqual([
+      ...['store_unavailable', 'overloaded', 'internal', 'internal', 503, 503],
+      ...['store_unavailable', 'overloaded'],
+    ])
+  })
+
   test('has no line when none is wanted, while everything else has', async () => {
     expect((await lines([...mixed, { type: 'stopped' }], { requests: 'none' })).map((l) => l.msg)).toEqual(['stopped'])
   })
 
   test('obeys the level', async () => {
-    expect((await lines(mixed, { level: 'warn' })).map((l) => l.requestId)).toEqual(['failed'])
+    expect((await lines(mixed, { level: 'warn' })).map((l) => l.requestId)).toEqual(['failed', 'broken off'])
     expect(await lines(mixed, { level: 'silent' })).toEqual([])
   })
 
@@ -200,6 +228,8 @@ describe('failures of the store', () => {
       ['the store answers again', undefined, undefined],
     ])
     expect(told[0]).toMatchObject({ level: ERROR, operation: 'settle', detail: 'no answer' })
+    expect(told.at(-1)).toMatchObject({ level: INFO, downMs: 1235 })
+    expect(told.at(-1)).not.toHaveProperty('policy')
   })
 
   test('that come and go are told once in an interval each, with their counts', async () => {
@@ -324,9 +354,11 @@ test('changes at run time are told when they are in force', async () => {
 test('changes at run time that the store has lost are a warning', async () => {
   const told = await lines([
     { type: 'control_followed', version: 7, before: 0 },
+    { type: 'control_followed', version: 7, before: 7 },
     { type: 'control_followed', version: 0, before: 7 },
   ])
   expect(told).toMatchObject([
+    { level: INFO, version: 7 },
     { level: INFO, version: 7 },
     { level: WARN, version: 0, before: 7, msg: 'the store has lost changes at run time' },
   ])
@@ -421,13 +453,14 @@ test('no credential gets into the log, whatever text carries it', async () => {
     { type: 'config_rejected', file: 'f', problems: [url] },
     { type: 'config_warning', file: 'f', problem: url },
     { type: 'jwks_failed', issuer: 'i', message: `Bearer CANARY` },
+    { type: 'certificate_refused', listener: 'gateway', problem: url },
     {
       type: 'internal_error',
       where: 'x',
       error: Object.assign(new Error(secret, { cause: new Error(url) }), { headers: { authorization: 'CANARY' } }),
     },
   ])
-  expect(told).toHaveLength(7)
+  expect(told).toHaveLength(8)
   expect(JSON.stringify(told)).not.toMatch(/canary/i)
 })
 
@@ -437,6 +470,12 @@ test('a closed log leaves no listener on the process', async () => {
   expect(process.listenerCount('exit')).toBe(before)
 })
 
+test('a certificate that is loaded is told of with its listener, its file and its end', async () => {
+  const expiresAt = Date.UTC(2027, 0, 1)
+  const told = await lines([{ type: 'certificate_loaded', listener: 'admin', file: 'tls.crt', expiresAt }])
+  expect(told).toMatchObject([{ level: INFO, what: 'admin', file: 'tls.crt', until: '2027-01-01T00:00:00.000Z' }])
+})
+
 test.each([
   [36, { level: WARN, msg: 'the certificate ends soon', days: 1 }],
   [-12, { level: ERROR, msg: 'the certificate has ended', days: 0 }],
@@ -444,5 +483,5 @@ test.each([
 ])('a certificate with %i hours left is told of with its days', async (hours, line) => {
   const leftMs = hours * 60 * 60_000
   const told = await lines([{ type: 'certificate_expires', listener: 'gateway', file: 'tls.crt', leftMs }])
-  expect(told).toMatchObject([line])
+  expect(told).toMatchObject([{ ...line, what: 'gateway', file: 'tls.crt' }])
 })
