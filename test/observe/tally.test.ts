@@ -158,8 +158,11 @@ test('an error of another kind is an internal one, and ends nothing', async () =
   await expect.poll(() => observed).toEqual([{ type: 'internal_error', where: 'tally', error }])
 })
 
-test('closing while the store is down does not reject', async () => {
-  start(() => Promise.reject(new StoreError('down', 'connection', 'no')))
+test('closing while the store is down does not reject, and nothing is sent after it', async () => {
+  const observed = start(() => Promise.reject(new StoreError('down', 'connection', 'no')), 10)
   keeper.observer(request())
   await expect(keeper.close()).resolves.toBeUndefined()
+  const { length } = observed
+  await new Promise((resolve) => setTimeout(resolve, 50))
+  expect(observed).toHaveLength(length)
 })
