@@ -52,7 +52,7 @@ const LIMITS: ReadonlyMap<string, string> = new Map([
 export function createLog(options: LogOptions = {}): Log {
   const { level = 'info', requests = 'all', worker, destination = 1, storeFailureMs = 10_000 } = options
   const sink = openLineSink(destination)
-  const logger = pino({ level, base: worker === undefined ? null : { worker }, serializers: { err: plainError } }, sink)
+  const logger = pino({ level, base: { worker }, serializers: { err: plainError } }, sink)
   const tellNews = (seen: StoreNews, count: number): void => {
     if (seen.type === 'store_failed') tellFailure(seen, count, logger)
     else {

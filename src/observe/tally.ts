@@ -47,7 +47,7 @@ export function createTallyKeeper(options: TallyKeeperOptions): TallyKeeper {
     if (sum.total > 0) setAside()
     for (let part = unsent.shift(); part !== undefined; part = unsent.shift()) {
       try {
-        await store.addTally(part.tally, Math.round(now() - part.at))
+        await store.addTally(part.tally, now() - part.at)
       } catch (error) {
         return failed(error, part)
       }
