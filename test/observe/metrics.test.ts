@@ -54,7 +54,10 @@ const everything: Observation[] = [
   { type: 'outage_settled', tokens: 4 },
   { type: 'store_warning', message: 'm' },
   { type: 'outcome_unknown', charges: 3, settled: false },
+  { type: 'outcome_unknown', charges: 2, settled: true },
   { type: 'credential_checked', cached: true },
+  { type: 'credential_checked', cached: false },
+  { type: 'credential_checked', cached: false },
   { type: 'jwks_fetched', issuer: 'https://id', keys: 2 },
   { type: 'jwks_failed', issuer: 'https://id', message: 'm' },
   { type: 'bad_connection', code: 'HPE_INVALID_METHOD', status: 400 },
@@ -77,6 +80,33 @@ test('the circuit is shown closed at first, and once the store is back', async (
     { type: 'store_recovered', downMs: 1 },
   ])
   expect(again.value('tollgate_store_circuit_open')).toBe(0)
+})
+
+test('only forwards that failed are failures of the backend, and only workers that ended unasked are exits', async () => {
+  const ended = { type: 'worker_ended', worker: 1, pid: 7, problem: null } as const
+  const { samples } = await after([
+    ...everything,
+    request({ outcome: 'failed', error: null }),
+    { ...ended, reason: 'exit 0', restartMs: null },
+    { ...ended, reason: 'exit 1', restartMs: 100 },
+  ])
+  const counted = [...samples].filter(([name]) => /^tollgate_(upstream_errors|worker_exits)_total/.test(name))
+  expect(counted).toEqual([
+    ['tollgate_upstream_errors_total{reason="upstream_timeout"}', 1],
+    ['tollgate_worker_exits_total{reason="exit 1"}', 1],
+  ])
+})
+
+test('signing keys that could not be fetched do not count as fetched', async () => {
+  const { samples } = await after([{ type: 'jwks_failed', issuer: 'https://id', message: 'm' }])
+  expect([...samples.keys()].filter((name) => name.startsWith('tollgate_jwks'))).toEqual([
+    'tollgate_jwks_failures_total{issuer="https://id"}',
+  ])
+})
+
+test('a status that has no class is counted as other', async () => {
+  const { value } = await after([request({ httpStatus: 600, clientStatus: 600 })])
+  expect(value('tollgate_upstream_responses_total{code_class="other"}')).toBe(1)
 })
 
 test('what an alert waits for is there as 0 before its first time, so that the first one is an increase', async () => {
@@ -112,12 +142,14 @@ test('everything observed comes out as numbers', async () => {
     ['tollgate_adaptive_factor', 0.8],
     ['tollgate_store_errors_total{operation="settle",reason="timeout"}', 1],
     ['tollgate_charge_outcome_unknown_total{settled="false"}', 3],
+    ['tollgate_charge_outcome_unknown_total{settled="true"}', 2],
     ['tollgate_store_circuit_open', 1],
     ['tollgate_outage_charges_total{category="read",verdict="accepted"}', 2],
     ['tollgate_outage_charges_total{category="write",verdict="unable"}', 1],
     ['tollgate_outage_tokens_total{event="owed"}', 9],
     ['tollgate_outage_tokens_total{event="settled"}', 4],
     ['tollgate_credential_checks_total{cached="true"}', 1],
+    ['tollgate_credential_checks_total{cached="false"}', 2],
     ['tollgate_jwks_last_success_timestamp_seconds{issuer="https://id"}', 1_700_000_000],
     ['tollgate_jwks_failures_total{issuer="https://id"}', 1],
     ['tollgate_bad_connections_total{code="HPE_INVALID_METHOD"}', 1],
@@ -197,6 +229,23 @@ test('gauges are read at each scrape; one that fails is left out and costs no ot
   expect([...samples.keys()].filter((name) => name.includes('degraded'))).toEqual([])
 })
 
+test('a gauge shows what there is at the scrape: neither what has gone, nor anything of a read that fails', async () => {
+  let read = () => [{ labels: { window: '1h' }, value: 3 }]
+  const source = { name: 'used_tokens', help: 'x', labels: ['window'], read: () => read() }
+  const metrics = createMetrics({ version: '1', gauges: [source] })
+  const shown = async (): Promise<string[]> => {
+    const { samples } = parseMetrics(await metrics.render())
+    return [...samples.keys()].filter((name) => name.startsWith('tollgate_used_tokens'))
+  }
+  expect(await shown()).toEqual(['tollgate_used_tokens{window="1h"}'])
+  read = () => [{ labels: { window: '5h' }, value: 1 }]
+  expect(await shown()).toEqual(['tollgate_used_tokens{window="5h"}'])
+  read = () => {
+    throw new Error('down')
+  }
+  expect(await shown()).toEqual([])
+})
+
 test('no user, route or path is a label', async () => {
   const { text } = await after([
     request({ user: 'CANARY', route: 'GET /CANARY', requestId: 'CANARY', reason: 'CANARY', method: 'CANARY' }),
@@ -223,8 +272,8 @@ test('every name keeps the rules: prefix, base units, _total for counters only, 
   for (const [name, type] of types) {
     expect(name).toMatch(/^(tollgate|process|nodejs)_/)
     expect(helps.get(name)?.length, name).toBeGreaterThan(5)
-    if (!name.startsWith('tollgate_')) continue
     expect(name.endsWith('_total'), name).toBe(type === 'counter')
+    if (!name.startsWith('tollgate_')) continue
     expect(name).not.toMatch(/_(ms|milliseconds|minutes|kb)(_|$)/)
   }
   expect(types.get('process_cpu_seconds_total')).toBe('counter')

@@ -49,6 +49,23 @@ it('what is one and the same is there once, and configurations that differ show'
   expect(value('tollgate_config_last_reload_success_timestamp_seconds')).toBe(10)
 })
 
+it('of what each process has for itself the one that is behind shows, or that all agree on', async () => {
+  const sums = createSums()
+  for (const [worker, behind] of [0, 5].entries()) {
+    const one = createMetrics({ version: '1', now: () => 100_000 - behind * 1000 })
+    one.observer({ type: 'control_followed', version: 7 - behind })
+    one.observer({ type: 'adaptive_factor', factor: 0.8 })
+    one.observer({ type: 'jwks_fetched', issuer: 'i', keys: 1 })
+    one.observer({ type: 'certificate_loaded', listener: 'gateway', file: 'f', expiresAt: 900_000 - behind * 1000 })
+    sums.take(worker, await one.snapshot())
+  }
+  const { value } = parseMetrics(await sums.render([]))
+  expect(value('tollgate_control_version')).toBe(2)
+  expect(value('tollgate_adaptive_factor')).toBe(0.8)
+  expect(value('tollgate_jwks_last_success_timestamp_seconds{issuer="i"}')).toBe(95)
+  expect(value('tollgate_tls_certificate_expiry_timestamp_seconds{listener="gateway"}')).toBe(895)
+})
+
 it('newer figures of a process take the place of its older ones', async () => {
   const sums = createSums()
   sums.take(1, await process('a', 2).snapshot())
