@@ -84,6 +84,17 @@ test('a destination that cannot be written is given up without an exception', as
   await sink.close()
 })
 
+test('a line that comes after the end is not written into what has the number of the file now', async () => {
+  const sink = openLineSink(file, { chunk: 1 })
+  await sink.close()
+  const other = join(folder, 'other')
+  const fd = openSync(other, 'a')
+  sink.write('late\n')
+  await sink.flush()
+  closeSync(fd)
+  expect([file, other].map((path) => readFileSync(path, 'utf8'))).toEqual(['', ''])
+})
+
 const PROGRAM = `
   import { openLineSink } from ${JSON.stringify(new URL('../../src/observe/line-sink.ts', import.meta.url).href)}
   const sink = openLineSink(1)

@@ -432,6 +432,7 @@ test.each<[Observation, number]>([
   [{ type: 'outcome_unknown', charges: 3, settled: true }, INFO],
   [{ type: 'jwks_failed', issuer: 'https://id', message: 'timeout' }, WARN],
   [{ type: 'jwks_keys_refused', issuer: 'https://id', message: 'key 2' }, WARN],
+  [{ type: 'certificate_refused', listener: 'admin', problem: 'no key' }, ERROR],
   [{ type: 'listening', what: 'admin', url: 'http://x' }, INFO],
   [{ type: 'draining', inFlight: 2 }, INFO],
   [{ type: 'cut_off', requests: 2 }, WARN],
