@@ -76,6 +76,24 @@ test('while the reader stalls the memory is bounded, and the loss is told', asyn
   })
 })
 
+test('a loss is told also where nothing comes after a text of more than a block', async () => {
+  const sink = openLineSink(file, { chunk: 1_000_000, flushMs: 60_000, limit: 100 })
+  sink.write(`${'x'.repeat(100_000)}\n`)
+  sink.write('lost\n')
+  await sink.close()
+  const [long = '', told = ''] = readFileSync(file, 'utf8').split('\n')
+  expect(long).toHaveLength(100_000)
+  expect(JSON.parse(told)).toMatchObject({ count: 1 })
+})
+
+test('what waits is written chunk after chunk, also where no line follows and nobody asks', async () => {
+  const sink = openLineSink(file, { flushMs: 60_000 })
+  for (const line of numbers(100_000)) sink.write(line)
+  const { length } = numbers(100_000).join('')
+  await expect.poll(() => readFileSync(file).length).toBeGreaterThan(length - 65_536)
+  await sink.close()
+})
+
 test('a destination that cannot be written is given up without an exception', async () => {
   const sink = openLineSink(999_999)
   sink.write('lost\n')
