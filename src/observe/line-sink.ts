@@ -54,7 +54,7 @@ export function openLineSink(
   let writing: Promise<void> | null = null
   const timer = setInterval(start, flushMs).unref()
   const waiting = (): number => behind + filled
-  const isBehind = (): boolean => waiting() > 0 || dropped > 0
+  const isBehind = (): boolean => !broken && (waiting() > 0 || dropped > 0)
 
   function take(lines: string): void {
     if (broken) return
@@ -121,9 +121,6 @@ export function openLineSink(
   function giveUp(): void {
     broken = true
     full.length = 0
-    filled = 0
-    behind = 0
-    dropped = 0
   }
 
   /** Until all is written, or the disk is full. */
@@ -134,7 +131,7 @@ export function openLineSink(
 
   function flushSync(): void {
     try {
-      while (!broken && isBehind()) writeAllSync(fd, next())
+      while (isBehind()) writeAllSync(fd, next())
     } catch {
       giveUp()
     }
