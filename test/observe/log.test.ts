@@ -1,3 +1,4 @@
+import { execFileSync } from 'node:child_process'
 import { mkdtempSync, readFileSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
@@ -463,6 +464,13 @@ test('no credential gets into the log, whatever text carries it', async () => {
   ])
   expect(told).toHaveLength(8)
   expect(JSON.stringify(told)).not.toMatch(/canary/i)
+})
+
+test('a process that exits with its log open has its last line written', () => {
+  const source = JSON.stringify(new URL('../../src/observe/log.ts', import.meta.url).href)
+  const code = `import { createLog } from ${source}; createLog().observer({ type: 'stopped' }); process.exit(0)`
+  const text = execFileSync(process.execPath, ['--input-type=module-typescript', '-e', code], { encoding: 'utf8' })
+  expect(JSON.parse(text)).toMatchObject({ msg: 'stopped' })
 })
 
 test('a closed log leaves no listener on the process', async () => {
