@@ -326,8 +326,8 @@ export function controlStoreSuite(open: () => Promise<ControlStoreUnderTest>): v
     await done(mode('loose'))
     await expect.poll(() => heard, { timeout: 30_000 }).toBeGreaterThan(0)
     stop()
-    await done(mode('normal'))
     const last = heard
+    await done(mode('normal'))
     await new Promise((resolve) => setTimeout(resolve, 200))
     expect(heard).toBe(last)
   })
