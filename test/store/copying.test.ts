@@ -320,6 +320,15 @@ describe.each(KINDS.flatMap((from) => KINDS.map((to) => ({ from, to }))))(
       expect(await readings(other)).toEqual(await readings(one))
     })
 
+    it('with force leaves nothing of the target, of whatever kind', async () => {
+      const [one, other] = [PLACES[from](), PLACES[to]()]
+      const source = await one.store()
+      await source.settle({ instance: 'x', sequence: 1, refunds: [], charges: [charge('alone')] })
+      await live(other)
+      await copy(one, other, true)
+      expect(await readings(other)).toEqual(await readings(one))
+    })
+
     it('is refused while a gateway uses either store, and made with force', async () => {
       const [one, other] = [PLACES[from](), PLACES[to]()]
       await live(one)
