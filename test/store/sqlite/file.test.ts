@@ -159,6 +159,25 @@ describe('the file of the embedded store', () => {
     expect(await used(store, 'alice')).toEqual([4, 4])
   })
 
+  it('that another process reads takes charges meanwhile', async () => {
+    const store = open()
+    const other = new DatabaseSync(file)
+    other.exec('BEGIN; SELECT * FROM counters')
+    expect((await settle(store, charge(4))).map((d) => d.accepted)).toEqual([true])
+    other.close()
+  })
+
+  it('that another process holds for a moment while it is opened is waited for', async () => {
+    const code = `const { DatabaseSync } = require('node:sqlite')
+      const database = new DatabaseSync(process.argv[1])
+      database.exec('BEGIN EXCLUSIVE')
+      process.stdout.write('held')
+      setTimeout(() => database.exec('COMMIT'), 100)`
+    const holder = spawn(process.execPath, ['-e', code, file], { stdio: ['ignore', 'pipe', 'inherit'] })
+    await once(holder.stdout, 'data')
+    expect((await settle(open(), charge(4))).map((d) => d.accepted)).toEqual([true])
+  })
+
   it('fails every call after it was closed, with a StoreError', async () => {
     const store = open()
     await store.close()
@@ -185,7 +204,7 @@ describe('sweeping', () => {
     return users
   }
 
-  it('forgets counters whose last window has ended, and no other', async () => {
+  it('forgets counters whose last window has ended, and no other, once a minute', async () => {
     let now = Date.UTC(2026, 7, 6)
     const store = open(() => now)
     const hour = { personal: [{ window: HOUR, limit: 10 }], global: null }
@@ -194,7 +213,9 @@ describe('sweeping', () => {
     vi.advanceTimersByTime(60_000)
     expect(rows()).toEqual(['ended', 'runs'])
     now += 1
-    vi.advanceTimersByTime(60_000)
+    vi.advanceTimersByTime(59_999)
+    expect(rows()).toEqual(['ended', 'runs'])
+    vi.advanceTimersByTime(1)
     expect(rows()).toEqual(['runs'])
   })
 
@@ -209,6 +230,11 @@ describe('sweeping', () => {
     expect(rows()).toHaveLength(1500)
     vi.advanceTimersByTime(100)
     expect(rows()).toEqual([])
+  })
+
+  it('ends with the store', async () => {
+    await open().close()
+    expect(vi.getTimerCount()).toBe(0)
   })
 
   it('is put off when another process holds the file', () => {
