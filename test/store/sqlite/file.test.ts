@@ -114,6 +114,18 @@ describe('the file of the embedded store', () => {
     expect(await store.readControl()).toEqual(UNCHANGED)
   })
 
+  it('that an earlier version wrote stays as it was where it cannot be taken over', () => {
+    const old = new DatabaseSync(file)
+    old.exec(readFileSync(new URL('./version-1.sql', import.meta.url), 'utf8'))
+    old.exec('CREATE TABLE audit (a)')
+    const things = () => old.prepare('SELECT name FROM sqlite_schema ORDER BY name').all()
+    const before = things()
+    expect(() => openSqliteStore({ file })).toThrow('table audit already exists')
+    expect(things()).toEqual(before)
+    expect(old.prepare('PRAGMA user_version').get()).toEqual({ user_version: 1 })
+    old.close()
+  })
+
   /** A file of another program, or of another time. */
   function foreign(version: number, ...tables: string[]): Buffer {
     const database = new DatabaseSync(file)
