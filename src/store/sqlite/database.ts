@@ -90,7 +90,7 @@ function storeError(error: unknown): StoreError {
 }
 
 function isBusy(error: unknown): boolean {
-  const { errcode } = error as { errcode?: number }
+  const { errcode = 0 } = error as { errcode?: number }
   // The low byte is the primary result code. https://www.sqlite.org/rescode.html
-  return errcode !== undefined && [5, 6].includes(errcode & 0xff)
+  return [5, 6].includes(errcode & 0xff)
 }

@@ -69,18 +69,13 @@ export function recognise(database: DatabaseSync): void {
     throw new Error(`a newer Tollgate made it: version ${version}, this one knows ${MIGRATIONS.length}`)
 }
 
-/** Brings a file that is ours, or new, to the version of this Tollgate. */
+/** Brings a file that is ours, or new, to the version of this Tollgate. When it throws, to close the file takes back what was done. */
 export function migrate(database: DatabaseSync): void {
   if (versionOf(database) === MIGRATIONS.length) return
   database.exec('BEGIN IMMEDIATE')
-  try {
-    // Asked again under the lock: two processes may open a new file at the same moment.
-    for (const sql of MIGRATIONS.slice(versionOf(database))) database.exec(sql)
-    database.exec(`PRAGMA user_version = ${MIGRATIONS.length}; COMMIT`)
-  } catch (error) {
-    if (database.isTransaction) database.exec('ROLLBACK')
-    throw error
-  }
+  // Asked again under the lock: two processes may open a new file at the same moment.
+  for (const sql of MIGRATIONS.slice(versionOf(database))) database.exec(sql)
+  database.exec(`PRAGMA user_version = ${MIGRATIONS.length}; COMMIT`)
 }
 
 function versionOf(database: DatabaseSync): number {
