@@ -254,7 +254,7 @@ describe('failures of the store', () => {
 
   test('that come and go are told in their order, so that the last line says how it is', async () => {
     const destination = join(folder, 'order')
-    const log = createLog({ destination, storeFailureMs: 100 })
+    const log = createLog({ destination, storeFailureMs: 1000 })
     const out: Observation = { type: 'store_out', reason: 'timeout' }
     const back: Observation = { type: 'store_recovered', downMs: 300 }
     log.observer({ type: 'store_connected' })
@@ -263,12 +263,10 @@ describe('failures of the store', () => {
     log.observer(back)
     await sleep(60)
     for (const seen of [out, back, out, back]) log.observer(seen)
-    await sleep(400)
-    await log.flush()
-    const told = readFileSync(destination, 'utf8')
-      .trimEnd()
-      .split('\n')
-      .map((line) => JSON.parse(line))
+    const read = () => readFileSync(destination, 'utf8').trimEnd().split('\n')
+    await expect.poll(() => log.flush().then(() => read().length)).toBeGreaterThan(5)
+    await log.close()
+    const told = read().map((line) => JSON.parse(line))
     expect(told.map(({ msg, count }) => [msg, count ?? 1])).toEqual([
       ['connected to the store', 1],
       ['the store is out: charges are decided without it', 1],
@@ -277,7 +275,6 @@ describe('failures of the store', () => {
       ['the store is out: charges are decided without it', 2],
       ['the store answers again', 2],
     ])
-    await log.close()
   })
 
   test('that come after a connection are told after it, also where both wait for the end of an interval', async () => {
