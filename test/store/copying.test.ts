@@ -320,6 +320,19 @@ describe.each(KINDS.flatMap((from) => KINDS.map((to) => ({ from, to }))))(
       expect(await readings(other)).toEqual(await readings(one))
     })
 
+    it('has once what the source tells twice, as a scan of Redis may', async () => {
+      const [one, other] = [PLACES[from](), PLACES[to]()]
+      await live(one)
+      const refill = await (await other.copyable()).refill()
+      await refill.clear()
+      for await (const portion of (await one.copyable()).portions()) {
+        await refill.put(portion)
+        await refill.put(portion)
+      }
+      await refill.done()
+      expect(await readings(other)).toEqual(await readings(one))
+    })
+
     it('with force leaves nothing of the target, of whatever kind', async () => {
       const [one, other] = [PLACES[from](), PLACES[to]()]
       const source = await one.store()
