@@ -1,8 +1,8 @@
 import type { IncomingMessage, ServerResponse } from 'node:http'
 import { type Denial, denial } from '../errors.ts'
 
-/** How long a small body that is read whole may take, in milliseconds. A long one must keep up a rate (uploads.ts). */
-const WHOLE_BODY_MS = 30_000
+/** How long a small body that is read whole may take, in seconds. A long one must keep up a rate (uploads.ts). */
+const WHOLE_BODY_S = 30
 /** Bodies up to this size, in bytes, are read whole before anything is charged and a connection to the backend is taken. */
 export const SMALL = 64 * 1024
 
@@ -60,7 +60,8 @@ export function readBody(req: IncomingMessage, res: ServerResponse | null, max: 
   if (awaitsContinue(req)) res?.writeContinue()
   return new Promise((resolve, reject) => {
     const body = gather()
-    let deadline = isLong(req) ? undefined : setTimeout(late, WHOLE_BODY_MS)
+    let left = WHOLE_BODY_S
+    const watch = isLong(req) ? undefined : setInterval(look, 1000)
 
     function onData(chunk: Buffer): void {
       if (body.add(chunk) > max) done(tooLarge(max))
@@ -68,10 +69,9 @@ export function readBody(req: IncomingMessage, res: ServerResponse | null, max: 
     function onEnd(): void {
       done(body.whole())
     }
-    function late(): void {
+    function look(): void {
       // Node reads no more of a connection on which too much of earlier answers waits.
-      if (req.socket.isPaused()) deadline = setTimeout(late, WHOLE_BODY_MS)
-      else done(tooSlow())
+      if (!req.socket.isPaused() && --left === 0) done(tooSlow())
     }
     function onClose(): void {
       stop()
@@ -82,7 +82,7 @@ export function readBody(req: IncomingMessage, res: ServerResponse | null, max: 
       resolve(result)
     }
     function stop(): void {
-      clearTimeout(deadline)
+      clearInterval(watch)
       req.off('data', onData).off('end', onEnd).off('close', onClose).off('error', onClose)
     }
     req.on('data', onData).on('end', onEnd).on('close', onClose).on('error', onClose)

@@ -5,7 +5,8 @@ import { type Limit, NOT_RUNNING, resetAt, type Usage } from './window.ts'
 export interface RecentRefusals {
   /**
    * The refusal again, with the time of now: the same object as long as all the whole seconds are the same that are left of
-   * its windows. `null` where the store has to be asked.
+   * its windows. `null` where the store has to be asked. Of a window that has not started, and refuses what costs more than
+   * its limit, it says the end as of the moment that is told, which may be `keepMs` ago.
    */
   recall(charge: Charge): Decision | null
   /** @param askedAt when the store was asked, on our clock: its answer may have been under way for long */
