@@ -128,6 +128,22 @@ describe('the connection to Redis', () => {
     }
   })
 
+  it('that is silent now is told as that, and not by what a connection met before', async () => {
+    const port = await freePort()
+    const seen: Observation[] = []
+    const store = open(`redis://127.0.0.1:${port}`, seen, 250)
+    await expect.poll(() => seen).toContainEqual(expect.objectContaining({ type: 'store_failed' }))
+    const late = await startRedis({ port })
+    try {
+      await whenReady(store)
+      process.kill(late.pid, 'SIGSTOP')
+      await expect(store.ping()).rejects.toThrow(/^Redis did not answer in time$/)
+    } finally {
+      process.kill(late.pid, 'SIGCONT')
+      await late.stop()
+    }
+  })
+
   it('with a wrong password is an error of each call, and told', async () => {
     const locked = await startRedis({ args: ['--requirepass', 'right'] })
     try {
