@@ -8,9 +8,9 @@ import { hashOf } from '../logic/location.ts'
 import { type Expiry, expiryOf } from '../logic/override.ts'
 import { visible } from '../logic/visible.ts'
 import { Confirm } from '../parts/confirm.tsx'
+import { Discard } from '../parts/discard.tsx'
 import { ExpiryField } from '../parts/expiry.tsx'
 import { fieldProblems, messageOf } from '../parts/failure.tsx'
-import { focusNear } from '../parts/focus-back.ts'
 import { useFocusWrong } from '../parts/focus-wrong.ts'
 import { useKept } from '../parts/keeping.tsx'
 import { Note } from '../parts/note.tsx'
@@ -131,16 +131,7 @@ function NewToken({ read, reload }: Reading) {
             <Button type="submit" loading={busy}>
               {t('tokens.make')}
             </Button>
-            <Button
-              variant="default"
-              disabled={form === EMPTY}
-              onClick={({ currentTarget }) => {
-                focusNear(currentTarget)
-                discard()
-              }}
-            >
-              {t('quotas.discard')}
-            </Button>
+            <Discard disabled={form === EMPTY} onDiscard={discard} />
           </div>
         </form>
       </Changing>

@@ -9,7 +9,7 @@ export function useFocusBack(openerOf: () => Element | null | undefined): void {
   // biome-ignore lint/correctness/useExhaustiveDependencies: what opened it stays what opened it
   useEffect(() => {
     const opener = openerOf()
-    const places = [opener, opener?.closest('.rows'), opener?.closest('.panel')?.querySelector('h2')]
+    const places = [opener, opener?.closest('.rows'), headingAround(opener)]
     return () => {
       if (document.activeElement !== document.body) return
       for (const place of places) {
@@ -23,8 +23,10 @@ export function useFocusBack(openerOf: () => Element | null | undefined): void {
 
 /** For a button that is gone or of no use once it was pressed: the focus goes to its field, or to the heading of its panel. */
 export function focusNear(button: Element): void {
-  const field = button.closest('.field')?.querySelector('input')
-  const heading = button.closest('.panel')?.querySelector('h2')
-  const near = field ?? heading
+  const near = button.closest('.field')?.querySelector('input') ?? headingAround(button)
   near?.focus({ preventScroll: true })
+}
+
+function headingAround(element: Element | null | undefined) {
+  return element?.closest('.panel')?.querySelector('h2')
 }

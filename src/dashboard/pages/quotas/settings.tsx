@@ -16,8 +16,9 @@ import {
   withoutEdit,
 } from '../../logic/settings.ts'
 import { Conflict } from '../../parts/conflict.tsx'
+import { Discard } from '../../parts/discard.tsx'
 import { fieldProblems, messageOf } from '../../parts/failure.tsx'
-import { focusNear, useFocusBack } from '../../parts/focus-back.ts'
+import { useFocusBack } from '../../parts/focus-back.ts'
 import { useFocusWrong } from '../../parts/focus-wrong.ts'
 import { useKept } from '../../parts/keeping.tsx'
 import { Note } from '../../parts/note.tsx'
@@ -152,16 +153,7 @@ export function Settings({ quota, etag, reload, take }: SettingsProps) {
             <Button type="submit" loading={busy && previewed === null} disabled={edits === 0}>
               {t('quotas.preview')}
             </Button>
-            <Button
-              variant="default"
-              disabled={edits === 0}
-              onClick={({ currentTarget }) => {
-                focusNear(currentTarget)
-                change(() => ({}))
-              }}
-            >
-              {t('quotas.discard')}
-            </Button>
+            <Discard disabled={edits === 0} onDiscard={() => change(() => ({}))} />
             <Button
               variant="default"
               disabled={quota.changed.length === 0}

@@ -6,9 +6,9 @@ import { type OverrideForm, usedUpUnder } from '../../logic/override.ts'
 import { visible } from '../../logic/visible.ts'
 import { Confirm } from '../../parts/confirm.tsx'
 import { Conflict } from '../../parts/conflict.tsx'
+import { Discard } from '../../parts/discard.tsx'
 import { ExpiryField } from '../../parts/expiry.tsx'
 import { fieldProblems, messageOf } from '../../parts/failure.tsx'
-import { focusNear } from '../../parts/focus-back.ts'
 import { useFocusWrong } from '../../parts/focus-wrong.ts'
 import { Note } from '../../parts/note.tsx'
 import { Panel } from '../../parts/panel.tsx'
@@ -89,16 +89,7 @@ export function OverrideEditor({ quota, ...props }: EditorProps) {
             <Button type="submit" loading={saving && reviewed === null} disabled={begunOn === null}>
               {t('override.review')}
             </Button>
-            <Button
-              variant="default"
-              disabled={begunOn === null || saving}
-              onClick={({ currentTarget }) => {
-                focusNear(currentTarget)
-                editing.discard()
-              }}
-            >
-              {t('quotas.discard')}
-            </Button>
+            <Discard disabled={begunOn === null || saving} onDiscard={editing.discard} />
             <Button variant="default" disabled={override === null} onClick={() => setRemoving(set)}>
               {t('override.remove')}
             </Button>
