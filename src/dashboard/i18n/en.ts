@@ -222,7 +222,7 @@ export const en = {
   'adaptive.requests': 'Forwarded requests, last 30 minutes',
   'adaptive.failed': 'Of them status 0 or 5xx',
   'adaptive.share': 'Share',
-  'adaptive.min': 'At least {count} requests, as it needs to move',
+  'adaptive.min': 'Enough requests for it to move (at least {count})',
 
   'chart.title': 'Server internal errors, last 7 days',
   'chart.text':
