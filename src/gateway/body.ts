@@ -28,6 +28,11 @@ export function isLong(req: IncomingMessage): boolean {
   return hasBody(req) && !(Number(req.headers['content-length']) <= SMALL && !awaitsContinue(req))
 }
 
+/** Whether Node reads the connection of this request: it does not while too much of earlier answers waits there. */
+export function isRead({ socket }: IncomingMessage): boolean {
+  return !socket.isPaused()
+}
+
 /** Announced length above `max`, found before anything is read. */
 export function announcedTooLarge(req: IncomingMessage, max: number | null): Denial | null {
   return max !== null && Number(req.headers['content-length'] ?? 0) > max ? tooLarge(max) : null
@@ -70,8 +75,7 @@ export function readBody(req: IncomingMessage, res: ServerResponse | null, max: 
       done(body.whole())
     }
     function look(): void {
-      // Node reads no more of a connection on which too much of earlier answers waits.
-      if (!req.socket.isPaused() && --left === 0) done(tooSlow())
+      if (isRead(req) && --left === 0) done(tooSlow())
     }
     function onClose(): void {
       stop()

@@ -34,7 +34,7 @@ export function refusalOf(charge: Charge, decision: Decision, timeZone: string, 
   if (known?.cost === cost && known.timeZone === timeZone && known.problem === problem) return known
   const body = refusalBody(charge, decision, timeZone)
   const refusal = {
-    answer: answerOf(charge, decision, body, problem),
+    answer: refusalAnswer(charge, decision, body, problem),
     scope: body.quota.scope,
     cost,
     timeZone,
@@ -49,7 +49,7 @@ const PROBLEM_TYPE = ['Content-Type', 'application/problem+json', 'Cache-Control
 /** Names of media types know no letter case, and a weight of 0 says "not this one" (RFC 9110, 8.3.1 and 12.4.2). */
 const ACCEPTS_PROBLEM = /(?:^|,)\s*application\/problem\+json(?![^,]*;\s*q=0(\.0*)?\s*([,;]|$))/i
 
-function answerOf(charge: Charge, decision: Decision, body: RefusalBody, problem: boolean): Answer {
+function refusalAnswer(charge: Charge, decision: Decision, body: RefusalBody, problem: boolean): Answer {
   return {
     status: STATUS_OF.quota_exceeded,
     headers: [

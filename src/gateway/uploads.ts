@@ -1,5 +1,5 @@
 import type { IncomingMessage } from 'node:http'
-import { isLong } from './body.ts'
+import { isLong, isRead } from './body.ts'
 
 export interface UploadRule {
   /** Bytes a second. */
@@ -78,7 +78,6 @@ export function createUploadWatch(rule: () => UploadRule): UploadWatch {
 }
 
 function isWaitedFor(req: IncomingMessage): boolean {
-  const isRead = req.readableFlowing === true || req.listenerCount('readable') > 0
-  // Node reads no more of a connection on which too much of earlier answers waits.
-  return isRead && req.readableLength === 0 && !req.socket.isPaused()
+  const isWanted = req.readableFlowing === true || req.listenerCount('readable') > 0
+  return isWanted && req.readableLength === 0 && isRead(req)
 }
