@@ -124,7 +124,7 @@ function between(from: number | null, to: number | null, part: number): number |
 const CHANCE = 3
 const CERTAIN = 6
 
-/** `value`, or the usual one as far as chance explains how their counts differ, which are `times` as much. */
+/** `value`, or the usual one as far as chance explains how they differ as counts, each taken `times`. */
 function settle(value: number, usual: number | null, times: number): number {
   if (usual === null) return value
   const [count, expected] = [times * value, times * usual]
