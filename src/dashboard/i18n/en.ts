@@ -170,6 +170,8 @@ export const en = {
   'quotas.edits': 'Edits, not applied: {count}',
   'quotas.noEdits': 'No edits.',
   'quotas.applied': 'Applied as version {version}. Every replica follows within 2 seconds.',
+  'quotas.made':
+    'The answer to this change was lost, but it was made: it is in force as of version {version}. Every replica follows within 2 seconds.',
   'quotas.allToFile': 'Give everything back to the file',
   'quotas.fileHint': 'The file is the starting point. Values changed at run time: {count}.',
 

@@ -168,6 +168,7 @@ export const zh: Readonly<Record<TextKey, string>> = {
   'quotas.edits': '{count} 处编辑，尚未应用',
   'quotas.noEdits': '没有编辑。',
   'quotas.applied': '已应用，版本 {version}。所有副本将在 2 秒内生效。',
+  'quotas.made': '此更改的答复丢失了，但更改已生效（以版本 {version} 为准）。各副本会在 2 秒内跟上。',
   'quotas.allToFile': '全部恢复为文件的值',
   'quotas.fileHint': '以文件为起点。运行时更改了 {count} 个值。',
 

@@ -42,6 +42,12 @@ interface SettingsProps extends Pick<Polled<QuotaAnswer>, 'etag' | 'reload' | 't
   readonly quota: QuotaAnswer
 }
 
+/** A change that was made. */
+interface Applied {
+  readonly told: 'quotas.applied' | 'quotas.made'
+  readonly version: number
+}
+
 const NO_EDITS: Draft = {}
 /** Every user is looked at, and one preview after the other is counted. */
 const PREVIEW_MS = 120_000
@@ -59,16 +65,24 @@ export function Settings({ quota, etag, reload, take }: SettingsProps) {
   const [problems, setProblems] = useState<Problems>({})
   const [error, setError] = useState<Error | null>(null)
   const [previewed, setPreviewed] = useState<Previewed | null>(null)
-  const [applied, setApplied] = useState<number | null>(null)
+  const [applied, setApplied] = useState<Applied | null>(null)
+  /** What was sent to be applied, the last time. */
+  const sent = useRef(NO_EDITS)
   /** The latest of what is under way. */
   const [work, setWork] = useState<Work | null>(null)
   const busy = work !== null
   const previewing = useRef<AbortController | null>(null)
   const edits = Object.keys(draft).length
 
-  // What was sent and never answered, too, where it was made.
   // biome-ignore lint/correctness/useExhaustiveDependencies: only what is in force makes an edit none
   useEffect(() => setDraft((now) => stillEdits(now, quota)), [quota])
+
+  // What was sent and never answered. Where it is not in force it may be made yet: that stays said.
+  useEffect(() => {
+    if (!isOutcomeUnknown(error) || Object.keys(stillEdits(sent.current, quota)).length > 0) return
+    setError(null)
+    setApplied({ told: 'quotas.made', version: quota.version })
+  }, [quota, error])
 
   function change(next: (now: Draft) => Draft): void {
     // Else a preview of the edits before would come over these, and could be applied.
@@ -117,12 +131,13 @@ export function Settings({ quota, etag, reload, take }: SettingsProps) {
 
   function apply(of: Previewed, reason: string): void {
     const { patch } = patchOf(of.draft)
+    sent.current = of.draft
     void attempt({ what: 'apply' }, async () => {
       const body = reason === '' ? patch : { ...patch, reason }
       const answer = await call<QuotaAnswer>('PATCH', '/api/quota', { body, ifMatch: of.etag })
       take(answer)
       change((now) => editsSince(now, of.draft))
-      setApplied(answer.data.version)
+      setApplied({ told: 'quotas.applied', version: answer.data.version })
     })
   }
 
@@ -168,7 +183,7 @@ export function Settings({ quota, etag, reload, take }: SettingsProps) {
       </EditContext>
       {applied !== null && (
         <Note tone="good" live>
-          {t('quotas.applied', { version: applied })}
+          {t(applied.told, { version: applied.version })}
         </Note>
       )}
       {error instanceof ApiError && error.status === 412 ? (
