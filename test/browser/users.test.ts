@@ -363,6 +363,32 @@ test('an edit of an override that is made while another one is being saved stays
   expect(override).toEqual({ ...first, reason: 'a better reason', version: override?.version })
 })
 
+test('a limit that was sent, and given up before it was set, is not put among the edits that were begun since', async () => {
+  await show('olga')
+  await page.getByRole('textbox', { name: '1h' }).fill('77')
+  await page.getByRole('textbox', { name: 'Reason' }).fill('a trial')
+  const held = await hold(page, 'PUT', '**/override')
+  await button('Review').click()
+  await button('Set the override').click()
+  await held.asked
+  await page.getByRole('link', { name: 'All users' }).click()
+  await page.getByRole('heading', { name: 'Users', exact: true }).waitFor()
+  await page.goBack()
+  await button('Discard edits').click()
+  await page.getByLabel('Bypass the global scope').check({ force: true })
+  await page.getByRole('textbox', { name: 'Reason' }).fill('nothing but the bypass')
+  held.release()
+  await page.getByText('In force: a trial').waitFor()
+  expect(await page.getByRole('textbox', { name: '1h' }).inputValue()).toBe('')
+  await button('Review').click()
+  const review = page.getByRole('region', { name: 'What this change does' })
+  await expect.poll(() => review.locator('.differences').innerText(), SOON).toMatch(/read\.1h 77\s*→\s*none/)
+  await button('Set the override').click()
+  await page.getByText('In force: nothing but the bypass').waitFor()
+  const { override } = await stage.api<UserAnswer>('GET', '/api/users/olga')
+  expect(override).toMatchObject({ limits: {}, bypassGlobal: true })
+})
+
 test('edits that are made while an override is being saved outlive that somebody else was first', async () => {
   const set = { read: { '1h': 20 }, bypassGlobal: false, shadow: false, reason: 'a trial', expiresAt: null }
   await show('noah')

@@ -96,6 +96,7 @@ describe('what was edited since an override was sent', () => {
     expect(editsSince({ ...sent, reason: 'better' }, sent, set)).toEqual({ ...set, reason: 'better' })
     const limits = { 'read.1h': '', 'write.1h': '9' }
     expect(editsSince({ ...sent, limits }, sent, set)).toEqual({ ...set, limits })
+    expect(editsSince({ ...sent, limits: { 'write.1h': '9' } }, sent, set)).toEqual({ ...set, limits })
     const expiry = { kind: 'never' } as const
     expect(editsSince({ ...sent, expiry, shadow: true }, sent, set)).toEqual({ ...set, expiry, shadow: true })
   })

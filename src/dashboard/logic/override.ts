@@ -47,7 +47,9 @@ export function withFields(form: OverrideForm, { windows }: Pick<UserAnswer, 'wi
 /** What has been edited since a form was sent, on top of what is set by now; `null` where nothing has. */
 export function editsSince(form: OverrideForm, sent: OverrideForm, set: OverrideForm): OverrideForm | null {
   const { limits: _, ...edits } = differing({ ...form }, { ...sent })
-  const limits = differing(form.limits, sent.limits)
+  // What was begun anew does not have the limits that were sent: they are given up.
+  const none = Object.fromEntries(Object.keys(sent.limits).map((path) => [path, '']))
+  const limits = differing({ ...none, ...form.limits }, sent.limits)
   const isEdited = Object.keys(edits).length + Object.keys(limits).length > 0
   return isEdited ? { ...set, ...edits, limits: { ...set.limits, ...limits } } : null
 }
