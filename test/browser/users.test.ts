@@ -117,6 +117,29 @@ test('a review, and the question before an override is taken away, say which win
   expect(await client('erin')).toEqual({ status: 200 })
 })
 
+test('a review, and the question before an override is taken away, say that the defaults are not known yet', async () => {
+  const set = { read: { '1h': 100 }, bypassGlobal: false, shadow: false, reason: 'a big event', expiresAt: null }
+  await stage.api('PUT', '/api/users/enid/override', set)
+  for (let i = 0; i < 3; i++) expect(await client('enid')).toEqual({ status: 200 })
+  open = await stage.open('#/routes')
+  page = open.page
+  const held = await hold(page, 'GET', '**/api/quota')
+  await page.goto(`${stage.app.admin}/#/users/enid`)
+  const unknown = page.getByText(/^The default limits have not been read yet/)
+  const blocked = page.getByText('read 1h: 12 used already, so the user is blocked until the window ends.')
+  await button('Take the override away').click()
+  await page.getByRole('dialog').filter({ has: unknown }).waitFor()
+  await page.getByRole('dialog').getByRole('button', { name: 'Cancel' }).click()
+  await page.getByRole('textbox', { name: '1h' }).fill('')
+  await page.getByLabel('Bypass the global scope').check({ force: true })
+  await button('Review').click()
+  await unknown.waitFor()
+  expect(await blocked.count()).toBe(0)
+  held.release()
+  await blocked.waitFor()
+  expect(await unknown.count()).toBe(0)
+})
+
 test('before a bypass of the global windows is taken away, those are told that would block the user', async () => {
   const set = { bypassGlobal: true, shadow: false, reason: 'a big event', expiresAt: null }
   await stage.api('PUT', '/api/users/gina/override', set)

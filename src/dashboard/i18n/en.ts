@@ -302,6 +302,8 @@ export const en = {
   'override.over': 'The override had ended by itself.',
   'override.edited': 'Edits that are not set yet.',
   'override.removed': 'The override is taken away.',
+  'override.unknown':
+    'The default limits have not been read yet: whether they would block the user is told as soon as they are.',
   'override.blocks': '{category} {window}: {used} used already, so the user is blocked until the window ends.',
   'override.blocksLater':
     '{category} {window}: {used} of {limit} used. Shadow mode is on and refuses nothing; without it the user would be blocked.',

@@ -290,6 +290,7 @@ export const zh: Readonly<Record<TextKey, string>> = {
   'override.over': '特别设置已自行到期。',
   'override.edited': '有尚未保存的编辑。',
   'override.removed': '特别设置已取消。',
+  'override.unknown': '默认上限尚未读到：读到后会立即说明它们是否会使该用户受阻。',
   'override.blocks': '{category} {window}：已用 {used}，因此该用户在窗口结束前将受阻。',
   'override.blocksLater':
     '{category} {window}：已用 {used}，上限 {limit}。影子模式已开启，不拒绝任何请求；若关闭，该用户将受阻。',

@@ -126,24 +126,24 @@ export interface UsedUp {
  * Windows without room for the cheapest request under an override: personal ones, and global ones where the user is spared
  * them now and then no more.
  * @param body `null` for none: all limits are the defaults
- * @param quota for the defaults; `null` where they are not known yet: what goes back to one of them is passed over
+ * @param quota for the defaults
  */
 export function usedUpUnder(
   body: OverrideBody | null,
   { windows, override }: UserAnswer,
-  quota: Pick<QuotaAnswer, 'effective' | 'cheapest' | 'windows'> | null,
+  quota: Pick<QuotaAnswer, 'effective' | 'cheapest' | 'windows'>,
 ): UsedUp[] {
   if (body?.shadow === true) return []
   const endsSparing = isSpared(override) && !isSpared(body)
   return Object.entries(windows).flatMap(([category, list]) => {
-    const cost = quota === null ? 1 : quota.cheapest[category]
+    const cost = quota.cheapest[category]
     if (cost === undefined) return []
-    const global = endsSparing ? (quota?.windows[category] ?? []) : []
+    const global = endsSparing ? (quota.windows[category] ?? []) : []
     const own = list.flatMap(({ scope, window, used, limit: now }) => {
       if (scope !== 'Personal') return []
       const set = (body?.[category] as Record<string, number> | undefined)?.[window]
       const isSetNow = override?.limits[category]?.[window] !== undefined
-      const limit = set ?? (isSetNow ? quota?.effective.personal[category]?.[window] : now)
+      const limit = set ?? (isSetNow ? quota.effective.personal[category]?.[window] : now)
       return limit === undefined ? [] : [{ scope, window, used, limit }]
     })
     return [...own, ...global]

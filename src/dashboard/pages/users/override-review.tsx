@@ -7,11 +7,16 @@ import { Differences } from '../../parts/differences.tsx'
 import { useFocusBack } from '../../parts/focus-back.ts'
 import { Note } from '../../parts/note.tsx'
 
-interface ReviewProps {
-  readonly body: OverrideBody
+interface UsedUpProps {
+  /** `null` for none. */
+  readonly body: OverrideBody | null
   readonly answer: UserAnswer
   /** `null` where it is not known yet. */
   readonly quota: QuotaAnswer | null
+}
+
+interface ReviewProps extends UsedUpProps {
+  readonly body: OverrideBody
   readonly busy: boolean
   readonly onSave: () => void
   readonly onBack: () => void
@@ -30,7 +35,7 @@ export function OverrideReview({ body, answer, quota, busy, onSave, onBack }: Re
       </h3>
       <p className="muted">{t('preview.nothing')}</p>
       <Differences of={{ what: 'override', from: flat(answer.override), to: body }} />
-      <UsedUpNotes windows={usedUpUnder(body, answer, quota)} shadow={quota?.shadow === true} />
+      <UsedUpNotes body={body} answer={answer} quota={quota} />
       <p>{t('override.reviewText')}</p>
       <div className="actions">
         <Button loading={busy} onClick={onSave}>
@@ -51,22 +56,34 @@ function flat(override: UserAnswer['override']): unknown {
   return { ...limits, ...others }
 }
 
-/**
- * The windows in which the user has nothing left under an override, or under none.
- * @param shadow of the gateway, which lets everybody through
- */
-export function UsedUpNotes({ windows, shadow }: { readonly windows: readonly UsedUp[]; readonly shadow: boolean }) {
-  const { t, number } = useTexts()
-  return windows.map(({ scope, category: of, window, used, limit, forever }) => {
-    const category = scope === 'Global' ? `${t('word.global')} ${of}` : of
-    return (
-      <Note key={`${category} ${window}`} tone="warn" live>
-        {shadow
-          ? t('override.blocksLater', { category, window, used: number(used), limit: number(limit) })
-          : forever
-            ? t('override.blocksAll', { category, window, limit: number(limit) })
-            : t('override.blocks', { category, window, used: number(used) })}
+/** The windows in which the user has nothing left under an override, or under none. */
+export function UsedUpNotes({ body, answer, quota }: UsedUpProps) {
+  const { t } = useTexts()
+  // Nor is it known what the cheapest request costs, or whether shadow mode lets everybody through.
+  if (quota === null) {
+    return body?.shadow === true ? null : (
+      <Note tone="warn" live>
+        {t('override.unknown')}
       </Note>
     )
-  })
+  }
+  return usedUpUnder(body, answer, quota).map((each) => (
+    <UsedUpNote key={`${each.scope} ${each.category} ${each.window}`} of={each} shadow={quota.shadow} />
+  ))
+}
+
+/** @param shadow of the gateway, which lets everybody through */
+function UsedUpNote({ of: each, shadow }: { readonly of: UsedUp; readonly shadow: boolean }) {
+  const { t, number } = useTexts()
+  const { scope, window, used, limit, forever } = each
+  const category = scope === 'Global' ? `${t('word.global')} ${each.category}` : each.category
+  return (
+    <Note tone="warn" live>
+      {shadow
+        ? t('override.blocksLater', { category, window, used: number(used), limit: number(limit) })
+        : forever
+          ? t('override.blocksAll', { category, window, limit: number(limit) })
+          : t('override.blocks', { category, window, used: number(used) })}
+    </Note>
+  )
 }

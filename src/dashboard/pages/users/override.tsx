@@ -2,7 +2,7 @@ import { Button, Switch, TextInput } from '@mantine/core'
 import { type FormEvent, useState } from 'react'
 import type { QuotaAnswer, UserAnswer } from '../../../admin/api.ts'
 import { useTexts } from '../../i18n/text.tsx'
-import { type OverrideForm, usedUpUnder } from '../../logic/override.ts'
+import type { OverrideForm } from '../../logic/override.ts'
 import { visible } from '../../logic/visible.ts'
 import { Confirm } from '../../parts/confirm.tsx'
 import { Conflict } from '../../parts/conflict.tsx'
@@ -129,7 +129,7 @@ export function OverrideEditor({ quota, ...props }: EditorProps) {
           onClose={() => setRemoving(null)}
         >
           <p>{t('override.removeText')}</p>
-          <UsedUpNotes windows={usedUpUnder(null, answer, quota)} shadow={quota?.shadow === true} />
+          <UsedUpNotes body={null} answer={answer} quota={quota} />
         </Confirm>
       )}
     </Panel>
