@@ -125,7 +125,7 @@ test.each([1280, 360])(
     const chart = await stage.open('#/quotas', { width })
     await chart.page.getByRole('slider').waitFor()
     const days = (await chart.page.evaluate(`(() => {
-    const right = document.querySelector('.chart svg').getBoundingClientRect().right
+    const right = document.querySelector('.chart-slider svg').getBoundingClientRect().right
     return [...document.querySelectorAll('.chart .visx-axis-bottom .visx-axis-tick')].flatMap((tick) => {
       const text = tick.querySelector('text')
       if (text.textContent === '') return []
@@ -141,3 +141,25 @@ test.each([1280, 360])(
     await chart.context.close()
   },
 )
+
+test.each([1280, 390])('the numbers of the chart stand beside its latest bars at a width of %i', async (width) => {
+  const chart = await stage.open('#/quotas', { width })
+  await chart.page.getByRole('slider').waitFor()
+  const [numbers, bars, window] = (await chart.page.evaluate(`(() => {
+    const box = (element) => element.getBoundingClientRect()
+    const texts = [...document.querySelectorAll('.chart .visx-axis-left text')].filter((text) => text.textContent !== '')
+    const slider = document.querySelector('[role="slider"]')
+    return [
+      texts.map(box).map(({ left, right }) => ({ left, right })),
+      { left: Math.max(box(slider).left, box(slider.parentElement).left), right: box(slider).right },
+      document.documentElement.clientWidth,
+    ]
+  })()`)) as [{ left: number; right: number }[], { left: number; right: number }, number]
+  expect(numbers.length).toBeGreaterThanOrEqual(3)
+  for (const { left, right } of numbers) {
+    expect(left).toBeGreaterThanOrEqual(0)
+    expect(right).toBeLessThanOrEqual(bars.left)
+  }
+  expect(bars.right).toBeLessThanOrEqual(window)
+  await chart.context.close()
+})

@@ -8,7 +8,9 @@ import { useTexts } from '../../i18n/text.tsx'
 import { type Bucket, moved } from '../../logic/buckets.ts'
 
 const HEIGHT = 240
-const MARGIN = { top: 10, right: 4, bottom: 26, left: 44 } as const
+const MARGIN = { top: 10, right: 4, bottom: 26 } as const
+/** Of the numbers, which stay where they are while the bars scroll. */
+const NUMBERS_WIDTH = 44
 /** A bar of less is not to be met with a finger; the chart scrolls instead. */
 const LEAST_BAR = 2.2
 const A_DAY = 48
@@ -33,12 +35,8 @@ export function FailureChart({
   const [hovered, setHovered] = useState<number | null>(null)
   const shown = Math.min(hovered ?? at, buckets.length - 1)
   const bucket = buckets[shown]
-  const width = Math.max(seen, MARGIN.left + MARGIN.right + buckets.length * LEAST_BAR)
-  const x = scaleBand({
-    domain: buckets.map((_, i) => i),
-    range: [MARGIN.left, width - MARGIN.right],
-    paddingInner: 0.15,
-  })
+  const width = Math.max(seen, MARGIN.right + buckets.length * LEAST_BAR)
+  const x = xOf(buckets, width)
 
   // Where the bars are wider than the window, the one that the keyboard is at is brought into it; at first the latest.
   // biome-ignore lint/correctness/useExhaustiveDependencies: hovering must not scroll
@@ -49,7 +47,7 @@ export function FailureChart({
 
   function indexOf(event: MouseEvent<HTMLElement>): number {
     const left = event.clientX - event.currentTarget.getBoundingClientRect().left
-    const index = Math.floor((left - MARGIN.left) / x.step())
+    const index = Math.floor(left / x.step())
     return Math.min(buckets.length - 1, Math.max(0, index))
   }
   function open(index: number): void {
@@ -77,32 +75,35 @@ export function FailureChart({
   return (
     <div className="chart">
       <Readout bucket={bucket} isLast={shown === buckets.length - 1} />
-      <div ref={ref} className="chart-scroll">
-        <div
-          role="slider"
-          tabIndex={0}
-          aria-label={t('chart.label')}
-          aria-valuemin={1}
-          aria-valuemax={buckets.length}
-          aria-valuenow={shown + 1}
-          aria-valuetext={t('chart.value', words)}
-          onKeyDown={press}
-          onMouseMove={(event) => setHovered(indexOf(event))}
-          onMouseLeave={() => setHovered(null)}
-          onClick={(event) => open(indexOf(event))}
-          className="chart-slider"
-        >
-          <svg width={width} height={HEIGHT} aria-hidden="true">
-            <rect
-              ref={cursor}
-              className="cursor"
-              x={x(shown)}
-              width={x.bandwidth()}
-              y={MARGIN.top}
-              height={HEIGHT - MARGIN.top - MARGIN.bottom}
-            />
-            <Bars buckets={buckets} width={width} />
-          </svg>
+      <div className="chart-frame">
+        <Numbers buckets={buckets} />
+        <div ref={ref} className="chart-scroll">
+          <div
+            role="slider"
+            tabIndex={0}
+            aria-label={t('chart.label')}
+            aria-valuemin={1}
+            aria-valuemax={buckets.length}
+            aria-valuenow={shown + 1}
+            aria-valuetext={t('chart.value', words)}
+            onKeyDown={press}
+            onMouseMove={(event) => setHovered(indexOf(event))}
+            onMouseLeave={() => setHovered(null)}
+            onClick={(event) => open(indexOf(event))}
+            className="chart-slider"
+          >
+            <svg width={width} height={HEIGHT} aria-hidden="true">
+              <rect
+                ref={cursor}
+                className="cursor"
+                x={x(shown)}
+                width={x.bandwidth()}
+                y={MARGIN.top}
+                height={HEIGHT - MARGIN.top - MARGIN.bottom}
+              />
+              <Bars buckets={buckets} width={width} />
+            </svg>
+          </div>
         </div>
       </div>
       <p className="legend">
@@ -137,16 +138,36 @@ function Readout({ bucket, isLast }: { readonly bucket: Bucket; readonly isLast:
   )
 }
 
+function xOf(buckets: readonly Bucket[], width: number) {
+  const domain = buckets.map((_, i) => i)
+  return scaleBand({ domain, range: [0, width - MARGIN.right], paddingInner: 0.15 })
+}
+
+function yOf(buckets: readonly Bucket[]) {
+  const most = Math.max(4, ...buckets.map(({ status0, status5xx }) => status0 + status5xx))
+  return scaleLinear({ domain: [0, most], range: [HEIGHT - MARGIN.bottom, MARGIN.top], nice: true })
+}
+
+const Numbers = memo(function Numbers({ buckets }: { readonly buckets: readonly Bucket[] }) {
+  const { short } = useTexts()
+  return (
+    <svg width={NUMBERS_WIDTH} height={HEIGHT} aria-hidden="true">
+      <AxisLeft
+        scale={yOf(buckets)}
+        left={NUMBERS_WIDTH - 1}
+        numTicks={4}
+        tickFormat={(value) => (Number.isInteger(Number(value)) ? short(Number(value)) : '')}
+        axisClassName="axis"
+      />
+    </svg>
+  )
+})
+
 /** Everything that stays as it is while one moves over the chart. */
 const Bars = memo(function Bars({ buckets, width }: { readonly buckets: readonly Bucket[]; readonly width: number }) {
-  const { short, language } = useTexts()
-  const most = Math.max(4, ...buckets.map(({ status0, status5xx }) => status0 + status5xx))
-  const x = scaleBand({
-    domain: buckets.map((_, i) => i),
-    range: [MARGIN.left, width - MARGIN.right],
-    paddingInner: 0.15,
-  })
-  const y = scaleLinear({ domain: [0, most], range: [HEIGHT - MARGIN.bottom, MARGIN.top], nice: true })
+  const { language } = useTexts()
+  const x = xOf(buckets, width)
+  const y = yOf(buckets)
   const day = new Intl.DateTimeFormat(language === 'zh' ? 'zh-CN' : 'en-GB', { weekday: 'short', day: 'numeric' })
   const midnights = buckets.flatMap(({ from }, i) => (from.getHours() * 60 + from.getMinutes() < 30 ? [i] : []))
   const hasRoom = (i: number) => width - (x(i) ?? 0) >= DAY_WIDTH
@@ -168,13 +189,6 @@ const Bars = memo(function Bars({ buckets, width }: { readonly buckets: readonly
           )}
         </g>
       ))}
-      <AxisLeft
-        scale={y}
-        left={MARGIN.left}
-        numTicks={4}
-        tickFormat={(value) => (Number.isInteger(Number(value)) ? short(Number(value)) : '')}
-        axisClassName="axis"
-      />
       <AxisBottom
         scale={x}
         top={HEIGHT - MARGIN.bottom}
