@@ -155,7 +155,8 @@ function TokenTable({ tokens, read, reload }: { readonly tokens: readonly TokenA
   const [filter, setFilter] = useState('')
   const [revoking, setRevoking] = useState<TokenAnswer | null>(null)
   /** Of the last one that was to be revoked. */
-  const [unknown, setUnknown] = useState<Error | null>(null)
+  const [unknown, setUnknown] = useState<{ readonly id: string; readonly error: Error } | null>(null)
+  const isUnknown = unknown !== null && tokens.some(({ id, revokedAt }) => id === unknown.id && revokedAt === null)
   const wanted = filter.trim().toLowerCase()
   const found = tokens.filter(({ user, name }) => `${user}\n${name}`.toLowerCase().includes(wanted))
   const shown = found.slice(0, SHOWN)
@@ -167,7 +168,7 @@ function TokenTable({ tokens, read, reload }: { readonly tokens: readonly TokenA
       await read()
     } catch (caught) {
       if (!isOutcomeUnknown(caught)) throw caught
-      setUnknown(caught as Error)
+      setUnknown({ id, error: caught as Error })
       reload()
     }
   }
@@ -186,7 +187,7 @@ function TokenTable({ tokens, read, reload }: { readonly tokens: readonly TokenA
           ? t('tokens.noMatch')
           : found.length > SHOWN && t('tokens.first', { shown: number(SHOWN), found: number(found.length) })}
       </p>
-      {unknown && <Note tone="bad">{messageOf(unknown, t)}</Note>}
+      {isUnknown && <Note tone="bad">{messageOf(unknown.error, t)}</Note>}
       <Changing label={t('tokens.title')}>
         <Rows
           label={t('tokens.title')}

@@ -1,4 +1,4 @@
-import { useEffect, useState } from 'react'
+import { useEffect, useRef, useState } from 'react'
 import type { OverrideAnswer, OverrideBody, UserAnswer } from '../../../admin/api.ts'
 import { ApiError, call, isOutcomeUnknown, serverNow } from '../../api/client.ts'
 import type { Polled } from '../../api/use-poll.ts'
@@ -54,6 +54,8 @@ export function useOverride({ answer, etag, path, reload, read }: OverrideProps)
   const [reviewed, setReviewed] = useState<Reviewed | null>(null)
   const [saving, setSaving] = useState(false)
   const [done, setDone] = useState<'override.saved' | 'override.removed' | 'override.over' | null>(null)
+  /** What was to be taken away, the last time, where nothing was set since. */
+  const removed = useRef<Seen | null>(null)
   const form = edited?.form ?? formOf(override)
   const until = override?.expiresAt ?? null
   /** What was begun on is over by itself, and nobody's change. */
@@ -67,6 +69,14 @@ export function useOverride({ answer, etag, path, reload, read }: OverrideProps)
     settle(sent.form, override, etag)
     finished('override.saved')
   }, [isMade])
+
+  // So is what was to be taken away, where its answer was lost and nothing is set.
+  const isGone = override === null && isOutcomeUnknown(error)
+  // biome-ignore lint/correctness/useExhaustiveDependencies: as above
+  useEffect(() => {
+    if (isGone && removed.current !== null)
+      finished(hasCome(removed.current.until) ? 'override.over' : 'override.removed')
+  }, [isGone])
 
   /** What was sent is set: only what was edited since is left. */
   function settle(sent: OverrideForm, set: UserAnswer['override'], etag: string | null): void {
@@ -114,6 +124,7 @@ export function useOverride({ answer, etag, path, reload, read }: OverrideProps)
   async function save(sent: Reviewed): Promise<void> {
     const { body, etag } = sent
     setSaving(true)
+    removed.current = null
     try {
       const set = await call<OverrideAnswer>('PUT', `${path}/override`, { body, ifMatch: etag })
       // With the limits that it makes, which its own answer does not have.
@@ -134,6 +145,7 @@ export function useOverride({ answer, etag, path, reload, read }: OverrideProps)
   }
 
   async function remove(reason: string, asked: Seen): Promise<void> {
+    removed.current = asked
     try {
       await call('DELETE', `${path}/override`, { body: reason === '' ? {} : { reason }, ifMatch: asked.etag })
       await read()
