@@ -108,6 +108,22 @@ test('a preview names who would be blocked, and nothing is changed before the cl
   expect(open.errors).toEqual([])
 })
 
+test('a preview says of how many blocked users it names the first, and that only where there are more', async () => {
+  for (const user of ['many-1', 'many-2']) expect(await client(user)).toEqual({ status: 200 })
+  await show()
+  const some = page.getByText(/^The first \d+ of them, newly blocked ones first/)
+  await choose('Conservative')
+  await preview().getByRole('row').filter({ hasText: 'newly blocked' }).first().waitFor()
+  expect(await some.count()).toBe(0)
+  await page.route('**/api/quota/preview', async (route) => {
+    const response = await route.fetch()
+    await route.fulfill({ response, json: { ...(await response.json()), blockedCount: 10_000 } })
+  })
+  await choose('Loose')
+  await choose('Conservative')
+  await some.waitFor()
+})
+
 test('a preview that switches the global windows on claims no limit of now, and nobody blocked', async () => {
   await stage.api('PATCH', '/api/quota', { global: { enabled: false }, reason: 'off for now' })
   await show()

@@ -185,7 +185,7 @@ export const en = {
   'preview.blocked':
     'Users without room for even the cheapest request: {blocked} of {scanned}, {newly} of them newly. Free again: {freed}.',
   'preview.nobody': 'Users without room for even the cheapest request: none of {scanned}. Free again: {freed}.',
-  'preview.first': 'The first {count} of them, newly blocked ones first',
+  'preview.first': 'The first {count} of them, newly blocked ones first:',
   'preview.newly': 'newly blocked',
   'preview.already': 'blocked now too',
   'preview.room': 'Room in the global windows',

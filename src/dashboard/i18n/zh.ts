@@ -182,7 +182,7 @@ export const zh: Readonly<Record<TextKey, string>> = {
   'preview.blocked':
     '连最便宜的请求也容不下的用户：{scanned} 个中有 {blocked} 个，其中 {newly} 个现在未受阻。恢复可用：{freed} 个。',
   'preview.nobody': '连最便宜的请求也容不下的用户：{scanned} 个中没有。恢复可用：{freed} 个。',
-  'preview.first': '其中前 {count} 个，新受阻的在前',
+  'preview.first': '其中前 {count} 个，新受阻的在前：',
   'preview.newly': '新受阻',
   'preview.already': '现在已受阻',
   'preview.room': '全局窗口的余量',

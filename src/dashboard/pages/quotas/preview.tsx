@@ -143,9 +143,12 @@ function Users({ answer }: { readonly answer: PreviewAnswer }) {
       <Note tone={answer.newlyBlockedCount > 0 ? 'warn' : 'info'} live>
         {t(none ? 'preview.nobody' : 'preview.blocked', words)}
       </Note>
+      {answer.blockedCount > answer.blocked.length && (
+        <p>{t('preview.first', { count: number(answer.blocked.length) })}</p>
+      )}
       {!none && (
         <Rows
-          label={t('preview.first', { count: answer.blocked.length })}
+          label={t('preview.users')}
           head={[
             t('word.user'),
             t('word.window'),
