@@ -45,7 +45,7 @@ test('an override changes the limit of its user, and ends by itself', async () =
   await page.getByLabel('Time (of this browser)').fill(local(end))
   await button('Review').click()
   const review = page.getByRole('region', { name: 'What this change does' })
-  await expect.poll(() => review.innerText(), SOON).toMatch(/read\.1h none\s*→\s*13/)
+  await expect.poll(() => review.innerText(), SOON).toMatch(/read\.1h default\s*→\s*13/)
   await button('Set the override').click()
   await page.getByText('The override is set.').waitFor()
   await expect.poll(() => client('alice'), SOON).toEqual({ status: 200 })
@@ -59,6 +59,20 @@ test('an override changes the limit of its user, and ends by itself', async () =
   expect(Date.now()).toBeGreaterThanOrEqual(Math.floor(end / 1000) * 1000)
   await expect.poll(limitShown, SOON).toBe('10')
   expect(await page.getByText('No override: this user follows the defaults.').count()).toBe(1)
+})
+
+test('the question before an override is taken away names all that ends with it', async () => {
+  await stage.api('PUT', '/api/users/rita/override', { read: { '1h': 30 }, bypassGlobal: true, reason: 'a big event' })
+  await show('rita')
+  await button('Take the override away').click()
+  const lines = page.getByRole('dialog').locator('.differences li')
+  await expect
+    .poll(() => lines.allInnerTexts(), SOON)
+    .toEqual([
+      expect.stringMatching(/^bypassGlobal true\s*→\s*none$/),
+      expect.stringMatching(/^read\.1h 30\s*→\s*default$/),
+      expect.stringMatching(/^reason a big event\s*→\s*none$/),
+    ])
 })
 
 test('an override that is told as set has its limits in the windows above it', async () => {
@@ -405,7 +419,7 @@ test('a limit that was sent, and given up before it was set, is not put among th
   expect(await page.getByRole('textbox', { name: '1h' }).inputValue()).toBe('')
   await button('Review').click()
   const review = page.getByRole('region', { name: 'What this change does' })
-  await expect.poll(() => review.locator('.differences').innerText(), SOON).toMatch(/read\.1h 77\s*→\s*none/)
+  await expect.poll(() => review.locator('.differences').innerText(), SOON).toMatch(/read\.1h 77\s*→\s*default/)
   await button('Set the override').click()
   await page.getByText('In force: nothing but the bypass').waitFor()
   const { override } = await stage.api<UserAnswer>('GET', '/api/users/olga')

@@ -1,4 +1,5 @@
 import type { AuditAnswer } from '../../admin/api.ts'
+import type { TextKey } from '../i18n/en.ts'
 import { useTexts } from '../i18n/text.tsx'
 import { type Difference, differences } from '../logic/diff.ts'
 import { visible } from '../logic/visible.ts'
@@ -14,11 +15,18 @@ function isNews({ from, to }: Difference): boolean {
   return (from ?? false) !== (to ?? false)
 }
 
+/** What holds where a change leaves a value out. No limit of an override is not no limit. */
+function nothingOf(what: Changed['what'], path: string): TextKey {
+  if (what === 'settings') return 'word.file'
+  const isLimit = what === 'override' && path.includes('.')
+  return isLimit ? 'override.default' : 'word.none'
+}
+
 /** What a change made different, one line each. */
 export function Differences({ of: { what, from, to } }: { readonly of: Changed }) {
   const { t, time } = useTexts()
   const shown = ({ path }: Difference, value: unknown): string => {
-    if (value === undefined) return t(what === 'settings' ? 'word.file' : 'word.none')
+    if (value === undefined) return t(nothingOf(what, path))
     // Times are kept in milliseconds, and sent as ISO 8601.
     if (/(^|\.)expiresAt$/.test(path)) return time(new Date(value as number | string))
     if (typeof value === 'string' && NAMES.has(path)) return visible(value)

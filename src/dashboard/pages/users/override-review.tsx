@@ -50,7 +50,7 @@ export function OverrideReview({ body, answer, quota, busy, onSave, onBack }: Re
 }
 
 /** In the form of the body, without what no administrator sets. */
-function flat(override: UserAnswer['override']): unknown {
+export function flat(override: UserAnswer['override']): unknown {
   if (override === null) return null
   const { limits, version: _, ...others } = override
   return { ...limits, ...others }

@@ -6,6 +6,7 @@ import type { OverrideForm } from '../../logic/override.ts'
 import { visible } from '../../logic/visible.ts'
 import { Confirm } from '../../parts/confirm.tsx'
 import { Conflict } from '../../parts/conflict.tsx'
+import { Differences } from '../../parts/differences.tsx'
 import { Discard } from '../../parts/discard.tsx'
 import { ExpiryField } from '../../parts/expiry.tsx'
 import { fieldProblems, messageOf } from '../../parts/failure.tsx'
@@ -13,7 +14,7 @@ import { useFocusWrong } from '../../parts/focus-wrong.ts'
 import { Note } from '../../parts/note.tsx'
 import { Panel } from '../../parts/panel.tsx'
 import { At, Changing } from '../../parts/small.tsx'
-import { OverrideReview, UsedUpNotes } from './override-review.tsx'
+import { flat, OverrideReview, UsedUpNotes } from './override-review.tsx'
 import { type OverrideProps, type Seen, useOverride } from './use-override.ts'
 
 interface EditorProps extends OverrideProps {
@@ -130,6 +131,7 @@ export function OverrideEditor({ quota, ...props }: EditorProps) {
         >
           <p>{t('override.removeText')}</p>
           <UsedUpNotes body={null} answer={answer} quota={quota} />
+          <Differences of={{ what: 'override', from: flat(override), to: null }} />
         </Confirm>
       )}
     </Panel>
