@@ -59,6 +59,22 @@ test('an override changes the limit of its user, and ends by itself', async () =
   expect(Date.now()).toBeGreaterThanOrEqual(Math.floor(end / 1000) * 1000)
   await expect.poll(limitShown, SOON).toBe('10')
   expect(await page.getByText('No override: this user follows the defaults.').count()).toBe(1)
+  expect(await page.getByText('The override is set.').count()).toBe(0)
+})
+
+test('an override that is set while its user cannot be read is told as set all the same', async () => {
+  await show('sam')
+  const json = { error: 'store_unavailable', msg: 'The store does not answer.' }
+  await page.getByRole('textbox', { name: '1h' }).fill('30')
+  await page.getByRole('textbox', { name: 'Reason' }).fill('a trial')
+  await page.route('**/api/users/sam', (route) => route.fulfill({ status: 503, json }))
+  await button('Review').click()
+  await button('Set the override').click()
+  await page.getByText('The override is set.').waitFor()
+  await page.unroute('**/api/users/sam')
+  await page.getByText('In force: a trial').waitFor()
+  expect(await page.getByText('The override is set.').count()).toBe(1)
+  open.errors.splice(0, open.errors.length, ...open.errors.filter((error) => !error.includes('503')))
 })
 
 test('the question before an override is taken away names all that ends with it', async () => {

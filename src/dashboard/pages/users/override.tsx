@@ -129,9 +129,9 @@ export function OverrideEditor({ quota, ...props }: EditorProps) {
           onConfirm={(reason) => editing.remove(reason, removing)}
           onClose={() => setRemoving(null)}
         >
+          <Differences of={{ what: 'override', from: flat(override), to: null }} />
           <p>{t('override.removeText')}</p>
           <UsedUpNotes body={null} answer={answer} quota={quota} />
-          <Differences of={{ what: 'override', from: flat(override), to: null }} />
         </Confirm>
       )}
     </Panel>

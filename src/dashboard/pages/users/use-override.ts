@@ -56,6 +56,9 @@ export function useOverride({ answer, etag, path, reload, read }: OverrideProps)
   const [done, setDone] = useState<'override.saved' | 'override.removed' | 'override.over' | null>(null)
   /** What was to be taken away, the last time, where nothing was set since. */
   const removed = useRef<Seen | null>(null)
+  const isAny = override !== null
+  // One that was set may end, and where none was set somebody else may set one.
+  useEffect(() => setDone((now) => ((now === 'override.saved') === isAny ? now : null)), [isAny])
   const form = edited?.form ?? formOf(override)
   const until = override?.expiresAt ?? null
   /** What was begun on is over by itself, and nobody's change. */
