@@ -66,7 +66,11 @@ function Live({ now, history }: { readonly now: NowAnswer; readonly history: rea
           </div>
         </div>
       </div>
-      {history.length < 2 ? <p className="muted">{t('now.collecting')}</p> : <RateLine history={history} />}
+      {history.length < 2 ? (
+        <p className="muted">{t(now.store.answers ? 'now.collecting' : 'now.unknown')}</p>
+      ) : (
+        <RateLine history={history} />
+      )}
     </Panel>
   )
 }
