@@ -81,6 +81,25 @@ test('one who signs out is out, also after a reload and with the old cookie gone
   expect(open.errors).toEqual([])
 })
 
+test('one whose way out failed is told to be signed in still, and no more once it is tried again', async () => {
+  await visit()
+  await signIn(open, ADMIN)
+  let fails = true
+  await page.route('**/api/session', (route) =>
+    fails && route.request().method() === 'DELETE' ? route.abort('connectionreset') : route.fallback(),
+  )
+  await page.getByRole('button', { name: 'Sign out' }).click()
+  const told = page.getByRole('alert').filter({ hasText: 'You are not signed out: try again.' })
+  await told.waitFor()
+  fails = false
+  const held = await hold(page, 'DELETE', '**/api/session')
+  await page.getByRole('button', { name: 'Sign out' }).click()
+  await held.asked
+  await expect.poll(() => told.count(), SOON).toBe(0)
+  held.release()
+  await page.getByLabel('Admin token').waitFor()
+})
+
 test('a session that ends keeps what was being typed, and goes on where it was', async () => {
   await visit('#/tokens')
   await signIn(open, ADMIN)

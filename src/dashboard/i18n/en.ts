@@ -8,6 +8,7 @@ export const en = {
   'app.theme.light': 'Light',
   'app.theme.dark': 'Dark',
   'app.signOut': 'Sign out',
+  'app.signOutFailed': 'You are not signed out: try again.',
   'app.role.viewer': 'viewer',
   'app.role.admin': 'admin',
   'app.viewer':

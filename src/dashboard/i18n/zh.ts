@@ -10,6 +10,7 @@ export const zh: Readonly<Record<TextKey, string>> = {
   'app.theme.light': '浅色',
   'app.theme.dark': '深色',
   'app.signOut': '退出',
+  'app.signOutFailed': '您尚未退出：请重试。',
   'app.role.viewer': '只读',
   'app.role.admin': '管理员',
   'app.viewer': '您以只读身份登录：可以查看一切，但不能更改。要更改，请用 admin 角色的令牌登录。',

@@ -5,7 +5,6 @@ import { useSession } from '../api/session.tsx'
 import { LANGUAGES, useTexts } from '../i18n/text.tsx'
 import icon from '../icon.svg'
 import { hashOf, PAGES, type Page } from '../logic/location.ts'
-import { messageOf } from './failure.tsx'
 import { Note } from './note.tsx'
 
 /** What is around every page: the header, the ways to the pages, and the word about a lost connection. */
@@ -44,17 +43,21 @@ export function Shell({ page, children }: { readonly page: Page; readonly childr
 function Who() {
   const { t } = useTexts()
   const { who, signOut } = useSession()
-  const [error, setError] = useState<Error | null>(null)
+  const [failed, setFailed] = useState(false)
   if (who === null) return null
+  function leave(): void {
+    setFailed(false)
+    signOut().catch(() => setFailed(true))
+  }
   return (
     <>
       <span className="who">
         <bdi>{who.name}</bdi> <span className="muted">({t(`app.role.${who.role}`)})</span>
       </span>
-      <Button size="xs" variant="default" onClick={() => signOut().catch(setError)}>
+      <Button size="xs" variant="default" onClick={leave}>
         {t('app.signOut')}
       </Button>
-      {error && <span role="alert">{messageOf(error, t)}</span>}
+      {failed && <span role="alert">{t('app.signOutFailed')}</span>}
     </>
   )
 }
