@@ -91,6 +91,17 @@ test('the question before an override is taken away names all that ends with it'
     ])
 })
 
+test('where nobody is known yet the list of users says so, and blames no search', async () => {
+  open = await stage.open('#/routes')
+  page = open.page
+  await page.route('**/api/users?**', (route) => route.fulfill({ json: { users: [], next: null } }))
+  await page.getByRole('link', { name: 'Users' }).click()
+  await page.getByText('No user is known yet: one is from the first request that is charged.').waitFor()
+  expect(await page.getByText('No known user matches.').count()).toBe(0)
+  await page.getByRole('searchbox').fill('x')
+  await page.getByText('No known user matches.').waitFor()
+})
+
 test('an override that is told as set has its limits in the windows above it', async () => {
   await show('rita')
   await page.getByRole('textbox', { name: '1h' }).fill('20')

@@ -256,6 +256,7 @@ export const en = {
   'users.order.override': 'Users with an override first',
   'users.order.use': 'Nearest to a limit first, counted once a minute',
   'users.none': 'No known user matches.',
+  'users.nobody': 'No user is known yet: one is from the first request that is charged.',
   'users.more': 'No match so far: the next page looks further.',
   'users.open': 'Open “{user}”',
   'users.openHelp': 'A user who has not made a request yet can have an override too.',

@@ -246,6 +246,7 @@ export const zh: Readonly<Record<TextKey, string>> = {
   'users.order.override': '有特别设置的用户在前',
   'users.order.use': '最接近上限的在前，每分钟统计一次',
   'users.none': '没有匹配的已知用户。',
+  'users.nobody': '还没有已知用户：用户在第一次被扣除的请求之后出现。',
   'users.more': '目前没有匹配：下一页继续查找。',
   'users.open': '打开“{user}”',
   'users.openHelp': '尚未发出请求的用户也可以有特别设置。',

@@ -36,6 +36,7 @@ export function UsersPage() {
   const path = `/api/users?${wish}${cursor === null ? '' : `&cursor=${encodeURIComponent(cursor)}`}`
   const poll = usePoll<UsersAnswer>(path, byUse ? BY_USE_EVERY_MS : EVERY_MS)
   const shadow = usePoll<QuotaAnswer>('/api/quota', QUOTA_EVERY_MS).data?.shadow === true
+  const nobody = query === '' && cursor === null ? 'users.nobody' : 'users.none'
   return (
     <>
       <PageTitle>{t('page.users')}</PageTitle>
@@ -61,7 +62,7 @@ export function UsersPage() {
         <Loaded poll={poll}>
           {({ users, next }) => (
             <>
-              {users.length === 0 && <p role="status">{t(next === null ? 'users.none' : 'users.more')}</p>}
+              {users.length === 0 && <p role="status">{t(next !== null ? 'users.more' : nobody)}</p>}
               <ul className="users">
                 {users.map((user) => (
                   <UserLine key={user.user} line={user} shadow={shadow} />
