@@ -77,6 +77,14 @@ describe.each(['en-US', 'zh-CN'])('in %s', (language) => {
   })
 })
 
+test.each([390, 600, 768, 1440])('language and colours are chosen side by side at a width of %i', async (width) => {
+  const { page, context } = await stage.open('#/now', { width })
+  const boxes = ['Language', 'Colours'].map((name) => page.getByRole('combobox', { name }).boundingBox())
+  const [language, colours] = await Promise.all(boxes)
+  expect(colours?.y).toBe(language?.y)
+  await context.close()
+})
+
 test.each([false, true])(
   'a preview, a dialog, an open filter and a wrong field are sound too, dark: %s',
   async (dark) => {
