@@ -619,6 +619,38 @@ test('what a dialog or a review leaves behind has the focus: what opened it, or 
     .toBe('Gateway tokens')
 })
 
+test('a button that was pressed by the keyboard has the focus again after what it waited for', async () => {
+  const focused = () => page.evaluate('document.activeElement.textContent')
+  /** Answers after the browser has noticed that the button cannot be pressed. */
+  async function press(name: string, url: string, json?: unknown): Promise<void> {
+    const answered = Promise.withResolvers<void>()
+    await page.route(url, async (route) => {
+      await expect.poll(() => page.evaluate('document.activeElement.tagName'), SOON).toBe('BODY')
+      await (json === undefined ? route.continue() : route.fulfill({ status: 503, json }))
+      answered.resolve()
+    })
+    await button(name).focus()
+    await page.keyboard.press('Enter')
+    await answered.promise
+    await expect.poll(focused, SOON).toBe(name)
+    await page.unroute(url)
+  }
+  const json = { error: 'store_unavailable', msg: 'The store does not answer.' }
+  await show('rosa')
+  await page.getByRole('textbox', { name: 'Path' }).fill('/items/1')
+  await press('Explain', '**/api/explain?**')
+  await press('Explain', '**/api/explain?**', json)
+  await button('Reset windows').click()
+  await page.getByRole('dialog').getByLabel('Reason').fill('our fault')
+  await press('Empty the windows', '**/reset', json)
+  await page.keyboard.press('Escape')
+  await page.getByRole('link', { name: 'Tokens' }).click()
+  await page.getByLabel('User on whose quota it draws').fill('rosa')
+  await page.getByRole('textbox', { name: 'Name' }).fill('robot')
+  await press('Make the token', '**/api/tokens', json)
+  open.errors.splice(0, open.errors.length, ...open.errors.filter((error) => !error.includes('503')))
+})
+
 test('under shadow mode, of the user or of the gateway, no full window and no explanation is red', async () => {
   const set = { read: { '1h': 4 }, bypassGlobal: false, shadow: true, reason: 'a trial', expiresAt: null }
   await stage.api('PUT', '/api/users/zora/override', set)

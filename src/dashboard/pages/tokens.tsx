@@ -11,6 +11,7 @@ import { Confirm } from '../parts/confirm.tsx'
 import { Discard } from '../parts/discard.tsx'
 import { ExpiryField } from '../parts/expiry.tsx'
 import { fieldProblems, messageOf } from '../parts/failure.tsx'
+import { useFocusKept } from '../parts/focus-back.ts'
 import { useFocusWrong } from '../parts/focus-wrong.ts'
 import { useKept } from '../parts/keeping.tsx'
 import { Note } from '../parts/note.tsx'
@@ -55,6 +56,7 @@ function NewToken({ read, reload }: Reading) {
   // Never kept: its secret is shown this once.
   const [made, setMade] = useState<NewTokenAnswer | null>(null)
   const [busy, setBusy] = useState(false)
+  const button = useFocusKept(busy)
   const ref = useFocusWrong(problems)
 
   function edit(part: Partial<NewTokenForm>): void {
@@ -128,7 +130,7 @@ function NewToken({ read, reload }: Reading) {
             onChange={(expiry) => edit({ expiry })}
           />
           <div className="actions">
-            <Button type="submit" loading={busy}>
+            <Button ref={button} type="submit" loading={busy}>
               {t('tokens.make')}
             </Button>
             <Discard disabled={form === EMPTY} onDiscard={discard} />

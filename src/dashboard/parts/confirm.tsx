@@ -2,7 +2,7 @@ import { Button, Modal, TextInput } from '@mantine/core'
 import { type ReactNode, useState } from 'react'
 import { useTexts } from '../i18n/text.tsx'
 import { fieldProblems, messageOf } from './failure.tsx'
-import { useFocusBack } from './focus-back.ts'
+import { useFocusBack, useFocusKept } from './focus-back.ts'
 import { Note } from './note.tsx'
 
 /** The id of where dialogs are put: with the page, so that they wait behind the sign-in with it and do not lie over it. */
@@ -26,6 +26,7 @@ export function Confirm({ title, action, danger, needsReason, onConfirm, onClose
   const [error, setError] = useState<Error | null>(null)
   const [missing, setMissing] = useState(false)
   const [busy, setBusy] = useState(false)
+  const button = useFocusKept(busy)
   // A modal returns the focus when it is told to close, and this one is gone then.
   useFocusBack(() => document.activeElement)
 
@@ -82,7 +83,7 @@ export function Confirm({ title, action, danger, needsReason, onConfirm, onClose
         />
         {error && <Note tone="bad">{messageOf(error, t)}</Note>}
         <div className="actions">
-          <Button type="submit" color={danger ? 'red' : 'blue'} loading={busy}>
+          <Button ref={button} type="submit" color={danger ? 'red' : 'blue'} loading={busy}>
             {action}
           </Button>
           <Button variant="default" onClick={close} disabled={busy}>

@@ -1,4 +1,4 @@
-import { useEffect } from 'react'
+import { type RefObject, useEffect, useRef } from 'react'
 
 /**
  * Where the focus goes when a part of the page that took it is closed: back to what opened it or, where that is gone or of no use any
@@ -25,6 +25,21 @@ export function useFocusBack(openerOf: () => Element | null | undefined): void {
 export function focusNear(button: Element): void {
   const near = button.closest('.field')?.querySelector('input') ?? headingAround(button)
   near?.focus({ preventScroll: true })
+}
+
+/**
+ * For a button that cannot be pressed while it waits, and so loses the focus: it has it again afterwards, unless somebody has put
+ * it elsewhere.
+ */
+export function useFocusKept(isWaiting: boolean): RefObject<HTMLButtonElement | null> {
+  const button = useRef<HTMLButtonElement>(null)
+  useEffect(() => {
+    if (!isWaiting || document.activeElement !== button.current) return
+    return () => {
+      if (document.activeElement === document.body) button.current?.focus()
+    }
+  }, [isWaiting])
+  return button
 }
 
 function headingAround(element: Element | null | undefined) {

@@ -4,6 +4,7 @@ import type { ExplainAnswer } from '../../../admin/api.ts'
 import { call, serverNow } from '../../api/client.ts'
 import { type Texts, useTexts } from '../../i18n/text.tsx'
 import { fieldProblems, messageOf } from '../../parts/failure.tsx'
+import { useFocusKept } from '../../parts/focus-back.ts'
 import { useFocusWrong } from '../../parts/focus-wrong.ts'
 import { Note, type Tone } from '../../parts/note.tsx'
 import { Panel } from '../../parts/panel.tsx'
@@ -38,6 +39,7 @@ export function ExplainForm({ user }: { readonly user: string }) {
   const [error, setError] = useState<Error | null>(null)
   const [problems, setProblems] = useState<{ readonly path?: string }>({})
   const [busy, setBusy] = useState(false)
+  const button = useFocusKept(busy)
 
   const query = new URLSearchParams({ user, method, path, ...(value !== '' && { value }) })
 
@@ -86,7 +88,7 @@ export function ExplainForm({ user }: { readonly user: string }) {
           />
         </div>
         <div className="actions">
-          <Button type="submit" variant="default" loading={busy}>
+          <Button ref={button} type="submit" variant="default" loading={busy}>
             {t('explain.do')}
           </Button>
         </div>
