@@ -78,8 +78,8 @@ test('an override that is set while its user cannot be read is told as set all t
 })
 
 test('the question before an override is taken away names all that ends with it', async () => {
-  await stage.api('PUT', '/api/users/rita/override', { read: { '1h': 30 }, bypassGlobal: true, reason: 'a big event' })
-  await show('rita')
+  await stage.api('PUT', '/api/users/petra/override', { read: { '1h': 30 }, bypassGlobal: true, reason: 'a big event' })
+  await show('petra')
   await button('Take the override away').click()
   const lines = page.getByRole('dialog').locator('.differences li')
   await expect
@@ -89,6 +89,18 @@ test('the question before an override is taken away names all that ends with it'
       expect.stringMatching(/^read\.1h 30\s*→\s*default$/),
       expect.stringMatching(/^reason a big event\s*→\s*none$/),
     ])
+})
+
+test('the page of a user says which windows have no room for another request, and that they count tokens', async () => {
+  for (let i = 0; i < 2; i++) expect(await client('quinn')).toEqual({ status: 200 })
+  await show('quinn')
+  const row = page.getByRole('row', { name: 'Personal read 1h' })
+  await row.getByText('no room').waitFor()
+  expect(await row.innerText()).toMatch(/8\s+10/)
+  expect(await page.getByText('no room').count()).toBe(1)
+  expect(await page.getByRole('heading', { name: 'Windows and limits' }).locator('+ p').innerText()).toContain('Tokens')
+  await page.getByRole('link', { name: 'Now', exact: true }).click()
+  expect(await page.getByRole('heading', { name: 'Global windows' }).locator('+ p').innerText()).toContain('Tokens')
 })
 
 test('where nobody is known yet the list of users says so, and blames no search', async () => {

@@ -96,6 +96,7 @@ export const en = {
   'now.collecting': 'Rates appear after a few seconds.',
   'now.line': 'Requests and refusals a second over the last {span}',
   'now.windows': 'Global windows',
+  'now.windowsText': 'Tokens used, of the limit in force.',
   'now.gauge': '{category} {window}',
   'now.gaugeText': '{used} of {limit}',
   'now.gaugeValue': '{used} of {limit} used, {share}',

@@ -96,6 +96,7 @@ export const zh: Readonly<Record<TextKey, string>> = {
   'now.collecting': '几秒后显示速率。',
   'now.line': '最近 {span} 每秒的请求与拒绝',
   'now.windows': '全局窗口',
+  'now.windowsText': '已用的令牌数，与生效的上限。',
   'now.gauge': '{category} {window}',
   'now.gaugeText': '{used} / {limit}',
   'now.gaugeValue': '已用 {used}，上限 {limit}，{share}',

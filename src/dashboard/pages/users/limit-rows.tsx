@@ -3,7 +3,7 @@ import { useTexts } from '../../i18n/text.tsx'
 import { Rows } from '../../parts/panel.tsx'
 import { At, Bar, Tag } from '../../parts/small.tsx'
 
-type Row = LimitAnswer & { readonly category?: string; readonly refuses?: boolean }
+type Row = LimitAnswer & { readonly category?: string; readonly refuses?: boolean; readonly lacksRoom?: boolean }
 
 interface LimitRowsProps {
   readonly label: string
@@ -29,6 +29,7 @@ export function LimitRows({ label, limits, shadow }: LimitRowsProps) {
               {row.refuses && (
                 <Tag tone={shadow ? 'warn' : 'bad'}>{t(shadow ? 'explain.wouldRefuse' : 'explain.refuses')}</Tag>
               )}
+              {row.lacksRoom && <Tag tone={shadow ? 'warn' : 'bad'}>{t('users.blocked')}</Tag>}
             </th>
             <td className="num">
               {number(row.used)}

@@ -1,6 +1,7 @@
 import { Button } from '@mantine/core'
 import { useState } from 'react'
-import type { LimitAnswer, QuotaAnswer, UserAnswer } from '../../../admin/api.ts'
+import type { QuotaAnswer, UserAnswer } from '../../../admin/api.ts'
+import { lacksRoom } from '../../../quota/room.ts'
 import { ApiError, call, isOutcomeUnknown, serverNow } from '../../api/client.ts'
 import { type Polled, usePoll } from '../../api/use-poll.ts'
 import { useTexts } from '../../i18n/text.tsx'
@@ -57,7 +58,7 @@ function User({ user }: { readonly user: string }) {
       <Loaded poll={poll}>
         {(answer) => (
           <>
-            <Windows answer={answer} shadow={quota?.shadow === true || answer.override?.shadow === true} />
+            <Windows answer={answer} quota={quota} />
             <OverrideEditor
               quota={quota}
               answer={answer}
@@ -79,13 +80,20 @@ function pathOf(user: string): string {
   return `/api/users/${encodeURIComponent(user)}`
 }
 
-function Windows({ answer, shadow }: { readonly answer: UserAnswer; readonly shadow: boolean }) {
+interface WindowsProps {
+  readonly answer: UserAnswer
+  /** `null` where it is not known yet. */
+  readonly quota: QuotaAnswer | null
+}
+
+function Windows({ answer, quota }: WindowsProps) {
   const { t } = useTexts()
+  const shadow = quota?.shadow === true || answer.override?.shadow === true
   const limits = Object.entries(answer.windows).flatMap(([category, list]) =>
-    list.map((limit): LimitAnswer & { category: string } => ({ category, ...limit })),
+    list.map((limit) => ({ category, ...limit, lacksRoom: lacksRoom(limit, quota?.cheapest[category]) })),
   )
   return (
-    <Panel title={t('users.windows')}>
+    <Panel title={t('users.windows')} text={t('now.windowsText')}>
       {limits.length === 0 ? (
         <p className="muted">{t('users.none.windows')}</p>
       ) : (
