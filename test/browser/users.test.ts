@@ -493,7 +493,11 @@ test('what somebody else sets while one is away is told before the draft is revi
   await page.goBack()
   await page.getByText('In force: they need more').waitFor()
   await button('Review').click()
-  await page.getByRole('alert').filter({ hasText: 'Changed by somebody else' }).waitFor()
+  const told = page.getByRole('alert').filter({ hasText: 'Changed by somebody else' })
+  await told.waitFor()
+  // The fields have what was begun on, and not what is in force.
+  expect(await page.getByRole('textbox', { name: '1h' }).inputValue()).toBe('30')
+  expect(await told.innerText()).toContain('Your edits are kept, and are not in force:')
   expect(await button('Set the override').count()).toBe(0)
 })
 

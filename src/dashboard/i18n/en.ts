@@ -210,9 +210,9 @@ export const en = {
 
   'conflict.title': 'Changed by somebody else',
   'conflict.text':
-    '{who} changed this at {time}. The values below are the new ones and your edits are kept: look at them and preview again.',
+    '{who} changed this at {time}. Your edits are kept, and are not in force: look at what is in force now, and then again at what they change.',
   'conflict.unknown':
-    'Somebody else changed this. The values below are the new ones and your edits are kept: look at them and preview again.',
+    'Somebody else changed this. Your edits are kept, and are not in force: look at what is in force now, and then again at what they change.',
 
   'adaptive.title': 'Adaptive factor',
   'adaptive.used': 'in use',

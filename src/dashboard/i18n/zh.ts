@@ -204,8 +204,9 @@ export const zh: Readonly<Record<TextKey, string>> = {
   'preview.lateShadow': '影子模式已开启：不拒绝任何请求。',
 
   'conflict.title': '已被其他人更改',
-  'conflict.text': '{who} 于 {time} 更改了它。下方是新的值，您的编辑已保留：请查看后重新预览。',
-  'conflict.unknown': '其他人更改了它。下方是新的值，您的编辑已保留：请查看后重新预览。',
+  'conflict.text':
+    '{who} 于 {time} 更改了它。您的编辑已保留，尚未生效：请先查看现在生效的值，再查看您的编辑会改变什么。',
+  'conflict.unknown': '其他人更改了它。您的编辑已保留，尚未生效：请先查看现在生效的值，再查看您的编辑会改变什么。',
 
   'adaptive.title': '自适应系数',
   'adaptive.used': '使用中',
