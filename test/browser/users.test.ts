@@ -108,7 +108,7 @@ test('where nobody is known yet the list of users says so, and blames no search'
   page = open.page
   await page.route('**/api/users?**', (route) => route.fulfill({ json: { users: [], next: null } }))
   await page.getByRole('link', { name: 'Users' }).click()
-  await page.getByText('No user is known yet: one is from the first request that is charged.').waitFor()
+  await page.getByText('No user is known yet: each appears with the first request that is charged.').waitFor()
   expect(await page.getByText('No known user matches.').count()).toBe(0)
   await page.getByRole('searchbox').fill('x')
   await page.getByText('No known user matches.').waitFor()

@@ -210,9 +210,9 @@ export const en = {
 
   'conflict.title': 'Changed by somebody else',
   'conflict.text':
-    '{who} changed this at {time}. Your edits are kept, and are not in force: look at what is in force now, and then again at what they change.',
+    '{who} changed this at {time}. Your edits are kept but not in force: look at what is in force now, then review them again.',
   'conflict.unknown':
-    'Somebody else changed this. Your edits are kept, and are not in force: look at what is in force now, and then again at what they change.',
+    'Somebody else changed this. Your edits are kept but not in force: look at what is in force now, then review them again.',
 
   'adaptive.title': 'Adaptive factor',
   'adaptive.used': 'in use',
@@ -257,7 +257,7 @@ export const en = {
   'users.order.override': 'Users with an override first',
   'users.order.use': 'Nearest to a limit first, counted once a minute',
   'users.none': 'No known user matches.',
-  'users.nobody': 'No user is known yet: one is from the first request that is charged.',
+  'users.nobody': 'No user is known yet: each appears with the first request that is charged.',
   'users.more': 'No match so far: the next page looks further.',
   'users.open': 'Open “{user}”',
   'users.openHelp': 'A user who has not made a request yet can have an override too.',
