@@ -43,6 +43,15 @@ test('numbers are grouped, rates and shares are short', () => {
   expect(format.formatShare('en', 0.012345)).toBe('1.23%')
 })
 
+test('a share that is nearly all is not told as all', () => {
+  expect([0.9996, 1, 0.57, 1.25].map((share) => format.formatShare('en', share))).toEqual([
+    '99.9%',
+    '100%',
+    '57%',
+    '125%',
+  ])
+})
+
 test('the log filter takes the failed requests of the half-hour, by the fields of the log', () => {
   const line = logFilter(new Date(1_000), new Date(1_801_000))
   expect(line).toBe(

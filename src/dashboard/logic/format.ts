@@ -24,9 +24,10 @@ export function formatRate(language: Language, perSecond: number): string {
   return new Intl.NumberFormat(LOCALES[language], { maximumSignificantDigits: 3 }).format(perSecond)
 }
 
-/** @param share 0 to 1 */
+/** Rounded down: what is not full is not told as 100 %. @param share 0 to 1 */
 export function formatShare(language: Language, share: number): string {
-  return new Intl.NumberFormat(LOCALES[language], { style: 'percent', maximumSignificantDigits: 3 }).format(share)
+  const options = { style: 'percent', maximumSignificantDigits: 3, roundingMode: 'floor' } as const
+  return new Intl.NumberFormat(LOCALES[language], options).format(share)
 }
 
 /** In the browser's time zone, or the one given. */

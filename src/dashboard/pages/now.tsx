@@ -116,7 +116,7 @@ function Gauge({
       aria-label={name}
       aria-valuemin={0}
       aria-valuemax={100}
-      aria-valuenow={Math.min(100, Math.round(part * 100))}
+      aria-valuenow={Math.min(100, Math.floor(part * 100))}
       aria-valuetext={t('now.gaugeValue', words)}
     >
       <div className="gauge-name">{name}</div>
@@ -126,7 +126,7 @@ function Gauge({
         thickness={11}
         filledSegmentColor={FILLED[fullness(part, shadow)]}
         emptySegmentColor="var(--track)"
-        label={share(Math.round(part * 1000) / 1000)}
+        label={share(Math.floor(part * 1000) / 1000)}
       />
       <div>{t('now.gaugeText', words)}</div>
       <div className="muted">

@@ -94,7 +94,7 @@ export function Bar({ used, limit, label, shadow }: BarProps) {
       aria-label={label}
       aria-valuemin={0}
       aria-valuemax={100}
-      aria-valuenow={Math.min(100, Math.round(part * 100))}
+      aria-valuenow={Math.min(100, Math.floor(part * 100))}
       aria-valuetext={t('now.gaugeValue', words)}
     >
       <div style={{ width: `${Math.min(1, part) * 100}%` }} />
