@@ -95,7 +95,11 @@ export const CATALOGUE: readonly Group[] = [
         shows: '"connected to the store" each time',
       },
       script_flush: { fault: 'SCRIPT FLUSH under traffic', does: 'Every request is decided', shows: 'nothing' },
-      redis_loading: { fault: 'loading its data for seconds (LOADING)', does: OUT, shows: CUT },
+      redis_loading: {
+        fault: 'loading its data for seconds (LOADING)',
+        does: OUT,
+        shows: `${CUT}, LOADING in the log`,
+      },
       redis_noauth: {
         fault: 'asking for a password that the gateways do not have (NOAUTH)',
         does: OUT,

@@ -64,6 +64,7 @@ const ROWS = {
       while (!String(await admin.info('persistence')).includes('loading:0')) await sleep(100)
     },
     reason: 'connection',
+    told: /LOADING/,
     unready: true,
   },
   redis_noauth: {

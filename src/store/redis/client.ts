@@ -118,17 +118,25 @@ function withDeadline(redis: Redis, ms: number): Redis {
 }
 
 /**
- * A user without the right to INFO is enough for ioredis, which asks by it whether Redis is loading, but it prints so for itself
- * at each connection, in the middle of the log. Here it is told nothing, and the store warns. What listens in a cluster is out of our reach, and prints still.
+ * What ioredis asks by INFO before it uses a connection. A user without the right to INFO is enough for it, but it prints so for itself
+ * at each connection, in the middle of the log: here it is told nothing, and the store warns. What listens in a cluster is out of our reach,
+ * and prints still. A Redis that is loading it would wait for up to 10 s at a time, and say nothing: here that is an error, told and tried again.
  */
 function quietly(redis: Redis): Redis {
   const ask = redis.info.bind(redis)
   function info(answered?: Callback<string>): Promise<string> {
     if (answered === undefined) return ask()
-    return ask((error, text) => (error && isForbidden(error) ? answered(null, '') : answered(error, text)))
+    return ask((error, text) => {
+      if (error && isForbidden(error)) return answered(null, '')
+      answered(error ?? (isLoading(text) ? new Error('LOADING Redis is loading its data') : null), text)
+    })
   }
   redis.info = info as Redis['info']
   return redis
+}
+
+function isLoading(info: string | undefined): boolean {
+  return /^loading:1/m.test(info ?? '')
 }
 
 const DEFAULT_USER = 'default'
