@@ -41,6 +41,12 @@ export function denial(code: ErrorCode, msg: string, more: Pick<Denial, 'headers
   return { code, msg, ...more }
 }
 
+/** Why a file could not be read, by the code of the system, with the cure. */
+export function unreadable(code = 'error'): string {
+  if (code !== 'EMFILE' && code !== 'ENFILE') return `cannot be read (${code}): check the path and the permissions`
+  return `cannot be read (${code}): too many files and connections are open, so raise the limit (ulimit -Hn, LimitNOFILE)`
+}
+
 /** What was thrown, in its own words. */
 export function messageOf(error: unknown): string {
   return error instanceof Error ? error.message : String(error)

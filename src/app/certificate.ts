@@ -3,7 +3,7 @@ import { readFileSync, statSync } from 'node:fs'
 import { createSecureContext, type SecureContextOptions } from 'node:tls'
 import type { Config, ListenerTls, UpstreamConfig } from '../config/config.ts'
 import { watchConfig } from '../config/watch.ts'
-import { messageOf } from '../errors.ts'
+import { messageOf, unreadable } from '../errors.ts'
 import type { UpstreamTls } from '../forward/forwarder.ts'
 import type { Observer } from '../observe/observation.ts'
 import type { Certificate } from '../tls.ts'
@@ -171,8 +171,8 @@ function read(file: string): string {
   try {
     return readFileSync(file, 'utf8')
   } catch (cause) {
-    const { code = 'error' } = cause as NodeJS.ErrnoException
-    throw new Error(`${file} cannot be read (${code}): check the path and the permissions`, { cause })
+    const { code } = cause as NodeJS.ErrnoException
+    throw new Error(`${file} ${unreadable(code)}`, { cause })
   }
 }
 

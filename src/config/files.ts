@@ -1,5 +1,6 @@
 import { constants } from 'node:fs'
 import { access } from 'node:fs/promises'
+import { unreadable } from '../errors.ts'
 import type { Config, ListenerTls } from './config.ts'
 import { type Finding, type Path, quote } from './problems.ts'
 
@@ -35,7 +36,7 @@ async function problemOf(path: Path, file: string): Promise<Finding | null> {
     await access(file, constants.R_OK)
     return null
   } catch (error) {
-    const { code = 'error' } = error as NodeJS.ErrnoException
-    return { path, message: `${quote(file)} cannot be read (${code}): check the path and the permissions` }
+    const { code } = error as NodeJS.ErrnoException
+    return { path, message: `${quote(file)} ${unreadable(code)}` }
   }
 }

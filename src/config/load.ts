@@ -1,5 +1,6 @@
 import { readFile, stat } from 'node:fs/promises'
 import type { z } from 'zod'
+import { unreadable } from '../errors.ts'
 import { buildConfig } from './build.ts'
 import { checkAll } from './checks.ts'
 import type { Config } from './config.ts'
@@ -125,7 +126,7 @@ async function readText(file: string): Promise<{ readonly text: string } | { rea
   } catch (error) {
     const code = (error as NodeJS.ErrnoException).code
     if (code === 'ERR_ENCODING_INVALID_ENCODED_DATA') return { problem: 'is not UTF-8: save it in that encoding' }
-    return { problem: `cannot be read (${code ?? 'error'}): check the path and the permissions` }
+    return { problem: unreadable(code) }
   }
 }
 

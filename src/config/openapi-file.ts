@@ -1,4 +1,5 @@
 import { readFile, stat } from 'node:fs/promises'
+import { unreadable } from '../errors.ts'
 import { isObject } from '../json.ts'
 import { jsonFault } from '../json-fault.ts'
 import type { OpenapiDocument } from './config.ts'
@@ -25,9 +26,9 @@ async function readText(file: string): Promise<Reading<string>> {
     if (found.size > MAX_JSON) return { problem: 'is larger than 8 MiB: shorten it' }
     return { value: new TextDecoder('utf-8', { fatal: true }).decode(await readFile(file)) }
   } catch (error) {
-    const { code = 'error' } = error as NodeJS.ErrnoException
+    const { code } = error as NodeJS.ErrnoException
     if (code === 'ERR_ENCODING_INVALID_ENCODED_DATA') return { problem: 'is not UTF-8: save it in that encoding' }
-    return { problem: `cannot be read (${code}): check the path and the permissions` }
+    return { problem: unreadable(code) }
   }
 }
 
