@@ -239,6 +239,14 @@ export function quotaStoreSuite(open: () => Promise<StoreUnderTest>): void {
       ])
     })
 
+    it('of more than a store still knows of, as one that lost its last charges, leaves nothing and not less', async () => {
+      const one = charge('a', 7, of)
+      const [decision] = await settle([one])
+      await settle([], [{ charge: { ...one, cost: 9 }, decision: decision as Decision }])
+      expect(await used('a')).toEqual({ personal: [0, 0], global: [0, 0] })
+      expect(verdicts(await settle([charge('a', 10, of), charge('a', 1, of)]))).toEqual([true, false])
+    })
+
     it('leaves a later run of the window alone', async () => {
       const short = limits([10, 10], [20, 20], SECOND)
       const one = charge('a', 5, short)
