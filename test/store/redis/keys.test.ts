@@ -190,6 +190,16 @@ describe('what lies under the key of a counter', () => {
     })
   })
 
+  it('gets a refund and a charge of one batch also where a category in front of it has ended', async () => {
+    const at = Date.now() - 1000
+    const old = section('old', entry(7200, at - 3 * 3_600_000, 9))
+    await redis.set(OWN, Buffer.concat([old, section('read', ...all(at, 8))]))
+    const usages = all(at, 8)
+    const refund = { charge: charge(5), decision: { accepted: true, at, personal: usages, global: null } }
+    await store.settle({ instance: 'keys', sequence: ++sequence, refunds: [refund], charges: [charge(2)] })
+    expect(await redis.getBuffer(OWN)).toEqual(section('read', ...all(at, 5)))
+  })
+
   it('is written in place by a charge that starts no window, and ends when it did', async () => {
     const at = Date.now()
     await redis.set(OWN, section('read', ...all(at - 1000, 5)), 'PX', 50_000)
