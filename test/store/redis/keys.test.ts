@@ -309,6 +309,17 @@ describe('every key', () => {
     expect(left).toBeGreaterThan(86_400_000 - 60_000)
   })
 
+  it('of a counter ends with the last of its windows also where that is a shorter one', async () => {
+    const pair = WINDOWS.slice(0, 2).map((window) => ({ window, limit: 100 }))
+    await settle(charge(1, 'alice', 'read', { personal: pair.slice(1), global: null }))
+    const bytes = (await redis.getBuffer(OWN)) ?? Buffer.alloc(0)
+    // The five hours end in a minute, and the hour has yet to start.
+    bytes.writeUIntBE(Date.now() - 5 * 3_600_000 + 60_000, bytes.length - 12, 6)
+    await redis.set(OWN, bytes, 'PX', 60_000)
+    await settle(charge(1, 'alice', 'read', { personal: pair, global: null }))
+    expect(await redis.pttl(OWN)).toBeGreaterThan(50 * 60_000)
+  })
+
   it('is not made by a charge that is refused', async () => {
     await settle(charge(101))
     expect(await redis.keys('*')).toEqual([LAST])
