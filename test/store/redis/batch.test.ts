@@ -54,6 +54,9 @@ describe('a batch is not sent', () => {
   /** Each of another user, who has a key of his own beside that of the instance. */
   const chargesOf = (users: number) =>
     Array.from({ length: users }, (_, i) => ({ user: `u${i}`, category: 'read', cost: 1, limits }))
+  /** All of one user, and of another cost each. */
+  const unlike = (charges: number) =>
+    Array.from({ length: charges }, (_, cost) => ({ user: 'alice', category: 'read', cost, limits }))
   const nine: Limits = { personal: Array.from({ length: 9 }, () => HOUR), global: null }
   it.each([
     ['without a category', batchOf('')],
@@ -62,6 +65,7 @@ describe('a batch is not sent', () => {
     ['without windows', batchOf('read', none)],
     ['with nine windows', batchOf('read', nine)],
     ['of more users than it has numbers for', { ...batchOf('read'), charges: chargesOf(16_383) }],
+    ['of more unlike charges than it has numbers for', { ...batchOf('read'), charges: unlike(16_384) }],
   ])('%s', (_, batch) => {
     expect(() => encodeBatch(batch, keys)).toThrow(expect.objectContaining({ name: 'StoreError', applied: 'no' }))
   })
