@@ -372,6 +372,19 @@ describe('SIGTERM to the primary', () => {
   })
 })
 
+it('SIGTERM to a worker lets what is under way in it finish and be counted, and another takes its place', async () => {
+  respond = ({ url }, res) => setTimeout(() => res.end('ok'), url === '/slow' ? 800 : 0)
+  await start({ rest: 'drain: { delay: 0s }' })
+  const [first = 0] = await pids()
+  const slow = Array.from({ length: 4 }, () => askOnce('/slow'))
+  await expect.poll(() => backend.seen.length).toBe(4)
+  process.kill(first, 'SIGTERM')
+  expect(await Promise.all(slow)).toEqual(Array(4).fill({ status: 200, body: 'ok' }))
+  await expect.poll(() => lines('worker ended unasked')).toMatchObject([{ pid: first, reason: 'exit 0' }])
+  expect(await counted()).toBe(4)
+  await expect.poll(() => lines('worker started').length).toBe(3)
+})
+
 it('SIGINT and SIGHUP, which a terminal sends to all, end no worker by themselves', async () => {
   await start()
   const workers = await pids()
@@ -438,6 +451,37 @@ describe('a changed configuration', () => {
     const pids = (await told()).map(([pid]) => pid)
     process.kill(pids[0] as number, 'SIGKILL')
     await expect.poll(() => each(pids)).toEqual([true])
+  })
+
+  /** Kills the first worker. Resolves when another has taken its place. */
+  async function replaceFirst(): Promise<void> {
+    const [first = 0] = await pids()
+    process.kill(first, 'SIGKILL')
+    await expect.poll(() => lines('worker started').length).toBe(3)
+    await expect.poll(async () => (await metrics()).value('tollgate_workers')).toBe(2)
+  }
+
+  it('that needs a restart is told as that once, and a worker that starts later charges where the others do', async () => {
+    await start({ personal: 5 })
+    file(config({ personal: 5, store: `sqlite:${join(folder, 'other.db')}` }))
+    const told = () =>
+      running?.lines().filter((line) => JSON.stringify(line).includes('takes effect at the next restart'))
+    await expect.poll(told).toHaveLength(1)
+    await replaceFirst()
+    const statuses = await everywhere(async () => (await askOnce('/x')).status)
+    expect(statuses.filter((status) => status === 200)).toHaveLength(5)
+    expect(told()).toHaveLength(1)
+  })
+
+  it('that names a file of no use leaves all on the old one, also a worker that starts later', async () => {
+    await start({ personal: 5 })
+    const ca = join(folder, 'ca.pem')
+    writeFileSync(ca, 'no certificate')
+    const upstream = `upstream: { url: "https://127.0.0.1:1", tls: { ca: ${ca} } }`
+    file(config({ personal: 7 }).replace(/upstream: .*/, upstream))
+    await expect.poll(() => lines('configuration refused, the one before stays in force')).toHaveLength(1)
+    await replaceFirst()
+    expect(await everywhere(limit)).toEqual(eight(5))
   })
 
   it('shows as two hashes while one worker does not have it, then is in force in each, also in one that starts later', async () => {
@@ -549,6 +593,24 @@ describe('two workers', () => {
     running = await spawnGateway(file(config({ store: `redis://127.0.0.1:${await freePort()}` })), `${admin}/livez`)
     const started = async (): Promise<number> => (await fetch(`${admin}/readyz?startup=1`)).status
     await expect.poll(started).toBe(200)
+    expect(await readiness()).toBe(503)
+  })
+
+  it('stay ready where nobody asks for their metrics', async () => {
+    await start()
+    // Longer than what a worker says of itself counts.
+    await sleep(6000)
+    expect(await readiness()).toBe(200)
+  })
+
+  it('all send their clients elsewhere when /drain is asked for', async () => {
+    await start()
+    const statuses: number[] = []
+    const answered = (status: number): void => void statuses.push(status)
+    const clients = Array.from({ length: 8 }, () => client(() => false, answered))
+    await expect.poll(() => statuses.length).toBeGreaterThan(100)
+    expect((await fetch(`${admin}/drain`)).status).toBe(200)
+    expect((await Promise.all(clients)).flat()).toEqual([])
     expect(await readiness()).toBe(503)
   })
 
