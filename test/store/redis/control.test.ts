@@ -192,6 +192,15 @@ describe('an error of a change leaves everything as it was', () => {
     },
   )
 
+  it('where the number of the last change is none', async () => {
+    const store = await open()
+    await store.change(LOOSE, ANN, null)
+    await admin.set('{tollgate}:version', 'not ours')
+    const before = await snapshot()
+    await expect(store.change(ALICE, ANN, null)).rejects.toMatchObject({ name: 'StoreError', applied: 'no' })
+    expect(await snapshot()).toEqual(before)
+  })
+
   it('where the memory of Redis is used up', async () => {
     const store = await open()
     await store.change(LOOSE, ANN, null)
