@@ -24,7 +24,6 @@ local keep, channel = tonumber(ARGV[8]), ARGV[9]
 
 local last = tonumber(redis.call('GET', KEYS[1]) or 0)
 if not last then return redis.error_reply('ERR the number of the last change is no number') end
-redis.call('ZCARD', KEYS[2])
 local stored
 if what == 'settings' then
   stored = redis.call('GET', KEYS[3])
@@ -46,8 +45,9 @@ local entry = table.concat({
   ',"from":', from or 'null', ',"to":', to, ',"why":', ARGV[6], '}',
 })
 
--- A user of Redis without the right to one of these is found out now: a change would be made that nobody finds in the audit.
--- Both change nothing. Redis refuses ZADD when its memory is used up, and then no write after it.
+-- A user of Redis without the right to one of these is found out now, as is a key that holds another thing: a change would
+-- be made that nobody finds in the audit. Both change nothing. Redis refuses ZADD when its memory is used up, and then no
+-- write after it.
 redis.call('ZADD', KEYS[2], 'XX', 0, '')
 redis.call('ZREMRANGEBYRANK', KEYS[2], 1, 0)
 
