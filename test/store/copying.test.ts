@@ -413,6 +413,21 @@ describe('a Redis that is filled', () => {
     client.disconnect()
   })
 
+  it('is without what lies under keys of the other and is no counter of anybody', async () => {
+    const [one, other] = [PLACES.redis(), PLACES.redis()]
+    await live(one)
+    const client = new Redis(redis.url)
+    const { user } = createKeys(one.name)
+    await client.set(user('text'), 'what somebody else keeps here')
+    await client.rpush(user('list'), 'a', 'b')
+    await client.copy(user('alice'), user(''))
+    client.disconnect()
+    expect(await copy(one, other)).toMatchObject({ users: STRANGE_IDS.length + 1 })
+    const { users } = await readings(other)
+    expect([...users.keys()].sort()).toEqual(['alice', ...STRANGE_IDS].sort())
+    expect(users).toEqual((await readings(one)).users)
+  })
+
   it('is marked until it is whole; the next copy begins anew without being forced, and none is made from it', async () => {
     const [one, other] = [PLACES.sqlite(), PLACES.redis()]
     await live(one)
@@ -450,6 +465,14 @@ describe('a Redis that is filled', () => {
     const client = new Redis(redis.url)
     expect(await client.exists(createKeys(other.name).instance('alive'))).toBe(1)
     client.disconnect()
+  })
+
+  it('keeps what gateways that are alive tell of themselves', async () => {
+    const [one, other] = [PLACES.sqlite(), PLACES.redis()]
+    await live(one)
+    await (await other.store()).beat(REPLICA)
+    await copy(one, other, true)
+    expect(await (await other.store()).listReplicas()).toMatchObject([{ instance: REPLICA.instance, pid: 42 }])
   })
 
   it('keeps what lies beside the prefix', async () => {
