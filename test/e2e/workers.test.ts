@@ -16,13 +16,14 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { text } from 'node:stream/consumers'
 import { setTimeout as sleep } from 'node:timers/promises'
+import { Redis } from 'ioredis'
 import { Agent, fetch } from 'undici'
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from 'vitest'
 import { openRedisStore } from '../../src/store/redis/store.ts'
 import { openSqliteStore } from '../../src/store/sqlite/store.ts'
 import type { Store } from '../../src/store/store.ts'
 import { parseMetrics } from '../observe/parse-metrics.ts'
-import { freePort, sharedRedis } from '../setup/redis.ts'
+import { freePort, sharedRedis, startRedis } from '../setup/redis.ts'
 import { type Backend, countByUser, type Seen, startBackend } from './harness.ts'
 import { bearer, jwtOf } from './jwt.ts'
 import { type GatewayProcess, spawnGateway } from './process.ts'
@@ -471,6 +472,7 @@ describe('a changed configuration', () => {
     const statuses = await everywhere(async () => (await askOnce('/x')).status)
     expect(statuses.filter((status) => status === 200)).toHaveLength(5)
     expect(told()).toHaveLength(1)
+    expect(lines('configuration in force, but not in every worker')).toEqual([])
   })
 
   it('that names a file of no use leaves all on the old one, also a worker that starts later', async () => {
@@ -612,6 +614,27 @@ describe('two workers', () => {
     expect((await fetch(`${admin}/drain`)).status).toBe(200)
     expect((await Promise.all(clients)).flat()).toEqual([])
     expect(await readiness()).toBe(503)
+  })
+
+  it('tell the administrators that a store which may be read takes no charges, and what was changed before', async () => {
+    const own = await startRedis()
+    const client = new Redis(own.url)
+    const hand = openRedisStore({ url: own.url, deadlineMs: 5000, observe: () => {} })
+    try {
+      await start({ store: own.url })
+      await hand.change({ kind: 'settings', to: { mode: 'loose' } }, { who: 'alice', why: null }, null)
+      await expect.poll(() => everywhere(limit)).toEqual(eight(1.5e6))
+      const headers = { authorization: `Bearer ${ADMIN_TOKEN}` }
+      await client.call('REPLICAOF', '127.0.0.1', '1')
+      await expect.poll(() => askOnce('/x').then(readiness)).toBe(503)
+      const now = await (await fetch(`${admin}/api/now`, { headers })).json()
+      expect(now).toMatchObject({ store: { answers: false }, controlVersion: 1 })
+    } finally {
+      await running?.end('SIGTERM')
+      await hand.close()
+      client.disconnect()
+      await own.stop()
+    }
   })
 
   it('that cannot have their address end with a message that names it', async () => {
