@@ -116,6 +116,14 @@ describe('a worker that ends', () => {
     expect(started()).toHaveLength(1)
   })
 
+  it('is not ready from then on, and says why', async () => {
+    await expect.poll(isReady).toBe(true)
+    kill()
+    await expect.poll(() => ended().length).toBe(1)
+    const reasons = ['has ended and is started again']
+    expect(supervisor.states()).toEqual([{ worker: 1, ready: false, reasons }])
+  })
+
   it('while the others drain has a successor that drains too', async () => {
     await expect.poll(isReady).toBe(true)
     supervisor.drain()
@@ -148,6 +156,14 @@ it('a worker that ends before it listens ends the start, and nothing speaks of a
   await expect(starting).rejects.toThrow(/^worker 1 ended \(SIGKILL\) before it listened: .*memory/)
   expect(ended()).toMatchObject([{ worker: 1, reason: 'SIGKILL', restartMs: null }])
   expect(started()).toHaveLength(1)
+})
+
+it('a worker that hangs before it has said anything is ended after 30 seconds as well', async () => {
+  const starting = supervisor.start()
+  process.kill(started()[0] ?? 0, 'SIGSTOP')
+  clock += 30_001
+  await supervisor.ask(10)
+  await expect(starting).rejects.toThrow(/^worker 1 ended \(no answer for 30 s\)/)
 })
 
 it('a worker that does not end when it is told to is killed after its time', async () => {
