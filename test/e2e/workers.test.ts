@@ -452,6 +452,11 @@ describe('a changed configuration', () => {
     const pids = (await told()).map(([pid]) => pid)
     process.kill(pids[0] as number, 'SIGKILL')
     await expect.poll(() => each(pids)).toEqual([true])
+    // One that starts after it was mended has nothing to tell.
+    file(config({ personal: 7 }))
+    await expect.poll(() => everywhere(limit)).toEqual(eight(7))
+    process.kill(pids[1] as number, 'SIGKILL')
+    await expect.poll(() => each(pids)).toEqual([false, false])
   })
 
   /** Kills the first worker. Resolves when another has taken its place. */
