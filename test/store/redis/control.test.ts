@@ -170,6 +170,15 @@ it('a Redis that was emptied and changed as often again is read anew', async () 
   expect(await keeper.fresh()).toMatchObject({ version: 2, settings: { version: 2 }, overrides: new Map() })
 })
 
+it('settings and an audit that were not written by us are an error of the store', async () => {
+  const store = await open()
+  await store.change(LOOSE, ANN, null)
+  await admin.set('{tollgate}:settings', '1 not ours')
+  await expect(store.readControl()).rejects.toMatchObject({ name: 'StoreError', reason: 'other' })
+  await admin.zadd('{tollgate}:audit', 2, 'not ours')
+  await expect(store.controlVersion()).rejects.toMatchObject({ name: 'StoreError', reason: 'other' })
+})
+
 describe('an error of a change leaves everything as it was', () => {
   async function snapshot(): Promise<unknown> {
     const keys = (await admin.keys('*')).sort()
