@@ -1,5 +1,5 @@
 import fc from 'fast-check'
-import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest'
+import { afterEach, beforeEach, describe, expect, it, onTestFinished, vi } from 'vitest'
 import { type ControlKeeper, createControlKeeper } from '../../src/control/keeper.ts'
 import type { ControlState, UserOverride } from '../../src/control/state.ts'
 import type { Change } from '../../src/control/store.ts'
@@ -61,19 +61,19 @@ describe('what administrators change', () => {
     })
   })
 
-  it.each([1, 'null', [], {}, { limits: null, expiresAt: null }, { limits: { read: 1 }, expiresAt: null }])(
-    'is followed also where the store has an override that is none: %j',
-    async (odd) => {
-      await store.set(forUser('mallory', odd as never))
-      await store.set(forUser('alice', override(5)))
-      await keeper.start()
-      await store.set(loose)
-      const state = await keeper.fresh()
-      expect(state.settings.value).toEqual({ mode: 'loose' })
-      expect([...state.overrides.keys()]).toEqual(['alice'])
-      expect(told).toEqual([])
-    },
-  )
+  it.each([
+    ...[1, 'null', [], {}, { limits: null, expiresAt: null }, { limits: { read: 1 }, expiresAt: null }],
+    ...[{ limits: {} }, { limits: {}, expiresAt: 'soon' }],
+  ])('is followed also where the store has an override that is none: %j', async (odd) => {
+    await store.set(forUser('mallory', odd as never))
+    await store.set(forUser('alice', override(5)))
+    await keeper.start()
+    await store.set(loose)
+    const state = await keeper.fresh()
+    expect(state.settings.value).toEqual({ mode: 'loose' })
+    expect([...state.overrides.keys()]).toEqual(['alice'])
+    expect(told).toEqual([])
+  })
 
   it('comes with a hint, without waiting for the next poll', async () => {
     await onlyWhenAsked()
@@ -86,6 +86,20 @@ describe('what administrators change', () => {
     store.isDeaf = true
     await store.set(loose)
     await vi.waitFor(() => expect(keeper.state().version).toBe(1), { timeout: 30_000 })
+  })
+
+  it('comes within a second where nothing else is asked for', async () => {
+    vi.useFakeTimers()
+    onTestFinished(() => void vi.useRealTimers())
+    store.isDeaf = true
+    const usual = createControlKeeper({ store, observe: () => {} })
+    onTestFinished(() => usual.close())
+    await usual.start()
+    await store.set(loose)
+    await vi.advanceTimersByTimeAsync(999)
+    expect(usual.state().version).toBe(0)
+    await vi.advanceTimersByTimeAsync(1)
+    expect(usual.state().version).toBe(1)
   })
 
   it('is told to whoever follows, until he has heard enough', async () => {
@@ -103,6 +117,15 @@ describe('what administrators change', () => {
       { type: 'control_followed', version: 1, before: 0 },
       { type: 'control_followed', version: 2, before: 1 },
     ])
+  })
+
+  it('is in force already when it is told', async () => {
+    await onlyWhenAsked()
+    const heard: boolean[] = []
+    keeper.follow((state) => heard.push(state === keeper.state()))
+    await store.set(loose)
+    await keeper.fresh()
+    expect(heard).toEqual([true])
   })
 
   it('reaches the others where one who follows fails', async () => {
@@ -223,6 +246,8 @@ describe('an override that expires', () => {
     await store.set(forUser('bob', override(5)))
     await onlyWhenAsked()
     store.at += 3_600_000
+    expect([...(await keeper.fresh()).overrides.keys()]).toEqual(['bob'])
+    await store.set(loose)
     expect([...(await keeper.fresh()).overrides.keys()]).toEqual(['bob'])
     store.at -= 3_600_000
     expect([...(await keeper.fresh()).overrides.keys()]).toEqual(['alice', 'bob'])
