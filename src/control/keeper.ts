@@ -94,9 +94,8 @@ export function createControlKeeper(options: ControlKeeperOptions): ControlKeepe
   function publish(): void {
     const next = inForce(stored, current, storeTime())
     if (closed || next === current) return
-    const isNews = next.state !== current.state
     current = next
-    if (isNews) announce(next.state)
+    announce(next.state)
   }
 
   /** What a listener could not take is not in force. */
@@ -151,21 +150,17 @@ export function createControlKeeper(options: ControlKeeperOptions): ControlKeepe
 
 /** Whoever asks while the work is done waits for it to be done again: that sees what was changed before he asked. */
 function oneAtATime(work: () => Promise<void>): () => Promise<void> {
-  let current: Promise<void> | null = null
+  let current: Promise<void> = Promise.resolve()
   let next: Promise<void> | null = null
 
   function begin(): Promise<void> {
     next = null
-    current = work().finally(() => {
-      current = null
-    })
+    current = work()
     return current
   }
 
   return function ask() {
-    if (next !== null) return next
-    if (current === null) return begin()
-    next = current.then(ignore, ignore).then(begin)
+    next ??= current.then(ignore, ignore).then(begin)
     return next
   }
 }
