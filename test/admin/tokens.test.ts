@@ -59,6 +59,8 @@ describe('a field that is wrong is named, with the cure', () => {
     ['user a number', { ...fine, user: 7 }, /^user: /],
     ['name empty', { ...fine, name: '' }, /^name: must be a text of 1 to 64 characters/],
     ['name of 65 characters', { ...fine, name: 'x'.repeat(65) }, /^name: /],
+    ['name that breaks a list', { ...fine, name: 'a\nb' }, /^name: /],
+    ['name with half a character', { ...fine, name: '\ud800' }, /^name: /],
     ['expiry a number', { ...fine, expiresAt: 1_900_000_000 }, /^expiresAt: must be a time with its offset/],
     [
       'expiry without an offset',

@@ -133,6 +133,12 @@ describe('a preview', () => {
     expect(blocked).toMatchObject([{ user: 'alice', category: 'write', window: '1h', limit: 0, resetAt: null }])
   })
 
+  it('tells when it ends of a limit that fits one request', async () => {
+    const patch = { baselines: { personal: { write: { '1h': 1 } } } }
+    const { blocked } = await previewOf(storeOf({ alice: { write: { hour: 1 } } }), patch)
+    expect(blocked).toMatchObject([{ window: '1h', limit: 1, resetAt: '2026-08-06T15:30:00.000Z' }])
+  })
+
   it('counts as blocked who has no room for the cheapest request of a category, where anything of it may be refused', async () => {
     const usages: Usages = {
       alice: { read: { hour: 116 } },

@@ -39,6 +39,10 @@ describe('a minted token', () => {
     expect(JSON.stringify(record)).not.toContain(token.slice(3, 35))
   })
 
+  it('is taken by every later version, since nobody could make it again', () => {
+    expect(looksLikeToken('gw_0123456789ABCDEFGHIJKLMNOPQRSTUV1ggZdL')).toBe(true)
+  })
+
   it('is known by its SHA-256 in hexadecimal', () => {
     expect(hashToken('abc')).toBe('ba7816bf8f01cfea414140de5dae2223b00361a396177a9cb410ff61f20015ad')
   })
