@@ -52,7 +52,11 @@ export interface Reply {
   readonly json: any
 }
 
-export type CallOptions = { headers?: Record<string, string>; body?: unknown }
+export type CallOptions = {
+  headers?: Record<string, string>
+  body?: unknown /** Our address of the connection. */
+  from?: string
+}
 
 export interface Running {
   readonly admin: Admin
@@ -131,12 +135,13 @@ export async function call(
   url: string,
   method: string,
   path: string,
-  { headers = {}, body }: CallOptions = {},
+  { headers = {}, body, from }: CallOptions = {},
 ): Promise<Reply> {
   const content = typeof body === 'string' || body === undefined ? (body ?? '') : JSON.stringify(body)
   const sent = request(new URL(url), {
     path,
     method,
+    ...(from !== undefined && { localAddress: from }),
     headers: {
       authorization: `Bearer ${TOKEN}`,
       // Node leaves the length out for DELETE.

@@ -62,6 +62,21 @@ describe('signing in', () => {
     expect((await signIn()).reply.status).toBe(200)
   })
 
+  test('is shut to the address that has guessed, and to no other', async () => {
+    await start()
+    const guess = { headers: noToken, body: { token: 'wrong' }, from: '127.0.0.2' }
+    for (let i = 0; i < 10; i++) await running.call('POST', '/api/session', guess)
+    expect((await running.call('POST', '/api/session', guess)).status).toBe(429)
+    expect((await signIn()).reply.status).toBe(200)
+  })
+
+  test('works with the longest name that a token may have', async () => {
+    await start(YAML.replace('name: desk', `name: "${'😀'.repeat(64)}"`))
+    const { cookie } = await signIn(VIEWER)
+    const reply = await running.call('GET', '/api/session', { headers: { ...noToken, cookie } })
+    expect(reply.json).toMatchObject({ name: '😀'.repeat(64), role: 'viewer' })
+  })
+
   test.each([
     ['no token', {}, 'token'],
     ['a number', { token: 7 }, 'token'],
@@ -218,6 +233,14 @@ describe('a session', () => {
     const reply = await running.call('DELETE', '/api/session', { headers: { ...ourPage, cookie } })
     expect(reply.status).toBe(204)
     expect(reply.headers['set-cookie']).toEqual(['tollgate_session=; HttpOnly; SameSite=Strict; Path=/; Max-Age=0'])
+  })
+
+  test('is not ended by a page of another site', async () => {
+    await start()
+    const headers = { ...noToken, origin: 'http://evil.test' }
+    const reply = await running.call('DELETE', '/api/session', { headers })
+    expect(reply).toMatchObject({ status: 403, json: { error: 'not_from_our_page' } })
+    expect(reply.headers['set-cookie']).toBeUndefined()
   })
 })
 
