@@ -9,6 +9,7 @@ test.each([
   '127.0.0.1',
   '[::1]',
   '[fe80::1]:9090',
+  '[FE80::1]',
   'ops.example',
   'OPS.example:1',
 ])('ours: %s', (host) => expect(isOurHost(host, ['ops.example'])).toBe(true))
@@ -23,6 +24,8 @@ test.each([
   'localhost@evil.example',
   'evil.example:localhost',
   'localhost/evil.example',
+  'evil.example/a.localhost',
+  'evil.example a.localhost',
   '[::1].evil.example',
   'x.ops.example',
 ])('not ours: %s', (host) => expect(isOurHost(host, ['ops.example'])).toBe(false))

@@ -32,6 +32,25 @@ describe('the admin token', () => {
     expect(reply.json).toEqual({ error: 'unauthorized', msg: expect.stringContaining('Authorization: Bearer') })
   })
 
+  test('is demanded by every route of the API but that of signing in', async () => {
+    const { call } = await start()
+    const { paths } = (await call('GET', '/openapi.json')).json
+    const routes = Object.entries<object>(paths).flatMap(([path, methods]) =>
+      Object.keys(methods).map((method) => `${method.toUpperCase()} ${path}`),
+    )
+    const open: string[] = []
+    for (const route of routes) {
+      const [method = '', path = ''] = route.split(' ')
+      const { status } = await call(method, path.replace(/\{.*?\}/g, 'x'), { headers: none })
+      if (status !== 401) open.push(route)
+    }
+    expect(open.filter((route) => route.includes('/api/'))).toEqual([
+      'GET /api/session',
+      'POST /api/session',
+      'DELETE /api/session',
+    ])
+  })
+
   test('opens the API, whatever the case of its scheme', async () => {
     const { call } = await start()
     expect((await call('GET', '/api/tokens')).status).toBe(200)

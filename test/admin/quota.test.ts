@@ -127,7 +127,7 @@ describe('If-Match', () => {
     expect((await patch({ mode: 'normal' }, { 'if-match': headers.etag ?? '' })).status).toBe(200)
   })
 
-  test.each(['"0"', '"99"', 'W/"1"', 'nonsense', '""'])(
+  test.each(['"0"', '"99"', 'W/"1"', 'nonsense', '""', ' '])(
     '%s, which is not the version, refuses with the version',
     async (tag) => {
       const { json } = await patch({ mode: 'loose' })
@@ -144,6 +144,11 @@ describe('If-Match', () => {
     expect([status, told.msg]).toEqual([412, expect.stringContaining('a number in quotation marks and nothing else: ')])
     expect(told.msg).toContain(`send If-Match: "${json.version}".`)
     expect((await patch({ mode: 'normal' }, { 'if-match': '"99"' })).json.msg).toContain('was changed meanwhile')
+  })
+
+  test('of a reading changes nothing in its answer', async () => {
+    const headers = { 'if-match': '"99"', 'if-none-match': '"0"' }
+    expect((await running.call('GET', '/api/quota', { headers })).status).toBe(200)
   })
 
   test.each(['*', '"0", "1"'])('%s names the version among others', async (tag) => {
