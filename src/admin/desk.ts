@@ -67,6 +67,7 @@ export function createDesk(options: DeskOptions): Desk {
 
   async function change(call: Call, { versionOf, changeOf, answer }: Wish): Promise<Answer> {
     const ifMatch = readIfMatch(call.headers)
+    // An override that has expired counts as none, and is stored under its version until it is replaced.
     let hidden = 0
     for (let tries = 0; tries < TRIES; tries++) {
       const state = await control.fresh()
@@ -77,7 +78,7 @@ export function createDesk(options: DeskOptions): Desk {
       if (change === null) return answer()
       const changed = await make(call, change, version === 0 ? hidden : version)
       if (changed.done) return afterwards(answer)
-      hidden = hiddenVersion(changed, versionOf(await control.fresh()) ?? 0)
+      hidden = changed.version
     }
     return refusal('conflict', 'Others change the same thing all the time. Try again.')
   }
@@ -109,11 +110,6 @@ async function afterwards(answer: Answering): Promise<Answer> {
 
 function outcomeUnknown(cause: StoreError): OutcomeUnknown {
   return new OutcomeUnknown('the store failed in the middle of a change', { cause })
-}
-
-/** An override that has expired counts as none, and is stored under its version until it is replaced. */
-function hiddenVersion({ version }: Extract<Changed, { done: false }>, seen: number): number {
-  return seen === 0 ? version : 0
 }
 
 /** Who makes a change and why. The route has seen to it that a reason that is there is a good one. */
