@@ -146,6 +146,11 @@ describe('drain', () => {
     expect(drains).toBe(1)
   })
 
+  test('may be begun by a script in Node', async () => {
+    const { url } = await start({ drain: () => {} })
+    expect((await fetch(`${url}/drain`)).status).toBe(200)
+  })
+
   test.each([
     ['an image in a page', { 'sec-fetch-site': 'cross-site' }],
     ['a page that names itself', { referer: 'http://evil.example/' }],

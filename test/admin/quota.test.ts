@@ -1,4 +1,5 @@
 import { afterEach, beforeEach, describe, expect, test } from 'vitest'
+import type { Store } from '../../src/store/store.ts'
 import { type CallOptions, type Running, startAdmin, VIEWER } from './running.ts'
 
 let running: Running
@@ -119,6 +120,20 @@ describe('a change', () => {
       expect((await patch(body)).json.version).toBe(json.version)
     expect(await audit()).toHaveLength(1)
   })
+})
+
+test('a change that others come before every time is told as not made', async () => {
+  let changes = 0
+  const othersFirst: Store['change'] = async (...mine) => {
+    const mode = ++changes % 2 === 0 ? 'loose' : 'conservative'
+    await running.store.change({ kind: 'settings', to: { mode } }, { who: 'others', why: null }, null)
+    return running.store.change(...mine)
+  }
+  const crowded = await startAdmin({ store: running.store, broken: { change: othersFirst } })
+  const reply = await crowded.call('PATCH', '/api/quota', { body: { mode: 'adaptive' } })
+  await crowded.stop()
+  expect(reply).toMatchObject({ status: 409, json: { error: 'conflict' } })
+  expect((await audit()).map(({ who }: { who: string }) => who)).not.toContain('admin')
 })
 
 describe('If-Match', () => {

@@ -106,6 +106,13 @@ test('making and revoking are in the audit once each, with who and why and witho
   expect(audit.text).not.toContain(json.token)
 })
 
+test('a token is not revoked for a reason that the audit cannot have', async () => {
+  const { json } = await create({ user: 'alice', name: 'phone' })
+  const reply = await running.call('DELETE', `/api/tokens/${json.id}`, { body: { reason: 'a\nb' } })
+  expect(reply).toMatchObject({ status: 400, json: { problems: [{ path: 'reason' }] } })
+  expect(await running.store.listTokens()).toMatchObject([{ revokedAt: null }])
+})
+
 test('a token that the audit could not take is not made', async () => {
   const fails = () => Promise.reject(new StoreError('no', 'timeout', 'no'))
   const other = await startAdmin({ broken: { change: fails } })
