@@ -43,6 +43,16 @@ it('puts what was changed at run time over it, and gives it back', () => {
   expect(enforcement.shadow()).toBe(false)
 })
 
+it('puts other changes of the same number in force, as a store that has lost some gives it again', () => {
+  const enforcement = createEnforcement(quota())
+  enforcement.enforce(state({ mode: 'loose' }, { alice: { limits: { read: { '1h': 3 } } } }), 1)
+  enforcement.enforce(state({ mode: 'conservative' }, { alice: { limits: { read: { '1h': 4 } } } }), 1)
+  expect([numbers(enforcement), numbers(enforcement, 'alice')]).toEqual([
+    [7, 75],
+    [4, 75],
+  ])
+})
+
 it('takes the adaptive factor in mode adaptive only, also where that came at run time, and never for overrides', () => {
   const enforcement = createEnforcement(quota())
   const adaptive = state({ mode: 'adaptive' }, { alice: { limits: { read: { '1h': 3 } } } })
