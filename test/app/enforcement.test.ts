@@ -25,6 +25,7 @@ it('begins with the file alone', () => {
   const enforcement = createEnforcement(quota('mode: loose, shadow: true'))
   expect(numbers(enforcement)).toEqual([15, 150])
   expect(enforcement.shadow()).toBe(true)
+  expect(numbers(createEnforcement(quota('mode: adaptive')))).toEqual([10, 100])
 })
 
 it('puts what was changed at run time over it, and gives it back', () => {
@@ -68,6 +69,8 @@ it('takes the adaptive factor in mode adaptive only, also where that came at run
     [12, 120],
     [3, 120],
   ])
+  enforcement.enforce(adaptive, 1)
+  expect(numbers(enforcement)).toEqual([10, 100])
 })
 
 it('keeps its limits while nothing changes, and makes others after each change: refusals are remembered by them', () => {
@@ -107,4 +110,9 @@ it('names what was changed for a category or a window that the file does not hav
     [4, 100],
   ])
   expect(restingChanges(quota(), UNCHANGED)).toEqual([])
+})
+
+it.each(['baselines', 'custom'])('names them in both scopes of the %s', (layer) => {
+  for (const scope of ['personal', 'global'])
+    expect(restingChanges(quota(), state({ [layer]: { [scope]: { gone: { '1h': 1 } } } }))).toHaveLength(1)
 })

@@ -72,3 +72,14 @@ it('the factor is told at the start and whenever it has become another one', asy
   await vi.advanceTimersByTimeAsync(30_000)
   expect(observed).toEqual([told(1), told(0.75), told(1.5)])
 })
+
+it('what was changed at run time is in force once it has started, and what is changed after its close is not', async () => {
+  await store.set({ kind: 'settings', to: { mode: 'loose' } })
+  await following.start()
+  expect(limit()).toBe(150)
+  following.close()
+  await store.set({ kind: 'settings', to: { mode: 'conservative' } })
+  await vi.advanceTimersByTimeAsync(60_000)
+  expect(limit()).toBe(150)
+  expect(store.asked.length).toBeLessThan(10)
+})
