@@ -1,3 +1,4 @@
+import { isDeepStrictEqual } from 'node:util'
 import { asOverrides } from '../control/overrides.ts'
 import { ANYBODY, preview } from '../control/preview.ts'
 import { applyPatch, problemsOf, type QuotaPatchLike, resolve } from '../control/settings.ts'
@@ -66,7 +67,7 @@ async function change(desk: Desk, call: Call): Promise<Answer> {
     versionOf: ({ settings }) => settings.version,
     changeOf({ settings }) {
       const to = applyPatch(settings.value, read.patch)
-      return same(to, settings.value) ? null : { kind: 'settings', to }
+      return isDeepStrictEqual(to, settings.value) ? null : { kind: 'settings', to }
     },
     answer: () => show(desk),
   })
@@ -137,15 +138,4 @@ function plain({ personal, global }: ScopedLimits): ScopedTable {
   const table = (limits: ScopedLimits['personal']) =>
     Object.fromEntries([...limits].map(([category, byWindow]) => [category, Object.fromEntries(byWindow)]))
   return { personal: table(personal), global: table(global) }
-}
-
-function same(a: unknown, b: unknown): boolean {
-  return JSON.stringify(sorted(a)) === JSON.stringify(sorted(b))
-}
-
-function sorted(value: unknown): unknown {
-  if (typeof value !== 'object' || value === null) return value
-  return Object.entries(value)
-    .sort(([a], [b]) => (a < b ? -1 : 1))
-    .map(([key, each]) => [key, sorted(each)])
 }

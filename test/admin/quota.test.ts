@@ -136,7 +136,25 @@ test('a change that others come before every time is told as not made', async ()
   expect((await audit()).map(({ who }: { who: string }) => who)).not.toContain('admin')
 })
 
+test('what rests since the file has no such category or window can be given back', async () => {
+  const personal = { gone: { '1h': 1 }, read: { '2h': 1 } }
+  const author = { who: 'ada', why: null }
+  await running.store.change({ kind: 'settings', to: { baselines: { personal } } }, author, null)
+  await get()
+  const back = { baselines: { personal: { gone: { '1h': null }, read: { '2h': null } } } }
+  expect((await patch({ baselines: { personal } })).status).toBe(400)
+  expect((await patch(back)).status).toBe(200)
+  expect((await running.store.readControl()).settings.value).toEqual({})
+})
+
 describe('If-Match', () => {
+  test('takes the tag of a reading, whatever else was changed before it', async () => {
+    await patch({ mode: 'loose' })
+    await running.call('POST', '/api/tokens', { body: { user: 'alice', name: 'phone' } })
+    const { headers } = await running.call('GET', '/api/quota')
+    expect((await patch({ mode: 'normal' }, { 'if-match': headers.etag ?? '' })).status).toBe(200)
+  })
+
   test('lets the change through that was made of the newest version', async () => {
     const { headers } = await patch({ mode: 'loose' })
     expect((await patch({ mode: 'normal' }, { 'if-match': headers.etag ?? '' })).status).toBe(200)
