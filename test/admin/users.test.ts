@@ -58,6 +58,24 @@ describe('a user', () => {
     expect(headers.etag).toBe('"0"')
   })
 
+  test('is shown with the use of each category, until the window ends', async () => {
+    await running.spend('alice', 'read', 8)
+    await running.spend('alice', 'write', 3)
+    const used = async () => {
+      const { windows } = (await get('/api/users/alice')).json
+      return [windows.read, windows.write].map((each) => each.map((window: { used: number }) => window.used))
+    }
+    expect(await used()).toEqual([
+      [8, 8, 8, 8],
+      [3, 3, 3, 3],
+    ])
+    clock += HOUR
+    expect(await used()).toEqual([
+      [0, 8, 0, 8],
+      [0, 3, 0, 3],
+    ])
+  })
+
   test.each(ODD)('may have any id: %s', async (user) => {
     await running.spend(user, 'read', 3)
     const path = `/api/users/${encodeURIComponent(user)}`
