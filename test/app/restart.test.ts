@@ -7,6 +7,7 @@ const running = config('')
 
 it.each([
   'listen: 127.0.0.1:1',
+  'tls: { cert: a.crt, key: a.key }',
   'workers: 3',
   'store: sqlite:other.db',
   'store_options: { deadline: 1s }',
@@ -14,6 +15,8 @@ it.each([
   'log: { level: warn }',
   'edge: { max_connections: 7 }',
   'edge: { keep_alive_timeout: 7s }',
+  'edge: { max_header_size: 32KiB }',
+  'edge: { headers_timeout: 7s }',
 ])('%s waits for a restart, and until then things are as they were', (text) => {
   const next = config(text)
   expect(needRestart(running, next)).toEqual([expect.stringContaining('takes effect at the next restart')])
@@ -39,4 +42,9 @@ it.each([
 ])('%s: whether a health check is led astray until then is told', (text, astray) => {
   const [told] = needRestart(running, config(text))
   expect(told?.includes('`tollgate healthcheck` finds nobody')).toBe(astray)
+})
+
+it('a health check is led astray by the admin listener alone', () => {
+  const told = needRestart(running, config('listen: 127.0.0.1:1\nadmin: { listen: 127.0.0.1:2 }'))
+  expect(told.map((line) => line.includes('healthcheck'))).toEqual([false, true])
 })
