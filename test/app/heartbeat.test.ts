@@ -55,7 +55,7 @@ it('counts what came of requests', async () => {
   for (const changes of [
     {},
     { httpStatus: 404 },
-    { httpStatus: 503 },
+    { httpStatus: 500 },
     { httpStatus: 0, outcome: 'failed' },
     { httpStatus: 0, outcome: 'aborted' },
     { httpStatus: null, outcome: 'refused' },
@@ -147,6 +147,12 @@ it('leaves after the beat that is under way, so that this one cannot bring it ba
   await left
   expect(done).toEqual(['beat', 'left'])
   expect(told.at(-1)).toBe('i-1 left')
+})
+
+it('leaves without a word also where the store fails', async () => {
+  const store = { beat: async () => {}, leave: () => Promise.reject(new Error('out')) }
+  const other = createHeartbeat({ store, instance: 'i-1', version: '1.2.3', state: () => STANDING })
+  await expect(other.leave(1000)).resolves.toBeUndefined()
 })
 
 it('does not wait for ever to leave a store that is silent', async () => {
