@@ -139,9 +139,14 @@ test('a change that others come before every time is told as not made', async ()
 test('what rests since the file has no such category or window can be given back', async () => {
   const personal = { gone: { '1h': 1 }, read: { '2h': 1 } }
   const author = { who: 'ada', why: null }
-  await running.store.change({ kind: 'settings', to: { baselines: { personal } } }, author, null)
+  await running.store.change(
+    { kind: 'settings', to: { baselines: { personal }, custom: { global: personal } } },
+    author,
+    null,
+  )
   await get()
-  const back = { baselines: { personal: { gone: { '1h': null }, read: { '2h': null } } } }
+  const none = { gone: { '1h': null }, read: { '2h': null } }
+  const back = { baselines: { personal: none }, custom: { global: none } }
   expect((await patch({ baselines: { personal } })).status).toBe(400)
   expect((await patch(back)).status).toBe(200)
   expect((await running.store.readControl()).settings.value).toEqual({})
