@@ -62,6 +62,12 @@ it('whom to trust is asked anew of requests to the same backend', async () => {
   expect((await make(before)).forwarder).not.toBe(before.forwarder)
 })
 
+it('whom to let in is asked anew where another kind of credential is taken', async () => {
+  const before = await make(null, '  gateway_tokens: true')
+  expect((await make(before, '  gateway_tokens: true')).authenticator).toBe(before.authenticator)
+  expect((await make(before, '  gateway_tokens: false')).authenticator).not.toBe(before.authenticator)
+})
+
 it('asks nobody for keys where another part cannot be made', async () => {
   const asked: string[] = []
   const keys = createServer((req, res) => {
