@@ -497,7 +497,7 @@ test('what somebody else sets while one is away is told before the draft is revi
   await told.waitFor()
   // The fields have what was begun on, and not what is in force.
   expect(await page.getByRole('textbox', { name: '1h' }).inputValue()).toBe('30')
-  expect(await told.innerText()).toContain('Your edits are kept, and are not in force:')
+  expect(await told.innerText()).toContain('Your edits are kept but not in force:')
   expect(await button('Set the override').count()).toBe(0)
 })
 

@@ -55,6 +55,8 @@ const CHECKS: Readonly<Record<string, Check>> = {
   export: () => null,
   head: () => null,
   grep: () => null,
+  ss: (words) => same(words, ['-Htn', 'state', 'established', '( sport = :8080 )']),
+  wc: () => null,
   yq: () => null,
 }
 

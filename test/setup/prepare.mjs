@@ -6,15 +6,18 @@ import { spawnSync } from 'node:child_process'
 import { accessSync, constants } from 'node:fs'
 import { delimiter, join } from 'node:path'
 
-const NEEDED = [
-  { command: 'redis-server', package: 'redis-server' },
-  { command: 'openssl', package: 'openssl' },
-  { command: 'nginx', package: 'nginx' },
-  { command: 'slowhttptest', package: 'slowhttptest' },
-  { command: 'python3', package: 'python3' },
-  { command: 'wrk', package: 'wrk' },
-  { command: 'chromium', package: 'chromium' },
-]
+/** Each program, and the packages of Debian that bring it. */
+const NEEDED = {
+  'redis-server': ['redis-server'],
+  nginx: ['nginx'],
+  chromium: ['chromium'],
+  curl: ['curl'],
+  openssl: ['openssl'],
+  python3: ['python3'],
+  cc: ['gcc', 'libc6-dev'],
+  slowhttptest: ['slowhttptest'],
+  wrk: ['wrk'],
+}
 /** Debian keeps daemons where only root looks. */
 const FOLDERS = [...(process.env.PATH ?? '').split(delimiter), '/usr/sbin']
 
@@ -29,7 +32,7 @@ function found(command) {
   })
 }
 
-const missing = NEEDED.filter(({ command }) => !found(command)).map((need) => need.package)
+const missing = Object.entries(NEEDED).flatMap(([command, packages]) => (found(command) ? [] : packages))
 
 if (missing.length > 0) {
   const list = missing.join(', ')
