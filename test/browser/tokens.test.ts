@@ -1,0 +1,129 @@
+import type { Page } from 'playwright-core'
+import { afterAll, afterEach, beforeAll, expect, test } from 'vitest'
+import type { TokenAnswer, TokensAnswer } from '../../src/admin/api.ts'
+import type { OpenPage } from '../setup/browser.ts'
+import { hold, SOON, type Stage, startStage } from './stage.ts'
+
+let stage: Stage
+let open: OpenPage
+let page: Page
+beforeAll(async () => {
+  stage = await startStage()
+})
+afterAll(() => stage.stop())
+afterEach(async () => {
+  expect(open.errors).toEqual([])
+  await open.context.close()
+})
+
+const button = (name: string) => page.getByRole('button', { name, exact: true })
+
+test('a token is copied, or at least selected, also where the browser has no clipboard for the page', async () => {
+  open = await stage.open('#/tokens')
+  page = open.page
+  // As at http:// and an address that is not this machine's.
+  await page.addInitScript(`Object.defineProperty(Navigator.prototype, 'clipboard', { value: undefined })`)
+  await page.reload()
+  await page.getByLabel('User on whose quota it draws').fill('clara')
+  const name = page.getByRole('textbox', { name: 'Name' })
+  await name.fill('robot')
+  await button('Make the token').click()
+  const secret = await page.locator('.copyable pre').innerText()
+  await button('Copy').click()
+  await button('Copied').waitFor()
+  await name.focus()
+  await page.keyboard.press('Control+V')
+  expect(await name.inputValue()).toBe(secret)
+
+  await page.evaluate('document.execCommand = () => false')
+  await button('Copy').click()
+  await button('Selected: press Ctrl+C or ⌘C').waitFor()
+  expect(await page.evaluate('getSelection().toString().trim()')).toBe(secret)
+})
+
+test('tokens that are not shown are told, and found by the filter', async () => {
+  const numbers = Array.from({ length: 201 }, (_, i) => i)
+  for (const i of numbers) await stage.api('POST', '/api/tokens', { user: 'many', name: `token-${i}` })
+  open = await stage.open('#/tokens')
+  page = open.page
+  const { tokens } = await stage.api<TokensAnswer>('GET', '/api/tokens')
+  await page.getByText(`The first 200 of ${tokens.length} tokens: filter to find the others.`).waitFor()
+  await page.getByRole('searchbox').fill('token-20')
+  const rows = page.getByRole('row', { name: 'many' })
+  await expect.poll(() => rows.count(), SOON).toBe(numbers.filter((i) => `token-${i}`.includes('token-20')).length)
+  expect(await page.getByText('The first 200').count()).toBe(0)
+  await page.getByRole('searchbox').fill('token-999')
+  await page.getByText('No token matches.').waitFor()
+})
+
+test('of two tokens of one name and user the question says which one is revoked', async () => {
+  const made = []
+  for (let i = 0; i < 2; i++)
+    made.push(await stage.api<TokenAnswer>('POST', '/api/tokens', { user: 'vera', name: 'twin' }))
+  open = await stage.open('#/tokens')
+  page = open.page
+  await page.getByRole('searchbox').fill('twin')
+  await button('Revoke twin of vera').first().click()
+  const dialog = page.getByRole('dialog')
+  const asked = await dialog.innerText()
+  const [chosen] = made.filter(({ id }) => asked.includes(id))
+  for (const part of ['vera', 'twin']) expect(asked).toContain(part)
+  await dialog.getByRole('button', { name: 'Revoke' }).click()
+  await page.getByText(/^revoked/).waitFor()
+  const { tokens } = await stage.api<TokensAnswer>('GET', '/api/tokens')
+  const revoked = tokens.filter(({ user, revokedAt }) => user === 'vera' && revokedAt !== null)
+  expect(revoked.map(({ id }) => id)).toEqual([chosen?.id])
+})
+
+test('a draft of a token waits while one looks elsewhere, until it is made or given up; the secret never does', async () => {
+  open = await stage.open('#/tokens')
+  page = open.page
+  const owner = page.getByLabel('User on whose quota it draws')
+  const name = page.getByRole('textbox', { name: 'Name' })
+  const elsewhereAndBack = async () => {
+    await page.getByRole('link', { name: 'Now', exact: true }).click()
+    await page.getByRole('heading', { name: 'Now', exact: true }).waitFor()
+    await page.goBack()
+    await owner.waitFor()
+  }
+  const draft = async () => [
+    await owner.inputValue(),
+    await name.inputValue(),
+    await page.getByLabel('Expires', { exact: true }).inputValue(),
+  ]
+  expect(await button('Discard edits').isDisabled()).toBe(true)
+  await owner.fill('kate')
+  await name.fill('robot')
+  await page.getByLabel('Expires', { exact: true }).selectOption('24')
+  await elsewhereAndBack()
+  expect(await draft()).toEqual(['kate', 'robot', '24'])
+  await button('Make the token').click()
+  const secret = await page.locator('.copyable pre').innerText()
+  expect(await draft()).toEqual(['', '', 'never'])
+  await elsewhereAndBack()
+  await page.getByRole('row', { name: 'kate' }).waitFor()
+  expect(await draft()).toEqual(['', '', 'never'])
+  expect(await page.content()).not.toContain(secret)
+
+  await owner.fill('nobody')
+  await button('Make the token').click()
+  await page.getByText('This is needed.').waitFor()
+  await button('Discard edits').click()
+  expect(await page.getByText('This is needed.').count()).toBe(0)
+  await elsewhereAndBack()
+  expect(await draft()).toEqual(['', '', 'never'])
+})
+
+test('a draft of a token that is changed while it is being made stays a draft', async () => {
+  open = await stage.open('#/tokens')
+  page = open.page
+  const held = await hold(page, 'POST', '**/api/tokens')
+  await page.getByLabel('User on whose quota it draws').fill('liam')
+  await page.getByRole('textbox', { name: 'Name' }).fill('robot')
+  await button('Make the token').click()
+  await held.asked
+  await page.getByRole('textbox', { name: 'Name' }).fill('robot two')
+  held.release()
+  await page.getByText('Copy it now: it is shown this once').waitFor()
+  expect(await page.getByRole('textbox', { name: 'Name' }).inputValue()).toBe('robot two')
+})
