@@ -1,4 +1,3 @@
-import { spawnSync } from 'node:child_process'
 import { once } from 'node:events'
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
 import { createServer } from 'node:http'
@@ -8,11 +7,10 @@ import { join } from 'node:path'
 import { afterAll, describe, expect, test } from 'vitest'
 import { saturate } from '../../bench/load.ts'
 import { LOADING_CORE, run } from '../../bench/processes.ts'
+import { twoCores } from './two-cores.ts'
 
 const folder = mkdtempSync(join(tmpdir(), 'tollgate-test-'))
 afterAll(() => rmSync(folder, { recursive: true }))
-
-const twoCores = process.platform === 'linux' && spawnSync('taskset', ['-c', LOADING_CORE, 'true']).status === 0
 
 interface Sent {
   /** Method, path, and bytes of the body. */
@@ -46,7 +44,6 @@ function fileOf(lines: readonly string[]): string {
   return name
 }
 
-// The reason to skip: with one core there is none for the load.
 describe.skipIf(!twoCores)('the generator of a full load', () => {
   const one = { text: 'GET /one 0', headers: ['Host', 'bench.local', 'Authorization', 'Bearer alice'] }
   const two = { text: 'GET /two 0', headers: ['Host', 'bench.local', 'Authorization', 'Bearer bob'] }

@@ -1,4 +1,3 @@
-import { spawnSync } from 'node:child_process'
 import { once } from 'node:events'
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
 import { createServer, type RequestListener } from 'node:http'
@@ -7,12 +6,10 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterAll, describe, expect, test } from 'vitest'
 import { createOpenLoop, type Latency } from '../../bench/load.ts'
-import { LOADING_CORE } from '../../bench/processes.ts'
+import { twoCores } from './two-cores.ts'
 
 const folder = mkdtempSync(join(tmpdir(), 'tollgate-test-'))
 afterAll(() => rmSync(folder, { recursive: true }))
-
-const twoCores = spawnSync('taskset', ['-c', LOADING_CORE, 'true']).status === 0
 
 /** 1000 requests at 1000 a second, by a single connection or many. */
 async function latencyOf(listener: RequestListener, connections: number): Promise<Latency> {
@@ -32,7 +29,6 @@ function stall(milliseconds: number): void {
   Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, milliseconds)
 }
 
-// The reason to skip: with one core there is none for the load.
 describe.skipIf(!twoCores)('the generator of a fixed rate', () => {
   test('sends the requests of its file in turn', async () => {
     const seen: string[] = []
