@@ -112,6 +112,13 @@ function momentOf(expiry: Exclude<Expiry, { kind: 'never' }>, now: number): numb
   }
 }
 
+/** In the form of the body, without what no administrator sets. */
+export function flatOf(override: UserAnswer['override']): unknown {
+  if (override === null) return null
+  const { limits, version: _, ...others } = override
+  return { ...limits, ...others }
+}
+
 export interface UsedUp {
   readonly scope: Scope
   readonly category: string

@@ -81,7 +81,7 @@ function Windows({ now }: { readonly now: NowAnswer }) {
     list.map((window) => ({ category, window })),
   )
   return (
-    <Panel title={t('now.windows')} text={t('now.windowsText')}>
+    <Panel title={t('now.windows')} text={t('word.tokensUsed')}>
       {windows.length === 0 && <p className="muted">{t(now.windows === null ? 'now.unknown' : 'now.globalOff')}</p>}
       <div className="gauges">
         {windows.map(({ category, window }) => (

@@ -2,7 +2,7 @@ import { Button } from '@mantine/core'
 import { useEffect, useRef } from 'react'
 import type { OverrideBody, QuotaAnswer, UserAnswer } from '../../../admin/api.ts'
 import { useTexts } from '../../i18n/text.tsx'
-import { type UsedUp, usedUpUnder } from '../../logic/override.ts'
+import { flatOf, type UsedUp, usedUpUnder } from '../../logic/override.ts'
 import { Differences } from '../../parts/differences.tsx'
 import { useFocusBack } from '../../parts/focus-back.ts'
 import { Note } from '../../parts/note.tsx'
@@ -34,7 +34,7 @@ export function OverrideReview({ body, answer, quota, busy, onSave, onBack }: Re
         {t('preview.title')}
       </h3>
       <p className="muted">{t('preview.nothing')}</p>
-      <Differences of={{ what: 'override', from: flat(answer.override), to: body }} />
+      <Differences of={{ what: 'override', from: flatOf(answer.override), to: body }} />
       <UsedUpNotes body={body} answer={answer} quota={quota} />
       <p>{t('override.reviewText')}</p>
       <div className="actions">
@@ -47,13 +47,6 @@ export function OverrideReview({ body, answer, quota, busy, onSave, onBack }: Re
       </div>
     </section>
   )
-}
-
-/** In the form of the body, without what no administrator sets. */
-export function flat(override: UserAnswer['override']): unknown {
-  if (override === null) return null
-  const { limits, version: _, ...others } = override
-  return { ...limits, ...others }
 }
 
 /** The windows in which the user has nothing left under an override, or under none. */

@@ -2,7 +2,7 @@ import { Button, Switch, TextInput } from '@mantine/core'
 import { type FormEvent, useState } from 'react'
 import type { QuotaAnswer, UserAnswer } from '../../../admin/api.ts'
 import { useTexts } from '../../i18n/text.tsx'
-import type { OverrideForm } from '../../logic/override.ts'
+import { flatOf, type OverrideForm } from '../../logic/override.ts'
 import { visible } from '../../logic/visible.ts'
 import { Confirm } from '../../parts/confirm.tsx'
 import { Conflict } from '../../parts/conflict.tsx'
@@ -14,7 +14,7 @@ import { useFocusWrong } from '../../parts/focus-wrong.ts'
 import { Note } from '../../parts/note.tsx'
 import { Panel } from '../../parts/panel.tsx'
 import { At, Changing } from '../../parts/small.tsx'
-import { flat, OverrideReview, UsedUpNotes } from './override-review.tsx'
+import { OverrideReview, UsedUpNotes } from './override-review.tsx'
 import { type OverrideProps, type Seen, useOverride } from './use-override.ts'
 
 interface EditorProps extends OverrideProps {
@@ -129,7 +129,7 @@ export function OverrideEditor({ quota, ...props }: EditorProps) {
           onConfirm={(reason) => editing.remove(reason, removing)}
           onClose={() => setRemoving(null)}
         >
-          <Differences of={{ what: 'override', from: flat(override), to: null }} />
+          <Differences of={{ what: 'override', from: flatOf(override), to: null }} />
           <p>{t('override.removeText')}</p>
           <UsedUpNotes body={null} answer={answer} quota={quota} />
         </Confirm>

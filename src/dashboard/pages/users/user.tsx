@@ -93,7 +93,7 @@ function Windows({ answer, quota }: WindowsProps) {
     list.map((limit) => ({ category, ...limit, lacksRoom: lacksRoom(limit, quota?.cheapest[category]) })),
   )
   return (
-    <Panel title={t('users.windows')} text={t('now.windowsText')}>
+    <Panel title={t('users.windows')} text={t('word.tokensUsed')}>
       {limits.length === 0 ? (
         <p className="muted">{t('users.none.windows')}</p>
       ) : (
