@@ -1,3 +1,4 @@
+import { setTimeout as sleep } from 'node:timers/promises'
 import type { Page } from 'playwright-core'
 import { afterAll, afterEach, beforeAll, expect, test } from 'vitest'
 import type { UserAnswer } from '../../src/admin/api.ts'
@@ -205,11 +206,15 @@ test('an override that somebody else changes during an edit is told before the r
   expect(override).toMatchObject({ limits: { read: { '1h': 90 } }, reason: 'a better reason' })
 })
 
-/** An override of somebody that ends by itself in seconds: longer than a slow machine takes to open the page. */
-
-async function setBriefly(user: string): Promise<void> {
-  const expiresAt = new Date(Date.now() + 8000).toISOString()
+/**
+ * An override of somebody that ends by itself in seconds: longer than a slow machine takes to open the page.
+ * @returns its end, in the middle of a second: an answer that comes at once has a `Date` before it
+ */
+async function setBriefly(user: string): Promise<number> {
+  const end = Math.floor(Date.now() / 1000) * 1000 + 8500
+  const expiresAt = new Date(end).toISOString()
   await stage.api('PUT', `/api/users/${user}/override`, { read: { '1h': 20 }, reason: 'a trial', expiresAt })
+  return end
 }
 
 const over = () => page.getByRole('status').filter({ hasText: 'The override has ended' })
@@ -217,9 +222,12 @@ const over = () => page.getByRole('status').filter({ hasText: 'The override has 
 const conflict = () => page.getByText('Changed by somebody else')
 
 test('an override that ends while it is edited is told, and neither revived nor lost with the edits', async () => {
-  await setBriefly('theo')
+  const end = await setBriefly('theo')
   await show('theo')
   await page.getByRole('textbox', { name: 'Reason' }).fill('a better reason')
+  const held = await hold(page, 'GET', '**/api/users/theo')
+  await sleep(end - Date.now())
+  held.release()
   await over().waitFor()
   const ends = page.getByLabel('Ends', { exact: true })
   expect(await ends.locator('option:checked').innerText()).toMatch(/^As set: /)

@@ -99,7 +99,9 @@ export function useOverride({ answer, etag, path, reload, read }: OverrideProps)
   }
 
   function review(): void {
-    const { body, problems } = bodyOf(withFields(form, answer), serverNow())
+    // What is known to be over has come, also where the clock, known to the second, has it still to come.
+    const now = isOver && edited.until !== null ? Math.max(serverNow(), Date.parse(edited.until)) : serverNow()
+    const { body, problems } = bodyOf(withFields(form, answer), now)
     // The form has the rest of the override that it was begun on: what somebody else has set since would be taken back.
     const isOvertaken = edited !== null && edited.etag !== null && edited.etag !== etag && !isOver
     if (edited !== null) setEdited({ ...edited, etag, until: isOver ? edited.until : until })
