@@ -17,7 +17,7 @@ beforeAll(async () => {
   })
 })
 afterAll(async () => {
-  await open.context.close()
+  await open.close()
   await stage.stop()
 })
 
@@ -138,7 +138,7 @@ test.each([1280, 360])(
       expect(left).toBeGreaterThanOrEqual(at)
       expect(right).toBeLessThanOrEqual(days[i + 1]?.at ?? end)
     }
-    await chart.context.close()
+    await chart.close()
   },
 )
 
@@ -161,5 +161,5 @@ test.each([1280, 390])('the numbers of the chart stand beside its latest bars at
     expect(right).toBeLessThanOrEqual(bars.left)
   }
   expect(bars.right).toBeLessThanOrEqual(window)
-  await chart.context.close()
+  await chart.close()
 })

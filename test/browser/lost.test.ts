@@ -4,9 +4,9 @@ import { join } from 'node:path'
 import type { Page } from 'playwright-core'
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { type Backend, type RunningApp, startApp, startBackend } from '../e2e/harness.ts'
-import { type Browser, startBrowser } from '../setup/browser.ts'
+import type { Browser } from '../setup/browser.ts'
 import { freePort } from '../setup/redis.ts'
-import { ask, configOf, openSignedIn, SOON } from './stage.ts'
+import { ask, configOf, openSignedIn, SOON, sharedBrowser } from './stage.ts'
 
 let folder: string
 let backend: Backend
@@ -18,10 +18,10 @@ beforeAll(async () => {
   backend = await startBackend()
   const admin = `127.0.0.1:${await freePort()}`
   config = configOf(backend.url, { store: `sqlite:${join(folder, 'quota.db')}`, admin })
-  ;[app, browser] = await Promise.all([startApp(config), startBrowser()])
+  ;[app, browser] = await Promise.all([startApp(config), sharedBrowser()])
 })
 afterAll(async () => {
-  await browser.close()
+  await browser.closePages()
   await app.stop()
   await backend.close()
   await rm(folder, { recursive: true })
@@ -81,7 +81,7 @@ test.each([
   'an answer %i of somebody in between (%s, %s) is a lost connection, and nobody is signed out by it',
   async (...answer) => {
     const [status, contentType, body] = answer
-    const { page, context } = await openSignedIn(browser, app.admin, '#/users/alice')
+    const { page, close } = await openSignedIn(browser, app.admin, '#/users/alice')
     await page.getByRole('textbox', { name: 'Reason' }).fill('half a sen')
     const banner = page.getByRole('alert').filter({ hasText: 'The connection to the gateway is lost' })
     await page.route('**/api/**', (route) => route.fulfill({ status, contentType, body }))
@@ -94,7 +94,7 @@ test.each([
     await page.unroute('**/api/**')
     await page.getByRole('heading', { level: 1, name: 'alice' }).waitFor()
     expect(await banner.count()).toBe(0)
-    await context.close()
+    await close()
   },
 )
 
@@ -107,18 +107,18 @@ test.each([
   ['zh-CN', 405, '此更改的答复不是来自网关，而是来自它前面的某个环节（例如代理），状态码 405：更改很可能没有生效。'],
   ['en-US', 504, LOST_CHANGE],
 ] as const)('a change that somebody in between answers (%s, %i) is told as that', async (language, status, told) => {
-  const { page, context } = await openSignedIn(browser, app.admin, '#/users/mia', undefined, { language })
+  const { page, close } = await openSignedIn(browser, app.admin, '#/users/mia', undefined, { language })
   await page.locator('fieldset.limits input').first().fill('20')
   await page.locator('input[maxlength="500"]').fill('a trial')
   await page.locator('form [type="submit"]').first().click()
   await page.route('**/override', (route) => route.fulfill({ status, contentType: 'text/html', body: '<h1>No</h1>' }))
   await page.locator('.preview button').first().click()
   await page.getByRole('alert').filter({ hasText: told }).waitFor()
-  await context.close()
+  await close()
 })
 
 test('settings whose answer was lost are told as made where what is in force shows it, and are no edit any more', async () => {
-  const { page, context } = await openSignedIn(browser, app.admin, '#/quotas')
+  const { page, close } = await openSignedIn(browser, app.admin, '#/quotas')
   const told = page.getByRole('alert').filter({ hasText: LOST_CHANGE })
   await page.getByRole('textbox', { name: 'Global multiplier' }).fill('2')
   await page.getByRole('button', { name: 'Preview', exact: true }).click()
@@ -142,11 +142,11 @@ test('settings whose answer was lost are told as made where what is in force sho
   expect(await told.count()).toBe(0)
   expect(await page.getByRole('button', { name: 'Apply' }).count()).toBe(0)
   await expect.poll(() => page.getByText('No edits.').count(), SOON).toBe(1)
-  await context.close()
+  await close()
 })
 
 test('an override, its end, a reset and a token whose answers were lost are not told as failed, and read again', async () => {
-  const { page, context } = await openSignedIn(browser, app.admin, '#/users/lena')
+  const { page, close } = await openSignedIn(browser, app.admin, '#/users/lena')
   const button = (name: string) => page.getByRole('button', { name, exact: true })
   const told = page.getByRole('alert').filter({ hasText: LOST_CHANGE })
   await page.getByRole('textbox', { name: '1h' }).fill('20')
@@ -208,5 +208,5 @@ test('an override, its end, a reset and a token whose answers were lost are not 
   // Of the token that was made.
   expect(await told.count()).toBe(1)
   expect(await page.getByRole('dialog').count()).toBe(0)
-  await context.close()
+  await close()
 })

@@ -38,7 +38,7 @@ afterEach(async () => {
   expect([...open.origins]).toEqual([stage.app.admin])
   expect(await page.evaluate('window.owned')).toBeUndefined()
   expect(await page.locator('main :is(script, iframe, img, [onload], [onerror], a:not([href^="#/"]))').count()).toBe(0)
-  await open.context.close()
+  await open.close()
 })
 
 /** As it stands, whatever it is. */

@@ -9,7 +9,7 @@ beforeAll(async () => {
 afterAll(() => stage.stop())
 
 test('the line of the rates has its first and its last time', async () => {
-  const { page, context } = await stage.open('#/now')
+  const { page, close } = await stage.open('#/now')
   const line = page.getByRole('img', { name: 'Requests and refusals a second' })
   const times = async () => (await line.locator('text').allTextContents()).filter((text) => text.includes(':'))
   await expect.poll(times, SOON).toHaveLength(2)
@@ -22,7 +22,7 @@ test('the line of the rates has its first and its last time', async () => {
     expect(box?.x).toBeGreaterThanOrEqual(frame?.x ?? Number.NaN)
     expect((box?.x ?? 0) + (box?.width ?? 0)).toBeLessThanOrEqual((frame?.x ?? 0) + (frame?.width ?? 0))
   }
-  await context.close()
+  await close()
 })
 
 test('with the store out the page claims nothing that it cannot know', async () => {

@@ -2,7 +2,7 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import type { Page } from 'playwright-core'
 import { afterAll, afterEach, beforeAll, expect, test } from 'vitest'
 import type { UserAnswer } from '../../src/admin/api.ts'
-import type { OpenPage } from '../setup/browser.ts'
+import type { OpenPage, View } from '../setup/browser.ts'
 import { ask, configOf, hold, QUOTA, SOON, type Stage, startStage } from './stage.ts'
 
 let stage: Stage
@@ -14,11 +14,11 @@ beforeAll(async () => {
 afterAll(() => stage.stop())
 afterEach(async () => {
   expect(open.errors).toEqual([])
-  await open.context.close()
+  await open.close()
 })
 
-async function show(user: string): Promise<void> {
-  open = await stage.open(`#/users/${user}`)
+async function show(user: string, view: View = {}): Promise<void> {
+  open = await stage.open(`#/users/${user}`, view)
   page = open.page
   await page.getByRole('textbox', { name: 'Reason' }).waitFor()
 }
@@ -491,7 +491,7 @@ test('where the clock of the browser is wrong, an end is by the clock of the gat
   const HOUR = 3_600_000
   const expiresAt = new Date(Date.now() + 2 * HOUR).toISOString()
   await stage.api('POST', '/api/tokens', { user: 'nora', name: 'two hours', expiresAt })
-  await show('nora')
+  await show('nora', { own: true })
   await page.clock.setFixedTime(Date.now() + 24 * HOUR)
   await page.reload()
   await page.getByRole('textbox', { name: '1h' }).fill('5')

@@ -73,16 +73,16 @@ describe.each(['en-US', 'zh-CN'])('in %s', (language) => {
     await page.getByRole('button', { name: language === 'zh-CN' ? '退出' : 'Sign out' }).click()
     await page.locator('.sign-in').waitFor()
     await judge(open, 'sign in')
-    await open.context.close()
+    await open.close()
   })
 })
 
 test.each([390, 600, 768, 1440])('language and colours are chosen side by side at a width of %i', async (width) => {
-  const { page, context } = await stage.open('#/now', { width })
+  const { page, close } = await stage.open('#/now', { width })
   const boxes = ['Language', 'Colours'].map((name) => page.getByRole('combobox', { name }).boundingBox())
   const [language, colours] = await Promise.all(boxes)
   expect(colours?.y).toBe(language?.y)
-  await context.close()
+  await close()
 })
 
 test.each([false, true])(
@@ -104,7 +104,7 @@ test.each([false, true])(
     await page.getByRole('button', { name: `Revoke robot of ${LONG_ID}` }).click()
     await page.getByRole('dialog').waitFor()
     await judge(open, 'dialog')
-    await open.context.close()
+    await open.close()
   },
 )
 
@@ -125,7 +125,7 @@ const CONTRAST = `(element, property) => {
 test.each([false, true])(
   'what bounds a field and what has the focus can be seen, and nothing moves, dark: %s',
   async (dark) => {
-    const { page, context } = await stage.open('#/quotas', { dark })
+    const { page, close } = await stage.open('#/quotas', { dark })
     const shown = (name: string) => page.locator(`main form ${name}`).first()
     const look = (name: string, what: string) =>
       page.evaluate(`((element) => ${what})(document.querySelector('main form ${name}'))`)
@@ -148,6 +148,6 @@ test.each([false, true])(
       expect(await contrast(name, 'outlineColor'), name).toBeGreaterThanOrEqual(3)
       expect(await look(name, 'getComputedStyle(element).transitionDuration'), name).toBe('0s')
     }
-    await context.close()
+    await close()
   },
 )

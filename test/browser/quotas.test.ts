@@ -14,10 +14,10 @@ afterAll(() => stage.stop())
 beforeEach(async () => {
   await stage.api('PATCH', '/api/quota', { mode: null, global: null, baselines: null, custom: null, shadow: null })
 })
-afterEach(() => open.context.close())
+afterEach(() => open.close())
 
-async function show(token?: string): Promise<void> {
-  open = await stage.open('#/quotas', token === undefined ? {} : { token })
+async function show(options: { token?: string; own?: boolean } = {}): Promise<void> {
+  open = await stage.open('#/quotas', options)
   page = open.page
   await page.getByRole('radio', { name: 'Normal' }).waitFor()
 }
@@ -304,8 +304,7 @@ test('what was changed meanwhile is told with who did it, and applied only after
 })
 
 test('a preview of very many users is waited for, and can be given up', async () => {
-  open = await stage.open('#/quotas')
-  page = open.page
+  await show({ own: true })
   await page.addInitScript(`{
     const timeout = AbortSignal.timeout
     window.patience = []
@@ -346,7 +345,7 @@ test('a multiplier is taken with every figure, and the arrow keys step it within
 
 test('a preview is counted at a time by the clock of the gateway, however wrong that of the browser is', async () => {
   const HOUR = 3_600_000
-  await show()
+  await show({ own: true })
   await page.clock.setFixedTime(Date.now() + 24 * HOUR)
   await page.reload()
   await multiplier().fill('2')
@@ -381,7 +380,7 @@ test('what is wrong is told at its field, and goes with the edit', async () => {
 
 test('a viewer previews and cannot apply', async () => {
   await useEight('looked-at')
-  await show(VIEWER)
+  await show({ token: VIEWER })
   expect(await page.getByText('Only a token of the role admin can apply it.').count()).toBe(1)
   await choose('Conservative')
   await expect.poll(() => preview().getByRole('row', { name: 'looked-at' }).count(), SOON).toBe(1)
@@ -408,7 +407,7 @@ test('on the Chinese page the adaptive factor is explained in Chinese', async ()
 
 test('values that were changed go back to the file together', async () => {
   await stage.api('PATCH', '/api/quota', { mode: 'loose', global: { multiplier: 3 } })
-  await show(OPS)
+  await show({ token: OPS })
   expect(await page.getByText('Values changed at run time: 2.').count()).toBe(1)
   await button('Give everything back to the file').click()
   await button('Preview').click()

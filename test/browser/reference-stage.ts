@@ -4,7 +4,8 @@ import type { AddressInfo } from 'node:net'
 import type { FrameLocator, Page } from 'playwright-core'
 import { afterAll, afterEach, beforeAll, expect } from 'vitest'
 import { type Backend, type RunningApp, startApp, startBackend, yaml } from '../e2e/harness.ts'
-import { type Browser, type OpenPage, startBrowser, type View } from '../setup/browser.ts'
+import type { Browser, OpenPage, View } from '../setup/browser.ts'
+import { sharedBrowser } from './stage.ts'
 
 export type Handler = (req: http.IncomingMessage, res: http.ServerResponse) => void
 
@@ -34,7 +35,11 @@ export function stageReference(): void {
       res.setHeader('content-type', 'application/json')
       res.setHeader('x-of-the-backend', 'seen').end('{"item":1}')
     })
-    ;[net, chart, browser] = await Promise.all([startService(netDocument), startService(chartDocument), startBrowser()])
+    ;[net, chart, browser] = await Promise.all([
+      startService(netDocument),
+      startService(chartDocument),
+      sharedBrowser(),
+    ])
     app = await startApp(
       yaml(
         backend.url,
@@ -48,12 +53,12 @@ reference:
     )
   })
   afterAll(async () => {
-    await browser.close()
+    await browser.closePages()
     await app.stop()
     await Promise.all([backend.close(), net.close(), chart.close()])
   })
   afterEach(async () => {
-    await open.context.close()
+    await open.close()
     for (const service of [net, chart]) service.calls.length = 0
     expect(app.observations.filter(({ type }) => type === 'internal_error')).toEqual([])
   })

@@ -4,9 +4,9 @@ import { join } from 'node:path'
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { type Backend, startBackend } from '../e2e/harness.ts'
 import { type GatewayProcess, spawnGateway } from '../e2e/process.ts'
-import { type Browser, type OpenPage, startBrowser } from '../setup/browser.ts'
+import type { Browser, OpenPage } from '../setup/browser.ts'
 import { freePort, sharedRedis } from '../setup/redis.ts'
-import { ask, configOf, openSignedIn, QUOTA, SOON } from './stage.ts'
+import { ask, configOf, openSignedIn, QUOTA, SOON, sharedBrowser } from './stage.ts'
 
 interface Replica {
   readonly process: GatewayProcess
@@ -39,10 +39,10 @@ beforeAll(async () => {
   folder = await mkdtemp(join(tmpdir(), 'tollgate-replicas-'))
   backend = await startBackend()
   redis = await sharedRedis()
-  ;[one, two, browser] = await Promise.all([start('same'), start('same'), startBrowser()])
+  ;[one, two, browser] = await Promise.all([start('same'), start('same'), sharedBrowser()])
 })
 afterAll(async () => {
-  await browser.close()
+  await browser.closePages()
   await Promise.all(replicas.map(({ process }) => process.end('SIGKILL')))
   await backend.close()
   await redis.stop()
@@ -52,7 +52,7 @@ afterAll(async () => {
 test('a change on the page of one replica is in force on the other within 2 seconds', async () => {
   expect([await ask(one.url, 'alice'), await ask(two.url, 'alice')]).toEqual([{ status: 200 }, { status: 200 }])
   expect(await ask(two.url, 'alice')).toEqual({ status: 429, limit: 10 })
-  const { page, errors, context } = await openSignedIn(browser, one.admin, '#/quotas')
+  const { page, errors, close } = await openSignedIn(browser, one.admin, '#/quotas')
   await page.getByRole('radio', { name: 'Conservative' }).check()
   await page.getByRole('button', { name: 'Preview', exact: true }).click()
   const changed = page.waitForResponse((response) => response.request().method() === 'PATCH')
@@ -61,7 +61,7 @@ test('a change on the page of one replica is in force on the other within 2 seco
   // What the contract promises.
   await expect.poll(() => ask(two.url, 'alice'), { timeout: 2000, interval: 20 }).toEqual({ status: 429, limit: 7 })
   expect(errors).toEqual([])
-  await context.close()
+  await close()
 })
 
 test('the page of each shows all of them, and whether they agree', async () => {

@@ -4,11 +4,11 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { fileURLToPath } from 'node:url'
-import type { Page } from 'playwright-core'
+import { chromium, type Page } from 'playwright-core'
 import { createApp } from '../../src/app.ts'
 import { loadConfig } from '../../src/config/load.ts'
 import { createScoreService } from '../../src/services/score/service.ts'
-import { type OpenPage, startBrowser } from '../setup/browser.ts'
+import { browserOf, LAUNCH, type OpenPage } from '../setup/browser.ts'
 import { shrunk } from '../setup/png.ts'
 
 /**
@@ -31,7 +31,7 @@ const PLAYERS = 'alice bob carol dan erin frank grace heidi'.split(' ')
 const home = await mkdtemp(join(tmpdir(), 'tollgate-screenshots-'))
 const backend = await startBackend()
 const app = await startGateway(backend.url)
-const browser = await startBrowser()
+const browser = browserOf(await chromium.launch(LAUNCH))
 const traffic = new AbortController()
 try {
   await rm(images, { recursive: true, force: true })

@@ -12,7 +12,7 @@ beforeAll(async () => {
   await stage.api('POST', '/api/tokens', { user: 'alice', name: 'phone' })
 })
 afterAll(() => stage.stop())
-afterEach(() => open.context.close())
+afterEach(() => open.close())
 
 async function visit(hash = ''): Promise<void> {
   open = await stage.browser.open()

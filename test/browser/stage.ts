@@ -1,8 +1,8 @@
-import type { Page } from 'playwright-core'
-import { expect } from 'vitest'
+import { chromium, type Page } from 'playwright-core'
+import { expect, inject } from 'vitest'
 import { type Backend, type RunningApp, startApp, startBackend, yaml } from '../e2e/harness.ts'
 import { bearer } from '../e2e/jwt.ts'
-import { type Browser, type OpenPage, startBrowser, type View } from '../setup/browser.ts'
+import { type Browser, browserOf, type OpenPage, type View } from '../setup/browser.ts'
 
 /** What the stories of the page share: a gateway with traffic, administrators, and a browser at its admin listener. */
 
@@ -45,11 +45,19 @@ export interface Stage {
   stop(): Promise<void>
 }
 
+let shared: Promise<Browser> | undefined
+
+/** One for all files that a process runs, so that its pages are used again; its end is that of the run. */
+export function sharedBrowser(): Promise<Browser> {
+  shared ??= chromium.connect(inject('browser')).then(browserOf)
+  return shared
+}
+
 export async function startStage(
   options: ConfigOptions & { readonly respond?: Parameters<typeof startBackend>[0] } = {},
 ): Promise<Stage> {
   const backend = await startBackend(options.respond)
-  const [app, browser] = await Promise.all([startApp(configOf(backend.url, options)), startBrowser()])
+  const [app, browser] = await Promise.all([startApp(configOf(backend.url, options)), sharedBrowser()])
   return {
     backend,
     app,
@@ -57,7 +65,7 @@ export async function startStage(
     open: (hash, { token = ADMIN, ...view } = {}) => openSignedIn(browser, app.admin, hash, token, view),
     api: (method, path, body) => callApi(app.admin, method, path, body),
     stop: async () => {
-      await browser.close()
+      await browser.closePages()
       await app.stop()
       await backend.close()
       expect(app.observations.filter(({ type }) => type === 'internal_error')).toEqual([])

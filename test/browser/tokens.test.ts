@@ -13,13 +13,13 @@ beforeAll(async () => {
 afterAll(() => stage.stop())
 afterEach(async () => {
   expect(open.errors).toEqual([])
-  await open.context.close()
+  await open.close()
 })
 
 const button = (name: string) => page.getByRole('button', { name, exact: true })
 
 test('a token is copied, or at least selected, also where the browser has no clipboard for the page', async () => {
-  open = await stage.open('#/tokens')
+  open = await stage.open('#/tokens', { own: true })
   page = open.page
   // As at http:// and an address that is not this machine's.
   await page.addInitScript(`Object.defineProperty(Navigator.prototype, 'clipboard', { value: undefined })`)

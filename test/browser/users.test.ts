@@ -15,7 +15,7 @@ beforeAll(async () => {
 afterAll(() => stage.stop())
 afterEach(async () => {
   expect(open.errors).toEqual([])
-  await open.context.close()
+  await open.close()
 })
 
 async function show(user: string): Promise<void> {
