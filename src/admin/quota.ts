@@ -61,7 +61,7 @@ async function show(desk: Desk): Promise<Answer> {
 }
 
 async function change(desk: Desk, call: Call): Promise<Answer> {
-  const read = readPatch(desk, call.body)
+  const read = await readPatch(desk, call.body)
   if ('problems' in read) return badFields(read.problems)
   return desk.change(call, {
     versionOf: ({ settings }) => settings.version,
@@ -74,7 +74,7 @@ async function change(desk: Desk, call: Call): Promise<Answer> {
 }
 
 async function previewOf(desk: Desk, { body, signal }: Call): Promise<Answer> {
-  const read = readPatch(desk, body)
+  const read = await readPatch(desk, body)
   if ('problems' in read) return badFields(read.problems)
   const { setup, settings, shadow, state, adaptive } = await desk.view()
   const next = resolve(setup.quota, applyPatch(state.settings.value, read.patch))
@@ -91,8 +91,10 @@ async function previewOf(desk: Desk, { body, signal }: Call): Promise<Answer> {
 }
 
 /** Categories and windows are those of the file, which only the domain knows; the schema is behind it as a net. */
-function readPatch(desk: Desk, body: unknown) {
-  const problems = problemsOf(body, desk.setup().quota, desk.control.state().settings.value)
+async function readPatch(desk: Desk, body: unknown) {
+  // Fresh: `null` may take away what another replica has set a moment ago, and what the file has no more.
+  const { settings } = await desk.control.fresh()
+  const problems = problemsOf(body, desk.setup().quota, settings.value)
   if (problems.length > 0) return { problems }
   const read = readFields(schemas.quotaPatch, body)
   return 'problems' in read ? read : { patch: read.data as QuotaPatchLike }

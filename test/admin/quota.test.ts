@@ -144,7 +144,6 @@ test('what rests since the file has no such category or window can be given back
     author,
     null,
   )
-  await get()
   const none = { gone: { '1h': null }, read: { '2h': null } }
   const back = { baselines: { personal: none }, custom: { global: none } }
   expect((await patch({ baselines: { personal } })).status).toBe(400)
