@@ -2,6 +2,7 @@ import { isDeepStrictEqual } from 'node:util'
 import { asOverrides } from '../control/overrides.ts'
 import { ANYBODY, preview } from '../control/preview.ts'
 import { applyPatch, problemsOf, type QuotaPatchLike, resolve } from '../control/settings.ts'
+import type { ControlState } from '../control/state.ts'
 import { createPolicy, modeFactor, type QuotaSettings, type ScopedLimits } from '../quota/policy.ts'
 import { globalStatus, limitsInForce, type WindowStatuses } from '../quota/status.ts'
 import { type Answer, badFields, type Call, ok, type Route } from './answer.ts'
@@ -61,7 +62,8 @@ async function show(desk: Desk): Promise<Answer> {
 }
 
 async function change(desk: Desk, call: Call): Promise<Answer> {
-  const read = await readPatch(desk, call.body)
+  // Fresh: what another replica has set a moment ago may be taken away.
+  const read = readPatch(desk, await desk.control.fresh(), call.body)
   if ('problems' in read) return badFields(read.problems)
   return desk.change(call, {
     versionOf: ({ settings }) => settings.version,
@@ -74,9 +76,9 @@ async function change(desk: Desk, call: Call): Promise<Answer> {
 }
 
 async function previewOf(desk: Desk, { body, signal }: Call): Promise<Answer> {
-  const read = await readPatch(desk, body)
-  if ('problems' in read) return badFields(read.problems)
   const { setup, settings, shadow, state, adaptive } = await desk.view()
+  const read = readPatch(desk, state, body)
+  if ('problems' in read) return badFields(read.problems)
   const next = resolve(setup.quota, applyPatch(state.settings.value, read.patch))
   const policy = (of: QuotaSettings) => () => createPolicy(of, adaptive.factor, asOverrides(state))
   const answer: PreviewAnswer = await preview({
@@ -91,9 +93,7 @@ async function previewOf(desk: Desk, { body, signal }: Call): Promise<Answer> {
 }
 
 /** Categories and windows are those of the file, which only the domain knows; the schema is behind it as a net. */
-async function readPatch(desk: Desk, body: unknown) {
-  // Fresh: `null` may take away what another replica has set a moment ago, and what the file has no more.
-  const { settings } = await desk.control.fresh()
+function readPatch(desk: Desk, { settings }: ControlState, body: unknown) {
   const problems = problemsOf(body, desk.setup().quota, settings.value)
   if (problems.length > 0) return { problems }
   const read = readFields(schemas.quotaPatch, body)
