@@ -74,7 +74,6 @@ export async function call<T>(method: Method, path: string, options: Options = {
   if (ifMatch) headers.set('if-match', ifMatch)
   const timeout = AbortSignal.timeout(patienceMs)
   let status: number | null = null
-  const askedAt = Date.now()
   try {
     const response = await fetch(path, {
       method,
@@ -87,7 +86,7 @@ export async function call<T>(method: Method, path: string, options: Options = {
     status = response.status
     const said: unknown = text === '' ? null : JSON.parse(text)
     if (!isOwn(path, response.status, said)) throw new Error('the answer of somebody in between')
-    hearClock(response, askedAt)
+    hearClock(response)
     setLost(false)
     if (response.ok) return { data: said as T, etag: versionOf(response) }
     if (response.status === 401 && path !== SESSION) ring('unauthorized')
@@ -109,19 +108,12 @@ function versionOf({ headers }: Response): string | null {
   return version === undefined ? null : `"${version}"`
 }
 
-/** How far the clock of the listener is ahead of ours, in milliseconds; to the second, as far as its answers let know. */
+/** How far the clock of the listener is ahead of ours, in milliseconds; to the second, as far as its last answer lets know. */
 let ahead = 0
 
-/**
- * `Date` is cut to the second and was written some time ago, so it tells the least that its clock is ahead by, and the most: the
- * nearest of all answers stands, until one contradicts it, because a clock was set.
- */
-function hearClock({ headers }: Response, askedAt: number): void {
+function hearClock({ headers }: Response): void {
   const at = Date.parse(headers.get('date') ?? '')
-  if (Number.isNaN(at)) return
-  const least = at - Date.now()
-  const most = at + 1000 - askedAt
-  if (ahead < least || ahead > most) ahead = least
+  if (!Number.isNaN(at)) ahead = at - Date.now()
 }
 
 /** Milliseconds since the epoch, by the clock of the listener: that of a browser may be wrong by hours. */
