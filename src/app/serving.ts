@@ -10,6 +10,7 @@ import type { GaugeSource } from '../observe/metrics.ts'
 import type { Observer } from '../observe/observation.ts'
 import { createTallyKeeper } from '../observe/tally.ts'
 import { createLedger } from '../quota/ledger.ts'
+import { StoreError, type StoreFailure } from '../quota/store.ts'
 import type { Store } from '../store/store.ts'
 import type { Certificate } from '../tls.ts'
 import { openCertificate } from './certificate.ts'
@@ -38,7 +39,7 @@ export interface Serving {
   readonly control: ControlKeeper
   /** @param startup where it is only asked whether it has begun, as a new process would lack the store too */
   ready(startup?: boolean): Readiness
-  /** Whether the store does not answer: neither the charges nor who asks it every second. */
+  /** Whether the store takes no charges, or does not answer who asks it every second. */
   lacksStore(): boolean
   inFlight(): number
   /** From now on not ready, and every answer closes its connection. */
@@ -65,8 +66,13 @@ export interface ServingOptions {
   readonly observing: Pick<Observing, 'observe' | 'follow'>
 }
 
-/** The reason of a process that lacks its store. */
-export const NO_STORE = 'the quota store does not answer'
+/** Begins the reason of a process that lacks its store. */
+const STORE = 'the quota store'
+
+/** Whether a reason of `Readiness` is that the store is lacking. */
+export function isOfStore(reason: string): boolean {
+  return reason.startsWith(STORE)
+}
 
 /** @throws Error when a part of the configuration cannot be made */
 export async function createServing(options: ServingOptions): Promise<Serving> {
@@ -123,7 +129,7 @@ export async function createServing(options: ServingOptions): Promise<Serving> {
     const url = await listener.start().catch(addressProblem('listen'))
     tellLoaded()
     // A store that answers may take no charges all the same: that is not for the first client to find out.
-    if (health.answers()) await ledger.ask()
+    if (health.failure() === null) await ledger.ask()
     state.started = true
     // After what was just told, which would take them for mended.
     heartbeat.configProblems(problems)
@@ -142,12 +148,13 @@ export async function createServing(options: ServingOptions): Promise<Serving> {
 
   function ready(startup = false): Readiness {
     const reasons = [...(state.started ? [] : ['starting']), ...(state.draining ? ['draining'] : [])]
-    if (!lacksStore()) return { ready: reasons.length === 0, reasons }
-    return { ready: reasons.length === 0 && (startup || admitsAlone()), reasons: [...reasons, NO_STORE] }
+    const failure = storeFailure()
+    if (failure === null) return { ready: reasons.length === 0, reasons }
+    return { ready: reasons.length === 0 && (startup || admitsAlone()), reasons: [...reasons, reasonOf(failure)] }
   }
 
-  function lacksStore(): boolean {
-    return !health.answers() || ledger.isOut()
+  function storeFailure(): StoreFailure | null {
+    return health.failure() ?? ledger.outage()
   }
 
   /** With a share to admit while the store is out there is work for us: every replica has lost the same store. */
@@ -201,7 +208,7 @@ export async function createServing(options: ServingOptions): Promise<Serving> {
     configuration: () => current.config,
     control,
     ready,
-    lacksStore,
+    lacksStore: () => storeFailure() !== null,
     inFlight: () => gateway.inFlight(),
     drain,
     stop,
@@ -213,30 +220,36 @@ const START_TRIES = 40
 const START_PAUSE_MS = 25
 const CHECK_MS = 1000
 
-/** Whether the store answers: asked every second, and when it has connected. */
+/** A store that answers and takes no charges is told apart: whoever looks for it will find it well. */
+function reasonOf(failure: StoreFailure): string {
+  const isSilent = failure === 'timeout' || failure === 'connection'
+  return isSilent ? `${STORE} does not answer` : `${STORE} takes no charges: ${failure}`
+}
+
+/** Why the store does not answer, `null` while it does: asked every second, and when it has connected. */
 function watchStore(store: Pick<Store, 'ping'>, follow: Observing['follow']) {
-  let answers = false
+  let failure: StoreFailure | null = 'connection'
   const timer = setInterval(check, CHECK_MS).unref()
   follow(({ type }) => {
     if (type === 'store_connected') void check()
   })
 
   async function check(): Promise<void> {
-    answers = await store.ping().then(
-      () => true,
-      () => false,
+    failure = await store.ping().then(
+      () => null,
+      (error: unknown) => (error instanceof StoreError ? error.reason : 'other'),
     )
   }
 
   /** A Redis store connects in the background: who comes first shall not be refused for that. */
   async function patience(): Promise<void> {
-    for (let tries = 0; tries < START_TRIES && !answers; tries++) {
+    for (let tries = 0; tries < START_TRIES && failure !== null; tries++) {
       await check()
-      if (!answers) await sleep(START_PAUSE_MS)
+      if (failure !== null) await sleep(START_PAUSE_MS)
     }
   }
 
-  return { answers: () => answers, patience, stop: () => clearInterval(timer) }
+  return { failure: () => failure, patience, stop: () => clearInterval(timer) }
 }
 
 function openListener(
@@ -302,7 +315,7 @@ export function servingGauges(serving: () => Pick<Serving, 'inFlight' | 'lacksSt
     },
     {
       name: 'store_silent',
-      help: 'Processes that the store does not answer, as /readyz tells it: asked every second, also without charges.',
+      help: 'Processes that lack their store, as /readyz tells it: asked every second, also without charges.',
       read: () => (serving()?.lacksStore() ? 1 : 0),
     },
   ]

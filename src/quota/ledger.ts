@@ -4,7 +4,7 @@ import type { Payment } from './debts.ts'
 import { createOutage } from './outage.ts'
 import { createRecentRefusals } from './recent-refusals.ts'
 import { createSender, type Until } from './sender.ts'
-import { type QuotaStore, StoreError } from './store.ts'
+import { type QuotaStore, StoreError, type StoreFailure } from './store.ts'
 
 /**
  * Takes charges one by one and settles them with the store in batches: all that arrive while a batch is under way go
@@ -30,8 +30,8 @@ export interface Ledger {
    * when it does, or when it did not within the deadline and counts as out, as by a charge. Never rejects.
    */
   ask(): Promise<void>
-  /** Whether the store is out: charges are decided without it. */
-  isOut(): boolean
+  /** Why the store is out, so that charges are decided without it; `null` while it is not. */
+  outage(): StoreFailure | null
   /** Settles what waits and stops; after `graceMs` whatever is left is given up. */
   close(graceMs: number): Promise<void>
 }
@@ -458,7 +458,7 @@ export function createLedger(options: LedgerOptions): Ledger {
     clearTimeout(timer)
   }
 
-  return { charge, refund, ask, isOut: () => out !== null, close }
+  return { charge, refund, ask, outage: () => out && (sender.lastFailure() ?? out).reason, close }
 }
 
 /** When this process was held up, an answer may be there already: it is read before the next immediate. */

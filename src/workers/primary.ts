@@ -5,7 +5,7 @@ import { createObserving } from '../app/observing.ts'
 import { openStore } from '../app/open-store.ts'
 import { tryParts } from '../app/parts.ts'
 import { needRestart, untilRestart } from '../app/restart.ts'
-import { addressProblem, NO_STORE, type Readiness } from '../app/serving.ts'
+import { addressProblem, isOfStore, type Readiness } from '../app/serving.ts'
 import type { App, AppOptions } from '../app.ts'
 import type { Config } from '../config/config.ts'
 import { createControlKeeper } from '../control/keeper.ts'
@@ -59,7 +59,7 @@ export async function createPrimary({ config, hash, version, observe: also }: Ap
     observe,
     metrics: together,
     ready,
-    lacksStore: () => supervisor.states().some(({ reasons }) => reasons.includes(NO_STORE)),
+    lacksStore: () => supervisor.states().some(({ reasons }) => reasons.some(isOfStore)),
     drain,
     version,
   })

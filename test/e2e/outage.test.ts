@@ -164,11 +164,12 @@ describe('while Redis is away', () => {
 
 describe('a Redis that answers and takes no charges', () => {
   const full = ['--maxmemory', '1']
+  const FULL = { status: 503, body: { ready: false, reasons: ['the quota store takes no charges: out_of_memory'] } }
 
   it('keeps a gateway from being ready from its start on, before any client finds that out', async () => {
     redis = await startRedis({ port, args: full })
     const app = await startGateway()
-    expect(await readiness(app)).toEqual(NOT_READY)
+    expect(await readiness(app)).toEqual(FULL)
     const why = { type: 'store_failed', operation: 'settle', reason: 'out_of_memory' }
     expect(app.observations).toContainEqual(expect.objectContaining(why))
     await redis.kill()
@@ -184,7 +185,7 @@ describe('a Redis that answers and takes no charges', () => {
     await expect.poll(() => readiness(app), { timeout: 30_000 }).toEqual(NOT_READY)
     await redis?.restart(full)
     await expect.poll(() => app.observations.some((o) => o.type === 'store_out'), { timeout: 30_000 }).toBe(true)
-    expect(await readiness(app)).toEqual(NOT_READY)
+    expect(await readiness(app)).toEqual(FULL)
   })
 })
 

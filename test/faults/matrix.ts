@@ -212,7 +212,7 @@ async function expectTold({ gateways }: World, fault: Fault, failures: number, l
   await Promise.all([
     reason !== undefined && expect.poll(count, { timeout: 30_000 }).toBeGreaterThan(failures),
     told !== undefined && expect.poll(since, { timeout: 30_000 }).toMatch(told),
-    fault.unready && readiness(fault.both ? gateways : [first], / the quota store does not answer$/),
+    fault.unready && readiness(fault.both ? gateways : [first], readinessOf(reason)),
   ])
 }
 
@@ -229,6 +229,12 @@ async function expectPolicy({ gateways }: World, fault: Fault, columns: readonly
       expect(await accepted()).toBeLessThanOrEqual(SHARE_FITS)
     }
   }
+}
+
+/** A store that answers is not said to be silent. */
+function readinessOf(reason: string | undefined): RegExp {
+  const isSilent = reason === undefined || reason === 'connection' || reason === 'timeout'
+  return new RegExp(` the quota store ${isSilent ? 'does not answer' : `takes no charges: ${reason}`}$`)
 }
 
 function settleFailures(reason: string): string {

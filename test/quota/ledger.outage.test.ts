@@ -50,23 +50,23 @@ async function openCircuit(fault: Fault = 'not_applied', more: Partial<LedgerOpt
   const open = ledger(more)
   store.otherwise = fault
   expect(await failure(open.charge(charge(1, 'probe', 'write')))).toMatchObject({ name: 'StoreError' })
-  expect(open.isOut()).toBe(true)
+  expect(open.outage()).not.toBeNull()
   return open
 }
 async function heal(open: Ledger): Promise<void> {
   store.otherwise = 'none'
-  await until(() => !open.isOut())
+  await until(() => open.outage() === null)
 }
 
 describe('the question whether the store takes charges', () => {
   it('is over with the answer, and leaves nothing behind', async () => {
     const open = ledger()
     await Promise.all([open.ask(), open.ask()])
-    expect(open.isOut()).toBe(false)
+    expect(open.outage()).toBeNull()
     expect(store.distinct()).toEqual([0])
     expect((await open.charge(charge())).accepted).toBe(true)
     await sleep(60)
-    expect([open.isOut(), store.distinct()]).toEqual([false, [0, 1]])
+    expect([open.outage(), store.distinct()]).toEqual([null, [0, 1]])
     await open.close(0)
   })
 
@@ -74,7 +74,7 @@ describe('the question whether the store takes charges', () => {
     const open = ledger()
     store.otherwise = fault
     await open.ask()
-    expect(open.isOut()).toBe(true)
+    expect(open.outage()).not.toBeNull()
     expect(told('store_out')).toHaveLength(1)
     await open.close(0)
   })
@@ -136,8 +136,15 @@ describe('the circuit', () => {
     expect(told('store_out')).toEqual([{ type: 'store_out', reason: 'connection' }])
     expect(await failure(open.charge(charge(1, 'a', 'write')))).toMatchObject({ reason: 'connection' })
     await open.close(0)
-    await openCircuit('silent').then((silent) => silent.close(0))
+    const silent = await openCircuit('silent')
     expect(told('store_out')[1]).toEqual({ type: 'store_out', reason: 'timeout' })
+    expect(silent.outage()).toBe('timeout')
+    await silent.close(0)
+    const lost = await openCircuit('request_lost')
+    expect(lost.outage()).toBe('timeout')
+    store.otherwise = 'not_applied'
+    await until(() => lost.outage() === 'connection')
+    await lost.close(0)
     const again = await openCircuit('not_applied')
     await heal(again)
     store.otherwise = 'silent'
@@ -414,7 +421,7 @@ describe('when the store is back', () => {
     const open = await openCircuit('not_applied', { maxBatch: 4 }).finally(() => vi.useRealTimers())
     await Promise.all(Array.from({ length: 10 }, (_, i) => open.charge(charge(i + 1, `user-${i}`))))
     store.faults = ['none', 'none']
-    await until(() => store.used(null) > 0 && !open.isOut())
+    await until(() => store.used(null) > 0 && open.outage() === null)
     expect(await open.charge(charge(1, 'late'))).toMatchObject({ limits: expect.anything() })
     await heal(open)
     await until(() => told('outage_settled').length === 1)
@@ -493,7 +500,7 @@ describe('when the store is back', () => {
     const open = await openCircuit()
     let admitted = 0
     for (let i = 0; i < 4; i++) {
-      while ((await open.charge(charge(8))).accepted && open.isOut()) admitted++
+      while ((await open.charge(charge(8))).accepted && open.outage() !== null) admitted++
       await heal(open)
       store.otherwise = 'not_applied'
       await failure(open.charge(charge(1, 'probe', 'write')))
@@ -770,7 +777,7 @@ it('whatever the store does and whenever it is out, it has counted in the end ea
       }
       await Promise.all(settled)
       store.otherwise = 'none'
-      await until(() => !open.isOut())
+      await until(() => open.outage() === null)
       await open.close(5000)
       for (const user of ['alice', 'bob'])
         for (const category of ['read', 'write'])

@@ -229,7 +229,7 @@ describe('a store that is down', () => {
     const failures = await Promise.all(Array.from({ length: 7 }, () => failure(open.charge(charge()))))
     for (const each of failures) expect(each).toBeInstanceOf(StoreError)
     store.otherwise = 'none'
-    await until(() => !open.isOut())
+    await until(() => open.outage() === null)
     expect(await open.charge(charge(3))).toMatchObject({ accepted: true })
     expect(store.used('alice')).toBe(3)
   })
