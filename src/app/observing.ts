@@ -22,8 +22,10 @@ export interface ObservingOptions {
 }
 
 export function createObserving({ log: options, version, worker, gauges }: ObservingOptions): Observing {
-  const log = createLog({ ...options, ...(worker !== undefined && { worker }) })
+  const readers: Observer[] = []
+  const observe = fanOut(readers)
+  const log = createLog({ ...options, ...(worker !== undefined && { worker }), observe })
   const metrics = createMetrics({ version, gauges })
-  const readers = [log.observer, metrics.observer]
-  return { observe: fanOut(readers), log, metrics, follow: (reader) => void readers.push(reader) }
+  readers.push(log.observer, metrics.observer)
+  return { observe, log, metrics, follow: (reader) => void readers.push(reader) }
 }

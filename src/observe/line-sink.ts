@@ -28,6 +28,8 @@ export interface LineSinkOptions {
   readonly flushMs?: number
   /** Drop lines while this many bytes wait for a reader that has stalled. Default 16 MiB. */
   readonly limit?: number
+  /** Is told how many lines are never written, as soon as that is known. */
+  readonly onLost?: (lines: number) => void
 }
 
 /** Between two tries to write into a full pipe, in milliseconds: 13 MB a second pass, and a reader that stalls costs little. */
@@ -38,7 +40,7 @@ const BLOCK = 65_536
 /** @param destination a file descriptor, or the path of a file to append to */
 export function openLineSink(
   destination: number | string,
-  { chunk = 65_536, flushMs = 500, limit = 16 * 1024 * 1024 }: LineSinkOptions = {},
+  { chunk = 65_536, flushMs = 500, limit = 16 * 1024 * 1024, onLost = () => {} }: LineSinkOptions = {},
 ): LineSink {
   const fd = typeof destination === 'number' ? unblocked(destination) : openSync(destination, 'a')
   let block = Buffer.allocUnsafeSlow(BLOCK)
@@ -57,14 +59,19 @@ export function openLineSink(
   const isBehind = (): boolean => !broken && (waiting() > 0 || dropped > 0)
 
   function take(lines: string): void {
-    if (broken) return
-    if (waiting() >= limit) {
-      dropped += lines.split('\n').length - 1
+    if (broken || waiting() >= limit) {
+      drop(lines)
       return
     }
     tellDropped()
     put(lines)
     if (waiting() >= chunk && !diskFull) start()
+  }
+
+  function drop(lines: string): void {
+    const count = lines.split('\n').length - 1
+    dropped += count
+    onLost(count)
   }
 
   function put(lines: string): void {
@@ -113,14 +120,15 @@ export function openLineSink(
     if (left !== null && diskFull) {
       full.unshift(left)
       behind += left.length
-    } else if (error !== null) giveUp()
+    } else if (error !== null) giveUp(left)
     else if (waiting() >= chunk) start()
   }
 
   /** A reader that has gone (EPIPE) does not come back, and a gateway without a log is better than no gateway. */
-  function giveUp(): void {
+  function giveUp(left: Buffer | null): void {
     broken = true
-    full.length = 0
+    const lost = [left ?? NOTHING, ...full.splice(0), block.subarray(0, filled)]
+    onLost(lost.reduce((sum, bytes) => sum + linesIn(bytes), 0))
   }
 
   /** Until all is written, or the disk is full. */
@@ -133,7 +141,7 @@ export function openLineSink(
     try {
       while (isBehind()) writeAllSync(fd, next())
     } catch {
-      giveUp()
+      giveUp(null)
     }
   }
 
@@ -173,6 +181,14 @@ function neverBlock(fd: number): void {
   } catch {
     // A file, which keeps nobody waiting for a reader.
   }
+}
+
+const NOTHING = Buffer.alloc(0)
+
+function linesIn(bytes: Buffer): number {
+  let count = 0
+  for (let at = bytes.indexOf(10); at !== -1; at = bytes.indexOf(10, at + 1)) count++
+  return count
 }
 
 /** UTF-8 takes at most three bytes for a unit of a string. */

@@ -91,6 +91,7 @@ export function lineOf(seen: Told): Line | null {
     case 'tokens_charged':
     case 'tokens_refunded':
     case 'credential_checked':
+    case 'log_lost':
     case 'upgrade_opened':
     case 'upgrade_closed':
       return null

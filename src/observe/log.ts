@@ -24,6 +24,8 @@ export interface LogOptions {
    * said once in each. In milliseconds, default 10000.
    */
   readonly storeFailureMs?: number
+  /** Is told of lines that are never written. */
+  readonly observe?: Observer
 }
 
 export interface Log {
@@ -50,8 +52,8 @@ const LIMITS: ReadonlyMap<string, string> = new Map([
 
 /** The reader of observations that writes JSON lines as pino does: numeric `level`, `time` in milliseconds, `msg`. */
 export function createLog(options: LogOptions = {}): Log {
-  const { level = 'info', requests = 'all', worker, destination = 1, storeFailureMs = 10_000 } = options
-  const sink = openLineSink(destination)
+  const { level = 'info', requests = 'all', worker, destination = 1, storeFailureMs = 10_000, observe } = options
+  const sink = openLineSink(destination, { onLost: (lines) => observe?.({ type: 'log_lost', lines }) })
   const logger = pino({ level, base: { worker }, serializers: { err: plainError } }, sink)
   const tellNews = (seen: StoreNews, count: number): void => {
     if (seen.type === 'store_failed') tellFailure(seen, count, logger)

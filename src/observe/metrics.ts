@@ -147,6 +147,8 @@ function otherMetrics(meter: Meter, now: () => number): (seen: Observation) => v
     ['code'],
   )
   const internal = meter.counter('internal_errors_total', 'Errors that should never happen.', ['where'])
+  const logLost = meter.counter('log_lost_lines_total', 'Lines of the log that are never written.', [])
+  logLost.add('', 0)
   const workerExits = meter.counter('worker_exits_total', 'Worker processes that ended unasked.', ['reason'])
   const upgrades = meter.gauge('upgraded_connections', 'Upgraded connections that are open.')
   const keys = jwksMetrics(meter, now)
@@ -192,6 +194,8 @@ function otherMetrics(meter: Meter, now: () => number): (seen: Observation) => v
         return connections.add(seen.code)
       case 'internal_error':
         return internal.add(seen.where)
+      case 'log_lost':
+        return logLost.add('', seen.lines)
       case 'worker_ended':
         return seen.restartMs === null ? undefined : workerExits.add(seen.reason)
       case 'upgrade_opened':

@@ -52,6 +52,7 @@ export type Observation =
   /** So many tokens were to be given back, and nobody will learn whether the store has: given up, or at the end of the process. */
   | { readonly type: 'refunds_lost'; readonly tokens: number }
   | { readonly type: 'store_warning'; readonly message: string }
+  | { readonly type: 'log_lost'; readonly lines: number }
   | { readonly type: 'outcome_unknown'; readonly charges: number; readonly settled: boolean }
   | { readonly type: 'credential_checked'; readonly cached: boolean }
   | { readonly type: 'jwks_fetched'; readonly issuer: string; readonly keys: number }

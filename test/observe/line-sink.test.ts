@@ -63,7 +63,11 @@ test('texts of any length keep their order', async () => {
 })
 
 test('while the reader stalls the memory is bounded, and the loss is told', async () => {
-  const sink = openLineSink(file, { chunk: 1_000_000, flushMs: 60_000, limit: 100 })
+  let lost = 0
+  const onLost = (count: number): void => {
+    lost += count
+  }
+  const sink = openLineSink(file, { chunk: 1_000_000, flushMs: 60_000, limit: 100, onLost })
   for (let i = 0; i < 1000; i++) sink.write('0123456789\n')
   sink.write('those of a worker\ncome many at a time\n')
   await sink.close()
@@ -74,6 +78,7 @@ test('while the reader stalls the memory is bounded, and the loss is told', asyn
     count: 992,
     msg: expect.stringContaining('dropped'),
   })
+  expect(lost).toBe(992)
 })
 
 test('a loss is told also where nothing comes after a text of more than a block', async () => {
@@ -95,11 +100,16 @@ test('what waits is written chunk after chunk, also where no line follows and no
 })
 
 test('a destination that cannot be written is given up without an exception', async () => {
-  const sink = openLineSink(999_999)
-  sink.write('lost\n')
+  const lost: number[] = []
+  const sink = openLineSink(999_999, { onLost: (lines) => lost.push(lines) })
+  // Those under way, the blocks behind them, and what fills up.
+  const lines = numbers(100_000)
+  for (const line of lines) sink.write(line)
   await sink.flush()
-  sink.write('lost too\n')
+  expect(lost).toEqual([lines.length])
+  sink.write('lost\ntoo\n')
   await sink.close()
+  expect(lost).toEqual([lines.length, 2])
 })
 
 test('a line that comes after the end is not written into what has the number of the file now', async () => {

@@ -391,6 +391,7 @@ test('what happens with every request or batch has no line, at any level', async
     { type: 'shadow_refusal', category: 'read', scope: 'global' },
     { type: 'unmatched', method: 'GET', path: '/x' },
     { type: 'credential_checked', cached: true },
+    { type: 'log_lost', lines: 1 },
     { type: 'upgrade_opened' },
     { type: 'upgrade_closed' },
     { type: 'outage_charge', category: 'read', verdict: 'accepted' },
