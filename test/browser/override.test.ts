@@ -84,7 +84,7 @@ test('the question before an override is taken away names all that ends with it'
   await expect
     .poll(() => lines.allInnerTexts(), SOON)
     .toEqual([
-      expect.stringMatching(/^bypassGlobal true\s*→\s*none$/),
+      expect.stringMatching(/^bypassGlobal true\s*→\s*false$/),
       expect.stringMatching(/^read\.1h 30\s*→\s*default$/),
       expect.stringMatching(/^reason a big event\s*→\s*none$/),
     ])

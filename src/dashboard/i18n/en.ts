@@ -370,7 +370,7 @@ export const en = {
   'routes.file': 'In the order of {file}. Hits count since the replicas started.',
   'routes.match': 'Match',
   'routes.line': 'Line',
-  'routes.cost': 'Cost',
+  'routes.cost': 'Cost in tokens',
   'routes.hits': 'Hits',
   'routes.notes': 'Notes',
   'routes.public': 'public',

@@ -356,7 +356,7 @@ export const zh: Readonly<Record<TextKey, string>> = {
   'routes.file': '按 {file} 中的顺序。命中数自副本启动以来计算。',
   'routes.match': '匹配',
   'routes.line': '行',
-  'routes.cost': '价格',
+  'routes.cost': '价格（令牌数）',
   'routes.hits': '命中',
   'routes.notes': '备注',
   'routes.public': '公开',

@@ -15,6 +15,11 @@ function isNews({ from, to }: Difference): boolean {
   return (from ?? false) !== (to ?? false)
 }
 
+/** A switch that is not there is off; in the settings it is as the file says. */
+function isOff(what: Changed['what'], { from, to }: Difference): boolean {
+  return what !== 'settings' && typeof (from ?? to) === 'boolean'
+}
+
 /** What holds where a change leaves a value out. No limit of an override is not no limit. */
 function nothingOf(what: Changed['what'], path: string): TextKey {
   if (what === 'settings') return 'word.file'
@@ -25,8 +30,9 @@ function nothingOf(what: Changed['what'], path: string): TextKey {
 /** What a change made different, one line each. */
 export function Differences({ of: { what, from, to } }: { readonly of: Changed }) {
   const { t, time } = useTexts()
-  const shown = ({ path }: Difference, value: unknown): string => {
-    if (value === undefined) return t(nothingOf(what, path))
+  const shown = (difference: Difference, value: unknown): string => {
+    const { path } = difference
+    if (value === undefined) return isOff(what, difference) ? 'false' : t(nothingOf(what, path))
     // Times are kept in milliseconds, and sent as ISO 8601.
     if (/(^|\.)expiresAt$/.test(path)) return time(new Date(value as number | string))
     if (typeof value === 'string' && NAMES.has(path)) return visible(value)
