@@ -2,6 +2,7 @@ import { constants, createPrivateKey, X509Certificate } from 'node:crypto'
 import { readFileSync, statSync } from 'node:fs'
 import { createSecureContext, type SecureContextOptions } from 'node:tls'
 import type { Config, ListenerTls, UpstreamConfig } from '../config/config.ts'
+import { hashText } from '../config/hash.ts'
 import { watchConfig } from '../config/watch.ts'
 import { messageOf, unreadable } from '../errors.ts'
 import type { UpstreamTls } from '../forward/forwarder.ts'
@@ -48,7 +49,10 @@ export function openCertificate(tls: ListenerTls, listener: 'gateway' | 'admin',
   const listeners: ((next: SecureContextOptions) => void)[] = []
   tell()
   // Each looks at its own file and reads both: whichever changes last brings the whole pair.
-  const watches = [tls.certFile, tls.keyFile].map((file) => watchConfig(file, reread))
+  const watches = [
+    watchConfig(tls.certFile, reread, { loadedHash: hashText(pair.cert) }),
+    watchConfig(tls.keyFile, reread, { loadedHash: hashText(pair.key) }),
+  ]
   const daily = setInterval(tell, DAY_MS).unref()
 
   function tell(): void {

@@ -30,6 +30,20 @@ it('the daily look at a certificate goes on where its key cannot be looked at an
   }
 })
 
+it('a pair that is replaced as soon as the one before was read comes into force', async () => {
+  const [pair, next] = [makeCa(folder, 'one'), makeCa(folder, 'next')]
+  let isFirst = true
+  const certificate = openCertificate(pair, 'gateway', () => {
+    if (isFirst) {
+      writeFileSync(pair.certFile, next.cert)
+      writeFileSync(pair.keyFile, next.key)
+    }
+    isFirst = false
+  })
+  await expect.poll(() => certificate.current().cert).toBe(next.cert)
+  certificate.close()
+})
+
 describe('what a backend is reached with', () => {
   const files = { caFile: null, certFile: null, keyFile: null, serverName: null }
   const file = (text: string): string => {
