@@ -102,6 +102,25 @@ test('a refusal is told with the sentence of the 429 and the window that refuses
   ])
 })
 
+test('a refusal tells the time as the 429 does, in the time zone of the file', async () => {
+  await other((yaml) => `${yaml}time_zone: Europe/Berlin\n`)
+  await running.spend('alice', 'read', 119)
+  const { why } = await explain('POST', '/v1/user/music')
+  expect(why).toContain('Requests may continue after 2026-11-20 12:10:00 Europe/Berlin')
+})
+
+test('a refusal by what all users together have used names the global window', async () => {
+  await running.spend('bob', 'read', 1199)
+  const answer = await explain('POST', '/v1/user/music')
+  expect(answer).toMatchObject({ decision: 'refuse', why: expect.stringContaining('Global 1-hour read quota') })
+  expect(answer.limits).toMatchObject([
+    { scope: 'Personal', window: '1h', used: 0, refuses: false },
+    { scope: 'Personal', window: '5h', used: 0, refuses: false },
+    { scope: 'Global', window: '1h', used: 1199, refuses: true },
+    { scope: 'Global', window: '5h', used: 1199, refuses: false },
+  ])
+})
+
 test('the method may be in any letter case, and HEAD goes as GET', async () => {
   expect(await explain('post', '/v1/user/x')).toMatchObject({ method: 'POST', decision: 'accept' })
   expect(await explain('HEAD', '/v1/trial')).toMatchObject({ route: { match: 'GET /v1/trial' } })
@@ -121,12 +140,19 @@ describe('the path is read as the gateway reads it', () => {
     expect([answer.decision, answer.route?.match]).toEqual([decision, match])
   })
 
+  test('a spelling that the file allows is one that is read', async () => {
+    await other((yaml) => `${yaml}edge: { allow_in_path: [encoded_slash] }\n`)
+    expect(await explain('POST', '/v1/user/a%2Fb')).toMatchObject({ decision: 'accept' })
+    expect(await explain('POST', '/v1//user/music')).toMatchObject({ decision: 'bad_request' })
+  })
+
   test('one that is too long for the gateway is a bad request', async () => {
     await other((yaml) => `${yaml}edge: { max_url: 256B }\n`)
     expect(await explain('GET', `/${'x'.repeat(256)}`)).toMatchObject({
       decision: 'bad_request',
       why: expect.stringContaining('256 bytes'),
     })
+    expect(await explain('GET', `/${'x'.repeat(255)}`)).toMatchObject({ decision: 'no_route' })
   })
 })
 
@@ -135,6 +161,7 @@ describe('without a charge', () => {
     ['GET', '/v1/health', 'not_charged', /public/],
     ['GET', '/v1/whoami', 'not_charged', /costs nothing/],
     ['GET', '/me/quota', 'not_charged', /gateway answers this itself/],
+    ['HEAD', '/me/quota', 'not_charged', /gateway answers this itself/],
     ['POST', '/me/quota', 'no_route', /405.*GET, HEAD/],
     ['DELETE', '/v1/health', 'no_route', /405.*GET, HEAD/],
     ['GET', '/nothing', 'no_route', /404/],
@@ -206,6 +233,13 @@ describe('a cost by the body', () => {
       cost: null,
       why: expect.stringContaining('Even the cheapest body costs 10.'),
     })
+  })
+
+  test('is not refused beyond the limit where a body may cost nothing', async () => {
+    await other((yaml) => yaml.replace('values: { 2: 10,', 'values: { 2: 0,'))
+    await running.spend('alice', 'write', 61)
+    expect(await explain('POST', '/v1/charge')).toMatchObject({ decision: 'depends_on_body' })
+    expect(await explain('POST', '/v1/charge', { value: '3' })).toMatchObject({ decision: 'refuse' })
   })
 })
 
@@ -330,10 +364,12 @@ describe('every reason has a code with values beside its sentence, and the dashb
       'No route matches, and "unmatched: forward" lets it through without a charge.',
       ['unmatched_forwarded', {}],
     ])
-    expect(await reasons('GET', '/reference')).toEqual([
-      'The gateway answers this itself, with the page of the API, for everybody.',
-      ['reference_page', {}],
-    ])
+    for (const method of ['GET', 'HEAD'])
+      expect(await reasons(method, '/reference')).toEqual([
+        'The gateway answers this itself, with the page of the API, for everybody.',
+        ['reference_page', {}],
+      ])
+    expect(await explain('POST', '/reference')).toMatchObject({ reasons: [{ code: 'unmatched_forwarded' }] })
   })
 
   test('of a body', async () => {
