@@ -33,6 +33,7 @@ describe('the list of users', () => {
   test('has everybody who has used something or has an override, each once, page by page', async () => {
     const names = Array.from({ length: 20 }, (_, i) => `user-${i}`)
     for (const name of names) await running.spend(name, 'read', 5)
+    await running.spend('user-7', 'write', 9)
     await put('user-7', override)
     await put('idle', override)
     const users = await all()
@@ -44,6 +45,10 @@ describe('the list of users', () => {
         read: [
           { scope: 'Personal', window: '1h', limit: 500, used: 5 },
           { window: '5h', limit: 400 },
+        ],
+        write: [
+          { window: '1h', used: 9 },
+          { window: '5h', used: 9 },
         ],
       },
     })
@@ -84,6 +89,13 @@ describe('the list of users', () => {
     expect(await names('')).toEqual({ users: [], next: null })
   })
 
+  test('by use has who may use nothing of one window for what he has used of another', async () => {
+    await running.spend('alice', 'read', 5)
+    await put('alice', { read: { '1h': 0 }, reason: 'too much' })
+    clock += HOUR
+    expect((await get('/api/users?order=use')).json.users).toMatchObject([{ user: 'alice' }])
+  })
+
   test('tells who is blocked', async () => {
     await running.spend('alice', 'read', 120)
     await running.spend('bob', 'read', 118)
@@ -107,6 +119,7 @@ describe('the list of users', () => {
     ['limit=0x10', 'limit'],
     ['limit=1&limit=2', 'limit'],
     ['cursor=nonsense', 'cursor'],
+    [`cursor=${Buffer.from('["nowhere",null,null]').toString('base64url')}`, 'cursor'],
     [`query=${'x'.repeat(257)}`, 'query'],
     ['order=name', 'order'],
     ['qurey=a', 'qurey'],
@@ -132,7 +145,8 @@ test('searches take the steps of the store in turn, however many look at once', 
     },
   })
   try {
-    const replies = await Promise.all([1, 2, 3, 4].map((n) => slow.call('GET', `/api/users?query=nobody${n}`)))
+    const searches = ['query=a', 'query=b', 'order=use&query=a', 'order=use&query=b']
+    const replies = await Promise.all(searches.map((query) => slow.call('GET', `/api/users?${query}`)))
     expect(replies.map(({ status, json }) => [status, json.next])).toEqual(Array(4).fill([200, null]))
     expect({ most, steps }).toEqual({ most: 1, steps: 20 })
   } finally {
@@ -140,7 +154,61 @@ test('searches take the steps of the store in turn, however many look at once', 
   }
 })
 
-test('a search ends when its client leaves', async () => {
+test.each(['', '&order=use'])(
+  'a search looks at so many users and no more, and the next page goes on: %j',
+  async (order) => {
+    const { store } = running
+    const from: (string | null)[] = []
+    const crowd = Array(100_000).fill({ user: 'somebody', counters: new Map() })
+    const large = await startAdmin({
+      store,
+      broken: {
+        async scanUsers(step) {
+          from.push(step)
+          return { at: clock, users: crowd, next: String(from.length) }
+        },
+      },
+    })
+    const { json } = await large.call('GET', `/api/users?query=nobody${order}`)
+    expect([json.users, from]).toEqual([[], [null, '1']])
+    await large.call('GET', `/api/users?query=nobody${order}&cursor=${json.next}`)
+    expect(from.slice(2)).toEqual(['2', '3'])
+    await large.stop()
+  },
+)
+
+test('a search leaves the process to others between two steps, also of a store that answers at once', async () => {
+  const { store } = running
+  let turns = 0
+  const seen: number[] = []
+  const quick = await startAdmin({
+    store,
+    broken: {
+      async scanUsers() {
+        seen.push(turns)
+        setImmediate(() => turns++)
+        return { at: clock, users: [], next: seen.length < 3 ? String(seen.length) : null }
+      },
+    },
+  })
+  await quick.call('GET', '/api/users?query=nobody')
+  expect(seen).toEqual([0, 1, 2])
+  await quick.stop()
+})
+
+test('who has something running is known by the time of the reading, not by that of the question', async () => {
+  const { store } = running
+  const counters = new Map([['read', [{ seconds: 3600, startedAt: clock, used: 5 }]]])
+  const later = await startAdmin({
+    store,
+    now: () => clock,
+    broken: { scanUsers: async () => ({ at: clock + HOUR, users: [{ user: 'alice', counters }], next: null }) },
+  })
+  expect((await later.call('GET', '/api/users')).json.users).toEqual([])
+  await later.stop()
+})
+
+test.each(['', '&order=use'])('a search ends when its client leaves: %j', async (order) => {
   const { store } = running
   let steps = 0
   const long = await startAdmin({
@@ -155,7 +223,7 @@ test('a search ends when its client leaves', async () => {
   })
   try {
     const headers = { authorization: `Bearer ${TOKEN}` }
-    const client = request(new URL('/api/users?query=nobody', long.url), { headers })
+    const client = request(new URL(`/api/users?query=nobody${order}`, long.url), { headers })
     client.on('error', () => {})
     client.end()
     await expect.poll(() => steps).toBeGreaterThan(2)
