@@ -292,7 +292,7 @@ test.each([
   ['user=a&user=b&method=GET&path=/x', ['user']],
   ['user=a&method=G%20T&path=/x', ['method']],
   ['user=a&method=GET&path=/x&cost=-1', ['cost']],
-  ['user=a&method=GET&path=/x&costs=1', ['costs']],
+  ['user=a&method=GET&path=/x&costs=1&values=2', ['costs', 'values']],
 ])('a question that cannot be answered names its fields: %s', async (query, fields) => {
   const reply = await running.call('GET', `/api/explain?${query}`)
   expect(reply.status).toBe(400)

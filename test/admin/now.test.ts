@@ -1,7 +1,7 @@
 import { afterEach, expect, test } from 'vitest'
 import type { Replica } from '../../src/control/replicas.ts'
 import { StoreError } from '../../src/quota/store.ts'
-import { NOW, type Running, startAdmin } from './running.ts'
+import { NOW, type Running, startAdmin, YAML } from './running.ts'
 
 let running: Running
 let clock = NOW
@@ -77,8 +77,10 @@ test('a replica that does not follow a change does not agree, once it has had th
   await store.beat(replica())
   await call('PATCH', '/api/quota', { body: { shadow: true } })
   expect(await now()).toMatchObject({ agree: true, controlVersion: 1, shadow: true })
-  clock += 4000
+  clock += 3000
   await store.beat(replica())
+  expect((await now()).agree).toBe(true)
+  clock += 1000
   expect((await now()).agree).toBe(false)
   await store.beat(replica({ controlVersion: 1 }))
   expect((await now()).agree).toBe(true)
@@ -97,10 +99,12 @@ test('a replica that missed a change long ago does not agree, however young the 
 
 test('the backend is told by the requests of the last 30 minutes', async () => {
   const { store } = await start()
-  await store.addTally({ total: 100, status0: 3, status5xx: 1, aside: 0, asideFailed: 0 })
-  expect((await now()).backend).toMatchObject({ requests: 100, status0: 3, status5xx: 1 })
+  await store.addTally({ total: 100, status0: 4, status5xx: 1, aside: 0, asideFailed: 0 })
+  expect((await now()).backend).toMatchObject({ requests: 100, status0: 4, status5xx: 1 })
   clock = Date.parse('2026-11-20T10:40:00Z') // 20 of the 30 minutes of that bucket still count
-  expect((await now()).backend).toMatchObject({ requests: 67, status0: 2, status5xx: 1 })
+  expect((await now()).backend).toMatchObject({ requests: 67, status0: 3, status5xx: 1 })
+  clock = Date.parse('2026-11-20T10:50:00Z')
+  expect((await now()).backend).toMatchObject({ requests: 34, status0: 2, status5xx: 1 })
   clock = Date.parse('2026-11-20T11:00:00Z')
   expect((await now()).backend).toMatchObject({ requests: 0, status0: 0, status5xx: 0 })
 })
@@ -126,6 +130,14 @@ test('while the store does not answer, what was seen last is told, with its age'
     backend: { origin: 'http://127.0.0.1:9000', requests: null, status0: null, status5xx: null },
     windows: null,
   })
+  // The clock of the process was set back.
+  clock -= 60_000
+  expect((await now()).replicas).toMatchObject([{ silentMs: 100 }])
+})
+
+test('what fails and is not the store is an error, not a store that does not answer', async () => {
+  const { call } = await start({ broken: { listReplicas: () => Promise.reject(new TypeError('a bug')) } })
+  expect((await call('GET', '/api/now')).status).toBe(500)
 })
 
 test('asked for the first time while the store does not answer, it claims no replicas, sums or agreement', async () => {
@@ -153,6 +165,25 @@ test('a store that can be read but takes no charges is not told as one that answ
   expect(await now()).toMatchObject({ store: { answers: false }, windows: null, replicas: [{ silentMs: 60_000 }] })
   lacking = false
   expect(await now()).toMatchObject({ store: { answers: true }, replicas: [] })
+})
+
+test('what is in force is told as it was last known while the store does not answer', async () => {
+  let lacking = true
+  const yaml = YAML.replace('quota:\n', 'quota:\n  shadow: true\n')
+  const { call } = await start({ yaml, lacksStore: () => lacking })
+  expect(await now()).toMatchObject({ controlVersion: 0, shadow: true })
+  lacking = false
+  await call('PATCH', '/api/quota', { body: { shadow: false } })
+  lacking = true
+  expect(await now()).toMatchObject({ controlVersion: 1, shadow: false })
+})
+
+test('of what matched nothing the route map has twenty at most', async () => {
+  const { store, call } = await start()
+  const unmatched = (name: string) => Array.from({ length: 15 }, (_, i) => `GET /${name}/${i}`)
+  await store.beat(replica({ unmatched: unmatched('one') }))
+  await store.beat(replica({ instance: 'two', unmatched: unmatched('two') }))
+  expect((await call('GET', '/api/routes')).json.unmatched.latest).toHaveLength(20)
 })
 
 test('the route map is told with its lines, costs and hits, and what matched nothing', async () => {
