@@ -65,7 +65,8 @@ export function openCertificate(tls: ListenerTls, listener: 'gateway' | 'admin',
   function reread(): void {
     try {
       const next = readPair(tls)
-      if (next.cert === pair.cert && next.key === pair.key) return
+      // Of one certificate there is one key.
+      if (next.cert === pair.cert) return
       for (const listener of listeners) listener(next.options)
       pair = next
       tell()

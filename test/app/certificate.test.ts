@@ -44,6 +44,12 @@ it('a pair that is replaced as soon as the one before was read comes into force'
   certificate.close()
 })
 
+it('a chain with a part that is broken is refused, though its first certificate is good', () => {
+  const pair = makeCa(folder, 'one')
+  writeFileSync(pair.certFile, `${pair.cert}-----BEGIN CERTIFICATE-----\nAAAA\n-----END CERTIFICATE-----\n`)
+  expect(() => openCertificate(pair, 'gateway', () => {})).toThrow(`${pair.certFile} is not a chain that can be used`)
+})
+
 describe('what a backend is reached with', () => {
   const files = { caFile: null, certFile: null, keyFile: null, serverName: null }
   const file = (text: string): string => {
@@ -76,6 +82,11 @@ describe('what a backend is reached with', () => {
     }
     expect(() => readUpstreamTls({ ...files, caFile })).toThrow(expect.objectContaining(problem))
     expect(() => readUpstreamTls({ ...files, caFile })).toThrow(SetupError)
+  })
+
+  it('has no authorities in a file where a broken one follows a good one', () => {
+    const caFile = file(`${makeCa(folder, 'one').cert}-----BEGIN CERTIFICATE-----\nAAAA\n-----END CERTIFICATE-----\n`)
+    expect(() => readUpstreamTls({ ...files, caFile })).toThrow(`${caFile} is not one or more`)
   })
 
   it('is refused where certificate and key are no pair', () => {
