@@ -103,6 +103,14 @@ test('a file that is taken away, or replaced, under a gateway that has it open i
   rmSync(folder, { recursive: true })
 })
 
+test('a store that cannot be read does not answer, though its file is there', async () => {
+  const folder = mkdtempSync(join(tmpdir(), 'tollgate-open-'))
+  const store = await open(join(folder, 'quota.db'))
+  await store.close()
+  await expect(store.ping()).rejects.toThrow()
+  rmSync(folder, { recursive: true })
+})
+
 test('a store in memory has no file to look for', async () => {
   const seen: Observation[] = []
   const store = await openStore(
