@@ -1,4 +1,4 @@
-import { expect, test } from 'vitest'
+import { expect, test, vi } from 'vitest'
 import { createServing } from '../../src/app/serving.ts'
 import { fanOut } from '../../src/observe/fan-out.ts'
 import type { Observation, Observer } from '../../src/observe/observation.ts'
@@ -6,18 +6,63 @@ import { openSqliteStore } from '../../src/store/sqlite/store.ts'
 import { understood } from '../e2e/harness.ts'
 
 test('a store that connects while the parts are still made, as a reference that is read, is no internal error', async () => {
-  const { config, hash } = understood(`
-upstream: { url: "http://127.0.0.1:1" }
-reference: { path: /reference }`)
   const seen: Observation[] = []
-  const readers: Observer[] = [(observation) => seen.push(observation)]
-  const observe = fanOut(readers)
-  const store = openSqliteStore({ file: ':memory:' })
-  const observing = { observe, follow: (reader: Observer) => void readers.push(reader) }
-  const making = createServing({ config, hash, version: 'test', store, observing })
+  const { observe, store, making } = make('reference: { path: /reference }', (observation) => seen.push(observation))
   observe({ type: 'store_connected' })
   const serving = await making
   expect(seen).toEqual([{ type: 'store_connected' }])
   await serving.stop()
   await store.close()
 })
+
+test('a gateway is ready from its start until it drains, and says which of the two it waits for', async () => {
+  const { store, making } = make('listen: 127.0.0.1:0')
+  const serving = await making
+  expect(serving.ready(true)).toMatchObject({ ready: false, reasons: expect.arrayContaining(['starting']) })
+  await serving.start()
+  expect(serving.ready()).toEqual({ ready: true, reasons: [] })
+  serving.drain()
+  expect(serving.ready()).toEqual({ ready: false, reasons: ['draining'] })
+  await serving.stop()
+  await store.close()
+})
+
+test('a configuration that is still being made into parts when the gateway stops does not come into force', async () => {
+  const seen: Observation['type'][] = []
+  const { store, making } = make('listen: 127.0.0.1:0', ({ type }) => seen.push(type))
+  const serving = await making
+  await serving.start()
+  const before = serving.configuration()
+  const { config, hash } = understood('upstream: { url: "http://127.0.0.1:2" }')
+  await Promise.all([serving.reload(config, hash), serving.stop()])
+  expect(serving.configuration()).toBe(before)
+  expect(seen.filter((type) => type === 'config_loaded')).toHaveLength(1)
+  await store.close()
+})
+
+test('a gateway that has stopped, or whose parts cannot be made, does nothing at intervals any more', async () => {
+  vi.useFakeTimers({ toFake: ['setInterval', 'clearInterval'] })
+  try {
+    const failing = make('routes: [{ match: GET /, category: read, cost: 1 }]', () => {}, 'tls: { ca: nowhere.pem }')
+    await expect(failing.making).rejects.toThrow('nowhere.pem')
+    expect(vi.getTimerCount()).toBe(0)
+    const { store, making } = make('listen: 127.0.0.1:0')
+    const serving = await making
+    await serving.start()
+    expect(vi.getTimerCount()).toBeGreaterThan(0)
+    await serving.stop()
+    expect(vi.getTimerCount()).toBe(0)
+    await Promise.all([store.close(), failing.store.close()])
+  } finally {
+    vi.useRealTimers()
+  }
+})
+
+function make(text: string, reader: Observer = () => {}, upstream = '') {
+  const { config, hash } = understood(`upstream: { url: "https://127.0.0.1:1", ${upstream} }\n${text}`)
+  const readers = [reader]
+  const observe = fanOut(readers)
+  const store = openSqliteStore({ file: ':memory:' })
+  const observing = { observe, follow: (more: Observer) => void readers.push(more) }
+  return { observe, store, making: createServing({ config, hash, version: 'test', store, observing }) }
+}
