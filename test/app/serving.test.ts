@@ -40,6 +40,21 @@ test('a configuration that is still being made into parts when the gateway stops
   await store.close()
 })
 
+test('bounds of the adaptive factor that a reload changes are those of the factor at once', async () => {
+  const factors: number[] = []
+  const { store, making } = make('listen: 127.0.0.1:0\nquota: { adaptive: { min: 0.5 } }', (observation) => {
+    if (observation.type === 'adaptive_factor') factors.push(observation.factor)
+  })
+  await store.addTally({ total: 1000, status0: 0, status5xx: 1000, aside: 0, asideFailed: 0 })
+  const serving = await making
+  await serving.start()
+  const { config, hash } = understood('upstream: { url: "http://127.0.0.1:1" }\nquota: { adaptive: { min: 0.25 } }')
+  await serving.reload(config, hash)
+  expect(factors).toEqual([1, 0.5, 0.25])
+  await serving.stop()
+  await store.close()
+})
+
 test('a gateway that has stopped, or whose parts cannot be made, does nothing at intervals any more', async () => {
   vi.useFakeTimers({ toFake: ['setInterval', 'clearInterval'] })
   try {
