@@ -106,7 +106,7 @@ describe('a file', () => {
       'cache-control': 'public, max-age=31536000, immutable',
       'x-content-type-options': 'nosniff',
     })
-    expect((await get('/favicon.svg')).headers).toMatchObject({
+    expect((await get('/favicon.svg?v=1')).headers).toMatchObject({
       'content-type': 'image/svg+xml',
       'cache-control': 'no-cache',
     })
@@ -121,6 +121,7 @@ describe('a file', () => {
   test('is sent smaller to who takes it so', async () => {
     const response = await fetch(`${running.url}/assets/index-4f2a.js`, { headers: { 'accept-encoding': 'gzip' } })
     expect(response.headers.get('content-encoding')).toBe('gzip')
+    expect(response.headers.get('vary')).toBe('accept-encoding')
     expect(await response.text()).toBe(SCRIPT)
     const assets = folderAssets(join(folder, 'dashboard'))
     const asset = await assets.read('assets/index-4f2a.js')
@@ -130,6 +131,14 @@ describe('a file', () => {
         'content-encoding'
       ],
     ).toBeUndefined()
+  })
+
+  test('is there as it was first read, also while the folder is built anew', async () => {
+    const assets = folderAssets(join(folder, 'dashboard'))
+    const before = await assets.read('index.html')
+    rmSync(join(folder, 'dashboard'), { recursive: true })
+    expect(before).not.toBeNull()
+    expect(await assets.read('index.html')).toBe(before)
   })
 
   test.each([

@@ -4,7 +4,7 @@ import { text } from 'node:stream/consumers'
 import { afterEach, describe, expect, test } from 'vitest'
 import type { Observation } from '../../src/observe/observation.ts'
 import { StoreError } from '../../src/quota/store.ts'
-import { NOW, type Running, startAdmin, TOKEN } from './running.ts'
+import { NOW, type Running, startAdmin, TOKEN, VIEWER } from './running.ts'
 
 let running: Running
 async function start(...args: Parameters<typeof startAdmin>) {
@@ -283,6 +283,20 @@ describe('errors', () => {
     const reply = await call(method, path)
     expect(reply).toMatchObject({ status: 405, json: { error: 'method_not_allowed' } })
     expect(reply.headers.allow).toBe(allow)
+  })
+
+  test('a wrong method is 405 also for who may only read, at a path where things are only changed', async () => {
+    const { call } = await start()
+    const reply = await call('GET', '/api/users/alice/reset', { headers: { authorization: `Bearer ${VIEWER}` } })
+    expect([reply.status, reply.headers.allow]).toEqual([405, 'POST'])
+  })
+
+  test('a change may come as what it is, a JSON merge patch', async () => {
+    const { call } = await start()
+    const headers = { 'content-type': 'application/merge-patch+json' }
+    expect((await call('PATCH', '/api/quota', { body: { mode: 'loose' }, headers })).json).toMatchObject({
+      mode: 'loose',
+    })
   })
 
   test.each([
