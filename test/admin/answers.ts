@@ -40,7 +40,9 @@ export function answerValidator(document: Json): (method: string, path: string, 
     const pointer = ['paths', template, method.toLowerCase(), 'responses', status, 'content', type, 'schema']
     const fits = ajv.getSchema(`openapi#/${pointer.map(escaped).join('/')}`)
     if (fits === undefined) return 'no schema'
-    return fits(json) ? null : ajv.errorsText(fits.errors)
+    if (!fits(json)) return ajv.errorsText(fits.errors)
+    if (status < 400 || json.error === undefined || response.description.includes(`\`${json.error}\``)) return null
+    return `the error ${json.error} is not in the document`
   }
 }
 

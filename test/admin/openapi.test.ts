@@ -172,6 +172,22 @@ describe('the OpenAPI document', () => {
     )
   })
 
+  test('says what must be sent, what may be left out, and where a version can be named', () => {
+    const of = (name: string) => operations().find(([each]) => each === name)?.[1]
+    const needed = of('GET /api/explain').parameters.filter(({ required }: { required: boolean }) => required)
+    expect(needed.map(({ name }: { name: string }) => name)).toEqual(['user', 'method', 'path'])
+    expect(of('POST /api/tokens').requestBody.required).toBe(true)
+    expect(of('DELETE /api/tokens/{id}').requestBody.required).toBe(false)
+    const withVersion = operations().filter(([, { parameters = [] }]) =>
+      parameters.some(({ name }: { name: string }) => name === 'If-Match'),
+    )
+    expect(withVersion.map(([name]) => name)).toEqual([
+      'PATCH /api/quota',
+      'PUT /api/users/{id}/override',
+      'DELETE /api/users/{id}/override',
+    ])
+  })
+
   test('has every route of the listener and no other', () => {
     const options = { ...fakeOptions(), drain: () => {} }
     const routes = routesOf(options, createLogin({ credentials: [], now: Date.now }))
@@ -242,6 +258,8 @@ describe('the OpenAPI document', () => {
     expect(validate('GET', '/api/session', reply({ ...session, more: 1 }))).toContain('additional')
     expect(validate('GET', '/api/session', reply({ ...session, expiresAt: 'soon' }))).toContain('date-time')
     expect(validate('GET', '/api/session', reply(session, 418))).toContain('418')
+    const refused = (error: string) => validate('GET', '/api/session', reply({ error, msg: 'No.' }, 401))
+    expect([refused('unauthorized'), refused('forbidden')]).toEqual([null, expect.stringContaining('forbidden')])
   })
 })
 
