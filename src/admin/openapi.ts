@@ -64,12 +64,7 @@ function shorten({ jsonSchema }: { jsonSchema: { format?: unknown; pattern?: unk
   if (jsonSchema.format === 'date-time') delete jsonSchema.pattern
 }
 
-function operation({
-  method,
-  path,
-  guard,
-  doc = { summary: path, answers: { 200: 'text' } },
-}: Route): Record<string, unknown> {
+function operation({ method, path, guard, doc }: Route): Record<string, unknown> {
   const parameters = [...pathParameters(path), ...queryParameters(doc), ...(doc.ifMatch === true ? [IF_MATCH] : [])]
   return {
     operationId: operationId(method, path),
