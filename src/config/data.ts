@@ -1,5 +1,5 @@
 import { type Finding, formatPath, type Path } from './problems.ts'
-import { type Environment, isOneVariable, mentionsEnvironment, substitute } from './substitute.ts'
+import { type Environment, isOneVariable, isShellVariable, mentionsEnvironment, substitute } from './substitute.ts'
 import type { Tree } from './tree.ts'
 
 /** The plain data of a tree, with the environment put in. Maps become objects without a prototype. */
@@ -21,6 +21,9 @@ export interface Variable {
 /** What plain YAML would take for a number or a boolean. */
 const NUMBER = /^[-+]?(?:0|[1-9]\d*)(?:\.\d+)?(?:[eE][-+]?\d+)?$/
 
+/** The text is not repeated: it may be a secret all the same. */
+const AS_WRITTEN = `is taken as it is written, with its "$": write \${NAME} where a variable of the environment is meant`
+
 /**
  * Puts the environment in after the file was parsed, so that no value of it can add a key. A plain scalar that is one
  * `${…}` and nothing else becomes a number or a boolean where its text is one.
@@ -41,7 +44,9 @@ export function toData(tree: Tree, env: Environment, asText: ReadonlySet<string>
     }
     const { value, plain } = node
     if (value === undefined) refused.add(formatPath(path))
-    if (typeof value !== 'string' || !mentionsEnvironment(value)) return value
+    if (typeof value !== 'string') return value
+    if (isShellVariable(value)) findings.push({ path, message: AS_WRITTEN, severity: 'warning' })
+    if (!mentionsEnvironment(value)) return value
     return insert(value, plain, path)
   }
 

@@ -17,6 +17,11 @@ export function isOneVariable(text: string): boolean {
   return /^\$\{[^}]*\}$/.test(text)
 }
 
+/** Whether a text is a variable as a shell would have it: here it stands for itself, and a secret would be its name. */
+export function isShellVariable(text: string): boolean {
+  return /^\$[A-Z_][A-Z0-9_]*$/.test(text)
+}
+
 /**
  * Puts the environment into a text: `${NAME}`, `${NAME:-default}` where the variable is not set or empty, and `$${` for
  * the characters `${`. What is put in is not looked at again. A default cannot hold a closing brace.
