@@ -282,8 +282,14 @@ const NOT_CODED = refusal('unsupported_media_type', 'Send the body as it is, wit
 const OUTCOME_UNKNOWN =
   'The store did not answer in time: the change may have been made. See GET /api/audit, or read again what was to be changed, before you send it once more.'
 
+/** A store that is full or takes no writes still answers: the reason is a word of ours, its own may hold more than is to be told. */
+function fateOf({ reason }: StoreError): string {
+  const isSilent = reason === 'timeout' || reason === 'connection'
+  return isSilent ? 'The store does not answer' : `The store does not do this: ${reason}`
+}
+
 function answerTo(error: FastifyError, observe: Observer): Answer {
-  if (error instanceof StoreError) return refusal('store_unavailable', 'The store does not answer. Try again later.')
+  if (error instanceof StoreError) return refusal('store_unavailable', `${fateOf(error)}. Try again later.`)
   if (error instanceof OutcomeUnknown) return refusal('outcome_unknown', OUTCOME_UNKNOWN)
   if (error instanceof CodedBody) return NOT_CODED
   if (error instanceof BadBody) return badFields([{ path: error.path, msg: error.message }])

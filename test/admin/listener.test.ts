@@ -244,6 +244,17 @@ describe('errors', () => {
     }
   })
 
+  test.each([
+    ['timeout', 'The store does not answer. Try again later.'],
+    ['connection', 'The store does not answer. Try again later.'],
+    ['out_of_memory', 'The store does not do this: out_of_memory. Try again later.'],
+    ['readonly', 'The store does not do this: readonly. Try again later.'],
+  ] as const)('a store that fails by %s is told so', async (reason, msg) => {
+    const { call } = await start({ broken: { change: () => Promise.reject(new StoreError('secret', reason, 'no')) } })
+    const { json } = await call('PATCH', '/api/quota', { body: { mode: 'loose' } })
+    expect(json).toEqual({ error: 'store_unavailable', msg })
+  })
+
   test('a bug is 500 without its message, and is observed', async () => {
     const observed: Observation[] = []
     const bug = new TypeError('secret detail')
