@@ -18,7 +18,7 @@ const COMMANDS: ReadonlyMap<string, () => Promise<Command>> = new Map([
   ['healthcheck', async () => (await import('./cli/healthcheck.ts')).healthcheck],
 ])
 
-async function main([name = '--help', ...args]: readonly string[]): Promise<number> {
+async function main(name: string, args: readonly string[]): Promise<number> {
   if (name === '--version') return say(version)
   if (name === '--help' || name === '-h' || name === 'help') return say(HELP)
   const load = COMMANDS.get(name)
@@ -35,12 +35,13 @@ function say(text: string): number {
   return 0
 }
 
+const [name = '--help', ...args] = process.argv.slice(2)
 try {
-  process.exitCode = await main(process.argv.slice(2))
+  process.exitCode = await main(name, args)
 } catch (error) {
   const wrongCall =
     error instanceof UsageError || (error as { code?: string }).code?.startsWith('ERR_PARSE_ARGS') === true
   console.error(`tollgate: ${messageOf(error)}`)
-  if (wrongCall) console.error('See: tollgate --help')
+  if (wrongCall) console.error(`See: tollgate ${COMMANDS.has(name) ? `${name} ` : ''}--help`)
   process.exitCode = wrongCall ? 2 : 1
 }

@@ -107,8 +107,8 @@ describe('tollgate explain', () => {
     expect(await wrongCall(explainRequest(['-c', file, ...args]))).toMatch(message)
   })
 
-  test('called wrongly ends with 2, and says nothing else', async () => {
-    const stderr = expect.stringMatching(/needs --user and --path/)
+  test('called wrongly ends with 2, and leads to its help', async () => {
+    const stderr = 'tollgate: explain needs --user and --path\nSee: tollgate explain --help\n'
     expect(await explain('--path', '/x')).toMatchObject({ code: 2, stdout: '', stderr })
   })
 
