@@ -5,7 +5,7 @@ import fastify, { type FastifyError, type FastifyInstance, type FastifyReply, ty
 import { patientClose } from '../closing.ts'
 import { jsonFault, memberNamedTwice } from '../json-fault.ts'
 import type { Observer } from '../observe/observation.ts'
-import { StoreError } from '../quota/store.ts'
+import { isSilence, StoreError } from '../quota/store.ts'
 import type { Certificate } from '../tls.ts'
 import {
   type AdminError,
@@ -284,8 +284,7 @@ const OUTCOME_UNKNOWN =
 
 /** A store that is full or takes no writes still answers: the reason is a word of ours, its own may hold more than is to be told. */
 function fateOf({ reason }: StoreError): string {
-  const isSilent = reason === 'timeout' || reason === 'connection'
-  return isSilent ? 'The store does not answer' : `The store does not do this: ${reason}`
+  return isSilence(reason) ? 'The store does not answer' : `The store does not do this: ${reason}`
 }
 
 function answerTo(error: FastifyError, observe: Observer): Answer {

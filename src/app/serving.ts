@@ -10,7 +10,7 @@ import type { GaugeSource } from '../observe/metrics.ts'
 import type { Observer } from '../observe/observation.ts'
 import { createTallyKeeper } from '../observe/tally.ts'
 import { createLedger } from '../quota/ledger.ts'
-import { StoreError, type StoreFailure } from '../quota/store.ts'
+import { isSilence, StoreError, type StoreFailure } from '../quota/store.ts'
 import type { Store } from '../store/store.ts'
 import type { Certificate } from '../tls.ts'
 import { openCertificate } from './certificate.ts'
@@ -222,8 +222,7 @@ const CHECK_MS = 1000
 
 /** A store that answers and takes no charges is told apart: whoever looks for it will find it well. */
 function reasonOf(failure: StoreFailure): string {
-  const isSilent = failure === 'timeout' || failure === 'connection'
-  return isSilent ? `${STORE} does not answer` : `${STORE} takes no charges: ${failure}`
+  return isSilence(failure) ? `${STORE} does not answer` : `${STORE} takes no charges: ${failure}`
 }
 
 /** Why the store does not answer, `null` while it does: asked every second, and when it has connected. */

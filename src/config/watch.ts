@@ -11,7 +11,7 @@ export interface WatchOptions {
   readonly missingMs?: number
   /** Between two looks at the file where no event came, in milliseconds. Default 1000. */
   readonly pollMs?: number
-  /** `textHash` of what was loaded, so that a change before the watch began is seen. Default: of what is there at the start. */
+  /** `hashText` of what was loaded, so that a change before the watch began is seen. Default: of what is there at the start. */
   readonly loadedHash?: string
 }
 

@@ -61,6 +61,11 @@ export type StoreFailure =
   | 'cluster'
   | 'other'
 
+/** Whether nothing came back at all; any other failure is an answer. */
+export function isSilence(reason: StoreFailure): boolean {
+  return reason === 'timeout' || reason === 'connection'
+}
+
 /** The store could not answer. A refused charge is never an error. */
 export class StoreError extends Error {
   /** Short and stable, for metrics. */
