@@ -37,7 +37,8 @@ export const en = {
   'error.conflict': 'Others change the same thing all the time. Try again.',
   'error.outcome_unknown':
     'The answer to this change was lost: it may have been made, or not. What is in force is read again: look at it before you repeat the change.',
-  'error.store_unavailable': 'The store does not answer. The gateway keeps trying.',
+  'error.store_unavailable':
+    'The store is out: it does not answer, is full, or takes no writes. The gateway keeps trying.',
   'error.not_found': 'There is nothing of this name (any more).',
   'error.internal': 'Something went wrong in the gateway. Its log says more.',
   'error.lost': 'The gateway does not answer.',
@@ -103,13 +104,13 @@ export const en = {
   'now.resetsIn': 'ends in {time}',
   'now.notRunning': 'not started',
   'now.globalOff': 'The global scope is switched off: these windows are neither checked nor charged.',
-  'now.unknown': 'not known while the store does not answer',
+  'now.unknown': 'not known while the store is out',
   'now.withoutStore':
-    'The store does not answer. Sums and replicas are those of the last look before, and the replicas cannot tell of themselves.',
+    'The store is out: it does not answer, is full, or takes no writes. Sums and replicas are those of the last look before, and the replicas cannot tell of themselves.',
   'now.health': 'Health',
   'now.store': 'Store',
   'now.storeAnswers': '{kind}: answers',
-  'now.storeOut': '{kind}: does not answer',
+  'now.storeOut': '{kind}: out',
   'now.backend': 'Backend',
   'now.backendIdle': 'no requests in the last 30 minutes',
   'now.backendGood': 'Requests in 30 minutes: {requests}, none failed',
