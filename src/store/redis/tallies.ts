@@ -7,20 +7,21 @@ import type { Keys } from './keys.ts'
 
 export async function readBuckets(redis: RedisClient, keys: Keys): Promise<{ at: number; buckets: Bucket[] }> {
   // The time comes last: nothing may have been counted after it.
-  const [stored, time] = await reading<[string[] | Record<string, string>, [string, string]]>(redis, (commands) => {
+  const [stored, time] = await reading<[Record<string, string>, [string, string]]>(redis, (commands) => {
     commands.hgetall(keys.failures).time()
   })
   const at = milliseconds(time)
   const oldest = bucketStart(at) - (BUCKETS - 1) * BUCKET_MS
   const buckets = Object.entries(stored)
-    .map(([start, counts]) => bucketOf(Number(start), String(counts)))
+    .map(([start, counts]) => bucketOf(Number(start), counts))
     .filter((bucket) => bucket.start >= oldest)
     .sort((a, b) => a.start - b.start)
   return { at, buckets }
 }
 
 function bucketOf(start: number, counts: string): Bucket {
-  const [total = 0, status0 = 0, status5xx = 0, aside = 0, asideFailed = 0] = counts.split(' ').map(Number)
+  const numbers = (counts.match(/\d+/g) ?? []).map(Number)
+  const [total = 0, status0 = 0, status5xx = 0, aside = 0, asideFailed = 0] = numbers
   return { start, total, status0, status5xx, aside, asideFailed }
 }
 

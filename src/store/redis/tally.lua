@@ -6,31 +6,27 @@
   ARGV[6]    length of a bucket in milliseconds
   ARGV[7]    number of buckets to keep
   ARGV[8]    how long ago, in milliseconds
-  Output     start of the bucket
 ]]
 local counts = { unpack(ARGV, 1, 5) }
 local length, keep, ago = tonumber(ARGV[6]), tonumber(ARGV[7]), tonumber(ARGV[8])
 local time = redis.call('TIME')
-local newest = math.floor(time[1] * 1000 / length) * length
-local start = math.floor((time[1] * 1000 - ago) / length) * length
+local now = time[1] * 1000
+local start = math.floor((now - ago) / length) * length
 local field = string.format('%.0f', start)
 
--- A bucket of an earlier version has three numbers.
+-- A bucket of an earlier version has three numbers, that of a later one may have more.
 local known = redis.call('HGET', KEYS[1], field)
-if known and string.match(known, '^%d[%d ]*$') then
-  local i = 0
-  for count in string.gmatch(known, '%d+') do
-    i = i + 1
-    if counts[i] then counts[i] = counts[i] + count end
-  end
+local i = 0
+for count in string.gmatch(known or '', '%d+') do
+  i = i + 1
+  if counts[i] then counts[i] = counts[i] + count end
 end
 for i, count in ipairs(counts) do counts[i] = string.format('%.0f', count) end
 
 redis.call('HSET', KEYS[1], field, table.concat(counts, ' '))
 if not known then
   for _, old in ipairs(redis.call('HKEYS', KEYS[1])) do
-    if tonumber(old) <= newest - keep * length then redis.call('HDEL', KEYS[1], old) end
+    if (tonumber(old) or 0) <= now - keep * length then redis.call('HDEL', KEYS[1], old) end
   end
 end
 redis.call('PEXPIRE', KEYS[1], string.format('%.0f', (keep + 1) * length))
-return field

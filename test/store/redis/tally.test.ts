@@ -1,7 +1,7 @@
 import { readFileSync } from 'node:fs'
 import { Redis } from 'ioredis'
 import { afterAll, beforeAll, beforeEach, expect, it } from 'vitest'
-import { BUCKET_MS, BUCKETS, bucketStart } from '../../../src/failures/histogram.ts'
+import { BUCKET_MS, BUCKETS, bucketStart, NOTHING } from '../../../src/failures/histogram.ts'
 import { openRedisStore } from '../../../src/store/redis/store.ts'
 import { type RedisServer, startRedis } from '../../setup/redis.ts'
 import { whenReady } from './ready.ts'
@@ -40,7 +40,9 @@ it('keeps 336 half hours and no more', async () => {
   for (let i = 0; i < BUCKETS + 5; i++) await add(START + i * BUCKET_MS)
   const starts = (await redis.hkeys('failures')).map(Number).sort((a, b) => a - b)
   expect(starts).toEqual(Array.from({ length: BUCKETS }, (_, i) => START + (i + 5) * BUCKET_MS))
-  expect(await redis.pttl('failures')).toBeGreaterThan(BUCKETS * BUCKET_MS)
+  const left = await redis.pttl('failures')
+  expect(left).toBeGreaterThan(BUCKETS * BUCKET_MS)
+  expect(left).toBeLessThanOrEqual((BUCKETS + 1) * BUCKET_MS)
 })
 
 it('counts what comes late where it was counted, and forgets by the time of now', async () => {
@@ -61,6 +63,19 @@ it('begins anew where a bucket holds what is not ours', async () => {
   expect(await redis.hget('failures', String(START))).toBe('3 0 0 0 0')
 })
 
+it('forgets what is no half hour with the half hours that are too old', async () => {
+  await redis.hset('failures', 'odd', '1 0 0 0 0')
+  await add(START)
+  expect(await redis.hkeys('failures')).toEqual([String(START)])
+  expect(await redis.pttl('failures')).toBeGreaterThan(0)
+})
+
+it('goes on with a bucket of more numbers, as a later version may write it', async () => {
+  await redis.hset('failures', String(START), '7 2 1 0 0 9')
+  await add(START, 5)
+  expect(await redis.hget('failures', String(START))).toBe('12 2 1 0 0')
+})
+
 it('goes on with a bucket of three numbers, as an earlier version wrote it', async () => {
   await redis.hset('failures', String(START), '7 2 1')
   await redis.eval(CLOCKED, 1, 'failures', 5, 1, 1, 3, 2, BUCKET_MS, BUCKETS, 0, START / 1000)
@@ -76,5 +91,17 @@ it('is read as far as it is kept: 336 half hours, that of now among them', async
   await redis.hset('{tollgate}:failures', Object.fromEntries(older))
   const { at, buckets } = await store.readTallies()
   expect(buckets[0]?.start).toBe(bucketStart(at) - (BUCKETS - 1) * BUCKET_MS)
+  await store.close()
+})
+
+it('reads what is missing in a bucket, or is no number, as nothing', async () => {
+  const store = openRedisStore({ url: server.url, deadlineMs: 2000, observe: () => {} })
+  await whenReady(store)
+  const now = bucketStart(Date.now())
+  await redis.hset('{tollgate}:failures', { [now - BUCKET_MS]: '7 2 1', [now]: 'nonsense', odd: '1 0 0 0 0' })
+  expect((await store.readTallies()).buckets).toEqual([
+    { ...NOTHING, start: now - BUCKET_MS, total: 7, status0: 2, status5xx: 1 },
+    { ...NOTHING, start: now },
+  ])
   await store.close()
 })
