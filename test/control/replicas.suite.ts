@@ -84,9 +84,10 @@ export function replicaStoreSuite(open: () => Promise<ReplicaStoreUnderTest>): v
     })
 
     it('come back when they speak again', async () => {
-      await under.store.beat(replica('a'))
+      for (const instance of ['a', 'b']) await under.store.beat(replica(instance))
       await under.pass(FORGET_MS + 1)
-      await under.store.beat(replica('b', { pid: 2 }))
+      await under.store.beat(replica('b'))
+      expect(await instances()).toEqual(['b'])
       await under.store.beat(replica('a'))
       expect(await instances()).toEqual(['a', 'b'])
     })
@@ -96,6 +97,7 @@ export function replicaStoreSuite(open: () => Promise<ReplicaStoreUnderTest>): v
       await under.store.leave('a')
       await under.store.leave('never seen')
       expect(await instances()).toEqual(['b'])
+      expect(await under.held()).toBe(1)
     })
 
     it('may all speak at once', async () => {

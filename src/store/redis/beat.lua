@@ -6,25 +6,21 @@
   ARGV[1]  instance
   ARGV[2]  what it tells
   ARGV[3]  silence after which a process is forgotten, in milliseconds
-  Output   the time
 ]]
 local forget = tonumber(ARGV[3])
 local time = redis.call('TIME')
 local now = time[1] * 1000 + math.floor(time[2] / 1000)
 
 local beats, silent = redis.call('HGETALL', KEYS[1]), {}
-redis.call('HLEN', KEYS[2])
+redis.call('HLEN', KEYS[2]) -- fails before anything is written where it is no hash
 for i = 1, #beats, 2 do
   if now - (tonumber(beats[i + 1]) or 0) > forget then silent[#silent + 1] = beats[i] end
 end
 
+for _, instance in ipairs(silent) do
+  redis.call('HDEL', KEYS[1], instance)
+  redis.call('HDEL', KEYS[2], instance)
+end
 redis.call('HSET', KEYS[1], ARGV[1], string.format('%.0f', now))
 redis.call('HSET', KEYS[2], ARGV[1], ARGV[2])
-for _, instance in ipairs(silent) do
-  if instance ~= ARGV[1] then
-    redis.call('HDEL', KEYS[1], instance)
-    redis.call('HDEL', KEYS[2], instance)
-  end
-end
 for _, key in ipairs(KEYS) do redis.call('PEXPIRE', key, ARGV[3]) end
-return now

@@ -17,7 +17,7 @@ export function redisReplicas(redis: RedisClient, keys: Keys): ReplicaStore {
         commands.hgetall(keys.replicas).hgetall(keys.beats).time()
       })
       return listedReplicas(
-        Object.entries(told).flatMap(([instance, text]) => heard(text, Number(beats[instance] ?? 0))),
+        Object.entries(told).flatMap(([instance, text]) => heard(text, Number(beats[instance]))),
         milliseconds(time),
       )
     },

@@ -4,8 +4,10 @@ import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from
 import { createControlKeeper } from '../../../src/control/keeper.ts'
 import { UNCHANGED } from '../../../src/control/state.ts'
 import type { Author, Change } from '../../../src/control/store.ts'
+import { milliseconds } from '../../../src/store/redis/calls.ts'
 import { openRedisStore } from '../../../src/store/redis/store.ts'
 import type { Store } from '../../../src/store/store.ts'
+import { replica } from '../../control/replicas.suite.ts'
 import { startFaultProxy } from '../../setup/fault-proxy.ts'
 import { type RedisServer, startRedis } from '../../setup/redis.ts'
 import { whenReady } from './ready.ts'
@@ -264,15 +266,30 @@ it('every call fails with a StoreError in bounded time when Redis does not answe
 
 it('what processes told is forgotten when they are silent, and ends by itself when none speaks', async () => {
   const store = await open()
-  const counts = { requests: 0, refused: 0, shadowed: 0, tokens: 0, forwarded: 0, failed: 0, inFlight: 0 }
-  const own = { instance: 'i', host: 'h', pid: 1, version: 'v', hash: 'x', controlVersion: 0, startedAt: 1 }
   await admin.hset('{tollgate}:beats', { long: Date.now() - 16_000, short: Date.now() - 5000, odd: 'x' })
   await admin.hset('{tollgate}:replicas', { long: '{}', short: '{}', odd: '{}' })
-  await store.beat({ ...own, ready: true, reasons: [], configProblems: [], counts, hits: {}, unmatched: [] })
+  await store.beat(replica('i'))
   expect((await store.listReplicas()).map(({ instance }) => instance)).toEqual(['i'])
   for (const key of ['{tollgate}:beats', '{tollgate}:replicas']) {
     expect((await admin.hkeys(key)).sort()).toEqual(['i', 'short'])
     expect(await admin.pttl(key)).toBeGreaterThan(0)
     expect(await admin.pttl(key)).toBeLessThanOrEqual(15_000)
   }
+})
+
+it('a process has spoken at the moment of the clock of Redis, to the millisecond', async () => {
+  const store = await open()
+  const now = async () => milliseconds((await admin.time()) as [number, number])
+  const before = await now()
+  await store.beat(replica('a'))
+  const at = Number(await admin.hget('{tollgate}:beats', 'a'))
+  expect(at).toBeGreaterThanOrEqual(before)
+  expect(at).toBeLessThanOrEqual(await now())
+})
+
+it('a process leaves nothing behind where what it tells cannot be kept', async () => {
+  const store = await open()
+  await admin.rpush('{tollgate}:replicas', 'x')
+  await expect(store.beat(replica('a'))).rejects.toThrow('WRONGTYPE')
+  expect(await admin.exists('{tollgate}:beats')).toBe(0)
 })
