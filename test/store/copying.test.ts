@@ -7,7 +7,7 @@ import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest'
 import type { Replica } from '../../src/control/replicas.ts'
 import type { UserOverride } from '../../src/control/state.ts'
 import { mintToken, type TokenRecord } from '../../src/control/tokens.ts'
-import { BUCKET_MS, type Bucket, bucketStart, NOTHING } from '../../src/failures/histogram.ts'
+import { BUCKET_MS, BUCKETS, type Bucket, bucketStart, NOTHING } from '../../src/failures/histogram.ts'
 import type { Charge, Limits } from '../../src/quota/charge.ts'
 import type { Counter } from '../../src/quota/counter.ts'
 import { type Copyable, copyStore, type Portion } from '../../src/store/copying.ts'
@@ -404,6 +404,8 @@ describe('a Redis that is filled', () => {
           type === 'hash' && (await client.hgetall(key)),
           type === 'zset' && (await client.zrange(key, '0', '-1', 'WITHSCORES')),
           type === 'string' && (await client.pexpiretime(key)),
+          // The failures last from the writing on.
+          type === 'hash' && (await client.pttl(key)) > BUCKETS * BUCKET_MS,
         ]
       }
       return found
