@@ -17,7 +17,7 @@ export function subscription(connect: () => RedisClient, channel: string): Subsc
   let again: NodeJS.Timeout | undefined
 
   function tellAll(): void {
-    for (const listener of [...listeners]) listener()
+    for (const listener of listeners) listener()
   }
 
   function open(): RedisClient {
@@ -35,7 +35,7 @@ export function subscription(connect: () => RedisClient, channel: string): Subsc
       await to.subscribe(channel)
       tellAll()
     } catch {
-      if (redis === to) again = setTimeout(() => void subscribe(to), AGAIN_MS).unref()
+      if (redis === to) again = setTimeout(() => void subscribe(to), AGAIN_MS)
     }
   }
 
@@ -47,7 +47,6 @@ export function subscription(connect: () => RedisClient, channel: string): Subsc
     },
     close() {
       clearTimeout(again)
-      listeners.clear()
       redis?.disconnect()
       redis = undefined
     },
