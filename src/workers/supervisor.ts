@@ -44,8 +44,8 @@ interface Place {
   readonly worker: number
   process: WorkerProcess | null
   startedAt: number
-  /** How often it ended shortly after it began. */
-  failures: number
+  /** How often it ended since it last ran steadily. */
+  ends: number
   restart: NodeJS.Timeout | undefined
 }
 
@@ -59,7 +59,7 @@ const STEADY_MS = 10_000
 export function createSupervisor(options: SupervisorOptions): Supervisor {
   const { count, begin, onReport, onEnd, write, observe, now = () => performance.now() } = options
   const places = Array.from({ length: count }, (_, i): Place => {
-    return { worker: i + 1, process: null, startedAt: 0, failures: 0, restart: undefined }
+    return { worker: i + 1, process: null, startedAt: 0, ends: 0, restart: undefined }
   })
   let stopping = false
   let draining = false
@@ -83,8 +83,8 @@ export function createSupervisor(options: SupervisorOptions): Supervisor {
   }
 
   function pauseOf(place: Place): number {
-    place.failures = now() - place.startedAt >= STEADY_MS ? 0 : place.failures + 1
-    return Math.min(FIRST_PAUSE_MS * 2 ** Math.max(0, place.failures - 1), LONGEST_PAUSE_MS)
+    place.ends = now() - place.startedAt >= STEADY_MS ? 1 : place.ends + 1
+    return Math.min(FIRST_PAUSE_MS * 2 ** (place.ends - 1), LONGEST_PAUSE_MS)
   }
 
   const processes = (): WorkerProcess[] => places.flatMap(({ process }) => process ?? [])
@@ -126,7 +126,6 @@ export function createSupervisor(options: SupervisorOptions): Supervisor {
   }
 
   function kill(): void {
-    stopping = true
     for (const process of processes()) process.kill()
   }
 

@@ -15,8 +15,7 @@ let seen: Observation[]
 let supervisor: Supervisor
 let backend: Awaited<ReturnType<typeof startBackend>>
 beforeEach(async () => {
-  // Whole milliseconds: ten seconds more than a fraction may be less than ten seconds later, by the last bit.
-  clock = Math.round(performance.now())
+  clock = 1_000_000
   seen = []
   backend = await startBackend()
   begun = understood(yaml(backend.url, ROUTES))
@@ -104,7 +103,9 @@ describe('a worker that ends', () => {
     }
     clock += 10_000
     kill()
-    const pauses = [100, 200, 400, 800, 1600, 3200, 5000, 100]
+    await expect.poll(() => started().length).toBe(9)
+    kill()
+    const pauses = [100, 200, 400, 800, 1600, 3200, 5000, 100, 200]
     await expect.poll(() => ended().map(({ restartMs }) => restartMs)).toEqual(pauses)
   })
 
@@ -164,6 +165,18 @@ it('a worker that hangs before it has said anything is ended after 30 seconds as
   clock += 30_001
   await supervisor.ask(10)
   await expect(starting).rejects.toThrow(/^worker 1 ended \(no answer for 30 s\)/)
+})
+
+it('workers that have ended leave no timer behind, which would keep the process', async () => {
+  await supervisor.start()
+  vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout'] })
+  try {
+    await supervisor.ask(600_000)
+    await supervisor.stop(600_000)
+    expect(vi.getTimerCount()).toBe(0)
+  } finally {
+    vi.useRealTimers()
+  }
 })
 
 it('a worker that does not end when it is told to is killed after its time', async () => {
