@@ -52,8 +52,9 @@ type Failed = Extract<FromWorker, { type: 'failed' }>
 
 export function startWorker({ begin, onReport, write, now }: WorkerProcessOptions): WorkerProcess {
   const child = fork()
-  closeUntaken(child)
-  if (child.stdout !== null) relayLines(child.stdout, write)
+  // Where no file descriptor is left there is no process, and nothing to talk to it by (Node 26.10): its error follows.
+  if (child.connected) closeUntaken(child)
+  if (child.stdout) relayLines(child.stdout, write)
   const listening = Promise.withResolvers<string>()
   // Whoever does not wait for it learns of the end by `ended`.
   listening.promise.catch(() => {})
@@ -96,7 +97,6 @@ export function startWorker({ begin, onReport, write, now }: WorkerProcessOption
   }
 
   async function ask(deadlineMs: number): Promise<void> {
-    if (!child.connected) return
     const id = asked++
     const answered = Promise.withResolvers<void>()
     const timer = setTimeout(answered.resolve, deadlineMs)
@@ -108,7 +108,6 @@ export function startWorker({ begin, onReport, write, now }: WorkerProcessOption
   }
 
   async function reload(config: Config, hash: string): Promise<string | null> {
-    if (!child.connected) return null
     const answer = new Promise<string | null>((answered) => {
       reloading = { hash, answered }
     })

@@ -1,4 +1,5 @@
-import { readFileSync } from 'node:fs'
+import { execFileSync } from 'node:child_process'
+import { closeSync, openSync, readFileSync } from 'node:fs'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest'
 import type { Observation } from '../../src/observe/observation.ts'
@@ -150,6 +151,41 @@ describe('a worker that ends', () => {
     expect(await reloaded).toEqual([])
   })
 })
+
+it('a worker is not ready before it has said so', async () => {
+  await supervisor.start()
+  expect(supervisor.states()).toEqual([{ worker: 1, ready: false, reasons: ['starting'] }])
+})
+
+it('a worker for whose process no file descriptor is left is tried again later', async () => {
+  await supervisor.start()
+  const giveBack = useUpDescriptors()
+  try {
+    process.kill(started()[0] ?? 0, 'SIGKILL')
+    await expect.poll(ended).toMatchObject([
+      { reason: 'SIGKILL', restartMs: 100 },
+      { reason: 'EMFILE', restartMs: 200 },
+    ])
+  } finally {
+    giveBack()
+  }
+  await expect.poll(isReady, { timeout: 30_000 }).toBe(true)
+})
+
+/** @returns gives them back */
+function useUpDescriptors(): () => void {
+  const limit = (...args: string[]) => execFileSync('prlimit', ['--pid', String(process.pid), ...args]).toString()
+  const before = limit('--nofile', '--noheadings', '--output=SOFT').trim()
+  limit('--nofile=500:')
+  const used: number[] = []
+  expect(() => {
+    for (;;) used.push(openSync('/dev/null', 'r'))
+  }).toThrow('EMFILE')
+  return () => {
+    for (const descriptor of used) closeSync(descriptor)
+    limit(`--nofile=${before}:`)
+  }
+}
 
 it('a worker that ends before it listens ends the start, and nothing speaks of another', async () => {
   const starting = supervisor.start()
