@@ -400,7 +400,7 @@ it('SIGINT and SIGHUP, which a terminal sends to all, end no worker by themselve
 })
 
 describe('a primary that is killed', () => {
-  it('leaves no worker behind, and requests under way finish', async () => {
+  it('leaves no worker behind, and requests under way finish; each worker says that it ends', async () => {
     respond = ({ url }, res) => {
       if (url === '/slow') setTimeout(() => res.end('ok'), 800)
     }
@@ -413,6 +413,9 @@ describe('a primary that is killed', () => {
     expect(await Promise.all(slow)).toEqual(Array(2).fill({ status: 200, body: 'ok' }))
     await expect.poll(() => workers.map(isAlive)).toEqual([false, false])
     expect(await hanging).toBeInstanceOf(Error)
+    const store = openSqliteStore({ file: join(folder, 'quota.db') })
+    expect(await store.listReplicas()).toEqual([])
+    await store.close()
   })
 
   it('while it drains leaves none behind either, however long the drain may take', async () => {
