@@ -1,5 +1,5 @@
 import { execFileSync, spawnSync } from 'node:child_process'
-import { existsSync, readFileSync } from 'node:fs'
+import { existsSync, openSync, readFileSync, writeSync } from 'node:fs'
 import { cpus, release } from 'node:os'
 
 /** What the benchmark needs from Debian, each with the file that shows it is there. */
@@ -32,6 +32,19 @@ function install(missing: readonly string[]): void {
   const env = { ...process.env, DEBIAN_FRONTEND: 'noninteractive', RUNLEVEL: '1' }
   for (const args of [['update'], command.slice(1)]) {
     execFileSync('apt-get', args, { stdio: ['ignore', 'ignore', 'inherit'], env })
+  }
+}
+
+/**
+ * Until the process ends a core that idles polls for work (linux/Documentation/power/pm_qos_interface.rst: no latency is
+ * borne). One that was let sleep has to be woken by whoever writes to it, which on a virtual machine can cost more than the request.
+ * @throws Error where that is not allowed
+ */
+export function keepAwake(): void {
+  try {
+    writeSync(openSync('/dev/cpu_dma_latency', 'w'), Buffer.alloc(4))
+  } catch (error) {
+    throw new Error(`--awake needs root and /dev/cpu_dma_latency: ${(error as Error).message}`, { cause: error })
   }
 }
 

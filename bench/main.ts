@@ -15,7 +15,7 @@ import { uptime } from './groups/uptime.ts'
 import { users } from './groups/users.ts'
 import { workers } from './groups/workers.ts'
 import { createOpenLoop } from './load.ts'
-import { describeMachine, ensurePackages } from './machine.ts'
+import { describeMachine, ensurePackages, keepAwake } from './machine.ts'
 import { helpOf, type Options, optionsOf } from './options.ts'
 import { endAll } from './processes.ts'
 import { PROFILES, profile } from './profile.ts'
@@ -45,9 +45,9 @@ let interrupted = false
 const TOO_BUSY = 0.1
 
 async function measureGroups(options: Options, within: Within): Promise<string> {
-  const { rounds, seconds, only } = options
+  const { rounds, seconds, only, awake } = options
   const sections: string[] = []
-  const machine = describeMachine()
+  const machine = [...describeMachine(), ...(awake ? ['Cores that idle are kept awake'] : [])]
   for (const [name, group] of Object.entries(GROUPS)) {
     if (only !== null && name !== only) continue
     const others = watchOthers()
@@ -93,6 +93,7 @@ async function main(): Promise<void> {
   const options = optionsOf(process.argv.slice(2), choices)
   if (options === null) return console.log(helpOf(choices))
   ensurePackages()
+  if (options.awake) keepAwake()
   const folder = mkdtempSync(join(tmpdir(), 'tollgate-bench-'))
   try {
     const within = withinFolder(folder, options)

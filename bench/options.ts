@@ -5,6 +5,8 @@ export interface Options {
   readonly seconds: number
   readonly quick: boolean
   readonly write: boolean
+  /** Whether a core that idles polls, and does not have to be woken. */
+  readonly awake: boolean
   /** The only group to run; `null` for all. */
   readonly only: string | null
   /** The row whose profile is wanted instead of the table; `null` for none. */
@@ -21,6 +23,7 @@ export const helpOf = ({ groups, profiles }: Choices): string => `npm run bench 
   --rounds N     rounds of paired measurements, 1 or more. Default 5
   --seconds N    length of one measurement, 1 or more. Default 2
   --quick        1 round of 1 second: to see that it works, not to quote
+  --awake        keeps cores that idle awake, as root: what waking one costs is then left out
   --write        puts the result of all groups into docs/benchmarks.md too
   --profile ROW  no table, but where the gateway's CPU time goes in ${profiles.join(', ')}`
 
@@ -34,12 +37,13 @@ export function optionsOf(args: readonly string[], { groups, profiles }: Choices
       seconds: { type: 'string' },
       quick: { type: 'boolean', default: false },
       write: { type: 'boolean', default: false },
+      awake: { type: 'boolean', default: false },
       profile: { type: 'string' },
       help: { type: 'boolean', short: 'h', default: false },
     },
   })
   if (values.help) return null
-  const { quick, write } = values
+  const { quick, write, awake } = values
   const number = (name: 'rounds' | 'seconds', otherwise: number): number => {
     const given = Number(values[name] ?? otherwise)
     if (!Number.isInteger(given) || given < 1) throw new Error(`--${name} takes a whole number from 1`)
@@ -51,7 +55,7 @@ export function optionsOf(args: readonly string[], { groups, profiles }: Choices
     return given
   }
   const [only, profile] = [oneOf('only', groups), oneOf('profile', profiles)]
-  if (write && (quick || only !== null || profile !== null)) throw new Error('--write is for a whole run')
+  if (write && (quick || awake || only !== null || profile !== null)) throw new Error('--write is for a whole run')
   const [rounds, seconds] = quick ? [1, 1] : [5, 2]
-  return { rounds: number('rounds', rounds), seconds: number('seconds', seconds), quick, write, only, profile }
+  return { rounds: number('rounds', rounds), seconds: number('seconds', seconds), quick, write, awake, only, profile }
 }

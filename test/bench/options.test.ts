@@ -5,7 +5,15 @@ const choices = { groups: ['cost', 'latency'], profiles: ['accepted'] }
 const options = (...args: string[]): Options | null => optionsOf(args, choices)
 
 test('by default everything is measured in five rounds', () => {
-  expect(options()).toEqual({ rounds: 5, seconds: 2, quick: false, write: false, only: null, profile: null })
+  expect(options()).toEqual({
+    rounds: 5,
+    seconds: 2,
+    quick: false,
+    write: false,
+    awake: false,
+    only: null,
+    profile: null,
+  })
 })
 
 test('numbers that are given win over those of --quick', () => {
@@ -20,7 +28,7 @@ test.each(['0', '1.5', 'x'])('%s rounds are refused', (rounds) => {
   expect(() => options('--rounds', rounds)).toThrow('whole number from 1')
 })
 
-test.each([['--quick'], ['--only', 'cost'], ['--profile', 'accepted']])(
+test.each([['--quick'], ['--awake'], ['--only', 'cost'], ['--profile', 'accepted']])(
   'the document is not overwritten by part of a run: %s',
   (...args) => {
     expect(() => options('--write', ...args)).toThrow('--write is for a whole run')
