@@ -16,6 +16,7 @@ import type { Certificate } from '../tls.ts'
 import { openCertificate } from './certificate.ts'
 import { restingChanges } from './enforcement.ts'
 import { createFollowing } from './following.ts'
+import { letHeapGrow } from './heap.ts'
 import { createHeartbeat } from './heartbeat.ts'
 import type { Observing } from './observing.ts'
 import { openFilesProblem } from './open-files.ts'
@@ -78,6 +79,7 @@ export function isOfStore(reason: string): boolean {
 export async function createServing(options: ServingOptions): Promise<Serving> {
   const { config, version, store, observing } = options
   const { observe, follow } = observing
+  letHeapGrow()
   const instance = randomBytes(12).toString('base64url')
   // Before anybody follows: a store that connects while the parts are made is told of at once.
   const state = { started: false, draining: false, stopping: false, hash: options.hash }
