@@ -33,7 +33,7 @@ export const OPERATIONS: Dashboard = {
         },
         {
           title: 'Store is out for',
-          about: 'Processes that the store does not answer.',
+          about: 'Processes that the store does not answer, or that it takes no charges from.',
           kind: 'number',
           unit: 'none',
           limits: [1, 1],
@@ -168,7 +168,7 @@ export const OPERATIONS: Dashboard = {
         {
           title: 'Store is out',
           about:
-            'Processes that the store does not answer, by gateway, and those of them that decide charges without it.',
+            'Processes that the store does not answer, or that it takes no charges from, by gateway, and those of them that decide charges without it.',
           unit: 'none',
           queries: [
             q('{{instance}}', 'sum by (instance) (tollgate_store_silent{@})'),

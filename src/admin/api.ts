@@ -254,7 +254,7 @@ export interface CountsAnswer {
   readonly inFlight: number
 }
 
-/** GET /api/now. While the store does not answer: what was seen last of the replicas, and `null` for what is not known. */
+/** GET /api/now. While the store is out: what was seen last of the replicas, and `null` for what is not known. */
 export interface NowAnswer {
   readonly at: string
   /** Sums over the replicas, since each started. `null`: not known. */

@@ -336,7 +336,7 @@ export const now = name(
     shadow: z.boolean(),
   }) satisfies z.ZodType<api.NowAnswer>,
   'Now',
-  'The replicas, their sums, the store, the backend and the global windows. While the store does not answer, replicas and counts are the last that were seen; null is what is not known.',
+  'The replicas, their sums, the store, the backend and the global windows. While the store is out (it does not answer, is full, or takes no writes), replicas and counts are the last that were seen; null is what is not known.',
 )
 
 export const failures = name(

@@ -217,7 +217,7 @@ function otherMetrics(meter: Meter, now: () => number): (seen: Observation) => v
 function outageMetrics(meter: Meter) {
   const circuit = meter.gauge(
     'store_circuit_open',
-    'Processes that the store does not answer, so that they decide charges without it.',
+    'Processes that decide charges without the store: it does not answer, is full, or takes no writes.',
   )
   const charges = meter.counter(
     'outage_charges_total',

@@ -122,7 +122,7 @@ export const RESPONSES: Readonly<Record<OwnStatus, Json>> = {
   431: refused('The header fields are too many or too long.'),
   500: refused('Something went wrong in the gateway.'),
   502: refused('The service cannot be reached, or gave no whole answer, or one that is not valid HTTP.'),
-  503: refused('The gateway is overloaded, or its store does not answer.', { 'Retry-After': RETRY_AFTER }),
+  503: refused('The gateway is overloaded, or its store takes no charges.', { 'Retry-After': RETRY_AFTER }),
   504: refused('The service did not answer in time.'),
   505: refused('The gateway speaks HTTP/1.1 and HTTP/1.0.'),
 }
