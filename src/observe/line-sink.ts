@@ -28,7 +28,7 @@ export interface LineSinkOptions {
   readonly flushMs?: number
   /** Drop lines while this many bytes wait for a reader that has stalled. Default 16 MiB. */
   readonly limit?: number
-  /** Is told how many lines are never written, as soon as that is known. */
+  /** Is told how many lines are never written, as soon as that is known; not of those that the end of the process loses. */
   readonly onLost?: (lines: number) => void
 }
 
