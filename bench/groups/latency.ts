@@ -11,7 +11,7 @@ interface Way {
   readonly load: Load
   /** Those on the core that is tested. */
   readonly servers: readonly Running[]
-  /** Whether it grows faster while it is used. */
+  /** Whether V8 compiles it while it runs, so that it needs rounds that are not measured. */
   readonly compiles: boolean
 }
 

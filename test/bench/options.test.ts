@@ -28,9 +28,13 @@ test.each(['0', '1.5', 'x'])('%s rounds are refused', (rounds) => {
   expect(() => options('--rounds', rounds)).toThrow('whole number from 1')
 })
 
-test.each([['--quick'], ['--awake'], ['--only', 'cost'], ['--profile', 'accepted']])(
+test.each([['--quick'], ['--only', 'cost'], ['--profile', 'accepted']])(
   'the document is not overwritten by part of a run: %s',
   (...args) => {
     expect(() => options('--write', ...args)).toThrow('--write is for a whole run')
   },
 )
+
+test('the document has what a machine does by default', () => {
+  expect(() => options('--write', '--awake')).toThrow('--write is without --awake')
+})
