@@ -1,6 +1,7 @@
+import { messageOf } from '../errors.ts'
 import type { Observer } from '../observe/observation.ts'
 import type { Report, ToWorker } from './messages.ts'
-import { startWorker, type WorkerProcess } from './worker-process.ts'
+import { type Ending, startWorker, type WorkerProcess } from './worker-process.ts'
 
 /** Keeps a number of workers running. */
 export interface Supervisor {
@@ -66,20 +67,34 @@ export function createSupervisor(options: SupervisorOptions): Supervisor {
 
   function run(place: Place): WorkerProcess {
     const { worker } = place
+    place.startedAt = now()
     const order: ToWorker = { type: 'begin', worker, ...begin() }
     const process = startWorker({ begin: order, onReport: (report) => onReport(worker, report), write, now })
     place.process = process
-    place.startedAt = now()
     observe({ type: 'worker_started', worker, pid: process.pid })
     if (draining) process.drain()
-    void process.ended.then(({ reason, problem }) => {
+    void process.ended.then((ending) => {
       place.process = null
       onEnd(worker)
-      const restartMs = stopping ? null : pauseOf(place)
-      observe({ type: 'worker_ended', worker, pid: process.pid, reason, problem, restartMs })
-      if (restartMs !== null) place.restart = setTimeout(run, restartMs, place)
+      ended(place, process.pid, ending)
     })
     return process
+  }
+
+  /** Where there is no memory for a process, Node throws; of other shortages it tells as of the end of one (26.10). */
+  function runAgain(place: Place): void {
+    try {
+      run(place)
+    } catch (error) {
+      const { code = 'error' } = error as NodeJS.ErrnoException
+      ended(place, 0, { reason: code, problem: messageOf(error) })
+    }
+  }
+
+  function ended(place: Place, pid: number, { reason, problem }: Ending): void {
+    const restartMs = stopping ? null : pauseOf(place)
+    observe({ type: 'worker_ended', worker: place.worker, pid, reason, problem, restartMs })
+    if (restartMs !== null) place.restart = setTimeout(runAgain, restartMs, place)
   }
 
   function pauseOf(place: Place): number {

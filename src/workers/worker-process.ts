@@ -8,13 +8,19 @@ import { closeUntaken } from './handoff.ts'
 import { relayLines } from './lines.ts'
 import type { FromWorker, Report, ToWorker } from './messages.ts'
 
+/** How a worker ended; `problem` is what it said of that. */
+export interface Ending {
+  readonly reason: string
+  readonly problem: string | null
+}
+
 /** A worker as the primary sees it: a process that was told to begin. */
 export interface WorkerProcess {
   readonly pid: number
   /** The URL it listens on. Rejects with what it said, where it ends before. */
   readonly listening: Promise<string>
   /** How it ended, once everything that it wrote has been read. */
-  readonly ended: Promise<{ readonly reason: string; readonly problem: string | null }>
+  readonly ended: Promise<Ending>
   /** Whether it is ready for requests, as far as is known: it has to have said so lately. */
   state(): { readonly ready: boolean; readonly reasons: readonly string[] }
   /** Asks for a report; resolves when it has come, at the latest after `deadlineMs`. */
@@ -50,6 +56,7 @@ const UNANSWERED = `has not answered within ${RELOAD_MS / 1000} s: it takes the 
 
 type Failed = Extract<FromWorker, { type: 'failed' }>
 
+/** @throws Error where there is no memory for a process */
 export function startWorker({ begin, onReport, write, now }: WorkerProcessOptions): WorkerProcess {
   const child = fork()
   // Where no file descriptor is left there is no process, and nothing to talk to it by (Node 26.10): its error follows.
@@ -168,5 +175,8 @@ function fork(): ChildProcess {
     stdio: ['ignore', 'pipe', 'inherit', 'ipc'],
   })
   // What could not be said to a worker that has just died is an error event, and its end says all there is to say.
-  return cluster.fork().on('error', () => {}).process
+  const worker = cluster.fork().on('error', () => {})
+  // Node forgets one when it ends, and this one never was (26.10).
+  if (worker.process.pid === undefined) delete cluster.workers?.[worker.id]
+  return worker.process
 }

@@ -1,4 +1,5 @@
 import { execFileSync } from 'node:child_process'
+import cluster from 'node:cluster'
 import { closeSync, openSync, readFileSync } from 'node:fs'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest'
@@ -166,10 +167,26 @@ it('a worker for whose process no file descriptor is left is tried again later',
       { reason: 'SIGKILL', restartMs: 100 },
       { reason: 'EMFILE', restartMs: 200 },
     ])
+    expect(Object.keys(cluster.workers ?? {})).toEqual([])
   } finally {
     giveBack()
   }
   await expect.poll(isReady, { timeout: 30_000 }).toBe(true)
+})
+
+it('a worker for whose process there is no memory is tried again later', async () => {
+  await supervisor.start()
+  // A machine without memory would end this test, too.
+  const fork = vi.spyOn(cluster, 'fork').mockImplementationOnce(() => {
+    throw Object.assign(new Error('spawn ENOMEM'), { code: 'ENOMEM' })
+  })
+  process.kill(started()[0] ?? 0, 'SIGKILL')
+  await expect.poll(ended).toMatchObject([
+    { reason: 'SIGKILL', restartMs: 100 },
+    { reason: 'ENOMEM', problem: 'spawn ENOMEM', restartMs: 200 },
+  ])
+  await expect.poll(isReady, { timeout: 30_000 }).toBe(true)
+  fork.mockRestore()
 })
 
 /** @returns gives them back */
