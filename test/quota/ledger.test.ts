@@ -37,6 +37,23 @@ async function until(condition: () => boolean): Promise<void> {
     await sleep(5)
   }
 }
+/** Asks a ledger that is at rest for so many charges now, and at each turn of the event loop that follows. */
+async function drip(open: Ledger, counts: readonly number[]): Promise<void> {
+  await sleep(5)
+  const all: Promise<Decision>[] = []
+  await new Promise<void>((resolve) => {
+    const turn = ([count, ...rest]: readonly number[]): void => {
+      if (count === undefined) {
+        resolve()
+        return
+      }
+      setImmediate(() => turn(rest))
+      for (let i = 0; i < count; i++) all.push(open.charge(charge()))
+    }
+    turn(counts)
+  })
+  await Promise.all(all)
+}
 
 describe('a ledger', () => {
   it('hands each caller the decision of its own charge', async () => {
@@ -97,20 +114,51 @@ describe('a ledger', () => {
   })
 
   it('lets a batch wait while each turn of the event loop brings more charges, for four turns at most', async () => {
-    const open = ledger()
-    const all: Promise<Decision>[] = []
-    const drip = (drops: number): void => {
-      if (drops > 0) setImmediate(() => drip(drops - 1))
-      all.push(open.charge(charge()))
-    }
-    drip(2)
-    await until(() => all.length === 3)
-    await Promise.all(all)
+    await drip(ledger(), [1, 1, 1])
     expect(store.distinct()).toEqual([3])
-    drip(20)
-    await until(() => all.length === 24)
-    await Promise.all(all)
-    expect(store.distinct()[1]).toBe(5)
+    store = new FaultyStore()
+    await drip(ledger(), Array(20).fill(1))
+    expect(store.distinct()[0]).toBe(5)
+  })
+
+  it('lets a small batch behind one of several wait for eight turns without a new charge', async () => {
+    const open = ledger()
+    await drip(open, [2])
+    await drip(open, [1, 0, 0, 0, 0, 0, 0, 0, 1])
+    await drip(open, [1, 0, 0, 0, 0, 0, 0, 0, 0, 1])
+    expect(store.distinct()).toEqual([2, 2, 1, 1])
+  })
+
+  it('lets it wait for twenty turns at most', async () => {
+    const open = ledger()
+    await drip(open, [2])
+    await drip(open, [1, ...Array(6).fill([0, 0, 1]).flat(), 1, 1, 1, 1])
+    expect(store.distinct().slice(0, 2)).toEqual([2, 9])
+  })
+
+  it('lets it wait no longer than it is small', async () => {
+    const open = ledger()
+    await drip(open, [2])
+    await drip(open, [2, 0, 0, 0, 13, 0, 1])
+    await drip(open, [2, 0, 0, 0, 14, 1])
+    expect(store.distinct()).toEqual([2, 16, 16, 1])
+  })
+
+  it('asks at once whether the store takes charges where none waits', async () => {
+    const open = ledger()
+    await drip(open, [2])
+    await sleep(5)
+    const asked = open.ask()
+    await new Promise((resolve) => setImmediate(resolve))
+    expect(store.distinct()).toEqual([2, 0])
+    await asked
+  })
+
+  it('lets no charge wait behind a single one: nobody would join it', async () => {
+    const open = ledger()
+    await drip(open, [1])
+    await drip(open, [1, 0, 1])
+    expect(store.distinct()).toEqual([1, 1, 1])
   })
 
   it('takes all that the turn of a reply brings into the next batch', async () => {
