@@ -44,6 +44,19 @@ describe('a credential', () => {
     expect(isNow(gateway.auth.authenticate(`Bearer ${token()}`))).toBe(false)
   })
 
+  it('is forgotten at another moment than others that came with it, up to a quarter of that time earlier', async () => {
+    let share = 0
+    const random = (): number => share++ / 4
+    const gateway = await bench([hmac], { cache: { max: 10, ttlMs: 4000 }, random })
+    const all = ['a', 'b', 'c', 'd', 'e'].map((sub) => token({ sub }))
+    for (const one of all) await gateway.ask(one)
+    const known = (): boolean[] => all.map((one) => isNow(gateway.auth.authenticate(`Bearer ${one}`)))
+    gateway.time += 2999
+    expect(known()).toEqual([true, true, true, true, true])
+    gateway.time += 501
+    expect(known()).toEqual([true, true, false, false, false])
+  })
+
   it('is never remembered past its exp, not even within the tolerance for clocks', async () => {
     const gateway = await bench([{ ...hmac, clockToleranceSeconds: 60 }], { cache: { max: 10, ttlMs: 3_600_000 } })
     const short = token({ exp: NOW / 1000 + 2 })
@@ -149,6 +162,16 @@ describe('a gateway token', () => {
     gateway.time += 1
     expect(await gateway.outcome(good)).toBe('unauthorized')
     expect(tokens.asked).toBe(2)
+  })
+
+  it('is forgotten at another moment than others that came with it', async () => {
+    const { token: good, record } = mint()
+    const gateway = await bench([], { tokens: tokenStore(record), random: () => 1 })
+    await gateway.ask(good)
+    gateway.time += 1124
+    expect(isNow(gateway.auth.authenticate(`Bearer ${good}`))).toBe(true)
+    gateway.time += 1
+    expect(isNow(gateway.auth.authenticate(`Bearer ${good}`))).toBe(false)
   })
 
   it('is remembered no longer than is configured', async () => {

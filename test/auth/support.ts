@@ -152,6 +152,7 @@ export async function bench(
     tokens: { findToken: async () => null },
     cache: { max: 100, ttlMs: 10_000 },
     now: () => self.time,
+    random: () => 0,
     observe: (observation: Observation) => void seen.push(observation),
     ...options,
   }

@@ -47,7 +47,9 @@ export const auth = section(
         max: integer(0, 10_000_000, { description: 'Credentials remembered, 0 to 10000000. Default 10000' }).default(
           10_000,
         ),
-        ttl: duration('0s', '1h', { description: 'For how long, 0s to 1h. Default 60s' }).prefault('60s'),
+        ttl: duration('0s', '1h', {
+          description: 'For how long at most, 0s to 1h; each for three quarters of it to all of it. Default 60s',
+        }).prefault('60s'),
       },
       'Credentials that were verified are not verified again at once',
     ).prefault({}),
