@@ -142,6 +142,9 @@ export function askRedis(port: number, ...command: string[]): string {
   return execFileSync('redis-cli', ['-h', '127.0.0.1', '-p', `${port}`, ...command], { encoding: 'utf8' })
 }
 
+/** Whose credentials the gateway takes. */
+export const ISSUERS = [{ issuer: ISSUER, audience: AUDIENCE, secret: SECRET, algorithms: ['HS256'] }]
+
 const windows = (limit: number) => ({ '1h': limit, '5h': limit, '1d': limit })
 /** More than a run uses, and no longer than limits are: numbers above 2^30 cost V8 more to write. */
 export const PLENTY = 1e9
@@ -160,7 +163,7 @@ function gatewayConfig(
     // A machine that is busy elsewhere must not turn charges into refusals.
     store_options: { deadline: '2s' },
     admin: { listen: `127.0.0.1:${admin}` },
-    auth: { jwt: [{ issuer: ISSUER, audience: AUDIENCE, secret: SECRET, algorithms: ['HS256'] }] },
+    auth: { jwt: ISSUERS },
     quota: {
       baselines: {
         personal: { read: plenty, write: plenty, spent: windows(1) },

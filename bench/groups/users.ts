@@ -3,7 +3,7 @@ import { noGrowth } from '../figures.ts'
 import { sampleTable } from '../report.ts'
 import { jwtOf, userName } from '../requests.ts'
 import { measureRounds, type Row } from '../rows.ts'
-import { PLENTY, type Running } from '../servers.ts'
+import { ISSUERS, PLENTY, type Running } from '../servers.ts'
 import { ratios } from '../statistics.ts'
 import type { Bench, Group } from './group.ts'
 import { shuffled } from './shuffle.ts'
@@ -15,6 +15,8 @@ const REMEMBERED = 9000
 /** Three times as many, in turn: each credential is forgotten when it comes again, and has to be verified anew. */
 const FORGOTTEN = 30_000
 const BATCH = 500
+/** Credentials are remembered for longer than the group takes, and not verified anew in the middle of a round. */
+const change = { auth: { jwt: ISSUERS, credential_cache: { ttl: '1h' } } }
 
 /** The same charge with few and with many users in the store. */
 export const users: Group = async (bench) => {
@@ -39,7 +41,7 @@ async function rowOf(bench: Bench, inStore: number, sending: number, filled?: Ru
   const { stage, requests } = bench
   const [redis, backend] = [filled ?? (await stage.redis()), await stage.backend()]
   if (filled === undefined) await fill(redis, inStore)
-  const server = await stage.gateway({ backend, store: redis, log: false })
+  const server = await stage.gateway({ backend, store: redis, log: false, change })
   // Users from all over the store, in a random order.
   const step = inStore / sending
   const senders = Array.from({ length: sending }, (_, i) => userName(Math.floor(i * step)))
