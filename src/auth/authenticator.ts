@@ -21,7 +21,7 @@ export interface AuthOptions {
     readonly max: number
     /**
      * Longest time one is remembered, in milliseconds; each for three quarters of it to all of it. A JWT is forgotten at its `exp`,
-     * a gateway token after 1.5 s.
+     * a gateway token after 1.5 s at most.
      */
     readonly ttlMs: number
   }

@@ -48,7 +48,8 @@ export const auth = section(
           10_000,
         ),
         ttl: duration('0s', '1h', {
-          description: 'For how long at most, 0s to 1h; each for three quarters of it to all of it. Default 60s',
+          description:
+            'For how long at most, 0s to 1h: a JWT for three quarters of it to all of it, a gateway token for 1.5 s at most. Default 60s',
         }).prefault('60s'),
       },
       'Credentials that were verified are not verified again at once',
