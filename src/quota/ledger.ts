@@ -1,6 +1,7 @@
 import type { Observer } from '../observe/observation.ts'
 import type { Batch, Charge, Decision, Refund } from './charge.ts'
 import type { Payment } from './debts.ts'
+import { createGathering } from './gathering.ts'
 import { createOutage } from './outage.ts'
 import { createRecentRefusals } from './recent-refusals.ts'
 import { createSender, type Until } from './sender.ts'
@@ -86,14 +87,6 @@ interface Waiting {
   told: Decision | 'nothing' | null
 }
 
-/** How long a batch waits for more charges, in turns of the event loop: at most, and in a row without a new one. */
-const USUAL = { turns: 4, quiet: 1 }
-const SMALL = { turns: 20, quiet: 8 }
-/** Charges of a batch that is small no more. */
-const MANY = 16
-/** Milliseconds for which a batch may wait as a small one: where turns take long, it would wait for all of them. */
-const SMALL_MS = 1
-
 const NOBODY: Waiting[] = []
 const NO_REFUNDS: Refund[] = []
 const NO_PAYMENT: Payment = { charges: [], debts: [] }
@@ -109,6 +102,7 @@ export function createLedger(options: LedgerOptions): Ledger {
     tell: (event, tokens) => observe({ type: 'outage_tokens', event, tokens }),
   })
 
+  const gathering = createGathering({ waiting: () => queue.length, now })
   const sender = createSender({ store, giveUpMs, observe, now, random })
   const until: Until = {
     // Refunds, debts, and the question whether the store is back wait for no caller.
@@ -129,10 +123,6 @@ export function createLedger(options: LedgerOptions): Ledger {
   let ahead = 0
   let sequence = 0
   let busy = false
-  /** The next batch is on its way: the store was not asked yet. */
-  let gathering = false
-  /** Charges of callers in the last batch that had any. */
-  let lastSize = 0
   let closing = false
   let stopped = false
   let deadline: NodeJS.Timeout | null = null
@@ -169,7 +159,7 @@ export function createLedger(options: LedgerOptions): Ledger {
     const { promise } = asking
     let timer = afterDeadline(deadlineMs, function late() {
       if (asking === null) return
-      const left = gathering ? deadlineMs : sentAt + deadlineMs - now()
+      const left = gathering.isUnderWay() ? deadlineMs : sentAt + deadlineMs - now()
       if (left > 0) timer = afterDeadline(left, late)
       else open()
     })
@@ -196,36 +186,8 @@ export function createLedger(options: LedgerOptions): Ledger {
     idle.resolve()
   }
 
-  /**
-   * Lets a batch wait until a turn of the event loop brings no more charges. Against sending at once what waits when a
-   * reply comes, a batch is twice as large under saturation (55 instead of 23 charges with 64 connections), a charge costs
-   * Redis 14 to 30 % less and the gateway 15 to 26 % (medians of 7 to 11 paired rounds with 16, 64 and 256 connections).
-   * At half of that load it is 2 % less, and p50 0.9 ms instead of 1.35.
-   *
-   * A small one waits for some quiet turns, since a batch costs Redis and the gateway as much as 15 to 30 charges in it: at half
-   * of that load p50 is 0.63 ms instead of 0.85 and p90 1.07 instead of 1.46, with 4 connections a charge costs Redis 18.0 us
-   * instead of 22.3 (medians of 13 and 7 paired rounds). Not where the last one was a single charge: most likely nobody would
-   * join.
-   *
-   * To space batches by timers was tried at that load, by 0.4 to 1 ms: 5 to 15 % less CPU, but p99 is the higher one in 25 of
-   * 27 paired rounds.
-   */
   async function gather(): Promise<void> {
-    const since = now()
-    gathering = true
-    for (let turns = 0, quiet = 0; goesOn(turns, quiet, since); turns++) {
-      const before = queue.length
-      await endOfTurn()
-      quiet = queue.length > before ? 0 : quiet + 1
-    }
-    gathering = false
-    excuse(now() - since)
-  }
-
-  function goesOn(turns: number, quiet: number, since: number): boolean {
-    const isSmall = lastSize > 1 && queue.length > 0 && queue.length < MANY
-    const most = isSmall && now() - since < SMALL_MS ? SMALL : USUAL
-    return turns < most.turns && quiet < most.quiet
+    excuse(await gathering.next())
   }
 
   /** Where this process was held up before it asked, the store was not silent: so long all that wait have more time. */
@@ -265,7 +227,7 @@ export function createLedger(options: LedgerOptions): Ledger {
     if (out === null) {
       payment = outage.take(maxBatch, localTime())
       ;[sent, queue] = split(queue)
-      if (sent.length > 0) lastSize = sent.length
+      if (sent.length > 0) gathering.sent(sent.length)
       ;[sentRefunds, refunds] = split(refunds)
     }
     const charges = sent.map(chargeOf)
@@ -351,7 +313,7 @@ export function createLedger(options: LedgerOptions): Ledger {
     deadline = null
     const time = now()
     const isLate = (waiting: Waiting): boolean => waiting.told === null && dueOf(waiting) <= time
-    const late = !gathering && (sent.some(isLate) || (queue[0] !== undefined && isLate(queue[0])))
+    const late = !gathering.isUnderWay() && (sent.some(isLate) || (queue[0] !== undefined && isLate(queue[0])))
     if (late && time - sender.lastAnswer() >= deadlineMs) open()
     else if (late) giveUpLate(isLate)
     watchDeadlines()
@@ -484,10 +446,6 @@ export function createLedger(options: LedgerOptions): Ledger {
 /** When this process was held up, an answer may be there already: it is read before the next immediate. */
 function afterDeadline(ms: number, act: () => void): NodeJS.Timeout {
   return setTimeout(() => setImmediate(act), Math.max(1, ms))
-}
-
-function endOfTurn(): Promise<void> {
-  return new Promise((resolve) => setImmediate(resolve))
 }
 
 function isAdmitted(told: Decision | 'nothing'): told is Decision {

@@ -38,7 +38,7 @@ async function until(condition: () => boolean): Promise<void> {
   }
 }
 /** Asks a ledger that is at rest for so many charges now, and at each turn of the event loop that follows. */
-async function drip(open: Ledger, counts: readonly number[], atEach = (): void => {}): Promise<void> {
+async function drip(open: Ledger, counts: readonly number[]): Promise<void> {
   await sleep(5)
   const all: Promise<Decision>[] = []
   await new Promise<void>((resolve) => {
@@ -48,7 +48,6 @@ async function drip(open: Ledger, counts: readonly number[], atEach = (): void =
         return
       }
       setImmediate(() => turn(rest))
-      atEach()
       for (let i = 0; i < count; i++) all.push(open.charge(charge()))
     }
     turn(counts)
@@ -127,33 +126,6 @@ describe('a ledger', () => {
     await drip(open, [2])
     await drip(open, [1, 0, 0, 0, 0, 0, 0, 0, 1])
     await drip(open, [1, 0, 0, 0, 0, 0, 0, 0, 0, 1])
-    expect(store.distinct()).toEqual([2, 2, 1, 1])
-  })
-
-  it('lets it wait for twenty turns at most', async () => {
-    const open = ledger({ now: () => 0 })
-    await drip(open, [2])
-    await drip(open, [1, ...Array(6).fill([0, 0, 1]).flat(), 1, 1, 1, 1])
-    expect(store.distinct().slice(0, 2)).toEqual([2, 9])
-  })
-
-  it('lets it wait no longer than it is small', async () => {
-    const open = ledger({ now: () => 0 })
-    await drip(open, [2])
-    await drip(open, [2, 0, 0, 0, 13, 0, 1])
-    await drip(open, [2, 0, 0, 0, 14, 1])
-    expect(store.distinct()).toEqual([2, 16, 16, 1])
-  })
-
-  it('lets it wait for a millisecond at most, however few turns that is', async () => {
-    let time = 0
-    const open = ledger({ now: () => time })
-    const turn = (): void => {
-      time += 0.5
-    }
-    await drip(open, [2], turn)
-    await drip(open, [1, 0, 1], turn)
-    await drip(open, [1, 0, 0, 1], turn)
     expect(store.distinct()).toEqual([2, 2, 1, 1])
   })
 
