@@ -246,7 +246,12 @@ describe('the circuit', () => {
     ['a charge', (open: Ledger) => open.charge(charge())],
     ['the question whether it takes charges', (open: Ledger) => open.ask()],
   ])('stays closed where this process was held up before the store was asked by %s', async (_what, ask) => {
-    const open = ledger()
+    // The deadline's timer comes between the question and its answer.
+    const settle = async (batch: Batch): Promise<readonly Decision[]> => {
+      await sleep(20)
+      return store.settle(batch)
+    }
+    const open = ledger({ store: { settle }, deadlineMs: 200 })
     // Each turn brings another one, so that the batch waits for the next turn.
     const others: Promise<Decision>[] = []
     const drip = (): void => {
