@@ -47,7 +47,7 @@ export const MUTATIONS: readonly Mutation[] = [
         from: "local time = redis.call('TIME')",
         to: 'local time = { math.floor(ARGV[5] / 1000), ARGV[5] % 1000 * 1000 }',
       },
-      { file: REDIS, from: 'sent.charges,', to: 'sent.charges, String(Date.now()),' },
+      { file: REDIS, from: 'sent.charges]', to: 'sent.charges, String(Date.now())]' },
     ],
     noticedBy: ['simulation'],
   },

@@ -14,7 +14,7 @@ export interface EncodedBatch {
   readonly keys: readonly string[]
   /** Shapes, plans and refunds. */
   readonly json: string
-  /** Two numbers for each charge, each as two ASCII characters: a Buffer would cost ioredis more than a string. */
+  /** Two numbers for each charge, each as two ASCII characters: a Buffer would cost more to send than a string. */
   readonly charges: string
   /** The sections that the script opens, in its order. */
   readonly opened: readonly Opened[]

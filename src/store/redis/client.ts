@@ -2,21 +2,22 @@ import { readFileSync } from 'node:fs'
 import { type Callback, Cluster, Redis, type RedisOptions } from 'ioredis'
 import { messageOf } from '../../errors.ts'
 import { isForbidden, isOfSelect } from './errors.ts'
+import { giveUpAfter, Script, ScriptCall } from './script.ts'
 
-/** The only file that knows ioredis. */
+/** The only file that knows ioredis, with script.ts. */
 
 const script = (name: string): string => readFileSync(new URL(name, import.meta.url), 'utf8')
 
 const SCRIPTS = {
-  settleBatch: { lua: script('./charge.lua') },
   addTally: { lua: script('./tally.lua'), numberOfKeys: 1 },
   changeControl: { lua: script('./control.lua') },
   beat: { lua: script('./beat.lua'), numberOfKeys: 2 },
   scanKeys: { lua: script('./scan.lua'), numberOfKeys: 1 },
 }
 
+export const SETTLE_BATCH = new Script(script('./charge.lua'))
+
 interface Scripts {
-  settleBatchBuffer(keyCount: number, ...keysAndArguments: (string | number)[]): Promise<unknown>
   addTally(key: string, ...counts: number[]): Promise<unknown>
   changeControl(keyCount: number, ...keysAndArguments: string[]): Promise<unknown>
   beat(beats: string, replicas: string, instance: string, told: string, forgetMs: number): Promise<unknown>
@@ -106,12 +107,12 @@ export function connect({ url, deadlineMs }: ConnectOptions): RedisClient {
 function withDeadline(redis: Redis, ms: number): Redis {
   const send = redis.sendCommand.bind(redis)
   redis.sendCommand = (command, stream) => {
-    const giveUp = (): void => {
-      if (!command.isSettled) command.reject(new Error('Command timed out'))
+    if (command instanceof ScriptCall) command.within(ms)
+    else {
+      const timer = giveUpAfter(ms, command)
+      const clear = (): void => clearTimeout(timer)
+      command.promise.then(clear, clear)
     }
-    const timer = setTimeout(() => setImmediate(giveUp), ms)
-    const clear = (): void => clearTimeout(timer)
-    command.promise.then(clear, clear)
     return send(command, stream)
   }
   return redis

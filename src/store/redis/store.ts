@@ -6,7 +6,7 @@ import type { Standing } from '../../quota/store.ts'
 import type { Store } from '../store.ts'
 import { decodeReply, encodeBatch } from './batch.ts'
 import { call, milliseconds, pinging, reading, transaction } from './calls.ts'
-import { asksForNoPassword, connect, type RedisClient } from './client.ts'
+import { asksForNoPassword, connect, type RedisClient, SETTLE_BATCH } from './client.ts'
 import { redisControl } from './control.ts'
 import { asStoreError, isForbidden, wasNeverSent } from './errors.ts'
 import { createKeys, type Keys } from './keys.ts'
@@ -63,16 +63,8 @@ export function openRedisStore({ url, prefix = 'tollgate', deadlineMs = 250, obs
 
   async function settle(batch: Batch): Promise<readonly Decision[]> {
     const sent = encodeBatch(batch, keys)
-    const reply = await call(() =>
-      redis.settleBatchBuffer(
-        sent.keys.length,
-        ...sent.keys,
-        String(batch.sequence),
-        REMEMBER_REPLY_MS,
-        sent.json,
-        sent.charges,
-      ),
-    )
+    const args = [String(batch.sequence), REMEMBER_REPLY_MS, sent.json, sent.charges]
+    const reply = await call(() => SETTLE_BATCH.run(redis, sent.keys, args))
     return decodeReply(reply, batch, sent)
   }
 
