@@ -2,6 +2,7 @@
 import { HELP, helpOf, UsageError } from './cli/help.ts'
 import { insistOnNode } from './cli/node-version.ts'
 import { messageOf } from './errors.ts'
+import { didYouMean } from './suggest.ts'
 import { version } from './version.ts'
 
 /** A command takes its own arguments and gives the exit code: 0 done, 1 not done, 2 wrongly called. */
@@ -22,12 +23,20 @@ async function main(name: string, args: readonly string[]): Promise<number> {
   if (name === '--version') return say(version)
   if (name === '--help' || name === '-h' || name === 'help') return say(HELP)
   const load = COMMANDS.get(name)
-  if (load === undefined) throw new UsageError(`unknown command "${name}"`)
+  if (load === undefined) throw new UsageError(unknown(name, args))
   if (args.includes('--version')) return say(version)
   if (args.includes('--help') || args.includes('-h')) return say(helpOf(name))
   insistOnNode()
   const command = await load()
   return command(args)
+}
+
+function unknown(name: string, args: readonly string[]): string {
+  const command = args.find((arg) => COMMANDS.has(arg))
+  if (!name.startsWith('-') || command === undefined) {
+    return `unknown command "${name}"${didYouMean(name, COMMANDS.keys())}`
+  }
+  return `the command comes first, before its options: tollgate ${command} ${name} ...`
 }
 
 function say(text: string): number {
