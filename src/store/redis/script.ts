@@ -51,12 +51,18 @@ export class Script {
   }
 }
 
-/** What ioredis asks of a command that it is given: the part of its `Command` that a script needs. */
+/**
+ * What ioredis 6.0 asks of a command that it is given. With `commandTimeout`, `keyPrefix` or in a pipeline it would ask for more of
+ * its own `Command`.
+ */
 export class ScriptCall {
+  /** For ioredis to know what it sends, and for its debug output: EVAL takes the same way. */
   readonly name = 'evalsha'
   readonly args: readonly string[] = []
   readonly promise: Promise<unknown>
-  isSettled = false
+  /** Own functions: a cluster puts others in their place, instrumentation of ioredis too, and calls them without `this`. */
+  readonly resolve: (reply: unknown) => void
+  readonly reject: (error: Error) => void
   isTraced = false
   /** It was written to this one last. */
   socket: object | null = null
@@ -66,14 +72,18 @@ export class ScriptCall {
   readonly #key: string
   readonly #size: number
   readonly #tail: string
-  readonly #resolve: (reply: unknown) => void
-  readonly #reject: (error: Error) => void
 
   constructor(script: Script, key: string, size: number, tail: string) {
     const { promise, resolve, reject } = Promise.withResolvers<unknown>()
     this.promise = promise
-    this.#resolve = resolve
-    this.#reject = reject
+    this.resolve = (reply) => {
+      this.#clear()
+      resolve(reply)
+    }
+    this.reject = (error) => {
+      this.#clear()
+      reject(error)
+    }
     this.#script = script
     this.#key = key
     this.#size = size
@@ -81,23 +91,17 @@ export class ScriptCall {
   }
 
   by(redis: Connection): Promise<unknown> {
-    redis.sendCommand(this as unknown as Command)
+    try {
+      redis.sendCommand(this as unknown as Command)
+    } catch (error) {
+      this.reject(error as Error)
+    }
     return this.promise
   }
 
   /** Also where a cluster leads on to another node, from the first time on. */
   within(ms: number): void {
     this.#deadline ??= giveUpAfter(ms, this)
-  }
-
-  resolve(reply: unknown): void {
-    this.#settle()
-    this.#resolve(reply)
-  }
-
-  reject(error: Error): void {
-    this.#settle()
-    this.#reject(error)
   }
 
   toWritable(socket: object): string {
@@ -112,8 +116,7 @@ export class ScriptCall {
 
   setReplyContext(): void {}
 
-  #settle(): void {
-    this.isSettled = true
+  #clear(): void {
     if (this.#deadline !== null) clearTimeout(this.#deadline)
   }
 }
