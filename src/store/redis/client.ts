@@ -172,7 +172,7 @@ function inItsDatabase(redis: Redis): Redis {
   return redis
 }
 
-interface Host {
+export interface Host {
   readonly host: string
   readonly port: number
 }

@@ -6,12 +6,13 @@ import type { Standing } from '../../quota/store.ts'
 import type { Store } from '../store.ts'
 import { decodeReply, encodeBatch } from './batch.ts'
 import { call, milliseconds, pinging, reading, transaction } from './calls.ts'
-import { asksForNoPassword, connect, type RedisClient, SETTLE_BATCH } from './client.ts'
+import { asksForNoPassword, type RedisClient, SETTLE_BATCH } from './client.ts'
 import { redisControl } from './control.ts'
 import { asStoreError, isForbidden, wasNeverSent } from './errors.ts'
 import { createKeys, type Keys } from './keys.ts'
 import { redisReplicas } from './replicas.ts'
 import { readCounter } from './sections.ts'
+import { connectToPrimary } from './sentinels.ts'
 import { shareReads } from './shared-reads.ts'
 import { subscription } from './subscription.ts'
 import { readBuckets } from './tallies.ts'
@@ -40,10 +41,10 @@ export interface RedisStoreOptions {
 
 /** Redis 6.2 or newer, or Valkey. Connects in the background: until then every call fails with a StoreError. */
 export function openRedisStore({ url, prefix = 'tollgate', deadlineMs = 250, observe }: RedisStoreOptions): Store {
-  const redis = connect({ url, deadlineMs })
+  const redis = connectToPrimary({ url, deadlineMs })
   const keys = createKeys(prefix)
   const ping = pinging(redis, keys.version)
-  const changes = subscription(() => connect({ url, deadlineMs }), keys.changes)
+  const changes = subscription(() => connectToPrimary({ url, deadlineMs }), keys.changes)
 
   redis.on('error', (error: Error) => {
     // What was not sent follows from an error that was told.
@@ -129,7 +130,7 @@ export function openRedisStore({ url, prefix = 'tollgate', deadlineMs = 250, obs
     listTokens,
     revokeToken,
     ...redisControl(redis, keys),
-    onChange: changes.follow,
+    onChange: (listener) => changes.follow(() => listener()),
     ...redisUsage(redis, keys),
     ...redisReplicas(redis, keys),
     ping,

@@ -5,25 +5,25 @@ const AGAIN_MS = 1000
 
 /** Hears what is published on one channel, by a connection of its own, since a subscriber's takes no other commands. */
 export interface Subscription {
-  /** Calls after each message, and after a time without connection, in which some may have been lost. @returns stops it */
-  follow(listener: () => void): () => void
+  /** Calls with each message, and with `null` after a time without connection, in which some may have been lost. @returns stops it */
+  follow(listener: (message: string | null) => void): () => void
   close(): void
 }
 
 /** @param connect makes the connection; not called before somebody listens */
 export function subscription(connect: () => RedisClient, channel: string): Subscription {
-  const listeners = new Set<() => void>()
+  const listeners = new Set<(message: string | null) => void>()
   let redis: RedisClient | undefined
   let again: NodeJS.Timeout | undefined
 
-  function tellAll(): void {
-    for (const listener of listeners) listener()
+  function tellAll(message: string | null): void {
+    for (const listener of listeners) listener(message)
   }
 
   function open(): RedisClient {
     const opened = connect()
     opened.on('error', () => {}) // the connection for the commands tells it; ioredis would print it
-    opened.on('message', tellAll)
+    opened.on('message', (_channel: string, message: string) => tellAll(message))
     opened.on('ready', () => void subscribe(opened))
     opened.connect().catch(() => {}) // ioredis goes on trying
     return opened
@@ -33,7 +33,7 @@ export function subscription(connect: () => RedisClient, channel: string): Subsc
     clearTimeout(again)
     try {
       await to.subscribe(channel)
-      tellAll()
+      tellAll(null)
     } catch {
       if (redis === to) again = setTimeout(() => void subscribe(to), AGAIN_MS)
     }

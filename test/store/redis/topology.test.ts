@@ -25,13 +25,13 @@ async function open(url: string, prefix = `suite-${++opened}`) {
   return { store, prefix, pass: (ms: number) => sleep(ms + 5), close: () => store.close() }
 }
 
-function batch(sequence: number): Batch {
+function batch(sequence: number, user = 'alice'): Batch {
   const limits = { personal: [{ window: { name: '1d', seconds: 86_400 }, limit: 10 }], global: null }
   return {
     instance: 'failover',
     sequence,
     refunds: [],
-    charges: [{ user: 'alice', category: 'read', cost: 6, limits }],
+    charges: [{ user, category: 'read', cost: 6, limits }],
   }
 }
 
@@ -261,6 +261,46 @@ it.each([
   } finally {
     await store.close()
     await redis.stop()
+  }
+})
+
+it('the Redis store leaves a primary that sentinels have replaced, and that goes on taking charges', async () => {
+  const primary = await startRedis()
+  const replica = await startRedis({ args: ['--replicaof', '127.0.0.1', String(primary.port)] })
+  const sentinel = await startSentinel(primary.port)
+  const [old, watch] = [new Redis(primary.url), new Redis(sentinel.port, '127.0.0.1')]
+  const role = async (): Promise<string> => String(await old.info('replication'))
+  const { store, prefix, close } = await open(`redis+sentinel://127.0.0.1:${sentinel.port}/quota`)
+  try {
+    while (!/master-link-status,ok/.test(String(await watch.call('SENTINEL', 'REPLICAS', 'quota')))) await sleep(100)
+    let heard = 0
+    store.onChange(() => heard++)
+    await expect.poll(() => heard, { timeout: 30_000 }).toBe(1)
+    await store.settle(batch(1))
+    await replicated(replica, primary)
+
+    await watch.call('SENTINEL', 'FAILOVER', 'quota')
+    await becomesPrimary(replica)
+    const ours = new Redis(replica.url)
+    for (let sequence = 2; Number(await ours.exists(`{${prefix}}:c:user-${sequence - 1}`)) === 0; sequence++) {
+      await untilSettled(store, batch(sequence, `user-${sequence}`))
+    }
+    ours.disconnect()
+    expect(await role()).toContain('role:master')
+    await expect.poll(() => heard).toBeGreaterThan(1)
+    expect(await role()).toContain('role:master')
+
+    await close()
+    const connections = async () =>
+      String(await watch.call('CLIENT', 'LIST'))
+        .trim()
+        .split('\n').length
+    await expect.poll(connections).toBe(1)
+  } finally {
+    for (const client of [old, watch]) client.disconnect()
+    await close()
+    await sentinel.stop()
+    for (const server of [replica, primary]) await server.stop()
   }
 })
 

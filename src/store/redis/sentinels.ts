@@ -1,0 +1,29 @@
+import { type ConnectOptions, connect, type Host, parseUrl, type RedisClient } from './client.ts'
+import { type Subscription, subscription } from './subscription.ts'
+
+/** https://redis.io/docs/latest/operate/oss_and_stack/management/sentinel/#pubsub-messages */
+const SWITCHED = '+switch-master'
+
+/**
+ * Connects, and behind sentinels leaves a primary as soon as one of them says that another took its place. In a failover that was
+ * asked for, the old one goes on taking charges for 10 s, until it is demoted, and then forgets them all.
+ */
+export function connectToPrimary({ url, deadlineMs }: ConnectOptions): RedisClient {
+  const redis = connect({ url, deadlineMs })
+  const parsed = parseUrl(url)
+  if (parsed.kind !== 'sentinel') return redis
+  const sentinels = parsed.hosts.map((host) => subscribeTo(host, deadlineMs))
+  for (const sentinel of sentinels) {
+    sentinel.follow((message) => {
+      if (message?.split(' ', 1)[0] === parsed.name) redis.disconnect(true)
+    })
+  }
+  return redis.once('end', () => {
+    for (const sentinel of sentinels) sentinel.close()
+  })
+}
+
+function subscribeTo({ host, port }: Host, deadlineMs: number): Subscription {
+  const url = `redis://${host.includes(':') ? `[${host}]` : host}:${port}`
+  return subscription(() => connect({ url, deadlineMs }), SWITCHED)
+}
