@@ -80,6 +80,7 @@ export function createLog(options: LogOptions = {}): Log {
           break
         case 'store_failed':
           news.add(`${observation.operation} ${observation.reason}`, observation)
+          if (observation.operation === 'settle') outage.goOn(observation.reason)
           break
         case 'store_out':
           news.add(observation.type, observation)

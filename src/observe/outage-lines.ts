@@ -6,6 +6,8 @@ export interface OutageLines {
   policy(): Readonly<Record<string, string>>
   /** The store is out. @param reason of this outage */
   begin(reason: string): void
+  /** It was asked again, and failed: an outage may begin for one reason and go on for another. */
+  goOn(reason: string): void
   /** A charge was decided without it. */
   count(verdict: Verdict): void
   /** The store answers again, or the log closes. */
@@ -27,8 +29,10 @@ export function createOutageLines(everyMs: number, tell: (stillOut: StillOut) =>
   let policy: Readonly<Record<string, string>> = {}
   let charges = none()
   let timer: NodeJS.Timeout | undefined
+  let reason = ''
 
-  function begin(reason: string): void {
+  function begin(first: string): void {
+    reason = first
     const since = performance.now()
     charges = none()
     clearInterval(timer)
@@ -44,6 +48,9 @@ export function createOutageLines(everyMs: number, tell: (stillOut: StillOut) =>
     },
     policy: () => policy,
     begin,
+    goOn(next) {
+      reason = next
+    },
     count(verdict) {
       charges[verdict]++
     },

@@ -134,7 +134,7 @@ export function createLedger(options: LedgerOptions): Ledger {
 
   function charge(charge: Charge): Promise<Decision> {
     if (stopped) return Promise.reject(new StoreError('the ledger is closed', 'other', 'no'))
-    if (out !== null) return chargeAlone(charge, out)
+    if (out !== null) return chargeAlone(charge, stillOut(out))
     const refusal = refusals.recall(charge)
     if (refusal !== null) return Promise.resolve(refusal)
     if (queue.length >= maxWaiting) return Promise.reject(new LedgerFull(queue.length))
@@ -348,6 +348,14 @@ export function createLedger(options: LedgerOptions): Ledger {
     const right = Math.round(sender.ahead())
     outage.shift(right - ahead)
     ahead = right
+  }
+
+  /** The store may have gone out for one reason, and stay so for another. */
+  function stillOut(error: StoreError): StoreError {
+    const reason = sender.lastFailure()?.reason ?? error.reason
+    if (reason === error.reason) return error
+    out = new StoreError(error.message, reason, error.applied)
+    return out
   }
 
   /** A charge that never goes to the store. */

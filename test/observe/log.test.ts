@@ -312,6 +312,10 @@ describe('failures of the store', () => {
     log.observer({ type: 'store_out', reason: 'timeout' })
     for (const verdict of ['accepted', 'unable', 'accepted', 'refused'] as const) charge(verdict)
     await expect.poll(() => log.flush().then(() => still().length)).toBeGreaterThan(1)
+    const failed = { type: 'store_failed', message: 'm' } as const
+    log.observer({ ...failed, operation: 'settle', reason: 'readonly' })
+    log.observer({ ...failed, operation: 'control', reason: 'other' })
+    await expect.poll(() => log.flush().then(() => still().at(-1).reason)).toBe('readonly')
     log.observer({ type: 'store_recovered', downMs: 200 })
     await log.flush()
     const lasted = still()

@@ -30,3 +30,16 @@ test('a store that takes the place of one that is out, and is out as well, has t
   vi.advanceTimersByTime(2000)
   expect(reasons).toEqual(['connection', 'connection'])
 })
+
+test('an outage that goes on for another reason says the one of now', () => {
+  const reasons: string[] = []
+  const outage = createOutageLines(1000, ({ reason }) => reasons.push(reason))
+  outage.begin('connection')
+  vi.advanceTimersByTime(1000)
+  outage.goOn('readonly')
+  vi.advanceTimersByTime(1000)
+  outage.end()
+  outage.begin('timeout')
+  vi.advanceTimersByTime(1000)
+  expect(reasons).toEqual(['connection', 'readonly', 'timeout'])
+})

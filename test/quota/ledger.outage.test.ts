@@ -144,6 +144,12 @@ describe('the circuit', () => {
     expect(lost.outage()).toBe('timeout')
     store.otherwise = 'not_applied'
     await until(() => lost.outage() === 'connection')
+    for (let times = 0; times < 2; times++) {
+      expect(await failure(lost.charge(charge(1, 'a', 'write')))).toMatchObject({ reason: 'connection' })
+    }
+    await heal(lost)
+    store.otherwise = 'silent'
+    expect(await failure(lost.charge(charge(1, 'a', 'write')))).toMatchObject({ reason: 'timeout' })
     await lost.close(0)
     const again = await openCircuit('not_applied')
     await heal(again)
