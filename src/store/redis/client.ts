@@ -48,6 +48,8 @@ function optionsOf(deadlineMs: number) {
     // A connection that swallows commands (half open, stopped process) is given up, so that a new one can be tried.
     socketTimeout: Math.max(1000, deadlineMs * 4),
     connectTimeout: 2000,
+    // By default ioredis waits for 2 s when it closes a connection, also one that is closed already: so long a process would not end.
+    disconnectTimeout: deadlineMs,
     retryStrategy: reconnectDelay,
     reconnectOnError: onceASecond((error) => error.message.includes('READONLY')),
     scripts: SCRIPTS,

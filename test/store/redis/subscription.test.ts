@@ -93,3 +93,15 @@ it.each([
     printed.mockRestore()
   }
 })
+
+it('a subscription that is closed where there is no Redis keeps its process for no longer than a deadline', async () => {
+  const unused = await freePort()
+  const one = subscription(() => connect({ url: `redis://127.0.0.1:${unused}`, deadlineMs: 50 }), 'news')
+  one.follow(() => {})
+  await sleep(300)
+  const started = vi.spyOn(globalThis, 'setTimeout')
+  one.close()
+  const delays = started.mock.calls.map(([, ms]) => ms)
+  started.mockRestore()
+  expect(delays).toEqual([50])
+})
