@@ -23,7 +23,7 @@ async function main(name: string, args: readonly string[]): Promise<number> {
   if (name === '--version') return say(version)
   if (name === '--help' || name === '-h' || name === 'help') return say(HELP)
   const load = COMMANDS.get(name)
-  if (load === undefined) throw new UsageError(unknown(name, args))
+  if (load === undefined) throw new UsageError(notFound(name, args))
   if (args.includes('--version')) return say(version)
   if (args.includes('--help') || args.includes('-h')) return say(helpOf(name))
   insistOnNode()
@@ -31,7 +31,7 @@ async function main(name: string, args: readonly string[]): Promise<number> {
   return command(args)
 }
 
-function unknown(name: string, args: readonly string[]): string {
+function notFound(name: string, args: readonly string[]): string {
   const command = args.find((arg) => COMMANDS.has(arg))
   if (!name.startsWith('-') || command === undefined) {
     return `unknown command "${name}"${didYouMean(name, COMMANDS.keys())}`

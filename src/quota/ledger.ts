@@ -351,8 +351,12 @@ export function createLedger(options: LedgerOptions): Ledger {
   }
 
   /** The store may have gone out for one reason, and stay so for another. */
+  function reasonNow(error: StoreError): StoreFailure {
+    return (sender.lastFailure() ?? error).reason
+  }
+
   function stillOut(error: StoreError): StoreError {
-    const reason = sender.lastFailure()?.reason ?? error.reason
+    const reason = reasonNow(error)
     if (reason === error.reason) return error
     out = new StoreError(error.message, reason, error.applied)
     return out
@@ -448,7 +452,7 @@ export function createLedger(options: LedgerOptions): Ledger {
     clearTimeout(timer)
   }
 
-  return { charge, refund, ask, outage: () => out && (sender.lastFailure() ?? out).reason, close }
+  return { charge, refund, ask, outage: () => out && reasonNow(out), close }
 }
 
 /** When this process was held up, an answer may be there already: it is read before the next immediate. */

@@ -30,8 +30,8 @@ export class Script {
     const [key] = keys as [string]
     const size = 3 + keys.length + args.length
     let tail = word(String(keys.length))
-    for (const key of keys) tail += word(key)
-    for (const arg of args) tail += word(arg)
+    for (const text of keys) tail += word(text)
+    for (const text of args) tail += word(text)
     const call = new ScriptCall(this, key, size, tail)
     try {
       return await call.by(redis)
