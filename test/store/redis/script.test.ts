@@ -1,4 +1,5 @@
 import { setTimeout as sleep } from 'node:timers/promises'
+import { setFlagsFromString } from 'node:v8'
 import { Redis } from 'ioredis'
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest'
 import { Script, ScriptCall } from '../../../src/store/redis/script.ts'
@@ -34,6 +35,12 @@ function read(reply: unknown): unknown {
   return Array.isArray(reply) ? reply.map(read) : String(reply)
 }
 
+/** Whether the next collection of V8's young heap frees it, where nothing else holds it. */
+function isYoung(object: unknown): boolean {
+  setFlagsFromString('--allow-natives-syntax')
+  return new Function('object', 'return %InYoungGeneration(object)')(object) as boolean
+}
+
 function timers(): number {
   return process.getActiveResourcesInfo().filter((name) => name === 'Timeout').length
 }
@@ -67,6 +74,11 @@ describe('a script', () => {
     await script.run(redis, ['a'], [])
     expect(await redis.get('runs')).toBe('3')
     expect(await asked()).toEqual({ eval: 2, evalsha: 2 })
+  })
+
+  it('leaves nothing in the old heap, where a call would outlive its answer', () => {
+    const call = new ScriptCall(new Script(ECHO), 'a', 4, '')
+    expect([call, call.promise, call.resolve, call.reject].map(isYoung)).toEqual([true, true, true, true])
   })
 
   it('that fails is not run again', async () => {
