@@ -42,6 +42,17 @@ describe('the cache', () => {
     expect(['good', 'new'].map((key) => cache.get(key, 11))).toEqual(['good', 'new'])
   })
 
+  it('takes no key for another that ends alike, and holds the later one', () => {
+    const cache = createCache<string>(10)
+    cache.set('alice.signature', 'alice', 1000, 0)
+    expect(cache.get('bob.signature', 1)).toBeUndefined()
+    expect(cache.get('alice.signature', 1)).toBe('alice')
+    cache.set('bob.signature', 'bob', 1000, 1)
+    expect(cache.get('bob.signature', 2)).toBe('bob')
+    expect(cache.get('alice.signature', 2)).toBeUndefined()
+    expect(cache.size).toBe(1)
+  })
+
   it('with no room remembers nothing', () => {
     const cache = createCache<string>(0)
     cache.set('a', 'alice', 1000, 0)
@@ -50,7 +61,7 @@ describe('the cache', () => {
 
   it('never holds more than it may, nor gives a wrong or ended value', () => {
     const step = fc.record({
-      key: fc.constantFrom(...'abcdefgh'),
+      key: fc.constantFrom(...'abcdef', 'alice.signature', 'bob.signature'),
       life: fc.integer({ min: -2, max: 20 }),
       read: fc.boolean(),
     })
