@@ -1,13 +1,28 @@
+import { randomUUID } from 'node:crypto'
 import { Agent, createServer } from 'node:http'
 import { createProxyServer } from 'http-proxy-3'
+import { destination, pino } from 'pino'
 
-/** The plainest proxy that http-proxy-3 makes: no credential, no quota, no log. Arguments: port, port of the backend. */
-const [port, backend] = process.argv.slice(2).map(Number)
+/**
+ * The plainest proxy that http-proxy-3 makes: no credential, no quota. Arguments: port, port of the backend, and the file of its
+ * access log if it is to have one.
+ */
+const [port, backend, file] = process.argv.slice(2)
 
 // Without an agent it opens a connection for each request, which would flatter every comparison.
 const agent = new Agent({ keepAlive: true, maxSockets: 256 })
 const proxy = createProxyServer({ target: `http://127.0.0.1:${backend}`, agent })
+const buffered = { minLength: 64 * 1024, maxWrite: 128 * 1024, sync: false }
+const log = file === undefined ? null : pino(destination({ dest: file, ...buffered }))
 
 createServer((request, response) => {
+  if (log !== null) {
+    const startedAt = performance.now()
+    response.once('finish', () => {
+      const { method, url } = request
+      const durationMs = performance.now() - startedAt
+      log.info({ requestId: randomUUID(), method, route: url, httpStatus: response.statusCode, durationMs }, 'request')
+    })
+  }
   proxy.web(request, response, {}, () => response.writeHead(502).end())
-}).listen(port, '127.0.0.1')
+}).listen(Number(port), '127.0.0.1')

@@ -1,5 +1,5 @@
 import { execFileSync, spawnSync } from 'node:child_process'
-import { existsSync, openSync, readFileSync, writeSync } from 'node:fs'
+import { existsSync, openSync, readFileSync, writeFileSync, writeSync } from 'node:fs'
 import { cpus, release } from 'node:os'
 
 /** What the benchmark needs from Debian, each with the file that shows it is there. */
@@ -45,6 +45,27 @@ export function keepAwake(): void {
     writeSync(openSync('/dev/cpu_dma_latency', 'w'), Buffer.alloc(4))
   } catch (error) {
     throw new Error(`--awake needs root and /dev/cpu_dma_latency: ${(error as Error).message}`, { cause: error })
+  }
+}
+
+const AUTOGROUP = '/proc/self/autogroup'
+/** As sched(7) spells it: -20 goes before all, 0 is usual. */
+const FIRST = -20
+
+/**
+ * Lets the session of the benchmark go before what else runs on the machine, until it ends: the kernel weighs sessions against each other
+ * and against its own threads, and the nice value only within one (sched(7), autogroup). On a virtual machine whose kernel samples memory
+ * (`kdamond`) that thread had a core for 2 to 5 ms twice a second: at half load p99 of an accepted request was 3.3 ms, and 1.3 with this.
+ * @returns what is to be said of it
+ */
+export function raisePriority(): string {
+  try {
+    const [, before = '0'] = / nice (-?\d+)/.exec(readFileSync(AUTOGROUP, 'utf8')) ?? []
+    writeFileSync(AUTOGROUP, `${FIRST}`)
+    process.once('exit', () => writeFileSync(AUTOGROUP, before))
+    return `Goes before other work on the machine (nice ${FIRST})`
+  } catch (error) {
+    return `Other work on the machine goes alongside: ${AUTOGROUP} needs root (${(error as NodeJS.ErrnoException).code})`
   }
 }
 

@@ -15,7 +15,7 @@ import { uptime } from './groups/uptime.ts'
 import { users } from './groups/users.ts'
 import { workers } from './groups/workers.ts'
 import { createOpenLoop } from './load.ts'
-import { describeMachine, ensurePackages, keepAwake } from './machine.ts'
+import { describeMachine, ensurePackages, keepAwake, raisePriority } from './machine.ts'
 import { helpOf, type Options, optionsOf } from './options.ts'
 import { endAll } from './processes.ts'
 import { PROFILES, profile } from './profile.ts'
@@ -45,9 +45,9 @@ let interrupted = false
 const TOO_BUSY = 0.1
 
 async function measureGroups(options: Options, within: Within): Promise<string> {
-  const { rounds, seconds, only, awake } = options
+  const { rounds, seconds, quick, only, awake } = options
   const sections: string[] = []
-  const machine = [...describeMachine(), ...(awake ? ['Cores that idle are kept awake'] : [])]
+  const machine = [...describeMachine(), raisePriority(), ...(awake ? ['Cores that idle are kept awake'] : [])]
   for (const [name, group] of Object.entries(GROUPS)) {
     if (only !== null && name !== only) continue
     const others = watchOthers()
@@ -59,7 +59,8 @@ async function measureGroups(options: Options, within: Within): Promise<string> 
     sections.push(sectionText({ ...section, lines: [...section.lines, '', busy] }))
     process.stderr.write(`${name}: ${((performance.now() - begin) / 1000).toFixed(0)} s\n`)
   }
-  const how = `${rounds} rounds of ${seconds} s for each row, 1 s for bodies and connections; medians; smallest and largest value in brackets`
+  const more = quick ? '' : `, ${2 * rounds} of a small request`
+  const how = `${rounds} rounds of ${seconds} s for each row${more}, 1 s for bodies and connections; medians; smallest and largest value in brackets`
   return [[...machine, how].map((line) => `- ${line}`).join('\n'), ...sections].join('\n\n')
 }
 

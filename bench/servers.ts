@@ -26,7 +26,8 @@ export interface Stage {
   /** The backend of every row, an nginx on the core of the load, with files of these sizes. Default none. */
   backend(files?: readonly { readonly file: string; readonly bytes: number }[]): Promise<Running>
   nginx(options: NginxQuota): Promise<Running>
-  httpProxy(backend: Running): Promise<Running>
+  /** @param log whether each request gets its line in a file; default no */
+  httpProxy(backend: Running, log?: boolean): Promise<Running>
   gateway(options: Gateway): Promise<Running>
   /** Any other server, on the core that is tested. */
   server(command: readonly string[], port: number): Promise<Running>
@@ -101,10 +102,11 @@ export function createStage(parent: string): Stage {
     )
   }
 
-  async function httpProxy(backend: Running): Promise<Running> {
+  async function httpProxy(backend: Running, log = false): Promise<Running> {
+    const own = folder('http-proxy')
     const port = await freePort()
     const command = [process.execPath, file('http-proxy.ts'), `${port}`, `${backend.port}`]
-    return start(command, TESTED_CORE, port, folder('http-proxy'))
+    return start(log ? [...command, join(own, 'access.log')] : command, TESTED_CORE, port, own)
   }
 
   async function gateway({ cores = TESTED_CORE, flags = [], ...options }: Gateway): Promise<Running> {
