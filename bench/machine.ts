@@ -49,8 +49,10 @@ export function keepAwake(): void {
 }
 
 const AUTOGROUP = '/proc/self/autogroup'
-/** As sched(7) spells it: -20 goes before all, 0 is usual. */
-const FIRST = -20
+/** `0` where the kernel does not weigh sessions. */
+const WEIGHED = '/proc/sys/kernel/sched_autogroup_enabled'
+const FIRST = '-20'
+const USUAL = '0'
 
 /**
  * Lets the session of the benchmark go before what else runs on the machine, until it ends: the kernel weighs sessions against each other
@@ -60,12 +62,16 @@ const FIRST = -20
  */
 export function raisePriority(): string {
   try {
-    const [, before = '0'] = / nice (-?\d+)/.exec(readFileSync(AUTOGROUP, 'utf8')) ?? []
-    writeFileSync(AUTOGROUP, `${FIRST}`)
+    if (readFileSync(WEIGHED, 'utf8').trim() === '0')
+      return 'Sessions are not weighed here (sched_autogroup_enabled is 0)'
+    const [, nice = USUAL] = / nice (-?\d+)/.exec(readFileSync(AUTOGROUP, 'utf8')) ?? []
+    // What was left by a run that was killed is not kept.
+    const before = nice === FIRST ? USUAL : nice
+    writeFileSync(AUTOGROUP, FIRST)
     process.once('exit', () => writeFileSync(AUTOGROUP, before))
-    return `Goes before other work on the machine (nice ${FIRST})`
+    return `Its session has nice ${FIRST} (autogroup)`
   } catch (error) {
-    return `Other work on the machine goes alongside: ${AUTOGROUP} needs root (${(error as NodeJS.ErrnoException).code})`
+    return `The priority of its session could not be raised (${(error as NodeJS.ErrnoException).code})`
   }
 }
 

@@ -44,10 +44,10 @@ let interrupted = false
 /** Share of all cores. Latency suffers first, because what waits for a core waits for milliseconds. */
 const TOO_BUSY = 0.1
 
-async function measureGroups(options: Options, within: Within): Promise<string> {
+async function measureGroups(options: Options, within: Within, priority: string): Promise<string> {
   const { rounds, seconds, quick, only, awake } = options
   const sections: string[] = []
-  const machine = [...describeMachine(), raisePriority(), ...(awake ? ['Cores that idle are kept awake'] : [])]
+  const machine = [...describeMachine(), priority, ...(awake ? ['Cores that idle are kept awake'] : [])]
   for (const [name, group] of Object.entries(GROUPS)) {
     if (only !== null && name !== only) continue
     const others = watchOthers()
@@ -80,11 +80,13 @@ function withinFolder(folder: string, options: Options): Within {
   const openLoop = createOpenLoop(folder)
   const requests = createRequests(folder)
   return async (action) => {
-    const stage = createStage(mkdtempSync(join(folder, 'group-')))
+    const own = mkdtempSync(join(folder, 'group-'))
+    const stage = createStage(own)
     try {
       return await action({ ...options, stage, requests, openLoop })
     } finally {
       await stage.stop()
+      rmSync(own, { recursive: true, force: true }) // a gigabyte of access logs and more
     }
   }
 }
@@ -95,11 +97,12 @@ async function main(): Promise<void> {
   if (options === null) return console.log(helpOf(choices))
   ensurePackages()
   if (options.awake) keepAwake()
+  const priority = raisePriority()
   const folder = mkdtempSync(join(tmpdir(), 'tollgate-bench-'))
   try {
     const within = withinFolder(folder, options)
     const row = options.profile
-    const text = await (row === null ? measureGroups(options, within) : within((bench) => profile(row, bench)))
+    const text = await (row === null ? measureGroups(options, within, priority) : within((bench) => profile(row, bench)))
     console.log(text)
     if (options.write) writeInto(new URL('../docs/benchmarks.md', import.meta.url), text)
   } finally {
@@ -108,8 +111,9 @@ async function main(): Promise<void> {
 }
 
 // The measurement under way then fails, and everything is cleaned up as after any failure. A second signal ends at once.
-for (const signal of ['SIGINT', 'SIGTERM'] as const) {
-  process.once(signal, () => {
+for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP'] as const) {
+  process.on(signal, () => {
+    if (interrupted) process.exit(1)
     interrupted = true
     endAll()
   })

@@ -1,6 +1,8 @@
+import { randomBytes } from 'node:crypto'
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
 import { createCache } from '../../src/auth/cache.ts'
+import { mintToken } from '../../src/control/tokens.ts'
 
 describe('the cache', () => {
   it('holds a value until its end and not at it', () => {
@@ -51,6 +53,15 @@ describe('the cache', () => {
     expect(cache.get('bob.signature', 2)).toBe('bob')
     expect(cache.get('alice.signature', 2)).toBeUndefined()
     expect(cache.size).toBe(1)
+  })
+
+  it('holds nearly as many signatures and tokens as it may', () => {
+    const token = (): string => mintToken({ user: 'alice', name: 'ci', expiresAt: null }, 0).token
+    for (const make of [() => randomBytes(32).toString('base64url'), token]) {
+      const cache = createCache<number>(10_000)
+      for (let i = 0; i < 5000; i++) cache.set(make(), i, 1000, 0)
+      expect(cache.size).toBeGreaterThan(4990)
+    }
   })
 
   it('with no room remembers nothing', () => {

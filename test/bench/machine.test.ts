@@ -1,12 +1,10 @@
 import { execFile } from 'node:child_process'
-import { existsSync } from 'node:fs'
 import { promisify } from 'node:util'
 import { describe, expect, it } from 'vitest'
 
 const MACHINE = new URL('../../bench/machine.ts', import.meta.url).href
-const mayRaise = process.getuid?.() === 0 && existsSync('/proc/self/autogroup')
 
-/** What each of the lines says that a session of its own prints. */
+/** The lines that are printed by a session of its own. */
 async function printed(script: string): Promise<string[]> {
   const { stdout } = await promisify(execFile)('setsid', ['-w', 'sh', '-c', script])
   return stdout.trim().split('\n')
@@ -14,21 +12,20 @@ async function printed(script: string): Promise<string[]> {
 
 const raise = `"${process.execPath}" -e "import('${MACHINE}').then(({ raisePriority }) => {
   console.log(raisePriority())
-  require('fs').existsSync('/proc/self/autogroup') && console.log(require('fs').readFileSync('/proc/self/autogroup', 'utf8').trim())
+  console.log(String(require('fs').readFileSync('/proc/self/autogroup')).trim())
 })"`
+const nice = (line: string | undefined): string | undefined => / nice (.*)$/.exec(line ?? '')?.[1]
 
 describe.runIf(process.platform === 'linux')('the priority of the benchmark', () => {
-  if (mayRaise) {
-    it('is raised while it runs, and as before behind it', async () => {
-      const lines = await printed(`${raise}; cat /proc/self/autogroup`)
-      expect(lines[0]).toBe('Goes before other work on the machine (nice -20)')
-      expect(lines[1]).toMatch(/ nice -20$/)
-      expect(lines[2]).toMatch(/ nice 0$/)
-    })
-  } else {
-    it('is left where it was, and that is told, for who may not raise it', async () => {
-      const [said] = await printed(raise)
-      expect(said).toMatch(/^Other work on the machine goes alongside: \/proc\/self\/autogroup needs root \(E[A-Z]+\)$/)
-    })
-  }
+  it('is raised until it ends, or said to be what it was', async () => {
+    const [said, during, behind] = await printed(`${raise}; cat /proc/self/autogroup`)
+    const raised = said === 'Its session has nice -20 (autogroup)'
+    if (!raised) expect(said).toMatch(/could not be raised \(E[A-Z]+\)$|^Sessions are not weighed here/)
+    expect([nice(during), nice(behind)]).toEqual([raised ? '-20' : '0', '0'])
+  })
+
+  it('that a run left which was killed is the usual one behind the next', async () => {
+    const lines = await printed(`(echo -20 > /proc/self/autogroup) 2>/dev/null; ${raise}; cat /proc/self/autogroup`)
+    expect(nice(lines.at(-1))).toBe('0')
+  })
 })
