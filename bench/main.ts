@@ -102,7 +102,9 @@ async function main(): Promise<void> {
   try {
     const within = withinFolder(folder, options)
     const row = options.profile
-    const text = await (row === null ? measureGroups(options, within, priority) : within((bench) => profile(row, bench)))
+    const text = await (row === null
+      ? measureGroups(options, within, priority)
+      : within((bench) => profile(row, bench)))
     console.log(text)
     if (options.write) writeInto(new URL('../docs/benchmarks.md', import.meta.url), text)
   } finally {
