@@ -12,8 +12,8 @@ const [port, backend, file] = process.argv.slice(2)
 // Without an agent it opens a connection for each request, which would flatter every comparison.
 const agent = new Agent({ keepAlive: true, maxSockets: 256 })
 const proxy = createProxyServer({ target: `http://127.0.0.1:${backend}`, agent })
-const buffered = { minLength: 64 * 1024, maxWrite: 128 * 1024, sync: false }
-const log = file === undefined ? null : pino(destination({ dest: file, ...buffered }))
+// With 64 KB, as the others have, a line takes pino 1.5 to 2 us more: it measures what it holds at each.
+const log = file === undefined ? null : pino(destination({ dest: file, minLength: 4096, sync: false }))
 
 createServer((request, response) => {
   if (log !== null) {

@@ -57,7 +57,7 @@ const USUAL = '0'
 /**
  * Lets the session of the benchmark go before what else runs on the machine, until it ends: the kernel weighs sessions against each other
  * and against its own threads, and the nice value only within one (sched(7), autogroup). On a virtual machine whose kernel samples memory
- * (`kdamond`) that thread had a core for 2 to 5 ms twice a second: at half load p99 of an accepted request was 3.3 ms, and 1.3 with this.
+ * (`kdamond`) that thread had a core for 3 to 5 ms twice a second: at half load p99 of an accepted request was 3.3 ms, and 1.3 with this.
  * @returns what is to be said of it
  */
 export function raisePriority(): string {

@@ -45,7 +45,7 @@ let interrupted = false
 const TOO_BUSY = 0.1
 
 async function measureGroups(options: Options, within: Within, priority: string): Promise<string> {
-  const { rounds, seconds, quick, only, awake } = options
+  const { rounds, seconds, only, awake } = options
   const sections: string[] = []
   const machine = [...describeMachine(), priority, ...(awake ? ['Cores that idle are kept awake'] : [])]
   for (const [name, group] of Object.entries(GROUPS)) {
@@ -59,8 +59,7 @@ async function measureGroups(options: Options, within: Within, priority: string)
     sections.push(sectionText({ ...section, lines: [...section.lines, '', busy] }))
     process.stderr.write(`${name}: ${((performance.now() - begin) / 1000).toFixed(0)} s\n`)
   }
-  const more = quick ? '' : `, ${2 * rounds} of a small request`
-  const how = `${rounds} rounds of ${seconds} s for each row${more}, 1 s for bodies and connections; medians; smallest and largest value in brackets`
+  const how = `${rounds} rounds of ${seconds} s for each row, 1 s for bodies and connections; medians; smallest and largest value in brackets`
   return [[...machine, how].map((line) => `- ${line}`).join('\n'), ...sections].join('\n\n')
 }
 
