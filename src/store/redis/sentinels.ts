@@ -13,9 +13,13 @@ export function connectToPrimary({ url, deadlineMs }: ConnectOptions): RedisClie
   const parsed = parseUrl(url)
   if (parsed.kind !== 'sentinel') return redis
   const sentinels = parsed.hosts.map((host) => subscribeTo(host, deadlineMs))
+  const leave = (): void => redis.disconnect(true)
   for (const sentinel of sentinels) {
     sentinel.follow((message) => {
-      if (message?.split(' ', 1)[0] === parsed.name) redis.disconnect(true)
+      if (message?.split(' ', 1)[0] !== parsed.name) return
+      // While it asks a sentinel it has nothing to leave yet, and ioredis 6.0 would end for good; what it is told may be the old one.
+      if (redis.status === 'connecting') redis.off('connect', leave).once('connect', leave)
+      else leave()
     })
   }
   return redis.once('end', () => {

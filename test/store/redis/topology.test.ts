@@ -304,6 +304,37 @@ it('the Redis store leaves a primary that sentinels have replaced, and that goes
   }
 })
 
+it('the Redis store finds the new primary also where it is told of it while it asks a sentinel', async () => {
+  const primary = await startRedis()
+  const replica = await startRedis({ args: ['--replicaof', '127.0.0.1', String(primary.port)] })
+  const sentinel = await startSentinel(primary.port)
+  const proxy = await startFaultProxy(sentinel.port)
+  const [asked, watch] = [new Redis(sentinel.port, '127.0.0.1'), new Redis(sentinel.port, '127.0.0.1')]
+  const { store, close } = await open(`redis+sentinel://127.0.0.1:${proxy.port}/quota`)
+  try {
+    while (!/master-link-status,ok/.test(String(await asked.call('SENTINEL', 'REPLICAS', 'quota')))) await sleep(100)
+    expect(await store.settle(batch(1))).toMatchObject([{ accepted: true }])
+    await replicated(replica, primary)
+    // What the sentinel tells of its own accord waits here from now on, and so does each question.
+    proxy.blackhole()
+    const { connections } = proxy
+    await primary.kill('SIGKILL')
+    await expect.poll(() => proxy.connections).toBeGreaterThan(connections)
+    const told = once(watch, 'message')
+    await watch.subscribe('+switch-master')
+    await asked.call('SENTINEL', 'FAILOVER', 'quota')
+    await told
+    await proxy.heal()
+    expect(await untilSettled(store, batch(2))).toMatchObject([{ accepted: false, personal: [{ used: 6 }] }])
+  } finally {
+    await close()
+    for (const client of [asked, watch]) client.disconnect()
+    await proxy.close()
+    await sentinel.stop()
+    for (const server of [replica, primary]) await server.stop()
+  }
+})
+
 describe('the Redis store behind sentinels', () => {
   let primary: RedisServer
   let replica: RedisServer
