@@ -39,6 +39,7 @@ export interface ConnectOptions {
  * under its sequence number.
  */
 function optionsOf(deadlineMs: number) {
+  const silence = Math.max(1000, deadlineMs * 4)
   return {
     autoResendUnfulfilledCommands: false,
     maxRetriesPerRequest: 0,
@@ -46,7 +47,9 @@ function optionsOf(deadlineMs: number) {
     // Where that fails, ioredis leaves a rejection to nobody, which ends the process: subscription.ts does it.
     autoResubscribe: false,
     // A connection that swallows commands (half open, stopped process) is given up, so that a new one can be tried.
-    socketTimeout: Math.max(1000, deadlineMs * 4),
+    socketTimeout: silence,
+    // And a sentinel that does so, for the next one: by default ioredis waits for it for ever.
+    sentinelCommandTimeout: silence,
     connectTimeout: 2000,
     // By default ioredis waits for 2 s when it closes a connection, also one that is closed already: so long a process would not end.
     disconnectTimeout: deadlineMs,

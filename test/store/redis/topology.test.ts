@@ -335,6 +335,25 @@ it('the Redis store finds the new primary also where it is told of it while it a
   }
 })
 
+it('the Redis store asks the next sentinel where one takes its question and says nothing', async () => {
+  const primary = await startRedis()
+  const sentinel = await startSentinel(primary.port)
+  const stopped = await startFaultProxy(sentinel.port)
+  stopped.blackhole()
+  const sentinels = [stopped.port, sentinel.port].map((port) => `127.0.0.1:${port}`)
+  try {
+    const store = openRedisStore({ url: `redis+sentinel://${sentinels}/quota`, observe: () => {} })
+    await whenReady(store)
+    expect(await store.settle(batch(1))).toMatchObject([{ accepted: true }])
+    expect(stopped.connections).toBeGreaterThan(1) // one subscribes, the other asks
+    await store.close()
+  } finally {
+    await stopped.close()
+    await sentinel.stop()
+    await primary.stop()
+  }
+})
+
 describe('the Redis store behind sentinels', () => {
   let primary: RedisServer
   let replica: RedisServer
