@@ -73,7 +73,7 @@ function find(config: Config, { method, path }: Question): Found {
   const isOwn = STATUS_PATHS.has(target.path)
   if (isOwn && (method === 'GET' || method === 'HEAD')) return { decision: 'not_charged', ...because(REASONS.own) }
   if (isPage(config, method, target.path)) return { decision: 'not_charged', ...because(REASONS.page) }
-  const match = tableOf(routes).lookup(method, target.segments)
+  const match = tableOf(routes).lookup(method, target.matched)
   if (match !== null && 'rule' in match) return ofRule(match.rule)
   if (unmatched.kind === 'charge') return { route: null, access: unmatched }
   if (unmatched.kind === 'forward') return { decision: 'not_charged', ...because(REASONS.forwarded) }

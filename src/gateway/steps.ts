@@ -24,8 +24,8 @@ export function readTarget({ req, rules }: Exchange): Target | Denial {
   return 'problem' in target ? denial('bad_request', target.problem) : target
 }
 
-export function match({ req, rules }: Exchange, { path, segments }: Target): Route | Denial {
-  const found = rules.routes.lookup(req.method ?? '', segments)
+export function match({ req, rules }: Exchange, { path, matched }: Target): Route | Denial {
+  const found = rules.routes.lookup(req.method ?? '', matched)
   if (found !== null && 'rule' in found) return found.rule
   if (rules.unmatched !== null) return rules.unmatched
   if (found === null && !STATUS_PATHS.has(path)) return denial('no_route', 'No route matches this path.')

@@ -58,10 +58,7 @@ export function createRouteMap(routes: readonly RouteConfig[], unmatched: Unmatc
 
   function accessOf(method: string, parts: readonly Part[]): Access | null {
     // A variable can be anything: no literal of a rule has its braces, which are escaped in canonical form.
-    const found = table.lookup(
-      method,
-      parts.map(({ text }) => text),
-    )
+    const found = table.lookup(method, writePath(parts))
     if (found === null || 'allow' in found) return accessUnmatched(unmatched)
     const { rule } = found
     return { route: rule, charged: rule.public ? null : rule }

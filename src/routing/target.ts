@@ -21,8 +21,8 @@ export interface PathAllowances {
 export interface Target {
   /** What is forwarded: escapes of unreserved characters decoded, the others in upper case. */
   readonly path: string
-  /** What is matched: the parts of `path` after each slash; `/a/` has two, the last one empty. */
-  readonly segments: readonly string[]
+  /** What is matched: `path` with the escapes of delimiters decoded too. */
+  readonly matched: string
   /** As the client wrote it: empty, or `?` and what follows. */
   readonly query: string
 }
@@ -88,12 +88,12 @@ export function canonicalTarget(url: string, allow: PathAllowances): Target | Ta
   const mark = url.indexOf('?')
   const written = mark < 0 ? url : url.slice(0, mark)
   const query = mark < 0 ? '' : url.slice(mark)
-  if (ORDINARY.test(url)) return { path: written, segments: written.slice(1).split('/'), query }
+  if (ORDINARY.test(url)) return { path: written, matched: written, query }
   if (!QUERY.test(query)) return problemOf('query_unescaped')
   return canonicalPath(written, query, allow)
 }
 
-/** A literal of a route pattern in the form in which `Target.segments` come. Any text is accepted, `café` too. */
+/** A literal of a route pattern in the form of `Target.matched`. Any text is accepted, `café` too. */
 export function canonicalLiteral(text: string): string {
   const escaped = text.toWellFormed().replace(/[^\w.~!$&'()*+,;=:@%-]/gu, encodeURIComponent)
   return decodeOnly(PCHAR, escaped)
@@ -106,15 +106,15 @@ function canonicalPath(written: string, query: string, allow: PathAllowances): T
   const refused = firstProblem(CANONICAL, path) ?? firstProblem(notAllowed(allow), path)
   if (refused !== null) return problemOf(refused)
   if (!isUtf8(path)) return problemOf('target_no_utf8')
-  return { path, segments: path.slice(1).split('/').map(matchForm), query }
+  return { path, matched: matchForm(path), query }
 }
 
 /**
  * RFC 3986 keeps `%3A` and `:` apart, most backends do not. Matching takes them for one, so that neither spelling
  * escapes its route; the forwarded path keeps the client's, since `c%2B%2B` and `c++` are not the same to all.
  */
-function matchForm(segment: string): string {
-  return segment.includes('%') ? decodeOnly(PCHAR, segment) : segment
+function matchForm(path: string): string {
+  return path.includes('%') ? decodeOnly(PCHAR, path) : path
 }
 
 function decodeOnly(plain: RegExp, text: string): string {

@@ -16,7 +16,7 @@ function segment(text: string): Segment {
 /** The rule that answers, the methods of a 405, or `null`. */
 function ask(rules: readonly string[], request: string): string | readonly string[] | null {
   const [method = '', path = ''] = request.split(' ')
-  const found = createRouteTable(rules.map(rule)).lookup(method, path.slice(1).split('/'))
+  const found = createRouteTable(rules.map(rule)).lookup(method, path)
   return found === null ? null : 'rule' in found ? found.rule.match : found.allow
 }
 
@@ -153,9 +153,24 @@ describe('the rules of a table', () => {
     const rules = Array.from({ length: 10_000 }, (_, i) => rule(`GET /v1/tenant${i % 100}/:id/thing${i}`))
     const table = createRouteTable(rules)
     for (const [i, expected] of rules.entries()) {
-      expect(table.lookup('GET', ['v1', `tenant${i % 100}`, 'x', `thing${i}`])).toEqual({ rule: expected })
+      expect(table.lookup('GET', `/v1/tenant${i % 100}/x/thing${i}`)).toEqual({ rule: expected })
     }
-    expect(table.lookup('GET', ['v1', 'tenant1', 'x', 'thing0'])).toBeNull()
+    expect(table.lookup('GET', '/v1/tenant1/x/thing0')).toBeNull()
+  })
+
+  test('names that are the same, or nearly so, are found each below its own', () => {
+    const names = Array.from({ length: 60 }, (_, i) => `n${10 + i}`)
+    const rules = names.flatMap((a) => names.filter((b) => a !== b).map((b) => rule(`GET /${a}/${b}`)))
+    const table = createRouteTable(rules)
+    for (const a of names) {
+      for (const b of names) {
+        const found = table.lookup('GET', `/${a}/${b}`)
+        expect(found).toEqual(a === b ? null : { rule: expect.objectContaining({ match: `GET /${a}/${b}` }) })
+        for (const other of [`/${a}/${b}0`, `/${a}/m${b.slice(1)}`, `/${a}/${b}/${b}`, `/${b}`, `/${a}${b}`]) {
+          expect(table.lookup('GET', other)).toBeNull()
+        }
+      }
+    }
   })
 
   test('a path far deeper than any rule is answered', () => {
@@ -187,7 +202,7 @@ describe('against a list searched from the most specific rule down', () => {
         const rules = withoutConflicts(written.map(rule))
         const table = createRouteTable(rules)
         for (const { method, segments } of requests) {
-          const found = table.lookup(method, segments)
+          const found = table.lookup(method, `/${segments.join('/')}`)
           const answer = found !== null && 'allow' in found ? new Set(found.allow) : (found?.rule.match ?? null)
           expect(answer).toEqual(modelAnswer(rules, method, segments))
         }
