@@ -163,3 +163,36 @@ it('of a configuration that comes when the gateway ends wait for no key server',
     server.close()
   }
 })
+
+it('a route is charged in its own category, its own cost, whatever it shares with others', async () => {
+  const { rules } = await make(
+    null,
+    `
+quota:
+  windows: { 1h: 1h }
+  baselines:
+    personal: { read: { 1h: 10 }, write: { 1h: 10 } }
+    global: { read: { 1h: 10 }, write: { 1h: 10 } }
+routes:
+  - { match: "GET /a", category: read, cost: 1 }
+  - { match: "GET /b", category: read, cost: 2 }
+  - { match: "GET /c", category: write, cost: 1 }
+  - { match: "GET /d", category: read, cost: 1 }
+  - { match: "POST /a", category: read, cost: { body: n, values: { "1": 1 } } }
+  - { match: "POST /b", category: read, cost: { body: n, values: { "1": 5 } } }
+  - { match: "GET /e", public: true }`,
+  )
+  const charged = (method: string, path: string): unknown => {
+    const found = rules.routes.lookup(method, path)
+    return found !== null && 'rule' in found && found.rule.charged
+  }
+  const fixed = (category: string, cost: number) => ({ category, price: { kind: 'fixed', cost } })
+  const byBody = (cost: number) => ({ category: 'read', price: { kind: 'body', values: new Map([['1', cost]]) } })
+  expect(charged('GET', '/a')).toEqual(fixed('read', 1))
+  expect(charged('GET', '/b')).toEqual(fixed('read', 2))
+  expect(charged('GET', '/c')).toEqual(fixed('write', 1))
+  expect(charged('GET', '/d')).toBe(charged('GET', '/a'))
+  expect(charged('POST', '/a')).toMatchObject(byBody(1))
+  expect(charged('POST', '/b')).toMatchObject(byBody(5))
+  expect(charged('GET', '/e')).toBeNull()
+})
