@@ -3,7 +3,7 @@ import { sampleTable } from '../report.ts'
 import { measureRounds, type Row, type Sample, type Samples } from '../rows.ts'
 import { offAndOn, type Running } from '../servers.ts'
 import { paired, ratios } from '../statistics.ts'
-import type { Bench, Group } from './group.ts'
+import { type Bench, type Group, narrowly } from './group.ts'
 
 interface CostRows {
   readonly refused: Row
@@ -31,12 +31,12 @@ export const cost: Group = async (bench) => {
   const httpProxy = await offAndOn((log) => stage.httpProxy(backend, log))
   const off = rowsOf(bench, { gateway: gateway.off, nginx: nginx.off, httpProxy: httpProxy.off, redis }, 'log off')
   const on = rowsOf(bench, { gateway: gateway.on, nginx: nginx.on, httpProxy: httpProxy.on, redis }, 'log on')
-  // Rows that are compared stand next to each other. Twice as many rounds: the bounds are narrow, and medians of 5 differ by 0.03.
-  const rounds = bench.quick ? bench.rounds : 2 * bench.rounds
-  const samples = await measureRounds([...Object.values(off), ...Object.values(on)], { ...bench, rounds })
+  // Rows that are compared stand next to each other.
+  const rounds = narrowly(bench)
+  const samples = await measureRounds([...Object.values(off), ...Object.values(on)], rounds)
   return {
     title: 'A small request',
-    lines: [`CPU for one request, in microseconds, ${rounds} rounds:`, '', ...sampleTable(samples)],
+    lines: [`CPU for one request, in microseconds, ${rounds.rounds} rounds:`, '', ...sampleTable(samples)],
     figures: [...figures(off, samples, 'access log off'), ...figures(on, samples, 'access log on')],
   }
 }

@@ -2,7 +2,7 @@ import { noGrowth } from '../figures.ts'
 import { sampleTable } from '../report.ts'
 import { measureRounds, type Row } from '../rows.ts'
 import { ratios } from '../statistics.ts'
-import type { Bench, Group } from './group.ts'
+import { type Bench, type Group, narrowly } from './group.ts'
 import { shuffled } from './shuffle.ts'
 
 const COUNTS = [10, 1000, 10_000] as const
@@ -12,14 +12,19 @@ const REQUESTS = 10_000
 export const routes: Group = async (bench) => {
   const rows = new Map<number, Row>()
   for (const count of COUNTS) rows.set(count, await rowOf(bench, count))
-  const samples = await measureRounds([...rows.values()], bench)
+  const rounds = narrowly(bench)
+  const samples = await measureRounds([...rows.values()], rounds)
   const growth = (many: number): number[] => {
     const [of, against] = [many, COUNTS[0]].map((count) => samples.get(rows.get(count) as Row) ?? [])
     return ratios(of ?? [], against ?? [], ({ proxy }) => proxy)
   }
   return {
     title: 'Number of routes',
-    lines: ['An accepted charge, access log off; CPU for one request, in microseconds:', '', ...sampleTable(samples)],
+    lines: [
+      `An accepted charge, access log off; CPU for one request, in microseconds, ${rounds.rounds} rounds:`,
+      '',
+      ...sampleTable(samples),
+    ],
     figures: COUNTS.slice(1).map((many) =>
       noGrowth(
         `CPU of the gateway for one request, ${many.toLocaleString('en')} routes against ${COUNTS[0]}`,
