@@ -34,6 +34,8 @@ export interface Heartbeat {
 const MAX_ROUTES = 200
 const MAX_UNMATCHED = 20
 const MAX_LENGTH = 200
+/** Routes are counted so many at a time: of 10,000 that are asked for in a random order that saves 0.5 us of 48 a request (`perf`). */
+const AT_ONCE = 1000
 
 export function createHeartbeat({ store, instance, version, state, everyMs = BEAT_MS }: HeartbeatOptions): Heartbeat {
   const startedAt = Date.now()
@@ -101,6 +103,8 @@ export function createHeartbeat({ store, instance, version, state, everyMs = BEA
 function createCounts() {
   const counts = { requests: 0, refused: 0, shadowed: 0, tokens: 0, forwarded: 0, failed: 0 }
   const hits = new Map<string, { count: number }>()
+  /** Routes of the requests that are not counted yet. */
+  const recent: string[] = []
   /** Oldest first. */
   const unmatched = new Set<string>()
 
@@ -117,7 +121,12 @@ function createCounts() {
     if (httpStatus !== null) counts.forwarded++
     // A client that left says nothing about the backend.
     if (outcome !== 'aborted' && httpStatus !== null && (httpStatus === 0 || httpStatus >= 500)) counts.failed++
-    if (route !== null && route !== UNMATCHED) hit(route)
+    if (route !== null && route !== UNMATCHED && recent.push(route) === AT_ONCE) countRecent()
+  }
+
+  function countRecent(): void {
+    for (const route of recent) hit(route)
+    recent.length = 0
   }
 
   function hit(route: string): void {
@@ -137,6 +146,7 @@ function createCounts() {
   }
 
   function sums(): Pick<Replica, 'hits' | 'unmatched'> & { readonly counts: Omit<ReplicaCounts, 'inFlight'> } {
+    countRecent()
     return { counts: { ...counts }, hits: mostUsed(hits), unmatched: [...unmatched].reverse().map(scrub) }
   }
 

@@ -50,6 +50,18 @@ it('tells who it is and how it stands, again and again, and that it is gone', as
   expect(told).toHaveLength(count)
 })
 
+it('counts the requests of each route, however many come between two of its words', async () => {
+  const told = begin()
+  const ask = (times: number): void => {
+    for (let i = 0; i < times; i++) heartbeat.observer(request({ route: i % 3 === 0 ? 'GET /a' : 'GET /b' }))
+  }
+  ask(3000)
+  heartbeat.start()
+  expect((await latest(told)).hits).toEqual({ 'GET /a': 1000, 'GET /b': 2000 })
+  ask(30)
+  expect((await latest(told)).hits).toEqual({ 'GET /a': 1010, 'GET /b': 2020 })
+})
+
 it('counts what came of requests', async () => {
   const told = begin()
   for (const changes of [
