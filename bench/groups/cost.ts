@@ -32,11 +32,15 @@ export const cost: Group = async (bench) => {
   const off = rowsOf(bench, { gateway: gateway.off, nginx: nginx.off, httpProxy: httpProxy.off, redis }, 'log off')
   const on = rowsOf(bench, { gateway: gateway.on, nginx: nginx.on, httpProxy: httpProxy.on, redis }, 'log on')
   // Rows that are compared stand next to each other.
-  const rounds = narrowly(bench)
-  const samples = await measureRounds([...Object.values(off), ...Object.values(on)], rounds)
+  const often = narrowly(bench)
+  const samples = await measureRounds([...Object.values(off), ...Object.values(on)], often)
   return {
     title: 'A small request',
-    lines: [`CPU for one request, in microseconds, ${rounds.rounds} rounds:`, '', ...sampleTable(samples)],
+    lines: [
+      `CPU for one request, in microseconds, ${often.rounds} rounds of ${often.seconds} s:`,
+      '',
+      ...sampleTable(samples),
+    ],
     figures: [...figures(off, samples, 'access log off'), ...figures(on, samples, 'access log on')],
   }
 }

@@ -12,8 +12,8 @@ const REQUESTS = 10_000
 export const routes: Group = async (bench) => {
   const rows = new Map<number, Row>()
   for (const count of COUNTS) rows.set(count, await rowOf(bench, count))
-  const rounds = narrowly(bench)
-  const samples = await measureRounds([...rows.values()], rounds)
+  const often = narrowly(bench)
+  const samples = await measureRounds([...rows.values()], often)
   const growth = (many: number): number[] => {
     const [of, against] = [many, COUNTS[0]].map((count) => samples.get(rows.get(count) as Row) ?? [])
     return ratios(of ?? [], against ?? [], ({ proxy }) => proxy)
@@ -21,7 +21,7 @@ export const routes: Group = async (bench) => {
   return {
     title: 'Number of routes',
     lines: [
-      `An accepted charge, access log off; CPU for one request, in microseconds, ${rounds.rounds} rounds:`,
+      `An accepted charge, access log off; CPU for one request, in microseconds, ${often.rounds} rounds of ${often.seconds} s:`,
       '',
       ...sampleTable(samples),
     ],
