@@ -26,6 +26,8 @@ interface Scripts {
 
 export type RedisClient = (Redis | Cluster) & Scripts
 
+const CONNECT_MS = 2000
+
 export interface ConnectOptions {
   /** redis://, rediss://, redis+sentinel://host:port,host:port/NAME or redis+cluster://host:port,host:port */
   readonly url: string
@@ -48,9 +50,9 @@ function optionsOf(deadlineMs: number) {
     autoResubscribe: false,
     // A connection that swallows commands (half open, stopped process) is given up, so that a new one can be tried.
     socketTimeout: silence,
-    // And a sentinel that does so, for the next one: by default ioredis waits for it for ever.
-    sentinelCommandTimeout: silence,
-    connectTimeout: 2000,
+    connectTimeout: CONNECT_MS,
+    // And so is such a sentinel, for the next one: by default ioredis waits for ever. Connecting to it counts too.
+    sentinelCommandTimeout: CONNECT_MS + silence,
     // By default ioredis waits for 2 s when it closes a connection, also one that is closed already: so long a process would not end.
     disconnectTimeout: deadlineMs,
     retryStrategy: reconnectDelay,

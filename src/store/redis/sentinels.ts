@@ -14,17 +14,24 @@ export function connectToPrimary({ url, deadlineMs }: ConnectOptions): RedisClie
   if (parsed.kind !== 'sentinel') return redis
   const sentinels = parsed.hosts.map((host) => subscribeTo(host, deadlineMs))
   const leave = (): void => redis.disconnect(true)
+  // Each attempt asks anew.
+  redis.on('connecting', () => redis.off('connect', leave))
   for (const sentinel of sentinels) {
     sentinel.follow((message) => {
       if (message?.split(' ', 1)[0] !== parsed.name) return
       // While it asks a sentinel it has nothing to leave yet, and ioredis 6.0 would end for good; what it is told may be the old one.
-      if (redis.status === 'connecting') redis.off('connect', leave).once('connect', leave)
+      if (isAsking(redis)) redis.off('connect', leave).once('connect', leave)
       else leave()
     })
   }
   return redis.once('end', () => {
     for (const sentinel of sentinels) sentinel.close()
   })
+}
+
+/** Whether it is told by a sentinel where to connect, and does not connect yet. */
+function isAsking(redis: RedisClient): boolean {
+  return redis.status === 'connecting' && !('stream' in redis && redis.stream?.destroyed === false)
 }
 
 function subscribeTo({ host, port }: Host, deadlineMs: number): Subscription {
