@@ -59,7 +59,7 @@ async function measureGroups(options: Options, within: Within, priority: string)
     sections.push(sectionText({ ...section, lines: [...section.lines, '', busy] }))
     process.stderr.write(`${name}: ${((performance.now() - begin) / 1000).toFixed(0)} s\n`)
   }
-  const how = `${rounds} rounds of ${seconds} s for each row, 1 s for bodies and connections; medians; smallest and largest value in brackets`
+  const how = `${rounds} rounds of ${seconds} s for each row where its table says nothing else, 1 s for bodies and connections; medians; smallest and largest value in brackets`
   return [[...machine, how].map((line) => `- ${line}`).join('\n'), ...sections].join('\n\n')
 }
 

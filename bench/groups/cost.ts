@@ -3,7 +3,7 @@ import { sampleTable } from '../report.ts'
 import { measureRounds, type Row, type Sample, type Samples } from '../rows.ts'
 import { offAndOn, type Running } from '../servers.ts'
 import { paired, ratios } from '../statistics.ts'
-import { type Bench, type Group, narrowly } from './group.ts'
+import { type Bench, type Group, inShortTurns } from './group.ts'
 
 interface CostRows {
   readonly refused: Row
@@ -32,12 +32,12 @@ export const cost: Group = async (bench) => {
   const off = rowsOf(bench, { gateway: gateway.off, nginx: nginx.off, httpProxy: httpProxy.off, redis }, 'log off')
   const on = rowsOf(bench, { gateway: gateway.on, nginx: nginx.on, httpProxy: httpProxy.on, redis }, 'log on')
   // Rows that are compared stand next to each other.
-  const often = narrowly(bench)
-  const samples = await measureRounds([...Object.values(off), ...Object.values(on)], often)
+  const turns = inShortTurns(bench)
+  const samples = await measureRounds([...Object.values(off), ...Object.values(on)], turns)
   return {
     title: 'A small request',
     lines: [
-      `CPU for one request, in microseconds, ${often.rounds} rounds of ${often.seconds} s:`,
+      `CPU for one request, in microseconds, ${turns.rounds} rounds of ${turns.seconds} s:`,
       '',
       ...sampleTable(samples),
     ],

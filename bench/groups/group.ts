@@ -16,6 +16,6 @@ export interface Bench extends Rounds {
 export type Group = (bench: Bench) => Promise<Section>
 
 /** Where a bound is narrow: twice the time, in turns of 1 s, since the machine is not as fast in one minute as in the next. */
-export function narrowly(bench: Bench): Bench {
+export function inShortTurns(bench: Bench): Bench {
   return bench.quick ? bench : { ...bench, rounds: 2 * bench.rounds * bench.seconds, seconds: 1 }
 }

@@ -2,7 +2,7 @@ import { noGrowth } from '../figures.ts'
 import { sampleTable } from '../report.ts'
 import { measureRounds, type Row } from '../rows.ts'
 import { ratios } from '../statistics.ts'
-import { type Bench, type Group, narrowly } from './group.ts'
+import { type Bench, type Group, inShortTurns } from './group.ts'
 import { shuffled } from './shuffle.ts'
 
 const COUNTS = [10, 1000, 10_000] as const
@@ -12,8 +12,8 @@ const REQUESTS = 10_000
 export const routes: Group = async (bench) => {
   const rows = new Map<number, Row>()
   for (const count of COUNTS) rows.set(count, await rowOf(bench, count))
-  const often = narrowly(bench)
-  const samples = await measureRounds([...rows.values()], often)
+  const turns = inShortTurns(bench)
+  const samples = await measureRounds([...rows.values()], turns)
   const growth = (many: number): number[] => {
     const [of, against] = [many, COUNTS[0]].map((count) => samples.get(rows.get(count) as Row) ?? [])
     return ratios(of ?? [], against ?? [], ({ proxy }) => proxy)
@@ -21,7 +21,7 @@ export const routes: Group = async (bench) => {
   return {
     title: 'Number of routes',
     lines: [
-      `An accepted charge, access log off; CPU for one request, in microseconds, ${often.rounds} rounds of ${often.seconds} s:`,
+      `An accepted charge, access log off; CPU for one request, in microseconds, ${turns.rounds} rounds of ${turns.seconds} s:`,
       '',
       ...sampleTable(samples),
     ],

@@ -1,4 +1,4 @@
-import { ANY_METHOD, type Claim, NO_RULE, type Node, pack } from './packed.ts'
+import { ANY_METHOD, type MethodRule, NO_RULE, pack, type TrieNode } from './packed.ts'
 import { canonicalLiteral } from './target.ts'
 
 /** A part of a route pattern, between two slashes. */
@@ -47,7 +47,7 @@ export interface RouteTable<T> {
  * @throws Error when two rules claim the same method of the same shape, or a `*` is not last
  */
 export function createRouteTable<T extends RoutePattern>(rules: readonly T[]): RouteTable<T> {
-  const find = pack(trieOf(rules))
+  const find = pack(trieOf(rules), inOrder)
   const methods = namedMethods(rules)
 
   function lookup(method: string, path: string): RouteMatch<T> | MethodNotAllowed | null {
@@ -67,28 +67,21 @@ function namedMethods(rules: readonly RoutePattern[]): string[] {
   return [...new Set(named.flatMap((method) => (method === 'GET' ? ['GET', 'HEAD'] : [method])))]
 }
 
-function trieOf(rules: readonly RoutePattern[]): Node {
+function trieOf(rules: readonly RoutePattern[]): TrieNode {
   const root = newNode()
-  const shapes = new Set<Claim[]>()
   for (const [number, rule] of rules.entries()) {
     const shape = shapeOf(root, rule)
-    shapes.add(shape)
     for (const method of rule.methods === '*' ? [ANY_METHOD] : rule.methods) {
-      const other = shape.find((claim) => claim.method === method)
-      if (other) throw new Error(twoRules(method, rules[other.rule], rule))
+      const other = rules[shape.find((one) => one.method === method)?.rule ?? NO_RULE]
+      if (other) throw new Error(`two rules for ${method} on one path: "${other.match}" and "${rule.match}"`)
       shape.push({ method, rule: number })
     }
   }
-  for (const shape of shapes) order(shape)
   return root
 }
 
-function twoRules(method: string, ...rules: readonly (RoutePattern | undefined)[]): string {
-  return `two rules for ${method} on one path: ${rules.map((rule) => `"${rule?.match}"`).join(' and ')}`
-}
-
-/** The claims of all rules of one path pattern. */
-function shapeOf(root: Node, { match, segments }: RoutePattern): Claim[] {
+/** The rules of one path pattern. */
+function shapeOf(root: TrieNode, { match, segments }: RoutePattern): MethodRule[] {
   let node = root
   for (const [i, segment] of segments.entries()) {
     if (segment.kind === 'rest') {
@@ -100,25 +93,25 @@ function shapeOf(root: Node, { match, segments }: RoutePattern): Claim[] {
   return node.end
 }
 
-function paramOf(node: Node): Node {
+function paramOf(node: TrieNode): TrieNode {
   node.param ??= newNode()
   return node.param
 }
 
-function literalOf(node: Node, text: string): Node {
+function literalOf(node: TrieNode, text: string): TrieNode {
   node.literals ??= new Map()
   const next = node.literals.get(text) ?? newNode()
   node.literals.set(text, next)
   return next
 }
 
-function newNode(): Node {
+function newNode(): TrieNode {
   return { literals: null, param: null, end: [], rest: [] }
 }
 
-/** Puts them in order: who has the method by name, HEAD as GET, any method. */
-function order(shape: Claim[]): void {
-  const [get, any] = ['GET', ANY_METHOD].map((method) => shape.find((claim) => claim.method === method))
-  if (get !== undefined) shape.push({ method: 'HEAD', rule: get.rule })
-  if (any !== undefined) shape.push(...shape.splice(shape.indexOf(any), 1))
+/** Who has the method by name, HEAD as GET, any method. */
+function inOrder(shape: readonly MethodRule[]): MethodRule[] {
+  const named = shape.filter(({ method }) => method !== ANY_METHOD)
+  const get = named.filter(({ method }) => method === 'GET').map(({ rule }) => ({ method: 'HEAD', rule }))
+  return [...named, ...get, ...shape.filter(({ method }) => method === ANY_METHOD)]
 }
