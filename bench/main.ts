@@ -16,6 +16,7 @@ import { users } from './groups/users.ts'
 import { workers } from './groups/workers.ts'
 import { createOpenLoop } from './load.ts'
 import { describeMachine, ensurePackages, keepAwake, raisePriority } from './machine.ts'
+import { memoryStep } from './memory.ts'
 import { helpOf, type Options, optionsOf } from './options.ts'
 import { endAll } from './processes.ts'
 import { PROFILES, profile } from './profile.ts'
@@ -50,13 +51,15 @@ async function measureGroups(options: Options, within: Within, priority: string)
   const machine = [...describeMachine(), priority, ...(awake ? ['Cores that idle are kept awake'] : [])]
   for (const [name, group] of Object.entries(GROUPS)) {
     if (only !== null && name !== only) continue
+    const before = memoryStep()
     const others = watchOthers()
     const begin = performance.now()
     const section = await within(group).catch((error: unknown) => notMeasured(name, error))
     const share = others()
     const verdict = share > TOO_BUSY ? ': too busy to quote or to judge a bound by.' : '.'
     const busy = `Other work took ${(share * 100).toFixed(0)} % of the machine meanwhile${verdict}`
-    sections.push(sectionText({ ...section, lines: [...section.lines, '', busy] }))
+    const step = `A step through 4 MB of memory took ${before.toFixed(0)} ns before and ${memoryStep().toFixed(0)} after.`
+    sections.push(sectionText({ ...section, lines: [...section.lines, '', `${busy} ${step}`] }))
     process.stderr.write(`${name}: ${((performance.now() - begin) / 1000).toFixed(0)} s\n`)
   }
   const how = `${rounds} rounds of ${seconds} s for each row where its table says nothing else, 1 s for bodies and connections; medians; smallest and largest value in brackets`
