@@ -21,6 +21,12 @@ interface SlowSentinel {
   close(): void
 }
 
+/** Each comes whole, and no argument holds a line break. */
+function commandsOf(chunk: Buffer | string): string[][] {
+  const [, ...commands] = chunk.toString().split(/\*\d+\r\n/)
+  return commands.map((command) => command.split('\r\n').filter((_, i) => i % 2 === 1))
+}
+
 async function startSlowSentinel(): Promise<SlowSentinel> {
   const waiting: ((primary: number) => void)[] = []
   const sockets = new Set<net.Socket>()
@@ -46,15 +52,7 @@ async function startSlowSentinel(): Promise<SlowSentinel> {
     socket
       .on('error', () => {})
       .on('data', (chunk) => {
-        const commands = chunk
-          .toString()
-          .split(/\*\d+\r\n/)
-          .slice(1)
-        for (const command of commands)
-          answer(
-            socket,
-            command.split('\r\n').filter((_, i) => i % 2 === 1),
-          )
+        for (const command of commandsOf(chunk)) answer(socket, command)
       })
   })
   server.listen(0, '127.0.0.1')
@@ -113,7 +111,7 @@ async function keysOf({ url }: RedisServer): Promise<number> {
 async function expectOnNext(): Promise<void> {
   await whenReady(store)
   await store.change({ kind: 'settings', to: { mode: 'loose' } }, { who: 'ann', why: null }, null)
-  expect([await keysOf(old), await keysOf(next)]).toEqual([0, expect.any(Number)])
+  expect(await keysOf(old)).toBe(0)
   expect(await keysOf(next)).toBeGreaterThan(0)
   expect(sentinel.waiting()).toBe(0)
 }
