@@ -21,7 +21,7 @@ export interface Choices {
 export const helpOf = ({ groups, profiles }: Choices): string => `npm run bench -- [options]
   --only GROUP   one group: ${groups.join(', ')}
   --rounds N     rounds of paired measurements, 1 or more. Default 5
-  --seconds N    length of one measurement, 1 or more. Default 2
+  --seconds N    length of one measurement, 1 or more; a small request and routes take more turns of 1 s. Default 2
   --quick        1 round of 1 second: to see that it works, not to quote
   --awake        keeps cores that idle awake, as root: what waking one costs is then left out. Not with --write
   --write        puts the result of all groups into docs/benchmarks.md too
