@@ -20,7 +20,7 @@ import { memoryStep } from './memory.ts'
 import { helpOf, type Options, optionsOf } from './options.ts'
 import { endAll } from './processes.ts'
 import { PROFILES, profile } from './profile.ts'
-import { type Section, sectionText, writeInto } from './report.ts'
+import { type Report, reportText, type Section, writeReport, writeSections } from './report.ts'
 import { createRequests } from './requests.ts'
 import { createStage } from './servers.ts'
 
@@ -42,12 +42,14 @@ const GROUPS: Readonly<Record<string, Group>> = {
 
 let interrupted = false
 
+const PAGE = new URL('../docs/benchmarks.md', import.meta.url)
+
 /** Share of all cores. Latency suffers first, because what waits for a core waits for milliseconds. */
 const TOO_BUSY = 0.1
 
-async function measureGroups(options: Options, within: Within, priority: string): Promise<string> {
+async function measureGroups(options: Options, within: Within, priority: string): Promise<Report> {
   const { rounds, seconds, only, awake } = options
-  const sections: string[] = []
+  const sections: Section[] = []
   const machine = [...describeMachine(), priority, ...(awake ? ['Cores that idle are kept awake'] : [])]
   for (const [name, group] of Object.entries(GROUPS)) {
     if (only !== null && name !== only) continue
@@ -59,11 +61,11 @@ async function measureGroups(options: Options, within: Within, priority: string)
     const verdict = share > TOO_BUSY ? ': too busy to quote or to judge a bound by.' : '.'
     const busy = `Other work took ${(share * 100).toFixed(0)} % of the machine meanwhile${verdict}`
     const step = `A step through 4 MB of memory took ${before.toFixed(0)} ns before and ${memoryStep().toFixed(0)} after.`
-    sections.push(sectionText({ ...section, lines: [...section.lines, '', `${busy} ${step}`] }))
+    sections.push({ ...section, lines: [...section.lines, '', `${busy} ${step}`] })
     process.stderr.write(`${name}: ${((performance.now() - begin) / 1000).toFixed(0)} s\n`)
   }
   const how = `${rounds} rounds of ${seconds} s for each row where its table says nothing else, 1 s for bodies and connections; medians; smallest and largest value in brackets`
-  return [[...machine, how].map((line) => `- ${line}`).join('\n'), ...sections].join('\n\n')
+  return { conditions: [...machine, how], sections }
 }
 
 /** What was measured before shall not be lost. */
@@ -103,12 +105,12 @@ async function main(): Promise<void> {
   const folder = mkdtempSync(join(tmpdir(), 'tollgate-bench-'))
   try {
     const within = withinFolder(folder, options)
-    const row = options.profile
-    const text = await (row === null
-      ? measureGroups(options, within, priority)
-      : within((bench) => profile(row, bench)))
-    console.log(text)
-    if (options.write) writeInto(new URL('../docs/benchmarks.md', import.meta.url), text)
+    const { profile: row, only, write } = options
+    if (row !== null) return console.log(await within((bench) => profile(row, bench)))
+    const report = await measureGroups(options, within, priority)
+    console.log(reportText(report))
+    if (write && only === null) writeReport(PAGE, report)
+    if (write && only !== null) writeSections(PAGE, report)
   } finally {
     rmSync(folder, { recursive: true, force: true })
   }

@@ -24,7 +24,7 @@ export const helpOf = ({ groups, profiles }: Choices): string => `npm run bench 
   --seconds N    length of one measurement, 1 or more; a small request and routes take more turns of 1 s. Default 2
   --quick        1 round of 1 second: to see that it works, not to quote
   --awake        keeps cores that idle awake, as root: what waking one costs is then left out. Not with --write
-  --write        puts the result of all groups into docs/benchmarks.md too
+  --write        puts the result into docs/benchmarks.md too, with --only the section of that group
   --profile ROW  no table, but where the gateway's CPU time goes in ${profiles.join(', ')}`
 
 /** @returns `null` where help is asked for. @throws Error that names a wrong option */
@@ -55,7 +55,8 @@ export function optionsOf(args: readonly string[], { groups, profiles }: Choices
     return given
   }
   const [only, profile] = [oneOf('only', groups), oneOf('profile', profiles)]
-  if (write && (quick || only !== null || profile !== null)) throw new Error('--write is for a whole run')
+  if (write && (quick || profile !== null))
+    throw new Error('--write is for what may be quoted: not with --quick or --profile')
   if (write && awake) throw new Error('--write is without --awake: the page has what operators have by default')
   const [rounds, seconds] = quick ? [1, 1] : [5, 2]
   return { rounds: number('rounds', rounds), seconds: number('seconds', seconds), quick, write, awake, only, profile }

@@ -11,6 +11,19 @@ export interface Section {
   readonly figures: readonly Figure[]
 }
 
+/** A run of some or all groups. */
+export interface Report {
+  /** The machine, what runs on it and how long was measured. */
+  readonly conditions: readonly string[]
+  readonly sections: readonly Section[]
+}
+
+export function reportText({ conditions, sections }: Report): string {
+  return [listOf(conditions), ...sections.map(sectionText)].join('\n\n')
+}
+
+const listOf = (lines: readonly string[]): string => lines.map((line) => `- ${line}`).join('\n')
+
 export function sectionText({ title, lines, figures }: Section): string {
   const checks =
     figures.length === 0 ? [] : ['', ...table(['Figure', 'Measured', 'Bound', ''], figures.map(figureCells))]
@@ -79,11 +92,31 @@ export function table(head: readonly string[], rows: readonly (readonly string[]
 const BEGIN = '<!-- made by "npm run bench -- --write": begin -->'
 const END = '<!-- made by "npm run bench -- --write": end -->'
 
-/** Puts the report between the markers of a document. */
-export function writeInto(file: URL, text: string): void {
+/** Puts the report of a whole run between the markers of a document. */
+export function writeReport(file: URL, report: Report): void {
+  rewrite(file, () => reportText(report))
+}
+
+/** Puts the sections in the place of those of the same title, each with its conditions, which are not those of the others. */
+export function writeSections(file: URL, { conditions, sections }: Report): void {
+  rewrite(file, (old) => {
+    const parts = old.split(/\n\n(?=### )/)
+    for (const section of sections) {
+      const at = parts.findIndex((part) => part.startsWith(`### ${section.title}\n`))
+      if (at === -1) throw new Error(`${file.pathname} has no section "${section.title}": write a whole run first`)
+      const apart = ['Measured apart from the others:', '', listOf(conditions), '']
+      parts[at] = sectionText({ ...section, lines: [...apart, ...section.lines] })
+    }
+    return parts.join('\n\n')
+  })
+}
+
+function rewrite(file: URL, change: (old: string) => string): void {
   const document = readFileSync(file, 'utf8')
   const [before, rest] = document.split(BEGIN)
-  const after = rest?.split(END)[1]
-  if (before === undefined || after === undefined) throw new Error(`${file.pathname} has lost its markers`)
-  writeFileSync(file, `${before}${BEGIN}\n\n${text}\n\n${END}${after}`)
+  const [old, after] = rest?.split(END) ?? []
+  if (before === undefined || old === undefined || after === undefined) {
+    throw new Error(`${file.pathname} has lost its markers`)
+  }
+  writeFileSync(file, `${before}${BEGIN}\n\n${change(old.trim())}\n\n${END}${after}`)
 }

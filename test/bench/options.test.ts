@@ -28,10 +28,10 @@ test.each(['0', '1.5', 'x'])('%s rounds are refused', (rounds) => {
   expect(() => options('--rounds', rounds)).toThrow('whole number from 1')
 })
 
-test.each([['--quick'], ['--only', 'cost'], ['--profile', 'accepted']])(
-  'the document is not overwritten by part of a run: %s',
+test.each([['--quick'], ['--profile', 'accepted']])(
+  'the document has nothing that is not to be quoted: %s',
   (...args) => {
-    expect(() => options('--write', ...args)).toThrow('--write is for a whole run')
+    expect(() => options('--write', ...args)).toThrow('--write is for what may be quoted')
   },
 )
 

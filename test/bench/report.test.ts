@@ -3,7 +3,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { pathToFileURL } from 'node:url'
 import { afterAll, expect, test } from 'vitest'
-import { sectionText, writeInto } from '../../bench/report.ts'
+import { type Section, sectionText, writeReport, writeSections } from '../../bench/report.ts'
 
 const folder = mkdtempSync(join(tmpdir(), 'tollgate-test-'))
 afterAll(() => rmSync(folder, { recursive: true }))
@@ -16,17 +16,43 @@ test('a missed bound is told as plainly as one that is met', () => {
   expect(text).toContain('| b      | 8.0 us (7.0 to 9.0) | at most 6 us | not met |')
 })
 
+const marker = (which: string): string => `<!-- made by "npm run bench -- --write": ${which} -->`
+const section = (title: string, line: string): Section => ({ title, lines: [line], figures: [] })
+
+function pageOf(name: string, text: string): URL {
+  const file = pathToFileURL(join(folder, name))
+  writeFileSync(file, text)
+  return file
+}
+
 test('a new result replaces the old one and leaves what people wrote around it', () => {
-  const file = pathToFileURL(join(folder, 'page.md'))
-  const marker = (which: string): string => `<!-- made by "npm run bench -- --write": ${which} -->`
-  writeFileSync(file, `Before\n${marker('begin')}\nold\n${marker('end')}\nAfter\n`)
-  writeInto(file, 'new')
-  expect(readFileSync(file, 'utf8')).toBe(`Before\n${marker('begin')}\n\nnew\n\n${marker('end')}\nAfter\n`)
+  const page = pageOf('page.md', `Before\n${marker('begin')}\nold\n${marker('end')}\nAfter\n`)
+  writeReport(page, { conditions: ['two cores', 'idle'], sections: [section('A', 'new'), section('B', 'too')] })
+  const written = '- two cores\n- idle\n\n### A\n\nnew\n\n### B\n\ntoo'
+  expect(readFileSync(page, 'utf8')).toBe(`Before\n${marker('begin')}\n\n${written}\n\n${marker('end')}\nAfter\n`)
+})
+
+test('a group that is measured alone takes the place of its section only, and says under what conditions', () => {
+  const page = pageOf('apart.md', `Before\n${marker('begin')}\n${marker('end')}\n### B\n`)
+  const whole = [section('A', 'a'), section('B and more', 'c'), section('B', 'b')]
+  writeReport(page, { conditions: ['idle'], sections: whole })
+  for (const line of ['again', 'once more'])
+    writeSections(page, { conditions: ['busy'], sections: [section('B', line)] })
+  const apart = '### B\n\nMeasured apart from the others:\n\n- busy\n\nonce more'
+  const written = `- idle\n\n### A\n\na\n\n### B and more\n\nc\n\n${apart}`
+  expect(readFileSync(page, 'utf8')).toBe(`Before\n${marker('begin')}\n\n${written}\n\n${marker('end')}\n### B\n`)
+})
+
+test('a group that the page does not have is not put somewhere', () => {
+  const text = `${marker('begin')}\n\n### A\n\na\n\n${marker('end')}\n`
+  const page = pageOf('without.md', text)
+  const report = { conditions: [], sections: [section('B', 'b')] }
+  expect(() => writeSections(page, report)).toThrow('has no section "B": write a whole run first')
+  expect(readFileSync(page, 'utf8')).toBe(text)
 })
 
 test('a page without markers is left alone', () => {
-  const file = pathToFileURL(join(folder, 'other.md'))
-  writeFileSync(file, 'text')
-  expect(() => writeInto(file, 'new')).toThrow('lost its markers')
-  expect(readFileSync(file, 'utf8')).toBe('text')
+  const page = pageOf('other.md', 'text')
+  expect(() => writeReport(page, { conditions: [], sections: [] })).toThrow('lost its markers')
+  expect(readFileSync(page, 'utf8')).toBe('text')
 })
