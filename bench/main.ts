@@ -56,7 +56,7 @@ async function measureGroups(options: Options, within: Within, priority: string)
     const before = memoryStep()
     const others = watchOthers()
     const begin = performance.now()
-    const section = await within(group).catch((error: unknown) => notMeasured(name, error))
+    const section = await within(group).catch((error: unknown) => notMeasured(name, error, only))
     const share = others()
     const verdict = share > TOO_BUSY ? ': too busy to quote or to judge a bound by.' : '.'
     const busy = `Other work took ${(share * 100).toFixed(0)} % of the machine meanwhile${verdict}`
@@ -68,9 +68,9 @@ async function measureGroups(options: Options, within: Within, priority: string)
   return { conditions: [...machine, how], sections }
 }
 
-/** What was measured before shall not be lost. */
-function notMeasured(name: string, error: unknown): Section {
-  if (interrupted) throw error
+/** What was measured before shall not be lost, where there is any. */
+function notMeasured(name: string, error: unknown, only: string | null): Section {
+  if (interrupted || only !== null) throw error
   process.exitCode = 1
   const why = error instanceof Error ? error.message : String(error)
   process.stderr.write(`bench: ${name}: ${why}\n`)
@@ -109,8 +109,7 @@ async function main(): Promise<void> {
     if (row !== null) return console.log(await within((bench) => profile(row, bench)))
     const report = await measureGroups(options, within, priority)
     console.log(reportText(report))
-    if (write && only === null) writeReport(PAGE, report)
-    if (write && only !== null) writeSections(PAGE, report)
+    if (write) (only === null ? writeReport : writeSections)(PAGE, report)
   } finally {
     rmSync(folder, { recursive: true, force: true })
   }
