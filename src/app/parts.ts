@@ -64,6 +64,7 @@ export async function createParts(
     refundUnreached: config.quota.refund === 'unreached',
     rateLimitFields: config.quota.ratelimitHeaders,
     maxUrl: config.edge.maxUrl,
+    isProxy,
     maxBody: config.edge.maxBody,
     maxInFlight: config.edge.maxInFlight,
     maxInFlightPerUser: config.edge.maxInFlightPerUser,

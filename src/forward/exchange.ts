@@ -74,7 +74,7 @@ export interface ForwardOptions {
   readonly reuseAfterBody: boolean
   /** For an https origin. Default: the authorities that Node brings, and no client certificate. */
   readonly tls?: UpstreamTls
-  /** Whether a peer is a proxy of ours, whose X-Forwarded-For, -Proto and -Host are believed. Default: nobody. */
+  /** Whether a peer is a proxy of ours, whose facts of the client (X-Forwarded-* and the like) are kept. Default: nobody. */
   readonly trustedProxies?: (address: string) => boolean
 }
 

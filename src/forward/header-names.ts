@@ -12,12 +12,11 @@ export const HOP_BY_HOP: ReadonlySet<string> = new Set([
 ])
 
 /**
- * What backends and frameworks believe about the caller, its address or the real request. A client could lie with each;
- * true ones are set afterwards, and all prefixed `x-forwarded-` and `x-tollgate-` go too.
+ * What a proxy in front reports of the client: its address, the scheme and host it asked for, its certificate, an id. A
+ * trusted peer's are passed on. A client could lie with each, so nobody else's are. The prefixes below belong to them.
  */
-export const SPOOFABLE: ReadonlySet<string> = new Set([
+const FACTS: ReadonlySet<string> = new Set([
   'forwarded',
-  'x-real-ip',
   // Read before X-Forwarded-For by much PHP and Java.
   'client-ip',
   'forwarded-for',
@@ -31,26 +30,48 @@ export const SPOOFABLE: ReadonlySet<string> = new Set([
   'true-client-ip',
   'cf-connecting-ip',
   'cf-connecting-ipv6',
+  'cf-visitor',
+  'cloudfront-forwarded-proto',
   'fastly-client-ip',
   'fly-client-ip',
   'x-appengine-user-ip',
   'x-azure-clientip',
+  'x-arr-ssl',
   'x-envoy-external-address',
+  'x-original-forwarded-for',
+  'x-original-host',
+  'x-scheme',
+  'x-url-scheme',
+  'front-end-https',
+  'client-cert',
+  'client-cert-chain',
+  'x-client-cert',
+])
+
+const FACT_PREFIXES = ['x-forwarded-', 'x-real-', 'ssl-client-', 'x-ssl-client-']
+
+/** @param lower a name in lower case */
+export function isFact(lower: string): boolean {
+  return FACTS.has(lower) || FACT_PREFIXES.some((prefix) => lower.startsWith(prefix))
+}
+
+/**
+ * What would make another request of the one that was priced. Proxies pass these on as they come from a client, so that
+ * they are taken from nobody.
+ */
+export const OVERRIDES: ReadonlySet<string> = new Set([
   'x-original-url',
   'x-original-uri',
   'x-original-path',
+  'x-original-method',
   'x-envoy-original-path',
   'x-override-url',
-  'x-original-host',
-  'x-original-method',
-  'x-original-forwarded-for',
   'x-rewrite-url',
   'x-host',
   'x-http-host-override',
   'x-http-method',
   'x-http-method-override',
   'x-method-override',
-  'x-request-id',
   // CGI turns it into HTTP_PROXY (httpoxy, CVE-2016-5385).
   'proxy',
 ])

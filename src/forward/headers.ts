@@ -1,19 +1,24 @@
 import { type Caller, encodeUser } from './caller.ts'
 import { type FieldName, fieldName } from './field-name.ts'
-import { ADMIN_SESSION, HOP_BY_HOP, NEVER_IN_TRAILERS, SPOOFABLE } from './header-names.ts'
+import { ADMIN_SESSION, HOP_BY_HOP, isFact, NEVER_IN_TRAILERS, OVERRIDES } from './header-names.ts'
 import { remembered } from './remembered.ts'
 
 /** What does not change from request to request. */
 export interface HeaderRules {
   /** Fixed fields, raw. */
   readonly fixed: readonly string[]
+  /** Their names in lower case: the gateway sets none of these itself. */
+  readonly fixedNames: ReadonlySet<string>
   /** What becomes of a client's field, by its name as spelt. */
   readonly fateOf: (name: string) => Fate
   readonly trusted: (address: string) => boolean
 }
 
-/** What becomes of a client's field. `claim`: what it says of the hops before, which only a trusted peer may. */
-type Fate = 'passes' | 'dropped' | 'length' | 'coding' | 'te' | 'claim' | 'cookie'
+/**
+ * What becomes of a client's field. `fact`: passes from a trusted peer only. `claim`: goes into a field that the gateway
+ * sets, as far as the peer is trusted.
+ */
+type Fate = 'passes' | 'dropped' | 'length' | 'coding' | 'te' | 'fact' | 'claim' | 'cookie'
 
 /** The head of an outgoing request, without Host, which the connection knows, and without the framing of the body. */
 export interface OutgoingHead {
@@ -38,10 +43,12 @@ export function headerRules(options: {
     fieldName(name)
     if (!VALUE.test(value)) throw new TypeError(`the value of ${name} has a character that no header may hold`)
   }
-  const dropped = new Set([...HOP_BY_HOP, ...SPOOFABLE, ...fixed.map(([name]) => name.toLowerCase()), 'expect'])
+  const fixedNames = new Set(fixed.map(([name]) => name.toLowerCase()))
+  const dropped = new Set([...HOP_BY_HOP, ...OVERRIDES, ...fixedNames, 'expect', 'x-request-id'])
   if (!options.passAuthorization) dropped.add('authorization')
   return {
     fixed: fixed.flat(),
+    fixedNames,
     fateOf: remembered((name) => fate(name.toLowerCase(), dropped)),
     trusted: remembered(options.trustedProxies ?? (() => false)),
   }
@@ -54,9 +61,19 @@ function fate(lower: string, dropped: ReadonlySet<string>): Fate {
   if (lower === 'transfer-encoding') return 'coding'
   if (lower === 'te') return 'te'
   if (lower === 'cookie' && !dropped.has(lower)) return 'cookie'
-  if (lower === 'host' || lower.startsWith('x-forwarded-')) return 'claim'
-  return passes(lower, dropped) ? 'passes' : 'dropped'
+  if (lower === 'host' || CLAIMS.has(lower)) return 'claim'
+  if (!passes(lower, dropped)) return 'dropped'
+  return isFact(lower) ? 'fact' : 'passes'
 }
+
+/** Fields of a trusted peer that the gateway writes anew. */
+const CLAIMS: ReadonlySet<string> = new Set([
+  'x-forwarded-for',
+  'x-forwarded-proto',
+  'x-forwarded-host',
+  'x-forwarded-port',
+  'x-forwarded-prefix',
+])
 
 /**
  * Builds the outgoing head from the client's raw one, which is left as it is: drops what belongs to the client's
@@ -64,8 +81,9 @@ function fate(lower: string, dropped: ReadonlySet<string>): Fate {
  */
 export function outgoingHead(raw: readonly string[], caller: Caller, rules: HeaderRules): OutgoingHead {
   const nominated = nominatedNames(raw)
+  const trusted = rules.trusted(caller.peer)
   const headers: string[] = []
-  const claims: Claims = { host: '', for: '', forwardedHost: '', forwardedProto: '' }
+  const claims: Claims = { host: '', for: '', first: {} }
   let contentLength: string | null = null
   let chunked = false
   let takesTrailers = false
@@ -73,18 +91,18 @@ export function outgoingHead(raw: readonly string[], caller: Caller, rules: Head
     const name = raw[i] as string
     const value = raw[i + 1] as string
     const fate = rules.fateOf(name)
-    if (fate === 'passes') {
+    if (fate === 'passes' || (fate === 'fact' && trusted)) {
       if (nominated === null || !nominated.has(name.toLowerCase())) headers.push(name, value)
     } else if (fate === 'cookie') {
       const kept = withoutSession(value)
       if (kept !== '' && nominated?.has('cookie') !== true) headers.push(name, kept)
-    } else if (fate === 'claim') noteClaim(claims, name.toLowerCase(), value)
+    } else if (fate === 'claim') noteClaim(claims, name.toLowerCase(), value, trusted)
     else if (fate === 'length') contentLength = canonicalLength(value)
     else if (fate === 'coding') chunked = true
     else if (fate === 'te') takesTrailers ||= TAKES_TRAILERS.test(value)
   }
   if (takesTrailers) headers.push('TE', 'trailers')
-  addForwarded(headers, caller, claims, rules.trusted(caller.peer))
+  addForwarded(headers, caller, claims, rules)
   headers.push('Via', `${caller.httpVersion} tollgate`, 'X-Request-Id', caller.requestId)
   if (caller.user !== null) headers.push('X-Tollgate-User', encodeUser(caller.user))
   for (const text of rules.fixed) headers.push(text)
@@ -108,28 +126,46 @@ function withoutSession(cookies: string): string {
 
 const TAKES_TRAILERS = /(?:^|,)[\t ]*trailers[\t ]*(?:,|$)/i
 
-/** What the client said of the hops before it: only a trusted peer is believed. */
+/** What the client named as Host, and what a trusted peer reports of the hops before it. */
 interface Claims {
   host: string
+  /** The whole of X-Forwarded-For. */
   for: string
-  forwardedHost: string
-  forwardedProto: string
+  /** The first element of the other lists: what the first proxy saw. By name. */
+  readonly first: Partial<Record<string, string>>
 }
 
-function noteClaim(claims: Claims, lower: string, value: string): void {
+function noteClaim(claims: Claims, lower: string, value: string, trusted: boolean): void {
   if (lower === 'host') claims.host = value
+  else if (!trusted) return
   else if (lower === 'x-forwarded-for') claims.for = claims.for === '' ? value : `${claims.for}, ${value}`
-  else if (lower === 'x-forwarded-host') claims.forwardedHost = value
-  else if (lower === 'x-forwarded-proto') claims.forwardedProto = value.toLowerCase()
+  else claims.first[lower] ??= value.split(',', 1)[0]?.trim() ?? ''
 }
 
-function addForwarded(headers: string[], caller: Caller, claims: Claims, trusted: boolean): void {
-  const proto = caller.encrypted ? 'https' : 'http'
-  const believed = trusted && (claims.forwardedProto === 'http' || claims.forwardedProto === 'https')
-  const host = trusted && claims.forwardedHost !== '' ? claims.forwardedHost : claims.host
-  headers.push('X-Forwarded-For', trusted && claims.for !== '' ? `${claims.for}, ${caller.peer}` : caller.peer)
-  headers.push('X-Forwarded-Proto', believed ? claims.forwardedProto : proto)
-  if (host !== '') headers.push('X-Forwarded-Host', host)
+/** How proxies spell the scheme of a request. Of a WebSocket handshake some say the scheme of the socket. */
+const SCHEMES: ReadonlyMap<string, string> = new Map([
+  ['http', 'http'],
+  ['ws', 'http'],
+  ['https', 'https'],
+  ['wss', 'https'],
+])
+
+function addForwarded(
+  headers: string[],
+  caller: Caller,
+  { host, for: before, first }: Claims,
+  rules: HeaderRules,
+): void {
+  const { fixedNames } = rules
+  const set = (name: string, value: string | undefined): void => {
+    if (value && (fixedNames.size === 0 || !fixedNames.has(name.toLowerCase()))) headers.push(name, value)
+  }
+  set('X-Forwarded-For', before === '' ? caller.peer : `${before}, ${caller.peer}`)
+  const proto = SCHEMES.get(first['x-forwarded-proto']?.toLowerCase() ?? '')
+  set('X-Forwarded-Proto', proto ?? (caller.encrypted ? 'https' : 'http'))
+  set('X-Forwarded-Host', first['x-forwarded-host'] || host)
+  set('X-Forwarded-Port', first['x-forwarded-port'])
+  set('X-Forwarded-Prefix', first['x-forwarded-prefix'])
 }
 
 /** An underscore is a dash to CGI-like backends, so `X_Tollgate_User` would be read as ours. */
@@ -198,7 +234,7 @@ export function answerTrailers(raw: readonly string[], ours: readonly string[]):
   for (let i = 0; i < raw.length; i += 2) {
     const name = raw[i] as string
     const lower = name.toLowerCase()
-    const allowed = !NEVER_IN_TRAILERS.has(lower) && passes(lower, SPOOFABLE) && !lower.startsWith('x-forwarded-')
+    const allowed = !NEVER_IN_TRAILERS.has(lower) && passes(lower, OVERRIDES) && !isFact(lower)
     if (allowed && !isNamed(ours, lower)) trailers.push([name, raw[i + 1] as string])
   }
   return trailers

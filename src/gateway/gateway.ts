@@ -16,7 +16,7 @@ import { answerOf, clientLeft, deniedEnding, type Ending, forwarded, stopped } f
 import { type Admission, denied, type Exchange, type Pass, type ShadowRefusal, type Stop } from './exchange.ts'
 import { createLoad } from './load.ts'
 import { refusalOf } from './refusal.ts'
-import { newRequestId } from './request-id.ts'
+import { requestIdOf } from './request-id.ts'
 import type { Rules } from './rules.ts'
 import {
   earlyBody,
@@ -92,11 +92,12 @@ export function createGateway({ rules, ledger, store, observe, lag }: GatewayOpt
 
   function begin(req: IncomingMessage, res: ServerResponse | null): Exchange {
     const startedAt = performance.now()
+    const inForce = rules()
     const exchange = {
       req,
       res,
-      rules: rules(),
-      requestId: newRequestId(),
+      rules: inForce,
+      requestId: requestIdOf(req, inForce.isProxy),
       startedAt,
       route: null,
       caller: null,

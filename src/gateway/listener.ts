@@ -12,7 +12,7 @@ import { createCounts } from './counts.ts'
 import { overloaded } from './denials.ts'
 import { isLeftInDoubt, isWebSocketHandshake } from './edge.ts'
 import type { Gateway } from './gateway.ts'
-import { newRequestId } from './request-id.ts'
+import { newRequestId, requestIdOf } from './request-id.ts'
 import { joinShortPieces } from './short-pieces.ts'
 import { createUnderway } from './underway.ts'
 import { createUploadWatch, type UploadRule } from './uploads.ts'
@@ -224,7 +224,7 @@ export function createListener(options: ListenerOptions): Listener {
   /** One client that sends a thousand requests in one packet shall not take the place of a thousand others. */
   function tooMany(req: http.IncomingMessage, res: http.ServerResponse): void {
     observe({ type: 'bad_connection', code: 'pipelining', status: STATUS_OF.overloaded })
-    writeAnswer(req, res, denialAnswer(overloaded('pipelining')), newRequestId())
+    writeAnswer(req, res, denialAnswer(overloaded('pipelining')), requestIdOf(req, limits().isProxy))
   }
 
   /** Once for each connection, however much garbage comes. */

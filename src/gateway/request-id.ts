@@ -1,4 +1,5 @@
 import { randomFillSync } from 'node:crypto'
+import type { IncomingMessage } from 'node:http'
 
 /** Random bytes for so many ids at a time. */
 const IDS = 256
@@ -10,6 +11,21 @@ const text = Buffer.from('xxxxxxxx-xxxx-xxxx-xxxx-xxxxxxxxxxxx', 'latin1')
 /** Where each byte stands in the text. */
 const PLACES = [0, 2, 4, 6, 9, 11, 14, 16, 19, 21, 24, 26, 28, 30, 32, 34]
 const DIGITS = Buffer.from('0123456789abcdef', 'latin1')
+
+/** What an id of another hop may be: it stands in the log, in the response and in the request to the upstream. */
+const FOREIGN = /^[\w.:/+=@~-]{1,128}$/
+
+/**
+ * The id that a trusted peer gave the request, so that one id leads through the logs of all hops; else a new one. Also in the
+ * place of two, and of one that is too long or holds other characters.
+ *
+ * @param isProxy whether an address is a trusted peer's
+ */
+export function requestIdOf({ headers, socket }: IncomingMessage, isProxy: (address: string) => boolean): string {
+  const given = headers['x-request-id']
+  if (typeof given !== 'string' || !FOREIGN.test(given) || !isProxy(socket.remoteAddress ?? '')) return newRequestId()
+  return given
+}
 
 /**
  * A UUID of version 4 (RFC 9562 section 5.4). `crypto.randomUUID` makes 650 bytes of garbage by putting its text together and

@@ -48,6 +48,8 @@ export interface Rules {
   readonly rateLimitFields: boolean
   /** Longest request target in bytes. */
   readonly maxUrl: number
+  /** Whether an address is one of `edge.trusted_proxies`. */
+  readonly isProxy: (address: string) => boolean
   /** Largest request body in bytes; `null` for any. */
   readonly maxBody: number | null
   /** Requests under way at once, above which new ones are answered 503. */

@@ -233,6 +233,31 @@ describe('each key of the configuration reaches what it names: edge', () => {
     await get('/items/1', { ...bearer('alice'), 'x-forwarded-for': '203.0.113.9', 'x-forwarded-proto': 'https' })
     expect(backend.seen[0]?.headers).toMatchObject({ 'x-forwarded-for': forwardedFor, 'x-forwarded-proto': proto })
   })
+
+  const GIVEN = 'from-the-lb-1:2/3+4=5@6~7._'
+  it.each([
+    ['as it is from a trusted proxy', '127.0.0.0/8', GIVEN, GIVEN],
+    ['of up to 128 characters', '127.0.0.0/8', 'a'.repeat(128), 'a'.repeat(128)],
+    ['not when it is longer', '127.0.0.0/8', 'a'.repeat(129), null],
+    ['not when it could be read as more than an id', '127.0.0.0/8', 'a","user":"root', null],
+    ['not when there are two', '127.0.0.0/8', 'a, b', null],
+    ['not when it is empty', '127.0.0.0/8', '', null],
+    ['not from anybody else', '10.0.0.0/8', GIVEN, null],
+  ])('trusted_proxies: an X-Request-Id is taken %s', async (_, proxies, sent, taken) => {
+    await start({ rest: `edge: { trusted_proxies: [${proxies}] }` })
+    const answers = [
+      await get('/items/1', { ...bearer('alice'), 'x-request-id': sent }),
+      await get('/items/1', { 'x-request-id': sent }),
+    ]
+    const ids = answers.map((answer) => answer.headers.get('x-request-id'))
+    expect(answers.map(({ status }) => status)).toEqual([200, 401])
+    for (const id of ids) {
+      if (taken === null) expect(id).toMatch(/^[0-9a-f-]{36}$/)
+      else expect(id).toBe(taken)
+    }
+    expect(backend.seen.map(({ headers }) => headers['x-request-id'])).toEqual(ids.slice(0, 1))
+    expect(app.requests().map(({ requestId }) => requestId)).toEqual(ids)
+  })
 })
 
 describe('each key of the configuration reaches what it names: upstream', () => {

@@ -9,6 +9,7 @@ import { assertNoSurprises } from './support.ts'
 assertNoSurprises()
 
 const CALLER: Caller = { peer: '192.0.2.7', encrypted: false, httpVersion: '1.1', user: 'alice', requestId: 'req-1' }
+const STRANGER: Caller = { ...CALLER, peer: '192.0.2.8' }
 const PLAIN = headerRules({ headers: {}, passAuthorization: false })
 const TRUSTING = headerRules({ headers: {}, passAuthorization: false, trustedProxies: (a) => a === '192.0.2.7' })
 
@@ -85,6 +86,14 @@ describe('a request on its way to the backend', () => {
     'Forwarded-For',
     'WL-Proxy-Client-IP',
     'X-Envoy-External-Address',
+    'X-Scheme',
+    'X-Url-Scheme',
+    'Front-End-Https',
+    'CloudFront-Forwarded-Proto',
+    'X-Real-Port',
+    'Client-Cert',
+    'X-SSL-Client-Verify',
+    'SSL-Client-Subject-DN',
     'X-Original-URL',
     'X-Original-Path',
     'X-Envoy-Original-Path',
@@ -135,14 +144,94 @@ describe('a request on its way to the backend', () => {
 
   it('continues the chain of a trusted proxy, and of nobody else', () => {
     const raw = ['Host', 'h', 'X-Forwarded-For', '1.1.1.1', 'X-Forwarded-For', '2.2.2.2', 'X-Forwarded-Proto', 'HTTPS']
-    raw.push('X-Forwarded-Host', 'shop.example', 'X-Forwarded-Port', '444')
+    raw.push('X-Forwarded-Host', 'shop.example')
     const trusted = grouped(outgoingHead(raw, CALLER, TRUSTING).headers)
     expect(trusted['x-forwarded-for']).toEqual(['1.1.1.1, 2.2.2.2, 192.0.2.7'])
     expect(trusted['x-forwarded-proto']).toEqual(['https'])
     expect(trusted['x-forwarded-host']).toEqual(['shop.example'])
-    expect(trusted['x-forwarded-port']).toBeUndefined()
-    const stranger = grouped(outgoingHead(raw, { ...CALLER, peer: '192.0.2.8' }, TRUSTING).headers)
+    const stranger = grouped(outgoingHead(raw, STRANGER, TRUSTING).headers)
     expect(stranger['x-forwarded-for']).toEqual(['192.0.2.8'])
+  })
+
+  it.each([
+    ['wss', 'https'],
+    ['WSS', 'https'],
+    ['ws', 'http'],
+    ['https,http', 'https'],
+    ['https, https', 'https'],
+    ['http, https', 'http'],
+    [' https ,', 'https'],
+    [', https', 'http'],
+    ['gopher', 'http'],
+    ['constructor', 'http'],
+    ['', 'http'],
+  ])('has the scheme that a trusted proxy reports as "%s": %s', (reported, proto) => {
+    const fields = grouped(outgoingHead(['X-Forwarded-Proto', reported], CALLER, TRUSTING).headers)
+    expect(fields['x-forwarded-proto']).toEqual([proto])
+    const ours = grouped(
+      outgoingHead(['X-Forwarded-Proto', reported], { ...STRANGER, encrypted: true }, TRUSTING).headers,
+    )
+    expect(ours['x-forwarded-proto']).toEqual(['https'])
+  })
+
+  it('has host, port and prefix as the first of a chain of trusted proxies saw them', () => {
+    const raw = ['Host', 'inner', 'X-Forwarded-Host', 'shop.example, middle', 'X-Forwarded-Port', '443, 8080']
+    raw.push('X-Forwarded-Prefix', '/shop, /b', 'X-Forwarded-Prefix', '/c', 'x-forwarded-proto', 'https')
+    raw.push('X-Forwarded-Proto', 'http')
+    const fields = grouped(outgoingHead(raw, CALLER, TRUSTING).headers)
+    expect(fields).toMatchObject({
+      'x-forwarded-host': ['shop.example'],
+      'x-forwarded-port': ['443'],
+      'x-forwarded-prefix': ['/shop'],
+      'x-forwarded-proto': ['https'],
+    })
+    const empty = grouped(outgoingHead(['Host', 'inner', 'X-Forwarded-Host', ' , b'], CALLER, TRUSTING).headers)
+    expect(empty['x-forwarded-host']).toEqual(['inner'])
+  })
+
+  it.each([
+    ['Forwarded', 'for=1.1.1.1;proto=https, for=2.2.2.2'],
+    ['X-Real-IP', '1.1.1.1'],
+    ['CF-Connecting-IP', '1.1.1.1'],
+    ['True-Client-IP', '1.1.1.1'],
+    ['X-Forwarded-Client-Cert', 'Hash=a,Hash=b'],
+    ['X-Forwarded-User', 'bob'],
+    ['X-Forwarded-Access-Token', 't'],
+    ['X-Scheme', 'https'],
+    ['Front-End-Https', 'on'],
+    ['Client-Cert', ':AA==:'],
+    ['SSL-Client-Verify', 'SUCCESS'],
+  ])('has the %s of a trusted proxy as it came, and nobody else’s', (name, value) => {
+    const raw = [name, value]
+    const passed = (caller: Caller) => grouped(outgoingHead(raw, caller, TRUSTING).headers)[name.toLowerCase()]
+    expect(passed(CALLER)).toEqual([value])
+    expect(passed(STRANGER)).toBeUndefined()
+  })
+
+  it.each([
+    'X-Tollgate-User',
+    'X-Tollgate-Shadow',
+    'X_Forwarded_User',
+    'X-Original-URL',
+    'X-Rewrite-URL',
+    'X-HTTP-Method-Override',
+    'X-Host',
+    'X-Request-Id',
+    'Proxy',
+    'Authorization',
+  ])('does not carry the %s of a trusted proxy either, which may be its client’s', (name) => {
+    expect(outgoingHead([name, 'forged'], CALLER, TRUSTING).headers).not.toContain('forged')
+  })
+
+  it('has a fixed field once, in the place of what a trusted proxy or the gateway says', () => {
+    const headers = { 'X-Forwarded-Proto': 'https', 'x-forwarded-port': '443', 'X-Real-IP': 'hidden' }
+    const rules = headerRules({ headers, passAuthorization: false, trustedProxies: () => true })
+    const raw = ['X-Forwarded-Proto', 'http', 'X-Forwarded-Port', '80', 'X-Real-IP', '1.1.1.1']
+    expect(grouped(outgoingHead(raw, CALLER, rules).headers)).toMatchObject({
+      'x-forwarded-proto': ['https'],
+      'x-forwarded-port': ['443'],
+      'x-real-ip': ['hidden'],
+    })
   })
 
   it('has the length of its body in canonical digits', () => {

@@ -138,7 +138,8 @@ export const edge = section(
       0,
       1000,
       {
-        description: 'Peers whose X-Forwarded-For, -Proto and -Host are believed: addresses or networks. Default none',
+        description:
+          'Peers whose facts of the client are kept (X-Forwarded-*, Forwarded, X-Request-Id and the like): addresses or networks. Default none',
       },
     ).default([]),
   },
