@@ -220,6 +220,7 @@ export type ReasonCode =
   | 'target_semicolon'
   | 'target_no_utf8'
   | 'query_unescaped'
+  | 'body_too_large' // max: bytes
   // No route, or none that charges.
   | 'no_route'
   | 'method_not_allowed' // allow: methods

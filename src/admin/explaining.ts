@@ -19,6 +19,8 @@ export interface Question {
   readonly cost?: number | undefined
   /** The value of the body's field, where that is known. */
   readonly value?: string | undefined
+  /** Length of the body, if it is known. */
+  readonly bytes?: number | undefined
 }
 
 export interface InForce {
@@ -43,6 +45,7 @@ function text(max: number) {
   const error = `must have 1 to ${max} characters`
   return once.min(1, { error }).max(max, { error })
 }
+const BYTES = 'must be a whole number of bytes'
 const COST = 'must be a whole number of tokens from 0 to 1000000000'
 
 const Asked = z.strictObject({
@@ -59,6 +62,12 @@ const Asked = z.strictObject({
     .refine((cost) => cost <= 1e9, { error: COST })
     .optional()
     .meta({ description: 'Tokens, where the cost depends on the body: one of those that the route has' }),
+  bytes: z
+    .string({ error: BYTES })
+    .regex(/^\d{1,15}$/, { error: BYTES })
+    .transform(Number)
+    .optional()
+    .meta({ description: 'Length of the body, which may be too large' }),
   value: text(256).optional().meta({ description: 'Value of the field of the body that the cost depends on' }),
 })
 

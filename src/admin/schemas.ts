@@ -251,6 +251,7 @@ const reasonCode = z.enum([
   'target_semicolon',
   'target_no_utf8',
   'query_unescaped',
+  'body_too_large',
   'no_route',
   'method_not_allowed',
   'own_path',

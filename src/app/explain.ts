@@ -1,16 +1,17 @@
 import type { ExplainAnswer, LimitAnswer } from '../admin/api.ts'
 import type { InForce, Question, WrongQuestion } from '../admin/explaining.ts'
 import type { View } from '../admin/view.ts'
-import type { Config, Cost, RouteConfig } from '../config/config.ts'
-import { isServed } from '../gateway/edge.ts'
+import type { Config } from '../config/config.ts'
+import { bodyTooLarge, type PlanRefusal, plan } from '../gateway/plan.ts'
+import type { Route } from '../gateway/rules.ts'
 import { usageOf } from '../quota/counter.ts'
 import type { Origin } from '../quota/policy.ts'
 import { refusalBody } from '../quota/refusal.ts'
-import { STATUS_PATHS, windowStatus } from '../quota/status.ts'
+import { windowStatus } from '../quota/status.ts'
 import type { Standing } from '../quota/store.ts'
 import type { Limit } from '../quota/window.ts'
-import { createRouteTable, type RouteTable } from '../routing/table.ts'
-import { canonicalTarget } from '../routing/target.ts'
+import type { Price } from '../routing/price.ts'
+import { planRulesOf } from './plan-rules.ts'
 import { because, REASONS, type Reason } from './reasons.ts'
 
 /**
@@ -23,7 +24,7 @@ export async function explain(
   question: Question,
   inForce: () => Promise<InForce>,
 ): Promise<ExplainAnswer | WrongQuestion> {
-  const found = find(config, question)
+  const found = await find(config, question)
   const about = { user: question.user, method: question.method, path: question.path }
   if (!('access' in found)) return { ...about, ...NOTHING, ...found }
   const { route, access } = found
@@ -55,7 +56,7 @@ const NOTHING = { route: null, category: null, cost: null, costs: null, limits: 
 
 interface Charged {
   readonly category: string
-  readonly cost: Cost
+  readonly cost: Price
   readonly shadow: boolean
 }
 
@@ -63,55 +64,47 @@ type Found =
   | Pick<ExplainAnswer, 'decision' | 'why' | 'reasons'>
   | { readonly route: ExplainAnswer['route'] /** `null` for a public route. */; readonly access: Charged | null }
 
-/** The order is that of the gateway: the method, the target, its own paths, the routes, what matches none. */
-function find(config: Config, { method, path }: Question): Found {
-  const { edge, routes, unmatched } = config
-  if (!isServed(method)) return { decision: 'no_route', ...because(REASONS.method) }
-  if (path.length > edge.maxUrl) return { decision: 'bad_request', ...because(REASONS.tooLong(edge.maxUrl)) }
-  const target = canonicalTarget(path, edge.allowInPath)
-  if ('problem' in target) return { decision: 'bad_request', ...because(REASONS.target(target)) }
-  const isOwn = STATUS_PATHS.has(target.path)
-  if (isOwn && (method === 'GET' || method === 'HEAD')) return { decision: 'not_charged', ...because(REASONS.own) }
-  if (isPage(config, method, target.path)) return { decision: 'not_charged', ...because(REASONS.page) }
-  const match = tableOf(routes).lookup(method, target.matched)
-  if (match !== null && 'rule' in match) return ofRule(match.rule)
-  if (unmatched.kind === 'charge') return { route: null, access: unmatched }
-  if (unmatched.kind === 'forward') return { decision: 'not_charged', ...because(REASONS.forwarded) }
-  const allow = match?.allow ?? (isOwn ? ['GET', 'HEAD'] : null)
-  if (allow === null) return { decision: 'no_route', ...because(REASONS.noRoute) }
-  return { decision: 'no_route', ...because(REASONS.notAllowed(allow.join(', '))) }
-}
-
-/** Of its files only the page has a name that somebody asks about. */
-function isPage({ reference }: Config, method: string, path: string): boolean {
-  return reference !== null && path === reference.path && (method === 'GET' || method === 'HEAD')
-}
-
-/** Made once for each configuration: for 10,000 routes it takes many times as long as a look into it. */
-const tables = new WeakMap<Config['routes'], RouteTable<RouteConfig>>()
-
-function tableOf(routes: Config['routes']): RouteTable<RouteConfig> {
-  const table = tables.get(routes) ?? createRouteTable(routes)
-  tables.set(routes, table)
-  return table
-}
-
-function ofRule(rule: RouteConfig): Found {
-  return {
-    route: { match: rule.match, line: rule.line },
-    access: rule.public ? null : { category: rule.category, cost: rule.cost, shadow: rule.shadow },
+async function find(config: Config, { method, path, bytes = 0 }: Question): Promise<Found> {
+  const rules = await planRulesOf(config)
+  const planned = plan(rules, { method, target: asSent(path), bodyBytes: bytes, isUpgrade: false })
+  switch (planned.kind) {
+    case 'refused':
+    case 'unmatched':
+      return { decision: decisionOf(planned.refusal), ...because(REASONS.denied(planned.refusal)) }
+    case 'status':
+      return { decision: 'not_charged', ...because(REASONS.own) }
+    case 'page':
+      return { decision: 'not_charged', ...because(REASONS.page) }
+    case 'route':
+      return ofRoute(planned.route, planned.route === rules.unmatched)
   }
 }
 
-function costsOf(cost: Cost): Record<string, number> | null {
+/** The gateway reads the bytes of a target one by one. */
+function asSent(path: string): string {
+  return Buffer.from(path).toString('latin1')
+}
+
+function decisionOf({ denial: { code } }: PlanRefusal): 'no_route' | 'bad_request' {
+  return code === 'no_route' || code === 'method_not_allowed' ? 'no_route' : 'bad_request'
+}
+
+function ofRoute({ match, line, charged, shadow }: Route, isUnmatched: boolean): Found {
+  if (charged === null && isUnmatched) return { decision: 'not_charged', ...because(REASONS.forwarded) }
+  const access = charged === null ? null : { category: charged.category, cost: charged.price, shadow }
+  return { route: isUnmatched ? null : { match, line }, access }
+}
+
+function costsOf(cost: Price): Record<string, number> | null {
   return cost.kind === 'fixed' ? null : Object.fromEntries(cost.values)
 }
 
 /** The cost, `null` where nobody knows it, and the least that it can be. */
 type Priced = { readonly cost: number | null; readonly least: number } | { readonly problem: Reason }
 
-function priceOf(cost: Cost, { cost: given, value }: Question): Priced {
+function priceOf(cost: Price, { cost: given, value, bytes = 0 }: Question): Priced {
   if (cost.kind === 'fixed') return { cost: cost.cost, least: cost.cost }
+  if (bytes > cost.maxBody) return { problem: REASONS.denied(bodyTooLarge(cost.maxBody)) }
   if (value !== undefined) {
     const known = cost.values.get(value)
     if (known !== undefined) return { cost: known, least: known }
@@ -122,7 +115,7 @@ function priceOf(cost: Cost, { cost: given, value }: Question): Priced {
 }
 
 /** What the question says of the cost and the route has otherwise. */
-function wrongIn({ cost: given, value }: Question, cost: Cost, known: number | null): WrongQuestion['problem'] | null {
+function wrongIn({ cost: given, value }: Question, cost: Price, known: number | null): WrongQuestion['problem'] | null {
   if (cost.kind === 'fixed') {
     if (given === undefined && value === undefined) return null
     const path = given === undefined ? 'value' : 'cost'

@@ -1,4 +1,6 @@
 import type { ExplainAnswer, ReasonCode, ReasonValues } from '../admin/api.ts'
+import { STATUS_OF } from '../errors.ts'
+import type { PlanRefusal } from '../gateway/plan.ts'
 
 /** A sentence of `why`, and what it says: its code, with the values that the sentence has. */
 export interface Reason {
@@ -21,14 +23,12 @@ function reason(code: ReasonCode, text: string, values: ReasonValues = {}): Reas
 
 /** Everything that an explanation says in English; the dashboard has a sentence for each code in its other languages. */
 export const REASONS = {
-  method: reason('method_not_accepted', 'The gateway accepts no request of this method.'),
-  tooLong: (max: number) =>
-    reason('target_too_long', `400: The request target may have at most ${max} bytes.`, { max }),
-  target: ({ code, problem }: { readonly code: ReasonCode; readonly problem: string }) =>
-    reason(code, `400: ${problem}`),
+  /** With the very sentence that the client would read; a method that Node's parser does not know has 400, the others 405. */
+  denied: ({ code, denial, values }: PlanRefusal) =>
+    code === 'method_not_accepted'
+      ? reason(code, 'The gateway accepts no request of this method.')
+      : reason(code, `${STATUS_OF[denial.code]}: ${denial.msg}`, values),
 
-  noRoute: reason('no_route', '404: No route matches this path.'),
-  notAllowed: (allow: string) => reason('method_not_allowed', `405: This path allows ${allow}.`, { allow }),
   own: reason('own_path', 'The gateway answers this itself: it asks for a credential and charges nothing.'),
   page: reason('reference_page', 'The gateway answers this itself, with the page of the API, for everybody.'),
   free: reason('public_route', 'The route is public: it asks for no credential and charges nothing.'),

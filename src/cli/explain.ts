@@ -23,6 +23,7 @@ export async function explainRequest(args: readonly string[]): Promise<number> {
       path: { type: 'string' },
       cost: { type: 'string' },
       value: { type: 'string' },
+      bytes: { type: 'string' },
       json: { type: 'boolean' },
     },
   })
@@ -48,24 +49,27 @@ interface Options {
   readonly path?: string | undefined
   readonly cost?: string | undefined
   readonly value?: string | undefined
+  readonly bytes?: string | undefined
 }
 
 /** As in a configuration. */
 const MAX_COST = 1e9
 
-function questionOf({ user, method = 'GET', path, cost, value }: Options): Question {
+function questionOf({ user, method = 'GET', path, cost, value, bytes }: Options): Question {
   if (user === undefined || path === undefined) throw new UsageError('explain needs --user and --path')
   if (!isUserId(user)) throw new UsageError('--user takes 1 to 256 bytes without control characters')
   if (!path.startsWith('/')) throw new UsageError('--path takes a path that begins with "/"')
   if (cost !== undefined && (!/^\d{1,10}$/.test(cost) || Number(cost) > MAX_COST)) {
     throw new UsageError(`--cost takes whole tokens, at most ${MAX_COST}`)
   }
+  if (bytes !== undefined && !/^\d{1,15}$/.test(bytes)) throw new UsageError('--bytes takes whole bytes')
   return {
     user,
     method: method.toUpperCase(),
     path,
     ...(cost !== undefined && { cost: Number(cost) }),
     ...(value !== undefined && { value }),
+    ...(bytes !== undefined && { bytes: Number(bytes) }),
   }
 }
 

@@ -46,7 +46,7 @@ A revoked token is refused within 2 seconds by every gateway on the same store.`
   ],
   [
     'explain',
-    `Usage: tollgate explain --user USER [--method METHOD] --path PATH [--cost N | --value TEXT] [--json] [-c FILE]
+    `Usage: tollgate explain --user USER [--method METHOD] --path PATH [--cost N | --value TEXT] [--bytes N] [--json] [-c FILE]
 
 Tells which route matches, what the request costs, where each limit comes from and whether it would be let through now, from
 the configuration and its store. Nothing is charged. A window that refuses is marked with "!".
@@ -55,6 +55,7 @@ the configuration and its store. Nothing is charged. A window that refuses is ma
   --path      as a client would send it
   --cost      tokens, where the cost depends on the body
   --value     value of the body's field, where the cost depends on it
+  --bytes     length of the body, which may be too large
   --json      the answer of GET /api/explain
 Exit code: 0, whatever the verdict; 1 where it cannot be given.`,
   ],

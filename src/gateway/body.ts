@@ -38,7 +38,7 @@ export function announcedTooLarge(req: IncomingMessage, max: number | null): Den
   return max !== null && Number(req.headers['content-length'] ?? 0) > max ? tooLarge(max) : null
 }
 
-function tooLarge(max: number): Denial {
+export function tooLarge(max: number): Denial {
   return denial('payload_too_large', `The body of this request may have at most ${max} bytes.`)
 }
 

@@ -11,11 +11,6 @@ import { CLOSE, checkHeaders, refuse } from './edge-headers.ts'
 const METHODS_SERVED = new Set(METHODS.filter((method) => method !== 'CONNECT' && method !== 'TRACE'))
 const USUAL_METHODS = 'GET, HEAD, POST, PUT, PATCH, DELETE, OPTIONS'
 
-/** @param method in upper case */
-export function isServed(method: string): boolean {
-  return METHODS_SERVED.has(method)
-}
-
 /**
  * Every denial asks for the connection to be closed, so the caller need not know which of them leave the framing in
  * doubt. The header alone is not enough: until that answer is out, Node goes on parsing what arrives, and calls the
@@ -87,8 +82,8 @@ function checkVersion(version: string): Denial | null {
 }
 
 /** Node's parser also knows the methods of RTSP, such as PLAY. */
-function checkMethod(method = ''): Denial | null {
-  if (isServed(method)) return null
+export function checkMethod(method = ''): Denial | null {
+  if (METHODS_SERVED.has(method)) return null
   return denial('method_not_allowed', 'This method is not accepted.', {
     reason: 'method',
     headers: { ...CLOSE, Allow: USUAL_METHODS },

@@ -9,27 +9,17 @@ import { type Scope, violations } from '../quota/refusal.ts'
 import type { QuotaStore } from '../quota/store.ts'
 import type { Target } from '../routing/target.ts'
 import { denialAnswer, rateLimitFields, SHADOW_FIELD, writeAnswer, writeRawAnswer } from './answer.ts'
-import { announcedTooLarge, awaitsContinue, ClientLeft } from './body.ts'
+import { awaitsContinue, ClientLeft } from './body.ts'
 import { forwardFailed, internal, overloaded } from './denials.ts'
 import { checkEdge, checkUpgrade, isLastOnConnection } from './edge.ts'
 import { answerOf, clientLeft, deniedEnding, type Ending, forwarded, stopped } from './ending.ts'
 import { type Admission, denied, type Exchange, type Pass, type ShadowRefusal, type Stop } from './exchange.ts'
 import { createLoad } from './load.ts'
+import { plan } from './plan.ts'
 import { refusalOf } from './refusal.ts'
 import { requestIdOf } from './request-id.ts'
 import type { Rules } from './rules.ts'
-import {
-  earlyBody,
-  identify,
-  isShadowed,
-  isStatusRequest,
-  match,
-  price,
-  readTarget,
-  referencePage,
-  status,
-  undecided,
-} from './steps.ts'
+import { earlyBody, identify, isShadowed, lineOf, price, referencePage, status, undecided } from './steps.ts'
 
 export interface GatewayOptions {
   /** The configuration in force; asked once for each request. */
@@ -114,17 +104,14 @@ export function createGateway({ rules, ledger, store, observe, lag }: GatewayOpt
     if (ambiguity !== null) return denied(ambiguity)
     const excess = load.excess(exchange)
     if (excess !== null) return denied(overloaded(excess))
-    const target = readTarget(exchange)
-    if ('code' in target) return denied(target)
-    const tooLarge = announcedTooLarge(req, rules.maxBody)
-    if (tooLarge !== null) return denied(tooLarge)
-    if (isStatusRequest(exchange, target)) return status(exchange, store)
-    const page = referencePage(exchange, target)
-    if (page !== null) return page
-
-    const route = match(exchange, target)
-    if ('code' in route || route === rules.unmatched) tellUnmatched(req, target)
-    if ('code' in route) return denied(route)
+    const planned = plan(rules, lineOf(exchange))
+    if (planned.kind === 'refused') return denied(planned.refusal.denial)
+    const { target } = planned
+    if (planned.kind === 'status') return status(exchange, store)
+    if (planned.kind === 'page') return referencePage(exchange, target)
+    if (planned.kind === 'unmatched' || planned.route === rules.unmatched) tellUnmatched(req, target)
+    if (planned.kind === 'unmatched') return denied(planned.refusal.denial)
+    const { route } = planned
     exchange.route = route
     if (route.charged === null) {
       const body = await earlyBody(exchange)

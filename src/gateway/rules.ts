@@ -9,6 +9,8 @@ import type { Answer } from './answer.ts'
 
 /** What is to be done with requests that match. */
 export interface Route extends RoutePattern {
+  /** Of the rule in the configuration, from 1; `null` for what matches no rule. */
+  readonly line: number | null
   /** `null` for a public route: no credential, no charge. */
   readonly charged: { readonly category: string; readonly price: Price } | null
   /** Whether its answers count for the adaptive mode. */
@@ -19,6 +21,8 @@ export interface Route extends RoutePattern {
 
 /** Pages that the gateway answers itself: public, and never charged. */
 export interface Reference {
+  /** Whether a canonical path is one of its own. */
+  has(path: string): boolean
   /**
    * @param path canonical
    * @param headers of the request, for which form of the answer is wanted

@@ -1,36 +1,25 @@
 import type { Caller } from '../auth/authenticator.ts'
-import { type Denial, denial } from '../errors.ts'
+import type { Denial } from '../errors.ts'
 import type { Charge } from '../quota/charge.ts'
 import { LedgerFull } from '../quota/ledger.ts'
 import type { Policy } from '../quota/policy.ts'
 import { standingFields } from '../quota/ratelimit.ts'
-import { quotaStatus, STATUS_PATHS } from '../quota/status.ts'
+import { quotaStatus } from '../quota/status.ts'
 import { type QuotaStore, StoreError } from '../quota/store.ts'
 import { type BodyPrice, type Price, priceOfBody } from '../routing/price.ts'
-import { canonicalTarget, type Target } from '../routing/target.ts'
+import type { Target } from '../routing/target.ts'
 import { statusAnswer } from './answer.ts'
 import { isReadWhole, readBody } from './body.ts'
 import { overloaded, storeUnavailable } from './denials.ts'
 import { denied, type Exchange, type Stop } from './exchange.ts'
-import type { Route } from './rules.ts'
+import type { RequestLine } from './plan.ts'
 
 /** The steps of admission, each on its own: their order is written in gateway.ts. */
 
-export function readTarget({ req, rules }: Exchange): Target | Denial {
-  const url = req.url ?? ''
-  if (url.length > rules.maxUrl)
-    return denial('bad_request', `The request target may have at most ${rules.maxUrl} bytes.`)
-  const target = canonicalTarget(url, rules.paths)
-  return 'problem' in target ? denial('bad_request', target.problem) : target
-}
-
-export function match({ req, rules }: Exchange, { path, matched }: Target): Route | Denial {
-  const found = rules.routes.lookup(req.method ?? '', matched)
-  if (found !== null && 'rule' in found) return found.rule
-  if (rules.unmatched !== null) return rules.unmatched
-  if (found === null && !STATUS_PATHS.has(path)) return denial('no_route', 'No route matches this path.')
-  const allow = found === null ? 'GET, HEAD' : found.allow.join(', ')
-  return denial('method_not_allowed', `This path allows ${allow}.`, { headers: { Allow: allow } })
+/** What the head says about where the request goes. */
+export function lineOf({ req, res }: Exchange): RequestLine {
+  const { method = '', url = '', headers } = req
+  return { method, target: url, bodyBytes: Number(headers['content-length'] ?? 0), isUpgrade: res === null }
 }
 
 /** What is known at once, as it nearly always is, or after something was waited for. */
@@ -77,15 +66,11 @@ export function isShadowed({ rules, route }: Exchange, { user }: Charge, policy:
   return rules.shadow() || route?.shadow === true || policy.isShadowed(user)
 }
 
-export function isStatusRequest({ req }: Exchange, { path }: Target): boolean {
-  return (req.method === 'GET' || req.method === 'HEAD') && STATUS_PATHS.has(path)
-}
-
-/** A page of the API's description: no credential is read for it. An upgrade has no page. */
-export function referencePage({ req, res, rules }: Exchange, { path }: Target): Stop | null {
-  if (rules.reference === null || res === null || (req.method !== 'GET' && req.method !== 'HEAD')) return null
-  const answer = rules.reference.answer(path, req.headers)
-  return answer === null ? null : { kind: 'answered', answer }
+/** A page of the API's description: no credential is read for it. */
+export function referencePage({ req, rules }: Exchange, { path }: Target): Stop {
+  const answer = rules.reference?.answer(path, req.headers)
+  if (answer == null) throw new Error(`planned a page that is none: ${path}`)
+  return { kind: 'answered', answer }
 }
 
 /** `GET /me/quota`: authenticated, never charged. */

@@ -38,9 +38,9 @@ export async function createReference({ config, document, folder = BUILT }: Refe
   const index = made.get(`${path}/index.html`) ?? NOT_BUILT
   made.set(path, index).set(`${path}/`, index)
   return {
+    // Most requests are for the upstream: told apart before anything is looked up.
+    has: (asked) => asked.startsWith(path) && made.has(asked),
     answer(asked, headers) {
-      // Most requests are for the backend: told apart before anything is looked up.
-      if (!asked.startsWith(path)) return null
       const found = made.get(asked)
       return found === undefined ? null : choose(found, headers)
     },

@@ -156,6 +156,22 @@ describe('the path is read as the gateway reads it', () => {
   })
 })
 
+test('a body that is too large is refused before anything else is looked at, as by the gateway', async () => {
+  await other((yaml) => `${yaml}edge: { max_body: 100B }\n`)
+  const large = { decision: 'bad_request', reasons: [{ code: 'body_too_large', values: { max: 100 } }] }
+  for (const path of ['/v1/user/x', '/v1/health', '/me/quota', '/nothing']) {
+    expect(await explain('POST', path, { bytes: '101' })).toMatchObject(large)
+    expect(await explain('POST', path, { bytes: '100' })).not.toMatchObject(large)
+  }
+  expect(await explain('GET', '/v1//x', { bytes: '101' })).toMatchObject({
+    reasons: [{ code: 'target_empty_segment' }],
+  })
+  expect(await ask('POST', '/v1/user/x', { bytes: '-1' })).toMatchObject({
+    status: 400,
+    json: { problems: [{ path: 'bytes', msg: 'must be a whole number of bytes' }] },
+  })
+})
+
 describe('without a charge', () => {
   test.each([
     ['GET', '/v1/health', 'not_charged', /public/],
@@ -364,16 +380,31 @@ describe('every reason has a code with values beside its sentence, and the dashb
       'No route matches, and "unmatched: forward" lets it through without a charge.',
       ['unmatched_forwarded', {}],
     ])
-    for (const method of ['GET', 'HEAD'])
-      expect(await reasons(method, '/reference')).toEqual([
+    for (const [method, path] of [
+      ['GET', '/reference'],
+      ['HEAD', '/reference'],
+      ['GET', '/reference/'],
+      ['GET', '/reference/gateway.json'],
+      ['HEAD', '/reference/services.json?x'],
+    ] as const)
+      expect(await reasons(method, path)).toEqual([
         'The gateway answers this itself, with the page of the API, for everybody.',
         ['reference_page', {}],
       ])
-    expect(await explain('POST', '/reference')).toMatchObject({ reasons: [{ code: 'unmatched_forwarded' }] })
+    for (const [method, path] of [
+      ['POST', '/reference'],
+      ['GET', '/reference/nothing'],
+      ['GET', '/references'],
+    ] as const)
+      expect(await explain(method, path)).toMatchObject({ reasons: [{ code: 'unmatched_forwarded' }] })
   })
 
   test('of a body', async () => {
     await other((yaml) => yaml.replace('body: chargeId', 'body: [chargeId, charge]'))
+    expect(await reasons('POST', '/v1/charge', { value: '2', bytes: '65537' })).toEqual([
+      '413: The body of this request may have at most 65536 bytes.',
+      ['body_too_large', { max: 65536 }],
+    ])
     expect(await reasons('POST', '/v1/charge', { value: '4' })).toEqual([
       '400: The body must have chargeId or charge with one of these values: 2, 3, 5.',
       ['value_unknown', { fields: 'chargeId, charge', values: '2, 3, 5' }],

@@ -102,6 +102,7 @@ describe('tollgate explain', () => {
     [['--user', '\n', '--path', '/x'], /--user takes/],
     [['--user', 'a', '--path', 'x'], /--path takes/],
     [['--user', 'a', '--path', '/x', '--cost', '1.5'], /--cost takes/],
+    [['--user', 'a', '--path', '/x', '--bytes', '1k'], /--bytes takes/],
     [['--user', 'a', '--path', '/x', '--cost', '1000000001'], /--cost takes .*1000000000$/m],
   ])('called wrongly says how: %j', async (args, message) => {
     expect(await wrongCall(explainRequest(['-c', file, ...args]))).toMatch(message)

@@ -1,0 +1,90 @@
+import { type Denial, denial } from '../errors.ts'
+import { STATUS_PATHS } from '../quota/status.ts'
+import { canonicalTarget, type Target, type TargetProblem } from '../routing/target.ts'
+import { tooLarge } from './body.ts'
+import { checkMethod } from './edge.ts'
+import type { Route, Rules } from './rules.ts'
+
+/** The part of the rules that says where a request goes. */
+export type PlanRules = Pick<Rules, 'maxUrl' | 'paths' | 'maxBody' | 'reference' | 'routes' | 'unmatched'>
+
+/** What the head of a request says about where it goes. */
+export interface RequestLine {
+  readonly method: string
+  /** As the client sends it: one character for each byte. */
+  readonly target: string
+  /** Announced length of the body; 0 if there is none, or if it is not announced. */
+  readonly bodyBytes: number
+  /** An upgrade gets no page of the gateway's own. */
+  readonly isUpgrade: boolean
+}
+
+/** Where a request goes. */
+export type Plan =
+  | { readonly kind: 'refused'; readonly refusal: PlanRefusal }
+  /** The quota of the caller: authenticated, never charged. */
+  | { readonly kind: 'status'; readonly target: Target }
+  /** A page of the API reference: no credential is read. */
+  | { readonly kind: 'page'; readonly target: Target }
+  /** No rule matches, and `unmatched` refuses it. */
+  | { readonly kind: 'unmatched'; readonly target: Target; readonly refusal: PlanRefusal }
+  /** A rule matches, or it is `rules.unmatched`. Its `charged` says whether a caller, and a body, are needed for the price. */
+  | { readonly kind: 'route'; readonly target: Target; readonly route: Route }
+
+export interface PlanRefusal {
+  readonly code:
+    | TargetProblem['code']
+    | 'method_not_accepted'
+    | 'target_too_long'
+    | 'body_too_large'
+    | 'no_route'
+    | 'method_not_allowed'
+  readonly denial: Denial
+  /** What the sentence of the denial says. */
+  readonly values: Readonly<Record<string, string | number>>
+}
+
+/**
+ * The order in which the head of a request decides where it goes. It is written here only: the gateway follows it, and
+ * `explain` reads it. It neither waits nor counts; who asks, how much it costs and whether there is room come afterwards.
+ */
+export function plan(rules: PlanRules, { method, target: written, bodyBytes, isUpgrade }: RequestLine): Plan {
+  const { maxUrl, maxBody } = rules
+  const notServed = checkMethod(method)
+  if (notServed !== null) return refused('method_not_accepted', notServed)
+  if (written.length > maxUrl) return refused('target_too_long', targetTooLong(maxUrl), { max: maxUrl })
+  const target = canonicalTarget(written, rules.paths)
+  if ('problem' in target) return refused(target.code, denial('bad_request', target.problem))
+  if (maxBody !== null && bodyBytes > maxBody) return { kind: 'refused', refusal: bodyTooLarge(maxBody) }
+  const isRead = method === 'GET' || method === 'HEAD'
+  if (isRead && STATUS_PATHS.has(target.path)) return { kind: 'status', target }
+  if (isRead && !isUpgrade && rules.reference?.has(target.path)) return { kind: 'page', target }
+  const found = rules.routes.lookup(method, target.matched)
+  if (found !== null && 'rule' in found) return { kind: 'route', target, route: found.rule }
+  if (rules.unmatched !== null) return { kind: 'route', target, route: rules.unmatched }
+  return { kind: 'unmatched', target, refusal: noRule(found?.allow ?? (STATUS_PATHS.has(target.path) ? READ : null)) }
+}
+
+const READ = ['GET', 'HEAD']
+
+function refused(code: PlanRefusal['code'], denial: Denial, values: PlanRefusal['values'] = {}): Plan {
+  return { kind: 'refused', refusal: { code, denial, values } }
+}
+
+/** @param max bytes, of all requests or of those whose body is priced */
+export function bodyTooLarge(max: number): PlanRefusal {
+  return { code: 'body_too_large', denial: tooLarge(max), values: { max } }
+}
+
+function targetTooLong(max: number): Denial {
+  return denial('bad_request', `The request target may have at most ${max} bytes.`)
+}
+
+/** @param allowed methods of this path; `null` if no rule has the path */
+function noRule(allowed: readonly string[] | null): PlanRefusal {
+  if (allowed === null)
+    return { code: 'no_route', denial: denial('no_route', 'No route matches this path.'), values: {} }
+  const allow = allowed.join(', ')
+  const refusal = denial('method_not_allowed', `This path allows ${allow}.`, { headers: { Allow: allow } })
+  return { code: 'method_not_allowed', denial: refusal, values: { allow } }
+}
