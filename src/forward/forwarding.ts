@@ -143,6 +143,8 @@ export class Forwarding implements Exchanging, Waiter {
     if (!res.writableEnded) res.end()
     this.#awaitReader()
     if (this.#upload?.done === false) this.#leave()
+    // From now on it is free, or somebody else's: neither its deadline nor its reading is ours to change.
+    this.#connection = null
   }
 
   onFailure(error: Error): void {
@@ -233,7 +235,7 @@ export class Forwarding implements Exchanging, Waiter {
       clearTimeout(this.#stall)
       this.#stall = undefined
       this.#awaitBody()
-      connection.resume()
+      this.#connection?.resume(this)
     })
     return false
   }
