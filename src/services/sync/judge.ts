@@ -4,6 +4,7 @@ import { fromFish, kindOf } from '../music/ids.ts'
 import { levelLabel, RATES, rateOf } from '../music/labels.ts'
 import { COMBO, SYNC } from '../music/lamps.ts'
 import { chartRating } from '../music/rating.ts'
+import { type Named, namedCharts } from './named.ts'
 import { keyOf, larger, type ScoreRecord } from './record.ts'
 import type { SentRecord } from './schemas/requests.ts'
 
@@ -11,6 +12,8 @@ import type { SentRecord } from './schemas/requests.ts'
 export interface Judged {
   /** One for each key. */
   readonly records: readonly ScoreRecord[]
+  /** By the other records. */
+  readonly named: Named
   /** One text for each record that cannot be used. */
   readonly errors: readonly string[]
 }
@@ -24,30 +27,38 @@ const MAX_TEXT = 256
 
 export function judgeRecords(sent: readonly SentRecord[], catalogue: Catalogue): Judged {
   const records = new Map<string, ScoreRecord>()
+  const named = namedCharts()
   const errors: string[] = []
   sent.forEach((each, index) => {
     const record = judge(each, catalogue)
-    if (typeof record === 'string') {
-      errors.push(`records[${index}] (song_id ${each.song_id}, level_index ${each.level_index}): ${record}`)
+    if ('problem' in record) {
+      errors.push(`records[${index}] (song_id ${each.song_id}, level_index ${each.level_index}): ${record.problem}`)
+      named.add(each, record.key)
       return
     }
     const twin = records.get(keyOf(record))
     records.set(keyOf(record), twin === undefined ? record : larger(twin, record))
   })
-  return { records: [...records.values()], errors }
+  return { records: [...records.values()], named, errors }
 }
 
-/** The record to store, or what is wrong with it. */
-function judge(sent: SentRecord, catalogue: Catalogue): ScoreRecord | string {
+/** A record that cannot be stored. @param key its chart; `null` where that is in doubt */
+interface Unusable {
+  readonly problem: string
+  readonly key: { readonly songId: number; readonly levelIndex: number } | null
+}
+
+function judge(sent: SentRecord, catalogue: Catalogue): ScoreRecord | Unusable {
   const id = fromFish({ songId: sent.song_id, type: sent.type === 'DX' ? 'DX' : 'SD', levelIndex: sent.level_index })
   const chart = catalogue.chart(id.musicId, id.level)
   const facts = { songId: id.musicId, levelIndex: sent.level_index, isUtage: kindOf(id.musicId) === 'utage', chart }
-  const problem = problemWithKey(sent, facts) ?? problemWithValues(sent, facts)
-  if (problem !== null) return problem
+  const doubt = problemWithKey(sent, facts)
+  if (doubt !== null) return { problem: doubt, key: null }
   const achievement = achievementOf(sent.achievements, facts)
-  return achievement === null
-    ? `achievements is not within 0 to ${maxAchievement(facts) / 10_000}`
-    : complete(sent, facts, achievement)
+  const problem = problemWithValues(sent, facts)
+  if (problem !== null) return { problem, key: facts }
+  if (achievement !== null) return complete(sent, facts, achievement)
+  return { problem: `achievements is not within 0 to ${maxAchievement(facts) / 10_000}`, key: facts }
 }
 
 interface Facts {

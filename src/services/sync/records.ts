@@ -1,18 +1,20 @@
 import type { Database } from '../common/database.ts'
 import type { ScoreRecord } from './record.ts'
 
-/** How a key came into the snapshot of its player: not at all, by an incremental sync meanwhile, or by a chunk. */
-export const MARK = { none: 0, incremental: 1, chunk: 2 } as const
-export type Mark = (typeof MARK)[keyof typeof MARK]
+/**
+ * How a key came into the snapshot of its player, as bits: by an incremental sync meanwhile, by a chunk, by a record of a chunk that
+ * cannot be stored. One with none of them is deleted at the end.
+ */
+export const MARK = { none: 0, incremental: 1, chunk: 2, named: 4 } as const
 
-export type StoredRecord = ScoreRecord & { readonly mark: Mark }
+export type StoredRecord = ScoreRecord & { readonly mark: number }
 
 /** Scores of players; every method runs inside a transaction of the caller. */
 export interface Records {
   /** All scores of a player, by songId, then levelIndex. */
   list(qq: number): StoredRecord[]
   count(qq: number): number
-  put(qq: number, record: ScoreRecord, mark: Mark): void
+  put(qq: number, record: ScoreRecord, mark: number): void
   /** Whether a chunk has brought a key. */
   hasChunk(qq: number): boolean
   clearMarks(qq: number): void
@@ -28,7 +30,7 @@ export function createRecords(db: Database): Records {
   )
   const count = db.prepare('SELECT count(*) AS count FROM records WHERE qq = ?')
   const put = db.prepare('INSERT OR REPLACE INTO records VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)')
-  const chunk = db.prepare(`SELECT 1 FROM records WHERE qq = ? AND mark = ${MARK.chunk} LIMIT 1`)
+  const chunk = db.prepare(`SELECT 1 FROM records WHERE qq = ? AND mark & ${MARK.chunk} LIMIT 1`)
   const clear = db.prepare(`UPDATE records SET mark = ${MARK.none} WHERE qq = ? AND mark <> ${MARK.none}`)
   const remove = db.prepare(`DELETE FROM records WHERE qq = ? AND mark = ${MARK.none}`)
   return {

@@ -8,7 +8,7 @@ import { isRefusal, type Refusal, readBy, refuse, UPLOADING } from './errors.ts'
 import { type Judged, judgeRecords } from './judge.ts'
 import { conflict, missingFrom, type Step, stepOf } from './protocol.ts'
 import { best, isSame, keyOf, larger, type ScoreRecord } from './record.ts'
-import { MARK, type Mark, type StoredRecord } from './records.ts'
+import { MARK, type Records, type StoredRecord } from './records.ts'
 import type { SyncAnswer } from './schemas/answers.ts'
 import { type SyncRequest, syncBody } from './schemas/requests.ts'
 import type { Store } from './store.ts'
@@ -107,7 +107,8 @@ function admitChunk({ snapshots, records }: Store, { request, hash }: Sync, { op
   snapshots.add(qq, { hash, index: chunkIndex }, now)
 }
 
-function writeRecords({ records }: Store, { request, judged }: Sync, step: Exclude<Step, { kind: 'repeat' }>): Counts {
+function writeRecords({ records }: Store, sync: Sync, step: Exclude<Step, { kind: 'repeat' }>): Counts {
+  const { request, judged } = sync
   const { qq } = request
   const stored = new Map(records.list(qq).map((record) => [keyOf(record), record]))
   const counts = { imported: 0, updated: 0, skipped: request.records.length - judged.records.length }
@@ -117,18 +118,34 @@ function writeRecords({ records }: Store, { request, judged }: Sync, step: Exclu
     const isUnchanged = before !== undefined && isSame(before, after)
     counts[before === undefined ? 'imported' : isUnchanged ? 'skipped' : 'updated']++
     if (!isUnchanged || before.mark !== mark) records.put(qq, after, mark)
+    stored.delete(keyOf(sent))
   }
+  if (step.kind === 'overwrite') markNamed(records, sync, [...stored.values()])
   return counts
 }
 
-function raised(before: StoredRecord | undefined, sent: ScoreRecord, marks: boolean): [ScoreRecord, Mark] {
+function raised(before: StoredRecord | undefined, sent: ScoreRecord, marks: boolean): [ScoreRecord, number] {
   const mark = before?.mark ?? MARK.none
-  return [before === undefined ? sent : best(before, sent), marks && mark === MARK.none ? MARK.incremental : mark]
+  return [before === undefined ? sent : best(before, sent), marks ? mark | MARK.incremental : mark]
 }
 
-/** A key that stands in several chunks is judged as if it stood several times in one, so their order does not matter. */
-function overwritten(before: StoredRecord | undefined, sent: ScoreRecord): [ScoreRecord, Mark] {
-  return [before?.mark === MARK.chunk ? larger<ScoreRecord>(before, sent) : sent, MARK.chunk]
+/** @returns the score to store, and its mark */
+function overwritten(before: StoredRecord | undefined, sent: ScoreRecord): [ScoreRecord, number] {
+  return [before === undefined ? sent : overwrittenScore(before, sent), (before?.mark ?? MARK.none) | MARK.chunk]
+}
+
+function overwrittenScore(before: StoredRecord, sent: ScoreRecord): ScoreRecord {
+  // Whoever played while the snapshot was under way has a score that the snapshot cannot know.
+  if (before.mark & MARK.incremental) return best(before, sent)
+  // A key that stands in several chunks is judged as if it stood several times in one, so their order does not matter.
+  return before.mark & MARK.chunk ? larger<ScoreRecord>(before, sent) : sent
+}
+
+/** Keeps the stored scores of charts whose records in this snapshot cannot be used. */
+function markNamed(records: Records, { request, judged }: Sync, others: readonly StoredRecord[]): void {
+  for (const record of others) {
+    if (record.mark === MARK.none && judged.named.has(record)) records.put(request.qq, record, MARK.named)
+  }
 }
 
 /** Deletes what the snapshot does not have, and tells how many there were. */

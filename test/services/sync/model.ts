@@ -82,9 +82,10 @@ export class Model {
   stored(): Record<string, ModelRecord> {
     let scores = new Map<string, ModelRecord>()
     let inChunks = new Set<string>()
+    let raised = new Set<string>()
     let kept: Set<string> | null = null
     for (const event of this.events) {
-      if (event.kind === 'begin') [inChunks, kept] = [new Set(), new Set()]
+      if (event.kind === 'begin') [inChunks, raised, kept] = [new Set(), new Set(), new Set()]
       if (event.kind === 'gone') kept = null
       if (event.kind === 'end' && kept !== null) {
         const survivors = kept
@@ -94,10 +95,11 @@ export class Model {
       if (!('records' in event)) continue
       for (const [key, record] of largest(event.records)) {
         const before = scores.get(key)
-        const isFirst = event.kind === 'chunk' && !inChunks.has(key)
-        if (before === undefined || isFirst) scores.set(key, record)
-        else scores.set(key, event.kind === 'chunk' ? larger(before, record) : bestOf(before, record))
+        const isRaised = event.kind === 'raise' || raised.has(key)
+        if (before === undefined || (!isRaised && !inChunks.has(key))) scores.set(key, record)
+        else scores.set(key, isRaised ? bestOf(before, record) : larger(before, record))
         if (event.kind === 'chunk') inChunks.add(key)
+        else if (kept !== null) raised.add(key)
         kept?.add(key)
       }
     }

@@ -112,6 +112,18 @@ describe('with an open snapshot', () => {
     expect((await sync(finalChunk('B', [ONE]))).json.removed).toBe(2)
   })
 
+  it('what an incremental sync brings meanwhile is not lowered by a chunk, before and after it', async () => {
+    const { sync, stored } = await withScores()
+    const played = record(2001, { achievements: 100.5, dxScore: 900, fc: 'ap' })
+    const read = record(2001, { achievements: 99, dxScore: 950, fc: 'fc' })
+    await sync(chunk('A', [TWO]))
+    await sync(incremental([played]))
+    for (const body of [chunk('A', [read]), chunk('A', [read]), finalChunk('A', [record(2001)])]) {
+      await sync(body)
+      expect(await stored()).toMatchObject({ '2001/3': { achievements: 100.5, fc: 'ap' } })
+    }
+  })
+
   it('a snapshot of one player leaves the others alone', async () => {
     const { sync, keys } = await withScores()
     const other = { qq: QQ + 1 }
