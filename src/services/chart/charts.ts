@@ -39,9 +39,9 @@ function itemOf(chart: Chart): z.input<typeof listBody>['items'][number] {
 }
 
 export function chartDetail(chart: Chart): z.input<typeof chartBody> {
-  const { bpm, first, duration, counts, maxDxScore, file } = chart
+  const { bpm, first, duration, counts, maxDxScore, warnings, file } = chart
   const times = { bpm, firstSeconds: first, durationSeconds: duration }
-  return { ...itemOf(chart), ...times, notes: counts, maxDxScore, hash: file.hash }
+  return { ...itemOf(chart), ...times, notes: counts, maxDxScore, warnings: [...warnings], hash: file.hash }
 }
 
 /** @param from inclusive @param to exclusive */

@@ -14,6 +14,8 @@ export interface Chart extends ChartName, Pick<SimaiChart, 'designer' | 'bpm' | 
   readonly levelLabel: string
   readonly counts: NoteCounts
   readonly maxDxScore: number
+  /** What of its text was passed over or read as something else. */
+  readonly warnings: readonly Problem[]
   readonly file: ChartFile
 }
 
@@ -31,7 +33,10 @@ export interface FileProblem extends Problem {
 export interface Library {
   /** Newest songs first, each with its easiest chart first. */
   readonly charts: readonly Chart[]
-  readonly problems: readonly FileProblem[]
+  /** Why charts are left out. */
+  readonly errors: readonly FileProblem[]
+  /** What of charts was passed over or read as something else. */
+  readonly warnings: readonly FileProblem[]
   find(chartKey: string): Chart | undefined
 }
 
@@ -40,30 +45,39 @@ const MAX_FILE = 2 * 1024 * 1024
 const NUMBER = /^[1-9]\d{0,5}$/
 
 /**
- * Reads `<folder>/<musicId>/maidata.txt` of every song. A chart with a problem is left out, and the others serve.
+ * Reads `<folder>/<musicId>/maidata.txt` of every song. A chart with an error is left out, and the others serve.
  * @throws Error where the folder cannot be read
  */
 export async function loadLibrary(folder: string): Promise<Library> {
   const charts: Chart[] = []
-  const problems: FileProblem[] = []
+  const errors: FileProblem[] = []
+  const warnings: FileProblem[] = []
   const names = (await readdir(folder)).filter((name) => !name.startsWith('.')).sort()
   for (const name of names) {
     const song = await loadSong(join(folder, name), name)
     charts.push(...song.charts)
-    problems.push(...song.problems)
+    errors.push(...song.errors)
+    warnings.push(...song.warnings)
   }
   charts.sort((a, b) => b.musicId - a.musicId || a.difficulty - b.difficulty)
   const byKey = new Map(charts.map((chart) => [chart.chartKey, chart]))
-  return { charts, problems, find: (chartKey) => byKey.get(chartKey) }
+  return { charts, errors, warnings, find: (chartKey) => byKey.get(chartKey) }
 }
 
 /** As compilers write it. */
-export function problemLine({ file, line, column, problem }: FileProblem): string {
-  return `${file}:${line}:${column} ${problem}`
+export function problemLine(
+  { file, line, column, problem }: FileProblem,
+  severity: 'error' | 'warning' = 'error',
+): string {
+  return `${file}:${line}:${column} ${severity === 'warning' ? 'warning: ' : ''}${problem}`
 }
 
-async function loadSong(folder: string, name: string): Promise<Pick<Library, 'charts' | 'problems'>> {
-  const at = (file: string, problem: string) => ({ charts: [], problems: [{ file, line: 1, column: 1, problem }] })
+async function loadSong(folder: string, name: string): Promise<Omit<Library, 'find'>> {
+  const at = (file: string, problem: string) => ({
+    charts: [],
+    errors: [{ file, line: 1, column: 1, problem }],
+    warnings: [],
+  })
   if (!NUMBER.test(name) || !isMusicId(Number(name))) {
     return at(folder, 'a song is in a folder named by its musicId: 1 to 9999, 10001 to 19999 or above 100000')
   }
@@ -74,14 +88,15 @@ async function loadSong(folder: string, name: string): Promise<Pick<Library, 'ch
   if (text === null) return at(path, 'the file is not UTF-8')
   const maidata = parseMaidata(text)
   const misplaced = maidata.charts.filter(({ difficulty }) => !hasDifficulty(Number(name), difficulty))
-  const problems = misplaced.map(({ difficulty }) => ({
+  const errors = misplaced.map(({ difficulty }) => ({
     line: 1,
     column: 1,
     problem: `inote_${difficulty} is not for this song: utage songs (musicId above 100000) have inote_7, all others inote_1 to inote_6`,
   }))
   return {
     charts: chartsOf(Number(name), maidata, bytes),
-    problems: [...maidata.problems, ...problems].map((problem) => ({ file: path, ...problem })),
+    errors: [...maidata.errors, ...errors].map((problem) => ({ file: path, ...problem })),
+    warnings: maidata.warnings.map((problem) => ({ file: path, ...problem })),
   }
 }
 
@@ -89,10 +104,10 @@ function chartsOf(musicId: number, { title, artist, charts }: Maidata, bytes: Bu
   const file = { bytes, hash: createHash('md5').update(bytes).digest('base64') }
   return charts
     .filter(({ difficulty }) => hasDifficulty(musicId, difficulty))
-    .map(({ difficulty, level, designer, bpm, first, duration, notes }) => {
+    .map(({ difficulty, level, designer, bpm, first, duration, notes, warnings }) => {
       const counts = countNotes(notes.map(({ note }) => note))
       const levelLabel = labelOf(difficulty, level)
-      const told = { title, artist, designer, bpm, first, duration, notes }
+      const told = { title, artist, designer, bpm, first, duration, notes, warnings }
       return { ...nameOf(musicId, difficulty), ...told, levelLabel, counts, maxDxScore: 3 * counts.total, file }
     })
 }

@@ -16,7 +16,7 @@ const USAGE = `The bundled chart preview.
 
   serve --database FILE [--listen HOST:PORT] [--charts DIR] [--allow-origin ORIGIN]...
                                                 needs CHART_ADMIN_SECRET in the environment
-  check [--charts DIR]                          tells what is wrong with the charts
+  check [--charts DIR]                          prints what is wrong with the charts; 1 where one cannot be shown
   catalogue [--charts DIR] CATALOGUE.json       prints the catalogue with the notes that the charts have
 `
 
@@ -55,14 +55,18 @@ async function serve({ listen, database, charts, 'allow-origin': origins }: Valu
 }
 
 async function check(folder: string): Promise<void> {
-  const { charts, problems } = await loadLibrary(folder)
-  for (const problem of problems) process.stdout.write(`${problemLine(problem)}\n`)
-  if (problems.length === 0) process.stdout.write(`${charts.length} charts, no problem\n`)
-  else process.exitCode = 1
+  const { charts, errors, warnings } = await loadLibrary(folder)
+  for (const error of errors) process.stdout.write(`${problemLine(error)}\n`)
+  for (const warning of warnings) process.stdout.write(`${problemLine(warning, 'warning')}\n`)
+  if (errors.length > 0) process.exitCode = 1
+  else if (warnings.length > 0) process.stdout.write(`${charts.length} charts, ${warnings.length} warnings\n`)
+  else process.stdout.write(`${charts.length} charts, no problem\n`)
 }
 
 async function printCatalogue(file: string, folder: string): Promise<void> {
-  process.stdout.write(await countCatalogue(file, await loadLibrary(folder)))
+  const library = await loadLibrary(folder)
+  for (const warning of library.warnings) process.stderr.write(`${problemLine(warning, 'warning')}\n`)
+  process.stdout.write(await countCatalogue(file, library))
 }
 
 runCommand(USAGE, main)

@@ -99,6 +99,9 @@ export const chartBody = z.strictObject({
   durationSeconds: seconds.describe('From the start of the chart to the end of its last note.'),
   notes: z.strictObject({ tap: count, hold: count, slide: count, touch: count, break: count, total: count }),
   maxDxScore: count,
+  warnings: z
+    .array(z.strictObject({ line: z.int().min(1), column: z.int().min(1), problem: z.string() }))
+    .describe('What of the maidata was passed over or read as something else, in the order of the file.'),
   hash: z.string().describe('MD5 of the maidata in base64.'),
 })
 

@@ -19,8 +19,8 @@ export interface ChartServiceOptions {
   readonly clock?: () => number
   /** How long a request waits for another process that holds the database, in milliseconds. Default 5000. */
   readonly busyTimeout?: number
-  /** Where charts that are left out and failures that become a 500 are told. Default: nowhere. */
-  readonly logger?: { error(fields: object, message: string): void }
+  /** Where charts that are left out, oddities of others and failures that become a 500 are reported. Default: nowhere. */
+  readonly logger?: { error(fields: object, message: string): void; warn?(fields: object, message: string): void }
 }
 
 export interface ChartService {
@@ -31,7 +31,7 @@ export interface ChartService {
   /** Those in force, oldest first. @throws DatabaseBusy */
   listKeys(): Promise<ApiKey[]>
   /** Charts that are left out, and why. */
-  readonly problems: readonly FileProblem[]
+  readonly errors: readonly FileProblem[]
   /** Finishes running requests, then closes the database. */
   close(): Promise<void>
 }
@@ -41,7 +41,8 @@ export async function createChartService(options: ChartServiceOptions): Promise<
   const { adminSecret, allowedOrigins = [], clock = Date.now, logger } = options
   if (adminSecret === '') throw new Error('the administrator secret is empty')
   const library = await loadLibrary(options.charts)
-  for (const problem of library.problems) logger?.error({ ...problem }, `a chart is left out: ${problemLine(problem)}`)
+  for (const error of library.errors) logger?.error({ ...error }, `a chart is left out: ${problemLine(error)}`)
+  for (const warning of library.warnings) logger?.warn?.({ ...warning }, problemLine(warning, 'warning'))
   const keys = openKeys(options.database, clock, options.busyTimeout)
   const server = createServer({
     desk: { library, keys },
@@ -53,7 +54,7 @@ export async function createChartService(options: ChartServiceOptions): Promise<
     listen: (address) => server.listen(address),
     createKey: keys.create,
     listKeys: keys.list,
-    problems: library.problems,
+    errors: library.errors,
     async close() {
       await server.close()
       keys.close()

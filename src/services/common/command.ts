@@ -62,10 +62,13 @@ export async function serveUntilStopped(service: Service, address: Address, name
   await service.close()
 }
 
-/** One line of JSON for each failure. */
+/** One line of JSON each. */
 export const stderrLogger = {
-  error({ err, ...fields }: { readonly err?: unknown }, message: string): void {
-    const stack = err instanceof Error ? err.stack : undefined
-    process.stderr.write(`${JSON.stringify({ level: 'error', message, ...fields, stack })}\n`)
-  },
+  error: (fields: { readonly err?: unknown }, message: string) => writeLine('error', fields, message),
+  warn: (fields: object, message: string) => writeLine('warn', fields, message),
+}
+
+function writeLine(level: string, { err, ...fields }: { readonly err?: unknown }, message: string): void {
+  const stack = err instanceof Error ? err.stack : undefined
+  process.stderr.write(`${JSON.stringify({ level, message, ...fields, stack })}\n`)
 }

@@ -51,12 +51,16 @@ export async function startCharts({
   ...options
 }: Partial<ChartServiceOptions> & { songs?: Record<string, string | Uint8Array> } = {}) {
   const errors: string[] = []
+  const warnings: string[] = []
   const service = await createChartService({
     database: join(tempFolder(), 'chart.db'),
     charts: options.charts ?? chartsFolder(songs),
     adminSecret: ADMIN,
     clock: () => NOON,
-    logger: { error: (_fields, message) => errors.push(message) },
+    logger: {
+      error: (_fields, message) => errors.push(message),
+      warn: (_fields, message) => warnings.push(message),
+    },
     ...options,
   })
   afterTest(() => service.close())
@@ -83,7 +87,7 @@ export async function startCharts({
   }
 
   const admin = (path: string, sent: Sent = {}) => ask(path, { token: ADMIN, ...sent })
-  return { service, url, key, id, errors, ask, admin }
+  return { service, url, key, id, errors, warnings, ask, admin }
 }
 
 export async function answerOf(response: Response): Promise<Answer> {

@@ -13,14 +13,14 @@ const { start, run } = commandOf('chart', 'CHART_ADMIN_SECRET', ADMIN)
 describe('the command line', () => {
   it('serves the charts of a folder, tells of broken ones, and stops on SIGTERM with exit code 0', async () => {
     const database = join(tempFolder(), 'chart.db')
-    const charts = chartsFolder({ 11466: SAMPLE, 417: '&title=B\n&inote_5=(120)9,E\n' })
+    const charts = chartsFolder({ 11466: SAMPLE, 417: '&title=B\n&inote_5=9,E\n' })
     const origin = 'http://127.0.0.1:8080'
     const flags = ['--listen', '127.0.0.1:0', '--database', database, '--charts', charts, '--allow-origin', origin]
     const child = start(['serve', ...flags])
     const told = once(child.stderr, 'data')
     const [line] = await once(child.stdout, 'data')
     expect(String(line)).toMatch(/^chart preview on http:/)
-    expect(String(await told)).toContain('/417/maidata.txt:2:15 expected a note')
+    expect(String(await told)).toContain('/417/maidata.txt:2:10 a note before')
     const url = /http:\S+/.exec(String(line))?.[0]
     const admin = { authorization: `Bearer ${ADMIN}`, 'content-type': 'application/json' }
     const made = await fetch(`${url}/api/v1/api-keys`, { method: 'POST', headers: admin, body: '{"name":"x"}' })
@@ -32,19 +32,26 @@ describe('the command line', () => {
     expect(await once(child, 'exit')).toEqual([0, null])
   })
 
-  it('checks a folder: what is wrong with it, as compilers write it, or that nothing is', async () => {
+  it('checks a folder: charts that cannot be shown, oddities of others, or that there is none', async () => {
     const charts = chartsFolder({
       11466: SAMPLE,
-      417: '&title=B\n&inote_4=(120)1,E\n&inote_5=(120)9,\n\n 1-2[4:1],E\n',
+      417: '&title=B\n&inote_4=(120)1,E\n&inote_5=(120)1,9,\n\n 1-2[4:1],E\n&inote_6=1,E\n',
     })
     const file = join(charts, '417', 'maidata.txt')
+    const warnings = [
+      `${file}:3:17 warning: expected a note (1 to 8, A1 to E8 or C) but found "9"`,
+      `${file}:5:3 warning: a straight slide ends two buttons or more from its start, not 1-2`,
+    ]
+    const error = `${file}:6:10 a note before the first tempo; a chart begins with one, such as (120)`
     expect(await run(['check', '--charts', charts])).toEqual({
       code: 1,
-      out: [
-        `${file}:3:15 expected a note (1 to 8, A1 to E8 or C) but found "9"`,
-        `${file}:5:3 a straight slide ends two buttons or more from its start, not 1-2`,
-        '',
-      ].join('\n'),
+      out: [error, ...warnings, ''].join('\n'),
+      err: '',
+    })
+    writeFileSync(file, readFileSync(file, 'utf8').replace('&inote_6=1', '&inote_6=(120)1'))
+    expect(await run(['check', '--charts', charts])).toEqual({
+      code: 0,
+      out: [...warnings, '4 charts, 2 warnings', ''].join('\n'),
       err: '',
     })
     const sound = chartsFolder({ 11466: SAMPLE })

@@ -197,8 +197,8 @@ describe('pages of other origins', () => {
 })
 
 describe('charts that are not sound', () => {
-  it('are told with file, line and column, and the others serve', async () => {
-    const broken = '&title=Broken\n&inote_4=(120)1,E\n&inote_5=\n(120){4}1,2,\n3,9,4\n,5-6[4:1],E\n'
+  it('are reported with file, line and column, and the others serve', async () => {
+    const broken = '&title=Broken\n&inote_4=(120)1,E\n&inote_5=\n{4}1,2,\n3,E\n&inote_6=(120),,E\n'
     const charts = chartsFolder({
       11466: SAMPLE,
       205: broken,
@@ -209,22 +209,49 @@ describe('charts that are not sound', () => {
     const { ask, errors, service } = await startCharts({ charts })
     expect(keysOf((await ask('/api/v1/charts')).json)).toEqual(['1466:dx:5', '205:standard:4'])
     expect(
-      service.problems.map(({ file, line, column, problem }) => [file.replace(charts, ''), line, column, problem]),
+      service.errors.map(({ file, line, column, problem }) => [file.replace(charts, ''), line, column, problem]),
     ).toEqual([
       ['/20001', 1, 1, expect.stringContaining('named by its musicId')],
-      ['/205/maidata.txt', 5, 3, expect.stringContaining('found "9"')],
-      ['/205/maidata.txt', 6, 3, expect.stringContaining('not 5-6')],
+      ['/205/maidata.txt', 4, 4, expect.stringContaining('before the first tempo')],
+      ['/205/maidata.txt', 6, 10, 'the chart has no note'],
       ['/300/maidata.txt', 1, 1, 'the file is not UTF-8'],
       ['/stray', 1, 1, expect.stringContaining('named by its musicId')],
     ])
-    expect(errors).toContainEqual(expect.stringContaining('/205/maidata.txt:5:3 expected a note'))
+    expect(errors).toContainEqual(
+      expect.stringContaining(`a chart is left out: ${charts}/205/maidata.txt:4:4 a note before`),
+    )
+  })
+
+  it('are shown without what cannot be read of them, which is reported with the chart', async () => {
+    const odd =
+      '&title=Odd\n&inote_4=(120)1,E\n&inote_5=\n(120){4}C4f,Ch[4:1]f,17.,9,/8,\n| 0:08\n1-2[4:1],5,E  thanks, all\n'
+    const charts = chartsFolder({ 205: odd })
+    const { ask, service, warnings } = await startCharts({ charts })
+    const { json } = await ask('/api/v1/charts/205:standard:5')
+    expect([json.notes.total, json.maxDxScore]).toEqual([6, 18])
+    expect(
+      json.warnings.map(({ line, column, problem }: Record<string, string>) => `${line}:${column} ${problem}`),
+    ).toEqual([
+      '4:9 a C has no number but 1 or 2; C4 is read as C',
+      '4:20 the f of a touch hold stands before its duration',
+      '4:24 "." is no part of the notation',
+      '4:26 expected a note (1 to 8, A1 to E8 or C) but found "9"',
+      '4:28 expected a note (1 to 8, A1 to E8 or C) but found "/"',
+      '5:1 a comment begins with ||; "| 0:08" is read as one',
+      '6:2 a straight slide ends two buttons or more from its start, not 1-2',
+      '6:15 expected nothing after the E that ends the chart; it is not read',
+    ])
+    expect((await ask('/api/v1/charts/205:standard:4')).json.warnings).toEqual([])
+    expect((await ask('/api/v1/charts/205:standard:5/preview.svg?t=0')).status).toBe(200)
+    expect(service.errors).toEqual([])
+    expect(warnings[0]).toBe(`${charts}/205/maidata.txt:4:9 warning: a C has no number but 1 or 2; C4 is read as C`)
   })
 
   it('are those of a file that is too large, and of a song that has the key of another', async () => {
     const charts = chartsFolder({ 417: `${song('A', [5])}${'|'.repeat(2 * 1024 * 1024)}`, 10000: SAMPLE })
     const { ask, service } = await startCharts({ charts })
     expect((await ask('/api/v1/charts')).json.total).toBe(0)
-    expect(service.problems.map(({ problem }) => problem)).toEqual([
+    expect(service.errors.map(({ problem }) => problem)).toEqual([
       expect.stringContaining('named by its musicId'),
       'the file is larger than 2097152 bytes',
     ])
@@ -234,7 +261,7 @@ describe('charts that are not sound', () => {
     const charts = chartsFolder({ 417: song('A', [5, 7]), 100101: song('B', [5, 7]) })
     const { ask, service } = await startCharts({ charts })
     expect(keysOf((await ask('/api/v1/charts')).json)).toEqual(['100101:utage:7', '417:standard:5'])
-    expect(service.problems).toHaveLength(2)
+    expect(service.errors).toHaveLength(2)
   })
 
   it('an EASY chart has no level of the game', async () => {

@@ -1,7 +1,7 @@
 import { MAX_SECONDS, NUMBER } from './durations.ts'
-import { found, NoteProblem, readNote, type SoloNote } from './note-reader.ts'
+import { found, type Moment, NOTE_START, NoteProblem, readNote, type SoloNote } from './note-reader.ts'
 import { countNotes, endOf, type PlacedNote } from './notes.ts'
-import { createScanner, type Scanner } from './scanner.ts'
+import { BRACKETS, createScanner, type Scanner, type Stray } from './scanner.ts'
 import { createTimeline, type Timeline } from './timeline.ts'
 
 /** What the body of a chart says. */
@@ -18,168 +18,249 @@ export interface ChartBody {
 export interface Fault {
   readonly offset: number
   readonly problem: string
+  /** An error leaves no chart; behind a warning the chart is read on. */
+  readonly severity: 'error' | 'warning'
 }
 
 /** Most that is judged in one chart. The largest real ones have about 3000. */
 const MAX_NOTES = 20_000
 /** Further ones would mostly follow from these. */
-const MAX_FAULTS = 50
+const MAX_WARNINGS = 50
+/** Longest stray text that is shown. */
+const MAX_SHOWN = 20
 /** Between two notes that a backtick parts, in seconds. */
 const PSEUDO_EACH_S = 0.001
+const NOT_YET = Number.POSITIVE_INFINITY
 
-const BPM = new RegExp(`\\((${NUMBER})\\)`, 'y')
-const DIVISOR = new RegExp(`\\{(#?)(${NUMBER})\\}`, 'y')
-const SCROLL = new RegExp(`<HS\\*(${NUMBER})>`, 'y')
-/** `E1` to `E8` are sensors. */
-const END = /E(?![1-8])/y
+const BPM = new RegExp(BRACKETS.round, 'y')
+const DIVISOR = new RegExp(BRACKETS.curly, 'y')
+const SCROLL = new RegExp(BRACKETS.scroll, 'y')
+const DIRECTIVE = new RegExp([BRACKETS.round, BRACKETS.curly, BRACKETS.scroll].join('|'), 'y')
+/** `E1` to `E8` are sensors. An E between commas, and one that goes on like a sensor or a chart, is a slip. */
+const END = /E(?![0-9,({<]|[hf]*[/`[]|[hf]+,)/y
 const TAPS = /[1-8]{2,}/y
+const SQUARE = new RegExp(BRACKETS.square, 'y')
+const SEPARATOR = /[,/`]/y
 
 interface Reading {
   readonly scanner: Scanner
   readonly timeline: Timeline
   readonly notes: PlacedNote[]
   readonly faults: Fault[]
+  readonly warn: (offset: number, problem: string) => void
   scroll: number
   firstBpm: number
   judged: number
   /** Whether this comma has its notes already. */
   filled: boolean
-  ended: boolean
+  /** Offset in the file where reading ended before the text did. */
+  end: number
 }
 
 /**
- * Reads the value of an `inote_x`. Never throws. What is wrong is told, and reading goes on behind the next comma, so that
- * the times of later notes stay right.
+ * Reads the value of an `inote_x`. Never throws. A text that is no part of the notation costs its own note at most: it is
+ * reported as a warning, and reading goes on behind it, so that the times of later notes stay right.
  * @param start offset of the text in its file
  */
 export function parseBody(text: string, start: number): { chart: ChartBody; faults: readonly Fault[] } {
+  const faults: Fault[] = []
+  const scanner = createScanner(text, start)
   const reading: Reading = {
-    scanner: createScanner(text, start),
+    scanner,
     timeline: createTimeline(),
     notes: [],
-    faults: [],
+    faults,
+    warn: (offset, problem) => faults.push({ offset, problem, severity: 'warning' }),
     scroll: 1,
     firstBpm: 0,
     judged: 0,
     filled: false,
-    ended: false,
+    end: NOT_YET,
   }
-  while (!reading.ended && !reading.scanner.done) readNext(reading)
-  const { notes, faults, firstBpm } = reading
-  if (notes.length === 0 && faults.length === 0) faults.push({ offset: start, problem: 'the chart has no note' })
+  while (reading.end === NOT_YET && !scanner.done) readNext(reading)
+  for (const stray of scanner.strays) if (stray.offset < reading.end) reading.warn(stray.offset, strayProblem(stray))
+  const { notes, firstBpm } = reading
+  if (notes.length === 0 && !faults.some(isError)) fail(reading, start, 'the chart has no note')
   const ordered = notes.toSorted((a, b) => a.note.time - b.note.time)
   const duration = ordered.reduce((end, { note }) => Math.max(end, endOf(note)), 0)
-  return { chart: { notes: ordered, bpm: firstBpm, duration }, faults }
+  return { chart: { notes: ordered, bpm: firstBpm, duration }, faults: firstFaults(faults) }
+}
+
+export function isError({ severity }: Fault): boolean {
+  return severity === 'error'
+}
+
+function strayProblem({ text }: Stray): string {
+  const shown = text.length > MAX_SHOWN ? `${text.slice(0, MAX_SHOWN)}…` : text
+  if (text.startsWith('|') && text.length > 1)
+    return `a comment begins with ||; ${JSON.stringify(shown)} is read as one`
+  return `${JSON.stringify(shown)} is no part of the notation`
+}
+
+/** Errors, and the first warnings, in the order of the text. */
+function firstFaults(faults: readonly Fault[]): Fault[] {
+  const warnings = faults.filter((fault) => !isError(fault)).toSorted((a, b) => a.offset - b.offset)
+  const more = warnings[MAX_WARNINGS]
+  const shown = warnings.slice(0, MAX_WARNINGS)
+  if (more !== undefined) {
+    shown.push({ ...more, problem: `${warnings.length - MAX_WARNINGS} more warnings from here on are not named` })
+  }
+  return [...faults.filter(isError), ...shown].toSorted((a, b) => a.offset - b.offset)
 }
 
 function readNext(reading: Reading): void {
   const { scanner } = reading
   const { offset } = scanner
-  try {
-    if (scanner.match(END) !== null) readEnd(reading)
-    else if (scanner.take(',')) step(reading, offset)
-    else if (scanner.peek() === '(') setTempo(reading)
-    else if (scanner.peek() === '{') setDivisor(reading)
-    else if (scanner.peek() === '<') setScroll(reading)
-    else readMoment(reading)
-  } catch (error) {
-    if (!(error instanceof NoteProblem)) throw error
-    tell(reading, error.offset, error.message)
-    scanner.skipTo(',')
-  }
+  if (atEnd(scanner)) readEnd(reading)
+  else if (scanner.take(',')) step(reading, offset)
+  else if (!scanner.sees(DIRECTIVE)) readMoment(reading)
+  else if (scanner.peek() === '(') setTempo(reading)
+  else if (scanner.peek() === '{') setDivisor(reading)
+  else setScroll(reading)
 }
 
-function tell(reading: Reading, offset: number, problem: string): void {
-  reading.faults.push({ offset, problem })
-  if (reading.faults.length < MAX_FAULTS) return
-  reading.faults.push({ offset, problem: 'the rest of the chart was not read: there are too many problems' })
-  reading.ended = true
+/** The chart cannot be shown. */
+function fail(reading: Reading, offset: number, problem: string): void {
+  reading.faults.push({ offset, problem, severity: 'error' })
+  reading.end = offset
+}
+
+/** What comes behind the end is not read; behind anything else that looks like it the chart goes on. */
+function atEnd(scanner: Scanner): boolean {
+  return scanner.sees(END) && scanner.isLastOfPiece
 }
 
 function readEnd(reading: Reading): void {
-  const { scanner } = reading
-  reading.ended = true
-  if (!scanner.done)
-    tell(reading, scanner.offset, `expected nothing after the E that ends the chart but found ${found(scanner)}`)
+  const { scanner, warn } = reading
+  reading.end = scanner.offset
+  scanner.next()
+  const stray = scanner.strays.find(({ offset }) => offset > reading.end)
+  const behind = Math.min(scanner.done ? NOT_YET : scanner.offset, stray?.offset ?? NOT_YET)
+  if (behind !== NOT_YET) warn(behind, 'expected nothing after the E that ends the chart; it is not read')
 }
 
 function step(reading: Reading, offset: number): void {
   const { timeline } = reading
   reading.filled = false
-  if (timeline.bpm === 0) {
-    tell(reading, offset, 'a comma before the first tempo; a chart begins with one, such as (120)')
-    reading.ended = true
-    return
-  }
-  timeline.step()
-  if (timeline.now() <= MAX_SECONDS) return
-  tell(reading, offset, 'the chart is longer than an hour')
-  reading.ended = true
+  if (timeline.bpm === 0)
+    fail(reading, offset, 'a comma before the first tempo; a chart begins with one, such as (120)')
+  else timeline.step()
 }
 
 function setTempo(reading: Reading): void {
-  const bpm = directive(reading, BPM, 'expected a tempo such as (120)')[1]
-  reading.timeline.tempo(Number(bpm))
-  if (reading.firstBpm === 0) reading.firstBpm = Number(bpm)
+  const tempo = directive(reading, BPM, PLAIN, 'expected a tempo such as (120)')
+  if (tempo === undefined) return
+  reading.timeline.tempo(tempo.value)
+  if (reading.firstBpm === 0) reading.firstBpm = tempo.value
 }
 
 function setDivisor(reading: Reading): void {
   const { timeline } = reading
-  const [, hash, value] = directive(reading, DIVISOR, 'expected the length of a comma such as {8} or {#0.35}')
-  if (hash === '#') timeline.every(Number(value))
-  else timeline.divide(Number(value))
+  const length = directive(reading, DIVISOR, HASHED, 'expected the length of a comma such as {8} or {#0.35}')
+  if (length?.before === '#') timeline.every(length.value)
+  else if (length !== undefined) timeline.divide(length.value)
 }
 
 function setScroll(reading: Reading): void {
-  reading.scroll = Number(directive(reading, SCROLL, 'expected a scroll speed such as <HS*1.5>')[1])
+  const scroll = directive(reading, SCROLL, PLAIN, 'expected a scroll speed such as <HS*1.5>')
+  if (scroll !== undefined) reading.scroll = scroll.value
 }
 
-/** A number in brackets, which is above zero. @throws NoteProblem */
-function directive({ scanner }: Reading, pattern: RegExp, expected: string): RegExpExecArray {
+const PLAIN = new RegExp(`^()(${NUMBER})$`)
+const HASHED = new RegExp(`^(#?)(${NUMBER})$`)
+
+/**
+ * A number in brackets, which is above zero, and what stands before it. Between its digits everything else is passed over.
+ * `undefined` where there is none: then what was before stays in force.
+ */
+function directive({ scanner, warn }: Reading, bracket: RegExp, form: RegExp, expected: string) {
   const { offset } = scanner
-  const match = scanner.match(pattern)
-  if (match === null) throw new NoteProblem(offset, expected)
-  if (Number(match.at(-1)) === 0) throw new NoteProblem(offset, `${match[0]} is zero`)
-  return match
+  const [whole = '', inside = ''] = scanner.match(bracket) ?? []
+  const plain = inside.replace(/[^\d.#]/g, '')
+  const [, before, value] = form.exec(plain) ?? []
+  if (value === undefined) warn(offset, expected)
+  else if (Number(value) === 0) warn(offset, `${whole} is zero`)
+  else {
+    if (plain !== inside) warn(offset, `${whole} is read as ${whole.replace(inside, plain)}`)
+    return { value: Number(value), before }
+  }
+  return undefined
 }
 
 /** All notes of one comma: groups of notes that start together, with a millisecond between the groups. */
 function readMoment(reading: Reading): void {
-  const { scanner, timeline } = reading
+  const { scanner, timeline, warn } = reading
   const { offset } = scanner
-  if (reading.filled) throw new NoteProblem(offset, `expected a comma or / after a note but found ${found(scanner)}`)
-  if (timeline.bpm === 0) {
-    tell(reading, offset, 'a note before the first tempo; a chart begins with one, such as (120)')
-    reading.ended = true
+  const start = timeline.now()
+  const problem = momentProblem(timeline.bpm, start)
+  if (problem !== null) {
+    fail(reading, offset, problem)
     return
   }
+  if (reading.filled) warn(offset, `expected a comma or / after a note but found ${found(scanner)}`)
   reading.filled = true
-  const start = timeline.now()
   let group = 0
   do {
     addGroup(reading, start + group * PSEUDO_EACH_S)
     group++
-  } while (!reading.ended && scanner.take('`'))
+  } while (reading.end === NOT_YET && scanner.take('`'))
+}
+
+/** Why no note can be at this moment. */
+function momentProblem(bpm: number, start: number): string | null {
+  if (bpm === 0) return 'a note before the first tempo; a chart begins with one, such as (120)'
+  return start > MAX_SECONDS ? 'a note later than an hour' : null
 }
 
 function addGroup(reading: Reading, time: number): void {
-  const { scanner, timeline, scroll } = reading
+  const { scanner, timeline, scroll, warn } = reading
   const { offset } = scanner
-  const moment = { time, bpm: timeline.bpm }
+  const moment = { time, bpm: timeline.bpm, warn }
   const solos: SoloNote[] = []
   do {
-    const taps = scanner.match(TAPS)?.[0] ?? ''
-    for (const position of taps) solos.push({ time, type: 'tap', position, break: false, ex: false })
-    if (taps === '') solos.push(readNote(scanner, moment))
+    for (const note of readPart(scanner, moment)) solos.push(note)
+    if (!atBoundary(scanner)) {
+      warn(scanner.offset, `expected a comma or / after a note but found ${found(scanner)}`)
+      passOver(scanner)
+    }
   } while (scanner.take('/'))
   const notes = solos.map((note) => together(note, solos.length > 1))
   reading.judged += countNotes(notes).total
-  if (reading.judged > MAX_NOTES) {
-    tell(reading, offset, `more than ${MAX_NOTES} notes`)
-    reading.ended = true
-    return
+  if (reading.judged > MAX_NOTES) fail(reading, offset, `more than ${MAX_NOTES} notes`)
+  else for (const note of notes) reading.notes.push({ note, scroll })
+}
+
+/** One note, several taps that are written together, or nothing where no note can be read. */
+function readPart(scanner: Scanner, moment: Moment): SoloNote[] {
+  if (!scanner.sees(NOTE_START)) {
+    moment.warn(scanner.offset, `expected a note (1 to 8, A1 to E8 or C) but found ${found(scanner)}`)
+    passOver(scanner, NOTE_START)
+    if (!scanner.sees(NOTE_START)) return []
   }
-  for (const note of notes) reading.notes.push({ note, scroll })
+  const taps = scanner.match(TAPS)?.[0] ?? ''
+  if (taps !== '') {
+    return Array.from(taps, (position) => ({ time: moment.time, type: 'tap', position, break: false, ex: false }))
+  }
+  try {
+    return [readNote(scanner, moment)]
+  } catch (error) {
+    if (!(error instanceof NoteProblem)) throw error
+    moment.warn(error.offset, error.message)
+    passOver(scanner)
+    return []
+  }
+}
+
+/** Goes to the end of this part, or to the first place where the sticky expression matches. */
+function passOver(scanner: Scanner, until?: RegExp): void {
+  while (!atBoundary(scanner) && !(until !== undefined && scanner.sees(until))) {
+    if (scanner.match(SQUARE) === null) scanner.next()
+  }
+}
+
+/** At the end of what can belong to one note. */
+function atBoundary(scanner: Scanner): boolean {
+  return scanner.done || scanner.sees(SEPARATOR) || scanner.sees(DIRECTIVE) || atEnd(scanner)
 }
 
 /** `each` stands where the API has it: behind what the note itself says, and before its looks and paths. */

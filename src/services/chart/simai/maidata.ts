@@ -1,14 +1,16 @@
-import { type ChartBody, type Fault, parseBody } from './chart.ts'
+import { type ChartBody, type Fault, isError, parseBody } from './chart.ts'
 import { createLocator, type Problem } from './problem.ts'
 
 /** A `maidata.txt`: a song and its charts. */
 export interface Maidata {
   readonly title: string
   readonly artist: string
-  /** Those without a problem. */
+  /** Those without an error. */
   readonly charts: readonly SimaiChart[]
-  /** In the order of the file; one of the file's head leaves no chart. */
-  readonly problems: readonly Problem[]
+  /** Why charts are missing, in the order of the file; one of the file's head leaves no chart. */
+  readonly errors: readonly Problem[]
+  /** What was passed over or read as something else, in the order of the file; also of charts that are missing. */
+  readonly warnings: readonly Problem[]
 }
 
 export interface SimaiChart extends ChartBody {
@@ -19,6 +21,8 @@ export interface SimaiChart extends ChartBody {
   readonly designer: string
   /** From the start of the music to the start of the chart, in seconds. */
   readonly first: number
+  /** Of the file's head and of this chart. */
+  readonly warnings: readonly Problem[]
 }
 
 const DIFFICULTIES = [1, 2, 3, 4, 5, 6, 7]
@@ -31,50 +35,70 @@ interface Block {
 }
 
 /**
- * Reads a file. Never throws; all problems are told at once. A key with `_x` is for difficulty x and beats the one without.
- * Keys that mean nothing here are passed over, as players do.
+ * Reads a file. Never throws; all problems are reported at once. A key with `_x` is for difficulty x and beats the one
+ * without. Keys that mean nothing here are passed over, as players do.
  */
 export function parseMaidata(text: string): Maidata {
-  const faults: Fault[] = []
-  const blocks = readBlocks(text, faults)
+  const head: Fault[] = []
+  const blocks = readBlocks(text, head)
   const title = lineOf(blocks, 'title')
-  if (title === '') faults.push({ offset: blocks.get('title')?.offset ?? 0, problem: 'the song has no &title=' })
-  for (const difficulty of DIFFICULTIES) checkFirst(blocks, `first_${difficulty}`, faults)
-  checkFirst(blocks, 'first', faults)
-  const isSound = faults.length === 0
-  const charts = DIFFICULTIES.flatMap((difficulty) => readChart(blocks, difficulty, faults))
-  if (isSound && charts.length === 0 && faults.length === 0)
-    faults.push({ offset: 0, problem: 'the file has no &inote_x=' })
+  if (title === '')
+    head.push({ offset: blocks.get('title')?.offset ?? 0, problem: 'the song has no &title=', severity: 'error' })
+  for (const difficulty of DIFFICULTIES) checkFirst(blocks, `first_${difficulty}`, head)
+  checkFirst(blocks, 'first', head)
+  const bodies = DIFFICULTIES.flatMap((difficulty) => readChart(blocks, difficulty))
+  if (bodies.length === 0 && !head.some(isError))
+    head.push({ offset: 0, problem: 'the file has no &inote_x=', severity: 'error' })
   const locate = createLocator(text)
-  const problems = faults.toSorted((a, b) => a.offset - b.offset)
+  const located = (faults: readonly Fault[], severity: Fault['severity']) =>
+    faults
+      .filter((fault) => fault.severity === severity)
+      .toSorted((a, b) => a.offset - b.offset)
+      .map(({ offset, problem }) => ({ ...locate(offset), problem }))
+  const isSound = !head.some(isError)
+  const sound = isSound ? bodies.filter(({ faults }) => !faults.some(isError)) : []
+  const all = [...head, ...bodies.flatMap(({ faults }) => faults)]
   return {
     title,
     artist: lineOf(blocks, 'artist'),
-    charts: isSound ? charts : [],
-    problems: problems.map(({ offset, problem }) => ({ ...locate(offset), problem })),
+    charts: sound.map(({ chart, faults }) => ({ ...chart, warnings: located([...head, ...faults], 'warning') })),
+    errors: located(all, 'error'),
+    warnings: located(all, 'warning'),
   }
 }
 
-/** A block begins with `&key=` at the beginning of a line and ends where the next one begins. */
+/**
+ * A block begins with `&key=` at the beginning of a line and ends where the next one begins. Any other line with an & at its
+ * beginning is part of a chart, where it is odd, and means nothing elsewhere.
+ */
 function readBlocks(text: string, faults: Fault[]): Map<string, Block> {
   const blocks = new Map<string, Block>()
-  const heads = [...text.matchAll(/^[^\S\r\n]*&([^=\r\n]*)(=?)/gm)]
-  checkPreamble(text.slice(0, heads[0]?.index ?? text.length), faults)
+  const warn = (offset: number, problem: string) => faults.push({ offset, problem, severity: 'warning' })
+  const lines = [...text.matchAll(/^[^\S\r\n]*&([^=\r\n]*)(=?)/gm)]
+  let current = ''
+  const heads = lines.filter(({ index, 0: head, 1: key = '', 2: equals }) => {
+    const isHead = equals !== '' && key.trim() !== ''
+    if (!isHead && current.startsWith('inote_')) return false
+    current = isHead ? key.trim() : ''
+    if (!isHead) warn(index + head.indexOf('&'), 'expected &key=value')
+    return true
+  })
+  checkPreamble(text.slice(0, heads[0]?.index ?? text.length), warn)
   for (const [number, { index, 0: head, 1: key = '', 2: equals }] of heads.entries()) {
+    const name = equals === '' ? '' : key.trim()
+    if (name === '') continue
     const offset = index + head.length
-    const at = index + head.indexOf('&')
-    if (equals === '' || key.trim() === '') faults.push({ offset: at, problem: 'expected &key=value' })
-    else if (blocks.has(key.trim())) faults.push({ offset: at, problem: `&${key.trim()}= is there twice` })
-    else blocks.set(key.trim(), { value: text.slice(offset, heads[number + 1]?.index ?? text.length), offset })
+    if (blocks.has(name)) warn(index + head.indexOf('&'), `&${name}= is there twice; the last one counts`)
+    blocks.set(name, { value: text.slice(offset, heads[number + 1]?.index ?? text.length), offset })
   }
   return blocks
 }
 
-function checkPreamble(text: string, faults: Fault[]): void {
+function checkPreamble(text: string, warn: (offset: number, problem: string) => void): void {
   for (const { index, 0: line } of text.matchAll(/[^\r\n]+/g)) {
     const content = line.replace(/^\uFEFF/, '').trim()
     if (content === '' || content.startsWith('||')) continue
-    faults.push({ offset: index, problem: 'expected &key=value' })
+    warn(index, 'expected &key=value')
     return
   }
 }
@@ -94,17 +118,21 @@ function checkFirst(blocks: ReadonlyMap<string, Block>, key: string, faults: Fau
   const value = lineOf(blocks, key)
   if (block === undefined || value === '' || SECONDS.test(value)) return
   const offset = block.offset + block.value.search(/\S/)
-  faults.push({ offset, problem: '&first= is a number of seconds such as 1.234' })
+  faults.push({ offset, problem: '&first= is a number of seconds such as 1.234; read as 0', severity: 'warning' })
 }
 
-/** None where the file has no such chart, and none where it has a problem. */
-function readChart(blocks: ReadonlyMap<string, Block>, difficulty: number, faults: Fault[]): SimaiChart[] {
+/** None where the file has no such chart. */
+function readChart(blocks: ReadonlyMap<string, Block>, difficulty: number) {
   const body = blocks.get(`inote_${difficulty}`)
   if (body === undefined || body.value.trim() === '') return []
   const own = (key: string) => lineOf(blocks, `${key}_${difficulty}`) || lineOf(blocks, key)
-  const { chart, faults: found } = parseBody(body.value, body.offset)
-  faults.push(...found)
-  if (found.length > 0) return []
+  const { chart, faults } = parseBody(body.value, body.offset)
   const level = lineOf(blocks, `lv_${difficulty}`)
-  return [{ difficulty, level, designer: own('des'), first: Number(own('first')), ...chart }]
+  const first = own('first')
+  return [
+    {
+      chart: { difficulty, level, designer: own('des'), first: SECONDS.test(first) ? Number(first) : 0, ...chart },
+      faults,
+    },
+  ]
 }

@@ -1,12 +1,14 @@
 import { type Duration, noteLength, parseDuration } from './durations.ts'
 import type { Note, Path, Segment, Shape } from './notes.ts'
-import type { Scanner } from './scanner.ts'
+import { BRACKETS, type Scanner } from './scanner.ts'
 import { SHAPES, shapeProblem } from './shapes.ts'
 
 /** When a note starts, in seconds, and the tempo that its durations are written in. */
 export interface Moment {
   readonly time: number
   readonly bpm: number
+  /** Reports what is wrong with a note that can be read all the same. */
+  warn(offset: number, problem: string): void
 }
 
 /** A note before it is known whether others start with it. */
@@ -29,20 +31,23 @@ const MAX_SEGMENTS = 32
 /** A hold or touch hold without a duration is over at once: a note of 1/1280. */
 const SHORTEST = 1280
 
+export const NOTE_START = /[1-8C]|[ABDE][1-8]/y
 const BUTTON = /[1-8]/y
-const SENSOR = /C[12]?|[ABDE][1-8]/y
+const SENSOR = /C[0-9]?|[ABDE][1-8]/y
+const DURATION = new RegExp(BRACKETS.square, 'y')
 const BUTTON_MARKS = /[bxh$@?!]*/y
 const BREAK_AND_EX = /[bx]*/y
 const TOUCH_MARKS = /[hf]*/y
+const FIREWORK = /f*/y
 const BREAK_MARKS = /b*/y
 
-/** Reads one note. @throws NoteProblem */
+/** Reads the note that begins here. @throws NoteProblem */
 export function readNote(scanner: Scanner, moment: Moment): SoloNote {
   const { offset } = scanner
   const button = scanner.match(BUTTON)?.[0]
   if (button !== undefined) return readButtonNote(scanner, moment, button)
   const sensor = scanner.match(SENSOR)?.[0]
-  if (sensor !== undefined) return readTouch(scanner, moment, sensor.startsWith('C') ? 'C' : sensor)
+  if (sensor !== undefined) return readTouch(scanner, moment, sensorOf(sensor, offset, moment))
   throw new NoteProblem(offset, `expected a note (1 to 8, A1 to E8 or C) but found ${found(scanner)}`)
 }
 
@@ -52,25 +57,39 @@ export function found(scanner: Scanner): string {
   return character === '' ? 'the end of the chart' : JSON.stringify(character)
 }
 
-function readTouch(scanner: Scanner, { time, bpm }: Moment, position: string): SoloNote {
-  const marks = readMarks(scanner, TOUCH_MARKS)
-  const firework = marks.has('f')
-  if (!marks.has('h')) return { time, type: 'touch', position, firework }
-  const { seconds } = readDuration(scanner, bpm, 'hold') ?? pseudoHold(bpm)
-  return { time, type: 'touchHold', position, duration: seconds, firework }
+function readTouch(scanner: Scanner, moment: Moment, position: string): SoloNote {
+  const { time, bpm } = moment
+  const marks = readMarks(scanner, TOUCH_MARKS, moment)
+  if (!marks.has('h')) return { time, type: 'touch', position, firework: marks.has('f') }
+  const { seconds } = readDuration(scanner, moment, 'hold') ?? pseudoHold(bpm)
+  const { offset } = scanner
+  const late = readMarks(scanner, FIREWORK, moment).has('f')
+  if (late)
+    moment.warn(offset, marks.has('f') ? 'f is there twice' : 'the f of a touch hold stands before its duration')
+  return { time, type: 'touchHold', position, duration: seconds, firework: marks.has('f') || late }
+}
+
+/** The number of a C means nothing, and only 1 and 2 are part of the notation. */
+function sensorOf(sensor: string, offset: number, { warn }: Moment): string {
+  if (!sensor.startsWith('C')) return sensor
+  if (!/^C[12]?$/.test(sensor)) warn(offset, `a C has no number but 1 or 2; ${sensor} is read as C`)
+  return 'C'
 }
 
 function readButtonNote(scanner: Scanner, moment: Moment, position: string): SoloNote {
   const { offset } = scanner
-  const marks = readMarks(scanner, BUTTON_MARKS)
+  const marks = readMarks(scanner, BUTTON_MARKS, moment)
+  const refuse = (names: string, why: string) => {
+    for (const mark of names) if (marks.has(mark)) moment.warn(offset, `${mark} ${why}`)
+  }
   if (readShape(scanner, 'peek') !== undefined) {
-    if (marks.has('h')) throw new NoteProblem(offset, 'a note is a hold or a slide, not both')
+    refuse('h', 'makes a hold, which no slide is; it is read as a slide')
     return readSlide(scanner, moment, position, marks, offset)
   }
-  for (const mark of '@?!') {
-    if (marks.has(mark)) throw new NoteProblem(offset, `${mark} belongs to the head of a slide`)
-  }
-  return marks.has('h') ? readHold(scanner, moment, position, marks, offset) : tapOf(moment, position, marks)
+  refuse('@?!', 'belongs to the head of a slide')
+  if (!marks.has('h')) return tapOf(moment, position, marks)
+  refuse('$', 'belongs to a tap')
+  return readHold(scanner, moment, position, marks)
 }
 
 function tapOf({ time }: Moment, position: string, marks: Marks): SoloNote {
@@ -79,11 +98,12 @@ function tapOf({ time }: Moment, position: string, marks: Marks): SoloNote {
   return star === undefined ? tap : { ...tap, star }
 }
 
-function readHold(scanner: Scanner, { time, bpm }: Moment, position: string, marks: Marks, offset: number): SoloNote {
-  if (marks.has('$') || marks.has('$$')) throw new NoteProblem(offset, '$ belongs to a tap')
-  const { seconds } = readDuration(scanner, bpm, 'hold') ?? pseudoHold(bpm)
-  const more = readMarks(scanner, BREAK_AND_EX)
-  for (const mark of more) if (marks.has(mark)) throw new NoteProblem(offset, `${mark} is there twice`)
+function readHold(scanner: Scanner, moment: Moment, position: string, marks: Marks): SoloNote {
+  const { time, bpm, warn } = moment
+  const { seconds } = readDuration(scanner, moment, 'hold') ?? pseudoHold(bpm)
+  const { offset } = scanner
+  const more = readMarks(scanner, BREAK_AND_EX, moment)
+  for (const mark of more) if (marks.has(mark)) warn(offset, `${mark} is there twice`)
   const has = (mark: string) => marks.has(mark) || more.has(mark)
   return { time, type: 'hold', position, duration: seconds, break: has('b'), ex: has('x') }
 }
@@ -92,15 +112,16 @@ function pseudoHold(bpm: number): Duration {
   return { wait: 0, seconds: noteLength(bpm, SHORTEST, 1) }
 }
 
-function readSlide(scanner: Scanner, { time, bpm }: Moment, position: string, marks: Marks, offset: number): SoloNote {
+function readSlide(scanner: Scanner, moment: Moment, position: string, marks: Marks, offset: number): SoloNote {
+  const { time, warn } = moment
   const looks = ['@', '?', '!', '$', '$$'].filter((mark) => marks.has(mark))
-  if (looks.length > 1) throw new NoteProblem(offset, `${looks.join(' and ')} contradict each other`)
+  if (looks.length > 1) warn(offset, `${looks.join(' and ')} contradict each other`)
   const head = !marks.has('?') && !marks.has('!')
   const look = marks.has('@') ? 'tap' : marks.has('$$') ? 'rotating' : undefined
   const paths: Path[] = []
   do {
     if (paths.length === MAX_PATHS) throw new NoteProblem(scanner.offset, `more than ${MAX_PATHS} slides from one star`)
-    paths.push(readPath(scanner, bpm, position))
+    paths.push(readPath(scanner, moment, position))
   } while (scanner.take('*'))
   return {
     time,
@@ -120,22 +141,22 @@ interface Stretch {
   readonly offset: number
 }
 
-function readPath(scanner: Scanner, bpm: number, start: string): Path {
+function readPath(scanner: Scanner, moment: Moment, start: string): Path {
   const stretches: Stretch[] = []
   let isBreak = false
   do {
-    if (isBreak) throw new NoteProblem(scanner.offset, 'the b of a chain of slides stands at its end')
+    if (isBreak) moment.warn(scanner.offset, 'the b of a chain of slides stands at its end')
     if (stretches.length === MAX_SEGMENTS) {
       throw new NoteProblem(scanner.offset, `a chain of more than ${MAX_SEGMENTS} slides`)
     }
     const from = stretches.at(-1)?.segment.end ?? start
     const { offset } = scanner
     const segment = readSegment(scanner, from)
-    const early = readMarks(scanner, BREAK_MARKS).has('b')
-    const duration = readDuration(scanner, bpm, 'slide')
-    const late = readMarks(scanner, BREAK_MARKS).has('b')
-    if (early && late) throw new NoteProblem(scanner.offset, 'b is there twice')
-    isBreak = early || late
+    const early = readMarks(scanner, BREAK_MARKS, moment).has('b')
+    const duration = readDuration(scanner, moment, 'slide')
+    const late = readMarks(scanner, BREAK_MARKS, moment).has('b')
+    if (early && late) moment.warn(scanner.offset, 'b is there twice')
+    isBreak ||= early || late
     stretches.push({ segment, duration, offset })
   } while (readShape(scanner, 'peek') !== undefined)
   return pathOf(stretches, isBreak, scanner.offset)
@@ -193,29 +214,33 @@ function readShape(scanner: Scanner, how: 'peek' | 'take'): Shape | undefined {
   return shape
 }
 
-/** `undefined` where no bracket comes. */
-function readDuration(scanner: Scanner, bpm: number, of: 'hold' | 'slide'): Duration | undefined {
+/** `undefined` where no bracket comes. @throws NoteProblem */
+function readDuration(scanner: Scanner, { bpm, warn }: Moment, of: 'hold' | 'slide'): Duration | undefined {
   const { offset } = scanner
-  const bracket = scanner.match(/\[([^[\],]{0,100})\]/y)
-  if (bracket === null) {
+  const inside = scanner.match(DURATION)?.[1]
+  if (inside === undefined) {
     if (scanner.peek() === '[') throw new NoteProblem(offset, 'a [ without its ]')
     return undefined
   }
-  const duration = parseDuration(bracket[1] ?? '', bpm, of)
-  if (typeof duration === 'string') throw new NoteProblem(offset, duration)
-  return duration
+  const duration = parseDuration(inside, bpm, of)
+  if (typeof duration !== 'string') return duration
+  const plain = inside.replace(/[^\d.:#]/g, '')
+  const guessed = parseDuration(plain, bpm, of)
+  if (plain === inside || typeof guessed === 'string') throw new NoteProblem(offset, duration)
+  warn(offset, `[${inside}] is read as [${plain}]`)
+  return guessed
 }
 
 /** Single characters, and `$$`. */
 type Marks = ReadonlySet<string>
 
-function readMarks(scanner: Scanner, pattern: RegExp): Marks {
+function readMarks(scanner: Scanner, pattern: RegExp, { warn }: Moment): Marks {
   const { offset } = scanner
   const text = scanner.match(pattern)?.[0] ?? ''
   const marks: string[] = text.match(/\$\$|./g) ?? []
-  for (const [index, mark] of marks.entries()) {
-    if (marks.indexOf(mark) !== index) throw new NoteProblem(offset, `${mark} is there twice`)
-  }
-  if (marks.includes('$') && marks.includes('$$')) throw new NoteProblem(offset, '$ stands once or twice')
-  return new Set(marks)
+  const unique = new Set(marks)
+  const twice = [...unique].find((mark) => marks.indexOf(mark) !== marks.lastIndexOf(mark))
+  if (twice !== undefined) warn(offset, `${twice} is there twice`)
+  if (unique.has('$') && unique.has('$$')) warn(offset, '$ stands once or twice')
+  return unique
 }

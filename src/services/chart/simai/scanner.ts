@@ -5,18 +5,28 @@ export interface Scanner {
   next(): string
   /** Takes the text where it comes next. */
   take(text: string): boolean
-  /** What matches here, which may be nothing; the expression has to be sticky. */
+  /** Takes what matches here, which may be nothing; the expression has to be sticky. */
   match(pattern: RegExp): RegExpExecArray | null
-  /** Goes to the next of these characters, or to the end. */
-  skipTo(characters: string): void
+  /** Whether the expression, which has to be sticky, matches here. Takes nothing. */
+  sees(pattern: RegExp): boolean
+  /** Whether the next character has a gap, such as the end of its line, or nothing behind it. */
+  readonly isLastOfPiece: boolean
   readonly done: boolean
   /** Of the next character in the file; at the end, the one behind the last. */
   readonly offset: number
+  /** What was passed over because it is no part of the notation, in the order of the text. */
+  readonly strays: readonly Stray[]
+}
+
+/** Text of a chart that is no part of the notation where it stands. */
+export interface Stray {
+  readonly offset: number
+  readonly text: string
 }
 
 /** @param start offset of `text` in its file */
 export function createScanner(text: string, start: number): Scanner {
-  const { code, offsets } = compact(text)
+  const { code, offsets, strays } = compact(text)
   let at = 0
   return {
     peek: (ahead = 0) => code[at + ahead] ?? '',
@@ -32,8 +42,12 @@ export function createScanner(text: string, start: number): Scanner {
       at += found?.[0].length ?? 0
       return found
     },
-    skipTo(characters) {
-      while (at < code.length && !characters.includes(code[at] ?? '')) at++
+    sees(pattern) {
+      pattern.lastIndex = at
+      return pattern.test(code)
+    },
+    get isLastOfPiece() {
+      return offsets[at + 1] !== (offsets[at] ?? 0) + 1
     },
     get done() {
       return at >= code.length
@@ -41,17 +55,70 @@ export function createScanner(text: string, start: number): Scanner {
     get offset() {
       return start + (offsets[at] ?? text.trimEnd().length)
     },
+    strays: strays.map((stray) => ({ ...stray, offset: start + stray.offset })),
   }
 }
 
-/** The text without white space and comments (`||` to the end of the line), and where each character stood. */
-function compact(text: string): { code: string; offsets: Uint32Array } {
+/** In brackets stand numbers, which mean nothing elsewhere. No bracket holds another, a comma, / or a backtick. */
+const INSIDE = '[^()[\\]{}<>,/`]*'
+export const BRACKETS = {
+  round: `\\((${INSIDE})\\)`,
+  curly: `\\{(${INSIDE})\\}`,
+  square: `\\[(${INSIDE})\\]`,
+  scroll: `<HS\\*(${INSIDE})>`,
+} as const
+
+const NOTATION = '[0-9A-EHSbfhpqsvVwxz$@?!^<>*/,`()[\\]{}#:.-]+'
+const LONE_BAR_LINE = '^[^\\S\\r\\n]*\\|(?!\\|)[^,\\r\\n]*$'
+const PIECE = new RegExp(`(?<comment>\\|\\|[^\\r\\n]*)|${LONE_BAR_LINE}|(?<code>${NOTATION})|\\||[^\\s|]`, 'gmu')
+const OUTSIDE = new RegExp(`${Object.values(BRACKETS).join('|')}|(?<stray>[#:.HS]+)`, 'g')
+
+interface Text {
+  readonly code: string
+  /** Where each character of the code stood. */
+  readonly offsets: Uint32Array
+}
+
+/** The text without white space, comments and what is no part of the notation. */
+function compact(text: string): Text & { strays: Stray[] } {
+  const strays: Stray[] = []
   const offsets = new Uint32Array(text.length)
   let code = ''
-  for (const { index, 0: piece } of text.matchAll(/[^\s|]+|\|\|[^\r\n]*|\|/g)) {
-    if (piece.startsWith('||')) continue
+  for (const { index, 0: piece, groups } of text.matchAll(PIECE)) {
+    if (groups?.comment !== undefined) continue
+    if (groups?.code === undefined) {
+      addStray(strays, { offset: index + piece.search(/\S/), text: piece.trim() })
+      continue
+    }
     for (let i = 0; i < piece.length; i++) offsets[code.length + i] = index + i
     code += piece
   }
-  return { code, offsets: offsets.subarray(0, code.length) }
+  return withoutLoose({ code, offsets }, strays)
+}
+
+/** Neighbours are one. */
+function addStray(strays: Stray[], stray: Stray): void {
+  const last = strays.at(-1)
+  if (last !== undefined && last.offset + last.text.length === stray.offset) {
+    strays[strays.length - 1] = { offset: last.offset, text: last.text + stray.text }
+  } else strays.push(stray)
+}
+
+/** Takes out the characters that belong in brackets and stand outside. */
+function withoutLoose({ code, offsets }: Text, strays: Stray[]): Text & { strays: Stray[] } {
+  const kept = new Uint32Array(code.length)
+  let rest = ''
+  let from = 0
+  const keep = (to: number) => {
+    kept.set(offsets.subarray(from, to), rest.length)
+    rest += code.slice(from, to)
+  }
+  for (const { index, 0: found, groups } of code.matchAll(OUTSIDE)) {
+    if (groups?.stray === undefined) continue
+    keep(index)
+    from = index + found.length
+    strays.push({ offset: offsets[index] ?? 0, text: found })
+  }
+  keep(code.length)
+  return { code: rest, offsets: kept.subarray(0, rest.length), strays: strays.toSorted((a, b) => a.offset - b.offset) }
 }

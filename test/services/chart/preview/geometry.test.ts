@@ -16,8 +16,8 @@ import { parseMaidata } from '../../../../src/services/chart/simai/maidata.ts'
 import type { Slide } from '../../../../src/services/chart/simai/notes.ts'
 
 function slideOf(text: string): Slide {
-  const { charts, problems } = parseMaidata(`&title=T\n&inote_5=(60)${text},E`)
-  expect(problems).toEqual([])
+  const { charts, errors, warnings } = parseMaidata(`&title=T\n&inote_5=(60)${text},E`)
+  expect([errors, warnings]).toEqual([[], []])
   return charts[0]?.notes[0]?.note as Slide
 }
 

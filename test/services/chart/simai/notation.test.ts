@@ -4,19 +4,25 @@ import { countNotes, type Note } from '../../../../src/services/chart/simai/note
 
 /** What each notation means. All at 120 bpm, where a beat lasts half a second. */
 
-/** The notes of a body. Each notation stands on the second line of the file's chart, so columns are easy to count. */
-function read(body: string): Note[] {
-  const { charts, problems } = parseMaidata(`&title=T\n&inote_5=(120)\n${body}`)
-  expect(problems).toEqual([])
-  return charts[0]?.notes.map(({ note }) => note) ?? []
+/** A body on the second line of the file's chart, so that columns are easy to count. */
+function parse(body: string) {
+  const { charts, errors, warnings } = parseMaidata(`&title=T\n&inote_5=(120)\n${body}`)
+  const lines = (problems: typeof errors) => problems.map((each) => `${each.line}:${each.column} ${each.problem}`)
+  return { notes: charts[0]?.notes.map(({ note }) => note), errors: lines(errors), warnings: lines(warnings) }
 }
 
-/** The only problem of a body, as `line:column text`. */
-function problemOf(body: string): string {
-  const { charts, problems } = parseMaidata(`&title=T\n&inote_5=(120)\n${body}`)
-  expect(problems).toHaveLength(1)
-  expect(charts).toEqual([])
-  return problems.map(({ line, column, problem }) => `${line}:${column} ${problem}`).join()
+/** The notes of a sound body. */
+function read(body: string): Note[] {
+  const { notes, errors, warnings } = parse(body)
+  expect([errors, warnings]).toEqual([[], []])
+  return notes ?? []
+}
+
+/** The notes of a body as its warnings leave them, with kind, position and time. */
+function told(body: string): string {
+  const { notes = [], errors } = parse(body)
+  expect(errors).toEqual([])
+  return notes.map(({ type, position, time }) => `${type} ${position} ${time}`).join(', ')
 }
 
 const TAP = { time: 0, type: 'tap', position: '1', break: false, ex: false, each: false }
@@ -168,10 +174,10 @@ describe('a touch', () => {
 })
 
 describe('notes of one moment', () => {
-  const told = (body: string) => read(body).map(({ time, position, each }) => `${time} ${position} ${each}`)
+  const inEach = (body: string) => read(body).map(({ time, position, each }) => `${time} ${position} ${each}`)
 
   it('are an EACH, whether they are parted or written together', () => {
-    expect(told('1/2,34,567,E1/8h,E')).toEqual([
+    expect(inEach('1/2,34,567,E1/8h,E')).toEqual([
       '0 1 true',
       '0 2 true',
       '0.5 3 true',
@@ -185,7 +191,7 @@ describe('notes of one moment', () => {
   })
 
   it('are none where a backtick puts a millisecond between them', () => {
-    expect(told('1`2`3/4,5,E')).toEqual(['0 1 false', '0.001 2 false', '0.002 3 true', '0.002 4 true', '0.5 5 false'])
+    expect(inEach('1`2`3/4,5,E')).toEqual(['0 1 false', '0.001 2 false', '0.002 3 true', '0.002 4 true', '0.5 5 false'])
   })
 })
 
@@ -256,88 +262,129 @@ describe('counting', () => {
   })
 })
 
-describe('a problem', () => {
+const NO_NOTE = 'expected a note (1 to 8, A1 to E8 or C) but found'
+const NO_COMMA = 'expected a comma or / after a note but found'
+
+describe('an oddity', () => {
   it.each([
-    ['9,E', '3:1 expected a note (1 to 8, A1 to E8 or C) but found "9"'],
-    ['1,\n  F1,E', '4:3 expected a note (1 to 8, A1 to E8 or C) but found "F"'],
-    ['1/,E', '3:3 expected a note (1 to 8, A1 to E8 or C) but found ","'],
-    ['1`', '3:3 expected a note (1 to 8, A1 to E8 or C) but found the end of the chart'],
-    ['B9,E', '3:1 expected a note (1 to 8, A1 to E8 or C) but found "B"'],
-    ['1 2b,E', '3:4 expected a comma or / after a note but found "b"'],
-    ['1C,E', '3:2 expected a comma or / after a note but found "C"'],
-    ['1bb,E', '3:2 b is there twice'],
-    ['1$$$,E', '3:2 $ stands once or twice'],
-    ['1$b$,E', '3:2 $ is there twice'],
-    ['1@,E', '3:2 @ belongs to the head of a slide'],
-    ['1?h,E', '3:2 ? belongs to the head of a slide'],
-    ['1$h,E', '3:2 $ belongs to a tap'],
-    ['1bh[4:1]b,E', '3:2 b is there twice'],
-    ['Cff,E', '3:2 f is there twice'],
-    ['Cx,E', '3:2 expected a comma or / after a note but found "x"'],
-    ['1?@-5[4:1],E', '3:2 @ and ? contradict each other'],
-    ['1h-5[4:1],E', '3:2 a note is a hold or a slide, not both'],
-    ['1-2[4:1],E', '3:2 a straight slide ends two buttons or more from its start, not 1-2'],
-    ['8-1[4:1],E', '3:2 a straight slide ends two buttons or more from its start, not 8-1'],
-    ['1^5[4:1],E', '3:2 1^5 has no shorter way round; write < or >'],
-    ['1v5[4:1],E', '3:2 1v5 is a straight line; write 1-5'],
-    ['1V46[4:1],E', '3:2 a slide V turns two buttons from its start, not 1V46'],
-    ['1V34[4:1],E', '3:2 a slide V ends two buttons or more from its turn, not 1V34'],
-    ['1s4[4:1],E', '3:2 a slide s ends opposite its start, which is not 1s4'],
-    ['1-4z7[4:1],E', '3:4 a slide z ends opposite its start, which is not 4z7'],
-    ['1V3[4:1],E', '3:4 expected the button where the slide ends but found "["'],
-    ['1-5,E', '3:4 expected the duration of the slide, such as [4:1]'],
-    ['1-4[4:1]q7,E', '3:11 expected the duration of the slide, such as [4:1]'],
-    ['1-4[4:1]q7-2[4:1],E', '3:9 a chain has one duration at its end, or one for each of its slides'],
-    ['1-4b-7[4:1],E', '3:5 the b of a chain of slides stands at its end'],
-    ['1-4b[4:1]b,E', '3:11 b is there twice'],
-    ['1-4[4:1]*,E', '3:10 expected the shape of a slide but found ","'],
-    ['1h[4:1,E', '3:3 a [ without its ]'],
-    ['1h[4],E', '3:3 [4] is no duration; write [4:2] for two quarter notes or [#1.5] for seconds'],
-    ['1h[],E', '3:3 [] is no duration; write [4:2] for two quarter notes or [#1.5] for seconds'],
-    ['1h[#4:1],E', '3:3 [#4:1] is no duration; write [4:2] for two quarter notes or [#1.5] for seconds'],
-    ['1h[-4:1],E', '3:3 [-4:1] is no duration; write [4:2] for two quarter notes or [#1.5] for seconds'],
-    ['1-5[1##60#2],E', '3:4 [1##60#2] is no duration; write [4:2] for two quarter notes or [#1.5] for seconds'],
-    ['1h[1##2],E', '3:3 [1##2] is a duration of slides; a hold has [n:k], [#seconds] or [bpm#n:k]'],
-    ['1h[60#2],E', '3:3 [60#2] is a duration of slides; a hold has [n:k], [#seconds] or [bpm#n:k]'],
-    ['1h[0:1],E', '3:3 [0:1] divides by zero'],
-    ['1-5[0#1],E', '3:4 [0#1] divides by zero'],
-    ['1h[#3601],E', '3:3 [#3601] is longer than an hour'],
-    ['1h[1:999999999],E', '3:3 [1:999999999] is longer than an hour'],
-    ['(0)1,E', '3:1 (0) is zero'],
-    ['(abc)1,E', '3:1 expected a tempo such as (120)'],
-    ['(120,E', '3:1 expected a tempo such as (120)'],
-    ['(1e9)1,E', '3:1 expected a tempo such as (120)'],
-    ['{0}1,E', '3:1 {0} is zero'],
-    ['{#}1,E', '3:1 expected the length of a comma such as {8} or {#0.35}'],
-    ['{-4}1,E', '3:1 expected the length of a comma such as {8} or {#0.35}'],
-    ['<HS*0>1,E', '3:1 <HS*0> is zero'],
-    ['<HS1>1,E', '3:1 expected a scroll speed such as <HS*1.5>'],
-    ['1,E,2', '3:4 expected nothing after the E that ends the chart but found ","'],
-    ['{#3600},1,,E', '3:10 the chart is longer than an hour'],
-    [`1${'-4-1'.repeat(20)}[4:1],E`, '3:66 a chain of more than 32 slides'],
-    [`1-4[4:1]${'*-4[4:1]'.repeat(40)},E`, '3:258 more than 32 slides from one star'],
+    ['C4,E', 'touch C 0', '3:1 a C has no number but 1 or 2; C4 is read as C'],
+    ['C4f,E', 'touch C 0', '3:1 a C has no number but 1 or 2; C4 is read as C'],
+    ['Ch[16:1]f,E', 'touchHold C 0', '3:9 the f of a touch hold stands before its duration'],
+    ['Chf[4:1]f,E', 'touchHold C 0', '3:9 f is there twice'],
+    ['17.,2,E', 'tap 1 0, tap 7 0, tap 2 0.5', '3:3 "." is no part of the notation'],
+    ['1~2,E', 'tap 1 0, tap 2 0', '3:2 "~" is no part of the notation'],
+    ['1,\n| 5:08\n2,E', 'tap 1 0, tap 2 0.5', '4:1 a comment begins with ||; "| 5:08" is read as one'],
+    ['1,\n| 2,3,E', 'tap 1 0, tap 2 0.5, tap 3 1', '4:1 "|" is no part of the notation'],
+    ['1,2,E thanks, all', 'tap 1 0, tap 2 0.5', '3:7 expected nothing after the E that ends the chart; it is not read'],
+    ['1,2,E\n谢谢', 'tap 1 0, tap 2 0.5', '4:1 expected nothing after the E that ends the chart; it is not read'],
+    ['1,E,2,E', 'tap 1 0, tap 2 1', `3:3 ${NO_NOTE} "E"`],
+    ['1,2,E,', 'tap 1 0, tap 2 0.5', `3:5 ${NO_NOTE} "E"`],
+    ['1E,2,E', 'tap 1 0, tap 2 0.5', `3:2 ${NO_COMMA} "E"`],
+    ['1/E,2,E', 'tap 1 0, tap 2 0.5', `3:3 ${NO_NOTE} "E"`],
+    ['Eh[4:1],2,E', 'tap 2 0.5', `3:1 ${NO_NOTE} "E"`],
+    ['1/2/,E', 'tap 1 0, tap 2 0', `3:5 ${NO_NOTE} ","`],
+    ['/1,E', 'tap 1 0', `3:1 ${NO_NOTE} "/"`],
+    ['1//2,E', 'tap 1 0, tap 2 0', `3:3 ${NO_NOTE} "/"`],
+    ['1/2/', 'tap 1 0, tap 2 0', `3:5 ${NO_NOTE} the end of the chart`],
+    ['1`,2,E', 'tap 1 0, tap 2 0.5', `3:3 ${NO_NOTE} ","`],
+    ['9,1,E', 'tap 1 0.5', `3:1 ${NO_NOTE} "9"`],
+    ['1,\n  F1,E', 'tap 1 0, tap 1 0.5', '4:3 "F" is no part of the notation'],
+    ['B9,1,E', 'tap 1 0.5', `3:1 ${NO_NOTE} "B"`],
+    ['1 2b,E', 'tap 1 0, tap 2 0', `3:4 ${NO_COMMA} "b"`],
+    ['1C,E', 'tap 1 0', `3:2 ${NO_COMMA} "C"`],
+    ['1(,2,E', 'tap 1 0, tap 2 0.5', `3:2 ${NO_COMMA} "("`],
+    ['1{8}2,1,E', 'tap 1 0, tap 2 0, tap 1 0.25', `3:5 ${NO_COMMA} "2"`],
+    ['1bb,E', 'tap 1 0', '3:2 b is there twice'],
+    ['1$$$,E', 'tap 1 0', '3:2 $ stands once or twice'],
+    ['1$b$,E', 'tap 1 0', '3:2 $ is there twice'],
+    ['1@,E', 'tap 1 0', '3:2 @ belongs to the head of a slide'],
+    ['1?h,E', 'hold 1 0', '3:2 ? belongs to the head of a slide'],
+    ['1$h,E', 'hold 1 0', '3:2 $ belongs to a tap'],
+    ['1bh[4:1]b,E', 'hold 1 0', '3:9 b is there twice'],
+    ['Cff,E', 'touch C 0', '3:2 f is there twice'],
+    ['Cx,E', 'touch C 0', `3:2 ${NO_COMMA} "x"`],
+    ['1?@-5[4:1],E', 'slide 1 0', '3:2 @ and ? contradict each other'],
+    ['1h-5[4:1],E', 'slide 1 0', '3:2 h makes a hold, which no slide is; it is read as a slide'],
+    ['1-4b-7[4:1],E', 'slide 1 0', '3:5 the b of a chain of slides stands at its end'],
+    ['1-4b[4:1]b,E', 'slide 1 0', '3:11 b is there twice'],
+    ['1.-5[4:1],E', 'slide 1 0', '3:2 "." is no part of the notation'],
+    ['1h[4!:1],E', 'hold 1 0', '3:3 [4!:1] is read as [4:1]'],
+    ['(0)1,1,E', 'tap 1 0, tap 1 0.5', '3:1 (0) is zero'],
+    ['(/)1,1,E', 'tap 1 0, tap 1 0.5', `3:1 ${NO_NOTE} "("`],
+    ['(1~20)1,1,E', 'tap 1 0, tap 1 0.5', '3:3 "~" is no part of the notation'],
+    ['(6b0)1,1,E', 'tap 1 0, tap 1 1', '3:1 (6b0) is read as (60)'],
+    ['{0}1,1,E', 'tap 1 0, tap 1 0.5', '3:1 {0} is zero'],
+    ['{#}1,1,E', 'tap 1 0, tap 1 0.5', '3:1 expected the length of a comma such as {8} or {#0.35}'],
+    ['{-8}1,1,E', 'tap 1 0, tap 1 0.25', '3:1 {-8} is read as {8}'],
+    ['<HS*0>1,E', 'tap 1 0', '3:1 <HS*0> is zero'],
+    ['<HS*x>1,E', 'tap 1 0', '3:1 expected a scroll speed such as <HS*1.5>'],
+  ])('%s is read as far as it goes', (body, notes, warning) => {
+    expect(told(body)).toBe(notes)
+    expect(parse(body).warnings).toContain(warning)
+  })
+
+  it.each([
+    ['1-2[4:1]', '3:2 a straight slide ends two buttons or more from its start, not 1-2'],
+    ['8-1[4:1]', '3:2 a straight slide ends two buttons or more from its start, not 8-1'],
+    ['1^5[4:1]', '3:2 1^5 has no shorter way round; write < or >'],
+    ['1v5[4:1]', '3:2 1v5 is a straight line; write 1-5'],
+    ['1V46[4:1]', '3:2 a slide V turns two buttons from its start, not 1V46'],
+    ['1V34[4:1]', '3:2 a slide V ends two buttons or more from its turn, not 1V34'],
+    ['1s4[4:1]', '3:2 a slide s ends opposite its start, which is not 1s4'],
+    ['1-4z7[4:1]', '3:4 a slide z ends opposite its start, which is not 4z7'],
+    ['1V3[4:1]', '3:4 expected the button where the slide ends but found "["'],
+    ['1-5', '3:4 expected the duration of the slide, such as [4:1]'],
+    ['1-4[4:1]q7', '3:11 expected the duration of the slide, such as [4:1]'],
+    ['1-4[4:1]q7-2[4:1]', '3:9 a chain has one duration at its end, or one for each of its slides'],
+    ['1-4[4:1]*', '3:10 expected the shape of a slide but found "/"'],
+    ['1h[4:1', '3:3 a [ without its ]'],
+    ['1h[4]', '3:3 [4] is no duration; write [4:2] for two quarter notes or [#1.5] for seconds'],
+    ['1h[]', '3:3 [] is no duration; write [4:2] for two quarter notes or [#1.5] for seconds'],
+    ['1h[#4:1]', '3:3 [#4:1] is no duration; write [4:2] for two quarter notes or [#1.5] for seconds'],
+    ['1-5[1##60#2]', '3:4 [1##60#2] is no duration; write [4:2] for two quarter notes or [#1.5] for seconds'],
+    ['1h[1##2]', '3:3 [1##2] is a duration of slides; a hold has [n:k], [#seconds] or [bpm#n:k]'],
+    ['1h[60#2]', '3:3 [60#2] is a duration of slides; a hold has [n:k], [#seconds] or [bpm#n:k]'],
+    ['1h[0:1]', '3:3 [0:1] divides by zero'],
+    ['1-5[0#1]', '3:4 [0#1] divides by zero'],
+    ['1h[#3601]', '3:3 [#3601] is longer than an hour'],
+    ['1h[1:999999999]', '3:3 [1:999999999] is longer than an hour'],
+    [`1${'-4-1'.repeat(20)}[4:1]`, '3:66 a chain of more than 32 slides'],
+    [`1-4[4:1]${'*-4[4:1]'.repeat(40)}`, '3:258 more than 32 slides from one star'],
+  ])('%s costs its note and no other', (body, warning) => {
+    expect(told(`${body}/3,2,E`)).toBe('tap 3 0, tap 2 0.5')
+    expect(parse(`${body}/3,2,E`).warnings).toContain(warning)
+  })
+
+  it('hides no other: all of a chart are reported, in the order of the file', () => {
+    const { warnings } = parseMaidata('&title=T\n&inote_5=(120)9,1,2-3[4:1],\n1h[,{0},\n8^4[4:1],E')
+    expect(warnings.map(({ line, column }) => `${line}:${column}`)).toEqual(['2:15', '2:20', '3:3', '3:5', '4:2'])
+  })
+
+  it('of a kind that never ends is reported fifty times, and the chart is read to its end', () => {
+    const { charts, warnings } = parseMaidata(`&title=T\n&inote_5=(120)${'9,'.repeat(1000)}1,E`)
+    expect(charts[0]?.notes).toMatchObject([{ note: { position: '1', time: 500 } }])
+    expect(warnings).toHaveLength(51)
+    expect(warnings.at(-1)?.problem).toBe('950 more warnings from here on are not named')
+  })
+
+  it('is no tail of commas that lasts longer than an hour', () => {
+    expect(read(`1,${','.repeat(10_000)}E`)).toEqual([TAP])
+  })
+})
+
+describe('an error', () => {
+  it.each([
+    ['{#3601},1,E', '3:9 a note later than an hour'],
     [`${'1/'.repeat(20_000)}1,E`, '3:1 more than 20000 notes'],
-  ])('%s is at its place', (body, problem) => {
-    expect(problemOf(body)).toContain(problem)
-  })
-
-  it('hides no other: all of a chart are told, in the order of the file', () => {
-    const { problems } = parseMaidata('&title=T\n&inote_5=(120)9,1,2-3[4:1],\n1h[,{0},\n8^4[4:1],E')
-    expect(problems.map(({ line, column }) => `${line}:${column}`)).toEqual(['2:15', '2:20', '3:3', '3:5', '4:2'])
-  })
-
-  it('of a kind that never ends is told fifty times', () => {
-    const { problems } = parseMaidata(`&title=T\n&inote_5=(120)${'9,'.repeat(1000)}E`)
-    expect(problems).toHaveLength(51)
-    expect(problems.at(-1)?.problem).toContain('too many problems')
+    ['{4},,,E', '2:10 the chart has no note'],
+  ])('%s leaves no chart', (body, error) => {
+    const { notes, errors } = parse(body)
+    expect([notes, errors]).toEqual([undefined, [error]])
   })
 
   it.each(['1,', ',1', '1h[4:1],'])('is a chart without a tempo: %s', (body) => {
-    const { problems } = parseMaidata(`&title=T\n&inote_5={8}${body}E`)
-    expect(problems).toEqual([{ line: 2, column: 13, problem: expect.stringContaining('before the first tempo') }])
-  })
-
-  it('is a chart without a note', () => {
-    expect(problemOf('{4},,,E')).toContain('the chart has no note')
+    const { charts, errors } = parseMaidata(`&title=T\n&inote_5={8}${body}E`)
+    expect(errors).toEqual([{ line: 2, column: 13, problem: expect.stringContaining('before the first tempo') }])
+    expect(charts).toEqual([])
   })
 })

@@ -226,12 +226,12 @@ describe('a chart that is printed and read again', () => {
             now += 240 / bpm / divisor
             text += `,${space()}`
           }
-          const { charts, problems } = parseMaidata(`&title=T\n&inote_5=${text}E\n`)
+          const { charts, errors, warnings } = parseMaidata(`&title=T\n&inote_5=${text}E\n`)
           if (expected.length === 0) {
-            expect(problems).toMatchObject([{ problem: 'the chart has no note' }])
+            expect(errors).toMatchObject([{ problem: 'the chart has no note' }])
             return
           }
-          expect(problems, text).toEqual([])
+          expect([errors, warnings], text).toEqual([[], []])
           const notes = charts[0]?.notes.map(({ note }) => note) ?? []
           expect(notes, text).toEqual(nearly(expected))
           const total = Object.values(counts).reduce((sum, count) => sum + count, 0)
