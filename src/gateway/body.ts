@@ -1,5 +1,8 @@
 import type { IncomingMessage, ServerResponse } from 'node:http'
+import { setImmediate as turn } from 'node:timers/promises'
 import { type Denial, denial } from '../errors.ts'
+import { CUT_OFF, cutOffBy } from './cut-off.ts'
+import { slowBody } from './denials.ts'
 
 /** How long a small body that is read whole may take, in seconds. A long one must keep up a rate (uploads.ts). */
 const WHOLE_BODY_S = 30
@@ -42,10 +45,6 @@ export function tooLarge(max: number): Denial {
   return denial('payload_too_large', `The body of this request may have at most ${max} bytes.`)
 }
 
-function tooSlow(): Denial {
-  return denial('request_timeout', 'The body of this request came too slowly.', { headers: { Connection: 'close' } })
-}
-
 /**
  * Whether a body is to be read whole although its price does not ask for it. One of unannounced length is, where its size
  * is bounded, so that 413 comes before any charge. A small one is, so that a client that sends it slowly holds no connection
@@ -62,6 +61,8 @@ export function readBody(req: IncomingMessage, res: ServerResponse | null, max: 
   if (refused !== null) return Promise.resolve(refused)
   // The close event is past for a client that left while its credential was looked at, and what had come is gone.
   if (req.destroyed) return Promise.reject(new ClientLeft())
+  const cut = cutOffBy(req)
+  if (cut !== null) return Promise.resolve(cut)
   if (awaitsContinue(req)) res?.writeContinue()
   return new Promise((resolve, reject) => {
     const body = gather()
@@ -75,7 +76,10 @@ export function readBody(req: IncomingMessage, res: ServerResponse | null, max: 
       done(body.whole())
     }
     function look(): void {
-      if (isRead(req) && --left === 0) done(tooSlow())
+      if (isRead(req) && --left === 0) done(slowBody())
+    }
+    function onCutOff(): void {
+      done(cutOffBy(req) as Denial)
     }
     function onClose(): void {
       stop()
@@ -87,10 +91,20 @@ export function readBody(req: IncomingMessage, res: ServerResponse | null, max: 
     }
     function stop(): void {
       clearInterval(watch)
-      req.off('data', onData).off('end', onEnd).off('close', onClose).off('error', onClose)
+      req.off('data', onData).off('end', onEnd).off(CUT_OFF, onCutOff).off('close', onClose).off('error', onClose)
     }
-    req.on('data', onData).on('end', onEnd).on('close', onClose).on('error', onClose)
+    req.on('data', onData).on('end', onEnd).on(CUT_OFF, onCutOff).on('close', onClose).on('error', onClose)
   })
+}
+
+/**
+ * Looks at as much of a streamed body as came in one read with its head. The parser calls for the head before it has seen
+ * the rest of that read. @returns why it is refused; `null` for a body that is well-formed so far
+ */
+export async function beginningOf(req: IncomingMessage): Promise<Denial | null> {
+  await turn()
+  if (req.destroyed) throw new ClientLeft()
+  return cutOffBy(req)
 }
 
 /** Pieces that wait to be put together. */

@@ -1,8 +1,9 @@
 import { type Denial, denial } from '../errors.ts'
 import type { ForwardError } from '../forward/exchange.ts'
 import type { StoreError } from '../quota/store.ts'
+import { CLOSE } from './edge-headers.ts'
 
-/** What the gateway says when it is not the client's fault. */
+/** Denials of more than one step. */
 
 const SOON = { 'Retry-After': '1' }
 
@@ -14,6 +15,17 @@ export function overloaded(reason: string): Denial {
 export function storeUnavailable({ reason }: StoreError): Denial {
   const msg = 'The quota store cannot be reached, so this request was not forwarded. Try again in a moment.'
   return denial('store_unavailable', msg, { headers: SOON, reason })
+}
+
+/** In chunks: the parser finds its end nowhere, so nothing further is read from the connection. */
+export function malformedBody(): Denial {
+  const reason = 'the body is malformed'
+  return denial('bad_request', 'The body of this request is not valid HTTP/1.1.', { headers: CLOSE, reason })
+}
+
+export function slowBody(): Denial {
+  const reason = 'the body came too slowly'
+  return denial('request_timeout', 'The body of this request came too slowly.', { headers: CLOSE, reason })
 }
 
 const FORWARD_FAILED: Readonly<Record<ForwardError, string>> = {

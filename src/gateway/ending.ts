@@ -40,4 +40,11 @@ export function forwarded(result: ForwardResult, upstreamMs: number, statusSent:
   return { outcome, error, reason, httpStatus, clientStatus, upstreamMs }
 }
 
+/** Its body turned out malformed, or came too slowly, when the upstream had had a part of it. */
+export function cutOffEnding(denial: Denial, result: ForwardResult, upstreamMs: number, statusSent: number): Ending {
+  const reason = denial.reason ?? null
+  if (result.headSent) return { ...forwarded(result, upstreamMs, statusSent), reason }
+  return { ...deniedEnding(denial), upstreamMs }
+}
+
 const NEVER_FORWARDED = { httpStatus: null, upstreamMs: null }

@@ -10,9 +10,10 @@ import type { QuotaStore } from '../quota/store.ts'
 import type { Target } from '../routing/target.ts'
 import { denialAnswer, rateLimitFields, SHADOW_FIELD, writeAnswer, writeRawAnswer } from './answer.ts'
 import { awaitsContinue, ClientLeft } from './body.ts'
+import { cutOffBy, forwardUnlessCutOff } from './cut-off.ts'
 import { forwardFailed, internal, overloaded } from './denials.ts'
 import { checkEdge, checkUpgrade, isLastOnConnection } from './edge.ts'
-import { answerOf, clientLeft, deniedEnding, type Ending, forwarded, stopped } from './ending.ts'
+import { answerOf, clientLeft, cutOffEnding, deniedEnding, type Ending, forwarded, stopped } from './ending.ts'
 import { type Admission, denied, type Exchange, type Pass, type ShadowRefusal, type Stop } from './exchange.ts'
 import { createLoad } from './load.ts'
 import { plan } from './plan.ts'
@@ -167,6 +168,11 @@ export function createGateway({ rules, ledger, store, observe, lag }: GatewayOpt
 
   async function forward(exchange: Exchange, res: ServerResponse, pass: Pass): Promise<Ending> {
     const { req, rules, requestId } = exchange
+    const refused = forwardUnlessCutOff(req)
+    if (refused !== null) {
+      refundUnreached(exchange, pass, { reached: false })
+      return answer(exchange, res, denied(refused))
+    }
     if (pass.body === null && awaitsContinue(req)) res.writeContinue()
     const startedAt = performance.now()
     const result = await rules.forwarder.forward(outgoing(exchange, pass, { res, body: pass.body }))
@@ -174,7 +180,11 @@ export function createGateway({ rules, ledger, store, observe, lag }: GatewayOpt
     if (result.error !== null && !result.headSent) {
       writeAnswer(req, res, denialAnswer(forwardFailed(result.error)), requestId)
     }
-    return forwarded(result, performance.now() - startedAt, res.statusCode)
+    const upstreamMs = performance.now() - startedAt
+    const cut = result.outcome === 'aborted' ? cutOffBy(req) : null
+    return cut === null
+      ? forwarded(result, upstreamMs, res.statusCode)
+      : cutOffEnding(cut, result, upstreamMs, res.statusCode)
   }
 
   async function tunnel(exchange: Exchange, socket: Duplex, head: Buffer, pass: Pass): Promise<Ending> {
@@ -200,7 +210,7 @@ export function createGateway({ rules, ledger, store, observe, lag }: GatewayOpt
   }
 
   /** Only where the backend certainly saw nothing: anything else may have had its effect there. */
-  function refundUnreached({ rules }: Exchange, { charged }: Pass, { reached }: ForwardResult): void {
+  function refundUnreached({ rules }: Exchange, { charged }: Pass, { reached }: Pick<ForwardResult, 'reached'>): void {
     if (charged === null || reached || !rules.refundUnreached) return
     ledger.refund(charged)
     observe({ type: 'tokens_refunded', category: charged.charge.category, cost: charged.charge.cost })

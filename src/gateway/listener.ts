@@ -3,18 +3,19 @@ import https from 'node:https'
 import type { AddressInfo, Socket } from 'node:net'
 import type { Duplex } from 'node:stream'
 import { setTimeout as sleep } from 'node:timers/promises'
-import { denial, type ErrorCode, STATUS_OF } from '../errors.ts'
+import { type Denial, denial, type ErrorCode, STATUS_OF } from '../errors.ts'
 import type { Observer } from '../observe/observation.ts'
 import { peerOf } from '../peers.ts'
 import type { Certificate } from '../tls.ts'
 import { denialAnswer, writeAnswer, writeRawAnswer } from './answer.ts'
 import { createCounts } from './counts.ts'
-import { overloaded } from './denials.ts'
+import { cutOff, cutOffBy, isForwarded } from './cut-off.ts'
+import { malformedBody, overloaded, slowBody } from './denials.ts'
 import { isLeftInDoubt, isWebSocketHandshake } from './edge.ts'
 import type { Gateway } from './gateway.ts'
 import { newRequestId, requestIdOf } from './request-id.ts'
 import { joinShortPieces } from './short-pieces.ts'
-import { createUnderway } from './underway.ts'
+import { createUnderway, type Underway } from './underway.ts'
 import { createUploadWatch, type UploadRule } from './uploads.ts'
 
 export interface ListenerOptions {
@@ -146,8 +147,7 @@ export function createListener(options: ListenerOptions): Listener {
     if (exchanges.length === 0) refuse()
     // The requests before the broken one get their answers first, or ours would be taken for one of them.
     else if (exchanges.every(({ req }) => req.complete)) whenIdle(socket, refuse)
-    // It is the body of a request that is broken: a denial that is decided already goes out, anything else is broken off.
-    else setImmediate(() => breakOff(socket, refuse))
+    else breakBody((exchanges.at(-1) as Underway).req, error)
   })
 
   function isBusy(socket: Duplex): boolean {
@@ -171,7 +171,8 @@ export function createListener(options: ListenerOptions): Listener {
     joinShortPieces(req)
     // What is answered wants its body no more: it may wait behind others, which are not to be broken off for that.
     uploads.watch(req, () => {
-      if (exchanges.includes(exchange)) tooSlow(socket)
+      // What the upstream has had of the request stays charged: it may have acted on it.
+      if (exchanges.includes(exchange)) tooSlow(req)
     })
     void gateway.handle(req, res).then(() => {
       exchanges.splice(exchanges.indexOf(exchange), 1)
@@ -214,11 +215,29 @@ export function createListener(options: ListenerOptions): Listener {
     socket.destroy()
   }
 
-  /** What the backend has had of the request stays charged: it may have acted on it. */
-  function tooSlow(socket: Duplex): void {
+  /** Nothing behind a body that is not complete is a request: the parser's error is one of the last request's body. */
+  function breakBody(req: http.IncomingMessage, { code }: NodeJS.ErrnoException): void {
+    // A client that ended its side within the body has left, and may still read.
+    if (code === 'HPE_INVALID_EOF_STATE') setImmediate(() => breakOff(req, malformedBody()))
+    else cut(req, malformedBody())
+  }
+
+  function tooSlow(req: http.IncomingMessage): void {
     observe({ type: 'bad_connection', code: 'slow_upload', status: 0 })
-    const answer = denialAnswer(denial('request_timeout', 'The body of this request came too slowly.'))
-    breakOff(socket, () => writeRawAnswer(socket, answer, newRequestId()))
+    cut(req, slowBody())
+  }
+
+  /**
+   * Refuses a request whose body is still to come. Until it is forwarded the gateway refuses it in its turn, behind the
+   * responses of those before it. One that the gateway has refused for another reason meanwhile gets that response.
+   */
+  function cut(req: http.IncomingMessage, denial: Denial): void {
+    if (cutOffBy(req) !== null) return
+    last.add(req.socket)
+    cutOff(req, denial)
+    setImmediate(() => {
+      if (isForwarded(req) || !isUnderway(req)) breakOff(req, denial)
+    })
   }
 
   /** One client that sends a thousand requests in one packet shall not take the place of a thousand others. */
@@ -232,14 +251,23 @@ export function createListener(options: ListenerOptions): Listener {
     if (socket.listenerCount(IDLE) === 0) socket.once(IDLE, work)
   }
 
-  function breakOff(socket: Duplex, refuse: () => void): void {
-    const [only, ...others] = underway(socket)
-    if (only === undefined) socket.end(() => socket.destroy())
-    else if (others.length === 0 && !only.res.headersSent) {
-      // No more of the request may go on to the backend.
+  function breakOff(req: http.IncomingMessage, denial: Denial): void {
+    const { socket } = req
+    const [first, ...others] = underway(socket)
+    if (first === undefined) socket.end(() => socket.destroy())
+    else if (!isUnderway(req))
+      return // its response waits behind those of others, and ends the connection
+    else if (others.length > 0 || first.res.headersSent) socket.destroy()
+    else {
+      if (denial.code === 'bad_request') observe({ type: 'bad_connection', code: denial.code, status: 0 })
+      // No more of the request may go on to the upstream.
       socket.once('finish', () => socket.destroy())
-      refuse()
-    } else socket.destroy()
+      writeRawAnswer(socket, denialAnswer(denial), newRequestId())
+    }
+  }
+
+  function isUnderway(req: http.IncomingMessage): boolean {
+    return underway(req.socket).some((exchange) => exchange.req === req)
   }
 
   function refuseRaw(socket: Duplex, code: ErrorCode, msg: string): void {

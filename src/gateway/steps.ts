@@ -9,7 +9,7 @@ import { type QuotaStore, StoreError } from '../quota/store.ts'
 import { type BodyPrice, type Price, priceOfBody } from '../routing/price.ts'
 import type { Target } from '../routing/target.ts'
 import { statusAnswer } from './answer.ts'
-import { isReadWhole, readBody } from './body.ts'
+import { beginningOf, isReadWhole, readBody } from './body.ts'
 import { overloaded, storeUnavailable } from './denials.ts'
 import { denied, type Exchange, type Stop } from './exchange.ts'
 import type { RequestLine } from './plan.ts'
@@ -39,7 +39,7 @@ export function price(exchange: Exchange, price: Price): Later<Priced | Denial> 
   if (price.kind === 'body') return priceByBody(exchange, price)
   const body = earlyBody(exchange)
   if (body === null) return { cost: price.cost, body }
-  return body.then((body) => ('code' in body ? body : { cost: price.cost, body }))
+  return body.then((body) => (body !== null && 'code' in body ? body : { cost: price.cost, body }))
 }
 
 async function priceByBody({ req, res }: Exchange, price: BodyPrice): Promise<Priced | Denial> {
@@ -49,9 +49,10 @@ async function priceByBody({ req, res }: Exchange, price: BodyPrice): Promise<Pr
   return 'code' in priced ? priced : { cost: priced.cost, body }
 }
 
-/** The body, where it is to be read before the charge. */
-export function earlyBody({ req, res, rules }: Exchange): Promise<Buffer | Denial> | null {
-  return isReadWhole(req, rules.maxBody) ? readBody(req, res, rules.maxBody ?? Number.POSITIVE_INFINITY) : null
+/** The body, where it is to be read before the charge. One in chunks that is not may be malformed all the same. */
+export function earlyBody({ req, res, rules }: Exchange): Promise<Buffer | Denial | null> | null {
+  if (isReadWhole(req, rules.maxBody)) return readBody(req, res, rules.maxBody ?? Number.POSITIVE_INFINITY)
+  return req.headers['transfer-encoding'] === undefined ? null : beginningOf(req)
 }
 
 /** What a charge that the ledger could not decide is answered with. @throws what is a fault of ours */

@@ -530,7 +530,7 @@ describe('min_upload_rate', () => {
             .map(({ outcome }) => outcome)
             .sort(),
         )
-        .toEqual(['aborted', 'forwarded'])
+        .toEqual(['denied', 'forwarded'])
       expect(app.observations.filter((o) => o.type === 'tokens_refunded')).toEqual([])
       expect(charges(app)).toBe(2)
     },
@@ -559,7 +559,7 @@ describe('min_upload_rate', () => {
     silent.socket.write(upload('alice', framing))
     await poll(silent.closed).toBe(true)
     expect(silent.statuses().at(-1)).toBe(408)
-    await poll(() => app.requests()).toMatchObject([{ outcome: 'aborted', error: null, httpStatus: null }])
+    await poll(() => app.requests()).toMatchObject([{ outcome: 'denied', error: 'request_timeout', httpStatus: null }])
   })
 
   it('is not what ends one whose request was refused: after a second nobody reads on', async () => {

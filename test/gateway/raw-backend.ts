@@ -1,6 +1,7 @@
 import { createHash } from 'node:crypto'
 import { once } from 'node:events'
-import net, { type AddressInfo } from 'node:net'
+import net from 'node:net'
+import { type Certificates, upstreamUrl, WAYS, type Way } from '../setup/ways.ts'
 
 /** A backend on bare TCP: it logs every request line that arrives, also one that a proper server would never see. */
 export interface RawBackend {
@@ -12,12 +13,19 @@ export interface RawBackend {
   close(): void
 }
 
-/** Answers 200 to every complete request, and 101 to a WebSocket handshake. */
-export async function startRawBackend(): Promise<RawBackend> {
+const PLAIN = WAYS[0] as Way
+const plainServer = (_way: Way, onConnection: (socket: net.Socket) => void): net.Server =>
+  net.createServer(onConnection)
+
+/** Answers 200 to every complete request, and 101 to a WebSocket handshake. @param server as `Certificates.server` */
+export async function startRawBackend(
+  createServer: Certificates['server'] = plainServer,
+  way = PLAIN,
+): Promise<RawBackend> {
   const lines: string[] = []
   const received: string[] = []
   const sockets = new Set<net.Socket>()
-  const server = net.createServer((socket) => {
+  const server = createServer(way, (socket) => {
     sockets.add(socket)
     socket.once('close', () => sockets.delete(socket))
     socket.on('error', () => {})
@@ -39,7 +47,7 @@ export async function startRawBackend(): Promise<RawBackend> {
   server.listen(0, '127.0.0.1')
   await once(server, 'listening')
   return {
-    url: `http://127.0.0.1:${(server.address() as AddressInfo).port}`,
+    url: upstreamUrl(way, server),
     lines,
     received,
     close: () => {
