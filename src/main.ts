@@ -16,6 +16,7 @@ const COMMANDS: ReadonlyMap<string, () => Promise<Command>> = new Map([
   ['explain', async () => (await import('./cli/explain.ts')).explainRequest],
   ['store', async () => (await import('./cli/store.ts')).store],
   ['schema', async () => (await import('./cli/schema.ts')).schema],
+  ['drain', async () => (await import('./cli/drain.ts')).drain],
   ['healthcheck', async () => (await import('./cli/healthcheck.ts')).healthcheck],
 ])
 

@@ -42,10 +42,8 @@
     {{- toYaml .Values.probes.liveness | nindent 4 }}
   lifecycle:
     preStop:
-      httpGet:
-        path: /drain
-        port: {{ .Values.portNames.admin }}
-        {{- include "tollgate.probeScheme" . | nindent 8 }}
+      exec: # from within the container, where it needs no token
+        command: [/nodejs/bin/node, /app/dist/main.js, drain, -c, /etc/tollgate/tollgate.yaml]
   {{- with .Values.resources }}
   resources:
     {{- toYaml . | nindent 4 }}

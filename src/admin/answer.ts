@@ -51,14 +51,14 @@ export type Method = 'GET' | 'POST' | 'PUT' | 'PATCH' | 'DELETE'
 /**
  * Who may use a route. All but `open` only with a Host header that we answer to.
  * - `open` anybody
- * - `host` whoever is not a page in a browser
+ * - `machine` an admin token of role admin, or no token from this machine; never a page in a browser
  * - `page` anybody: nothing here is secret
  * - `login` anybody but pages of others
  * - `session` whoever has a token or a session, and whoever sent none
  * - `read` an admin token of any role
  * - `change` an admin token of role admin; by a session only from our own page
  */
-export type Guard = 'open' | 'host' | 'page' | 'login' | 'session' | 'read' | 'change'
+export type Guard = 'open' | 'machine' | 'page' | 'login' | 'session' | 'read' | 'change'
 
 export interface Doc {
   readonly summary: string

@@ -38,9 +38,10 @@ export function createGuard({ login, credentials, names, now }: GuardOptions) {
     if (guard === 'open') return NOBODY
     if (!isOurHost(asked.headers.host, names)) return HOST_NOT_ALLOWED
     if (guard === 'page') return NOBODY
-    if (guard === 'host') return isFromBrowser(asked.headers) ? NOT_FROM_BROWSERS : NOBODY
+    if (guard === 'machine' && isFromBrowser(asked.headers)) return NOT_FROM_BROWSERS
+    if (guard === 'machine' && isFromHere(asked)) return NOBODY
     if (guard === 'login') return isFromOtherPage(asked.headers) ? NOT_FROM_OUR_PAGE : NOBODY
-    const identity = identify(asked)
+    const identity = guard === 'machine' ? bearer(asked) : identify(asked)
     // The first visit of a page is no fault: a 401 would stand on the browser's console.
     if (guard === 'session' && identity === UNAUTHORIZED && asked.headers.authorization === undefined) return NOBODY
     if ('status' in identity) return identity
@@ -52,7 +53,11 @@ export function createGuard({ login, credentials, names, now }: GuardOptions) {
   /** A token that is sent counts, also a wrong one; a session counts where no token was sent. */
   function identify({ headers, address }: Asked): Identity | Answer {
     const session = headers.authorization === undefined ? identityOf(headers.cookie, credentials, now()) : null
-    return session ?? login.bearer(headers.authorization, address)
+    return session ?? bearer({ headers, address })
+  }
+
+  function bearer({ headers, address }: Pick<Asked, 'headers' | 'address'>): Identity | Answer {
+    return login.bearer(headers.authorization, address)
   }
 }
 
@@ -64,6 +69,18 @@ function forbidden({ name }: Identity): Answer {
     `The admin token "${name}" may look at everything and change nothing: use one with the role admin.`,
   )
 }
+
+/**
+ * Whether somebody on this machine asks, without a token: who sends one is judged by it. What comes through a proxy on this
+ * machine is from anywhere.
+ */
+function isFromHere({ headers, address }: Asked): boolean {
+  const isForwarded = PROXY_FIELDS.some((name) => headers[name] !== undefined)
+  return headers.authorization === undefined && !isForwarded && LOOPBACK.test(address)
+}
+
+const LOOPBACK = /^(?:(?:::ffff:)?127\.[0-9.]+|::1)$/i
+const PROXY_FIELDS = ['forwarded', 'via', 'x-forwarded-for', 'x-forwarded-host', 'x-forwarded-proto', 'x-real-ip']
 
 /** A browser names where a request of a page comes from in one of these, but for the case of `isFromBrowser`. */
 function isFromPage(headers: IncomingHttpHeaders): boolean {

@@ -12,6 +12,7 @@ import {
   type Answer,
   badFields,
   type FieldProblem,
+  type Guard,
   type Identity,
   NO_CONTENT,
   type Route,
@@ -166,11 +167,17 @@ function closeBehindUpgrade({ headers }: IncomingMessage, res: ServerResponse): 
   if (headers.upgrade !== undefined) res.shouldKeepAlive = false
 }
 
+/** What guards the methods that a path does not have, by the guard of one that it has: nothing is done there. */
+function guardOfOthers(guard: Guard): Guard {
+  if (guard === 'machine') return 'page'
+  return guard === 'change' ? 'read' : guard
+}
+
 /** One path with all its methods. Whether a request may go on is settled before its body is read. */
 function addPath(app: FastifyInstance, path: string, routes: readonly Route[], check: Check): void {
   const routeOf = (method: string) => routes.find((route) => route.method === (method === 'HEAD' ? 'GET' : method))
   const allow = routes.flatMap(({ method }) => (method === 'GET' ? ['GET', 'HEAD'] : [method])).join(', ')
-  const usual = routes[0]?.guard === 'change' ? 'read' : (routes[0]?.guard ?? 'read')
+  const usual = guardOfOthers(routes[0]?.guard ?? 'read')
   const identities = new WeakMap<FastifyRequest, Identity | null>()
   app.route({
     method: app.supportedMethods,

@@ -140,6 +140,7 @@ function json(schema: z.ZodType) {
 /** The empty one says that a request may come without. */
 const CREDENTIALS = [{ token: [] }, { session: [] }]
 const SECURITY: Partial<Readonly<Record<Guard, readonly object[]>>> = {
+  machine: [{ token: [] }, {}],
   session: [...CREDENTIALS, {}],
   read: CREDENTIALS,
   change: CREDENTIALS,
@@ -150,7 +151,14 @@ const ALWAYS: readonly AdminError[] = ['bad_request', 'request_timeout', 'header
 const OF_BODY: readonly AdminError[] = ['payload_too_large', 'unsupported_media_type']
 const OF_GUARD: Readonly<Record<Guard, readonly AdminError[]>> = {
   open: [],
-  host: ['host_not_allowed', 'not_from_browsers'],
+  machine: [
+    'host_not_allowed',
+    'not_from_browsers',
+    'no_admin_token',
+    'unauthorized',
+    'too_many_attempts',
+    'forbidden',
+  ],
   page: ['host_not_allowed'],
   login: ['host_not_allowed', 'not_from_our_page'],
   session: ['host_not_allowed', 'no_admin_token', 'unauthorized', 'too_many_attempts'],

@@ -1,4 +1,5 @@
-import { ok, type Route } from './answer.ts'
+import { badFields, ok, type Route } from './answer.ts'
+import { readFields } from './fields.ts'
 import * as schemas from './schemas.ts'
 
 export interface ProbeOptions {
@@ -7,8 +8,8 @@ export interface ProbeOptions {
   /** Whether traffic should come; reasons of one that is ready tell what it must do without. With `startup` only whether it has begun counts: as a sidecar we must be up before the application, and a restart brings no store back. */
   readonly ready: (startup: boolean) => { ready: boolean; reasons: string[] }
   readonly metrics: { render(): Promise<string>; readonly contentType: string }
-  /** Begins to drain and returns at once. Called at most once. Without it there is no /drain. */
-  readonly drain?: () => void
+  /** Takes the gateway out of service and back. Without it there is no /drain. */
+  readonly drain?: { isOn(): boolean; turn(on: boolean): void }
 }
 
 /** What the machinery around us asks, without a credential: it has none. */
@@ -47,22 +48,29 @@ export function probeRoutes({ live, ready, metrics, drain }: ProbeOptions): Rout
   ]
 }
 
-/**
- * The kubelet calls it as the preStop hook, by GET, without a credential and on the address of the pod, so loopback
- * cannot be demanded. What keeps others away is that this listener is not reachable for clients; what keeps a page
- * in an operator's browser away is the guard. A second call changes nothing.
- */
-function drainRoute(drain: () => void): Route {
-  let draining = false
+const OUT = 'Out of service: /readyz is 503, and every response closes its connection. A second POST /drain ends that.'
+const BACK = 'In service again.'
+const ENDING = 'Out of service: the gateway is being stopped.'
+
+/** Two calls without a state are there and back. A script that may run twice says which state it wants. */
+function drainRoute(drain: NonNullable<ProbeOptions['drain']>): Route {
   return {
-    method: 'GET',
+    method: 'POST',
     path: '/drain',
-    guard: 'host',
-    doc: { summary: 'Takes the gateway out of service, for a preStop hook', answers: { 200: schemas.draining } },
-    handle() {
-      if (!draining) drain()
-      draining = true
-      return ok({ draining: true })
+    guard: 'machine',
+    doc: {
+      summary: 'Takes the gateway out of service, and the next call brings it back',
+      query: schemas.drain,
+      answers: { 200: schemas.draining },
+    },
+    handle({ query }) {
+      const fields = readFields(schemas.drain, query)
+      if ('problems' in fields) return badFields(fields.problems)
+      const { state } = fields.data
+      const on = state === undefined ? !drain.isOn() : state === 'on'
+      drain.turn(on)
+      const draining = drain.isOn()
+      return ok({ draining, msg: draining ? (on ? OUT : ENDING) : BACK })
     },
   }
 }

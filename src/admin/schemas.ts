@@ -54,7 +54,17 @@ export const startup = z.strictObject({
     .optional()
     .meta({ description: 'For a startup probe: 200 as soon as requests are taken, also without the store' }),
 })
-export const draining = name(z.strictObject({ draining: z.literal(true) }), 'Draining', 'It has begun.')
+export const drain = z.strictObject({
+  state: z
+    .enum(['on', 'off'], { error: 'must be on or off' })
+    .optional()
+    .meta({ description: 'What is wanted, however often it is said; without it the other than now' }),
+})
+export const draining = name(
+  z.strictObject({ draining: z.boolean(), msg: z.string() }),
+  'Draining',
+  'Whether the gateway is out of service from now on, and how that ends.',
+)
 
 export const session = name(
   z.strictObject({

@@ -43,13 +43,19 @@ export interface Serving {
   /** Whether the store takes no charges, or does not answer who asks it every second. */
   lacksStore(): boolean
   inFlight(): number
-  /** From now on not ready, and every answer closes its connection. */
-  drain(): void
+  readonly drain: Drain
   /**
    * Lets requests finish, settles what was charged, closes everything but the store.
    * @param limits in the place of those of the configuration
    */
   stop(limits?: Config['drain']): Promise<void>
+}
+
+/** Takes a gateway out of service and back: while it drains it is not ready, and every response closes its connection. */
+export interface Drain {
+  isOn(): boolean
+  /** One that stops drains to its end. */
+  turn(on: boolean): void
 }
 
 export interface Readiness {
@@ -179,15 +185,15 @@ export async function createServing(options: ServingOptions): Promise<Serving> {
     tellLoaded()
   }
 
-  function drain(): void {
-    state.draining = true
-    listener.drain()
+  function drain(on: boolean): void {
+    state.draining = on
+    listener.drain(on)
   }
 
   async function stop({ delayMs, timeoutMs } = current.config.drain): Promise<void> {
     state.stopping = true
     if (state.started) {
-      drain()
+      drain(true)
       // Load balancers need a moment to see that we are not ready.
       if (delayMs > 0) await sleep(delayMs)
       await listener.stop(timeoutMs)
@@ -212,7 +218,7 @@ export async function createServing(options: ServingOptions): Promise<Serving> {
     ready,
     lacksStore: () => storeFailure() !== null,
     inFlight: () => gateway.inFlight(),
-    drain,
+    drain: { isOn: () => state.draining, turn: (on) => state.stopping || drain(on) },
     stop,
   }
 }

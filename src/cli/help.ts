@@ -9,6 +9,7 @@ export const HELP = `Usage: tollgate COMMAND [options]
   explain      tell what would become of a request now, and why
   store        copy a store into another one
   schema       print the JSON Schema of the configuration
+  drain        take a gateway that runs out of service, or back
   healthcheck  ask a gateway that runs whether it lives
 
 Options of every command:
@@ -76,6 +77,16 @@ Exit code: 0 copied; 1 not copied, with the reason; 2 called wrongly.`,
     `Usage: tollgate schema
 
 Prints the JSON Schema (draft 2020-12) of the configuration, for editors.`,
+  ],
+  [
+    'drain',
+    `Usage: tollgate drain [--end] [-c FILE]
+
+Takes the gateway that runs on this machine or in this container out of service: its /readyz is 503, and each response closes its
+connection, so that clients come back through another replica. It goes on serving. For a preStop hook, or to look at one replica.
+  --end   brings it back
+The file says where the admin listener is; one on another address than a loopback one is shown the admin token of the file.
+Exit code: 0 done, also if it was so before; 1 not done, with the reason.`,
   ],
   [
     'healthcheck',

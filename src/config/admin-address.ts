@@ -11,6 +11,8 @@ import type { Reading } from './units.ts'
 export interface AdminAddress extends HostPort {
   /** Whether it speaks TLS. */
   readonly encrypted: boolean
+  /** An admin token of role admin; `null` if the file names none. */
+  readonly token: string | null
 }
 
 /**
@@ -38,6 +40,8 @@ export function defaultAdminAddress(): AdminAddress {
 }
 
 function addressIn(data: unknown): AdminAddress | null {
-  const { listen, tls } = keys(admin, isObject(data) ? data.admin : undefined)
-  return listen === undefined ? null : { ...listen, encrypted: tls !== undefined }
+  const { listen, tls, token, tokens = [] } = keys(admin, isObject(data) ? data.admin : undefined)
+  if (listen === undefined) return null
+  const named = tokens.find(({ role }) => role === 'admin')
+  return { ...listen, encrypted: tls !== undefined, token: token ?? named?.token ?? null }
 }

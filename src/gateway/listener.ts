@@ -50,8 +50,8 @@ export interface ConnectionLimits {
 export interface Listener {
   /** @returns the URL it listens on */
   start(): Promise<string>
-  /** From now on every answer closes its connection, so that clients come back through another replica. */
-  drain(): void
+  /** While it is on every response closes its connection, so that clients come back through another replica. */
+  drain(on: boolean): void
   /** Changes `idleTimeoutMs` for connections that come from now on. */
   setIdleTimeout(ms: number): void
   /** Takes no new connection, lets what is under way finish for up to `timeoutMs` and then breaks it off. */
@@ -292,7 +292,7 @@ export function createListener(options: ListenerOptions): Listener {
   }
 
   async function stop(timeoutMs: number): Promise<void> {
-    drain()
+    drain(true)
     let open = true
     const closed = new Promise<void>((resolve) => {
       server.close(() => resolve())
@@ -315,10 +315,10 @@ export function createListener(options: ListenerOptions): Listener {
     while (gateway.inFlight() > 0 && performance.now() < recorded) await sleep(DRAIN_POLL_MS)
   }
 
-  function drain(): void {
-    if (draining) return
-    draining = true
-    observe({ type: 'draining', inFlight: gateway.inFlight() })
+  function drain(on: boolean): void {
+    if (draining === on) return
+    draining = on
+    observe(on ? { type: 'draining', inFlight: gateway.inFlight() } : { type: 'drain_ended' })
   }
 
   function setIdleTimeout(ms: number): void {

@@ -65,6 +65,8 @@ export function lineOf(seen: Told): Line | null {
       })
     case 'draining':
       return line('info', 'draining', { inFlight: seen.inFlight })
+    case 'drain_ended':
+      return line('info', 'in service again', {})
     case 'cut_off':
       return line('warn', 'drain.timeout is over: what is still under way is cut off', { requests: seen.requests })
     case 'stopped':

@@ -79,6 +79,8 @@ export type Observation =
   /** The files that it was to be replaced by are no pair: the old one stays. */
   | { readonly type: 'certificate_refused'; readonly listener: 'gateway' | 'admin'; readonly problem: string }
   | { readonly type: 'draining'; readonly inFlight: number }
+  /** It is in service again. */
+  | { readonly type: 'drain_ended' }
   /** `drain.timeout` ran out before so many requests and tunnels had ended. */
   | { readonly type: 'cut_off'; readonly requests: number }
   | { readonly type: 'stopped' }

@@ -17,7 +17,7 @@ export type ToWorker =
   | { readonly type: 'rejected'; readonly problems: readonly string[] }
   | { readonly type: 'reload'; readonly config: Config; readonly hash: string }
   | { readonly type: 'report'; readonly id: number }
-  | { readonly type: 'drain' }
+  | { readonly type: 'drain'; readonly on: boolean }
   | { readonly type: 'stop' }
 
 export type FromWorker =

@@ -5,7 +5,7 @@ import { createObserving } from '../app/observing.ts'
 import { openStore } from '../app/open-store.ts'
 import { tryParts } from '../app/parts.ts'
 import { needRestart, untilRestart } from '../app/restart.ts'
-import { addressProblem, isOfStore, type Readiness } from '../app/serving.ts'
+import { addressProblem, type Drain, isOfStore, type Readiness } from '../app/serving.ts'
 import type { App, AppOptions } from '../app.ts'
 import type { Config } from '../config/config.ts'
 import { createControlKeeper } from '../control/keeper.ts'
@@ -47,11 +47,12 @@ export async function createPrimary({ config, hash, version, observe: also }: Ap
     write: log.pass,
     observe,
   })
-  const state = { started: false, draining: false }
+  const state = { started: false, draining: false, stopping: false }
   const readyWorkers = (): number => supervisor.states().filter(({ ready }) => ready).length
   const together = { render: renderAll, contentType: metrics.contentType }
   const ready = (startup: boolean) => readiness(state, supervisor, startup)
   const control = createControlKeeper({ store, observe })
+  const drain: Drain = { isOn: () => state.draining, turn }
   const admin = openAdmin({
     current: () => current.config,
     store,
@@ -100,12 +101,14 @@ export async function createPrimary({ config, hash, version, observe: also }: Ap
     supervisor.rejected(problems)
   }
 
-  function drain(): void {
-    state.draining = true
-    supervisor.drain()
+  function turn(on: boolean): void {
+    if (state.stopping) return
+    state.draining = on
+    supervisor.drain(on)
   }
 
   async function stop(): Promise<void> {
+    state.stopping = true
     state.draining = true
     const { delayMs, timeoutMs } = current.config.drain
     await supervisor.stop(delayMs + timeoutMs + GRACE_MS)

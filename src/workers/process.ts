@@ -40,7 +40,7 @@ process.on('disconnect', () => {
 async function obey(message: Exclude<ToWorker, { type: 'report' }>): Promise<void> {
   if ('config' in message) drainTimeoutMs = message.config.drain.timeoutMs
   if (message.type === 'begin') await begin(message)
-  else if (message.type === 'drain') running?.drain()
+  else if (message.type === 'drain') running?.drain(message.on)
   else if (message.type === 'rejected') running?.rejected(message.problems)
   // The end takes as long as requests do: what comes meanwhile is not to wait for it.
   else if (message.type === 'stop') void end()

@@ -14,7 +14,7 @@ export interface Supervisor {
   reload(): Promise<string[]>
   /** Tells them all why the last configuration file was not taken. */
   rejected(problems: readonly string[]): void
-  drain(): void
+  drain(on: boolean): void
   /** Lets them finish, for `graceMs` at most. */
   stop(graceMs: number): Promise<void>
   kill(): void
@@ -72,7 +72,7 @@ export function createSupervisor(options: SupervisorOptions): Supervisor {
     const process = startWorker({ begin: order, onReport: (report) => onReport(worker, report), write, now })
     place.process = process
     observe({ type: 'worker_started', worker, pid: process.pid })
-    if (draining) process.drain()
+    if (draining) process.drain(true)
     void process.ended.then((ending) => {
       place.process = null
       onEnd(worker)
@@ -152,9 +152,9 @@ export function createSupervisor(options: SupervisorOptions): Supervisor {
     rejected(problems) {
       for (const process of processes()) process.rejected(problems)
     },
-    drain() {
-      draining = true
-      for (const process of processes()) process.drain()
+    drain(on) {
+      draining = on
+      for (const process of processes()) process.drain(on)
     },
     stop,
     kill,

@@ -28,7 +28,7 @@ export interface WorkerProcess {
   /** @returns why the configuration was not taken; `null` where it was, or the process has ended */
   reload(config: Config, hash: string): Promise<string | null>
   rejected(problems: readonly string[]): void
-  drain(): void
+  drain(on: boolean): void
   /** Lets it finish. */
   stop(): void
   /** How long it has said nothing, in milliseconds. */
@@ -136,7 +136,7 @@ export function startWorker({ begin, onReport, write, now }: WorkerProcessOption
     ask,
     reload,
     rejected: (problems) => tell({ type: 'rejected', problems }),
-    drain: () => tell({ type: 'drain' }),
+    drain: (on) => tell({ type: 'drain', on }),
     stop: () => tell({ type: 'stop' }),
     silentMs: () => now() - (latest?.at ?? startedAt),
     kill: (why) => {

@@ -14,7 +14,7 @@ export interface Worker {
   /** A configuration file was not taken: the primary reads it for all. */
   rejected(problems: readonly string[]): void
   report(): Promise<Report>
-  drain(): void
+  drain(on: boolean): void
   /** @param limits in the place of those of the configuration */
   stop(limits?: Config['drain']): Promise<void>
 }
@@ -59,7 +59,7 @@ export async function createWorker(begin: Extract<ToWorker, { type: 'begin' }>):
     reload,
     rejected: serving.rejected,
     report: async () => ({ ...serving.ready(), metrics: await metrics.snapshot() }),
-    drain: serving.drain,
+    drain: serving.drain.turn,
     stop,
   }
 }

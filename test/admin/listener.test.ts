@@ -138,37 +138,96 @@ describe('probes', () => {
   })
 })
 
+/** A gateway that only knows whether it drains. */
+function drain() {
+  const turns: boolean[] = []
+  return { turns, isOn: () => turns.at(-1) === true, turn: (on: boolean) => void turns.push(on) }
+}
+
 describe('drain', () => {
-  test('begins once, however often it is called', async () => {
-    let drains = 0
-    const { call } = await start({ drain: () => drains++ })
-    for (let i = 0; i < 3; i++)
-      expect(await call('GET', '/drain', { headers: none })).toMatchObject({ status: 200, json: { draining: true } })
-    expect(drains).toBe(1)
+  test('begins with one call and ends with the next, and each says so', async () => {
+    const { call } = await start({ drain: drain() })
+    for (const draining of [true, false, true]) {
+      const { status, json } = await call('POST', '/drain', { headers: none })
+      expect([status, json.draining]).toEqual([200, draining])
+      expect(json.msg).toMatch(draining ? /second POST .drain ends/ : /^In service again/)
+    }
+  })
+
+  test('comes to the state that is asked for, however often it is', async () => {
+    const { call } = await start({ drain: drain() })
+    for (const [state, draining] of [
+      ['on', true],
+      ['on', true],
+      ['off', false],
+      ['off', false],
+    ])
+      expect((await call('POST', `/drain?state=${state}`, { headers: none })).json).toMatchObject({ draining })
+    expect((await call('POST', '/drain?state=of', { headers: none })).status).toBe(400)
+    expect((await call('POST', '/drain?stat=on', { headers: none })).status).toBe(400)
+  })
+
+  test('does not end while the gateway is being stopped, which the response says', async () => {
+    const { call } = await start({ drain: { isOn: () => true, turn: () => {} } })
+    const { json } = await call('POST', '/drain', { headers: none })
+    expect(json).toEqual({ draining: true, msg: expect.stringContaining('being stopped') })
+  })
+
+  test.each(['GET', 'HEAD', 'PUT', 'DELETE'])('is no matter of %s, which anybody may learn', async (method) => {
+    const { turns, ...rest } = drain()
+    const { call } = await start({ drain: rest })
+    for (const headers of [none, { ...none, via: '1.1 proxy' }]) {
+      const reply = await call(method, '/drain', { headers })
+      expect([reply.status, reply.headers.allow]).toEqual([405, 'POST'])
+    }
+    expect(turns).toEqual([])
   })
 
   test('may be begun by a script in Node', async () => {
-    const { url } = await start({ drain: () => {} })
-    expect((await fetch(`${url}/drain`)).status).toBe(200)
+    const { url } = await start({ drain: drain() })
+    expect((await fetch(`${url}/drain`, { method: 'POST' })).status).toBe(200)
+  })
+
+  test.each([
+    ['without one', none, 401],
+    ['with a wrong one', wrong, 401],
+    ['of a viewer', { authorization: `Bearer ${VIEWER}` }, 403],
+    ['of an admin', { authorization: `Bearer ${TOKEN}` }, 200],
+  ])('needs the admin token from behind a proxy on this machine: %s', async (_, headers, status) => {
+    const gateway = drain()
+    const { call } = await start({ drain: gateway })
+    for (const field of ['x-forwarded-for', 'forwarded', 'via', 'x-real-ip'])
+      expect((await call('POST', '/drain', { headers: { ...headers, [field]: 'a' } })).status).toBe(status)
+    expect(gateway.turns.length).toBe(status === 200 ? 4 : 0)
+  })
+
+  test('judges a token that is sent, also from this machine', async () => {
+    const { call } = await start({ drain: drain() })
+    expect((await call('POST', '/drain', { headers: wrong })).status).toBe(401)
+    expect((await call('POST', '/drain', { headers: { authorization: `Bearer ${VIEWER}` } })).status).toBe(403)
+    expect((await call('POST', '/drain')).status).toBe(200)
   })
 
   test.each([
     ['an image in a page', { 'sec-fetch-site': 'cross-site' }],
     ['a page that names itself', { referer: 'http://evil.example/' }],
     ['a script of a page', { origin: 'http://evil.example' }],
-    ['an image that tells nothing of its page', { 'user-agent': 'Mozilla/5.0 (X11; Linux x86_64)', accept: 'image/*' }],
+    ['a form that tells nothing of its page', { 'user-agent': 'Mozilla/5.0 (X11; Linux x86_64)', accept: 'text/html' }],
     ['the same of a browser with another name', { 'accept-language': 'en' }],
     ['a page behind a rebound name', { host: 'evil.example' }],
   ])('is not begun by %s', async (_what, headers) => {
-    let drains = 0
-    const { call } = await start({ drain: () => drains++ })
-    expect((await call('GET', '/drain', { headers })).status).toBe(403)
-    expect(drains).toBe(0)
+    const gateway = drain()
+    const { call } = await start({ drain: gateway })
+    for (const more of [none, {}])
+      expect(
+        (await call('POST', '/drain', { headers: { ...headers, ...more } as Record<string, string> })).status,
+      ).toBe(403)
+    expect(gateway.turns).toEqual([])
   })
 
   test('is not there when nothing can be drained', async () => {
     const { call } = await start()
-    expect((await call('GET', '/drain')).status).toBe(404)
+    expect((await call('POST', '/drain')).status).toBe(404)
   })
 })
 

@@ -5,11 +5,13 @@ import { createLogin } from '../../src/admin/login.ts'
 import { answerValidator } from './answers.ts'
 import { type Running, startAdmin } from './running.ts'
 
+const DRAIN = { isOn: () => false, turn: () => {} }
+
 let running: Running
 // biome-ignore lint/suspicious/noExplicitAny: the document is judged here, not trusted
 let document: any
 beforeAll(async () => {
-  running = await startAdmin({ drain: () => {} })
+  running = await startAdmin({ drain: DRAIN })
   document = (await running.call('GET', '/openapi.json', { headers: { authorization: '' } })).json
 })
 afterAll(() => running.stop())
@@ -189,7 +191,7 @@ describe('the OpenAPI document', () => {
   })
 
   test('has every route of the listener and no other', () => {
-    const options = { ...fakeOptions(), drain: () => {} }
+    const options = { ...fakeOptions(), drain: DRAIN }
     const routes = routesOf(options, createLogin({ credentials: [], now: Date.now }))
     const listed = routes.map(({ method, path }) => `${method} ${path.replace(/:(\w+)/g, '{$1}')}`)
     expect(

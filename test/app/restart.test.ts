@@ -41,7 +41,7 @@ it.each([
   ['admin: { token: another-admin-token-01 }', false],
 ])('%s: whether a health check is led astray until then is told', (text, astray) => {
   const [told] = needRestart(running, config(text))
-  expect(told?.includes('`tollgate healthcheck` finds nobody')).toBe(astray)
+  expect(told?.includes('`tollgate healthcheck` and `tollgate drain` find nobody')).toBe(astray)
 })
 
 it('a health check is led astray by the admin listener alone', () => {

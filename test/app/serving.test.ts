@@ -21,9 +21,14 @@ test('a gateway is ready from its start until it drains, and says which of the t
   expect(serving.ready(true)).toMatchObject({ ready: false, reasons: expect.arrayContaining(['starting']) })
   await serving.start()
   expect(serving.ready()).toEqual({ ready: true, reasons: [] })
-  serving.drain()
+  serving.drain.turn(true)
   expect(serving.ready()).toEqual({ ready: false, reasons: ['draining'] })
-  await serving.stop()
+  serving.drain.turn(false)
+  expect(serving.ready()).toEqual({ ready: true, reasons: [] })
+  const stopped = serving.stop()
+  serving.drain.turn(false)
+  expect(serving.ready()).toEqual({ ready: false, reasons: ['draining'] })
+  await stopped
   await store.close()
 })
 

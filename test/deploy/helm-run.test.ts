@@ -15,6 +15,7 @@ let folder: string
 let ports: { http: number; admin: number }
 let manifests: Manifest[]
 let gateway: ChildProcess
+let env: NodeJS.ProcessEnv
 let log = ''
 
 beforeAll(async () => {
@@ -33,10 +34,10 @@ beforeAll(async () => {
   const { data } = manifests.find(({ kind }) => kind === 'ConfigMap')
   const file = join(folder, 'tollgate.yaml')
   writeFileSync(file, data['tollgate.yaml'])
-  const env = environmentOf(manifests, { 'tollgate-admin/token': 'x'.repeat(32) })
+  env = { ...process.env, ...environmentOf(manifests, { 'tollgate-admin/token': 'x'.repeat(32) }) }
   env.TOLLGATE_STORE_URL = env.TOLLGATE_STORE_URL?.replace('/data', folder) ?? ''
   const args = gatewayOf(manifests).args.map((arg: string) => arg.replace('/etc/tollgate/tollgate.yaml', file))
-  gateway = spawn(process.execPath, [join(CHART, '../src/main.ts'), ...args], { env: { ...process.env, ...env } })
+  gateway = spawn(process.execPath, [join(CHART, '../src/main.ts'), ...args], { env })
   for (const stream of [gateway.stdout, gateway.stderr]) stream?.on('data', (chunk: Buffer) => (log += chunk))
 })
 afterAll(() => {
@@ -60,12 +61,19 @@ test('the gateway of the chart starts, is probed, drains at the hook and ends at
   expect(await ask(readinessProbe.httpGet)).toBe(200)
   expect(await testHook(), log).toMatch(/^404 \S+\n$/)
 
-  expect(await ask(lifecycle.preStop.httpGet)).toBe(200)
+  expect(await runHook(lifecycle.preStop.exec.command)).toContain('Out of service')
   expect(await ask(readinessProbe.httpGet)).toBe(503)
   expect(await ask(livenessProbe.httpGet)).toBe(200)
   gateway.kill('SIGTERM')
   expect((await once(gateway, 'exit'))[0], log).toBe(0)
 })
+
+/** As the container runtime does it: of the image the program is Node, and the gateway lies at /app/dist. */
+async function runHook([node, program, ...args]: readonly string[]): Promise<string> {
+  expect([node, program]).toEqual(['/nodejs/bin/node', '/app/dist/main.js'])
+  const local = args.map((arg) => arg.replace('/etc/tollgate', folder))
+  return (await promisify(execFile)(process.execPath, [join(CHART, '../src/main.ts'), ...local], { env })).stdout
+}
 
 /** What `helm test` runs, with our address in place of the Service's. */
 async function testHook(): Promise<string> {

@@ -49,7 +49,7 @@ drain: { ${drain} }
 
 /** As the kubelet does it: the preStop hook first, then the signal. */
 async function takeDown({ admin, process }: Gateway): Promise<number | null> {
-  expect((await fetch(`${admin}/drain`)).status).toBe(200)
+  expect((await fetch(`${admin}/drain?state=on`, { method: 'POST' })).status).toBe(200)
   return process.end('SIGTERM')
 }
 
@@ -116,24 +116,28 @@ describe('a rolling update of two replicas behind a load balancer', () => {
     for (const { process } of gateways) expect(process.output()).toContain('"outcome":"forwarded"')
   }, 120_000)
 
-  it('begins with /drain, after which a replica is not ready, goes on serving and says "close" to its clients', async () => {
+  it('begins with /drain, after which a replica is not ready, goes on serving and says "close" to its clients, until a second call', async () => {
     const [gateway, other] = [
       await start(`http://127.0.0.1:${backend.port}`, 'timeout: 20s'),
       await start(`http://127.0.0.1:${backend.port}`, 'timeout: 20s'),
     ]
     const client = new Client()
     expect((await client.ask(gateway.url, 'c', 'alice')).headers.connection).toBe('keep-alive')
-    for (let i = 0; i < 2; i++) expect((await fetch(`${gateway.admin}/drain`)).status).toBe(200)
+    const turn = async (): Promise<unknown> => (await fetch(`${gateway.admin}/drain`, { method: 'POST' })).json()
+    expect(await turn()).toMatchObject({ draining: true })
     expect(await gateway.readiness()).toBe('503 draining')
     expect((await fetch(`${gateway.admin}/livez`)).status).toBe(200)
     for (let i = 0; i < 3; i++) {
       const { status, headers } = await client.ask(gateway.url, 'c', 'alice')
       expect([status, headers.connection]).toEqual([200, 'close'])
     }
+    expect(await turn()).toMatchObject({ draining: false })
+    expect(await gateway.readiness()).toBe('200')
+    expect((await client.ask(gateway.url, 'c', 'alice')).headers.connection).toBe('keep-alive')
     expect(gateway.process.child.exitCode).toBeNull()
     expect(await gateway.process.end('SIGTERM')).toBe(0)
     expect(await other.readiness()).toBe('200')
-    expect(await used(other, 'alice')).toBe(4 * COST)
+    expect(await used(other, 'alice')).toBe(5 * COST)
     client.close()
   }, 120_000)
 })

@@ -619,9 +619,12 @@ describe('two workers', () => {
     const answered = (status: number): void => void statuses.push(status)
     const clients = Array.from({ length: 8 }, () => client(() => false, answered))
     await expect.poll(() => statuses.length).toBeGreaterThan(100)
-    expect((await fetch(`${admin}/drain`)).status).toBe(200)
+    const turn = async (): Promise<unknown> => (await fetch(`${admin}/drain`, { method: 'POST' })).json()
+    expect(await turn()).toMatchObject({ draining: true })
     expect((await Promise.all(clients)).flat()).toEqual([])
     expect(await readiness()).toBe(503)
+    expect(await turn()).toMatchObject({ draining: false })
+    await expect.poll(readiness).toBe(200)
   })
 
   it('tell the administrators that a store which may be read takes no charges, and what was changed before', async () => {

@@ -366,7 +366,7 @@ it('what comes on a connection behind an upgrade that is served as a plain reque
 it('what comes behind the last answer of a connection is no request, whatever its method', async () => {
   const backend = await waitingBackend()
   const app = await start(backend.url, '')
-  expect((await fetch(`${app.admin}/drain`)).status).toBe(200)
+  expect((await fetch(`${app.admin}/drain`, { method: 'POST' })).status).toBe(200)
   const client = open(app)
   client.socket.write(`${get('alice', '/api/slow')}CONNECT a:1 HTTP/1.1\r\nHost: a:1\r\n\r\n`)
   await poll(() => backend.waiting).toBe(1)

@@ -438,6 +438,7 @@ test.each<[Observation, number]>([
   [{ type: 'certificate_refused', listener: 'admin', problem: 'no key' }, ERROR],
   [{ type: 'listening', what: 'admin', url: 'http://x' }, INFO],
   [{ type: 'draining', inFlight: 2 }, INFO],
+  [{ type: 'drain_ended' }, INFO],
   [{ type: 'cut_off', requests: 2 }, WARN],
 ])('%o has its level', async (observation, level) => {
   const { type, ...fields } = observation as Record<string, unknown>

@@ -68,6 +68,7 @@ const everything: Observation[] = [
   { type: 'upgrade_closed' },
   { type: 'listening', what: 'gateway', url: 'u' },
   { type: 'draining', inFlight: 0 },
+  { type: 'drain_ended' },
   { type: 'cut_off', requests: 1 },
   { type: 'internal_error', where: 'gateway', error: new Error('e') },
   { type: 'stopped' },

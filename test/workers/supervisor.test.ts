@@ -129,7 +129,7 @@ describe('a worker that ends', () => {
 
   it('while the others drain has a successor that drains too', async () => {
     await expect.poll(isReady).toBe(true)
-    supervisor.drain()
+    supervisor.drain(true)
     kill()
     await expect.poll(() => started().length).toBe(2)
     const reasons = () => supervisor.ask(10_000).then(() => supervisor.states()[0]?.reasons)

@@ -1,0 +1,31 @@
+import { expect, test } from 'vitest'
+import { createGuard } from '../../src/admin/guard.ts'
+import { createLogin } from '../../src/admin/login.ts'
+
+const TOKEN = 'admin-token-of-the-tests'
+
+/** What becomes of a request that only this machine, or an administrator, may make. */
+function judge(address: string, headers: Record<string, string>, hasTokens = true): unknown {
+  const credentials = hasTokens ? [{ name: 'ops', role: 'admin', token: TOKEN } as const] : []
+  const now = (): number => 0
+  const check = createGuard({ login: createLogin({ credentials, now }), credentials, names: [], now })
+  const guarded = check('machine', { method: 'POST', headers: { host: 'localhost', ...headers }, address })
+  return 'status' in guarded ? guarded.status : guarded.identity
+}
+
+test.each(['127.0.0.1', '127.1.2.3', '::1', '::ffff:127.0.0.1'])(
+  '%s is this machine, which needs no token',
+  (address) => {
+    expect(judge(address, {})).toBeNull()
+    expect(judge(address, {}, false)).toBeNull()
+  },
+)
+
+test.each(['10.0.0.7', '::ffff:10.0.0.7', '192.0.2.1', 'fe80::1', '::127.0.0.1', '128.0.0.1', ''])(
+  '%s is not, and needs the admin token',
+  (address) => {
+    expect(judge(address, {})).toBe(401)
+    expect(judge(address, {}, false)).toBe(403)
+    expect(judge(address, { authorization: `Bearer ${TOKEN}` })).toMatchObject({ name: 'ops' })
+  },
+)
