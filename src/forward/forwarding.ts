@@ -231,13 +231,17 @@ export class Forwarding implements Exchanging, Waiter {
     this.#backend.connections.unwatch(connection)
     if (this.#stall !== undefined) return false
     this.#stall = setTimeout(() => this.#abandon(CLIENT_STALLED), this.#backend.idleTimeoutMs)
-    this.#exchange.res.once('drain', () => {
-      clearTimeout(this.#stall)
-      this.#stall = undefined
-      this.#awaitBody()
-      this.#connection?.resume(this)
-    })
+    this.#exchange.res.once('drain', () => this.#clientReads())
     return false
+  }
+
+  /** What drains once the answer has ended is its rest: `#awaitReader` has its time, and others have the connection. */
+  #clientReads(): void {
+    if (this.#ended) return
+    clearTimeout(this.#stall)
+    this.#stall = undefined
+    this.#awaitBody()
+    this.#connection?.resume(this)
   }
 
   /**

@@ -1,62 +1,90 @@
-import { mkdtempSync, rmSync } from 'node:fs'
-import { createServer as createTcpServer, type Server, type Socket } from 'node:net'
-import { tmpdir } from 'node:os'
-import { join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
-import { createServer as createTlsServer } from 'node:tls'
-import { afterAll, describe, expect, it } from 'vitest'
-import { makeCa, makeCertificate } from '../setup/openssl.ts'
-import { assertNoSurprises, exchangeRaw, gatewayTo, get, listen, onCleanup, rawClient, until } from './support.ts'
+import { describe, expect, it } from 'vitest'
+import type { Connection } from '../../src/forward/connection.ts'
+import { Connections } from '../../src/forward/connections.ts'
+import {
+  assertNoSurprises,
+  CLOSE,
+  destinationOf,
+  exchangeRaw,
+  gatewayTo,
+  get,
+  onCleanup,
+  overEachTransport,
+  rawClient,
+  until,
+} from './support.ts'
 
-const folder = mkdtempSync(join(tmpdir(), 'tollgate-connection-'))
-afterAll(() => rmSync(folder, { recursive: true }))
 assertNoSurprises()
 
-const authority = makeCa(folder, 'ca')
-const { cert, key } = makeCertificate(folder, 'server', authority, 'DNS:upstream.test')
+const OK = 'HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nok'
 
-/** Where a response is of a size at which the client's side fills while the upstream's last bytes are already here. */
-const SIZES = [66_000, 70_000, 75_000, 80_000]
-
-describe.each(['http', 'https'] as const)('a connection to an %s upstream', (scheme) => {
-  /** Responds to everything at once with as many bytes as the path says; to /slow after 200 ms. */
-  async function upstream(): Promise<{ url: string; heads: string[] }> {
-    const heads: string[] = []
-    const serve = (socket: Socket): void => {
-      socket.on('error', () => {})
-      socket.on('data', async (bytes) => {
-        const path = String(bytes).split(' ')[1] ?? ''
-        heads.push(path)
-        if (path === '/slow') await sleep(200)
-        const length = Number(/size\/(\d+)/.exec(path)?.[1] ?? 2)
-        const head = `HTTP/1.1 200 OK\r\nContent-Length: ${length}\r\n\r\n`
-        socket.write(Buffer.concat([Buffer.from(head), Buffer.alloc(length, 'x')]))
+overEachTransport(({ rawBackend }) => {
+  // Sizes at which the client's side fills while the last bytes of the response are already here.
+  it.each([66_000, 70_000, 75_000, 80_000])(
+    'a connection serves the next request also after a response of %i bytes whose reader was stopped',
+    async (size) => {
+      const backend = await rawBackend(async (socket, head) => {
+        socket.setNoDelay()
+        if (head.includes('/slow')) await sleep(200)
+        const body = 'x'.repeat(head.includes('/large') ? size : 2)
+        socket.write(`HTTP/1.1 200 OK\r\nContent-Length: ${body.length}\r\n\r\n${body}`)
       })
-      onCleanup(() => socket.destroy())
-    }
-    const server: Server =
-      scheme === 'https'
-        ? createTlsServer({ noDelay: true, cert, key }, serve)
-        : createTcpServer({ noDelay: true }, serve)
-    return { url: `${scheme}://127.0.0.1:${await listen(server)}`, heads }
-  }
+      const gateway = await gatewayTo(backend.url, { responseTimeoutMs: 3_000 })
+      for (let round = 0; round < 3; round++) {
+        // The second response waits behind the first, so that its reader takes no more in the middle of it.
+        const pipelining = rawClient(gateway.port, get('/slow') + get('/large'))
+        await until(() => backend.received.join('').split('/large').length === round + 2)
+        await sleep(60)
+        const other = await exchangeRaw(gateway.port, get('/other', CLOSE))
+        expect(other.text).toMatch(/^HTTP\/1\.1 200 .*xx$/s)
+        pipelining.socket.destroy()
+      }
+    },
+  )
 
-  it.each(SIZES)('serves the next request also after a response of %i bytes whose reader was stopped', async (size) => {
-    const { url, heads } = await upstream()
-    const gateway = await gatewayTo(url, {
-      responseTimeoutMs: 3_000,
-      tls: { ca: authority.cert, serverName: 'upstream.test' },
-    })
-    for (let round = 0; round < 3; round++) {
-      const asked = heads.length
-      // The second response waits behind the first, so that its reader takes no more in the middle of it.
-      const pipelining = await rawClient(gateway.port)
-      pipelining.socket.write(get('/slow') + get(`/size/${size}`))
-      await until(() => heads.length === asked + 2)
-      await sleep(60)
-      const other = await exchangeRaw(gateway.port, get('/other', 'Connection: close\r\n'))
-      expect(other.text).toMatch(/^HTTP\/1\.1 200 .*xx$/s)
-      pipelining.socket.destroy()
+  describe('an exchange whose answer has ended', () => {
+    /** Keeps what it is told, and wants no more after each piece. */
+    const exchange = () => {
+      const told: string[] = []
+      return {
+        told,
+        sending: false,
+        onPause: () => false,
+        onDrain: () => {},
+        onInterim: () => {},
+        onHead: () => {},
+        onBody: (piece: Buffer | string) => void told.push(piece.toString('latin1')),
+        onEnd: () => void told.push('END'),
+        onFailure: (error: Error) => void told.push(error.message),
+      }
     }
+    const head = (path: string): string => `GET ${path} HTTP/1.1\r\nHost: x\r\n\r\n`
+
+    it('has no say any more in what its connection reads', async () => {
+      const backend = await rawBackend(async (socket, text) => {
+        if (text.includes('/first')) return void socket.write(OK)
+        socket.write('HTTP/1.1 200 OK\r\nContent-Length: 8\r\n\r\none,')
+        await sleep(50)
+        socket.write('two.')
+      })
+      const limits = { responseTimeoutMs: 60_000, idleTimeoutMs: 60_000, maxConnections: 1 }
+      const connections = new Connections({ destination: destinationOf(backend.url), ...limits })
+      onCleanup(() => connections.destroy())
+      const opened = () => new Promise<Connection>((start, expire) => connections.acquire({ start, expire }))
+      const [first, second] = [exchange(), exchange()]
+      const connection = await opened()
+      connection.send(first, head('/first'), false, false)
+      await until(() => first.told.includes('END'))
+      expect(await opened()).toBe(connection)
+      connection.send(second, head('/second'), false, false)
+      await until(() => second.told.length > 0)
+      connection.resume(first)
+      await sleep(150)
+      expect(second.told).toEqual(['one,'])
+      connection.resume(second)
+      await until(() => second.told.includes('END'))
+      expect(second.told).toEqual(['one,', 'two.', 'END'])
+    })
   })
 })

@@ -6,7 +6,18 @@ import { describe, expect, it } from 'vitest'
 import type { Connection } from '../../src/forward/connection.ts'
 import { Connections } from '../../src/forward/connections.ts'
 import { createForwarder } from '../../src/forward/forwarder.ts'
-import { assertNoSurprises, CLOSE, exchangeRaw, gatewayTo, get, rawBackend, rawClient, until } from './support.ts'
+import {
+  assertNoSurprises,
+  CLOSE,
+  destinationOf,
+  exchangeRaw,
+  gatewayTo,
+  get,
+  overEachTransport,
+  rawBackend,
+  rawClient,
+  until,
+} from './support.ts'
 
 assertNoSurprises()
 
@@ -14,168 +25,193 @@ const post = (path: string, body: string): string =>
   `POST ${path} HTTP/1.1\r\nHost: x\r\n${CLOSE}Content-Length: ${body.length}\r\n\r\n${body}`
 const OK = 'HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nok'
 
-describe('closing a forwarder', () => {
-  /** Of a backend that would keep its connections for as long as we do. */
-  const KEPT = OK.replace('\r\n', '\r\nKeep-Alive: timeout=600\r\n')
+overEachTransport(({ rawBackend }) => {
+  describe('closing a forwarder', () => {
+    /** Of a backend that would keep its connections for as long as we do. */
+    const KEPT = OK.replace('\r\n', '\r\nKeep-Alive: timeout=600\r\n')
 
-  it('waits for what is in flight and for those that wait for a connection', async () => {
+    it('waits for what is in flight and for those that wait for a connection', async () => {
+      const backend = await rawBackend(() => {})
+      const gateway = await gatewayTo(backend.url, { maxConnections: 1 })
+      const first = rawClient(gateway.port, get('/first'))
+      await until(() => backend.sockets.length === 1)
+      const arrived = once(gateway.server, 'request')
+      const second = rawClient(gateway.port, get('/second'))
+      await arrived
+      let closed = false
+      const closing = gateway.forwarder.close().then(() => {
+        closed = true
+      })
+      backend.sockets[0]?.write(KEPT)
+      await first.until('ok')
+      await until(() => backend.received.join('').includes('/second'))
+      expect(closed).toBe(false)
+      backend.sockets.at(-1)?.write(KEPT)
+      await second.until('ok')
+      await closing
+      expect(gateway.results.map((r) => r.outcome)).toEqual(['forwarded', 'forwarded'])
+    })
+
+    it('closes idle connections', async () => {
+      const backend = await rawBackend((socket) => socket.write(KEPT))
+      const gateway = await gatewayTo(backend.url)
+      await exchangeRaw(gateway.port, get('/', CLOSE))
+      await gateway.forwarder.close()
+      await until(() => backend.sockets[0]?.readableEnded === true || backend.sockets[0]?.destroyed === true)
+    })
+
+    it('still serves a straggler that was admitted before', async () => {
+      const backend = await rawBackend((socket) => socket.write(KEPT))
+      const gateway = await gatewayTo(backend.url)
+      await gateway.forwarder.close()
+      expect((await exchangeRaw(gateway.port, get('/', CLOSE))).text).toMatch(/ok$/)
+      await until(() => backend.sockets[0]?.readableEnded === true || backend.sockets[0]?.destroyed === true)
+      await gateway.forwarder.close()
+    })
+  })
+
+  it('what is left of a forwarder whose connections have ended is nothing: a reload makes another', async () => {
+    setFlagsFromString('--expose-gc')
+    const collect: () => void = runInNewContext('gc')
     const backend = await rawBackend(() => {})
-    const gateway = await gatewayTo(backend.url, { maxConnections: 1 })
-    const first = rawClient(gateway.port, get('/first'))
-    await until(() => backend.sockets.length === 1)
-    const arrived = once(gateway.server, 'request')
-    const second = rawClient(gateway.port, get('/second'))
-    await arrived
-    let closed = false
-    const closing = gateway.forwarder.close().then(() => {
-      closed = true
-    })
-    backend.sockets[0]?.write(KEPT)
-    await first.until('ok')
-    await until(() => backend.received.join('').includes('/second'))
-    expect(closed).toBe(false)
-    backend.sockets.at(-1)?.write(KEPT)
-    await second.until('ok')
-    await closing
-    expect(gateway.results.map((r) => r.outcome)).toEqual(['forwarded', 'forwarded'])
-  })
-
-  it('closes idle connections', async () => {
-    const backend = await rawBackend((socket) => socket.write(KEPT))
-    const gateway = await gatewayTo(backend.url)
-    await exchangeRaw(gateway.port, get('/', CLOSE))
-    await gateway.forwarder.close()
-    await until(() => backend.sockets[0]?.readableEnded === true || backend.sockets[0]?.destroyed === true)
-  })
-
-  it('still serves a straggler that was admitted before', async () => {
-    const backend = await rawBackend((socket) => socket.write(KEPT))
-    const gateway = await gatewayTo(backend.url)
-    await gateway.forwarder.close()
-    expect((await exchangeRaw(gateway.port, get('/', CLOSE))).text).toMatch(/ok$/)
-    await until(() => backend.sockets[0]?.readableEnded === true || backend.sockets[0]?.destroyed === true)
-    await gateway.forwarder.close()
-  })
-})
-
-it('what is left of a forwarder whose connections have ended is nothing: a reload makes another', async () => {
-  setFlagsFromString('--expose-gc')
-  const collect: () => void = runInNewContext('gc')
-  const backend = await rawBackend(() => {})
-  async function ended(): Promise<WeakRef<Connections>> {
-    const { hostname: host, port } = new URL(backend.url)
-    const destination = { host, port: Number(port), tls: null, connectTimeoutMs: 2_000, maxHeaderSize: 1_000 }
-    const limits = { responseTimeoutMs: 60_000, idleTimeoutMs: 60_000, maxConnections: 1 }
-    const connections = new Connections({ destination, ...limits })
-    const connection = await new Promise<Connection>((start, expire) => connections.acquire({ start, expire }))
-    connections.onFree(connection)
-    await connections.close()
-    return new WeakRef(connections)
-  }
-  const left = await ended()
-  await until(() => {
-    collect()
-    return left.deref() === undefined
-  })
-})
-
-describe('a connection that is free', () => {
-  it('is closed before the backend closes it, by what the backend says', async () => {
-    const backend = await rawBackend((socket) => socket.write(OK.replace('\r\n', '\r\nKeep-Alive: timeout=1\r\n')))
-    // The clock of the connections ticks eight times within the shortest timeout.
-    const gateway = await gatewayTo(backend.url, { idleTimeoutMs: 80 })
-    await exchangeRaw(gateway.port, get('/', CLOSE))
-    const closed = until(() => backend.sockets[0]?.readableEnded === true).then(() => 'closed')
-    expect(await Promise.race([closed, sleep(1000, 'the backend would close it now')])).toBe('closed')
-  })
-
-  it('is kept where the backend says nothing, or a longer time', async () => {
-    // The short one last: the others, free before it, would be closed before it too.
-    const fields = ['', 'Keep-Alive: timeout=60\r\n', 'Keep-Alive: timeout=1\r\n']
-    const backend = await rawBackend((socket, head) => head.includes('/wait') || socket.write(OK))
-    const gateway = await gatewayTo(backend.url, { idleTimeoutMs: 80 })
-    for (const i of fields.keys()) {
-      rawClient(gateway.port, get(`/wait${i}`))
-      await until(() => backend.received[i]?.includes(`/wait${i}`) === true)
+    async function ended(): Promise<WeakRef<Connections>> {
+      const destination = destinationOf(backend.url)
+      const limits = { responseTimeoutMs: 60_000, idleTimeoutMs: 60_000, maxConnections: 1 }
+      const connections = new Connections({ destination, ...limits })
+      const connection = await new Promise<Connection>((start, expire) => connections.acquire({ start, expire }))
+      connections.onFree(connection)
+      await connections.close()
+      return new WeakRef(connections)
     }
-    for (const [i, field] of fields.entries()) {
-      backend.sockets[i]?.write(OK.replace('\r\n', `\r\n${field}`))
-      await gateway.settled(i + 1)
-    }
-    await until(() => backend.sockets[2]?.readableEnded === true)
-    await Promise.all(['/one', '/two'].map((path) => exchangeRaw(gateway.port, get(path, CLOSE))))
-    expect(backend.sockets.length).toBe(3)
-  })
-
-  it('is used again, the one that was used last first', async () => {
-    const backend = await rawBackend((socket, head) => {
-      if (!head.includes('/wait')) socket.write(OK)
+    const left = await ended()
+    await until(() => {
+      collect()
+      return left.deref() === undefined
     })
-    const gateway = await gatewayTo(backend.url)
-    const held = rawClient(gateway.port, get('/wait'))
-    await until(() => backend.received[0]?.includes('/wait') === true)
-    await exchangeRaw(gateway.port, get('/other', CLOSE))
-    backend.sockets[0]?.write(OK)
-    await held.until('ok')
-    await exchangeRaw(gateway.port, get('/again', CLOSE))
-    expect(backend.sockets.length).toBe(2)
-    expect(backend.received[0]).toContain('/again')
   })
 
-  it('is used again after a request with a body, by default', async () => {
-    const backend = await rawBackend((socket) => socket.write(OK))
-    const gateway = await gatewayTo(backend.url)
-    await exchangeRaw(gateway.port, post('/one', 'ab'))
-    await exchangeRaw(gateway.port, get('/two', CLOSE))
-    expect(backend.sockets.length).toBe(1)
-    expect(backend.received[0]).not.toContain('close')
+  describe('a connection that is free', () => {
+    it('is closed before the backend closes it, by what the backend says', async () => {
+      const backend = await rawBackend((socket) => socket.write(OK.replace('\r\n', '\r\nKeep-Alive: timeout=1\r\n')))
+      // The clock of the connections ticks eight times within the shortest timeout.
+      const gateway = await gatewayTo(backend.url, { idleTimeoutMs: 80 })
+      await exchangeRaw(gateway.port, get('/', CLOSE))
+      const closed = until(() => backend.sockets[0]?.readableEnded === true).then(() => 'closed')
+      expect(await Promise.race([closed, sleep(1000, 'the backend would close it now')])).toBe('closed')
+    })
+
+    it('is kept where the backend says nothing, or a longer time', async () => {
+      // The short one last: the others, free before it, would be closed before it too.
+      const fields = ['', 'Keep-Alive: timeout=60\r\n', 'Keep-Alive: timeout=1\r\n']
+      const backend = await rawBackend((socket, head) => head.includes('/wait') || socket.write(OK))
+      const gateway = await gatewayTo(backend.url, { idleTimeoutMs: 80 })
+      for (const i of fields.keys()) {
+        rawClient(gateway.port, get(`/wait${i}`))
+        await until(() => backend.received[i]?.includes(`/wait${i}`) === true)
+      }
+      for (const [i, field] of fields.entries()) {
+        backend.sockets[i]?.write(OK.replace('\r\n', `\r\n${field}`))
+        await gateway.settled(i + 1)
+      }
+      await until(() => backend.sockets[2]?.readableEnded === true)
+      await Promise.all(['/one', '/two'].map((path) => exchangeRaw(gateway.port, get(path, CLOSE))))
+      expect(backend.sockets.length).toBe(3)
+    })
+
+    it('is used again, the one that was used last first', async () => {
+      const backend = await rawBackend((socket, head) => {
+        if (!head.includes('/wait')) socket.write(OK)
+      })
+      const gateway = await gatewayTo(backend.url)
+      const held = rawClient(gateway.port, get('/wait'))
+      await until(() => backend.received[0]?.includes('/wait') === true)
+      await exchangeRaw(gateway.port, get('/other', CLOSE))
+      backend.sockets[0]?.write(OK)
+      await held.until('ok')
+      await exchangeRaw(gateway.port, get('/again', CLOSE))
+      expect(backend.sockets.length).toBe(2)
+      expect(backend.received[0]).toContain('/again')
+    })
+
+    it('is used again after a request with a body, by default', async () => {
+      const backend = await rawBackend((socket) => socket.write(OK))
+      const gateway = await gatewayTo(backend.url)
+      await exchangeRaw(gateway.port, post('/one', 'ab'))
+      await exchangeRaw(gateway.port, get('/two', CLOSE))
+      expect(backend.sockets.length).toBe(1)
+      expect(backend.received[0]).not.toContain('close')
+    })
+
+    it('is not used again after a request with a body where reuseAfterBody is false, and the backend is told', async () => {
+      const backend = await rawBackend((socket) => socket.write(OK))
+      const gateway = await gatewayTo(backend.url, { reuseAfterBody: false })
+      await exchangeRaw(gateway.port, get('/one', CLOSE))
+      await exchangeRaw(gateway.port, post('/two', 'ab'))
+      await exchangeRaw(gateway.port, post('/three', ''))
+      await exchangeRaw(gateway.port, get('/four', CLOSE))
+      const seen = backend.received.map((text) => text.match(/^(GET|POST) \S+|^Connection: \S+/gm))
+      expect(seen).toEqual([
+        ['GET /one', 'Connection: keep-alive', 'POST /two', 'Connection: close'],
+        ['POST /three', 'Connection: keep-alive', 'GET /four', 'Connection: keep-alive'],
+      ])
+    })
+
+    it('and speaks unasked is closed', async () => {
+      const backend = await rawBackend((socket) => socket.write(OK))
+      const gateway = await gatewayTo(backend.url)
+      await exchangeRaw(gateway.port, get('/one', CLOSE))
+      backend.sockets[0]?.write(OK.replace('ok', 'no'))
+      await until(() => backend.sockets[0]?.readableEnded === true || backend.sockets[0]?.destroyed === true)
+      expect((await exchangeRaw(gateway.port, get('/two', CLOSE))).text).toMatch(/ok$/)
+      expect(backend.sockets.length).toBe(2)
+    })
   })
 
-  it('is not used again after a request with a body where reuseAfterBody is false, and the backend is told', async () => {
-    const backend = await rawBackend((socket) => socket.write(OK))
-    const gateway = await gatewayTo(backend.url, { reuseAfterBody: false })
-    await exchangeRaw(gateway.port, get('/one', CLOSE))
-    await exchangeRaw(gateway.port, post('/two', 'ab'))
-    await exchangeRaw(gateway.port, post('/three', ''))
-    await exchangeRaw(gateway.port, get('/four', CLOSE))
-    const seen = backend.received.map((text) => text.match(/^(GET|POST) \S+|^Connection: \S+/gm))
-    expect(seen).toEqual([
-      ['GET /one', 'Connection: keep-alive', 'POST /two', 'Connection: close'],
-      ['POST /three', 'Connection: keep-alive', 'GET /four', 'Connection: keep-alive'],
-    ])
+  describe('a place for a connection', () => {
+    it('that becomes free by a failure goes to who waits', async () => {
+      const backend = await rawBackend((socket, head) => {
+        if (head.includes('/broken')) socket.resetAndDestroy()
+        else if (head.includes('/next')) socket.write(OK)
+      })
+      const gateway = await gatewayTo(backend.url, { maxConnections: 1 })
+      const [broken, next] = await Promise.all([
+        exchangeRaw(gateway.port, `POST /broken HTTP/1.1\r\nHost: x\r\n${CLOSE}\r\n`),
+        exchangeRaw(gateway.port, get('/next', CLOSE)),
+      ])
+      expect(broken.text).toMatch(/^HTTP\/1\.1 502/)
+      expect(next.text).toMatch(/ok$/)
+    })
   })
 
-  it('and speaks unasked is closed', async () => {
-    const backend = await rawBackend((socket) => socket.write(OK))
-    const gateway = await gatewayTo(backend.url)
-    await exchangeRaw(gateway.port, get('/one', CLOSE))
-    backend.sockets[0]?.write(OK.replace('ok', 'no'))
-    await until(() => backend.sockets[0]?.readableEnded === true || backend.sockets[0]?.destroyed === true)
-    expect((await exchangeRaw(gateway.port, get('/two', CLOSE))).text).toMatch(/ok$/)
-    expect(backend.sockets.length).toBe(2)
+  describe('destroying a forwarder', () => {
+    it('settles everything: in flight, waiting, and coming later', async () => {
+      const backend = await rawBackend(
+        (socket, head) => head.includes('/begun') && socket.write(OK.replace('Length: 2', 'Length: 9')),
+      )
+      const gateway = await gatewayTo(backend.url, { maxConnections: 2 })
+      const begun = rawClient(gateway.port, get('/begun'))
+      const silent = rawClient(gateway.port, get('/silent'))
+      await begun.until('ok')
+      await until(() => backend.sockets.length === 2)
+      const waiting = rawClient(gateway.port, get('/waiting'))
+      await sleep(30)
+      await gateway.forwarder.destroy()
+      await gateway.settled(3)
+      await until(() => begun.ending() === 'ECONNRESET')
+      await Promise.all([silent.until('502'), waiting.until('502')])
+      const late = await exchangeRaw(gateway.port, get('/late', CLOSE))
+      expect(late.text).toMatch(/^HTTP\/1\.1 502/)
+      expect(await gateway.settled(4)).toMatchObject({ error: 'upstream_unreachable', reached: false })
+      await gateway.forwarder.close()
+    })
   })
 })
 
-describe('a place for a connection', () => {
-  it('that becomes free by a failure goes to who waits', async () => {
-    const backend = await rawBackend((socket, head) => {
-      if (head.includes('/broken')) socket.resetAndDestroy()
-      else if (head.includes('/next')) socket.write(OK)
-    })
-    const gateway = await gatewayTo(backend.url, { maxConnections: 1 })
-    const [broken, next] = await Promise.all([
-      exchangeRaw(gateway.port, `POST /broken HTTP/1.1\r\nHost: x\r\n${CLOSE}\r\n`),
-      exchangeRaw(gateway.port, get('/next', CLOSE)),
-    ])
-    expect(broken.text).toMatch(/^HTTP\/1\.1 502/)
-    expect(next.text).toMatch(/ok$/)
-  })
-})
-
+// Over TCP, where whoever dials first is accepted first.
 it('a place that becomes free while one is being opened for who waits opens no second one', async () => {
   const backend = await rawBackend(() => {})
   const connections = new Connections({
-    destination: { host: '127.0.0.1', port: backend.port, tls: null, connectTimeoutMs: 2_000, maxHeaderSize: 32_768 },
+    destination: destinationOf(backend.url),
     responseTimeoutMs: 60_000,
     idleTimeoutMs: 60_000,
     maxConnections: 2,
@@ -190,29 +226,6 @@ it('a place that becomes free while one is being opened for who waits opens no s
   await until(() => backend.sockets.some(({ remotePort }) => remotePort === last.socket.localPort))
   expect(backend.sockets).toHaveLength(3)
   connections.destroy()
-})
-
-describe('destroying a forwarder', () => {
-  it('settles everything: in flight, waiting, and coming later', async () => {
-    const backend = await rawBackend(
-      (socket, head) => head.includes('/begun') && socket.write(OK.replace('Length: 2', 'Length: 9')),
-    )
-    const gateway = await gatewayTo(backend.url, { maxConnections: 2 })
-    const begun = rawClient(gateway.port, get('/begun'))
-    const silent = rawClient(gateway.port, get('/silent'))
-    await begun.until('ok')
-    await until(() => backend.sockets.length === 2)
-    const waiting = rawClient(gateway.port, get('/waiting'))
-    await sleep(30)
-    await gateway.forwarder.destroy()
-    await gateway.settled(3)
-    await until(() => begun.ending() === 'ECONNRESET')
-    await Promise.all([silent.until('502'), waiting.until('502')])
-    const late = await exchangeRaw(gateway.port, get('/late', CLOSE))
-    expect(late.text).toMatch(/^HTTP\/1\.1 502/)
-    expect(await gateway.settled(4)).toMatchObject({ error: 'upstream_unreachable', reached: false })
-    await gateway.forwarder.close()
-  })
 })
 
 describe('the URL of a backend', () => {

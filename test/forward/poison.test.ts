@@ -2,7 +2,16 @@ import { once } from 'node:events'
 import { connect } from 'node:net'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { describe, expect, it } from 'vitest'
-import { assertNoSurprises, CLOSE, exchangeRaw, gatewayTo, get, rawBackend, rawClient, until } from './support.ts'
+import {
+  assertNoSurprises,
+  CLOSE,
+  exchangeRaw,
+  gatewayTo,
+  get,
+  overEachTransport,
+  rawClient,
+  until,
+} from './support.ts'
 
 assertNoSurprises()
 
@@ -10,150 +19,155 @@ assertNoSurprises()
 
 const OK = 'HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nme'
 
-describe('an answer cannot reach into another', () => {
-  it('by having its length named in Connection', async () => {
-    const backend = await rawBackend((socket) =>
-      socket.write('HTTP/1.1 200 OK\r\nConnection: Content-Length\r\nContent-Length: 3\r\n\r\nabc'),
-    )
-    const gateway = await gatewayTo(backend.url)
-    const { text } = await exchangeRaw(gateway.port, get('/one') + get('/two', CLOSE))
-    expect(text.match(/^Content-Length: 3\r$/gm)).toHaveLength(2)
-    expect(text.match(/\r\n\r\nabc/g)).toHaveLength(2)
-  })
+overEachTransport(({ rawBackend }) => {
+  describe('an answer cannot reach into another', () => {
+    it('by having its length named in Connection', async () => {
+      const backend = await rawBackend((socket) =>
+        socket.write('HTTP/1.1 200 OK\r\nConnection: Content-Length\r\nContent-Length: 3\r\n\r\nabc'),
+      )
+      const gateway = await gatewayTo(backend.url)
+      const { text } = await exchangeRaw(gateway.port, get('/one') + get('/two', CLOSE))
+      expect(text.match(/^Content-Length: 3\r$/gm)).toHaveLength(2)
+      expect(text.match(/\r\n\r\nabc/g)).toHaveLength(2)
+    })
 
-  it('by an early hint while it waits for its turn', async () => {
-    const backend = await rawBackend(async (socket, head) => {
-      if (head.includes('/first')) return void setTimeout(() => socket.write(OK), 150)
-      socket.write('HTTP/1.1 103 Early Hints\r\nLink: </style.css>; rel=preload\r\n\r\n')
-      await sleep(20)
-      socket.write('HTTP/1.1 200 OK\r\nContent-Length: 40000\r\n\r\n')
-      for (let i = 0; i < 2; i++) {
+    it('by an early hint while it waits for its turn', async () => {
+      const backend = await rawBackend(async (socket, head) => {
+        if (head.includes('/first')) return void setTimeout(() => socket.write(OK), 150)
+        socket.write('HTTP/1.1 103 Early Hints\r\nLink: </style.css>; rel=preload\r\n\r\n')
         await sleep(20)
-        socket.write('B'.repeat(20_000))
+        socket.write('HTTP/1.1 200 OK\r\nContent-Length: 40000\r\n\r\n')
+        for (let i = 0; i < 2; i++) {
+          await sleep(20)
+          socket.write('B'.repeat(20_000))
+        }
+      })
+      const gateway = await gatewayTo(backend.url)
+      const { text } = await exchangeRaw(gateway.port, get('/first') + get('/second', CLOSE))
+      expect(text).toMatch(
+        /^HTTP\/1\.1 200 .*?\r\n\r\nmeHTTP\/1\.1 103 .*?\r\n\r\nHTTP\/1\.1 200 .*?\r\n\r\nB{40000}$/s,
+      )
+    })
+
+    it.each([
+      ['fills a read to the last byte', 65_536],
+      ['is shorter than a read', 30_000],
+    ])('by bytes behind it, where it %s', async (_what, size) => {
+      const head = 'HTTP/1.1 200 OK\r\nContent-Length: '
+      const body = 'x'.repeat(size - head.length - 9)
+      const answer = `${head}${body.length}\r\n\r\n${body}`
+      expect(answer).toHaveLength(size)
+      const backend = await rawBackend((socket, request) =>
+        socket.write(request.includes('/first') ? `${answer}${OK.replace('me', 'NO')}` : OK),
+      )
+      const gateway = await gatewayTo(backend.url, { maxConnections: 1 })
+      for (let i = 0; i < 10; i++) {
+        const [, second] = await Promise.all([
+          exchangeRaw(gateway.port, get('/first', CLOSE)),
+          exchangeRaw(gateway.port, get('/second', CLOSE)),
+        ])
+        expect(second.text).toMatch(/me$/)
       }
     })
-    const gateway = await gatewayTo(backend.url)
-    const { text } = await exchangeRaw(gateway.port, get('/first') + get('/second', CLOSE))
-    expect(text).toMatch(/^HTTP\/1\.1 200 .*?\r\n\r\nmeHTTP\/1\.1 103 .*?\r\n\r\nHTTP\/1\.1 200 .*?\r\n\r\nB{40000}$/s)
-  })
 
-  it.each([
-    ['fills a read to the last byte', 65_536],
-    ['is shorter than a read', 30_000],
-  ])('by bytes behind it, where it %s', async (_what, size) => {
-    const head = 'HTTP/1.1 200 OK\r\nContent-Length: '
-    const body = 'x'.repeat(size - head.length - 9)
-    const answer = `${head}${body.length}\r\n\r\n${body}`
-    expect(answer).toHaveLength(size)
-    const backend = await rawBackend((socket, request) =>
-      socket.write(request.includes('/first') ? `${answer}${OK.replace('me', 'NO')}` : OK),
-    )
-    const gateway = await gatewayTo(backend.url, { maxConnections: 1 })
-    for (let i = 0; i < 10; i++) {
-      const [, second] = await Promise.all([
-        exchangeRaw(gateway.port, get('/first', CLOSE)),
-        exchangeRaw(gateway.port, get('/second', CLOSE)),
-      ])
+    it('by a body on a 204 that comes a moment later', async () => {
+      const backend = await rawBackend((socket, request) => {
+        if (!request.includes('/first')) return void socket.write(OK)
+        socket.write('HTTP/1.1 204 No Content\r\nContent-Length: 40\r\n\r\n')
+        setTimeout(() => socket.write(OK.replace('me', 'NO')), 5)
+      })
+      const gateway = await gatewayTo(backend.url, { maxConnections: 1 })
+      await exchangeRaw(gateway.port, get('/first', CLOSE))
+      const second = await exchangeRaw(gateway.port, get('/second', CLOSE))
       expect(second.text).toMatch(/me$/)
-    }
-  })
-
-  it('by a body on a 204 that comes a moment later', async () => {
-    const backend = await rawBackend((socket, request) => {
-      if (!request.includes('/first')) return void socket.write(OK)
-      socket.write('HTTP/1.1 204 No Content\r\nContent-Length: 40\r\n\r\n')
-      setTimeout(() => socket.write(OK.replace('me', 'NO')), 5)
+      expect(backend.sockets).toHaveLength(2)
     })
-    const gateway = await gatewayTo(backend.url, { maxConnections: 1 })
-    await exchangeRaw(gateway.port, get('/first', CLOSE))
-    const second = await exchangeRaw(gateway.port, get('/second', CLOSE))
-    expect(second.text).toMatch(/me$/)
-    expect(backend.sockets).toHaveLength(2)
-  })
 
-  it('by breaking off while it waits for its turn: the connection ends there', async () => {
-    const brokenOff = Promise.withResolvers<void>()
-    const backend = await rawBackend((socket, request) => {
-      if (request.includes('/first')) return void brokenOff.promise.then(() => socket.write(OK))
-      if (request.includes('/broken')) socket.once('close', () => brokenOff.resolve())
-      socket.end('HTTP/1.1 200 OK\r\nContent-Length: 100000\r\n\r\nshort')
+    it('by breaking off while it waits for its turn: the connection ends there', async () => {
+      const brokenOff = Promise.withResolvers<void>()
+      const backend = await rawBackend((socket, request) => {
+        if (request.includes('/first')) return void brokenOff.promise.then(() => socket.write(OK))
+        if (request.includes('/broken')) socket.once('close', () => brokenOff.resolve())
+        socket.end('HTTP/1.1 200 OK\r\nContent-Length: 100000\r\n\r\nshort')
+      })
+      const gateway = await gatewayTo(backend.url)
+      const client = rawClient(gateway.port, get('/first') + get('/broken') + get('/never'))
+      await until(() => client.socket.destroyed)
+      expect(client.text().match(/^HTTP\/1\.1 /gm)).toHaveLength(1)
+      expect(client.text()).toMatch(/\r\n\r\nme$/)
     })
-    const gateway = await gatewayTo(backend.url)
-    const client = rawClient(gateway.port, get('/first') + get('/broken') + get('/never'))
-    await until(() => client.socket.destroyed)
-    expect(client.text().match(/^HTTP\/1\.1 /gm)).toHaveLength(1)
-    expect(client.text()).toMatch(/\r\n\r\nme$/)
-  })
 
-  it('by breaking off behind it: a client that goes on sending is let go after some seconds', async () => {
-    const backend = await rawBackend((socket, request) => {
-      if (request.includes('/first')) setTimeout(() => socket.write(OK), 100)
-      else socket.end('HTTP/1.1 200 OK\r\nContent-Length: 100000\r\n\r\nshort')
+    it('by breaking off behind it: a client that goes on sending is let go after some seconds', async () => {
+      const backend = await rawBackend((socket, request) => {
+        if (request.includes('/first')) setTimeout(() => socket.write(OK), 100)
+        else socket.end('HTTP/1.1 200 OK\r\nContent-Length: 100000\r\n\r\nshort')
+      })
+      const gateway = await gatewayTo(backend.url)
+      const client = connect({ port: gateway.port, host: '127.0.0.1', allowHalfOpen: true })
+      client.on('error', () => {})
+      client.resume()
+      client.write(get('/first') + get('/broken'))
+      await once(client, 'end')
+      client.write('GET /more HTTP/1.1\r\nHost: x\r\nX-More: ')
+      const drip = setInterval(() => client.write('x'), 100)
+      await until(() => client.destroyed)
+      clearInterval(drip)
     })
-    const gateway = await gatewayTo(backend.url)
-    const client = connect({ port: gateway.port, host: '127.0.0.1', allowHalfOpen: true })
-    client.on('error', () => {})
-    client.resume()
-    client.write(get('/first') + get('/broken'))
-    await once(client, 'end')
-    client.write('GET /more HTTP/1.1\r\nHost: x\r\nX-More: ')
-    const drip = setInterval(() => client.write('x'), 100)
-    await until(() => client.destroyed)
-    clearInterval(drip)
-  })
 
-  it('by breaking off behind it: what the client has not read of the one before still comes', async () => {
-    const whole = 'y'.repeat(1_500_000)
-    const backend = await rawBackend((socket, request) => {
-      if (request.includes('/first')) socket.write(`HTTP/1.1 200 OK\r\nContent-Length: ${whole.length}\r\n\r\n${whole}`)
-      else socket.end('HTTP/1.1 200 OK\r\nContent-Length: 100000\r\n\r\nshort')
+    it('by breaking off behind it: what the client has not read of the one before still comes', async () => {
+      const whole = 'y'.repeat(1_500_000)
+      const backend = await rawBackend((socket, request) => {
+        if (request.includes('/first'))
+          socket.write(`HTTP/1.1 200 OK\r\nContent-Length: ${whole.length}\r\n\r\n${whole}`)
+        else socket.end('HTTP/1.1 200 OK\r\nContent-Length: 100000\r\n\r\nshort')
+      })
+      const gateway = await gatewayTo(backend.url)
+      const client = rawClient(gateway.port, get('/first') + get('/broken'))
+      client.socket.pause()
+      await gateway.settled(2)
+      expect(gateway.results.map(({ outcome }) => outcome).sort()).toEqual(['failed', 'forwarded'])
+      // What comes now must not be answered by a reset either.
+      client.socket.write(get('/more'))
+      await sleep(50)
+      client.socket.resume()
+      await until(() => client.socket.destroyed)
+      expect(client.text()).toContain(`\r\n\r\n${whole}`)
     })
-    const gateway = await gatewayTo(backend.url)
-    const client = rawClient(gateway.port, get('/first') + get('/broken'))
-    client.socket.pause()
-    await gateway.settled(2)
-    expect(gateway.results.map(({ outcome }) => outcome).sort()).toEqual(['failed', 'forwarded'])
-    // What comes now must not be answered by a reset either.
-    client.socket.write(get('/more'))
-    await sleep(50)
-    client.socket.resume()
-    await until(() => client.socket.destroyed)
-    expect(client.text()).toContain(`\r\n\r\n${whole}`)
   })
-})
 
-describe('what is left of a request', () => {
-  it('never stands before the next one', async () => {
-    const backend = await rawBackend((socket, request) => {
-      if (!request.startsWith('POST')) return void socket.write(OK)
-      socket.pause()
-      socket.write('HTTP/1.1 413 Payload Too Large\r\nContent-Length: 2\r\n\r\nno')
+  describe('what is left of a request', () => {
+    it('never stands before the next one', async () => {
+      const backend = await rawBackend((socket, request) => {
+        if (!request.startsWith('POST')) return void socket.write(OK)
+        socket.pause()
+        socket.write('HTTP/1.1 413 Payload Too Large\r\nContent-Length: 2\r\n\r\nno')
+      })
+      const gateway = await gatewayTo(backend.url, { readBody: true, maxConnections: 1 })
+      const body = 'x'.repeat(15_000_000)
+      const first = await exchangeRaw(
+        gateway.port,
+        `POST / HTTP/1.1\r\nHost: x\r\n${CLOSE}Content-Length: ${body.length}\r\n\r\n${body}`,
+      )
+      expect(first.text).toMatch(/^HTTP\/1\.1 413/)
+      expect((await exchangeRaw(gateway.port, get('/next', CLOSE))).text).toMatch(/me$/)
+      expect(backend.sockets).toHaveLength(2)
     })
-    const gateway = await gatewayTo(backend.url, { readBody: true, maxConnections: 1 })
-    const body = 'x'.repeat(15_000_000)
-    const first = await exchangeRaw(
-      gateway.port,
-      `POST / HTTP/1.1\r\nHost: x\r\n${CLOSE}Content-Length: ${body.length}\r\n\r\n${body}`,
-    )
-    expect(first.text).toMatch(/^HTTP\/1\.1 413/)
-    expect((await exchangeRaw(gateway.port, get('/next', CLOSE))).text).toMatch(/me$/)
-    expect(backend.sockets).toHaveLength(2)
-  })
 
-  it('leaves in few writes, however small the chunks it came in', async () => {
-    let pieces = 0
-    const backend = await rawBackend(() => {})
-    const gateway = await gatewayTo(backend.url)
-    const chunks = '1\r\n~\r\n'.repeat(20_000)
-    const client = rawClient(gateway.port, `POST / HTTP/1.1\r\nHost: x\r\nTransfer-Encoding: chunked\r\n\r\n`)
-    await until(() => backend.sockets.length === 1)
-    backend.sockets[0]?.on('data', () => pieces++)
-    client.socket.write(`${chunks}0\r\n\r\n`)
-    await until(() => backend.received[0]?.endsWith('0\r\n\r\n') === true)
-    expect(backend.received[0]?.match(/~/g)).toHaveLength(20_000)
-    expect(backend.received[0]?.length).toBeLessThan(40_000)
-    expect(pieces).toBeLessThan(200)
-    backend.sockets[0]?.write(OK)
-    await client.until('me')
+    it('leaves in few writes, however small the chunks it came in', async () => {
+      let pieces = 0
+      const backend = await rawBackend(() => {})
+      const gateway = await gatewayTo(backend.url)
+      const chunks = '1\r\n~\r\n'.repeat(20_000)
+      const client = rawClient(gateway.port, `POST / HTTP/1.1\r\nHost: x\r\nTransfer-Encoding: chunked\r\n\r\n`)
+      await until(() => backend.sockets.length === 1)
+      backend.sockets[0]?.on('data', () => pieces++)
+      client.socket.write(`${chunks}0\r\n\r\n`)
+      await until(() => backend.received[0]?.endsWith('0\r\n\r\n') === true)
+      expect(backend.received[0]?.match(/~/g)).toHaveLength(20_000)
+      expect(backend.received[0]?.length).toBeLessThan(40_000)
+      expect(pieces).toBeLessThan(200)
+      backend.sockets[0]?.write(OK)
+      await client.until('me')
+    })
   })
 })

@@ -5,7 +5,7 @@ import { Readable } from 'node:stream'
 import { setTimeout as sleep } from 'node:timers/promises'
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
-import { assertNoSurprises, gatewayTo, get, httpBackend, rawBackend, rawClient, until } from './support.ts'
+import { assertNoSurprises, gatewayTo, get, overEachTransport, rawClient, until } from './support.ts'
 
 assertNoSurprises()
 
@@ -14,310 +14,312 @@ const SIZE = 300 * MB
 /** All three parties live in this process; a proxy that buffered would grow by the size of the body. */
 const GROWTH = 150 * MB
 
-describe('a body of 300 MB', () => {
-  it('goes up to a backend that reads slowly, through flat memory', async () => {
-    let received = 0
-    const backend = await httpBackend(async (req, res) => {
-      for await (const chunk of req) {
+overEachTransport(({ httpBackend, rawBackend }) => {
+  describe('a body of 300 MB', () => {
+    it('goes up to a backend that reads slowly, through flat memory', async () => {
+      let received = 0
+      const backend = await httpBackend(async (req, res) => {
+        for await (const chunk of req) {
+          received += chunk.length
+          if (received % (64 * MB) < chunk.length) await sleep(300)
+        }
+        res.end('done')
+      })
+      const gateway = await gatewayTo(backend.url)
+      const peak = watchMemory()
+      const upload = request(gateway.url, { method: 'POST' })
+      zeros(SIZE).pipe(upload)
+      const [answer] = await once(upload, 'response')
+      answer.resume()
+      await once(answer, 'end')
+      expect(received).toBe(SIZE)
+      expect(peak()).toBeLessThan(GROWTH)
+    })
+
+    it('comes down to a client that reads slowly, through flat memory', async () => {
+      const backend = await httpBackend((_req, res) => void zeros(SIZE).pipe(res))
+      const gateway = await gatewayTo(backend.url)
+      const peak = watchMemory()
+      const [answer] = await once(request(gateway.url).end(), 'response')
+      let received = 0
+      for await (const chunk of answer) {
         received += chunk.length
         if (received % (64 * MB) < chunk.length) await sleep(300)
       }
-      res.end('done')
+      expect(received).toBe(SIZE)
+      expect(peak()).toBeLessThan(GROWTH)
     })
-    const gateway = await gatewayTo(backend.url)
-    const peak = watchMemory()
-    const upload = request(gateway.url, { method: 'POST' })
-    zeros(SIZE).pipe(upload)
-    const [answer] = await once(upload, 'response')
-    answer.resume()
-    await once(answer, 'end')
-    expect(received).toBe(SIZE)
-    expect(peak()).toBeLessThan(GROWTH)
-  })
 
-  it('comes down to a client that reads slowly, through flat memory', async () => {
-    const backend = await httpBackend((_req, res) => void zeros(SIZE).pipe(res))
-    const gateway = await gatewayTo(backend.url)
-    const peak = watchMemory()
-    const [answer] = await once(request(gateway.url).end(), 'response')
-    let received = 0
-    for await (const chunk of answer) {
-      received += chunk.length
-      if (received % (64 * MB) < chunk.length) await sleep(300)
-    }
-    expect(received).toBe(SIZE)
-    expect(peak()).toBeLessThan(GROWTH)
-  })
-
-  it('with a declared length arrives with it', async () => {
-    let length: string | undefined
-    const backend = await httpBackend((req, res) => {
-      length = req.headers['content-length']
-      req.resume().on('end', () => res.writeHead(200, { 'content-length': 20 * MB }).end(Buffer.alloc(20 * MB)))
-    })
-    const gateway = await gatewayTo(backend.url)
-    const upload = request(gateway.url, { method: 'PUT', headers: { 'content-length': 20 * MB } })
-    zeros(20 * MB).pipe(upload)
-    const [answer] = await once(upload, 'response')
-    const body = await answer.toArray()
-    expect(length).toBe(String(20 * MB))
-    expect(Buffer.concat(body).length).toBe(20 * MB)
-  })
-})
-
-it('the measure itself sees a proxy that buffers', async () => {
-  const peak = watchMemory()
-  const kept = await zeros(SIZE).toArray()
-  await sleep(30)
-  expect(kept.length).toBeGreaterThan(0)
-  expect(peak()).toBeGreaterThan(GROWTH)
-})
-
-/** The same octets for the same seed, of which no two stretches are alike. */
-function octets({ seed, size, pieces }: { seed: number; size: number; pieces: readonly number[] }): Readable {
-  let at = 0
-  let nth = 0
-  return new Readable({
-    read() {
-      const length = Math.min(size - at, pieces[nth++ % pieces.length] as number)
-      const piece = Buffer.allocUnsafe(length)
-      for (let i = 0; i < length; i++) piece[i] = Math.imul(seed + at + i, 2_654_435_761) >>> 24
-      at += length
-      this.push(length === 0 ? null : piece)
-    },
-  })
-}
-
-const near64k = fc.integer({ min: 65_480, max: 65_560 })
-
-/** Chance likes small numbers: now and then it wants ten million pieces of one octet, which are sent for a minute. */
-const isSoonSent = (pieces: readonly number[]): boolean => pieces.reduce((sum, n) => sum + n, 0) >= 100 * pieces.length
-
-/** Reads in bursts. */
-async function slowHash(stream: Readable | IncomingMessage): Promise<string> {
-  const hash = createHash('sha256')
-  let read = 0
-  for await (const piece of stream) {
-    hash.update(piece)
-    read += piece.length
-    if (read % MB < piece.length) await sleep(2)
-  }
-  return hash.digest('hex')
-}
-
-/** New memory for each piece, so that keeping pieces shows. */
-function zeros(size: number): Readable {
-  let left = size
-  return new Readable({
-    read() {
-      const length = Math.min(left, 64 * 1024)
-      left -= length
-      this.push(length === 0 ? null : Buffer.alloc(length, 1))
-    },
-  })
-}
-
-/** The growth of the resident set from now to its peak, in bytes. */
-function watchMemory(): () => number {
-  const before = process.memoryUsage.rss()
-  let peak = before
-  const timer = setInterval(() => {
-    peak = Math.max(peak, process.memoryUsage.rss())
-  }, 10)
-  return () => {
-    clearInterval(timer)
-    return Math.max(peak, process.memoryUsage.rss()) - before
-  }
-}
-
-/** One chunk of a body, of `size` bytes. */
-function chunk(size: number): string {
-  return `${size.toString(16)}\r\n${'x'.repeat(size)}\r\n`
-}
-
-describe('a client that reads slowly', () => {
-  /** A backend whose last chunk comes together with the end, when the client's connection is full already. */
-  async function fullAtTheEnd(idleTimeoutMs: number) {
-    let answer: ServerResponse | undefined
-    const backend = await rawBackend(async (socket, head) => {
-      if (!head.includes('/big')) return void socket.write('HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nok')
-      socket.write('HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n')
-      while ((answer?.socket?.writableLength ?? 0) < 30_000) {
-        socket.write(chunk(20_000))
-        await sleep(1)
-      }
-      await sleep(20)
-      socket.write(`${chunk(45_000)}0\r\n\r\n`)
-    })
-    const gateway = await gatewayTo(backend.url, { idleTimeoutMs })
-    gateway.server.on('request', (_req, res) => {
-      answer ??= res
-    })
-    const client = rawClient(gateway.port, get('/big'))
-    client.socket.pause()
-    await until(() => answer?.writableEnded === true)
-    return { backend, gateway, client }
-  }
-
-  it('does not leave a connection to the backend behind that nobody reads', async () => {
-    const { backend, gateway } = await fullAtTheEnd(10_000)
-    const other = rawClient(gateway.port, get('/small'))
-    await other.until('ok')
-    expect(backend.sockets).toHaveLength(1)
-  })
-
-  it('gets the rest of an answer that the backend has finished', async () => {
-    const { client, gateway } = await fullAtTheEnd(10_000)
-    client.socket.resume()
-    await client.until('\r\n0\r\n\r\n')
-    expect((await gateway.settled()).outcome).toBe('forwarded')
-  })
-
-  it('is let go where it reads nothing more of an answer that the backend has finished, whatever it sends meanwhile', async () => {
-    // Longer than a busy machine may stand still in the middle of the answer.
-    const { client, gateway } = await fullAtTheEnd(4_000)
-    // Empty lines before a request are no beginning of one, so no timeout of a head counts either.
-    const drip = setInterval(() => client.socket.write('\r\n'), 50)
-    expect(await gateway.settled()).toMatchObject({
-      outcome: 'aborted',
-      reason: expect.stringContaining('stopped reading'),
-    })
-    clearInterval(drip)
-  })
-
-  it('has its whole time for an answer behind another, from its turn on', async () => {
-    const backend = await rawBackend((socket, head) => {
-      const answer = 'HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nok'
-      if (head.includes('/first')) setTimeout(() => socket.write(answer), 900)
-      else socket.write(answer)
-    })
-    const gateway = await gatewayTo(backend.url, { idleTimeoutMs: 300 })
-    const client = rawClient(gateway.port, get('/first') + get('/second'))
-    await gateway.settled(2)
-    expect(gateway.results.map(({ outcome }) => outcome)).toEqual(['forwarded', 'forwarded'])
-    await until(() => client.text().split('\r\n\r\nok').length === 3)
-  })
-
-  it('does not excuse a backend that then stops for good', async () => {
-    let answer: ServerResponse | undefined
-    let full = false
-    const backend = await rawBackend(async (socket) => {
-      socket.write('HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n')
-      // A machine that stands still for as long as the gateway waits ends the answer before it is full, in the same way.
-      while (answer?.writableNeedDrain !== true && answer?.destroyed !== true) {
-        socket.write(chunk(20_000))
-        await sleep(5)
-      }
-      full = true
-    })
-    const gateway = await gatewayTo(backend.url, { idleTimeoutMs: 2_000 })
-    gateway.server.on('request', (_req, res) => {
-      answer ??= res
-    })
-    const client = rawClient(gateway.port, get('/'))
-    client.socket.pause()
-    await until(() => full)
-    client.socket.resume()
-    expect(await gateway.settled()).toMatchObject({ outcome: 'failed', error: 'upstream_timeout', headSent: true })
-  })
-})
-
-/** Memory of the gateway is used again for the next piece; a side that is slow must never see that. */
-describe('bytes on their way to a slow side', () => {
-  const body = fc.record({
-    seed: fc.nat(1_000_000),
-    /** More than the kernel keeps for a reader that does not read. */
-    size: fc.integer({ min: 7 * MB, max: 10 * MB }),
-    /** Of what its sender writes at a time; around what one read takes, and what is copied. */
-    pieces: fc
-      .array(fc.oneof(fc.integer({ min: 1, max: 200_000 }), fc.integer({ min: 16_300, max: 16_400 }), near64k), {
-        minLength: 1,
-        maxLength: 5,
+    it('with a declared length arrives with it', async () => {
+      let length: string | undefined
+      const backend = await httpBackend((req, res) => {
+        length = req.headers['content-length']
+        req.resume().on('end', () => res.writeHead(200, { 'content-length': 20 * MB }).end(Buffer.alloc(20 * MB)))
       })
-      .filter(isSoonSent),
-    framed: fc.boolean(),
+      const gateway = await gatewayTo(backend.url)
+      const upload = request(gateway.url, { method: 'PUT', headers: { 'content-length': 20 * MB } })
+      zeros(20 * MB).pipe(upload)
+      const [answer] = await once(upload, 'response')
+      const body = await answer.toArray()
+      expect(length).toBe(String(20 * MB))
+      expect(Buffer.concat(body).length).toBe(20 * MB)
+    })
   })
-  const bodies = fc.array(body, { minLength: 2, maxLength: 4 })
-  type Body = typeof body extends fc.Arbitrary<infer T> ? T : never
 
-  it('arrive unchanged, however an answer is cut and however many come at once', async () => {
-    let stalled = 0
-    const known = new Map<string, Body>()
-    const backend = await httpBackend((req, res) => {
-      const { framed, size, ...rest } = known.get(req.url ?? '') as Body
-      if (framed) res.setHeader('content-length', size)
-      octets({ size, ...rest }).pipe(res)
+  it('the measure itself sees a proxy that buffers', async () => {
+    const peak = watchMemory()
+    const kept = await zeros(SIZE).toArray()
+    await sleep(30)
+    expect(kept.length).toBeGreaterThan(0)
+    expect(peak()).toBeGreaterThan(GROWTH)
+  })
+
+  /** The same octets for the same seed, of which no two stretches are alike. */
+  function octets({ seed, size, pieces }: { seed: number; size: number; pieces: readonly number[] }): Readable {
+    let at = 0
+    let nth = 0
+    return new Readable({
+      read() {
+        const length = Math.min(size - at, pieces[nth++ % pieces.length] as number)
+        const piece = Buffer.allocUnsafe(length)
+        for (let i = 0; i < length; i++) piece[i] = Math.imul(seed + at + i, 2_654_435_761) >>> 24
+        at += length
+        this.push(length === 0 ? null : piece)
+      },
     })
-    const gateway = await gatewayTo(backend.url)
-    gateway.server.on('request', (_req, res) => {
-      // Whoever writes more than the kernel takes has to wait for it.
-      res.on('drain', () => stalled++)
-    })
-    const agent = new Agent({ keepAlive: true })
-    const download = async (what: Body, path: string): Promise<void> => {
-      known.set(path, what)
-      const [answer] = await once(request(gateway.url + path, { agent }).end(), 'response')
-      await sleep(20)
-      expect(await slowHash(answer)).toBe(await slowHash(octets(what)))
+  }
+
+  const near64k = fc.integer({ min: 65_480, max: 65_560 })
+
+  /** Chance likes small numbers: now and then it wants ten million pieces of one octet, which are sent for a minute. */
+  const isSoonSent = (pieces: readonly number[]): boolean =>
+    pieces.reduce((sum, n) => sum + n, 0) >= 100 * pieces.length
+
+  /** Reads in bursts. */
+  async function slowHash(stream: Readable | IncomingMessage): Promise<string> {
+    const hash = createHash('sha256')
+    let read = 0
+    for await (const piece of stream) {
+      hash.update(piece)
+      read += piece.length
+      if (read % MB < piece.length) await sleep(2)
     }
-    await fc.assert(
-      fc.asyncProperty(bodies, async (all) => {
-        await Promise.all(all.map((what, i) => download(what, `/${i}`)))
-      }),
-      { numRuns: 4 },
-    )
-    agent.destroy()
-    expect(stalled).toBeGreaterThan(0)
-  })
+    return hash.digest('hex')
+  }
 
-  it('arrive unchanged, however a request is cut and however many come at once', async () => {
-    const backend = await httpBackend(async (req, res) => {
-      await sleep(20)
-      res.end(await slowHash(req))
+  /** New memory for each piece, so that keeping pieces shows. */
+  function zeros(size: number): Readable {
+    let left = size
+    return new Readable({
+      read() {
+        const length = Math.min(left, 64 * 1024)
+        left -= length
+        this.push(length === 0 ? null : Buffer.alloc(length, 1))
+      },
     })
-    const gateway = await gatewayTo(backend.url)
-    const agent = new Agent({ keepAlive: true })
-    const upload = async (what: Body): Promise<void> => {
-      const headers = what.framed ? { 'content-length': what.size } : {}
-      const sent = octets(what).pipe(request(gateway.url, { method: 'POST', agent, headers }))
-      const [answer] = await once(sent, 'response')
-      expect(Buffer.concat(await answer.toArray()).toString()).toBe(await slowHash(octets(what)))
+  }
+
+  /** The growth of the resident set from now to its peak, in bytes. */
+  function watchMemory(): () => number {
+    const before = process.memoryUsage.rss()
+    let peak = before
+    const timer = setInterval(() => {
+      peak = Math.max(peak, process.memoryUsage.rss())
+    }, 10)
+    return () => {
+      clearInterval(timer)
+      return Math.max(peak, process.memoryUsage.rss()) - before
     }
-    await fc.assert(
-      fc.asyncProperty(bodies, async (all) => {
-        await Promise.all(all.map(upload))
-      }),
-      { numRuns: 4 },
-    )
-    agent.destroy()
+  }
+
+  /** One chunk of a body, of `size` bytes. */
+  function chunk(size: number): string {
+    return `${size.toString(16)}\r\n${'x'.repeat(size)}\r\n`
+  }
+
+  describe('a client that reads slowly', () => {
+    /** A backend whose last chunk comes together with the end, when the client's connection is full already. */
+    async function fullAtTheEnd(idleTimeoutMs: number) {
+      let answer: ServerResponse | undefined
+      const backend = await rawBackend(async (socket, head) => {
+        if (!head.includes('/big')) return void socket.write('HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nok')
+        socket.setNoDelay()
+        socket.write('HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n')
+        for (let waits = 0; waits < 52_000; waits = answer?.socket?.writableLength ?? 0) {
+          socket.write(chunk(waits > 0 ? 5_000 : 20_000))
+          await sleep(1)
+        }
+        await sleep(20)
+        // Over TLS two records, of which one read brings the last bytes of the first and all of the second.
+        socket.write(`${chunk(17_000)}0\r\n\r\n`)
+      })
+      const gateway = await gatewayTo(backend.url, { idleTimeoutMs })
+      gateway.server.on('request', (_req, res) => {
+        answer ??= res
+      })
+      const client = rawClient(gateway.port, get('/big'))
+      client.socket.pause()
+      await until(() => answer?.writableEnded === true)
+      return { backend, gateway, client }
+    }
+
+    it('does not leave a connection to the backend behind that nobody reads', async () => {
+      const { backend, gateway } = await fullAtTheEnd(10_000)
+      const other = rawClient(gateway.port, get('/small'))
+      await other.until('ok')
+      expect(backend.sockets).toHaveLength(1)
+    })
+
+    it('gets the rest of an answer that the backend has finished', async () => {
+      const { client, gateway } = await fullAtTheEnd(10_000)
+      client.socket.resume()
+      await client.until('\r\n0\r\n\r\n')
+      expect((await gateway.settled()).outcome).toBe('forwarded')
+    })
+
+    it('is let go where it reads nothing more of an answer that the backend has finished, whatever it sends meanwhile', async () => {
+      // Longer than a busy machine may stand still in the middle of the answer.
+      const { client, gateway } = await fullAtTheEnd(4_000)
+      // Empty lines before a request are no beginning of one, so no timeout of a head counts either.
+      const drip = setInterval(() => client.socket.write('\r\n'), 50)
+      expect(await gateway.settled()).toMatchObject({
+        outcome: 'aborted',
+        reason: expect.stringContaining('stopped reading'),
+      })
+      clearInterval(drip)
+    })
+
+    it('has its whole time for an answer behind another, from its turn on', async () => {
+      const backend = await rawBackend((socket, head) => {
+        const answer = 'HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nok'
+        if (head.includes('/first')) setTimeout(() => socket.write(answer), 900)
+        else socket.write(answer)
+      })
+      const gateway = await gatewayTo(backend.url, { idleTimeoutMs: 300 })
+      const client = rawClient(gateway.port, get('/first') + get('/second'))
+      await gateway.settled(2)
+      expect(gateway.results.map(({ outcome }) => outcome)).toEqual(['forwarded', 'forwarded'])
+      await until(() => client.text().split('\r\n\r\nok').length === 3)
+    })
+
+    it('does not excuse a backend that then stops for good', async () => {
+      let answer: ServerResponse | undefined
+      let full = false
+      const backend = await rawBackend(async (socket) => {
+        socket.write('HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n')
+        // A machine that stands still for as long as the gateway waits ends the answer before it is full, in the same way.
+        while (answer?.writableNeedDrain !== true && answer?.destroyed !== true) {
+          socket.write(chunk(20_000))
+          await sleep(5)
+        }
+        full = true
+      })
+      const gateway = await gatewayTo(backend.url, { idleTimeoutMs: 2_000 })
+      gateway.server.on('request', (_req, res) => {
+        answer ??= res
+      })
+      const client = rawClient(gateway.port, get('/'))
+      client.socket.pause()
+      await until(() => full)
+      client.socket.resume()
+      expect(await gateway.settled()).toMatchObject({ outcome: 'failed', error: 'upstream_timeout', headSent: true })
+    })
   })
 
-  it('cost no more memory than they are, in an answer of many short pieces', async () => {
-    let full = false
-    // So many short chunks as may wait for one client, each in a packet of its own.
-    const backend = await rawBackend(async (socket) => {
-      socket.setNoDelay()
-      socket.write('HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n')
-      while (!answer?.writableNeedDrain) {
-        // What nobody reads fills the kernel's buffers first.
-        socket.write(chunk(answer?.writableLength ? 20 : 20_000))
-        await sleep(1)
+  /** Memory of the gateway is used again for the next piece; a side that is slow must never see that. */
+  describe('bytes on their way to a slow side', () => {
+    const body = fc.record({
+      seed: fc.nat(1_000_000),
+      /** More than the kernel keeps for a reader that does not read. */
+      size: fc.integer({ min: 7 * MB, max: 10 * MB }),
+      /** Of what its sender writes at a time; around what one read takes, and what is copied. */
+      pieces: fc
+        .array(fc.oneof(fc.integer({ min: 1, max: 200_000 }), fc.integer({ min: 16_300, max: 16_400 }), near64k), {
+          minLength: 1,
+          maxLength: 5,
+        })
+        .filter(isSoonSent),
+      framed: fc.boolean(),
+    })
+    const bodies = fc.array(body, { minLength: 2, maxLength: 4 })
+    type Body = typeof body extends fc.Arbitrary<infer T> ? T : never
+
+    it('arrive unchanged, however an answer is cut and however many come at once', async () => {
+      const known = new Map<string, Body>()
+      const backend = await httpBackend((req, res) => {
+        const { framed, size, ...rest } = known.get(req.url ?? '') as Body
+        if (framed) res.setHeader('content-length', size)
+        octets({ size, ...rest }).pipe(res)
+      })
+      const gateway = await gatewayTo(backend.url)
+      const answers = new Map<string | undefined, ServerResponse>()
+      gateway.server.on('request', (req, res) => void answers.set(req.url, res))
+      const agent = new Agent({ keepAlive: true })
+      const download = async (what: Body, path: string): Promise<void> => {
+        known.set(path, what)
+        const [answer] = await once(request(gateway.url + path, { agent }).end(), 'response')
+        // Each is more than the kernel takes, and has to wait for its reader.
+        await until(() => answers.get(path)?.writableNeedDrain === true)
+        expect(await slowHash(answer)).toBe(await slowHash(octets(what)))
       }
-      full = true
-      socket.write('0\r\n\r\n')
+      await fc.assert(
+        fc.asyncProperty(bodies, async (all) => {
+          await Promise.all(all.map((what, i) => download(what, `/${i}`)))
+        }),
+        { numRuns: 4 },
+      )
+      agent.destroy()
     })
-    const gateway = await gatewayTo(backend.url)
-    let answer: ServerResponse | undefined
-    gateway.server.on('request', (_req, res) => {
-      answer = res
+
+    it('arrive unchanged, however a request is cut and however many come at once', async () => {
+      const backend = await httpBackend(async (req, res) => {
+        await sleep(20)
+        res.end(await slowHash(req))
+      })
+      const gateway = await gatewayTo(backend.url)
+      const agent = new Agent({ keepAlive: true })
+      const upload = async (what: Body): Promise<void> => {
+        const headers = what.framed ? { 'content-length': what.size } : {}
+        const sent = octets(what).pipe(request(gateway.url, { method: 'POST', agent, headers }))
+        const [answer] = await once(sent, 'response')
+        expect(Buffer.concat(await answer.toArray()).toString()).toBe(await slowHash(octets(what)))
+      }
+      await fc.assert(
+        fc.asyncProperty(bodies, async (all) => {
+          await Promise.all(all.map(upload))
+        }),
+        { numRuns: 4 },
+      )
+      agent.destroy()
     })
-    const client = rawClient(gateway.port, get('/'))
-    client.socket.pause()
-    await until(() => full || (answer?.writableLength ?? 0) > 0)
-    const before = process.memoryUsage().arrayBuffers
-    await until(() => full)
-    expect(process.memoryUsage().arrayBuffers - before).toBeLessThan(20 * MB)
-    client.socket.resume()
-    await client.until('\r\n0\r\n\r\n')
+
+    it('cost no more memory than they are, in an answer of many short pieces', async () => {
+      let full = false
+      // So many short chunks as may wait for one client, each in a packet of its own.
+      const backend = await rawBackend(async (socket) => {
+        socket.setNoDelay()
+        socket.write('HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n')
+        while (!answer?.writableNeedDrain) {
+          // What nobody reads fills the kernel's buffers first.
+          socket.write(chunk(answer?.writableLength ? 20 : 20_000))
+          await sleep(1)
+        }
+        full = true
+        socket.write('0\r\n\r\n')
+      })
+      const gateway = await gatewayTo(backend.url)
+      let answer: ServerResponse | undefined
+      gateway.server.on('request', (_req, res) => {
+        answer = res
+      })
+      const client = rawClient(gateway.port, get('/'))
+      client.socket.pause()
+      await until(() => full || (answer?.writableLength ?? 0) > 0)
+      const before = process.memoryUsage().arrayBuffers
+      await until(() => full)
+      expect(process.memoryUsage().arrayBuffers - before).toBeLessThan(20 * MB)
+      client.socket.resume()
+      await client.until('\r\n0\r\n\r\n')
+    })
   })
 })

@@ -1,15 +1,19 @@
 import { once } from 'node:events'
 import { createServer, type IncomingMessage, type RequestListener, type Server, type ServerResponse } from 'node:http'
+import { createServer as createHttpsServer } from 'node:https'
 import { type AddressInfo, connect, createServer as createTcpServer, type Socket } from 'node:net'
 import type { Duplex } from 'node:stream'
 import { setTimeout as sleep } from 'node:timers/promises'
-import { afterEach, beforeEach, expect } from 'vitest'
+import { createSecureContext, createServer as createTlsServer } from 'node:tls'
+import { afterEach, beforeEach, describe, expect } from 'vitest'
+import type { Destination } from '../../src/forward/connection.ts'
 import {
   createForwarder,
   type Forwarder,
   type ForwardOptions,
   type ForwardResult,
 } from '../../src/forward/forwarder.ts'
+import { type TestCertificate, testCertificate } from './certificate.ts'
 
 const cleanups: (() => unknown)[] = []
 const surprises: unknown[] = []
@@ -47,9 +51,24 @@ const DEFAULTS: Omit<ForwardOptions, 'url'> = {
 }
 
 function forwarderTo(url: string, options: Partial<ForwardOptions> = {}): Forwarder {
-  const forwarder = createForwarder({ ...DEFAULTS, url, ...options })
+  const forwarder = createForwarder({ ...DEFAULTS, url, ...trust(url), ...options })
   onCleanup(() => forwarder.destroy())
   return forwarder
+}
+
+/** An upstream over TLS has the certificate of the tests. */
+function trust(url: string): Pick<ForwardOptions, 'tls'> {
+  if (!url.startsWith('https:')) return {}
+  const { ca, name } = testCertificate()
+  return { tls: { ca, serverName: name } }
+}
+
+/** As a forwarder makes it of its URL. */
+export function destinationOf(url: string): Destination {
+  const { hostname: host, port, protocol } = new URL(url)
+  const { ca, name: serverName } = testCertificate()
+  const tls = protocol === 'https:' ? { secureContext: createSecureContext({ ca }), serverName } : null
+  return { host, port: Number(port), tls, connectTimeoutMs: 2_000, maxHeaderSize: 32_768 }
 }
 
 export interface Gateway {
@@ -106,10 +125,48 @@ export async function gatewayTo(backend: string, options: GatewayOptions = {}): 
   return { port, url: `http://127.0.0.1:${port}`, forwarder, results, server, settled }
 }
 
+/** Makes upstreams that are reached in one way. */
+export interface UpstreamTransport {
+  readonly name: string
+  readonly scheme: 'http' | 'https'
+  readonly httpBackend: typeof httpBackend
+  readonly rawBackend: typeof rawBackend
+  /** A server of connections, for tests that need more than `rawBackend`. */
+  readonly tcpServer: typeof tcpServer
+}
+
+const OVER_TCP: UpstreamTransport = {
+  name: 'to an upstream over TCP',
+  scheme: 'http',
+  httpBackend,
+  rawBackend,
+  tcpServer,
+}
+
+const OVER_TLS: UpstreamTransport = {
+  name: 'to an upstream over TLS',
+  scheme: 'https',
+  httpBackend: (listener) => httpBackend(listener, testCertificate()),
+  rawBackend: (answer, allowHalfOpen) => rawBackend(answer, allowHalfOpen, testCertificate()),
+  tcpServer: (onSocket, allowHalfOpen) => tcpServer(onSocket, allowHalfOpen, testCertificate()),
+}
+
+/**
+ * The same tests over TCP and over TLS to the upstream. One read of a TLS connection brings several records, each of them
+ * told by itself, also after reading was stopped; over TCP nothing comes then.
+ */
+export function overEachTransport(suite: (transport: UpstreamTransport) => void): void {
+  describe.each([OVER_TCP, OVER_TLS])('$name', suite)
+}
+
 /** A real HTTP backend. */
-export async function httpBackend(listener: RequestListener): Promise<{ url: string; server: Server }> {
-  const server = createServer(listener)
-  return { url: `http://127.0.0.1:${await listen(server)}`, server }
+export async function httpBackend(
+  listener: RequestListener,
+  certificate?: TestCertificate,
+): Promise<{ url: string; server: Server }> {
+  const server = certificate ? createHttpsServer(certificate, listener) : createServer(listener)
+  const port = await listen(server as Server)
+  return { url: `${schemeOf(certificate)}://127.0.0.1:${port}`, server: server as Server }
 }
 
 export interface RawBackend {
@@ -121,33 +178,64 @@ export interface RawBackend {
 }
 
 /**
- * A backend written by hand: `answer` is called with the socket once a whole request head has arrived, for each one. A body in
- * one packet with it is skipped.
+ * A backend written by hand: `answer` is called with the socket once a whole request head has arrived, for each one. A body of
+ * announced length is skipped.
  */
 export async function rawBackend(
   answer: (socket: Socket, head: string, nth: number) => unknown,
   allowHalfOpen = false,
+  certificate?: TestCertificate,
 ): Promise<RawBackend> {
   const sockets: Socket[] = []
   const received: string[] = []
   let count = 0
-  const server = createTcpServer({ allowHalfOpen }, (socket) => {
+  function serve(socket: Socket): void {
     const index = sockets.push(socket) - 1
     received[index] = ''
     let pending = ''
+    /** Bytes of a body that are still to come. */
+    let body = 0
     socket.on('error', () => {})
     socket.on('data', (chunk) => {
       received[index] += chunk.toString('latin1')
-      pending += chunk.toString('latin1')
+      pending += chunk.toString('latin1').slice(body)
+      body = Math.max(0, body - chunk.length)
       const end = pending.indexOf('\r\n\r\n')
       if (end === -1 || !/^[A-Z]+ \//.test(pending)) return
       const head = pending.slice(0, end)
-      pending = pending.slice(end + 4 + Number(/^content-length: (\d+)$/im.exec(head)?.[1] ?? 0))
+      const length = Number(/^content-length: (\d+)$/im.exec(head)?.[1] ?? 0)
+      const behind = pending.slice(end + 4)
+      body = Math.max(0, length - behind.length)
+      pending = behind.slice(length)
       answer(socket, head, ++count)
     })
+  }
+  const port = await listen(tcpServer(serve, allowHalfOpen, certificate), sockets)
+  return { url: `${schemeOf(certificate)}://127.0.0.1:${port}`, port, sockets, received }
+}
+
+/** A server of connections, which can be reset also where they are encrypted. */
+export function tcpServer(
+  onSocket: (socket: Socket) => void,
+  allowHalfOpen = false,
+  certificate?: TestCertificate,
+): ReturnType<typeof createTcpServer> {
+  if (certificate === undefined) return createTcpServer({ allowHalfOpen }, onSocket)
+  const carriers = new Map<number | undefined, Socket>()
+  const server = createTlsServer({ ...certificate, allowHalfOpen }, (socket) => {
+    const carrier = carriers.get(socket.remotePort)
+    socket.resetAndDestroy = () => {
+      carrier?.resetAndDestroy()
+      return socket
+    }
+    onSocket(socket)
   })
-  const port = await listen(server, sockets)
-  return { url: `http://127.0.0.1:${port}`, port, sockets, received }
+  server.on('tlsClientError', () => {})
+  return server.on('connection', (carrier: Socket) => void carriers.set(carrier.remotePort, carrier))
+}
+
+function schemeOf(certificate: TestCertificate | undefined): 'http' | 'https' {
+  return certificate === undefined ? 'http' : 'https'
 }
 
 export async function listen(
