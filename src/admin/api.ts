@@ -280,6 +280,8 @@ export interface NowAnswer {
   /** Whether all of them have the same configuration and follow the last change. `null`: not known. */
   readonly agree: boolean | null
   readonly store: { readonly kind: 'sqlite' | 'redis'; readonly answers: boolean }
+  /** By category: the share of the limits that is admitted while the store is out, 0 to 1; 0 refuses with 503. */
+  readonly storeOutage: Readonly<Record<string, number>>
   /** The backend by what came of the requests of the last 30 minutes. `null`: not known. */
   readonly backend: {
     readonly origin: string
@@ -287,6 +289,7 @@ export interface NowAnswer {
     readonly status0: number | null
     readonly status5xx: number | null
   }
+  /** `hash` is of what the configuration decides about requests: `rules` of the log's line "configuration loaded". */
   readonly config: { readonly file: string; readonly hash: string }
   readonly controlVersion: number
   /** The global windows by category. `null`: not known. */

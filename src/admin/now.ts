@@ -94,9 +94,9 @@ function withoutStore(desk: Desk, beats: Beats | null, at: number): NowAnswer {
   }
 }
 
-function ofSetup({ setup }: Desk): Pick<NowAnswer, 'config'> {
-  const { file, hash } = setup()
-  return { config: { file, hash } }
+function ofSetup({ setup }: Desk): Pick<NowAnswer, 'config' | 'storeOutage'> {
+  const { file, hash, storeOutage } = setup()
+  return { config: { file, hash }, storeOutage: Object.fromEntries(storeOutage) }
 }
 
 function ofReplicas(beats: Beats): Pick<NowAnswer, 'counts' | 'replicas'> {

@@ -335,6 +335,7 @@ export const now = name(
       .nullable(),
     agree: z.boolean().nullable(),
     store: z.strictObject({ kind: z.enum(['sqlite', 'redis']), answers: z.boolean() }),
+    storeOutage: byName(z.number().min(0).max(1)),
     backend: z.strictObject({
       origin: z.string(),
       requests: count.nullable(),

@@ -18,6 +18,8 @@ export interface Setup {
   /** Scheme, host and port of the backend. */
   readonly backend: string
   readonly store: 'sqlite' | 'redis'
+  /** By category: the share of the limits that is admitted while the store is out. */
+  readonly storeOutage: ReadonlyMap<string, number>
   /** In the order of the file. */
   readonly routes: readonly Omit<RoutesAnswer['routes'][number], 'hits'>[]
   readonly unmatched: RoutesAnswer['unmatched']['kind']

@@ -81,6 +81,7 @@ export function setupOf(config: Config): Setup {
     origin: fileOrigin(config),
     backend: upstream.origin,
     store: store.location.kind,
+    storeOutage: quota.storeOutage,
     routes: routes.map(routeLine),
     unmatched: unmatched.kind,
     cheapest: cheapestOf(config),

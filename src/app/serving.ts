@@ -148,7 +148,8 @@ export async function createServing(options: ServingOptions): Promise<Serving> {
   function tellLoaded(): void {
     const { file, quota } = current.config
     const shares = [...quota.storeOutage.keys()].map((it) => [it, outageShareOf(current.config, it)] as const)
-    observe({ type: 'config_loaded', file, hash: state.hash, storeOutage: new Map(shares) })
+    const rules = fingerprint(current.config)
+    observe({ type: 'config_loaded', file, hash: state.hash, rules, storeOutage: new Map(shares) })
     const tooFew = openFilesProblem(current.config)
     const warnings = [...(tooFew === null ? [] : [tooFew]), ...restingChanges(quota, control.state())]
     for (const problem of warnings) observe({ type: 'config_warning', file, problem })

@@ -14,7 +14,7 @@ export interface Line {
 export function lineOf(seen: Told): Line | null {
   switch (seen.type) {
     case 'config_loaded':
-      return line('info', 'configuration loaded', { file: seen.file, hash: seen.hash })
+      return line('info', 'configuration loaded', { file: seen.file, hash: seen.hash, rules: seen.rules })
     case 'config_rejected':
     case 'config_partly':
       return line('error', NOT_TAKEN[seen.type], { file: seen.file, problems: seen.problems.map(scrub) })

@@ -9,7 +9,10 @@ export type Observation =
   | {
       readonly type: 'config_loaded'
       readonly file: string
+      /** Of what the file holds: the first 16 digits of its SHA-256 where it names no other file. */
       readonly hash: string
+      /** Of what it decides about requests, as the admin API and the dashboard show it (`config/fingerprint.ts`). */
+      readonly rules: string
       /** The share of the limits that each category admits while the store is out; missing where this process charges nothing. */
       readonly storeOutage?: ReadonlyMap<string, number>
     }

@@ -8,6 +8,7 @@ import { needRestart, untilRestart } from '../app/restart.ts'
 import { addressProblem, type Drain, isOfStore, type Readiness } from '../app/serving.ts'
 import type { App, AppOptions } from '../app.ts'
 import type { Config } from '../config/config.ts'
+import { fingerprint } from '../config/fingerprint.ts'
 import { createControlKeeper } from '../control/keeper.ts'
 import { createSums } from '../observe/sums.ts'
 import { shareOf, workerCount } from './share.ts'
@@ -79,7 +80,7 @@ export async function createPrimary({ config, hash, version, observe: also }: Ap
     void control.start() // never rejects
     await supervisor.ask(ASK_MS)
     state.started = true
-    observe({ type: 'config_loaded', file: config.file, hash })
+    observe({ type: 'config_loaded', file: config.file, hash, rules: fingerprint(config) })
     return { admin: url, gateway }
   }
 
@@ -89,7 +90,7 @@ export async function createPrimary({ config, hash, version, observe: also }: Ap
     current = { config: untilRestart(config, next), hash: nextHash, problems: [] }
     const problems = await supervisor.reload()
     // Also where not all have it: those tell so in their own figures, for as long as it is so.
-    observe({ type: 'config_loaded', file: next.file, hash: nextHash })
+    observe({ type: 'config_loaded', file: next.file, hash: nextHash, rules: fingerprint(next) })
     if (problems.length > 0) observe({ type: 'config_partly', file: next.file, problems })
     for (const problem of [...warnings, ...needRestart(config, next)])
       observe({ type: 'config_warning', file: next.file, problem })

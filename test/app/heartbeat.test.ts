@@ -127,7 +127,7 @@ it('tells what is wrong with the last file, until one is taken', async () => {
   expect((await latest(told)).configProblems).toEqual(['f:1:1 wrong'])
   heartbeat.configProblems(['f:2:2 wrong, says the primary'])
   expect((await latest(told)).configProblems).toEqual(['f:2:2 wrong, says the primary'])
-  heartbeat.observer({ type: 'config_loaded', file: 'f', hash: 'def' })
+  heartbeat.observer({ type: 'config_loaded', file: 'f', hash: 'def', rules: 'ghi' })
   expect((await latest(told)).configProblems).toEqual([])
 })
 

@@ -40,6 +40,7 @@ test('with the store out the page claims nothing that it cannot know', async () 
   await expect.poll(() => main.innerText(), SOON).toContain('The store is out:')
   const text = await main.innerText()
   expect(text).toContain('not known while the store is out')
+  expect(text).toMatch(/Meanwhile read requests are (refused with 503|admitted up to)/)
   expect(text).not.toContain('switched off')
   expect(text).not.toContain('no requests in the last 30 minutes')
   expect(text).not.toContain('All replicas have the same configuration')
@@ -69,6 +70,51 @@ test('with the store out a request of a user can be explained that charges nothi
   await page.getByRole('textbox', { name: 'Path' }).fill('/other')
   await page.getByRole('button', { name: 'Explain', exact: true }).click()
   await page.getByText('404: No route matches this path.').waitFor()
+})
+
+test('a replica that left is named with the requests that the sums no longer contain', async () => {
+  const { page, close } = await stage.open('#/now')
+  const main = page.locator('main')
+  let gone = false
+  await page.route('**/api/now', async (route) => {
+    const response = await route.fetch()
+    const now = (await response.json()) as NowAnswer
+    const [first] = now.replicas ?? []
+    if (first === undefined) return route.fulfill({ response, json: now })
+    const other = { ...first, instance: 'other', host: 'node-2', pid: 4711, counts: { ...first.counts, requests: 41 } }
+    return route.fulfill({ response, json: { ...now, replicas: gone ? [first] : [first, other] } })
+  })
+  await expect.poll(() => main.innerText(), SOON).toContain('node-2 4711')
+  gone = true
+  await expect
+    .poll(() => main.innerText(), SOON)
+    .toMatch(/node-2 4711 left at \d\d:\d\d:\d\d\. The sums no longer contain its 41 requests\./)
+  await close()
+})
+
+test('the upstream is red while requests fail, and no longer once they succeed again', async () => {
+  const { page, close } = await stage.open('#/now')
+  const main = page.locator('main')
+  let failing = true
+  let looks = 0
+  await page.route('**/api/now', async (route) => {
+    const response = await route.fetch()
+    const now = (await response.json()) as NowAnswer
+    looks++
+    const replicas = (now.replicas ?? []).map((replica) => ({
+      ...replica,
+      counts: { ...replica.counts, requests: 100 * looks, failed: failing ? 50 * looks : 1_000_000 },
+    }))
+    const backend = { ...now.backend, requests: 1000, status0: 10, status5xx: 90 }
+    return route.fulfill({ response, json: { ...now, replicas, backend } })
+  })
+  await expect.poll(() => main.innerText(), SOON).toContain('50% of requests fail now')
+  failing = false
+  await expect.poll(() => main.innerText(), SOON).toContain('no errors now')
+  expect(await main.innerText()).toContain(
+    'In 30 minutes 10% of 1,000 requests failed: 10 without a response, 90 with 5xx',
+  )
+  await close()
 })
 
 function withoutStore(now: NowAnswer, unseen: boolean): NowAnswer {

@@ -308,7 +308,7 @@ describe('failures of the store', () => {
       ['bulk', 0.1 / 3],
     ])
     const policy = { read: 'refuse', write: 'allow 10%', bulk: 'allow 3.333%' }
-    log.observer({ type: 'config_loaded', file: 'f', hash: 'h', storeOutage })
+    log.observer({ type: 'config_loaded', file: 'f', hash: 'h', rules: 'r', storeOutage })
     log.observer({ type: 'store_out', reason: 'timeout' })
     for (const verdict of ['accepted', 'unable', 'accepted', 'refused'] as const) charge(verdict)
     await expect.poll(() => log.flush().then(() => still().length)).toBeGreaterThan(1)
@@ -423,7 +423,7 @@ test('connections that find no place are told with the limit that they met, at o
 })
 
 test.each<[Observation, number]>([
-  [{ type: 'config_loaded', file: 't.yaml', hash: 'abc' }, INFO],
+  [{ type: 'config_loaded', file: 't.yaml', hash: 'abc', rules: 'def' }, INFO],
   [{ type: 'config_rejected', file: 't.yaml', problems: ['t.yaml:1:1 listen: wrong'] }, ERROR],
   [{ type: 'config_warning', file: 't.yaml', problem: 'listen: later' }, WARN],
   [{ type: 'store_connected' }, INFO],

@@ -30,7 +30,7 @@ const everything: Observation[] = [
     clientStatus: 404,
     upstreamMs: null,
   }),
-  { type: 'config_loaded', file: 'f', hash: 'h1' },
+  { type: 'config_loaded', file: 'f', hash: 'h1', rules: 'r1' },
   { type: 'config_rejected', file: 'f', problems: [] },
   { type: 'config_warning', file: 'f', problem: 'p' },
   { type: 'batch_settled', charges: 3, refunds: 1, durationMs: 1.5 },
@@ -202,8 +202,8 @@ test('counters keep counting over scrapes', async () => {
 
 test('only the configuration in force has its hash shown', async () => {
   const { samples } = await after([
-    { type: 'config_loaded', file: 'f', hash: 'old' },
-    { type: 'config_loaded', file: 'f', hash: 'new' },
+    { type: 'config_loaded', file: 'f', hash: 'old', rules: 'r' },
+    { type: 'config_loaded', file: 'f', hash: 'new', rules: 'r' },
   ])
   expect([...samples.keys()].filter((name) => name.startsWith('tollgate_config_info'))).toEqual([
     'tollgate_config_info{hash="new"}',

@@ -11,7 +11,7 @@ function process(hash: string, requests: number): Metrics {
     gauges: [{ name: 'inflight_requests', help: 'Under way.', read: () => inFlight }],
     now: () => 5000 * requests,
   })
-  metrics.observer({ type: 'config_loaded', file: 'f', hash })
+  metrics.observer({ type: 'config_loaded', file: 'f', hash, rules: 'r' })
   for (let i = 0; i < requests; i++) metrics.observer(request({ durationMs: 20 }))
   return metrics
 }

@@ -50,3 +50,24 @@ export function rateHistory(looks: readonly NowAnswer[]): Rates[] {
     return rates === null ? [] : [rates]
   })
 }
+
+/** A replica that is gone. */
+export interface Left {
+  readonly instance: string
+  readonly host: string
+  readonly pid: number
+  /** When it was missed, in milliseconds since the epoch. */
+  readonly at: number
+  /** Requests that it had counted: the sums no longer have them. */
+  readonly requests: number
+}
+
+/** The replicas that were there at the first look, and are not at the second. */
+export function leftBetween(before: NowAnswer, after: NowAnswer): Left[] {
+  if (before.replicas === null || after.replicas === null) return []
+  const here = new Set(after.replicas.map(({ instance }) => instance))
+  const at = Date.parse(after.at)
+  return before.replicas
+    .filter(({ instance }) => !here.has(instance))
+    .map(({ instance, host, pid, counts }) => ({ instance, host, pid, at, requests: counts.requests }))
+}

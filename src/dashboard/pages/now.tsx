@@ -3,7 +3,7 @@ import { useEffect, useState } from 'react'
 import type { NowAnswer, WindowAnswer } from '../../admin/api.ts'
 import { usePoll } from '../api/use-poll.ts'
 import { useTexts } from '../i18n/text.tsx'
-import { KEPT, type Rates, rateHistory } from '../logic/rates.ts'
+import { KEPT, type Left, leftBetween, type Rates, rateHistory } from '../logic/rates.ts'
 import { Note } from '../parts/note.tsx'
 import { Loaded, PageTitle, Panel } from '../parts/panel.tsx'
 import { RateLine } from '../parts/rate-line.tsx'
@@ -16,18 +16,19 @@ export function NowPage() {
   const { t } = useTexts()
   const poll = usePoll<NowAnswer>('/api/now', EVERY_MS)
   const history = useHistory(poll.data)
+  const left = useLeft(poll.data)
   return (
     <>
       <PageTitle>{t('page.now')}</PageTitle>
       <Loaded poll={poll}>
         {(now) => (
           <>
-            {!now.store.answers && <Note tone="warn">{t('now.withoutStore')}</Note>}
+            {!now.store.answers && <Outage now={now} />}
             {now.shadow && <Note tone="warn">{t('preview.lateShadow')}</Note>}
             <Live now={now} history={history} />
             <Windows now={now} />
-            <Health now={now} />
-            <Replicas now={now} />
+            <Health now={now} latest={history.at(-1)} />
+            <Replicas now={now} left={left} />
           </>
         )}
       </Loaded>
@@ -42,6 +43,35 @@ function useHistory(now: NowAnswer | null): Rates[] {
     if (now?.store.answers) setLooks((before) => [...before, now].slice(-KEPT))
   }, [now])
   return rateHistory(looks)
+}
+
+/** Replicas that were here since the page was opened, and are gone: latest first. */
+function useLeft(now: NowAnswer | null): readonly Left[] {
+  const [left, setLeft] = useState<readonly Left[]>([])
+  const [before, setBefore] = useState<NowAnswer | null>(null)
+  // While the store is out nobody can be missed. Set while rendering, so that the list never shows a replica twice.
+  if (now !== null && now !== before && now.store.answers) {
+    setBefore(now)
+    if (before !== null) setLeft([...leftBetween(before, now), ...left].slice(0, LEFT_KEPT))
+  }
+  return left
+}
+
+const LEFT_KEPT = 10
+
+/** What is known while the store is out, and what clients get meanwhile. */
+function Outage({ now: { storeOutage } }: { readonly now: NowAnswer }) {
+  const { t, share } = useTexts()
+  return (
+    <Note tone="warn">
+      {t('now.withoutStore')}{' '}
+      {Object.entries(storeOutage).map(([category, part]) => (
+        <span key={category}>
+          {t(part > 0 ? 'now.outageAllows' : 'now.outageRefuses', { category, share: share(part) })}{' '}
+        </span>
+      ))}
+    </Note>
+  )
 }
 
 const SHOWN = ['requests', 'refused', 'tokens', 'failed', 'shadowed'] as const
@@ -138,7 +168,13 @@ function Gauge({
   )
 }
 
-function Health({ now: { store, backend, config, shadow, controlVersion } }: { readonly now: NowAnswer }) {
+function Health({
+  now: { store, backend, config, shadow, controlVersion },
+  latest,
+}: {
+  readonly now: NowAnswer
+  readonly latest: Rates | undefined
+}) {
   const { t } = useTexts()
   const none = t(store.answers ? 'word.none' : 'now.unknown')
   const lastChange = controlVersion === 0 ? none : `#${controlVersion}`
@@ -151,10 +187,13 @@ function Health({ now: { store, backend, config, shadow, controlVersion } }: { r
           </Tag>
         </Fact>
         <Fact name={t('now.backend')}>
-          <code>{backend.origin}</code> <Backend {...backend} />
+          <code>{backend.origin}</code> <Backend {...backend} latest={store.answers ? latest : undefined} />
         </Fact>
         <Fact name={t('now.config')}>
-          <code>{config.file}</code> <span className="muted">{config.hash.slice(0, 12)}</span>
+          <code>{config.file}</code>{' '}
+          <span className="muted" title={t('now.rulesText')}>
+            {t('now.rulesOf', { rules: config.hash })}
+          </span>
         </Fact>
         <Fact name={t('now.shadow')}>{shadow ? <Tag tone="warn">{t('now.shadowOn')}</Tag> : t('word.off')}</Fact>
         <Fact name={t('now.lastChange')}>{lastChange}</Fact>
@@ -163,11 +202,32 @@ function Health({ now: { store, backend, config, shadow, controlVersion } }: { r
   )
 }
 
-function Backend({ requests, status0, status5xx }: NowAnswer['backend']) {
-  const { t, number } = useTexts()
+/** A share of errors that is worth alarm: below it one failure in a million would look like an outage. */
+const ALARMING = 0.01
+
+function Backend({
+  requests,
+  status0,
+  status5xx,
+  latest,
+}: NowAnswer['backend'] & { readonly latest: Rates | undefined }) {
+  const { t, number, share } = useTexts()
   if (requests === null || status0 === null || status5xx === null) return <Tag tone="info">{t('now.unknown')}</Tag>
   if (requests === 0) return <Tag tone="info">{t('now.backendIdle')}</Tag>
-  const bad = status0 + status5xx > 0
+  const failed = status0 + status5xx
   const words = { requests: number(requests), status0: number(status0), status5xx: number(status5xx) }
-  return <Tag tone={bad ? 'bad' : 'good'}>{t(bad ? 'now.backendBad' : 'now.backendGood', words)}</Tag>
+  if (failed === 0) return <Tag tone="good">{t('now.backendGood', words)}</Tag>
+  const current = latest === undefined || latest.requests === 0 ? null : latest.failed / latest.requests
+  return (
+    <>
+      {current !== null && (
+        <Tag tone={current === 0 ? 'good' : current < ALARMING ? 'warn' : 'bad'}>
+          {current === 0 ? t('now.backendNowGood') : t('now.backendNowBad', { share: share(Math.min(1, current)) })}
+        </Tag>
+      )}{' '}
+      <Tag tone={current === 0 || failed / requests < ALARMING ? 'warn' : 'bad'}>
+        {t('now.backendBad', { ...words, share: share(Math.min(1, failed / requests)) })}
+      </Tag>
+    </>
+  )
 }

@@ -1,5 +1,6 @@
 import type { NowAnswer } from '../../admin/api.ts'
 import { useTexts } from '../i18n/text.tsx'
+import type { Left } from '../logic/rates.ts'
 import { Note } from '../parts/note.tsx'
 import { Panel, Rows } from '../parts/panel.tsx'
 import { At, Tag } from '../parts/small.tsx'
@@ -7,8 +8,8 @@ import { At, Tag } from '../parts/small.tsx'
 /** A replica that has not told of itself for so long is worth a word. */
 const SILENT_MS = 5000
 
-export function Replicas({ now }: { readonly now: NowAnswer }) {
-  const { t } = useTexts()
+export function Replicas({ now, left }: { readonly now: NowAnswer; readonly left: readonly Left[] }) {
+  const { t, number, clock } = useTexts()
   const { replicas, agree } = now
   return (
     <Panel title={t('now.replicas')}>
@@ -21,6 +22,11 @@ export function Replicas({ now }: { readonly now: NowAnswer }) {
               {t(agree ? 'now.agree' : 'now.disagree')}
             </Note>
           )}
+          {left.map(({ instance, host, pid, at, requests }) => (
+            <Note key={instance} tone="warn">
+              {t('now.left', { host, pid, time: clock(new Date(at)), count: number(requests) })}
+            </Note>
+          ))}
           <Rows
             label={t('now.replicas')}
             head={[
@@ -58,8 +64,11 @@ function Row({
         {replica.host} <span className="muted">{replica.pid}</span>
       </th>
       <td>
-        <Tag tone={replica.ready ? 'good' : 'bad'}>{t(replica.ready ? 'now.ready' : 'now.notReady')}</Tag>{' '}
-        {replica.silentMs > SILENT_MS && <Tag tone="warn">{t('now.silent', { time: duration(replica.silentMs) })}</Tag>}
+        {replica.silentMs > SILENT_MS ? (
+          <Tag tone="warn">{t('now.silent', { time: duration(replica.silentMs) })}</Tag>
+        ) : (
+          <Tag tone={replica.ready ? 'good' : 'bad'}>{t(replica.ready ? 'now.ready' : 'now.notReady')}</Tag>
+        )}
         {told.length > 0 && (
           <ul className="problems" lang="en">
             {told.map((text) => (

@@ -21,6 +21,7 @@ export function Shell({ page, children }: { readonly page: Page; readonly childr
           Tollgate
         </a>
         <div className="top-end">
+          <span className="muted">{t('app.zone', { zone: zoneNow() })}</span>
           <Preferences />
           <Who />
         </div>
@@ -38,6 +39,14 @@ export function Shell({ page, children }: { readonly page: Page; readonly childr
       </main>
     </div>
   )
+}
+
+/** Of all times on the page: the browser's zone, with its distance to UTC at this moment. */
+function zoneNow(): string {
+  const { timeZone } = new Intl.DateTimeFormat().resolvedOptions()
+  const parts = new Intl.DateTimeFormat('en', { timeZone, timeZoneName: 'longOffset' }).formatToParts(new Date())
+  const offset = parts.find(({ type }) => type === 'timeZoneName')?.value.replace('GMT', 'UTC') ?? 'UTC'
+  return timeZone === offset ? timeZone : `${timeZone} (${offset})`
 }
 
 function Who() {

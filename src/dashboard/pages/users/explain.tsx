@@ -101,7 +101,8 @@ export function ExplainForm({ user }: { readonly user: string }) {
 
 function Explanation({ answer, at }: Explained) {
   const texts = useTexts()
-  const { t, number, time } = texts
+  const { t, number, time, duration } = texts
+  const resetAt = resetOf(answer)
   const { decision, route, category, cost, costs, limits } = answer
   const prices = Object.entries(costs ?? {}).map(([value, price]) => `${value}: ${number(price)}`)
   return (
@@ -109,6 +110,14 @@ function Explanation({ answer, at }: Explained) {
       <Note tone={TONES[decision]} title={t(`explain.${decision}`)} live={false}>
         {why(answer, texts)}
       </Note>
+      {resetAt !== null && (
+        <p>
+          {t('explain.until', {
+            time: time(resetAt),
+            duration: duration(Math.max(0, Date.parse(resetAt) - at.getTime())),
+          })}
+        </p>
+      )}
       <p className="muted">{t('explain.at', { time: time(at) })}</p>
       <Facts>
         <Fact name={t('explain.route')}>
@@ -127,6 +136,12 @@ function Explanation({ answer, at }: Explained) {
       {limits.length > 0 && <LimitRows label={t('explain.title')} limits={limits} shadow={decision === 'shadow'} />}
     </div>
   )
+}
+
+/** When a request that is refused now may be repeated: the API's sentence has it in the zone of the configuration. */
+function resetOf({ reasons }: ExplainAnswer): string | null {
+  const found = reasons.map(({ values }) => values.resetAt).find((value) => value !== undefined)
+  return found === undefined ? null : String(found)
 }
 
 /** The API's own sentences in English, and what they say in the other languages. */
