@@ -7,14 +7,12 @@ export const AUDIENCE = 'bench'
 /** Good for the loopback of one benchmark only. */
 export const SECRET = 'a secret of the benchmark, which is no secret at all'
 
-/** For the memory of a user. */
-export const ALL_USERS = 10_000
 /** For the load: many enough that the charges of one batch are those of different users. */
 const LOADING_USERS = 1000
 
 const EXPIRES_AT = Math.floor(Date.now() / 1000) + 24 * 3600
 
-/** Always 10 characters, because each one costs memory in the store. */
+/** Always 10 characters, because each one costs memory and time. */
 export function userName(index: number): string {
   return `u${String(index).padStart(9, '0')}`
 }

@@ -16,6 +16,7 @@ const vitest = (...files: string[]): string[] => ['node_modules/vitest/vitest.mj
 const CHECKS: Record<Check, readonly string[]> = {
   simulation: ['test/simulate/main.ts', '--count', '300'],
   redis: vitest('test/store/redis/store.test.ts'),
+  model: vitest('test/store/redis/model.test.ts'),
   sqlite: vitest('test/store/sqlite'),
   ledger: vitest('test/quota/ledger', 'test/quota/outage.test.ts', 'test/quota/debts.test.ts'),
   arithmetic: vitest('test/quota/charge.test.ts', 'test/quota/counter.test.ts', 'test/quota/window.test.ts'),

@@ -13,7 +13,7 @@ export interface Mutation {
   readonly noticedBy: readonly Check[]
 }
 
-export type Check = 'simulation' | 'redis' | 'sqlite' | 'ledger' | 'arithmetic'
+export type Check = 'simulation' | 'redis' | 'model' | 'sqlite' | 'ledger' | 'arithmetic'
 
 const LUA = 'src/store/redis/charge.lua'
 const LEDGER = 'src/quota/ledger.ts'
@@ -94,9 +94,25 @@ export const MUTATIONS: readonly Mutation[] = [
     'ends = math.max(ends, over)',
     'ends = ends == 0 and over or math.min(ends, over)',
   ]),
-  lua('the script takes hours for seconds', ['3600 * byte(bytes, at)', 'byte(bytes, at)']),
-  lua('the script writes hours and does not say so', ['char(byte(name) + 128)', 'char(byte(name))']),
-  lua('the script does not know a category whose windows are in hours', ['char(letter % 128)', 'char(letter)']),
+  lua('the script takes hours for seconds', ['3600 * byte(bytes, numbers', 'byte(bytes, numbers']),
+  lua('the script writes hours and does not say so', ['letters[i] = letters[i] + 128', 'letters[i] = letters[i]']),
+  lua('the script does not know a category whose windows are in hours', [
+    'letters[i] = letters[i] % 128',
+    'letters[i] = letters[i]',
+  ]),
+  short('the script takes the distance of a short section for its start', ['section[i] = first + section[i]', 'break']),
+  short('the script writes a window of a short section that has not started as one that runs', [
+    'if list[i] == 0 then list[i] = now - shape.lengths[i] end',
+    'if list[i] == 0 then list[i] = now end',
+  ]),
+  short('the script gives back to the wrong window of a short section', [
+    'return numbers + 4 * windows + 2 + 5 * (i - 1)',
+    'return numbers + 4 * windows + 2 + 5 * (windows - i)',
+  ]),
+  short('the script forgets what a section of another form holds', [
+    'starts[seconds], used[seconds] = started, tokens',
+    "if form ~= 'hours' then starts[seconds], used[seconds] = started, tokens end",
+  ]),
   lua('the script writes tokens to the wrong place', [
     'local at = before[key] - #tokens - 1',
     'local at = before[key] - #tokens',
@@ -297,6 +313,10 @@ function ledger(name: string, change: readonly [string, string]): Mutation {
 
 function shared(file: string, name: string, change: readonly [string, string]): Mutation {
   return edit(file, name, change, ['arithmetic', 'sqlite', 'simulation'])
+}
+
+function short(name: string, change: readonly [string, string]): Mutation {
+  return edit(LUA, name, change, ['model'])
 }
 
 function sqlite(name: string, change: readonly [string, string]): Mutation {

@@ -3,7 +3,7 @@ import type { Counter } from '../../quota/counter.ts'
 import { StoreError } from '../../quota/store.ts'
 import { type Limit, MOST_WINDOWS, type Usage } from '../../quota/window.ts'
 import type { Keys } from './keys.ts'
-import { checkName, read48 } from './sections.ts'
+import { checkName, fitsShort, numbersSize, read48, startAt, usedAt } from './sections.ts'
 
 /**
  * A batch in the words of charge.lua, and its reply in ours. This runs for every charge in the gateway's one thread, so
@@ -26,6 +26,7 @@ export interface EncodedBatch {
 interface Shape {
   readonly category: string
   readonly limits: readonly Limit[]
+  readonly isShort: boolean
   /** Position as Lua counts. */
   readonly position: number
 }
@@ -57,13 +58,14 @@ interface Section {
 
 interface Opened {
   readonly counter: Counter
-  readonly limits: readonly Limit[]
+  readonly shape: Shape
 }
 
 /** Two digits of base 128. */
 const MOST = 128 * 128 - 1
 
-export function encodeBatch(batch: Batch, keys: Keys): EncodedBatch {
+/** @param mayBeShort whether all who share the store read the short form of a section. Default: not so */
+export function encodeBatch(batch: Batch, keys: Keys, mayBeShort = false): EncodedBatch {
   const names = [keys.instance(batch.instance)]
   const users = new Map<string, Section>()
   const everybody = new Map<string, Section>()
@@ -89,9 +91,12 @@ export function encodeBatch(batch: Batch, keys: Keys): EncodedBatch {
   }
 
   function shapeOf(category: string, limits: readonly Limit[]): Shape {
-    const known = shapes.find((shape) => shape.category === category && sameWindows(shape.limits, limits))
+    const isShort = mayBeShort && fitsShort(category, limits)
+    const known = shapes.find(
+      (shape) => shape.category === category && shape.isShort === isShort && sameWindows(shape.limits, limits),
+    )
     if (known !== undefined) return known
-    const shape = { category, limits: checked(category, limits), position: shapes.length + 1 }
+    const shape = { category, limits: checked(category, limits), isShort, position: shapes.length + 1 }
     shapes.push(shape)
     return shape
   }
@@ -132,16 +137,20 @@ export function encodeBatch(batch: Batch, keys: Keys): EncodedBatch {
     const { counter, position: key } = own(charge.user, charge.category)
     const position = planOf(charge)
     const { shape, everybody, all } = plans[position - 1] as Plan
-    if (shape !== null) opened.push({ counter, limits: shape.limits })
+    if (shape !== null) opened.push({ counter, shape })
     if (everybody !== null && all !== null && everybody.shape !== all) {
       everybody.shape = all
-      opened.push({ counter: everybody.counter, limits: all.limits })
+      opened.push({ counter: everybody.counter, shape: all })
     }
     charges += String.fromCharCode(key >> 7, key & 127, position >> 7, position & 127)
   }
   if (names.length > MOST || plans.length > MOST) throw new StoreError('the batch is too large', 'other', 'no')
 
-  const s = shapes.map(({ category, limits }) => [category, ...limits.map(({ window }) => window.seconds)])
+  const s = shapes.map(({ category, isShort, limits }) => [
+    category,
+    isShort ? 1 : 0,
+    ...limits.map(({ window }) => window.seconds),
+  ])
   const lists: (readonly Limit[])[] = []
   const limitsOf = (list: readonly Limit[]): number => lists.indexOf(list) + 1 || lists.push(list)
   const p = plans.map(({ cost, shape, limits, forced, everybody, all }) => {
@@ -186,10 +195,10 @@ export function decodeReply(reply: unknown, batch: Batch, sent: EncodedBatch): r
   const now = read48(reply, PREFIX + 6)
   const verdicts = PREFIX + 12
   let at = verdicts + batch.charges.length
-  for (const { counter, limits } of sent.opened) {
-    const end = at + 12 * limits.length
+  for (const { counter, shape } of sent.opened) {
+    const end = at + numbersSize(shape.limits.length, shape.isShort)
     if (end > reply.length) throw unexpected('it is too short')
-    addWindows(counter, limits, reply, at)
+    addWindows(counter, shape, reply, at)
     at = end
   }
   if (at !== reply.length) throw unexpected('it is too long')
@@ -213,13 +222,13 @@ export function decodeReply(reply: unknown, batch: Batch, sent: EncodedBatch): r
  * Of a window that the batch has read before, the first reading stays in front and counts. The arithmetic leaves out the
  * windows that have ended.
  */
-function addWindows(counter: Counter, limits: readonly Limit[], reply: Buffer, at: number): void {
+function addWindows(counter: Counter, { limits, isShort }: Shape, reply: Buffer, at: number): void {
   const windows = limits.length
   for (let i = 0; i < windows; i++) {
     counter.push({
       seconds: (limits[i] as Limit).window.seconds,
-      startedAt: read48(reply, at + 6 * i),
-      used: read48(reply, at + 6 * (windows + i)),
+      startedAt: startAt(reply, at, i, isShort),
+      used: usedAt(reply, at, windows, i, isShort),
     })
   }
 }

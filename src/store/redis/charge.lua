@@ -7,7 +7,8 @@
   ARGV[1]   sequence of the batch within its instance
   ARGV[2]   how long the reply is remembered, in milliseconds
   ARGV[3]   JSON; a key is its position in KEYS, everything else counts from 1:
-              s  [[category, seconds, ...], ...]               shapes: the windows of a category
+              s  [[category, short, seconds, ...], ...]        shapes: the windows of a category; short is 1 for a
+                                                               section that is to have the short form
               l  [[limit, ...], ...]                           limits, one for each window of a shape
               p  [[cost, forced, shape, limits], ...]          plans: what many charges have in common; forced is 1
                                                                for a charge that is accepted whatever was used; shape 0
@@ -16,15 +17,18 @@
               r  [[key, category, cost, seconds, startedAt, ...], ...]   refunds
   ARGV[4]   the charges, 4 bytes each: key and plan, each as two digits of base 128
   Output    'batch:', sequence (6 bytes), time in milliseconds (6), one '1' (accepted) or '0' (refused) for each charge,
-            then the numbers of each section as they were when it was opened, refunds given back: the user's by each
-            charge, then the global one, the first time and where its shape changes. From these the caller works out
-            everything else by the same arithmetic.
+            then the numbers of each section, in the form of its shape, as they were when it was opened, refunds given
+            back: the user's by each charge, then the global one, the first time and where its shape changes. From these
+            the caller works out everything else by the same arithmetic.
 
   What lies under a key is a list of sections, one for each category:
     windows and length of the name (1 byte, see `head_of`), name, seconds of each window (4 bytes each; where all are
     whole hours and at most 255, hours of 1 byte each, and the name's first byte is 128 more), start of each in
-    milliseconds (6 each), used tokens of each (6 each); big-endian. A section of either form is read.
-  A window is there once. One that has not started has start 0. What follows the last whole section counts as nothing.
+    milliseconds (6 each), used tokens of each (6 each); big-endian.
+  In the short form the lengths are hours, the name's second byte is 128 more too, and the numbers are: start of the first
+    window (6), of each other window its distance from that (4, with a sign), used tokens of each (5 each).
+  Every form is read. A window is there once. One that has not started has start 0, in the short form any start that is
+  over. What follows the last whole section counts as nothing.
   A charge that starts no window changes the used tokens alone, in place: then neither the other bytes nor the moment at
   which the key ends change, and SETRANGE costs a third of SET with an expiry (0.6 and 1.9 microseconds).
 ]==]
@@ -53,8 +57,8 @@ local time = redis.call('TIME')
 local now = time[1] * 1000 + math.floor(time[2] / 1000)
 local batch = cjson.decode(ARGV[3])
 
--- Hours, and one byte for both numbers: so two categories of three windows fit in an allocation of 96 bytes, not 112.
-local function head_of(name, seconds)
+-- Two categories of three windows take 75 bytes in the short form, 89 with hours alone: an allocation of 80, not 96.
+local function head_of(name, seconds, short)
   local first, hours = char((#seconds - 1) * 32 + #name - 1), {}
   for i, length in ipairs(seconds) do
     if length % 3600 ~= 0 or length > 255 * 3600 then
@@ -62,48 +66,105 @@ local function head_of(name, seconds)
     end
     hours[i] = length / 3600
   end
-  return first .. char(byte(name) + 128) .. sub(name, 2) .. char(unpack(hours))
+  local letters = { byte(name, 1, -1) }
+  for i = 1, short and 2 or 1 do letters[i] = letters[i] + 128 end
+  return first .. char(unpack(letters)) .. char(unpack(hours))
 end
 
 for _, shape in ipairs(batch.s) do
   shape.name = table.remove(shape, 1)
-  shape.head = head_of(shape.name, shape)
+  shape.short = table.remove(shape, 1) == 1
+  shape.head = head_of(shape.name, shape, shape.short)
   shape.lengths = {}
   for i, seconds in ipairs(shape) do shape.lengths[i] = seconds * 1000 end
-  shape.windows = #shape
+  local n = #shape
+  shape.windows = n
   shape.size = #shape.head
-  shape.used = '>' .. rep('I6', #shape)
-  shape.all = '>' .. rep('I6', 2 * #shape)
+  if shape.short then
+    shape.used, shape.all = '>' .. rep('I5', n), '>I6' .. rep('i4', n - 1) .. rep('I5', n)
+    shape.bytes, shape.most = 9 * n + 2, 2 ^ 40 - 1
+  else
+    shape.used, shape.all = '>' .. rep('I6', n), '>' .. rep('I6', 2 * n)
+    shape.bytes, shape.most = 12 * n, 2 ^ 48 - 1
+  end
 end
 
--- The section at a position: its name, its number of windows, where their numbers begin, where the next section does,
--- and the bytes of a length. Nothing where no whole section is.
-local function section_at(bytes, at)
-  local first, letter = byte(bytes, at, at + 1)
-  if not letter then return nil end
-  local length, windows, size = first % 32 + 1, math.floor(first / 32) + 1, letter < 128 and 4 or 1
-  local numbers = at + 1 + length + size * windows
-  local next_at = numbers + 12 * windows
+-- The section at a position: where the next one begins, where its numbers do, its number of windows, the length of its
+-- name and its form: 'seconds', 'hours' or 'short'. Nothing where no whole section is.
+local function bounds_at(bytes, at)
+  local first, letter, second = byte(bytes, at, at + 2)
+  if not second then return nil end
+  local length, form, numbers, next_at = first % 32 + 1, 'hours', nil, nil
+  local windows = (first - length + 1) / 32 + 1
+  if letter < 128 then
+    form, numbers = 'seconds', at + 1 + length + 4 * windows
+    next_at = numbers + 12 * windows
+  else
+    numbers = at + 1 + length + windows
+    if second < 128 or length == 1 then
+      next_at = numbers + 12 * windows
+    else
+      form, next_at = 'short', numbers + 9 * windows + 2
+    end
+  end
   if next_at > #bytes + 1 then return nil end
-  return char(letter % 128) .. sub(bytes, at + 2, at + length), windows, numbers, next_at, size
+  return next_at, numbers, windows, length, form
 end
 
-local function window_at(bytes, windows, numbers, i, size)
-  local at = numbers - size * (windows - i + 1)
-  local seconds = size == 4 and unpack_bytes('>I4', bytes, at) or 3600 * byte(bytes, at)
-  local started = unpack_bytes('>I6', bytes, numbers + 6 * (i - 1))
-  return seconds, started, unpack_bytes('>I6', bytes, numbers + 6 * (windows + i - 1))
+-- The same with its name.
+local function section_at(bytes, at)
+  local next_at, numbers, windows, length, form = bounds_at(bytes, at)
+  if not next_at then return nil end
+  local letters = { byte(bytes, at + 1, at + length) }
+  for i = 1, math.min(length, 2) do letters[i] = letters[i] % 128 end
+  return char(unpack(letters)), windows, numbers, next_at, form
+end
+
+-- Where the used tokens of a window are, and their form.
+local function tokens_at(windows, numbers, i, form)
+  if form == 'short' then return numbers + 4 * windows + 2 + 5 * (i - 1), '>I5' end
+  return numbers + 6 * (windows + i - 1), '>I6'
+end
+
+local function window_at(bytes, windows, numbers, i, form)
+  local seconds, started
+  if form == 'seconds' then
+    seconds = unpack_bytes('>I4', bytes, numbers - 4 * (windows - i + 1))
+  else
+    seconds = 3600 * byte(bytes, numbers - (windows - i + 1))
+  end
+  if form == 'short' then
+    started = unpack_bytes('>I6', bytes, numbers)
+    if i > 1 then started = started + unpack_bytes('>i4', bytes, numbers + 6 + 4 * (i - 2)) end
+  else
+    started = unpack_bytes('>I6', bytes, numbers + 6 * (i - 1))
+  end
+  local at, format = tokens_at(windows, numbers, i, form)
+  return seconds, started, (unpack_bytes(format, bytes, at))
+end
+
+-- The bytes of starts and, from n + 1 on, used tokens. In the short form a distance has room for windows that run by one
+-- clock: one that has not started is as one that is over, and a start in a far future comes nearer.
+local function packed(shape, numbers)
+  local n, list = shape.windows, { unpack(numbers, 1, 2 * shape.windows) }
+  for i = 1, n do
+    if shape.short then
+      if list[i] == 0 then list[i] = now - shape.lengths[i] end
+      if i > 1 then list[i] = math.max(-2 ^ 31, math.min(2 ^ 31 - 1, list[i] - list[1])) end
+    end
+    list[n + i] = math.min(list[n + i], shape.most)
+  end
+  return pack(shape.all, unpack(list))
 end
 
 -- Where the numbers of the section with this very head begin.
 local function find(bytes, shape)
   local at, head, size = 1, shape.head, shape.size
   while sub(bytes, at, at + size - 1) ~= head do
-    local _, _, _, next_at = section_at(bytes, at)
-    if not next_at then return nil end
-    at = next_at
+    at = bounds_at(bytes, at)
+    if not at then return nil end
   end
-  if at + size + 12 * shape.windows > #bytes + 1 then return nil end
+  if at + size + shape.bytes > #bytes + 1 then return nil end
   return at + size
 end
 
@@ -112,13 +173,13 @@ end
 local function with_section(bytes, shape)
   local starts, used, rest, at = {}, {}, {}, 1
   while true do
-    local name, windows, numbers, next_at, size = section_at(bytes, at)
+    local name, windows, numbers, next_at, form = section_at(bytes, at)
     if not name then break end
     if name ~= shape.name then
       rest[#rest + 1] = sub(bytes, at, next_at - 1)
     else
       for i = 1, windows do
-        local seconds, started, tokens = window_at(bytes, windows, numbers, i, size)
+        local seconds, started, tokens = window_at(bytes, windows, numbers, i, form)
         if now < started + seconds * 1000 and not starts[seconds] then
           starts[seconds], used[seconds] = started, tokens
         end
@@ -135,7 +196,7 @@ local function with_section(bytes, shape)
   for seconds, started in pairs(starts) do
     rest[#rest + 1] = head_of(shape.name, { seconds }) .. pack('>I6I6', started, used[seconds])
   end
-  return shape.head .. pack(shape.all, unpack(list)) .. table.concat(rest)
+  return shape.head .. packed(shape, list) .. table.concat(rest)
 end
 
 -- A table with room for n: to let one grow costs 2 microseconds.
@@ -150,14 +211,15 @@ local function give_back(refund)
   local key, category, cost, at = refund[1], refund[2], refund[3], 1
   local bytes = values[key] or ''
   while true do
-    local name, windows, numbers, next_at, size = section_at(bytes, at)
+    local name, windows, numbers, next_at, form = section_at(bytes, at)
     if not name then break end
     for i = 1, name == category and windows or 0 do
-      local seconds, started, used = window_at(bytes, windows, numbers, i, size)
+      local seconds, started, used = window_at(bytes, windows, numbers, i, form)
       for r = 4, #refund, 2 do
         if seconds == refund[r] and started == refund[r + 1] and now < started + seconds * 1000 then
-          local place = numbers + 6 * (windows + i - 1)
-          bytes = sub(bytes, 1, place - 1) .. pack('>I6', math.max(0, used - cost)) .. sub(bytes, place + 6)
+          local place, format = tokens_at(windows, numbers, i, form)
+          local left = pack(format, math.max(0, used - cost))
+          bytes = sub(bytes, 1, place - 1) .. left .. sub(bytes, place + #left)
           values[key], whole[key] = bytes, true
         end
       end
@@ -183,7 +245,7 @@ local function open(section, key, shape)
     bytes, numbers = with_section(bytes or '', shape), shape.size + 1
   end
   recorded = recorded + 1
-  records[recorded] = sub(bytes, numbers, numbers + 12 * shape.windows - 1)
+  records[recorded] = sub(bytes, numbers, numbers + shape.bytes - 1)
   -- A slot that gets nothing costs as much as one that does: 0.2 microseconds for ten.
   if shape.windows <= 3 then
     section[1], section[2], section[3], section[4], section[5], section[6], section[7] =
@@ -192,6 +254,10 @@ local function open(section, key, shape)
     section[1], section[2], section[3], section[4], section[5], section[6], section[7], section[8], section[9],
     section[10], section[11], section[12], section[13], section[14], section[15], section[16], section[17] =
       unpack_bytes(shape.all, bytes, numbers)
+  end
+  if shape.short then
+    local first = section[1]
+    for i = 2, shape.windows do section[i] = first + section[i] end
   end
   section[SHAPE], section[BYTES], section[LIMITS], section[ADDED] = shape, bytes, false, false
 end
@@ -220,11 +286,11 @@ local function put(section, key, added)
     if section[i] == 0 then
       section[i], moved = now, true
     end
-    section[n + i] = section[n + i] + added
+    local used = section[n + i] + added
+    section[n + i] = used < shape.most and used or shape.most
   end
   if moved or (before[key] ~= 0 and before[key] ~= behind) then
-    local numbers = pack(shape.all, unpack(section, 1, 2 * n))
-    values[key] = sub(bytes, 1, behind - 12 * n - 1) .. numbers .. sub(bytes, behind)
+    values[key] = sub(bytes, 1, behind - shape.bytes - 1) .. packed(shape, section) .. sub(bytes, behind)
     whole[key], written[key] = true, 0
   else
     written[key], before[key] = pack(shape.used, unpack(section, n + 1, 2 * n)), behind
@@ -286,11 +352,11 @@ local reply = table.concat(records, '', 1, recorded)
 local function tidy(bytes)
   local kept, ends, at = {}, 0, 1
   while true do
-    local name, windows, numbers, next_at, size = section_at(bytes, at)
+    local name, windows, numbers, next_at, form = section_at(bytes, at)
     if not name then return table.concat(kept), ends end
     local over = 0
     for i = 1, windows do
-      local seconds, started = window_at(bytes, windows, numbers, i, size)
+      local seconds, started = window_at(bytes, windows, numbers, i, form)
       if started ~= 0 then over = math.max(over, started + seconds * 1000) end
     end
     if over > now then

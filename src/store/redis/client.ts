@@ -11,7 +11,7 @@ const script = (name: string): string => readFileSync(new URL(name, import.meta.
 const SCRIPTS = {
   addTally: { lua: script('./tally.lua'), numberOfKeys: 1 },
   changeControl: { lua: script('./control.lua') },
-  beat: { lua: script('./beat.lua'), numberOfKeys: 2 },
+  beat: { lua: script('./beat.lua'), numberOfKeys: 3 },
   scanKeys: { lua: script('./scan.lua'), numberOfKeys: 1 },
 }
 
@@ -20,7 +20,9 @@ export const SETTLE_BATCH = new Script(script('./charge.lua'))
 interface Scripts {
   addTally(key: string, ...counts: number[]): Promise<unknown>
   changeControl(keyCount: number, ...keysAndArguments: string[]): Promise<unknown>
-  beat(beats: string, replicas: string, instance: string, told: string, forgetMs: number): Promise<unknown>
+  beat(
+    ...args: [...keys: [string, string, string], instance: string, told: string, forgetMs: number, form: number]
+  ): Promise<number>
   scanKeys(ours: string, cursor: string, pattern: string, count: number): Promise<[next: string, keys: string[]]>
 }
 

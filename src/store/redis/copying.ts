@@ -137,7 +137,7 @@ function* inSteps<T>(all: readonly T[]): Generator<readonly T[]> {
 
 /** Not what running processes say and remember, nor the mark. */
 async function clear(redis: RedisClient, keys: Keys): Promise<void> {
-  const kept = [keys.beats, keys.replicas, keys.copying]
+  const kept = [keys.beats, keys.replicas, keys.forms, keys.copying]
   for await (const names of scan(redis, keys)) {
     const gone = names.filter((name) => !kept.includes(name) && !name.startsWith(keys.instance('')))
     if (gone.length > 0) await call(() => redis.del(gone))

@@ -28,6 +28,8 @@ export interface Keys {
   readonly beats: string
   /** Instance -> what it told. */
   readonly replicas: string
+  /** Instance -> the newest form of counters that it reads. */
+  readonly forms: string
   /** There while `tollgate store copy` fills the store, and after one that did not end. */
   readonly copying: string
 }
@@ -49,6 +51,7 @@ export function createKeys(prefix: string): Keys {
     changes: `${tag}:changes`,
     beats: `${tag}:beats`,
     replicas: `${tag}:replicas`,
+    forms: `${tag}:forms`,
     copying: `${tag}:copying`,
   }
 }

@@ -4,10 +4,16 @@ import { call, milliseconds, reading, transaction } from './calls.ts'
 import type { RedisClient } from './client.ts'
 import type { Keys } from './keys.ts'
 
-export function redisReplicas(redis: RedisClient, keys: Keys): ReplicaStore {
+/** The newest form of counters: the short sections of `sections.ts`. */
+export const NEWEST_FORM = 2
+
+/** @param onForm is given the newest form of counters that all processes read, with each beat */
+export function redisReplicas(redis: RedisClient, keys: Keys, onForm: (form: number) => void = () => {}): ReplicaStore {
+  const hashes = [keys.beats, keys.replicas, keys.forms] as const
   return {
     async beat(replica) {
-      await call(() => redis.beat(keys.beats, keys.replicas, replica.instance, JSON.stringify(replica), FORGET_MS))
+      const told = JSON.stringify(replica)
+      onForm(await call(() => redis.beat(...hashes, replica.instance, told, FORGET_MS, NEWEST_FORM)))
     },
 
     async listReplicas() {
@@ -24,7 +30,7 @@ export function redisReplicas(redis: RedisClient, keys: Keys): ReplicaStore {
 
     async leave(instance) {
       await transaction(redis, (multi) => {
-        multi.hdel(keys.beats, instance).hdel(keys.replicas, instance)
+        for (const hash of hashes) multi.hdel(hash, instance)
       })
     },
   }

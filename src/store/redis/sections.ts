@@ -1,6 +1,7 @@
 import type { Counter } from '../../quota/counter.ts'
+import { MAX_LIMIT } from '../../quota/policy.ts'
 import { StoreError } from '../../quota/store.ts'
-import { MOST_WINDOWS } from '../../quota/window.ts'
+import { type Limit, MOST_WINDOWS } from '../../quota/window.ts'
 
 /**
  * What lies under a key: the counters of one user (or of everybody) in all categories, a section each. `charge.lua`
@@ -36,8 +37,8 @@ export function readCounters(bytes: Uint8Array | null | undefined): Map<string, 
 }
 
 /**
- * The bytes of these counters, as `charge.lua` would write them: windows in the order in which it asks for them, so that
- * the first charge finds its section as it is. @throws StoreError where a category cannot be named here
+ * The bytes of these counters, in the form that builds before the short one read too: nobody knows which build comes
+ * next. The first charge brings them into the form that it wants. @throws StoreError where a category cannot be named here
  */
 export function packCounters(counters: ReadonlyMap<string, Counter>): Buffer {
   const sections: Buffer[] = []
@@ -51,8 +52,23 @@ export function packCounters(counters: ReadonlyMap<string, Counter>): Buffer {
   return Buffer.concat(sections)
 }
 
+/** Whether their lengths are hours of one byte. */
+function areInHours(windows: readonly { readonly seconds: number }[]): boolean {
+  return windows.every(({ seconds }) => seconds % HOUR === 0 && seconds <= 255 * HOUR)
+}
+
+/**
+ * Whether a section may have the short form, which marks the second letter of its name and counts up to 2^40: a counter
+ * that stays there is above every limit that it is asked for.
+ */
+export function fitsShort(category: string, limits: readonly Limit[]): boolean {
+  return (
+    category.length >= 2 && limits.every(({ limit }) => limit <= MAX_LIMIT) && areInHours(limits.map((l) => l.window))
+  )
+}
+
 function packSection(category: string, windows: Counter): Buffer {
-  const inHours = windows.every(({ seconds }) => seconds % HOUR === 0 && seconds <= 255 * HOUR)
+  const inHours = areInHours(windows)
   const lengths = 1 + category.length
   const numbers = lengths + (inHours ? 1 : 4) * windows.length
   const bytes = Buffer.alloc(numbers + 12 * windows.length)
@@ -80,6 +96,7 @@ interface Section {
   readonly windows: number
   /** Whether the lengths are hours of one byte, not seconds of four. */
   readonly inHours: boolean
+  readonly isShort: boolean
   /** Where the lengths of the windows begin, then their numbers, then the next section. */
   readonly lengths: number
   readonly numbers: number
@@ -100,21 +117,56 @@ function sectionAt(buffer: Buffer, at: number): Section | null {
   const lengths = name + (first % 32) + 1
   const windows = Math.floor(first / 32) + 1
   const inHours = ((buffer[name] ?? 0) & 128) !== 0
+  const isShort = inHours && lengths > name + 1 && ((buffer[name + 1] ?? 0) & 128) !== 0
   const numbers = lengths + (inHours ? 1 : 4) * windows
-  const end = numbers + 12 * windows
+  const end = numbers + numbersSize(windows, isShort)
   if (end > buffer.length) return null
   // ASCII leaves the high bit out.
-  return { category: buffer.toString('ascii', name, lengths), windows, inHours, lengths, numbers, end }
+  return { category: buffer.toString('ascii', name, lengths), windows, inHours, isShort, lengths, numbers, end }
 }
 
 /** Without those that have not started, and those that are there already. */
-function addWindows(counter: Counter, buffer: Buffer, { windows, inHours, lengths, numbers }: Section): void {
+function addWindows(counter: Counter, buffer: Buffer, { windows, inHours, isShort, lengths, numbers }: Section): void {
   for (let i = 0; i < windows; i++) {
-    const length = inHours ? 3600 * (buffer[lengths + i] as number) : buffer.readUInt32BE(lengths + 4 * i)
-    const startedAt = read48(buffer, numbers + 6 * i)
+    const length = inHours ? HOUR * (buffer[lengths + i] as number) : buffer.readUInt32BE(lengths + 4 * i)
+    const startedAt = startAt(buffer, numbers, i, isShort)
     if (startedAt === 0 || counter.some((entry) => entry.seconds === length)) continue
-    counter.push({ seconds: length, startedAt, used: read48(buffer, numbers + 6 * (windows + i)) })
+    counter.push({ seconds: length, startedAt, used: usedAt(buffer, numbers, windows, i, isShort) })
   }
+}
+
+/** How many bytes the numbers of a section take. */
+export function numbersSize(windows: number, isShort: boolean): number {
+  return isShort ? 9 * windows + 2 : 12 * windows
+}
+
+/** The start of the window `i`, counted from 0. @param numbers where the numbers of its section begin */
+export function startAt(bytes: Uint8Array, numbers: number, i: number, isShort: boolean): number {
+  if (!isShort) return read48(bytes, numbers + 6 * i)
+  return read48(bytes, numbers) + (i === 0 ? 0 : read32(bytes, numbers + 2 + 4 * i))
+}
+
+/** The used tokens of the window `i`. */
+export function usedAt(bytes: Uint8Array, numbers: number, windows: number, i: number, isShort: boolean): number {
+  if (!isShort) return read48(bytes, numbers + 6 * (windows + i))
+  return read40(bytes, numbers + 2 + 4 * windows + 5 * i)
+}
+
+/** Five bytes, as `read48` reads six. */
+function read40(bytes: Uint8Array, at: number): number {
+  const high = bytes[at] as number
+  const low = read32(bytes, at + 1)
+  return high === 0 && low >= 0 ? low : high * 2 ** 32 + (low >>> 0)
+}
+
+/** With a sign. */
+function read32(bytes: Uint8Array, at: number): number {
+  return (
+    ((bytes[at] as number) << 24) |
+    ((bytes[at + 1] as number) << 16) |
+    ((bytes[at + 2] as number) << 8) |
+    (bytes[at + 3] as number)
+  )
 }
 
 /**
@@ -123,10 +175,6 @@ function addWindows(counter: Counter, buffer: Buffer, { windows, inHours, length
  */
 export function read48(bytes: Uint8Array, at: number): number {
   const high = ((bytes[at] as number) << 8) | (bytes[at + 1] as number)
-  const low =
-    ((bytes[at + 2] as number) << 24) |
-    ((bytes[at + 3] as number) << 16) |
-    ((bytes[at + 4] as number) << 8) |
-    (bytes[at + 5] as number)
+  const low = read32(bytes, at + 2)
   return high === 0 && low >= 0 ? low : high * 2 ** 32 + (low >>> 0)
 }

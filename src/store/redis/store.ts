@@ -10,7 +10,7 @@ import { asksForNoPassword, type RedisClient, SETTLE_BATCH } from './client.ts'
 import { redisControl } from './control.ts'
 import { asStoreError, isForbidden, wasNeverSent } from './errors.ts'
 import { createKeys, type Keys } from './keys.ts'
-import { redisReplicas } from './replicas.ts'
+import { NEWEST_FORM, redisReplicas } from './replicas.ts'
 import { readCounter } from './sections.ts'
 import { connectToPrimary } from './sentinels.ts'
 import { shareReads } from './shared-reads.ts'
@@ -62,8 +62,15 @@ export function openRedisStore({ url, prefix = 'tollgate', deadlineMs = 250, obs
     await checkServer(redis, keys, observe)
   }
 
+  /** Whether all processes read short sections; until that is known, none is written. */
+  let mayBeShort = false
+  let last = { instance: '', sequence: 0, mayBeShort }
+
   async function settle(batch: Batch): Promise<readonly Decision[]> {
-    const sent = encodeBatch(batch, keys)
+    // A batch that is sent again may get the reply of the first time, in the forms that it asked for then.
+    const { instance, sequence } = batch
+    if (instance !== last.instance || sequence !== last.sequence) last = { instance, sequence, mayBeShort }
+    const sent = encodeBatch(batch, keys, last.mayBeShort)
     const args = [String(batch.sequence), REMEMBER_REPLY_MS, sent.json, sent.charges]
     const reply = await call(() => SETTLE_BATCH.run(redis, sent.keys, args))
     return decodeReply(reply, batch, sent)
@@ -132,7 +139,9 @@ export function openRedisStore({ url, prefix = 'tollgate', deadlineMs = 250, obs
     ...redisControl(redis, keys),
     onChange: (listener) => changes.follow(() => listener()),
     ...redisUsage(redis, keys),
-    ...redisReplicas(redis, keys),
+    ...redisReplicas(redis, keys, (form) => {
+      mayBeShort = form >= NEWEST_FORM
+    }),
     ping,
     close,
   }

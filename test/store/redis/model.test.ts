@@ -1,3 +1,4 @@
+import { randomUUID } from 'node:crypto'
 import { readFileSync } from 'node:fs'
 import { Redis } from 'ioredis'
 import { afterAll, beforeAll, expect, it } from 'vitest'
@@ -21,34 +22,43 @@ afterAll(async () => {
   await server.stop()
 })
 
-it('charge.lua decides any history as the model does, through script flushes, reconnects and batches sent again', async () => {
-  expect(CLOCKED).not.toBe(SHIPPED)
-  redis.defineCommand('settle', { lua: CLOCKED })
-  const settle = (redis as unknown as { settleBuffer(count: number, ...rest: (string | number)[]): Promise<unknown> })
-    .settleBuffer
-  let opened = 0
-  await agreesWithTheModel(async () => {
-    const keys = createKeys(`model-${++opened}`)
-    return {
-      settle: async (batch, now) => {
-        const sent = encodeBatch(batch, keys)
-        const time = [Math.floor(now / 1000), (now % 1000) * 1000]
-        const args = [batch.sequence, 3_600_000, sent.json, sent.charges, ...time]
-        return decodeReply(await settle.call(redis, sent.keys.length, ...sent.keys, ...args), batch, sent)
-      },
-      upsets: [
-        async () => {
-          await redis.script('FLUSH')
+const HOUR = 3600
+
+it.each<[string, number, (sequence: number) => boolean]>([
+  ['windows of seconds', 1, () => true],
+  ['windows of hours', HOUR, () => false],
+  ['windows of hours in short sections', HOUR, () => true],
+  ['windows of hours, some gateways writing short sections and some not', HOUR, (sequence) => sequence % 2 === 0],
+])(
+  'charge.lua decides any history of %s as the model does, through script flushes, reconnects and batches sent again',
+  async (_, unit, mayBeShort) => {
+    expect(CLOCKED).not.toBe(SHIPPED)
+    redis.defineCommand('settle', { lua: CLOCKED })
+    const settle = (redis as unknown as { settleBuffer(count: number, ...rest: (string | number)[]): Promise<unknown> })
+      .settleBuffer
+    await agreesWithTheModel(async () => {
+      const keys = createKeys(`model-${randomUUID()}`)
+      return {
+        settle: async (batch, now) => {
+          const sent = encodeBatch(batch, keys, mayBeShort(batch.sequence))
+          const time = [Math.floor(now / 1000), (now % 1000) * 1000]
+          const args = [batch.sequence, 3_600_000, sent.json, sent.charges, ...time]
+          return decodeReply(await settle.call(redis, sent.keys.length, ...sent.keys, ...args), batch, sent)
         },
-        async () => {
-          // While it connects, ioredis 6 would give the connection up for good.
-          if (redis.status === 'ready') redis.disconnect(true)
-        },
-      ],
-      close: async () => {},
-    }
-  })
-})
+        upsets: [
+          async () => {
+            await redis.script('FLUSH')
+          },
+          async () => {
+            // While it connects, ioredis 6 would give the connection up for good.
+            if (redis.status === 'ready') redis.disconnect(true)
+          },
+        ],
+        close: async () => {},
+      }
+    }, unit)
+  },
+)
 
 it('every key it leaves behind ends by itself', async () => {
   const names = await redis.keys('*')

@@ -59,6 +59,24 @@ describe('the counters of a user', () => {
     expect(readCounter(bytes, 'read')).toEqual([hour, day])
   })
 
+  it('are read in the short form: the first start, the distances of the others from it, and counts of five bytes', () => {
+    const numbers = '018bcfe56800' + 'ff23a280' + '00000005' + '0000000007' + '000000ffff' + 'ffffffffff'
+    const bytes = Buffer.from(`43f2e56164010518${numbers}`, 'hex')
+    expect(readCounters(bytes)).toEqual(
+      new Map([
+        [
+          'read',
+          [
+            { seconds: 3600, startedAt: 1_700_000_000_000, used: 7 },
+            { seconds: 18_000, startedAt: 1_700_000_000_000 - 14_441_856, used: 65_535 },
+            { seconds: 86_400, startedAt: 1_700_000_000_005, used: 2 ** 40 - 1 },
+          ],
+        ],
+      ]),
+    )
+    for (let cut = 1; cut <= bytes.length; cut++) expect(readCounters(bytes.subarray(0, -cut))).toEqual(new Map())
+  })
+
   it.each(['', 'x'.repeat(33), 'lésen'])('are not packed for a category %j, which has no room there', (name) => {
     expect(() => packCounters(new Map([[name, []]]))).toThrow('a category has 1 to 32 ASCII characters')
     expect(packCounters(new Map([['x'.repeat(32), []]]))).toHaveLength(0)
