@@ -1,0 +1,180 @@
+import { globSync, readFileSync } from 'node:fs'
+import { isBuiltin } from 'node:module'
+import { join, posix } from 'node:path'
+import { fileURLToPath } from 'node:url'
+import { parseSync } from 'vite'
+
+/**
+ * What each part of `src` may import. All else is denied: a folder that is not named here, a library, a module of Node.
+ * Types count, since a type ties two parts together as a value does.
+ */
+interface Part {
+  /** Files and folders of other parts. */
+  readonly files: readonly string[]
+  readonly libraries?: readonly string[]
+  /** Modules of Node. Default any. */
+  readonly node?: readonly string[]
+}
+
+const GROUND = ['errors.ts', 'json.ts', 'json-fault.ts', 'suggest.ts', 'observe/observation.ts']
+const DOMAIN = [...GROUND, 'quota/', 'failures/', 'control/']
+const ADAPTERS = ['config/', 'routing/', 'auth/', 'store/', 'store/redis/', 'forward/', 'observe/']
+const TOOLS = ['assets.ts', 'closing.ts', 'peers.ts', 'tls.ts', 'version.ts']
+const APP = [...DOMAIN, ...ADAPTERS, ...TOOLS, 'gateway/', 'admin/', 'reference/', 'app.ts', 'app/']
+const PURE = { node: ['node:crypto', 'node:zlib'] }
+const SERVICE = ['services/common/', 'services/music/', 'closing.ts']
+const SERVICES = [...SERVICE, 'services/chart/', 'services/score/', 'services/sync/']
+const SERVER = ['fastify', 'zod']
+const BROWSER = { node: [] }
+
+const PARTS: Readonly<Record<string, Part>> = {
+  ...Object.fromEntries([...GROUND, ...TOOLS].map((file) => [file, { files: [] }])),
+  'observe/observation.ts': { files: DOMAIN, ...PURE },
+  'quota/': { files: GROUND, ...PURE },
+  'failures/': { files: [...GROUND, 'quota/'], ...PURE },
+  'control/': { files: [...GROUND, 'quota/'], ...PURE },
+  'config/': { files: DOMAIN, libraries: ['yaml', 'zod'] },
+  'routing/': { files: DOMAIN },
+  'auth/': { files: DOMAIN, libraries: ['jose'] },
+  'store/': { files: DOMAIN },
+  'store/redis/': { files: [...DOMAIN, 'store/'], libraries: ['ioredis'] },
+  'forward/': { files: DOMAIN, libraries: ['http-proxy-3'] },
+  'observe/': { files: DOMAIN, libraries: ['pino', 'prom-client'] },
+  'gateway/': { files: [...DOMAIN, ...TOOLS, 'routing/', 'auth/', 'forward/'] },
+  'admin/': { files: [...DOMAIN, ...TOOLS, 'forward/header-names.ts'], libraries: SERVER },
+  'reference/': { files: [...DOMAIN, ...TOOLS, 'config/', 'routing/', 'gateway/'] },
+  'app.ts': { files: APP },
+  'app/': { files: APP },
+  'workers/': { files: APP },
+  'cli/': { files: [...APP, 'workers/'] },
+  'main.ts': { files: [...APP, 'workers/', 'cli/'] },
+  'demo.ts': { files: [...APP, 'cli/', 'demo/', ...SERVICES] },
+  'demo/': { files: [...APP, 'cli/', ...SERVICES] },
+  'services/common/': { files: ['closing.ts'], libraries: SERVER },
+  'services/music/': { files: SERVICE, libraries: SERVER },
+  'services/chart/': { files: SERVICE, libraries: SERVER },
+  'services/score/': { files: SERVICE, libraries: SERVER },
+  'services/sync/': { files: SERVICE, libraries: SERVER },
+  // They run in a browser. When a window blocks is said once, for all.
+  'dashboard/': {
+    files: ['admin/api.ts', 'quota/room.ts'],
+    libraries: [
+      'react',
+      'react-dom',
+      '@mantine/core',
+      '@mantine/hooks',
+      '@visx/axis',
+      '@visx/pattern',
+      '@visx/scale',
+      '@visx/shape',
+    ],
+    ...BROWSER,
+  },
+  'reference/page/': { files: ['reference/selection.ts'], libraries: ['swagger-ui-dist'], ...BROWSER },
+}
+
+type Rule = 'layer' | 'node' | 'library' | 'import-type' | 'computed'
+
+interface Import {
+  readonly from: string
+  /** A file below `src`, or the name of a module or library. */
+  readonly to: string
+  /** Which rule judges it. */
+  readonly rule: Rule
+}
+
+/** All that breaks the layers, each with the name of its rule. @param src the folder of the sources */
+export function violations(src: string): string[] {
+  const files = globSync('**/*.{ts,tsx}', { cwd: src })
+  const imports = files.flatMap((file) => importsOf(file, readFileSync(join(src, file), 'utf8')))
+  return [
+    ...files.filter((file) => partOf(file) === null).map((file) => `part: ${file} is in no part of build/layers.ts`),
+    ...imports.flatMap((each) => denied(each) ?? []),
+    ...circles(imports),
+  ]
+}
+
+function denied({ from, to, rule }: Import): string | null {
+  const name = partOf(from)
+  if (name === null) return null
+  const { files, libraries = [], node } = PARTS[name] as Part
+  const isAllowed = {
+    layer: [name, ...files].some((known) => known === to || known === partOf(to)),
+    node: node === undefined || node.includes(to),
+    library: libraries.includes(to),
+    // Neither stands among the imports at the top, where a reader looks for them.
+    'import-type': false,
+    computed: false,
+  }[rule]
+  return isAllowed ? null : `${rule}: ${from} may not import ${to}`
+}
+
+/** The longest of those that fit. */
+function partOf(file: string): string | null {
+  const fitting = Object.keys(PARTS).filter((name) => (name.endsWith('/') ? file.startsWith(name) : file === name))
+  return fitting.reduce<string | null>((best, name) => (name.length > (best?.length ?? 0) ? name : best), null)
+}
+
+function importsOf(from: string, text: string): Import[] {
+  const { program, errors, comments } = parseSync(from, text)
+  if (errors.length > 0) throw new Error(`${from}: ${errors[0]?.message}`)
+  const found: Import[] = comments.flatMap(({ value }) =>
+    /^\/\s*<reference\b/.test(value) ? { from, to: value.slice(1).trim(), rule: 'import-type' } : [],
+  )
+  visit(program, ({ type, source, expression, callee, arguments: args }) => {
+    const isRequired = type === 'CallExpression' && callee?.name === 'require'
+    const name = type === 'TSExternalModuleReference' ? expression : isRequired ? args?.[0] : source
+    if (typeof name?.value === 'string') found.push(importOf(from, name.value, type === 'TSImportType'))
+    else if (isRequired || type === 'ImportExpression')
+      found.push({ from, to: 'what only a run shows', rule: 'computed' })
+  })
+  return found
+}
+
+/** What is read of a node; each kind of node has some of it. */
+interface Syntax {
+  readonly type?: string
+  readonly name?: string
+  readonly value?: unknown
+  readonly source?: Syntax | null
+  readonly expression?: Syntax
+  readonly callee?: Syntax
+  readonly arguments?: readonly Syntax[]
+}
+
+function visit(node: unknown, look: (node: Syntax) => void): void {
+  if (typeof node !== 'object' || node === null) return
+  look(node)
+  for (const part of Object.values(node)) visit(part, look)
+}
+
+function importOf(from: string, name: string, isType: boolean): Import {
+  if (isType) return { from, to: name, rule: 'import-type' }
+  if (name.startsWith('.')) return { from, to: posix.join(posix.dirname(from), name), rule: 'layer' }
+  if (isBuiltin(name)) return { from, to: `node:${name.replace('node:', '')}`, rule: 'node' }
+  return { from, to: name.split('/', name.startsWith('@') ? 2 : 1).join('/'), rule: 'library' }
+}
+
+/** One for each file that leads back to itself by a way that no other found. */
+function circles(imports: readonly Import[]): string[] {
+  const next = Map.groupBy(imports, ({ from }) => from)
+  const done = new Set<string>()
+  const found: string[] = []
+
+  function follow(file: string, way: readonly string[]): void {
+    const start = way.indexOf(file)
+    if (start >= 0) found.push(`circle: ${[...way.slice(start), file].join(' -> ')}`)
+    if (start >= 0 || done.has(file)) return
+    for (const { to, rule } of next.get(file) ?? []) if (rule === 'layer') follow(to, [...way, file])
+    done.add(file)
+  }
+  for (const file of next.keys()) follow(file, [])
+  return found
+}
+
+if (import.meta.main) {
+  const found = violations(process.argv[2] ?? fileURLToPath(new URL('../src', import.meta.url)))
+  for (const each of found) console.error(each)
+  console.log(found.length === 0 ? 'the layers hold' : `${found.length} imports break the layers`)
+  process.exitCode = found.length === 0 ? 0 : 1
+}

@@ -1,0 +1,145 @@
+import { execFile } from 'node:child_process'
+import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { dirname, join } from 'node:path'
+import { promisify } from 'node:util'
+import { afterEach, beforeEach, describe, expect, test } from 'vitest'
+import { violations } from '../../build/layers.ts'
+
+const run = promisify(execFile)
+
+let folder: string
+beforeEach(() => {
+  folder = mkdtempSync(join(tmpdir(), 'tollgate-layers-'))
+})
+afterEach(() => rmSync(folder, { recursive: true, force: true }))
+
+function write(file: string, text: string): void {
+  mkdirSync(dirname(join(folder, file)), { recursive: true })
+  writeFileSync(join(folder, file), text)
+}
+
+test('the sources keep to the layers, and the check of them has nothing else to say', async () => {
+  expect(await run(process.execPath, ['build/layers.ts'])).toEqual({ stdout: 'the layers hold\n', stderr: '' })
+})
+
+test('a source that breaks the layers makes the check fail', async () => {
+  write('gateway/x.ts', "import '../store/store.ts'\n")
+  expect(await run(process.execPath, ['build/layers.ts', folder]).catch((error: unknown) => error)).toMatchObject({
+    code: 1,
+    stderr: 'layer: gateway/x.ts may not import store/store.ts\n',
+  })
+})
+
+describe('a file may not import another layer:', () => {
+  test.each([
+    ['the domain an adapter', 'quota/x.ts', 'config/load.ts'],
+    ['the quota what is above it', 'quota/x.ts', 'failures/x.ts'],
+    ['failures what administrators change', 'failures/x.ts', 'control/x.ts'],
+    ['what administrators change failures', 'control/x.ts', 'failures/x.ts'],
+    ['what is reported an adapter', 'observe/observation.ts', 'observe/log.ts'],
+    ['an adapter another one', 'auth/x.ts', 'store/store.ts'],
+    ['the contract of the stores one of them', 'store/x.ts', 'store/redis/store.ts'],
+    ['the gateway a store', 'gateway/x.ts', 'store/store.ts'],
+    ['the gateway a log', 'gateway/x.ts', 'observe/log.ts'],
+    ['the gateway the configuration', 'gateway/x.ts', 'config/config.ts'],
+    ['the gateway the administrators', 'gateway/x.ts', 'admin/api.ts'],
+    ['the administrators the gateway', 'admin/x.ts', 'gateway/plan.ts'],
+    ['the administrators more of the forwarder than its names', 'admin/x.ts', 'forward/forwarder.ts'],
+    ['an adapter the app', 'config/x.ts', 'app.ts'],
+    ['the app the processes', 'app/x.ts', 'workers/worker.ts'],
+    ['the processes the command line', 'workers/x.ts', 'cli/check.ts'],
+    ['the command line the demo', 'cli/x.ts', 'demo/x.ts'],
+    ['what all may use anything', 'peers.ts', 'errors.ts'],
+    ['a service another one', 'services/score/x.ts', 'services/sync/x.ts'],
+    ['a service the gateway', 'services/score/x.ts', 'quota/window.ts'],
+    ['the gateway a service', 'gateway/x.ts', 'services/common/x.ts'],
+    ['the dashboard more than the API says', 'dashboard/x.tsx', 'quota/window.ts'],
+    ['the administrators the dashboard', 'admin/x.ts', 'dashboard/x.ts'],
+    ['the reference page its server', 'reference/page/x.ts', 'reference/reference.ts'],
+    ['the reference its page', 'reference/x.ts', 'reference/page/x.ts'],
+    ['anything what lies outside', 'app/x.ts', '../test/x.ts'],
+  ])('%s', (_, from, to) => {
+    const up = '../'.repeat(from.split('/').length - 1) || './'
+    write(from, `import type { X } from '${up}${to}'\n`)
+    expect(violations(folder)).toEqual([`layer: ${from} may not import ${to}`])
+  })
+})
+
+describe('an import is seen in each of its forms:', () => {
+  test.each([
+    "import '../store/store.ts'",
+    "import x from '../store/store.ts'",
+    "import * as x from '../store/store.ts'",
+    "import type { X } from '../store/store.ts'",
+    "import { type X } from '../store/store.ts'",
+    "export { x } from '../store/store.ts'",
+    "export type { X } from '../store/store.ts'",
+    "export * from '../store/store.ts'",
+    "export const x = async () => (await import('../store/store.ts')).x",
+    "import x = require('../store/store.ts')",
+    "const x = require('../store/store.ts')",
+  ])('%s', (text) => {
+    write('gateway/x.ts', `${text}\n`)
+    expect(violations(folder)).toEqual(['layer: gateway/x.ts may not import store/store.ts'])
+  })
+})
+
+test.each([
+  ["type X = import('../store/redis/store.ts').X", '../store/redis/store.ts'],
+  ["let x: Map<string, typeof import('../quota/window.ts')>", '../quota/window.ts'],
+  ["type X = import('react').FC", 'react'],
+  ['/// <reference types="react" />', '/ <reference types="react" />'],
+])('a type that hides in the text is denied, wherever it is from: %s', (text, to) => {
+  write('gateway/x.ts', `${text}\n`)
+  expect(violations(folder)).toEqual([`import-type: gateway/x.ts may not import ${to.replace(/^\/ /, '')}`])
+})
+
+test.each(['await import(name)', 'const x = require(name)'])('what only a run shows is denied: %s', (text) => {
+  write('app/x.ts', `${text}\n`)
+  expect(violations(folder)).toEqual(['computed: app/x.ts may not import what only a run shows'])
+})
+
+describe('a library is denied to all but those that are named for it:', () => {
+  test.each([
+    ['gateway/x.ts', 'react', 'react'],
+    ['app/x.ts', 'ioredis', 'ioredis'],
+    ['store/sqlite/x.ts', 'ioredis', 'ioredis'],
+    ['config/x.ts', 'zod/v4/core', 'zod', false],
+    ['gateway/x.ts', 'zod/v4/core', 'zod'],
+    ['dashboard/x.tsx', '@mantine/core/styles.css', '@mantine/core', false],
+    ['dashboard/x.tsx', '@mantine/dates', '@mantine/dates'],
+    ['forward/x.ts', 'undici', 'undici'],
+    ['main.ts', 'anything-new', 'anything-new'],
+  ])('%s, %s', (from, name, library, isDenied = true) => {
+    write(from, `import type { X } from '${name}'\n`)
+    expect(violations(folder)).toEqual(isDenied ? [`library: ${from} may not import ${library}`] : [])
+  })
+})
+
+test.each([
+  ['quota/x.ts', 'node:fs'],
+  ['quota/x.ts', 'fs'],
+  ['dashboard/x.ts', 'node:fs'],
+  ['reference/page/x.ts', 'node:fs'],
+])('%s runs in a browser, or decides alone, so it may not import %s', (from, name) => {
+  write(from, `import { x } from '${name}'\n`)
+  expect(violations(folder)).toEqual([`node: ${from} may not import node:fs`])
+})
+
+test('a folder that no rule names is denied', () => {
+  write('new/x.ts', '')
+  expect(violations(folder)).toEqual(['part: new/x.ts is in no part of build/layers.ts'])
+})
+
+test('a circle is denied, also of types alone', () => {
+  write('quota/a.ts', "import type { B } from './b.ts'\nexport type A = B\n")
+  write('quota/b.ts', "export type { C } from './c.ts'\n")
+  write('quota/c.ts', "import { type A } from './a.ts'\nexport type C = A\n")
+  expect(violations(folder)).toEqual(['circle: quota/a.ts -> quota/b.ts -> quota/c.ts -> quota/a.ts'])
+})
+
+test('a file that cannot be read as TypeScript is no file without imports', () => {
+  write('quota/a.ts', 'import {')
+  expect(() => violations(folder)).toThrow('quota/a.ts: ')
+})
