@@ -37,7 +37,8 @@ function isLoopback(hostname: string): boolean {
  */
 export async function fetchJson(url: URL, closed: AbortSignal): Promise<FetchedJson> {
   const signal = AbortSignal.any([closed, AbortSignal.timeout(TIMEOUT_MS)])
-  const headers = { accept: 'application/jwk-set+json, application/json' }
+  // A connection that is kept for the next fetch would lead to where the name led before.
+  const headers = { accept: 'application/jwk-set+json, application/json', connection: 'close' }
   const response = await fetch(url, { redirect: 'manual', signal, headers })
   if (response.status !== 200) {
     await response.body?.cancel()

@@ -59,6 +59,8 @@ function buildUpstream(upstream: Parsed['upstream'], file: string): UpstreamConf
     connectTimeoutMs: upstream.connect_timeout,
     responseTimeoutMs: upstream.response_timeout,
     idleTimeoutMs: upstream.idle_timeout,
+    keepAliveMs: upstream.keep_alive,
+    connectionMaxAgeMs: upstream.connection_max_age,
     maxConnections: upstream.max_connections,
     maxHeaderSize: upstream.max_header_size,
     headers: upstream.headers,

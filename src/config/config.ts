@@ -54,6 +54,10 @@ export interface UpstreamConfig {
   readonly responseTimeoutMs: number
   /** Between two pieces of the response body. */
   readonly idleTimeoutMs: number
+  /** How long a free connection is kept. */
+  readonly keepAliveMs: number
+  /** When a connection takes no further request. */
+  readonly connectionMaxAgeMs: number
   readonly maxConnections: number
   /** Bytes of the backend's response headers. */
   readonly maxHeaderSize: number

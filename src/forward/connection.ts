@@ -1,4 +1,4 @@
-import { connect as connectTcp, type Socket } from 'node:net'
+import { connect as connectTcp, type LookupFunction, type Socket } from 'node:net'
 import { connect as connectTls, type SecureContext } from 'node:tls'
 import { AnswerReader, type AnswerSink } from './answer-reader.ts'
 import { ConnectionLostError, ConnectTimeoutError, GivenUpError, UpstreamTimeoutError } from './failure.ts'
@@ -7,6 +7,8 @@ import { ConnectionLostError, ConnectTimeoutError, GivenUpError, UpstreamTimeout
 export interface Destination {
   readonly host: string
   readonly port: number
+  /** Asked anew for each connection. */
+  readonly lookup: LookupFunction
   /** `null` for plain HTTP. */
   readonly tls: { readonly secureContext: SecureContext; readonly serverName: string | undefined } | null
   /** Milliseconds to a usable connection, TLS handshake included. */
@@ -51,6 +53,8 @@ const READ_SIZE = 64 * 1024
 export class Connection {
   /** By the clock of its owner: when it is given up, idle or waited for. */
   deadline = Number.POSITIVE_INFINITY
+  /** By the same clock: when it takes no further request. */
+  retireAt = Number.POSITIVE_INFINITY
   /** Why, where an exchange waits then. */
   late = ''
   readonly #socket: Socket
@@ -163,10 +167,10 @@ export class Connection {
     this.#close(this.#exchange === null ? null : new UpstreamTimeoutError(this.late))
   }
 
-  #open({ host, port, tls }: Destination): Socket {
+  #open({ host, port, lookup, tls }: Destination): Socket {
     const callback = (length: number): boolean => this.#read(this.#buffer.subarray(0, length))
     const onread = { buffer: () => this.#buffer, callback }
-    const options = { host, port, noDelay: true, keepAlive: true, onread }
+    const options = { host, port, lookup, noDelay: true, keepAlive: true, onread }
     if (tls === null) return connectTcp(options)
     const { secureContext, serverName } = tls
     const named = serverName === undefined ? {} : { servername: serverName }

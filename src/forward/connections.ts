@@ -5,6 +5,8 @@ export interface ConnectionOptions {
   readonly destination: Destination
   readonly responseTimeoutMs: number
   readonly idleTimeoutMs: number
+  readonly keepAliveMs: number
+  readonly connectionMaxAgeMs: number
   readonly maxConnections: number
 }
 
@@ -23,18 +25,15 @@ interface Opening {
   readonly dedicated: boolean
 }
 
-/**
- * How long a free connection is kept, in milliseconds, where the backend does not say. Less than the 5 s of Node and the
- * like, so that a request rarely meets one that is just being closed.
- */
-const KEPT_MS = 4_000
 /** Given up so much earlier than the backend says that it closes it. */
 const MARGIN_MS = 1_000
-const LONGEST_KEPT_MS = 600_000
+/** By up to such a share connections retire earlier: those that were opened together do not end together. */
+const AGE_JITTER = 0.2
 
 /**
- * The connections to the backend. The one that was used last is used first, so that those that a peak leaves over grow
- * old and close. One clock that ticks for all of them takes the place of a timer for each request.
+ * The connections to the backend. The one that was used last is used first, so that those that a peak leaves over are idle
+ * for long enough to close. A busy one is never idle: it retires by its age, so that its successor finds where the name of
+ * the backend leads by then, and gives new replicas their share. One clock that ticks for all of them takes the place of a timer for each request.
  */
 export class Connections implements ConnectionOwner {
   readonly #options: ConnectionOptions
@@ -51,7 +50,7 @@ export class Connections implements ConnectionOwner {
 
   constructor(options: ConnectionOptions) {
     this.#options = options
-    const shortest = Math.min(options.responseTimeoutMs, options.idleTimeoutMs)
+    const shortest = Math.min(options.responseTimeoutMs, options.idleTimeoutMs, options.keepAliveMs)
     this.#tickMs = Math.max(1, Math.min(250, Math.floor(shortest / 8)))
   }
 
@@ -105,7 +104,8 @@ export class Connections implements ConnectionOwner {
    * the connection first and are not taken for the next answer.
    */
   onFree(connection: Connection): void {
-    if (this.#waiting.size === 0) this.#handOn(connection)
+    if (connection.retireAt <= this.#clock) connection.abandon()
+    else if (this.#waiting.size === 0) this.#handOn(connection)
     else setImmediate(() => this.#all.has(connection) && this.#handOn(connection))
   }
 
@@ -118,7 +118,7 @@ export class Connections implements ConnectionOwner {
       connection.abandon()
     } else {
       this.#free.push(connection)
-      this.watch(connection, keptMs(connection.keptFor), '')
+      connection.deadline = Math.min(this.#clock + this.#keptMs(connection), connection.retireAt)
     }
   }
 
@@ -154,7 +154,17 @@ export class Connections implements ConnectionOwner {
     const connection = new Connection(this.#options.destination, this)
     this.#all.add(connection)
     this.#opening.set(connection, opening)
-    if (this.#ticker !== null) return
+    if (this.#ticker === null) this.#startClock()
+    connection.retireAt = this.#clock + this.#options.connectionMaxAgeMs * (1 - AGE_JITTER * Math.random())
+  }
+
+  /** A time that the backend announces counts where it is shorter than ours. */
+  #keptMs({ keptFor }: Connection): number {
+    const { keepAliveMs } = this.#options
+    return keptFor === null ? keepAliveMs : Math.min(keepAliveMs, Math.max(0, keptFor * 1000 - MARGIN_MS))
+  }
+
+  #startClock(): void {
     this.#clock = performance.now()
     this.#ticker = setInterval(() => this.#tick(), this.#tickMs).unref()
   }
@@ -191,7 +201,3 @@ export class Connections implements ConnectionOwner {
 }
 
 const STOPPED = new GivenUpError('the gateway stops')
-
-function keptMs(seconds: number | null): number {
-  return seconds === null ? KEPT_MS : Math.min(LONGEST_KEPT_MS, Math.max(0, seconds * 1000 - MARGIN_MS))
-}

@@ -59,6 +59,16 @@ export interface ForwardOptions {
    * a tunnel brings; whole, 1 to 86,400,000, by default 60,000.
    */
   readonly idleTimeoutMs: number
+  /**
+   * Milliseconds that a free connection is kept, where the backend does not announce a shorter time; whole, 1 to 600,000, by
+   * default 4000.
+   */
+  readonly keepAliveMs: number
+  /**
+   * Milliseconds after which a connection takes no further request, up to a fifth less; a request under way ends as usual.
+   * Whole, 1000 to 86,400,000, by default 300,000.
+   */
+  readonly connectionMaxAgeMs: number
   /** Connections to the backend at one time, 1 to 65,535, by default 256. Upgraded ones are not counted. */
   readonly maxConnections: number
   /** Bytes of names and values in the head of an answer, 1024 to 1,048,576, by default 32,768. */

@@ -1,4 +1,5 @@
 import { createSecureContext, type SecureContext } from 'node:tls'
+import { addressesInTurn } from './addresses.ts'
 import type { Destination } from './connection.ts'
 import { Connections } from './connections.ts'
 import type { Forwarder, ForwardOptions, UpstreamTls } from './exchange.ts'
@@ -14,9 +15,10 @@ export function createForwarder(options: ForwardOptions): Forwarder {
   const secureContext = origin.protocol === 'https:' ? secureContextOf(options.tls ?? {}) : undefined
   const serverName = options.tls?.serverName
   const rules = headerRules(options)
-  const connections = new Connections({ ...options, destination: destinationOf(origin, options, secureContext) })
+  const destination = destinationOf(origin, options, secureContext)
+  const connections = new Connections({ ...options, destination })
   const backend = { ...options, host: origin.host, rules, connections }
-  const tunnels = new Tunnels({ ...options, origin, secureContext, serverName, rules })
+  const tunnels = new Tunnels({ ...options, origin, lookup: destination.lookup, secureContext, serverName, rules })
   return {
     forward: (exchange) => new Promise((resolve) => new Forwarding(exchange, backend, resolve).begin()),
     upgrade: (exchange) => tunnels.open(exchange),
@@ -45,7 +47,7 @@ function destinationOf(origin: URL, options: ForwardOptions, secureContext: Secu
   const host = origin.hostname.replace(/^\[|\]$/g, '')
   const port = Number(origin.port) || (secureContext === undefined ? 80 : 443)
   const secure = secureContext === undefined ? null : { secureContext, serverName: tls?.serverName }
-  return { host, port, tls: secure, connectTimeoutMs, maxHeaderSize }
+  return { host, port, lookup: addressesInTurn(), tls: secure, connectTimeoutMs, maxHeaderSize }
 }
 
 function secureContextOf({ ca, cert, key }: UpstreamTls): SecureContext {

@@ -1,6 +1,6 @@
 import { createHash } from 'node:crypto'
 import { type ClientRequest, type IncomingMessage, type OutgoingHttpHeaders, STATUS_CODES } from 'node:http'
-import type { Socket } from 'node:net'
+import type { LookupFunction, Socket } from 'node:net'
 import type { SecureContext } from 'node:tls'
 import { MAX_INTERIM } from './answer-head.ts'
 import { callerOf } from './caller.ts'
@@ -13,6 +13,7 @@ const LINGER_MS = 2_000
 
 export interface TunnelOptions {
   readonly origin: URL
+  readonly lookup: LookupFunction
   readonly connectTimeoutMs: number
   readonly responseTimeoutMs: number
   readonly idleTimeoutMs: number
@@ -90,9 +91,9 @@ export class Tunnel {
   }
 
   #handshake(join: Join): void {
-    const { secureContext, serverName, maxHeaderSize } = this.#options
+    const { secureContext, serverName, lookup, maxHeaderSize } = this.#options
     // A new object each time: http-proxy-3 writes into it.
-    const ssl = { maxHeaderSize, secureContext, ...(serverName !== undefined && { servername: serverName }) }
+    const ssl = { maxHeaderSize, lookup, secureContext, ...(serverName !== undefined && { servername: serverName }) }
     try {
       join(this.#request(), this.#client, this.#exchange.head, { ssl })
       this.#takeOver()

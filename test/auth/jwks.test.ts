@@ -54,6 +54,21 @@ describe('keys by URL', () => {
     expect(gateway.seen).toContainEqual({ type: 'jwks_fetched', issuer: 'https://id.example.org', keys: 1 })
   })
 
+  it('are fetched by a connection of its own each time, so that a change of the name is followed', async () => {
+    const sockets = new Set<unknown>()
+    server.answer = (request, response) => {
+      sockets.add(request.socket)
+      response.setHeader('Keep-Alive', 'timeout=600')
+      serveJson(keySet(one))(request, response)
+    }
+    const gateway = await start()
+    for (let i = 0; i < 3; i++) {
+      expect(await gateway.outcome(token())).toBe('alice')
+      gateway.time += 10 * MINUTE
+    }
+    expect(sockets.size).toBe(3)
+  })
+
   it.each([
     ['max-age=3600', HOUR],
     ['public, MAX-AGE=3600, must-revalidate', HOUR],

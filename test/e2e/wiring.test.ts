@@ -364,6 +364,28 @@ describe('each key of the configuration reaches what it names: upstream', () => 
     expect(await answer.json()).toMatchObject({ error: 'bad_upstream_answer' })
   })
 
+  it('keep_alive is how long a free connection is kept', async () => {
+    const sockets = new Set<Socket>()
+    respond = (_seen, res) => {
+      if (res.socket) sockets.add(res.socket)
+      res.setHeader('Keep-Alive', 'timeout=60').end('ok')
+    }
+    await start({ upstream: 'keep_alive: 100ms' })
+    await get()
+    await expect.poll(() => [...sockets].map((socket) => socket.destroyed)).toEqual([true])
+  })
+
+  it('connection_max_age is how long a connection takes requests', async () => {
+    const sockets = new Set<Socket>()
+    respond = (_seen, res) => {
+      if (res.socket) sockets.add(res.socket)
+      res.setHeader('Keep-Alive', 'timeout=60').end('ok')
+    }
+    await start({ upstream: 'keep_alive: 10m, connection_max_age: 1s' })
+    await get()
+    await expect.poll(() => [...sockets].map((socket) => socket.destroyed)).toEqual([true])
+  })
+
   it('max_connections lets the others wait', async () => {
     const waiting: http.ServerResponse[] = []
     respond = (_seen, res) => void waiting.push(res)

@@ -68,7 +68,13 @@ overEachTransport(({ rawBackend }) => {
         await sleep(50)
         socket.write('two.')
       })
-      const limits = { responseTimeoutMs: 60_000, idleTimeoutMs: 60_000, maxConnections: 1 }
+      const limits = {
+        responseTimeoutMs: 60_000,
+        idleTimeoutMs: 60_000,
+        keepAliveMs: 4_000,
+        connectionMaxAgeMs: 60_000,
+        maxConnections: 1,
+      }
       const connections = new Connections({ destination: destinationOf(backend.url), ...limits })
       onCleanup(() => connections.destroy())
       const opened = () => new Promise<Connection>((start, expire) => connections.acquire({ start, expire }))

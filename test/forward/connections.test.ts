@@ -76,7 +76,13 @@ overEachTransport(({ rawBackend }) => {
     const backend = await rawBackend(() => {})
     async function ended(): Promise<WeakRef<Connections>> {
       const destination = destinationOf(backend.url)
-      const limits = { responseTimeoutMs: 60_000, idleTimeoutMs: 60_000, maxConnections: 1 }
+      const limits = {
+        responseTimeoutMs: 60_000,
+        idleTimeoutMs: 60_000,
+        keepAliveMs: 4_000,
+        connectionMaxAgeMs: 60_000,
+        maxConnections: 1,
+      }
       const connections = new Connections({ destination, ...limits })
       const connection = await new Promise<Connection>((start, expire) => connections.acquire({ start, expire }))
       connections.onFree(connection)
@@ -116,6 +122,48 @@ overEachTransport(({ rawBackend }) => {
       await until(() => backend.sockets[2]?.readableEnded === true)
       await Promise.all(['/one', '/two'].map((path) => exchangeRaw(gateway.port, get(path, CLOSE))))
       expect(backend.sockets.length).toBe(3)
+    })
+
+    it('is kept for keepAliveMs, also where the backend would keep it for longer', async () => {
+      const backend = await rawBackend((socket) => socket.write(OK.replace('\r\n', '\r\nKeep-Alive: timeout=60\r\n')))
+      const gateway = await gatewayTo(backend.url, { keepAliveMs: 200 })
+      await exchangeRaw(gateway.port, get('/one', CLOSE))
+      await until(() => backend.sockets[0]?.readableEnded === true)
+      await exchangeRaw(gateway.port, get('/two', CLOSE))
+      expect(backend.sockets).toHaveLength(2)
+    })
+
+    it('retires by its age, also where it is always busy, and every request is served', async () => {
+      const backend = await rawBackend((socket) => socket.write(OK))
+      const gateway = await gatewayTo(backend.url, { connectionMaxAgeMs: 400 })
+      let served = 0
+      while (backend.sockets.length < 4) {
+        expect((await exchangeRaw(gateway.port, get('/', CLOSE))).text).toMatch(/^HTTP\/1\.1 200 .*ok$/s)
+        served++
+      }
+      expect(served).toBeGreaterThan(4)
+      await until(() => backend.sockets.slice(0, 3).every((socket) => socket.readableEnded))
+    })
+
+    it('retires by its age where it is idle, too', async () => {
+      const backend = await rawBackend((socket) => socket.write(OK))
+      const gateway = await gatewayTo(backend.url, { connectionMaxAgeMs: 400, keepAliveMs: 60_000 })
+      await exchangeRaw(gateway.port, get('/', CLOSE))
+      await until(() => backend.sockets[0]?.readableEnded === true)
+    })
+
+    it('retires by its age only when the exchange on it has ended, and whoever waits gets a new one', async () => {
+      const backend = await rawBackend((socket, head) => head.includes('/slow') || socket.write(OK))
+      const gateway = await gatewayTo(backend.url, { connectionMaxAgeMs: 200, maxConnections: 1 })
+      const slow = rawClient(gateway.port, get('/slow'))
+      await until(() => backend.received[0]?.includes('/slow') === true)
+      await sleep(1000)
+      const waiting = rawClient(gateway.port, get('/waiting'))
+      await sleep(50)
+      backend.sockets[0]?.write(OK)
+      await Promise.all([slow.until('ok'), waiting.until('ok')])
+      expect(backend.sockets).toHaveLength(2)
+      expect(backend.received[0]).not.toContain('/waiting')
     })
 
     it('is used again, the one that was used last first', async () => {
@@ -214,6 +262,8 @@ it('a place that becomes free while one is being opened for who waits opens no s
     destination: destinationOf(backend.url),
     responseTimeoutMs: 60_000,
     idleTimeoutMs: 60_000,
+    keepAliveMs: 60_000,
+    connectionMaxAgeMs: 60_000,
     maxConnections: 2,
   })
   const opened = () => new Promise<Connection>((start, expire) => connections.acquire({ start, expire }))
@@ -233,6 +283,8 @@ describe('the URL of a backend', () => {
     connectTimeoutMs: 1,
     responseTimeoutMs: 1,
     idleTimeoutMs: 1,
+    keepAliveMs: 1,
+    connectionMaxAgeMs: 1,
     maxConnections: 1,
     maxHeaderSize: 1_000,
   }

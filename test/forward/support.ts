@@ -1,3 +1,4 @@
+import { lookup } from 'node:dns'
 import { once } from 'node:events'
 import { createServer, type IncomingMessage, type RequestListener, type Server, type ServerResponse } from 'node:http'
 import { createServer as createHttpsServer } from 'node:https'
@@ -43,6 +44,8 @@ const DEFAULTS: Omit<ForwardOptions, 'url'> = {
   connectTimeoutMs: 2_000,
   responseTimeoutMs: 60_000,
   idleTimeoutMs: 60_000,
+  keepAliveMs: 4_000,
+  connectionMaxAgeMs: 300_000,
   maxConnections: 64,
   maxHeaderSize: 32 * 1024,
   headers: {},
@@ -68,7 +71,7 @@ export function destinationOf(url: string): Destination {
   const { hostname: host, port, protocol } = new URL(url)
   const { ca, name: serverName } = testCertificate()
   const tls = protocol === 'https:' ? { secureContext: createSecureContext({ ca }), serverName } : null
-  return { host, port: Number(port), tls, connectTimeoutMs: 2_000, maxHeaderSize: 32_768 }
+  return { host, port: Number(port), lookup, tls, connectTimeoutMs: 2_000, maxHeaderSize: 32_768 }
 }
 
 export interface Gateway {

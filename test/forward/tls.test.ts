@@ -194,6 +194,8 @@ describe('an https backend', () => {
       connectTimeoutMs: 1,
       responseTimeoutMs: 1,
       idleTimeoutMs: 1,
+      keepAliveMs: 1,
+      connectionMaxAgeMs: 1,
       maxConnections: 1,
       maxHeaderSize: 1_000,
     }

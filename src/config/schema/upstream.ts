@@ -57,6 +57,14 @@ export const upstream = section(
     idle_timeout: duration('1ms', '24h', { description: 'Between body chunks, 1ms to 24h. Default 60s' }).prefault(
       '60s',
     ),
+    keep_alive: duration('1ms', '10m', {
+      description:
+        'How long a free connection is kept, where the backend does not announce less, 1ms to 10m. Default 4s',
+    }).prefault('4s'),
+    connection_max_age: duration('1s', '24h', {
+      description:
+        'After so long, or up to a fifth less, a connection takes no further request, and its successor resolves the name of the backend anew, 1s to 24h. Default 5m',
+    }).prefault('5m'),
     max_connections: integer(1, 65_535, { description: 'Connections to the backend, 1 to 65535. Default 256' }).default(
       256,
     ),
