@@ -4,6 +4,7 @@ import type { View } from '../admin/view.ts'
 import type { Config } from '../config/config.ts'
 import { bodyTooLarge, type PlanRefusal, plan } from '../gateway/plan.ts'
 import type { Route } from '../gateway/rules.ts'
+import { keyOfWritten } from '../json-scalar.ts'
 import { usageOf } from '../quota/counter.ts'
 import type { Origin } from '../quota/policy.ts'
 import { refusalBody } from '../quota/refusal.ts'
@@ -106,7 +107,8 @@ function priceOf(cost: Price, { cost: given, value, bytes = 0 }: Question): Pric
   if (cost.kind === 'fixed') return { cost: cost.cost, least: cost.cost }
   if (bytes > cost.maxBody) return { problem: REASONS.denied(bodyTooLarge(cost.maxBody)) }
   if (value !== undefined) {
-    const known = cost.values.get(value)
+    const key = keyOfWritten(value)
+    const known = key === null ? undefined : cost.values.get(key)
     if (known !== undefined) return { cost: known, least: known }
     return { problem: REASONS.unknownValue(cost.fields, [...cost.values.keys()].join(', ')) }
   }

@@ -55,7 +55,7 @@ the configuration and its store. Nothing is charged. A window that refuses is ma
   --method    default GET
   --path      as a client would send it
   --cost      tokens, where the cost depends on the body
-  --value     value of the body's field, where the cost depends on it
+  --value     value of the body's field if the cost depends on it: 2 is the number, '"2"' the text
   --bytes     length of the body, which may be too large
   --json      the answer of GET /api/explain
 Exit code: 0, whatever the verdict; 1 where it cannot be given.`,

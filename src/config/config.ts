@@ -208,7 +208,7 @@ export type Cost =
       readonly kind: 'body'
       /** Names of the field at the top level of the body, at least one. */
       readonly fields: readonly string[]
-      /** Tokens by the text of the field's value. */
+      /** Tokens by the key of the field's value (json-scalar.ts). */
       readonly values: ReadonlyMap<string, number>
       /** Largest body in bytes. */
       readonly maxBody: number

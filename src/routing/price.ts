@@ -1,5 +1,6 @@
 import { isUtf8 } from 'node:buffer'
 import { type Denial, denial } from '../errors.ts'
+import { keyOfJson } from '../json-scalar.ts'
 import { type Member, topLevelMembers } from './json-members.ts'
 
 /** What a request costs. */
@@ -16,7 +17,7 @@ export interface BodyPrice {
   readonly kind: 'body'
   /** Names under which the backend accepts the field, at least one. A request uses exactly one of them. */
   readonly fields: readonly string[]
-  /** Whole tokens for each value the field may have, by its text: `2` stands for the number 2 and the string "2". */
+  /** Whole tokens for each value the field may have, by its key as json-scalar.ts has it: the number 2 and the text "2" differ. */
   readonly values: ReadonlyMap<string, number>
   /** Largest body in bytes. */
   readonly maxBody: number
@@ -64,7 +65,7 @@ function priceOfMembers(price: BodyPrice, members: readonly Member[]): { readonl
   const candidates = members.filter(({ key }) => folded.has(fold(key)))
   const [member] = candidates
   if (candidates.length > 1) return refuse(`The body must have ${fieldNames(price)} only once, in one spelling.`)
-  const value = member !== undefined && price.fields.includes(member.key) ? plainValue(member.value) : null
+  const value = member !== undefined && price.fields.includes(member.key) ? keyOfJson(member.value) : null
   const cost = value === null ? undefined : price.values.get(value)
   return cost === undefined
     ? refuse(`The body must have ${fieldNames(price)} with one of these values: ${valueNames(price)}.`)
@@ -86,13 +87,6 @@ function fold(name: string): string {
 /** Marks, invisible characters, and what parts words. */
 function withoutUnseen(text: string): string {
   return text.replace(/[\p{M}\p{C}\s_-]/gu, '')
-}
-
-/** The text of a value that every parser reads alike; `null` for `2.0`, `2e0`, -0, and for arrays and objects. */
-function plainValue(text: string): string | null {
-  const value: unknown = JSON.parse(text)
-  if (typeof value === 'string') return value
-  return typeof value === 'object' && value !== null ? null : JSON.stringify(value) === text ? text : null
 }
 
 function refuse(msg: string): Denial {

@@ -112,6 +112,8 @@ test('an explanation is what then happens, for hundreds of requests', async () =
     ['POST', '/v1/charge', '2'],
     ['POST', '/v1/charge', '3'],
     ['POST', '/v1/charge', '9'],
+    ['POST', '/v1/charge', '2.0'],
+    ['POST', '/v1/charge', '"2"'],
   ] as const
   const decisions = new Set<string>()
   for (let round = 0; round < 10; round++) {
@@ -121,7 +123,7 @@ test('an explanation is what then happens, for hundreds of requests', async () =
     for (const [method, path, value] of paths) {
       const question = new URLSearchParams({ user: 'alice', method, path, ...(value !== undefined && { value }) })
       const { decision, why } = (await admin('GET', `/api/explain?${question}`)).json
-      const answer = await send(method, path, value === undefined ? undefined : { chargeId: value })
+      const answer = await send(method, path, value === undefined ? undefined : { chargeId: JSON.parse(value) })
       decisions.add(decision)
       expect(outcome(answer.status, answer.headers), `${method} ${path}: ${decision}, ${why}`).toBe(
         expected(decision, why),

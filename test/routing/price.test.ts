@@ -27,8 +27,9 @@ function sentence(body: string, more: Partial<BodyPrice> = {}): string | null {
 describe('the price of a body', () => {
   test.each([
     ['{"chargeId":2}', 10],
-    ['{"chargeId":"2"}', 10],
-    ['{"chargeId":"\\u0032"}', 10],
+    ['{"chargeId":2.0}', 10],
+    ['{"chargeId":2e0}', 10],
+    ['{"chargeId":20e-1}', 10],
     [' {\n"x" : [1], "chargeId" : 5 ,"y":{"chargeId":2}}', 25],
     ['{"\\u0063hargeId":3}', 15],
   ])('%s', (body, cost) => {
@@ -47,6 +48,22 @@ describe('the price of a body', () => {
     expect(price('{"chargeId":false}', { values })).toBe('bad_request')
   })
 
+  test('hangs on the type too: the number 2 and the text "2" are two values', () => {
+    const values = new Map([
+      ['2', 7],
+      ['"2"', 8],
+      ['02', 9],
+      ['"true"', 10],
+    ])
+    expect(price('{"chargeId":2}', { values })).toBe(7)
+    expect(price('{"chargeId":"2"}', { values })).toBe(8)
+    expect(price('{"chargeId":"\\u0032"}', { values })).toBe(8)
+    expect(price('{"chargeId":"02"}', { values })).toBe(9)
+    expect(price('{"chargeId":"true"}', { values })).toBe(10)
+    expect(price('{"chargeId":true}', { values })).toBe('bad_request')
+    expect(sentence('{"chargeId":1}', { values })).toMatch(/one of these values: 2, "2", 02, "true"\.$/)
+  })
+
   test('may be zero', () => {
     expect(price('{"chargeId":1}', { values: new Map([['1', 0]]) })).toBe(0)
   })
@@ -55,10 +72,11 @@ describe('the price of a body', () => {
 describe('a value without a price', () => {
   test.each([
     '4',
-    '2.0',
-    '2e0',
-    '20e-1',
+    '2.5',
+    '2e1',
     '-2',
+    '"2"',
+    '"\\u0032"',
     '"2.0"',
     '" 2"',
     '"02"',
@@ -78,15 +96,14 @@ describe('a value without a price', () => {
     )
   })
 
-  test('is refused by its text even where the map holds that text', () => {
+  test('is refused where it is a list or an object, whatever the map holds', () => {
     const values = new Map([
-      ['2e0', 1],
-      ['-0', 1],
       ['[]', 1],
       ['{}', 1],
     ])
-    for (const value of ['2e0', '-0', '[]', '{}'])
+    for (const value of ['[]', '{}', '[2]', '{"2":2}']) {
       expect(price(`{"chargeId":${value}}`, { values })).toBe('bad_request')
+    }
   })
 
   test('is not found on the prototype of anything', () => {

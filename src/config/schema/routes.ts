@@ -1,4 +1,5 @@
 import { z } from 'zod'
+import { keyOfWritten } from '../../json-scalar.ts'
 import { parsePattern } from '../pattern.ts'
 import { choice, either, flag, integer, list, name, read, section, size, text, wanted } from './values.ts'
 
@@ -7,6 +8,21 @@ import { choice, either, flag, integer, list, name, read, section, size, text, w
 const tokens = () => integer(0, 1e9, { description: 'Tokens, 0 to 1000000000' })
 
 const field = text({ description: 'A field at the top level of a JSON body' }, { max: 128, what: 'a field name' })
+
+/** Helm and JSON make a text of every key of a map, so its type cannot tell a number from a text: its spelling does. */
+function byKey(record: Readonly<Record<string, number>>, context: z.RefinementCtx): ReadonlyMap<string, number> {
+  const values = new Map<string, number>()
+  const report = (written: string, message: string) =>
+    context.addIssue({ code: 'custom', path: [written], message, input: record[written] })
+  for (const [written, tokens] of Object.entries(record)) {
+    const key = keyOfWritten(written)
+    if (key === null)
+      report(written, 'is a number that readers of JSON round differently: write one of 15 digits at most')
+    else if (values.has(key)) report(written, `is the same value as another key, ${key}: remove one of them`)
+    else values.set(key, tokens)
+  }
+  return values
+}
 
 const bodyCost = section(
   {
@@ -20,9 +36,10 @@ const bodyCost = section(
       .refine((record) => Object.keys(record).length > 0, {
         error: 'is empty: write at least one value and its tokens',
       })
-      .transform((record): ReadonlyMap<string, number> => new Map(Object.entries(record)))
+      .transform(byKey)
       .meta({
-        description: 'Tokens for each value of the field. Any other value: 400, nothing charged, nothing forwarded',
+        description:
+          'Tokens for each value of the field: 2 is the number, in any spelling; \'"2"\' is the text. Any other value: 400, nothing charged, nothing forwarded',
       }),
     max_body: size('1B', '16MiB', { description: 'Largest body to read, 1B to 16MiB. Default 64KiB' }).prefault(
       '64KiB',

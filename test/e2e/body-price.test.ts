@@ -1,0 +1,87 @@
+import { afterEach, beforeEach, expect, test } from 'vitest'
+import { BUNDLED_CATALOGUE } from '../../src/services/music/catalogue.ts'
+import { createScoreService } from '../../src/services/score/service.ts'
+import { startApp, yaml } from './harness.ts'
+import { bearer } from './jwt.ts'
+
+/** The price by a body field in front of the service that reads the field: a request costs something only where it buys something. */
+
+const ends: (() => Promise<void>)[] = []
+let ask: (body: string) => Promise<{ status: number; used: number; tickets: number }>
+
+beforeEach(async () => {
+  const service = await createScoreService({
+    database: ':memory:',
+    catalogue: BUNDLED_CATALOGUE,
+    backendSecret: 'secret',
+  })
+  ends.push(() => service.close())
+  const { url } = await service.listen({ host: '127.0.0.1', port: 0 })
+  const app = await startApp(
+    yaml(
+      url,
+      `routes:
+  - { match: POST /v1/charge, category: write, cost: { body: [chargeId, charge], values: { 2: 10, 3: 15, 5: 25 } } }
+  - { match: POST /v1/user/charge, public: true }
+quota: { mode: loose }`,
+      'sqlite::memory:',
+      'headers: { X-Backend-Secret: secret }',
+    ),
+  )
+  ends.push(() => app.stop())
+  ask = async (body) => {
+    const headers = { ...bearer('alice'), 'content-type': 'application/json' }
+    const post = (path: string, text: string) => fetch(app.url + path, { method: 'POST', headers, body: text })
+    const status = (await post('/v1/charge', body)).status
+    const quota = (await (await fetch(`${app.url}/me/quota`, { headers })).json()) as {
+      windows: { write: { used: number }[] }
+    }
+    const owned = (await (
+      await fetch(`${url}/v1/user/charge`, {
+        method: 'POST',
+        headers: { 'content-type': 'application/json', 'x-backend-secret': 'secret', 'x-tollgate-user': 'alice' },
+        body: '{}',
+      })
+    ).json()) as { businessData: { userChargeList: { stock: number }[] } }
+    return {
+      status,
+      used: quota.windows.write[0]?.used ?? 0,
+      tickets: owned.businessData.userChargeList.reduce((sum, { stock }) => sum + stock, 0),
+    }
+  }
+})
+
+afterEach(async () => {
+  for (const end of ends.splice(0).reverse()) await end()
+})
+
+test.each(['{"chargeId":2}', '{"chargeId":2.0}', '{"chargeId":2e0}', '{"chargeId":20e-1}', '{"charge":2}'])(
+  '%s is charged, and buys its ticket',
+  async (body) => {
+    expect(await ask(body)).toEqual({ status: 200, used: 10, tickets: 1 })
+  },
+)
+
+test.each([
+  '{"chargeId":"2"}',
+  '{"chargeId":"\\u0032"}',
+  '{"chargeId":"2.0"}',
+  '{"chargeId":"02"}',
+  '{"chargeId":" 2"}',
+  '{"chargeId":02}',
+  '{"chargeId":+2}',
+  '{"chargeId":2.0000000000000000001}',
+  '{"chargeId":4}',
+  '{"chargeId":-2}',
+  '{"chargeId":true}',
+  '{"chargeId":null}',
+  '{"chargeId":[2]}',
+  '{"chargeId":{"2":2}}',
+  '{"chargeId":2,"chargeId":5}',
+  '{"chargeId":2,"charge":2}',
+  '{"ChargeId":2}',
+  '{}',
+  '[2]',
+])('%s is 400, and neither charged nor forwarded', async (body) => {
+  expect(await ask(body)).toEqual({ status: 400, used: 0, tickets: 0 })
+})
