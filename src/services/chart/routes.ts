@@ -210,7 +210,8 @@ function read<T>(schema: z.ZodType<T>, query: Call['query'], show: (query: T) =>
   return data === undefined ? invalid(error) : show(data)
 }
 
-const NUMBER = /^-?\d{1,15}(?:\.\d{1,15})?$/
+/** As JSON spells it: so each time that the API shows can be asked for. */
+const NUMBER = /^-?(?:0|[1-9]\d*)(?:\.\d+)?(?:[eE][-+]?\d+)?$/
 /** Everything else of a query is text, even where it looks like a number. */
 const NUMBERS = new Set(['page', 'limit', 'difficulty', 'from', 'to', 't', 'w'])
 

@@ -12,15 +12,18 @@ export const errorBody = z.strictObject({ message: z.string() })
 // Requests. Numbers of a query are numbers by the time they come here; see routes.ts.
 
 const MAX_TIME_S = 36_000
+const RANGE = `seconds from 0 to ${MAX_TIME_S}`
 const time = z
-  .number({ error: `expected seconds from 0 to ${MAX_TIME_S}` })
-  .min(0)
-  .max(MAX_TIME_S)
-const whole = (from: number, to: number) =>
-  z
-    .int({ error: `expected a whole number from ${from} to ${to}` })
-    .min(from)
-    .max(to)
+  .number({
+    error: ({ input }) =>
+      typeof input === 'number' ? `expected ${RANGE}` : 'expected a number as JSON writes it, such as 12.5',
+  })
+  .min(0, { error: `expected ${RANGE}` })
+  .max(MAX_TIME_S, { error: `expected ${RANGE}` })
+const whole = (from: number, to: number) => {
+  const error = `expected a whole number from ${from} to ${to}`
+  return z.int({ error }).min(from, { error }).max(to, { error })
+}
 
 export const listQuery = z.strictObject({
   page: whole(1, 1_000_000).default(1).describe('Counts from 1.'),

@@ -74,6 +74,30 @@ describe('the notes', () => {
   })
 })
 
+describe('a time', () => {
+  it('that the notes have can be asked for: as the moment of a frame, and as the first and the end of a part', async () => {
+    const odd = '&title=T\n&inote_5=(137){12}1,2,3,(191.7){7}4,5,6,{#0.0000001}7,8,1,{4}2,E'
+    const { ask } = await startCharts({ songs: { 11466: odd } })
+    const chart = '/api/v1/charts/1466:dx:5'
+    const all = (await ask(`${chart}/notes`)).json.notes as { time: number }[]
+    expect(all.length).toBe(10)
+    for (const [index, { time }] of all.entries()) {
+      const text = encodeURIComponent(JSON.stringify(time))
+      expect((await ask(`${chart}/preview.svg?t=${text}`)).status, text).toBe(200)
+      expect((await ask(`${chart}/notes?from=${text}`)).json.notes).toEqual(all.slice(index))
+      expect((await ask(`${chart}/notes?to=${text}`)).json.notes).toEqual(all.slice(0, index))
+    }
+  })
+
+  it.each(['0', '1e1', '1E-2', '1e%2B1', '0.1000000000000000055511151231257827', '36000'])(
+    'may be %s',
+    async (text) => {
+      const { ask } = await startCharts()
+      expect((await ask(`/api/v1/charts/1466:dx:5/preview.svg?t=${text}`)).status).toBe(200)
+    },
+  )
+})
+
 describe('the maidata', () => {
   it('is not sent again to a client that has it', async () => {
     const { ask } = await startCharts()
@@ -104,7 +128,8 @@ describe('what is not understood', () => {
     ['/api/v1/charts?page=', 'page: expected a whole number from 1 to 1000000'],
     ['/api/v1/charts?page=1&page=2', 'page: expected a whole number from 1 to 1000000'],
     ['/api/v1/charts?page=0x10', 'page: expected a whole number from 1 to 1000000'],
-    ['/api/v1/charts?page=1e3', 'page: expected a whole number from 1 to 1000000'],
+    ['/api/v1/charts?page=1e9', 'page: expected a whole number from 1 to 1000000'],
+    ['/api/v1/charts?page=01', 'page: expected a whole number from 1 to 1000000'],
     ['/api/v1/charts?limit=51', 'limit'],
     ['/api/v1/charts?limit=-1', 'limit'],
     ['/api/v1/charts?difficulty=8', 'difficulty'],
@@ -115,15 +140,19 @@ describe('what is not understood', () => {
     ['/api/v1/charts?__proto__=1', '__proto__'],
     ['/api/v1/charts?wrong=1&page=0', 'wrong: unknown; leave it out'],
     [`${CHART}?t=1`, 't'],
-    [`${CHART}/notes?from=NaN`, 'from: expected seconds from 0 to 36000'],
+    [`${CHART}/notes?from=NaN`, 'from: expected a number as JSON writes it, such as 12.5'],
     [`${CHART}/notes?from=2&to=1`, 'from is after to'],
     [`${CHART}/notes?to=-1`, 'to'],
     [`${CHART}/maidata?x=1`, 'x'],
-    [`${CHART}/preview.svg?t=NaN`, 't: expected seconds from 0 to 36000'],
-    [`${CHART}/preview.svg?t=Infinity`, 't: expected seconds'],
-    [`${CHART}/preview.svg?t=1e308`, 't: expected seconds'],
+    [`${CHART}/preview.svg?t=NaN`, 't: expected a number as JSON writes it, such as 12.5'],
+    [`${CHART}/preview.svg?t=Infinity`, 't: expected a number as JSON writes it'],
+    [`${CHART}/preview.svg?t=1e308`, 't: expected seconds from 0 to 36000'],
+    [`${CHART}/preview.svg?t=1e999`, 't: expected seconds from 0 to 36000'],
+    [`${CHART}/preview.svg?t=.5`, 't: expected a number as JSON writes it'],
+    [`${CHART}/preview.svg?t=5.`, 't: expected a number as JSON writes it'],
+    [`${CHART}/preview.svg?t=1&t=2`, 't: expected a number as JSON writes it'],
     [`${CHART}/preview.svg?t=99999999999999`, 't'],
-    [`${CHART}/preview.svg?t=-0.1`, 't'],
+    [`${CHART}/preview.svg?t=-0.1`, 't: expected seconds from 0 to 36000'],
     [`${CHART}/preview.svg?w=119`, 'w: '],
     [`${CHART}/preview.svg?w=1201`, 'w: '],
     [`${CHART}/preview.svg?w=300.5`, 'w: '],
