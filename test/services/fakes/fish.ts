@@ -25,13 +25,15 @@ export interface FakeFish extends Fake {
 
 export interface FishOptions {
   readonly token: string
+  /** An access token of the same user. */
+  readonly accessToken?: string
   readonly songs?: readonly Song[]
 }
 
 const BASE = '/api/maimaidxprober'
 const UTAGE = 10
 
-export async function startFish({ token, songs = bundledSongs() }: FishOptions): Promise<FakeFish> {
+export async function startFish({ token, accessToken, songs = bundledSongs() }: FishOptions): Promise<FakeFish> {
   const records = new Map<string, FishRecord>()
   const put = (record: FishRecord) => void records.set(`${record.song_id}/${record.level_index}`, record)
 
@@ -52,7 +54,11 @@ export async function startFish({ token, songs = bundledSongs() }: FishOptions):
   }
 
   const platform: Platform = ({ method, path, headers, body }) => {
-    if (headers['import-token'] !== token) return { status: 400, body: { status: 'error', message: '导入token有误' } }
+    const { authorization, 'import-token': own } = headers
+    if (authorization !== undefined && authorization !== `Bearer ${accessToken}`)
+      return { status: 401, body: { status: 'error', message: 'invalid access token' } }
+    if (authorization === undefined && own !== token)
+      return { status: 400, body: { status: 'error', message: '导入token有误' } }
     if (`${method} ${path}` === `GET ${BASE}/player/records`)
       return { status: 200, body: asShown([...records.values()]) }
     if (`${method} ${path}` === `POST ${BASE}/player/update_records`) return update(body)

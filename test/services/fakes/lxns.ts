@@ -24,6 +24,8 @@ export interface FakeLxns extends Fake {
 
 export interface LxnsOptions {
   readonly key: string
+  /** An access token of the same user. */
+  readonly accessToken?: string
   readonly songs?: readonly Song[]
   /** musicIds of DX songs that are known by the raw id only. */
   readonly rawOnly?: readonly number[]
@@ -31,14 +33,22 @@ export interface LxnsOptions {
 
 const PATH = '/api/v0/user/maimai/player/scores'
 
-export async function startLxns({ key, songs = bundledSongs(), rawOnly = [] }: LxnsOptions): Promise<FakeLxns> {
+export async function startLxns({
+  key,
+  accessToken,
+  songs = bundledSongs(),
+  rawOnly = [],
+}: LxnsOptions): Promise<FakeLxns> {
   const charts = new Set(songs.flatMap((song) => chartsOf(song, rawOnly)))
   const scores = new Map<string, LxnsScore>()
   const put = (score: LxnsScore) => void scores.set(nameOf(score), score)
 
   const platform: Platform = ({ method, path, headers, body }) => {
     if (path !== PATH) return failure(404, 'not found')
-    if (headers['x-user-token'] !== key) return failure(401, 'invalid user token')
+    const { authorization, 'x-user-token': personal } = headers
+    if (authorization === undefined ? personal !== key : authorization !== `Bearer ${accessToken}`) {
+      return failure(401, 'invalid user token')
+    }
     if (method === 'GET') return success([...scores.values()].map(asShown))
     if (method !== 'POST') return failure(405, 'method not allowed')
     const sent = (JSON.parse(body) as { scores: LxnsScore[] }).scores

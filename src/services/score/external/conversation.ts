@@ -32,12 +32,14 @@ export function converse({ platform, baseUrl, external, token, signal }: Convers
     maxResponse: external.max_response,
   }
 
+  const credential = credentialOf(platform, token)
+
   const ask: Ask = async ({ method, path, body, answer }) => {
     const outgoing: Outgoing = {
       method,
       url: `${baseUrl}${path}`,
       headers: {
-        [platform.tokenHeader]: token,
+        [credential.header]: credential.value,
         accept: 'application/json',
         'user-agent': `score-gateway/${version}`,
         ...(body !== undefined && { 'content-type': 'application/json' }),
@@ -46,11 +48,33 @@ export function converse({ platform, baseUrl, external, token, signal }: Convers
     }
     const reply = await exchangePatiently(outgoing, limits, over)
     if ('failed' in reply) return failed(platform, reply)
-    if (reply.status < 200 || reply.status > 299) return declined(platform, reply, token)
+    if (reply.status < 200 || reply.status > 299) return declined(platform, reply, credential)
     const said = answer.safeParse(jsonOf(reply.body))
     return said.success ? { said: said.data } : trouble('external_unavailable', platform)
   }
   return { ask, end: () => clearTimeout(timer) }
+}
+
+/** Three parts of base64url: neither platform makes other tokens of this form. */
+const JWT = /^[\w-]+\.[\w-]+\.[\w-]+$/
+const BEARER = /^Bearer +(?=\S+$)/i
+
+interface Credential {
+  readonly header: string
+  readonly value: string
+  /** What of it must not be repeated. */
+  readonly secret: string
+  readonly isAccessToken: boolean
+}
+
+/**
+ * How a platform takes a credential: the access token of an application (OAuth, RFC 6750) as `Authorization: Bearer`, and
+ * what the user made himself in the platform's own header. An access token is a JWT, or begins with `Bearer` in the body.
+ */
+function credentialOf({ tokenHeader }: Platform, token: string): Credential {
+  const secret = token.replace(BEARER, '')
+  if (secret === token && !JWT.test(token)) return { header: tokenHeader, value: token, secret, isAccessToken: false }
+  return { header: 'Authorization', value: `Bearer ${secret}`, secret, isAccessToken: true }
 }
 
 /** A read that found no connection is tried once more; what writes is never repeated. */
@@ -74,6 +98,7 @@ function failed(platform: Platform, { failed: kind }: Failure): Refusal {
 
 interface Declined {
   readonly platform: Platform
+  readonly credential: Credential
   readonly status: number
   readonly message: string
 }
@@ -81,16 +106,20 @@ interface Declined {
 /** By the answer of the platform; the first row that fits holds. */
 const DECLINES: readonly (readonly [error: ExternalCode, fits: (declined: Declined) => boolean])[] = [
   ['external_rate_limited', ({ status }) => status === 429],
+  // RFC 6750, 3.1.
+  ['external_auth_failed', ({ credential, status }) => credential.isAccessToken && status === 401],
   ['external_auth_failed', ({ platform, status, message }) => platform.isBadToken(status, message)],
   ['external_rejected', ({ status }) => status >= 400 && status <= 499],
   // A redirect too: following it would carry the token to where no configuration sends it.
   ['external_unavailable', () => true],
 ]
 
-function declined(platform: Platform, { status, headers, body }: Reply, token: string): Refusal {
+function declined(platform: Platform, { status, headers, body }: Reply, credential: Credential): Refusal {
   const words = wordsOf(body)
-  const [error] = DECLINES.find(([, fits]) => fits({ platform, status, message: words })) as (typeof DECLINES)[number]
-  const message = words.replaceAll(token, '***').slice(0, MAX_MESSAGE)
+  const [error] = DECLINES.find(([, fits]) =>
+    fits({ platform, credential, status, message: words }),
+  ) as (typeof DECLINES)[number]
+  const message = words.replaceAll(credential.secret, '***').slice(0, MAX_MESSAGE)
   const retryAfter = error === 'external_rate_limited' ? retryAfterOf(headers['retry-after']) : undefined
   return {
     ...trouble(error, platform),

@@ -22,7 +22,7 @@ const pushed = z
   .object({ message: z.string(), status: z.unknown().optional(), updates: count, creates: count })
   .refine(({ status }) => status !== 'error')
 
-/** Diving-Fish (https://www.diving-fish.com), with an import token of the user. */
+/** Diving-Fish (https://www.diving-fish.com), with an import token of the user, or an access token. */
 export const fish: Platform = {
   name: 'fish',
   title: 'Diving-Fish',

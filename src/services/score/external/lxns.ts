@@ -25,7 +25,7 @@ const record = z.object({
 const pulled = z.object({ success: z.literal(true), data: records.nullish() }).transform(({ data }) => data ?? [])
 const pushed = z.object({ success: z.literal(true) })
 
-/** LXNS (https://maimai.lxns.net), with a personal key of the user. */
+/** LXNS (https://maimai.lxns.net), with a personal key of the user, or an access token. */
 export const lxns: Platform = {
   name: 'lxns',
   title: 'LXNS',

@@ -61,7 +61,7 @@ export interface Platform {
   readonly name: PlatformName
   /** For messages. */
   readonly title: string
-  /** The header that carries the user's token. */
+  /** The header that carries what the user made himself; access tokens of applications go into Authorization. */
   readonly tokenHeader: string
   /** Whether a refusal by the platform means the token. */
   isBadToken(status: number, message: string): boolean

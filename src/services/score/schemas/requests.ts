@@ -129,6 +129,9 @@ const platformToken = z
   .regex(/^[\x21-\x7e](?:[\x20-\x7e]{0,8190}[\x21-\x7e])?$/, {
     error: 'expected visible ASCII characters, 8192 at most, and no space at an end',
   })
+  .describe(
+    "What the platform takes: the user's own key or import token, or an access token of OAuth, which is a JWT or begins with Bearer and a space.",
+  )
 
 /** @param field of the user's token for the platform */
 export function updateBody<F extends 'key' | 'token'>(field: F) {
