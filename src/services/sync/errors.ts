@@ -12,6 +12,8 @@ export interface Refusal {
   /** The HTTP status. */
   readonly refused: number
   readonly body: { readonly detail: string | readonly Problem[] }
+  /** Seconds after which the same request may succeed. Absent: waiting does not help. */
+  readonly retryAfter?: number
 }
 
 export function refuse(refused: number, detail: string | readonly Problem[], more: object = {}): Refusal {
@@ -23,11 +25,11 @@ export function isRefusal(value: object): value is Refusal {
 }
 
 /** Another request of the player is being carried out. Clients know this text. */
-export const UPLOADING = refuse(429, '成绩正在上传中')
-export const RETRY_AFTER_S = 2
+export const UPLOADING: Refusal = { ...refuse(429, '成绩正在上传中'), retryAfter: 2 }
 
 export const NO_TOKEN = refuse(401, 'Bot-Token 无效')
 export const NO_PLAYER = refuse(404, 'player not found')
+export const NO_SNAPSHOT = refuse(404, 'snapshot not found')
 
 export function malformedBody(msg: string): Refusal {
   return refuse(422, [{ loc: ['body'], msg, type: 'json_invalid' }])

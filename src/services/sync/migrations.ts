@@ -54,4 +54,38 @@ export const MIGRATIONS: readonly string[] = [
     PRIMARY KEY (qq, date)
   ) STRICT, WITHOUT ROWID;
   `,
+  `
+  ALTER TABLE snapshots RENAME TO last_snapshots;
+  ALTER TABLE snapshot_chunks RENAME TO last_chunks;
+
+  CREATE TABLE snapshots (                 -- all of the last days, so that a late chunk of an old one does no harm
+    number INTEGER PRIMARY KEY AUTOINCREMENT,  -- in the order in which they begin
+    qq INTEGER NOT NULL,
+    id TEXT NOT NULL,                      -- a UUID for one that came in one request without an id
+    state TEXT NOT NULL,                   -- see protocol.ts
+    opened_at INTEGER NOT NULL,
+    touched_at INTEGER NOT NULL,           -- when its last chunk came
+    chunk_count INTEGER,                   -- null where its chunks have no numbers
+    keeps_all INTEGER NOT NULL,            -- 1 where its end deletes nothing
+    removed INTEGER NOT NULL,              -- how many scores its end has deleted
+    UNIQUE (qq, id)
+  ) STRICT;
+  CREATE INDEX snapshots_of_player ON snapshots (qq, number);
+  CREATE INDEX snapshots_by_age ON snapshots (touched_at);
+
+  CREATE TABLE snapshot_chunks (
+    snapshot INTEGER NOT NULL REFERENCES snapshots ON DELETE CASCADE,
+    hash BLOB NOT NULL,                    -- SHA-256 of the records
+    chunk_index INTEGER NOT NULL,          -- -1 where none was sent
+    PRIMARY KEY (snapshot, hash, chunk_index)
+  ) STRICT, WITHOUT ROWID;
+
+  -- How many chunks an open one was to have is not known: it is given up.
+  INSERT INTO snapshots (qq, id, state, opened_at, touched_at, keeps_all, removed)
+    SELECT qq, id, CASE is_open WHEN 1 THEN 'expired' ELSE 'closed' END, touched_at, touched_at, 0, 0 FROM last_snapshots;
+  INSERT INTO snapshot_chunks
+    SELECT number, hash, chunk_index FROM last_chunks JOIN snapshots USING (qq);
+  DROP TABLE last_chunks;
+  DROP TABLE last_snapshots;
+  `,
 ]

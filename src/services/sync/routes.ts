@@ -21,10 +21,23 @@ export interface Route extends Operation {
 }
 
 const SECURITY = ['BotToken']
-const SYNC = `Without full_snapshot the records raise what is stored, field by field, and never lower it.
-With full_snapshot they overwrite it, and what they do not name is deleted: at once, or, for a snapshot in several requests that
-share one snapshot_id, when the request with snapshot_final comes. Repeating a request changes nothing. A snapshot without a request
-for 30 minutes (default) is given up: what was written stays and nothing is deleted.`
+const SYNC = `**Incremental** (without full_snapshot): the records raise what is stored, field by field, and never lower it.
+
+**Snapshot** (with full_snapshot): the records overwrite what is stored, and what the snapshot does not name is deleted at its end. It is
+one request, or several chunks that share one snapshot_id; then the end is the chunk with snapshot_final.
+
+- A chart that a snapshot names is not deleted by it. A record that cannot be used (see errors) leaves the stored score as it is; if its
+  type or level is in doubt, it leaves every score that it may mean.
+- A snapshot deletes nothing, and says so in warnings, if a record names no song (song_id below 1), or if a chunk without a number was refused and has
+  not come again.
+- Chunks may come in any order and again. What an incremental sync stores meanwhile is kept and not lowered.
+- With chunk_index and chunk_count, the end waits for all chunks: 409 \`missing_chunks\` has deleted and stored nothing. The count may not change
+  (409 \`chunk_count_changed\`), nor may another chunk have the same number (409 \`chunk_index_taken\`).
+- While a snapshot is open, another one is refused: 409 \`… is not finished\`, with Retry-After. An open snapshot without a chunk for 30 minutes
+  (default) is given up: what was written stays, nothing is deleted, and its chunks are refused (409 \`snapshot_expired\`).
+- Snapshots are remembered for a week. A chunk that a finished snapshot has had already is answered \`ok\` and changes nothing. A chunk that comes late to the
+  last snapshot is taken as an addition: it never lowers and deletes nothing. A new chunk of an older one is refused (409 \`snapshot_closed\`).
+- A snapshot without snapshot_id is a new one each time. Give it an id, and a repeat that comes late does no harm.`
 
 const BAD: AnswerDoc = { description: 'The request cannot be carried out', schema: errorAnswer }
 const STRANGER: AnswerDoc = { description: 'No valid Bot-Token', schema: errorAnswer, example: NO_TOKEN.body }
@@ -46,7 +59,8 @@ export const ROUTES: readonly Route[] = [
       400: BAD,
       401: STRANGER,
       409: {
-        description: 'Another snapshot is not finished, this one is finished already, or chunks of it are missing',
+        description:
+          'Another snapshot is not finished (try again after Retry-After seconds), this one is over already, or its chunks do not fit together',
         schema: conflictAnswer,
         example: CONFLICT,
       },

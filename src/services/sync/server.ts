@@ -4,7 +4,7 @@ import { answerRefusals, type Refusals } from '../common/refusals.ts'
 import { secretCheck } from '../common/secrets.ts'
 import { createHttp, type Http } from '../common/server.ts'
 import type { Backend } from './backend.ts'
-import { isRefusal, malformedBody, NO_TOKEN, RETRY_AFTER_S, type Refusal, refuse, UPLOADING } from './errors.ts'
+import { isRefusal, malformedBody, NO_TOKEN, type Refusal, refuse, UPLOADING } from './errors.ts'
 import { DOCUMENT_PATH, describeApi } from './openapi.ts'
 import { ROUTES, type Route } from './routes.ts'
 
@@ -65,7 +65,7 @@ type Params = Record<string, unknown>
 
 function send(reply: FastifyReply, refusal: Refusal): FastifyReply {
   if (refusal.refused === 401) reply.header('www-authenticate', 'Bot-Token')
-  if (refusal.refused === 429) reply.header('retry-after', RETRY_AFTER_S)
+  if (refusal.retryAfter !== undefined) reply.header('retry-after', refusal.retryAfter)
   return reply.code(refusal.refused).send(refusal.body)
 }
 

@@ -1,5 +1,5 @@
 import type { Database } from '../common/database.ts'
-import type { Snapshot } from './protocol.ts'
+import type { Moment, Snapshot, SnapshotState } from './protocol.ts'
 
 /** What is kept of a chunk. */
 export interface ChunkTrace {
@@ -9,47 +9,150 @@ export interface ChunkTrace {
   readonly index: number | null
 }
 
-/** The last snapshot of each player; every method runs inside a transaction of the caller. */
+/** How a snapshot begins. */
+export interface Beginning {
+  readonly id: string
+  readonly chunkCount: number | null
+  readonly keepsAll: boolean
+}
+
+/**
+ * The snapshots of players, those that are over too: a request that comes late is known by them. What is `open` here may have
+ * expired; see `at`. Every method runs inside a transaction of the caller.
+ */
 export interface Snapshots {
-  /** @param since an open one without a chunk since then has expired */
-  last(qq: number, since: number): Snapshot | null
-  hasSeen(qq: number, hash: Uint8Array): boolean
+  find(qq: number, id: string): Snapshot | null
+  /** The one that has begun last. */
+  newest(qq: number): Snapshot | null
+  /** Those of a player, the newest first. */
+  list(qq: number): Snapshot[]
+  /** Begins a snapshot; one that is still open is given up. */
+  begin(qq: number, beginning: Beginning, now: number): Snapshot
+  /** Remembers that a chunk was refused of a snapshot that has not begun. */
+  refuse(qq: number, beginning: Beginning, now: number): Snapshot
+  keepAll(snapshot: Snapshot): void
+  /** Remembers a chunk that was refused, until it is added. */
+  owe(snapshot: Snapshot, hash: Uint8Array): void
+  isOwed(snapshot: Snapshot): boolean
+  end(snapshot: Snapshot, state: SnapshotState, removed: number): void
+  addChunk(snapshot: Snapshot, chunk: ChunkTrace, now: number): void
+  hasSeen(snapshot: Snapshot, hash: Uint8Array): boolean
+  /** How many are remembered of it, taken or refused. */
+  chunks(snapshot: Snapshot): number
+  /** Whether another chunk has the number of this one. */
+  isTaken(snapshot: Snapshot, chunk: ChunkTrace): boolean
   /** The numbers of the chunks that have come. */
-  indexes(qq: number): Set<number>
-  /** Begins a snapshot and forgets the one before. */
-  open(qq: number, id: string, now: number): void
-  add(qq: number, chunk: ChunkTrace, now: number): void
-  close(qq: number): void
+  indexes(snapshot: Snapshot): Set<number>
+  /** Forgets those without a chunk since then, a few at a time, and of this player what is too much to remember. */
+  prune(qq: number, since: number): void
+}
+
+/** Longer than any retry, so that a chunk which comes late is known. */
+const REMEMBERED_MS = 7 * 24 * 60 * 60 * 1000
+
+/** Snapshots without a chunk since then are forgotten; an open one is never among them. */
+export function remember({ now, idleMs }: Moment): number {
+  return now - REMEMBERED_MS - idleMs
 }
 
 const NO_INDEX = -1
+/** In the place of its number, of a chunk that was refused and has not come again. */
+const OWED = -2
+/** Of one player: as many as a snapshot every ten minutes makes in a week. */
+const MAX_SNAPSHOTS = 1000
+/** Different ones of one snapshot: one for each record of the largest account, with room. */
+export const MAX_CHUNKS = 10_000
+/** Of one player, in all snapshots; the newest snapshot has all of its own. */
+const MAX_CHUNKS_KEPT = 20_000
+/** At one request, so that none of them waits long. */
+const MAX_PRUNED = 10
 
 export function createSnapshots(db: Database): Snapshots {
-  const select = db.prepare('SELECT id, is_open AS isOpen, touched_at AS touchedAt FROM snapshots WHERE qq = ?')
-  const begin = db.prepare('INSERT OR REPLACE INTO snapshots VALUES (?, ?, 1, ?)')
-  const forget = db.prepare('DELETE FROM snapshot_chunks WHERE qq = ?')
-  const touch = db.prepare('UPDATE snapshots SET touched_at = ? WHERE qq = ?')
-  const end = db.prepare('UPDATE snapshots SET is_open = 0 WHERE qq = ?')
-  const insert = db.prepare('INSERT OR IGNORE INTO snapshot_chunks VALUES (?, ?, ?)')
-  const seen = db.prepare('SELECT 1 FROM snapshot_chunks WHERE qq = ? AND hash = ? LIMIT 1')
-  const numbers = db.prepare('SELECT DISTINCT chunk_index AS number FROM snapshot_chunks WHERE qq = ?')
+  const COLUMNS = `number, id, state, opened_at AS openedAt, touched_at AS touchedAt, chunk_count AS chunkCount,
+    keeps_all AS keepsAll, removed`
+  const select = db.prepare(`SELECT ${COLUMNS} FROM snapshots WHERE qq = ? AND id = ?`)
+  const newest = db.prepare(
+    `SELECT ${COLUMNS} FROM snapshots WHERE qq = ? AND state <> 'refused' ORDER BY number DESC LIMIT 1`,
+  )
+  const list = db.prepare(`SELECT ${COLUMNS} FROM snapshots WHERE qq = ? ORDER BY number DESC`)
+  const insert = db.prepare(
+    `INSERT INTO snapshots (qq, id, state, opened_at, touched_at, chunk_count, keeps_all, removed)
+     VALUES (:qq, :id, :state, :now, :now, :chunkCount, :keepsAll, 0) RETURNING ${COLUMNS}`,
+  )
+  const giveUp = db.prepare(`UPDATE snapshots SET state = 'expired' WHERE qq = ? AND state = 'open'`)
+  const forgetRefused = db.prepare(`DELETE FROM snapshots WHERE qq = ? AND id = ? AND state = 'refused'`)
+  const keepAll = db.prepare('UPDATE snapshots SET keeps_all = 1 WHERE number = ?')
+  const end = db.prepare('UPDATE snapshots SET state = ?, removed = ? WHERE number = ?')
+  const touch = db.prepare('UPDATE snapshots SET touched_at = ? WHERE number = ?')
+  const insertChunk = db.prepare('INSERT OR IGNORE INTO snapshot_chunks VALUES (?, ?, ?)')
+  const seen = db.prepare(
+    `SELECT 1 FROM snapshot_chunks WHERE snapshot = ? AND hash = ? AND chunk_index <> ${OWED} LIMIT 1`,
+  )
+  const count = db.prepare('SELECT count(*) AS count FROM snapshot_chunks WHERE snapshot = ?')
+  const numbers = db.prepare(
+    'SELECT chunk_index AS number FROM snapshot_chunks WHERE snapshot = ? AND chunk_index >= 0',
+  )
+  const owed = db.prepare(`SELECT hash FROM snapshot_chunks WHERE snapshot = ? AND chunk_index = ${OWED}`)
+  const settle = db.prepare(`DELETE FROM snapshot_chunks WHERE snapshot = ? AND hash = ? AND chunk_index = ${OWED}`)
+  const taken = db.prepare('SELECT 1 FROM snapshot_chunks WHERE snapshot = ? AND chunk_index = ? AND hash <> ? LIMIT 1')
+  const add = (qq: number, state: SnapshotState, { id, chunkCount, keepsAll }: Beginning, now: number) =>
+    snapshotOf(insert.get({ qq, id, state, now, chunkCount, keepsAll: Number(keepsAll) })) as Snapshot
   return {
-    last(qq, since) {
-      const row = select.get(qq) as { id: string; isOpen: number; touchedAt: number } | undefined
-      if (row === undefined) return null
-      if (row.isOpen === 0) return { id: row.id, state: 'closed' }
-      return { id: row.id, state: row.touchedAt < since ? 'expired' : 'open' }
+    find: (qq, id) => snapshotOf(select.get(qq, id)),
+    newest: (qq) => snapshotOf(newest.get(qq)),
+    list: (qq) => list.all(qq).map((row) => snapshotOf(row) as Snapshot),
+    begin(qq, beginning, now) {
+      giveUp.run(qq)
+      const refused = snapshotOf(select.get(qq, beginning.id))
+      const hashes = refused === null ? [] : owed.all(refused.number).map(({ hash }) => hash as Uint8Array)
+      forgetRefused.run(qq, beginning.id)
+      const snapshot = add(qq, 'open', beginning, now)
+      for (const hash of hashes) insertChunk.run(snapshot.number, hash, OWED)
+      return snapshot
     },
-    hasSeen: (qq, hash) => seen.get(qq, hash) !== undefined,
-    indexes: (qq) => new Set(numbers.all(qq).map(({ number }) => Number(number))),
-    open(qq, id, now) {
-      forget.run(qq)
-      begin.run(qq, id, now)
+    refuse: (qq, beginning, now) => add(qq, 'refused', beginning, now),
+    keepAll: ({ number }) => void keepAll.run(number),
+    end: ({ number }, state, removed) => void end.run(state, removed, number),
+    owe: ({ number }, hash) => void insertChunk.run(number, hash, OWED),
+    isOwed: ({ number }) => owed.get(number) !== undefined,
+    addChunk({ number }, { hash, index }, now) {
+      settle.run(number, hash)
+      insertChunk.run(number, hash, index ?? NO_INDEX)
+      touch.run(now, number)
     },
-    add(qq, { hash, index }, now) {
-      insert.run(qq, hash, index ?? NO_INDEX)
-      touch.run(now, qq)
-    },
-    close: (qq) => void end.run(qq),
+    hasSeen: ({ number }, hash) => seen.get(number, hash) !== undefined,
+    chunks: ({ number }) => Number(count.get(number)?.count),
+    isTaken: ({ number }, { hash, index }) => taken.get(number, index ?? NO_INDEX, hash) !== undefined,
+    indexes: ({ number }) => new Set(numbers.all(number).map((row) => Number(row.number))),
+    prune: pruningIn(db),
+  }
+}
+
+function snapshotOf(row: Record<string, unknown> | undefined): Snapshot | null {
+  return row === undefined ? null : ({ ...row, keepsAll: row.keepsAll === 1 } as unknown as Snapshot)
+}
+
+function pruningIn(db: Database): Snapshots['prune'] {
+  const old = db.prepare(
+    `DELETE FROM snapshots
+     WHERE number IN (SELECT number FROM snapshots WHERE touched_at < ? ORDER BY touched_at LIMIT ${MAX_PRUNED})`,
+  )
+  const surplus = db.prepare(
+    `DELETE FROM snapshots
+     WHERE number IN (SELECT number FROM snapshots WHERE qq = ? ORDER BY number DESC LIMIT -1 OFFSET ${MAX_SNAPSHOTS})`,
+  )
+  const chunks = db.prepare(
+    `SELECT snapshot, count(*) AS count FROM snapshot_chunks
+     WHERE snapshot IN (SELECT number FROM snapshots WHERE qq = ?) GROUP BY snapshot ORDER BY snapshot DESC`,
+  )
+  const forget = db.prepare('DELETE FROM snapshot_chunks WHERE snapshot = ?')
+  return function prune(qq, since) {
+    old.run(since)
+    surplus.run(qq)
+    let kept = 0
+    for (const { snapshot, count } of chunks.all(qq) as { snapshot: number; count: number }[]) {
+      kept += count
+      if (kept > MAX_CHUNKS_KEPT) forget.run(snapshot)
+    }
   }
 }

@@ -1,184 +1,121 @@
-import { createHash } from 'node:crypto'
-import type { Catalogue } from '../music/catalogue.ts'
-import { fromFish } from '../music/ids.ts'
-import { playerRating, type Rating } from '../music/rating.ts'
+import { createHash, randomUUID } from 'node:crypto'
 import type { Backend, Handler } from './backend.ts'
-import { dayOf } from './day.ts'
-import { isRefusal, type Refusal, readBy, refuse, UPLOADING } from './errors.ts'
-import { type Judged, judgeRecords } from './judge.ts'
-import { conflict, missingFrom, type Step, stepOf } from './protocol.ts'
-import { best, isSame, keyOf, larger, type ScoreRecord } from './record.ts'
-import { MARK, type Records, type StoredRecord } from './records.ts'
+import { refusalOf, type Sync } from './bounds.ts'
+import { isRefusal, type Refusal, readBy, UPLOADING } from './errors.ts'
+import { judgeRecords } from './judge.ts'
+import { at, type Known, type Moment, type Snapshot, type Step, stepOf } from './protocol.ts'
+import { noteRefused, refuseChunk } from './refused-chunks.ts'
 import type { SyncAnswer } from './schemas/answers.ts'
 import { type SyncRequest, syncBody } from './schemas/requests.ts'
+import { remember } from './snapshots.ts'
+import { updateStanding } from './standing.ts'
 import type { Store } from './store.ts'
-
-/** A request and what became of its records. */
-interface Sync {
-  readonly request: SyncRequest
-  readonly judged: Judged
-  /** Of the records as they were sent. */
-  readonly hash: Uint8Array
-}
-
-type Overwrite = Extract<Step, { kind: 'overwrite' }>
-type Counts = Pick<SyncAnswer, 'imported' | 'updated' | 'skipped'>
+import { type Counts, writeRecords } from './writes.ts'
 
 /** POST /api/bot/sync: stores records, alone or as a part of a snapshot. */
 export const syncScores: Handler = async (backend, { body }) => {
   const request = readBy(syncBody, body, 'body')
-  if (isRefusal(request)) return request
+  if (isRefusal(request)) return refuseChunk(backend, body, request)
   const { uploading, store, catalogue } = backend
   if (uploading.has(request.qq)) return UPLOADING
   uploading.add(request.qq)
   try {
     const judged = judgeRecords(request.records, catalogue)
     const hash = createHash('sha256').update(JSON.stringify(request.records)).digest()
-    return await store.write(() => carryOut(backend, { request, judged, hash }))
+    const sync = { request, judged, trace: { hash, index: request.chunkIndex } }
+    return await store.write(() => carryOut(backend, sync))
   } finally {
     uploading.delete(request.qq)
   }
 }
 
-/** One transaction: a refusal comes before the first change. */
-function carryOut({ store, catalogue, clock, snapshotIdleMs }: Backend, sync: Sync): SyncAnswer | Refusal {
-  const { request, hash } = sync
-  const { qq } = request
-  const now = clock()
-  const last = store.snapshots.last(qq, now - snapshotIdleMs)
-  const step = stepOf(last, request, store.snapshots.hasSeen(qq, hash))
-  if (isRefusal(step)) return step
-  if (step.kind === 'repeat') {
-    const none = { imported: 0, updated: 0, skipped: request.records.length }
-    return answerOf(sync, none, store.records.count(qq), 0)
-  }
-  const excess = refusalToGrow(store, sync)
-  if (excess !== null) return excess
-  if (step.kind === 'overwrite') {
-    const refusal = step.closes ? refusalToClose(store, sync, step) : null
-    if (refusal !== null) return refusal
-    admitChunk(store, sync, step, now)
-  }
-
-  const counts = writeRecords(store, sync, step)
-  const isPartial = step.kind === 'overwrite' && !step.closes
-  const removed = step.kind === 'overwrite' && step.closes ? close(store, request) : 0
-  const stored = store.records.list(qq)
-  writePlayer(store, catalogue, request, stored, now)
-  return answerOf(sync, counts, stored.length, isPartial ? null : removed)
+/** One transaction: a refusal comes before the first change of a score. */
+function carryOut(backend: Backend, sync: Sync): SyncAnswer | Refusal {
+  const { store, clock, snapshotIdleMs: idleMs } = backend
+  const { request, trace } = sync
+  const moment = { now: clock(), idleMs }
+  const known = knownOf(store, request, moment)
+  const isKnown = known.named !== null && store.snapshots.hasSeen(known.named, trace.hash)
+  const step = stepOf(known, request, isKnown, moment)
+  if (isRefusal(step)) return refused(backend, sync, step)
+  const refusal = refusalOf(store, sync, step)
+  return refusal === null ? take(backend, sync, step, known, moment) : refused(backend, sync, refusal)
 }
 
-/**
- * Several times what the game has charts. All scores of a player are read at each sync, in which nobody else is served: without
- * a bound, whoever makes up songs makes that longer and longer.
- */
-const MAX_STORED = 20_000
-
-function refusalToGrow({ records }: Store, { request, judged }: Sync): Refusal | null {
-  const { qq } = request
-  const stored = records.count(qq)
-  if (stored + judged.records.length <= MAX_STORED) return null
-  const known = new Set(records.list(qq).map(keyOf))
-  const added = judged.records.filter((record) => !known.has(keyOf(record))).length
-  return stored + added > MAX_STORED ? refuse(400, `a player has ${MAX_STORED} scores at most`) : null
+function refused(backend: Backend, { request, trace }: Sync, refusal: Refusal): Refusal {
+  const { qq, isFull, snapshotId, chunkCount, records } = request
+  const isChunk = isFull && snapshotId !== null && records.length > 0
+  if (isChunk) noteRefused(backend, { qq, snapshotId, chunkCount, hash: trace.hash })
+  return refusal
 }
 
-/** A snapshot that has lost a chunk, or never had a score, deletes nothing. */
-function refusalToClose(
-  { snapshots, records }: Store,
-  { request, judged }: Sync,
-  { opens }: Overwrite,
-): Refusal | null {
-  const { qq, snapshotId, chunkCount, chunkIndex } = request
-  if (chunkCount !== null && chunkIndex !== null) {
-    const received = opens ? new Set<number>() : snapshots.indexes(qq)
-    const missing = missingFrom(received.add(chunkIndex), chunkCount)
-    if (missing.length > 0) return conflict('missing_chunks', opens ? null : snapshotId, { missing_chunks: missing })
-  }
-  const isEmpty = judged.records.length === 0 && (opens || !records.hasChunk(qq))
-  return isEmpty ? refuse(400, 'the snapshot has no valid record') : null
+function knownOf({ snapshots }: Store, { qq, snapshotId }: SyncRequest, moment: Moment): Known {
+  const named = snapshotId === null ? null : snapshots.find(qq, snapshotId)
+  return { named: at(named, moment), newest: at(snapshots.newest(qq), moment) }
 }
 
-function admitChunk({ snapshots, records }: Store, { request, hash }: Sync, { opens }: Overwrite, now: number): void {
-  const { qq, snapshotId, chunkIndex } = request
-  if (opens) records.clearMarks(qq)
-  if (snapshotId === null) return
-  if (opens) snapshots.open(qq, snapshotId, now)
-  snapshots.add(qq, { hash, index: chunkIndex }, now)
-}
-
-function writeRecords({ records }: Store, sync: Sync, step: Exclude<Step, { kind: 'repeat' }>): Counts {
+function take({ store, catalogue }: Backend, sync: Sync, step: Step, known: Known, moment: Moment): SyncAnswer {
   const { request, judged } = sync
-  const { qq } = request
-  const stored = new Map(records.list(qq).map((record) => [keyOf(record), record]))
-  const counts = { imported: 0, updated: 0, skipped: request.records.length - judged.records.length }
-  for (const sent of judged.records) {
-    const before = stored.get(keyOf(sent))
-    const [after, mark] = step.kind === 'raise' ? raised(before, sent, step.marks) : overwritten(before, sent)
-    const isUnchanged = before !== undefined && isSame(before, after)
-    counts[before === undefined ? 'imported' : isUnchanged ? 'skipped' : 'updated']++
-    if (!isUnchanged || before.mark !== mark) records.put(qq, after, mark)
-    stored.delete(keyOf(sent))
+  const { qq, records } = request
+  if (step.kind === 'repeat') {
+    return answerOf(sync, { imported: 0, updated: 0, skipped: records.length }, store.records.count(qq), NOTHING)
   }
-  if (step.kind === 'overwrite') markNamed(records, sync, [...stored.values()])
-  return counts
+  const snapshot = snapshotOf(store, sync, step, known, moment)
+  const counts = writeRecords(store.records, qq, judged, step)
+  const end = step.kind === 'overwrite' && snapshot !== null ? endOf(store, qq, snapshot, step.closes) : NOTHING
+  const unusable = records.length - judged.records.length
+  const stored = updateStanding(store, catalogue, qq, request, moment.now)
+  return answerOf(sync, { ...counts, skipped: counts.skipped + unusable }, stored, end)
 }
 
-function raised(before: StoredRecord | undefined, sent: ScoreRecord, marks: boolean): [ScoreRecord, number] {
-  const mark = before?.mark ?? MARK.none
-  return [before === undefined ? sent : best(before, sent), marks ? mark | MARK.incremental : mark]
+/** The snapshot to which the records belong, with them as a chunk of it. */
+function snapshotOf(
+  store: Store,
+  sync: Sync,
+  step: Exclude<Step, { kind: 'repeat' }>,
+  { named }: Known,
+  moment: Moment,
+): Snapshot | null {
+  if (step.kind === 'raise') return null
+  const { snapshots } = store
+  const snapshot = step.snapshot ?? begin(store, sync, named, moment)
+  snapshots.addChunk(snapshot, sync.trace, moment.now)
+  if (!sync.judged.named.isUnclear) return snapshot
+  snapshots.keepAll(snapshot)
+  return { ...snapshot, keepsAll: true }
 }
 
-/** @returns the score to store, and its mark */
-function overwritten(before: StoredRecord | undefined, sent: ScoreRecord): [ScoreRecord, number] {
-  return [before === undefined ? sent : overwrittenScore(before, sent), (before?.mark ?? MARK.none) | MARK.chunk]
+/** @param refused what is known of chunks that have come before it and were refused */
+function begin(store: Store, { request }: Sync, refused: Snapshot | null, moment: Moment): Snapshot {
+  const { qq, snapshotId, chunkCount } = request
+  const keepsAll = refused !== null && (refused.keepsAll || refused.chunkCount !== chunkCount)
+  store.records.clearMarks(qq)
+  const beginning = { id: snapshotId ?? randomUUID(), chunkCount, keepsAll }
+  const snapshot = store.snapshots.begin(qq, beginning, moment.now)
+  store.snapshots.prune(qq, remember(moment))
+  return snapshot
 }
 
-function overwrittenScore(before: StoredRecord, sent: ScoreRecord): ScoreRecord {
-  // Whoever played while the snapshot was under way has a score that the snapshot cannot know.
-  if (before.mark & MARK.incremental) return best(before, sent)
-  // A key that stands in several chunks is judged as if it stood several times in one, so their order does not matter.
-  return before.mark & MARK.chunk ? larger<ScoreRecord>(before, sent) : sent
+/** What the end of a snapshot has done. */
+interface End {
+  /** `null`: it is not there yet. */
+  readonly removed: number | null
+  readonly warnings: readonly string[]
 }
 
-/** Keeps the stored scores of charts whose records in this snapshot cannot be used. */
-function markNamed(records: Records, { request, judged }: Sync, others: readonly StoredRecord[]): void {
-  for (const record of others) {
-    if (record.mark === MARK.none && judged.named.has(record)) records.put(request.qq, record, MARK.named)
-  }
+const NOTHING: End = { removed: 0, warnings: [] }
+const KEPT = 'nothing was deleted: a record names no song, or a chunk was refused and has not come again'
+
+/** Deletes what the snapshot does not have, where it is known what it has. */
+function endOf({ snapshots, records }: Store, qq: number, snapshot: Snapshot, closes: boolean): End {
+  if (!closes) return { removed: null, warnings: [] }
+  const keepsAll = snapshot.keepsAll || snapshots.isOwed(snapshot)
+  const removed = keepsAll ? 0 : records.deleteUnmarked(qq)
+  snapshots.end(snapshot, 'closed', removed)
+  return { removed, warnings: keepsAll ? [KEPT] : [] }
 }
 
-/** Deletes what the snapshot does not have, and tells how many there were. */
-function close({ snapshots, records }: Store, { qq, snapshotId }: SyncRequest): number {
-  if (snapshotId !== null) snapshots.close(qq)
-  return records.deleteUnmarked(qq)
-}
-
-function writePlayer(
-  { players }: Store,
-  catalogue: Catalogue,
-  request: SyncRequest,
-  stored: readonly ScoreRecord[],
-  now: number,
-): void {
-  const { qq, nickname, source, playCount } = request
-  const computed = playerRating(stored.map(ratedOf), catalogue)
-  const rating: Rating = {
-    total: request.rating ?? computed.total,
-    old: request.oldRating ?? computed.old,
-    new: request.newRating ?? computed.new,
-  }
-  players.update(qq, { nickname, source, rating, playCount, updatedAt: now })
-  players.setDay(qq, { date: dayOf(now), rating, recordCount: stored.length })
-}
-
-function ratedOf({ songId, levelIndex, achievement }: ScoreRecord) {
-  const { musicId, level } = fromFish({ songId, type: 'SD', levelIndex })
-  return { musicId, level, achievement }
-}
-
-/** @param removed `null` for a snapshot that is not finished */
-function answerOf({ request, judged }: Sync, counts: Counts, stored: number, removed: number | null): SyncAnswer {
+function answerOf({ request, judged }: Sync, counts: Counts, stored: number, { removed, warnings }: End): SyncAnswer {
   return {
     status: removed === null ? 'partial' : 'ok',
     snapshot_id: request.snapshotId,
@@ -186,5 +123,6 @@ function answerOf({ request, judged }: Sync, counts: Counts, stored: number, rem
     stored_records: stored,
     ...(removed !== null && { removed }),
     errors: [...judged.errors],
+    ...(warnings.length > 0 && { warnings: [...warnings] }),
   }
 }

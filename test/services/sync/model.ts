@@ -26,10 +26,11 @@ type Event =
   | { kind: 'gone' }
 
 interface State {
-  id: string
-  open: boolean
+  over: 'no' | 'closed' | 'expired'
   touched: number
   payloads: string[]
+  /** Chunks of it that were refused. */
+  owed: Set<string>
 }
 
 const FC = ['', 'fc', 'fcp', 'ap', 'app']
@@ -39,43 +40,69 @@ const IDLE_MINUTES = 30
 export class Model {
   minute = 0
   events: Event[] = []
-  state: State | null = null
-  /** The snapshot that was given up last, as long as no other has begun. */
-  lost: string | null = null
+  /** By id, in the order in which they began. */
+  snapshots = new Map<string, State>()
+  /** Chunks that were refused before their snapshot began, by id. */
+  refused = new Map<string, Set<string>>()
 
   /** The status of the answer, with `partial` told apart. */
   upload({ records, full, id, final }: Upload): string {
-    const expired = this.state?.open === true && this.minute - this.state.touched > IDLE_MINUTES
-    if (expired) this.events.push({ kind: 'gone' })
-    if (expired) [this.lost, this.state] = [this.state?.id ?? null, null]
-    const state = this.state
+    this.expire()
+    const newest = [...this.snapshots].at(-1)
     if (!full) {
       this.events.push({ kind: 'raise', records })
       return 'ok'
     }
-    if (state?.open && state.id !== id) return '409'
+    const state = id === null ? undefined : this.snapshots.get(id)
     const payload = JSON.stringify(records)
-    if (state !== null && !state.open && state.id === id) return state.payloads.includes(payload) ? 'ok' : '409'
-
-    if (final && id !== null && id === this.lost) return '409'
-
-    const begins = !state?.open
-    const ends = final || id === null
-    const chunks = begins ? [] : this.events.slice(this.events.findLastIndex(({ kind }) => kind === 'begin'))
-    const isEmpty = ![...chunks, { kind: 'chunk', records }].some(
-      (e) => e.kind === 'chunk' && 'records' in e && e.records.length,
-    )
-    if (ends && isEmpty) return '400'
-
-    if (begins) this.events.push({ kind: 'begin' })
-    this.events.push({ kind: 'chunk', records })
-    if (ends) this.events.push({ kind: 'end' })
-    if (id !== null) {
-      this.lost = null
-      const payloads = begins ? [] : (state?.payloads ?? [])
-      this.state = { id, open: !ends, touched: this.minute, payloads: [...payloads, payload] }
+    if (state?.over === 'expired') return '409'
+    if (state?.over === 'closed') {
+      if (state.payloads.includes(payload)) return 'ok'
+      if (newest?.[1] !== state) return '409'
+      state.payloads.push(payload)
+      this.events.push({ kind: 'raise', records: records.filter(isUsable) })
+      return 'ok'
     }
+    const owe = () => {
+      if (id === null || records.length === 0) return
+      const owed = state?.owed ?? this.refused.get(id) ?? new Set()
+      if (!state) this.refused.set(id, owed)
+      owed.add(payload)
+    }
+    if (newest?.[1].over === 'no' && newest[1] !== state) {
+      owe()
+      return '409'
+    }
+
+    const ends = final || id === null
+    const chunks = state ? this.events.slice(this.events.findLastIndex(({ kind }) => kind === 'begin')) : []
+    const sent = [...chunks.flatMap((e) => (e.kind === 'chunk' && 'records' in e ? e.records : [])), ...records]
+    if (ends && !sent.some(isUsable)) {
+      owe()
+      return '400'
+    }
+    const owed = this.refused.get(String(id)) ?? new Set<string>()
+    const now: State = state ?? { over: 'no', touched: 0, payloads: [], owed }
+    if (!state) {
+      this.events.push({ kind: 'begin' })
+      // One without an id is not known by any.
+      this.snapshots.set(id ?? `one of ${this.events.length}`, now)
+    }
+    now.touched = this.minute
+    now.payloads.push(payload)
+    now.owed.delete(payload)
+    this.events.push({ kind: 'chunk', records })
+    if (ends) this.events.push({ kind: now.owed.size > 0 ? 'gone' : 'end' })
+    if (ends) now.over = 'closed'
     return ends ? 'ok' : 'partial'
+  }
+
+  private expire() {
+    for (const state of this.snapshots.values()) {
+      if (state.over !== 'no' || this.minute - state.touched <= IDLE_MINUTES) continue
+      state.over = 'expired'
+      this.events.push({ kind: 'gone' })
+    }
   }
 
   /** The stored scores, by key. */
@@ -93,7 +120,9 @@ export class Model {
         kept = null
       }
       if (!('records' in event)) continue
-      for (const [key, record] of largest(event.records)) {
+      for (const unusable of event.records)
+        if (!isUsable(unusable) && event.kind === 'chunk') kept?.add(keyOf(unusable))
+      for (const [key, record] of largest(event.records.filter(isUsable))) {
         const before = scores.get(key)
         const isRaised = event.kind === 'raise' || raised.has(key)
         if (before === undefined || (!isRaised && !inChunks.has(key))) scores.set(key, record)
@@ -105,6 +134,10 @@ export class Model {
     }
     return Object.fromEntries(scores)
   }
+}
+
+function isUsable({ dxScore }: ModelRecord): boolean {
+  return dxScore >= 0
 }
 
 export function keyOf({ song_id, level_index }: ModelRecord): string {

@@ -1,5 +1,5 @@
-import { expect, it } from 'vitest'
-import { chunk, finalChunk, incremental, QQ, startSync } from './harness.ts'
+import { describe, expect, it } from 'vitest'
+import { chunk, finalChunk, incremental, MINUTE, QQ, startSync } from './harness.ts'
 
 /** A chart that a snapshot names is never deleted by that snapshot, whatever is wrong with its record. */
 
@@ -80,4 +80,86 @@ it('a snapshot of unusable and good records of one chart overwrites it, in any o
     await sync(finalChunk(id, [second]))
     expect(await stored(), id).toMatchObject({ '11466/3': { achievements: 94 } })
   }
+})
+
+const KEPT = ['nothing was deleted: a record names no song, or a chunk was refused and has not come again']
+
+it.each(WAYS)('a record that names no song keeps every score, %s', async (_name, send) => {
+  for (const song_id of [0, -11466]) {
+    const { left, answer } = await leftBy({ ...MASTER, song_id }, send)
+    expect([left.length, answer.removed, answer.warnings]).toEqual([STORED.length - 1, 0, KEPT])
+  }
+})
+
+const { song_id: _, ...NAMELESS } = MASTER
+const GOOD = score(837, 1)
+const unreadable: [string, object[], object][] = [
+  ['a record without a song', [MASTER, NAMELESS], {}],
+  ['a song that is text', [{ ...MASTER, song_id: '11466' }], {}],
+  ['a DX score that is text', [{ ...MASTER, dxScore: 'many' }], {}],
+  ['a lamp that is a number', [{ ...MASTER, fc: 3 }], {}],
+  ['a name that is too long', [MASTER], { nickname: 'x'.repeat(65) }],
+]
+
+describe.each(unreadable)('a chunk that is refused for %s', (_name, records, more) => {
+  it.each([
+    ['before all others', [[], [GOOD]]],
+    ['between others', [[GOOD], []]],
+    ['before the last', [[score(837, 1, { achievements: 91 })], [GOOD]]],
+  ])('%s, keeps every score', async (_where, [before = [], after = []]) => {
+    const { sync, stored } = await startSync()
+    await sync(incremental(STORED))
+    if (before.length > 0) await sync(chunk('A', before))
+    expect((await sync(chunk('A', records, more))).status).toBe(422)
+    const last = await sync(finalChunk('A', after))
+    expect(last.json).toMatchObject({ status: 'ok', removed: 0, stored_records: STORED.length, warnings: KEPT })
+    expect(Object.keys(await stored())).toHaveLength(STORED.length)
+    // The next one is not held up by it.
+    expect((await sync(finalChunk('B', [GOOD]))).json).toMatchObject({ removed: STORED.length - 1 })
+  })
+
+  it('keeps no score if it has a number and comes again', async () => {
+    const { sync } = await startSync()
+    await sync(incremental(STORED))
+    const numbered = (index: number, final: boolean, sent: object[], also = {}) =>
+      chunk('A', sent, { snapshot_final: final, chunk_index: index, chunk_count: 2, ...also })
+    expect((await sync(numbered(0, false, records, more))).status).toBe(422)
+    expect((await sync(numbered(1, true, [GOOD]))).json.missing_chunks).toEqual([0])
+    await sync(numbered(0, false, [MASTER]))
+    const last = (await sync(numbered(1, true, [GOOD]))).json
+    expect(last).toMatchObject({ status: 'ok', removed: STORED.length - 2 })
+    expect(last).not.toHaveProperty('warnings')
+  })
+})
+
+it('a last chunk that is refused because none of its records can be used keeps every score', async () => {
+  const { sync } = await startSync()
+  await sync(incremental(STORED))
+  expect((await sync(finalChunk('A', [{ ...MASTER, dxScore: 2935 }]))).status).toBe(400)
+  expect((await sync(finalChunk('A', [GOOD]))).json).toMatchObject({ removed: 0, warnings: KEPT })
+})
+
+it('a chunk that is refused because another snapshot is open keeps every score until it comes again', async () => {
+  const { sync, clock } = await startSync()
+  await sync(incremental(STORED))
+  for (const [open, id, comesAgain, removed] of [
+    ['A', 'B', false, 0],
+    ['C', 'D', true, STORED.length - 2],
+  ] as const) {
+    await sync(chunk(open, [GOOD]))
+    expect((await sync(chunk(id, [MASTER]))).status).toBe(409)
+    clock.now += 31 * MINUTE
+    if (comesAgain) expect((await sync(chunk(id, [MASTER]))).json.status).toBe('partial')
+    const last = await sync(finalChunk(id, [GOOD]))
+    expect(last.json).toMatchObject({ status: 'ok', removed })
+    expect(last.json.warnings).toEqual(comesAgain ? undefined : KEPT)
+  }
+})
+
+it('a refused chunk of a snapshot that is over changes nothing of it', async () => {
+  const { sync } = await startSync()
+  await sync(incremental(STORED))
+  await sync(finalChunk('A', [GOOD]))
+  expect((await sync(chunk('A', [NAMELESS]))).status).toBe(422)
+  expect((await sync(finalChunk('A', [GOOD]))).json).toMatchObject({ status: 'ok', skipped: 1 })
 })

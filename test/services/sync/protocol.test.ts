@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest'
-import { chunk, finalChunk, incremental, MINUTE, NOON, QQ, record, startSync } from './harness.ts'
+import { chunk, DAY, finalChunk, incremental, MINUTE, NOON, QQ, record, startSync } from './harness.ts'
 
 const ONE = record(2001)
 const TWO = record(2002)
@@ -83,7 +83,7 @@ describe('with an open snapshot', () => {
     expect((await sync(chunk('A', [useless]))).json).toMatchObject({ status: 'partial', skipped: 1 })
     // A score that was set meanwhile is no part of what the client read.
     await sync(incremental([THREE]))
-    expect((await sync(finalChunk('A', [useless]))).status).toBe(400)
+    expect((await sync(finalChunk('A', []))).status).toBe(400)
     expect(await keys()).toEqual([2001, 2002, 2003])
     expect((await sync(chunk('B', [ONE]))).status).toBe(409)
     expect((await sync(finalChunk('A', [ONE]))).json).toMatchObject({ status: 'ok', removed: 1, stored_records: 2 })
@@ -167,26 +167,41 @@ describe('an idle snapshot', () => {
     expect((await sync(chunk('B', [ONE]))).status).toBe(200)
   })
 
-  it('leaves what was written, and its late chunk begins it anew', async () => {
-    const { sync, clock, keys } = await withScores()
+  it('leaves what was written, takes no chunk any more, and is told so', async () => {
+    const { sync, clock, stored } = await withScores()
     await sync(chunk('A', [THREE]))
     clock.now = NOON + 31 * MINUTE
-    expect(await keys()).toEqual([2001, 2002, 2003])
+    const before = await stored()
+    expect(Object.keys(before)).toEqual(['2001/3', '2002/3', '2003/3'])
+    for (const late of [chunk('A', [THREE]), chunk('A', [ONE]), finalChunk('A', [THREE]), finalChunk('A', [ONE])]) {
+      const answer = await sync(late)
+      expect([answer.status, answer.json]).toEqual([409, { detail: 'snapshot_expired', open_snapshot_id: null }])
+      expect(answer.headers.get('retry-after')).toBeNull()
+    }
+    expect(await stored()).toEqual(before)
+    await sync(chunk('B', [ONE]))
+    expect((await sync(finalChunk('A', [ONE]))).json).toEqual({ detail: 'snapshot_expired', open_snapshot_id: 'B' })
+    await sync(finalChunk('B', [TWO]))
+    expect((await sync(finalChunk('A', [ONE]))).json.detail).toBe('snapshot_expired')
+    expect(Object.keys(await stored())).toEqual(['2001/3', '2002/3'])
+  })
+
+  it('stays expired when the clock goes back', async () => {
+    const { sync, clock, keys } = await withScores()
     await sync(chunk('A', [ONE]))
-    await sync(finalChunk('A', [TWO]))
+    clock.now += 31 * MINUTE
+    await sync(chunk('B', [TWO]))
+    clock.now = NOON
+    expect((await sync(finalChunk('A', [ONE]))).json).toEqual({ detail: 'snapshot_expired', open_snapshot_id: null })
     expect(await keys()).toEqual([2001, 2002])
   })
 
-  it('is not ended by a late final chunk, which would delete what the chunks before it have written', async () => {
-    const { sync, clock, keys } = await withScores()
-    await sync(chunk('A', [ONE, TWO, THREE]))
-    clock.now += 31 * MINUTE
-    const answer = await sync(finalChunk('A', [ONE]))
-    expect([answer.status, answer.json]).toEqual([409, { detail: 'snapshot_expired', open_snapshot_id: null }])
-    expect(await keys()).toEqual([2001, 2002, 2003])
-    await sync(chunk('A', [TWO]))
-    await sync(finalChunk('A', [ONE]))
-    expect(await keys()).toEqual([2001, 2002])
+  it('of a clock that was ahead for a moment blocks nobody for as long', async () => {
+    const { sync, clock } = await withScores()
+    clock.now += 24 * 60 * MINUTE
+    await sync(chunk('A', [ONE]))
+    clock.now = NOON
+    expect((await sync(chunk('B', [ONE]))).status).toBe(200)
   })
 
   it('protects nothing of an incremental sync after it', async () => {
@@ -227,13 +242,26 @@ describe('a finished snapshot', () => {
     expect((await player(QQ)).text).toBe(before)
   })
 
-  it('refuses a chunk that it has not had', async () => {
-    const { sync, keys } = await finished()
-    for (const body of [chunk('A', [ONE]), finalChunk('A', [TWO, THREE])]) {
-      const answer = await sync(body)
-      expect([answer.status, answer.json]).toEqual([409, { detail: 'snapshot_closed', open_snapshot_id: null }])
-    }
-    expect(await keys()).toEqual([2002, 2003])
+  it('takes a chunk that comes late as an addition, which never lowers and deletes nothing', async () => {
+    const { sync, stored } = await finished()
+    const late = [ONE, record(2002, { achievements: 90, dxScore: 1001 })]
+    expect((await sync(chunk('A', late))).json).toEqual({
+      status: 'ok',
+      snapshot_id: 'A',
+      imported: 1,
+      updated: 1,
+      skipped: 0,
+      stored_records: 3,
+      removed: 0,
+      errors: [],
+    })
+    expect((await sync(finalChunk('A', [record(2003, { achievements: 98 })]))).json).toMatchObject({ removed: 0 })
+    const after = await stored()
+    expect(after).toMatchObject({ '2001/3': {}, '2002/3': { achievements: 99.5, dxScore: 1001 } })
+    expect(after).toMatchObject({ '2003/3': { achievements: 99.5 } })
+    await sync(incremental([record(2001, { achievements: 100 })]))
+    expect((await sync(chunk('A', late))).json).toMatchObject({ status: 'ok', imported: 0, updated: 0, skipped: 2 })
+    expect(await stored()).toMatchObject({ '2001/3': { achievements: 100 } })
   })
 
   it('gives way to the next', async () => {
@@ -242,7 +270,45 @@ describe('a finished snapshot', () => {
     await sync(finalChunk('B', [TWO]))
     expect(await keys()).toEqual([2001, 2002])
     // What the first has had is nothing that the second has had.
-    expect((await sync(chunk('B', [THREE]))).json.detail).toBe('snapshot_closed')
+    expect((await sync(chunk('B', [THREE]))).json).toMatchObject({ status: 'ok', imported: 1 })
+  })
+
+  it('that is not the last one any more takes its chunks again, writes nothing and refuses others', async () => {
+    const { sync, stored, clock } = await finished()
+    const recent = [record(2001), record(2002, { achievements: 100 }), record(2004)]
+    const older = [chunk('A', [TWO]), finalChunk('A', [THREE])]
+    const holds = async (open: string | null) => {
+      const before = await stored()
+      for (const repeat of older) {
+        expect((await sync(repeat)).json).toMatchObject({ status: 'ok', imported: 0, updated: 0, removed: 0 })
+      }
+      for (const late of [chunk('A', [record(2002, { achievements: 101 })]), finalChunk('A', [ONE, TWO])]) {
+        const answer = await sync(late)
+        expect([answer.status, answer.json]).toEqual([409, { detail: 'snapshot_closed', open_snapshot_id: open }])
+      }
+      expect(await stored()).toEqual(before)
+    }
+    await sync(chunk('B', recent))
+    await holds('B')
+    expect((await sync(finalChunk('B', [record(2005)]))).json).toMatchObject({ status: 'ok', stored_records: 4 })
+    await holds(null)
+    await sync(chunk('C', recent))
+    clock.now += 31 * MINUTE
+    await holds(null)
+    await sync({ qq: QQ, full_snapshot: true, records: recent })
+    await holds(null)
+    clock.now += 6 * DAY
+    await holds(null)
+    expect((await sync(chunk('D', recent))).json).toMatchObject({ status: 'partial' })
+    expect((await sync(finalChunk('D', recent))).json).toMatchObject({ status: 'ok' })
+  })
+
+  it('is remembered by its hundreds', async () => {
+    const { sync, keys } = await withScores()
+    for (let index = 0; index < 300; index++) await sync(finalChunk(`S${index}`, [ONE]))
+    await sync(finalChunk('last', [ONE, TWO, THREE]))
+    expect((await sync(finalChunk('S0', [ONE]))).json).toMatchObject({ status: 'ok', removed: 0 })
+    expect(await keys()).toEqual([2001, 2002, 2003])
   })
 
   it('stays finished after a snapshot without an id', async () => {
@@ -250,6 +316,19 @@ describe('a finished snapshot', () => {
     await sync({ qq: QQ, full_snapshot: true, records: [ONE] })
     expect((await sync(chunk('A', [TWO]))).json).toMatchObject({ status: 'ok', imported: 0, stored_records: 1 })
     expect((await sync(chunk('A', [ONE]))).json.detail).toBe('snapshot_closed')
+  })
+})
+
+describe('a chunk of another snapshot', () => {
+  it('is told how long to wait', async () => {
+    const { sync, clock } = await withScores()
+    await sync(chunk('A', [ONE]))
+    clock.now += 10 * MINUTE + 1
+    const refused = await sync(chunk('B', [TWO]))
+    const wait = Number(refused.headers.get('retry-after'))
+    expect([refused.status, wait]).toEqual([409, 20 * 60])
+    clock.now += wait * 1000
+    expect((await sync(chunk('B', [TWO]))).status).toBe(200)
   })
 })
 
@@ -276,6 +355,50 @@ describe('numbered chunks', () => {
     const lonely = { detail: 'missing_chunks', open_snapshot_id: null, missing_chunks: [0, 1] }
     expect((await sync(part(2, [THREE]))).json).toEqual(lonely)
     expect(await keys()).toEqual([2001, 2002])
+  })
+
+  it.each([
+    ['another count', { chunk_index: 1, chunk_count: 2 }],
+    ['no number', {}],
+  ])('are refused with %s, and nothing is deleted', async (_name, numbers) => {
+    const { sync, keys } = await withScores()
+    await sync(part(0, [TWO]))
+    for (const body of [chunk('A', [THREE], numbers), finalChunk('A', [THREE], numbers)]) {
+      const answer = await sync(body)
+      expect([answer.status, answer.json]).toEqual([
+        409,
+        { detail: 'chunk_count_changed', open_snapshot_id: 'A', chunk_count: 3 },
+      ])
+    }
+    expect(await keys()).toEqual([2001, 2002])
+    await sync(part(1, []))
+    expect((await sync(part(2, [THREE]))).json).toMatchObject({ status: 'ok', removed: 1 })
+  })
+
+  it('are refused where those before them had none', async () => {
+    const { sync, keys } = await withScores()
+    await sync(chunk('A', [THREE]))
+    const answer = await sync(part(2, [TWO]))
+    expect([answer.status, answer.json]).toEqual([
+      409,
+      { detail: 'chunk_count_changed', open_snapshot_id: 'A', chunk_count: null },
+    ])
+    // Nobody knows what else the snapshot names.
+    expect((await sync(finalChunk('A', [THREE]))).json).toMatchObject({ status: 'ok', removed: 0 })
+    expect(await keys()).toEqual([2001, 2002, 2003])
+  })
+
+  it('are refused under a number that another one has', async () => {
+    const { sync, keys } = await withScores()
+    const taken = { detail: 'chunk_index_taken', open_snapshot_id: 'A', chunk_index: 0 }
+    await sync(part(0, [TWO]))
+    expect((await sync(part(0, [TWO]))).json).toMatchObject({ status: 'partial', skipped: 1 })
+    expect(await sync(part(0, [THREE]))).toMatchObject({ status: 409, json: taken })
+    await sync(part(1, []))
+    await sync(part(2, [TWO, THREE]))
+    expect(await keys()).toEqual([2002, 2003])
+    expect(await sync(part(0, [ONE]))).toMatchObject({ status: 409, json: { ...taken, open_snapshot_id: null } })
+    expect(await keys()).toEqual([2002, 2003])
   })
 
   it('may be alike: two empty ones are two', async () => {

@@ -13,6 +13,7 @@ export const syncAnswer = z.object({
   stored_records: count.describe('What the player has now'),
   removed: count.optional().describe('What the snapshot did not have; absent while it is not finished'),
   errors: z.array(z.string()).describe('One text for each record that could not be used'),
+  warnings: z.array(z.string()).optional().describe('What else was not done as sent; absent where there is none'),
 })
 export type SyncAnswer = z.output<typeof syncAnswer>
 
@@ -72,7 +73,9 @@ export const errorAnswer = z.object({ detail: z.string() })
 export const conflictAnswer = z.object({
   detail: z.string(),
   open_snapshot_id: z.string().nullable(),
-  missing_chunks: z.array(z.int()).optional(),
+  missing_chunks: z.array(z.int()).optional().describe('With missing_chunks: the numbers that have not come'),
+  chunk_count: z.int().nullable().optional().describe('With chunk_count_changed: what the snapshot began with'),
+  chunk_index: z.int().optional().describe('With chunk_index_taken: the number that another chunk has'),
 })
 export const problemsAnswer = z.object({
   detail: z.array(z.object({ loc: z.array(z.union([z.string(), z.int()])), msg: z.string(), type: z.string() })),

@@ -37,10 +37,29 @@ const record = z.object({
 })
 export type SentRecord = z.output<typeof record>
 
+export const playerKeys = {
+  qq: qq.optional().describe('The player'),
+  player_id: qq.optional().describe('Another name of qq; one of the two is needed'),
+}
+
+export const snapshotId = z
+  .string()
+  .max(64)
+  .regex(/^[^\p{Cc}\p{Cs}]+$/u)
+
+export const chunkNumbers = {
+  chunk_index: z
+    .int()
+    .min(0)
+    .max(MAX_CHUNKS - 1)
+    .nullish()
+    .describe('From 0; with chunk_count, lost chunks are noticed'),
+  chunk_count: z.int().min(1).max(MAX_CHUNKS).nullish().describe('The same in each chunk of a snapshot'),
+}
+
 export const syncBody = z
   .object({
-    qq: qq.optional().describe('The player'),
-    player_id: qq.optional().describe('Another name of qq; one of the two is needed'),
+    ...playerKeys,
     nickname: name,
     source: name.describe('Where the scores are from, for example sega, divingfish or lxns'),
     rating: rating.describe('Default: computed from the stored records'),
@@ -49,23 +68,12 @@ export const syncBody = z
     play_count: z.int().min(0).nullish(),
     records: z.array(record).max(MAX_RECORDS),
     full_snapshot: z.boolean().nullish().describe('Default false: the records raise what is stored and never lower it'),
-    snapshot_id: z
-      .string()
-      .max(64)
-      .regex(/^[^\p{Cc}\p{Cs}]+$/u)
-      .nullish()
-      .describe('Names a snapshot of several requests'),
+    snapshot_id: snapshotId.nullish().describe('Names a snapshot of several requests'),
     snapshot_final: z
       .boolean()
       .nullish()
       .describe('True for the last chunk, which deletes what the snapshot does not have'),
-    chunk_index: z
-      .int()
-      .min(0)
-      .max(MAX_CHUNKS - 1)
-      .nullish()
-      .describe('From 0; with chunk_count, lost chunks are noticed'),
-    chunk_count: z.int().min(1).max(MAX_CHUNKS).nullish(),
+    ...chunkNumbers,
   })
   .transform((sent, context) => {
     const refuse = (field: string, message: string) => context.addIssue({ code: 'custom', path: [field], message })
