@@ -11,6 +11,7 @@ export const STATUS_OF = {
   payload_too_large: 413,
   expectation_failed: 417,
   quota_exceeded: 429,
+  too_many_in_flight: 429,
   headers_too_large: 431,
   internal: 500,
   upstream_unreachable: 502,
@@ -35,9 +36,15 @@ export interface Denial {
   readonly headers?: Readonly<Record<string, string>>
   /** What only the log is told. */
   readonly reason?: string
+  /** For a client that accepts problems of RFC 9457: the members that one has besides `error` and `msg`. */
+  readonly problem?: object
 }
 
-export function denial(code: ErrorCode, msg: string, more: Pick<Denial, 'headers' | 'reason'> = {}): Denial {
+export function denial(
+  code: ErrorCode,
+  msg: string,
+  more: Pick<Denial, 'headers' | 'reason' | 'problem'> = {},
+): Denial {
   return { code, msg, ...more }
 }
 

@@ -15,7 +15,7 @@ import urllib.request
 from typing import Callable, Mapping, NamedTuple, Optional
 
 # Refusals of the gateway itself: the service has certainly not seen the request.
-NEVER_FORWARDED = {"quota_exceeded", "overloaded", "store_unavailable"}
+NEVER_FORWARDED = {"quota_exceeded", "too_many_in_flight", "overloaded", "store_unavailable"}
 # The service may have had the request, and may have acted on it.
 PERHAPS_FORWARDED = {502, 503, 504}
 

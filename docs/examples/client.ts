@@ -40,7 +40,7 @@ export interface Answer {
 }
 
 /** Refusals of the gateway itself: the service has certainly not seen the request. */
-const NEVER_FORWARDED = new Set(['quota_exceeded', 'overloaded', 'store_unavailable'])
+const NEVER_FORWARDED = new Set(['quota_exceeded', 'too_many_in_flight', 'overloaded', 'store_unavailable'])
 /** The service may have had the request, and may have acted on it. */
 const PERHAPS_FORWARDED = new Set([502, 503, 504])
 

@@ -1,6 +1,8 @@
 import { type Denial, denial } from '../errors.ts'
 import type { ForwardError } from '../forward/exchange.ts'
+import { quotaProblem } from '../quota/ratelimit.ts'
 import type { StoreError } from '../quota/store.ts'
+import { acceptsProblem } from './answer.ts'
 import { CLOSE } from './edge-headers.ts'
 
 /** Denials of more than one step. */
@@ -10,6 +12,23 @@ const SOON = { 'Retry-After': '1' }
 /** @param reason which limit was reached */
 export function overloaded(reason: string): Denial {
   return denial('overloaded', 'The gateway has too much to do. Try again in a moment.', { headers: SOON, reason })
+}
+
+const IN_FLIGHT = {
+  user: 'This user has as many requests under way as one user may have at a time. Try again when one of them has ended.',
+  connection:
+    'This connection has as many requests under way as one connection may have at a time. Send fewer before the first response.',
+} as const
+
+/**
+ * The client's own share of what may be under way is used up, while there is room for others: no fault of the gateway.
+ * @param accept of the request, see `acceptsProblem`
+ */
+export function tooManyInFlight(reason: keyof typeof IN_FLIGHT, limit: number, accept: string | undefined): Denial {
+  const [msg, policy] = [IN_FLIGHT[reason], `${reason}-in-flight`]
+  const fields = { 'RateLimit-Policy': `"${policy}";q=${limit};qu="concurrent-requests"`, RateLimit: `"${policy}";r=0` }
+  const problem = acceptsProblem(accept) ? { problem: quotaProblem([policy], msg) } : {}
+  return denial('too_many_in_flight', msg, { headers: { ...SOON, ...fields }, reason, ...problem })
 }
 
 export function storeUnavailable({ reason }: StoreError): Denial {

@@ -11,7 +11,7 @@ import type { Target } from '../routing/target.ts'
 import { denialAnswer, rateLimitFields, SHADOW_FIELD, writeAnswer, writeRawAnswer } from './answer.ts'
 import { awaitsContinue, ClientLeft } from './body.ts'
 import { cutOffBy, forwardUnlessCutOff } from './cut-off.ts'
-import { forwardFailed, internal, overloaded } from './denials.ts'
+import { forwardFailed, internal, overloaded, tooManyInFlight } from './denials.ts'
 import { checkEdge, checkUpgrade, isLastOnConnection } from './edge.ts'
 import { answerOf, clientLeft, cutOffEnding, deniedEnding, type Ending, forwarded, stopped } from './ending.ts'
 import { type Admission, denied, type Exchange, type Pass, type ShadowRefusal, type Stop } from './exchange.ts'
@@ -122,7 +122,8 @@ export function createGateway({ rules, ledger, store, observe, lag }: GatewayOpt
     const caller = identified instanceof Promise ? await identified : identified
     if ('code' in caller) return denied(caller)
     exchange.caller = caller
-    if (!load.admitUser(exchange, caller.user)) return denied(overloaded('user'))
+    const most = load.admitUser(exchange, caller.user)
+    if (most !== null) return denied(tooManyInFlight('user', most, req.headers.accept))
     const pricing = price(exchange, route.charged.price)
     const priced = pricing instanceof Promise ? await pricing : pricing
     if ('code' in priced) return denied(priced)

@@ -10,7 +10,7 @@ import type { Certificate } from '../tls.ts'
 import { denialAnswer, writeAnswer, writeRawAnswer } from './answer.ts'
 import { createCounts } from './counts.ts'
 import { cutOff, cutOffBy, isForwarded } from './cut-off.ts'
-import { malformedBody, overloaded, slowBody } from './denials.ts'
+import { malformedBody, slowBody, tooManyInFlight } from './denials.ts'
 import { isLeftInDoubt, isWebSocketHandshake } from './edge.ts'
 import type { Gateway } from './gateway.ts'
 import { newRequestId, requestIdOf } from './request-id.ts'
@@ -242,8 +242,9 @@ export function createListener(options: ListenerOptions): Listener {
 
   /** One client that sends a thousand requests in one packet shall not take the place of a thousand others. */
   function tooMany(req: http.IncomingMessage, res: http.ServerResponse): void {
-    observe({ type: 'bad_connection', code: 'pipelining', status: STATUS_OF.overloaded })
-    writeAnswer(req, res, denialAnswer(overloaded('pipelining')), requestIdOf(req, limits().isProxy))
+    observe({ type: 'bad_connection', code: 'pipelining', status: STATUS_OF.too_many_in_flight })
+    const denial = tooManyInFlight('connection', MAX_PIPELINED, req.headers.accept)
+    writeAnswer(req, res, denialAnswer(denial), requestIdOf(req, limits().isProxy))
   }
 
   /** Once for each connection, however much garbage comes. */

@@ -7,8 +7,8 @@ export interface Load {
   end(exchange: Exchange): void
   /** Why this exchange, which has begun, is too much; `null` where it is not. */
   excess(exchange: Exchange): string | null
-  /** Counts the exchange for its user until it ends. @returns whether the user has room for it */
-  admitUser(exchange: Exchange, user: string): boolean
+  /** Counts the exchange for its user until it ends. @returns how many the user may have, where that is too few; else `null` */
+  admitUser(exchange: Exchange, user: string): number | null
   /** Requests and tunnels under way. */
   total(): number
 }
@@ -41,12 +41,12 @@ export function createLoad(lag: () => number): Load {
     return requests > rules.maxInFlight ? 'requests' : null
   }
 
-  function admitUser(exchange: Exchange, user: string): boolean {
+  function admitUser(exchange: Exchange, user: string): number | null {
     const { maxInFlightPerUser } = exchange.rules
-    if (maxInFlightPerUser === null) return true
-    if (!users.enter(user, maxInFlightPerUser)) return false
+    if (maxInFlightPerUser === null) return null
+    if (!users.enter(user, maxInFlightPerUser)) return maxInFlightPerUser
     counted.set(exchange, user)
-    return true
+    return null
   }
 
   return { begin, end, excess, admitUser, total: () => requests + tunnels }

@@ -2,7 +2,7 @@ import { STATUS_OF } from '../errors.ts'
 import type { Charge, Decision } from '../quota/charge.ts'
 import { problemBody } from '../quota/ratelimit.ts'
 import { type RefusalBody, refusalBody, type Scope } from '../quota/refusal.ts'
-import { type Answer, JSON_TYPE, rateLimitFields } from './answer.ts'
+import { type Answer, acceptsProblem, JSON_TYPE, PROBLEM_TYPE, rateLimitFields } from './answer.ts'
 
 /** What the quota refused: the 429, and the scope that it names. */
 export interface Refusal {
@@ -25,11 +25,11 @@ const made = new WeakMap<Decision, Made>()
  * rounds).
  *
  * @param timeZone IANA name of the zone that `msg` speaks in
- * @param accept of the request: who accepts it gets a problem of RFC 9457 with the same fields as extensions
+ * @param accept of the request, see `acceptsProblem`
  */
 export function refusalOf(charge: Charge, decision: Decision, timeZone: string, accept: string | undefined): Refusal {
   const { cost } = charge
-  const problem = accept !== undefined && ACCEPTS_PROBLEM.test(accept)
+  const problem = acceptsProblem(accept)
   const known = made.get(decision)
   if (known?.cost === cost && known.timeZone === timeZone && known.problem === problem) return known
   const body = refusalBody(charge, decision, timeZone)
@@ -43,11 +43,6 @@ export function refusalOf(charge: Charge, decision: Decision, timeZone: string, 
   made.set(decision, refusal)
   return refusal
 }
-
-const PROBLEM_TYPE = ['Content-Type', 'application/problem+json', 'Cache-Control', 'no-store']
-
-/** Names of media types know no letter case, and a weight of 0 says "not this one" (RFC 9110, 8.3.1 and 12.4.2). */
-const ACCEPTS_PROBLEM = /(?:^|,)\s*application\/problem\+json(?![^,]*;\s*q=0(\.0*)?\s*([,;]|$))/i
 
 function refusalAnswer(charge: Charge, decision: Decision, body: RefusalBody, problem: boolean): Answer {
   return {

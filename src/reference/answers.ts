@@ -43,6 +43,17 @@ export function answerSchemas({ categories, windows }: Names) {
       'The window that refuses.',
     ),
   }
+  const inFlight = {
+    error: { const: 'too_many_in_flight' },
+    msg: text('Whose requests are too many: of the user, or of the connection.'),
+  }
+  const problem = {
+    type: { const: 'https://iana.org/assignments/http-problem-types#quota-exceeded' },
+    title: text('Of the type.'),
+    status: { const: 429 },
+    detail: text('As msg.'),
+    'violated-policies': { type: 'array', items: { type: 'string' }, description: 'As named in RateLimit-Policy.' },
+  }
   const entry = closed(
     {
       scope,
@@ -61,17 +72,9 @@ export function answerSchemas({ categories, windows }: Names) {
       'A refusal of the gateway.',
     ),
     TollgateQuotaExceeded: closed(refusal, 'The quota refuses this request.'),
-    TollgateQuotaProblem: closed(
-      {
-        type: { const: 'https://iana.org/assignments/http-problem-types#quota-exceeded' },
-        title: text('Of the type.'),
-        status: { const: 429 },
-        detail: text('As msg.'),
-        'violated-policies': { type: 'array', items: { type: 'string' }, description: 'As named in RateLimit-Policy.' },
-        ...refusal,
-      },
-      'The same for who accepts problems of RFC 9457.',
-    ),
+    TollgateQuotaProblem: closed({ ...problem, ...refusal }, 'The same for who accepts problems of RFC 9457.'),
+    TollgateTooManyInFlight: closed(inFlight, 'Too many requests of the caller are under way.'),
+    TollgateInFlightProblem: closed({ ...problem, ...inFlight }, 'The same for who accepts problems of RFC 9457.'),
     TollgateQuotaStatus: closed(
       {
         windows: closed(
@@ -90,10 +93,13 @@ export function answerSchemas({ categories, windows }: Names) {
 const header = (description: string, schema: object = { type: 'string' }) => ({ description, schema })
 const RETRY_AFTER = header('Whole seconds to wait.', { type: 'integer', minimum: 1 })
 const RATE_LIMIT = {
-  'RateLimit-Policy': header('The limits: `"name";q=tokens;w=seconds`.'),
+  'RateLimit-Policy': header(
+    'The limits: `"name";q=tokens;w=seconds`; of requests under way `"name";q=requests;qu="concurrent-requests"`.',
+  ),
   RateLimit: header('What is left of them: `"name";r=tokens;t=seconds until the window ends`.'),
 }
 const json = (name: string) => ({ 'application/json': { schema: ref('schemas', name) } })
+const either = (...names: string[]) => ({ schema: { oneOf: names.map((name) => ref('schemas', name)) } })
 
 /** No route or another method: what a document describes has both. */
 type OfOtherRequests = 404 | 405
@@ -112,11 +118,16 @@ export const RESPONSES: Readonly<Record<OwnStatus, Json>> = {
   413: refused('The body is larger than the gateway takes.'),
   417: refused('The gateway meets no expectation but 100-continue.'),
   429: {
-    description: 'The quota is used up. Wait for `Retry-After` seconds, or until `X-Quota-Reset`.',
-    headers: { 'Retry-After': RETRY_AFTER, 'X-Quota-Reset': header('As quota.resetAt.'), ...RATE_LIMIT },
+    description:
+      'The quota is used up: wait for `Retry-After` seconds, or until `X-Quota-Reset`. Or too many requests of the caller are under way: wait until one has ended.',
+    headers: {
+      'Retry-After': RETRY_AFTER,
+      'X-Quota-Reset': header('As quota.resetAt; where the quota is used up.'),
+      ...RATE_LIMIT,
+    },
     content: {
-      ...json('TollgateQuotaExceeded'),
-      'application/problem+json': { schema: ref('schemas', 'TollgateQuotaProblem') },
+      'application/json': either('TollgateQuotaExceeded', 'TollgateTooManyInFlight'),
+      'application/problem+json': either('TollgateQuotaProblem', 'TollgateInFlightProblem'),
     },
   },
   431: refused('The header fields are too many or too long.'),
@@ -134,7 +145,7 @@ export const RESPONSE_NAMES: Readonly<Record<OwnStatus, string>> = {
   408: 'TollgateTooSlow',
   413: 'TollgateTooLarge',
   417: 'TollgateExpectationFailed',
-  429: 'TollgateQuotaExceeded',
+  429: 'TollgateTooManyRequests',
   431: 'TollgateHeadersTooLarge',
   500: 'TollgateInternal',
   502: 'TollgateBadGateway',
@@ -144,7 +155,7 @@ export const RESPONSE_NAMES: Readonly<Record<OwnStatus, string>> = {
 }
 
 /** What any request may be answered with, also one that the gateway answers itself; and any that is forwarded. */
-const OF_ANY = [400, 408, 413, 417, 431, 500, 503, 505] as const
+const OF_ANY = [400, 408, 413, 417, 429, 431, 500, 503, 505] as const
 export const OF_FORWARDED: readonly OwnStatus[] = [...OF_ANY, 502, 504]
 
 export function responseRef(status: OwnStatus): Json {

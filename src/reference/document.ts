@@ -235,9 +235,7 @@ function costText(cost: Cost): string {
 const tokens = (cost: number) => (cost === 1 ? '1 token' : `${cost} tokens`)
 
 function ownStatuses({ charged }: Access): OwnStatus[] {
-  if (charged === null) return [...OF_FORWARDED]
-  const { cost } = charged
-  return [...OF_FORWARDED, 401, ...(cost.kind === 'fixed' && cost.cost === 0 ? [] : [429 as const])]
+  return charged === null ? [...OF_FORWARDED] : [...OF_FORWARDED, 401]
 }
 
 function withOwnAnswers(backend: Json, responses: Json, access: Access): Json {

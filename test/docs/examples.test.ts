@@ -80,6 +80,7 @@ interface Setting {
   /** How long the backend may take. */
   readonly responseTimeout?: string
   readonly maxInFlight?: number
+  readonly perUser?: number
   /** Quota and routes, in the place of those with one limit. */
   readonly rest?: string
 }
@@ -90,6 +91,7 @@ async function start({
   respond,
   responseTimeout = '30s',
   maxInFlight = 10,
+  perUser = 10,
   rest,
 }: Setting) {
   backend = await startBackend(respond)
@@ -102,7 +104,7 @@ quota:
   baselines: { personal: { read: { ${window}: ${limit} } }, global: { read: { ${window}: 1000 } } }
   windows: { ${window}: ${window} }
 routes: [{ match: "* /items", category: read, cost: 1 }]
-edge: { max_in_flight: ${maxInFlight} }`,
+edge: { max_in_flight: ${maxInFlight}, max_in_flight_per_user: ${perUser} }`,
       'sqlite::memory:',
       `response_timeout: ${responseTimeout}`,
     ),
@@ -182,6 +184,23 @@ routes: [{ match: GET /items, category: read, cost: 4 }, { match: POST /items, c
     await vi.waitUntil(() => backend.seen.length === 1, SOON)
     const second = call({ url, method: 'POST' })
     await vi.waitUntil(() => app.requests().some(({ error }) => error === 'overloaded'), SOON)
+    free()
+    await first
+    await vi.waitUntil(() => backend.seen.length === 2, SOON)
+    free()
+    expect(await second).toMatchObject({ status: 200, slept: [1] })
+  })
+
+  test('sends anything again that was too much for one user at a time', async () => {
+    let free: () => void = () => {}
+    const respond: Setting['respond'] = (_seen, res) => {
+      free = () => res.end('ok')
+    }
+    const url = await start({ respond, perUser: 1 })
+    const first = fetch(`${url}/items`, { headers: { authorization: `Bearer ${jwtOf('alice')}` } })
+    await vi.waitUntil(() => backend.seen.length === 1, SOON)
+    const second = call({ url, method: 'POST' })
+    await vi.waitUntil(() => app.requests().some(({ error }) => error === 'too_many_in_flight'), SOON)
     free()
     await first
     await vi.waitUntil(() => backend.seen.length === 2, SOON)

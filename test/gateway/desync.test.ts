@@ -222,7 +222,7 @@ it('of a hundred requests in one packet 32 are served at a time, and the others 
   expect(statuses).toHaveLength(100)
   expect(served).toBeGreaterThanOrEqual(32)
   expect(served).toBeLessThan(100)
-  expect(statuses.filter((status) => status === 503)).toHaveLength(100 - served)
+  expect(statuses.filter((status) => status === 429)).toHaveLength(100 - served)
   expect(backend.lines).toHaveLength(served)
   expect(charged()).toBe(served)
 })

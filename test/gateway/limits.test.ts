@@ -70,6 +70,7 @@ function request(line: string, user: string, ...fields: string[]): string {
 }
 
 const poll = <T>(read: () => T) => expect.poll(read, { interval: 20 })
+const bodyOf = (answer: string): unknown => JSON.parse(answer.split('\r\n\r\n')[1] ?? '')
 const get = (user: string, path = '/api/now'): string => request(`GET ${path} HTTP/1.1`, user)
 const upgrade = (user: string): string =>
   request(
@@ -151,14 +152,14 @@ describe('max_connections', () => {
 })
 
 describe('requests on one connection', () => {
-  it('beyond 32 under way are answered 503, and none beyond is charged', async () => {
+  it('beyond 32 under way are answered 429, and none beyond is charged', async () => {
     const backend = await waitingBackend()
     const app = await start(backend.url, '')
     const client = open(app)
     client.socket.write(get('alice', '/api/slow').repeat(132))
     await poll(() => backend.waiting).toBe(32)
     backend.release()
-    await poll(client.statuses).toEqual([...new Array(32).fill(200), ...new Array(100).fill(503)])
+    await poll(client.statuses).toEqual([...new Array(32).fill(200), ...new Array(100).fill(429)])
     client.socket.write(get('alice').repeat(2))
     await poll(() => client.statuses().slice(132)).toEqual([200, 200])
     expect(charges(app)).toBe(34)
@@ -198,7 +199,7 @@ describe('requests on one connection', () => {
     client.socket.write(get('alice'))
     backend.release()
     await poll(client.closed).toBe(true)
-    expect(client.statuses()).toEqual([...new Array(32).fill(200), 503])
+    expect(client.statuses()).toEqual([...new Array(32).fill(200), 429])
     expect([charges(app), backend.seen.length]).toEqual([32, 32])
   })
 
@@ -388,22 +389,42 @@ it('a connection that has ended is remembered by nobody', async () => {
 })
 
 describe('max_in_flight_per_user', () => {
-  it('answers 503 before any charge, to that user only, and only for so long', async () => {
+  it('answers 429 before any charge, to that user only, and only for so long', async () => {
     const backend = await waitingBackend()
     const app = await start(backend.url, 'max_in_flight_per_user: 2')
     const slow = [open(app), open(app)]
     for (const { socket } of slow) socket.write(get('alice', '/api/slow'))
     await poll(() => backend.waiting).toBe(2)
     const answer = await rawExchange(app.url, get('alice'))
-    expect(answer).toMatch(/^HTTP\/1\.1 503 .*\r\nRetry-After: 1\r\n/is)
-    expect(answer).toContain('"error":"overloaded"')
+    expect(answer).toMatch(/^HTTP\/1\.1 429 .*\r\nRetry-After: 1\r\n/is)
+    expect(answer).toContain('\r\nRateLimit-Policy: "user-in-flight";q=2;qu="concurrent-requests"\r\n')
+    expect(answer).toContain('\r\nRateLimit: "user-in-flight";r=0\r\n')
+    const msg =
+      'This user has as many requests under way as one user may have at a time. Try again when one of them has ended.'
+    expect(bodyOf(answer)).toEqual({ error: 'too_many_in_flight', msg })
+    const problem = await rawExchange(
+      app.url,
+      request('GET /api/now HTTP/1.1', 'alice', 'Accept: application/problem+json'),
+    )
+    expect(problem).toMatch(/^HTTP\/1\.1 429 .*\r\nContent-Type: application\/problem\+json\r\n/is)
+    expect(bodyOf(problem)).toEqual({
+      type: 'https://iana.org/assignments/http-problem-types#quota-exceeded',
+      title: 'Request cannot be satisfied as assigned quota has been exceeded',
+      status: 429,
+      detail: msg,
+      'violated-policies': ['user-in-flight'],
+      error: 'too_many_in_flight',
+      msg,
+    })
     expect(statusesIn(await rawExchange(app.url, get('bob')))).toEqual([200])
     expect(charges(app)).toBe(3)
     backend.release()
     await poll(() => slow.map((client) => client.statuses())).toEqual([[200], [200]])
     expect(statusesIn(await rawExchange(app.url, get('alice')))).toEqual([200])
     expect([charges(app), backend.seen.length]).toEqual([4, 4])
-    expect(app.requests().map(({ reason }) => reason)).toContain('user')
+    const denied = app.requests().filter(({ reason }) => reason === 'user')
+    const ending = { outcome: 'denied', error: 'too_many_in_flight', httpStatus: null, clientStatus: 429, cost: 0 }
+    expect(denied).toEqual([expect.objectContaining(ending), expect.objectContaining(ending)])
   })
 
   it('forgets a request whose client left', async () => {
@@ -451,7 +472,8 @@ describe('max_tunnels', () => {
     const tunnel = open(app)
     tunnel.socket.write(upgrade('alice'))
     await poll(tunnel.statuses).toEqual([101])
-    expect(statusesIn(await rawExchange(app.url, get('alice')))).toEqual([503])
+    expect(statusesIn(await rawExchange(app.url, get('alice')))).toEqual([429])
+    expect(statusesIn(await rawExchange(app.url, upgrade('alice')))).toEqual([429])
     expect(statusesIn(await rawExchange(app.url, get('bob')))).toEqual([200])
     expect(charges(app)).toBe(2)
   })

@@ -135,12 +135,12 @@ routes:
     })
     expect(told('/free', 'get')).toMatchObject({
       security: 1,
-      statuses: '200 400 401 408 413 417 431 500 502 503 504 505',
+      statuses: '200 400 401 408 413 417 429 431 500 502 503 504 505',
     })
     expect(told('/open', 'get')).toEqual({
       description: '**Quota:** public, so it asks for no credential and costs nothing.',
       security: 0,
-      statuses: '200 400 408 413 417 431 500 502 503 504 505',
+      statuses: '200 400 408 413 417 429 431 500 502 503 504 505',
       extension: { match: 'GET /open', public: true },
     })
   })
@@ -168,7 +168,7 @@ routes:
     expect(responses['401'].description).toBe('The credential is missing or not valid. Or, of the service: No.')
     expect(responses['401'].content).toMatchObject({ 'text/html': {} })
     expect(responses['401'].content['application/json'].schema.anyOf).toHaveLength(2)
-    expect(responses['429']).toEqual({ $ref: '#/components/responses/TollgateQuotaExceeded' })
+    expect(responses['429']).toEqual({ $ref: '#/components/responses/TollgateTooManyRequests' })
   })
 
   test('that tell of a class of answers, or of all others, may do either too', () => {

@@ -109,7 +109,7 @@ export const edge = section(
     }).default(1000),
     max_in_flight_per_user: orNone(
       integer(1, 1_000_000, { description: 'Requests of one user under way' }),
-      'Requests and tunnels of one user under way at a time, 1 to 1000000; those above get 503. Default none: any number',
+      'Requests and tunnels of one user under way at a time, 1 to 1000000; those above get 429. Default none: any number',
     ),
     max_tunnels: integer(1, 1_000_000, {
       description: 'WebSockets open at a time, beside max_in_flight, 1 to 1000000; those above get 503. Default 1000',
