@@ -54,7 +54,7 @@ export function parseAnswerHead(text: string, end: number): AnswerHead {
     const next = endOfLine(head, at)
     const colon = head.indexOf(':', at)
     if (colon <= at || colon > next) throw new BadAnswerError('a field line without a name')
-    const name = fieldName(head.slice(at, colon))
+    const name = fieldName(head.slice(at, endOfName(head, at, colon)))
     const value = trimmed(head, colon + 1, next)
     if (name.framing) note(seen, name, value)
     names.push(name)
@@ -72,8 +72,9 @@ export function parseTrailers(text: string): string[] {
   for (const line of text.split('\r\n')) {
     if (line === '') continue
     const colon = line.indexOf(':')
-    if (colon === -1 || !isFieldName(line.slice(0, colon))) throw new BadAnswerError('a trailer without a name')
-    raw.push(line.slice(0, colon), trimmed(line, colon + 1, line.length))
+    const name = line.slice(0, endOfName(line, 0, colon))
+    if (colon === -1 || !isFieldName(name)) throw new BadAnswerError('a trailer without a name')
+    raw.push(name, trimmed(line, colon + 1, line.length))
   }
   return raw
 }
@@ -125,6 +126,13 @@ function framingOf({ length, chunked }: Seen): Framing {
 function endOfLine(head: string, at: number): number {
   const end = head.indexOf('\r\n', at)
   return end === -1 ? head.length : end
+}
+
+/** Without blanks before the colon, which whoever passes a response on has to remove (RFC 9112 section 5.1). */
+function endOfName(text: string, from: number, colon: number): number {
+  let end = colon
+  while (end > from && isBlank(text.charCodeAt(end - 1))) end--
+  return end
 }
 
 /** Without the blanks around it. Hand-made: most values have one blank before and none behind. */

@@ -247,8 +247,8 @@ export class AnswerReader {
   #readSizeLine(input: Buffer, at: number): number {
     const end = this.#lineEnd(input, at, MAX_CHUNK_LINE)
     if (end === -1) return this.#keep(input, at)
-    // Extensions are dropped; what they may hold is bounded, since a bare LF in one has split messages (CVE-2025-55315).
-    const size = /^([0-9a-fA-F]{1,12})(?:[\t ]*;[\t -~\x80-\xff]*)?$/.exec(input.toString('latin1', at, end))?.[1]
+    // Blanks behind a size, with which old servers pad it, cannot move the end of a chunk. Extensions are dropped; what they may hold is bounded, since a bare LF in one has split messages (CVE-2025-55315).
+    const size = /^([0-9a-fA-F]{1,12})[\t ]*(?:;[\t -~\x80-\xff]*)?$/.exec(input.toString('latin1', at, end))?.[1]
     if (size === undefined) throw new BadAnswerError('a chunk without a size')
     this.#openChunk(Number.parseInt(size, 16))
     return end + 2

@@ -29,7 +29,7 @@ export interface UpgradeExchange extends Admitted {
 export type ForwardError = 'upstream_unreachable' | 'upstream_timeout' | 'bad_upstream_answer'
 
 export interface ForwardResult {
-  /** The backend's status, also when it broke off its body later; 0 where no valid head came. */
+  /** The backend's status, also when it broke off its body later; 0 where nothing came that could be passed on. */
   readonly httpStatus: number
   /** `aborted`: the client left first. */
   readonly outcome: 'forwarded' | 'failed' | 'aborted'

@@ -271,6 +271,8 @@ export class Forwarding implements Exchanging, Waiter {
   }
 
   #fail(error: Error): void {
+    // The head came together with what is wrong behind it, and nothing has left for the client: the caller answers.
+    if (this.#answer !== null) this.#status = 0
     this.#settle('failed', error)
     this.#exchange.res.off('close', this.#onClose)
     if (this.#status !== 0) breakOff(this.#exchange, this.#behind)

@@ -33,7 +33,11 @@ overEachTransport(({ scheme, httpBackend, rawBackend, tcpServer }) => {
       ['a coding under the chunks', 'HTTP/1.1 200 OK\r\nTransfer-Encoding: gzip, chunked\r\n\r\n2\r\nok\r\n0\r\n\r\n'],
       ['a folded field', 'HTTP/1.1 200 OK\r\nX-A: 1\r\n 2\r\nContent-Length: 2\r\n\r\nok'],
       ['a NUL', 'HTTP/1.1 200 OK\r\nX-A: \0\r\nContent-Length: 2\r\n\r\nok'],
-      ['a space before the colon', 'HTTP/1.1 200 OK\r\nX-A : 1\r\nContent-Length: 2\r\n\r\nok'],
+      ['a space in a name', 'HTTP/1.1 200 OK\r\nX A: 1\r\nContent-Length: 2\r\n\r\nok'],
+      ['a bad chunk size, together with the head', `${CHUNKED}xyz\r\n`],
+      ['a bad chunk size, together with the head and a chunk', `${CHUNKED}3\r\nabc\r\nxyz\r\n`],
+      ['a bad end of a chunk, together with the head', `${CHUNKED}3\r\nabcXYZ`],
+      ['a bad trailer, together with the head', `${CHUNKED}0\r\nX-A\r\n\r\n`],
       ['a bare LF', 'HTTP/1.1 200 OK\nContent-Length: 2\n\nok'],
       ['a control character in a value', 'HTTP/1.1 200 OK\r\nX-A: \x01\r\nContent-Length: 2\r\n\r\nok'],
       ['status 999', 'HTTP/1.1 999 No\r\nContent-Length: 2\r\n\r\nok'],
@@ -58,6 +62,24 @@ overEachTransport(({ scheme, httpBackend, rawBackend, tcpServer }) => {
         reached: true,
         headSent: false,
       })
+    })
+
+    it('behind a head that waits for its turn is answered with 502, and the connection goes on', async () => {
+      const backend = await rawBackend(async (socket, head) => {
+        if (head.includes('/first')) await sleep(100)
+        socket.write(head.includes('/broken') ? `${CHUNKED}xyz\r\n` : OK)
+      })
+      const gateway = await gatewayTo(backend.url)
+      const { text } = await exchangeRaw(gateway.port, get('/first') + get('/broken') + get('/last', CLOSE))
+      expect(text.match(/HTTP\/1\.1 \d+/g)).toEqual(['HTTP/1.1 200', 'HTTP/1.1 502', 'HTTP/1.1 200'])
+    })
+
+    it('may pad the size of a chunk, and put blanks before a colon, which are removed', async () => {
+      const answer = 'HTTP/1.1 200 OK\r\nX-A : 1\r\nTransfer-Encoding: chunked\r\n\r\n2     \r\nok\r\n0\r\n\r\n'
+      const backend = await rawBackend((socket) => socket.write(answer))
+      const gateway = await gatewayTo(backend.url)
+      const { text } = await exchangeRaw(gateway.port, get('/', CLOSE))
+      expect(text).toMatch(/^HTTP\/1\.1 200 .*\r\nX-A: 1\r\n.*\r\n2\r\nok\r\n0\r\n\r\n$/s)
     })
 
     it('may use a head of 17 KB', async () => {
@@ -102,7 +124,7 @@ overEachTransport(({ scheme, httpBackend, rawBackend, tcpServer }) => {
       ['a length and FIN', SHORT, 'fin'],
       ['a length and RST', SHORT, 'rst'],
       ['a truncated chunk', `${CHUNKED}5\r\nabc`, 'fin'],
-      ['a bad chunk size', `${CHUNKED}3\r\nabc\r\nxyz\r\n`, 'fin'],
+      ['a bad chunk size', `${CHUNKED}3\r\nabc\r\n`, 'xyz\r\n'],
       ['chunks without the last one', `${CHUNKED}3\r\nabc\r\n`, 'fin'],
       ['chunks and RST', `${CHUNKED}3\r\nabc\r\n`, 'rst'],
       ['no length and RST', 'HTTP/1.1 200 OK\r\nConnection: close\r\n\r\nabc', 'rst'],
@@ -111,7 +133,7 @@ overEachTransport(({ scheme, httpBackend, rawBackend, tcpServer }) => {
         socket.write(answer)
         await sleep(30)
         if (how === 'rst') socket.resetAndDestroy()
-        else socket.end()
+        else socket.end(how === 'fin' ? '' : how)
       })
       const gateway = await gatewayTo(backend.url)
       const { ending } = await exchangeRaw(gateway.port, get('/', CLOSE))
