@@ -20,14 +20,6 @@ export const JSON_TYPE = ['Content-Type', 'application/json; charset=utf-8', 'Ca
 
 export const PROBLEM_TYPE = ['Content-Type', 'application/problem+json', 'Cache-Control', 'no-store']
 
-/** Names of media types know no letter case, and a weight of 0 says "not this one" (RFC 9110, 8.3.1 and 12.4.2). */
-const ACCEPTS_PROBLEM = /(?:^|,)\s*application\/problem\+json(?![^,]*;\s*q=0(\.0*)?\s*([,;]|$))/i
-
-/** @param accept of the request: whoever accepts it gets a problem of RFC 9457 with the same fields as extensions */
-export function acceptsProblem(accept: string | undefined): boolean {
-  return accept !== undefined && ACCEPTS_PROBLEM.test(accept)
-}
-
 export function denialAnswer({ code, msg, headers = {}, problem }: Denial): Answer {
   const type = problem === undefined ? JSON_TYPE : PROBLEM_TYPE
   const extra = Object.entries(headers).flat()

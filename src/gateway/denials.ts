@@ -2,8 +2,8 @@ import { type Denial, denial } from '../errors.ts'
 import type { ForwardError } from '../forward/exchange.ts'
 import { quotaProblem } from '../quota/ratelimit.ts'
 import type { StoreError } from '../quota/store.ts'
-import { acceptsProblem } from './answer.ts'
 import { CLOSE } from './edge-headers.ts'
+import { acceptsProblem } from './problem.ts'
 
 /** Denials of more than one step. */
 

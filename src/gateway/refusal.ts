@@ -2,7 +2,8 @@ import { STATUS_OF } from '../errors.ts'
 import type { Charge, Decision } from '../quota/charge.ts'
 import { problemBody } from '../quota/ratelimit.ts'
 import { type RefusalBody, refusalBody, type Scope } from '../quota/refusal.ts'
-import { type Answer, acceptsProblem, JSON_TYPE, PROBLEM_TYPE, rateLimitFields } from './answer.ts'
+import { type Answer, JSON_TYPE, PROBLEM_TYPE, rateLimitFields } from './answer.ts'
+import { acceptsProblem } from './problem.ts'
 
 /** What the quota refused: the 429, and the scope that it names. */
 export interface Refusal {
