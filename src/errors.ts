@@ -9,6 +9,7 @@ export const STATUS_OF = {
   method_not_allowed: 405,
   request_timeout: 408,
   payload_too_large: 413,
+  uri_too_long: 414,
   expectation_failed: 417,
   quota_exceeded: 429,
   too_many_in_flight: 429,

@@ -225,6 +225,7 @@ export type ReasonCode =
   | 'no_route'
   | 'method_not_allowed' // allow: methods
   | 'own_path'
+  | 'own_options'
   | 'reference_page'
   | 'public_route'
   | 'unmatched_forwarded'

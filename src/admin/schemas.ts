@@ -265,6 +265,7 @@ const reasonCode = z.enum([
   'no_route',
   'method_not_allowed',
   'own_path',
+  'own_options',
   'reference_page',
   'public_route',
   'unmatched_forwarded',

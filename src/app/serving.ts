@@ -291,6 +291,7 @@ function idleTimeoutOf({ upstream }: Config): number {
 function connectionLimits({ config: { edge }, isProxy }: Parts): ConnectionLimits {
   return {
     maxPerAddress: edge.maxConnectionsPerAddress,
+    maxUrl: edge.maxUrl,
     isProxy,
     uploads: { minRate: edge.minUploadRate, graceMs: edge.uploadGraceMs },
     answersHalfClosed: edge.halfClose === 'answer',

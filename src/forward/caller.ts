@@ -9,6 +9,7 @@ export interface Caller {
   readonly httpVersion: string
   readonly user: string | null
   readonly requestId: string
+  readonly method: string
 }
 
 interface Call {
@@ -18,7 +19,8 @@ interface Call {
 }
 
 export function callerOf({ req, user, requestId }: Call): Caller {
-  return { peer: peerOf(req), encrypted: 'encrypted' in req.socket, httpVersion: req.httpVersion, user, requestId }
+  const { httpVersion, method = '', socket } = req
+  return { peer: peerOf(req), encrypted: 'encrypted' in socket, httpVersion, user, requestId, method }
 }
 
 /** IPv4 in its usual form also where the listener is an IPv6 one. */

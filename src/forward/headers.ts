@@ -18,7 +18,7 @@ export interface HeaderRules {
  * What becomes of a client's field. `fact`: passes from a trusted peer only. `claim`: goes into a field that the gateway
  * sets, as far as the peer is trusted.
  */
-type Fate = 'passes' | 'dropped' | 'length' | 'coding' | 'te' | 'fact' | 'claim' | 'cookie'
+type Fate = 'passes' | 'dropped' | 'length' | 'coding' | 'te' | 'hops' | 'fact' | 'claim' | 'cookie'
 
 /** The head of an outgoing request, without Host, which the connection knows, and without the framing of the body. */
 export interface OutgoingHead {
@@ -60,6 +60,7 @@ function fate(lower: string, dropped: ReadonlySet<string>): Fate {
   if (lower === 'content-length') return 'length'
   if (lower === 'transfer-encoding') return 'coding'
   if (lower === 'te') return 'te'
+  if (lower === 'max-forwards' && !dropped.has(lower)) return 'hops'
   if (lower === 'cookie' && !dropped.has(lower)) return 'cookie'
   if (lower === 'host' || CLAIMS.has(lower)) return 'claim'
   if (!passes(lower, dropped)) return 'dropped'
@@ -97,6 +98,8 @@ export function outgoingHead(raw: readonly string[], caller: Caller, rules: Head
       const kept = withoutSession(value)
       if (kept !== '' && nominated?.has('cookie') !== true) headers.push(name, kept)
     } else if (fate === 'claim') noteClaim(claims, name.toLowerCase(), value, trusted)
+    else if (fate === 'hops' && nominated?.has('max-forwards') !== true)
+      headers.push(name, hopsLeft(value, caller.method))
     else if (fate === 'length') contentLength = canonicalLength(value)
     else if (fate === 'coding') chunked = true
     else if (fate === 'te') takesTrailers ||= TAKES_TRAILERS.test(value)
@@ -122,6 +125,12 @@ function withoutSession(cookies: string): string {
   if (!cookies.includes(ADMIN_SESSION)) return cookies
   const others = cookies.split(';').filter((pair) => !pair.trim().startsWith(`${ADMIN_SESSION}=`))
   return others.join(';').trim()
+}
+
+/** RFC 9110 section 7.6.2, for what is not 0: that the gateway answers itself. */
+function hopsLeft(value: string, method: string): string {
+  if (method !== 'OPTIONS' || !/^[0-9]+$/.test(value)) return value
+  return String(Math.max(0, Math.min(Number(value), Number.MAX_SAFE_INTEGER) - 1))
 }
 
 const TAKES_TRAILERS = /(?:^|,)[\t ]*trailers[\t ]*(?:,|$)/i

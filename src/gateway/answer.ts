@@ -52,7 +52,9 @@ export function writeAnswer(req: IncomingMessage, res: ServerResponse, answer: A
   // Nobody wants the body. Behind answers that are still to come Node would keep it until this one is out.
   if (hasBody(req)) req.resume()
   const length = Buffer.byteLength(answer.body)
-  const headers = [...answer.headers, 'X-Request-Id', requestId, 'Content-Length', String(length)]
+  const headers = [...answer.headers, 'X-Request-Id', requestId]
+  // RFC 9110 section 8.6: a 204 has none.
+  if (answer.status !== 204) headers.push('Content-Length', String(length))
   const closes = answer.headers.includes('Connection')
   // Of as many bytes as characters: all ASCII.
   if (!lingers && !closes && length === answer.body.length) {

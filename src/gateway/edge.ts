@@ -9,7 +9,7 @@ import { CLOSE, checkHeaders, refuse } from './edge-headers.ts'
 
 /** TRACE answers with the request, credential included; CONNECT asks for a tunnel to anywhere. */
 const METHODS_SERVED = new Set(METHODS.filter((method) => method !== 'CONNECT' && method !== 'TRACE'))
-const USUAL_METHODS = 'GET, HEAD, POST, PUT, PATCH, DELETE, OPTIONS'
+export const USUAL_METHODS = 'GET, HEAD, POST, PUT, PATCH, DELETE, OPTIONS'
 
 /**
  * Every denial asks for the connection to be closed, so the caller need not know which of them leave the framing in
@@ -23,7 +23,7 @@ export function checkEdge(req: IncomingMessage): Denial | null {
     checkVersion(req.httpVersion) ??
     checkHeaders(req.rawHeaders, req.httpVersion) ??
     checkMethod(req.method) ??
-    checkForm(req.url)
+    checkForm(req)
   )
 }
 
@@ -75,6 +75,12 @@ function hasToken(list: string | undefined, token: string): boolean {
 /** Node parses `GET /` of HTTP/0.9 and the text `HTTP/2.0`, and calls the handler. */
 function checkVersion(version: string): Denial | null {
   if (version === '1.1' || version === '1.0') return null
+  // Without a version the line is no request line of HTTP/1 at all (RFC 9112 section 3).
+  if (version === '0.9') return refuse('request_line', 'The request line must end in HTTP/1.1 or HTTP/1.0.')
+  return versionNotSupported()
+}
+
+export function versionNotSupported(): Denial {
   return denial('version_not_supported', 'The only versions accepted are HTTP/1.1 and HTTP/1.0.', {
     reason: 'version',
     headers: CLOSE,
@@ -90,9 +96,34 @@ export function checkMethod(method = ''): Denial | null {
   })
 }
 
-/** `http://other/x` would choose the backend's host, and `*` has no route. */
-function checkForm(target = ''): Denial | null {
-  return target.startsWith('/')
-    ? null
-    : refuse('target_form', 'The request target must be a path that begins with "/".')
+/** `http://other/x` would choose the upstream's host: only a URL of the very authority that Host names says no more than its path. */
+function checkForm({ url = '', method, headers }: IncomingMessage): Denial | null {
+  if (url.startsWith('/') || (method === 'OPTIONS' && url === '*')) return null
+  const isOfHost = headers.host !== undefined && absoluteForm(url)?.authority === headers.host
+  if (isOfHost) return null
+  return refuse(
+    'target_form',
+    'The request target must be a path that begins with "/", or a URL whose authority is Host.',
+  )
+}
+
+/** RFC 9112 section 3.2.2. An authority with a user in it is no Host. */
+function absoluteForm(url: string): { readonly authority: string; readonly rest: string } | null {
+  const [, authority, rest] = /^https?:\/\/([^/?#]+)(.*)$/i.exec(url) ?? []
+  return authority === undefined || rest === undefined ? null : { authority, rest }
+}
+
+/**
+ * The target of a request that `checkEdge` lets pass as path and query, or `*`: an absolute form with neither path nor query
+ * asks by OPTIONS for the server as a whole (RFC 9112 section 3.2.4).
+ */
+export function targetOf({ url = '', method }: Pick<IncomingMessage, 'url' | 'method'>): string {
+  const rest = url.startsWith('/') ? url : (absoluteForm(url)?.rest ?? url)
+  if (rest === '') return method === 'OPTIONS' ? '*' : '/'
+  return rest.startsWith('?') ? `/${rest}` : rest
+}
+
+/** Whether the request may go no further (RFC 9110 section 7.6.2). Only OPTIONS counts: TRACE is not served. */
+export function isLastHop({ method, headers }: IncomingMessage): boolean {
+  return method === 'OPTIONS' && /^0+$/.test(String(headers['max-forwards'] ?? ''))
 }

@@ -20,7 +20,7 @@ import { plan } from './plan.ts'
 import { refusalOf } from './refusal.ts'
 import { requestIdOf } from './request-id.ts'
 import type { Rules } from './rules.ts'
-import { earlyBody, identify, isShadowed, lineOf, price, referencePage, status, undecided } from './steps.ts'
+import { earlyBody, identify, isShadowed, lineOf, OPTIONS, price, referencePage, status, undecided } from './steps.ts'
 
 export interface GatewayOptions {
   /** The configuration in force; asked once for each request. */
@@ -107,6 +107,7 @@ export function createGateway({ rules, ledger, store, observe, lag }: GatewayOpt
     if (excess !== null) return denied(overloaded(excess))
     const planned = plan(rules, lineOf(exchange))
     if (planned.kind === 'refused') return denied(planned.refusal.denial)
+    if (planned.kind === 'options') return OPTIONS
     const { target } = planned
     if (planned.kind === 'status') return status(exchange, store)
     if (planned.kind === 'page') return referencePage(exchange, target)

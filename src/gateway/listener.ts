@@ -3,7 +3,7 @@ import https from 'node:https'
 import type { AddressInfo, Socket } from 'node:net'
 import type { Duplex } from 'node:stream'
 import { setTimeout as sleep } from 'node:timers/promises'
-import { type Denial, denial, type ErrorCode, STATUS_OF } from '../errors.ts'
+import { type Denial, denial, STATUS_OF } from '../errors.ts'
 import type { Observer } from '../observe/observation.ts'
 import { peerOf } from '../peers.ts'
 import type { Certificate } from '../tls.ts'
@@ -11,8 +11,9 @@ import { denialAnswer, writeAnswer, writeRawAnswer } from './answer.ts'
 import { createCounts } from './counts.ts'
 import { cutOff, cutOffBy, isForwarded } from './cut-off.ts'
 import { malformedBody, slowBody, tooManyInFlight } from './denials.ts'
-import { isLeftInDoubt, isWebSocketHandshake } from './edge.ts'
+import { isLeftInDoubt, isWebSocketHandshake, versionNotSupported } from './edge.ts'
 import type { Gateway } from './gateway.ts'
+import { targetTooLong } from './plan.ts'
 import { newRequestId, requestIdOf } from './request-id.ts'
 import { joinShortPieces } from './short-pieces.ts'
 import { createUnderway, type Underway } from './underway.ts'
@@ -43,6 +44,8 @@ export interface ConnectionLimits {
   /** Peers that stand for many clients, to which `maxPerAddress` does not apply. */
   readonly isProxy: (address: string) => boolean
   readonly uploads: UploadRule
+  /** Longest request target in bytes. */
+  readonly maxUrl: number
   /** Whether a client that has ended its side after a request is still answered, and not taken for gone. */
   readonly answersHalfClosed: boolean
 }
@@ -134,12 +137,12 @@ export function createListener(options: ListenerOptions): Listener {
     socket.on('error', () => {})
     whenIdle(socket, () => last.has(socket) || socket.destroyed || refuse())
   })
-  server.on('clientError', (error: NodeJS.ErrnoException, socket: Duplex) => {
+  server.on('clientError', (error: ParserError, socket: Duplex) => {
     // What comes behind an answer that ended the connection, and is out, is read to nowhere.
     if (socket.writableEnded && socket.writableLength === 0 && !isBroken(error)) return
     if (socket.destroyed || !socket.writable || isBroken(error)) return void socket.destroy()
     const refuse = (): void => {
-      if (!gateway.distrusts(socket)) refuseRaw(socket, ...parserRefusal(error.code ?? ''))
+      if (!gateway.distrusts(socket)) refuseRaw(socket, parserRefusal(error, limits().maxUrl))
     }
     const exchanges = underway(socket)
     // Behind the last answer of a connection there is no other (RFC 9112, 9.6): it ends that.
@@ -271,11 +274,11 @@ export function createListener(options: ListenerOptions): Listener {
     return underway(req.socket).some((exchange) => exchange.req === req)
   }
 
-  function refuseRaw(socket: Duplex, code: ErrorCode, msg: string): void {
+  function refuseRaw(socket: Duplex, refusal: Denial): void {
     // A head that came too slowly may still be finished.
     last.add(socket)
-    observe({ type: 'bad_connection', code, status: 0 })
-    writeRawAnswer(socket, denialAnswer(denial(code, msg)), newRequestId())
+    observe({ type: 'bad_connection', code: refusal.code, status: 0 })
+    writeRawAnswer(socket, denialAnswer(refusal), newRequestId())
   }
 
   async function start(): Promise<string> {
@@ -348,11 +351,29 @@ function isBroken({ code = '' }: NodeJS.ErrnoException): boolean {
   return code === 'ECONNRESET' || code.startsWith('ERR_SSL')
 }
 
+interface ParserError extends NodeJS.ErrnoException {
+  /** What the parser says beside the code. */
+  readonly reason?: string
+  /** The piece in which it found the fault. */
+  readonly rawPacket?: Buffer
+}
+
 /** Node's parser and limits, in the contract's words. */
-function parserRefusal(code: string): [ErrorCode, string] {
-  if (code === 'HPE_HEADER_OVERFLOW') return ['headers_too_large', 'The header fields of this request are too large.']
-  if (code === 'ERR_HTTP_REQUEST_TIMEOUT') return ['request_timeout', 'The head of this request came too slowly.']
-  return ['bad_request', 'This request is not valid HTTP/1.1.']
+function parserRefusal({ code, reason, rawPacket }: ParserError, maxUrl: number): Denial {
+  if (code === 'HPE_HEADER_OVERFLOW') {
+    if (beginsTooLong(rawPacket, maxUrl)) return targetTooLong(maxUrl)
+    return denial('headers_too_large', 'The header fields of this request are too large.')
+  }
+  if (code === 'ERR_HTTP_REQUEST_TIMEOUT') return denial('request_timeout', 'The head of this request came too slowly.')
+  // In the form of a version, and none that the parser knows, HTTP/1.2 too; anything else in its place is malformed.
+  if (reason === 'Invalid HTTP version') return versionNotSupported()
+  return denial('bad_request', 'This request is not valid HTTP/1.1.')
+}
+
+/** Whether a piece begins with a request line whose target alone is longer than targets may be. */
+function beginsTooLong(piece: Buffer | undefined, maxUrl: number): boolean {
+  const target = /^[A-Z-]+ (\/[^ \r\n]*)/.exec(piece?.toString('latin1') ?? '')?.[1]
+  return target !== undefined && target.length > maxUrl
 }
 
 function urlOf({ address, family, port }: AddressInfo, scheme: 'http' | 'https'): string {

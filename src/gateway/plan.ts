@@ -11,17 +11,21 @@ export type PlanRules = Pick<Rules, 'maxUrl' | 'paths' | 'maxBody' | 'reference'
 /** What the head of a request says about where it goes. */
 export interface RequestLine {
   readonly method: string
-  /** As the client sends it: one character for each byte. */
+  /** Path and query as the client sends them, one character for each byte; or `*`. */
   readonly target: string
   /** Announced length of the body; 0 if there is none, or if it is not announced. */
   readonly bodyBytes: number
   /** An upgrade gets no page of the gateway's own. */
   readonly isUpgrade: boolean
+  /** Whether it may go no further than to the gateway. */
+  readonly isLastHop: boolean
 }
 
 /** Where a request goes. */
 export type Plan =
   | { readonly kind: 'refused'; readonly refusal: PlanRefusal }
+  /** The options of the gateway, not of a resource: no credential is read, nothing is charged or forwarded. */
+  | { readonly kind: 'options' }
   /** The quota of the caller: authenticated, never charged. */
   | { readonly kind: 'status'; readonly target: Target }
   /** A page of the API reference: no credential is read. */
@@ -48,10 +52,14 @@ export interface PlanRefusal {
  * The order in which the head of a request decides where it goes. It is written here only: the gateway follows it, and
  * `explain` reads it. It neither waits nor counts; who asks, how much it costs and whether there is room come afterwards.
  */
-export function plan(rules: PlanRules, { method, target: written, bodyBytes, isUpgrade }: RequestLine): Plan {
+export function plan(
+  rules: PlanRules,
+  { method, target: written, bodyBytes, isUpgrade, isLastHop }: RequestLine,
+): Plan {
   const { maxUrl, maxBody } = rules
   const notServed = checkMethod(method)
   if (notServed !== null) return refused('method_not_accepted', notServed)
+  if (isLastHop || (method === 'OPTIONS' && written === '*')) return { kind: 'options' }
   if (written.length > maxUrl) return refused('target_too_long', targetTooLong(maxUrl), { max: maxUrl })
   const target = canonicalTarget(written, rules.paths)
   if ('problem' in target) return refused(target.code, denial('bad_request', target.problem))
@@ -76,8 +84,8 @@ export function bodyTooLarge(max: number): PlanRefusal {
   return { code: 'body_too_large', denial: tooLarge(max), values: { max } }
 }
 
-function targetTooLong(max: number): Denial {
-  return denial('bad_request', `The request target may have at most ${max} bytes.`)
+export function targetTooLong(max: number): Denial {
+  return denial('uri_too_long', `The request target may have at most ${max} bytes.`)
 }
 
 /** @param allowed methods of this path; `null` if no rule has the path */

@@ -11,6 +11,7 @@ import type { Target } from '../routing/target.ts'
 import { statusAnswer } from './answer.ts'
 import { beginningOf, isReadWhole, readBody } from './body.ts'
 import { overloaded, storeUnavailable } from './denials.ts'
+import { isLastHop, targetOf, USUAL_METHODS } from './edge.ts'
 import { denied, type Exchange, type Stop } from './exchange.ts'
 import type { RequestLine } from './plan.ts'
 
@@ -18,9 +19,16 @@ import type { RequestLine } from './plan.ts'
 
 /** What the head says about where the request goes. */
 export function lineOf({ req, res }: Exchange): RequestLine {
-  const { method = '', url = '', headers } = req
-  return { method, target: url, bodyBytes: Number(headers['content-length'] ?? 0), isUpgrade: res === null }
+  const { method = '', headers } = req
+  const bodyBytes = Number(headers['content-length'] ?? 0)
+  return { method, target: targetOf(req), bodyBytes, isUpgrade: res === null, isLastHop: isLastHop(req) }
 }
+
+/** What the gateway answers for itself as the last one of a chain (RFC 9110 section 9.3.7). */
+export const OPTIONS: Stop = Object.freeze({
+  kind: 'answered',
+  answer: { status: 204, headers: ['Allow', USUAL_METHODS], body: '' },
+})
 
 /** What is known at once, as it nearly always is, or after something was waited for. */
 export type Later<T> = T | Promise<T>

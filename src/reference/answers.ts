@@ -116,6 +116,7 @@ export const RESPONSES: Readonly<Record<OwnStatus, Json>> = {
   401: refused('The credential is missing or not valid.', { 'WWW-Authenticate': header('Bearer.') }),
   408: refused('The request came too slowly.'),
   413: refused('The body is larger than the gateway takes.'),
+  414: refused('The request target is too long.'),
   417: refused('The gateway meets no expectation but 100-continue.'),
   429: {
     description:
@@ -144,6 +145,7 @@ export const RESPONSE_NAMES: Readonly<Record<OwnStatus, string>> = {
   401: 'TollgateUnauthorized',
   408: 'TollgateTooSlow',
   413: 'TollgateTooLarge',
+  414: 'TollgateTargetTooLong',
   417: 'TollgateExpectationFailed',
   429: 'TollgateTooManyRequests',
   431: 'TollgateHeadersTooLarge',
@@ -155,7 +157,7 @@ export const RESPONSE_NAMES: Readonly<Record<OwnStatus, string>> = {
 }
 
 /** What any request may be answered with, also one that the gateway answers itself; and any that is forwarded. */
-const OF_ANY = [400, 408, 413, 417, 429, 431, 500, 503, 505] as const
+const OF_ANY = [400, 408, 413, 414, 417, 429, 431, 500, 503, 505] as const
 export const OF_FORWARDED: readonly OwnStatus[] = [...OF_ANY, 502, 504]
 
 export function responseRef(status: OwnStatus): Json {

@@ -19,7 +19,7 @@ export interface PathAllowances {
 
 /** A request target that every server reads alike. */
 export interface Target {
-  /** What is forwarded: escapes of unreserved characters decoded, the others in upper case. */
+  /** What is forwarded: escapes of unreserved characters decoded, the others in upper case; `[` `]` `^` `|` escaped. */
   readonly path: string
   /** What is matched: `path` with the escapes of delimiters decoded too. */
   readonly matched: string
@@ -53,6 +53,8 @@ const ORDINARY = /^(?=\/)(?:\/(?!\.\.?(?:[/?]|$))[\w.~!$&'()*+,=:@-]+)*\/?(?:\?[
 const QUERY = /^(?:\?[!"$-~]*)?$/
 const ESCAPE = /%[0-9A-Fa-f]{2}/g
 const UNRESERVED = /[\w.~-]/
+/** Not allowed in a path (RFC 3986), and harmless: browsers leave some of them as they are, and peers let them pass. */
+const LEFT_RAW = /[[\]^|]/g
 const PCHAR = /[\w.~!$&'()*+,;=:@-]/
 
 type Rule = readonly [refused: RegExp, code: TargetProblem['code']]
@@ -60,7 +62,7 @@ type Rule = readonly [refused: RegExp, code: TargetProblem['code']]
 /** Judged on the path as written. */
 const AS_WRITTEN: readonly Rule[] = [
   [/^[^/]|^$/, 'target_no_path'],
-  [/[^\w.~!$&'()*+,;=:@%/-]/, 'target_unescaped'],
+  [/[^\w.~!$&'()*+,;=:@%/[\]^|-]/, 'target_unescaped'],
   [/%(?![0-9A-Fa-f]{2})/, 'target_bad_escape'],
 ]
 
@@ -102,7 +104,7 @@ export function canonicalLiteral(text: string): string {
 function canonicalPath(written: string, query: string, allow: PathAllowances): Target | TargetProblem {
   const problem = firstProblem(AS_WRITTEN, written)
   if (problem !== null) return problemOf(problem)
-  const path = decodeOnly(UNRESERVED, written)
+  const path = decodeOnly(UNRESERVED, written.replace(LEFT_RAW, encodeURIComponent))
   const refused = firstProblem(CANONICAL, path) ?? firstProblem(notAllowed(allow), path)
   if (refused !== null) return problemOf(refused)
   if (!isUtf8(path)) return problemOf('target_no_utf8')

@@ -356,6 +356,7 @@ describe('every reason has a code with values beside its sentence, and the dashb
     ['GET', '/a?ü', '400: The query holds a character that has to be percent-encoded.', 'query_unescaped'],
     ['GET', '/nothing', '404: No route matches this path.', 'no_route'],
     ['POST', '/me/quota', '405: This path allows GET, HEAD.', 'method_not_allowed', { allow: 'GET, HEAD' }],
+    ['OPTIONS', '*', 'The gateway answers this itself, for everybody.', 'own_options'],
     ['GET', '/me/quota', 'The gateway answers this itself: it asks for a credential and charges nothing.', 'own_path'],
     ['GET', '/v1/health', 'The route is public: it asks for no credential and charges nothing.', 'public_route'],
     ['GET', '/v1/whoami', 'It asks for a credential and costs nothing.', 'costs_nothing'],
@@ -373,7 +374,7 @@ describe('every reason has a code with values beside its sentence, and the dashb
   test('of the configuration', async () => {
     await other((yaml) => `${yaml}edge: { max_url: 256B }\nunmatched: forward\nreference: { path: /reference }\n`)
     expect(await reasons('GET', `/${'x'.repeat(256)}`)).toEqual([
-      '400: The request target may have at most 256 bytes.',
+      '414: The request target may have at most 256 bytes.',
       ['target_too_long', { max: 256 }],
     ])
     expect(await reasons('GET', '/nothing')).toEqual([

@@ -183,8 +183,8 @@ describe('each key of the configuration reaches what it names: edge', () => {
     const target = (length: number): string => '/items/1?'.padEnd(length, 'x')
     expect((await get(target(256))).status).toBe(200)
     const answer = await get(target(257))
-    expect(answer.status).toBe(400)
-    expect(await answer.json()).toMatchObject({ error: 'bad_request', msg: expect.stringContaining('256') })
+    expect(answer.status).toBe(414)
+    expect(await answer.json()).toMatchObject({ error: 'uri_too_long', msg: expect.stringContaining('256') })
     expect([charges(), backend.seen.length]).toEqual([1, 1])
   })
 

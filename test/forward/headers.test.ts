@@ -8,7 +8,14 @@ import { assertNoSurprises } from './support.ts'
 
 assertNoSurprises()
 
-const CALLER: Caller = { peer: '192.0.2.7', encrypted: false, httpVersion: '1.1', user: 'alice', requestId: 'req-1' }
+const CALLER: Caller = {
+  peer: '192.0.2.7',
+  encrypted: false,
+  httpVersion: '1.1',
+  user: 'alice',
+  requestId: 'req-1',
+  method: 'GET',
+}
 const STRANGER: Caller = { ...CALLER, peer: '192.0.2.8' }
 const PLAIN = headerRules({ headers: {}, passAuthorization: false })
 const TRUSTING = headerRules({ headers: {}, passAuthorization: false, trustedProxies: (a) => a === '192.0.2.7' })

@@ -161,10 +161,26 @@ describe.each<[string, number, readonly (readonly [string, string])[]]>([
     'the target',
     400,
     [
-      ...['http://evil/api/x', 'https://a/api/x', 'ftp://evil/api/x', 'HTTP://a/api/x', '*', 'api/x', '?x', 'a:b'].map(
-        (target) => [`GET ${target}`, line(`GET ${target} HTTP/1.1`)] as const,
-      ),
-      ['OPTIONS *', line('OPTIONS * HTTP/1.1')],
+      ...[
+        'http://evil/api/x',
+        'https://A/api/x',
+        'http://a:80/api/x',
+        'http://a./api/x',
+        'http://u@a/api/x',
+        'http://a:@a/api/x',
+        'http:///api/x',
+        'http:/a/api/x',
+        'ftp://a/api/x',
+        '*',
+        '**',
+        'api/x',
+        '?x',
+        'a:b',
+        'a:80',
+      ].map((target) => [`GET ${target}`, line(`GET ${target} HTTP/1.1`)] as const),
+      ['a URL without a Host, by HTTP/1.0', 'GET http://a/api/x HTTP/1.0\r\n§\r\n'],
+      ['POST *', line('POST * HTTP/1.1')],
+      ['OPTIONS **', line('OPTIONS ** HTTP/1.1')],
       ['NUL in it', line('GET /api/\0x HTTP/1.1')],
       ['a space in it', line('GET /api/x y HTTP/1.1')],
       ['a tab in it', line('GET /api/\tx HTTP/1.1')],
@@ -194,16 +210,22 @@ describe.each<[string, number, readonly (readonly [string, string])[]]>([
     'the version',
     505,
     [
-      ['HTTP/0.9', 'GET /api/x\r\n\r\n'],
       ['the text HTTP/2.0', line('GET /api/x HTTP/2.0')],
+      ['HTTP/1.2', line('GET /api/x HTTP/1.2')],
+      ['HTTP/3.0', line('GET /api/x HTTP/3.0')],
     ],
   ],
   [
-    'an unknown version',
+    'no version',
     400,
     [
-      ['HTTP/1.2', line('GET /api/x HTTP/1.2')],
-      ['HTTP/3.0', line('GET /api/x HTTP/3.0')],
+      ['nothing in its place', 'GET /api/x\r\n\r\n'],
+      ['fields behind that', line('GET /api/x')],
+      ['a blank in its place', line('GET /api/x ')],
+      ['HTTP/1', line('GET /api/x HTTP/1')],
+      ['HTTP/01.01', line('GET /api/x HTTP/01.01')],
+      ['HTTP/1.11', line('GET /api/x HTTP/1.11')],
+      ['HTTP/ 1.1', line('GET /api/x HTTP/ 1.1')],
       ['http/1.1', line('GET /api/x http/1.1')],
     ],
   ],
@@ -238,7 +260,7 @@ describe.each<[string, number, readonly (readonly [string, string])[]]>([
 })
 
 describe('a path that two servers could read differently (400)', () => {
-  it.each(['//evil/x', '/a\\..\\b', '/api/x#frag', '/api/x%00', '/api/../x', `/api/${'x'.repeat(9000)}`])(
+  it.each(['//evil/x', '/a\\..\\b', '/api/x#frag', '/api/x%00', '/api/../x', 'http://a//evil/x', 'http://a#/api/x'])(
     '%s',
     async (target) => {
       for (const [credential, field] of CREDENTIALS) {
@@ -249,6 +271,22 @@ describe('a path that two servers could read differently (400)', () => {
       expect(backend.received).toEqual([])
     },
   )
+})
+
+describe('a target that is too long (414)', () => {
+  it.each([
+    ['for targets', 9000],
+    ['for a whole head', 20_000],
+  ])('%s', async (_what, length) => {
+    for (const [credential, field] of CREDENTIALS) {
+      const sent = line(`GET /api/${'x'.repeat(length)} HTTP/1.1`).replace('§', field)
+      const answer = await rawExchange(app.url, sent)
+      expect([credential, statusesIn(answer)]).toEqual([credential, [414]])
+      expect(answer).toContain('"error":"uri_too_long"')
+    }
+    expect(app.observations.filter((o) => o.type === 'credential_checked' || o.type === 'tokens_charged')).toEqual([])
+    expect(backend.received).toEqual([])
+  })
 })
 
 const BAD_CHUNKS: readonly (readonly [string, string])[] = [

@@ -118,7 +118,7 @@ routes:
     expect(told('/user/{what}', 'post')).toEqual({
       description: '**Quota:** category `read`, costs 2 tokens.',
       security: 1,
-      statuses: '200 400 401 408 413 417 429 431 500 502 503 504 505',
+      statuses: '200 400 401 408 413 414 417 429 431 500 502 503 504 505',
       extension: { match: 'POST /user/:what', category: 'read', cost: 2 },
     })
     expect(told('/user/music', 'post').extension.cost).toBe(4)
@@ -126,7 +126,7 @@ routes:
       description:
         '**Quota:** category `read`, by the field `id` or `chargeId` of the body: `2` costs 10 tokens, `3` costs 1 token.',
       security: 1,
-      statuses: '200 400 401 408 413 417 429 431 500 502 503 504 505',
+      statuses: '200 400 401 408 413 414 417 429 431 500 502 503 504 505',
       extension: {
         match: 'POST /buy',
         category: 'read',
@@ -135,12 +135,12 @@ routes:
     })
     expect(told('/free', 'get')).toMatchObject({
       security: 1,
-      statuses: '200 400 401 408 413 417 429 431 500 502 503 504 505',
+      statuses: '200 400 401 408 413 414 417 429 431 500 502 503 504 505',
     })
     expect(told('/open', 'get')).toEqual({
       description: '**Quota:** public, so it asks for no credential and costs nothing.',
       security: 0,
-      statuses: '200 400 408 413 417 429 431 500 502 503 504 505',
+      statuses: '200 400 408 413 414 417 429 431 500 502 503 504 505',
       extension: { match: 'GET /open', public: true },
     })
   })

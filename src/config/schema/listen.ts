@@ -85,9 +85,9 @@ export const edge = section(
         description: 'Largest request body, 0B to 1024GiB. Default none: any size',
       })
       .prefault('none'),
-    max_url: size('256B', '64KiB', { description: 'Longest request target, 256B to 64KiB. Default 8KiB' }).prefault(
-      '8KiB',
-    ),
+    max_url: size('256B', '64KiB', {
+      description: 'Longest request target; a longer one is 414. 256B to 64KiB. Default 8KiB',
+    }).prefault('8KiB'),
     max_header_size: size('1KiB', '1MiB', {
       description: 'Largest request head, 1KiB to 1MiB. Default 16KiB',
     }).prefault('16KiB'),

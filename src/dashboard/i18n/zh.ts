@@ -407,7 +407,7 @@ export const zh: Readonly<Record<TextKey, string>> = {
 /** Why a request would be answered as it would; in English the API says it itself. */
 export const zhReasons: Readonly<Record<ReasonCode, string>> = {
   method_not_accepted: '网关不接受此方法的请求。',
-  target_too_long: '400：请求目标最多 {max} 字节。',
+  target_too_long: '414：请求目标最多 {max} 字节。',
   target_no_path: '400：请求目标必须是以“/”开头的路径。',
   target_unescaped: '400：路径含有必须百分号编码的字符。',
   target_bad_escape: '400：路径含有无效的百分号转义。',
@@ -423,6 +423,7 @@ export const zhReasons: Readonly<Record<ReasonCode, string>> = {
   no_route: '404：没有路由匹配此路径。',
   method_not_allowed: '405：此路径允许 {allow}。',
   own_path: '由网关自己回答：需要凭据，不扣除令牌。',
+  own_options: '由网关自己回答，对所有人开放。',
   reference_page: '由网关自己以 API 页面回答，对所有人开放。',
   public_route: '此路由是公开的：不需要凭据，不扣除令牌。',
   unmatched_forwarded: '没有路由匹配，“unmatched: forward”将其放行，不扣除令牌。',
