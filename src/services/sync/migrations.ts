@@ -88,4 +88,22 @@ export const MIGRATIONS: readonly string[] = [
   DROP TABLE last_chunks;
   DROP TABLE last_snapshots;
   `,
+  `
+  CREATE TABLE removed_records (           -- what the end of a snapshot has deleted
+    snapshot INTEGER NOT NULL REFERENCES snapshots ON DELETE CASCADE,
+    song_id INTEGER NOT NULL,              -- from here as in records
+    level_index INTEGER NOT NULL,
+    title TEXT NOT NULL,
+    level TEXT NOT NULL,
+    level_label TEXT NOT NULL,
+    constant INTEGER NOT NULL,
+    achievement INTEGER NOT NULL,
+    ra INTEGER NOT NULL,
+    rate TEXT NOT NULL,
+    dx_score INTEGER NOT NULL,
+    combo INTEGER NOT NULL,
+    sync INTEGER NOT NULL,
+    PRIMARY KEY (snapshot, song_id, level_index)
+  ) STRICT, WITHOUT ROWID;
+  `,
 ]

@@ -18,15 +18,23 @@ export interface Records {
   /** Whether a chunk has brought a key. */
   hasChunk(qq: number): boolean
   clearMarks(qq: number): void
-  /** Deletes what the snapshot does not have, and tells how many there were. */
-  deleteUnmarked(qq: number): number
+  /** Deletes what the snapshot does not have, keeps it as what the snapshot has removed, and returns how many there were. */
+  deleteUnmarked(qq: number, snapshot: number): number
+  /** What the end of a snapshot has deleted, as far as it is kept. */
+  removedBy(snapshot: number): ScoreRecord[]
+  countRemovedBy(snapshot: number): number
 }
 
 export function createRecords(db: Database): Records {
-  const all = db.prepare(
-    `SELECT song_id AS songId, level_index AS levelIndex, title, level, level_label AS levelLabel, constant,
-       achievement, ra, rate, dx_score AS dxScore, combo, sync, mark
-     FROM records WHERE qq = ? ORDER BY song_id, level_index`,
+  const COLUMNS = `song_id AS songId, level_index AS levelIndex, title, level, level_label AS levelLabel, constant,
+    achievement, ra, rate, dx_score AS dxScore, combo, sync`
+  const all = db.prepare(`SELECT ${COLUMNS}, mark FROM records WHERE qq = ? ORDER BY song_id, level_index`)
+  const removed = db.prepare(`SELECT ${COLUMNS} FROM removed_records WHERE snapshot = ?`)
+  const countRemoved = db.prepare('SELECT count(*) AS count FROM removed_records WHERE snapshot = ?')
+  const keep = db.prepare(
+    `INSERT INTO removed_records
+     SELECT :snapshot, song_id, level_index, title, level, level_label, constant, achievement, ra, rate, dx_score, combo, sync
+     FROM records WHERE qq = :qq AND mark = ${MARK.none}`,
   )
   const count = db.prepare('SELECT count(*) AS count FROM records WHERE qq = ?')
   const put = db.prepare('INSERT OR REPLACE INTO records VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)')
@@ -43,6 +51,11 @@ export function createRecords(db: Database): Records {
     },
     hasChunk: (qq) => chunk.get(qq) !== undefined,
     clearMarks: (qq) => void clear.run(qq),
-    deleteUnmarked: (qq) => Number(remove.run(qq).changes),
+    deleteUnmarked(qq, snapshot) {
+      keep.run({ qq, snapshot })
+      return Number(remove.run(qq).changes)
+    },
+    removedBy: (snapshot) => removed.all(snapshot) as unknown as ScoreRecord[],
+    countRemovedBy: (snapshot) => Number(countRemoved.get(snapshot)?.count),
   }
 }

@@ -1,18 +1,22 @@
 import type { AnswerDoc, Operation } from '../common/openapi.ts'
 import type { Handler } from './backend.ts'
-import { NO_PLAYER, NO_TOKEN, UPLOADING } from './errors.ts'
+import { NO_PLAYER, NO_SNAPSHOT, NO_TOKEN, UPLOADING } from './errors.ts'
 import { CHUNK, CONFLICT, PARTIAL } from './examples.ts'
+import { abandonSnapshot, listSnapshots, readSnapshot, undoSnapshot } from './history.ts'
 import { readPlayer, readSummary, readTrend } from './player.ts'
 import {
   conflictAnswer,
   errorAnswer,
   playerAnswer,
   problemsAnswer,
+  snapshotAnswer,
+  snapshotsAnswer,
   summaryAnswer,
   syncAnswer,
   trendAnswer,
+  undoAnswer,
 } from './schemas/answers.ts'
-import { playerPath, syncBody, trendQuery } from './schemas/requests.ts'
+import { playerPath, snapshotPath, syncBody, trendQuery, undoBody } from './schemas/requests.ts'
 import { syncScores } from './sync.ts'
 
 /** A route and what is told of it. */
@@ -37,11 +41,18 @@ one request, or several chunks that share one snapshot_id; then the end is the c
   (default) is given up: what was written stays, nothing is deleted, and its chunks are refused (409 \`snapshot_expired\`).
 - Snapshots are remembered for a week. A chunk that a finished snapshot has had already is answered \`ok\` and changes nothing. A chunk that comes late to the
   last snapshot is taken as an addition: it never lowers and deletes nothing. A new chunk of an older one is refused (409 \`snapshot_closed\`).
+- An open snapshot can be looked at and given up, and what the end of a snapshot has deleted can be put back for a week: see the routes below.
 - A snapshot without snapshot_id is a new one each time. Give it an id, and a repeat that comes late does no harm.`
 
 const BAD: AnswerDoc = { description: 'The request cannot be carried out', schema: errorAnswer }
 const STRANGER: AnswerDoc = { description: 'No valid Bot-Token', schema: errorAnswer, example: NO_TOKEN.body }
 const UNKNOWN: AnswerDoc = { description: 'No such player', schema: errorAnswer, example: NO_PLAYER.body }
+const LOST: AnswerDoc = { description: 'No such snapshot', schema: errorAnswer, example: NO_SNAPSHOT.body }
+const BUSY: AnswerDoc = {
+  description: 'Scores are being stored; try again after Retry-After seconds',
+  schema: errorAnswer,
+  example: UPLOADING.body,
+}
 const MALFORMED: AnswerDoc = { description: 'The request is not of the described form', schema: problemsAnswer }
 const FAILED: AnswerDoc = { description: 'A failure of the service', schema: errorAnswer }
 
@@ -91,12 +102,58 @@ export const ROUTES: readonly Route[] = [
     answers: { 200: { description: 'The days with a sync', schema: trendAnswer }, ...readingAnswers() },
     handle: readTrend,
   },
+  {
+    ...reading('/api/bot/player/:qq/snapshots', 'The snapshots of a player that are remembered, the newest first'),
+    description: 'Those with a chunk within the last week, 100 at most.',
+    answers: { 200: { description: 'The snapshots', schema: snapshotsAnswer }, ...readingAnswers() },
+    handle: listSnapshots,
+  },
+  {
+    ...reading('/api/bot/player/:qq/snapshots/:snapshot_id', 'A snapshot: what has come, and what it has deleted'),
+    params: snapshotPath,
+    answers: { 200: { description: 'The snapshot', schema: snapshotAnswer }, ...readingAnswers(LOST) },
+    handle: readSnapshot,
+  },
+  {
+    method: 'DELETE',
+    path: '/api/bot/player/:qq/snapshots/:snapshot_id',
+    summary: 'Give an open snapshot up, so that another one may begin at once',
+    description: `What was written stays and nothing is deleted. Its chunks are refused from now on (409 \`snapshot_abandoned\`), and another
+snapshot needs another id. Repeating the request changes nothing.`,
+    security: SECURITY,
+    params: snapshotPath,
+    answers: {
+      200: { description: 'The snapshot as it is now', schema: snapshotAnswer },
+      ...readingAnswers(LOST),
+      409: { description: 'The snapshot is finished', schema: conflictAnswer },
+      429: BUSY,
+    },
+    handle: abandonSnapshot,
+  },
+  {
+    method: 'POST',
+    path: '/api/bot/player/:qq/undo',
+    summary: 'Put back what the end of a snapshot has deleted',
+    description: `Deleted scores are kept for a week after the last chunk of their snapshot; of one player 40,000 at most, the newest first. A score that was
+stored again meanwhile is raised, field by field, and never lowered. Repeating the request changes nothing.`,
+    security: SECURITY,
+    params: playerPath,
+    body: undoBody,
+    bodyExample: { snapshot_id: CHUNK.snapshot_id },
+    answers: {
+      200: { description: 'Put back', schema: undoAnswer },
+      ...readingAnswers(LOST),
+      413: { description: 'The body is larger than 8 MiB', schema: errorAnswer },
+      429: BUSY,
+    },
+    handle: undoSnapshot,
+  },
 ]
 
 function reading(path: string, summary: string) {
   return { method: 'GET', path, summary, security: SECURITY, params: playerPath } as const
 }
 
-function readingAnswers() {
-  return { 400: BAD, 401: STRANGER, 404: UNKNOWN, 422: MALFORMED, 500: FAILED }
+function readingAnswers(unknown = UNKNOWN) {
+  return { 400: BAD, 401: STRANGER, 404: unknown, 422: MALFORMED, 500: FAILED }
 }

@@ -25,7 +25,9 @@ export interface Snapshots {
   /** The one that has begun last. */
   newest(qq: number): Snapshot | null
   /** Those of a player, the newest first. */
-  list(qq: number): Snapshot[]
+  list(qq: number, limit: number): Snapshot[]
+  /** The one that was closed last. */
+  lastClosed(qq: number): Snapshot | null
   /** Begins a snapshot; one that is still open is given up. */
   begin(qq: number, beginning: Beginning, now: number): Snapshot
   /** Remembers that a chunk was refused of a snapshot that has not begun. */
@@ -39,6 +41,8 @@ export interface Snapshots {
   hasSeen(snapshot: Snapshot, hash: Uint8Array): boolean
   /** How many are remembered of it, taken or refused. */
   chunks(snapshot: Snapshot): number
+  /** How many chunks have been taken. */
+  taken(snapshot: Snapshot): number
   /** Whether another chunk has the number of this one. */
   isTaken(snapshot: Snapshot, chunk: ChunkTrace): boolean
   /** The numbers of the chunks that have come. */
@@ -51,8 +55,13 @@ export interface Snapshots {
 const REMEMBERED_MS = 7 * 24 * 60 * 60 * 1000
 
 /** Snapshots without a chunk since then are forgotten; an open one is never among them. */
-export function remember({ now, idleMs }: Moment): number {
-  return now - REMEMBERED_MS - idleMs
+export function remember(moment: Moment): number {
+  return moment.now - rememberedMs(moment)
+}
+
+/** How long after its last chunk a snapshot is forgotten at the earliest; milliseconds. */
+export function rememberedMs({ idleMs }: Moment): number {
+  return REMEMBERED_MS + idleMs
 }
 
 const NO_INDEX = -1
@@ -64,6 +73,8 @@ const MAX_SNAPSHOTS = 1000
 export const MAX_CHUNKS = 10_000
 /** Of one player, in all snapshots; the newest snapshot has all of its own. */
 const MAX_CHUNKS_KEPT = 20_000
+/** Deleted scores of one player, in all snapshots: those of the last two at least. */
+const MAX_REMOVED_KEPT = 40_000
 /** At one request, so that none of them waits long. */
 const MAX_PRUNED = 10
 
@@ -74,7 +85,10 @@ export function createSnapshots(db: Database): Snapshots {
   const newest = db.prepare(
     `SELECT ${COLUMNS} FROM snapshots WHERE qq = ? AND state <> 'refused' ORDER BY number DESC LIMIT 1`,
   )
-  const list = db.prepare(`SELECT ${COLUMNS} FROM snapshots WHERE qq = ? ORDER BY number DESC`)
+  const list = db.prepare(`SELECT ${COLUMNS} FROM snapshots WHERE qq = ? ORDER BY number DESC LIMIT ?`)
+  const lastClosed = db.prepare(
+    `SELECT ${COLUMNS} FROM snapshots WHERE qq = ? AND state = 'closed' ORDER BY number DESC LIMIT 1`,
+  )
   const insert = db.prepare(
     `INSERT INTO snapshots (qq, id, state, opened_at, touched_at, chunk_count, keeps_all, removed)
      VALUES (:qq, :id, :state, :now, :now, :chunkCount, :keepsAll, 0) RETURNING ${COLUMNS}`,
@@ -89,6 +103,9 @@ export function createSnapshots(db: Database): Snapshots {
     `SELECT 1 FROM snapshot_chunks WHERE snapshot = ? AND hash = ? AND chunk_index <> ${OWED} LIMIT 1`,
   )
   const count = db.prepare('SELECT count(*) AS count FROM snapshot_chunks WHERE snapshot = ?')
+  const countTaken = db.prepare(
+    `SELECT count(*) AS count FROM snapshot_chunks WHERE snapshot = ? AND chunk_index <> ${OWED}`,
+  )
   const numbers = db.prepare(
     'SELECT chunk_index AS number FROM snapshot_chunks WHERE snapshot = ? AND chunk_index >= 0',
   )
@@ -100,7 +117,8 @@ export function createSnapshots(db: Database): Snapshots {
   return {
     find: (qq, id) => snapshotOf(select.get(qq, id)),
     newest: (qq) => snapshotOf(newest.get(qq)),
-    list: (qq) => list.all(qq).map((row) => snapshotOf(row) as Snapshot),
+    lastClosed: (qq) => snapshotOf(lastClosed.get(qq)),
+    list: (qq, limit) => list.all(qq, limit).map((row) => snapshotOf(row) as Snapshot),
     begin(qq, beginning, now) {
       giveUp.run(qq)
       const refused = snapshotOf(select.get(qq, beginning.id))
@@ -122,6 +140,7 @@ export function createSnapshots(db: Database): Snapshots {
     },
     hasSeen: ({ number }, hash) => seen.get(number, hash) !== undefined,
     chunks: ({ number }) => Number(count.get(number)?.count),
+    taken: ({ number }) => Number(countTaken.get(number)?.count),
     isTaken: ({ number }, { hash, index }) => taken.get(number, index ?? NO_INDEX, hash) !== undefined,
     indexes: ({ number }) => new Set(numbers.all(number).map((row) => Number(row.number))),
     prune: pruningIn(db),
@@ -141,18 +160,28 @@ function pruningIn(db: Database): Snapshots['prune'] {
     `DELETE FROM snapshots
      WHERE number IN (SELECT number FROM snapshots WHERE qq = ? ORDER BY number DESC LIMIT -1 OFFSET ${MAX_SNAPSHOTS})`,
   )
-  const chunks = db.prepare(
-    `SELECT snapshot, count(*) AS count FROM snapshot_chunks
-     WHERE snapshot IN (SELECT number FROM snapshots WHERE qq = ?) GROUP BY snapshot ORDER BY snapshot DESC`,
-  )
-  const forget = db.prepare('DELETE FROM snapshot_chunks WHERE snapshot = ?')
+  const pruneChunks = pruningOf(db, 'snapshot_chunks', MAX_CHUNKS_KEPT)
+  const pruneRemoved = pruningOf(db, 'removed_records', MAX_REMOVED_KEPT)
   return function prune(qq, since) {
     old.run(since)
     surplus.run(qq)
+    pruneChunks(qq)
+    pruneRemoved(qq)
+  }
+}
+
+/** Keeps rows of the newest snapshots of a player, of each snapshot all or none. */
+function pruningOf(db: Database, table: 'snapshot_chunks' | 'removed_records', most: number): (qq: number) => void {
+  const counts = db.prepare(
+    `SELECT snapshot, count(*) AS count FROM ${table}
+     WHERE snapshot IN (SELECT number FROM snapshots WHERE qq = ?) GROUP BY snapshot ORDER BY snapshot DESC`,
+  )
+  const forget = db.prepare(`DELETE FROM ${table} WHERE snapshot = ?`)
+  return function prune(qq) {
     let kept = 0
-    for (const { snapshot, count } of chunks.all(qq) as { snapshot: number; count: number }[]) {
+    for (const { snapshot, count } of counts.all(qq) as { snapshot: number; count: number }[]) {
       kept += count
-      if (kept > MAX_CHUNKS_KEPT) forget.run(snapshot)
+      if (kept > most) forget.run(snapshot)
     }
   }
 }

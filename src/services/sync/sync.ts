@@ -110,7 +110,7 @@ const KEPT = 'nothing was deleted: a record names no song, or a chunk was refuse
 function endOf({ snapshots, records }: Store, qq: number, snapshot: Snapshot, closes: boolean): End {
   if (!closes) return { removed: null, warnings: [] }
   const keepsAll = snapshot.keepsAll || snapshots.isOwed(snapshot)
-  const removed = keepsAll ? 0 : records.deleteUnmarked(qq)
+  const removed = keepsAll ? 0 : records.deleteUnmarked(qq, snapshot.number)
   snapshots.end(snapshot, 'closed', removed)
   return { removed, warnings: keepsAll ? [KEPT] : [] }
 }

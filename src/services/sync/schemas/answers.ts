@@ -49,6 +49,37 @@ export type SummaryAnswer = z.output<typeof summaryAnswer>
 export const playerAnswer = z.object({ ...summary, records: z.array(record) })
 export type PlayerAnswer = z.output<typeof playerAnswer>
 
+const time = z.iso.datetime({ precision: 3 })
+export const snapshotAnswer = z.object({
+  snapshot_id: z.string().describe('A UUID of the service for a snapshot that had no id'),
+  state: z
+    .enum(['open', 'closed', 'expired', 'abandoned', 'refused'])
+    .describe('refused: a chunk of it was refused before it began'),
+  opened_at: time,
+  updated_at: time.describe('When its last chunk came'),
+  expires_at: time.nullable().describe('When it is given up without another chunk; null unless it is open'),
+  chunks: count.describe('Different ones that have been taken'),
+  chunk_count: z.int().nullable().describe('null: its chunks have no numbers'),
+  missing_chunks: z.array(z.int()).describe('Numbers that have not come; empty unless it is open'),
+  deletes: z.boolean().describe('false: its end deletes nothing, because what it names is not wholly known'),
+  removed: count.describe('How many scores its end has deleted'),
+  restorable: count.describe('How many of them undo can put back'),
+  restorable_until: time.nullable(),
+})
+export type SnapshotAnswer = z.output<typeof snapshotAnswer>
+export const snapshotsAnswer = z.object({ qq: z.int(), snapshots: z.array(snapshotAnswer).max(100) })
+export type SnapshotsAnswer = z.output<typeof snapshotsAnswer>
+
+export const undoAnswer = z.object({
+  status: z.literal('ok'),
+  snapshot_id: z.string(),
+  restored: count.describe('Deleted scores that are stored again'),
+  updated: count.describe('Scores that were stored again meanwhile, and are better now'),
+  skipped: count.describe('Scores that were stored again meanwhile, and are as good'),
+  stored_records: count.describe('What the player has now'),
+})
+export type UndoAnswer = z.output<typeof undoAnswer>
+
 export const trendAnswer = z.object({
   qq: z.int(),
   nickname: z.string(),

@@ -109,6 +109,12 @@ export const syncBody = z
 export type SyncRequest = z.output<typeof syncBody>
 
 export const playerPath = z.object({ qq: qq.describe('The player') })
+export const snapshotPath = playerPath.extend({
+  snapshot_id: snapshotId.describe('The snapshot, percent-encoded'),
+})
+export const undoBody = z
+  .object({ snapshot_id: snapshotId.nullish().describe('Default: the snapshot that was finished last') })
+  .prefault({})
 export const trendQuery = z.object({
   days: z
     .int()
