@@ -76,7 +76,13 @@ function operationOf(operation: Operation) {
 /** `GET /api/bot/player/:qq` is `getApiBotPlayerQq`. */
 function operationId(method: string, path: string): string {
   const capital = (word: string) => word.slice(0, 1).toUpperCase() + word.slice(1)
-  return method.toLowerCase() + path.split(/[\W_]+/).map(capital).join('')
+  return (
+    method.toLowerCase() +
+    path
+      .split(/[\W_]+/)
+      .map(capital)
+      .join('')
+  )
 }
 
 function pathParameters({ path, params }: Operation) {
