@@ -1,10 +1,11 @@
 import { parseArgs } from 'node:util'
 import { printJsonSchema } from '../config/json-schema.ts'
+import { print } from '../print.ts'
 import { CONFIG_OPTION } from './config-option.ts'
 
 export async function schema(args: readonly string[]): Promise<number> {
   // "Options of every command" has -c, though there is nothing to read of the file.
   parseArgs({ args: [...args], options: CONFIG_OPTION })
-  process.stdout.write(printJsonSchema())
+  await print(printJsonSchema())
   return 0
 }

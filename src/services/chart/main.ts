@@ -1,3 +1,4 @@
+import { print } from '../../print.ts'
 import {
   allowedOrigin,
   listenAddress,
@@ -32,7 +33,7 @@ const OPTIONS = {
 async function main(argv: string[]): Promise<void> {
   const { values, positionals } = readArguments(argv, OPTIONS)
   const [command, file, ...rest] = positionals
-  if (values.help) return void process.stdout.write(USAGE)
+  if (values.help) return print(USAGE)
   if (command === 'serve' && file === undefined) return serve(values)
   if (command === 'check' && file === undefined) return check(values.charts)
   if (command === 'catalogue' && file !== undefined && rest.length === 0) return printCatalogue(file, values.charts)
@@ -56,17 +57,17 @@ async function serve({ listen, database, charts, 'allow-origin': origins }: Valu
 
 async function check(folder: string): Promise<void> {
   const { charts, errors, warnings } = await loadLibrary(folder)
-  for (const error of errors) process.stdout.write(`${problemLine(error)}\n`)
-  for (const warning of warnings) process.stdout.write(`${problemLine(warning, 'warning')}\n`)
+  const lines = [...errors.map((each) => problemLine(each)), ...warnings.map((each) => problemLine(each, 'warning'))]
   if (errors.length > 0) process.exitCode = 1
-  else if (warnings.length > 0) process.stdout.write(`${charts.length} charts, ${warnings.length} warnings\n`)
-  else process.stdout.write(`${charts.length} charts, no problem\n`)
+  else if (warnings.length > 0) lines.push(`${charts.length} charts, ${warnings.length} warnings`)
+  else lines.push(`${charts.length} charts, no problem`)
+  await print(`${lines.join('\n')}\n`)
 }
 
 async function printCatalogue(file: string, folder: string): Promise<void> {
   const library = await loadLibrary(folder)
-  for (const warning of library.warnings) process.stderr.write(`${problemLine(warning, 'warning')}\n`)
-  process.stdout.write(await countCatalogue(file, library))
+  for (const warning of library.warnings) console.error(problemLine(warning, 'warning'))
+  await print(await countCatalogue(file, library))
 }
 
 runCommand(USAGE, main)

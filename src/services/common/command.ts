@@ -1,4 +1,5 @@
 import { type ParseArgsConfig, parseArgs } from 'node:util'
+import { print } from '../../print.ts'
 import { type Address, parseAddress } from './address.ts'
 
 /** What the command lines of the services share. */
@@ -12,7 +13,7 @@ export class UsageError extends Error {
 export function runCommand(usage: string, command: (args: string[]) => Promise<void>): void {
   command(process.argv.slice(2)).catch((error: Error) => {
     const isUsage = error instanceof UsageError
-    process.stderr.write(isUsage ? `${error.message}\n\n${usage}` : `${error.message}\n`)
+    console.error(isUsage ? `${error.message}\n\n${usage.trimEnd()}` : error.message)
     process.exitCode = isUsage ? 2 : 1
   })
 }
@@ -57,12 +58,12 @@ export async function serveUntilStopped(service: Service, address: Address, name
     for (const signal of ['SIGTERM', 'SIGINT'] as const) process.once(signal, resolve)
   })
   const { url } = await service.listen(address)
-  process.stdout.write(`${name} on ${url}\n`)
+  await print(`${name} on ${url}\n`)
   await stopped
   await service.close()
 }
 
-/** One line of JSON each. */
+/** One line of JSON each. A reader that has left does not end the service. */
 export const stderrLogger = {
   error: (fields: { readonly err?: unknown }, message: string) => writeLine('error', fields, message),
   warn: (fields: object, message: string) => writeLine('warn', fields, message),
@@ -70,5 +71,5 @@ export const stderrLogger = {
 
 function writeLine(level: string, { err, ...fields }: { readonly err?: unknown }, message: string): void {
   const stack = err instanceof Error ? err.stack : undefined
-  process.stderr.write(`${JSON.stringify({ level, message, ...fields, stack })}\n`)
+  console.error(JSON.stringify({ level, message, ...fields, stack }))
 }

@@ -1,4 +1,4 @@
-import type { FastifyError, FastifyInstance, FastifyReply } from 'fastify'
+import type { FastifyError, FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
 import { BadBody, BodyTooLarge } from './body.ts'
 import { DatabaseBusy } from './database.ts'
 import { pathOf } from './server.ts'
@@ -35,11 +35,14 @@ export interface RefusalOptions<R> {
 export function answerRefusals<R>(app: FastifyInstance, options: RefusalOptions<R>): void {
   const { endpoints, refusals, send } = options
   const known = endpoints.map(({ method, path }) => ({ method, pattern: patternOf(path) }))
-  app.setNotFoundHandler((request, reply) => {
+  const refuseStray = (request: FastifyRequest, reply: FastifyReply) => {
     const methods = known.filter(({ pattern }) => pattern.test(pathOf(request))).map(({ method }) => method)
     if (methods.length === 0) return send(reply, refusals.notFound)
     return send(reply.header('allow', allowed(methods)), refusals.methodNotAllowed)
-  })
+  }
+  // Before the body is looked at: what is wrong with it says nothing where no route would read it, nor does a missing type.
+  app.addHook('onRequest', async (request, reply) => (request.is404 ? refuseStray(request, reply) : undefined))
+  app.setNotFoundHandler(refuseStray)
   app.setErrorHandler((error, _request, reply) => send(reply, refusalFor(error, options)))
 }
 

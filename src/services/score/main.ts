@@ -1,3 +1,4 @@
+import { print } from '../../print.ts'
 import {
   listenAddress,
   readArguments,
@@ -34,7 +35,7 @@ const OPTIONS = {
 async function main(argv: string[]): Promise<void> {
   const { values, positionals } = readArguments(argv, OPTIONS)
   const [command, file, ...rest] = positionals
-  if (values.help) return void process.stdout.write(USAGE)
+  if (values.help) return print(USAGE)
   if (command === 'openapi' && file === undefined) return printDocument()
   const database = values.database
   if (database === undefined) throw new UsageError('--database is missing')
@@ -68,15 +69,15 @@ async function importFile(file: string, database: string, catalogue: string): Pr
   const store = openStore(database)
   try {
     const { users } = await importFixture(file, store, songs, Date.now())
-    process.stdout.write(`imported ${users} users\n`)
+    await print(`imported ${users} users\n`)
   } finally {
     store.close()
   }
 }
 
 /** As it is with the default settings; kept in config/score/openapi.json. */
-function printDocument(): void {
-  process.stdout.write(`${JSON.stringify(scoreDocument(LIST_LIMIT), null, 2)}\n`)
+function printDocument(): Promise<void> {
+  return print(`${JSON.stringify(scoreDocument(LIST_LIMIT), null, 2)}\n`)
 }
 
 runCommand(USAGE, main)

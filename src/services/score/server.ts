@@ -83,6 +83,8 @@ function leaving(reply: FastifyReply): AbortSignal {
 }
 
 function send(reply: FastifyReply, refusal: Refusal): FastifyReply {
+  // RFC 9110, 15.5.2; the scheme is our own, named by the header that carries the secret.
+  if (refusal.refused === 'unauthorized') reply.header('www-authenticate', 'X-Backend-Secret')
   if (refusal.retryAfter !== undefined) reply.header('retry-after', refusal.retryAfter)
   return reply.code(ERRORS[refusal.refused].status).send(bodyOf(refusal))
 }

@@ -1,3 +1,4 @@
+import { print } from '../../print.ts'
 import {
   allowedOrigin,
   listenAddress,
@@ -33,7 +34,7 @@ const OPTIONS = {
 
 async function main(argv: string[]): Promise<void> {
   const { values, positionals } = readArguments(argv, OPTIONS)
-  if (values.help) return void process.stdout.write(USAGE)
+  if (values.help) return print(USAGE)
   if (positionals.length !== 1 || positionals[0] !== 'serve') throw new UsageError('expected serve')
   const { database, catalogue, listen } = values
   if (database === undefined) throw new UsageError('--database is missing')

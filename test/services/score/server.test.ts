@@ -27,6 +27,7 @@ describe('credentials', () => {
     ]) {
       const answer = await as(headers as Record<string, string>)
       expect([answer.status, answer.json]).toEqual([401, { error: 'unauthorized', msg: expect.any(String) }])
+      expect(answer.headers.get('www-authenticate')).toBe('X-Backend-Secret')
     }
     expect(records.every(({ status }) => status === 401)).toBe(true)
   })
