@@ -1,5 +1,5 @@
 import { type AnswerHead, BARE_LF, parseAnswerHead, parseTrailers } from './answer-head.ts'
-import { BadAnswerError, ConnectionLostError } from './failure.ts'
+import { BadAnswerError, ConnectionLostError, StrayBytesError } from './failure.ts'
 
 /** What an answer is told to, piece by piece. */
 export interface AnswerSink {
@@ -22,6 +22,9 @@ const MAX_TEXT = 16 * 1024
 const MAX_COPIED = 16 * 1024
 /** Bytes of a line that opens a chunk, extensions included. */
 const MAX_CHUNK_LINE = 1024
+
+/** Of each answer. */
+const BEGINNING = 'HTTP/1.'
 
 type State = 'idle' | 'head' | 'length' | 'close' | 'chunk-size' | 'chunk' | 'chunk-end' | 'trailers'
 
@@ -127,11 +130,11 @@ export class AnswerReader {
 
   #readHead(input: Buffer, at: number): number {
     const text = input.toString('latin1', at, Math.min(input.length, at + Math.max(this.#maxHead + 4, MAX_TEXT)))
+    // What no head can begin with need not be waited for.
+    if (!BEGINNING.startsWith(text.slice(0, BEGINNING.length))) throw new StrayBytesError('this is not HTTP/1')
     const end = text.indexOf('\r\n\r\n')
     if (end > this.#maxHead || (end === -1 && text.length > this.#maxHead)) throw new BadAnswerError('too long a head')
     if (end === -1) {
-      // A line that no head can begin with need not be waited for.
-      if (text.length > 8 && !text.startsWith('HTTP/1.')) throw new BadAnswerError('this is not HTTP/1')
       if (BARE_LF.test(text)) throw new BadAnswerError('a line that ends in LF alone')
       return this.#keep(input, at)
     }

@@ -5,6 +5,9 @@ export class BadAnswerError extends Error {
   readonly code = 'BAD_ANSWER'
 }
 
+/** What came does not begin as an answer: on a connection that has served before, it may be left of another one. */
+export class StrayBytesError extends BadAnswerError {}
+
 /** The backend, or a free connection to it, was waited for too long. */
 export class UpstreamTimeoutError extends Error {
   readonly code = 'UPSTREAM_TIMEOUT'

@@ -5,8 +5,15 @@ import { callerOf } from './caller.ts'
 import type { Connection, Exchanging } from './connection.ts'
 import type { Connections, Waiter } from './connections.ts'
 import type { Exchange, ForwardResult } from './exchange.ts'
-import { BadAnswerError, connectionLost, forwardErrorOf, GivenUpError, reasonOf } from './failure.ts'
-import { answerHeaders, answerTrailers, type HeaderRules, type OutgoingHead, outgoingHead } from './headers.ts'
+import { BadAnswerError, connectionLost, forwardErrorOf, GivenUpError, reasonOf, StrayBytesError } from './failure.ts'
+import {
+  answerHeaders,
+  answerTrailers,
+  asksForUpgrade,
+  type HeaderRules,
+  type OutgoingHead,
+  outgoingHead,
+} from './headers.ts'
 import { requestHead } from './request-head.ts'
 import { Upload } from './upload.ts'
 import { sendWhole } from './whole-answer.ts'
@@ -116,10 +123,10 @@ export class Forwarding implements Exchanging, Waiter {
   }
 
   onBody(piece: Buffer | string, last: boolean): void {
-    const { res, responseHeaders } = this.#exchange
+    const { res } = this.#exchange
     if (res.destroyed) return
     if (last && this.#answer !== null && typeof piece === 'string') {
-      sendWhole(res, this.#status, answerHeaders(this.#answer, responseHeaders), piece)
+      sendWhole(res, this.#status, this.#headersOf(this.#answer), piece)
       this.#answer = null
       return
     }
@@ -173,13 +180,22 @@ export class Forwarding implements Exchanging, Waiter {
 
   /** @returns whether there was a head that had not been written */
   #writeHead(): boolean {
-    const { res, responseHeaders } = this.#exchange
+    const { res } = this.#exchange
     if (this.#answer === null || res.destroyed) return false
-    res.writeHead(this.#status, answerHeaders(this.#answer, responseHeaders))
+    res.writeHead(this.#status, this.#headersOf(this.#answer))
     this.#answer = null
     // Behind an answer that is not out yet Node would put this head before everything queued, also before a 103.
     if (res.socket === null) res.flushHeaders()
     return true
+  }
+
+  #headersOf(answer: AnswerHead): string[] {
+    const { res, responseHeaders } = this.#exchange
+    const headers = answerHeaders(answer, responseHeaders)
+    if (asksForUpgrade(answer.status, headers)) {
+      headers.push('Connection', res.shouldKeepAlive ? 'Upgrade' : 'close, Upgrade')
+    }
+    return headers
   }
 
   #send(connection: Connection): void {
@@ -215,13 +231,17 @@ export class Forwarding implements Exchanging, Waiter {
   /**
    * A connection that was idle may be closed by the backend just when a request is on its way. That request was almost
    * certainly not seen, but only a safe one is sent again (RFC 9110 section 9.2.2), and only once: by a connection that
-   * has served nobody before.
+   * has served nobody before. The same goes for one that is met by bytes that are no answer: they are late ones of an answer
+   * before it, as of a body to HEAD.
    */
   #mayRetry(error: Error): boolean {
     const connection = this.#connection
-    if (connection === null || connection.answerBegun || connection.served < 2) return false
+    if (connection === null || connection.served < 2) return false
+    const isLost = !connection.answerBegun && connectionLost(error)
+    const isStray = error instanceof StrayBytesError && this.#interim === 0
+    if (!isLost && !isStray) return false
     if (this.#body !== null || this.#upload !== null) return false
-    return SAFE_METHODS.has(this.#exchange.req.method ?? '') && connectionLost(error)
+    return SAFE_METHODS.has(this.#exchange.req.method ?? '')
   }
 
   /** The client reads slower than the backend writes: the backend waits, but not for ever. */

@@ -219,7 +219,10 @@ export function fieldsOf(status: number, raw: readonly string[]): AnswerFields {
   return { status, names, values: raw.filter((_, i) => i % 2 === 1) }
 }
 
-/** What the backend's answer is passed on with: its fields without the hop's own and those that `ours` names, then `ours`. */
+/**
+ * What the backend's answer is passed on with: its fields without the hop's own and those that `ours` names, then `ours`.
+ * A 426 keeps its Upgrade, which says what it asks for (RFC 9110 section 15.5.22); whoever writes its Connection names it there.
+ */
 export function answerHeaders({ status, names, values }: AnswerFields, ours: readonly string[]): string[] {
   let nominated: Set<string> | null = null
   for (let i = 0; i < names.length; i++) {
@@ -228,6 +231,10 @@ export function answerHeaders({ status, names, values }: AnswerFields, ours: rea
   const headers: string[] = []
   for (let i = 0; i < names.length; i++) {
     const { text, lower, withheld, reserved } = names[i] as FieldName
+    if (status === 426 && lower === 'upgrade') {
+      headers.push(text, values[i] as string)
+      continue
+    }
     if (withheld || (reserved && isNamed(ours, lower))) continue
     // A length frames the answer, whatever Connection says of it. RFC 9110 section 8.6: a 204 has none.
     if (lower === 'content-length' ? status === 204 : nominated?.has(lower)) continue
@@ -235,6 +242,11 @@ export function answerHeaders({ status, names, values }: AnswerFields, ours: rea
   }
   for (const text of ours) headers.push(text)
   return headers
+}
+
+/** Whether an answer with such headers has to name Upgrade in its Connection (RFC 9110 section 7.8). */
+export function asksForUpgrade(status: number, headers: readonly string[]): boolean {
+  return status === 426 && isNamed(headers, 'upgrade')
 }
 
 /** Trailers of an answer that a client may be given: never one that belongs into the head, nor one that `ours` names. */

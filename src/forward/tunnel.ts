@@ -6,7 +6,7 @@ import { MAX_INTERIM } from './answer-head.ts'
 import { callerOf } from './caller.ts'
 import type { ForwardResult, UpgradeExchange } from './exchange.ts'
 import { BadAnswerError, forwardErrorOf, GivenUpError, reasonOf, UpstreamTimeoutError } from './failure.ts'
-import { answerHeaders, fieldsOf, type HeaderRules, outgoingHead } from './headers.ts'
+import { answerHeaders, asksForUpgrade, fieldsOf, type HeaderRules, outgoingHead } from './headers.ts'
 
 /** How long the other end may take to read what is left when one end has closed, in milliseconds. */
 const LINGER_MS = 2_000
@@ -167,10 +167,8 @@ export class Tunnel {
     }
     this.#status = status
     this.#ignoreEnd()
-    this.#client.write(
-      plainHead(status, answerHeaders(fieldsOf(status, answer.rawHeaders), this.#exchange.responseHeaders)),
-      'latin1',
-    )
+    const headers = answerHeaders(fieldsOf(status, answer.rawHeaders), this.#exchange.responseHeaders)
+    this.#client.write(plainHead(status, headers), 'latin1')
     answer.pipe(this.#client, { end: false })
     answer.setTimeout(this.#options.idleTimeoutMs, () => {
       if (this.#client.writableLength > 0) this.#clientStalled()
@@ -280,7 +278,7 @@ function collected(raw: readonly string[]): OutgoingHttpHeaders {
 function plainHead(status: number, headers: readonly string[]): string {
   let text = `HTTP/1.1 ${status} ${STATUS_CODES[status] ?? ''}\r\n`
   for (let i = 0; i < headers.length; i += 2) text += `${headers[i]}: ${headers[i + 1]}\r\n`
-  return `${text}Connection: close\r\n\r\n`
+  return `${text}Connection: ${asksForUpgrade(status, headers) ? 'close, Upgrade' : 'close'}\r\n\r\n`
 }
 
 /** As long as more waits for the reader than its kernel has taken, each piece of it may take so long. */

@@ -100,6 +100,28 @@ overEachTransport(({ httpBackend, rawBackend }) => {
     })
 
     it.each([
+      ['that goes on', '', 'Connection: Upgrade', 2],
+      ['that is to close', CLOSE, 'Connection: close, Upgrade', 1],
+    ])('keep the Upgrade of a 426, on a connection %s', async (_what, field, connection, answers) => {
+      const head = 'HTTP/1.1 426 Upgrade Required\r\nConnection: Upgrade\r\nUpgrade: TLS/1.3, HTTP/1.1\r\n'
+      const backend = await rawBackend((socket, text) =>
+        socket.write(text.includes('/next') ? OK : `${head}Content-Length: 2\r\n\r\nno`),
+      )
+      const gateway = await gatewayTo(backend.url)
+      const { text } = await exchangeRaw(gateway.port, get('/', field) + (field === '' ? get('/next', CLOSE) : ''))
+      expect(text).toMatch(/^HTTP\/1\.1 426 .*\r\nUpgrade: TLS\/1\.3, HTTP\/1\.1\r\n/s)
+      expect(text.match(/^Connection: .*(?=\r)/gm)?.[0]).toBe(connection)
+      expect(text.match(/HTTP\/1\.1 \d/g)).toHaveLength(answers)
+    })
+
+    it('keep no Upgrade of another answer', async () => {
+      const fields = 'Connection: Upgrade\r\nUpgrade: h2c\r\nContent-Length: 2'
+      const backend = await rawBackend((socket) => socket.write(`HTTP/1.1 200 OK\r\n${fields}\r\n\r\nok`))
+      const gateway = await gatewayTo(backend.url)
+      expect((await exchangeRaw(gateway.port, get('/', CLOSE))).text).not.toMatch(/upgrade/i)
+    })
+
+    it.each([
       ['HEAD', '200 OK', 'Content-Length: 5', /Content-Length: 5/],
       ['GET', '304 Not Modified', 'Content-Length: 5', /Content-Length: 5/],
       ['GET', '204 No Content', 'ETag: "1"', /ETag: "1"/],

@@ -83,6 +83,29 @@ overEachTransport(({ rawBackend }) => {
       expect(backend.sockets).toHaveLength(2)
     })
 
+    it.each([
+      ['GET', 200, 3],
+      ['POST', 502, 2],
+    ])('by a body to HEAD that comes late: %s behind it gets %i', async (method, status, heads) => {
+      let asked = 0
+      const backend = await rawBackend(async (socket, request) => {
+        asked++
+        if (request.startsWith('HEAD')) return void socket.write('HTTP/1.1 200 OK\r\nContent-Length: 20\r\n\r\n')
+        // The body to HEAD comes when the next request is there, byte by byte.
+        if (asked > 2) return void socket.write(OK)
+        for (let i = 0; i < 20; i++) {
+          if (!socket.destroyed) socket.write('x')
+          await sleep(2)
+        }
+      })
+      const gateway = await gatewayTo(backend.url)
+      await exchangeRaw(gateway.port, `HEAD / HTTP/1.1\r\nHost: x\r\n${CLOSE}\r\n`)
+      const { text } = await exchangeRaw(gateway.port, `${method} / HTTP/1.1\r\nHost: x\r\n${CLOSE}\r\n`)
+      expect(text).toMatch(new RegExp(`^HTTP/1\\.1 ${status} `))
+      expect(text).not.toMatch(/xx/)
+      expect(asked).toBe(heads)
+    })
+
     it('by breaking off while it waits for its turn: the connection ends there', async () => {
       const brokenOff = Promise.withResolvers<void>()
       const backend = await rawBackend((socket, request) => {

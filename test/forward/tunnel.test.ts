@@ -236,6 +236,15 @@ overEachTransport(({ scheme, httpBackend, rawBackend }) => {
       expect(await gateway.settled()).toMatchObject({ httpStatus: 403, outcome: 'forwarded', headSent: true })
     })
 
+    it('because it wants another version says so by the Upgrade of its 426', async () => {
+      const fields = 'Connection: Upgrade\r\nUpgrade: websocket\r\nSec-WebSocket-Version: 13\r\nContent-Length: 0'
+      const backend = await rawBackend((socket) => socket.write(`HTTP/1.1 426 Upgrade Required\r\n${fields}\r\n\r\n`))
+      const gateway = await gatewayTo(backend.url)
+      const { text } = await exchangeRaw(gateway.port, handshake())
+      expect(text).toMatch(/^HTTP\/1\.1 426 .*\r\nUpgrade: websocket\r\n/s)
+      expect(text).toMatch(/\r\nConnection: close, Upgrade\r\n\r\n$/)
+    })
+
     it('and takes longer over the body of its answer than over the head has all of it passed on', async () => {
       const backend = await rawBackend(async (socket) => {
         socket.write('HTTP/1.1 403 Forbidden\r\nContent-Length: 2\r\n\r\n')
