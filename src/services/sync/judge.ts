@@ -1,12 +1,12 @@
 import { MAX_ACHIEVEMENT, MAX_BUDDY_ACHIEVEMENT, parseAchievement } from '../music/achievement.ts'
 import type { Catalogue, Chart } from '../music/catalogue.ts'
 import { fromFish, kindOf } from '../music/ids.ts'
-import { levelLabel, RATES, rateOf } from '../music/labels.ts'
-import { COMBO, SYNC } from '../music/lamps.ts'
+import { levelLabel, rateOf } from '../music/labels.ts'
 import { chartRating } from '../music/rating.ts'
 import { type Named, namedCharts } from './named.ts'
 import { keyOf, larger, type ScoreRecord } from './record.ts'
 import type { SentRecord } from './schemas/requests.ts'
+import { comboOf, rateIn, syncOf, typeOf } from './words.ts'
 
 /** What became of the records of a request. */
 export interface Judged {
@@ -16,6 +16,10 @@ export interface Judged {
   readonly named: Named
   /** One text for each record that cannot be used. */
   readonly errors: readonly string[]
+  /** One text for each record with a word that nobody knows. */
+  readonly warnings: readonly string[]
+  /** Keys of records with such a word: what they do not say must not lower what is stored. */
+  readonly doubtful: ReadonlySet<string>
 }
 
 const MAX_DS = 20
@@ -29,17 +33,25 @@ export function judgeRecords(sent: readonly SentRecord[], catalogue: Catalogue):
   const records = new Map<string, ScoreRecord>()
   const named = namedCharts()
   const errors: string[] = []
+  const warnings: string[] = []
+  const doubtful = new Set<string>()
   sent.forEach((each, index) => {
     const record = judge(each, catalogue)
+    const name = `records[${index}] (song_id ${each.song_id}, level_index ${each.level_index})`
     if ('problem' in record) {
-      errors.push(`records[${index}] (song_id ${each.song_id}, level_index ${each.level_index}): ${record.problem}`)
+      errors.push(`${name}: ${record.problem}`)
       named.add(each, record.key)
       return
+    }
+    const unknown = unknownLamps(each)
+    if (unknown.length > 0) {
+      doubtful.add(keyOf(record))
+      warnings.push(`${name}: ${unknown.join(' and ')} is no lamp that is known, and counts as none`)
     }
     const twin = records.get(keyOf(record))
     records.set(keyOf(record), twin === undefined ? record : larger(twin, record))
   })
-  return { records: [...records.values()], named, errors }
+  return { records: [...records.values()], named, errors, warnings, doubtful }
 }
 
 /** A record that cannot be stored. @param key its chart; `null` where that is in doubt */
@@ -48,8 +60,13 @@ interface Unusable {
   readonly key: { readonly songId: number; readonly levelIndex: number } | null
 }
 
+function unknownLamps({ fc, fs }: SentRecord): string[] {
+  return [comboOf(fc) === undefined ? 'fc' : '', syncOf(fs) === undefined ? 'fs' : ''].filter((name) => name !== '')
+}
+
 function judge(sent: SentRecord, catalogue: Catalogue): ScoreRecord | Unusable {
-  const id = fromFish({ songId: sent.song_id, type: sent.type === 'DX' ? 'DX' : 'SD', levelIndex: sent.level_index })
+  const type = typeOf(sent.type) === 'dx' ? 'DX' : 'SD'
+  const id = fromFish({ songId: sent.song_id, type, levelIndex: sent.level_index })
   const chart = catalogue.chart(id.musicId, id.level)
   const facts = { songId: id.musicId, levelIndex: sent.level_index, isUtage: kindOf(id.musicId) === 'utage', chart }
   const doubt = problemWithKey(sent, facts)
@@ -68,10 +85,12 @@ interface Facts {
   readonly chart: Chart | undefined
 }
 
-function problemWithKey({ song_id, type, level_index }: SentRecord, { songId, isUtage }: Facts): string | null {
-  if (type != null && type !== 'SD' && type !== 'DX') return 'type is neither SD nor DX'
+function problemWithKey({ song_id, type: word, level_index }: SentRecord, { songId, isUtage }: Facts): string | null {
+  const type = typeOf(word)
+  if (type === undefined) return 'type is none of SD, standard, DX, utage'
   if (!isSongId(song_id)) return 'song_id names no song'
-  if (type === 'SD' && songId >= 10_000 && !isUtage) return 'song_id is that of a DX chart, and type is SD'
+  if (type === 'standard' && songId >= 10_000 && !isUtage) return 'song_id is that of a DX chart, and type is SD'
+  if (type === 'utage' && !isUtage) return 'song_id is that of no utage chart, and type is utage'
   const last = isUtage ? 1 : 4
   return level_index >= 0 && level_index <= last ? null : `level_index is not within 0 to ${last}`
 }
@@ -85,9 +104,6 @@ function problemWithValues(sent: SentRecord, { chart }: Facts): string | null {
   if (!isWithin(sent.dxScore, maxDxScore)) return `dxScore is not within 0 to ${maxDxScore}`
   if (!isWithin(sent.ds, MAX_DS)) return `ds is not within 0 to ${MAX_DS}`
   if (!isWithin(sent.ra, MAX_RA)) return `ra is not within 0 to ${MAX_RA}`
-  if (sent.rate && !RATES.includes(sent.rate)) return `rate is none of ${RATES.join(', ')}`
-  if (sent.fc && !COMBO.has(sent.fc)) return 'fc is none of fc, fcp, ap, app'
-  if (sent.fs && !SYNC.has(sent.fs)) return 'fs is none of sync, fs, fsp, fsd, fdx, fsdp, fdxp'
   const isLong = [sent.title, sent.level, sent.level_label].some((text) => text != null && text.length > MAX_TEXT)
   return isLong ? `title, level or level_label is longer than ${MAX_TEXT} characters` : null
 }
@@ -118,10 +134,10 @@ function complete(sent: SentRecord, { songId, levelIndex, isUtage, chart }: Fact
     constant,
     achievement,
     ra: isUtage ? 0 : ratingOf(sent, chart, chartRating(achievement, constant)),
-    rate: sent.rate || rateOf(achievement),
+    rate: rateIn(sent.rate) ?? rateOf(achievement),
     dxScore: sent.dxScore ?? 0,
-    combo: COMBO.get(sent.fc || 'none') ?? 0,
-    sync: SYNC.get(sent.fs || 'none') ?? 0,
+    combo: comboOf(sent.fc) ?? 0,
+    sync: syncOf(sent.fs) ?? 0,
   }
 }
 

@@ -116,6 +116,7 @@ function endOf({ snapshots, records }: Store, qq: number, snapshot: Snapshot, cl
 }
 
 function answerOf({ request, judged }: Sync, counts: Counts, stored: number, { removed, warnings }: End): SyncAnswer {
+  const all = [...judged.warnings, ...warnings]
   return {
     status: removed === null ? 'partial' : 'ok',
     snapshot_id: request.snapshotId,
@@ -123,6 +124,6 @@ function answerOf({ request, judged }: Sync, counts: Counts, stored: number, { r
     stored_records: stored,
     ...(removed !== null && { removed }),
     errors: [...judged.errors],
-    ...(warnings.length > 0 && { warnings: [...warnings] }),
+    ...(all.length > 0 && { warnings: all }),
   }
 }

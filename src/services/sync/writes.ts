@@ -20,7 +20,10 @@ export function writeRecords(records: Records, qq: number, judged: Judged, step:
   const counts = { imported: 0, updated: 0, skipped: 0 }
   for (const sent of judged.records) {
     const before = stored.get(keyOf(sent))
-    const [after, mark] = step.kind === 'overwrite' ? overwritten(before, sent) : raised(before, sent, marks(step))
+    const [after, mark] =
+      step.kind === 'overwrite'
+        ? overwritten(before, sent, judged.doubtful.has(keyOf(sent)))
+        : raised(before, sent, marks(step))
     const isUnchanged = before !== undefined && isSame(before, after)
     counts[before === undefined ? 'imported' : isUnchanged ? 'skipped' : 'updated']++
     if (!isUnchanged || before.mark !== mark) records.put(qq, after, mark)
@@ -42,13 +45,14 @@ function raised(before: StoredRecord | undefined, sent: ScoreRecord, marks: bool
   return [before === undefined ? sent : best(before, sent), marks ? mark | MARK.incremental : mark]
 }
 
-function overwritten(before: StoredRecord | undefined, sent: ScoreRecord): Written {
-  return [before === undefined ? sent : overwrittenScore(before, sent), (before?.mark ?? MARK.none) | MARK.chunk]
+function overwritten(before: StoredRecord | undefined, sent: ScoreRecord, isDoubtful: boolean): Written {
+  const score = before === undefined ? sent : overwrittenScore(before, sent, isDoubtful)
+  return [score, (before?.mark ?? MARK.none) | MARK.chunk]
 }
 
-function overwrittenScore(before: StoredRecord, sent: ScoreRecord): ScoreRecord {
+function overwrittenScore(before: StoredRecord, sent: ScoreRecord, isDoubtful: boolean): ScoreRecord {
   // Whoever played while the snapshot was under way has a score that the snapshot cannot know.
-  if (before.mark & MARK.incremental) return best(before, sent)
+  if (isDoubtful || before.mark & MARK.incremental) return best(before, sent)
   // A key that stands in several chunks is judged as if it stood several times in one, so their order does not matter.
   return before.mark & MARK.chunk ? larger<ScoreRecord>(before, sent) : sent
 }

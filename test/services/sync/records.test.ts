@@ -121,6 +121,59 @@ describe('lamps', () => {
   })
 })
 
+describe('words of other platforms', () => {
+  it.each([
+    [{ fc: 'AP' }, { fc: 'ap' }],
+    [{ fc: 'FC+' }, { fc: 'fcp' }],
+    [
+      { fc: 'APP', fs: 'FSD+' },
+      { fc: 'app', fs: 'fsdp' },
+    ],
+    [
+      { fc: 'AP+', fs: 'SYNC PLAY' },
+      { fc: 'app', fs: 'sync' },
+    ],
+    [{ fs: 'FDX+' }, { fs: 'fsdp' }],
+    [{ rate: 'SSS+' }, { rate: 'sssp' }],
+    [{ rate: 'EX' }, { rate: 'ssp' }],
+  ])('%j is stored as %j', async (sent, kept) => {
+    const { sync, stored } = await startSync()
+    const { errors, warnings } = (await sync(incremental([record(2001, sent)]))).json
+    expect([errors, warnings]).toEqual([[], undefined])
+    expect(await stored()).toMatchObject({ '2001/3': kept })
+  })
+
+  it.each([
+    ['dx', 2001, '12001/3'],
+    ['Dx', 12001, '12001/3'],
+    ['standard', 2001, '2001/3'],
+    ['STD', 2001, '2001/3'],
+    ['sd', 2001, '2001/3'],
+    ['utage', 110205, '110205/1'],
+    ['宴会場', 110205, '110205/1'],
+  ])('type %s of %i is chart %s', async (type, song_id, key) => {
+    const { sync, stored } = await startSync()
+    const level_index = song_id > 100_000 ? 1 : 3
+    expect((await sync(incremental([record(song_id, { type, level_index })]))).json.errors).toEqual([])
+    expect(Object.keys(await stored())).toEqual([key])
+  })
+
+  it.each([
+    ['fc', 'fsd'],
+    ['fs', '__proto__'],
+  ])('a lamp that nobody knows in %s is told, and lowers nothing', async (name, word) => {
+    const { sync, stored } = await startSync()
+    const unknown = { [name]: word }
+    const first = (await sync(incremental([record(2001, unknown)]))).json
+    const text = `records[0] (song_id 2001, level_index 3): ${name} is no lamp that is known, and counts as none`
+    expect(first).toMatchObject({ imported: 1, skipped: 0, errors: [], warnings: [text] })
+    const best = { fc: 'ap', fs: 'fsd', achievements: 100, dxScore: 1100 }
+    await sync(incremental([record(2001, best)]))
+    await sync({ qq: QQ, full_snapshot: true, records: [record(2001, { ...unknown, achievements: 100.5 })] })
+    expect(await stored()).toMatchObject({ '2001/3': { ...best, achievements: 100.5 } })
+  })
+})
+
 describe('achievements', () => {
   it.each([
     [0, 0],
@@ -168,10 +221,8 @@ describe('a record that cannot be', () => {
     ['song 1000000', record(1_000_000), 'song_id names no song'],
     ['song -1, called DX', record(-1, { type: 'DX' }), 'song_id names no song'],
     ['SD of a DX song', record(11466, { type: 'SD' }), 'type is SD'],
-    ['another type', record(2001, { type: 'standard' }), 'type is neither SD nor DX'],
-    ['an unknown combo lamp', record(2001, { fc: 'fsd' }), 'fc is none of'],
-    ['an unknown sync lamp', record(2001, { fs: '__proto__' }), 'fs is none of'],
-    ['an unknown rate', record(2001, { rate: 'SSS+' }), 'rate is none of'],
+    ['another type', record(2001, { type: 'deluxe edition' }), 'type is none of SD, standard, DX, utage'],
+    ['utage of a song', record(2001, { type: 'utage' }), 'type is utage'],
     ['a constant above 20', record(2001, { ds: 20.1 }), 'ds is not within 0 to 20'],
     ['a rating above 999', record(2001, { ra: 1000 }), 'ra is not within 0 to 999'],
     ['a long title', record(2001, { title: 'x'.repeat(257) }), 'is longer than 256 characters'],

@@ -23,17 +23,20 @@ const name = z
 const record = z.object({
   song_id: z.int().describe('musicId; with type DX, one below 10000 means that + 10000'),
   title: z.string().nullish(),
-  type: z.string().nullish().describe('SD or DX; default: as song_id says'),
+  type: z.string().nullish().describe('SD (also standard), DX or utage; default: as song_id says'),
   level_index: z.int().describe('0 Basic to 4 Re:MASTER; 0 or 1 for utage'),
   level: z.string().nullish().describe('As displayed, for example 13+'),
   level_label: z.string().nullish(),
   ds: z.number().nullish().describe('The constant of the chart, 0 to 20'),
   achievements: z.number().describe('Percent, 0 to 101; up to 202 for utage'),
   ra: z.int().nullish().describe('Rating of the chart, 0 to 999'),
-  rate: z.string().nullish().describe('d to sssp'),
+  rate: z.string().nullish().describe('d to sssp; default, and for another word: as achievements says'),
   dxScore: z.int().nullish().describe('0 to the maximum of the chart; default 0'),
-  fc: z.string().nullish().describe('Empty, fc, fcp, ap or app'),
-  fs: z.string().nullish().describe('Empty, sync, fs, fsp, fsd (also fdx) or fsdp (also fdxp)'),
+  fc: z
+    .string()
+    .nullish()
+    .describe('Empty, fc, fcp (also FC+), ap or app (also AP+); another word lowers nothing and is in warnings'),
+  fs: z.string().nullish().describe('Empty, sync, fs, fsp, fsd (also fdx) or fsdp (also fdxp); another word as in fc'),
 })
 export type SentRecord = z.output<typeof record>
 
