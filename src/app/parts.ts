@@ -45,7 +45,7 @@ export async function createParts(
   const authenticator =
     old !== null && same(old.config.auth, config.auth) && same(old.fingerprints.keys, fingerprints.keys)
       ? old.authenticator
-      : await createAuthenticator(authOptions(config.auth, tokens, observe), old?.authenticator)
+      : await createAuthenticator(authOptions(config, tokens, observe), old?.authenticator)
   const rules: Rules = {
     ...planRules,
     authenticator,
@@ -112,11 +112,18 @@ function withMaps(_key: string, value: unknown): unknown {
 }
 
 function authOptions(
-  { jwt, gatewayTokens, credentialCache }: AuthConfig,
+  { auth: { jwt, gatewayTokens, credentialCache }, edge }: Config,
   tokens: Pick<Store, 'findToken'>,
   observe: Observer,
 ) {
-  return { issuers: jwt.map(issuerOf), gatewayTokens, tokens, cache: credentialCache, observe }
+  return {
+    issuers: jwt.map(issuerOf),
+    gatewayTokens,
+    tokens,
+    cache: credentialCache,
+    maxCredential: edge.maxHeaderSize,
+    observe,
+  }
 }
 
 function issuerOf({ clockToleranceMs, types, ...issuer }: IssuerConfig): IssuerOptions {

@@ -1,3 +1,4 @@
+import { createHash } from 'node:crypto'
 import type { TokenStore } from '../control/tokens.ts'
 import type { Denial } from '../errors.ts'
 import type { Observation, Observer } from '../observe/observation.ts'
@@ -17,7 +18,7 @@ export interface AuthOptions {
   readonly gatewayTokens: boolean
   readonly tokens: Pick<TokenStore, 'findToken'>
   readonly cache: {
-    /** Most credentials remembered, 0 or more. A credential is 8 KiB at most. */
+    /** Most credentials remembered, 0 or more. One takes 8 KiB at most. */
     readonly max: number
     /**
      * Longest time one is remembered, in milliseconds; each for three quarters of it to all of it. A JWT is forgotten at its `exp`,
@@ -25,6 +26,8 @@ export interface AuthOptions {
      */
     readonly ttlMs: number
   }
+  /** Longest credential that is looked at, in characters; 8,192 at least, which is the default. */
+  readonly maxCredential?: number
   /** Milliseconds since the epoch; the process clock by default. */
   readonly now?: () => number
   /** 0 to 1, for the time that one is remembered. */
@@ -53,6 +56,10 @@ const MAX_REFUSED = 1000
 /** How long others may join a check under way; after that its answer would be older than what may be remembered. */
 const JOIN_MS = GATEWAY_TOKEN_MS
 
+const MAX_CREDENTIAL = 8 * 1024
+/** A longer one is remembered by its hash, so that a number of them bounds the memory. */
+const MAX_KEY = MAX_CREDENTIAL + 64
+
 const HIT: Observation = Object.freeze({ type: 'credential_checked', cached: true })
 const MISS: Observation = Object.freeze({ type: 'credential_checked', cached: false })
 
@@ -75,6 +82,7 @@ export async function createAuthenticator(
 ): Promise<Authenticator> {
   const { gatewayTokens, tokens, observe, now = Date.now, random = Math.random } = options
   const { issuers, fetched } = await openIssuers(options.issuers, before.fetched, observe, now)
+  const maxCredential = Math.max(MAX_CREDENTIAL, options.maxCredential ?? 0)
   const verifyJwt = createJwtVerifier(issuers)
   const accepted = createCache<Caller>(options.cache.max)
   const refused = createCache<Denial>(MAX_REFUSED)
@@ -83,11 +91,12 @@ export async function createAuthenticator(
   function authenticate(authorization: string | undefined): Caller | Denial | Promise<Caller | Denial> {
     const at = now()
     // The usual spelling of the header is the key itself: a hit costs one look-up and no parsing.
-    const hit = authorization === undefined ? undefined : recall(authorization, at)
+    const isKey = authorization !== undefined && authorization.length <= MAX_KEY
+    const hit = isKey ? recall(authorization, at) : undefined
     if (hit !== undefined) return hit
-    const credential = readBearer(authorization)
+    const credential = readBearer(authorization, maxCredential)
     if (typeof credential !== 'string') return credential
-    const key = `Bearer ${credential}`
+    const key = keyOf(credential)
     return (key === authorization ? undefined : recall(key, at)) ?? check(key, credential, at)
   }
 
@@ -151,4 +160,10 @@ export async function createAuthenticator(
   }
 
   return { authenticate, fetched, close }
+}
+
+/** The usual spelling of the header. */
+function keyOf(credential: string): string {
+  if (credential.length <= MAX_CREDENTIAL) return `Bearer ${credential}`
+  return createHash('sha256').update(credential).digest('base64')
 }

@@ -33,6 +33,26 @@ export function member(object: JsonObject, key: string): unknown {
   return Object.hasOwn(object, key) ? object[key] : undefined
 }
 
+/** The largest integer of which the one before and the one behind it are other numbers has 16 digits. */
+const INTEGER = /^(?:0|-?[1-9][0-9]{0,15})$/
+
+/**
+ * The digits of an integer that a member of the outermost object holds, as the JSON spells it; `null` for any other value, and
+ * for a spelling beside the usual one (`42.0`, `4.2e1`, `-0`) or a number that JSON readers round.
+ * @param bytes as `parseObject` has taken them
+ */
+export function integerText(bytes: Uint8Array, key: string): string | null {
+  const spelt = new Map<unknown, string>()
+  let found: string | undefined
+  JSON.parse(UTF8.decode(bytes), function (this: unknown, name: string, value: unknown, context?: { source?: string }) {
+    if (name === key && typeof value === 'number' && context?.source !== undefined) spelt.set(this, context.source)
+    // The outermost one comes last, under the empty name of no object of the text.
+    found = spelt.get(value)
+    return value
+  })
+  return found !== undefined && INTEGER.test(found) && Number.isSafeInteger(Number(found)) ? found : null
+}
+
 /** How many keys the outermost object of a valid JSON text spells out, duplicates counted each: its colons outside of strings. */
 function countKeys(text: string): number {
   let keys = 0

@@ -3,9 +3,11 @@ import { messageOf } from '../errors.ts'
 import { jsonFault } from '../json-fault.ts'
 import { ALGORITHMS } from './algorithms.ts'
 import { importSecret } from './jose.ts'
-import { findKey, type KeySource, readKeySet } from './key-set.ts'
+import { findKeys, type KeySource, readKeySet, type VerifyingKey } from './key-set.ts'
 
 /** Keys that stay as they are until the configuration is loaded again. */
+
+const NO_OTHER = { is: 'unknown' } as const
 
 /**
  * A JWK set in a file. Nobody else can mend it, so a key that must not be used is an error here, not a warning.
@@ -20,7 +22,7 @@ export async function keysFromFile(path: string, algorithms: readonly string[]):
   if (refused.length > 0) throw new Error(`key set ${path} is refused: ${refused.join('; ')}`)
   if (!algorithms.some((alg) => keys.has(alg)))
     throw new Error(`key set ${path} has no key for ${algorithms.join(', ')}`)
-  return { find: (alg, kid) => findKey(keys, alg, kid), close: () => {} }
+  return { find: (alg, kid) => findKeys(keys, alg, kid), findOther: () => NO_OTHER, close: () => {} }
 }
 
 /** The error of `JSON.parse` would show a piece of the text, line ends and all, and that may be one of a private key. */
@@ -36,20 +38,21 @@ function parse(text: string): unknown {
  */
 export async function keysFromSecret(secret: string, algorithms: readonly string[]): Promise<KeySource> {
   const bytes = new TextEncoder().encode(secret)
-  const keys = new Map<string, CryptoKey>()
+  const keys = new Map<string, VerifyingKey>()
   for (const alg of algorithms) {
     const algorithm = ALGORITHMS.get(alg)
     if (algorithm === undefined) continue
     if (bytes.length < algorithm.hashBytes) {
       throw new Error(`secret of ${bytes.length} bytes is too short: ${alg} needs ${algorithm.hashBytes} at least`)
     }
-    keys.set(alg, await importSecret(bytes, algorithm))
+    keys.set(alg, { id: alg, key: await importSecret(bytes, algorithm) })
   }
   return {
     find(alg) {
       const key = keys.get(alg)
-      return key === undefined ? { is: 'unknown' } : { is: 'key', key }
+      return key === undefined ? { is: 'unknown' } : { is: 'keys', keys: [key] }
     },
+    findOther: () => NO_OTHER,
     close: () => {},
   }
 }

@@ -1,6 +1,6 @@
 import type { Observer } from '../observe/observation.ts'
 import { fetchJson } from './jwks-fetch.ts'
-import { findKey, type KeyAnswer, type KeySet, type KeySource, readKeySet } from './key-set.ts'
+import { findKeys, type KeyAnswer, type KeySet, type KeySource, readKeySet, type VerifyingKey } from './key-set.ts'
 
 /** Least time between two fetches while there are keys: what a flood of unknown kids can cause, and how soon a rotation is seen. */
 const COOL_DOWN = 30_000
@@ -56,6 +56,12 @@ export function keysFromUrl(issuer: string, url: URL, observe: Observer, now: ()
     return answer.is === 'unknown' && lastFailed ? unavailable() : answer
   }
 
+  /** Any token that is made up brings it about, so it is as rare as for an unknown kid, and what cannot be found out is a "no". */
+  async function findOther(alg: string, kid: string | undefined, tried: readonly VerifyingKey[]): Promise<KeyAnswer> {
+    if (!(await waited(refresh()))) return { is: 'unknown' }
+    return lookUp(alg, kid, tried)
+  }
+
   /** @returns false, at once, where too many wait already */
   async function waited(fetched: Promise<void>): Promise<boolean> {
     if (pending !== null && waiting >= (held === null ? MAX_WAITING_WITHOUT_KEYS : MAX_WAITING)) return false
@@ -65,8 +71,8 @@ export function keysFromUrl(issuer: string, url: URL, observe: Observer, now: ()
     return true
   }
 
-  function lookUp(alg: string, kid: string | undefined): KeyAnswer {
-    return held === null ? unavailable() : findKey(held.keys, alg, kid)
+  function lookUp(alg: string, kid: string | undefined, tried: readonly VerifyingKey[] = []): KeyAnswer {
+    return held === null ? unavailable() : findKeys(held.keys, alg, kid, tried)
   }
 
   function isKnownDown(): boolean {
@@ -112,7 +118,7 @@ export function keysFromUrl(issuer: string, url: URL, observe: Observer, now: ()
   }
 
   void refresh()
-  return { find, close: () => closed.abort() }
+  return { find, findOther, close: () => closed.abort() }
 }
 
 /** `fetch failed` says nothing; its cause does. */

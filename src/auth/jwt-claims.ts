@@ -1,7 +1,7 @@
 import { isUserId } from '../control/user.ts'
 import type { Denial } from '../errors.ts'
 import { invalid } from './caller.ts'
-import { type JsonObject, member } from './encoding.ts'
+import { integerText, type JsonObject, member } from './encoding.ts'
 import type { Issuer } from './issuer.ts'
 
 /** The claims of a JWT as one issuer's rules read them (RFC 7519, section 4.1; RFC 8725, sections 3.8 to 3.10). */
@@ -19,8 +19,12 @@ export function isMeantFor(payload: JsonObject, audiences: readonly string[]): b
   return list.every((one) => typeof one === 'string') && list.some((one) => audiences.includes(one))
 }
 
-/** Reads user and times. @param now milliseconds since the epoch */
-export function readClaims(payload: JsonObject, issuer: Issuer, now: number): Claims | Denial {
+/**
+ * Reads user and times.
+ * @param bytes what `payload` was read from
+ * @param now milliseconds since the epoch
+ */
+export function readClaims(payload: JsonObject, bytes: Uint8Array, issuer: Issuer, now: number): Claims | Denial {
   const tolerance = issuer.clockToleranceSeconds
   const exp = member(payload, 'exp')
   if (!isDate(exp)) return invalid('exp is missing or no number')
@@ -31,7 +35,9 @@ export function readClaims(payload: JsonObject, issuer: Issuer, now: number): Cl
     if (!isDate(from)) return invalid(`${claim} is no number`)
     if (now / 1000 < from - tolerance) return invalid(`${claim} is in the future`, 'The token is not valid yet.')
   }
-  const user = member(payload, issuer.userClaim)
+  const claimed = member(payload, issuer.userClaim)
+  // Issuers that number their users seldom write the number as a text.
+  const user = typeof claimed === 'number' ? integerText(bytes, issuer.userClaim) : claimed
   return isUserId(user) ? { user, expiresAt: exp * 1000 } : invalid(`${issuer.userClaim} is no user id`)
 }
 

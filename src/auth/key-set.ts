@@ -5,9 +5,9 @@ import { type JsonObject, member } from './encoding.ts'
 import { importPublicKey } from './jose.ts'
 import { rsaWeakness } from './weak-rsa.ts'
 
-/** `key`: the one to verify with. `unknown`: no such key. `ambiguous`: several fit and the token does not say which. */
+/** `keys`: those to verify with, `MAX_FITTING` at most. `unknown`: no such key. `ambiguous`: more fit and the token does not say which. */
 export type KeyAnswer =
-  | { readonly is: 'key'; readonly key: CryptoKey }
+  | { readonly is: 'keys'; readonly keys: readonly VerifyingKey[] }
   | { readonly is: 'unknown' }
   | { readonly is: 'ambiguous' }
   /** Nothing can be said now; `retryAfter` in whole seconds. */
@@ -16,14 +16,24 @@ export type KeyAnswer =
 /** Where the keys of an issuer come from. Never rejects. */
 export interface KeySource {
   find(alg: string, kid: string | undefined): KeyAnswer | Promise<KeyAnswer>
+  /** The same when none of `tried` verifies: without those. An issuer may have a new key under an old kid, or under none. */
+  findOther(alg: string, kid: string | undefined, tried: readonly VerifyingKey[]): KeyAnswer | Promise<KeyAnswer>
   close(): void
 }
 
-interface UsableKey {
+/** How many keys are tried at most for a token that names none: each costs the check of a signature. */
+export const MAX_FITTING = 5
+
+export interface VerifyingKey {
+  /** One for each key: what it is made of. */
+  readonly id: string
+  readonly key: CryptoKey
+}
+
+interface UsableKey extends VerifyingKey {
   /** Place in the document. */
   readonly index: number
   readonly kid: string | undefined
-  readonly key: CryptoKey
 }
 
 /** The public keys of a JWK set that may verify, by algorithm. */
@@ -37,10 +47,16 @@ export interface ReadKeySet {
   readonly refused: readonly string[]
 }
 
-export function findKey(set: KeySet, alg: string, kid: string | undefined): KeyAnswer {
-  const fitting = (set.get(alg) ?? []).filter((candidate) => kid === undefined || candidate.kid === kid)
-  if (fitting.length > 1) return { is: 'ambiguous' }
-  return fitting[0] === undefined ? { is: 'unknown' } : { is: 'key', key: fitting[0].key }
+export function findKeys(
+  set: KeySet,
+  alg: string,
+  kid: string | undefined,
+  tried: readonly VerifyingKey[] = [],
+): KeyAnswer {
+  const keys = (set.get(alg) ?? []).filter((candidate) => kid === undefined || candidate.kid === kid)
+  if (keys.length > MAX_FITTING) return { is: 'ambiguous' }
+  const others = keys.filter(({ id }) => !tried.some((one) => one.id === id))
+  return others.length === 0 ? { is: 'unknown' } : { is: 'keys', keys: others }
 }
 
 /**
@@ -85,8 +101,9 @@ async function addKey(keys: Map<string, UsableKey[]>, jwk: JsonObject, index: nu
   try {
     for (const [alg, algorithm] of ALGORITHMS) {
       if (!fits(jwk, alg, algorithm)) continue
-      const key = await importPublicKey(publicPart(jwk), alg)
-      keys.set(alg, [...(keys.get(alg) ?? []), { index, kid, key }])
+      const part = publicPart(jwk)
+      const key = await importPublicKey(part, alg)
+      keys.set(alg, [...(keys.get(alg) ?? []), { index, kid, id: JSON.stringify(part), key }])
     }
     return null
   } catch (error) {

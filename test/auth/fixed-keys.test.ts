@@ -22,7 +22,7 @@ describe('a key set in a file', () => {
     const path = await file('good.json', keySet(ecKey('a')))
     const source = await keysFromFile(path, ['ES256'])
     await file('good.json', 'gone')
-    expect(await source.find('ES256', 'a')).toMatchObject({ is: 'key' })
+    expect(await source.find('ES256', 'a')).toMatchObject({ is: 'keys' })
     expect(await source.find('ES256', 'b')).toEqual({ is: 'unknown' })
   })
 
@@ -60,7 +60,7 @@ describe('a shared secret', () => {
     ['HS384', 48],
     ['HS512', 64],
   ])('for %s has %i bytes at least', async (alg, bytes) => {
-    expect(await (await keysFromSecret('x'.repeat(bytes), [alg])).find(alg, undefined)).toMatchObject({ is: 'key' })
+    expect(await (await keysFromSecret('x'.repeat(bytes), [alg])).find(alg, undefined)).toMatchObject({ is: 'keys' })
     await expect(keysFromSecret('x'.repeat(bytes - 1), [alg])).rejects.toThrow(
       `secret of ${bytes - 1} bytes is too short`,
     )

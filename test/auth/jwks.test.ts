@@ -157,6 +157,50 @@ describe('rotation', () => {
     expect(await gateway.outcome(token(one))).toBe('alice')
   })
 
+  it.each(['one', undefined])(
+    'under the same kid, %s, is seen by the first token that is signed with the new key',
+    async (kid) => {
+      const [before, after] = [ecKey(kid), ecKey(kid)]
+      server.answer = serveJson(keySet(before))
+      const gateway = await start()
+      expect(await gateway.outcome(token(before))).toBe('alice')
+      server.answer = serveJson(keySet(after))
+      expect(await gateway.outcome(token(after))).toBe('unauthorized')
+      gateway.time += 30_000
+      expect(await gateway.outcome(token(after))).toBe('alice')
+      expect(await gateway.outcome(token(before))).toBe('unauthorized')
+      expect(server.hits).toBe(2)
+    },
+  )
+
+  it('is looked for at most once in 30 seconds, whatever flood of bad signatures comes', async () => {
+    const gateway = await start()
+    await gateway.outcome(token(one))
+    const forger = ecKey('one')
+    const flood = () =>
+      Promise.all(Array.from({ length: 100 }, (_, i) => gateway.outcome(token(forger, { jti: `${i}` }))))
+    for (const [ms, hits] of [
+      [0, 1],
+      [29_999, 1],
+      [1, 2],
+      [29_999, 2],
+    ] as const) {
+      gateway.time += ms
+      expect(new Set(await flood())).toEqual(new Set(['unauthorized']))
+      expect(server.hits).toBe(hits)
+    }
+    expect(await gateway.outcome(token(one))).toBe('alice')
+  })
+
+  it('that cannot be looked for is no reason to doubt a bad signature', async () => {
+    const gateway = await start()
+    await gateway.outcome(token(one))
+    down()
+    gateway.time += 30_000
+    expect(await gateway.outcome(token(ecKey('one')))).toBe('unauthorized')
+    expect(await gateway.outcome(token(one))).toBe('alice')
+  })
+
   it('is not looked for on behalf of a token that is refused anyway', async () => {
     const gateway = await start()
     await gateway.outcome(token(one))

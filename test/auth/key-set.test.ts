@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest'
-import { findKey, readKeySet } from '../../src/auth/key-set.ts'
+import { findKeys, readKeySet } from '../../src/auth/key-set.ts'
 import { ecKey, edKey, rocaModulus, rsaKey } from './support.ts'
 
 const ec = ecKey('ec').jwk
@@ -20,19 +20,19 @@ describe('a key set', () => {
 
   it('gives an RSA key to every RSA algorithm, unless it says which', async () => {
     const { keys } = await read(rsa, { ...rsaKey('pss').jwk, alg: 'PS256' })
-    expect(findKey(keys, 'RS256', 'rsa').is).toBe('key')
-    expect(findKey(keys, 'PS512', 'rsa').is).toBe('key')
-    expect(findKey(keys, 'PS256', 'pss').is).toBe('key')
-    expect(findKey(keys, 'RS256', 'pss').is).toBe('unknown')
+    expect(findKeys(keys, 'RS256', 'rsa').is).toBe('keys')
+    expect(findKeys(keys, 'PS512', 'rsa').is).toBe('keys')
+    expect(findKeys(keys, 'PS256', 'pss').is).toBe('keys')
+    expect(findKeys(keys, 'RS256', 'pss').is).toBe('unknown')
   })
 
   it('gives a curve to its own algorithm only', async () => {
     const { keys } = await read(ec, ecKey('p384', 'P-384').jwk, edKey('ed').jwk)
-    expect(findKey(keys, 'ES256', 'ec').is).toBe('key')
-    expect(findKey(keys, 'ES256', 'p384').is).toBe('unknown')
-    expect(findKey(keys, 'ES384', 'p384').is).toBe('key')
-    expect(findKey(keys, 'Ed25519', 'ed').is).toBe('key')
-    expect(findKey(keys, 'RS256', 'ec').is).toBe('unknown')
+    expect(findKeys(keys, 'ES256', 'ec').is).toBe('keys')
+    expect(findKeys(keys, 'ES256', 'p384').is).toBe('unknown')
+    expect(findKeys(keys, 'ES384', 'p384').is).toBe('keys')
+    expect(findKeys(keys, 'Ed25519', 'ed').is).toBe('keys')
+    expect(findKeys(keys, 'RS256', 'ec').is).toBe('unknown')
   })
 
   it.each([
@@ -61,29 +61,43 @@ describe('a key set', () => {
     expect(refused).toEqual([expect.stringMatching(/^key 1: /)])
     expect(refused[0]).toMatch(why)
     expect(count).toBe(1)
-    expect(findKey(keys, 'EdDSA', 'ed').is).toBe('key')
+    expect(findKeys(keys, 'EdDSA', 'ed').is).toBe('keys')
   })
 
   it('uses neither of two keys with one kid for one algorithm', async () => {
     const { keys, count, refused } = await read(ec, ecKey('other').jwk, ecKey('ec').jwk)
     expect(refused).toEqual(['keys 1, 3: of the same kid'])
     expect(count).toBe(1)
-    expect(findKey(keys, 'ES256', 'ec').is).toBe('unknown')
-    expect(findKey(keys, 'ES256', 'other').is).toBe('key')
+    expect(findKeys(keys, 'ES256', 'ec').is).toBe('unknown')
+    expect(findKeys(keys, 'ES256', 'other').is).toBe('keys')
   })
 
   it('takes keys without a kid for no twins: a token that names none may fit several, and one that names its key does not', async () => {
     const [one, other] = [ecKey().jwk, ecKey().jwk]
     const { keys, count, refused } = await read(one, other, ec)
     expect([count, refused]).toEqual([3, []])
-    expect(findKey(keys, 'ES256', undefined).is).toBe('ambiguous')
-    expect(findKey(keys, 'ES256', 'ec').is).toBe('key')
+    expect(findKeys(keys, 'ES256', undefined)).toMatchObject({ is: 'keys', keys: { length: 3 } })
+    expect(findKeys(keys, 'ES256', 'ec').is).toBe('keys')
+  })
+
+  it('lets a token that names no key be tried with five, and with none of six', async () => {
+    const jwks = Array.from({ length: 6 }, () => ecKey().jwk)
+    const five = await read(...jwks.slice(1))
+    expect(findKeys(five.keys, 'ES256', undefined)).toMatchObject({ is: 'keys', keys: { length: 5 } })
+    expect(findKeys((await read(...jwks)).keys, 'ES256', undefined)).toEqual({ is: 'ambiguous' })
+  })
+
+  it('knows a key that was tried already, also in a set that is read again', async () => {
+    const tried = findKeys((await read(ec)).keys, 'ES256', 'ec')
+    if (tried.is !== 'keys') throw new Error('no key')
+    expect(findKeys((await read(ec)).keys, 'ES256', 'ec', tried.keys)).toEqual({ is: 'unknown' })
+    expect(findKeys((await read(ecKey('ec').jwk)).keys, 'ES256', 'ec', tried.keys).is).toBe('keys')
   })
 
   it('lets keys of different types share a kid, as RFC 7517 allows', async () => {
     const { keys, refused } = await read(ec, { ...rsa, kid: 'ec' })
     expect(refused).toEqual([])
-    expect([findKey(keys, 'ES256', 'ec').is, findKey(keys, 'RS256', 'ec').is]).toEqual(['key', 'key'])
+    expect([findKeys(keys, 'ES256', 'ec').is, findKeys(keys, 'RS256', 'ec').is]).toEqual(['keys', 'keys'])
   })
 
   it('takes nothing but the numbers from a key', async () => {

@@ -234,6 +234,19 @@ describe('each key of the configuration reaches what it names: edge', () => {
     expect(backend.seen[0]?.headers).toMatchObject({ 'x-forwarded-for': forwardedFor, 'x-forwarded-proto': proto })
   })
 
+  it.each([
+    ['16KiB', 15_000, 200],
+    ['16KiB', 20_000, 431],
+    ['64KiB', 60_000, 200],
+    ['64KiB', 70_000, 431],
+  ])('max_header_size: %s lets a credential of %i characters in: %i', async (size, characters, status) => {
+    await start({ rest: `edge: { max_header_size: ${size} }` })
+    const authorization = `Bearer ${jwtOf('alice', { filler: 'x'.repeat(characters * 0.75 - 300) })}`
+    const answer = await get('/items/1', { authorization })
+    expect(answer.status).toBe(status)
+    expect(answer.headers.get('www-authenticate')).toBeNull()
+  })
+
   const GIVEN = 'from-the-lb-1:2/3+4=5@6~7._'
   it.each([
     ['as it is from a trusted proxy', '127.0.0.0/8', GIVEN, GIVEN],

@@ -27,7 +27,13 @@ export const issuer = section(
       description:
         'Signature algorithms to accept; HS256, HS384 and HS512 only with a secret, all others only with jwks',
     }),
-    user_claim: text({ description: 'The claim that holds the user id. Default sub' }, { max: 128 }).default('sub'),
+    user_claim: text(
+      {
+        description:
+          'The claim that holds the user id: a text, or a whole number, which stands for its digits. Default sub',
+      },
+      { max: 128 },
+    ).default('sub'),
     clock_tolerance: duration('0s', '5m', { description: 'For exp, nbf and iat, 0s to 5m. Default 30s' }).prefault(
       '30s',
     ),

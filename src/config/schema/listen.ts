@@ -89,7 +89,7 @@ export const edge = section(
       description: 'Longest request target; a longer one is 414. 256B to 64KiB. Default 8KiB',
     }).prefault('8KiB'),
     max_header_size: size('1KiB', '1MiB', {
-      description: 'Largest request head, 1KiB to 1MiB. Default 16KiB',
+      description: 'Largest request head; also the longest credential, where above 8KiB. 1KiB to 1MiB. Default 16KiB',
     }).prefault('16KiB'),
     headers_timeout: duration('100ms', '10m', {
       description: 'For the whole request head to arrive, 100ms to 10m. Default 10s',
