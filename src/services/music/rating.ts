@@ -58,14 +58,17 @@ export interface Rated {
   readonly musicId: number
   readonly level: number
   readonly achievement: number
+  /** What the chart counts if the catalogue does not know it, as an old one. Default 0. */
+  readonly ra?: number
 }
 
-/** The player's rating: best 35 old and best 15 new charts. Utage, and charts that have left the catalogue, count nothing. */
+/** The player's rating: best 35 old and best 15 new charts. Utage counts nothing. */
 export function playerRating(scores: readonly Rated[], catalogue: Catalogue): Rating {
   const ratings: { old: number[]; new: number[] } = { old: [], new: [] }
   for (const score of scores) {
     const chart = catalogue.chart(score.musicId, score.level)
     if (chart !== undefined) ratings[chart.isNew ? 'new' : 'old'].push(ratingOn(chart, score.achievement))
+    else ratings.old.push(score.ra ?? 0)
   }
   const sums = { old: sumOfBest(ratings.old, BEST_OLD), new: sumOfBest(ratings.new, BEST_NEW) }
   return { total: sums.old + sums.new, ...sums }

@@ -45,7 +45,7 @@ export function updateStanding(
   return stored.length
 }
 
-function ratedOf({ songId, levelIndex, achievement }: ScoreRecord) {
+function ratedOf({ songId, levelIndex, achievement, ra }: ScoreRecord) {
   const { musicId, level } = fromFish({ songId, type: 'SD', levelIndex })
-  return { musicId, level, achievement }
+  return { musicId, level, achievement, ra }
 }

@@ -26,7 +26,19 @@ describe('a player', () => {
     await sync(incremental([MASTER, ADVANCED, record(2001, { ds: 15 })], { rating: 15000, old_rating: 10000 }))
     expect((await player(QQ)).json).toMatchObject({ rating: 15000, old_rating: 10000, new_rating: 312 })
     await sync(incremental([]))
-    expect((await player(QQ)).json).toMatchObject({ rating: 503, old_rating: 191, new_rating: 312 })
+    // The chart that the catalogue does not know counts what its record shows.
+    const { records, ...rating } = (await player(QQ)).json
+    const unknown = records.find((each: { song_id: number }) => each.song_id === 2001).ra
+    expect(unknown).toBeGreaterThan(300)
+    expect(rating).toMatchObject({ rating: 503 + unknown, old_rating: 191 + unknown, new_rating: 312 })
+  })
+
+  it('has a rating also where the catalogue knows none of the charts: the best 35 of them', async () => {
+    const { sync, player } = await startSync()
+    const many = Array.from({ length: 50 }, (_, index) => record(2001 + index, { ra: 201 + index }))
+    await sync(incremental([...many, record(123456, { level_index: 0, ra: 300 })]))
+    const total = Array.from({ length: 35 }, (_, index) => 216 + index).reduce((sum, ra) => sum + ra, 0)
+    expect((await player(QQ, '/summary')).json).toMatchObject({ rating: total, old_rating: total, new_rating: 0 })
   })
 
   it('is also called player_id', async () => {

@@ -227,7 +227,7 @@ describe('a body', () => {
     [chunk('x'.repeat(65), []), [problem(['snapshot_id'], 'string_too_long')]],
     [chunk('', []), [problem(['snapshot_id'], 'string_pattern_mismatch')]],
     [chunk('a\u0000', []), [problem(['snapshot_id'], 'string_pattern_mismatch')]],
-    [chunk('\ud800', []), [problem(['snapshot_id'], 'string_pattern_mismatch')]],
+    [chunk('\ud800', []), [problem(['snapshot_id'], 'value_error')]],
     [chunk('a', [], { snapshot_id: 1 }), [problem(['snapshot_id'], 'string_type')]],
     [chunk('a', [], { chunk_index: 0 }), [problem(['chunk_index'], 'value_error')]],
     [chunk('a', [], { chunk_count: 2 }), [problem(['chunk_index'], 'value_error')]],

@@ -48,7 +48,9 @@ export const playerKeys = {
 export const snapshotId = z
   .string()
   .max(64)
-  .regex(/^[^\p{Cc}\p{Cs}]+$/u)
+  // The classes of Unicode have no name that all readers of the document know.
+  .regex(/^[^\x00-\x1f\x7f-\x9f]+$/)
+  .refine((text) => text.isWellFormed(), 'a half of a surrogate pair is no character')
 
 export const chunkNumbers = {
   chunk_index: z
@@ -56,8 +58,25 @@ export const chunkNumbers = {
     .min(0)
     .max(MAX_CHUNKS - 1)
     .nullish()
-    .describe('From 0; with chunk_count, lost chunks are noticed'),
-  chunk_count: z.int().min(1).max(MAX_CHUNKS).nullish().describe('The same in each chunk of a snapshot'),
+    .describe('From 0; goes with chunk_count, and then lost chunks are noticed'),
+  chunk_count: z
+    .int()
+    .min(1)
+    .max(MAX_CHUNKS)
+    .nullish()
+    .describe('Goes with chunk_index; the same in each chunk of a snapshot'),
+}
+
+/** Members that are needed together, for readers of the document; the service says it in its own words below. */
+const TOGETHER = [
+  { anyOf: [{ required: ['qq'] }, { required: ['player_id'] }] },
+  both('chunk_index', 'chunk_count'),
+  both('chunk_count', 'chunk_index'),
+]
+
+function both(one: string, other: string) {
+  const integer = (name: string) => ({ required: [name], properties: { [name]: { type: 'integer' } } })
+  return { anyOf: [{ not: integer(one) }, integer(other)] }
 }
 
 export const syncBody = z
@@ -65,7 +84,9 @@ export const syncBody = z
     ...playerKeys,
     nickname: name,
     source: name.describe('Where the scores are from, for example sega, divingfish or lxns'),
-    rating: rating.describe('Default: computed from the stored records'),
+    rating: rating.describe(
+      'Default: computed from the stored records, of which one whose chart is not in the catalogue counts its ra, as an old chart',
+    ),
     old_rating: rating,
     new_rating: rating,
     play_count: z.int().min(0).nullish(),
@@ -78,6 +99,7 @@ export const syncBody = z
       .describe('True for the last chunk, which deletes what the snapshot does not have'),
     ...chunkNumbers,
   })
+  .meta({ allOf: TOGETHER })
   .transform((sent, context) => {
     const refuse = (field: string, message: string) => context.addIssue({ code: 'custom', path: [field], message })
     if (sent.qq === undefined && sent.player_id === undefined) {
