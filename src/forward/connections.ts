@@ -39,6 +39,8 @@ export class Connections implements ConnectionOwner {
   readonly #options: ConnectionOptions
   readonly #all = new Set<Connection>()
   readonly #free: Connection[] = []
+  /** Those whose answer has ended in this turn of the event loop. */
+  readonly #freed: Connection[] = []
   /** In the order of arrival; a timer for those for whom none is being opened. */
   readonly #waiting = new Map<Waiter, NodeJS.Timeout | null>()
   readonly #opening = new Map<Connection, Opening>()
@@ -60,7 +62,8 @@ export class Connections implements ConnectionOwner {
       waiter.start(free)
     } else if (this.#destroyed) {
       queueMicrotask(() => waiter.expire(STOPPED))
-    } else if (this.#all.size < this.#options.maxConnections) {
+    } else if (this.#all.size < this.#options.maxConnections && this.#freed.length <= this.#waiting.size) {
+      // Others are served by those that have just become free.
       this.#waiting.set(waiter, null)
       this.#open({ waiter, dedicated: false })
     } else {
@@ -100,13 +103,17 @@ export class Connections implements ConnectionOwner {
   }
 
   /**
-   * Who waits gets it a turn later: bytes that the backend has sent behind its answer, and that are still to be read, end
-   * the connection first and are not taken for the next answer.
+   * It serves again a turn later, also where nobody waits: bytes that the backend has sent behind its answer, and that are
+   * still to be read, end the connection first and are not taken for the next answer. Over TLS one read brings them record by
+   * record, and whatever a request has waited for may come between two of them.
    */
   onFree(connection: Connection): void {
     if (connection.retireAt <= this.#clock) connection.abandon()
-    else if (this.#waiting.size === 0) this.#handOn(connection)
-    else setImmediate(() => this.#all.has(connection) && this.#handOn(connection))
+    else if (this.#freed.push(connection) === 1) setImmediate(() => this.#handOnFreed())
+  }
+
+  #handOnFreed(): void {
+    for (const connection of this.#freed.splice(0)) if (this.#all.has(connection)) this.#handOn(connection)
   }
 
   #handOn(connection: Connection): void {
@@ -124,8 +131,10 @@ export class Connections implements ConnectionOwner {
 
   onGone(connection: Connection, error: Error | null): void {
     this.#all.delete(connection)
-    const free = this.#free.indexOf(connection)
-    if (free !== -1) this.#free.splice(free, 1)
+    for (const list of [this.#free, this.#freed]) {
+      const at = list.indexOf(connection)
+      if (at !== -1) list.splice(at, 1)
+    }
     const opening = this.#opening.get(connection)
     this.#opening.delete(connection)
     if (opening !== undefined && error !== null && (opening.dedicated || this.leave(opening.waiter))) {

@@ -83,6 +83,30 @@ overEachTransport(({ rawBackend }) => {
       expect(backend.sockets).toHaveLength(2)
     })
 
+    it.each([16_384, 65_536])(
+      'by bytes behind it, where a request follows on its end and a read ends there (%i)',
+      async (size) => {
+        const head = 'HTTP/1.1 200 OK\r\nContent-Length: '
+        const body = 'x'.repeat(size - head.length - 9)
+        const backend = await rawBackend((socket, request) =>
+          socket.write(
+            request.includes('/first') ? `${head}${body.length}\r\n\r\n${body}${OK.replace('me', 'NO')}` : OK,
+          ),
+        )
+        const ended = Promise.withResolvers<unknown>()
+        let asked = 0
+        const gateway = await gatewayTo(backend.url, { admit: async () => (++asked === 2 ? ended.promise : null) })
+        gateway.server.prependOnceListener('request', (_req, res) => res.once('finish', () => ended.resolve(null)))
+        const first = rawClient(gateway.port, get('/first'))
+        const second = rawClient(gateway.port)
+        await until(() => asked === 1)
+        second.socket.write(get('/second', CLOSE))
+        await until(() => second.text() !== '' || second.ending() !== 'closed')
+        expect(second.text()).toMatch(/me$/)
+        first.socket.destroy()
+      },
+    )
+
     it.each([
       ['GET', 200, 3],
       ['POST', 502, 2],
