@@ -364,4 +364,6 @@ export interface AuditAnswer {
   }[]
   /** For `before` of the next page; `null` at the end. */
   readonly next: number | null
+  /** How many entries the audit has forgotten, ever. */
+  readonly forgotten: number
 }

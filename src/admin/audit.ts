@@ -1,7 +1,8 @@
 import { z } from 'zod'
-import { type Answer, badFields, type Call, iso, ok, type Route } from './answer.ts'
+import { type Answer, badFields, type Call, ok, type Route } from './answer.ts'
 import type { AuditAnswer } from './api.ts'
 import type { Desk } from './desk.ts'
+import { entryAnswer } from './entry.ts'
 import { limit, readFields, whole } from './fields.ts'
 import * as schemas from './schemas.ts'
 
@@ -31,19 +32,13 @@ async function show({ store }: Desk, { query }: Call): Promise<Answer> {
   const fields = readFields(Page, query)
   if ('problems' in fields) return badFields(fields.problems)
   const { before = null, limit } = fields.data
-  const entries = await store.readAudit(before, limit)
+  const [entries, forgotten] = await Promise.all([store.readAudit(before, limit), store.forgottenChanges()])
   const last = entries.at(-1)
   const isFull = entries.length === limit && last !== undefined && last.version > 1
   const answer: AuditAnswer = {
-    entries: entries.map((entry) => ({ ...entry, at: iso(entry.at), from: shown(entry.from), to: shown(entry.to) })),
+    entries: entries.map(entryAnswer),
     next: isFull ? last.version : null,
+    forgotten,
   }
   return ok(answer)
-}
-
-/** The end of an override is kept in milliseconds, and told like every other time. */
-function shown(value: unknown): unknown {
-  if (typeof value !== 'object' || value === null || !('expiresAt' in value)) return value
-  const { expiresAt } = value
-  return typeof expiresAt === 'number' ? { ...value, expiresAt: iso(expiresAt) } : value
 }

@@ -4,9 +4,11 @@ import type { ControlState } from '../control/state.ts'
 import type { Author, Change, Changed, ControlStore } from '../control/store.ts'
 import type { TokenStore } from '../control/tokens.ts'
 import type { FailureStore } from '../failures/histogram.ts'
+import type { Observer } from '../observe/observation.ts'
 import { type QuotaStore, StoreError, type UsageStore } from '../quota/store.ts'
 import { type Answer, type Call, refusal } from './answer.ts'
 import { type IfMatch, readIfMatch } from './conditions.ts'
+import { entryAnswer, wishAnswer } from './entry.ts'
 import { type Setup, type View, viewOf } from './view.ts'
 
 /** The store, as the administrators see it. */
@@ -24,6 +26,8 @@ export interface DeskOptions {
   readonly setup: () => Setup
   /** Whether requests are decided without the store, though it may still be read: a replica, a full disk. */
   readonly lacksStore: () => boolean
+  /** Is told of each change that was made, and of errors that should never happen. */
+  readonly observe?: Observer
 }
 
 /** What the routes share: the view of everything in force, and the way of a change. */
@@ -58,7 +62,7 @@ export class OutcomeUnknown extends Error {}
 const TRIES = 20
 
 export function createDesk(options: DeskOptions): Desk {
-  const { store, control, setup } = options
+  const { store, control, setup, observe = () => {} } = options
 
   async function view(): Promise<View> {
     const [state, tallies] = await Promise.all([control.fresh(), store.readTallies()])
@@ -90,9 +94,13 @@ export function createDesk(options: DeskOptions): Desk {
 
   async function make(call: Call, change: Change, expected: number | null): Promise<Changed> {
     try {
-      return await store.change(change, authorOf(call), expected)
+      const changed = await store.change(change, authorOf(call), expected)
+      if (changed.done) observe({ type: 'changed', entry: entryAnswer(changed.entry), forgotten: changed.forgotten })
+      return changed
     } catch (error) {
-      throw error instanceof StoreError && error.applied === 'unknown' ? outcomeUnknown(error) : error
+      if (!(error instanceof StoreError) || error.applied === 'no') throw error
+      observe({ type: 'change_unknown', ...wishAnswer(change, authorOf(call)) })
+      throw outcomeUnknown(error)
     }
   }
 

@@ -52,8 +52,6 @@ export interface AdminOptions extends ProbeOptions, DeskOptions {
   readonly version: string
   /** Milliseconds since the epoch. */
   readonly now: () => number
-  /** Is told of errors that should never happen. */
-  readonly observe?: Observer
 }
 
 export interface Admin {

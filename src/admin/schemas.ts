@@ -428,7 +428,8 @@ export const audit = name(
       }),
     ),
     next: z.int().nullable(),
+    forgotten: count,
   }) satisfies z.ZodType<api.AuditAnswer>,
   'Audit',
-  'Changes at run time, newest first. `next` is the value of `before` for the page after this one.',
+  'Changes at run time, newest first. `next` is the value of `before` for the page after this one; `forgotten` is how many entries the audit has forgotten, ever.',
 )

@@ -33,12 +33,32 @@ export interface AuditEntry {
 }
 
 export type Changed =
-  | { readonly done: true; readonly entry: AuditEntry }
+  | {
+      readonly done: true
+      readonly entry: AuditEntry /** Entries that were forgotten for it. */
+      readonly forgotten: number
+    }
   /** The settings or the override had another version than was expected: nothing was changed. */
   | { readonly done: false; readonly version: number }
 
-/** So many changes are remembered in the audit; older ones are forgotten one by one. */
-export const MAX_AUDIT = 10_000
+/** How much the audit remembers. The rest is forgotten one by one. */
+export interface AuditBounds {
+  /** So many entries, whatever their kind. */
+  readonly newest: number
+  /** Beyond these so many of each kind: ten thousand overrides shall not wash out who changed the mode. */
+  readonly olderOfKind: number
+}
+
+export const AUDIT_BOUNDS: AuditBounds = { newest: 10_000, olderOfKind: 2000 }
+
+/** What a change may be. An entry of another kind was written by a newer build. */
+export const KINDS = [
+  'settings',
+  'override',
+  'reset',
+  'token_created',
+  'token_revoked',
+] as const satisfies Change['kind'][]
 
 /** Keeps what administrators change. Every implementation passes test/control/store.suite.ts. */
 export interface ControlStore {
@@ -50,8 +70,9 @@ export interface ControlStore {
    */
   readControl(): Promise<ControlState>
   /**
-   * The changes after this one, oldest first. `null` where they are more than 100, or the store does not remember this one:
-   * it is too old, or was lost and its number is another's. Then all is to be read. @throws StoreError
+   * The changes after this one, oldest first. `null` where they are more than 100, one of them is forgotten or of a kind that
+   * this build does not know, or the store does not remember this one: it is too old, or was lost and its number is
+   * another's. Then all is to be read. @throws StoreError
    */
   changesSince(last: LastChange): Promise<readonly AuditEntry[] | null>
   /**
@@ -63,6 +84,8 @@ export interface ControlStore {
   change(change: Change, author: Author, expected: number | null): Promise<Changed>
   /** Entries with a version below `before` (`null`: the newest), newest first. @throws StoreError */
   readAudit(before: number | null, limit: number): Promise<readonly AuditEntry[]>
+  /** How many entries the audit has forgotten, ever. @throws StoreError */
+  forgottenChanges(): Promise<number>
   /**
    * Calls soon after a change by any replica, where the store can tell; a hint that may be lost, so that whoever follows
    * asks for the version too. @returns stops it

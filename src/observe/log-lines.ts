@@ -77,6 +77,10 @@ export function lineOf(seen: Told): Line | null {
       return workerEnded(seen)
     case 'internal_error':
       return line('error', 'internal error', { where: seen.where, err: seen.error })
+    case 'changed':
+      return line('info', 'changed at run time', changeOf(seen.entry))
+    case 'change_unknown':
+      return line('warn', 'a change at run time may have been made', changeOf(seen))
     case 'control_followed':
       // The store was emptied, or restored from a copy.
       if (seen.before !== undefined && seen.version < seen.before) {
@@ -98,6 +102,18 @@ export function lineOf(seen: Told): Line | null {
     case 'upgrade_closed':
       return null
   }
+}
+
+type ChangeEntry = Extract<Told, { type: 'changed' }>['entry']
+
+/** Its shape is documented: whoever keeps the log has all changes, whatever the audit forgets. */
+function changeOf(seen: ChangeEntry | Extract<Told, { type: 'change_unknown' }>): Line['fields'] {
+  const { who, what, subject, to, why } = seen
+  const fields =
+    'from' in seen
+      ? { version: seen.version, who, what, subject, from: seen.from, to, why }
+      : { who, what, subject, to, why }
+  return JSON.parse(JSON.stringify(fields), (_, value) => (typeof value === 'string' ? scrub(value) : value))
 }
 
 /** One that has ended keeps everybody out. `days` are left, or (below 0) have passed. */

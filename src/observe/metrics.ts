@@ -173,6 +173,7 @@ function otherMetrics(meter: Meter, now: () => number): (seen: Observation) => v
         return refusals.add(`${seen.category}\n${seen.scope}`)
       case 'shadow_refusal':
         return shadowed.add(`${seen.category}\n${seen.scope}`)
+      case 'changed':
       case 'control_followed':
       case 'adaptive_factor':
         return control(seen)
@@ -262,8 +263,12 @@ function jwksMetrics(meter: Meter, now: () => number) {
 function controlMetrics(meter: Meter) {
   const version = meter.gauge('control_version', 'The last change at run time that is in force.', [], 'min')
   const factor = meter.gauge('adaptive_factor', 'Factor of mode adaptive, whichever mode is in force.', [], 'max')
-  return function countControl(seen: Extract<Observation, { type: 'control_followed' | 'adaptive_factor' }>): void {
-    if (seen.type === 'control_followed') version.set(seen.version)
+  const trimmed = meter.counter('audit_trimmed_total', 'Entries that the audit forgot for newer ones.', [])
+  trimmed.add('', 0)
+  type Seen = { type: 'changed' | 'control_followed' | 'adaptive_factor' }
+  return function countControl(seen: Extract<Observation, Seen>): void {
+    if (seen.type === 'changed') trimmed.add('', seen.forgotten)
+    else if (seen.type === 'control_followed') version.set(seen.version)
     else factor.set(seen.factor)
   }
 }

@@ -20,6 +20,30 @@ export type Observation =
   /** Of several workers those that `problems` names did not take what is in force. */
   | { readonly type: 'config_partly'; readonly file: string; readonly problems: readonly string[] }
   | { readonly type: 'config_warning'; readonly file: string; readonly problem: string }
+  /** An administrator made a change at run time, by this process: its entry in the audit, with times as text. */
+  | {
+      readonly type: 'changed'
+      readonly entry: {
+        readonly version: number
+        readonly who: string
+        readonly what: string
+        readonly subject: string | null
+        readonly from: unknown
+        readonly to: unknown
+        readonly why: string | null
+      }
+      /** Entries that the audit forgot for it. */
+      readonly forgotten: number
+    }
+  /** The store failed in the middle of a change: it may have been made. */
+  | {
+      readonly type: 'change_unknown'
+      readonly who: string
+      readonly what: string
+      readonly subject: string | null
+      readonly to: unknown
+      readonly why: string | null
+    }
   /** What administrators changed at run time is in force up to this change. */
   | { readonly type: 'control_followed'; readonly version: number /** The version before. */; readonly before?: number }
   /** The factor that mode `adaptive` would have now, or has. */

@@ -1,5 +1,5 @@
 import type { Changes, ControlState, LastChange, UserOverride, Versioned } from '../control/state.ts'
-import type { AuditEntry, Change } from '../control/store.ts'
+import { type AuditEntry, type Change, KINDS } from '../control/store.ts'
 
 /** What both stores do alike with the changes of administrators. */
 
@@ -20,10 +20,11 @@ export function jsonOf(change: Change): string {
 /** That after which they are asked for, and one more than are ever given out, which tells that there are more. */
 export const CHANGES_READ = MOST_CHANGES + 2
 
-/** @param entries the first CHANGES_READ that are remembered from the number of `last` on, without a gap */
+/** @param entries the first CHANGES_READ that are remembered from the number of `last` on */
 export function changesAfter(last: LastChange, entries: readonly AuditEntry[]): readonly AuditEntry[] | null {
   const later = entries.filter(({ version }) => version > last.version)
-  return isRemembered(last, entries[0]) && later.length <= MOST_CHANGES ? later : null
+  const isWhole = later.every(({ version, what }, i) => version === last.version + 1 + i && KINDS.includes(what))
+  return isRemembered(last, entries[0]) && isWhole && later.length <= MOST_CHANGES ? later : null
 }
 
 function isRemembered({ version, changedAt }: LastChange, first: AuditEntry | undefined): boolean {

@@ -89,7 +89,7 @@ export function createFakeStore(): FakeStore {
       const entry = { version: entries.length + 1, at: store.at, who, what: change.kind, subject, from: null, to, why }
       entries.push(entry)
       if (!store.isDeaf) for (const listener of listeners) listener()
-      return { done: true, entry }
+      return { done: true, entry, forgotten: 0 }
     },
     readAudit: (before, limit) =>
       answer('audit', () =>
@@ -98,6 +98,7 @@ export function createFakeStore(): FakeStore {
           .slice(-limit)
           .reverse(),
       ),
+    forgottenChanges: () => answer('forgotten', () => 0),
     onChange(listener) {
       listeners.add(listener)
       return () => void listeners.delete(listener)

@@ -1,6 +1,6 @@
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
 import { type ControlState, type LastChange, UNCHANGED, type UserOverride } from '../../src/control/state.ts'
-import type { AuditEntry, Author, Change, Changed, ControlStore } from '../../src/control/store.ts'
+import type { AuditBounds, AuditEntry, Author, Change, Changed, ControlStore } from '../../src/control/store.ts'
 import { mintToken, type TokenRecord, type TokenStore } from '../../src/control/tokens.ts'
 import type { QuotaStore } from '../../src/quota/store.ts'
 import { limits } from '../quota/store.suite.ts'
@@ -344,10 +344,43 @@ export function controlStoreSuite(open: () => Promise<ControlStoreUnderTest>): v
 
 /** @param open a store whose audit keeps so many entries */
 export function auditBoundSuite(
-  open: (maxAudit: number) => Promise<{ readonly store: Omit<ControlStore, 'onChange'>; close(): Promise<void> }>,
+  open: (bounds: AuditBounds) => Promise<{ readonly store: Omit<ControlStore, 'onChange'>; close(): Promise<void> }>,
 ): void {
+  it('keeps entries of each kind beyond the newest, so that many of one kind wash out none of another, and counts the others', async () => {
+    const { store, close } = await open({ newest: 5, olderOfKind: 2 })
+    const changes: Change[] = [
+      { kind: 'settings', to: { mode: 'loose' } },
+      { kind: 'token_created', id: 't', to: { user: 'alice', name: '","what":"override","' } },
+      { kind: 'reset', user: 'alice' },
+    ]
+    const flood = Array.from({ length: 20 }, (_, i) => limited('bob', i))
+    let forgotten = 0
+    try {
+      for (const change of [...changes, ...flood]) {
+        const changed = await store.change(change, { who: '"what":"override"', why: 'x' }, null)
+        if (changed.done) forgotten += changed.forgotten
+      }
+      const entries = await store.readAudit(null, 100)
+      expect(entries.map(({ version }) => version)).toEqual([23, 22, 21, 20, 19, 18, 17, 3, 2, 1])
+      expect(entries.slice(-3).map(({ what }) => what)).toEqual(['reset', 'token_created', 'settings'])
+      expect(entries.at(-1)).toMatchObject({ to: { mode: 'loose' }, why: 'x' })
+      expect([forgotten, await store.forgottenChanges()]).toEqual([13, 13])
+      const pages: number[] = []
+      for (let before: number | null = null; pages.length < 10; before = pages.at(-1) ?? 0) {
+        pages.push(...(await store.readAudit(before, 3)).map(({ version }) => version))
+      }
+      expect(pages).toEqual(entries.map(({ version }) => version))
+      // Between what is kept of each kind something is missing: whoever follows from there reads everything.
+      const [third] = await store.readAudit(4, 1)
+      expect(await store.changesSince(lastOf(third))).toBeNull()
+      expect((await store.changesSince(lastOf(entries[4])))?.map(({ version }) => version)).toEqual([20, 21, 22, 23])
+    } finally {
+      await close()
+    }
+  })
+
   it('forgets the oldest entries of the audit one by one, and then tells no changes after them', async () => {
-    const { store, close } = await open(5)
+    const { store, close } = await open({ newest: 5, olderOfKind: 0 })
     const made: AuditEntry[] = []
     try {
       for (let i = 0; i < 8; i++) {

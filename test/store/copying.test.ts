@@ -96,6 +96,7 @@ async function readings(place: Place) {
     tokens: await store.listTokens(),
     control: { version, changedAt, settings, overrides },
     audit: await store.readAudit(null, 100_000),
+    forgotten: await store.forgottenChanges(),
     failures: (await store.readTallies()).buckets,
   }
 }

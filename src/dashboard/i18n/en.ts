@@ -399,6 +399,7 @@ export const en = {
 
   'audit.title': 'Changes at run time',
   'audit.none': 'Nothing was changed at run time yet.',
+  'audit.forgotten': 'Older changes that are forgotten: {count}. The log has each of them.',
   'audit.when': 'When',
   'audit.who': 'Who',
   'audit.what': 'What',

@@ -383,6 +383,7 @@ export const zh: Readonly<Record<TextKey, string>> = {
 
   'audit.title': '运行时更改',
   'audit.none': '运行时还没有更改。',
+  'audit.forgotten': '已不再保留的更早更改：{count}。日志中有每一项。',
   'audit.when': '时间',
   'audit.who': '谁',
   'audit.what': '内容',

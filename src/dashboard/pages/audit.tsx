@@ -22,9 +22,10 @@ export function AuditPage() {
       <PageTitle>{t('page.audit')}</PageTitle>
       <Panel title={t('audit.title')}>
         <Loaded poll={poll}>
-          {({ entries, next }) => (
+          {({ entries, next, forgotten }) => (
             <>
               {entries.length === 0 ? <p className="muted">{t('audit.none')}</p> : <Entries entries={entries} />}
+              {forgotten > 0 && <p className="muted">{t('audit.forgotten', { count: forgotten })}</p>}
               <Turning>
                 {before !== null && (
                   <Button variant="default" onClick={() => setBefore(null)}>

@@ -1,5 +1,5 @@
 import type { Changes, LastChange, UserOverride, Versioned } from '../../control/state.ts'
-import { type AuditEntry, type ControlStore, MAX_AUDIT } from '../../control/store.ts'
+import { AUDIT_BOUNDS, type AuditEntry, type ControlStore, KINDS } from '../../control/store.ts'
 import { StoreError } from '../../quota/store.ts'
 import {
   CHANGES_READ,
@@ -17,8 +17,9 @@ import type { Keys } from './keys.ts'
 /** Overrides that one step of HSCAN looks at. */
 const STEP = 500
 
-/** @param maxAudit entries that the audit keeps. Default MAX_AUDIT. */
-export function redisControl(redis: RedisClient, keys: Keys, maxAudit = MAX_AUDIT): Omit<ControlStore, 'onChange'> {
+export function redisControl(redis: RedisClient, keys: Keys, bounds = AUDIT_BOUNDS): Omit<ControlStore, 'onChange'> {
+  const older = KINDS.map(keys.olderAudit)
+
   async function readHead(): Promise<Head> {
     const [newest, settings] = await reading<[string[], string | null]>(redis, (commands) => {
       commands.zrange(keys.audit, '-1', '-1').get(keys.settings)
@@ -34,6 +35,14 @@ export function redisControl(redis: RedisClient, keys: Keys, maxAudit = MAX_AUDI
     const overrides: [string, Versioned<UserOverride>][] = []
     for (let i = 0; i < flat.length; i += 2) overrides.push([flat[i] ?? '', parseVersioned(flat[i + 1] ?? '')])
     return { overrides, next: next === '0' ? null : next }
+  }
+
+  async function entriesOf(sets: readonly string[], before: number | null, limit: number): Promise<AuditEntry[]> {
+    const newest = before === null ? '+inf' : `(${before}`
+    const some = await reading<string[][]>(redis, (commands) => {
+      for (const set of sets) commands.zrange(set, newest, '-inf', 'BYSCORE', 'REV', 'LIMIT', 0, String(limit))
+    })
+    return some.flat().map(parseEntry)
   }
 
   function placeOf({ kind }: { readonly kind: AuditEntry['what'] }, subject: string | null): string[] {
@@ -60,7 +69,7 @@ export function redisControl(redis: RedisClient, keys: Keys, maxAudit = MAX_AUDI
 
     async change(change, { who, why }, expected) {
       const subject = subjectOf(change)
-      const names = [keys.version, keys.audit, ...placeOf(change, subject)]
+      const names = [keys.version, keys.audit, keys.forgotten, ...older, ...placeOf(change, subject)]
       const reply = await call(() =>
         redis.changeControl(
           names.length,
@@ -72,21 +81,33 @@ export function redisControl(redis: RedisClient, keys: Keys, maxAudit = MAX_AUDI
           JSON.stringify(who),
           JSON.stringify(why),
           expected === null ? '' : String(expected),
-          String(maxAudit),
+          String(bounds.newest),
           keys.changes,
+          String(bounds.olderOfKind),
+          KINDS.map((kind) => `${kind} `).join(''),
         ),
       )
       if (typeof reply === 'number') return { done: false, version: reply }
-      if (typeof reply !== 'string') throw new StoreError('unexpected reply of control.lua', 'other', 'unknown')
-      return { done: true, entry: parseEntry(reply) }
+      if (!Array.isArray(reply)) throw new StoreError('unexpected reply of control.lua', 'other', 'unknown')
+      const [entry, forgotten] = reply as [string, number]
+      return { done: true, entry: parseEntry(entry), forgotten }
     },
 
     async readAudit(before, limit) {
-      const newest = before === null ? '+inf' : `(${before}`
-      const entries = await call(() =>
-        redis.zrange(keys.audit, newest, '-inf', 'BYSCORE', 'REV', 'LIMIT', 0, String(limit)),
-      )
-      return entries.map(parseEntry)
+      const newest = await entriesOf([keys.audit], before, limit)
+      // One that has become older since then is read twice.
+      const rest = newest.length < limit ? await entriesOf(older, before, limit) : []
+      const byVersion = new Map([...newest, ...rest].map((entry) => [entry.version, entry]))
+      return [...byVersion.values()].sort((a, b) => b.version - a.version).slice(0, limit)
+    },
+
+    async forgottenChanges() {
+      const [count, oldest] = await reading<[string | null, string[]]>(redis, (commands) => {
+        commands.get(keys.forgotten).zrange(keys.audit, '0', '0')
+      })
+      if (count !== null) return Number(count)
+      // Builds before forgot the oldest one by one, and counted none.
+      return oldest[0] === undefined ? 0 : parseEntry(oldest[0]).version - 1
     },
   }
 }

@@ -44,17 +44,22 @@ export function openRedisCopyable(options: { readonly url: string; readonly pref
 
   async function refill(): Promise<Refill> {
     const mark = randomUUID()
+    const audited = new Set<number>()
     const before = await unfinished()
     await call(() => redis.set(keys.copying, mark))
     return {
       mark,
       clear: () => clear(redis, keys),
-      put: (portion) => put(redis, keys, portion),
+      async put(portion) {
+        await put(redis, keys, portion)
+        if (portion.kind === 'audit') for (const { version } of portion.entries) audited.add(version)
+      },
       async done() {
         if ((await unfinished()) !== mark) throw new StoreError('another copy fills this store', 'other', 'no')
         const { version } = await redisControl(redis, keys).controlVersion()
         await transaction(redis, (multi) => {
           if (version > 0) multi.set(keys.version, String(version))
+          if (version > audited.size) multi.set(keys.forgotten, String(version - audited.size))
           multi.del(keys.copying)
         })
       },

@@ -22,6 +22,10 @@ export interface Keys {
   /** User -> override. */
   readonly overrides: string
   readonly audit: string
+  /** Entries of one kind that are older than those of `audit`. */
+  olderAudit(kind: string): string
+  /** How many entries of the audit are forgotten. */
+  readonly forgotten: string
   /** Not a key but a channel: each change is told on it. */
   readonly changes: string
   /** Instance -> when it spoke last. */
@@ -48,6 +52,8 @@ export function createKeys(prefix: string): Keys {
     settings: `${tag}:settings`,
     overrides: `${tag}:overrides`,
     audit: `${tag}:audit`,
+    olderAudit: (kind) => `${tag}:audit:of:${kind}`,
+    forgotten: `${tag}:audit:forgotten`,
     changes: `${tag}:changes`,
     beats: `${tag}:beats`,
     replicas: `${tag}:replicas`,

@@ -1,12 +1,13 @@
 import type { DatabaseSync } from 'node:sqlite'
 import type { LastChange, Versioned } from '../../control/state.ts'
 import {
+  AUDIT_BOUNDS,
+  type AuditBounds,
   type AuditEntry,
   type Author,
   type Change,
   type Changed,
   type ControlStore,
-  MAX_AUDIT,
 } from '../../control/store.ts'
 import {
   CHANGES_READ,
@@ -25,13 +26,13 @@ const STEP = 500
 export interface SqliteControlOptions {
   /** Milliseconds since the epoch. */
   readonly clock: () => number
-  /** Entries that the audit keeps. Default MAX_AUDIT. */
-  readonly maxAudit?: number
+  /** Default AUDIT_BOUNDS. */
+  readonly bounds?: AuditBounds
 }
 
 /** Listeners hear of changes made through this object; those of other processes show in the version. */
 export function sqliteControl(database: DatabaseSync, options: SqliteControlOptions): ControlStore {
-  const { clock, maxAudit = MAX_AUDIT } = options
+  const { clock, bounds = AUDIT_BOUNDS } = options
   const { writing, reading } = transactions(database)
   const listeners = new Set<() => void>()
   const sql = prepare(database)
@@ -73,8 +74,8 @@ export function sqliteControl(database: DatabaseSync, options: SqliteControlOpti
     const row = { version, at: clock(), who, what: change.kind, subject: subjectOf(change), why }
     const [before, after] = [known?.value ?? 'null', jsonOf(change)]
     sql.tell.run(row.version, row.at, row.who, row.what, row.subject, before, after, row.why)
-    sql.forget.run(version - maxAudit)
-    return { done: true, entry: entryOf({ ...row, before, after }) }
+    const { changes: forgotten } = sql.forget.run(version - bounds.newest, bounds.olderOfKind)
+    return { done: true, entry: entryOf({ ...row, before, after }), forgotten: Number(forgotten) }
   }
 
   return {
@@ -98,6 +99,8 @@ export function sqliteControl(database: DatabaseSync, options: SqliteControlOpti
     readAudit: (before, limit) =>
       attempt(() => (sql.audit.all(before ?? Number.MAX_SAFE_INTEGER, limit) as unknown as AuditRow[]).map(entryOf)),
 
+    forgottenChanges: () => attempt(() => (sql.forgotten.get() as { changes: number }).changes),
+
     onChange(listener) {
       listeners.add(listener)
       return () => void listeners.delete(listener)
@@ -120,7 +123,15 @@ function prepare(database: DatabaseSync) {
     tell: database.prepare(
       'INSERT INTO audit (version, at, who, what, subject, before, after, why) VALUES (?, ?, ?, ?, ?, ?, ?, ?)',
     ),
-    forget: database.prepare('DELETE FROM audit WHERE version <= ?'),
+    // Of those that are older than the newest, each kind keeps as many.
+    forget: database.prepare(
+      `DELETE FROM audit WHERE version IN (
+         SELECT version FROM (
+           SELECT version, row_number() OVER (PARTITION BY what ORDER BY version DESC) AS place FROM audit WHERE version <= ?
+         ) WHERE place > ?
+       )`,
+    ),
+    forgotten: database.prepare('SELECT coalesce(max(version), 0) - count(*) AS changes FROM audit'),
     from: database.prepare(`SELECT * FROM audit WHERE version >= ? ORDER BY version LIMIT ${CHANGES_READ}`),
     audit: database.prepare('SELECT * FROM audit WHERE version < ? ORDER BY version DESC LIMIT ?'),
   }

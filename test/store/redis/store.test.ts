@@ -41,11 +41,11 @@ describe('the Redis store', () => {
         close: async () => void (await Promise.all([one.close(), two.close()])),
       }
     })
-    auditBoundSuite(async (maxAudit) => {
+    auditBoundSuite(async (bounds) => {
       const client = connect({ url: redis.url, deadlineMs: 2000 })
       await client.connect()
       const keys = createKeys(`${redis.prefix}-${++opened}`)
-      return { store: redisControl(client, keys, maxAudit), close: async () => client.disconnect() }
+      return { store: redisControl(client, keys, bounds), close: async () => client.disconnect() }
     })
   })
   describe('as a replica store', () =>

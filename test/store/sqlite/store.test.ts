@@ -94,9 +94,9 @@ describe('the embedded store', () => {
       const [store, other] = [openSqliteStore({ file }), openSqliteStore({ file })]
       return { store, other, close: async () => void (await Promise.all([store.close(), other.close()])) }
     })
-    auditBoundSuite(async (maxAudit) => {
+    auditBoundSuite(async (bounds) => {
       const database = openDatabase(':memory:')
-      return { store: sqliteControl(database, { clock: Date.now, maxAudit }), close: async () => database.close() }
+      return { store: sqliteControl(database, { clock: Date.now, bounds }), close: async () => database.close() }
     })
   })
 })
