@@ -31,6 +31,11 @@ export function keyOfWritten(written: string): string | null {
   return isScalar(written) ? keyOfJson(written) : written
 }
 
+/** The value that has the key. */
+export function valueOfKey(key: string): unknown {
+  return isScalar(key) ? JSON.parse(key) : key
+}
+
 function keyOfString(text: string): string {
   return isScalar(text) ? JSON.stringify(text) : text
 }

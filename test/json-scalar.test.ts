@@ -1,6 +1,6 @@
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
-import { keyOfJson, keyOfWritten } from '../src/json-scalar.ts'
+import { keyOfJson, keyOfWritten, valueOfKey } from '../src/json-scalar.ts'
 
 describe('the key of a JSON value', () => {
   it.each([
@@ -69,6 +69,7 @@ describe('the key of a JSON value', () => {
       fc.property(scalar, scalar, (a, b) => {
         const key = keyOfJson(JSON.stringify(a))
         expect(keyOfWritten(key ?? '')).toBe(key)
+        expect(valueOfKey(key ?? '')).toBe(a)
         expect(keyOfJson(JSON.stringify(b)) === key).toBe(a === b)
       }),
     )

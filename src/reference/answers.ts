@@ -1,4 +1,5 @@
 import type { ErrorCode, STATUS_OF } from '../errors.ts'
+import type { Window } from '../quota/window.ts'
 import type { Json } from './json.ts'
 
 /** The gateway's own answers, as JSON Schema 2020-12 and as OpenAPI responses. */
@@ -15,13 +16,13 @@ function closed(properties: Readonly<Record<string, object>>, description: strin
 
 export interface Names {
   readonly categories: readonly string[]
-  readonly windows: readonly string[]
+  readonly windows: readonly Window[]
 }
 
 export function answerSchemas({ categories, windows }: Names) {
   const scope = text('Whose limit: of the user, or of all together.', { enum: ['Personal', 'Global'] })
   const category = text('Category of the route.', { enum: categories })
-  const window = text('Name of the window.', { enum: windows })
+  const window = text('Name of the window.', { enum: windows.map(({ name }) => name) })
   const refusal = {
     error: { const: 'quota_exceeded' },
     msg: text('What is used up, and from when on requests may continue.'),
@@ -166,8 +167,16 @@ export function responseRef(status: OwnStatus): Json {
 
 export const SECURITY_SCHEME = 'gateway'
 
+const STARTED = Date.UTC(2026, 7, 6, 14, 6, 26)
+
+function windowExample({ name, seconds }: Window) {
+  const [startedAt, resetAt] = [STARTED, STARTED + 1000 * seconds].map((at) => new Date(at).toISOString())
+  return { scope: 'Personal', window: name, limit: 120, used: 8, remaining: 112, startedAt, resetAt }
+}
+
 /** `GET /me/quota`, and under its other name. */
-export function statusOperation(operationId: string) {
+export function statusOperation(operationId: string, { categories, windows }: Names) {
+  const example = { windows: Object.fromEntries(categories.map((name) => [name, windows.map(windowExample)])) }
   return {
     tags: ['Quota'],
     operationId,
@@ -178,7 +187,7 @@ export function statusOperation(operationId: string) {
       200: {
         description: 'The windows of the caller.',
         headers: RATE_LIMIT,
-        content: json('TollgateQuotaStatus'),
+        content: { 'application/json': { schema: ref('schemas', 'TollgateQuotaStatus'), example } },
       },
       ...Object.fromEntries([...OF_ANY, 401 as const].map((status) => [status, responseRef(status)])),
     },

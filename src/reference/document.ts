@@ -1,5 +1,6 @@
 import type { Config, Cost, OpenapiDocument, RouteConfig, Segment } from '../config/config.ts'
 import { isObject } from '../json.ts'
+import { valueOfKey } from '../json-scalar.ts'
 import { STATUS_PATHS } from '../quota/status.ts'
 import { canonicalLiteral } from '../routing/target.ts'
 import {
@@ -82,7 +83,8 @@ export function gatewayDocument({ config, path, backend: written }: DocumentOpti
       if (!isKnown && !isOwn(method, at, path)) add(at, method, undescribed(route, method, at))
     }
   }
-  for (const own of STATUS_PATHS) add(own, 'get', statusOperation('getQuota'))
+  const { categories, windows } = config.quota
+  for (const own of STATUS_PATHS) add(own, 'get', statusOperation('getQuota', { categories, windows }))
   return pruned(whole(backend, config, paths))
 }
 
@@ -91,7 +93,7 @@ function whole(backend: Json, { quota, auth, unmatched }: DocumentOptions['confi
   const { externalDocs, jsonSchemaDialect, components } = backend
   const about = unmatched.kind === 'refuse' ? `${ABOUT} ${OTHERS_REFUSED}` : ABOUT
   const words = [info.description, about].filter((text) => typeof text === 'string')
-  const names = { categories: quota.categories, windows: quota.windows.map(({ name }) => name) }
+  const { categories, windows } = quota
   const cleaned = cleanComponents(components)
   return {
     openapi: '3.1.1',
@@ -104,7 +106,7 @@ function whole(backend: Json, { quota, auth, unmatched }: DocumentOptions['confi
     paths,
     components: {
       ...cleaned,
-      schemas: { ...(cleaned.schemas as Json | undefined), ...answerSchemas(names) },
+      schemas: { ...(cleaned.schemas as Json | undefined), ...answerSchemas({ categories, windows }) },
       responses: {
         ...(cleaned.responses as Json | undefined),
         ...Object.fromEntries(Object.entries(RESPONSES).map(([status, answer]) => [nameOf(status), answer])),
@@ -168,15 +170,21 @@ interface Described {
 function describe({ backend, item, operation, place, hidden }: Described): Json {
   const parameters = parametersOf(backend, item, operation, place.parts, hidden)
   const { post: cleaned } = cleanItem({ post: operation })
-  const { description, responses, ...rest } = without(cleaned as Json, 'parameters')
+  const { description, responses, tags, ...rest } = without(cleaned as Json, 'parameters')
   return {
     ...rest,
+    tags: list(tags).length > 0 ? tags : [titleOf(backend)],
     ...(parameters.length > 0 && { parameters }),
     description: [description, priceText(place.access)].filter((text) => typeof text === 'string').join('\n\n'),
     security: securityOf(place.access),
     responses: withOwnAnswers(backend, isObject(responses) ? responses : {}, place.access),
     'x-tollgate': extensionOf(place.access),
   }
+}
+
+/** The group of operations that have none: pages show them under "default". */
+function titleOf({ info }: Json): string {
+  return isObject(info) && typeof info.title === 'string' ? info.title : 'Service'
 }
 
 /** Those of the path as well; without what the gateway says to the backend, and without what the path fixes. */
@@ -310,9 +318,7 @@ function pathOf(segments: readonly Segment[]): string {
 function bodyOf({ charged }: Access): Json {
   if (charged === null || charged.cost.kind === 'fixed') return { schema: {} }
   const [field = ''] = charged.cost.fields
-  const values = [...charged.cost.values.keys()].map((value) =>
-    String(Number(value)) === value ? Number(value) : value,
-  )
+  const values = [...charged.cost.values.keys()].map(valueOfKey)
   return { schema: { type: 'object', properties: { [field]: { examples: values } } }, example: { [field]: values[0] } }
 }
 

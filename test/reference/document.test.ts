@@ -1,5 +1,8 @@
+import { readFileSync } from 'node:fs'
+import { Ajv2020 } from 'ajv/dist/2020.js'
 import { describe, expect, test } from 'vitest'
 import type { OpenapiDocument } from '../../src/config/config.ts'
+import { parseConfig } from '../../src/config/load.ts'
 import { gatewayDocument } from '../../src/reference/document.ts'
 import { understood, yaml } from '../e2e/harness.ts'
 
@@ -315,6 +318,48 @@ describe('references', () => {
     const refs = [...JSON.stringify(document).matchAll(/"\$ref":"#\/components\/(\w+)\/(\w+)"/g)]
     expect(refs.length).toBeGreaterThan(5)
     for (const [, kind = '', name = ''] of refs) expect(document.components[kind]).toHaveProperty(name)
+  })
+})
+
+describe('the group of an operation', () => {
+  const tagsIn = (more: object) => {
+    const paths = { '/a': { get: OK }, '/b': { get: { ...OK, tags: ['Own'] } }, '/c': { get: { ...OK, tags: [] } } }
+    const document = made({ routes: ['GET /:x', 'GET /d/:x'], paths, more })
+    return Object.values<Any>(document.paths).map(({ get }) => get.tags)
+  }
+
+  test('is what the service says, or else the title of the service: none stands under "default"', () => {
+    const rest = [['Other routes'], ['Quota'], ['Quota']]
+    expect(tagsIn({ info: { title: 'Songs' } })).toEqual([['Songs'], ['Own'], ['Songs'], ...rest])
+    expect(tagsIn({})).toEqual([['Service'], ['Own'], ['Service'], ...rest])
+  })
+})
+
+describe('the bundled score service behind the demo configuration', () => {
+  test('has an example of each request and each success, and each operation in a group', () => {
+    const text = readFileSync(new URL('../../config/demo.yaml', import.meta.url), 'utf8')
+    const backend = JSON.parse(readFileSync(new URL('../../config/score/openapi.json', import.meta.url), 'utf8'))
+    const env = { TOLLGATE_UPSTREAM: BACKEND, TOLLGATE_STORE: 'sqlite::memory:', SCORE_BACKEND_SECRET: 'x'.repeat(20) }
+    const more = { TOLLGATE_ADMIN_TOKEN: 'test-admin-token-0001', SYNC_URL: BACKEND, CHART_URL: BACKEND }
+    const loaded = parseConfig(text, 'config/demo.yaml', { ...env, ...more })
+    if (!loaded.ok) throw new Error(JSON.stringify(loaded.problems))
+    const document: Any = gatewayDocument({ config: loaded.config, path: '/reference', backend })
+    const ajv = new Ajv2020({ strict: false, formats: { 'date-time': true } })
+    ajv.addSchema(document, 'document')
+    const all = Object.entries<Any>(document.paths).flatMap(([path, item]) =>
+      Object.values<Any>(item).map((one) => [path, one]),
+    )
+    expect(all.length).toBeGreaterThan(15)
+    for (const [path, { tags, requestBody, responses }] of all) {
+      expect(tags, path).toHaveLength(1)
+      for (const content of [requestBody?.content, responses['200']?.content].filter(Boolean)) {
+        expect(content['application/json'], path).toHaveProperty('example')
+      }
+    }
+    const { schema, example } = document.paths['/me/quota'].get.responses['200'].content['application/json']
+    expect(ajv.validate({ $ref: `document${schema.$ref}` }, example), ajv.errorsText()).toBe(true)
+    const charge = document.paths['/v1/charge'].post.requestBody.content['application/json'].schema
+    expect(charge.oneOf).toEqual([{ required: ['chargeId'] }, { required: ['charge'] }])
   })
 })
 

@@ -19,6 +19,8 @@ export interface Operation {
   readonly path: string
   readonly summary: string
   readonly description?: string
+  /** The group in which it is shown. */
+  readonly tag?: string
   /** Names of security schemes of which one is needed; empty: nobody has to show anything. */
   readonly security: readonly string[]
   /** Objects whose members are the parameters; those of the path are strings where they are not told. */
@@ -54,13 +56,14 @@ export function openapiDocument({ title, version, description, operations, secur
 }
 
 function operationOf(operation: Operation) {
-  const { method, path, summary, description, security, body, bodyExample, answers } = operation
+  const { method, path, summary, description, tag, security, body, bodyExample, answers } = operation
   const parameters = [...pathParameters(operation), ...parametersOf('query', operation.query)]
   parameters.push(...parametersOf('header', operation.headers))
   return {
     operationId: operationId(method, path),
     summary,
     ...(description !== undefined && { description }),
+    ...(tag !== undefined && { tags: [tag] }),
     ...(parameters.length > 0 && { parameters }),
     ...(body !== undefined && {
       requestBody: {
@@ -119,7 +122,16 @@ function schemaOf(schema: z.ZodType, io: 'input' | 'output' = 'input') {
   return json
 }
 
-/** The pattern of a date is as long as a page; `format` says the same. */
-function shorten({ jsonSchema }: { jsonSchema: { format?: unknown; pattern?: unknown } }): void {
+interface Shown {
+  format?: unknown
+  pattern?: unknown
+  minimum?: unknown
+  maximum?: unknown
+}
+
+/** The pattern of a date is as long as a page, and `format` says the same. No service means the bounds of a double. */
+function shorten({ jsonSchema }: { jsonSchema: Shown }): void {
   if (jsonSchema.format === 'date-time') delete jsonSchema.pattern
+  if (jsonSchema.minimum === Number.MIN_SAFE_INTEGER) delete jsonSchema.minimum
+  if (jsonSchema.maximum === Number.MAX_SAFE_INTEGER) delete jsonSchema.maximum
 }

@@ -31,18 +31,19 @@ export function scoreDocument(listLimit: number): object {
 }
 
 function operationOf({ method, path, access }: Route, listLimit: number): Operation {
-  const { summary, description, headers, body, bodyExample, answer, errors = [] }: Doc = DOCS[path]
+  const { summary, description, tag, headers, body, bodyExample, answer, answerExample, errors = [] }: Doc = DOCS[path]
   return {
     method,
     path,
     summary,
+    tag,
     security: access === 'user' ? ['bearer'] : [],
     ...(description !== undefined && { description }),
     ...(headers !== undefined && { headers }),
     ...(body !== undefined && { body: body(listLimit) }),
     ...(bodyExample !== undefined && { bodyExample }),
     answers: {
-      ...(answer !== undefined && { 200: { description: 'Success', schema: answer } }),
+      ...(answer !== undefined && { 200: { description: 'Success', schema: answer, example: answerExample } }),
       ...refusals([...COMMON[access], ...errors]),
     },
   }

@@ -33,6 +33,14 @@ describe('the OpenAPI document', () => {
     expect(Object.keys(document.components.securitySchemes)).toEqual(['apiKey', 'adminSecret'])
   })
 
+  it('shows each operation in a group', () => {
+    for (const [path, item] of Object.entries<Record<string, { tags: string[] }>>(document.paths)) {
+      for (const { tags } of Object.values(item)) {
+        expect(tags).toEqual([path.startsWith('/api/v1/charts') ? 'Charts' : 'API keys'])
+      }
+    }
+  })
+
   it.each([
     ['/api/v1/charts', 'get', 200, 'list.json'],
     ['/api/v1/charts/{chartKey}', 'get', 200, 'detail.json'],

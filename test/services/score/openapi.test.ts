@@ -70,6 +70,34 @@ describe('the OpenAPI document', () => {
     }
   })
 
+  it('has an example of each request and of each success, and a group for each operation', () => {
+    for (const [name, { requestBody, responses, tags }] of operations) {
+      expect(tags, name).toHaveLength(1)
+      const success = responses['200']
+      for (const { content } of [requestBody, success].filter(Boolean) as Json[]) {
+        expect(content['application/json'], name).toHaveProperty('example')
+      }
+    }
+    expect(JSON.stringify(document)).not.toContain(String(Number.MAX_SAFE_INTEGER))
+  })
+
+  it.each([
+    ['/v1/health', 'health'],
+    ['/v1/user/data', 'user-data'],
+    ['/v1/user/region', 'user-region'],
+    ['/v1/user/charge', 'user-charge'],
+    ['/v1/user/item-list', 'user-item-list'],
+    ['/v1/music/upsert', 'music-upsert-exact'],
+    ['/v1/music/delete', 'music-delete'],
+    ['/v1/music/clear', 'music-clear'],
+    ['/v1/charge', 'charge'],
+    ['/v1/ticket/clear', 'ticket-clear'],
+    ['/v1/update-lx', 'update-lx'],
+  ])('shows of %s what the service answers', (path, name) => {
+    const [operation]: Json[] = Object.values(document.paths[path])
+    expect(operation.responses['200'].content['application/json'].example).toEqual(JSON.parse(golden(`${name}.200`)))
+  })
+
   it('tells the answers of every refusal, with the numbers that clients know', () => {
     for (const [name, { responses, security }] of operations) {
       expect(Object.keys(responses), name).toEqual(
@@ -94,6 +122,8 @@ describe('the OpenAPI document', () => {
     ['/v1/user/music', golden('user-music.request'), true],
     ['/v1/user/item-list', golden('user-item-list.request'), true],
     ['/v1/charge', golden('charge.request'), true],
+    ['/v1/charge', '{"charge": 2}', true],
+    ['/v1/charge', '{"chargeId": 2, "charge": 3}', false],
     ['/v1/charge', '{"chargeId": 4}', false],
     ['/v1/charge', '{}', false],
     ['/v1/music/clear', '{"confirm": false}', false],

@@ -47,6 +47,9 @@ function oneOf<T>(names: Record<string, T | undefined>, context: z.RefinementCtx
 /** For the document: one of these names must be there. */
 const either = (...names: string[]) => ({ anyOf: names.map((name) => ({ required: [name] })) })
 
+/** For the document: exactly one of them. The gateway cannot price a body that says a field under two names. */
+const only = (...names: string[]) => ({ oneOf: names.map((name) => ({ required: [name] })) })
+
 const idNames = { musicId: musicId.optional(), music_id: musicId.optional(), id: musicId.optional() }
 
 /** One record of an upsert. What needs the catalogue is judged later. */
@@ -113,7 +116,7 @@ export const chargeBody = z
     max_stock: z.int().min(1).max(999).optional(),
     ...IGNORED,
   })
-  .meta(either('chargeId', 'charge'))
+  .meta(only('chargeId', 'charge'))
   .transform((r, context) => ({
     chargeId: oneOf({ chargeId: r.chargeId, charge: r.charge }, context),
     maxStock: r.max_stock,
