@@ -49,7 +49,7 @@ export const UNMATCHED = 'unmatched'
 export interface ReplicaStore {
   /** @throws StoreError */
   beat(replica: Replica): Promise<void>
-  /** Those that were not silent for FORGET_MS, on the store's clock, by host and pid; and how long ago each spoke. @throws StoreError */
+  /** Those that spoke within FORGET_MS of now, on the store's clock, by host and pid; and how long ago each spoke. @throws StoreError */
   listReplicas(): Promise<readonly (Replica & { readonly silentMs: number })[]>
   /** For a process that ends. @throws StoreError */
   leave(instance: string): Promise<void>

@@ -25,10 +25,13 @@ export function heard(text: string, at: number): Heard[] {
   }
 }
 
-/** Those that were not silent for too long, by host and pid. */
+/**
+ * Those that were not silent for too long, by host and pid. One that spoke in the future spoke while the clock was ahead: who
+ * is alive speaks again in two seconds, and of who is not nobody would hear until the clock gets there.
+ */
 export function listedReplicas(heard: readonly Heard[], now: number): (Replica & { readonly silentMs: number })[] {
   return heard
-    .map(({ replica, at }) => ({ ...replica, silentMs: Math.max(0, now - at) }))
+    .map(({ replica, at }) => ({ ...replica, silentMs: Math.abs(now - at) }))
     .filter(({ silentMs }) => silentMs <= FORGET_MS)
     .sort((a, b) => compare(a.host, b.host) || a.pid - b.pid || compare(a.instance, b.instance))
 }

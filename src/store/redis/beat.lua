@@ -1,5 +1,6 @@
 --[[
-  Keeps what a process tells of itself, at the moment of Redis's clock, and forgets those that were silent for long.
+  Keeps what a process tells of itself, at the moment of Redis's clock, and forgets those that were silent for long, or
+  spoke as far in the future: the clock was ahead then.
 
   KEYS[1]  hash: instance -> when it spoke last, in milliseconds
   KEYS[2]  hash: instance -> what it told, JSON
@@ -18,7 +19,7 @@ local beats, silent = redis.call('HGETALL', KEYS[1]), {}
 redis.call('HLEN', KEYS[2]) -- fails before anything is written where it is no hash
 redis.call('HLEN', KEYS[3])
 for i = 1, #beats, 2 do
-  if now - (tonumber(beats[i + 1]) or 0) > forget then silent[#silent + 1] = beats[i] end
+  if math.abs(now - (tonumber(beats[i + 1]) or 0)) > forget then silent[#silent + 1] = beats[i] end
 end
 
 for _, instance in ipairs(silent) do

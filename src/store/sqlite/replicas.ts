@@ -7,7 +7,7 @@ export function sqliteReplicas(database: DatabaseSync, clock: () => number): Rep
   const { writing } = transactions(database)
   const sql = {
     beat: database.prepare('INSERT OR REPLACE INTO replicas (instance, at, told) VALUES (?, ?, ?)'),
-    forget: database.prepare('DELETE FROM replicas WHERE at < ?'),
+    forget: database.prepare('DELETE FROM replicas WHERE abs(? - at) > ?'),
     list: database.prepare('SELECT at, told FROM replicas'),
     leave: database.prepare('DELETE FROM replicas WHERE instance = ?'),
   }
@@ -15,7 +15,7 @@ export function sqliteReplicas(database: DatabaseSync, clock: () => number): Rep
   function beatNow(replica: Replica): void {
     const at = clock()
     sql.beat.run(replica.instance, at, JSON.stringify(replica))
-    sql.forget.run(at - FORGET_MS)
+    sql.forget.run(at, FORGET_MS)
   }
 
   function listNow(): ReturnType<typeof listedReplicas> {
