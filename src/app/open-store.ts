@@ -28,7 +28,7 @@ async function open(
     return openRedisStore({ url: location.url, prefix, deadlineMs, observe })
   }
   try {
-    return tellingOfItsFile(openSqliteStore({ file: location.path, toWrite }), location.path, observe)
+    return tellingOfItsFile(openSqliteStore({ file: location.path, toWrite, observe }), location.path, observe)
   } catch (cause) {
     const why = messageOf(cause)
     throw new SetupError(['store'], `cannot open ${location.path} (${why}): ${cureOf(why) ?? ANOTHER_FILE}`, cause)

@@ -22,6 +22,7 @@ import type { Observing } from './observing.ts'
 import { openFilesProblem } from './open-files.ts'
 import { createParts, type Parts, retire } from './parts.ts'
 import { SetupError } from './setup-error.ts'
+import { createStoreClock } from './store-clock.ts'
 
 /** The part of the gateway that takes requests: its listener, its ledger, and the parts of one configuration. */
 export interface Serving {
@@ -130,6 +131,7 @@ export async function createServing(options: ServingOptions): Promise<Serving> {
     }),
   })
   follow(heartbeat.observer)
+  const storeClock = createStoreClock({ store, observe })
 
   async function start(problems: readonly string[] = []): Promise<string> {
     await health.patience()
@@ -142,6 +144,7 @@ export async function createServing(options: ServingOptions): Promise<Serving> {
     // After what was just told, which would take them for mended.
     heartbeat.configProblems(problems)
     heartbeat.start()
+    storeClock.start()
     return url
   }
 
@@ -200,6 +203,7 @@ export async function createServing(options: ServingOptions): Promise<Serving> {
       await listener.stop(timeoutMs)
     }
     following.close()
+    storeClock.stop()
     await current.forwarder.destroy()
     const graceMs = 2 * config.store.deadlineMs
     await Promise.all([heartbeat.leave(graceMs), ledger.close(graceMs)])

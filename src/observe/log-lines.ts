@@ -22,6 +22,14 @@ export function lineOf(seen: Told): Line | null {
       return line('warn', 'configuration warning', { file: seen.file, detail: scrub(seen.problem) })
     case 'store_connected':
       return line('info', 'connected to the store', {})
+    case 'store_clock_apart':
+      return seen.apart
+        ? line('warn', 'the clock of the store and that of this gateway differ', offsetOf(seen))
+        : line('info', 'the clock of the store and that of this gateway agree again', offsetOf(seen))
+    case 'window_start_ahead':
+      return line('warn', 'the clock of the store was ahead: windows that it started then count as started now', {
+        aheadSeconds: Math.round(seen.aheadMs / 1000),
+      })
     case 'store_out':
       return line('error', 'the store is out: charges are decided without it', { reason: seen.reason })
     case 'outage_settled':
@@ -89,6 +97,7 @@ export function lineOf(seen: Told): Line | null {
       return line('info', 'changes at run time are in force', { version: seen.version })
     case 'adaptive_factor':
       return line('debug', 'adaptive factor', { factor: seen.factor })
+    case 'store_clock':
     case 'quota_refusal':
     case 'shadow_refusal':
     case 'unmatched':
@@ -114,6 +123,10 @@ function changeOf(seen: ChangeEntry | Extract<Told, { type: 'change_unknown' }>)
       ? { version: seen.version, who, what, subject, from: seen.from, to, why }
       : { who, what, subject, to, why }
   return JSON.parse(JSON.stringify(fields), (_, value) => (typeof value === 'string' ? scrub(value) : value))
+}
+
+function offsetOf({ offsetMs }: { readonly offsetMs: number }): Line['fields'] {
+  return { offsetSeconds: Math.round(offsetMs / 1000) }
 }
 
 /** One that has ended keeps everybody out. `days` are left, or (below 0) have passed. */

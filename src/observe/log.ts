@@ -69,6 +69,9 @@ export function createLog(options: LogOptions = {}): Log {
   const turnedAway = createThrottle<string>(storeFailureMs, (limit, count) =>
     logger.warn({ limit, count }, 'connections are turned away: a limit is reached'),
   )
+  const startsAhead = createThrottle<Told>(STARTS_AHEAD_MS, (latest, count) =>
+    tell(latest, logger, count > 1 ? { count } : {}),
+  )
   const requestLines = createRequestLines({ which: requests, worker, everyMs: storeFailureMs }, logger, sink)
   process.on('exit', sink.flushSync)
 
@@ -94,6 +97,9 @@ export function createLog(options: LogOptions = {}): Log {
         case 'outage_settled':
           news.add(observation.type, observation)
           break
+        case 'window_start_ahead':
+          startsAhead.add(observation.type, observation)
+          break
         case 'outage_charge':
           outage.count(observation.verdict)
           break
@@ -117,6 +123,7 @@ export function createLog(options: LogOptions = {}): Log {
       outage.end()
       news.close()
       turnedAway.close()
+      startsAhead.close()
       requestLines.close()
       await sink.close()
       process.off('exit', sink.flushSync)
@@ -132,6 +139,9 @@ function tell(observation: Told, logger: Logger, more: Readonly<Record<string, u
 function tellFailure({ operation, reason, message }: StoreFailed, count: number, logger: Logger): void {
   logger.error({ operation, reason, count, detail: scrub(message) }, 'the store fails')
 }
+
+/** Users come back over hours, and each brings windows of his own that started in the future. */
+const STARTS_AHEAD_MS = 3_600_000
 
 interface RequestLines {
   write(done: RequestDone): void

@@ -140,6 +140,7 @@ function otherMetrics(meter: Meter, now: () => number): (seen: Observation) => v
   // From the start: `increase` does not see a first failure that comes with its series.
   for (const settled of [true, false]) unknown.add(String(settled), 0)
   const countOutage = outageMetrics(meter)
+  const clock = clockMetrics(meter)
   const credentials = meter.counter('credential_checks_total', 'Credentials checked.', ['cached'])
   const connections = meter.counter(
     'bad_connections_total',
@@ -187,6 +188,9 @@ function otherMetrics(meter: Meter, now: () => number): (seen: Observation) => v
       case 'outage_charge':
       case 'outage_tokens':
         return countOutage(seen)
+      case 'store_clock':
+      case 'window_start_ahead':
+        return clock(seen)
       case 'outcome_unknown':
         return unknown.add(String(seen.settled), seen.charges)
       case 'credential_checked':
@@ -242,6 +246,25 @@ function outageMetrics(meter: Meter) {
       case 'outage_tokens':
         return tokens.add(seen.event, seen.tokens)
     }
+  }
+}
+
+function clockMetrics(meter: Meter) {
+  const offset = meter.gauge(
+    'store_clock_offset_seconds',
+    'The clock of the store less that of the gateway: windows run by the one, credentials end by the other.',
+    [],
+    'max',
+  )
+  const corrected = meter.counter(
+    'window_starts_corrected_total',
+    'Windows that had started in the future, by the clock of the store, and count as started now.',
+    [],
+  )
+  corrected.add('', 0)
+  return function countClock(seen: Extract<Observation, { type: 'store_clock' | 'window_start_ahead' }>): void {
+    if (seen.type === 'store_clock') offset.set(seen.offsetMs / 1000)
+    else corrected.add('')
   }
 }
 

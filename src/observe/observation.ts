@@ -59,6 +59,12 @@ export type Observation =
   | { readonly type: 'tokens_refunded'; readonly category: string; readonly cost: number }
   | { readonly type: 'store_failed'; readonly operation: string; readonly reason: string; readonly message: string }
   | { readonly type: 'store_connected' }
+  /** The store's clock less ours, asked for again and again. */
+  | { readonly type: 'store_clock'; readonly offsetMs: number }
+  /** The two clocks are seconds apart from now on, or are not any more. */
+  | { readonly type: 'store_clock_apart'; readonly offsetMs: number; readonly apart: boolean }
+  /** A charge met a window whose start lay so far in the future, and set it to now: the store's clock was ahead. */
+  | { readonly type: 'window_start_ahead'; readonly aheadMs: number }
   /** The circuit opens: from now on charges are decided without the store, until `store_recovered`. */
   | { readonly type: 'store_out'; readonly reason: string }
   | { readonly type: 'store_recovered'; readonly downMs: number }

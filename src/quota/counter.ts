@@ -20,6 +20,23 @@ export function usageOf(counter: Counter, seconds: number, now: number): Usage {
   return entry === undefined ? NOT_RUNNING : usageAt(entry, seconds, now)
 }
 
+/** Hears of a window whose start lay so many milliseconds in the future when a charge met it. */
+export type AheadListener = (aheadMs: number) => void
+
+/**
+ * The same for a charge, which sets a start in the future to `now` for good, also where it is refused: otherwise the window
+ * would have its whole length left at each look, and nobody would see it end.
+ */
+export function usageToCharge(counter: Counter, seconds: number, now: number, onAhead: AheadListener): Usage {
+  const entry = entryOf(counter, seconds)
+  if (entry === undefined) return NOT_RUNNING
+  if (entry.startedAt > now) {
+    onAhead(entry.startedAt - now)
+    entry.startedAt = now
+  }
+  return usageAt(entry, seconds, now)
+}
+
 /** Sets the window of this length. */
 export function put(counter: Counter, seconds: number, { startedAt, used }: Usage): void {
   const entry = entryOf(counter, seconds)
@@ -37,7 +54,10 @@ function entryOf(counter: Counter, seconds: number): Entry | undefined {
   return undefined
 }
 
-/** Takes `cost` back from the very run of the window that was charged; a later run is left alone. What one holds that has ended counts nowhere. */
+/**
+ * Takes `cost` back from the very run of the window that was charged; a later run is left alone, and so is one whose start was
+ * set to another moment since. What one holds that has ended counts nowhere.
+ */
 export function takeBack(counter: Counter, seconds: number, cost: number, startedAt: number): void {
   const entry = counter.find((e) => e.seconds === seconds && e.startedAt === startedAt)
   if (entry !== undefined) entry.used = Math.max(0, entry.used - cost)

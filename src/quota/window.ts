@@ -37,7 +37,11 @@ export function resetAt(usage: Usage, seconds: number): number {
   return usage.startedAt + seconds * 1000
 }
 
-/** `usage` as it counts at `now`: a window that has ended counts as not running. */
+/**
+ * `usage` as it counts at `now`: a window that has ended counts as not running, and one whose start lies in the future counts
+ * as started now. The clock was ahead when that one started: what was used in it stays, and it has its length left at most.
+ */
 export function usageAt(usage: Usage, seconds: number, now: number): Usage {
+  if (usage.startedAt > now) return { startedAt: now, used: usage.used }
   return usage.startedAt !== 0 && now < resetAt(usage, seconds) ? usage : NOT_RUNNING
 }

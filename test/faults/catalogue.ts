@@ -191,7 +191,12 @@ export const CATALOGUE: readonly Group[] = [
       clock_skew: {
         fault: 'one gateway’s clock is an hour fast, another’s an hour slow',
         does: 'All agree on every window and every `resetAt`: the clock is that of Redis',
-        shows: 'nothing',
+        shows: '`tollgate_store_clock_offset_seconds`, "the clock of the store and that of this gateway differ"',
+      },
+      clock_jump: {
+        fault: 'the clock of Redis jumps a month ahead and back',
+        does: 'Windows end early meanwhile. Those that start then count as started when it is right again, with what was used: nobody waits for longer than one window',
+        shows: '`tollgate_window_starts_corrected_total`, "the clock of the store was ahead"',
       },
     },
   },

@@ -3,8 +3,9 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { Redis } from 'ioredis'
-import { afterEach, beforeEach, describe, expect } from 'vitest'
+import { afterAll, afterEach, beforeAll, beforeEach, describe, expect } from 'vitest'
 import { type RedisServer, startRedis } from '../setup/redis.ts'
+import { createWallClock, type WallClock } from '../setup/wall-clock.ts'
 import { type LoggingBackend, startLoggingBackend } from './backend.ts'
 import { fault } from './catalogue.ts'
 import { type Asked, Client, readJson } from './client.ts'
@@ -20,6 +21,7 @@ const COST = 3
 const LIMIT = 31
 const FITTING = Math.floor(LIMIT / COST)
 
+let clock: WallClock
 let folder: string
 let redis: RedisServer
 let admin: Redis
@@ -27,9 +29,13 @@ let backend: LoggingBackend
 let client: Client
 let gateways: Gateway[]
 let started = 0
+beforeAll(() => {
+  clock = createWallClock()
+})
+afterAll(() => clock.remove())
 beforeEach(async () => {
   folder = mkdtempSync(join(tmpdir(), 'tollgate-data-'))
-  redis = await startRedis()
+  redis = await startRedis({ clock })
   admin = new Redis(redis.url).on('error', () => {})
   backend = await startLoggingBackend()
   client = new Client()
@@ -169,5 +175,30 @@ describe('the clocks of the gateways', () => {
     await sleep(Math.max(0, left) + 10)
     for (const gateway of [fast, slow, right]) expect(await ask(gateway, 'alice')).toMatchObject({ status: 200 })
     expect(seenOf('alice')).toBe(FITTING + 3)
+  })
+})
+
+describe('the clock of Redis', () => {
+  fault('clock_jump', async () => {
+    const gateway = await start(SHORT)
+    expect(await ask(gateway, 'somebody')).toMatchObject({ status: 200 })
+    clock.set(30 * 86_400_000)
+    await askAll(gateway, 'alice')
+    expect(seenOf('alice')).toBe(FITTING)
+    clock.set(0)
+    // A refusal is repeated for 250 ms.
+    await sleep(300)
+    const refused = await ask(gateway, 'alice')
+    expect(refused.status).toBe(429)
+    expect(Number(refused.headers['retry-after'])).toBeLessThanOrEqual(SHORT_SECONDS)
+    expect(Math.abs(Date.parse(String(refused.headers['x-quota-reset'])) - Date.now())).toBeLessThan(3_600_000)
+    expect(await ask(gateway, 'bob')).toMatchObject({ status: 200 })
+    // Two windows of alice and everybody.
+    expect(await gateway.metric('tollgate_window_starts_corrected_total')).toBe(2)
+    const told = () => gateway.events().filter(({ msg }) => String(msg).startsWith('the clock of the store was ahead'))
+    await expect.poll(told).toMatchObject([{ level: 40 }])
+    // Whoever goes on asking does not put the end off.
+    await expect.poll(async () => (await ask(gateway, 'alice')).status, { timeout: 60_000 }).toBe(200)
+    expect(seenOf('alice')).toBe(FITTING + 1)
   })
 })

@@ -422,6 +422,29 @@ test('connections that find no place are told with the limit that they met, at o
   ])
 })
 
+test('windows that had started in the future are told at once, and then together', async () => {
+  const ahead: Observation = { type: 'window_start_ahead', aheadMs: 2_592_000_400 }
+  const msg = 'the clock of the store was ahead: windows that it started then count as started now'
+  expect(await lines([ahead, ahead, ahead])).toMatchObject([
+    { level: WARN, aheadSeconds: 2_592_000, msg },
+    { level: WARN, aheadSeconds: 2_592_000, count: 2, msg },
+  ])
+})
+
+test('a store whose clock differs is told when it begins and when it ends, not each time it is compared', async () => {
+  expect(
+    await lines([
+      { type: 'store_clock', offsetMs: -3_600_400 },
+      { type: 'store_clock_apart', offsetMs: -3_600_400, apart: true },
+      { type: 'store_clock', offsetMs: 3 },
+      { type: 'store_clock_apart', offsetMs: 3, apart: false },
+    ]),
+  ).toMatchObject([
+    { level: WARN, offsetSeconds: -3600, msg: 'the clock of the store and that of this gateway differ' },
+    { level: INFO, offsetSeconds: 0, msg: 'the clock of the store and that of this gateway agree again' },
+  ])
+})
+
 test.each<[Observation, number]>([
   [{ type: 'config_loaded', file: 't.yaml', hash: 'abc', rules: 'def' }, INFO],
   [{ type: 'config_rejected', file: 't.yaml', problems: ['t.yaml:1:1 listen: wrong'] }, ERROR],

@@ -2,6 +2,7 @@ import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
 import { type Charge, type Decision, type Refund, settleBatch } from '../../src/quota/charge.ts'
 import { type Counter, usageOf } from '../../src/quota/counter.ts'
+import { violations } from '../../src/quota/refusal.ts'
 import type { Limit, Usage } from '../../src/quota/window.ts'
 
 const START = Date.UTC(2026, 7, 6)
@@ -98,6 +99,43 @@ describe('any history of charges', () => {
           expect(decision.accepted).toBe(fits)
           if (!decision.accepted) expect(dump()).toEqual(before)
         }
+      }),
+    )
+  })
+
+  it('keeps every limit and ends every window one length on at most, however the clock is set', () => {
+    const jumps = fc.array(
+      fc.constantFrom(0, 1, 999, 5000, 3_600_000, 2_592_000_000).chain((ms) => fc.constantFrom(ms, -ms)),
+      {
+        minLength: 60,
+        maxLength: 60,
+      },
+    )
+    fc.assert(
+      fc.property(history, jumps, ({ personal, global, requests }, jumps) => {
+        const { counterOf } = ledgerBook()
+        let now = START
+        requests.forEach((each, i) => {
+          now += each.passMs + (jumps[i] ?? 0)
+          const charge = chargeOf(each, personal, global)
+          const [decision] = settleBatch({ refunds: [], charges: [charge] }, counterOf, now) as [Decision]
+          const usages = [...decision.personal, ...(decision.global ?? [])]
+          const limits = [...charge.limits.personal, ...(charge.limits.global ?? [])]
+          limits.forEach(({ window, limit }, i) => {
+            const { startedAt, used } = usages[i] as Usage
+            expect(used).toBeLessThanOrEqual(limit)
+            expect(startedAt).toBeLessThanOrEqual(now)
+            if (startedAt !== 0) expect(startedAt + window.seconds * 1000).toBeGreaterThan(now)
+          })
+          if (decision.accepted || limits.some(({ limit }) => limit < charge.cost)) return
+          // Whoever waits for as long as he is told to, once, is accepted, also where he goes on asking meanwhile.
+          const { resetAt } = violations(charge, decision)[0] as { resetAt: number }
+          const asked = structuredClone([charge.user, null].map((user) => counterOf(user, charge.category)))
+          const later = (user: string | null): Counter => asked[user === null ? 1 : 0] as Counter
+          const askAt = (at: number) => settleBatch({ refunds: [], charges: [charge] }, later, at)[0]?.accepted
+          expect(askAt(now + Math.floor((resetAt - now) / 2))).toBe(false)
+          expect(askAt(resetAt)).toBe(true)
+        })
       }),
     )
   })

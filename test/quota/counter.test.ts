@@ -1,6 +1,6 @@
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
-import { type Counter, endsAt, put, running, takeBack, usageOf } from '../../src/quota/counter.ts'
+import { type Counter, endsAt, put, running, takeBack, usageOf, usageToCharge } from '../../src/quota/counter.ts'
 import { NOT_RUNNING } from '../../src/quota/window.ts'
 
 const T = Date.UTC(2026, 7, 6)
@@ -28,6 +28,30 @@ describe('usageOf', () => {
 
   it('finds a window by its length alone', () => {
     expect(usageOf(counter, 3600, T)).toBe(NOT_RUNNING)
+  })
+})
+
+describe('usageToCharge', () => {
+  it('sets a start in the future to now for good, tells of it once, and keeps what was used', () => {
+    const counter: Counter = [
+      { seconds: 60, startedAt: T + 5000, used: 4 },
+      { seconds: 3600, startedAt: T + 5000, used: 4 },
+    ]
+    const told: number[] = []
+    expect(usageToCharge(counter, 60, T, (ms) => told.push(ms))).toMatchObject({ startedAt: T, used: 4 })
+    expect(usageToCharge(counter, 60, T + 1000, (ms) => told.push(ms))).toMatchObject({ startedAt: T, used: 4 })
+    expect(told).toEqual([5000])
+    // Nobody asked for the other one.
+    expect(counter[1]?.startedAt).toBe(T + 5000)
+  })
+
+  it('leaves what runs and what has ended as it is', () => {
+    const counter: Counter = [{ seconds: 60, startedAt: T, used: 4 }]
+    const told: number[] = []
+    expect(usageToCharge(counter, 60, T, (ms) => told.push(ms))).toBe(counter[0])
+    expect(usageToCharge(counter, 60, T + 60_000, (ms) => told.push(ms))).toBe(NOT_RUNNING)
+    expect(usageToCharge(counter, 3600, T, (ms) => told.push(ms))).toBe(NOT_RUNNING)
+    expect([told, counter]).toEqual([[], [{ seconds: 60, startedAt: T, used: 4 }]])
   })
 })
 

@@ -1,7 +1,8 @@
 import fc from 'fast-check'
 import { expect } from 'vitest'
 import type { Batch, Charge, Decision, Limits, Refund } from '../../src/quota/charge.ts'
-import type { Window } from '../../src/quota/window.ts'
+import { violations } from '../../src/quota/refusal.ts'
+import { type Limit, resetAt, type Usage, type Window } from '../../src/quota/window.ts'
 import { Model } from './model.ts'
 
 /** A store whose clock the test holds. */
@@ -12,6 +13,7 @@ export interface ClockedStore {
   close(): Promise<void>
 }
 
+const HOUR = 3_600_000
 /** Limits change from one charge to the next, as they do when an administrator turns a knob, and so do the windows in use. */
 function limitsIn(unit: number): readonly Limits['personal'][] {
   const windows: readonly Window[] = [1, 5, 60].map((n) => ({ name: `${n}`, seconds: n * unit }))
@@ -48,6 +50,9 @@ function stepIn(unit: number): fc.Arbitrary<Step> {
   )
   const [second, five, minute] = [1000 * unit, 5000 * unit, 60_000 * unit]
   const pauses = [1, 2, second / 2, second - 1, second, second + 1, five - second, five - 1, five, minute - 1, minute]
+  const jump = fc
+    .tuple(fc.constantFrom(-1, 1), fc.constantFrom(1, 500, five, HOUR, 30 * 24 * HOUR))
+    .map(([sign, ms]) => sign * ms)
   return fc.oneof(
     {
       weight: 6,
@@ -59,6 +64,8 @@ function stepIn(unit: number): fc.Arbitrary<Step> {
       }),
     },
     { weight: 4, arbitrary: fc.record({ kind: fc.constant('pass' as const), ms: fc.constantFrom(...pauses) }) },
+    // The clock is set to another time, and often to the right one again.
+    { weight: 2, arbitrary: fc.record({ kind: fc.constant('pass' as const), ms: jump }) },
     { weight: 1, arbitrary: fc.record({ kind: fc.constant('upset' as const), which: fc.nat(10) }) },
   )
 }
@@ -77,7 +84,7 @@ export async function agreesWithTheModel(open: () => Promise<ClockedStore>, unit
         await store.close()
       }
     }),
-    { numRuns: 150 },
+    { numRuns: 300 },
   )
 }
 
@@ -88,14 +95,15 @@ async function play(steps: readonly Step[], store: ClockedStore): Promise<void> 
   let now = Date.UTC(2150, 0, 1)
   let sequence = 0
   for (const step of steps) {
-    if (step.kind === 'pass') now += step.ms
-    else if (step.kind === 'upset') await store.upsets[step.which % store.upsets.length]?.()
+    if (step.kind === 'pass') {
+      now += step.ms
+      model.passTo(now)
+    } else if (step.kind === 'upset') await store.upsets[step.which % store.upsets.length]?.()
     else {
       const given = step.refunds.flatMap((at) =>
         refundable.length > 0 ? refundable.splice(at % refundable.length, 1) : [],
       )
-      for (const { number } of given) model.refund(number)
-      const expected = step.charges.map((c) => model.charge(c, now))
+      for (const { number } of given) model.refund(number, now)
       const batch = {
         instance: 'model',
         sequence: ++sequence,
@@ -105,11 +113,32 @@ async function play(steps: readonly Step[], store: ClockedStore): Promise<void> 
       let decisions = await store.settle(batch, now)
       // A lost reply: the same batch goes out again, a little later.
       if (step.replyLost) decisions = await store.settle(batch, now + 5000)
+      const expected = step.charges.map((c, i) => model.charge(c, now, decisions[i] as Decision))
       expect(decisions).toEqual(expected.map((e) => e.decision))
+      decisions.forEach((decision, i) => {
+        checkEnds(step.charges[i] as Charge, decision)
+      })
       decisions.forEach((decision, i) => {
         const [charge, number] = [step.charges[i] as Charge, expected[i]?.number ?? 0]
         if (decision.accepted) refundable.push({ refund: { charge, decision }, number })
       })
     }
+  }
+}
+
+/** However the clock was moved, no window has more than its length left, and no refusal names a later moment. */
+function checkEnds(charge: Charge, decision: Decision): void {
+  const { limits } = charge
+  const both: [Limit, Usage | undefined][] = [
+    ...limits.personal.map((limit, i): [Limit, Usage | undefined] => [limit, decision.personal[i]]),
+    ...(limits.global ?? []).map((limit, i): [Limit, Usage | undefined] => [limit, decision.global?.[i]]),
+  ]
+  for (const [{ window }, usage] of both) {
+    if (usage === undefined || usage.startedAt === 0) continue
+    expect(usage.startedAt).toBeLessThanOrEqual(decision.at)
+    expect(resetAt(usage, window.seconds)).toBeGreaterThan(decision.at)
+  }
+  for (const { limit, resetAt } of violations(charge, decision)) {
+    expect(resetAt).toBeLessThanOrEqual(decision.at + limit.window.seconds * 1000)
   }
 }

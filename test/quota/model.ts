@@ -1,69 +1,121 @@
 import type { Charge, Decision } from '../../src/quota/charge.ts'
 import type { Usage } from '../../src/quota/window.ts'
 
+/** The run of a window that was charged last. */
+interface Run {
+  startedAt: number
+  readonly costs: Map<number, number>
+  /** The clock has been past its end since: a store may have forgotten it, and a clock that is set back may find it again. */
+  isPerhapsGone: boolean
+}
+
+interface Named {
+  readonly of: string
+  readonly seconds: number
+  readonly limit: number
+}
+
 /**
- * The contract's rules written down a second time, as plainly as possible: it remembers every accepted charge for ever
- * and adds them up anew for each question. Slow, and independent of the arithmetic it checks.
+ * The contract's rules written down a second time, as plainly as possible: it remembers every accepted charge of a run and
+ * adds them up anew for each question. Slow, and independent of the arithmetic it checks.
  */
 export class Model {
-  readonly #runs: { of: string; seconds: number; startedAt: number; costs: Map<number, number> }[] = []
+  readonly #runs = new Map<string, Run>()
+  /** By charge: the runs that it counts in, and when they began by the clock of that moment. */
+  readonly #charged = new Map<number, { readonly run: Run; readonly startedAt: number; readonly seconds: number }[]>()
   #charges = 0
 
-  /** Decides a charge at a time; an accepted one gets a number by which it can be given back. */
-  charge(charge: Charge, now: number): { decision: Decision; number: number } {
-    const windows = this.#windowsOf(charge)
-    const fits = windows.every(({ of, seconds, limit }) => this.#usage(of, seconds, now).used + charge.cost <= limit)
+  /** The clock may move in both directions. */
+  passTo(now: number): void {
+    for (const [key, run] of this.#runs) if (now >= run.startedAt + secondsOf(key) * 1000) run.isPerhapsGone = true
+  }
+
+  /**
+   * Decides a charge at a time; an accepted one gets a number by which it can be given back.
+   * @param seen what a store decided: it shows whether a run is gone that may be
+   */
+  charge(charge: Charge, now: number, seen: Decision): { decision: Decision; number: number } {
+    const windows = namedBy(charge)
+    const shown = [...seen.personal, ...(seen.global ?? [])]
+    windows.forEach((window, i) => {
+      this.#settle(window, now, shown[i] as Usage, seen.accepted ? charge.cost : 0)
+    })
+    const fits = windows.every((window) => this.#usage(window, now).used + charge.cost <= window.limit)
     const accepted = fits || charge.forced === true
     const number = ++this.#charges
-    if (accepted) for (const { of, seconds } of windows) this.#runAt(of, seconds, now).costs.set(number, charge.cost)
-    const usages = windows.map(({ of, seconds }) => this.#usage(of, seconds, now))
+    if (accepted) this.#count(number, charge.cost, windows, now)
+    const usages = windows.map((window) => this.#usage(window, now))
     const own = charge.limits.personal.length
-    return {
-      decision: {
-        accepted,
-        at: now,
-        personal: usages.slice(0, own),
-        global: charge.limits.global === null ? null : usages.slice(own),
-      },
-      number,
+    const global = charge.limits.global === null ? null : usages.slice(own)
+    return { decision: { accepted, at: now, personal: usages.slice(0, own), global }, number }
+  }
+
+  /** Gives back in the runs that still are what they were at the charge. */
+  refund(number: number, now: number): void {
+    for (const { run, startedAt, seconds } of this.#charged.get(number) ?? []) {
+      if (run.startedAt === startedAt && now < startedAt + seconds * 1000) run.costs.delete(number)
     }
   }
 
-  refund(number: number): void {
-    for (const run of this.#runs) run.costs.delete(number)
+  /** A charge meets the window: whether it is gone is known from here on, and a start in the future becomes now. */
+  #settle(window: Named, now: number, shown: Usage, cost: number): void {
+    const run = this.#running(window, now)
+    if (run === undefined) return
+    const startedAt = Math.min(run.startedAt, now)
+    const isShown = shown.startedAt === startedAt && shown.used === sum(run) + cost
+    if (run.isPerhapsGone && !isShown) return void this.#runs.delete(keyOf(window))
+    run.isPerhapsGone = false
+    run.startedAt = startedAt
   }
 
-  #windowsOf({ user, category, limits }: Charge): { of: string; seconds: number; limit: number }[] {
-    const own = limits.personal.map(({ window, limit }) => ({
-      of: JSON.stringify([user, category]),
-      seconds: window.seconds,
-      limit,
-    }))
-    const all = (limits.global ?? []).map(({ window, limit }) => ({
-      of: JSON.stringify([category]),
-      seconds: window.seconds,
-      limit,
-    }))
-    return [...own, ...all]
+  #count(number: number, cost: number, windows: readonly Named[], now: number): void {
+    const charged = windows.map((window) => {
+      const run = this.#running(window, now) ?? this.#begin(window, now)
+      run.costs.set(number, cost)
+      return { run, startedAt: run.startedAt, seconds: window.seconds }
+    })
+    this.#charged.set(number, charged)
   }
 
-  #usage(of: string, seconds: number, now: number): Usage {
-    const run = this.#running(of, seconds, now)
-    if (run === undefined) return { startedAt: 0, used: 0 }
-    return { startedAt: run.startedAt, used: [...run.costs.values()].reduce((sum, cost) => sum + cost, 0) }
-  }
-
-  #runAt(of: string, seconds: number, now: number): { costs: Map<number, number> } {
-    const known = this.#running(of, seconds, now)
-    if (known !== undefined) return known
-    const run = { of, seconds, startedAt: now, costs: new Map<number, number>() }
-    this.#runs.push(run)
+  #begin(window: Named, now: number): Run {
+    const run = { startedAt: now, costs: new Map<number, number>(), isPerhapsGone: false }
+    this.#runs.set(keyOf(window), run)
     return run
   }
 
-  #running(of: string, seconds: number, now: number) {
-    return this.#runs.find(
-      (r) => r.of === of && r.seconds === seconds && r.startedAt <= now && now < r.startedAt + seconds * 1000,
-    )
+  #usage(window: Named, now: number): Usage {
+    const run = this.#running(window, now)
+    return run === undefined ? { startedAt: 0, used: 0 } : { startedAt: run.startedAt, used: sum(run) }
   }
+
+  #running(window: Named, now: number): Run | undefined {
+    const run = this.#runs.get(keyOf(window))
+    return run !== undefined && now < run.startedAt + window.seconds * 1000 ? run : undefined
+  }
+}
+
+function namedBy({ user, category, limits }: Charge): Named[] {
+  const own = limits.personal.map(({ window: { seconds }, limit }) => ({
+    of: JSON.stringify([user, category]),
+    seconds,
+    limit,
+  }))
+  const all = (limits.global ?? []).map(({ window: { seconds }, limit }) => ({
+    of: JSON.stringify([category]),
+    seconds,
+    limit,
+  }))
+  return [...own, ...all]
+}
+
+function keyOf({ of, seconds }: Named): string {
+  return `${seconds} ${of}`
+}
+
+function secondsOf(key: string): number {
+  return Number.parseInt(key, 10)
+}
+
+function sum({ costs }: Run): number {
+  return [...costs.values()].reduce((total, cost) => total + cost, 0)
 }

@@ -205,8 +205,11 @@ describe('retryAfterSeconds', () => {
 })
 
 describe('the time in the sentence', () => {
-  const ending = (resetAt: number): [Charge, Decision] =>
-    refused(1, [[HOUR, 5, { startedAt: resetAt - 3_600_000, used: 5 }]])
+  const ending = (resetAt: number): [Charge, Decision] => {
+    const startedAt = resetAt - 3_600_000
+    const [charge, decision] = refused(1, [[HOUR, 5, { startedAt, used: 5 }]])
+    return [charge, { ...decision, at: startedAt + 1000 }]
+  }
   const summer = ending(Date.UTC(2026, 7, 6, 15, 6, 26))
 
   it.each([

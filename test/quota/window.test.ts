@@ -18,6 +18,24 @@ describe('a window', () => {
     expect(usageAt(usage, HOUR, START + 3_600_000)).toBe(NOT_RUNNING)
   })
 
+  it('whose start lies in the future counts as started now, with what was used in it', () => {
+    expect(usageAt(usage, HOUR, START - 1)).toEqual({ startedAt: START - 1, used: 7 })
+    expect(usageAt(usage, HOUR, START - 30 * 86_400_000)).toEqual({ startedAt: START - 30 * 86_400_000, used: 7 })
+  })
+
+  it('has never more than its length left, wherever the clock is', () => {
+    const moment = fc.integer({ min: 1, max: 2 ** 45 })
+    fc.assert(
+      fc.property(moment, fc.integer({ min: 1, max: 31_536_000 }), moment, (startedAt, seconds, now) => {
+        const counted = usageAt({ startedAt, used: 1 }, seconds, now)
+        if (counted === NOT_RUNNING) return
+        const left = resetAt(counted, seconds) - now
+        expect(left).toBeGreaterThan(0)
+        expect(left).toBeLessThanOrEqual(seconds * 1000)
+      }),
+    )
+  })
+
   it('that never started is not running, however long it is', () => {
     expect(usageAt({ startedAt: 0, used: 0 }, 2 ** 32 - 1, 1)).toBe(NOT_RUNNING)
   })

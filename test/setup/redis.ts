@@ -6,6 +6,7 @@ import net from 'node:net'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
+import type { WallClock } from './wall-clock.ts'
 
 /** A real redis-server of our own on a free port of the loopback, with nothing on disk. */
 export interface RedisServer {
@@ -70,14 +71,22 @@ function isFree(port: number): Promise<boolean> {
  */
 export const PERSISTENT: readonly string[] = ['--appendonly', 'yes', '--appendfsync', 'no']
 
-export async function startRedis(options: { port?: number; args?: readonly string[] } = {}): Promise<RedisServer> {
+export interface RedisOptions {
+  readonly port?: number
+  readonly args?: readonly string[]
+  /** Whose time it takes for that of the machine. */
+  readonly clock?: Pick<WallClock, 'env'>
+}
+
+export async function startRedis(options: RedisOptions = {}): Promise<RedisServer> {
   const port = options.port ?? (await freePort())
   const folder = await mkdtemp(join(tmpdir(), 'tollgate-redis-'))
   const args = ['--port', String(port), '--bind', '127.0.0.1', '--save', '', '--appendonly', 'no', '--dir', folder]
+  const env = { ...process.env, ...options.clock?.env }
   let child: ChildProcess
   let exited: Promise<unknown>
   async function start(more: readonly string[] = []): Promise<void> {
-    child = spawn('redis-server', [...args, ...(options.args ?? []), ...more], { stdio: 'ignore' })
+    child = spawn('redis-server', [...args, ...(options.args ?? []), ...more], { stdio: 'ignore', env })
     exited = once(child, 'exit')
     await accepting(port, child)
   }

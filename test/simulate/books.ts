@@ -2,24 +2,27 @@ import type { Charge, Decision } from '../../src/quota/charge.ts'
 import type { Usage } from '../../src/quota/window.ts'
 import type { CounterName } from './stored.ts'
 
-/** One run of a window. */
+/** The run of a window that was charged last. */
 export interface Run {
   readonly seconds: number
-  readonly startedAt: number
+  startedAt: number
   used: number
+  /** The clock has been past its end since: a store may have forgotten it, and a clock that is set back may find it again. */
+  isPerhapsGone: boolean
 }
 
 /**
- * The arithmetic of the contract once more, as plainly as possible and independent of the code that it checks: every
- * run of every window since the beginning, and what was used in it.
+ * The arithmetic of the contract once more, as plainly as possible and independent of the code that it checks: the last run
+ * of every window, and what was used in it.
  */
 export class Books {
-  readonly #runs = new Map<string, Run[]>()
+  readonly #counters = new Map<string, Run[]>()
 
   charge({ user, category, cost, limits, forced }: Charge, at: number): Decision {
     const own = limits.personal.map((of) => ({ ...of, name: { user, category } }))
     const all = limits.global?.map((of) => ({ ...of, name: { user: null, category } })) ?? null
     const both = [...own, ...(all ?? [])]
+    for (const { name, window } of both) this.#pullBack(name, window.seconds, at)
     const fits = both.every(({ name, window, limit }) => this.#usage(name, window.seconds, at).used + cost <= limit)
     const accepted = fits || forced === true
     if (accepted) for (const { name, window } of both) this.#runAt(name, window.seconds, at).used += cost
@@ -27,36 +30,70 @@ export class Books {
     return { accepted, at, personal: own.map(usage), global: all?.map(usage) ?? null }
   }
 
-  /** Takes a cost out of the runs that a decision names. */
-  giveBack({ user, category, cost, limits }: Charge, { personal, global }: Decision): void {
-    const takeBack = (name: CounterName, seconds: number, usage: Usage | undefined): void => {
-      const run = this.#all(name).find((each) => each.seconds === seconds && each.startedAt === usage?.startedAt)
+  /**
+   * Takes a cost out of the runs that a decision names, as far as they run and have not been set to another start since.
+   * @returns whether it was taken out of all of them that last for so many seconds
+   */
+  giveBack(
+    { user, category, cost, limits }: Charge,
+    { personal, global }: Decision,
+    at: number,
+    seconds: number,
+  ): boolean {
+    let isWhole = true
+    const takeBack = (name: CounterName, length: number, usage: Usage | undefined): void => {
+      const run = this.running(name, at).find((each) => each.seconds === length && each.startedAt === usage?.startedAt)
       if (run !== undefined) run.used = Math.max(0, run.used - cost)
+      else if (length === seconds) isWhole = false
     }
     limits.personal.forEach(({ window }, i) => {
       takeBack({ user, category }, window.seconds, personal[i])
     })
-    if (global === null) return
-    limits.global?.forEach(({ window }, i) => {
-      takeBack({ user: null, category }, window.seconds, global[i])
-    })
+    if (global !== null)
+      limits.global?.forEach(({ window }, i) => {
+        takeBack({ user: null, category }, window.seconds, global[i])
+      })
+    return isWhole
+  }
+
+  /**
+   * The clock is at another time.
+   * @param holds whether the store still has a run that it may have forgotten
+   */
+  passTo(at: number, holds: (name: CounterName, run: Run) => boolean): void {
+    for (const [key, runs] of this.#counters) {
+      const [user, category] = JSON.parse(key)
+      const known = runs.filter((run) => {
+        if (!run.isPerhapsGone || at >= endOf(run)) return true
+        run.isPerhapsGone = false
+        return holds({ user, category }, run)
+      })
+      for (const run of known) if (at >= endOf(run)) run.isPerhapsGone = true
+      this.#counters.set(key, known)
+    }
   }
 
   running(name: CounterName, at: number): Run[] {
-    return this.#all(name).filter((run) => at < run.startedAt + run.seconds * 1000)
+    return this.#all(name).filter((run) => at < endOf(run))
   }
 
   /** When the next run of a window ends, of those that run. */
   nextEnd(at: number): number {
-    const ends = [...this.#runs.values()].flat().map((run) => run.startedAt + run.seconds * 1000)
+    const ends = [...this.#counters.values()].flat().map(endOf)
     return Math.min(...ends.filter((end) => at < end))
   }
 
   #all({ user, category }: CounterName): Run[] {
     const key = JSON.stringify([user, category])
-    const known = this.#runs.get(key) ?? []
-    this.#runs.set(key, known)
+    const known = this.#counters.get(key) ?? []
+    this.#counters.set(key, known)
     return known
+  }
+
+  /** A charge meets a window that started in the future: it counts as started now. */
+  #pullBack(name: CounterName, seconds: number, at: number): void {
+    const run = this.#all(name).find((each) => each.seconds === seconds)
+    if (run !== undefined && run.startedAt > at) run.startedAt = at
   }
 
   #usage(name: CounterName, seconds: number, at: number): Usage {
@@ -68,10 +105,16 @@ export class Books {
   }
 
   #runAt(name: CounterName, seconds: number, at: number): Run {
-    const known = this.running(name, at).find((run) => run.seconds === seconds)
-    if (known !== undefined) return known
-    const run = { seconds, startedAt: at, used: 0 }
-    this.#all(name).push(run)
+    const all = this.#all(name)
+    const known = all.findIndex((run) => run.seconds === seconds)
+    if (known !== -1 && at < endOf(all[known] as Run)) return all[known] as Run
+    const run = { seconds, startedAt: at, used: 0, isPerhapsGone: false }
+    if (known === -1) all.push(run)
+    else all[known] = run
     return run
   }
+}
+
+function endOf({ startedAt, seconds }: Run): number {
+  return startedAt + seconds * 1000
 }

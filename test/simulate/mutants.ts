@@ -18,6 +18,7 @@ const CHECKS: Record<Check, readonly string[]> = {
   redis: vitest('test/store/redis/store.test.ts'),
   model: vitest('test/store/redis/model.test.ts'),
   sqlite: vitest('test/store/sqlite'),
+  clock: vitest('test/store/clock.test.ts'),
   ledger: vitest('test/quota/ledger', 'test/quota/outage.test.ts', 'test/quota/debts.test.ts'),
   arithmetic: vitest('test/quota/charge.test.ts', 'test/quota/counter.test.ts', 'test/quota/window.test.ts'),
 }

@@ -13,7 +13,7 @@ export interface Mutation {
   readonly noticedBy: readonly Check[]
 }
 
-export type Check = 'simulation' | 'redis' | 'model' | 'sqlite' | 'ledger' | 'arithmetic'
+export type Check = 'simulation' | 'redis' | 'model' | 'sqlite' | 'ledger' | 'arithmetic' | 'clock'
 
 const LUA = 'src/store/redis/charge.lua'
 const LEDGER = 'src/quota/ledger.ts'
@@ -27,6 +27,7 @@ const BATCH = 'src/store/redis/batch.ts'
 const REDIS = 'src/store/redis/store.ts'
 const ERRORS = 'src/store/redis/errors.ts'
 const SQLITE = 'src/store/sqlite/store.ts'
+const REPLICAS = 'src/store/replicas.ts'
 
 export const MUTATIONS: readonly Mutation[] = [
   // The script: exactly once.
@@ -117,6 +118,76 @@ export const MUTATIONS: readonly Mutation[] = [
     'local at = before[key] - #tokens - 1',
     'local at = before[key] - #tokens',
   ]),
+  // A clock that was ahead.
+  edit(
+    LUA,
+    'in the script a window may start in the future',
+    ['if section[i] > now then', 'if false then'],
+    ['simulation', 'clock'],
+  ),
+  edit(
+    LUA,
+    'the script does not keep the start that it set to now',
+    ['  if ahead then keep_starts(section, key) end\n', ''],
+    ['simulation', 'clock'],
+  ),
+  edit(
+    LUA,
+    'the script empties a window whose start it set to now',
+    ['section[i], ahead = now, true', 'section[i], section[n + i], ahead = now, 0, true'],
+    ['simulation', 'clock'],
+  ),
+  edit(
+    LUA,
+    'in the short form a window that starts in a far future draws the others along',
+    ['list[1] = math.min(list[1], now + 2 ^ 30)', 'list[1] = list[1]'],
+    ['model'],
+  ),
+  edit(
+    LUA,
+    'the script keeps a start that it set to now in the short form',
+    [
+      'local front = sub(bytes, 1, behind - shape.bytes - shape.size - 1)\n  values[key] = front .. head_of(shape.name, shape, false) .. numbers ..',
+      'values[key] = sub(bytes, 1, behind - shape.bytes - 1) .. packed(shape, section) ..',
+    ],
+    ['model'],
+  ),
+  edit(
+    COUNTER,
+    'for a charge a window may start in the future',
+    ['if (entry.startedAt > now) {', 'if (entry.startedAt < 0) {'],
+    ['arithmetic', 'clock'],
+  ),
+  edit(
+    COUNTER,
+    'a start that is set to now is forgotten',
+    ['    entry.startedAt = now\n', ''],
+    ['arithmetic', 'clock'],
+  ),
+  edit(
+    WINDOW,
+    'to who reads a window may start in the future',
+    ['if (usage.startedAt > now) return', 'if (usage.startedAt < 0) return'],
+    ['arithmetic', 'clock'],
+  ),
+  edit(
+    WINDOW,
+    'a window that starts in the future is empty',
+    ['{ startedAt: now, used: usage.used }', '{ startedAt: now, used: 0 }'],
+    ['arithmetic', 'clock'],
+  ),
+  edit(
+    REPLICAS,
+    'a process that spoke in the future is never silent',
+    ['Math.abs(now - at)', 'Math.max(0, now - at)'],
+    ['clock'],
+  ),
+  edit(
+    'src/store/redis/beat.lua',
+    'what a process told in the future is kept',
+    ['math.abs(now - ', '(now - '],
+    ['clock'],
+  ),
   // The reply in our words.
   edit(
     BATCH,

@@ -83,6 +83,8 @@ export class Oracle {
   readonly #sent = new Map<string, Map<number, Batch>>()
   readonly #uncertain = new Set<Batch>()
   readonly #applied = new Map<string, Map<number, Applied>>()
+  /** Tokens that were given back to a run which had another start by then, so that they stay in it. */
+  #unsure = 0
   #lastSeen: Pick<Execution, 'at' | 'values'> = { at: 0, values: [] }
 
   constructor(options: OracleOptions) {
@@ -110,6 +112,9 @@ export class Oracle {
   decided(id: number, decision: Decision): void {
     const story = this.#story(id)
     const isLocal = decision.limits !== undefined
+    for (const { startedAt } of [...decision.personal, ...(decision.global ?? [])]) {
+      if (startedAt > decision.at) this.#world.fail(`charge ${id} was told of a window that starts in the future`)
+    }
     this.#answered(story, decision.accepted ? (isLocal ? 'alone' : 'accepted') : 'refused')
     if (isLocal) this.#decidedAlone(story, decision, decision.limits)
     else if (!same(decision, story.decided)) {
@@ -191,8 +196,11 @@ export class Oracle {
   }
 
   /** Redis ran the script. */
-  executed({ keys, args, at, reply, values, refuses }: Execution): void {
+  executed({ keys, args, at, reply, before: stored, values, refuses }: Execution): void {
     this.#lastSeen = { at, values }
+    this.#books.passTo(at, (name, { seconds, startedAt }) =>
+      this.#options.stored.counter(name, stored).some((e) => e.seconds === seconds && e.startedAt === startedAt),
+    )
     const batch = this.#batchOf(keys, args)
     const applied = getOrSet(this.#applied, batch.instance, () => new Map<number, Applied>())
     const before = applied.get(batch.sequence)
@@ -230,7 +238,7 @@ export class Oracle {
 
   #apply(batch: Batch, at: number): Decision[] {
     this.count.batches++
-    for (const refund of batch.refunds) this.#giveBack(refund)
+    for (const refund of batch.refunds) this.#giveBack(refund, at)
     const decisions = batch.charges.map((charge) => this.#decide(charge, batch.sequence, at))
     const verdicts = batch.charges.map(({ forced }, i) => (forced ? 'f' : decisions[i]?.accepted ? '1' : '0')).join('')
     this.#world.tell(`redis applies ${nameOf(batch)}: ${batch.refunds.length} refunds, charges ${verdicts}`)
@@ -249,9 +257,10 @@ export class Oracle {
     return decision
   }
 
-  #giveBack({ charge, decision }: Refund): void {
+  #giveBack({ charge, decision }: Refund, at: number): void {
     this.count.refunds++
-    this.#books.giveBack(charge, decision)
+    const isWhole = this.#books.giveBack(charge, decision, at, this.#options.longWindow)
+    if (!isWhole) this.#unsure += charge.cost
     const story = this.#stories.get((charge as Order).id)
     if (story === undefined) return
     const { id } = story.order
@@ -316,7 +325,7 @@ export class Oracle {
       most += high * cost
       if (high > 0 || story.local !== null) terms.push(`${describe(story)}: ${cost} x ${low} to ${high}`)
     }
-    if (used < least || used > most) {
+    if (used < least || used > most + this.#unsure) {
       for (const term of terms) this.#world.tell(term)
       this.#world.fail(`${show(name)} holds ${used} in ${longWindow}s, and ${least} to ${most} were told`)
     }

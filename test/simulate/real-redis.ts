@@ -6,8 +6,8 @@ import { encodeCommand, endOfReply } from './resp.ts'
 
 /** A real Redis of our own, which runs the scripts of the simulations: they bring their own time. */
 export interface ScriptRunner {
-  /** Runs a script, and reads keys right after it. */
-  run(script: Script): Promise<{ reply: Buffer; values: Buffer }>
+  /** Runs a script, and reads keys right before and after it. */
+  run(script: Script): Promise<{ reply: Buffer; before: Buffer; values: Buffer }>
   /** Forgets all keys. */
   clear(): Promise<void>
   close(): Promise<void>
@@ -32,10 +32,6 @@ const PROLOGUE = `
 local redis = (function(redis)
   local refusal, micros = table.remove(ARGV), tonumber(table.remove(ARGV))
   local now, ENDS = math.floor(micros / 1000), '{tollgate}:simulated-ends'
-  local ends = redis.call('HGETALL', ENDS)
-  for i = 1, #ends, 2 do
-    if now > tonumber(ends[i + 1]) then redis.call('DEL', ends[i]) redis.call('HDEL', ENDS, ends[i]) end
-  end
   local function ends_at(key, at) redis.call('HSET', ENDS, key, string.format('%.0f', at)) end
   local function write(...)
     if refusal ~= '' then error({ err = refusal }) end
@@ -68,6 +64,15 @@ local redis = (function(redis)
 end)(redis)
 `
 
+/** Takes the keys away that have ended. */
+const EXPIRE = `
+local now, ENDS = math.floor(tonumber(ARGV[1]) / 1000), '{tollgate}:simulated-ends'
+local ends = redis.call('HGETALL', ENDS)
+for i = 1, #ends, 2 do
+  if now > tonumber(ends[i + 1]) then redis.call('DEL', ends[i]) redis.call('HDEL', ENDS, ends[i]) end
+end
+`
+
 export async function startScriptRunner(): Promise<ScriptRunner> {
   const server = await startRedis()
   const socket = net.connect(server.port, '127.0.0.1').setNoDelay(true)
@@ -90,23 +95,25 @@ export async function startScriptRunner(): Promise<ScriptRunner> {
     return Promise.all(replies)
   }
 
-  async function load(lua: string): Promise<string> {
+  async function load(lua: string, prologue = PROLOGUE): Promise<string> {
     const known = loaded.get(lua)
     if (known !== undefined) return known
-    const text = PROLOGUE + lua
+    const text = prologue + lua
     await send(['SCRIPT', 'LOAD', text])
     const sha = createHash('sha1').update(text).digest('hex')
     loaded.set(lua, sha)
     return sha
   }
 
-  async function run({ lua, keys, args, timeUs, refusal, read }: Script): Promise<{ reply: Buffer; values: Buffer }> {
-    const sha = await load(lua)
-    const [reply, values] = await send(
+  async function run({ lua, keys, args, timeUs, refusal, read }: Script) {
+    const [expire, sha] = [await load(EXPIRE, ''), await load(lua)]
+    const [, before, reply, values] = await send(
+      ['EVALSHA', expire, '0', timeUs.toFixed(0)],
+      ['MGET', ...read],
       ['EVALSHA', sha, String(keys.length), ...keys, ...args, timeUs.toFixed(0), refusal],
       ['MGET', ...read],
     )
-    return { reply: reply as Buffer, values: values as Buffer }
+    return { reply: reply as Buffer, before: before as Buffer, values: values as Buffer }
   }
 
   // Replies have the form that clients of the present ioredis ask for.

@@ -10,7 +10,9 @@ export interface Execution {
   readonly args: readonly string[]
   readonly at: number
   readonly reply: Buffer
-  /** The values of the keys that were asked for, after it. */
+  /** The values of the keys that were asked for, before it. */
+  readonly before: readonly (Buffer | null)[]
+  /** The same after it. */
   readonly values: readonly (Buffer | null)[]
   /** Redis refused to write at that moment. */
   readonly refuses: boolean
@@ -125,12 +127,13 @@ export class SimulatedRedis implements Server {
     const args = rest.slice(Number(count))
     this.clockOffsetMs += leap(this.now)
     const timeUs = Math.floor((EPOCH + network.world.now + this.clockOffsetMs) * 1000)
-    const { reply, values } = await runner.run({ lua, keys, args, timeUs, refusal: this.refusal, read })
+    const { reply, before, values } = await runner.run({ lua, keys, args, timeUs, refusal: this.refusal, read })
     executed({
       keys: keys.map(String),
       args: args.map(String),
       at: Math.floor(timeUs / 1000),
       reply,
+      before: decodeStrings(before),
       values: decodeStrings(values),
       refuses: this.refusal !== '',
     })

@@ -35,6 +35,11 @@ const WINDOWS = [1, 2, 3, 5, 10, 60]
 /** It does not end while a simulation runs. */
 const LONG_WINDOW = 86_400
 
+/** Forth by less than the time for which Redis remembers a reply. */
+const CLOCK_STEPS_MS = [
+  1, 500, 1000, 5000, 60_000, 300_000, -1, -500, -1000, -5000, -60_000, -3_600_000, -2_592_000_000,
+]
+
 /** What may happen in the world, with its weight. */
 type Mishap =
   | 'reset'
@@ -56,7 +61,7 @@ const HARMLESS: Partial<Record<Mishap, number>> = {
   limits: 2,
   'flush scripts': 1,
   'clock of a gateway': 1,
-  'clock of redis': 1,
+  'clock of redis': 3,
 }
 const HARMFUL: Record<Mishap, number> = {
   reset: 3,
@@ -66,7 +71,7 @@ const HARMFUL: Record<Mishap, number> = {
   close: 1,
   stall: 2,
   'clock of a gateway': 1,
-  'clock of redis': 1,
+  'clock of redis': 3,
   limits: 2,
   'pause redis': 2,
   'restart redis': 2,
@@ -344,7 +349,7 @@ class Simulation {
         place.limits = random.pick(this.#settings)
         return
       case 'clock of redis':
-        redis.clockOffsetMs += random.pick([1, 500, 1000, 5000, 60_000, 300_000])
+        redis.clockOffsetMs += random.pick(CLOCK_STEPS_MS)
         return
       case 'flush scripts':
         redis.flushScripts()

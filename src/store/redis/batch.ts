@@ -1,5 +1,5 @@
 import { type Batch, type Charge, type Decision, type Limits, settleBatch } from '../../quota/charge.ts'
-import type { Counter } from '../../quota/counter.ts'
+import type { AheadListener, Counter } from '../../quota/counter.ts'
 import { StoreError } from '../../quota/store.ts'
 import { type Limit, MOST_WINDOWS, type Usage } from '../../quota/window.ts'
 import type { Keys } from './keys.ts'
@@ -190,7 +190,12 @@ const PREFIX = 'batch:'.length
  * The script answers with its time, its verdicts and the windows as it found them. Every number of the decisions
  * follows from these by the same arithmetic, which costs Redis nothing.
  */
-export function decodeReply(reply: unknown, batch: Batch, sent: EncodedBatch): readonly Decision[] {
+export function decodeReply(
+  reply: unknown,
+  batch: Batch,
+  sent: EncodedBatch,
+  onAhead?: AheadListener,
+): readonly Decision[] {
   if (!Buffer.isBuffer(reply) || reply.length < PREFIX + 12) throw unexpected('no time in the reply')
   const now = read48(reply, PREFIX + 6)
   const verdicts = PREFIX + 12
@@ -209,7 +214,7 @@ export function decodeReply(reply: unknown, batch: Batch, sent: EncodedBatch): r
     return sectionOf(section, category).counter
   }
   // The script opens sections after the refunds.
-  const decisions = settleBatch({ refunds: [], charges: batch.charges }, find, now)
+  const decisions = settleBatch({ refunds: [], charges: batch.charges }, find, now, onAhead)
   for (let i = 0; i < decisions.length; i++) {
     if (decisions[i]?.accepted !== (reply[verdicts + i] === 0x31)) {
       throw unexpected('the script decided otherwise than the arithmetic')

@@ -1,6 +1,6 @@
 --[[
-  Keeps what a process tells of itself, at the moment of Redis's clock, and forgets those that were silent for long, or
-  spoke as far in the future: the clock was ahead then.
+  Keeps what a process tells of itself, at the moment of Redis's clock, and forgets those that were silent for long. Who
+  spoke in the future spoke while the clock was ahead: of him the silence begins now.
 
   KEYS[1]  hash: instance -> when it spoke last, in milliseconds
   KEYS[2]  hash: instance -> what it told, JSON
@@ -15,11 +15,13 @@ local forget = tonumber(ARGV[3])
 local time = redis.call('TIME')
 local now = time[1] * 1000 + math.floor(time[2] / 1000)
 
-local beats, silent = redis.call('HGETALL', KEYS[1]), {}
+local beats, silent, ahead = redis.call('HGETALL', KEYS[1]), {}, {}
 redis.call('HLEN', KEYS[2]) -- fails before anything is written where it is no hash
 redis.call('HLEN', KEYS[3])
 for i = 1, #beats, 2 do
-  if math.abs(now - (tonumber(beats[i + 1]) or 0)) > forget then silent[#silent + 1] = beats[i] end
+  local spoke = tonumber(beats[i + 1]) or 0
+  if now - spoke > forget then silent[#silent + 1] = beats[i] end
+  if spoke > now then ahead[#ahead + 1] = beats[i] end
 end
 
 for _, instance in ipairs(silent) do
@@ -27,7 +29,8 @@ for _, instance in ipairs(silent) do
   redis.call('HDEL', KEYS[2], instance)
   redis.call('HDEL', KEYS[3], instance)
 end
-redis.call('HSET', KEYS[1], ARGV[1], string.format('%.0f', now))
+ahead[#ahead + 1] = ARGV[1]
+for _, instance in ipairs(ahead) do redis.call('HSET', KEYS[1], instance, string.format('%.0f', now)) end
 redis.call('HSET', KEYS[2], ARGV[1], ARGV[2])
 redis.call('HSET', KEYS[3], ARGV[1], ARGV[4])
 for _, key in ipairs(KEYS) do redis.call('PEXPIRE', key, ARGV[3]) end

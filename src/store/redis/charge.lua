@@ -144,12 +144,14 @@ local function window_at(bytes, windows, numbers, i, form)
 end
 
 -- The bytes of starts and, from n + 1 on, used tokens. In the short form a distance has room for windows that run by one
--- clock: one that has not started is as one that is over, and a start in a far future comes nearer.
+-- clock: one that has not started is as one that is over, and a start in a far future comes nearer, also that of the first
+-- window, from which the others keep their distance.
 local function packed(shape, numbers)
   local n, list = shape.windows, { unpack(numbers, 1, 2 * shape.windows) }
   for i = 1, n do
     if shape.short then
       if list[i] == 0 then list[i] = now - shape.lengths[i] end
+      if i == 1 then list[1] = math.min(list[1], now + 2 ^ 30) end
       if i > 1 then list[i] = math.max(-2 ^ 31, math.min(2 ^ 31 - 1, list[i] - list[1])) end
     end
     list[n + i] = math.min(list[n + i], shape.most)
@@ -262,18 +264,36 @@ local function open(section, key, shape)
   section[SHAPE], section[BYTES], section[LIMITS], section[ADDED] = shape, bytes, false, false
 end
 
-local function measure(section, limits)
-  local shape, room = section[SHAPE], huge
+-- Keeps the starts of an open section that were set to now. Not in the short form, where a window that has not started is
+-- one that is over by the clock of now, and this clock may be set back once more.
+local function keep_starts(section, key)
+  local shape, bytes = section[SHAPE], section[BYTES]
+  local n = shape.windows
+  local behind = section[2 * n + 1]
+  local numbers = pack('>' .. rep('I6', 2 * n), unpack(section, 1, 2 * n))
+  local front = sub(bytes, 1, behind - shape.bytes - shape.size - 1)
+  values[key] = front .. head_of(shape.name, shape, false) .. numbers .. sub(bytes, behind)
+  whole[key], written[key] = true, 0
+end
+
+-- A window whose start lies in the future, because the clock was ahead, counts as started now. That is kept also where the
+-- charge is refused: otherwise the window would have its whole length left at each look, and nobody would see it end.
+local function measure(section, key, limits)
+  local shape, room, ahead = section[SHAPE], huge, false
   local n, lengths = shape.windows, shape.lengths
   for i = 1, n do
     local left = limits[i]
     if now < section[i] + lengths[i] then
       left = left - section[n + i]
+      if section[i] > now then
+        section[i], ahead = now, true
+      end
     else
       section[i], section[n + i] = 0, 0
     end
     if left < room then room = left end
   end
+  if ahead then keep_starts(section, key) end
   section[LIMITS], section[ROOM] = limits, room - (section[ADDED] or 0)
 end
 
@@ -311,7 +331,7 @@ for n = 1, #charges / 4 do
   local cost, mine, all, everybody, fits = plan[1], plan[3], plan[5], nil, true
   if mine then
     open(own, key, mine)
-    measure(own, plan[4])
+    measure(own, key, plan[4])
     fits = cost <= own[ROOM]
   end
   if all then
@@ -325,7 +345,7 @@ for n = 1, #charges / 4 do
       end
       open(everybody, all, plan[6])
     end
-    if everybody[LIMITS] ~= plan[7] then measure(everybody, plan[7]) end
+    if everybody[LIMITS] ~= plan[7] then measure(everybody, all, plan[7]) end
     fits = fits and cost <= everybody[ROOM]
   end
   if fits or plan[2] == 1 then

@@ -73,7 +73,7 @@ export function openRedisStore({ url, prefix = 'tollgate', deadlineMs = 250, obs
     const sent = encodeBatch(batch, keys, last.mayBeShort)
     const args = [String(batch.sequence), REMEMBER_REPLY_MS, sent.json, sent.charges]
     const reply = await call(() => SETTLE_BATCH.run(redis, sent.keys, args))
-    return decodeReply(reply, batch, sent)
+    return decodeReply(reply, batch, sent, (aheadMs) => observe({ type: 'window_start_ahead', aheadMs }))
   }
 
   const readStanding = shareReads(readStandings, MOST_READS)

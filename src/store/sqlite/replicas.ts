@@ -7,7 +7,9 @@ export function sqliteReplicas(database: DatabaseSync, clock: () => number): Rep
   const { writing } = transactions(database)
   const sql = {
     beat: database.prepare('INSERT OR REPLACE INTO replicas (instance, at, told) VALUES (?, ?, ?)'),
-    forget: database.prepare('DELETE FROM replicas WHERE abs(? - at) > ?'),
+    /** Who spoke in the future spoke while the clock was ahead: of him the silence begins now. */
+    pullBack: database.prepare('UPDATE replicas SET at = ?1 WHERE at > ?1'),
+    forget: database.prepare('DELETE FROM replicas WHERE at < ?'),
     list: database.prepare('SELECT at, told FROM replicas'),
     leave: database.prepare('DELETE FROM replicas WHERE instance = ?'),
   }
@@ -15,7 +17,8 @@ export function sqliteReplicas(database: DatabaseSync, clock: () => number): Rep
   function beatNow(replica: Replica): void {
     const at = clock()
     sql.beat.run(replica.instance, at, JSON.stringify(replica))
-    sql.forget.run(at, FORGET_MS)
+    sql.pullBack.run(at)
+    sql.forget.run(at - FORGET_MS)
   }
 
   function listNow(): ReturnType<typeof listedReplicas> {

@@ -1,5 +1,6 @@
 import type { TokenRecord } from '../../control/tokens.ts'
 import { BUCKET_MS, BUCKETS, type Bucket, bucketStart, type Tally } from '../../failures/histogram.ts'
+import type { Observer } from '../../observe/observation.ts'
 import { type Batch, type Decision, settleBatch } from '../../quota/charge.ts'
 import { type Counter, endsAt, running } from '../../quota/counter.ts'
 import { type Standing, StoreError } from '../../quota/store.ts'
@@ -18,6 +19,7 @@ export interface SqliteStoreOptions {
   readonly toWrite?: boolean
   /** Milliseconds since the epoch. Default: the process clock. */
   readonly clock?: () => number
+  readonly observe?: Observer
 }
 
 const SWEEP_MS = 60_000
@@ -46,7 +48,8 @@ interface Touched {
  * 7.6 microseconds of CPU in a batch of 16, alone 25 (Node 26.10). With `synchronous = NORMAL` what was committed outlives the process, also `kill -9`;
  * a power cut may take the last moments.
  */
-export function openSqliteStore({ file, toWrite = false, clock = Date.now }: SqliteStoreOptions): Store {
+export function openSqliteStore(options: SqliteStoreOptions): Store {
+  const { file, toWrite = false, clock = Date.now, observe = () => {} } = options
   const database = openDatabase(file, toWrite)
   const { writing, reading } = transactions(database)
   const sql = {
@@ -117,6 +120,7 @@ export function openSqliteStore({ file, toWrite = false, clock = Date.now }: Sql
         return known.counter
       },
       now,
+      (aheadMs) => observe({ type: 'window_start_ahead', aheadMs }),
     )
     for (const counter of touched.values()) writeBack(counter, now)
     return decisions

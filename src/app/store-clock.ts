@@ -1,0 +1,65 @@
+import type { ControlStore } from '../control/store.ts'
+import type { Observer } from '../observe/observation.ts'
+
+export interface StoreClockOptions {
+  readonly store: Pick<ControlStore, 'controlVersion'>
+  readonly observe: Observer
+  /** How often the store is asked for its time, in milliseconds. Default 10,000. */
+  readonly everyMs?: number
+  /** Milliseconds since the epoch, our clock. Default `Date.now`. */
+  readonly wallClock?: () => number
+  /** Monotonic milliseconds. Default `performance.now`. */
+  readonly now?: () => number
+}
+
+/** Compares the store's clock with ours. */
+export interface StoreClock {
+  /** Compares for the first time and goes on. */
+  start(): void
+  stop(): void
+}
+
+/** So far apart, in milliseconds, the two are worth a warning: an NTP that works keeps them within a hundredth of it. */
+const APART_MS = 5000
+
+export function createStoreClock(options: StoreClockOptions): StoreClock {
+  const { store, observe, everyMs = 10_000, wallClock = Date.now, now = () => performance.now() } = options
+  let isApart = false
+  let isAsking = false
+  let timer: NodeJS.Timeout | undefined
+
+  async function compare(): Promise<void> {
+    if (isAsking) return
+    isAsking = true
+    const [ours, askedAt] = [wallClock(), now()]
+    try {
+      const { at } = await store.controlVersion()
+      if (timer !== undefined) report(at - ours, now() - askedAt)
+    } catch {
+      // A store that fails is reported by whoever needs it.
+    } finally {
+      isAsking = false
+    }
+  }
+
+  /** @param tookMs for so long the store was asked; it read its clock meanwhile */
+  function report(sinceAskedMs: number, tookMs: number): void {
+    const offsetMs = sinceAskedMs - tookMs / 2
+    observe({ type: 'store_clock', offsetMs })
+    const apart = Math.abs(offsetMs) - tookMs / 2 > APART_MS
+    if (apart === isApart) return
+    isApart = apart
+    observe({ type: 'store_clock_apart', offsetMs, apart })
+  }
+
+  return {
+    start() {
+      timer = setInterval(compare, everyMs).unref()
+      void compare()
+    },
+    stop() {
+      clearInterval(timer)
+      timer = undefined
+    },
+  }
+}
