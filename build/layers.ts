@@ -18,7 +18,7 @@ interface Part {
 
 const GROUND = ['errors.ts', 'json.ts', 'json-fault.ts', 'suggest.ts', 'observe/observation.ts']
 const DOMAIN = [...GROUND, 'quota/', 'failures/', 'control/']
-const ADAPTERS = ['config/', 'routing/', 'auth/', 'store/', 'store/redis/', 'forward/', 'observe/']
+const ADAPTERS = ['config/', 'config/checks/', 'routing/', 'auth/', 'store/', 'store/redis/', 'forward/', 'observe/']
 const TOOLS = ['assets.ts', 'closing.ts', 'peers.ts', 'tls.ts', 'version.ts']
 const APP = [...DOMAIN, ...ADAPTERS, ...TOOLS, 'gateway/', 'admin/', 'reference/', 'app.ts', 'app/']
 const PURE = { node: ['node:crypto', 'node:zlib'] }
@@ -33,7 +33,9 @@ const PARTS: Readonly<Record<string, Part>> = {
   'quota/': { files: GROUND, ...PURE },
   'failures/': { files: [...GROUND, 'quota/'], ...PURE },
   'control/': { files: [...GROUND, 'quota/'], ...PURE },
-  'config/': { files: DOMAIN, libraries: ['yaml', 'zod'] },
+  'config/': { files: [...DOMAIN, 'config/checks/'], libraries: ['yaml', 'zod'] },
+  // A warning about what a request would get is looked up as the gateway does it.
+  'config/checks/': { files: [...DOMAIN, 'config/', 'routing/'] },
   'routing/': { files: DOMAIN },
   'auth/': { files: DOMAIN, libraries: ['jose'] },
   'store/': { files: DOMAIN },
@@ -42,7 +44,7 @@ const PARTS: Readonly<Record<string, Part>> = {
   'observe/': { files: DOMAIN, libraries: ['pino', 'prom-client'] },
   'gateway/': { files: [...DOMAIN, ...TOOLS, 'routing/', 'auth/', 'forward/'] },
   'admin/': { files: [...DOMAIN, ...TOOLS, 'forward/header-names.ts'], libraries: SERVER },
-  'reference/': { files: [...DOMAIN, ...TOOLS, 'config/', 'routing/', 'gateway/'] },
+  'reference/': { files: [...DOMAIN, ...TOOLS, 'config/', 'config/checks/', 'routing/', 'gateway/'] },
   'app.ts': { files: APP },
   'app/': { files: APP },
   'workers/': { files: APP },

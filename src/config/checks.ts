@@ -1,21 +1,36 @@
 import { checkAuth } from './checks/auth.ts'
 import { checkCosts } from './checks/costs.ts'
+import { checkHidden } from './checks/hidden.ts'
+import { lookupOf } from './checks/lookup.ts'
 import { checkNetwork } from './checks/network.ts'
 import { checkQuota } from './checks/quota.ts'
 import { checkReference } from './checks/reference.ts'
 import { checkRoutes } from './checks/routes.ts'
+import { checkSpellings } from './checks/spellings.ts'
 import type { Finding, Path } from './problems.ts'
 import type { Salvage } from './salvage.ts'
 
 /** The rules between keys. Each looks at what is there, so that all problems are told at once. */
 export function checkAll(parsed: Salvage, lineOf: (path: Path) => number | null): Finding[] {
   const ofQuota = checkQuota(parsed, lineOf)
+  const ofRoutes = checkRoutes(parsed, lineOf)
   return [
     ...checkNetwork(parsed),
     ...checkAuth(parsed),
     ...ofQuota,
-    ...checkRoutes(parsed, lineOf),
+    ...ofRoutes,
     ...checkReference(parsed, lineOf),
-    ...(ofQuota.every(({ severity }) => severity === 'warning') ? checkCosts(parsed) : []),
+    ...(ofQuota.every(isWarning) ? checkCosts(parsed) : []),
+    ...(ofRoutes.every(isWarning) ? checkTogether(parsed, lineOf) : []),
   ]
+}
+
+/** What the rules come to together. Only for a route map without problems. */
+function checkTogether(parsed: Salvage, lineOf: (path: Path) => number | null): Finding[] {
+  const lookup = lookupOf(parsed)
+  return [...checkHidden(lookup, lineOf), ...checkSpellings(parsed, lookup, lineOf)]
+}
+
+function isWarning({ severity }: Finding): boolean {
+  return severity === 'warning'
 }

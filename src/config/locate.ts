@@ -27,9 +27,15 @@ function walk(tree: Tree, path: Path, wantsKey: boolean): Position {
 }
 
 function child(node: Tree, step: string | number): { readonly key?: Position; readonly value: Tree } | undefined {
-  if (node.kind === 'map') return node.entries.get(String(step))
+  if (node.kind === 'map') return node.entries.get(String(step)) ?? inAnyCase(node, String(step))
   const item = node.kind === 'list' ? node.items[Number(step)] : undefined
   return item === undefined ? undefined : { value: item }
+}
+
+/** Names of header fields are known in lower case. */
+function inAnyCase({ entries }: Extract<Tree, { kind: 'map' }>, name: string): ReturnType<typeof child> {
+  for (const [key, entry] of entries) if (key.toLowerCase() === name) return entry
+  return undefined
 }
 
 function position({ line, column }: Position): Position {

@@ -7,6 +7,13 @@ import { DOCUMENTS } from './commands.ts'
 
 /** Configurations in documents, whole or a part, are taken without a problem. Those of the chart are in test/deploy/docs.test.ts. */
 
+const URL = 'http://127.0.0.1:9000'
+const VALUES: Readonly<Record<string, string>> = {
+  TOLLGATE_UPSTREAM: URL,
+  CHART_URL: URL,
+  SYNC_URL: URL,
+  TOLLGATE_STORE: 'sqlite:x.db',
+}
 const LEAST = 'upstream: { url: http://127.0.0.1:9000 }\n'
 
 const blocks = DOCUMENTS.filter((document) => document !== 'helm/README.md').flatMap((document) =>
@@ -14,6 +21,15 @@ const blocks = DOCUMENTS.filter((document) => document !== 'helm/README.md').fla
     .filter(({ language }) => language === 'yaml')
     .map(({ text, line }) => [`${document}:${line}`, /^upstream:/m.test(text) ? text : LEAST + text] as const),
 )
+
+test.each(['config/demo.yaml', 'config/tollgate.yaml'])('%s has no warning', (file) => {
+  const text = readFileSync(file, 'utf8')
+  const env = Object.fromEntries(
+    [...text.matchAll(/\$\{(\w+)\}/g)].map(([, name]) => [name, VALUES[name ?? ''] ?? 'x'.repeat(32)]),
+  )
+  const loaded = parseConfig(text, file, env)
+  expect(formatProblems([...(loaded.ok ? [] : loaded.problems), ...loaded.warnings])).toBe('')
+})
 
 test('documents have configurations', () => expect(blocks.length).toBeGreaterThan(2))
 

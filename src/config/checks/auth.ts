@@ -1,4 +1,5 @@
-import type { Finding, Path } from '../problems.ts'
+import { membersIn, nested, placeholderIn } from '../placeholder.ts'
+import { type Finding, type Path, quote } from '../problems.ts'
 import type { ParsedIssuer, Salvage } from '../salvage.ts'
 
 /** RFC 7518 section 3.2: a key at least as long as the hash. */
@@ -15,7 +16,12 @@ export function checkAuth(parsed: Salvage): Finding[] {
   const { jwt } = parsed.auth
   const ofEach = jwt.flatMap((issuer, i) => {
     const path = ['auth', 'jwt', i]
-    return [...checkKeys(issuer, path), ...checkAlgorithms(issuer, path), ...checkSecret(issuer, path)]
+    return [
+      ...checkKeys(issuer, path),
+      ...checkAlgorithms(issuer, path),
+      ...checkSecret(issuer, path),
+      ...checkNames(issuer, path),
+    ]
   })
   return [...checkEntrance(parsed), ...ofEach, ...checkTwins(jwt)]
 }
@@ -60,6 +66,30 @@ function checkSecret({ secret, algorithms = [] }: Issuer, path: Path): Finding[]
   if (has >= need) return []
   const message = `has ${has} bytes, and ${algorithm} needs at least ${need}: make one with "openssl rand -base64 ${need}"`
   return [{ path: [...path, 'secret'], message }]
+}
+
+/** What is compared letter by letter, and written as if it were not. */
+function checkNames({ issuer = '', audience = [], jwks, user_claim = '' }: Issuer, path: Path): Finding[] {
+  const warning = (key: string, message: string): Finding => ({ path: [...path, key], message, severity: 'warning' })
+  const findings: Finding[] = []
+  for (const [key, text] of [
+    ['issuer', issuer] as const,
+    ...[audience].flat().map((each) => ['audience', each] as const),
+  ]) {
+    const placeholder = placeholderIn(text)
+    if (placeholder === null) continue
+    const claim = key === 'issuer' ? 'iss' : 'aud'
+    const message = `${quote(placeholder)} is compared letter by letter with the claim ${claim} of a token: write what the tokens have there`
+    findings.push(warning(key, message))
+  }
+  const placeholder = jwks?.kind === 'url' ? placeholderIn(jwks.url.replace(/%7B/g, '{').replace(/%7D/g, '}')) : null
+  if (placeholder !== null) {
+    findings.push(warning('jwks', `${quote(placeholder)} is asked for as it stands: write the address of the keys`))
+  }
+  const names = membersIn(user_claim)
+  if (names === null) return findings
+  const message = `${quote(user_claim)} is the name of one claim, so a token with ${nested(names, 'alice')} gets 401: name a claim at the top level, unless the tokens have one of this name`
+  return [...findings, warning('user_claim', message)]
 }
 
 /** Which keys verify a token must be plain from its issuer and audience. */

@@ -1,6 +1,7 @@
 import { isLoopback, leadsTo, shareAddress } from '../addresses.ts'
 import type { HostPort } from '../config.ts'
-import { type Finding, formatPath } from '../problems.ts'
+import { placeholderIn } from '../placeholder.ts'
+import { type Finding, formatPath, quote } from '../problems.ts'
 import type { Salvage } from '../salvage.ts'
 
 /** Listeners, the backend, and whom to trust. */
@@ -87,7 +88,16 @@ function checkUpstream({ url, tls, headers, pass_authorization }: Salvage['upstr
     const message = 'pass_authorization and a fixed Authorization header exclude each other: remove one of them'
     findings.push({ path: ['upstream'], key: 'pass_authorization', message })
   }
-  return findings
+  return [...findings, ...checkHeaders(headers)]
+}
+
+function checkHeaders(headers: Salvage['upstream']['headers'] = new Map()): Finding[] {
+  return [...headers].flatMap(([name, value]): Finding[] => {
+    const placeholder = placeholderIn(value)
+    if (placeholder === null) return []
+    const message = `the upstream gets ${quote(placeholder)} as it stands, for every user: write a fixed value, and read the user from X-Tollgate-User`
+    return [{ path: ['upstream', 'headers', name], severity: 'warning', message }]
+  })
 }
 
 function checkProxies({ trusted_proxies = [] }: Salvage['edge']): Finding[] {

@@ -1,5 +1,7 @@
+import { canonicalLiteral } from '../../routing/target.ts'
 import { didYouMean } from '../../suggest.ts'
 import { shapeOf } from '../pattern.ts'
+import { membersIn, nested } from '../placeholder.ts'
 import { type Finding, formatPath, type Path, quote } from '../problems.ts'
 import type { ParsedRoute, Salvage } from '../salvage.ts'
 
@@ -16,10 +18,15 @@ export function checkRoutes(parsed: Salvage, lineOf: (path: Path) => number | nu
       ...checkAccess(route, path),
       ...checkReach(route, path, edge.allow_in_path),
       ...checkBody(route, path),
+      ...checkLiterals(route, path),
+      ...checkNames(route.cost, path),
     )
     findings.push(...checkCategory(route.category, path, categories))
   }
-  if (typeof unmatched === 'object') findings.push(...checkCategory(unmatched.category, ['unmatched'], categories))
+  if (typeof unmatched === 'object') {
+    findings.push(...checkCategory(unmatched.category, ['unmatched'], categories))
+    findings.push(...checkNames(unmatched.cost, ['unmatched']))
+  }
   return [...findings, ...checkShapes(routes, lineOf)]
 }
 
@@ -50,6 +57,35 @@ function checkBody({ cost, match }: Rule, path: Path): Finding[] {
   const all = match.methods !== '*' && bodiless.length === match.methods.length
   const message = `${bodiless.join(' and ')} requests have no body to price and get 400: give them a rule of their own`
   return [{ path: [...path, 'cost'], message, severity: all ? 'problem' : 'warning' }]
+}
+
+/** A field has a name, and no path; its values are texts, and no patterns. */
+function checkNames(cost: Rule['cost'], path: Path): Finding[] {
+  if (typeof cost !== 'object') return []
+  const [value = ''] = cost.values.keys()
+  const findings = [cost.body].flat().flatMap((name): Finding[] => {
+    const names = membersIn(name)
+    if (names === null) return []
+    const message = `${quote(name)} is the name of one field, so a body of ${nested(names, value)} gets 400: name a field at the top level, unless bodies have one of this name`
+    return [{ path: [...path, 'cost', 'body'], severity: 'warning', message }]
+  })
+  if (!cost.values.has('*')) return findings
+  const message = '"*" is one value and does not stand for the others, each of which gets 400: write every value'
+  return [...findings, { path: [...path, 'cost', 'values', '*'], severity: 'warning', message }]
+}
+
+/** Of regular expressions and placeholders. Those that paths have too count only where no path has them: `/$batch` and `/c++` are paths. */
+const NO_LITERAL = /[[\]|^{}<>]|[.)]\+|.\$$/
+
+/** Literals that look like a pattern of another router. */
+function checkLiterals({ match }: Rule, path: Path): Finding[] {
+  const odd = match?.segments.find((segment) => segment.kind === 'literal' && NO_LITERAL.test(segment.text))
+  if (match === undefined || odd?.kind !== 'literal') return []
+  const only = match.segments.map((segment) =>
+    segment.kind === 'literal' ? canonicalLiteral(segment.text) : segment.kind === 'param' ? `:${segment.name}` : '*',
+  )
+  const message = `${quote(odd.text)} is compared letter by letter, so this matches /${only.join('/')} only: write :name for any text, or percent-encode what is meant as it stands`
+  return [{ path: [...path, 'match'], severity: 'warning', message }]
 }
 
 /** Rules that no request ever reaches. */

@@ -1,0 +1,79 @@
+import { createRouteTable, type RouteTable } from '../../routing/table.ts'
+import { canonicalLiteral, canonicalTarget, type TargetProblem } from '../../routing/target.ts'
+import type { Pattern } from '../config.ts'
+import type { ParsedRoute, Salvage } from '../salvage.ts'
+
+/** A rule with its place in the file. */
+export interface NumberedRule extends Partial<Omit<ParsedRoute, 'match'>> {
+  readonly index: number
+  readonly match: Pattern
+}
+
+/** The route map as the gateway looks requests up in it, for warnings about what a request would get. */
+export interface Lookup {
+  readonly rules: readonly NumberedRule[]
+  /** Named by some rule, and one that no rule names. */
+  readonly methods: readonly string[]
+  /** The rule of a request; `unmatched` if none matches; `null` if the gateway refuses such a path. */
+  find(method: string, path: string): NumberedRule | 'unmatched' | null
+  /** Why the gateway refuses a path, whatever rules there are; `null` if it does not. */
+  refusal(path: string): TargetProblem | null
+  /** A path that a pattern matches, with a text that no rule has for each `:name` and `*`. */
+  sample(pattern: Pattern): string
+}
+
+/** For example `1 other rule`. */
+export function counted(others: number): string {
+  return others === 1 ? '1 other rule' : `${others} other rules`
+}
+
+/** @param routes no two of which have the same shape and method */
+export function lookupOf({ routes, edge }: Pick<Salvage, 'routes' | 'edge'>): Lookup {
+  const rules = routes.flatMap((rule, index) =>
+    rule.match === undefined ? [] : [{ ...rule, match: rule.match, index }],
+  )
+  const table = tableOf(rules)
+  const fresh = freshText(rules)
+  const allowed = (name: 'encoded_slash' | 'empty_segment' | 'semicolon') => edge.allow_in_path?.includes(name) ?? true
+  const allow = {
+    encodedSlash: allowed('encoded_slash'),
+    emptySegment: allowed('empty_segment'),
+    semicolon: allowed('semicolon'),
+  }
+  const named = new Set(rules.flatMap(({ match }) => (match.methods === '*' ? [] : match.methods)))
+  const unnamed = ['GET', 'POST', 'PURGE', 'MERGE', 'NOTIFY', 'LINK'].find((method) => !named.has(method))
+  return {
+    rules,
+    methods: [...named, ...(unnamed === undefined ? [] : [unnamed])],
+    find(method, path) {
+      const target = canonicalTarget(path, allow)
+      if ('problem' in target) return null
+      const found = table.lookup(method, target.matched)
+      return found !== null && 'rule' in found ? found.rule.rule : 'unmatched'
+    },
+    refusal(path) {
+      const target = canonicalTarget(path, allow)
+      return 'problem' in target ? target : null
+    },
+    sample: ({ segments }) =>
+      segments.map((segment) => `/${segment.kind === 'literal' ? canonicalLiteral(segment.text) : fresh}`).join(''),
+  }
+}
+
+function tableOf(rules: readonly NumberedRule[]): RouteTable<Pattern & { readonly rule: NumberedRule }> {
+  return createRouteTable(rules.map((rule) => ({ ...rule.match, rule })))
+}
+
+/** Whether a pattern matches a path, for some method of its own. */
+export function matches({ match }: NumberedRule, path: string): boolean {
+  return createRouteTable([{ ...match, methods: '*' as const }]).lookup('GET', path) !== null
+}
+
+function freshText(rules: readonly NumberedRule[]): string {
+  const texts = new Set(
+    rules.flatMap(({ match }) => match.segments.map((segment) => (segment.kind === 'literal' ? segment.text : ''))),
+  )
+  let text = 'x'
+  while (texts.has(text) || texts.has(text.toUpperCase())) text += 'x'
+  return text
+}

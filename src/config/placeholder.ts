@@ -1,0 +1,23 @@
+/**
+ * `{user}`, `{{ user }}`, `%{user}`: what other gateways fill in. A name has no digit, as the GUIDs have that some write in braces;
+ * `${user}` is written on purpose, as `$${user}`.
+ */
+const PLACEHOLDER = /(?<!\$)%?\{\{?\s*[A-Za-z_][A-Za-z_.]*\s*\}?\}/
+
+/** What looks like a placeholder in a text that is taken as it stands; `null` if nothing does. */
+export function placeholderIn(text: string): string | null {
+  return PLACEHOLDER.exec(text)?.[0] ?? null
+}
+
+/** The names in a path of members, like `a.b`, `$.a.b` or `/a/b`; `null` for a plain name, and for a URL. */
+export function membersIn(name: string): string[] | null {
+  const [, dotted, pointer] = /^(?:(?:\$\.)?([\w-]+(?:\.[\w-]+)*)|\/([\w-]+(?:\/[\w-]+)*))$/.exec(name) ?? []
+  const names = dotted?.split('.') ?? pointer?.split('/') ?? []
+  return names.length > 1 || (names.length === 1 && /^[$/]/.test(name)) ? names : null
+}
+
+/** A member inside of others, as JSON. */
+export function nested(names: readonly string[], value: unknown): string {
+  const object = names.reduceRight<unknown>((inner, name) => ({ [name]: inner }), value)
+  return JSON.stringify(object).replaceAll('{"', '{ "').replaceAll('":', '": ').replaceAll('}', ' }')
+}
