@@ -16,13 +16,13 @@ interface Part {
   readonly node?: readonly string[]
 }
 
-const GROUND = ['errors.ts', 'json.ts', 'json-fault.ts', 'suggest.ts', 'observe/observation.ts']
+const GROUND = ['errors.ts', 'json.ts', 'json-fault.ts', 'json-scalar.ts', 'suggest.ts', 'observe/observation.ts']
 const DOMAIN = [...GROUND, 'quota/', 'failures/', 'control/']
 const ADAPTERS = ['config/', 'config/checks/', 'routing/', 'auth/', 'store/', 'store/redis/', 'forward/', 'observe/']
-const TOOLS = ['assets.ts', 'closing.ts', 'peers.ts', 'tls.ts', 'version.ts']
+const TOOLS = ['assets.ts', 'closing.ts', 'peers.ts', 'print.ts', 'tls.ts', 'version.ts']
 const APP = [...DOMAIN, ...ADAPTERS, ...TOOLS, 'gateway/', 'admin/', 'reference/', 'app.ts', 'app/']
 const PURE = { node: ['node:crypto', 'node:zlib'] }
-const SERVICE = ['services/common/', 'services/music/', 'closing.ts']
+const SERVICE = ['services/common/', 'services/music/', 'closing.ts', 'print.ts']
 const SERVICES = [...SERVICE, 'services/chart/', 'services/score/', 'services/sync/']
 const SERVER = ['fastify', 'zod']
 const BROWSER = { node: [] }
@@ -52,7 +52,7 @@ const PARTS: Readonly<Record<string, Part>> = {
   'main.ts': { files: [...APP, 'workers/', 'cli/'] },
   'demo.ts': { files: [...APP, 'cli/', 'demo/', ...SERVICES] },
   'demo/': { files: [...APP, 'cli/', ...SERVICES] },
-  'services/common/': { files: ['closing.ts'], libraries: SERVER },
+  'services/common/': { files: ['closing.ts', 'print.ts'], libraries: SERVER },
   'services/music/': { files: SERVICE, libraries: SERVER },
   'services/chart/': { files: SERVICE, libraries: SERVER },
   'services/score/': { files: SERVICE, libraries: SERVER },

@@ -16,8 +16,18 @@ export function membersIn(name: string): string[] | null {
   return names.length > 1 || (names.length === 1 && /^[$/]/.test(name)) ? names : null
 }
 
-/** A member inside of others, as JSON. */
-export function nested(names: readonly string[], value: unknown): string {
-  const object = names.reduceRight<unknown>((inner, name) => ({ [name]: inner }), value)
-  return JSON.stringify(object).replaceAll('{"', '{ "').replaceAll('":', '": ').replaceAll('}', ' }')
+/** A member inside of others, as JSON. @param value a text, unless it is a scalar of JSON */
+export function nested(names: readonly string[], value: string): string {
+  const written = isScalar(value) ? value : JSON.stringify(value)
+  return names.reduceRight((inner, name) => `{ ${JSON.stringify(name)}: ${inner} }`, written)
+}
+
+/** As the keys of json-scalar.ts are: a text that looks like a number is in quotes. */
+function isScalar(text: string): boolean {
+  try {
+    JSON.parse(text)
+    return true
+  } catch {
+    return false
+  }
 }

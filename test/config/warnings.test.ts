@@ -49,7 +49,7 @@ async function load(map: { readonly routes: readonly object[]; readonly unmatche
 async function asker(config: Config) {
   const rules = await planRulesOf(config)
   return (method: string, path: string) => {
-    const planned = plan(rules, { method, target: path, bodyBytes: 0, isUpgrade: false })
+    const planned = plan(rules, { method, target: path, bodyBytes: 0, isUpgrade: false, isLastHop: false })
     if (planned.kind !== 'route') return null
     const { charged, line } = planned.route
     return { line: line ?? 2, cost: charged?.price.kind === 'fixed' ? charged.price.cost : -1 }

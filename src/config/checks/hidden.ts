@@ -14,8 +14,8 @@ export function checkHidden(lookup: Lookup, lineOf: (path: Path) => number | nul
 /** Spellings that `edge.allow_in_path` lets pass have a warning of their own. */
 const ALLOWED_BY_NAME = new Set(['target_escaped_slash', 'target_empty_segment', 'target_semicolon'])
 
-function refused({ match }: NumberedRule, { refusal, sample }: Lookup): string | null {
-  const path = sample(match)
+function refused(rule: NumberedRule, { refusal, samples }: Lookup): string | null {
+  const [path = '/'] = samples(rule)
   const refused = refusal(path)
   if (refused === null || ALLOWED_BY_NAME.has(refused.code)) return null
   return `never matches: ${path} gets 400. ${refused.problem.replace(/\.$/, '')}: change it`
@@ -24,39 +24,28 @@ function refused({ match }: NumberedRule, { refusal, sample }: Lookup): string |
 type NameOf = (rule: NumberedRule) => string
 
 /** Only a last `*` can be hidden wholly: by rules for each number of segments that it stands for. */
-function hidden(rule: NumberedRule, { rules, methods, find, sample }: Lookup, nameOf: NameOf): string | null {
-  const { segments, methods: own } = rule.match
-  if (segments.at(-1)?.kind !== 'rest') return null
-  const deepest = Math.max(...rules.map(({ match }) => match.segments.length))
-  const hiders = new Set<NumberedRule>()
-  const text = sample({ ...rule.match, segments: [{ kind: 'rest' }] })
-  const start = sample(rule.match).slice(0, -text.length)
-  for (let more = 0; more <= deepest - segments.length + 2; more++) {
-    for (const path of [`${start}${text.repeat(more)}/`, `${start}${text.repeat(more + 1)}`]) {
-      for (const method of own === '*' ? methods : own) {
-        const found = find(method, path)
-        if (found === rule) return null
-        if (found !== null && found !== 'unmatched') hiders.add(found)
-      }
-    }
-  }
+function hidden(rule: NumberedRule, { methods, find, samples, own }: Lookup, nameOf: NameOf): string | null {
+  if (rule.match.segments.at(-1)?.kind !== 'rest') return null
+  const asked = rule.match.methods === '*' ? methods : rule.match.methods
+  if (asked.some((method) => own(rule, method) !== null)) return null
+  const found = new Set([...samples(rule)].flatMap((path) => asked.map((method) => find(method, path))))
+  const hiders = [...found].filter((each) => each !== null && each !== 'unmatched')
   const [first] = hiders
   if (first === undefined) return null
-  const others = hiders.size === 1 ? '' : ` and ${counted(hiders.size - 1)}`
+  const others = hiders.length === 1 ? '' : ` and ${counted(hiders.length - 1)}`
   return `never matches: ${nameOf(first)}${others} take every request. Remove it, or name other methods there`
 }
 
 /** A browser sends no credential with a preflight. */
-function chargedPreflight(rule: NumberedRule, { rules, find, sample }: Lookup, nameOf: NameOf): string | null {
+function chargedPreflight(rule: NumberedRule, { rules, own }: Lookup, nameOf: NameOf): string | null {
   if (!rule.public || rule.match.methods === '*' || !rule.match.methods.includes('OPTIONS')) return null
-  const taken = rules.filter((other) => {
-    if (other.public !== false || other.match.methods !== '*') return false
-    const path = sample(other.match)
-    return find('OPTIONS', path) === other && matches(rule, path)
+  const taken = rules.flatMap((other) => {
+    if (other.public !== false || other.match.methods !== '*') return []
+    const path = own(other, 'OPTIONS')
+    return path !== null && matches(rule, path) ? [[other, path] as const] : []
   })
-  const [first] = taken
-  if (first === undefined) return null
-  const path = sample(first.match)
+  if (taken[0] === undefined) return null
+  const [first, path] = taken[0]
   const shape = first.match.match.replace(/^\S+ +/, '')
   const others = taken.length === 1 ? '' : `, and likewise for ${counted(taken.length - 1)}`
   return `OPTIONS ${path} is matched by ${nameOf(first)}, so a browser's preflight gets 401: add { match: ${quote(`OPTIONS ${shape}`)}, public: true }${others}`

@@ -18,8 +18,10 @@ export interface Lookup {
   find(method: string, path: string): NumberedRule | 'unmatched' | null
   /** Why the gateway refuses a path, whatever rules there are; `null` if it does not. */
   refusal(path: string): TargetProblem | null
-  /** A path that a pattern matches, with a text that no rule has for each `:name` and `*`. */
-  sample(pattern: Pattern): string
+  /** Paths that a rule matches, with a text that no rule has for each `:name`, and each number of them for a `*`. */
+  samples(rule: NumberedRule): Iterable<string>
+  /** The first of them that the rule takes by this method; `null` if more specific rules take them all. */
+  own(rule: NumberedRule, method: string): string | null
 }
 
 /** For example `1 other rule`. */
@@ -27,11 +29,19 @@ export function counted(others: number): string {
   return others === 1 ? '1 other rule' : `${others} other rules`
 }
 
-/** @param routes no two of which have the same shape and method */
-export function lookupOf({ routes, edge }: Pick<Salvage, 'routes' | 'edge'>): Lookup {
+/** Nobody writes deeper rules by hand, and the time that the checks take grows with the square of this. */
+const MAX_SEGMENTS = 64
+
+/**
+ * @param routes no two of which have the same shape and method
+ * @returns `null` if a rule has more than 64 segments
+ */
+export function lookupOf({ routes, edge }: Pick<Salvage, 'routes' | 'edge'>): Lookup | null {
   const rules = routes.flatMap((rule, index) =>
     rule.match === undefined ? [] : [{ ...rule, match: rule.match, index }],
   )
+  const deepest = rules.reduce((most, { match }) => Math.max(most, match.segments.length), 0)
+  if (deepest > MAX_SEGMENTS) return null
   const table = tableOf(rules)
   const fresh = freshText(rules)
   const allowed = (name: 'encoded_slash' | 'empty_segment' | 'semicolon') => edge.allow_in_path?.includes(name) ?? true
@@ -42,21 +52,40 @@ export function lookupOf({ routes, edge }: Pick<Salvage, 'routes' | 'edge'>): Lo
   }
   const named = new Set(rules.flatMap(({ match }) => (match.methods === '*' ? [] : match.methods)))
   const unnamed = ['GET', 'POST', 'PURGE', 'MERGE', 'NOTIFY', 'LINK'].find((method) => !named.has(method))
+
+  function find(method: string, path: string): NumberedRule | 'unmatched' | null {
+    const target = canonicalTarget(path, allow)
+    if ('problem' in target) return null
+    const found = table.lookup(method, target.matched)
+    return found !== null && 'rule' in found ? found.rule.rule : 'unmatched'
+  }
+
+  function* samples({ match: { segments } }: NumberedRule): Generator<string> {
+    const isOpen = segments.at(-1)?.kind === 'rest'
+    const start = (isOpen ? segments.slice(0, -1) : segments)
+      .map((segment) => `/${segment.kind === 'literal' ? canonicalLiteral(segment.text) : fresh}`)
+      .join('')
+    if (!isOpen) yield start
+    for (let more = 0; isOpen && more < Math.max(deepest - segments.length, 0) + 2; more++) {
+      const middle = start + `/${fresh}`.repeat(more)
+      yield `${middle}/${fresh}`
+      yield `${middle}/`
+    }
+  }
+
   return {
     rules,
     methods: [...named, ...(unnamed === undefined ? [] : [unnamed])],
-    find(method, path) {
-      const target = canonicalTarget(path, allow)
-      if ('problem' in target) return null
-      const found = table.lookup(method, target.matched)
-      return found !== null && 'rule' in found ? found.rule.rule : 'unmatched'
-    },
+    find,
     refusal(path) {
       const target = canonicalTarget(path, allow)
       return 'problem' in target ? target : null
     },
-    sample: ({ segments }) =>
-      segments.map((segment) => `/${segment.kind === 'literal' ? canonicalLiteral(segment.text) : fresh}`).join(''),
+    samples,
+    own(rule, method) {
+      for (const path of samples(rule)) if (find(method, path) === rule) return path
+      return null
+    },
   }
 }
 

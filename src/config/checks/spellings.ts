@@ -59,12 +59,12 @@ function savingsOn(
   rule: NumberedRule,
   costs: number,
   unmatched: NonNullable<Salvage['unmatched']>,
-  { methods, find, sample }: Lookup,
+  { methods, find, own }: Lookup,
 ): Map<Place, Saving> {
   const found = new Map<Place, Saving>()
-  const written = sample(rule.match)
   for (const method of rule.match.methods === '*' ? methods : rule.match.methods) {
-    if (find(method, written) !== rule) continue
+    const written = own(rule, method)
+    if (written === null) continue
     for (const [path, ignored] of spellingsOf(written)) {
       const place = find(method, path)
       const instead = place === null || place === rule ? null : priceAt(place, unmatched)
