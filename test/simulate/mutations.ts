@@ -150,7 +150,7 @@ export const MUTATIONS: readonly Mutation[] = [
       'local front = sub(bytes, 1, behind - shape.bytes - shape.size - 1)\n  values[key] = front .. head_of(shape.name, shape, false) .. numbers ..',
       'values[key] = sub(bytes, 1, behind - shape.bytes - 1) .. packed(shape, section) ..',
     ],
-    ['model'],
+    ['clock'],
   ),
   edit(
     COUNTER,
@@ -184,8 +184,8 @@ export const MUTATIONS: readonly Mutation[] = [
   ),
   edit(
     'src/store/redis/beat.lua',
-    'what a process told in the future is kept',
-    ['math.abs(now - ', '(now - '],
+    'a process that spoke in the future is kept until the clock gets there',
+    ['if spoke > now then', 'if false then'],
     ['clock'],
   ),
   // The reply in our words.
