@@ -158,3 +158,9 @@ describe('an open rule for preflights', () => {
     )
   })
 })
+
+test('a rule as deep as a file can hold is read like others', () => {
+  const deep = `  - { match: "GET ${'/a'.repeat(100_000)}", category: read }\n`
+  const loaded = parseConfig(`upstream: { url: "http://127.0.0.1:9000" }\nroutes:\n${deep}`, 'f', {})
+  expect(loaded).toMatchObject({ ok: true, warnings: [] })
+})
