@@ -248,10 +248,10 @@ overEachTransport(({ scheme, httpBackend, rawBackend }) => {
     it('and takes longer over the body of its answer than over the head has all of it passed on', async () => {
       const backend = await rawBackend(async (socket) => {
         socket.write('HTTP/1.1 403 Forbidden\r\nContent-Length: 2\r\n\r\n')
-        await sleep(300)
+        await sleep(1500)
         socket.write('no')
       })
-      const gateway = await gatewayTo(backend.url, { responseTimeoutMs: 100 })
+      const gateway = await gatewayTo(backend.url, { responseTimeoutMs: 700 })
       expect((await exchangeRaw(gateway.port, handshake())).text).toMatch(/^HTTP\/1\.1 403 [\s\S]*\r\n\r\nno$/)
       expect(await gateway.settled()).toMatchObject({ httpStatus: 403, outcome: 'forwarded' })
     })
