@@ -89,6 +89,23 @@ export interface QuotaAnswer extends SettingsAnswer {
   readonly windowLengths: readonly { readonly name: string; readonly seconds: number }[]
   /** The global windows now, by category. */
   readonly windows: Readonly<Record<string, readonly WindowAnswer[]>>
+  /** Limits in force that some request can never fit into; in mode `adaptive` also those of its lowest factor. */
+  readonly warnings: readonly WarningAnswer[]
+}
+
+/** A limit, and the rules whose requests may cost more than it ever allows. */
+export interface WarningAnswer {
+  readonly scope: Scope
+  readonly category: string
+  readonly window: string
+  readonly limit: number
+  /** The most that such a request costs. */
+  readonly cost: number
+  /** The first 20 of them, and how many there are. */
+  readonly routes: readonly string[]
+  readonly routeCount: number
+  /** A sentence. */
+  readonly msg: string
 }
 
 /** PATCH /api/quota and POST /api/quota/preview: what is missing stays, `null` gives back to the file. */
@@ -136,6 +153,8 @@ export interface PreviewAnswer {
     >
   >
   readonly effective: ScopedTable
+  /** As those of `QuotaAnswer`, under the change. */
+  readonly warnings: readonly WarningAnswer[]
 }
 
 /** PUT /api/users/{id}/override: the categories stand beside the other fields; a missing value follows the default. */
@@ -154,6 +173,12 @@ export interface OverrideAnswer {
   readonly shadow: boolean
   readonly reason: string
   readonly expiresAt: string | null
+}
+
+/** The answer to PUT /api/users/{id}/override. */
+export interface OverrideSetAnswer extends OverrideAnswer {
+  /** Of the limits that it sets, those that some request can never fit into. */
+  readonly warnings: readonly WarningAnswer[]
 }
 
 /** GET /api/users?query=&order=&limit=&cursor= */
@@ -238,6 +263,8 @@ export type ReasonCode =
   | 'room_bypass' // cost, reason: of the override
   | 'refused' // scope, category, window, resetAt: ISO 8601 UTC
   | 'would_be_refused' // as `refused`, in shadow mode
+  | 'never_fits' // scope, category, window, limit, cost: no waiting helps
+  | 'would_never_fit' // as `never_fits`, in shadow mode
   | 'costs' // cost
   | 'costs_at_least' // cost
   | 'shadow_gateway'

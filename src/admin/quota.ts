@@ -3,10 +3,11 @@ import { asOverrides } from '../control/overrides.ts'
 import { ANYBODY, preview } from '../control/preview.ts'
 import { applyPatch, problemsOf, type QuotaPatchLike, resolve } from '../control/settings.ts'
 import type { ControlState } from '../control/state.ts'
+import { tooDear } from '../control/too-dear.ts'
 import { createPolicy, modeFactor, type QuotaSettings, type ScopedLimits } from '../quota/policy.ts'
 import { globalStatus, limitsInForce, type WindowStatuses } from '../quota/status.ts'
 import { type Answer, badFields, type Call, ok, type Route } from './answer.ts'
-import type { PreviewAnswer, QuotaAnswer, ScopedTable, SettingsAnswer } from './api.ts'
+import type { PreviewAnswer, QuotaAnswer, ScopedTable, SettingsAnswer, WarningAnswer } from './api.ts'
 import { type Desk, etag } from './desk.ts'
 import { readFields } from './fields.ts'
 import * as schemas from './schemas.ts'
@@ -81,7 +82,7 @@ async function previewOf(desk: Desk, { body, signal }: Call): Promise<Answer> {
   if ('problems' in read) return badFields(read.problems)
   const next = resolve(setup.quota, applyPatch(state.settings.value, read.patch))
   const policy = (of: QuotaSettings) => () => createPolicy(of, adaptive.factor, asOverrides(state))
-  const answer: PreviewAnswer = await preview({
+  const previewed = await preview({
     store: desk.store,
     now: policy(settings),
     next: policy(next.settings),
@@ -89,7 +90,7 @@ async function previewOf(desk: Desk, { body, signal }: Call): Promise<Answer> {
     shadow: { now: shadow, next: next.shadow },
     signal,
   })
-  return ok(answer)
+  return ok({ ...previewed, warnings: warningsOf(setup, next.settings, adaptive.factor) } satisfies PreviewAnswer)
 }
 
 /** Categories and windows are those of the file, which only the domain knows; the schema is behind it as a net. */
@@ -122,7 +123,13 @@ function quotaAnswer(view: View, windows: WindowStatuses): QuotaAnswer {
     cheapest: Object.fromEntries(setup.cheapest),
     windowLengths: settings.windows.map(({ name, seconds }) => ({ name, seconds })),
     windows,
+    warnings: warningsOf(setup, settings, adaptive.factor),
   }
+}
+
+/** Limits that some request can never fit into. Mode `adaptive` comes down to its lowest factor by itself, and then nobody is there to look. */
+function warningsOf({ priced, adaptive }: View['setup'], settings: QuotaSettings, factor: number): WarningAnswer[] {
+  return tooDear(createPolicy(settings, Math.min(factor, adaptive.min)), priced)
 }
 
 function settingsAnswer({ mode, global, baselines, custom, shadow }: View['setup']['quota']): SettingsAnswer {

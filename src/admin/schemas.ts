@@ -110,6 +110,23 @@ const settings = name(
   'The settings of the quota.',
 )
 
+const warnings = z.array(
+  name(
+    z.strictObject({
+      scope,
+      category: z.string(),
+      window: z.string(),
+      limit: count,
+      cost: count,
+      routes: z.array(z.string()),
+      routeCount: count,
+      msg: z.string(),
+    }) satisfies z.ZodType<api.WarningAnswer>,
+    'Warning',
+    'A limit that some request can never fit into: what it costs at the most, and the first 20 of the `routeCount` rules of such requests.',
+  ),
+)
+
 export const quota = name(
   z.strictObject({
     version: count,
@@ -132,9 +149,10 @@ export const quota = name(
     cheapest: byName(count),
     windowLengths: z.array(z.strictObject({ name: z.string(), seconds: z.int().min(1) })),
     windows: byName(z.array(window)),
+    warnings,
   }) satisfies z.ZodType<api.QuotaAnswer>,
   'Quota',
-  'The settings in force and what became of them. `file` is what the file says, `changed` which values were changed at run time, `cheapest` the least that a request of a category costs which the quota may refuse.',
+  'The settings in force and what became of them. `file` is what the file says, `changed` which values were changed at run time, `cheapest` the least that a request of a category costs which the quota may refuse, `warnings` limits that some request can never fit into.',
 )
 
 export const requiredReason = name(z.strictObject({ reason }), 'Reason', 'Why a change is made.')
@@ -190,6 +208,7 @@ export const preview = name(
       ),
     ),
     effective: scopedTable,
+    warnings,
   }) satisfies z.ZodType<api.PreviewAnswer>,
   'Preview',
   'Who would be blocked under a change, from even the cheapest request of a category, and the room left in the global windows (`limitNow` and `remainingNow` are null where these are switched off now). `blocked` has the first 100.',
@@ -208,17 +227,25 @@ export const overrideBody = name(
   'Limits by category and window beside the other fields: `{ "read": { "1h": 500 }, "reason": "a big event" }`. A missing value, or null, follows the default.',
 )
 
+const overrideShape = {
+  version: count,
+  limits: table,
+  bypassGlobal: z.boolean(),
+  shadow: z.boolean(),
+  reason: z.string(),
+  expiresAt: time.nullable(),
+}
+
 export const override = name(
-  z.strictObject({
-    version: count,
-    limits: table,
-    bypassGlobal: z.boolean(),
-    shadow: z.boolean(),
-    reason: z.string(),
-    expiresAt: time.nullable(),
-  }) satisfies z.ZodType<api.OverrideAnswer>,
+  z.strictObject(overrideShape) satisfies z.ZodType<api.OverrideAnswer>,
   'Override',
   'What was set for one user.',
+)
+
+export const overrideSet = name(
+  z.strictObject({ ...overrideShape, warnings }) satisfies z.ZodType<api.OverrideSetAnswer>,
+  'OverrideSet',
+  'What was set for one user; `warnings` has those of its limits that some request can never fit into.',
 )
 
 export const users = name(
@@ -277,6 +304,8 @@ const reasonCode = z.enum([
   'room_bypass',
   'refused',
   'would_be_refused',
+  'never_fits',
+  'would_never_fit',
   'costs',
   'costs_at_least',
   'shadow_gateway',

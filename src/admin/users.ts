@@ -1,9 +1,10 @@
 import { isDeepStrictEqual } from 'node:util'
 import { overrideFrom } from '../control/overrides.ts'
+import { tooDearFor } from '../control/too-dear.ts'
 import { isUserId } from '../control/user.ts'
 import { windowStatus } from '../quota/status.ts'
 import { type Answer, badFields, type Call, NO_CONTENT, ok, type Route, refusal } from './answer.ts'
-import type { LimitAnswer, UserAnswer } from './api.ts'
+import type { LimitAnswer, OverrideSetAnswer, UserAnswer } from './api.ts'
 import { type Desk, etag } from './desk.ts'
 import { readFields } from './fields.ts'
 import { overrideOf } from './override.ts'
@@ -52,7 +53,7 @@ export function userRoutes(desk: Desk): Route[] {
         summary: 'Sets limits for a user in the place of those that were set before',
         body: schemas.overrideBody,
         ifMatch: true,
-        answers: { 200: schemas.override },
+        answers: { 200: schemas.overrideSet },
         errors: ['version_conflict', 'conflict'],
       },
       handle: (call) => withUser(call, (user) => setOverride(desk, call, user)),
@@ -127,8 +128,18 @@ async function setOverride(desk: Desk, call: Call, user: string): Promise<Answer
       const isSet = isDeepStrictEqual(overrides.get(user)?.value, read.override)
       return isSet ? null : { kind: 'override', user, to: read.override }
     },
-    answer: () => showOverride(desk, user),
+    answer: () => showSet(desk, user),
   })
+}
+
+/** What was set, with the warnings of it. */
+async function showSet(desk: Desk, user: string): Promise<Answer> {
+  const { policy, setup, state } = await desk.view()
+  const override = overrideOf(state, user)
+  if (override === null) return NO_OVERRIDE
+  const known = Object.fromEntries(Object.entries(override.limits).filter(([name]) => policy.categories.includes(name)))
+  const warnings = tooDearFor((category) => policy.limitsFor(category, user), known, setup.priced)
+  return ok({ ...override, warnings } satisfies OverrideSetAnswer, etag(override.version))
 }
 
 async function deleteOverride(desk: Desk, call: Call, user: string): Promise<Answer> {

@@ -1,6 +1,7 @@
 import { asOverrides } from '../control/overrides.ts'
 import { type FileSettings, originOf, type Resolved, resolve } from '../control/settings.ts'
 import type { ControlState } from '../control/state.ts'
+import type { Priced } from '../control/too-dear.ts'
 import { type Adaptive, type AdaptiveOptions, adaptive } from '../failures/adaptive.ts'
 import type { FailureStore } from '../failures/histogram.ts'
 import { createPolicy, type Origin, type Policy } from '../quota/policy.ts'
@@ -25,6 +26,8 @@ export interface Setup {
   readonly unmatched: RoutesAnswer['unmatched']['kind']
   /** By category: the least that a request costs which the quota may refuse; none where it refuses nothing. */
   readonly cheapest: ReadonlyMap<string, number>
+  /** What the requests cost that the quota may refuse, in the order of the file. */
+  readonly priced: readonly Priced[]
 }
 
 /** What is in force at a moment: the file, the changes at run time, and what became of them. */

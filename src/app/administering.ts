@@ -6,6 +6,7 @@ import { type Setup, viewOf } from '../admin/view.ts'
 import type { Config } from '../config/config.ts'
 import { fingerprint } from '../config/fingerprint.ts'
 import type { ControlKeeper } from '../control/keeper.ts'
+import type { Priced } from '../control/too-dear.ts'
 import type { Observer } from '../observe/observation.ts'
 import type { WindowStatuses } from '../quota/status.ts'
 import type { Store } from '../store/store.ts'
@@ -73,6 +74,7 @@ function remembered(current: AdministeringOptions['current']): () => Setup {
 /** What the administrators see of a configuration: nothing secret. */
 export function setupOf(config: Config): Setup {
   const { file, quota, upstream, store, routes, unmatched } = config
+  const priced = pricedOf(config)
   return {
     file,
     hash: fingerprint(config),
@@ -84,19 +86,28 @@ export function setupOf(config: Config): Setup {
     storeOutage: quota.storeOutage,
     routes: routes.map(routeLine),
     unmatched: unmatched.kind,
-    cheapest: cheapestOf(config),
+    priced,
+    cheapest: cheapestOf(priced),
   }
 }
 
 /** Routes in shadow mode refuse nothing, and a cost of 0 fits always. */
-function cheapestOf({ routes, unmatched }: Config): Map<string, number> {
-  const charged = [...routes.filter((route) => !route.public), ...(unmatched.kind === 'charge' ? [unmatched] : [])]
+function pricedOf({ routes, unmatched }: Config): Priced[] {
+  const charged = [
+    ...routes.filter((route) => !route.public),
+    ...(unmatched.kind === 'charge' ? [{ ...unmatched, match: 'unmatched' }] : []),
+  ]
+  return charged.flatMap(({ match, category, cost, shadow }) => {
+    const all = cost.kind === 'fixed' ? [cost.cost] : [...cost.values.values()]
+    const costs = all.filter((tokens) => tokens > 0)
+    return shadow || costs.length === 0 ? [] : [{ match, category, costs }]
+  })
+}
+
+function cheapestOf(priced: readonly Priced[]): Map<string, number> {
   const cheapest = new Map<string, number>()
-  for (const { category, cost, shadow } of charged) {
-    if (shadow) continue
-    const costs = cost.kind === 'fixed' ? [cost.cost] : [...cost.values.values()]
-    const least = Math.min(...costs.filter((tokens) => tokens > 0), cheapest.get(category) ?? Number.POSITIVE_INFINITY)
-    if (Number.isFinite(least)) cheapest.set(category, least)
+  for (const { category, costs } of priced) {
+    cheapest.set(category, Math.min(...costs, cheapest.get(category) ?? Number.POSITIVE_INFINITY))
   }
   return cheapest
 }

@@ -7,7 +7,7 @@ import type { Route } from '../gateway/rules.ts'
 import { keyOfWritten } from '../json-scalar.ts'
 import { usageOf } from '../quota/counter.ts'
 import type { Origin } from '../quota/policy.ts'
-import { refusalBody } from '../quota/refusal.ts'
+import { neverFits, refusalBody } from '../quota/refusal.ts'
 import { windowStatus } from '../quota/status.ts'
 import type { Standing } from '../quota/store.ts'
 import type { Limit } from '../quota/window.ts'
@@ -165,17 +165,20 @@ function verdict(limits: readonly ExplainedLimit[], standing: Standing, about: C
   const { view, question, access, cost, least } = about
   if (limits.some(({ refuses }) => refuses)) {
     const shadow = shadowOf(view, question, access)
-    const { msg, values } = refusal(standing, about)
+    const [refused, wouldBeRefused] = refusal(standing, about)
     const costs = cost === null ? REASONS.costsAtLeast(least) : REASONS.costs(cost)
-    if (shadow === null) return { decision: 'refuse', ...because(REASONS.refused(msg, values), costs) } as const
-    return { decision: 'shadow', ...because(REASONS.wouldBeRefused(msg, values), costs, shadow) } as const
+    if (shadow === null) return { decision: 'refuse', ...because(refused, costs) } as const
+    return { decision: 'shadow', ...because(wouldBeRefused, costs, shadow) } as const
   }
   if (cost === null) return { decision: 'depends_on_body', ...because(REASONS.dependsOnBody) } as const
   return { decision: 'accept', ...because(room(view, question, access, cost)) } as const
 }
 
-/** The very sentence that the client would read, and what it says. */
-function refusal({ at, personal, global }: Standing, { config, view, question, access, least }: Case) {
+/** The very sentence that the client would read, and what it says; in shadow mode the second. */
+function refusal(
+  { at, personal, global }: Standing,
+  { config, view, question, access, least }: Case,
+): [Reason, Reason] {
   const { user } = question
   const { category } = access
   const limits = view.policy.limitsFor(category, user)
@@ -188,9 +191,16 @@ function refusal({ at, personal, global }: Standing, { config, view, question, a
     personal: usages(limits.personal, personal),
     global: limits.global === null ? null : usages(limits.global, global),
   }
-  const { msg, quota } = refusalBody({ user, category, cost: least, limits }, decision, config.timeZone)
-  const { scope, window, resetAt } = quota
-  return { msg, values: { scope, category, window, resetAt } }
+  const charge = { user, category, cost: least, limits }
+  const { msg, quota } = refusalBody(charge, decision, config.timeZone)
+  const never = neverFits(charge, decision)
+  if (never !== null) {
+    const { window, limit } = never.limit
+    const values = { scope: never.scope, category, window: window.name, limit, cost: least }
+    return [REASONS.neverFits(msg, values), REASONS.wouldNeverFit(msg, values)]
+  }
+  const values = { scope: quota.scope, category, window: quota.window, resetAt: quota.resetAt }
+  return [REASONS.refused(msg, values), REASONS.wouldBeRefused(msg, values)]
 }
 
 function room({ policy }: View, { user }: Question, { category }: Charged, cost: number): Reason {

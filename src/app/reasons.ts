@@ -63,6 +63,8 @@ export const REASONS = {
   /** @param msg the very sentence that the client would read */
   refused: (msg: string, values: ReasonValues) => reason('refused', `429: ${msg}`, values),
   wouldBeRefused: (msg: string, values: ReasonValues) => reason('would_be_refused', msg, values),
+  neverFits: (msg: string, values: ReasonValues) => reason('never_fits', `429: ${msg}`, values),
+  wouldNeverFit: (msg: string, values: ReasonValues) => reason('would_never_fit', msg, values),
   costs: (cost: number) => reason('costs', `This costs ${cost}.`, { cost }),
   costsAtLeast: (cost: number) => reason('costs_at_least', `Even the cheapest body costs ${cost}.`, { cost }),
   shadowOfGateway: reason('shadow_gateway', 'Shadow mode is on for the gateway, so it is let through and told.'),

@@ -32,9 +32,14 @@ export function statusAnswer(status: QuotaStatus, fields: readonly string[]): An
 }
 
 /** `RateLimit-Policy` and `RateLimit` for a charge. */
-export function rateLimitFields({ category, limits: own }: Charge, decision: Decision): string[] {
+export function rateLimitFields({ category, cost, limits: own }: Charge, decision: Decision): string[] {
   const limits = decision.limits ?? own
-  return ['RateLimit-Policy', rateLimitPolicy(category, limits), 'RateLimit', rateLimit(category, limits, decision)]
+  return [
+    'RateLimit-Policy',
+    rateLimitPolicy(category, limits),
+    'RateLimit',
+    rateLimit(category, limits, decision, cost),
+  ]
 }
 
 /** For an answer of the backend to a request that the quota refused and that was let through. */

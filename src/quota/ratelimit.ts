@@ -46,14 +46,15 @@ export function rateLimitPolicy(category: string, limits: Limits): string {
 }
 
 /**
- * What is left. `t` is absent where the window is not running: nothing is going to be reset.
+ * What is left. `t` is absent where the window is not running: nothing is going to be reset. Where such a window refuses all
+ * the same, since its limit is below the cost, `t` is its length, as in the 429.
  * Written once for each accepted request: 0.35 us for six windows, where a closure and an array for each took 1.4 us.
  */
-export function rateLimit(category: string, limits: Limits, decision: Omit<Decision, 'accepted'>): string {
+export function rateLimit(category: string, limits: Limits, decision: Omit<Decision, 'accepted'>, cost = 0): string {
   const { personal, global } = textsOf(category, limits)
-  const own = left('', personal, limits.personal, decision.personal, decision.at)
+  const own = left('', personal, limits.personal, decision.personal, decision.at, cost)
   if (limits.global === null || decision.global === null) return own
-  return left(own, global, limits.global, decision.global, decision.at)
+  return left(own, global, limits.global, decision.global, decision.at, cost)
 }
 
 /** Appends to `text` what is left of each limit. */
@@ -63,6 +64,7 @@ function left(
   limits: readonly Limit[],
   usages: readonly Usage[],
   at: number,
+  cost: number,
 ): string {
   for (let i = 0; i < limits.length; i++) {
     const { limit, window } = limits[i] as Limit
@@ -70,6 +72,7 @@ function left(
     text += names[i] as string
     text += usage.used < limit ? limit - usage.used : 0
     if (usage.startedAt !== 0) text += `;t=${Math.ceil((resetAt(usage, window.seconds) - at) / 1000)}`
+    else if (cost > limit) text += `;t=${window.seconds}`
   }
   return text
 }

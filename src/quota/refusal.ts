@@ -83,7 +83,7 @@ export function refusalBody(charge: Charge, decision: Decision, timeZone: string
   const there = timeZone === BEIJING ? beijing : localTime(worst.resetAt, timeZone)
   return {
     error: 'quota_exceeded',
-    msg: sentence(worst, charge.category, there, timeZone),
+    msg: sentence(worst, neverFits(charge, decision), charge, there, timeZone),
     retryAfterSeconds: secondsUntil(worst.resetAt, decision.at),
     quota: {
       scope,
@@ -104,7 +104,35 @@ export function secondsUntil(moment: number, now: number): number {
   return Math.max(1, Math.ceil((moment - now) / 1000))
 }
 
-function sentence({ scope, limit, resetAt }: Violation, category: string, there: string, timeZone: string): string {
+/**
+ * Of the windows that refuse a charge one whose limit is below its cost, so that no waiting helps; `null` for none. It may be
+ * another than the one to report. While the store is out a share of the limits holds, and that ends.
+ */
+export function neverFits(charge: Charge, decision: Decision): Pick<Violation, 'scope' | 'limit'> | null {
+  if (decision.limits !== undefined) return null
+  return violations(charge, decision).find(({ limit }) => charge.cost > limit.limit) ?? null
+}
+
+/** @param who asks for so many tokens: `This request` */
+export function neverFitsSentence(
+  { scope, limit: { window, limit } }: Pick<Violation, 'scope' | 'limit'>,
+  category: string,
+  cost: number,
+  who: string,
+): string {
+  const tokens = `${cost} ${category} ${cost === 1 ? 'token' : 'tokens'}`
+  const of = `the ${scope} ${spoken(window.seconds)} limit of ${limit}`
+  return `${who} costs ${tokens}, more than ${of} ever allows; waiting does not help.`
+}
+
+function sentence(
+  { scope, limit, resetAt }: Violation,
+  never: ReturnType<typeof neverFits>,
+  { category, cost }: Charge,
+  there: string,
+  timeZone: string,
+): string {
+  if (never !== null) return neverFitsSentence(never, category, cost, 'This request')
   return (
     `${scope} ${spoken(limit.window.seconds)} ${category} quota is used up. ` +
     `Requests may continue after ${there} ${timeZone} (${offsetOf(resetAt, timeZone).name}).`

@@ -437,6 +437,22 @@ describe('every reason has a code with values beside its sentence, and the dashb
     expect(await reasons('POST', '/v1/user/x')).toEqual(shadow('gateway', 2))
   })
 
+  test('of a cost that a limit never allows', async () => {
+    await put({ read: { '1h': 1 }, write: { '5h': 0 } })
+    const never = { scope: 'Personal', category: 'read', window: '1h', limit: 1, cost: 2 }
+    expect(await reasons('POST', '/v1/user/x')).toEqual([
+      '429: This request costs 2 read tokens, more than the Personal 1-hour limit of 1 ever allows; waiting does not help. This costs 2.',
+      ['never_fits', never],
+      ['costs', { cost: 2 }],
+    ])
+    await put({ read: { '1h': 1 }, shadow: true })
+    expect((await reasons('POST', '/v1/user/x')).slice(1)).toEqual([
+      ['would_never_fit', never],
+      ['costs', { cost: 2 }],
+      ['shadow_user', {}],
+    ])
+  })
+
   test('of global limits that do not apply', async () => {
     const text = 'All windows have room for 2; the global limits do not apply'
     await put({ bypassGlobal: true, reason: 'on trial' })

@@ -307,3 +307,50 @@ test('a preview of switching the global windows on has no limits of them for now
     remainingNow: null,
   })
 })
+
+describe('a limit that some request can never fit into', () => {
+  const never = {
+    scope: 'Personal',
+    category: 'write',
+    window: '1h',
+    limit: 20,
+    cost: 25,
+    routes: ['POST /v1/charge'],
+    routeCount: 1,
+    msg: 'POST /v1/charge: A request costs 25 write tokens, more than the Personal 1-hour limit of 20 ever allows; waiting does not help.',
+  }
+  const body = { baselines: { personal: { write: { '1h': 20 } } } }
+
+  test('is reported in the preview of the change, in its answer and as long as it holds', async () => {
+    expect((await get()).warnings).toEqual([])
+    expect((await running.call('POST', '/api/quota/preview', { body })).json.warnings).toEqual([never])
+    expect((await get()).warnings).toEqual([])
+    expect((await patch(body)).json.warnings).toEqual([never])
+    expect((await get()).warnings).toEqual([never])
+    expect((await patch({ baselines: null })).json.warnings).toEqual([])
+  })
+
+  test('is reported in mode adaptive by the lowest factor that it may have', async () => {
+    const baselines = { personal: { write: { '1h': 30 } } }
+    expect((await patch({ baselines })).json.warnings).toEqual([])
+    expect((await patch({ mode: 'adaptive' })).json.warnings).toMatchObject([{ window: '1h', limit: 22, cost: 25 }])
+    expect((await patch({ mode: 'conservative' })).json.warnings).toMatchObject([{ window: '1h', limit: 22, cost: 25 }])
+  })
+
+  test('is reported of the global scope too, with the dearest request and every rule', async () => {
+    const { json } = await patch({ baselines: { global: { write: { '5h': 14 } } } })
+    expect(json.warnings).toMatchObject([
+      { scope: 'Global', window: '5h', cost: 25, routes: ['POST /v1/music/upsert', 'POST /v1/charge'], routeCount: 2 },
+    ])
+  })
+
+  test('is reported where it is set for a user', async () => {
+    const put = (limits: object) =>
+      running.call('PUT', '/api/users/alice/override', { body: { ...limits, reason: 'why' } })
+    expect((await put({ write: { '1h': 20 } })).json).toMatchObject({
+      limits: { write: { '1h': 20 } },
+      warnings: [never],
+    })
+    expect((await put({ write: { '1h': 25 }, read: { '1h': 2 } })).json.warnings).toEqual([])
+  })
+})

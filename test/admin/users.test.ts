@@ -107,6 +107,7 @@ describe('an override', () => {
   test('is put, shown, put again in its place, and taken away', async () => {
     const made = await put('alice', { ...override, expiresAt: '2026-11-21T00:00:00+08:00' })
     expect(made.json).toEqual({
+      warnings: [],
       version: 1,
       limits: { read: { '1h': 500 } },
       bypassGlobal: false,

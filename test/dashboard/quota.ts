@@ -18,6 +18,7 @@ export const QUOTA: QuotaAnswer = {
   baselines: { ...file.baselines, personal: { ...file.baselines.personal, read: { '1h': 100, '1d': 1200 } } },
   version: 7,
   factor: 1.5,
+  warnings: [],
   adaptive: {
     factor: 1,
     requests: 0,

@@ -57,6 +57,13 @@ describe('RateLimit', () => {
     )
   })
 
+  it('resets as the 429 says where a limit below the cost refuses although its window is not running', () => {
+    const refused = { ...decision([IDLE, { startedAt: AT, used: 20 }], [IDLE]), accepted: false }
+    expect(rateLimit('read', LIMITS, refused, 130)).toBe(
+      '"personal-read-1h";r=120;t=3600, "personal-read-1d";r=1180;t=86400, "global-read-1h";r=12000',
+    )
+  })
+
   it('rounds the seconds up, and says 0 of what is overdrawn', () => {
     const text = rateLimit('read', LIMITS, decision([{ startedAt: AT - 3_599_999, used: 500 }, IDLE], [IDLE]))
     expect(parseList(text)[0]).toEqual(['personal-read-1h', { r: 0, t: 1 }])

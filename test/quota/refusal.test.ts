@@ -72,7 +72,63 @@ describe('the body of a 429', () => {
     [86_400, '1-day'],
     [604_800, '7-day'],
   ])('speaks of a window of %d seconds as %s', (seconds, spoken) => {
-    expect(message(refused(9, [[{ name: 'w', seconds }, 5, IDLE]]), 'UTC')).toContain(`Personal ${spoken} read`)
+    expect(message(refused(1, [[{ name: 'w', seconds }, 5, { startedAt: AT, used: 5 }]]), 'UTC')).toContain(
+      `Personal ${spoken} read`,
+    )
+    expect(message(refused(9, [[{ name: 'w', seconds }, 5, IDLE]]), 'UTC')).toContain(`Personal ${spoken} limit`)
+  })
+
+  it('says of a cost that a limit never allows that waiting does not help, and leaves every field as it is', () => {
+    expect(refusalBody(...refused(130, [[HOUR, 120, IDLE]]), 'Asia/Shanghai')).toEqual({
+      error: 'quota_exceeded',
+      msg: 'This request costs 130 read tokens, more than the Personal 1-hour limit of 120 ever allows; waiting does not help.',
+      retryAfterSeconds: 3600,
+      quota: {
+        scope: 'Personal',
+        category: 'read',
+        window: '1h',
+        limit: 120,
+        used: 0,
+        requested: 130,
+        resetAt: '2026-08-06T15:36:26.000Z',
+        retryAtBeijing: '2026-08-06 23:36:26',
+        timeZone: 'Asia/Shanghai',
+      },
+    })
+    expect(message(refused(1, [[HOUR, 0, IDLE]]), 'UTC')).toBe(
+      'This request costs 1 read token, more than the Personal 1-hour limit of 0 ever allows; waiting does not help.',
+    )
+  })
+
+  it('says so also where another window is the one that resets last', () => {
+    const body = refusalBody(
+      ...refused(
+        130,
+        [
+          [HOUR, 120, IDLE],
+          [DAY, 1200, { startedAt: STARTED, used: 1199 }],
+        ],
+        [[DAY, 100, IDLE]],
+      ),
+      'UTC',
+    )
+    expect(body.msg).toContain('more than the Global 1-day limit of 100 ever allows')
+    expect(body.quota).toMatchObject({ scope: 'Global', window: '1d' })
+    const other = refusalBody(
+      ...refused(130, [
+        [HOUR, 120, IDLE],
+        [DAY, 1200, { startedAt: STARTED, used: 1199 }],
+      ]),
+      'UTC',
+    )
+    expect(other.msg).toContain('more than the Personal 1-hour limit of 120 ever allows')
+    expect(other.quota).toMatchObject({ scope: 'Personal', window: '1d', used: 1199 })
+  })
+
+  it('promises a time where a share of the limits refuses, which holds only while the store is out', () => {
+    const [charge, decision] = refused(13, [[HOUR, 120, IDLE]])
+    const limits = { personal: [{ window: HOUR, limit: 12 }], global: null }
+    expect(refusalBody(charge, { ...decision, limits }, 'UTC').msg).toContain('is used up. Requests may continue after')
   })
 
   it('cannot be made of an accepted charge', () => {
@@ -275,6 +331,6 @@ function spokenTime(moment: number, timeZone: string): string {
 }
 
 function sentenceAt(moment: number, timeZone: string): string {
-  const [charge, decision] = refused(1, [[HOUR, 0, { startedAt: moment - 3_600_000, used: 0 }]])
+  const [charge, decision] = refused(1, [[HOUR, 1, { startedAt: moment - 3_600_000, used: 1 }]])
   return message([charge, { ...decision, at: moment - 1000 }], timeZone)
 }

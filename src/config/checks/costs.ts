@@ -9,6 +9,15 @@ interface Ceiling {
   readonly name: string
 }
 
+interface Ceilings {
+  /** The lowest limit, at the highest factor that the mode may have. */
+  readonly ever: Ceiling
+  /** The same at its lowest factor. */
+  readonly atWorst: Ceiling
+  /** That factor; `null` for a mode that has but one. */
+  readonly factor: number | null
+}
+
 /**
  * Warns of costs above a limit: such a request is never accepted, but for a user with an override.
  * Only for quotas without problems.
@@ -20,12 +29,18 @@ export function checkCosts({ quota, routes, unmatched }: Salvage): Finding[] {
   return typeof unmatched === 'object' ? [...findings, ...checkCost(unmatched, ['unmatched'], ceilings)] : findings
 }
 
-function ceilingsOf(quota: Salvage['quota']): Map<string, Ceiling> | null {
+function ceilingsOf(quota: Salvage['quota']): Map<string, Ceilings> | null {
   const { mode, baselines, custom, global, adaptive } = quota
   if (mode === undefined || baselines === undefined || global === undefined) return null
   const settings = { mode, windows: toWindows(windowsOf(quota)), baselines, custom: custom ?? null, global }
-  const policy = createPolicy(settings, adaptive?.max)
-  return new Map(policy.categories.map((category) => [category, lowest(policy.limitsOf(category))]))
+  const [most, least] = [createPolicy(settings, adaptive?.max), createPolicy(settings, adaptive?.min)]
+  const factor = mode === 'adaptive' && adaptive !== undefined ? adaptive.min : null
+  return new Map(
+    most.categories.map((category) => [
+      category,
+      { ever: lowest(most.limitsOf(category)), atWorst: lowest(least.limitsOf(category)), factor },
+    ]),
+  )
 }
 
 function lowest({ personal, global }: ReturnType<ReturnType<typeof createPolicy>['limitsOf']>): Ceiling {
@@ -44,19 +59,25 @@ function lowest({ personal, global }: ReturnType<ReturnType<typeof createPolicy>
 function checkCost(
   { category, cost }: Partial<Pick<ParsedRoute, 'category' | 'cost'>>,
   path: Path,
-  ceilings: ReadonlyMap<string, Ceiling>,
+  ceilings: ReadonlyMap<string, Ceilings>,
 ): Finding[] {
-  const ceiling = category === undefined ? undefined : ceilings.get(category)
-  if (ceiling === undefined) return []
+  const of = category === undefined ? undefined : ceilings.get(category)
+  if (of === undefined) return []
   const costs: (readonly [number, Path])[] =
     typeof cost === 'object'
       ? [...cost.values].map(([value, tokens]) => [tokens, [...path, 'cost', 'values', value]] as const)
       : [[cost ?? 1, [...path, 'cost']]]
   return costs
-    .filter(([tokens]) => tokens > ceiling.limit)
-    .map(([tokens, place]) => ({ path: place, severity: 'warning', message: tooHigh(tokens, category ?? '', ceiling) }))
+    .filter(([tokens]) => tokens > of.atWorst.limit)
+    .map(([tokens, place]) => ({ path: place, severity: 'warning', message: tooHigh(tokens, category ?? '', of) }))
 }
 
-function tooHigh(tokens: number, category: string, { limit, name }: Ceiling): string {
-  return `${tokens} is above the ${name} in category ${quote(category)}, ${limit}: no such request is ever accepted; lower the cost or raise the limit`
+function tooHigh(tokens: number, category: string, { ever, atWorst, factor }: Ceilings): string {
+  const isEver = tokens > ever.limit
+  const { limit, name } = isEver ? ever : atWorst
+  const above = `${tokens} is above the ${name} in category ${quote(category)}, ${limit}`
+  const what = isEver
+    ? 'no such request is ever accepted'
+    : `which mode adaptive has at its lowest factor, ${factor}: meanwhile no such request is accepted`
+  return `${above}${isEver ? ':' : ','} ${what}; lower the cost or raise the limit`
 }

@@ -213,6 +213,7 @@ export const en = {
   'preview.roomThen': 'Room then',
   'preview.limits': 'Limits in force',
   'preview.sameLimits': 'No limit in force changes.',
+  'preview.tooDear': 'Some requests cost more than these limits ever allow, so waiting does not help them:',
   'preview.tooSmall':
     'Not even the cheapest request would fit into these limits, for everybody without an override: {windows}.',
   'preview.apply': 'Apply',

@@ -42,6 +42,7 @@ export function Preview({ quota, draft, answer, at, busy, reasonProblem, onApply
       <h4>{t('preview.limits')}</h4>
       <LimitTable quota={quota} answer={answer} />
       <TooSmall quota={quota} answer={answer} />
+      <TooDear answer={answer} />
       <h4>{t('preview.users')}</h4>
       {shadow && <Note tone="warn">{t('preview.lateShadow')}</Note>}
       <Users answer={answer} />
@@ -125,6 +126,26 @@ function TooSmall({ quota, answer }: { readonly quota: QuotaAnswer; readonly ans
   return (
     <Note tone="warn" live>
       {t('preview.tooSmall', { windows: windows.join(', ') })}
+    </Note>
+  )
+}
+
+/** Limits that only the dearer requests never fit into: those that none fits into are told by `TooSmall`. */
+function TooDear({ answer }: { readonly answer: PreviewAnswer }) {
+  const { t, number } = useTexts()
+  if (answer.warnings.length === 0) return null
+  return (
+    <Note tone="warn">
+      {t('preview.tooDear')}
+      <ul>
+        {answer.warnings.map(({ scope, category, window, limit, cost, routes, routeCount }) => (
+          <li key={`${scope} ${category} ${window}`}>
+            {t(`word.${scope === 'Personal' ? 'personal' : 'global'}`)} {category} {window}: {number(limit)} &lt;{' '}
+            {number(cost)} (<bdi>{routes.join(', ')}</bdi>
+            {routeCount > routes.length && `, … ${number(routeCount)}`})
+          </li>
+        ))}
+      </ul>
     </Note>
   )
 }

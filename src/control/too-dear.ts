@@ -1,0 +1,66 @@
+import type { Limits } from '../quota/charge.ts'
+import type { Policy } from '../quota/policy.ts'
+import { neverFitsSentence, type Scope } from '../quota/refusal.ts'
+import type { Limit } from '../quota/window.ts'
+
+/** What requests of a rule may cost, where the quota may refuse them. */
+export interface Priced {
+  /** As written in the file, or `unmatched`. */
+  readonly match: string
+  readonly category: string
+  readonly costs: readonly number[]
+}
+
+/** A limit that some request can never fit into, so that no waiting helps whoever sends it. */
+export interface TooDear {
+  readonly scope: Scope
+  readonly category: string
+  readonly window: string
+  readonly limit: number
+  /** The most that such a request costs. */
+  readonly cost: number
+  /** The first 20 of their rules, and how many there are. */
+  readonly routes: readonly string[]
+  readonly routeCount: number
+  /** A sentence. */
+  readonly msg: string
+}
+
+const SHOWN = 20
+
+/** Of the limits that hold for everybody. */
+export function tooDear(policy: Policy, routes: readonly Priced[]): TooDear[] {
+  return policy.categories.flatMap((category) => {
+    const { personal, global } = policy.limitsOf(category)
+    return [...among('Personal', category, personal, routes), ...among('Global', category, global ?? [], routes)]
+  })
+}
+
+/** Of those that were set for one user. @param set by category, then window name */
+export function tooDearFor(
+  limitsFor: (category: string) => Limits,
+  set: Readonly<Record<string, Readonly<Record<string, number>>>>,
+  routes: readonly Priced[],
+): TooDear[] {
+  return Object.entries(set).flatMap(([category, row]) => {
+    const own = limitsFor(category).personal.filter(({ window }) => Object.hasOwn(row, window.name))
+    return among('Personal', category, own, routes)
+  })
+}
+
+function among(scope: Scope, category: string, limits: readonly Limit[], routes: readonly Priced[]): TooDear[] {
+  return limits.flatMap((limit) => {
+    const dear = routes.filter((route) => route.category === category && dearest(route) > limit.limit)
+    if (dear.length === 0) return []
+    const cost = Math.max(...dear.map(dearest))
+    const shown = dear.slice(0, SHOWN).map(({ match }) => match)
+    const more = dear.length > SHOWN ? ` and ${dear.length - SHOWN} more` : ''
+    const msg = `${shown.join(', ')}${more}: ${neverFitsSentence({ scope, limit }, category, cost, 'A request')}`
+    const about = { scope, category, window: limit.window.name, limit: limit.limit, cost }
+    return [{ ...about, routes: shown, routeCount: dear.length, msg }]
+  })
+}
+
+function dearest({ costs }: Priced): number {
+  return Math.max(...costs)
+}
