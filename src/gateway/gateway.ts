@@ -21,6 +21,7 @@ import { refusalOf } from './refusal.ts'
 import { requestIdOf } from './request-id.ts'
 import type { Rules } from './rules.ts'
 import { earlyBody, identify, isShadowed, lineOf, OPTIONS, price, referencePage, status, undecided } from './steps.ts'
+import { isBehindOthers, turnOf } from './turn.ts'
 
 export interface GatewayOptions {
   /** The configuration in force; asked once for each request. */
@@ -170,6 +171,7 @@ export function createGateway({ rules, ledger, store, observe, lag }: GatewayOpt
 
   async function forward(exchange: Exchange, res: ServerResponse, pass: Pass): Promise<Ending> {
     const { req, rules, requestId } = exchange
+    if (isBehindOthers(res)) await turnOf(res)
     const refused = forwardUnlessCutOff(req)
     if (refused !== null) {
       refundUnreached(exchange, pass, { reached: false })

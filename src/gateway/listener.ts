@@ -13,6 +13,7 @@ import { cutOff, cutOffBy, isForwarded } from './cut-off.ts'
 import { malformedBody, slowBody, tooManyInFlight } from './denials.ts'
 import { isLeftInDoubt, isWebSocketHandshake, versionNotSupported } from './edge.ts'
 import type { Gateway } from './gateway.ts'
+import { holdPausedRecords } from './paused-records.ts'
 import { targetTooLong } from './plan.ts'
 import { newRequestId, requestIdOf } from './request-id.ts'
 import { joinShortPieces } from './short-pieces.ts'
@@ -160,6 +161,7 @@ export function createListener(options: ListenerOptions): Listener {
   function serve(req: http.IncomingMessage, res: http.ServerResponse): void {
     if (draining) res.shouldKeepAlive = false
     const { socket } = req
+    holdPausedRecords(socket)
     // Nothing behind a request that closes its connection can be answered (RFC 9112, 9.6): nor is it charged.
     if (last.has(socket)) return void bound(res)
     if (!res.shouldKeepAlive) last.add(socket)

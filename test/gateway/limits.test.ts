@@ -20,10 +20,11 @@ afterEach(async () => {
 })
 
 /** Answers wait until `release` is called, those of `/api/now` do not. */
-async function waitingBackend(): Promise<Backend & { waiting: number; release(): void }> {
+async function waitingBackend(): Promise<Backend & { waiting: number; release(): void; hold(): void }> {
   const held: (() => void)[] = []
+  let holds = true
   const backend = await startBackend((seen: Seen, res) => {
-    if (seen.url === '/api/now') return void res.end('ok')
+    if (seen.url === '/api/now' || !holds) return void res.end('ok')
     held.push(() => res.end('ok'))
     res.once('close', () => held.pop())
   })
@@ -33,7 +34,11 @@ async function waitingBackend(): Promise<Backend & { waiting: number; release():
     get waiting() {
       return held.length
     },
+    hold: () => {
+      holds = true
+    },
     release: () => {
+      holds = false
       for (const answer of held.splice(0)) answer()
     },
   }
@@ -157,15 +162,16 @@ describe('requests on one connection', () => {
     const app = await start(backend.url, '')
     const client = open(app)
     client.socket.write(get('alice', '/api/slow').repeat(132))
-    await poll(() => backend.waiting).toBe(32)
+    await poll(() => [charges(app), backend.waiting]).toEqual([32, 1])
     backend.release()
     await poll(client.statuses).toEqual([...new Array(32).fill(200), ...new Array(100).fill(429)])
     client.socket.write(get('alice').repeat(2))
     await poll(() => client.statuses().slice(132)).toEqual([200, 200])
     expect(charges(app)).toBe(34)
     // Those that were answered count no longer.
+    backend.hold()
     client.socket.write(get('bob', '/api/slow').repeat(132))
-    await poll(() => backend.waiting).toBe(32)
+    await poll(() => [charges(app), backend.waiting]).toEqual([66, 1])
     backend.release()
     await poll(() => client.statuses().length).toBe(266)
     expect(charges(app)).toBe(66)
@@ -195,7 +201,7 @@ describe('requests on one connection', () => {
     const app = await start(backend.url, '')
     const client = open(app)
     client.socket.write(get('alice', '/api/slow').repeat(32) + beyond)
-    await poll(() => backend.waiting).toBe(32)
+    await poll(() => [charges(app), backend.waiting]).toEqual([32, 1])
     client.socket.write(get('alice'))
     backend.release()
     await poll(client.closed).toBe(true)
@@ -228,6 +234,7 @@ describe('requests on one connection', () => {
     client.socket.write(post(path, 'x'.repeat(60_000)).repeat(50))
     await poll(() => bodies.filter(({ complete }) => complete).length).toBe(50)
     await poll(() => Math.max(...bodies.map(({ readableLength }) => readableLength))).toBe(0)
+    backend.release()
     await poll(() => backend.seen.length).toBe(charges(app))
   })
 })
@@ -613,23 +620,22 @@ describe('min_upload_rate', () => {
   })
 
   it('does not blame the client while so much of earlier answers waits that nobody reads on', async () => {
-    const slow = Promise.withResolvers<void>()
-    const backend = await startBackend(({ url }, res) => {
-      if (url === '/api/slow') void slow.promise.then(() => res.end('ok'))
-      else res.end(url === '/api/big' ? 'x'.repeat(300_000) : 'ok')
-    })
+    const backend = await startBackend(
+      ({ url }, res) => void res.end(url === '/api/big' ? Buffer.alloc(20_000_000) : 'ok'),
+    )
     cleanups.push(() => backend.close())
     const app = await start(backend.url, rule)
     const client = open(app)
-    client.socket.write(get('alice', '/api/slow') + get('alice', '/api/big'))
-    await poll(() => backend.seen.length).toBe(2)
+    client.socket.pause()
+    client.socket.write(get('alice', '/api/big'))
+    await poll(() => backend.seen.length).toBe(1)
     await sleep(200)
     client.socket.write(upload('alice', 'Content-Length: 100000') + 'x'.repeat(1000))
     await sleep(200)
     client.socket.write('x'.repeat(99_000))
     await sleep(1000)
-    slow.resolve()
-    await poll(client.statuses).toEqual([200, 200, 200])
+    client.socket.resume()
+    await poll(client.statuses).toEqual([200, 200])
     expect(troubles(app)).toEqual([])
   })
 

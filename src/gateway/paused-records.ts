@@ -1,0 +1,19 @@
+import type { Socket } from 'node:net'
+
+/**
+ * Keeps what a client sends by TLS while Node does not read its connection, because responses wait there to be taken.
+ *
+ * Node then pauses the socket and the parser (26.10). One read of the socket brings several records, though, and those behind
+ * the pause go to the parser all the same, which fails with `HPE_PAUSED`: a valid request would be refused as malformed, and
+ * the responses before it lost. Once a connection has a listener of its own, Node hands records over by the stream, which
+ * holds them back while it is paused.
+ *
+ * @param socket of a request that has just come, when Node has decided whether it reads on
+ */
+export function holdPausedRecords(socket: Socket): void {
+  if (!socket.isPaused() || !('encrypted' in socket) || held.has(socket)) return
+  held.add(socket)
+  socket.on('data', () => {})
+}
+
+const held = new WeakSet<Socket>()
