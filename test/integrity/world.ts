@@ -1,0 +1,146 @@
+import { setTimeout as sleep } from 'node:timers/promises'
+import { type RunningApp, startApp, yaml } from '../e2e/harness.ts'
+import type { Certificates } from '../setup/ways.ts'
+import { Client } from './client.ts'
+import { SMALL, type WorldPlan } from './plan.ts'
+import { Records, type RequestRecord } from './records.ts'
+import { startUpstream } from './upstream.ts'
+
+/** The whole gateway between clients and an upstream that do as planned. @returns what they saw, judged */
+export async function runWorld(plan: WorldPlan, certificates: Certificates): Promise<Records> {
+  const records = new Records(plan)
+  const upstream = await startUpstream(certificates, plan.way, records)
+  const app = await startApp(config(plan, certificates, upstream.url))
+  try {
+    await runClients(plan, records, app)
+    await untilIdle(app)
+    for (const record of records.requests.values()) judge(record, records)
+    await judgeCharges(records, app)
+  } finally {
+    await app.stop()
+    upstream.close()
+  }
+  return records
+}
+
+const QUOTA = '{ 1h: 1000000000 }'
+
+function config({ way, upstream, edge }: WorldPlan, certificates: Certificates, url: string): string {
+  const rest = `
+edge: { ${edge} }
+quota: { baselines: { personal: { read: ${QUOTA} }, global: { read: ${QUOTA} } } }
+routes: [{ match: "* /r/:id", category: read, cost: 1 }]
+${certificates.listener(way)}`
+  return yaml(url, rest, 'sqlite::memory:', [upstream, certificates.upstream(way)].filter(Boolean).join(', '))
+}
+
+async function runClients({ sessions, loops }: WorldPlan, records: Records, app: RunningApp): Promise<void> {
+  const clients: Client[] = []
+  const queue = [...sessions]
+  async function loop(): Promise<void> {
+    for (let plan = queue.shift(); plan !== undefined; plan = queue.shift()) {
+      const client = new Client(app.url, plan, records)
+      clients.push(client)
+      await client.run()
+    }
+  }
+  let last = performance.now()
+  // In short pieces: where this process was held up, what came meanwhile is read first.
+  const ticker = setInterval(() => {
+    const now = performance.now()
+    for (const client of clients) client.tick(Math.min(now - last, 2 * TICK_MS))
+    last = now
+  }, TICK_MS)
+  await Promise.all(Array.from({ length: loops }, loop))
+  clearInterval(ticker)
+  for (const client of clients) client.destroy()
+}
+
+const TICK_MS = 50
+
+async function untilIdle(app: RunningApp): Promise<void> {
+  for (;;) {
+    const metrics = await (await fetch(`${app.admin}/metrics`)).text()
+    if (/^tollgate_inflight_requests 0$/m.test(metrics)) return
+    await sleep(10)
+  }
+}
+
+function judge(record: RequestRecord, records: Records): void {
+  const { plan, session, sent, status, error, complete, heads } = record
+  const bad = (what: string): void => records.report(what, record)
+  if (heads > 1) bad(`the upstream got it ${heads} times`)
+  if (heads > 0 && sent === 'nothing') bad('the upstream got what was not sent')
+  if (complete && error === null && heads !== 1) bad('a response of the upstream, which has not seen the request')
+  if (complete && error === null && plan.response.fault !== null)
+    bad('a whole response of an upstream that broke it off')
+  if (error !== null && !isExcused(record, records)) bad(`the gateway responded with ${status} ${error}`)
+  if (heads > 0 && sent === 'a part' && isReadFirst(record)) bad('a part of a small upload reached the upstream')
+  if (!complete && !session.left && !session.broken && !isBehindEnd(record, records)) bad('no response came')
+}
+
+/** Whether the body is read to its end before anything is charged. */
+function isReadFirst({ plan: { upload } }: RequestRecord): boolean {
+  return upload !== null && upload.chunks === null && !upload.expects && upload.size <= SMALL
+}
+
+/**
+ * An upstream that closes connections at any time may close one just when a request is on its way, and only what is safe
+ * is sent again. One that responds early and closes, or resets, loses the request.
+ */
+function isExcused({ plan, status, error, heads }: RequestRecord, { world }: Records): boolean {
+  if (status === 503 && error === 'overloaded') return heads === 0
+  if (status !== 502) return false
+  if (heads === 1) return plan.response.fault !== null
+  const safe = plan.method === 'GET' || plan.method === 'HEAD' || plan.method === 'OPTIONS'
+  return world.closes && !(safe && plan.upload === null)
+}
+
+/** Behind a response of the gateway itself that ends the connection, as one does to an upload that is under way. */
+function isBehindEnd({ plan, session }: RequestRecord, records: Records): boolean {
+  for (const other of session.plan.batches.flat()) {
+    if (other.id === plan.id) return false
+    if (records.get(other).error !== null) return true
+  }
+  return false
+}
+
+/** For each user: what the upstream got is charged, and nothing else but what may have reached it. */
+async function judgeCharges(records: Records, app: RunningApp): Promise<void> {
+  const users = new Map<string, RequestRecord[]>()
+  for (const record of records.requests.values()) {
+    const { user } = record.plan
+    users.set(user, [...(users.get(user) ?? []), record])
+  }
+  let total = 0
+  for (const [user, of] of users) {
+    const charged = await usedBy(user, app)
+    total += charged
+    const least = of.filter(({ heads }) => heads > 0).length
+    const open = of.filter((record) => record.heads === 0 && mayBeCharged(record)).length
+    if (charged >= least && charged <= least + open) continue
+    records.report(`${user} is charged ${charged}: the upstream got ${least}, and may have been sent ${open}`, null)
+  }
+  const told = app.observations.reduce((sum, o) => sum + (o.type === 'tokens_charged' ? o.cost : 0), 0)
+  const back = app.observations.reduce((sum, o) => sum + (o.type === 'tokens_refunded' ? o.cost : 0), 0)
+  if (told - back !== total)
+    records.report(`${told} charged and ${back} given back, but the windows hold ${total}`, null)
+  const faults = app.observations.filter(({ type }) => type === 'internal_error').length
+  if (faults > 0) records.report(`${faults} faults in the gateway`, null)
+}
+
+/** Of what the upstream has not seen: of clients that left, of those behind an end, and what was lost on its way. */
+function mayBeCharged(record: RequestRecord): boolean {
+  if (record.sent === 'nothing') return false
+  if (record.sent === 'a part' && isReadFirst(record)) return false
+  if (record.complete) return record.error === 'bad_upstream_answer' || record.error === 'upstream_unreachable'
+  return true
+}
+
+async function usedBy(user: string, app: RunningApp): Promise<number> {
+  const headers = { authorization: 'Bearer test-admin-token-0001' }
+  const response = await fetch(`${app.admin}/api/users/${user}`, { headers })
+  if (response.status === 404) return 0
+  const { windows } = (await response.json()) as { windows: { read: { scope: string; used: number }[] } }
+  return windows.read.find(({ scope }) => scope === 'Personal')?.used ?? Number.NaN
+}
