@@ -115,7 +115,9 @@ test('a backend that is killed is a bar of status 0: hatched, with exact numbers
 
   await page.getByRole('link', { name: 'Now' }).click()
   const health = page.locator('dl').first()
-  await expect.poll(() => health.innerText(), SOON).toContain('Requests in 30 minutes: 9; status 0: 4; 5xx: 2')
+  await expect
+    .poll(() => health.innerText(), SOON)
+    .toContain('In 30 minutes 66.6% of 9 requests failed: 4 without a response, 2 with 5xx')
   expect(open.errors).toEqual([])
 })
 
