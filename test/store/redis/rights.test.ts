@@ -20,7 +20,7 @@ const WRITTEN = /^ACL SETUSER tollgate on >PASSWORD ([^`]*)^```/m
 it('the rights that docs/operating.md names suffice for everything, and another user of Redis is not needed', async () => {
   const rights = WRITTEN.exec(readFileSync('docs/operating.md', 'utf8'))?.[1]?.trim().split(/\s+/) ?? []
   const redis = await startRedis()
-  const admin = new Redis(redis.url)
+  const admin = new Redis(redis.url, { disableClientInfo: true })
   await admin.acl('SETUSER', 'tollgate', 'on', '>secret', ...rights)
   const store = open(`redis://tollgate:secret@127.0.0.1:${redis.port}`)
   try {
@@ -59,6 +59,8 @@ it('the rights that docs/operating.md names suffice for everything, and another 
     expect(await store.listReplicas()).toHaveLength(1)
     await store.leave('i')
     expect(await admin.acl('LOG')).toEqual([])
+    // Redis refuses a command that its version does not know before it looks at rights: one for a newer version shows here.
+    expect(await admin.info('errorstats')).not.toMatch(/errorstat_(?!NOSCRIPT)/)
   } finally {
     await store.close()
     admin.disconnect()
