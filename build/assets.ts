@@ -1,4 +1,4 @@
 import { cpSync, globSync } from 'node:fs'
 
 /** What tsc does not copy. */
-for (const file of globSync('src/**/*.lua')) cpSync(file, file.replace(/^src/, 'dist'))
+for (const file of globSync(['src/**/*.lua', 'src/bin/*.cjs'])) cpSync(file, file.replace(/^src/, 'dist'))

@@ -62,6 +62,7 @@ describe('in the package', () => {
       /^(?:package\.json|LICENSE|README\.md|CHANGELOG\.md|SECURITY\.md)$/,
       /^config\/tollgate\.(?:yaml|schema\.json)$/,
       /^dist\/.*\.js$/,
+      /^dist\/bin\/\w+\.cjs$/,
       /^dist\/store\/redis\/\w+\.lua$/,
       /^dist\/(?:dashboard|reference\/page)\/(?:.*\/)?[\w.-]+\.(?:html|js|css|svg|png)$/,
       /^dist\/reference\/page\/licenses\//,
@@ -69,6 +70,7 @@ describe('in the package', () => {
     ]
     expect(files.filter((file) => !rules.some((rule) => rule.test(file)))).toEqual([])
     const named = [
+      'dist/bin/tollgate.cjs',
       'dist/main.js',
       'dist/workers/process.js',
       'dist/store/redis/charge.lua',
