@@ -362,8 +362,10 @@ interface ParserError extends NodeJS.ErrnoException {
 
 /** Node's parser and limits, in the contract's words. */
 function parserRefusal({ code, reason, rawPacket }: ParserError, maxUrl: number): Denial {
+  // As in the plan of a request the length counts first, before what the target consists of.
+  const isOfTarget = code === 'HPE_HEADER_OVERFLOW' || code === 'HPE_INVALID_URL'
+  if (isOfTarget && beginsTooLong(rawPacket, maxUrl)) return targetTooLong(maxUrl)
   if (code === 'HPE_HEADER_OVERFLOW') {
-    if (beginsTooLong(rawPacket, maxUrl)) return targetTooLong(maxUrl)
     return denial('headers_too_large', 'The header fields of this request are too large.')
   }
   if (code === 'ERR_HTTP_REQUEST_TIMEOUT') return denial('request_timeout', 'The head of this request came too slowly.')

@@ -226,7 +226,7 @@ async function compare(app: RunningApp, rules: World, asked: Request): Promise<s
   else expect(['bad_request', 'no_route'], about).toContain(decision)
   expect(seen.length, about).toBe(isForwarded && !isBadBody ? 1 : 0)
   if (isBadBody) return 'bad_body'
-  if (decision === 'refuse' && method !== 'HEAD') expect(json.quota, about).toMatchObject(refusalSaid(said))
+  if (decision === 'refuse' && method !== 'HEAD') expect(json, about).toMatchObject(refusalSaid(said))
   if (isForwarded) expect(record, about).toMatchObject({ cost: cost ?? 0, shadowed: decision === 'shadow' })
   if (isForwarded && category !== null) expect(seen[0]?.headers['x-tollgate-user'], about).toBe(user)
   expect(headers['x-tollgate-shadow'], about).toBe(decision === 'shadow' ? 'would-refuse' : undefined)
@@ -249,12 +249,18 @@ function statusesOf({ decision, why, reasons }: ExplainAnswer, isBadBody: boolea
   return [Number(status ?? 200)]
 }
 
-/** A window that does not run would end one length from the moment of the question: that moment is another one. */
-function refusalSaid({ limits, reasons }: ExplainAnswer): object {
+/**
+ * A window that does not run would end one length from the moment of the question: that moment is another one. A cost that
+ * a limit never allows is in the sentence; the body may name another window, which refuses longer.
+ */
+function refusalSaid({ limits, reasons, why }: ExplainAnswer): object {
   const { scope, category, window, resetAt } = reasons[0]?.values ?? {}
+  if (reasons[0]?.code === 'never_fits') return { msg: NEVER.exec(why)?.[1], quota: { category } }
   const named = limits.find((limit) => limit.scope === scope && limit.window === window)
-  return { scope, category, window, ...(named?.startedAt !== null && { resetAt }) }
+  return { quota: { scope, category, window, ...(named?.startedAt !== null && { resetAt }) } }
 }
+
+const NEVER = /^429: (.* waiting does not help\.)/
 
 async function explain(app: RunningApp, rules: World, { user, method, target, body }: Request): Promise<ExplainAnswer> {
   const bytes = `${Buffer.byteLength(body?.text ?? '')}`
