@@ -71,6 +71,9 @@ function isFree(port: number): Promise<boolean> {
  */
 export const PERSISTENT: readonly string[] = ['--appendonly', 'yes', '--appendfsync', 'no']
 
+/** Arguments of a Redis with a save point, as it has by default, so that a gateway does not warn of it. */
+export const SAVING: readonly string[] = ['--save', '3600 1']
+
 export interface RedisOptions {
   readonly port?: number
   readonly args?: readonly string[]

@@ -177,6 +177,9 @@ async function checkServer(redis: RedisClient, keys: Keys, observe: Observer): P
         message: `maxmemory-policy is ${policy}: Redis may evict counters and forget charges; set it to noeviction`,
       })
     }
+    if (field('aof_enabled') === '0' && (await hasNoSavePoints(redis))) {
+      observe({ type: 'store_warning', message: NOTHING_ON_DISK })
+    }
   } catch {
     // The next call tells what is wrong; a check that fails is no reason to refuse service.
   }
@@ -184,6 +187,19 @@ async function checkServer(redis: RedisClient, keys: Keys, observe: Observer): P
 
 const NO_INFO =
   'the version of Redis and its maxmemory-policy cannot be looked at: give the user of the URL under store the right to INFO (ACL SETUSER NAME +info)'
+
+const NOTHING_ON_DISK =
+  'Redis keeps nothing on disk (no append-only file, no save points): when it starts anew, all charges, gateway tokens and changes at run time are gone; set its appendonly to yes'
+
+/** A refused CONFIG would leave an entry in ACL LOG, and this question leaves none. Redis has it from 7.0 on. */
+const MAY_ASK = "return redis.acl_check_cmd and redis.acl_check_cmd('config', 'get', 'save')"
+
+/** `false` also where that is not known: most users of Redis may not see its configuration, which has passwords. */
+async function hasNoSavePoints(redis: RedisClient): Promise<boolean> {
+  if ((await redis.eval(MAY_ASK, 0)) !== 1) return false
+  const [, save] = (await redis.config('GET', 'save')) as string[]
+  return save === ''
+}
 
 /** What Redis says of itself; `null` where our user may not ask. */
 async function infoOf(redis: RedisClient): Promise<string | null> {

@@ -8,14 +8,14 @@ import type { Observation } from '../../../src/observe/observation.ts'
 import type { Batch } from '../../../src/quota/charge.ts'
 import { openRedisStore } from '../../../src/store/redis/store.ts'
 import type { Store } from '../../../src/store/store.ts'
-import { freePort, type RedisServer, startRedis } from '../../setup/redis.ts'
+import { freePort, PERSISTENT, type RedisServer, SAVING, startRedis } from '../../setup/redis.ts'
 import { whenReady } from './ready.ts'
 
 let server: RedisServer
 let admin: Redis
 const stores: Store[] = []
 beforeAll(async () => {
-  server = await startRedis()
+  server = await startRedis({ args: SAVING })
   admin = new Redis(server.url)
 })
 afterAll(async () => {
@@ -218,7 +218,7 @@ describe('the operator is warned', () => {
 
     it('in the log alone, also where Redis has no HELLO', async () => {
       const printed = vi.spyOn(console, 'warn').mockImplementation(() => {})
-      const old = await startRedis({ args: ['--rename-command', 'HELLO', ''] })
+      const old = await startRedis({ args: [...SAVING, '--rename-command', 'HELLO', ''] })
       try {
         const seen: Observation[] = []
         await whenReady(open(`redis://:pw@127.0.0.1:${old.port}`, seen))
@@ -263,6 +263,38 @@ describe('the operator is warned', () => {
       close()
       await admin.config('SET', 'maxmemory', '0', 'maxmemory-policy', 'noeviction')
     }
+  })
+
+  describe('of a Redis that keeps nothing on disk', () => {
+    const warning = expect.stringMatching(/^Redis keeps nothing on disk.*: when it starts anew, .* set its appendonly/)
+    // Looked at before what is on disk, so that whoever is warned of this alone is not warned of the other.
+    const before = expect.stringContaining('maxmemory-policy')
+
+    async function warned(of: readonly unknown[], args: readonly string[] = [], rights = '+@all'): Promise<void> {
+      const redis = await startRedis({ args: ['--maxmemory', '100mb', '--maxmemory-policy', 'allkeys-lru', ...args] })
+      const other = new Redis(redis.url, { disableClientInfo: true })
+      try {
+        await other.acl('SETUSER', 'tollgate', 'on', '>secret', '~*', '&*', '+@all', rights)
+        const seen: Observation[] = []
+        const store = open(redis.url.replace('//', '//tollgate:secret@'), seen)
+        await whenReady(store)
+        await expect.poll(() => told(seen), { timeout: 30_000 }).toContainEqual(before)
+        await sleep(100) // two questions follow
+        await expect.poll(() => told(seen), { timeout: 30_000 }).toEqual(of)
+        expect(await other.acl('LOG')).toEqual([])
+      } finally {
+        other.disconnect()
+        await redis.stop()
+      }
+    }
+
+    it('once', () => warned([before, warning]))
+    it.each([
+      ['save points', SAVING],
+      ['an append-only file', PERSISTENT],
+    ])('and not of one with %s', (_, args) => warned([before], args))
+    it('and not where the rights do not let it see, and ACL LOG has no entry of it', () =>
+      warned([before], [], '-config'))
   })
 
   it('of nothing where nothing is ever evicted', async () => {

@@ -17,7 +17,7 @@ import { failureStoreSuite } from '../../failures/store.suite.ts'
 import { quotaStoreSuite } from '../../quota/store.suite.ts'
 import { usageStoreSuite } from '../../quota/usage.suite.ts'
 import { startFaultProxy } from '../../setup/fault-proxy.ts'
-import { freePort, type RedisServer, startRedis } from '../../setup/redis.ts'
+import { freePort, type RedisServer, SAVING, startRedis } from '../../setup/redis.ts'
 import { whenReady } from './ready.ts'
 
 let opened = 0
@@ -198,7 +198,7 @@ it('the rights that docs/operating.md names for a cluster suffice, and Redis den
 })
 
 it('the Redis store on a cluster is asked at the node that has its keys, and warns of what it finds there', async () => {
-  const more = ['--maxmemory', '100mb', '--maxmemory-policy', 'allkeys-lru']
+  const more = [...SAVING, '--maxmemory', '100mb', '--maxmemory-policy', 'allkeys-lru']
   const [ours, other] = [await startNode({ more }), await startNode({ more })]
   const warnings: string[] = []
   try {
