@@ -6,7 +6,8 @@ import type { Socket } from 'node:net'
  * Node then pauses the socket and the parser (26.10). One read of the socket brings several records, though, and those behind
  * the pause go to the parser all the same, which fails with `HPE_PAUSED`: a valid request would be refused as malformed, and
  * the responses before it lost. Once a connection has a listener of its own, Node hands records over by the stream, which
- * holds them back while it is paused.
+ * holds them back while it is paused. That stream still waits for the first bytes of the connection, which the parser has
+ * had, and would not ask for more when it goes on: an empty piece ends its wait.
  *
  * @param socket of a request that has just come, when Node has decided whether it reads on
  */
@@ -14,6 +15,9 @@ export function holdPausedRecords(socket: Socket): void {
   if (!socket.isPaused() || !('encrypted' in socket) || held.has(socket)) return
   held.add(socket)
   socket.on('data', () => {})
+  socket.push(EMPTY)
 }
+
+const EMPTY = Buffer.alloc(0)
 
 const held = new WeakSet<Socket>()

@@ -103,6 +103,22 @@ describe.each(WAYS)('requests of one connection, by $name', (way) => {
     expect(app.requests().map(({ outcome }) => outcome)).toEqual(Array(6).fill('forwarded'))
   })
 
+  it('are read on where one of them came while nobody read, and nothing with it', async () => {
+    const { app, seen } = await start(way, '')
+    const client = open(app)
+    client.socket.pause()
+    client.socket.write(get('/api/big'))
+    await expect.poll(() => seen).toEqual(['/api/big'])
+    await sleep(100)
+    client.socket.write(get('/api/a'))
+    await sleep(100)
+    client.socket.resume()
+    await expect.poll(client.statuses).toEqual([200, 200])
+    client.socket.write(get('/api/b'))
+    await expect.poll(client.statuses).toEqual([200, 200, 200])
+    expect(seen).toEqual(['/api/big', '/api/a', '/api/b'])
+  })
+
   it('leave the responses before them whole where the upstream breaks one off', async () => {
     const { app } = await start(way, '')
     const client = open(app)
