@@ -4,6 +4,7 @@ import type { AddressInfo, Socket } from 'node:net'
 import type { Duplex } from 'node:stream'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { type Denial, denial, STATUS_OF } from '../errors.ts'
+import { hangUp } from '../forward/answer.ts'
 import type { Observer } from '../observe/observation.ts'
 import { peerOf } from '../peers.ts'
 import type { Certificate } from '../tls.ts'
@@ -101,6 +102,8 @@ export function createListener(options: ListenerOptions): Listener {
   const sockets = new Set<Socket>()
   /** Connections of which the last request has come. */
   const last = new WeakSet<Duplex>()
+  /** The request of a connection with which its client asked for the end, as by `Connection: close`. */
+  const lastAsked = new WeakMap<Duplex, http.IncomingMessage>()
   const excess = new WeakMap<Duplex, number>()
   const peers = createCounts()
   const uploads = createUploadWatch(() => limits().uploads)
@@ -113,9 +116,13 @@ export function createListener(options: ListenerOptions): Listener {
     sockets.add(socket)
     socket.once('close', () => sockets.delete(socket))
     countPeer(socket)
+    if (options.certificate === null) endsInOrder(socket)
   })
-  // As connections in the clear are: on others Node ends our side when the client ends its own, whatever `half_close` says.
-  server.on('secureConnection', (socket: Socket) => void Object.assign(socket, { allowHalfOpen: true }))
+  server.on('secureConnection', (socket: Socket) => {
+    // As connections in the clear are: on others Node ends our side when the client ends its own, whatever `half_close` says.
+    Object.assign(socket, { allowHalfOpen: true })
+    endsInOrder(socket)
+  })
   server.on('tlsClientError', (error: NodeJS.ErrnoException, socket: Duplex) => {
     // One that came and went is a load balancer that looks whether the port is open.
     if (error.code !== 'ECONNRESET') observe({ type: 'bad_connection', code: 'tls', status: 0 })
@@ -127,6 +134,7 @@ export function createListener(options: ListenerOptions): Listener {
   server.on('checkContinue', serve)
   server.on('checkExpectation', serve)
   server.on('upgrade', (req: http.IncomingMessage, socket: Socket, head: Buffer) => {
+    Reflect.deleteProperty(socket, 'destroySoon')
     // A tunnel may be silent for long (http-proxy-3 takes its timeout away): only a client that vanished ends it.
     socket.setKeepAlive(true, KEEP_ALIVE_PROBE_MS)
     void gateway.handleUpgrade(req, socket, head)
@@ -158,9 +166,24 @@ export function createListener(options: ListenerOptions): Listener {
     return underway(socket).length > 0
   }
 
+  /**
+   * Node closes a connection behind its last response. Closed on bytes that are not read, TCP resets it, and a client that
+   * still sends loses a response that it has not read yet (RFC 9112, 9.6). One that asked for the end sends no more.
+   */
+  function endsInOrder(socket: Socket): void {
+    const destroySoon = socket.destroySoon.bind(socket)
+    socket.destroySoon = () => {
+      if (lastAsked.get(socket)?.complete === true) return destroySoon()
+      // Nobody waits for these bodies any more, and behind one that nobody reads Node reads nothing.
+      for (const { req } of underway(socket)) req.resume()
+      hangUp(socket)
+    }
+  }
+
   function serve(req: http.IncomingMessage, res: http.ServerResponse): void {
-    if (draining) res.shouldKeepAlive = false
     const { socket } = req
+    if (!res.shouldKeepAlive) lastAsked.set(socket, req)
+    if (draining) res.shouldKeepAlive = false
     holdPausedRecords(socket)
     // Nothing behind a request that closes its connection can be answered (RFC 9112, 9.6): nor is it charged.
     if (last.has(socket)) return void bound(res)

@@ -1,0 +1,73 @@
+import { once } from 'node:events'
+import type net from 'node:net'
+import { setTimeout as sleep } from 'node:timers/promises'
+import { afterAll, afterEach, describe, expect, it } from 'vitest'
+import { startApp, yaml } from '../e2e/harness.ts'
+import { jwtOf } from '../e2e/jwt.ts'
+import { statusesIn } from '../e2e/raw.ts'
+import { connectTo, makeCertificates, upstreamUrl, WAYS, type Way } from '../setup/ways.ts'
+
+/**
+ * A response that ends its connection. What the client has sent behind it is nobody's request. It is read all the same:
+ * closed on unread bytes, TCP resets the connection, and the client loses a response that it has not read yet (RFC 9112, 9.6).
+ */
+
+const certificates = makeCertificates()
+afterAll(() => certificates.remove())
+const cleanups: (() => unknown)[] = []
+afterEach(async () => {
+  for (const cleanup of cleanups.splice(0).reverse()) await cleanup()
+})
+
+const auth = `Authorization: Bearer ${jwtOf('alice')}\r\n`
+const post = (path: string, length: number): string =>
+  `POST ${path} HTTP/1.1\r\nHost: a\r\n${auth}Content-Length: ${length}\r\n\r\n${'x'.repeat(length)}`
+
+/** Closes each connection whose request is for `/api/lost`, and responds with `ok` to any other. */
+async function start(way: Way) {
+  const sockets = new Set<net.Socket>()
+  const server = certificates.server(way, (socket) => {
+    sockets.add(socket)
+    socket.on('error', () => {})
+    socket.on('data', (bytes: Buffer) => {
+      const path = /^[A-Z]+ (\S+) HTTP/.exec(bytes.toString('latin1'))?.[1]
+      if (path === '/api/lost') socket.destroy()
+      else if (path !== undefined) socket.write('HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nok')
+    })
+  })
+  server.listen(0, '127.0.0.1')
+  await once(server, 'listening')
+  cleanups.push(() => {
+    for (const socket of sockets) socket.destroy()
+    server.close()
+  })
+  const rest = `routes: [{ match: "* /api/*", category: read, cost: 1 }]\n${certificates.listener(way)}`
+  const app = await startApp(yaml(upstreamUrl(way, server), rest, 'sqlite::memory:', certificates.upstream(way)))
+  cleanups.push(() => app.stop())
+  return app
+}
+
+describe.each(WAYS)('a response that ends its connection reaches a client that reads late, by $name', (way) => {
+  it.each([
+    ['of an upload that the upstream breaks off', post('/api/lost', 286_459), 502],
+    ['of an upload that is refused', post('/nothing', 286_459), 404],
+    ['of a gateway that drains', post('/api/a', 2), 200],
+  ])('%s', async (what, first, status) => {
+    const app = await start(way)
+    if (what.endsWith('drains')) await fetch(`${app.admin}/drain`, { method: 'POST' })
+    const socket = connectTo(app.url)
+    cleanups.push(() => socket.destroy())
+    socket.pause()
+    socket.write(first)
+    for (let i = 0; i < 20; i++) {
+      await sleep(20)
+      socket.write(post('/api/b', 20_000))
+    }
+    expect(app.requests()).toHaveLength(1)
+    const chunks: Buffer[] = []
+    socket.on('data', (bytes: Buffer) => chunks.push(bytes)).resume()
+    await expect.poll(() => socket.closed).toBe(true)
+    expect(statusesIn(Buffer.concat(chunks).toString('latin1'))).toEqual([status])
+    expect(app.requests()).toHaveLength(1)
+  })
+})
