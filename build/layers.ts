@@ -19,10 +19,10 @@ interface Part {
 const GROUND = ['errors.ts', 'json.ts', 'json-fault.ts', 'json-scalar.ts', 'suggest.ts', 'observe/observation.ts']
 const DOMAIN = [...GROUND, 'quota/', 'failures/', 'control/']
 const ADAPTERS = ['config/', 'config/checks/', 'routing/', 'auth/', 'store/', 'store/redis/', 'forward/', 'observe/']
-const TOOLS = ['assets.ts', 'closing.ts', 'peers.ts', 'print.ts', 'tls.ts', 'version.ts']
+const TOOLS = ['assets.ts', 'closing.ts', 'inspector-signal.ts', 'peers.ts', 'print.ts', 'tls.ts', 'version.ts']
 const APP = [...DOMAIN, ...ADAPTERS, ...TOOLS, 'gateway/', 'admin/', 'reference/', 'app.ts', 'app/']
 const PURE = { node: ['node:crypto', 'node:zlib'] }
-const SERVICE = ['services/common/', 'services/music/', 'closing.ts', 'print.ts']
+const SERVICE = ['services/common/', 'services/music/', 'closing.ts', 'inspector-signal.ts', 'print.ts']
 const SERVICES = [...SERVICE, 'services/chart/', 'services/score/', 'services/sync/']
 const SERVER = ['fastify', 'zod']
 const BROWSER = { node: [] }

@@ -1,3 +1,4 @@
+import './inspector-signal.ts'
 import { fileURLToPath } from 'node:url'
 import { openStore } from './app/open-store.ts'
 import { loadOrTell, orTellWhere, reachable } from './cli/config.ts'

@@ -1,4 +1,5 @@
 #!/usr/bin/env node
+import './inspector-signal.ts'
 import { HELP, helpOf, UsageError } from './cli/help.ts'
 import { insistOnNode } from './cli/node-version.ts'
 import { messageOf } from './errors.ts'

@@ -8,6 +8,9 @@ import { closeUntaken } from './handoff.ts'
 import { relayLines } from './lines.ts'
 import type { FromWorker, Report, ToWorker } from './messages.ts'
 
+/** Sources run as they are, and built. */
+const EXTENSION = extname(import.meta.filename)
+
 /** How a worker ended; `problem` is what it said of that. */
 export interface Ending {
   readonly reason: string
@@ -169,8 +172,10 @@ function endOf(child: ChildProcess): Promise<string> {
 function fork(): ChildProcess {
   cluster.schedulingPolicy = cluster.SCHED_RR
   cluster.setupPrimary({
-    exec: join(import.meta.dirname, `process${extname(import.meta.filename)}`),
+    exec: join(import.meta.dirname, `process${EXTENSION}`),
     args: [],
+    // An import of the program itself would wait until all that it imports is loaded.
+    execArgv: [...process.execArgv, '--import', join(import.meta.dirname, `../inspector-signal${EXTENSION}`)],
     serialization: 'advanced',
     stdio: ['ignore', 'pipe', 'inherit', 'ipc'],
   })

@@ -1,3 +1,4 @@
+import '../../inspector-signal.ts'
 import { print } from '../../print.ts'
 import {
   listenAddress,
