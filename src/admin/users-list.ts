@@ -18,7 +18,7 @@ export const PageQuery = z.strictObject({
     .string({ error: 'must be given once' })
     .max(256, { error: 'must have at most 256 characters' })
     .default('')
-    .meta({ description: 'A part of the user id, whatever its letter case' }),
+    .meta({ description: 'A part of the user id, whatever its letter case; the user whose id it is comes first' }),
   order: z
     .literal('use', { error: 'must be use; leave it out for those with an override first' })
     .optional()
@@ -52,15 +52,33 @@ export async function listUsers(desk: Desk, { query, signal }: Call, inTurn: InT
   const start = data.cursor === undefined ? START : readPlace(data.cursor)
   if (start === null) return badFields([{ path: 'cursor', msg: 'must be the `next` of a page: leave it out to begin' }])
   const wanted = data.query.toLowerCase()
-  const matches = (user: string) => user.toLowerCase().includes(wanted)
+  // Who is named exactly is on the first page, so no page meets that user again.
+  const matches = (user: string) => user !== data.query && user.toLowerCase().includes(wanted)
   const view = await desk.view()
-  const wish = { start, matches, limit: data.limit, signal, inTurn }
-  const page = data.order === 'use' ? await byUse(desk, view, wish) : await collect(desk, view, wish)
+  const first = data.cursor === undefined ? await named(desk, view, data) : []
+  const wish = { start, matches, limit: data.limit - first.length, signal, inTurn }
+  const page = await pageOf(desk, view, wish, data.order)
   const answer: UsersAnswer = {
-    users: page.users.map((usage) => userLine(view, usage, page.at)),
+    users: [...first, ...page.users].map((usage) => userLine(view, usage, page.at)),
     next: page.next === null ? null : writePlace(page.next),
   }
   return ok(answer)
+}
+
+/**
+ * The user whose id is what is searched for, if the list has that user. Among a million others a scan may meet that user last.
+ * @throws StoreError
+ */
+async function named(desk: Desk, view: View, { query, order }: z.infer<typeof PageQuery>): Promise<UserUsage[]> {
+  if (query === '') return []
+  const usage = await usageOf(desk, view, query)
+  const hasOverride = order !== 'use' && view.state.overrides.has(query)
+  return hasOverride || isUsed(usage.counters, view.at) ? [usage] : []
+}
+
+async function pageOf(desk: Desk, view: View, wish: PageWish, order: 'use' | undefined): Promise<Page> {
+  if (wish.limit === 0) return { users: [], next: wish.start, at: view.at }
+  return order === 'use' ? byUse(desk, view, wish) : collect(desk, view, wish)
 }
 
 interface PageWish {

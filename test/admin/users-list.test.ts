@@ -1,5 +1,9 @@
 import { request } from 'node:http'
 import { afterEach, beforeEach, describe, expect, test } from 'vitest'
+import { openRedisStore } from '../../src/store/redis/store.ts'
+import type { Store } from '../../src/store/store.ts'
+import { sharedRedis } from '../setup/redis.ts'
+import { whenReady } from '../store/redis/ready.ts'
 import { NOW, type Reply, type Running, startAdmin, TOKEN } from './running.ts'
 
 const HOUR = 3_600_000
@@ -59,6 +63,44 @@ describe('the list of users', () => {
     await put('ALICE-2', override)
     expect((await all('alice', 1)).map(({ user }) => user).sort()).toEqual(['ALICE-2', 'Alice', 'malice'])
     expect(await all('%')).toEqual([])
+  })
+
+  describe.each(['embedded', 'Redis'])('in the store %s', (kind) => {
+    let redis: Awaited<ReturnType<typeof sharedRedis>> | undefined
+    let store: Store | undefined
+    afterEach(async () => {
+      await store?.close()
+      await redis?.stop()
+      redis = store = undefined
+    })
+
+    test('begins with the user whose id is what is searched for, and has that user once', async () => {
+      if (kind === 'Redis') {
+        redis = await sharedRedis()
+        store = openRedisStore({ ...redis, deadlineMs: 5000, observe: () => {} })
+        await whenReady(store)
+        await running.stop()
+        running = await startAdmin({ store, now: Date.now })
+      }
+      for (let i = 0; i < 300; i++) await running.spend(`bob-${i}`, 'read', 2)
+      await running.spend('bob', 'read', 1)
+      await put('bob-with-more', override)
+      for (const [order, last] of [['', 302] as const, ['&order=use', 4] as const]) {
+        const { json } = await get(`/api/users?query=bob&limit=4${order}`)
+        expect(json.users.map(({ user }: { user: string }) => user)).toEqual([
+          'bob',
+          ...Array(3).fill(expect.any(String)),
+        ])
+        expect(json.users[0]).toMatchObject({ windows: { read: [{ window: '1h', used: 1 }, {}] } })
+        const found = order === '' ? await all('bob', 4) : json.users
+        expect(new Set(found.map(({ user }: { user: string }) => user)).size).toBe(last)
+        expect(found.length).toBe(last)
+      }
+      expect((await get('/api/users?query=bob&limit=1')).json).toMatchObject({ users: [{ user: 'bob' }] })
+      expect((await all('bob', 1)).length).toBe(302)
+      expect((await all('bob-with-more')).map(({ user }) => user)).toEqual(['bob-with-more'])
+      expect(await all('bob-9999')).toEqual([])
+    })
   })
 
   test('by use begins with who is nearest to one of his limits', async () => {
