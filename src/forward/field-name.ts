@@ -8,10 +8,8 @@ export interface FieldName {
   readonly lower: string
   /** Whether it decides how the message is framed, or what becomes of its connection. */
   readonly framing: boolean
-  /** Whether no client is given it: it ends with the connection that it came on, or is one that only we may send. */
+  /** Whether no client is given it: it ends with the connection that it came on, or is one that only the gateway may send. */
   readonly withheld: boolean
-  /** Whether the gateway itself may set it. */
-  readonly reserved: boolean
 }
 
 /** RFC 9110 section 5.6.2. */
@@ -36,8 +34,8 @@ function learn(slice: string): FieldName {
   // A slice would keep the whole head alive for as long as it is known.
   const text = Buffer.from(slice, 'latin1').toString('latin1')
   const lower = text.toLowerCase()
-  const withheld = HOP_BY_HOP.has(lower) || lower.startsWith('proxy-') || lower.startsWith('x-tollgate-')
-  const name = { text, lower, framing: FRAMING.has(lower), withheld, reserved: OURS.has(lower) }
+  const withheld = HOP_BY_HOP.has(lower) || OURS.has(lower) || /^(?:proxy|x-tollgate)-/.test(lower)
+  const name = { text, lower, framing: FRAMING.has(lower), withheld }
   if (known.size < MAX_KNOWN) known.set(text, name)
   return name
 }

@@ -141,11 +141,11 @@ export class Forwarding implements Exchanging, Waiter {
   }
 
   onEnd(trailers: readonly string[]): void {
-    const { res, responseHeaders } = this.#exchange
+    const { res } = this.#exchange
     this.#ended = true
     this.#writeHead()
     if (this.#head.takesTrailers && trailers.length > 0 && !res.writableEnded) {
-      res.addTrailers(answerTrailers(trailers, responseHeaders))
+      res.addTrailers(answerTrailers(trailers))
     }
     if (!res.writableEnded) res.end()
     this.#awaitReader()

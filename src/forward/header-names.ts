@@ -117,11 +117,5 @@ export const NEVER_IN_TRAILERS: ReadonlySet<string> = new Set([
   'warning',
 ])
 
-/** What the gateway adds to answers. */
-export const OURS: ReadonlySet<string> = new Set([
-  'x-request-id',
-  'ratelimit',
-  'ratelimit-policy',
-  'x-quota-reset',
-  'x-tollgate-shadow',
-])
+/** Fields of responses that say something of the gateway: a client takes each for the gateway's, so the upstream's own never pass. */
+export const OURS: ReadonlySet<string> = new Set(['x-request-id', 'ratelimit', 'ratelimit-policy', 'x-quota-reset'])

@@ -1,6 +1,6 @@
 import { type Caller, encodeUser } from './caller.ts'
 import { type FieldName, fieldName } from './field-name.ts'
-import { ADMIN_SESSION, HOP_BY_HOP, isFact, NEVER_IN_TRAILERS, OVERRIDES } from './header-names.ts'
+import { ADMIN_SESSION, HOP_BY_HOP, isFact, NEVER_IN_TRAILERS, OURS, OVERRIDES } from './header-names.ts'
 import { remembered } from './remembered.ts'
 
 /** What does not change from request to request. */
@@ -220,7 +220,7 @@ export function fieldsOf(status: number, raw: readonly string[]): AnswerFields {
 }
 
 /**
- * What the backend's answer is passed on with: its fields without the hop's own and those that `ours` names, then `ours`.
+ * What the backend's answer is passed on with: its fields without the hop's own and those that only the gateway sends, then `ours`.
  * A 426 keeps its Upgrade, which says what it asks for (RFC 9110 section 15.5.22); whoever writes its Connection names it there.
  */
 export function answerHeaders({ status, names, values }: AnswerFields, ours: readonly string[]): string[] {
@@ -230,12 +230,12 @@ export function answerHeaders({ status, names, values }: AnswerFields, ours: rea
   }
   const headers: string[] = []
   for (let i = 0; i < names.length; i++) {
-    const { text, lower, withheld, reserved } = names[i] as FieldName
+    const { text, lower, withheld } = names[i] as FieldName
     if (status === 426 && lower === 'upgrade') {
       headers.push(text, values[i] as string)
       continue
     }
-    if (withheld || (reserved && isNamed(ours, lower))) continue
+    if (withheld) continue
     // A length frames the answer, whatever Connection says of it. RFC 9110 section 8.6: a 204 has none.
     if (lower === 'content-length' ? status === 204 : nominated?.has(lower)) continue
     headers.push(text, values[i] as string)
@@ -249,14 +249,14 @@ export function asksForUpgrade(status: number, headers: readonly string[]): bool
   return status === 426 && isNamed(headers, 'upgrade')
 }
 
-/** Trailers of an answer that a client may be given: never one that belongs into the head, nor one that `ours` names. */
-export function answerTrailers(raw: readonly string[], ours: readonly string[]): [string, string][] {
+/** Trailers of an answer that a client may be given: never one that belongs into the head, nor one that only the gateway sends. */
+export function answerTrailers(raw: readonly string[]): [string, string][] {
   const trailers: [string, string][] = []
   for (let i = 0; i < raw.length; i += 2) {
     const name = raw[i] as string
     const lower = name.toLowerCase()
     const allowed = !NEVER_IN_TRAILERS.has(lower) && passes(lower, OVERRIDES) && !isFact(lower)
-    if (allowed && !isNamed(ours, lower)) trailers.push([name, raw[i + 1] as string])
+    if (allowed && !OURS.has(lower)) trailers.push([name, raw[i + 1] as string])
   }
   return trailers
 }
