@@ -73,7 +73,7 @@ test('a request that a warning names costs what the warning says, and less than 
         expect(same, message).toContainEqual({ line: Number(dear), cost: Number(costs) })
       }
     }),
-    { numRuns: 300, seed: 1 },
+    { numRuns: 300 },
   )
 })
 
@@ -100,7 +100,7 @@ test('no spelling is cheaper by a rule without a warning', async () => {
         }
       }
     }),
-    { numRuns: 300, seed: 1 },
+    { numRuns: 300 },
   )
 })
 
@@ -122,7 +122,7 @@ test('a rule has the warning that it never matches exactly if no request gets to
       const lines = routes.map((_, i) => i + 4)
       expect(warnings.filter(neverMatches).map(({ line }) => line)).toEqual(lines.filter((line) => !reached.has(line)))
     }),
-    { numRuns: 300, seed: 1 },
+    { numRuns: 300 },
   )
 })
 
@@ -139,6 +139,8 @@ describe('an open rule for preflights', () => {
       fc.record({ match: pattern, access }).map(({ match, access }) => ({ match, ...access })),
       { maxLength: 5, selector: ({ match }) => match.replace(/^\S+ /, '').replaceAll(/:p\d/g, ':') },
     )
+    // Together they take every request of the open rule, which then never matches either.
+    const hiding = ['* /', '* /:p0', '* /:p0/*'].map((match) => ({ match, category: 'read', cost: 1 }))
     await fc.assert(
       fc.asyncProperty(charged, async (charged) => {
         const others = charged.filter(({ match }) => !/ \/\*$/.test(match) && !match.startsWith('OPTIONS'))
@@ -154,7 +156,7 @@ describe('an open rule for preflights', () => {
           routes.push(JSON.parse((found[2] ?? '').replace(/(\w+):/, '"$1":').replace(', public', ', "public"')))
         }
       }),
-      { numRuns: 100, seed: 1 },
+      { numRuns: 100, examples: [[hiding]] },
     )
   })
 })

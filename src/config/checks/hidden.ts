@@ -6,8 +6,12 @@ export function checkHidden(lookup: Lookup, lineOf: (path: Path) => number | nul
   const nameOf = ({ index, match }: NumberedRule) =>
     `${quote(match.match)} (line ${lineOf(['routes', index, 'match'])})`
   return lookup.rules.flatMap((rule): Finding[] => {
-    const message = refused(rule, lookup) ?? hidden(rule, lookup, nameOf) ?? chargedPreflight(rule, lookup, nameOf)
-    return message === null ? [] : [{ path: ['routes', rule.index, 'match'], severity: 'warning', message }]
+    // A rule for preflights that is hidden wholly has both: one says what to add, the other what is left over then.
+    const messages = [
+      chargedPreflight(rule, lookup, nameOf),
+      refused(rule, lookup) ?? hidden(rule, lookup, nameOf),
+    ].filter((message) => message !== null)
+    return messages.map((message) => ({ path: ['routes', rule.index, 'match'], severity: 'warning', message }))
   })
 }
 
