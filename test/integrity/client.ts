@@ -22,6 +22,7 @@ export class Client implements MessageSink {
   #receivedBytes = 0
   /** Of the response that is being read. */
   #body = 0
+  #hints = 0
   #ownBody = ''
   #interim = false
   /** What waits for more to come. */
@@ -29,8 +30,6 @@ export class Client implements MessageSink {
   #mayGoOn = false
   #halfOpen = false
   #ended = false
-  /** Milliseconds without a byte in which the client waits and reads. */
-  #silentMs = 0
 
   constructor(url: string, plan: SessionPlan, records: Records) {
     this.#plan = plan
@@ -40,6 +39,9 @@ export class Client implements MessageSink {
     this.#socket = connectTo(url)
     this.#socket.on('data', (bytes: Buffer) => this.#read(bytes))
     this.#socket.on('end', () => this.#close())
+    this.#socket.on('error', ({ message }) => {
+      this.#session.error = message
+    })
     this.#socket.on('close', () => this.#end())
     this.#pauseIfDue()
   }
@@ -60,12 +62,10 @@ export class Client implements MessageSink {
     if (!this.#socket.writableEnded || this.#halfOpen) this.#socket.destroy()
   }
 
-  /** @param elapsedMs since the last tick @returns whether nothing has come for too long */
-  tick(elapsedMs: number): void {
-    if (this.#ended || this.#awaited.length === 0 || this.#socket.isPaused()) return
-    this.#silentMs += elapsedMs
-    if (this.#silentMs < DEADLINE_MS) return
-    this.#records.report(`no byte of the response came in ${DEADLINE_MS / 1000} s`, this.#awaited[0] ?? null)
+  /** Nothing goes on any more. */
+  giveUp(): void {
+    if (this.#ended || this.#awaited.length === 0) return
+    this.#records.report('the response never comes', this.#awaited[0] ?? null)
     this.#session.left = true
     this.#socket.destroy()
     this.#end()
@@ -83,6 +83,7 @@ export class Client implements MessageSink {
       return { length: 0 }
     }
     record.status = status
+    this.#hints = 0
     this.#body = 0
     this.#ownBody = ''
     const name = fieldOf(fields, 'x-response-to')
@@ -111,7 +112,8 @@ export class Client implements MessageSink {
     const { plan } = record
     record.complete = true
     const named = fieldOf(trailers, 'x-trailer-of')
-    if (named !== undefined && named !== String(plan.id)) throw new Error(`the trailers are those of ${named}`)
+    const expected = record.error === null && bringsTrailers(plan) ? String(plan.id) : undefined
+    if (named !== expected) throw new Error(`the trailers are those of ${named}, and should be those of ${expected}`)
     if (record.error !== null) record.error = /"error":"(\w+)"/.exec(this.#ownBody)?.[1] ?? 'own'
     else {
       this.#records.responses++
@@ -121,12 +123,14 @@ export class Client implements MessageSink {
     this.#mayGoOn = true
   }
 
-  #onInterim(status: number, fields: readonly Field[], { id, upload, version }: RequestPlan): void {
+  #onInterim(status: number, fields: readonly Field[], { id, upload, version, response }: RequestPlan): void {
     if (version === '1.0') throw new Error('a client of HTTP/1.0 got an interim response')
     if (status === 100 && upload?.expects) this.#mayGoOn = true
     else if (status === 103) {
       const link = fieldOf(fields, 'link')
       if (link !== `</${id}>; rel=preload`) throw new Error(`the hint is that of another request: ${link}`)
+      const sent = response.interim.filter((interim) => interim === 103).length
+      if (++this.#hints > sent) throw new Error(`${this.#hints} hints came, and the upstream sent ${sent}`)
     } else throw new Error(`an interim response ${status}`)
   }
 
@@ -173,7 +177,7 @@ export class Client implements MessageSink {
       sent += written.length
       this.#sentBytes += written.length
       onSent(sent)
-      this.#silentMs = 0
+      this.#records.portions++
       if (written.length > 0) this.#socket.write(written)
       if (leaves !== null && this.#sentBytes >= leaves.sent) return this.#leave(leaves.how)
       await pause(cutting)
@@ -182,7 +186,7 @@ export class Client implements MessageSink {
 
   #read(bytes: Buffer): void {
     if (this.#ended) return
-    this.#silentMs = 0
+    this.#records.portions++
     this.#receivedBytes += bytes.length
     try {
       this.#reader.push(bytes)
@@ -248,9 +252,6 @@ export class Client implements MessageSink {
   }
 }
 
-/** Without a byte, of a client that reads: no upstream here is silent for longer than a moment. */
-const DEADLINE_MS = 10_000
-
 const credentials = new Map<string, string>()
 
 function credentialOf(user: string): string {
@@ -273,6 +274,12 @@ function uploadOf({ id, upload }: RequestPlan): Buffer {
   if (upload === null) return Buffer.alloc(0)
   const body = bytesOf(id + UPLOAD, 0, upload.size)
   return upload.chunks === null ? body : chunked(body, upload.chunks, id)
+}
+
+/** Whether the client gets trailers: who asks for them, and where both sides send in chunks. */
+function bringsTrailers(plan: RequestPlan): boolean {
+  const { framing, chunks } = plan.response
+  return plan.takesTrailers && plan.version === '1.1' && hasBody(plan) && framing === 'chunked' && chunks.trailers
 }
 
 function framingOf(fields: readonly Field[]): Framing {

@@ -77,6 +77,8 @@ export interface ResponsePlan {
   readonly interim: readonly number[]
   readonly cutting: Cutting
   readonly delayMs: number
+  /** How long the upstream reads nothing behind the head. */
+  readonly readsAfterMs: number
   /** How much of the upload is read before the response: 1 is all of it. */
   readonly readFirst: number
   readonly after: 'keep' | 'close' | 'close unannounced' | 'close while idle'
@@ -218,6 +220,7 @@ function planResponse(
       : [],
     cutting: planCutting(random),
     delayMs: random.pick([0, 0, 0, 0, 0, 5, 5, 40, 120]),
+    readsAfterMs: hasUpload && random.chance(0.2) ? random.integer(20, 300) : 0,
     readFirst: hasUpload && random.chance(0.2) ? random.next() : 1,
     after,
     fault,

@@ -22,6 +22,8 @@ export interface SessionRecord {
   left: boolean
   /** Whether the connection ended with a response that broke off, as the upstream was asked to. */
   broken: boolean
+  /** Of the socket. */
+  error: string | null
 }
 
 export interface Bad {
@@ -39,13 +41,15 @@ export class Records {
   /** Complete responses of the upstream, and the bytes of all bodies, both ways. */
   responses = 0
   bytes = 0
+  /** Of bytes that were sent or came, on both sides: it stands still where nothing goes on. */
+  portions = 0
 
   constructor(world: WorldPlan) {
     this.world = world
   }
 
   open(plan: SessionPlan): SessionRecord {
-    const session: SessionRecord = { plan, left: false, broken: false }
+    const session: SessionRecord = { plan, left: false, broken: false, error: null }
     for (const request of plan.batches.flat()) {
       const none = { sent: 'nothing', status: null, error: null, complete: false, heads: 0 } as const
       this.requests.set(request.id, { plan: request, session, ...none })
@@ -76,6 +80,6 @@ function describeRequest({ plan, session, sent, status, error, complete, heads }
   const place = `request ${id} of connection ${plan.session}`
   const asked = `${method} HTTP/${version}, upload ${JSON.stringify(upload)}, response ${JSON.stringify(response)}`
   const client = `batches of ${batches.map((batch) => batch.length).join(', ')}; pauses ${JSON.stringify(pauses)}`
-  const seen = `sent: ${sent}, status ${status} ${error ?? ''}, complete: ${complete}, upstream heads ${heads}`
+  const seen = `sent: ${sent}, status ${status} ${error ?? ''}, complete: ${complete}, upstream heads ${heads}, ${session.error ?? 'no error'}`
   return [`${place}: ${asked}`, `${client}; leaves ${JSON.stringify(leaves)}`, seen].join('\n  ')
 }

@@ -58,6 +58,7 @@ class UpstreamConnection implements MessageSink {
   }
 
   read(bytes: Buffer): void {
+    this.#records.portions++
     if (this.#closing) return
     try {
       this.#reader.push(bytes)
@@ -81,6 +82,7 @@ class UpstreamConnection implements MessageSink {
     this.#received = 0
     this.#begun = false
     this.#responded = false
+    this.#pauseFor(plan.response.readsAfterMs)
     return framingOf(fields)
   }
 
@@ -94,13 +96,20 @@ class UpstreamConnection implements MessageSink {
     if (readFirst < 1 && this.#received >= readFirst * (plan.upload?.size ?? 0)) this.#begin()
   }
 
-  onEnd(_trailers: readonly Field[]): void {
+  onEnd(trailers: readonly Field[]): void {
     const record = this.#current as RequestRecord
+    if (trailers.length > 0) this.#records.report('trailers of a request came to the upstream', record)
     const expected = record.plan.upload?.size ?? 0
     if (this.#received !== expected) {
       this.#records.report(`the upload ended after ${this.#received} of ${expected} bytes`, record)
     }
     this.#begin()
+  }
+
+  #pauseFor(ms: number): void {
+    if (ms === 0) return
+    this.#socket.pause()
+    setTimeout(() => this.#socket.resume(), ms)
   }
 
   #begin(): void {
