@@ -96,7 +96,7 @@ export interface Cutting {
 const STATUSES = [...Array(30).fill(200), 404, 404, 500, 204, 304]
 /** An upload up to this size is read whole before the charge (docs/life-of-a-request.md). */
 export const SMALL = 64 * 1024
-const SESSIONS = 60
+const SESSIONS = 40
 
 /** @param number from 0 */
 export function planWorld(seed: number, number: number, way: Way): WorldPlan {

@@ -49,6 +49,7 @@ async function runClients({ sessions, loops }: WorldPlan, records: Records, app:
     }
   }
   const watch = watchSilence(records, () => {
+    queue.length = 0
     for (const client of clients) client.giveUp()
   })
   await Promise.all(Array.from({ length: loops }, loop))
