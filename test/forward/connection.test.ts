@@ -62,11 +62,8 @@ overEachTransport(({ rawBackend }) => {
     const head = (path: string): string => `GET ${path} HTTP/1.1\r\nHost: x\r\n\r\n`
 
     it('has no say any more in what its connection reads', async () => {
-      const backend = await rawBackend(async (socket, text) => {
-        if (text.includes('/first')) return void socket.write(OK)
-        socket.write('HTTP/1.1 200 OK\r\nContent-Length: 8\r\n\r\none,')
-        await sleep(50)
-        socket.write('two.')
+      const backend = await rawBackend((socket, text) => {
+        socket.write(text.includes('/first') ? OK : 'HTTP/1.1 200 OK\r\nContent-Length: 8\r\n\r\none,')
       })
       const limits = {
         responseTimeoutMs: 60_000,
@@ -86,6 +83,7 @@ overEachTransport(({ rawBackend }) => {
       connection.send(second, head('/second'), false, false)
       await until(() => second.told.length > 0)
       connection.resume(first)
+      backend.sockets[0]?.write('two.')
       await sleep(150)
       expect(second.told).toEqual(['one,'])
       connection.resume(second)
