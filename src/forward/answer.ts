@@ -31,8 +31,15 @@ export function destroyAnswer(res: ServerResponse): void {
 
 /** What is on its way still arrives. What still comes is read to nowhere for a while: closed at once, TCP would answer it by a reset. */
 export function hangUp(socket: Duplex): void {
-  socket.end(() => {
-    const timer = setTimeout(() => socket.destroy(), LINGER_MS).unref()
-    socket.once('close', () => clearTimeout(timer))
-  })
+  socket.end(() => closeLater(socket))
+}
+
+const leaving = new WeakSet<Duplex>()
+
+/** Whatever still comes: the first call counts. */
+export function closeLater(socket: Duplex): void {
+  if (leaving.has(socket)) return
+  leaving.add(socket)
+  const timer = setTimeout(() => socket.destroy(), LINGER_MS).unref()
+  socket.once('close', () => clearTimeout(timer))
 }

@@ -4,7 +4,7 @@ import type { AddressInfo, Socket } from 'node:net'
 import type { Duplex } from 'node:stream'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { type Denial, denial, STATUS_OF } from '../errors.ts'
-import { hangUp } from '../forward/answer.ts'
+import { closeLater, hangUp } from '../forward/answer.ts'
 import type { Observer } from '../observe/observation.ts'
 import { peerOf } from '../peers.ts'
 import type { Certificate } from '../tls.ts'
@@ -147,8 +147,9 @@ export function createListener(options: ListenerOptions): Listener {
     whenIdle(socket, () => last.has(socket) || socket.destroyed || refuse())
   })
   server.on('clientError', (error: ParserError, socket: Duplex) => {
-    // What comes behind an answer that ended the connection, and is out, is read to nowhere.
-    if (socket.writableEnded && socket.writableLength === 0 && !isBroken(error)) return
+    // What comes behind an answer that ended the connection is read to nowhere. By TLS, where one read brings several records,
+    // that answer is not out yet.
+    if (socket.writableEnded && !isBroken(error)) return closeLater(socket)
     if (socket.destroyed || !socket.writable || isBroken(error)) return void socket.destroy()
     const refuse = (): void => {
       if (!gateway.distrusts(socket)) refuseRaw(socket, parserRefusal(error, limits().maxUrl))
