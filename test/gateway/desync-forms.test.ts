@@ -1,10 +1,11 @@
 import { once } from 'node:events'
-import net, { type AddressInfo } from 'node:net'
+import type net from 'node:net'
 import { setTimeout as sleep } from 'node:timers/promises'
-import { afterEach, describe, expect, it } from 'vitest'
+import { afterAll, afterEach, describe, expect, it } from 'vitest'
 import { type RunningApp, startApp, yaml } from '../e2e/harness.ts'
 import { jwtOf } from '../e2e/jwt.ts'
 import { rawExchange, statusesIn } from '../e2e/raw.ts'
+import { BOTH_WAYS, connectTo, makeCertificates, upstreamUrl, type Way } from '../setup/ways.ts'
 import { startRawBackend } from './raw-backend.ts'
 
 /**
@@ -13,6 +14,8 @@ import { startRawBackend } from './raw-backend.ts'
  * request asks for, never arrives.
  */
 
+const certificates = makeCertificates()
+afterAll(() => certificates.remove())
 const cleanups: (() => unknown)[] = []
 afterEach(async () => {
   for (const cleanup of cleanups.splice(0).reverse()) await cleanup()
@@ -26,11 +29,12 @@ function request(line: string, fields: string, body = ''): string {
   return `${line} HTTP/1.1\r\nHost: a\r\n${auth}${fields}\r\n${body}`
 }
 
-async function start(edge = '', url?: string, upstream = '') {
-  const backend = await startRawBackend()
+async function startIn(way: Way, edge = '', url?: string, upstream = '') {
+  const backend = await startRawBackend(certificates.server, way)
   cleanups.push(backend.close)
-  const rest = `edge: { ${edge} }\nroutes: [{ match: "* /api/*", category: read, cost: 1 }]`
-  const app = await startApp(yaml(url ?? backend.url, rest, 'sqlite::memory:', upstream))
+  const rest = `edge: { ${edge} }\nroutes: [{ match: "* /api/*", category: read, cost: 1 }]\n${certificates.listener(way)}`
+  const more = [upstream, certificates.upstream(way)].filter(Boolean).join(', ')
+  const app = await startApp(yaml(url ?? backend.url, rest, 'sqlite::memory:', more))
   cleanups.push(() => app.stop())
   return { app, lines: backend.lines, received: backend.received }
 }
@@ -131,16 +135,34 @@ const FORMS: readonly (readonly [string, string, readonly number[], readonly str
   ],
 ]
 
-describe('a request in which another may be hidden', () => {
+describe.each(BOTH_WAYS)('a request in which another may be hidden, by $name', (way) => {
   it.each(FORMS)('%s', async (_name, bytes, statuses, seen) => {
-    const { app, lines } = await start('max_body: 1MiB')
+    const { app, lines } = await startIn(way, 'max_body: 1MiB')
     expect(statusesIn(await rawExchange(app.url, bytes))).toEqual(statuses)
     expect([...lines].sort()).toEqual([...seen].sort())
     expect(charges(app)).toBe(lines.length)
   })
 })
 
-describe('a connection on which something was left over', () => {
+describe.each(BOTH_WAYS)('a connection on which something was left over, by $name', (way) => {
+  const start = (edge = '', url?: string, upstream = '') => startIn(way, edge, url, upstream)
+
+  /** An upstream of this way. @returns its URL */
+  async function listen(onConnection: (socket: net.Socket) => void): Promise<string> {
+    const sockets = new Set<net.Socket>()
+    const server = certificates.server(way, (socket) => {
+      sockets.add(socket.on('error', () => {}))
+      onConnection(socket)
+    })
+    server.listen(0, '127.0.0.1')
+    await once(server, 'listening')
+    cleanups.push(() => {
+      for (const socket of sockets) socket.destroy()
+      server.close()
+    })
+    return upstreamUrl(way, server)
+  }
+
   it('a body that nobody read (CVE-2025-4366): behind a refusal it is no request', async () => {
     const { app, lines } = await start()
     const body = SMUGGLED.repeat(1000)
@@ -151,10 +173,8 @@ describe('a connection on which something was left over', () => {
 
   it('a body of which the rest comes after the refusal, which closes the connection: behind it is no request', async () => {
     const { app, lines } = await start()
-    const { hostname, port } = new URL(app.url)
-    const socket = net.connect(Number(port), hostname)
+    const socket = connectTo(app.url)
     cleanups.push(() => socket.destroy())
-    socket.on('error', () => {})
     let text = ''
     socket.on('data', (data) => {
       text += data.toString('latin1')
@@ -180,12 +200,10 @@ describe('a connection on which something was left over', () => {
 
   it('pause-based: what comes after a body that paused for too long is no request', async () => {
     const { app, lines } = await start('upload_grace: 200ms')
-    const { hostname, port } = new URL(app.url)
-    const socket = net.connect(Number(port), hostname)
+    const socket = connectTo(app.url)
     cleanups.push(() => socket.destroy())
     let text = ''
     let closed = false
-    socket.on('error', () => {})
     socket.on('close', () => {
       closed = true
     })
@@ -205,9 +223,8 @@ describe('a connection on which something was left over', () => {
   it('0.CL with an early answer: the rest of the body is no request, to us or to the backend', async () => {
     const heads: string[] = []
     let connections = 0
-    const server = net.createServer((socket) => {
+    const url = await listen((socket) => {
       connections++
-      socket.on('error', () => {})
       // A server that answers before it has read, and takes whatever comes for requests.
       socket.on('data', (data) => {
         for (const [line] of data.toString('latin1').matchAll(/^[A-Z]+ \/api\/\w+ HTTP/gm)) {
@@ -216,14 +233,9 @@ describe('a connection on which something was left over', () => {
         }
       })
     })
-    server.listen(0, '127.0.0.1')
-    await once(server, 'listening')
-    cleanups.push(() => server.close())
-    const { app } = await start('', `http://127.0.0.1:${(server.address() as AddressInfo).port}`)
-    const { hostname, port } = new URL(app.url)
-    const socket = net.connect(Number(port), hostname)
+    const { app } = await start('', url)
+    const socket = connectTo(app.url)
     cleanups.push(() => socket.destroy())
-    socket.on('error', () => {})
     let text = ''
     socket.on('data', (data) => {
       text += data.toString('latin1')
@@ -240,9 +252,8 @@ describe('a connection on which something was left over', () => {
 
   /** A server that ignores the length of a body, and names each request in its answer. */
   async function deafBackend(answer: (socket: net.Socket, paths: readonly string[]) => void): Promise<string> {
-    const server = net.createServer((socket) => {
+    return listen((socket) => {
       let text = ''
-      socket.on('error', () => {})
       socket.on('data', (data) => {
         text += data.toString('latin1')
         const heads = text.split('\r\n\r\n')
@@ -253,10 +264,6 @@ describe('a connection on which something was left over', () => {
         )
       })
     })
-    server.listen(0, '127.0.0.1')
-    await once(server, 'listening')
-    cleanups.push(() => server.close())
-    return `http://127.0.0.1:${(server.address() as AddressInfo).port}`
   }
 
   const naming = (path: string): string => `HTTP/1.1 200 OK\r\nContent-Length: ${path.length}\r\n\r\n${path}`
@@ -321,9 +328,8 @@ describe('a connection on which something was left over', () => {
     const { app, lines } = await start('max_body: 64KiB')
     const upgrade =
       'Connection: Upgrade\r\nUpgrade: websocket\r\nSec-WebSocket-Version: 13\r\nSec-WebSocket-Key: dGhlIHNhbXBsZSBub25jZQ==\r\n'
-    const socket = net.connect(Number(new URL(app.url).port), '127.0.0.1')
+    const socket = connectTo(app.url)
     cleanups.push(() => socket.destroy())
-    socket.on('error', () => {})
     socket.write(request('POST /api/a', 'Content-Length: 100000\r\n', 'x'.repeat(50_000)))
     const [answer] = await once(socket, 'data')
     socket.write('x'.repeat(50_000) + request('GET /api/ws', upgrade))
@@ -335,7 +341,7 @@ describe('a connection on which something was left over', () => {
 
   it('upgrade by Proxy-Connection: a body of which Node’s parser has lost the head is no request', async () => {
     const { app, lines } = await start()
-    const socket = net.connect(Number(new URL(app.url).port), '127.0.0.1')
+    const socket = connectTo(app.url)
     cleanups.push(() => socket.destroy())
     const hiding = request('POST /api/b', `Content-Length: ${SMUGGLED.length + 1}\r\n`, 'x')
     socket.write(request('GET /api/a', 'Proxy-Connection: Upgrade\r\nUpgrade: x\r\n') + hiding)
@@ -350,16 +356,12 @@ describe('a connection on which something was left over', () => {
   it('upgrade served as a plain request: such a body is none while that is under way, either', async () => {
     const heads: string[] = []
     const held: net.Socket[] = []
-    const server = net.createServer((socket) => {
+    const url = await listen((socket) => {
       held.push(socket)
-      socket.on('error', () => {})
       socket.on('data', (data) => void heads.push(data.toString('latin1').split('\r\n')[0] ?? ''))
     })
-    server.listen(0, '127.0.0.1')
-    await once(server, 'listening')
-    cleanups.push(() => server.close())
-    const { app } = await start('', `http://127.0.0.1:${(server.address() as AddressInfo).port}`)
-    const socket = net.connect(Number(new URL(app.url).port), '127.0.0.1')
+    const { app } = await start('', url)
+    const socket = connectTo(app.url)
     cleanups.push(() => socket.destroy())
     const answer = socket.toArray()
     const hiding = request('POST /api/b', `Content-Length: ${SMUGGLED.length + 1}\r\n`, 'x')
@@ -378,17 +380,13 @@ describe('a connection on which something was left over', () => {
     const upgrade =
       'Connection: Upgrade\r\nUpgrade: websocket\r\nSec-WebSocket-Version: 13\r\nSec-WebSocket-Key: dGhlIHNhbXBsZSBub25jZQ==\r\n'
     // The backend refuses: it takes the handshake for a plain request, as it names no key to answer.
-    const server = net.createServer((socket) => {
-      socket.on('error', () => {})
+    const url = await listen((socket) => {
       socket.on('data', (data) => {
         received.push(data.toString('latin1'))
         socket.write('HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nok')
       })
     })
-    server.listen(0, '127.0.0.1')
-    await once(server, 'listening')
-    cleanups.push(() => server.close())
-    const other = await start('', `http://127.0.0.1:${(server.address() as AddressInfo).port}`)
+    const other = await start('', url)
     expect(statusesIn(await rawExchange(other.app.url, request('GET /api/ws', upgrade) + SMUGGLED))).toEqual([200])
     expect(received.join('')).toMatch(/^GET \/api\/ws /)
     expect(received.join('')).not.toContain('smuggled')
