@@ -50,7 +50,7 @@ export async function createApp({ config, hash, version, observe: also }: AppOpt
     throw error
   })
   serving = made
-  const { control, configuration, ready, lacksStore, drain } = made
+  const { control, configuration, ready, factor, lacksStore, drain } = made
   const admin = openAdmin({
     current: configuration,
     store,
@@ -58,6 +58,7 @@ export async function createApp({ config, hash, version, observe: also }: AppOpt
     observe,
     metrics,
     ready,
+    factor,
     lacksStore,
     drain,
     version,

@@ -58,12 +58,29 @@ export interface SettingsAnswer {
   readonly shadow: boolean
 }
 
-/** GET /api/quota, and the answer to PATCH. Its ETag is `"version"`, for If-Match. */
-export interface QuotaAnswer extends SettingsAnswer {
+/** The settings, and the limits that they make. */
+export interface SettingsInForceAnswer extends SettingsAnswer {
   readonly version: number
   /** Of the mode, in force. */
   readonly factor: number
-  /** The adaptive factor and why it is what it is, in every mode. */
+  /** The adaptive factor, in every mode. */
+  readonly adaptive: { readonly factor: number }
+  readonly effective: ScopedTable
+  /** What the file says. */
+  readonly file: SettingsAnswer
+  /** Dotted paths of the values that were changed at run time: `mode`, `global.multiplier`, `baselines.personal.read.1h`. */
+  readonly changed: readonly string[]
+  readonly categories: readonly string[]
+  /** By category: the least that a request costs which the quota may refuse; none where it refuses nothing. */
+  readonly cheapest: Readonly<Record<string, number>>
+  readonly windowLengths: readonly { readonly name: string; readonly seconds: number }[]
+  /** Limits in force that some request can never fit into; in mode `adaptive` also those of its lowest factor. */
+  readonly warnings: readonly WarningAnswer[]
+}
+
+/** GET /api/quota, and the answer to PATCH. Its ETag is `"version"`, for If-Match. */
+export interface QuotaAnswer extends SettingsInForceAnswer {
+  /** With why the factor is what it is. */
   readonly adaptive: {
     readonly factor: number
     /** Forwarded requests of the last 30 minutes that count, and how many of them failed. */
@@ -78,19 +95,14 @@ export interface QuotaAnswer extends SettingsAnswer {
     /** A sentence. */
     readonly why: string
   }
-  readonly effective: ScopedTable
-  /** What the file says. */
-  readonly file: SettingsAnswer
-  /** Dotted paths of the values that were changed at run time: `mode`, `global.multiplier`, `baselines.personal.read.1h`. */
-  readonly changed: readonly string[]
-  readonly categories: readonly string[]
-  /** By category: the least that a request costs which the quota may refuse; none where it refuses nothing. */
-  readonly cheapest: Readonly<Record<string, number>>
-  readonly windowLengths: readonly { readonly name: string; readonly seconds: number }[]
   /** The global windows now, by category. */
   readonly windows: Readonly<Record<string, readonly WindowAnswer[]>>
-  /** Limits in force that some request can never fit into; in mode `adaptive` also those of its lowest factor. */
-  readonly warnings: readonly WarningAnswer[]
+}
+
+/** GET /api/in-force: the settings that this gateway enforces. The store is not asked. Its ETag is that of GET /api/quota. */
+export interface InForceAnswer extends SettingsInForceAnswer {
+  /** By category: the share of the limits that is admitted while the store is out, 0 to 1; 0 refuses with 503. */
+  readonly storeOutage: Readonly<Record<string, number>>
 }
 
 /** A limit, and the rules whose requests may cost more than it ever allows. */
@@ -194,18 +206,40 @@ export interface UsersAnswer {
   readonly next: string | null
 }
 
-/** A limit in force, and how it came about. */
-export interface LimitAnswer extends WindowAnswer {
+/** How a limit came about. */
+export interface LayersAnswer {
   /** The layers that made it, for example `baseline x mode`, `override`, `custom`. */
   readonly source: string
   /** One sentence for each layer: `baseline 120 (tollgate.yaml:22)`, `mode conservative x 0.75`. */
   readonly steps: readonly string[]
 }
 
+/** A limit in force, what is used of it, and how it came about. */
+export interface LimitAnswer extends WindowAnswer, LayersAnswer {}
+
+/** The same without what is used, which only the store knows. */
+export interface LimitInForceAnswer extends Pick<WindowAnswer, 'scope' | 'window' | 'limit'>, LayersAnswer {}
+
 /** GET /api/users/{id} */
 export interface UserAnswer {
   readonly user: string
   readonly windows: Readonly<Record<string, readonly LimitAnswer[]>>
+  readonly override: OverrideAnswer | null
+}
+
+/** GET /api/in-force/users?query=&limit= */
+export interface OverridesInForceAnswer {
+  /** In the order of their ids. */
+  readonly users: readonly { readonly user: string; readonly override: OverrideAnswer }[]
+  /** How many match. */
+  readonly total: number
+}
+
+/** GET /api/in-force/users/{id} */
+export interface UserInForceAnswer {
+  readonly user: string
+  /** By category, Personal first. */
+  readonly limits: Readonly<Record<string, readonly LimitInForceAnswer[]>>
   readonly override: OverrideAnswer | null
 }
 

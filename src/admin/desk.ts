@@ -24,6 +24,8 @@ export interface DeskOptions {
   readonly control: Pick<ControlKeeper, 'fresh' | 'state'>
   /** Of the configuration in force. */
   readonly setup: () => Setup
+  /** The adaptive factor by which this gateway goes, in every mode. */
+  readonly factor: () => number
   /** Whether requests are decided without the store, though it may still be read: a replica, a full disk. */
   readonly lacksStore: () => boolean
   /** Is told of each change that was made, and of errors that should never happen. */

@@ -26,6 +26,7 @@ import { createDesk, type DeskOptions, OutcomeUnknown } from './desk.ts'
 import { type Explain, explainRoutes } from './explaining.ts'
 import { failureRoutes } from './failures.ts'
 import { createGuard } from './guard.ts'
+import { inForceRoutes } from './in-force.ts'
 import { createLogin } from './login.ts'
 import { nowRoutes } from './now.ts'
 import { openapiRoute } from './openapi.ts'
@@ -101,6 +102,7 @@ export function routesOf(options: AdminOptions, login: ReturnType<typeof createL
     ...sessionRoutes(login, options.now, options.certificate != null),
     ...quotaRoutes(desk),
     ...userRoutes(desk),
+    ...inForceRoutes(desk),
     ...explainRoutes(desk, options.explain),
     ...nowRoutes(desk, options.now),
     ...failureRoutes(options.store),

@@ -7,12 +7,19 @@ import { tooDear } from '../control/too-dear.ts'
 import { createPolicy, modeFactor, type QuotaSettings, type ScopedLimits } from '../quota/policy.ts'
 import { globalStatus, limitsInForce, type WindowStatuses } from '../quota/status.ts'
 import { type Answer, badFields, type Call, ok, type Route } from './answer.ts'
-import type { PreviewAnswer, QuotaAnswer, ScopedTable, SettingsAnswer, WarningAnswer } from './api.ts'
+import type {
+  PreviewAnswer,
+  QuotaAnswer,
+  ScopedTable,
+  SettingsAnswer,
+  SettingsInForceAnswer,
+  WarningAnswer,
+} from './api.ts'
 import { type Desk, etag } from './desk.ts'
 import { readFields } from './fields.ts'
 import * as schemas from './schemas.ts'
 import { oneAtATime } from './turns.ts'
-import type { View } from './view.ts'
+import type { InForce, View } from './view.ts'
 
 /** The routes of the settings that hold for everybody. */
 export function quotaRoutes(desk: Desk): Route[] {
@@ -110,20 +117,24 @@ export async function globalWindows(
 }
 
 function quotaAnswer(view: View, windows: WindowStatuses): QuotaAnswer {
-  const { settings, shadow, changed, adaptive, policy, setup, state } = view
+  return { ...settingsInForce(view, view.adaptive.factor), adaptive: view.adaptive, windows }
+}
+
+/** @param factor of mode `adaptive` */
+export function settingsInForce(inForce: InForce, factor: number): SettingsInForceAnswer {
+  const { settings, shadow, changed, policy, setup, state } = inForce
   return {
     version: state.settings.version,
     ...settingsAnswer({ ...settings, shadow }),
-    factor: modeFactor(settings.mode, adaptive.factor),
-    adaptive,
+    factor: modeFactor(settings.mode, factor),
+    adaptive: { factor },
     effective: limitsInForce(policy),
     file: settingsAnswer(setup.quota),
     changed,
     categories: policy.categories,
     cheapest: Object.fromEntries(setup.cheapest),
     windowLengths: settings.windows.map(({ name, seconds }) => ({ name, seconds })),
-    windows,
-    warnings: warningsOf(setup, settings, adaptive.factor),
+    warnings: warningsOf(setup, settings, factor),
   }
 }
 

@@ -90,7 +90,8 @@ const window = name(
   'Window',
   'One window as it stands; one that is not running has `used` 0 and no times.',
 )
-const limitShape = { ...windowShape, source: z.string(), steps: z.array(z.string()) }
+const layersShape = { source: z.string(), steps: z.array(z.string()) }
+const limitShape = { ...windowShape, ...layersShape }
 const limit = name(
   z.strictObject(limitShape) satisfies z.ZodType<api.LimitAnswer>,
   'Limit',
@@ -127,11 +128,22 @@ const warnings = z.array(
   ),
 )
 
+const settingsInForceShape = {
+  version: count,
+  ...settingsShape,
+  factor: z.number(),
+  effective: scopedTable,
+  file: settings,
+  changed: z.array(z.string()),
+  categories: z.array(z.string()),
+  cheapest: byName(count),
+  windowLengths: z.array(z.strictObject({ name: z.string(), seconds: z.int().min(1) })),
+  warnings,
+}
+
 export const quota = name(
   z.strictObject({
-    version: count,
-    ...settingsShape,
-    factor: z.number(),
+    ...settingsInForceShape,
     adaptive: z.strictObject({
       factor: z.number(),
       requests: z.number().min(0),
@@ -142,17 +154,20 @@ export const quota = name(
       minRequests: count,
       why: z.string(),
     }),
-    effective: scopedTable,
-    file: settings,
-    changed: z.array(z.string()),
-    categories: z.array(z.string()),
-    cheapest: byName(count),
-    windowLengths: z.array(z.strictObject({ name: z.string(), seconds: z.int().min(1) })),
     windows: byName(z.array(window)),
-    warnings,
   }) satisfies z.ZodType<api.QuotaAnswer>,
   'Quota',
   'The settings in force and what became of them. `file` is what the file says, `changed` which values were changed at run time, `cheapest` the least that a request of a category costs which the quota may refuse, `warnings` limits that some request can never fit into.',
+)
+
+export const inForce = name(
+  z.strictObject({
+    ...settingsInForceShape,
+    adaptive: z.strictObject({ factor: z.number() }),
+    storeOutage: byName(z.number().min(0).max(1)),
+  }) satisfies z.ZodType<api.InForceAnswer>,
+  'InForce',
+  'The settings that this gateway enforces, as `Quota` has them, without what only the store knows. `storeOutage` is the share of the limits that is admitted while the store is out.',
 )
 
 export const requiredReason = name(z.strictObject({ reason }), 'Reason', 'Why a change is made.')
@@ -272,6 +287,38 @@ export const user = name(
   }) satisfies z.ZodType<api.UserAnswer>,
   'User',
   'The windows of a user by category, Personal first, with the layers of each limit.',
+)
+
+export const overridesInForce = name(
+  z.strictObject({
+    users: z.array(z.strictObject({ user: z.string(), override })),
+    total: count,
+  }) satisfies z.ZodType<api.OverridesInForceAnswer>,
+  'OverridesInForce',
+  'The first users with an override that this gateway enforces, in the order of their ids; `total` is how many match.',
+)
+
+export const userInForce = name(
+  z.strictObject({
+    user: z.string(),
+    limits: byName(
+      z.array(
+        name(
+          z.strictObject({
+            scope,
+            window: z.string(),
+            limit: count,
+            ...layersShape,
+          }) satisfies z.ZodType<api.LimitInForceAnswer>,
+          'LimitInForce',
+          'A limit in force, and how it came about.',
+        ),
+      ),
+    ),
+    override: override.nullable(),
+  }) satisfies z.ZodType<api.UserInForceAnswer>,
+  'UserInForce',
+  'The limits of a user that this gateway enforces, by category, Personal first, with the layers of each.',
 )
 
 const reasonCode = z.enum([

@@ -1,15 +1,15 @@
 import { isDeepStrictEqual } from 'node:util'
 import { overrideFrom } from '../control/overrides.ts'
 import { tooDearFor } from '../control/too-dear.ts'
-import { isUserId } from '../control/user.ts'
 import { windowStatus } from '../quota/status.ts'
 import { type Answer, badFields, type Call, NO_CONTENT, ok, type Route, refusal } from './answer.ts'
-import type { LimitAnswer, OverrideSetAnswer, UserAnswer } from './api.ts'
+import type { LayersAnswer, LimitAnswer, OverrideSetAnswer, UserAnswer } from './api.ts'
 import { type Desk, etag } from './desk.ts'
 import { readFields } from './fields.ts'
 import { overrideOf } from './override.ts'
 import * as schemas from './schemas.ts'
 import { oneAtATime } from './turns.ts'
+import { withUser } from './user.ts'
 import { listUsers, PageQuery } from './users-list.ts'
 
 /** The routes of users: what they have used, what was set for one of them. */
@@ -81,12 +81,6 @@ export function userRoutes(desk: Desk): Route[] {
   ]
 }
 
-const USER = 'must be a user id: 1 to 256 bytes in UTF-8 without control characters, percent-encoded'
-
-async function withUser({ params: { id } }: Call, handle: (user: string) => Promise<Answer>): Promise<Answer> {
-  return isUserId(id) ? handle(id) : badFields([{ path: 'id', msg: USER }])
-}
-
 async function show({ view, store }: Desk, user: string): Promise<Answer> {
   const now = await view()
   const { at, personal, global } = await store.standing(user, now.policy.categories)
@@ -105,7 +99,8 @@ async function show({ view, store }: Desk, user: string): Promise<Answer> {
   return ok(answer, etag(override?.version ?? 0))
 }
 
-function layers({ source, steps }: Pick<LimitAnswer, 'source' | 'steps'>) {
+/** Without what else a trace has. */
+export function layers({ source, steps }: LayersAnswer): LayersAnswer {
   return { source, steps }
 }
 

@@ -30,14 +30,18 @@ export interface Setup {
   readonly priced: readonly Priced[]
 }
 
-/** What is in force at a moment: the file, the changes at run time, and what became of them. */
-export interface View extends Resolved {
+/** What is in force: the file, the changes at run time, and the limits that they make. */
+export interface InForce extends Resolved {
   readonly setup: Setup
   readonly state: ControlState
-  readonly adaptive: Adaptive
   readonly policy: Policy
   /** As that of the setup, and where a value was set at run time. */
   readonly origin: Origin
+}
+
+/** What is in force at a moment, and what became of the requests before it. */
+export interface View extends InForce {
+  readonly adaptive: Adaptive
   /** The failure histogram, and the store's time of the reading in milliseconds since the epoch. */
   readonly buckets: Tallies['buckets']
   readonly at: number
@@ -46,16 +50,18 @@ export interface View extends Resolved {
 export type Tallies = Awaited<ReturnType<FailureStore['readTallies']>>
 
 export function viewOf(setup: Setup, state: ControlState, { at, buckets }: Tallies): View {
+  const drawn = adaptive({ buckets, at, options: setup.adaptive })
+  return { ...inForceOf(setup, state, drawn.factor), adaptive: drawn, buckets, at }
+}
+
+/** @param factor of mode `adaptive` */
+export function inForceOf(setup: Setup, state: ControlState, factor: number): InForce {
   const resolved = resolve(setup.quota, state.settings.value)
-  const factor = adaptive({ buckets, at, options: setup.adaptive })
   return {
     ...resolved,
     setup,
     state,
-    adaptive: factor,
-    policy: createPolicy(resolved.settings, factor.factor, asOverrides(state)),
+    policy: createPolicy(resolved.settings, factor, asOverrides(state)),
     origin: originOf(state.settings.value, setup.origin),
-    buckets,
-    at,
   }
 }

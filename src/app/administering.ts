@@ -14,7 +14,7 @@ import { openCertificate } from './certificate.ts'
 import { explain, fileOrigin } from './explain.ts'
 
 export interface AdministeringOptions
-  extends Pick<AdminOptions, 'ready' | 'lacksStore' | 'metrics' | 'drain' | 'version'> {
+  extends Pick<AdminOptions, 'ready' | 'factor' | 'lacksStore' | 'metrics' | 'drain' | 'version'> {
   /** The configuration in force; the listener keeps the `admin` section that it began with. */
   readonly current: () => Config
   readonly store: Store

@@ -8,6 +8,8 @@ import type { Enforcement } from './enforcement.ts'
 /** Keeps the limits in force up to what all replicas share: the changes at run time, and the adaptive factor. */
 export interface Following {
   readonly control: ControlKeeper
+  /** The adaptive factor, in every mode: 1 before it is read for the first time. */
+  factor(): number
   /** Reads for the first time and follows from then on. Without the store it begins with the file alone. Never rejects. */
   start(): Promise<void>
   /** Puts what is known now in force. */
@@ -62,5 +64,5 @@ export function createFollowing({ store, observe, current }: FollowingOptions): 
     control.close()
   }
 
-  return { control, start, bring, adapt, close }
+  return { control, factor: () => factor, start, bring, adapt, close }
 }

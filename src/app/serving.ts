@@ -39,6 +39,8 @@ export interface Serving {
   configuration(): Config
   /** Follows what administrators change at run time, between `start` and `stop`. */
   readonly control: ControlKeeper
+  /** The adaptive factor that it goes by, in every mode. */
+  factor(): number
   /** @param startup where it is only asked whether it has begun, as a new process would lack the store too */
   ready(startup?: boolean): Readiness
   /** Whether the store takes no charges, or does not answer who asks it every second. */
@@ -220,6 +222,7 @@ export async function createServing(options: ServingOptions): Promise<Serving> {
     rejected: heartbeat.configProblems,
     configuration: () => current.config,
     control,
+    factor: following.factor,
     ready,
     lacksStore: () => storeFailure() !== null,
     inFlight: () => gateway.inFlight(),

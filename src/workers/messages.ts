@@ -33,5 +33,7 @@ export type FromWorker =
 export interface Report {
   readonly ready: boolean
   readonly reasons: readonly string[]
+  /** The adaptive factor that it goes by. */
+  readonly factor: number
   readonly metrics: Snapshot
 }

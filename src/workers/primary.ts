@@ -39,11 +39,16 @@ export async function createPrimary({ config, hash, version, observe: also }: Ap
   if (also !== undefined) observing.follow(also)
   const store = await openStore(config.store, observe)
   const sums = createSums()
+  /** As a worker told last: each draws it by itself, from what all share. */
+  let factor = 1
   let current: { config: Config; hash: string; problems: readonly string[] } = { config, hash, problems: [] }
   const supervisor = createSupervisor({
     count,
     begin: () => ({ ...current, version, config: shareOf(current.config, count) }),
-    onReport: (worker, report) => sums.take(worker, report.metrics),
+    onReport(worker, report) {
+      factor = report.factor
+      sums.take(worker, report.metrics)
+    },
     onEnd: (worker) => void sums.bury(worker),
     write: log.pass,
     observe,
@@ -61,6 +66,7 @@ export async function createPrimary({ config, hash, version, observe: also }: Ap
     observe,
     metrics: together,
     ready,
+    factor: () => factor,
     lacksStore: () => supervisor.states().some(({ reasons }) => reasons.some(isOfStore)),
     drain,
     version,

@@ -13,7 +13,7 @@ import { createWorker, type Worker } from './worker.ts'
 const ORPHAN_MS = 5000
 /** And to settle and close after that. */
 const CLOSING_MS = 2000
-const STARTING: Report = { ready: false, reasons: ['starting'], metrics: [] }
+const STARTING: Report = { ready: false, reasons: ['starting'], factor: 1, metrics: [] }
 
 let running: Worker | null = null
 let drainTimeoutMs = ORPHAN_MS

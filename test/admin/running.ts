@@ -101,6 +101,7 @@ export async function startAdmin({
     store: asked,
     control,
     setup: () => setup,
+    factor: () => 1,
     lacksStore: () => false,
     explain: (question, inForce) => explain(config, question, inForce),
     assets: null,

@@ -5,6 +5,9 @@ import { QUOTA } from './quota.ts'
 describe('an answer is the own one of the API', () => {
   test.each([
     ['/api/quota', 200, QUOTA],
+    ['/api/in-force', 200, { ...QUOTA, storeOutage: {} }],
+    ['/api/in-force/users?query=', 200, { users: [], total: 0 }],
+    ['/api/in-force/users/alice', 200, { user: 'alice', limits: {}, override: null }],
     ['/api/users?query=a&limit=25', 200, { users: [], next: null }],
     ['/api/users/alice', 200, { user: 'alice', windows: {}, override: null }],
     ['/api/users/preview/override', 200, { version: 1, limits: {}, reason: 'why' }],

@@ -19,6 +19,7 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import { Redis } from 'ioredis'
 import { Agent, fetch } from 'undici'
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from 'vitest'
+import type { InForceAnswer } from '../../src/admin/api.ts'
 import { openRedisStore } from '../../src/store/redis/store.ts'
 import { openSqliteStore } from '../../src/store/sqlite/store.ts'
 import type { Store } from '../../src/store/store.ts'
@@ -226,6 +227,23 @@ describe.each(['sqlite', 'redis'])('two workers on %s', (kind) => {
       expect(await everywhere(limit)).toEqual(eight(300))
       await running?.end('SIGTERM')
       expect(await told()).toEqual([])
+    } finally {
+      await hand.close()
+    }
+  })
+
+  it('go by one adaptive factor, which is that of what is in force', async () => {
+    const hand = kind === 'sqlite' ? sqliteHand() : await redisHand()
+    try {
+      await hand.addTally({ total: 1000, status0: 0, status5xx: 1000, aside: 0, asideFailed: 0 })
+      await start(config({ ...store(), personal: 100 }).replace('quota:', 'quota:\n  mode: adaptive'))
+      const inForce = async () => {
+        const answer = await fetch(`${admin}/api/in-force`, { headers: { authorization: `Bearer ${ADMIN_TOKEN}` } })
+        const { adaptive, effective } = (await answer.json()) as InForceAnswer
+        return [adaptive.factor, effective.personal.read?.long]
+      }
+      await expect.poll(inForce).toEqual([0.75, 75])
+      expect(await everywhere(limit)).toEqual(eight(75))
     } finally {
       await hand.close()
     }

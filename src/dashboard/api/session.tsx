@@ -1,7 +1,7 @@
 import { createContext, type ReactNode, useContext, useEffect, useState } from 'react'
 import type { Role, SessionAnswer } from '../../admin/api.ts'
 import { ApiError, bell, call, ring, SESSION } from './client.ts'
-import { usePoll } from './use-poll.ts'
+import { forget, usePoll } from './use-poll.ts'
 
 export interface Somebody {
   readonly name: string
@@ -49,6 +49,7 @@ export function SessionProvider({ children }: { readonly children: ReactNode }) 
   }
   async function signOut(): Promise<void> {
     await call('DELETE', SESSION)
+    forget()
     setLeft(true)
     setLast(null)
     reload()

@@ -1,9 +1,9 @@
 import { useCallback, useEffect, useRef, useState } from 'react'
 import { backoffMs } from '../logic/backoff.ts'
-import { type Answered, ApiError, bell, call } from './client.ts'
+import { type Answered, ApiError, bell, call, SESSION } from './client.ts'
 
 export interface Polled<T> {
-  /** The latest answer, also while later ones fail; `null` before the first. */
+  /** The latest answer, also of an earlier look at the page, while later ones fail; `null` before the first. */
   readonly data: T | null
   readonly etag: string | null
   /** Why the last attempt failed; `null` where it did not. */
@@ -34,10 +34,9 @@ export function usePoll<T>(path: string | null, everyMs: number): Polled<T> {
     polling.current = stop
     void poll<T>(path, everyMs, turn, stop.signal, (outcome) =>
       setSeen((before) => {
-        const old = before?.path === path ? before : { data: null, etag: null }
-        return outcome instanceof Error
-          ? { path, data: old.data, etag: old.etag, error: outcome }
-          : { path, data: outcome.data, etag: outcome.etag, error: null }
+        if (!(outcome instanceof Error)) return { path, ...outcome, error: null }
+        const { data, etag } = before?.path === path ? before : (recall<T>(path) ?? NOTHING)
+        return { path, data, etag, error: outcome }
       }),
     )
     return () => stop.abort()
@@ -48,6 +47,7 @@ export function usePoll<T>(path: string | null, everyMs: number): Polled<T> {
     ({ data, etag }: Answered<T>) => {
       if (path === null) return
       polling.current?.abort()
+      remember(path, { data, etag })
       setSeen({ path, data, etag, error: null })
       setTurn({ pause: true })
     },
@@ -62,6 +62,28 @@ export function usePoll<T>(path: string | null, everyMs: number): Polled<T> {
   }, [path, take, reload])
   const { data, etag, error } = seen !== null && seen.path === path ? seen : { data: null, etag: null, error: null }
   return { data, etag, error, reload, read, take }
+}
+
+const NOTHING = { data: null, etag: null }
+
+/** By path, the last asked for at the end: for a page that is come back to while there are no answers. */
+const remembered = new Map<string, Answered<unknown>>()
+const REMEMBERED = 50
+
+function remember(path: string, answer: Answered<unknown>): void {
+  if (path === SESSION) return
+  remembered.delete(path)
+  remembered.set(path, answer)
+  for (const oldest of remembered.keys()) if (remembered.size > REMEMBERED) remembered.delete(oldest)
+}
+
+function recall<T>(path: string): Answered<T> | null {
+  return (remembered.get(path) as Answered<T> | undefined) ?? null
+}
+
+/** Of one who signs out nothing stays. */
+export function forget(): void {
+  remembered.clear()
 }
 
 /** Starts the loop anew, with a pause where there is an answer already. */
@@ -81,6 +103,7 @@ async function poll<T>(
   while (!stop.aborted) {
     try {
       const answer = await call<T>('GET', path, { signal: stop })
+      remember(path, answer)
       failures = 0
       if (!stop.aborted) tell(answer)
     } catch (error) {

@@ -110,6 +110,10 @@ export const en = {
     'The store is out: it does not answer, is full, or takes no writes. Sums and replicas are those of the last look before.',
   'now.outageAllows': 'Meanwhile {category} requests are admitted up to {share} of their limits.',
   'now.outageRefuses': 'Meanwhile {category} requests are refused with 503.',
+  'outage.title': 'The store is out',
+  'outage.text':
+    'It does not answer, is full, or takes no writes. The page shows what this gateway enforces, and figures of the last look before where there was one. Changes are refused. The page goes on by itself when the store is back.',
+  'outage.edits': 'Changes are refused until the store is back.',
   'now.health': 'Health',
   'now.store': 'Store',
   'now.storeAnswers': '{kind}: answers',
@@ -271,6 +275,9 @@ export const en = {
   'users.none': 'No known user matches.',
   'users.nobody': 'No user is known yet: each appears with the first request that is charged.',
   'users.more': 'No match so far: the next page looks further.',
+  'users.withOverride':
+    'Users with an override: {shown} of {total}. Search to find others. Only the store knows who else has used something, and how much.',
+  'users.unknown': 'not known',
   'users.open': 'Open “{user}”',
   'users.openHelp': 'A user who has not made a request yet can have an override too.',
   'users.blocked': 'no room',

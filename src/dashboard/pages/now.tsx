@@ -5,6 +5,7 @@ import { usePoll } from '../api/use-poll.ts'
 import { useTexts } from '../i18n/text.tsx'
 import { KEPT, type Left, leftBetween, type Rates, rateHistory } from '../logic/rates.ts'
 import { Note } from '../parts/note.tsx'
+import { Meanwhile } from '../parts/outage.tsx'
 import { Loaded, PageTitle, Panel } from '../parts/panel.tsx'
 import { RateLine } from '../parts/rate-line.tsx'
 import { Fact, Facts, fullness, Tag } from '../parts/small.tsx'
@@ -61,15 +62,10 @@ const LEFT_KEPT = 10
 
 /** What is known while the store is out, and what clients get meanwhile. */
 function Outage({ now: { storeOutage } }: { readonly now: NowAnswer }) {
-  const { t, share } = useTexts()
+  const { t } = useTexts()
   return (
     <Note tone="warn">
-      {t('now.withoutStore')}{' '}
-      {Object.entries(storeOutage).map(([category, part]) => (
-        <span key={category}>
-          {t(part > 0 ? 'now.outageAllows' : 'now.outageRefuses', { category, share: share(part) })}{' '}
-        </span>
-      ))}
+      {t('now.withoutStore')} <Meanwhile storeOutage={storeOutage} />
     </Note>
   )
 }

@@ -4,6 +4,7 @@ import type { Polled } from '../api/use-poll.ts'
 import { useTexts } from '../i18n/text.tsx'
 import { Failure } from './failure.tsx'
 import { useFocusBack } from './focus-back.ts'
+import { isStoreOut } from './outage.tsx'
 
 /** The heading of a page takes the focus when one comes to it. */
 export function PageTitle({ children }: { readonly children: ReactNode }) {
@@ -29,12 +30,24 @@ export function Panel({
   )
 }
 
+interface LoadedProps<T> {
+  readonly poll: Pick<Polled<T>, 'data' | 'error'>
+  /** The page has a banner for it where the store is out. */
+  readonly hasBanner?: boolean
+  readonly children: (data: T) => ReactNode
+}
+
 /** What was polled, or that it is on its way, or why it is not there. */
-export function Loaded<T>({ poll, children }: { readonly poll: Polled<T>; readonly children: (data: T) => ReactNode }) {
+export function Loaded<T>({ poll, hasBanner = false, children }: LoadedProps<T>) {
   const { t } = useTexts()
+  const isOut = hasBanner && isStoreOut(poll.error)
   return (
     <>
-      <Failure poll={poll} />
+      {isOut ? (
+        <p className="muted">{t(poll.data === null ? 'now.unknown' : 'failed.stale')}</p>
+      ) : (
+        <Failure poll={poll} />
+      )}
       {poll.data !== null && children(poll.data)}
       {poll.data === null && poll.error === null && (
         <div role="status" aria-label={t('app.loading')}>

@@ -1,12 +1,19 @@
-import type { QuotaAnswer } from '../../../admin/api.ts'
+import type { QuotaAnswer, SettingsInForceAnswer } from '../../../admin/api.ts'
 import { type Texts, useTexts } from '../../i18n/text.tsx'
 import { Panel } from '../../parts/panel.tsx'
 import { Fact, Facts, Tag } from '../../parts/small.tsx'
 
+interface AdaptiveProps {
+  readonly quota: SettingsInForceAnswer
+  /** Where the factor comes from; `null` where it is not known. */
+  readonly counted: QuotaAnswer['adaptive'] | null
+  /** The store is out. */
+  readonly isStale: boolean
+}
+
 /** The factor of the adaptive mode and why it is what it is; told in every mode. */
-export function Adaptive({ quota: { adaptive, mode } }: { readonly quota: QuotaAnswer }) {
-  const texts = useTexts()
-  const { t, number, share } = texts
+export function Adaptive({ quota: { adaptive, mode }, counted, isStale }: AdaptiveProps) {
+  const { t, number } = useTexts()
   const used = mode === 'adaptive'
   return (
     <Panel title={t('adaptive.title')}>
@@ -14,6 +21,17 @@ export function Adaptive({ quota: { adaptive, mode } }: { readonly quota: QuotaA
         <strong className="figure">× {number(adaptive.factor)}</strong>{' '}
         <Tag tone={used ? 'good' : 'info'}>{t(used ? 'adaptive.used' : 'adaptive.unused')}</Tag>
       </p>
+      {isStale && <p className="muted">{t(counted === null ? 'now.unknown' : 'failed.stale')}</p>}
+      {counted !== null && <Counted adaptive={counted} />}
+    </Panel>
+  )
+}
+
+function Counted({ adaptive }: { readonly adaptive: QuotaAnswer['adaptive'] }) {
+  const texts = useTexts()
+  const { t, number, share } = texts
+  return (
+    <>
       <p>{why(adaptive, texts)}</p>
       <Facts>
         <Fact name={t('adaptive.requests')}>{number(adaptive.requests)}</Fact>
@@ -23,7 +41,7 @@ export function Adaptive({ quota: { adaptive, mode } }: { readonly quota: QuotaA
           {t(adaptive.requests >= adaptive.minRequests ? 'word.yes' : 'word.no')}
         </Fact>
       </Facts>
-    </Panel>
+    </>
   )
 }
 

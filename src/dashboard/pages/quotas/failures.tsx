@@ -16,7 +16,9 @@ export function Failures() {
   const poll = usePoll<FailuresAnswer>('/api/failures', EVERY_MS)
   return (
     <Panel title={t('chart.title')} text={t('chart.text')}>
-      <Loaded poll={poll}>{(answer) => <History buckets={bucketsOf(answer)} />}</Loaded>
+      <Loaded poll={poll} hasBanner>
+        {(answer) => <History buckets={bucketsOf(answer)} />}
+      </Loaded>
     </Panel>
   )
 }

@@ -1,6 +1,7 @@
-import type { QuotaAnswer } from '../../../admin/api.ts'
-import { usePoll } from '../../api/use-poll.ts'
+import type { QuotaAnswer, SettingsInForceAnswer } from '../../../admin/api.ts'
+import { type Polled, usePoll } from '../../api/use-poll.ts'
 import { useTexts } from '../../i18n/text.tsx'
+import { isStoreOut, OutageBanner, useInForce } from '../../parts/outage.tsx'
 import { Loaded, PageTitle } from '../../parts/panel.tsx'
 import { Adaptive } from './adaptive.tsx'
 import { Failures } from './failures.tsx'
@@ -11,15 +12,23 @@ const EVERY_MS = 5000
 export function QuotasPage() {
   const { t } = useTexts()
   const poll = usePoll<QuotaAnswer>('/api/quota', EVERY_MS)
+  const out = isStoreOut(poll.error)
+  const inForce = useInForce(out)
+  // Of another replica's changes since the last answer the gateway may know more than that.
+  const shown: Pick<Polled<SettingsInForceAnswer>, 'data' | 'etag' | 'error'> = inForce.data === null &&
+  (poll.data !== null || !out)
+    ? poll
+    : inForce
   return (
     <>
       <PageTitle>{t('page.quotas')}</PageTitle>
+      {out && <OutageBanner inForce={inForce.data} />}
       <Failures />
-      <Loaded poll={poll}>
+      <Loaded poll={shown} hasBanner>
         {(quota) => (
           <>
-            <Adaptive quota={quota} />
-            <Settings quota={quota} etag={poll.etag} reload={poll.reload} take={poll.take} />
+            <Adaptive quota={quota} counted={poll.data?.adaptive ?? null} isStale={out} />
+            <Settings quota={quota} etag={shown.etag} out={out} reload={poll.reload} take={poll.take} />
           </>
         )}
       </Loaded>

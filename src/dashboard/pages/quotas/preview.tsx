@@ -1,6 +1,6 @@
 import { Button, TextInput } from '@mantine/core'
 import { useEffect, useRef, useState } from 'react'
-import type { PreviewAnswer, QuotaAnswer } from '../../../admin/api.ts'
+import type { PreviewAnswer, SettingsInForceAnswer } from '../../../admin/api.ts'
 import { lacksRoom } from '../../../quota/room.ts'
 import { useTexts } from '../../i18n/text.tsx'
 import { hashOf } from '../../logic/location.ts'
@@ -12,7 +12,7 @@ import { At, Changing, Name, Tag } from '../../parts/small.tsx'
 import { nameOf, SCOPES, shownValue, windowNames } from './names.ts'
 
 interface PreviewProps {
-  readonly quota: QuotaAnswer
+  readonly quota: SettingsInForceAnswer
   readonly draft: Draft
   readonly answer: PreviewAnswer
   readonly at: Date
@@ -72,7 +72,7 @@ export function Preview({ quota, draft, answer, at, busy, reasonProblem, onApply
   )
 }
 
-function ChangeList({ quota, draft }: { readonly quota: QuotaAnswer; readonly draft: Draft }) {
+function ChangeList({ quota, draft }: { readonly quota: SettingsInForceAnswer; readonly draft: Draft }) {
   const texts = useTexts()
   const { t } = texts
   return (
@@ -91,7 +91,7 @@ function ChangeList({ quota, draft }: { readonly quota: QuotaAnswer; readonly dr
   )
 }
 
-function LimitTable({ quota, answer }: { readonly quota: QuotaAnswer; readonly answer: PreviewAnswer }) {
+function LimitTable({ quota, answer }: { readonly quota: SettingsInForceAnswer; readonly answer: PreviewAnswer }) {
   const { t, number } = useTexts()
   const rows = SCOPES.flatMap((scope) =>
     quota.categories.flatMap((category) =>
@@ -117,7 +117,7 @@ function LimitTable({ quota, answer }: { readonly quota: QuotaAnswer; readonly a
 }
 
 /** Who has used nothing yet is in no list of users: limits that no request fits into are told by themselves. */
-function TooSmall({ quota, answer }: { readonly quota: QuotaAnswer; readonly answer: PreviewAnswer }) {
+function TooSmall({ quota, answer }: { readonly quota: SettingsInForceAnswer; readonly answer: PreviewAnswer }) {
   const { t } = useTexts()
   const windows = noneFits(answer.effective, quota.cheapest).map(
     ({ scope, category, window }) => `${t(`word.${scope}`)} ${category} ${window}`,
@@ -207,7 +207,7 @@ function Users({ answer }: { readonly answer: PreviewAnswer }) {
 
 interface RoomProps {
   readonly answer: PreviewAnswer
-  readonly cheapest: QuotaAnswer['cheapest']
+  readonly cheapest: SettingsInForceAnswer['cheapest']
   readonly shadow: boolean
 }
 

@@ -1,6 +1,6 @@
 import { Button } from '@mantine/core'
 import { type FormEvent, useEffect, useRef, useState } from 'react'
-import type { PreviewAnswer, QuotaAnswer } from '../../../admin/api.ts'
+import type { PreviewAnswer, QuotaAnswer, SettingsInForceAnswer } from '../../../admin/api.ts'
 import { ApiError, call, isOutcomeUnknown, PREVIEW, serverNow } from '../../api/client.ts'
 import { useMayChange } from '../../api/session.tsx'
 import type { Polled } from '../../api/use-poll.ts'
@@ -30,7 +30,7 @@ import { Switches } from './switches.tsx'
 
 /** A preview and what it was made of: the very change that can be applied. */
 interface Previewed {
-  readonly quota: QuotaAnswer
+  readonly quota: SettingsInForceAnswer
   readonly etag: string | null
   readonly draft: Draft
   readonly answer: PreviewAnswer
@@ -39,7 +39,9 @@ interface Previewed {
 }
 
 interface SettingsProps extends Pick<Polled<QuotaAnswer>, 'etag' | 'reload' | 'take'> {
-  readonly quota: QuotaAnswer
+  readonly quota: SettingsInForceAnswer
+  /** The store is, and refuses changes. */
+  readonly out: boolean
 }
 
 /** A change that was made. */
@@ -57,7 +59,7 @@ interface Work {
 }
 
 /** Edits, their preview, and only then the change itself. */
-export function Settings({ quota, etag, reload, take }: SettingsProps) {
+export function Settings({ quota, etag, out, reload, take }: SettingsProps) {
   const { t } = useTexts()
   const may = useMayChange()
   // A preview names users, whose pages one looks at before the change is made.
@@ -143,6 +145,7 @@ export function Settings({ quota, etag, reload, take }: SettingsProps) {
 
   function said(): string {
     if (work?.what === 'preview') return t('preview.counting')
+    if (out) return t('outage.edits')
     return edits === 0 ? t('quotas.noEdits') : t('quotas.edits', { count: edits })
   }
 

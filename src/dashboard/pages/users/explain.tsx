@@ -9,7 +9,7 @@ import { useFocusWrong } from '../../parts/focus-wrong.ts'
 import { Note, type Tone } from '../../parts/note.tsx'
 import { Panel } from '../../parts/panel.tsx'
 import { Fact, Facts } from '../../parts/small.tsx'
-import { LimitRows } from './limit-rows.tsx'
+import { LimitRows, rowOf } from './limit-rows.tsx'
 
 const METHODS = ['GET', 'POST', 'PUT', 'PATCH', 'DELETE', 'HEAD', 'OPTIONS']
 const TONES: Readonly<Record<ExplainAnswer['decision'], Tone>> = {
@@ -133,7 +133,9 @@ function Explanation({ answer, at }: Explained) {
             : number(cost)}
         </Fact>
       </Facts>
-      {limits.length > 0 && <LimitRows label={t('explain.title')} limits={limits} shadow={decision === 'shadow'} />}
+      {limits.length > 0 && (
+        <LimitRows label={t('explain.title')} limits={limits.map(rowOf)} shadow={decision === 'shadow'} />
+      )}
     </div>
   )
 }

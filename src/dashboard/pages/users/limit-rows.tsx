@@ -1,9 +1,20 @@
-import type { LimitAnswer } from '../../../admin/api.ts'
+import type { LimitAnswer, LimitInForceAnswer } from '../../../admin/api.ts'
 import { useTexts } from '../../i18n/text.tsx'
 import { Rows } from '../../parts/panel.tsx'
 import { At, Bar, Tag } from '../../parts/small.tsx'
 
-type Row = LimitAnswer & { readonly category?: string; readonly refuses?: boolean; readonly lacksRoom?: boolean }
+interface Row extends LimitInForceAnswer {
+  /** `null` where it is not known. */
+  readonly usage: Pick<LimitAnswer, 'used' | 'resetAt'> | null
+  readonly category?: string
+  readonly refuses?: boolean
+  readonly lacksRoom?: boolean
+}
+
+/** A limit as the API has it, with what is used of it. */
+export function rowOf<T extends LimitAnswer>(limit: T): T & Pick<Row, 'usage'> {
+  return { ...limit, usage: limit }
+}
 
 interface LimitRowsProps {
   readonly label: string
@@ -32,13 +43,11 @@ export function LimitRows({ label, limits, shadow }: LimitRowsProps) {
               {row.lacksRoom && <Tag tone={shadow ? 'warn' : 'bad'}>{t('users.blocked')}</Tag>}
             </th>
             <td className="num">
-              {number(row.used)}
-              <Bar used={row.used} limit={row.limit} label={name} shadow={shadow} />
+              {row.usage === null ? t('users.unknown') : number(row.usage.used)}
+              {row.usage && <Bar used={row.usage.used} limit={row.limit} label={name} shadow={shadow} />}
             </td>
             <td className="num">{number(row.limit)}</td>
-            <td>
-              {row.resetAt === null ? <span className="muted">{t('now.notRunning')}</span> : <At at={row.resetAt} />}
-            </td>
+            <td>{row.usage === null ? t('users.unknown') : <Ends at={row.usage.resetAt} />}</td>
             <td lang="en">
               <details>
                 <summary>{row.source}</summary>
@@ -54,4 +63,9 @@ export function LimitRows({ label, limits, shadow }: LimitRowsProps) {
       })}
     </Rows>
   )
+}
+
+function Ends({ at }: { readonly at: string | null }) {
+  const { t } = useTexts()
+  return at === null ? <span className="muted">{t('now.notRunning')}</span> : <At at={at} />
 }

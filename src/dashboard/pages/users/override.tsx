@@ -22,6 +22,22 @@ interface EditorProps extends OverrideProps {
   readonly quota: QuotaAnswer | null
 }
 
+/** Why there is an override, and until when; or that there is none. */
+export function OverrideInForce({ override }: Pick<UserAnswer, 'override'>) {
+  const { t } = useTexts()
+  if (override === null) return <p className="muted">{t('override.none')}</p>
+  return (
+    <p>
+      {t('override.now', { reason: override.reason })}{' '}
+      {override.expiresAt && (
+        <span className="muted">
+          ({t('override.expiry')}: <At at={override.expiresAt} />)
+        </span>
+      )}
+    </p>
+  )
+}
+
 export function OverrideEditor({ quota, ...props }: EditorProps) {
   const { t, time } = useTexts()
   const { answer, etag } = props
@@ -41,18 +57,7 @@ export function OverrideEditor({ quota, ...props }: EditorProps) {
 
   return (
     <Panel title={t('override.title')}>
-      {override === null ? (
-        <p className="muted">{t('override.none')}</p>
-      ) : (
-        <p>
-          {t('override.now', { reason: override.reason })}{' '}
-          {override.expiresAt && (
-            <span className="muted">
-              ({t('override.expiry')}: <At at={override.expiresAt} />)
-            </span>
-          )}
-        </p>
-      )}
+      <OverrideInForce override={override} />
       <Changing label={t('override.title')}>
         <form ref={ref} onSubmit={review} noValidate>
           <LimitFields answer={answer} form={form} edit={edit} problemOf={problemOf} />

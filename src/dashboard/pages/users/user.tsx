@@ -1,21 +1,24 @@
 import { Button } from '@mantine/core'
 import { useState } from 'react'
-import type { QuotaAnswer, UserAnswer } from '../../../admin/api.ts'
+import type { InForceAnswer, QuotaAnswer, UserAnswer, UserInForceAnswer } from '../../../admin/api.ts'
 import { lacksRoom } from '../../../quota/room.ts'
 import { ApiError, call, isOutcomeUnknown, serverNow } from '../../api/client.ts'
 import { type Polled, usePoll } from '../../api/use-poll.ts'
 import { useTexts } from '../../i18n/text.tsx'
 import { hashOf } from '../../logic/location.ts'
+import { flatOf } from '../../logic/override.ts'
 import { visible } from '../../logic/visible.ts'
 import { Confirm } from '../../parts/confirm.tsx'
+import { Differences } from '../../parts/differences.tsx'
 import { messageOf } from '../../parts/failure.tsx'
 import { useKept } from '../../parts/keeping.tsx'
 import { Note } from '../../parts/note.tsx'
+import { isStoreOut, OutageBanner, useInForce } from '../../parts/outage.tsx'
 import { Loaded, PageTitle, Panel } from '../../parts/panel.tsx'
 import { At, Changing, Copyable, Name } from '../../parts/small.tsx'
 import { ExplainForm } from './explain.tsx'
-import { LimitRows } from './limit-rows.tsx'
-import { OverrideEditor } from './override.tsx'
+import { LimitRows, rowOf } from './limit-rows.tsx'
+import { OverrideEditor, OverrideInForce } from './override.tsx'
 
 const EVERY_MS = 3000
 const QUOTA_EVERY_MS = 10_000
@@ -53,9 +56,13 @@ function isStep(user: string): boolean {
 function User({ user }: { readonly user: string }) {
   const poll = usePoll<UserAnswer>(pathOf(user), EVERY_MS)
   const quota = usePoll<QuotaAnswer>('/api/quota', QUOTA_EVERY_MS).data
+  const out = isStoreOut(poll.error)
+  const inForce = useInForce(out)
+  if (out && poll.data === null) return <WithoutStore user={user} inForce={inForce.data} />
   return (
     <>
-      <Loaded poll={poll}>
+      {out && <OutageBanner inForce={inForce.data} />}
+      <Loaded poll={poll} hasBanner>
         {(answer) => (
           <>
             <Windows answer={answer} quota={quota} />
@@ -68,6 +75,38 @@ function User({ user }: { readonly user: string }) {
               read={poll.read}
             />
             <Reset user={user} read={poll.read} reload={poll.reload} />
+          </>
+        )}
+      </Loaded>
+      <ExplainForm user={user} />
+    </>
+  )
+}
+
+/** What the gateway enforces for somebody whose counters were not seen before the store was out. */
+function WithoutStore({ user, inForce }: { readonly user: string; readonly inForce: InForceAnswer | null }) {
+  const { t } = useTexts()
+  const poll = usePoll<UserInForceAnswer>(`/api/in-force/users/${encodeURIComponent(user)}`, EVERY_MS)
+  return (
+    <>
+      <OutageBanner inForce={inForce} />
+      <Loaded poll={poll}>
+        {({ limits, override }) => (
+          <>
+            <Panel title={t('users.windows')}>
+              <LimitRows
+                label={t('users.windows')}
+                limits={Object.entries(limits).flatMap(([category, list]) =>
+                  list.map((limit) => ({ category, ...limit, usage: null })),
+                )}
+                shadow={inForce?.shadow === true || override?.shadow === true}
+              />
+            </Panel>
+            <Panel title={t('override.title')}>
+              <OverrideInForce override={override} />
+              <Differences of={{ what: 'override', from: null, to: flatOf(override) }} />
+              <p className="muted">{t('outage.edits')}</p>
+            </Panel>
           </>
         )}
       </Loaded>
@@ -90,7 +129,7 @@ function Windows({ answer, quota }: WindowsProps) {
   const { t } = useTexts()
   const shadow = quota?.shadow === true || answer.override?.shadow === true
   const limits = Object.entries(answer.windows).flatMap(([category, list]) =>
-    list.map((limit) => ({ category, ...limit, lacksRoom: lacksRoom(limit, quota?.cheapest[category]) })),
+    list.map((limit) => ({ category, ...rowOf(limit), lacksRoom: lacksRoom(limit, quota?.cheapest[category]) })),
   )
   return (
     <Panel title={t('users.windows')} text={t('word.tokensUsed')}>

@@ -1,11 +1,12 @@
 import { Button, NativeSelect, TextInput } from '@mantine/core'
 import { useDebouncedValue } from '@mantine/hooks'
-import type { QuotaAnswer, UsersAnswer } from '../../../admin/api.ts'
+import type { OverridesInForceAnswer, QuotaAnswer, UsersAnswer } from '../../../admin/api.ts'
 import { usePoll } from '../../api/use-poll.ts'
 import { useTexts } from '../../i18n/text.tsx'
 import { hashOf } from '../../logic/location.ts'
 import { visible } from '../../logic/visible.ts'
 import { useKept } from '../../parts/keeping.tsx'
+import { isStoreOut, OutageBanner, useInForce } from '../../parts/outage.tsx'
 import { Loaded, PageTitle, Panel, Turning } from '../../parts/panel.tsx'
 import { Bar, Name, Tag } from '../../parts/small.tsx'
 
@@ -35,11 +36,15 @@ export function UsersPage() {
   const cursor = place !== null && place.wish === wish ? place.cursor : null
   const path = `/api/users?${wish}${cursor === null ? '' : `&cursor=${encodeURIComponent(cursor)}`}`
   const poll = usePoll<UsersAnswer>(path, byUse ? BY_USE_EVERY_MS : EVERY_MS)
-  const shadow = usePoll<QuotaAnswer>('/api/quota', QUOTA_EVERY_MS).data?.shadow === true
+  const quota = usePoll<QuotaAnswer>('/api/quota', QUOTA_EVERY_MS).data
+  const out = isStoreOut(poll.error)
+  const inForce = useInForce(out).data
+  const shadow = (inForce ?? quota)?.shadow === true
   const nobody = query === '' && cursor === null ? 'users.nobody' : 'users.none'
   return (
     <>
       <PageTitle>{t('page.users')}</PageTitle>
+      {out && <OutageBanner inForce={inForce} />}
       <Panel title={t('users.search')} text={t('users.searchHelp')}>
         <search>
           <TextInput
@@ -59,40 +64,96 @@ export function UsersPage() {
             onChange={(event) => search({ byUse: event.currentTarget.value === 'use' })}
           />
         </search>
-        <Loaded poll={poll}>
-          {({ users, next }) => (
-            <>
-              {users.length === 0 && <p role="status">{t(next !== null ? 'users.more' : nobody)}</p>}
-              <ul className="users">
-                {users.map((user) => (
-                  <UserLine key={user.user} line={user} shadow={shadow} />
-                ))}
-              </ul>
-              {query !== '' && !users.some(({ user }) => user === query) && (
-                <p>
-                  <a href={hashOf('users', query)}>
-                    <bdi>{t('users.open', { user: visible(query) })}</bdi>
-                  </a>{' '}
-                  <span className="muted">{t('users.openHelp')}</span>
-                </p>
-              )}
-              <Turning>
-                {cursor !== null && (
-                  <Button variant="default" onClick={() => search({ place: null })}>
-                    {t('word.first')}
-                  </Button>
-                )}
-                {next !== null && (
-                  <Button variant="default" onClick={() => search({ place: { wish, cursor: next } })}>
-                    {t('word.next')}
-                  </Button>
-                )}
-              </Turning>
-            </>
-          )}
-        </Loaded>
+        {out && poll.data === null ? (
+          <WithOverride query={query} shadow={shadow} />
+        ) : (
+          <Loaded poll={poll} hasBanner>
+            {({ users, next }) => (
+              <>
+                {users.length === 0 && <p role="status">{t(next !== null ? 'users.more' : nobody)}</p>}
+                <ul className="users">
+                  {users.map((user) => (
+                    <UserLine key={user.user} line={user} shadow={shadow} />
+                  ))}
+                </ul>
+                <OpenTyped query={query} users={users} />
+                <Turning>
+                  {cursor !== null && (
+                    <Button variant="default" onClick={() => search({ place: null })}>
+                      {t('word.first')}
+                    </Button>
+                  )}
+                  {next !== null && (
+                    <Button variant="default" onClick={() => search({ place: { wish, cursor: next } })}>
+                      {t('word.next')}
+                    </Button>
+                  )}
+                </Turning>
+              </>
+            )}
+          </Loaded>
+        )}
       </Panel>
     </>
+  )
+}
+
+/** Whoever is looked for by the whole id. */
+function OpenTyped({ query, users }: { readonly query: string; readonly users: readonly { readonly user: string }[] }) {
+  const { t } = useTexts()
+  if (query === '' || users.some(({ user }) => user === query)) return null
+  return (
+    <p>
+      <a href={hashOf('users', query)}>
+        <bdi>{t('users.open', { user: visible(query) })}</bdi>
+      </a>{' '}
+      <span className="muted">{t('users.openHelp')}</span>
+    </p>
+  )
+}
+
+/** The users that the gateway knows by itself, while the store is out. */
+function WithOverride({ query, shadow }: { readonly query: string; readonly shadow: boolean }) {
+  const { t, number } = useTexts()
+  const wish = new URLSearchParams({ query, limit: String(A_PAGE) }).toString()
+  const poll = usePoll<OverridesInForceAnswer>(`/api/in-force/users?${wish}`, EVERY_MS)
+  return (
+    <Loaded poll={poll}>
+      {({ users, total }) => (
+        <>
+          <p>{t('users.withOverride', { shown: number(users.length), total: number(total) })}</p>
+          <ul className="users">
+            {users.map(({ user, override }) => (
+              <li key={user}>
+                <UserHead user={user} override={override} blocked={false} shadow={shadow} />
+              </li>
+            ))}
+          </ul>
+          <OpenTyped query={query} users={users} />
+        </>
+      )}
+    </Loaded>
+  )
+}
+
+interface HeadProps extends Pick<UsersAnswer['users'][number], 'user' | 'override' | 'blocked'> {
+  /** Nothing is refused to this user. */
+  readonly shadow: boolean
+}
+
+function UserHead({ user, override, blocked, shadow }: HeadProps) {
+  const { t, time } = useTexts()
+  return (
+    <div className="user-head">
+      <a href={hashOf('users', user)}>
+        <Name of={user} />
+      </a>
+      {blocked && <Tag tone={shadow ? 'warn' : 'bad'}>{t('users.blocked')}</Tag>}
+      {override && <Tag tone="info">{t('users.override')}</Tag>}
+      {override?.bypassGlobal && <Tag>{t('users.bypass')}</Tag>}
+      {override?.shadow && <Tag tone="warn">{t('users.shadow')}</Tag>}
+      {override?.expiresAt && <span className="muted">{t('users.until', { time: time(override.expiresAt) })}</span>}
+    </div>
   )
 }
 
@@ -103,7 +164,7 @@ interface LineProps {
 }
 
 function UserLine({ line, shadow }: LineProps) {
-  const { t, time } = useTexts()
+  const { t } = useTexts()
   const { user, windows, override, blocked } = line
   const isLetThrough = shadow || override?.shadow === true
   // Of who has no room also those that are empty: an override of 0 leaves none before anything was used.
@@ -112,16 +173,7 @@ function UserLine({ line, shadow }: LineProps) {
   )
   return (
     <li>
-      <div className="user-head">
-        <a href={hashOf('users', user)}>
-          <Name of={user} />
-        </a>
-        {blocked && <Tag tone={isLetThrough ? 'warn' : 'bad'}>{t('users.blocked')}</Tag>}
-        {override && <Tag tone="info">{t('users.override')}</Tag>}
-        {override?.bypassGlobal && <Tag>{t('users.bypass')}</Tag>}
-        {override?.shadow && <Tag tone="warn">{t('users.shadow')}</Tag>}
-        {override?.expiresAt && <span className="muted">{t('users.until', { time: time(override.expiresAt) })}</span>}
-      </div>
+      <UserHead user={user} override={override} blocked={blocked} shadow={isLetThrough} />
       {shown.length === 0 ? (
         <span className="muted">{t('users.noUsage')}</span>
       ) : (

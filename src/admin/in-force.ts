@@ -1,0 +1,93 @@
+import { z } from 'zod'
+import { type Answer, badFields, type Call, ok, type Route } from './answer.ts'
+import type { InForceAnswer, LimitInForceAnswer, OverridesInForceAnswer, UserInForceAnswer } from './api.ts'
+import { type Desk, etag } from './desk.ts'
+import { limit, readFields } from './fields.ts'
+import { overrideOf } from './override.ts'
+import { settingsInForce } from './quota.ts'
+import * as schemas from './schemas.ts'
+import { withUser } from './user.ts'
+import { layers } from './users.ts'
+import { PageQuery } from './users-list.ts'
+import { type InForce, inForceOf } from './view.ts'
+
+/**
+ * The routes of what this gateway enforces, by what it knows itself. The store is not asked, so that they answer also while it
+ * is out: what is used only the store knows, and a change by another replica may be a second on its way.
+ */
+export function inForceRoutes(desk: Desk): Route[] {
+  return [
+    {
+      method: 'GET',
+      path: '/api/in-force',
+      guard: 'read',
+      doc: {
+        summary: 'The settings that this gateway enforces, also while the store is out',
+        answers: { 200: schemas.inForce },
+      },
+      handle: () => show(desk),
+    },
+    {
+      method: 'GET',
+      path: '/api/in-force/users',
+      guard: 'read',
+      doc: {
+        summary: 'The overrides that this gateway enforces, also while the store is out',
+        query: Query,
+        answers: { 200: schemas.overridesInForce },
+      },
+      handle: (call) => list(desk, call),
+    },
+    {
+      method: 'GET',
+      path: '/api/in-force/users/:id',
+      guard: 'read',
+      doc: {
+        summary: 'The limits of one user that this gateway enforces, also while the store is out',
+        answers: { 200: schemas.userInForce },
+      },
+      handle: (call) => withUser(call, (user) => showUser(desk, user)),
+    },
+  ]
+}
+
+const Query = z.strictObject({ query: PageQuery.shape.query, limit: limit(200, 50) })
+
+function inForce({ setup, control, factor }: Desk): InForce {
+  return inForceOf(setup(), control.state(), factor())
+}
+
+function show(desk: Desk): Answer {
+  const { storeOutage } = desk.setup()
+  const answer: InForceAnswer = {
+    ...settingsInForce(inForce(desk), desk.factor()),
+    storeOutage: Object.fromEntries(storeOutage),
+  }
+  return ok(answer, etag(answer.version))
+}
+
+function list({ control }: Desk, { query }: Call): Answer {
+  const fields = readFields(Query, query)
+  if ('problems' in fields) return badFields(fields.problems)
+  const wanted = fields.data.query.toLowerCase()
+  const state = control.state()
+  const found = [...state.overrides.keys()].filter((user) => user.toLowerCase().includes(wanted)).sort()
+  const users = found.slice(0, fields.data.limit).flatMap((user) => {
+    const override = overrideOf(state, user)
+    return override === null ? [] : [{ user, override }]
+  })
+  return ok({ users, total: found.length } satisfies OverridesInForceAnswer)
+}
+
+function showUser(desk: Desk, user: string): Answer {
+  const { policy, state, origin } = inForce(desk)
+  const limits = policy.categories.map((category): [string, LimitInForceAnswer[]] => {
+    const { personal, global } = policy.trace(category, user, origin)
+    const rows = (scope: 'Personal' | 'Global', traced: typeof personal) =>
+      traced.map((each) => ({ scope, window: each.window.name, limit: each.limit, ...layers(each) }))
+    return [category, [...rows('Personal', personal), ...rows('Global', global ?? [])]]
+  })
+  const override = overrideOf(state, user)
+  const answer: UserInForceAnswer = { user, limits: Object.fromEntries(limits), override }
+  return ok(answer, etag(override?.version ?? 0))
+}

@@ -1,0 +1,12 @@
+import { isUserId } from '../control/user.ts'
+import { type Answer, badFields, type Call } from './answer.ts'
+
+const USER = 'must be a user id: 1 to 256 bytes in UTF-8 without control characters, percent-encoded'
+
+/** For a route with the id of a user in its path. */
+export async function withUser(
+  { params: { id } }: Call,
+  handle: (user: string) => Answer | Promise<Answer>,
+): Promise<Answer> {
+  return isUserId(id) ? handle(id) : badFields([{ path: 'id', msg: USER }])
+}
