@@ -24,7 +24,8 @@ const NO_KEY =
 
 interface Held {
   readonly keys: KeySet
-  /** Milliseconds since the epoch. */
+  /** Milliseconds since the epoch, as `freshUntil`, which before it (the clock was ahead then) says nothing. */
+  readonly since: number
   readonly freshUntil: number
 }
 
@@ -43,6 +44,7 @@ export function keysFromUrl(issuer: string, url: URL, observe: Observer, now: ()
   let waiting = 0
 
   async function find(alg: string, kid: string | undefined): Promise<KeyAnswer> {
+    if (held !== null && now() < held.since) held = { ...held, since: now(), freshUntil: now() }
     if (held !== null && now() >= held.freshUntil + STALE_IF_ERROR) held = null
     if (held === null || now() >= held.freshUntil) {
       const mayWait = held === null || !isKnownDown()
@@ -106,7 +108,7 @@ export function keysFromUrl(issuer: string, url: URL, observe: Observer, now: ()
     try {
       const { json, freshMs } = await fetchJson(url, closed.signal)
       const { keys, count, refused } = await readKeySet(json)
-      held = { keys, freshUntil: now() + freshMs }
+      held = { keys, since: now(), freshUntil: now() + freshMs }
       lastFailed = false
       observe({ type: 'jwks_fetched', issuer, keys: count })
       const faults = [...(count === 0 ? [NO_KEY] : []), ...refused]

@@ -139,6 +139,20 @@ describe('who is signed in', () => {
 })
 
 describe('a session', () => {
+  test.each([
+    ['is good on a replica whose clock is up to five minutes behind', 5 * 60_000, 200],
+    ['that begins while the clock is further ahead is none when it is right again', 5 * 60_000 + 1, 401],
+  ])('%s', async (_, ahead, status) => {
+    await start()
+    clock += ahead
+    const { cookie } = await signIn()
+    expect((await change(cookie)).status).toBe(200)
+    clock -= ahead
+    expect((await change(cookie)).status).toBe(status)
+    clock += ahead
+    expect((await change(cookie)).status).toBe(200)
+  })
+
   test('ends after 12 hours', async () => {
     await start()
     const { cookie } = await signIn()

@@ -220,6 +220,37 @@ describe('rotation', () => {
   })
 })
 
+describe('keys that came while the clock was ahead', () => {
+  const long = { exp: NOW / 1000 + 60 * 86_400 }
+  async function startAhead(): Promise<Bench> {
+    const gateway = await start()
+    expect(await gateway.outcome(token(one, long))).toBe('alice')
+    gateway.time += 30 * 24 * HOUR
+    expect(await gateway.outcome(token(one, long))).toBe('alice')
+    expect(server.hits).toBe(2)
+    return gateway
+  }
+
+  it('are due when it is right again, so that a key which was taken out of use is no good', async () => {
+    const gateway = await startAhead()
+    server.answer = serveJson(keySet(two))
+    gateway.time = NOW + HOUR
+    expect(await gateway.outcome(token(one, long))).toBe('unauthorized')
+    expect(server.hits).toBe(3)
+  })
+
+  it('are used for 24 hours from then on where the provider fails', async () => {
+    const gateway = await startAhead()
+    down()
+    gateway.time = NOW + HOUR
+    expect(await gateway.outcome(token(one, long))).toBe('alice')
+    gateway.time += 24 * HOUR - 1
+    expect(await gateway.outcome(token(one, long))).toBe('alice')
+    gateway.time += 1
+    expect(await gateway.outcome(token(one, long))).toBe('overloaded')
+  })
+})
+
 describe('when the provider fails', () => {
   it('old keys are used for 24 hours more, with a fetch each 30 seconds and an observation of each', async () => {
     const gateway = await start()
