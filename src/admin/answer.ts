@@ -51,7 +51,7 @@ export type Method = 'GET' | 'POST' | 'PUT' | 'PATCH' | 'DELETE'
 /**
  * Who may use a route. All but `open` only with a Host header that we answer to.
  * - `open` anybody
- * - `machine` an admin token of role admin, or no token from this machine; never a page in a browser
+ * - `machine` an admin token of role admin, or from this machine X-Tollgate-Drain instead; never a page in a browser
  * - `page` anybody: nothing here is secret
  * - `login` anybody but pages of others
  * - `session` whoever has a token or a session, and whoever sent none

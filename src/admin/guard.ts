@@ -14,6 +14,12 @@ const NOT_FROM_OUR_PAGE = refusal(
   'A session changes things only from the page of this listener, with a body of JSON. Scripts send "Authorization: Bearer <token>".',
 )
 
+const NOT_SAID = refusal(
+  'unauthorized',
+  'From this machine send "X-Tollgate-Drain: yes". From others send an admin token as "Authorization: Bearer <token>".',
+  { 'www-authenticate': 'Bearer realm="tollgate-admin"' },
+)
+
 export interface GuardOptions {
   readonly login: Login
   readonly credentials: readonly AdminToken[]
@@ -39,7 +45,7 @@ export function createGuard({ login, credentials, names, now }: GuardOptions) {
     if (!isOurHost(asked.headers.host, names)) return HOST_NOT_ALLOWED
     if (guard === 'page') return NOBODY
     if (guard === 'machine' && isFromBrowser(asked.headers)) return NOT_FROM_BROWSERS
-    if (guard === 'machine' && isFromHere(asked)) return NOBODY
+    if (guard === 'machine' && isFromHere(asked)) return saysSo(asked.headers) ? NOBODY : NOT_SAID
     if (guard === 'login') return isFromOtherPage(asked.headers) ? NOT_FROM_OUR_PAGE : NOBODY
     const identity = guard === 'machine' ? bearer(asked) : identify(asked)
     // The first visit of a page is no fault: a 401 would stand on the browser's console.
@@ -79,6 +85,15 @@ function isFromHere({ headers, address }: Asked): boolean {
   return headers.authorization === undefined && !isForwarded && LOOPBACK.test(address)
 }
 
+/**
+ * Whoever makes a server on this machine send a request to a URL of his choice (SSRF) hardly ever chooses its fields too. The
+ * gateway passes on no client's field of this name.
+ */
+function saysSo(headers: IncomingHttpHeaders): boolean {
+  return headers[DRAIN_FIELD] === 'yes'
+}
+
+const DRAIN_FIELD = 'x-tollgate-drain'
 const LOOPBACK = /^(?:(?:::ffff:)?127\.[0-9.]+|::1)$/i
 const PROXY_FIELDS = ['forwarded', 'via', 'x-forwarded-for', 'x-forwarded-host', 'x-forwarded-proto', 'x-real-ip']
 

@@ -18,7 +18,7 @@ export interface Login {
   bearer(authorization: string | undefined, address: string): Identity | Answer
 }
 
-/** Wrong tokens from one address within WINDOW_MS before it must wait. */
+/** Wrong tokens from one address within WINDOW_MS, above which it is told to wait. */
 const ATTEMPTS = 10
 const WINDOW_MS = 60_000
 /** Addresses remembered at once; the oldest are forgotten first. */
@@ -30,13 +30,13 @@ export function createLogin({ credentials, now }: LoginOptions): Login {
 
   function check(given: string | null, address: string): AdminToken | Answer {
     if (known.length === 0) return NO_TOKEN
-    const peer = peerOf(address)
-    const past = wrong.get(peer)
-    // While it waits even the right token is refused: otherwise the guesses would go on.
-    if (past !== undefined && past.count >= ATTEMPTS && leftOf(past) > 0) return tooMany(leftOf(past))
     if (given === null) return UNAUTHORIZED
+    // Also of an address whose wrong tokens are refused: administrators share it with others behind a proxy, or in a pod.
     const credential = find(digest(given))
     if (credential !== null) return credential
+    const peer = peerOf(address)
+    const past = wrong.get(peer)
+    if (past !== undefined && past.count >= ATTEMPTS && leftOf(past) > 0) return tooMany(leftOf(past))
     remember(peer)
     return UNAUTHORIZED
   }

@@ -49,6 +49,12 @@ export function openapi(routes: readonly Route[], version: string) {
           name: 'tollgate_session',
           description: 'Set by POST /api/session; changes things only from the page of the same origin.',
         },
+        drain: {
+          type: 'apiKey',
+          in: 'header',
+          name: 'X-Tollgate-Drain',
+          description: 'The word yes, from a loopback address of the same machine.',
+        },
       },
     },
   }
@@ -140,7 +146,7 @@ function json(schema: z.ZodType) {
 /** The empty one says that a request may come without. */
 const CREDENTIALS = [{ token: [] }, { session: [] }]
 const SECURITY: Partial<Readonly<Record<Guard, readonly object[]>>> = {
-  machine: [{ token: [] }, {}],
+  machine: [{ token: [] }, { drain: [] }],
   session: [...CREDENTIALS, {}],
   read: CREDENTIALS,
   change: CREDENTIALS,

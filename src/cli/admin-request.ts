@@ -47,6 +47,7 @@ export interface Question {
   readonly method: string
   readonly url: string
   readonly token?: string | null
+  readonly headers?: Readonly<Record<string, string>>
   /** Whether more than the status is wanted. */
   readonly readsBody: boolean
 }
@@ -66,8 +67,12 @@ export async function askAdmin(question: Question): Promise<Asked> {
 }
 
 /** The name of this machine is in no certificate, and what is sent does not leave it. */
-function send({ method, url, token }: Question, signal: AbortSignal): ClientRequest {
-  const options = { method, signal, headers: token == null ? {} : { authorization: `Bearer ${token}` } }
+function send({ method, url, token, headers }: Question, signal: AbortSignal): ClientRequest {
+  const options = {
+    method,
+    signal,
+    headers: { ...headers, ...(token != null && { authorization: `Bearer ${token}` }) },
+  }
   const request = url.startsWith('https:')
     ? https.request(url, { ...options, rejectUnauthorized: false })
     : http.request(url, options)

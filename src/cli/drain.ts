@@ -8,12 +8,15 @@ export async function drain(args: readonly string[]): Promise<number> {
   const { values } = parseArgs({ args: [...args], options: { ...CONFIG_OPTION, end: { type: 'boolean' } } })
   const { origin, token, note } = await adminPlace(configFile(values.config))
   const url = `${origin}/drain?state=${values.end === true ? 'off' : 'on'}`
-  const { draining, msg } = readAnswer(await askAdmin({ method: 'POST', url, token, readsBody: true }))
+  const { draining, msg } = readAnswer(await askAdmin({ method: 'POST', url, token, headers: SAID, readsBody: true }))
   const isDone = draining === (values.end !== true)
   if (isDone) console.log(`${origin}${note}: ${msg}`)
   else console.error(`not done: ${origin}${note}: ${msg}`)
   return isDone ? 0 : 1
 }
+
+/** Without it a gateway takes the request for one that somebody made a server on this machine send. */
+const SAID = { 'x-tollgate-drain': 'yes' }
 
 /** @returns `draining` `null` if the gateway did not say */
 function readAnswer(asked: Asked): { draining: boolean | null; msg: string } {

@@ -3,6 +3,7 @@ import { createGuard } from '../../src/admin/guard.ts'
 import { createLogin } from '../../src/admin/login.ts'
 
 const TOKEN = 'admin-token-of-the-tests'
+const SAID = { 'x-tollgate-drain': 'yes' }
 
 /** What becomes of a request that only this machine, or an administrator, may make. */
 function judge(address: string, headers: Record<string, string>, hasTokens = true): unknown {
@@ -14,18 +15,19 @@ function judge(address: string, headers: Record<string, string>, hasTokens = tru
 }
 
 test.each(['127.0.0.1', '127.1.2.3', '::1', '::ffff:127.0.0.1'])(
-  '%s is this machine, which needs no token',
+  '%s is this machine, which needs no token but the field that says what it wants',
   (address) => {
-    expect(judge(address, {})).toBeNull()
-    expect(judge(address, {}, false)).toBeNull()
+    expect(judge(address, SAID)).toBeNull()
+    expect(judge(address, SAID, false)).toBeNull()
+    expect(judge(address, {})).toBe(401)
   },
 )
 
 test.each(['10.0.0.7', '::ffff:10.0.0.7', '192.0.2.1', 'fe80::1', '::127.0.0.1', '128.0.0.1', ''])(
   '%s is not, and needs the admin token',
   (address) => {
-    expect(judge(address, {})).toBe(401)
-    expect(judge(address, {}, false)).toBe(403)
+    expect(judge(address, SAID)).toBe(401)
+    expect(judge(address, SAID, false)).toBe(403)
     expect(judge(address, { authorization: `Bearer ${TOKEN}` })).toMatchObject({ name: 'ops' })
   },
 )

@@ -15,6 +15,8 @@ afterEach(() => running.stop())
 
 const wrong = { authorization: 'Bearer wrong' }
 const none = { authorization: '' }
+/** What begins a drain from this machine. */
+const said = { ...none, 'x-tollgate-drain': 'yes' }
 
 describe('the admin token', () => {
   test.each([
@@ -73,17 +75,26 @@ describe('the admin token', () => {
     expect(reply).toMatch(/^HTTP\/1.1 401 /)
   })
 
-  test('may be guessed ten times a minute; then even the right one must wait, and is not called a quota', async () => {
+  test('may be guessed ten times a minute, and is then told to wait, which is not called a quota', async () => {
     let now = NOW
     const { call } = await start({ now: () => now })
     for (let i = 0; i < 10; i++) expect((await call('GET', '/api/tokens', { headers: wrong })).status).toBe(401)
     now += 20_500
-    const reply = await call('GET', '/api/tokens')
+    const reply = await call('GET', '/api/tokens', { headers: wrong })
     expect(reply.status).toBe(429)
     expect(reply.headers['retry-after']).toBe('40')
     expect(reply.json).toEqual({ error: 'too_many_attempts', msg: expect.stringContaining('40 seconds') })
     now += 40_000
+    expect((await call('GET', '/api/tokens', { headers: wrong })).status).toBe(401)
+  })
+
+  test('that is right is let in whatever others of its address have sent', async () => {
+    const { call } = await start({ drain: drain() })
+    for (let i = 0; i < 20; i++) await call('GET', '/api/tokens', { headers: wrong })
     expect((await call('GET', '/api/tokens')).status).toBe(200)
+    expect((await call('POST', '/drain')).status).toBe(200)
+    // Nor does a page that has no token yet learn of them.
+    expect((await call('GET', '/api/session', { headers: none })).status).toBe(200)
   })
 
   test('forgotten in a request is no guess', async () => {
@@ -148,7 +159,7 @@ describe('drain', () => {
   test('begins with one call and ends with the next, and each says so', async () => {
     const { call } = await start({ drain: drain() })
     for (const draining of [true, false, true]) {
-      const { status, json } = await call('POST', '/drain', { headers: none })
+      const { status, json } = await call('POST', '/drain', { headers: said })
       expect([status, json.draining]).toEqual([200, draining])
       expect(json.msg).toMatch(draining ? /second POST .drain ends/ : /^In service again/)
     }
@@ -162,34 +173,53 @@ describe('drain', () => {
       ['off', false],
       ['off', false],
     ])
-      expect((await call('POST', `/drain?state=${state}`, { headers: none })).json).toMatchObject({ draining })
-    expect((await call('POST', '/drain?state=of', { headers: none })).status).toBe(400)
-    expect((await call('POST', '/drain?stat=on', { headers: none })).status).toBe(400)
+      expect((await call('POST', `/drain?state=${state}`, { headers: said })).json).toMatchObject({ draining })
+    expect((await call('POST', '/drain?state=of', { headers: said })).status).toBe(400)
+    expect((await call('POST', '/drain?stat=on', { headers: said })).status).toBe(400)
   })
 
   test('does not end while the gateway is being stopped, which the response says', async () => {
     const { call } = await start({ drain: { isOn: () => true, turn: () => {} } })
-    const { json } = await call('POST', '/drain', { headers: none })
+    const { json } = await call('POST', '/drain', { headers: said })
     expect(json).toEqual({ draining: true, msg: expect.stringContaining('being stopped') })
   })
 
   test.each(['GET', 'HEAD', 'PUT', 'DELETE'])('is no matter of %s, which anybody may learn', async (method) => {
     const { turns, ...rest } = drain()
     const { call } = await start({ drain: rest })
-    for (const headers of [none, { ...none, via: '1.1 proxy' }]) {
+    for (const headers of [said, { ...said, via: '1.1 proxy' }]) {
       const reply = await call(method, '/drain', { headers })
       expect([reply.status, reply.headers.allow]).toEqual([405, 'POST'])
     }
     expect(turns).toEqual([])
   })
 
+  test.each([
+    ['says nothing of it', {}],
+    ['says something else', { 'x-tollgate-drain': 'on' }],
+  ])(
+    'is not begun by a request from this machine that %s: somebody may make a server send it',
+    async (_what, field) => {
+      const gateway = drain()
+      const { call } = await start({ drain: gateway })
+      const { status, json } = await call('POST', '/drain', {
+        headers: { ...none, ...field } as Record<string, string>,
+      })
+      expect([status, json]).toEqual([
+        401,
+        { error: 'unauthorized', msg: expect.stringContaining('X-Tollgate-Drain: yes') },
+      ])
+      expect(gateway.turns).toEqual([])
+    },
+  )
+
   test('may be begun by a script in Node', async () => {
     const { url } = await start({ drain: drain() })
-    expect((await fetch(`${url}/drain`, { method: 'POST' })).status).toBe(200)
+    expect((await fetch(`${url}/drain`, { method: 'POST', headers: { 'x-tollgate-drain': 'yes' } })).status).toBe(200)
   })
 
   test.each([
-    ['without one', none, 401],
+    ['without one', said, 401],
     ['with a wrong one', wrong, 401],
     ['of a viewer', { authorization: `Bearer ${VIEWER}` }, 403],
     ['of an admin', { authorization: `Bearer ${TOKEN}` }, 200],
@@ -218,7 +248,7 @@ describe('drain', () => {
   ])('is not begun by %s', async (_what, headers) => {
     const gateway = drain()
     const { call } = await start({ drain: gateway })
-    for (const more of [none, {}])
+    for (const more of [said, {}])
       expect(
         (await call('POST', '/drain', { headers: { ...headers, ...more } as Record<string, string> })).status,
       ).toBe(403)

@@ -3,7 +3,7 @@ import { openRedisStore } from '../../src/store/redis/store.ts'
 import type { Store } from '../../src/store/store.ts'
 import { sharedRedis } from '../setup/redis.ts'
 import { whenReady } from '../store/redis/ready.ts'
-import { type Running, startAdmin } from './running.ts'
+import { type Running, startAdmin, TOKEN } from './running.ts'
 
 /** Two admin listeners, each with a Redis client of its own: two replicas of one gateway. */
 let redis: Awaited<ReturnType<typeof sharedRedis>>
@@ -79,7 +79,7 @@ describe('two replicas', () => {
   test('know the session of each other', async () => {
     const { headers } = await one.call('POST', '/api/session', {
       headers: { authorization: '' },
-      body: { token: 'admin-token-of-the-tests' },
+      body: { token: TOKEN },
     })
     const cookie = headers['set-cookie']?.[0]?.split(';')[0] ?? ''
     const reply = await other.call('GET', '/api/session', { headers: { authorization: '', cookie } })

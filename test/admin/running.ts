@@ -14,8 +14,8 @@ import type { Store } from '../../src/store/store.ts'
 import { type AnswerCheck, checkAnswers } from './answers.ts'
 
 export const NOW = Date.parse('2026-11-20T10:10:00Z')
-export const TOKEN = 'admin-token-of-the-tests'
-export const VIEWER = 'viewer-token-of-the-tests'
+export const TOKEN = 'admin-token-of-the-tests-00000000'
+export const VIEWER = 'viewer-token-of-the-tests-0000000'
 
 export const YAML = `upstream: { url: "http://127.0.0.1:9000" }
 store: "sqlite::memory:"

@@ -233,7 +233,7 @@ async function until(condition: () => Promise<boolean>, problem = 'waited too lo
   }
 }
 
-const ADMIN_TOKEN = 'test-admin-token-0001'
+const ADMIN_TOKEN = 'test-admin-token-of-32-characters'
 
 interface Gateway {
   readonly url: string

@@ -328,7 +328,9 @@ describe('a handshake behind requests that are under way on its connection', () 
 })
 
 it('a gateway that is taken out of service closes each connection with its next answer', async () => {
-  expect((await fetch(`${app.admin}/drain`, { method: 'POST' })).status).toBe(200)
+  expect((await fetch(`${app.admin}/drain`, { method: 'POST', headers: { 'x-tollgate-drain': 'yes' } })).status).toBe(
+    200,
+  )
   const text = await rawExchange(app.url, 'GET /open HTTP/1.1\r\nHost: a\r\n\r\n'.repeat(2))
   expect(statusesIn(text)).toEqual([200])
   expect(text).toMatch(/\r\nConnection: close\r\n/)

@@ -11,7 +11,7 @@ import { type Backend, startBackend } from './harness.ts'
 import { bearer, jwtOf } from './jwt.ts'
 import { type GatewayProcess, spawnGateway } from './process.ts'
 
-const ADMIN_TOKEN = 'test-admin-token-0001'
+const ADMIN_TOKEN = 'test-admin-token-of-32-characters'
 
 let folder: string
 let backend: Backend

@@ -47,9 +47,11 @@ drain: { ${drain} }
   return gateway
 }
 
+const BY_MACHINE = { method: 'POST', headers: { 'x-tollgate-drain': 'yes' } }
+
 /** As the kubelet does it: the preStop hook first, then the signal. */
 async function takeDown({ admin, process }: Gateway): Promise<number | null> {
-  expect((await fetch(`${admin}/drain?state=on`, { method: 'POST' })).status).toBe(200)
+  expect((await fetch(`${admin}/drain?state=on`, BY_MACHINE)).status).toBe(200)
   return process.end('SIGTERM')
 }
 
@@ -123,7 +125,7 @@ describe('a rolling update of two replicas behind a load balancer', () => {
     ]
     const client = new Client()
     expect((await client.ask(gateway.url, 'c', 'alice')).headers.connection).toBe('keep-alive')
-    const turn = async (): Promise<unknown> => (await fetch(`${gateway.admin}/drain`, { method: 'POST' })).json()
+    const turn = async (): Promise<unknown> => (await fetch(`${gateway.admin}/drain`, BY_MACHINE)).json()
     expect(await turn()).toMatchObject({ draining: true })
     expect(await gateway.readiness()).toBe('503 draining')
     expect((await fetch(`${gateway.admin}/livez`)).status).toBe(200)

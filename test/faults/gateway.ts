@@ -27,7 +27,7 @@ export interface GatewayOptions {
   readonly env?: Record<string, string>
 }
 
-export const ADMIN_TOKEN = 'test-admin-token-0001'
+export const ADMIN_TOKEN = 'test-admin-token-of-32-characters'
 
 /** The part of a configuration that all tests share. */
 export function commonConfig(listen: string, admin: string): string {

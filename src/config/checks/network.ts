@@ -1,7 +1,7 @@
 import { isLoopback, leadsTo, shareAddress } from '../addresses.ts'
 import type { HostPort } from '../config.ts'
 import { placeholderIn } from '../placeholder.ts'
-import { type Finding, formatPath, quote } from '../problems.ts'
+import { type Finding, formatPath, type Path, quote } from '../problems.ts'
 import type { Salvage } from '../salvage.ts'
 
 /** Listeners, the backend, and whom to trust. */
@@ -9,6 +9,7 @@ export function checkNetwork(parsed: Salvage): Finding[] {
   return [
     ...checkAdmin(parsed),
     ...checkAdminTokens(parsed.admin),
+    ...checkTokenLengths(parsed.admin),
     ...checkWorkers(parsed),
     ...checkLoop(parsed),
     ...checkUpstream(parsed.upstream),
@@ -46,6 +47,18 @@ function checkAdminTokens({ token, tokens }: Salvage['admin']): Finding[] {
       const message = `is the ${key} of ${rival}, too: choose another`
       return rival === undefined ? [] : [{ path: [...path, key], message }]
     })
+  })
+}
+
+/** The right token is always let in, however many wrong ones came before it: only its length keeps others from guessing it. */
+const LONG = 32
+
+function checkTokenLengths({ token, tokens }: Salvage['admin']): Finding[] {
+  const all = [[token, ['admin', 'token']], ...tokens.map(({ token }, i) => [token, ['admin', 'tokens', i, 'token']])]
+  return (all as [string | undefined, Path][]).flatMap(([text, path]): Finding[] => {
+    if (text === undefined || text.length >= LONG) return []
+    const message = `has ${text.length} characters, which may be guessed: make one with "openssl rand -hex 32"`
+    return [{ path, severity: 'warning', message }]
   })
 }
 
