@@ -7,7 +7,7 @@ import { createCache } from './cache.ts'
 import { type Caller, invalid, type Verified } from './caller.ts'
 import { isGatewayToken, verifyGatewayToken } from './gateway-token.ts'
 import { closeAllBut, type FetchedKeys, type IssuerOptions, openIssuers } from './issuer.ts'
-import { createJwtVerifier } from './jwt.ts'
+import { createJwtVerifier, type ReadJwt } from './jwt.ts'
 
 export type { Caller } from './caller.ts'
 export { AuthSetupError, type IssuerOptions } from './issuer.ts'
@@ -83,7 +83,7 @@ export async function createAuthenticator(
   const { gatewayTokens, tokens, observe, now = Date.now, random = Math.random } = options
   const { issuers, fetched } = await openIssuers(options.issuers, before.fetched, observe, now)
   const maxCredential = Math.max(MAX_CREDENTIAL, options.maxCredential ?? 0)
-  const verifyJwt = createJwtVerifier(issuers)
+  const jwts = createJwtVerifier(issuers)
   const accepted = createCache<Caller>(options.cache.max)
   const refused = createCache<Denial>(MAX_REFUSED)
   const checks = new Map<string, Check>()
@@ -107,16 +107,22 @@ export async function createAuthenticator(
   }
 
   function check(key: string, credential: string, at: number): Denial | Promise<Caller | Denial> {
-    const running = checks.get(key)
-    if (running !== undefined && at < running.startedAt + JOIN_MS) return running.result
     if (isGatewayToken(credential)) {
-      return gatewayTokens
-        ? start(key, at, checkGatewayToken(key, credential, at))
-        : invalid('gateway tokens are switched off')
+      if (!gatewayTokens) return invalid('gateway tokens are switched off')
+      return running(key, at) ?? start(key, at, checkGatewayToken(key, credential, at))
     }
-    return credential.includes('.')
-      ? start(key, at, checkJwt(key, credential, at))
-      : invalid('neither a JWT nor a gateway token')
+    if (!credential.includes('.')) return invalid('neither a JWT nor a gateway token')
+    const jwt = jwts.read(credential)
+    if ('code' in jwt) {
+      observe(MISS)
+      return jwt
+    }
+    return running(key, at) ?? start(key, at, checkJwt(key, jwt, at))
+  }
+
+  function running(key: string, at: number): Promise<Caller | Denial> | undefined {
+    const check = checks.get(key)
+    return check !== undefined && at < check.startedAt + JOIN_MS ? check.result : undefined
   }
 
   /** Lets others who bring the same credential meanwhile wait for the same answer. */
@@ -131,8 +137,8 @@ export async function createAuthenticator(
     return result
   }
 
-  async function checkJwt(key: string, token: string, at: number): Promise<Caller | Denial> {
-    const result = await verifyJwt(token, at)
+  async function checkJwt(key: string, jwt: ReadJwt, at: number): Promise<Caller | Denial> {
+    const result = await jwts.verify(jwt, at)
     return 'caller' in result ? accept(key, result, now(), options.cache.ttlMs) : result
   }
 

@@ -13,18 +13,22 @@ export interface Claims {
 }
 
 /** Whether `aud`, a string or a list of strings, names one of the audiences exactly. */
-export function isMeantFor(payload: JsonObject, audiences: readonly string[]): boolean {
+function isMeantFor(payload: JsonObject, audiences: readonly string[]): boolean {
   const aud = member(payload, 'aud')
   const list: readonly unknown[] = Array.isArray(aud) ? aud : [aud]
   return list.every((one) => typeof one === 'string') && list.some((one) => audiences.includes(one))
 }
 
 /**
- * Reads user and times.
+ * Reads user and times, and judges whose token it is and for whom.
  * @param bytes what `payload` was read from
  * @param now milliseconds since the epoch
  */
 export function readClaims(payload: JsonObject, bytes: Uint8Array, issuer: Issuer, now: number): Claims | Denial {
+  if (member(payload, 'iss') !== issuer.issuer) return invalid('unknown issuer')
+  if (!isMeantFor(payload, issuer.audiences)) {
+    return invalid('meant for another audience', 'The token is not meant for this service.')
+  }
   const tolerance = issuer.clockToleranceSeconds
   const exp = member(payload, 'exp')
   if (!isDate(exp)) return invalid('exp is missing or no number')

@@ -1,103 +1,160 @@
 import type { Denial } from '../errors.ts'
 import { invalid, unknowable, type Verified } from './caller.ts'
-import { decodeBase64url, type JsonObject, member, parseObject } from './encoding.ts'
+import { decodeBase64url, type JsonObject, member, type Outline, outlineOf, parseObject } from './encoding.ts'
 import type { Issuer } from './issuer.ts'
-import { signatureHolds } from './jose.ts'
-import { isMeantFor, readClaims } from './jwt-claims.ts'
+import { type Claims, readClaims } from './jwt-claims.ts'
 import type { VerifyingKey } from './key-set.ts'
+import { holds, holdsInPool, type Signed } from './signature.ts'
 
-/** A JWT in compact serialisation whose form is good. Nothing in it is verified yet. */
-interface ParsedJwt {
+/** A JWT in compact serialisation that an issuer of ours may have made. Nothing in it is verified yet. */
+export interface ReadJwt extends Signed {
+  readonly kid: string | undefined
+  readonly payloadBytes: Uint8Array
+  readonly outline: Outline
+  /** Those whose rules the header and `iss` meet. At least one. */
+  readonly issuers: readonly Issuer[]
+}
+
+interface Header {
   readonly alg: string
   readonly kid: string | undefined
   readonly typ: string | undefined
-  readonly payload: JsonObject
-  readonly payloadBytes: Uint8Array
 }
 
 /** Signatures that are checked for one token at most: each takes a tenth of a millisecond, and anybody can ask for it. */
 const MAX_CHECKS = 10
 
+/** In characters of base64url: 1 KiB. Real headers have 50 to 150 bytes; one with a chain of certificates says nothing to us. */
+const MAX_HEADER = Math.ceil((1024 * 4) / 3)
+
+/**
+ * A payload with fewer commas is parsed in a few microseconds, which is cheaper than a check of its signature. Of one with more,
+ * anybody could have made 6 KB that take 100 us: it is parsed when its signature holds.
+ */
+const MOST_COMMAS = 64
+
 /** Header parameters that change what the signature covers or how the payload is read (RFC 7515, RFC 7797). We have no use for any. */
 const REFUSED_PARAMETERS = ['crit', 'b64', 'zip']
 
-export type JwtVerifier = (token: string, now: number) => Promise<Verified | Denial>
+const MALFORMED = invalid('malformed JWT')
+
+export interface JwtVerifier {
+  /** What is found out without a key and without parsing the claims: cheap, since anybody may have made the token. */
+  read(token: string): ReadJwt | Denial
+  verify(jwt: ReadJwt, now: number): Promise<Verified | Denial>
+}
 
 /**
- * Verifies JWTs by the rules of RFC 8725. All that needs no key is judged first, so that a token which is refused anyway
- * costs no signature check and causes no fetch of keys; the signature then covers the very bytes that were judged.
+ * Verifies JWTs by the rules of RFC 8725, what is cheapest first: the header, the issuer, the claims of a payload that is small, the
+ * signature, the claims of any other. So a token that is refused anyway mostly costs no signature check and causes no fetch of keys. The
+ * signature covers the very bytes that are judged, and none is accepted whose claims have not been read whole.
  * `jwk`, `jku`, `x5u` and `x5c` in a token are never looked at.
  */
 export function createJwtVerifier(issuers: readonly Issuer[]): JwtVerifier {
-  return async function verifyJwt(token, now) {
-    const jwt = parseJwt(token)
-    if (jwt === null) return invalid('malformed JWT')
-    const candidates = chooseIssuers(issuers, jwt)
+  const algorithms = new Set(issuers.flatMap((issuer) => issuer.algorithms))
+
+  function read(token: string): ReadJwt | Denial {
+    const first = token.indexOf('.')
+    const second = token.indexOf('.', first + 1)
+    if (first < 1 || second < first + 2 || second === token.length - 1 || token.includes('.', second + 1))
+      return MALFORMED
+    if (first > MAX_HEADER) return invalid('the header of the JWT has more than 1 KiB')
+    const header = readHeader(token.slice(0, first))
+    if (header === null) return MALFORMED
+    const { alg, kid } = header
+    if (!algorithms.has(alg)) return invalid('alg is not allowed for the issuer')
+    const payloadBytes = decodeBase64url(token.slice(first + 1, second))
+    const signature = decodeBase64url(token.slice(second + 1))
+    const outline = payloadBytes === null ? null : outlineOf(payloadBytes, 'iss')
+    if (payloadBytes === null || signature === null || outline === null) return MALFORMED
+    const candidates = chooseIssuers(issuers, outline.text, header)
     if ('code' in candidates) return candidates
-    let refused: Denial | undefined
-    const checks = { left: MAX_CHECKS }
-    for (const issuer of candidates) {
-      const result = await verifyFor(issuer, token, jwt, { now, checks })
-      if ('caller' in result) return result
-      // "Cannot know" outweighs "no": the key that would say yes may be among those we could not fetch.
-      if (refused === undefined || result.code !== 'unauthorized') refused = result
-    }
-    return refused ?? invalid('no issuer')
+    return { alg, kid, input: token.slice(0, second), signature, payloadBytes, outline, issuers: candidates }
   }
+
+  return { read, verify }
 }
 
+async function verify(jwt: ReadJwt, now: number): Promise<Verified | Denial> {
+  const isSmall = jwt.outline.commas <= MOST_COMMAS
+  const payload = isSmall ? parseObject(jwt.payloadBytes, jwt.outline) : undefined
+  if (payload === null) return MALFORMED
+  let refused: Denial | undefined
+  const checks = { left: MAX_CHECKS }
+  for (const issuer of jwt.issuers) {
+    const result = await verifyFor(issuer, jwt, payload, { now, checks })
+    if ('caller' in result) return result
+    // "Cannot know" outweighs "no": the key that would say yes may be among those we could not fetch.
+    if (refused === undefined || result.code !== 'unauthorized') refused = result
+  }
+  return refused ?? invalid('no issuer')
+}
+
+/** @param payload undefined where it is parsed only when the signature holds */
 async function verifyFor(
   issuer: Issuer,
-  token: string,
-  { alg, kid, payload, payloadBytes }: ParsedJwt,
+  jwt: ReadJwt,
+  payload: JsonObject | undefined,
   { now, checks }: { readonly now: number; readonly checks: { left: number } },
 ): Promise<Verified | Denial> {
-  const claims = readClaims(payload, payloadBytes, issuer, now)
+  const early = payload === undefined ? null : readClaims(payload, jwt.payloadBytes, issuer, now)
+  if (early !== null && 'code' in early) return early
+  const unsigned = await faultOfSignature(issuer, jwt, checks)
+  if (unsigned !== null) return unsigned
+  const claims = early ?? lateClaims(issuer, jwt, now)
   if ('code' in claims) return claims
-  const found = await issuer.source.find(alg, kid)
+  return { caller: { user: claims.user, kind: 'jwt' }, until: claims.expiresAt }
+}
+
+function lateClaims(issuer: Issuer, { payloadBytes, outline }: ReadJwt, now: number): Claims | Denial {
+  const payload = parseObject(payloadBytes, outline)
+  return payload === null ? MALFORMED : readClaims(payload, payloadBytes, issuer, now)
+}
+
+/** `null` where a key of the issuer has signed the token. */
+async function faultOfSignature({ source }: Issuer, jwt: ReadJwt, checks: { left: number }): Promise<Denial | null> {
+  const { alg, kid } = jwt
+  const found = await source.find(alg, kid)
   if (found.is === 'unavailable')
     return unknowable('overloaded', 'the keys of the issuer cannot be fetched', found.retryAfter)
   if (found.is === 'unknown') return invalid('no key of the issuer fits')
   if (found.is === 'ambiguous') return invalid('too many keys of the issuer fit and the token names none')
-  const verified: Verified = { caller: { user: claims.user, kind: 'jwt' }, until: claims.expiresAt }
-  if (await anyHolds(found.keys)) return verified
-  const other = await issuer.source.findOther(alg, kid, found.keys)
-  return other.is === 'keys' && (await anyHolds(other.keys)) ? verified : invalid('bad signature')
+  if (await anyHolds(found.keys)) return null
+  const other = await source.findOther(alg, kid, found.keys)
+  return other.is === 'keys' && (await anyHolds(other.keys)) ? null : invalid('bad signature')
 
   async function anyHolds(keys: readonly VerifyingKey[]): Promise<boolean> {
-    for (const { key } of keys) {
-      if (checks.left-- > 0 && (await signatureHolds(token, key, alg))) return true
+    for (const { key, isDear } of keys) {
+      if (checks.left-- <= 0) return false
+      if (isDear ? await holdsInPool(jwt, key) : holds(jwt, key)) return true
     }
     return false
   }
 }
 
 /** The issuers whose rules this token can meet, or at which of them it fails. */
-function chooseIssuers(issuers: readonly Issuer[], { alg, typ, payload }: ParsedJwt): readonly Issuer[] | Denial {
-  const iss = member(payload, 'iss')
+function chooseIssuers(
+  issuers: readonly Issuer[],
+  iss: string | null,
+  { alg, typ }: Header,
+): readonly Issuer[] | Denial {
   const ofIssuer = issuers.filter(({ issuer }) => issuer === iss)
   if (ofIssuer.length === 0) return invalid('unknown issuer')
-  const ofAudience = ofIssuer.filter(({ audiences }) => isMeantFor(payload, audiences))
-  if (ofAudience.length === 0) return invalid('meant for another audience', 'The token is not meant for this service.')
-  const ofAlgorithm = ofAudience.filter(({ algorithms }) => algorithms.includes(alg))
+  const ofAlgorithm = ofIssuer.filter(({ algorithms }) => algorithms.includes(alg))
   if (ofAlgorithm.length === 0) return invalid('alg is not allowed for the issuer')
   const ofType = ofAlgorithm.filter(({ typ: allowed }) => allowed === undefined || isOfType(typ, allowed))
   return ofType.length === 0 ? invalid('typ is not allowed for the issuer') : ofType
 }
 
-function parseJwt(token: string): ParsedJwt | null {
-  const segments = token.split('.', 4)
-  if (segments.length !== 3 || segments.includes('')) return null
-  const [headerBytes, payloadBytes, signature] = segments.map(decodeBase64url)
-  if (!headerBytes || !payloadBytes || !signature) return null
-  const header = parseObject(headerBytes)
-  const payload = parseObject(payloadBytes)
-  if (header === null || payload === null || REFUSED_PARAMETERS.some((name) => Object.hasOwn(header, name))) return null
+function readHeader(text: string): Header | null {
+  const bytes = decodeBase64url(text)
+  const header = bytes === null ? null : parseObject(bytes)
+  if (header === null || REFUSED_PARAMETERS.some((name) => Object.hasOwn(header, name))) return null
   const alg = member(header, 'alg')
   const kid = member(header, 'kid')
   const typ = member(header, 'typ')
   if (typeof alg !== 'string' || !isOptionalText(kid) || !isOptionalText(typ)) return null
-  return { alg, kid, typ, payload, payloadBytes }
+  return { alg, kid, typ }
 }
 
 function isOptionalText(value: unknown): value is string | undefined {

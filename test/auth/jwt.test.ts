@@ -2,6 +2,7 @@ import { mkdtemp, rm, writeFile } from 'node:fs/promises'
 import { createServer } from 'node:http'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
+import fc from 'fast-check'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import type { IssuerOptions } from '../../src/auth/authenticator.ts'
 import type { Denial } from '../../src/errors.ts'
@@ -26,6 +27,9 @@ import {
 const ec = ecKey('ec-1')
 const rsa = rsaKey('rsa-1')
 const stranger = ecKey('ec-1')
+const ec512 = ecKey('ec-521', 'P-521')
+const ec384 = ecKey('ec-384', 'P-384')
+const ed = edKey('ed-1')
 const SECRET = 'the shared secret of a test, 32 bytes and more'
 let folder: string
 let keysFile: IssuerOptions['keys']
@@ -33,7 +37,7 @@ let keysFile: IssuerOptions['keys']
 beforeAll(async () => {
   folder = await mkdtemp(join(tmpdir(), 'tollgate-jwt-'))
   keysFile = { kind: 'file', path: join(folder, 'jwks.json') }
-  await writeFile(keysFile.path, JSON.stringify(keySet(ec, rsa, ecKey('ec-384', 'P-384'), edKey('ed-1'))))
+  await writeFile(keysFile.path, JSON.stringify(keySet(ec, rsa, ec384, ec512, ed)))
 })
 afterAll(() => rm(folder, { recursive: true }))
 
@@ -59,8 +63,12 @@ describe('a good JWT', () => {
     ['ES256', ec],
     ['RS256', rsa],
     ['PS256', rsa],
+    ['PS512', rsa],
+    ['ES384', ec384],
+    ['ES512', ec512],
+    ['EdDSA', ed],
   ])('signed with %s names its user', async (alg, key) => {
-    expect(await judge(jwt({ alg, key }))).toEqual({ user: 'alice', kind: 'jwt' })
+    expect(await judge(jwt({ alg, key }), { algorithms: [alg] })).toEqual({ user: 'alice', kind: 'jwt' })
   })
 
   it('may be signed with Ed25519, under its old and its new name', async () => {
@@ -153,7 +161,7 @@ describe('the key', () => {
     await new Promise((resolve) => trap.close(resolve))
   })
 
-  it.each(['../../../../dev/null', "' OR 1=1 --", '__proto__', 'constructor', 'EC-1', 'ec-1 ', '', 'k'.repeat(5000)])(
+  it.each(['../../../../dev/null', "' OR 1=1 --", '__proto__', 'constructor', 'EC-1', 'ec-1 ', '', 'k'.repeat(900)])(
     'is not found by the kid %j',
     async (kid) => {
       expect(await reason(withHeader({ kid }))).toBe('no key of the issuer fits')
@@ -263,6 +271,40 @@ describe('the form of the token', () => {
     expect(await reason(jwt({ key: ec, header: '{"alg":"none","alg":"ES256","kid":"ec-1"}' }))).toBe('malformed JWT')
   })
 
+  it('has a header of 1 KiB at most', async () => {
+    const base = JSON.stringify({ alg: 'ES256', kid: 'ec-1', x: '' })
+    const header = (bytes: number) => base.replace('"x":""', `"x":"${'x'.repeat(bytes - base.length)}"`)
+    expect(await judge(jwt({ key: ec, header: header(1024) }))).toMatchObject({ user: 'alice' })
+    expect(await reason(jwt({ key: ec, header: header(1025) }))).toBe('the header of the JWT has more than 1 KiB')
+  })
+
+  it.each(['header', 'payload'])('is not nested deeper than 32 in its %s', async (part) => {
+    const nested = (object: object, depth: number) =>
+      `${JSON.stringify(object).slice(0, -1)},"x":${'['.repeat(depth - 1)}${']'.repeat(depth - 1)}}`
+    const of = (depth: number) =>
+      part === 'header'
+        ? jwt({ key: ec, header: nested({ alg: 'ES256', kid: 'ec-1' }, depth) })
+        : jwt({ key: ec, payload: nested(claims(), depth) })
+    expect(await judge(of(32))).toMatchObject({ user: 'alice' })
+    expect(await reason(of(33))).toBe('malformed JWT')
+  })
+
+  it('is judged by its header first, whatever is in its payload', async () => {
+    expect(await reason(`${b64({ alg: 'x' })}.${b64('no JSON')}.AAAA`)).toBe('alg is not allowed for the issuer')
+    expect(await reason(`${b64({ alg: 'ES256' })}.${b64('{"iss":"other",')}.AAAA`)).toBe('unknown issuer')
+  })
+
+  it('may escape the name of its issuer, and not the name of that claim', async () => {
+    const payload = JSON.stringify(claims())
+    const escaped = payload.replace('https://', 'https:\\/\\/')
+    expect(escaped).not.toBe(payload)
+    expect(await judge(jwt({ key: ec, payload: escaped }))).toMatchObject({ user: 'alice' })
+    expect(await reason(jwt({ key: ec, payload: payload.replace('"iss"', '"\\u0069ss"') }))).toBe('unknown issuer')
+    expect(await reason(jwt({ key: ec, payload: `${payload.slice(0, -1)},"\\u0069ss":"other"}` }))).toBe(
+      'malformed JWT',
+    )
+  })
+
   it.each([8, 64, 1024])('of %i KiB is refused unread', async (kib) => {
     const token = withClaims({ filler: 'x'.repeat(kib * 1024) })
     expect(await judge(token)).toMatchObject({ code: 'headers_too_large' })
@@ -295,6 +337,86 @@ describe('the form of the token', () => {
       expect(await ask(forged)).toMatchObject({ code: 'unauthorized' })
     },
   )
+})
+
+describe('a payload of many values', () => {
+  const many = (changes: Record<string, unknown> = {}) =>
+    withClaims({ groups: Array.from({ length: 200 }, (_, i) => i), ...changes })
+
+  it('is good where its signature is', async () => {
+    expect(await judge(many())).toMatchObject({ user: 'alice' })
+    expect(await judge(many({ sub: 42 }))).toMatchObject({ user: '42' })
+  })
+
+  it('is held against all rules that others are', async () => {
+    expect(await reason(many({ aud: 'other' }))).toBe('meant for another audience')
+    expect(await reason(many({ exp: 1 }))).toBe('expired')
+    expect(await reason(many({ sub: '' }))).toBe('sub is no user id')
+    expect(await reason(many({ iss: 'other' }))).toBe('unknown issuer')
+    const twice = JSON.stringify(claims({ groups: Array(200).fill(0) }))
+    expect(await reason(jwt({ key: ec, payload: `${twice.slice(0, -1)},"sub":"bob"}` }))).toBe('malformed JWT')
+    expect(await reason(jwt({ key: ec, payload: `${twice.slice(0, -1)},}` }))).toBe('malformed JWT')
+  })
+
+  it('is not looked into before its signature holds', async () => {
+    const forged = (payload: unknown) => reason(jwt({ key: stranger, payload }))
+    expect(await forged(claims({ groups: Array(200).fill(0), exp: 1 }))).toBe('bad signature')
+    expect(await forged(claims({ exp: 1 }))).toBe('expired')
+  })
+
+  it('finds the rules of its audience among several of its issuer', async () => {
+    const { outcome } = await bench([
+      { keys: keysFile, audiences: ['web'], userClaim: 'email' },
+      { keys: keysFile, audiences: ['app'] },
+    ])
+    expect(await outcome(many({ aud: 'app' }))).toBe('alice')
+    expect(await outcome(many({ aud: 'web', email: 'a@example.org' }))).toBe('a@example.org')
+  })
+})
+
+describe('a signature', () => {
+  const algorithms = ['HS256', 'RS256', 'PS256', 'ES256', 'ES384', 'EdDSA']
+  const keys: Record<string, TestKey | string> = {
+    HS256: SECRET,
+    RS256: rsa,
+    PS256: rsa,
+    ES256: ec,
+    ES384: ec384,
+    EdDSA: ed,
+  }
+
+  it.each(algorithms)('of any bytes is refused with %s, and is no fault of ours', async (alg) => {
+    const key = keys[alg] as TestKey | string
+    const rules = typeof key === 'string' ? { keys: { kind: 'secret', secret: key } as const } : {}
+    const { ask } = await open({ algorithms: [alg], ...rules })
+    const good = jwt({ alg, key })
+    expect(await ask(good)).toMatchObject({ user: 'alice' })
+    const [input, signature] = [
+      good.slice(0, good.lastIndexOf('.')),
+      Buffer.from(good.split('.')[2] ?? '', 'base64url'),
+    ]
+    const bytes = fc.oneof(
+      fc.uint8Array({ minLength: 1, maxLength: 600 }),
+      fc.uint8Array({ minLength: signature.length, maxLength: signature.length }),
+      fc.constantFrom(0, 255).map((byte) => new Uint8Array(signature.length).fill(byte)),
+      fc.nat({ max: 8 * signature.length - 1 }).map((bit) => flipped(signature, bit)),
+    )
+    await fc.assert(
+      fc.asyncProperty(bytes, async (other) => {
+        fc.pre(!signature.equals(other))
+        expect(await ask(`${input}.${Buffer.from(other).toString('base64url')}`)).toMatchObject({
+          code: 'unauthorized',
+        })
+      }),
+      { numRuns: alg === 'ES384' ? 50 : 200 },
+    )
+  })
+
+  function flipped(bytes: Buffer, bit: number): Uint8Array {
+    const copy = Uint8Array.from(bytes)
+    copy[bit >> 3] = (copy[bit >> 3] ?? 0) ^ (1 << (bit & 7))
+    return copy
+  }
 })
 
 describe('the times', () => {

@@ -1,6 +1,6 @@
 import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
-import { type Member, topLevelMembers } from '../../src/routing/json-members.ts'
+import { type Member, topLevelMembers } from '../src/json-members.ts'
 
 describe('the members of an object', () => {
   test('keep their order, their duplicates and the text of their values', () => {
