@@ -16,7 +16,15 @@ interface Part {
   readonly node?: readonly string[]
 }
 
-const GROUND = ['errors.ts', 'json.ts', 'json-fault.ts', 'json-members.ts', 'json-scalar.ts', 'suggest.ts', 'observe/observation.ts']
+const GROUND = [
+  'errors.ts',
+  'json.ts',
+  'json-fault.ts',
+  'json-members.ts',
+  'json-scalar.ts',
+  'suggest.ts',
+  'observe/observation.ts',
+]
 const DOMAIN = [...GROUND, 'quota/', 'failures/', 'control/']
 const ADAPTERS = ['config/', 'config/checks/', 'routing/', 'auth/', 'store/', 'store/redis/', 'forward/', 'observe/']
 const TOOLS = ['assets.ts', 'closing.ts', 'inspector-signal.ts', 'peers.ts', 'print.ts', 'tls.ts', 'version.ts']
