@@ -28,7 +28,7 @@ export function checkAll(parsed: Salvage, lineOf: (path: Path) => number | null)
 /** What the rules come to together. Only for a route map without problems. */
 function checkTogether(parsed: Salvage, lineOf: (path: Path) => number | null): Finding[] {
   const lookup = lookupOf(parsed)
-  return lookup === null ? [] : [...checkHidden(lookup, lineOf), ...checkSpellings(parsed, lookup, lineOf)]
+  return [...checkHidden(lookup, lineOf), ...checkSpellings(parsed, lookup, lineOf)]
 }
 
 function isWarning({ severity }: Finding): boolean {

@@ -7,6 +7,8 @@ import type { Reading } from './units.ts'
 /** TRACE echoes credentials, CONNECT asks for a tunnel: the gateway answers 405 to both. */
 const SERVED = new Set(METHODS.filter((method) => method !== 'CONNECT' && method !== 'TRACE'))
 const PARAM = /^:[A-Za-z_][A-Za-z0-9_]{0,63}$/
+/** Nobody writes deeper rules by hand. Looking a path up recurses with the depth of the rules, and checks take time with its square. */
+const MAX_SEGMENTS = 64
 const EXAMPLE = 'write one like GET /v1/items/:id'
 
 /** `METHOD|METHOD /literal/:name/*` */
@@ -52,6 +54,9 @@ function methodCure(method: string): string {
 
 function pathProblem(path: string): string | null {
   const segments = path.slice(1).split('/')
+  if (segments.length > MAX_SEGMENTS) {
+    return `${quote(path)} has ${segments.length} segments, and ${MAX_SEGMENTS} are the most: end it earlier, with "*" as the last`
+  }
   const params = segments.filter((segment) => segment.startsWith(':'))
   if (new Set(params).size < params.length) return `${quote(path)} has a parameter twice: give each its own name`
   for (const [i, segment] of segments.entries()) {

@@ -161,8 +161,12 @@ describe('an open rule for preflights', () => {
   })
 })
 
-test('a rule as deep as a file can hold is read like others', () => {
-  const deep = `  - { match: "GET ${'/a'.repeat(100_000)}", category: read }\n`
-  const loaded = parseConfig(`upstream: { url: "http://127.0.0.1:9000" }\nroutes:\n${deep}`, 'f', {})
-  expect(loaded).toMatchObject({ ok: true, warnings: [] })
+test.each([65, 100_000])('a rule of %i segments is a problem, and one of 64 is found', async (depth) => {
+  const rule = (segments: number) => ({ match: `GET ${'/a'.repeat(segments)}`, category: 'read', cost: 1 })
+  const message = expect.stringMatching(new RegExp(`has ${depth} segments, and 64 are the most: end it earlier`))
+  const yaml = `upstream: { url: "http://127.0.0.1:9000" }\nroutes:\n  - ${JSON.stringify(rule(depth))}\n`
+  expect(parseConfig(yaml, 'f', {})).toMatchObject({ ok: false, problems: [{ line: 3, message }] })
+  const { warnings, ask } = await load({ routes: [rule(64)], unmatched: 'refuse' })
+  expect(warnings).toEqual([])
+  expect([ask('GET', '/a'.repeat(64)), ask('GET', '/a'.repeat(65))]).toEqual([{ line: 4, cost: 1 }, null])
 })

@@ -1,3 +1,5 @@
+import { canonicalLiteral } from '../../routing/target.ts'
+import type { Segment } from '../config.ts'
 import { type Finding, type Path, quote } from '../problems.ts'
 import { counted, type Lookup, matches, type NumberedRule } from './lookup.ts'
 
@@ -9,7 +11,7 @@ export function checkHidden(lookup: Lookup, lineOf: (path: Path) => number | nul
     // A rule for preflights that is hidden wholly has both: one says what to add, the other what is left over then.
     const messages = [
       chargedPreflight(rule, lookup, nameOf),
-      refused(rule, lookup) ?? hidden(rule, lookup, nameOf),
+      refused(rule, lookup) ?? tooLong(rule, lookup) ?? hidden(rule, lookup, nameOf),
     ].filter((message) => message !== null)
     return messages.map((message) => ({ path: ['routes', rule.index, 'match'], severity: 'warning', message }))
   })
@@ -23,6 +25,18 @@ function refused(rule: NumberedRule, { refusal, samples }: Lookup): string | nul
   const refused = refusal(path)
   if (refused === null || ALLOWED_BY_NAME.has(refused.code)) return null
   return `never matches: ${path} gets 400. ${refused.problem.replace(/\.$/, '')}: change it`
+}
+
+function tooLong({ match }: NumberedRule, { maxUrl }: Lookup): string | null {
+  const shortest = match.segments.reduce((length, segment) => length + 1 + shortestOf(segment), 0)
+  if (shortest <= maxUrl) return null
+  return `never matches: its shortest path has ${shortest} characters, edge.max_url is ${maxUrl}: raise that, or change the path`
+}
+
+/** An escape counts as one character: the gateway takes some characters for their escapes. */
+function shortestOf(segment: Segment): number {
+  if (segment.kind === 'literal') return canonicalLiteral(segment.text).replaceAll(/%../g, '%').length
+  return segment.kind === 'param' ? 1 : 0
 }
 
 type NameOf = (rule: NumberedRule) => string

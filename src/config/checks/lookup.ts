@@ -14,6 +14,8 @@ export interface Lookup {
   readonly rules: readonly NumberedRule[]
   /** Named by some rule, and one that no rule names. */
   readonly methods: readonly string[]
+  /** Longest target of a request, in characters. */
+  readonly maxUrl: number
   /** The rule of a request; `unmatched` if none matches; `null` if the gateway refuses such a path. */
   find(method: string, path: string): NumberedRule | 'unmatched' | null
   /** Why the gateway refuses a path, whatever rules there are; `null` if it does not. */
@@ -29,19 +31,12 @@ export function counted(others: number): string {
   return others === 1 ? '1 other rule' : `${others} other rules`
 }
 
-/** Nobody writes deeper rules by hand, and the time that the checks take grows with the square of this. */
-const MAX_SEGMENTS = 64
-
-/**
- * @param routes no two of which have the same shape and method
- * @returns `null` if a rule has more than 64 segments
- */
-export function lookupOf({ routes, edge }: Pick<Salvage, 'routes' | 'edge'>): Lookup | null {
+/** @param routes no two of which have the same shape and method */
+export function lookupOf({ routes, edge }: Pick<Salvage, 'routes' | 'edge'>): Lookup {
   const rules = routes.flatMap((rule, index) =>
     rule.match === undefined ? [] : [{ ...rule, match: rule.match, index }],
   )
   const deepest = rules.reduce((most, { match }) => Math.max(most, match.segments.length), 0)
-  if (deepest > MAX_SEGMENTS) return null
   const table = tableOf(rules)
   const fresh = freshText(rules)
   const allowed = (name: 'encoded_slash' | 'empty_segment' | 'semicolon') => edge.allow_in_path?.includes(name) ?? true
@@ -75,6 +70,7 @@ export function lookupOf({ routes, edge }: Pick<Salvage, 'routes' | 'edge'>): Lo
 
   return {
     rules,
+    maxUrl: edge.max_url ?? Number.POSITIVE_INFINITY,
     methods: [...named, ...(unnamed === undefined ? [] : [unnamed])],
     find,
     refusal(path) {

@@ -59,7 +59,7 @@ const shadow = () =>
 export const route = section(
   {
     match: read('methods and a path, like GET /v1/items/:id', parsePattern, {
-      description: 'METHOD /path: methods joined by "|", or "*"; segments are literal, ":name", or a last "*"',
+      description: 'METHOD /path: methods joined by "|", or "*"; up to 64 segments: literal, ":name", or a last "*"',
     }),
     category: name.meta({ description: 'A category of quota.baselines' }).optional(),
     cost: cost(
