@@ -1,11 +1,11 @@
-import net from 'node:net'
 import { setTimeout as sleep } from 'node:timers/promises'
 import fc from 'fast-check'
-import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { afterAll, describe, expect, it } from 'vitest'
 import { canonicalTarget } from '../../src/routing/target.ts'
 import { type RunningApp, startApp, yaml } from '../e2e/harness.ts'
 import { jwtOf } from '../e2e/jwt.ts'
 import { statusesIn } from '../e2e/raw.ts'
+import { BOTH_WAYS, connectTo, makeCertificates, type Way } from '../setup/ways.ts'
 import { budget } from './budget.ts'
 import { type Sending, sendings } from './request-bytes.ts'
 import { type StrictBackend, startStrictBackend } from './strict-backend.ts'
@@ -21,35 +21,40 @@ const CREDENTIAL = `Authorization: Bearer ${jwtOf('alice')}`
 const surprises: unknown[] = []
 const note = (surprise: unknown): void => void surprises.push(surprise)
 
-let backend: StrictBackend
-beforeAll(async () => {
-  process.on('unhandledRejection', note).on('uncaughtException', note)
-  backend = await startStrictBackend()
-})
+const certificates = makeCertificates()
+process.on('unhandledRejection', note).on('uncaughtException', note)
 afterAll(() => {
-  backend.close()
+  certificates.remove()
   process.off('unhandledRejection', note).off('uncaughtException', note)
 })
 
-async function start(edge: string): Promise<RunningApp> {
-  return startApp(
+interface Fuzzed {
+  readonly app: RunningApp
+  readonly backend: StrictBackend
+}
+
+async function start(way: Way, edge: string): Promise<Fuzzed> {
+  const backend = await startStrictBackend(certificates, way)
+  const app = await startApp(
     yaml(
       backend.url,
       `
 edge: { half_close: answer, upload_grace: 1s, ${edge} }
 quota: { baselines: { personal: { read: { 1h: 1000000000 } }, global: { read: { 1h: 1000000000 } } } }
-routes: [{ match: "* /api/*", category: read, cost: 1 }]`,
+routes: [{ match: "* /api/*", category: read, cost: 1 }]
+${certificates.listener(way)}`,
+      'sqlite::memory:',
+      certificates.upstream(way),
     ),
   )
+  return { app, backend }
 }
 
 /** Sends everything, ends its side, and waits for the gateway to end the other. */
-async function send({ port }: URL, { text, cuts }: Sending): Promise<string> {
-  const socket = net.connect(Number(port), '127.0.0.1')
-  socket.setNoDelay()
+async function send(url: string, { text, cuts }: Sending): Promise<string> {
+  const socket = connectTo(url)
   const chunks: Buffer[] = []
   socket.on('data', (chunk: Buffer) => chunks.push(chunk))
-  socket.on('error', () => {})
   const closed = new Promise<void>((resolve) => socket.once('close', () => resolve()))
   let from = 0
   for (const cut of cuts) {
@@ -84,10 +89,10 @@ function unexplained(some: readonly string[], all: readonly string[]): string[] 
 }
 
 /** Several at a time, each on a connection of its own: some answers take a second, by design. */
-async function judge(app: RunningApp, together: readonly Sending[]): Promise<void> {
+async function judge({ app, backend }: Fuzzed, together: readonly Sending[]): Promise<void> {
   app.observations.length = 0
   backend.reset()
-  const answers = await Promise.all(together.map((sending) => send(new URL(app.url), sending)))
+  const answers = await Promise.all(together.map((sending) => send(app.url, sending)))
   const count = (type: string): number => app.observations.filter((o) => o.type === type).length
   const charged = (): number => count('tokens_charged') - count('tokens_refunded')
   // The last bytes may still be on their way to the backend.
@@ -117,31 +122,34 @@ const FOUND: [Sending[]][] = [
   [[{ text: `${STATUS}Transfer-Encoding: chunked\r\n\r\n5\r\nhello\r\n0\r\n X: y\r\n\r\n`, cuts: [] }]],
 ]
 
-describe('bytes that are nearly requests', () => {
+describe.each(BOTH_WAYS)('bytes that are nearly requests, by $name', (way) => {
   it.each([
     ['bodies are streamed', ''],
     ['bodies are bounded', 'max_body: 1MiB'],
   ])(
     'reach the backend only as what they are, and are charged as that, where %s',
     async (_how, edge) => {
-      const app = await start(edge)
-      const { seed, parameters } = budget(0.4, 12)
+      const fuzzed = await start(way, edge)
+      const { seed, parameters } = budget(0.2, 6)
       const seen = { sendings: 0, requests: 0 }
       try {
         const several = fc.array(sendings(CREDENTIAL), { minLength: 1, maxLength: 80, size: 'max' })
         const property = fc.asyncProperty(several, async (together) => {
-          await judge(app, together)
+          await judge(fuzzed, together)
           seen.sendings += together.length
-          seen.requests += backend.requests.length
+          seen.requests += fuzzed.backend.requests.length
         })
         await fc.assert(property, { ...parameters, examples: FOUND })
       } finally {
-        await app.stop()
+        await fuzzed.app.stop()
+        fuzzed.backend.close()
       }
-      console.log(`requests: seed ${seed}, ${seen.sendings} sendings, ${seen.requests} requests reached the backend`)
+      console.log(
+        `requests by ${way.name}: seed ${seed}, ${seen.sendings} sendings, ${seen.requests} requests reached the backend`,
+      )
       // Or it says nothing.
       expect(seen.requests).toBeGreaterThan(seen.sendings / 4)
     },
-    budget(0.4, 12).timeout,
+    budget(0.2, 6).timeout,
   )
 })

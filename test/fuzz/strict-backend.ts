@@ -1,6 +1,7 @@
 import { createHash } from 'node:crypto'
 import { once } from 'node:events'
-import net, { type AddressInfo } from 'node:net'
+import type net from 'node:net'
+import { type Certificates, upstreamUrl, type Way } from '../setup/ways.ts'
 import { readRequest, type StrictRequest } from './strict-reader.ts'
 
 /** A backend that reads by the letter: what the gateway sends it must be beyond doubt. */
@@ -24,13 +25,13 @@ interface Connection {
   tunnel: boolean
 }
 
-export async function startStrictBackend(): Promise<StrictBackend> {
+export async function startStrictBackend(certificates: Certificates, way: Way): Promise<StrictBackend> {
   const requests: StrictRequest[] = []
   const violations: string[] = []
   const connections = new Set<Connection>()
   let heads = 0
 
-  const server = net.createServer((socket) => {
+  const server = certificates.server(way, (socket) => {
     const connection: Connection = { socket, text: '', counted: false, tunnel: false }
     connections.add(connection)
     socket.on('close', () => connections.delete(connection))
@@ -64,7 +65,7 @@ export async function startStrictBackend(): Promise<StrictBackend> {
   server.listen(0, '127.0.0.1')
   await once(server, 'listening')
   return {
-    url: `http://127.0.0.1:${(server.address() as AddressInfo).port}`,
+    url: upstreamUrl(way, server),
     requests,
     violations,
     heads: () => heads,
