@@ -47,6 +47,10 @@ const FORMS: readonly (readonly [what: string, body: string])[] = [
   ['a size with 0x', `0x2\r\nab\r\n0\r\n\r\n${BEHIND}`],
   ['a size with a sign', `+2\r\nab\r\n0\r\n\r\n${BEHIND}`],
   ['a size below zero', `-2\r\nab\r\n0\r\n\r\n${BEHIND}`],
+  // Node's parser takes blanks only together with forms that are ambiguous: docs/clients.md.
+  ['a blank behind a size', `2 \r\nab\r\n0\r\n\r\n${BEHIND}`],
+  ['a tab behind the last size', `2\r\nab\r\n0\t\r\n\r\n${BEHIND}`],
+  ['a blank before a chunk extension', `2 ;a\r\nab\r\n0\r\n\r\n${BEHIND}`],
   ['no size', `\r\nab\r\n0\r\n\r\n${BEHIND}`],
   ['a size beyond 64 bits', `fffffffffffffffff\r\nab\r\n0\r\n\r\n${BEHIND}`],
   ['a bare LF behind a size', `2\nab\r\n0\r\n\r\n${BEHIND}`],
