@@ -49,6 +49,12 @@ export interface WindowAnswer {
   readonly resetAt: string | null
 }
 
+/** POST /api/quota/reset */
+export interface QuotaResetAnswer {
+  /** Used tokens of the windows until they were emptied, by name; one that the configuration does not name as `18000s`. */
+  readonly from: Readonly<Record<string, number>>
+}
+
 /** The settings as one of the layers has them. */
 export interface SettingsAnswer {
   readonly mode: Mode
@@ -417,7 +423,7 @@ export interface AuditAnswer {
     readonly version: number
     readonly at: string
     readonly who: string
-    readonly what: 'settings' | 'override' | 'reset' | 'token_created' | 'token_revoked'
+    readonly what: 'settings' | 'override' | 'reset' | 'quota_reset' | 'token_created' | 'token_revoked'
     readonly subject: string | null
     readonly from: unknown
     readonly to: unknown

@@ -1,7 +1,7 @@
 import type { ControlKeeper } from '../control/keeper.ts'
 import type { ReplicaStore } from '../control/replicas.ts'
 import type { ControlState } from '../control/state.ts'
-import type { Author, Change, Changed, ControlStore } from '../control/store.ts'
+import type { AuditEntry, Author, Change, Changed, ControlStore } from '../control/store.ts'
 import type { TokenStore } from '../control/tokens.ts'
 import type { FailureStore } from '../failures/histogram.ts'
 import type { Observer } from '../observe/observation.ts'
@@ -42,8 +42,8 @@ export interface Desk extends DeskOptions {
    * @throws StoreError where nothing was changed; OutcomeUnknown where something may have been
    */
   change(call: Call, wish: Wish): Promise<Answer>
-  /** The same for what has none. @param answer does what else belongs to the change */
-  record(call: Call, change: Change, answer: Answering): Promise<Answer>
+  /** The same for what has none. @param answer does what else belongs to the change, as it was made */
+  record(call: Call, change: Change, answer: (entry: AuditEntry) => Answer | Promise<Answer>): Promise<Answer>
 }
 
 /** A change of what the state has a version for: settings, or the override of a user. */
@@ -89,9 +89,14 @@ export function createDesk(options: DeskOptions): Desk {
     return refusal('conflict', 'Others change the same thing all the time. Try again.')
   }
 
-  async function record(call: Call, change: Change, answer: Answering): Promise<Answer> {
-    await make(call, change, null)
-    return afterwards(answer)
+  async function record(
+    call: Call,
+    change: Change,
+    answer: (entry: AuditEntry) => Answer | Promise<Answer>,
+  ): Promise<Answer> {
+    const changed = await make(call, change, null)
+    if (!changed.done) throw new Error(`a ${change.kind} has no version to conflict with`)
+    return afterwards(() => answer(changed.entry))
   }
 
   async function make(call: Call, change: Change, expected: number | null): Promise<Changed> {

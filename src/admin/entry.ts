@@ -1,4 +1,4 @@
-import type { AuditEntry, Author, Change } from '../control/store.ts'
+import { type AuditEntry, type Author, type Change, subjectOf } from '../control/store.ts'
 import { iso } from './answer.ts'
 import type { AuditAnswer } from './api.ts'
 
@@ -9,8 +9,12 @@ export function entryAnswer(entry: AuditEntry): AuditAnswer['entries'][number] {
 
 /** What is known of a change whose outcome is not. */
 export function wishAnswer(change: Change, { who, why }: Author) {
-  const subject = 'user' in change ? change.user : 'id' in change ? change.id : null
-  return { who, what: change.kind, subject, to: 'to' in change ? shown(change.to) : null, why }
+  return { who, what: change.kind, subject: subjectOf(change), to: shown(wished(change)), why }
+}
+
+function wished(change: Change): unknown {
+  if (change.kind === 'quota_reset') return Object.fromEntries(change.windows.map(({ name }) => [name, 0]))
+  return 'to' in change ? change.to : null
 }
 
 /** The end of an override is kept in milliseconds, and told like every other time. */

@@ -17,6 +17,7 @@ import type {
 } from './api.ts'
 import { type Desk, etag } from './desk.ts'
 import { readFields } from './fields.ts'
+import { quotaResetRoute } from './quota-reset.ts'
 import * as schemas from './schemas.ts'
 import { oneAtATime } from './turns.ts'
 import type { InForce, View } from './view.ts'
@@ -60,6 +61,7 @@ export function quotaRoutes(desk: Desk): Route[] {
       },
       handle: (call) => inTurn(() => previewOf(desk, call)),
     },
+    quotaResetRoute(desk),
   ]
 }
 

@@ -177,6 +177,36 @@ export const optionalReason = name(
   'Why a change is made. May be left out.',
 )
 
+const OF_ONE_USER = 'the windows of one user are emptied by POST /api/users/{id}/reset'
+const SCOPES_TO_RESET: Readonly<Record<string, string>> = {
+  personal: `must be "global": ${OF_ONE_USER}`,
+  organisation: 'must be "global": there are no organisations yet',
+}
+
+/** Says what is meant by a scope whose windows cannot be emptied here. */
+function scopeError(input: unknown): string {
+  return (typeof input === 'string' && SCOPES_TO_RESET[input.toLowerCase()]) || 'must be "global"'
+}
+
+export const quotaResetBody = name(
+  z.strictObject({
+    scope: z.literal('global', { error: ({ input }) => scopeError(input) }).meta({ description: 'Whose windows' }),
+    category: z.string({ error: 'must be the name of a category' }),
+    window: z
+      .string({ error: 'must be the name of a window' })
+      .optional()
+      .meta({ description: 'Its name. Default: all windows of the category' }),
+    reason,
+  }),
+  'QuotaResetBody',
+  'Which windows of all users together are to be emptied, and why.',
+)
+export const quotaReset = name(
+  z.strictObject({ from: byName(count) }) satisfies z.ZodType<api.QuotaResetAnswer>,
+  'QuotaReset',
+  'What was used in each of the windows until they were emptied, by name; a window that no category names any more by its length in seconds.',
+)
+
 const tablePatch = byName(byName(tokensToSet.nullable()).nullable())
 const scopedPatch = z.strictObject({ personal: tablePatch.nullish(), global: tablePatch.nullish() })
 
@@ -496,7 +526,7 @@ export const audit = name(
         version: z.int().min(1),
         at: time,
         who: z.string(),
-        what: z.enum(['settings', 'override', 'reset', 'token_created', 'token_revoked']),
+        what: z.enum(['settings', 'override', 'reset', 'quota_reset', 'token_created', 'token_revoked']),
         subject: z.string().nullable(),
         from: z.unknown(),
         to: z.unknown(),

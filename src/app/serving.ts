@@ -3,6 +3,7 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import type { Config } from '../config/config.ts'
 import { fingerprint } from '../config/fingerprint.ts'
 import type { ControlKeeper } from '../control/keeper.ts'
+import { emptiedBy } from '../control/store.ts'
 import { createGateway, type Gateway } from '../gateway/gateway.ts'
 import { createLagMeter } from '../gateway/lag.ts'
 import { type ConnectionLimits, createListener, type Listener } from '../gateway/listener.ts'
@@ -121,6 +122,10 @@ export async function createServing(options: ServingOptions): Promise<Serving> {
     current: () => ({ quota: current.config.quota, enforcement: current.enforcement }),
   })
   const { control } = following
+  control.followChanges((change) => {
+    const emptied = emptiedBy(change, current.config.quota.windows)
+    if (emptied !== null) ledger.emptied(emptied.category, emptied.seconds)
+  })
   const heartbeat = createHeartbeat({
     store,
     instance,

@@ -33,13 +33,16 @@ export interface ControlKeeper {
   storeTime(): number
   /** Calls after each change of `state()`. @returns stops it */
   follow(listener: (state: ControlState) => void): () => void
+  /** Calls for each change that is read one by one, before it is in force; not for those that are read as a whole. @returns stops it */
+  followChanges(listener: (entry: AuditEntry) => void): () => void
   /** Tells and polls no more. */
   close(): void
 }
 
 export function createControlKeeper(options: ControlKeeperOptions): ControlKeeper {
   const { store, observe, pollMs = 1000, now = () => performance.now() } = options
-  const listeners = new Set<(state: ControlState) => void>()
+  const listeners = new Set<Listener<ControlState>>()
+  const changeListeners = new Set<Listener<AuditEntry>>()
   /** As stored, with overrides that have expired: what later changes are applied to. */
   let stored = UNCHANGED
   let current: InForce = { state: UNCHANGED, from: UNCHANGED, since: NEVER, until: Number.POSITIVE_INFINITY }
@@ -82,13 +85,18 @@ export function createControlKeeper(options: ControlKeeperOptions): ControlKeepe
   async function catchUp(from: ControlState, last: LastChange): Promise<ControlState> {
     if (last.version === from.version && last.changedAt === from.changedAt) return from
     const entries = await store.changesSince(from)
-    return entries === null ? readAll() : applied(from, entries)
+    return entries === null ? readAll() : follow(from, entries)
   }
 
   /** It is read in steps: what was changed meanwhile is applied once more. */
   async function readAll(): Promise<ControlState> {
     const all = await store.readControl()
-    return applied(all, (await store.changesSince(all)) ?? [])
+    return follow(all, (await store.changesSince(all)) ?? [])
+  }
+
+  function follow(from: ControlState, entries: readonly AuditEntry[]): ControlState {
+    for (const entry of entries) for (const listener of changeListeners) inform(listener, entry)
+    return applied(from, entries)
   }
 
   function publish(): void {
@@ -106,9 +114,9 @@ export function createControlKeeper(options: ControlKeeperOptions): ControlKeepe
     followed = state.version
   }
 
-  function inform(listener: (state: ControlState) => void, state: ControlState): boolean {
+  function inform<T>(listener: Listener<T>, news: T): boolean {
     try {
-      listener(state)
+      listener(news)
       return true
     } catch (error) {
       observe({ type: 'internal_error', where: 'control', error })
@@ -140,6 +148,10 @@ export function createControlKeeper(options: ControlKeeperOptions): ControlKeepe
       listeners.add(listener)
       return () => void listeners.delete(listener)
     },
+    followChanges(listener) {
+      changeListeners.add(listener)
+      return () => void changeListeners.delete(listener)
+    },
     close() {
       closed = true
       clearInterval(timer)
@@ -147,6 +159,8 @@ export function createControlKeeper(options: ControlKeeperOptions): ControlKeepe
     },
   }
 }
+
+type Listener<T> = (news: T) => void
 
 /** Whoever asks while the work is done waits for it to be done again: that sees what was changed before he asked. */
 function oneAtATime(work: () => Promise<void>): () => Promise<void> {

@@ -1,3 +1,5 @@
+import { isObject } from '../json.ts'
+import type { Window } from '../quota/window.ts'
 import type { Changes, ControlState, LastChange, UserOverride } from './state.ts'
 
 /** A change at run time. */
@@ -6,8 +8,44 @@ export type Change =
   | { readonly kind: 'override'; readonly user: string /** `null` takes it away. */; readonly to: UserOverride | null }
   /** Empties the user's windows. */
   | { readonly kind: 'reset'; readonly user: string }
+  | QuotaReset
   /** A gateway token was made or revoked: only told, the token store has done it. */
   | { readonly kind: 'token_created' | 'token_revoked'; readonly id: string; readonly to: unknown }
+
+/** Empties windows that all users share. The store works out what was used in them, by their names: `from` of the audit. */
+export interface QuotaReset {
+  readonly kind: 'quota_reset'
+  readonly category: string
+  /** Those to be emptied. */
+  readonly windows: readonly Window[]
+  /** Whether all others of the category are emptied too: those that only another configuration names. */
+  readonly all: boolean
+}
+
+/** Whom or what a change is about. */
+export function subjectOf(change: Change): string | null {
+  if (change.kind === 'settings') return null
+  if (change.kind === 'quota_reset') return `${GLOBAL}${change.category}`
+  return 'user' in change ? change.user : change.id
+}
+
+/** Before the category, in the subject of a `quota_reset`. */
+const GLOBAL = 'global:'
+
+/**
+ * The windows that a `quota_reset` has emptied: their lengths, in seconds; NaN for a name that nobody here knows. `null` for a
+ * change of another kind.
+ * @param known windows by the names of this process's configuration
+ */
+export function emptiedBy(
+  { what, subject, to }: AuditEntry,
+  known: readonly Window[],
+): { readonly category: string; readonly seconds: readonly number[] } | null {
+  if (what !== 'quota_reset' || subject === null || !isObject(to)) return null
+  const lengthOf = (name: string): number =>
+    known.find((window) => window.name === name)?.seconds ?? Number(/^(\d+)s$/.exec(name)?.[1])
+  return { category: subject.slice(GLOBAL.length), seconds: Object.keys(to).map(lengthOf) }
+}
 
 /** Who makes a change and why: what the audit keeps of it beside the change itself. */
 export interface Author {
@@ -24,9 +62,9 @@ export interface AuditEntry {
   readonly at: number
   readonly who: string
   readonly what: Change['kind']
-  /** The user or the id of the token; `null` for settings. */
+  /** The user, the id of the token, or `global:` and a category; `null` for settings. */
   readonly subject: string | null
-  /** The value before and after, as stored; `null` where there was or is none. */
+  /** The value before and after, as stored; `null` where there was or is none. For `quota_reset` used tokens by window. */
   readonly from: unknown
   readonly to: unknown
   readonly why: string | null
@@ -56,6 +94,7 @@ export const KINDS = [
   'settings',
   'override',
   'reset',
+  'quota_reset',
   'token_created',
   'token_revoked',
 ] as const satisfies Change['kind'][]

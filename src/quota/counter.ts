@@ -1,4 +1,4 @@
-import { NOT_RUNNING, type Usage, usageAt } from './window.ts'
+import { NOT_RUNNING, type Usage, usageAt, type Window } from './window.ts'
 
 /** One window inside a counter. */
 export interface Entry {
@@ -61,6 +61,31 @@ function entryOf(counter: Counter, seconds: number): Entry | undefined {
 export function takeBack(counter: Counter, seconds: number, cost: number, startedAt: number): void {
   const entry = counter.find((e) => e.seconds === seconds && e.startedAt === startedAt)
   if (entry !== undefined) entry.used = Math.max(0, entry.used - cost)
+}
+
+/** The windows of a counter that are left after others were emptied, and what was used in those. */
+export interface Emptied {
+  readonly left: Counter
+  /** By the names of the windows. */
+  readonly used: Readonly<Record<string, number>>
+}
+
+/**
+ * Empties windows of a counter: these, and where `all` are meant every other, which is named by its seconds. A refund names a run
+ * by its start, so no later run may start there: what started at `now` or later becomes a run that is a millisecond old.
+ */
+export function empty(counter: Counter, windows: readonly Window[], all: boolean, now: number): Emptied {
+  const isNamed = ({ seconds }: Entry): boolean => windows.some((window) => window.seconds === seconds)
+  const named = windows.map(({ name, seconds }) => [name, usageOf(counter, seconds, now).used] as const)
+  const others = all ? running(counter, now).filter((entry) => !isNamed(entry)) : []
+  const left = counter.flatMap((entry) => {
+    if (!all && !isNamed(entry)) return [entry]
+    return entry.startedAt < now ? [] : [{ ...entry, startedAt: now - 1, used: 0 }]
+  })
+  return {
+    left,
+    used: Object.fromEntries([...named, ...others.map(({ seconds, used }) => [`${seconds}s`, used] as const)]),
+  }
 }
 
 /** The entries that still run at `now`. */

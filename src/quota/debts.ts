@@ -178,12 +178,17 @@ function addRuns(owed: Scoped<Counter>, runs: Scoped<Counter>): void {
   for (const scope of SCOPES) for (const run of runs[scope]) addRun(owed[scope], run)
 }
 
-/** A run takes the place of an earlier one of its window, which has ended; one that comes late for its run counts nowhere. */
+/**
+ * A run takes the place of an earlier one of its window, which has ended; one that comes late for its run counts nowhere. Two that
+ * overlap, since the window was emptied in between, are owed both, as long as the later one lasts.
+ */
 function addRun(owed: Counter, run: Entry): void {
   const known = owed.find(({ seconds }) => seconds === run.seconds)
   if (known === undefined) owed.push({ ...run })
-  else if (known.startedAt === run.startedAt) known.used += run.used
-  else if (known.startedAt < run.startedAt) Object.assign(known, run)
+  else if (Math.abs(known.startedAt - run.startedAt) < 1000 * run.seconds) {
+    known.startedAt = Math.max(known.startedAt, run.startedAt)
+    known.used += run.used
+  } else if (known.startedAt < run.startedAt) Object.assign(known, run)
 }
 
 function sameRun(owed: Counter, run: Entry): Entry | undefined {

@@ -27,6 +27,11 @@ export interface Ledger {
   /** Gives an accepted charge back; settled with the next batch. Call it at most once for a decision. Nothing happens after `close`. */
   refund(refund: Refund): void
   /**
+   * Windows of everybody were emptied in the store, so what was used of their shares while it was out counts no more. What is owed
+   * for it is still charged. Recent refusals end with the policy that they were made under.
+   */
+  emptied(category: string, seconds: readonly number[]): void
+  /**
    * Asks the store, with a batch of nothing, whether it takes charges: one that answers may be full, or take no writes. Resolves
    * when it does, or when it did not within the deadline and counts as out, as by a charge. Never rejects.
    */
@@ -452,7 +457,7 @@ export function createLedger(options: LedgerOptions): Ledger {
     clearTimeout(timer)
   }
 
-  return { charge, refund, ask, outage: () => out && reasonNow(out), close }
+  return { charge, refund, emptied: outage.empty, ask, outage: () => out && reasonNow(out), close }
 }
 
 /** When this process was held up, an answer may be there already: it is read before the next immediate. */

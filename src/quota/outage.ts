@@ -25,6 +25,8 @@ export interface Outage extends Pick<Debts, 'take' | 'settled' | 'returned'> {
    * @returns what the store is to give back for it, or `null` while it is not known whether the store has counted it
    */
   giveBack(refund: Refund): readonly Refund[] | null
+  /** Windows of everybody were emptied in the store: their local counters are too. What is owed stays owed. */
+  empty(category: string, seconds: readonly number[]): void
   /** Whether it was decided here. */
   made(decision: Decision): boolean
   /** The times given so far were wrong by so many milliseconds: the local counters go on by the right one. Only while nothing is owed. */
@@ -152,8 +154,16 @@ export function createOutage({ share, maxUsers = 50_000, tell }: OutageOptions):
     }
   }
 
+  function empty(category: string, seconds: readonly number[]): void {
+    everybody.set(
+      category,
+      globalOf(category).filter((entry) => !seconds.includes(entry.seconds)),
+    )
+  }
+
   return {
     decide,
+    empty,
     owe,
     learn,
     giveBack,

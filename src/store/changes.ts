@@ -6,12 +6,6 @@ import { type AuditEntry, type Change, KINDS } from '../control/store.ts'
 /** So many changes are read one by one; after more, everything is. */
 const MOST_CHANGES = 100
 
-/** Whom or what a change is about. */
-export function subjectOf(change: Change): string | null {
-  if (change.kind === 'settings') return null
-  return 'user' in change ? change.user : change.id
-}
-
 /** The value that a change sets, as JSON; `null` where it sets none. */
 export function jsonOf(change: Change): string {
   return JSON.stringify('to' in change ? change.to : null) ?? 'null'

@@ -55,6 +55,14 @@ describe('a change is what the next request meets', () => {
     await eventually(async () => (await send('GET', '/v1/items/1')).status === 200)
   })
 
+  test('of the global windows that were emptied: whom they refused is let through', async () => {
+    await admin('PATCH', '/api/quota', { baselines: { global: { read: { '1h': 4 } } } })
+    await eventually(async () => (await send('GET', '/v1/items/1')).json?.quota?.scope === 'Global')
+    const { json } = await admin('POST', '/api/quota/reset', { scope: 'global', category: 'read', reason: 'r' })
+    expect(json).toEqual({ from: { '1h': 4, '5h': 4 } })
+    await eventually(async () => (await send('GET', '/v1/items/1')).status === 200)
+  })
+
   test('as its preview said: who has room for no request of a category is blocked, though some of the window is left', async () => {
     for (let i = 0; i < 8; i++) expect((await send('GET', '/v1/items/1')).status).toBe(200)
     for (const [limit, blocked, status] of [

@@ -42,6 +42,9 @@ test('each change is one line of the log: who, what, about whom, from, to and wh
   await running.call('PATCH', '/api/quota', { body: { mode: 'loose' } })
   await put({ read: { '1h': 7 }, reason: 'Bearer abc.def', expiresAt: '2030-01-31T00:00:00Z' })
   await running.call('POST', '/api/users/alice/reset', { body: { reason: 'by mistake' } })
+  await running.spend('alice', 'read', 7)
+  const shared = { scope: 'global', category: 'read', window: '1h', reason: 'a load test' }
+  await running.call('POST', '/api/quota/reset', { body: shared })
   const body = { user: 'alice', name: 'laptop' }
   const { json: token } = await running.call('POST', '/api/tokens', { body })
   await running.call('DELETE', `/api/tokens/${token.id}`)
@@ -58,8 +61,9 @@ test('each change is one line of the log: who, what, about whom, from, to and wh
     of(1, 'settings', null, { to: { mode: 'loose' }, why: 'a busy evening' }),
     of(2, 'override', 'alice', { to, why: 'Bearer [hidden]' }),
     of(3, 'reset', 'alice', { why: 'by mistake' }),
-    of(4, 'token_created', token.id, { to: { ...body, expiresAt: null } }),
-    of(5, 'token_revoked', token.id, { to: body }),
+    of(4, 'quota_reset', 'global:read', { from: { '1h': 7 }, to: { '1h': 0 }, why: 'a load test' }),
+    of(5, 'token_created', token.id, { to: { ...body, expiresAt: null } }),
+    of(6, 'token_revoked', token.id, { to: body }),
   ])
   expect(JSON.stringify(lines())).not.toContain(token.token)
   expect((await get('/api/audit')).json.forgotten).toBe(0)

@@ -318,6 +318,7 @@ describe('errors', () => {
       ['GET', '/api/quota'],
       ['PATCH', '/api/quota', { mode: 'loose' }],
       ['POST', '/api/quota/preview', { mode: 'loose' }],
+      ['POST', '/api/quota/reset', { scope: 'global', category: 'read', reason: 'r' }],
       ['GET', '/api/users'],
       ['GET', '/api/users/alice'],
       ['PUT', '/api/users/alice/override', { shadow: true, reason: 'r' }],

@@ -207,6 +207,7 @@ describe('the OpenAPI document', () => {
         'GET /api/quota',
         'PATCH /api/quota',
         'POST /api/quota/preview',
+        'POST /api/quota/reset',
         'GET /api/users',
         'GET /api/users/{id}',
         'PUT /api/users/{id}/override',

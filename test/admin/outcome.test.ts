@@ -51,6 +51,7 @@ test('of settings is told as one that may have been made, and it was', async () 
 test.each([
   ['PUT', '/api/users/alice/override', { shadow: true, reason: 'lost on the way' }],
   ['POST', '/api/users/alice/reset', { reason: 'lost on the way' }],
+  ['POST', '/api/quota/reset', { scope: 'global', category: 'read', reason: 'lost on the way' }],
   ['POST', '/api/tokens', { user: 'alice', name: 'n', reason: 'lost on the way' }],
 ])('of another kind is told alike: %s %s', async (method, path, body) => {
   proxy.dropReply({ containing: 'lost on the way' })

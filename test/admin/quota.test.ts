@@ -354,3 +354,79 @@ describe('a limit that some request can never fit into', () => {
     expect((await put({ write: { '1h': 25 }, read: { '1h': 2 } })).json.warnings).toEqual([])
   })
 })
+
+describe('a reset of shared windows', () => {
+  const reset = (body: unknown, headers: CallOptions['headers'] = {}) =>
+    running.call('POST', '/api/quota/reset', { body, headers })
+  const body = { scope: 'global', category: 'read', reason: 'a load test by mistake' }
+
+  test('empties the global windows of a category, says what was used, and leaves users and other categories alone', async () => {
+    await running.spend('alice', 'read', 100)
+    await running.spend('alice', 'write', 20)
+    expect(await reset(body)).toMatchObject({ status: 200, json: { from: { '1h': 100, '5h': 100 } } })
+    const { read, write } = (await get()).windows
+    expect(read).toMatchObject([{ used: 0, remaining: 1200 }, { used: 0 }])
+    expect(write).toMatchObject([{ used: 20 }, { used: 20 }])
+    const { json } = await running.call('GET', '/api/users/alice')
+    expect(json.windows.read).toMatchObject([{ scope: 'Personal', used: 100 }, { used: 100 }, { used: 0 }, { used: 0 }])
+    expect(await audit()).toEqual([
+      {
+        version: 1,
+        at: expect.any(String),
+        who: 'admin',
+        what: 'quota_reset',
+        subject: 'global:read',
+        from: { '1h': 100, '5h': 100 },
+        to: { '1h': 0, '5h': 0 },
+        why: 'a load test by mistake',
+      },
+    ])
+  })
+
+  test('empties one of them where it is named', async () => {
+    await running.spend('alice', 'read', 100)
+    expect((await reset({ ...body, window: '1h' })).json).toEqual({ from: { '1h': 100 } })
+    expect((await get()).windows.read).toMatchObject([{ used: 0 }, { used: 100 }])
+  })
+
+  test('says 0 of windows that do not run', async () => {
+    expect((await reset(body)).json).toEqual({ from: { '1h': 0, '5h': 0 } })
+  })
+
+  test.each([
+    [{ scope: undefined }, 'scope', 'must be "global"'],
+    [{ scope: 'Global' }, 'scope', 'must be "global"'],
+    [
+      { scope: 'personal' },
+      'scope',
+      'must be "global": the windows of one user are emptied by POST /api/users/{id}/reset',
+    ],
+    [{ scope: 'organisation' }, 'scope', 'must be "global": there are no organisations yet'],
+    [
+      { organisation: 'acme' },
+      'organisation',
+      'there are no organisations yet: the one scope that users share is "global"',
+    ],
+    [{ user: 'alice' }, 'user', 'the windows of one user are emptied by POST /api/users/{id}/reset'],
+    [{ category: undefined }, 'category', 'must be the name of a category'],
+    [{ category: 'raed' }, 'category', 'unknown category "raed"; did you mean "read"?'],
+    [{ category: 'x' }, 'category', 'unknown category "x"; there are read, write'],
+    [{ window: '1d' }, 'window', 'unknown window "1d"; there are 1h, 5h'],
+    [{ window: null }, 'window', 'must be the name of a window'],
+    [{ reason: undefined }, 'reason', expect.stringContaining('must be a sentence')],
+    [{ reason: ' ' }, 'reason', expect.stringContaining('must be a sentence')],
+    [{ windows: '1h' }, 'windows', 'unknown field "windows"; did you mean "window"?'],
+  ])('is refused, and changes nothing, with %j', async (more, path, msg) => {
+    await running.spend('alice', 'read', 100)
+    expect(await reset({ ...body, ...more })).toMatchObject({
+      status: 400,
+      json: { error: 'bad_request', problems: [{ path, msg }] },
+    })
+    expect((await get()).windows.read[0].used).toBe(100)
+    expect(await audit()).toEqual([])
+  })
+
+  test('has no version, so that If-Match is refused rather than passed over', async () => {
+    expect(await reset(body, { 'if-match': '"0"' })).toMatchObject({ status: 400, json: { error: 'bad_request' } })
+  })
+})

@@ -355,6 +355,7 @@ describe('a viewer', () => {
     ['PUT', '/api/users/alice/override', { read: { '1h': 1 }, reason: 'r' }],
     ['DELETE', '/api/users/alice/override', undefined],
     ['POST', '/api/users/alice/reset', { reason: 'r' }],
+    ['POST', '/api/quota/reset', { scope: 'global', category: 'read', reason: 'r' }],
     ['POST', '/api/tokens', { user: 'alice', name: 'n' }],
     ['DELETE', '/api/tokens/x', undefined],
   ])('does not change: %s %s', async (method, path, body) => {

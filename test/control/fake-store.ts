@@ -5,7 +5,7 @@ import {
   UNCHANGED,
   type UserOverride,
 } from '../../src/control/state.ts'
-import type { AuditEntry, Change, ControlStore } from '../../src/control/store.ts'
+import { type AuditEntry, type Change, type ControlStore, subjectOf } from '../../src/control/store.ts'
 import { StoreError } from '../../src/quota/store.ts'
 
 /** A ControlStore in memory whose clock, failures, hints and pace the test has in hand. */
@@ -84,7 +84,7 @@ export function createFakeStore(): FakeStore {
     readControl: () => answer('everything', stateOf),
     changesSince: (from) => answer(`since ${from.version}`, () => since(from)),
     async change(change, { who, why }) {
-      const subject = 'user' in change ? change.user : 'id' in change ? change.id : null
+      const subject = subjectOf(change)
       const to = 'to' in change ? change.to : null
       const entry = { version: entries.length + 1, at: store.at, who, what: change.kind, subject, from: null, to, why }
       entries.push(entry)

@@ -142,6 +142,26 @@ describe('what administrators change', () => {
     expect(told).toMatchObject([{ type: 'internal_error', where: 'control' }])
   })
 
+  it('is told change by change to whoever follows those, and not where all is read at once', async () => {
+    const heard: string[] = []
+    await onlyWhenAsked()
+    const stop = keeper.followChanges(({ version, what }) => heard.push(`${version} ${what}`))
+    await store.set(loose)
+    await store.set({ kind: 'quota_reset', category: 'read', windows: [], all: true })
+    await keeper.fresh()
+    await keeper.fresh()
+    expect(heard).toEqual(['1 settings', '2 quota_reset'])
+    store.remembered = 0
+    await store.set({ kind: 'quota_reset', category: 'read', windows: [], all: true })
+    expect((await keeper.fresh()).version).toBe(3)
+    expect(heard).toHaveLength(2)
+    store.remembered = 100
+    stop()
+    await store.set(loose)
+    await keeper.fresh()
+    expect(heard).toHaveLength(2)
+  })
+
   it('leaves the parts it does not touch the same objects', async () => {
     await store.set(forUser('alice', override(5, store.at + 10)))
     await store.set(forUser('bob', override(6)))

@@ -2,7 +2,9 @@ import { afterEach, beforeEach, describe, expect, it } from 'vitest'
 import { type ControlState, type LastChange, UNCHANGED, type UserOverride } from '../../src/control/state.ts'
 import type { AuditBounds, AuditEntry, Author, Change, Changed, ControlStore } from '../../src/control/store.ts'
 import { mintToken, type TokenRecord, type TokenStore } from '../../src/control/tokens.ts'
+import type { Charge, Decision, Limits, Refund } from '../../src/quota/charge.ts'
 import type { QuotaStore } from '../../src/quota/store.ts'
+import type { Window } from '../../src/quota/window.ts'
 import { limits } from '../quota/store.suite.ts'
 import { STRANGE_IDS } from '../quota/usage.suite.ts'
 
@@ -326,6 +328,120 @@ export function controlStoreSuite(open: () => Promise<ControlStoreUnderTest>): v
 
     it('of a user who used nothing is told all the same', async () => {
       expect(await done({ kind: 'reset', user: 'nobody' })).toMatchObject({ version: 1, subject: 'nobody' })
+    })
+  })
+
+  describe('a reset of windows that all users share', () => {
+    const of = limits([100, 100], [10, 20])
+    const [minute, day] = (of.global ?? []).map(({ window }) => window) as [Window, Window]
+    const reset = (windows: readonly Window[], all = false, category = 'read') =>
+      done({ kind: 'quota_reset', category, windows, all })
+    let sequence = 0
+    const charge = (cost: number, category = 'read', user = 'alice', by: Limits = of): Charge => ({
+      user,
+      category,
+      cost,
+      limits: by,
+    })
+    const settle = (charges: Charge[], refunds: Refund[] = []) =>
+      under.store.settle({ instance: 'quota-reset', sequence: ++sequence, refunds, charges })
+    beforeEach(() => {
+      sequence = 0
+    })
+    const used = async (category = 'read') => {
+      const { at, global, personal } = await under.store.standing('alice', [category])
+      const all = [...(global[0] ?? [])].filter(({ startedAt, seconds }) => at < startedAt + seconds * 1000)
+      const byLength = new Map(all.map(({ seconds, used }) => [seconds, used]))
+      const [minute, day] = [byLength.get(60) ?? 0, byLength.get(86_400) ?? 0]
+      return { personal: personal[0]?.map(({ used }) => used), minute, day }
+    }
+
+    it('empties them all, says what was used, and leaves users and other categories alone', async () => {
+      await settle([charge(7), charge(2, 'write')])
+      expect(await reset([minute, day], true)).toMatchObject({
+        version: 1,
+        who: 'ann',
+        what: 'quota_reset',
+        subject: 'global:read',
+        from: { '1m': 7, '1d': 7 },
+        to: { '1m': 0, '1d': 0 },
+        why: ANN.why,
+      })
+      expect((await under.other.readAudit(null, 10))[0]?.from).toEqual({ '1m': 7, '1d': 7 })
+      expect(versions(await under.other.changesSince(UNCHANGED))).toEqual([1])
+      expect(await used()).toEqual({ personal: [7, 7], minute: 0, day: 0 })
+      expect(await used('write')).toEqual({ personal: [2, 2], minute: 2, day: 2 })
+      expect(await settle([charge(10)])).toMatchObject([{ accepted: true, global: [{ used: 10 }, { used: 10 }] }])
+    })
+
+    it('empties one of them, and the others keep what was used and when they started', async () => {
+      const [first] = await settle([charge(7)])
+      expect(await reset([minute])).toMatchObject({ from: { '1m': 7 }, to: { '1m': 0 } })
+      expect((await used()).day).toBe(7)
+      const [next] = await settle([charge(5)])
+      expect(next).toMatchObject({ accepted: true, global: [{ used: 5 }, { used: 12, startedAt: first?.at }] })
+    })
+
+    it('of windows that do not run says 0, and is an entry all the same', async () => {
+      expect(await reset([minute, day], true)).toMatchObject({ from: { '1m': 0, '1d': 0 }, to: { '1m': 0, '1d': 0 } })
+      await settle([charge(3, 'write')])
+      expect(await reset([minute], false, 'constructor')).toMatchObject({ version: 2, from: { '1m': 0 } })
+      expect((await used('write')).minute).toBe(3)
+    })
+
+    it('of all empties those too that only another configuration names, told by their seconds', async () => {
+      const hour = { name: 'an hour', seconds: 3600 }
+      await settle([charge(4, 'read', 'alice', { ...of, global: [{ window: hour, limit: 9 }] }), charge(3)])
+      expect(await reset([minute], true)).toMatchObject({ from: { '1m': 3, '3600s': 4, '86400s': 3 } })
+      expect(await used()).toMatchObject({ minute: 0, day: 0 })
+    })
+
+    it('names a window as the configuration does', async () => {
+      await settle([charge(4)])
+      for (const name of ['"quoted" \\', '配额', '__proto__']) {
+        const { from } = await reset([{ name, seconds: 86_400 }])
+        expect(Object.entries(from as object)).toEqual([[name, expect.any(Number)]])
+      }
+    })
+
+    it('leaves a refund of before nothing to take from the run that starts after it', async () => {
+      const asked = charge(6)
+      const [before] = (await settle([asked])) as [Decision]
+      await reset([minute, day], true)
+      const [after] = await settle([charge(4)], [{ charge: asked, decision: before }])
+      expect(after).toMatchObject({
+        accepted: true,
+        personal: [{ used: 4 }, { used: 4 }],
+        global: [{ used: 4 }, { used: 4 }],
+      })
+      expect(await settle([charge(7)])).toMatchObject([{ accepted: false, global: [{ used: 4 }, { used: 4 }] }])
+    })
+
+    it('among charges that are settled at the same time lets no more through than the limit for each reset', async () => {
+      const most = 10
+      let accepted = 0
+      const resets: AuditEntry[] = []
+      const charging = async (user: string): Promise<void> => {
+        for (let i = 1; i <= 60; i++) {
+          const charges = [charge(1, 'read', user), charge(2, 'read', user)]
+          const decisions = await under.store.settle({ instance: user, sequence: i, refunds: [], charges })
+          decisions.forEach(({ accepted: isAccepted }, n) => {
+            if (isAccepted) accepted += (charges[n] as Charge).cost
+          })
+        }
+      }
+      const resetting = async (): Promise<void> => {
+        for (let i = 0; i < 25; i++) {
+          resets.push(await reset([minute, day], true))
+          await new Promise((resolve) => setTimeout(resolve, 2))
+        }
+      }
+      await Promise.all([...['a', 'b', 'c', 'd'].map(charging), resetting()])
+      const emptied = resets.map(({ from }) => (from as Record<string, number>)['1m'] ?? 0)
+      for (const one of emptied) expect(one).toBeLessThanOrEqual(most)
+      // What was accepted is what the resets have emptied and what is left: nothing is lost, nothing is counted twice.
+      expect(emptied.reduce((sum, one) => sum + one, (await used()).minute)).toBe(accepted)
+      expect(accepted).toBeGreaterThan(most)
     })
   })
 

@@ -248,6 +248,42 @@ routes:
     for (const app of gateways) expect(app.observations.filter((o) => o.type === 'store_out')).toHaveLength(1)
   })
 
+  it('has its share of the global windows anew when they were emptied, and what is owed is charged', async () => {
+    await redisUp()
+    const app = await startShared(port)
+    const hanging = async (act: () => Promise<void>): Promise<void> => {
+      process.kill(redis?.pid ?? 0, 'SIGSTOP')
+      try {
+        await act()
+      } finally {
+        process.kill(redis?.pid ?? 0, 'SIGCONT')
+      }
+      await expect.poll(() => readiness(app), { timeout: 30_000 }).toEqual(READY)
+    }
+    // A tenth of 250 for all users is 25: five requests of alice, one of bob, and none of carol.
+    await hanging(async () => {
+      expect(count(await statuses(app, 6), 200)).toBe(5)
+      expect(count(await statuses(app, 2, 'bob'), 200)).toBe(1)
+      expect(count(await statuses(app, 2, 'carol'), 200)).toBe(0)
+    })
+    await expect.poll(() => inStore(app), { timeout: 30_000 }).toBe(24)
+    const reset = await fetch(`${app.admin}/api/quota/reset`, {
+      method: 'POST',
+      headers: { authorization: 'Bearer test-admin-token-0001', 'content-type': 'application/json' },
+      body: JSON.stringify({ scope: 'global', category: 'read', window: '1h', reason: 'the outage used it up' }),
+    })
+    expect([reset.status, await reset.json()]).toEqual([200, { from: { '1h': 24 } }])
+    await expect
+      .poll(() => app.observations.some(({ type }) => type === 'control_followed'), { timeout: 30_000 })
+      .toBe(true)
+    await hanging(async () => {
+      expect(count(await statuses(app, 6, 'carol'), 200)).toBe(5)
+      // What alice was admitted by herself stays so.
+      expect(count(await statuses(app, 2), 200)).toBe(0)
+    })
+    await expect.poll(() => inStore(app), { timeout: 30_000 }).toBe(20)
+  })
+
   it('is counted once each, whatever is lost on a line that comes and goes, and the share is not handed out anew', async () => {
     await redisUp()
     const line = await startFaultProxy(port)

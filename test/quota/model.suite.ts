@@ -1,5 +1,6 @@
 import fc from 'fast-check'
 import { expect } from 'vitest'
+import type { QuotaReset } from '../../src/control/store.ts'
 import type { Batch, Charge, Decision, Limits, Refund } from '../../src/quota/charge.ts'
 import { violations } from '../../src/quota/refusal.ts'
 import { type Limit, resetAt, type Usage, type Window } from '../../src/quota/window.ts'
@@ -8,15 +9,18 @@ import { Model } from './model.ts'
 /** A store whose clock the test holds. */
 export interface ClockedStore {
   settle(batch: Batch, now: number): Promise<readonly Decision[]>
+  /** Empties windows of everybody. @returns what was used in them, by name */
+  reset(change: QuotaReset, now: number): Promise<Readonly<Record<string, number>>>
   /** What may happen to this store at any moment without changing what it has counted. */
   readonly upsets: readonly (() => Promise<void>)[]
   close(): Promise<void>
 }
 
 const HOUR = 3_600_000
+const windowsIn = (unit: number): readonly Window[] => [1, 5, 60].map((n) => ({ name: `w${n}`, seconds: n * unit }))
 /** Limits change from one charge to the next, as they do when an administrator turns a knob, and so do the windows in use. */
 function limitsIn(unit: number): readonly Limits['personal'][] {
-  const windows: readonly Window[] = [1, 5, 60].map((n) => ({ name: `${n}`, seconds: n * unit }))
+  const windows = windowsIn(unit)
   const limits = [[4, 9, 20], [6, 8, 40], [0, 50, 50], [12, 30, 31], [5, 10], [100]]
   return limits.map((set) => set.map((limit, i) => ({ window: windows[i] as Window, limit })))
 }
@@ -30,6 +34,7 @@ type Step =
     }
   | { readonly kind: 'pass'; readonly ms: number }
   | { readonly kind: 'upset'; readonly which: number }
+  | { readonly kind: 'reset'; readonly change: QuotaReset }
 
 function stepIn(unit: number): fc.Arbitrary<Step> {
   const LIMITS = limitsIn(unit)
@@ -67,7 +72,20 @@ function stepIn(unit: number): fc.Arbitrary<Step> {
     // The clock is set to another time, and often to the right one again.
     { weight: 2, arbitrary: fc.record({ kind: fc.constant('pass' as const), ms: jump }) },
     { weight: 1, arbitrary: fc.record({ kind: fc.constant('upset' as const), which: fc.nat(10) }) },
+    { weight: 1, arbitrary: fc.record({ kind: fc.constant('reset' as const), change: resetIn(unit) }) },
   )
+}
+
+/** Of one window, or of all, of which the configuration may name only some. */
+function resetIn(unit: number): fc.Arbitrary<QuotaReset> {
+  const windows = windowsIn(unit)
+  const which = fc.oneof(
+    fc.constantFrom(...windows).map((window) => ({ windows: [window], all: false })),
+    fc.subarray([...windows]).map((some) => ({ windows: some, all: true })),
+  )
+  return fc
+    .tuple(fc.constantFrom('read', 'write'), which)
+    .map(([category, of]) => ({ kind: 'quota_reset', category, ...of }))
 }
 
 /**
@@ -98,7 +116,8 @@ async function play(steps: readonly Step[], store: ClockedStore): Promise<void> 
     if (step.kind === 'pass') {
       now += step.ms
       model.passTo(now)
-    } else if (step.kind === 'upset') await store.upsets[step.which % store.upsets.length]?.()
+    } else if (step.kind === 'reset') await reset(step.change, store, model, now)
+    else if (step.kind === 'upset') await store.upsets[step.which % store.upsets.length]?.()
     else {
       const given = step.refunds.flatMap((at) =>
         refundable.length > 0 ? refundable.splice(at % refundable.length, 1) : [],
@@ -124,6 +143,14 @@ async function play(steps: readonly Step[], store: ClockedStore): Promise<void> 
       })
     }
   }
+}
+
+async function reset(change: QuotaReset, store: ClockedStore, model: Model, now: number): Promise<void> {
+  const from = await store.reset(change, now)
+  const nameOf = (length: number): string => change.windows.find((w) => w.seconds === length)?.name ?? `${length}s`
+  const lengths = change.all ? null : change.windows.map(({ seconds }) => seconds)
+  for (const { name } of change.windows) expect(Object.keys(from)).toContain(name)
+  model.reset(change.category, lengths, now, (seconds) => from[nameOf(seconds)] ?? 0)
 }
 
 /** However the clock was moved, no window has more than its length left, and no refusal names a later moment. */

@@ -57,6 +57,26 @@ export class Model {
     }
   }
 
+  /**
+   * Windows of everybody in a category are emptied: these, or all that run.
+   * @param said what a store says was used in one
+   */
+  reset(category: string, lengths: readonly number[] | null, now: number, said: (seconds: number) => number): void {
+    const of = JSON.stringify([category])
+    for (const seconds of lengths ?? lengthsOf(this.#runs, of)) {
+      const window = { of, seconds, limit: 0 }
+      const run = this.#running(window, now)
+      const used = run === undefined ? 0 : sum(run)
+      const isGone = run?.isPerhapsGone === true && said(seconds) === 0
+      if (said(seconds) !== used && !isGone)
+        throw new Error(`${said(seconds)} used in ${seconds}s of ${of}, not ${used}`)
+      if (run === undefined) continue
+      this.#runs.delete(keyOf(window))
+      // What is given back of the emptied run must not get into one that starts at the same moment.
+      if (run.startedAt >= now && !(isGone && used > 0)) this.#begin(window, now - 1)
+    }
+  }
+
   /** A charge meets the window: whether it is gone is known from here on, and a start in the future becomes now. */
   #settle(window: Named, now: number, shown: Usage, cost: number): void {
     const run = this.#running(window, now)
@@ -110,6 +130,10 @@ function namedBy({ user, category, limits }: Charge): Named[] {
 
 function keyOf({ of, seconds }: Named): string {
   return `${seconds} ${of}`
+}
+
+function lengthsOf(runs: ReadonlyMap<string, Run>, of: string): number[] {
+  return [...runs.keys()].filter((key) => key.endsWith(` ${of}`)).map(secondsOf)
 }
 
 function secondsOf(key: string): number {

@@ -257,6 +257,32 @@ describe('a debt', () => {
     expect(used(130)).toEqual({ alice: [0, 7], all: [0, 8] })
   })
 
+  it('of before a reset of the windows of everybody stays owed beside that of the share that begins anew', () => {
+    const [open, store] = [outage(), bank()]
+    const most = limits([1000, 3000], [100, 3000])
+    expect(accepted(open, charge(4, 'alice', most))).toBe(2)
+    expect(open.decide(charge(4, 'bob', most), AT)?.accepted).toBe(false)
+    open.empty('read', [HOUR.seconds])
+    open.empty('write', [DAY.seconds])
+    expect(accepted(open, charge(4, 'bob', most), AT + MINUTE)).toBe(2)
+    // The day was not emptied: 16 of 300 are used there.
+    expect(accepted(open, charge(4, 'alice', limits([1000, 3000], [9000, 300])), AT + MINUTE)).toBe(3)
+    pay(open, store, AT + 2 * MINUTE)
+    expect(store.used('alice', AT + 2 * MINUTE)).toEqual([20, 20])
+    expect(store.used(null, AT + 2 * MINUTE)).toEqual([28, 28])
+  })
+
+  it('of a user is the sum of what he was admitted before such a reset and after it', () => {
+    const [open, store] = [outage(), bank()]
+    admit(open, charge(4))
+    open.empty('read', [HOUR.seconds, DAY.seconds])
+    const later = { charge: charge(3), decision: admit(open, charge(3), AT + 30 * MINUTE) as Decision }
+    admit(open, charge(2), AT + 31 * MINUTE)
+    expect(open.giveBack(later)).toEqual([])
+    expect(pay(open, store, AT + 40 * MINUTE)).toBe(1)
+    expect(store.used(null, AT + 40 * MINUTE)).toEqual([6, 6])
+  })
+
   it('that is owed only after its window has ended leaves what the next one holds', () => {
     const [open, store] = [outage(), bank()]
     const early = { charge: charge(4), decision: open.decide(charge(4), AT) as Decision }

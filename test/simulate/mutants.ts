@@ -16,6 +16,7 @@ const vitest = (...files: string[]): string[] => ['node_modules/vitest/vitest.mj
 const CHECKS: Record<Check, readonly string[]> = {
   simulation: ['test/simulate/main.ts', '--count', '300'],
   redis: vitest('test/store/redis/store.test.ts'),
+  reset: vitest('test/store/redis/quota-reset.test.ts'),
   model: vitest('test/store/redis/model.test.ts'),
   sqlite: vitest('test/store/sqlite'),
   clock: vitest('test/store/clock.test.ts'),

@@ -13,9 +13,11 @@ export interface Mutation {
   readonly noticedBy: readonly Check[]
 }
 
-export type Check = 'simulation' | 'redis' | 'model' | 'sqlite' | 'ledger' | 'arithmetic' | 'clock'
+export type Check = 'simulation' | 'redis' | 'reset' | 'model' | 'sqlite' | 'ledger' | 'arithmetic' | 'clock'
 
 const LUA = 'src/store/redis/charge.lua'
+const SECTIONS = 'src/store/redis/sections.lua'
+const CONTROL = 'src/store/redis/control.lua'
 const LEDGER = 'src/quota/ledger.ts'
 const SENDER = 'src/quota/sender.ts'
 const OUTAGE = 'src/quota/outage.ts'
@@ -95,21 +97,32 @@ export const MUTATIONS: readonly Mutation[] = [
     'ends = math.max(ends, over)',
     'ends = ends == 0 and over or math.min(ends, over)',
   ]),
-  lua('the script takes hours for seconds', ['3600 * byte(bytes, numbers', 'byte(bytes, numbers']),
+  edit(
+    SECTIONS,
+    'the script takes hours for seconds',
+    ['3600 * byte(bytes, numbers', 'byte(bytes, numbers'],
+    ['simulation', 'redis'],
+  ),
   lua('the script writes hours and does not say so', ['letters[i] = letters[i] + 128', 'letters[i] = letters[i]']),
-  lua('the script does not know a category whose windows are in hours', [
-    'letters[i] = letters[i] % 128',
-    'letters[i] = letters[i]',
-  ]),
+  edit(
+    SECTIONS,
+    'the script does not know a category whose windows are in hours',
+    ['letters[i] = letters[i] % 128', 'letters[i] = letters[i]'],
+    ['simulation', 'redis'],
+  ),
   short('the script takes the distance of a short section for its start', ['section[i] = first + section[i]', 'break']),
-  short('the script writes a window of a short section that has not started as one that runs', [
-    'if list[i] == 0 then list[i] = now - shape.lengths[i] end',
-    'if list[i] == 0 then list[i] = now end',
-  ]),
-  short('the script gives back to the wrong window of a short section', [
-    'return numbers + 4 * windows + 2 + 5 * (i - 1)',
-    'return numbers + 4 * windows + 2 + 5 * (windows - i)',
-  ]),
+  edit(
+    SECTIONS,
+    'the script writes a window of a short section that has not started as one that runs',
+    ['if list[i] == 0 then list[i] = now - shape.lengths[i] end', 'if list[i] == 0 then list[i] = now end'],
+    ['model'],
+  ),
+  edit(
+    SECTIONS,
+    'the script gives back to the wrong window of a short section',
+    ['return numbers + 4 * windows + 2 + 5 * (i - 1)', 'return numbers + 4 * windows + 2 + 5 * (windows - i)'],
+    ['model'],
+  ),
   short('the script forgets what a section of another form holds', [
     'starts[seconds], used[seconds] = started, tokens',
     "if form ~= 'hours' then starts[seconds], used[seconds] = started, tokens end",
@@ -138,7 +151,7 @@ export const MUTATIONS: readonly Mutation[] = [
     ['simulation', 'clock'],
   ),
   edit(
-    LUA,
+    SECTIONS,
     'in the short form a window that starts in a far future draws the others along',
     ['list[1] = math.min(list[1], now + 2 ^ 30)', 'list[1] = list[1]'],
     ['model'],
@@ -148,7 +161,7 @@ export const MUTATIONS: readonly Mutation[] = [
     'the script keeps a start that it set to now in the short form',
     [
       'local front = sub(bytes, 1, behind - shape.bytes - shape.size - 1)\n  values[key] = front .. head_of(shape.name, shape, false) .. numbers ..',
-      'values[key] = sub(bytes, 1, behind - shape.bytes - 1) .. packed(shape, section) ..',
+      'values[key] = sub(bytes, 1, behind - shape.bytes - 1) .. packed(shape, section, now) ..',
     ],
     ['clock'],
   ),
@@ -188,6 +201,32 @@ export const MUTATIONS: readonly Mutation[] = [
     ['if spoke > now then', 'if false then'],
     ['clock'],
   ),
+  // Windows of all users that are emptied.
+  edit(
+    CONTROL,
+    'a window that was emptied keeps what was used',
+    ['now - 1, 0, true', 'now - 1, tokens, true'],
+    ['model'],
+  ),
+  edit(
+    CONTROL,
+    'one window is emptied and the others with it',
+    ['(all or named[seconds])', 'true'],
+    ['redis', 'model'],
+  ),
+  edit(
+    CONTROL,
+    'a refund of before a reset gets into the run after it',
+    ['started >= now, now - 1, 0, true', 'false, 0, 0, true'],
+    ['model'],
+  ),
+  edit(
+    CONTROL,
+    'the short form has room for a window that is over beside one in the future',
+    ["shape.short = form == 'short' and not is_ahead", "shape.short, is_ahead = form == 'short', false"],
+    ['reset'],
+  ),
+  edit(COUNTER, 'a window that is emptied goes on', ['return entry.startedAt < now ? [] :', 'return'], ['sqlite']),
   // The reply in our words.
   edit(
     BATCH,

@@ -415,6 +415,7 @@ export const en = {
   'audit.settings': 'Settings',
   'audit.override': 'Override of',
   'audit.reset': 'Reset of',
+  'audit.quota_reset': 'Global windows emptied:',
   'audit.token_created': 'Token made:',
   'audit.token_revoked': 'Token revoked:',
 

@@ -8,14 +8,20 @@ import { giveUpAfter, Script, ScriptCall } from './script.ts'
 
 const script = (name: string): string => readFileSync(new URL(name, import.meta.url), 'utf8')
 
+/** The form of a counter, for scripts that read it. */
+const SECTIONS = script('./sections.lua')
+
+export const CHARGE_LUA = SECTIONS + script('./charge.lua')
+export const CONTROL_LUA = SECTIONS + script('./control.lua')
+
 const SCRIPTS = {
   addTally: { lua: script('./tally.lua'), numberOfKeys: 1 },
-  changeControl: { lua: script('./control.lua') },
+  changeControl: { lua: CONTROL_LUA },
   beat: { lua: script('./beat.lua'), numberOfKeys: 3 },
   scanKeys: { lua: script('./scan.lua'), numberOfKeys: 1 },
 }
 
-export const SETTLE_BATCH = new Script(script('./charge.lua'))
+export const SETTLE_BATCH = new Script(CHARGE_LUA)
 
 interface Scripts {
   addTally(key: string, ...counts: number[]): Promise<unknown>

@@ -1,14 +1,16 @@
---[[
+--[==[
   Makes one change at run time together with its entry in the audit. Whatever may fail is asked for before the first
-  write, so that an error leaves nothing half done: Redis does not roll back.
+  write, so that an error leaves nothing half done: Redis does not roll back. It follows sections.lua, which has the form of
+  a counter.
 
   KEYS[1]  number of the last change
   KEYS[2]  audit, a sorted set: the newest entries (JSON) by their numbers, of every kind
   KEYS[3]  how many entries are forgotten
   KEYS[4..] a sorted set for each of the kinds of ARGV[11], in that order: its entries that are older than those
-  behind   what is changed: the settings (string), the overrides (hash) or a user's counters; absent for a token
-  ARGV[1]  what: 'settings', 'override', 'reset', 'token_created' or 'token_revoked'
-  ARGV[2]  the user or the id of the token; empty for settings
+  behind   what is changed: the settings (string), the overrides (hash), a user's counters, or the counter of everybody in
+           one category; absent for a token
+  ARGV[1]  what: 'settings', 'override', 'reset', 'quota_reset', 'token_created' or 'token_revoked'
+  ARGV[2]  the user, the id of the token, or the scope and the category; empty for settings
   ARGV[3]  the same as JSON
   ARGV[4]  value to be stored, as JSON; 'null' takes an override away
   ARGV[5]  who, as JSON
@@ -18,12 +20,64 @@
   ARGV[9]  channel on which the change is told
   ARGV[10] entries that it keeps beyond these of each kind
   ARGV[11] kinds, each followed by a blank
+  ARGV[12] for 'quota_reset', JSON: [category, all, [[seconds, name as JSON], ...]]; the windows to be emptied, and whether
+           all others are too
   Output   the entry (JSON) and how many others were forgotten for it; or the version (integer) where it was not the
            expected one
 
   A value is stored as its version, a space and its JSON, which passes through here as it is: cjson would make one
   thing of {} and [], and lose digits.
-]]
+]==]
+
+-- Empties windows of a counter in place. A section keeps its form and its size, but where a start lies in the future: beside one
+-- the short form has no room for a window that is over.
+-- @param named  seconds of those windows
+-- @param all    whether the other windows are emptied too
+-- Gives the bytes, the used tokens by seconds of those windows that ran, and whether a window still runs.
+local function emptied(bytes, category, named, all, now)
+  local used, runs, at = {}, false, 1
+  while true do
+    local name, windows, numbers, next_at, form = section_at(bytes, at)
+    if not name then return bytes, used, runs end
+    local shape, list, is_touched, is_ahead = { windows = windows, lengths = {} }, {}, false, false
+    for i = 1, windows do
+      local seconds, started, tokens = window_at(bytes, windows, numbers, i, form)
+      local is_running = started ~= 0 and now < started + seconds * 1000
+      if is_running and name == category and (all or named[seconds]) then
+        used[seconds] = used[seconds] or tokens
+        -- A refund names a run by its start, so no later run may start there.
+        is_running, started, tokens, is_touched = started >= now, now - 1, 0, true
+      end
+      shape.lengths[i] = seconds * 1000
+      list[i], list[windows + i] = is_running and started or 0, is_running and tokens or 0
+      runs, is_ahead = runs or is_running, is_ahead or (is_running and started > now)
+    end
+    if is_touched then
+      local head = sub(bytes, at, numbers - 1)
+      shape.short = form == 'short' and not is_ahead
+      if form == 'short' and is_ahead then head = sub(head, 1, 2) .. char(byte(head, 3) - 128) .. sub(head, 4) end
+      shape_numbers(shape)
+      local before, behind = sub(bytes, 1, at - 1) .. head .. packed(shape, list, now), sub(bytes, next_at)
+      bytes, next_at = before .. behind, #before + 1
+    end
+    at = next_at
+  end
+end
+
+-- Used tokens by the names of windows, before and after, as JSON.
+local function as_json(used, names)
+  local before, after = {}, {}
+  local function add(name, tokens)
+    before[#before + 1], after[#after + 1] = name .. ':' .. string.format('%.0f', tokens), name .. ':0'
+  end
+  for _, each in ipairs(names) do
+    add(each[2], used[each[1]] or 0)
+    used[each[1]] = nil
+  end
+  for seconds, tokens in pairs(used) do add(string.format('"%.0fs"', seconds), tokens) end
+  return '{' .. table.concat(before, ',') .. '}', '{' .. table.concat(after, ',') .. '}'
+end
+
 local what, subject, to, expected = ARGV[1], ARGV[2], ARGV[4], ARGV[7]
 local keep, channel, keep_of_kind = tonumber(ARGV[8]), ARGV[9], tonumber(ARGV[10])
 local older, place = {}, 4
@@ -47,6 +101,18 @@ end
 local time = redis.call('TIME')
 local now = string.format('%.0f', time[1] * 1000 + math.floor(time[2] / 1000))
 local version = string.format('%.0f', last + 1)
+
+local counter, counter_runs
+if what == 'quota_reset' then
+  local asked, named, used = cjson.decode(ARGV[12]), {}, nil
+  for _, each in ipairs(asked[3]) do named[each[1]] = true end
+  -- MGET gives nothing for a key of another type, as where charges are settled.
+  local bytes = redis.call('MGET', KEYS[place])[1] or ''
+  if #bytes > LONGEST then bytes = '' end
+  counter, used, counter_runs = emptied(bytes, asked[1], named, asked[2], tonumber(now))
+  from, to = as_json(used, asked[3])
+end
+
 local entry = table.concat({
   '{"version":', version, ',"at":', now, ',"who":', ARGV[5], ',"what":"', what, '","subject":', ARGV[3],
   ',"from":', from or 'null', ',"to":', to, ',"why":', ARGV[6], '}',
@@ -77,8 +143,11 @@ elseif what == 'override' and to ~= 'null' then
   redis.call('HSET', KEYS[place], subject, version .. ' ' .. to)
 elseif what == 'override' then
   redis.call('HDEL', KEYS[place], subject)
-elseif what == 'reset' then
+elseif what == 'reset' or (what == 'quota_reset' and not counter_runs) then
   redis.call('DEL', KEYS[place])
+elseif what == 'quota_reset' then
+  -- The key ends when it would have ended, which is never before its last window.
+  redis.call('SET', KEYS[place], counter, 'KEEPTTL')
 end
 redis.call('ZADD', KEYS[2], version, entry)
 local gone = 0

@@ -1,15 +1,16 @@
 import type { Changes, LastChange, UserOverride, Versioned } from '../../control/state.ts'
-import { AUDIT_BOUNDS, type AuditEntry, type ControlStore, KINDS } from '../../control/store.ts'
-import { StoreError } from '../../quota/store.ts'
 import {
-  CHANGES_READ,
-  changesAfter,
-  type Head,
-  jsonOf,
-  type OverridesStep,
-  readInSteps,
+  AUDIT_BOUNDS,
+  type AuditEntry,
+  type Author,
+  type Change,
+  type ControlStore,
+  KINDS,
+  type QuotaReset,
   subjectOf,
-} from '../changes.ts'
+} from '../../control/store.ts'
+import { StoreError } from '../../quota/store.ts'
+import { CHANGES_READ, changesAfter, type Head, jsonOf, type OverridesStep, readInSteps } from '../changes.ts'
 import { call, milliseconds, reading } from './calls.ts'
 import type { RedisClient } from './client.ts'
 import type { Keys } from './keys.ts'
@@ -45,12 +46,6 @@ export function redisControl(redis: RedisClient, keys: Keys, bounds = AUDIT_BOUN
     return some.flat().map(parseEntry)
   }
 
-  function placeOf({ kind }: { readonly kind: AuditEntry['what'] }, subject: string | null): string[] {
-    if (kind === 'settings') return [keys.settings]
-    if (kind === 'override') return [keys.overrides]
-    return kind === 'reset' ? [keys.user(subject ?? '')] : []
-  }
-
   return {
     async controlVersion() {
       const [time, newest] = await reading<[[string, string], string[]]>(redis, (commands) => {
@@ -67,26 +62,9 @@ export function redisControl(redis: RedisClient, keys: Keys, bounds = AUDIT_BOUN
       return changesAfter(last, entries.map(parseEntry))
     },
 
-    async change(change, { who, why }, expected) {
-      const subject = subjectOf(change)
-      const names = [keys.version, keys.audit, keys.forgotten, ...older, ...placeOf(change, subject)]
-      const reply = await call(() =>
-        redis.changeControl(
-          names.length,
-          ...names,
-          change.kind,
-          subject ?? '',
-          JSON.stringify(subject),
-          jsonOf(change),
-          JSON.stringify(who),
-          JSON.stringify(why),
-          expected === null ? '' : String(expected),
-          String(bounds.newest),
-          keys.changes,
-          String(bounds.olderOfKind),
-          KINDS.map((kind) => `${kind} `).join(''),
-        ),
-      )
+    async change(change, author, expected) {
+      const { names, args } = encodeChange(change, author, expected, keys, bounds)
+      const reply = await call(() => redis.changeControl(names.length, ...names, ...args))
       if (typeof reply === 'number') return { done: false, version: reply }
       if (!Array.isArray(reply)) throw new StoreError('unexpected reply of control.lua', 'other', 'unknown')
       const [entry, forgotten] = reply as [string, number]
@@ -110,6 +88,47 @@ export function redisControl(redis: RedisClient, keys: Keys, bounds = AUDIT_BOUN
       return oldest[0] === undefined ? 0 : parseEntry(oldest[0]).version - 1
     },
   }
+}
+
+/** A change in the words of control.lua. */
+export function encodeChange(
+  change: Change,
+  { who, why }: Author,
+  expected: number | null,
+  keys: Keys,
+  bounds = AUDIT_BOUNDS,
+): { readonly names: readonly string[]; readonly args: readonly string[] } {
+  const subject = subjectOf(change)
+  const older = KINDS.map(keys.olderAudit)
+  return {
+    names: [keys.version, keys.audit, keys.forgotten, ...older, ...placeOf(change, keys)],
+    args: [
+      change.kind,
+      subject ?? '',
+      JSON.stringify(subject),
+      jsonOf(change),
+      JSON.stringify(who),
+      JSON.stringify(why),
+      expected === null ? '' : String(expected),
+      String(bounds.newest),
+      keys.changes,
+      String(bounds.olderOfKind),
+      KINDS.map((kind) => `${kind} `).join(''),
+      change.kind === 'quota_reset' ? windowsOf(change) : '',
+    ],
+  }
+}
+
+function placeOf(change: Change, keys: Keys): string[] {
+  if (change.kind === 'settings') return [keys.settings]
+  if (change.kind === 'override') return [keys.overrides]
+  if (change.kind === 'reset') return [keys.user(change.user)]
+  return change.kind === 'quota_reset' ? [keys.everybody(change.category)] : []
+}
+
+/** As control.lua reads them. */
+function windowsOf({ category, all, windows }: QuotaReset): string {
+  return JSON.stringify([category, all, windows.map(({ seconds, name }) => [seconds, JSON.stringify(name)])])
 }
 
 /** The audit always keeps its newest entry. */

@@ -4,8 +4,8 @@ import { StoreError } from '../../quota/store.ts'
 import { type Limit, MOST_WINDOWS } from '../../quota/window.ts'
 
 /**
- * What lies under a key: the counters of one user (or of everybody) in all categories, a section each. `charge.lua`
- * tells the bytes; it writes them, and so does whoever copies a whole store.
+ * What lies under a key: the counters of one user (or of everybody) in all categories, a section each. `sections.lua`
+ * describes the bytes. `charge.lua` and `control.lua` write them, and so does whoever copies a whole store.
  */
 
 /** A section's first byte holds the number of windows less 1 in 3 bits, so that `MOST_WINDOWS` fit, and the length of its name less 1 in 5. */

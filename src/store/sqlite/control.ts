@@ -8,16 +8,12 @@ import {
   type Change,
   type Changed,
   type ControlStore,
-} from '../../control/store.ts'
-import {
-  CHANGES_READ,
-  changesAfter,
-  type Head,
-  jsonOf,
-  type OverridesStep,
-  readInSteps,
+  type QuotaReset,
   subjectOf,
-} from '../changes.ts'
+} from '../../control/store.ts'
+import { empty, endsAt, running } from '../../quota/counter.ts'
+import { CHANGES_READ, changesAfter, type Head, jsonOf, type OverridesStep, readInSteps } from '../changes.ts'
+import { pack, unpack } from '../packed.ts'
 import { attempt, transactions } from './database.ts'
 
 /** Overrides that one step reads. */
@@ -57,11 +53,25 @@ export function sqliteControl(database: DatabaseSync, options: SqliteControlOpti
     return change.kind === 'override' ? (sql.override.get(change.user) as StoredValue | undefined) : undefined
   }
 
-  function apply(change: Change, version: number): void {
+  function apply(change: Change, version: number, known: StoredValue | undefined): Values {
+    if (change.kind === 'quota_reset') return emptyWindows(change)
     if (change.kind === 'settings') sql.setSettings.run(version, jsonOf(change))
     else if (change.kind === 'reset') sql.reset.run(change.user)
     else if (change.kind === 'override' && change.to === null) sql.dropOverride.run(change.user)
     else if (change.kind === 'override') sql.setOverride.run(change.user, version, jsonOf(change))
+    return { before: known?.value ?? 'null', after: jsonOf(change) }
+  }
+
+  /** @returns used tokens by window before and after */
+  function emptyWindows({ category, windows, all }: QuotaReset): Values {
+    const now = clock()
+    const row = sql.shared.get(category) as { windows: Uint8Array } | undefined
+    const { left, used } = empty(unpack(row?.windows), windows, all, now)
+    const rest = running(left, now)
+    if (rest.length === 0) sql.dropShared.run(category)
+    else sql.setShared.run(pack(rest), endsAt(rest), category)
+    const none = Object.fromEntries(Object.keys(used).map((name) => [name, 0]))
+    return { before: JSON.stringify(used), after: JSON.stringify(none) }
   }
 
   function changeNow(change: Change, { who, why }: Author, expected: number | null): Changed {
@@ -70,9 +80,8 @@ export function sqliteControl(database: DatabaseSync, options: SqliteControlOpti
     const hasVersion = change.kind === 'settings' || change.kind === 'override'
     if (hasVersion && expected !== null && expected !== has) return { done: false, version: has }
     const version = last().version + 1
-    apply(change, version)
+    const { before, after } = apply(change, version, known)
     const row = { version, at: clock(), who, what: change.kind, subject: subjectOf(change), why }
-    const [before, after] = [known?.value ?? 'null', jsonOf(change)]
     sql.tell.run(row.version, row.at, row.who, row.what, row.subject, before, after, row.why)
     const { changes: forgotten } = sql.forget.run(version - bounds.newest, bounds.olderOfKind)
     return { done: true, entry: entryOf({ ...row, before, after }), forgotten: Number(forgotten) }
@@ -120,6 +129,9 @@ function prepare(database: DatabaseSync) {
     setOverride: database.prepare('INSERT OR REPLACE INTO overrides (user, version, value) VALUES (?, ?, ?)'),
     dropOverride: database.prepare('DELETE FROM overrides WHERE user = ?'),
     reset: database.prepare('DELETE FROM counters WHERE scope = 0 AND user = ?'),
+    shared: database.prepare('SELECT windows FROM counters WHERE category = ? AND scope = 1'),
+    setShared: database.prepare('UPDATE counters SET windows = ?, ends = ? WHERE category = ? AND scope = 1'),
+    dropShared: database.prepare('DELETE FROM counters WHERE category = ? AND scope = 1'),
     tell: database.prepare(
       'INSERT INTO audit (version, at, who, what, subject, before, after, why) VALUES (?, ?, ?, ?, ?, ?, ?, ?)',
     ),
@@ -136,6 +148,9 @@ function prepare(database: DatabaseSync) {
     audit: database.prepare('SELECT * FROM audit WHERE version < ? ORDER BY version DESC LIMIT ?'),
   }
 }
+
+/** Before and after a change, as JSON. */
+type Values = Pick<AuditRow, 'before' | 'after'>
 
 /** A value and its version, as a row. */
 export interface StoredValue {

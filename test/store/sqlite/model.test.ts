@@ -23,6 +23,12 @@ it('the embedded store decides any history as the model does, through restarts a
         last = settled
         return settled
       },
+      reset: async (change, at) => {
+        await last
+        now = at
+        const changed = await store.change(change, { who: 'ann', why: null }, null)
+        return changed.done ? (changed.entry.from as Record<string, number>) : {}
+      },
       upsets: [
         async () => {
           await last
