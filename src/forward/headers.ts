@@ -105,9 +105,7 @@ export function outgoingHead(raw: readonly string[], caller: Caller, rules: Head
     else if (fate === 'te') takesTrailers ||= TAKES_TRAILERS.test(value)
   }
   if (takesTrailers) headers.push('TE', 'trailers')
-  addForwarded(headers, caller, claims, rules)
-  headers.push('Via', `${caller.httpVersion} tollgate`, 'X-Request-Id', caller.requestId)
-  if (caller.user !== null) headers.push('X-Tollgate-User', encodeUser(caller.user))
+  setOurs(headers, caller, claims, rules)
   for (const text of rules.fixed) headers.push(text)
   return {
     headers,
@@ -159,13 +157,13 @@ const SCHEMES: ReadonlyMap<string, string> = new Map([
   ['wss', 'https'],
 ])
 
-function addForwarded(
+/** What the gateway says itself, but for what a fixed field says in its place. */
+function setOurs(
   headers: string[],
   caller: Caller,
   { host, for: before, first }: Claims,
-  rules: HeaderRules,
+  { fixedNames }: HeaderRules,
 ): void {
-  const { fixedNames } = rules
   const set = (name: string, value: string | undefined): void => {
     if (value && (fixedNames.size === 0 || !fixedNames.has(name.toLowerCase()))) headers.push(name, value)
   }
@@ -175,6 +173,9 @@ function addForwarded(
   set('X-Forwarded-Host', first['x-forwarded-host'] || host)
   set('X-Forwarded-Port', first['x-forwarded-port'])
   set('X-Forwarded-Prefix', first['x-forwarded-prefix'])
+  set('Via', `${caller.httpVersion} tollgate`)
+  set('X-Request-Id', caller.requestId)
+  if (caller.user !== null) headers.push('X-Tollgate-User', encodeUser(caller.user))
 }
 
 /** An underscore is a dash to CGI-like backends, so `X_Tollgate_User` would be read as ours. */

@@ -1,6 +1,7 @@
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
 import { sessionCookie } from '../../src/admin/session.ts'
+import { nameProblem } from '../../src/config/headers.ts'
 import { type Caller, encodeUser } from '../../src/forward/caller.ts'
 import { ADMIN_SESSION } from '../../src/forward/header-names.ts'
 import { answerHeaders, answerTrailers, fieldsOf, headerRules, outgoingHead } from '../../src/forward/headers.ts'
@@ -239,6 +240,18 @@ describe('a request on its way to the backend', () => {
       'x-forwarded-port': ['443'],
       'x-real-ip': ['hidden'],
     })
+  })
+
+  it('has each fixed field once, whatever the client sends and the gateway says itself', () => {
+    const said = outgoingHead(['Host', 'a', 'TE', 'trailers'], CALLER, PLAIN).headers.filter((_, i) => i % 2 === 0)
+    // The configuration takes no fixed field of the other names.
+    const names = said.filter((name) => nameProblem(name) === null)
+    expect(names).toEqual(expect.arrayContaining(['Via', 'X-Request-Id', 'X-Forwarded-For']))
+    for (const name of names) {
+      const rules = headerRules({ headers: { [name]: 'fixed' }, passAuthorization: true, trustedProxies: () => true })
+      const { headers } = outgoingHead(['Host', 'a', name, 'of-the-client'], CALLER, rules)
+      expect(grouped(headers)[name.toLowerCase()], name).toEqual(['fixed'])
+    }
   })
 
   it('has the length of its body in canonical digits', () => {
