@@ -39,6 +39,15 @@ export interface Denial {
   readonly reason?: string
   /** For a client that accepts problems of RFC 9457: the members that one has besides `error` and `msg`. */
   readonly problem?: object
+  /** Where a bound of `edge.shares` was reached. */
+  readonly share?: ReachedShare
+}
+
+/** Which bound refuses somebody more of a thing. */
+export interface ReachedShare {
+  /** `connections`, `requests`, `bodies`, `upstream_connections` or `tunnels`. */
+  readonly thing: string
+  readonly bound: 'total' | 'address' | 'user'
 }
 
 export function denial(

@@ -4,12 +4,14 @@ import { BlockList, isIPv6 } from 'node:net'
 import { type Authenticator, createAuthenticator, type IssuerOptions } from '../auth/authenticator.ts'
 import type { AuthConfig, Config, EdgeConfig, IssuerConfig, UpstreamConfig } from '../config/config.ts'
 import { createForwarder, type Forwarder } from '../forward/forwarder.ts'
+import { remembered } from '../forward/remembered.ts'
 import type { Rules } from '../gateway/rules.ts'
 import type { Observer } from '../observe/observation.ts'
 import type { Store } from '../store/store.ts'
 import { readUpstreamTls } from './certificate.ts'
 import { createEnforcement, type Enforcement } from './enforcement.ts'
 import { planRulesOf } from './plan-rules.ts'
+import { shareRulesOf } from './share-rules.ts'
 
 /** What one configuration is made into. Parts whose section has not changed are taken over, with all they remember. */
 export interface Parts {
@@ -56,9 +58,8 @@ export async function createParts(
     refundUnreached: config.quota.refund === 'unreached',
     rateLimitFields: config.quota.ratelimitHeaders,
     isProxy,
-    maxInFlight: config.edge.maxInFlight,
-    maxInFlightPerUser: config.edge.maxInFlightPerUser,
-    maxTunnels: config.edge.maxTunnels,
+    shares: shareRulesOf(config),
+    queueTimeoutMs: config.upstream.queueTimeoutMs,
     maxLagMs: config.edge.maxLagMs,
   }
   return { config, rules, authenticator, forwarder, isProxy, fingerprints, enforcement }
@@ -133,7 +134,7 @@ function issuerOf({ clockToleranceMs, types, ...issuer }: IssuerConfig): IssuerO
 function proxyCheck({ trustedProxies }: EdgeConfig): (address: string) => boolean {
   const trusted = new BlockList()
   for (const { address, prefix, family } of trustedProxies) trusted.addSubnet(address, prefix, family)
-  return (address) => trusted.check(address, isIPv6(address) ? 'ipv6' : 'ipv4')
+  return remembered((address) => trusted.check(address, isIPv6(address) ? 'ipv6' : 'ipv4'))
 }
 
 function forwardOptions(upstream: UpstreamConfig, trustedProxies: (address: string) => boolean) {

@@ -7,6 +7,7 @@ import { emptiedBy } from '../control/store.ts'
 import { createGateway, type Gateway } from '../gateway/gateway.ts'
 import { createLagMeter } from '../gateway/lag.ts'
 import { type ConnectionLimits, createListener, type Listener } from '../gateway/listener.ts'
+import { createShares, type Shares } from '../gateway/shares.ts'
 import type { GaugeSource } from '../observe/metrics.ts'
 import type { Observer } from '../observe/observation.ts'
 import { createTallyKeeper } from '../observe/tally.ts'
@@ -77,6 +78,10 @@ export interface ServingOptions {
   readonly observing: Pick<Observing, 'observe' | 'follow'>
 }
 
+const ONE_ADDRESS =
+  'nearly all requests come from this address; if it is a load balancer, name it in edge.trusted_proxies'
+const FULL = 'all connections to the backend are taken: requests wait for one, or have waited in vain'
+
 /** Begins the reason of a process that lacks its store. */
 const STORE = 'the quota store'
 
@@ -114,8 +119,9 @@ export async function createServing(options: ServingOptions): Promise<Serving> {
     throw error
   })
   const lag = createLagMeter()
-  const gateway = createGateway({ rules: () => current.rules, ledger, store, observe, lag: lag.lasting })
-  const listener = openListener(config, certificate, gateway, observe, () => current)
+  const shares = createShares()
+  const gateway = createGateway({ rules: () => current.rules, ledger, store, observe, lag: lag.lasting, shares })
+  const listener = openListener({ config, certificate, gateway, observe, shares, current: () => current })
   const following = createFollowing({
     store,
     observe,
@@ -133,7 +139,7 @@ export async function createServing(options: ServingOptions): Promise<Serving> {
     state: () => ({
       hash: fingerprint(current.config),
       controlVersion: control.state().version,
-      ...ready(),
+      ...noticed(ready()),
       inFlight: gateway.inFlight(),
     }),
   })
@@ -168,8 +174,16 @@ export async function createServing(options: ServingOptions): Promise<Serving> {
   function ready(startup = false): Readiness {
     const reasons = [...(state.started ? [] : ['starting']), ...(state.draining ? ['draining'] : [])]
     const failure = storeFailure()
-    if (failure === null) return { ready: reasons.length === 0, reasons }
+    if (failure === null) {
+      return { ready: reasons.length === 0, reasons: current.forwarder.isFull() ? [...reasons, FULL] : reasons }
+    }
     return { ready: reasons.length === 0 && (startup || admitsAlone()), reasons: [...reasons, reasonOf(failure)] }
+  }
+
+  /** With what only administrators need to know. */
+  function noticed({ ready, reasons }: Readiness): Readiness {
+    const address = gateway.oneAddress()
+    return { ready, reasons: address === null ? reasons : [...reasons, `${address}: ${ONE_ADDRESS}`] }
   }
 
   function storeFailure(): StoreFailure | null {
@@ -272,19 +286,23 @@ function watchStore(store: Pick<Store, 'ping'>, follow: Observing['follow']) {
   return { failure: () => failure, patience, stop: () => clearInterval(timer) }
 }
 
-function openListener(
-  config: Config,
-  certificate: Certificate | null,
-  gateway: Gateway,
-  observe: Observer,
-  current: () => Parts,
-): Listener {
+interface ListenerParts {
+  readonly config: Config
+  readonly certificate: Certificate | null
+  readonly gateway: Gateway
+  readonly observe: Observer
+  readonly shares: Shares
+  readonly current: () => Parts
+}
+
+function openListener({ config, certificate, gateway, observe, shares, current }: ListenerParts): Listener {
   const { maxHeaderSize, headersTimeoutMs, keepAliveTimeoutMs, maxConnections } = config.edge
   return createListener({
     listen: config.listen,
     certificate,
     gateway,
     observe,
+    shares,
     maxHeaderSize,
     headersTimeoutMs,
     keepAliveTimeoutMs,
@@ -300,9 +318,9 @@ function idleTimeoutOf({ upstream }: Config): number {
   return Math.max(connectTimeoutMs + 2 * responseTimeoutMs, idleTimeoutMs) + 10_000
 }
 
-function connectionLimits({ config: { edge }, isProxy }: Parts): ConnectionLimits {
+function connectionLimits({ config: { edge }, rules, isProxy }: Parts): ConnectionLimits {
   return {
-    maxPerAddress: edge.maxConnectionsPerAddress,
+    shares: rules.shares,
     maxUrl: edge.maxUrl,
     isProxy,
     uploads: { minRate: edge.minUploadRate, graceMs: edge.uploadGraceMs },

@@ -12,9 +12,11 @@ import type {
   IssuerConfig,
   IssuerKeys,
   ListenerTls,
+  PartsConfig,
   QuotaConfig,
   ReferenceConfig,
   RouteConfig,
+  SharesConfig,
   UnmatchedConfig,
   UpstreamConfig,
 } from './config.ts'
@@ -62,6 +64,7 @@ function buildUpstream(upstream: Parsed['upstream'], file: string): UpstreamConf
     keepAliveMs: upstream.keep_alive,
     connectionMaxAgeMs: upstream.connection_max_age,
     maxConnections: upstream.max_connections,
+    queueTimeoutMs: upstream.queue_timeout,
     maxHeaderSize: upstream.max_header_size,
     headers: upstream.headers,
     passAuthorization: upstream.pass_authorization,
@@ -186,6 +189,7 @@ function buildEdge(edge: Parsed['edge']): EdgeConfig {
     maxInFlight: edge.max_in_flight,
     maxInFlightPerUser: limitOf(edge.max_in_flight_per_user),
     maxTunnels: edge.max_tunnels,
+    shares: buildShares(edge.shares),
     maxLagMs: edge.max_lag,
     minUploadRate: edge.min_upload_rate,
     uploadGraceMs: edge.upload_grace,
@@ -197,6 +201,21 @@ function buildEdge(edge: Parsed['edge']): EdgeConfig {
     },
     trustedProxies: edge.trusted_proxies,
   }
+}
+
+function buildShares({ address, user, ...things }: Parsed['edge']['shares']): SharesConfig {
+  const of = (thing: keyof typeof things) => ({ address, user, ...defined(things[thing]) })
+  return {
+    requests: of('requests'),
+    bodies: of('bodies'),
+    upstreamConnections: of('upstream_connections'),
+    tunnels: of('tunnels'),
+  }
+}
+
+/** `null` is a value of its own here. */
+function defined(written: { [K in keyof PartsConfig]?: PartsConfig[K] | undefined }): Partial<PartsConfig> {
+  return Object.fromEntries(Object.entries(written).filter(([, part]) => part !== undefined))
 }
 
 function limitOf(written: number | 'none'): number | null {

@@ -59,6 +59,8 @@ export interface UpstreamConfig {
   /** When a connection takes no further request. */
   readonly connectionMaxAgeMs: number
   readonly maxConnections: number
+  /** The longest wait for a free connection. */
+  readonly queueTimeoutMs: number
   /** Bytes of the backend's response headers. */
   readonly maxHeaderSize: number
   /** Fixed headers for the backend, names in lower case. */
@@ -252,6 +254,22 @@ export interface ReferenceServiceConfig {
 /** An OpenAPI 3 document of others: nothing else of it is known. */
 export type OpenapiDocument = { readonly openapi: string } & { readonly [key: string]: unknown }
 
+/** Of each thing, what one address and one user may hold. */
+export interface SharesConfig {
+  readonly requests: PartsConfig
+  readonly bodies: PartsConfig
+  readonly upstreamConnections: PartsConfig
+  readonly tunnels: PartsConfig
+}
+
+export interface PartsConfig {
+  readonly address: Part
+  readonly user: Part
+}
+
+/** So many, a part of the total (above 0, up to 1), or `null` for any number. */
+export type Part = { readonly most: number } | { readonly part: number } | null
+
 export interface EdgeConfig {
   /** Bytes of a request body; `null` streams without a limit. */
   readonly maxBody: number | null
@@ -272,6 +290,7 @@ export interface EdgeConfig {
   readonly maxInFlightPerUser: number | null
   /** Tunnels at a time, not counted in `maxInFlight`. */
   readonly maxTunnels: number
+  readonly shares: SharesConfig
   /** How late the event loop may lastingly be before new requests get 503. */
   readonly maxLagMs: number
   /** Bytes a second that a client must send of a large or chunked body. */

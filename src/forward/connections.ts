@@ -1,5 +1,5 @@
 import { Connection, type ConnectionOwner, type Destination } from './connection.ts'
-import { GivenUpError, UpstreamTimeoutError } from './failure.ts'
+import { ConnectTimeoutError, GivenUpError, NoConnectionError } from './failure.ts'
 
 export interface ConnectionOptions {
   readonly destination: Destination
@@ -8,6 +8,7 @@ export interface ConnectionOptions {
   readonly keepAliveMs: number
   readonly connectionMaxAgeMs: number
   readonly maxConnections: number
+  readonly queueTimeoutMs: number
 }
 
 /** Somebody who waits for a connection. */
@@ -27,6 +28,8 @@ interface Opening {
 
 /** Given up so much earlier than the backend says that it closes it. */
 const MARGIN_MS = 1_000
+/** How long it is said that all connections are taken, after a request has waited in vain. */
+const FULL_MS = 10_000
 /** By up to such a share connections retire earlier: those that were opened together do not end together. */
 const AGE_JITTER = 0.2
 
@@ -49,6 +52,8 @@ export class Connections implements ConnectionOwner {
   #ticker: NodeJS.Timeout | null = null
   #closing: PromiseWithResolvers<void> | null = null
   #destroyed = false
+  /** Until when somebody remembers that one has waited in vain, by the monotonic clock. */
+  #fullUntil = 0
 
   constructor(options: ConnectionOptions) {
     this.#options = options
@@ -67,9 +72,24 @@ export class Connections implements ConnectionOwner {
       this.#waiting.set(waiter, null)
       this.#open({ waiter, dedicated: false })
     } else {
-      const tooLong = (): void => this.#expire(waiter, new UpstreamTimeoutError('no connection became free in time'))
-      this.#waiting.set(waiter, setTimeout(tooLong, this.#options.responseTimeoutMs))
+      const tooLong = (): void => this.#giveUp(waiter)
+      this.#waiting.set(waiter, setTimeout(tooLong, this.#options.queueTimeoutMs))
     }
+  }
+
+  isFull(): boolean {
+    if (performance.now() < this.#fullUntil) return true
+    return this.#all.size >= this.#options.maxConnections && [...this.#waiting.values()].some((timer) => timer !== null)
+  }
+
+  /** Where every connection is still being opened, the backend is what does not answer. */
+  #giveUp(waiter: Waiter): void {
+    if (this.#opening.size === this.#all.size) {
+      this.#expire(waiter, new ConnectTimeoutError('no connection was opened in time'))
+      return
+    }
+    this.#fullUntil = performance.now() + FULL_MS
+    this.#expire(waiter, new NoConnectionError('all connections to the backend are taken'))
   }
 
   /** One that nobody has used, in the place of one that has just gone. Who does not want it any more gives it back. */

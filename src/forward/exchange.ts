@@ -26,7 +26,12 @@ export interface UpgradeExchange extends Admitted {
   readonly head: Buffer
 }
 
-export type ForwardError = 'upstream_unreachable' | 'upstream_timeout' | 'bad_upstream_answer'
+export type ForwardError =
+  | 'upstream_unreachable'
+  | 'upstream_timeout'
+  | 'bad_upstream_answer'
+  /** All connections were taken for too long: no fault of the backend. */
+  | 'no_connection'
 
 export interface ForwardResult {
   /** The backend's status, also when it broke off its body later; 0 where nothing came that could be passed on. */
@@ -49,10 +54,7 @@ export interface ForwardOptions {
   readonly url: string
   /** Milliseconds to a usable connection, TLS handshake included; whole, 1 to 600,000, by default 2000. */
   readonly connectTimeoutMs: number
-  /**
-   * Milliseconds from the end of the request to the head of the answer, also the longest wait for a free connection;
-   * whole, 1 to 86,400,000, by default 30,000.
-   */
+  /** Milliseconds from the end of the request to the head of the answer; whole, 1 to 86,400,000, by default 30,000. */
   readonly responseTimeoutMs: number
   /**
    * Milliseconds between two pieces of an answer's body, and the longest that a client may read nothing of it, or of what
@@ -71,6 +73,8 @@ export interface ForwardOptions {
   readonly connectionMaxAgeMs: number
   /** Connections to the backend at one time, 1 to 65,535, by default 256. Upgraded ones are not counted. */
   readonly maxConnections: number
+  /** The longest wait for a free connection, in milliseconds; whole, 1 to 600,000, by default 2000. */
+  readonly queueTimeoutMs: number
   /** Bytes of names and values in the head of an answer, 1024 to 1,048,576, by default 32,768. */
   readonly maxHeaderSize: number
   /** Added to each request in the place of the client's fields of these names, which are in lower case. */
@@ -104,6 +108,8 @@ export interface Forwarder {
   forward(exchange: Exchange): Promise<ForwardResult>
   /** Opens a tunnel once the backend has answered 101; settles when it has ended. Never rejects. */
   upgrade(exchange: UpgradeExchange): Promise<ForwardResult>
+  /** Whether requests wait because all connections are taken, or one has waited in vain in the last 10 seconds. */
+  isFull(): boolean
   /**
    * Resolves when nothing is in flight, tunnels included, and idle connections are closed. A request that still comes,
    * because it was admitted under an older configuration, is served all the same.

@@ -8,9 +8,14 @@ export class BadAnswerError extends Error {
 /** What came does not begin as an answer: on a connection that has served before, it may be left of another one. */
 export class StrayBytesError extends BadAnswerError {}
 
-/** The backend, or a free connection to it, was waited for too long. */
+/** The backend was waited for too long. */
 export class UpstreamTimeoutError extends Error {
   readonly code = 'UPSTREAM_TIMEOUT'
+}
+
+/** All connections were taken for too long. */
+export class NoConnectionError extends Error {
+  readonly code = 'NO_CONNECTION'
 }
 
 /** The connection was closed before any byte of an answer. */
@@ -37,6 +42,7 @@ const LOST = new Set(['CONNECTION_LOST', 'ECONNRESET', 'EPIPE'])
 export function forwardErrorOf(error: Error, connected: boolean): ForwardError {
   const code = codeOf(error)
   if (code === 'UPSTREAM_TIMEOUT') return 'upstream_timeout'
+  if (code === 'NO_CONNECTION') return 'no_connection'
   return connected && code !== 'GIVEN_UP' ? 'bad_upstream_answer' : 'upstream_unreachable'
 }
 

@@ -22,6 +22,7 @@ export function createForwarder(options: ForwardOptions): Forwarder {
   return {
     forward: (exchange) => new Promise((resolve) => new Forwarding(exchange, backend, resolve).begin()),
     upgrade: (exchange) => tunnels.open(exchange),
+    isFull: () => connections.isFull(),
     close: async () => {
       await Promise.all([connections.close(), tunnels.close()])
     },

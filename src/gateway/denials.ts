@@ -4,6 +4,7 @@ import { quotaProblem } from '../quota/ratelimit.ts'
 import type { StoreError } from '../quota/store.ts'
 import { CLOSE } from './edge-headers.ts'
 import { acceptsProblem } from './problem.ts'
+import type { Exhausted, Thing } from './shares.ts'
 
 /** Denials of more than one step. */
 
@@ -14,20 +15,50 @@ export function overloaded(reason: string): Denial {
   return denial('overloaded', 'The gateway has too much to do. Try again in a moment.', { headers: SOON, reason })
 }
 
-const IN_FLIGHT = {
-  user: 'This user has as many requests under way as one user may have at a time. Try again when one of them has ended.',
-  connection:
-    'This connection has as many requests under way as one connection may have at a time. Send fewer before the first response.',
-} as const
+/** @param accept of the request, see `acceptsProblem` */
+export function exhausted({ thing, bound, max }: Exhausted, accept: string | undefined): Denial {
+  const refused = bound === 'total' ? overloaded(TOTALS[thing]) : tooManyInFlight(bound, thing, max, accept)
+  return { ...refused, share: { thing, bound } }
+}
+
+/** As the log names them. */
+const TOTALS: Readonly<Record<Thing, string>> = {
+  connections: 'connections',
+  in_flight: 'requests',
+  requests: 'requests',
+  bodies: 'bodies',
+  upstream_connections: 'upstream connections',
+  tunnels: 'tunnels',
+}
+
+/** What somebody has too many of, and which policy of the RateLimit fields says so. */
+const TOO_MANY: Readonly<Record<Thing, { readonly what: string; readonly policy: string }>> = {
+  connections: { what: 'connections', policy: 'connections' },
+  in_flight: { what: 'requests under way', policy: 'in-flight' },
+  requests: { what: 'requests under way', policy: 'in-flight' },
+  bodies: { what: 'requests whose body is still to come', policy: 'bodies' },
+  upstream_connections: { what: 'requests at the service behind the gateway', policy: 'upstream-connections' },
+  tunnels: { what: 'WebSockets open', policy: 'tunnels' },
+}
 
 /**
  * The client's own share of what may be under way is used up, while there is room for others: no fault of the gateway.
  * @param accept of the request, see `acceptsProblem`
  */
-export function tooManyInFlight(reason: keyof typeof IN_FLIGHT, limit: number, accept: string | undefined): Denial {
-  const [msg, policy] = [IN_FLIGHT[reason], `${reason}-in-flight`]
+export function tooManyInFlight(
+  whose: 'user' | 'address' | 'connection',
+  thing: Thing,
+  limit: number,
+  accept: string | undefined,
+): Denial {
+  const { what, policy: suffix } = TOO_MANY[thing]
+  const cure =
+    whose === 'connection' ? 'Send fewer before the first response.' : 'Try again when one of them has ended.'
+  const msg = `This ${whose} has as many ${what} as one ${whose} may have at a time. ${cure}`
+  const policy = `${whose}-${suffix}`
   const fields = { 'RateLimit-Policy': `"${policy}";q=${limit};qu="concurrent-requests"`, RateLimit: `"${policy}";r=0` }
   const problem = acceptsProblem(accept) ? { problem: quotaProblem([policy], msg) } : {}
+  const reason = suffix === 'in-flight' ? whose : `${whose} ${TOTALS[thing]}`
   return denial('too_many_in_flight', msg, { headers: { ...SOON, ...fields }, reason, ...problem })
 }
 
@@ -47,15 +78,18 @@ export function slowBody(): Denial {
   return denial('request_timeout', 'The body of this request came too slowly.', { headers: CLOSE, reason })
 }
 
-const FORWARD_FAILED: Readonly<Record<ForwardError, string>> = {
+const FORWARD_FAILED = {
   upstream_unreachable: 'The backend cannot be reached.',
   upstream_timeout: 'The backend did not answer in time.',
   bad_upstream_answer: 'The backend gave no whole answer, or one that is not valid HTTP.',
-}
+} as const satisfies Readonly<Record<Exclude<ForwardError, 'no_connection'>, string>>
 
 export function forwardFailed(error: ForwardError): Denial {
+  if (error === 'no_connection') return NO_CONNECTION
   return denial(error, FORWARD_FAILED[error])
 }
+
+const NO_CONNECTION = exhausted({ thing: 'upstream_connections', bound: 'total', max: 0 }, undefined)
 
 export function internal(): Denial {
   return denial('internal', 'Something went wrong in the gateway.')

@@ -5,6 +5,7 @@ import type { Charge, Decision } from '../quota/charge.ts'
 import type { Target } from '../routing/target.ts'
 import type { Answer } from './answer.ts'
 import type { Route, Rules } from './rules.ts'
+import type { Holder } from './shares.ts'
 
 /** What is found out about a request on its way; each step adds its part, the last one records it. */
 export interface Exchange {
@@ -15,6 +16,7 @@ export interface Exchange {
   readonly requestId: string
   /** Monotonic milliseconds. */
   readonly startedAt: number
+  readonly holder: Holder
   route: Route | null
   caller: Caller | null
   cost: number

@@ -1,5 +1,6 @@
 import type { IncomingMessage, ServerResponse } from 'node:http'
 import type { Duplex } from 'node:stream'
+import type { Caller } from '../auth/authenticator.ts'
 import { type Denial, STATUS_OF } from '../errors.ts'
 import type { ForwardResult } from '../forward/exchange.ts'
 import type { Observer } from '../observe/observation.ts'
@@ -8,19 +9,32 @@ import type { Ledger } from '../quota/ledger.ts'
 import { type Scope, violations } from '../quota/refusal.ts'
 import type { QuotaStore } from '../quota/store.ts'
 import type { Target } from '../routing/target.ts'
+import { createAddressOf } from './address.ts'
 import { denialAnswer, rateLimitFields, SHADOW_FIELD, writeAnswer, writeRawAnswer } from './answer.ts'
 import { awaitsContinue, ClientLeft } from './body.ts'
 import { cutOffBy, forwardUnlessCutOff } from './cut-off.ts'
-import { forwardFailed, internal, overloaded, tooManyInFlight } from './denials.ts'
+import { exhausted, forwardFailed, internal, overloaded } from './denials.ts'
 import { checkEdge, checkUpgrade, isLastOnConnection } from './edge.ts'
 import { answerOf, clientLeft, cutOffEnding, deniedEnding, type Ending, forwarded, stopped } from './ending.ts'
 import { type Admission, denied, type Exchange, type Pass, type ShadowRefusal, type Stop } from './exchange.ts'
-import { createLoad } from './load.ts'
+import { createOneAddress } from './one-address.ts'
 import { plan } from './plan.ts'
 import { refusalOf } from './refusal.ts'
 import { requestIdOf } from './request-id.ts'
 import type { Rules } from './rules.ts'
-import { earlyBody, identify, isShadowed, lineOf, OPTIONS, price, referencePage, status, undecided } from './steps.ts'
+import type { Shares } from './shares.ts'
+import {
+  earlyBody,
+  identify,
+  isShadowed,
+  lineOf,
+  OPTIONS,
+  price,
+  referencePage,
+  status,
+  undecided,
+  upstreamPlace,
+} from './steps.ts'
 import { isBehindOthers, turnOf } from './turn.ts'
 
 export interface GatewayOptions {
@@ -31,6 +45,7 @@ export interface GatewayOptions {
   readonly observe: Observer
   /** How late the event loop lastingly is, in milliseconds. */
   readonly lag: () => number
+  readonly shares: Shares
 }
 
 export interface Gateway {
@@ -40,12 +55,16 @@ export interface Gateway {
   handleUpgrade(req: IncomingMessage, socket: Duplex, head: Buffer): Promise<void>
   /** Requests and tunnels under way. */
   inFlight(): number
+  /** The address that brings nearly all requests, and looks like a load balancer that is not trusted; else `null`. */
+  oneAddress(): string | null
   /** Whether the connection is to serve no further request: what follows on it is not looked at. */
   distrusts(connection: object): boolean
 }
 
-export function createGateway({ rules, ledger, store, observe, lag }: GatewayOptions): Gateway {
-  const load = createLoad(lag)
+export function createGateway({ rules, ledger, store, observe, lag, shares }: GatewayOptions): Gateway {
+  const addressOf = createAddressOf()
+  const oneAddress = createOneAddress((address) => observe({ type: 'one_address', address }))
+  let inFlight = 0
   /** What follows something ambiguous, or an upgrade that was not taken up, may be a part of it. */
   const distrusted = new WeakSet<object>()
 
@@ -56,13 +75,15 @@ export function createGateway({ rules, ledger, store, observe, lag }: GatewayOpt
     if (ambiguity !== null || isLastOnConnection(req)) distrusted.add(req.socket)
     const exchange = begin(req, res)
     try {
+      if (isBehindOthers(res)) await turnOf(res)
+      if (res.destroyed) return record(exchange, clientLeft('the client left before its turn'))
       const admission = await admit(exchange, ambiguity)
       if (admission.kind === 'pass') record(exchange, await forward(exchange, res, admission.pass))
       else record(exchange, answer(exchange, res, admission))
     } catch (error) {
       record(exchange, fail(exchange, res, error))
     } finally {
-      load.end(exchange)
+      end(exchange)
     }
   }
 
@@ -78,7 +99,7 @@ export function createGateway({ rules, ledger, store, observe, lag }: GatewayOpt
       record(exchange, fail(exchange, null, error))
       socket.destroy()
     } finally {
-      load.end(exchange)
+      end(exchange)
     }
   }
 
@@ -91,21 +112,29 @@ export function createGateway({ rules, ledger, store, observe, lag }: GatewayOpt
       rules: inForce,
       requestId: requestIdOf(req, inForce.isProxy),
       startedAt,
+      holder: shares.holder(addressOf(req, inForce.isProxy)),
       route: null,
       caller: null,
       cost: 0,
       shadowed: false,
     }
-    load.begin(exchange)
+    inFlight++
     return exchange
+  }
+
+  function end({ holder }: Exchange): void {
+    inFlight--
+    holder.end()
   }
 
   /** The way of every request and upgrade. Whatever is ambiguous is refused before a credential is looked at. */
   async function admit(exchange: Exchange, ambiguity: Denial | null): Promise<Admission> {
-    const { req, rules } = exchange
+    const { req, res, rules, holder } = exchange
     if (ambiguity !== null) return denied(ambiguity)
-    const excess = load.excess(exchange)
-    if (excess !== null) return denied(overloaded(excess))
+    if (lag() > rules.maxLagMs) return denied(overloaded('event loop'))
+    const full =
+      holder.take('in_flight', rules.shares) ?? holder.take(res === null ? 'tunnels' : 'requests', rules.shares)
+    if (full !== null) return denied(exhausted(full, req.headers.accept))
     const planned = plan(rules, lineOf(exchange))
     if (planned.kind === 'refused') return denied(planned.refusal.denial)
     if (planned.kind === 'options') return OPTIONS
@@ -118,19 +147,25 @@ export function createGateway({ rules, ledger, store, observe, lag }: GatewayOpt
     exchange.route = route
     if (route.charged === null) {
       const body = await earlyBody(exchange)
-      return body !== null && 'code' in body ? denied(body) : pass({ target, body, charged: null, shadowed: null })
+      if (body !== null && 'code' in body) return denied(body)
+      const noPlace = upstreamPlace(exchange)
+      const denial = noPlace instanceof Promise ? await noPlace : noPlace
+      return denial === null ? pass({ target, body, charged: null, shadowed: null }) : denied(denial)
     }
     const identified = identify(exchange)
     const caller = identified instanceof Promise ? await identified : identified
     if ('code' in caller) return denied(caller)
     exchange.caller = caller
-    const most = load.admitUser(exchange, caller.user)
-    if (most !== null) return denied(tooManyInFlight('user', most, req.headers.accept))
+    const tooMany = holder.identify(caller.user, rules.shares)
+    if (tooMany !== null) return denied(exhausted(tooMany, req.headers.accept))
     const pricing = price(exchange, route.charged.price)
     const priced = pricing instanceof Promise ? await pricing : pricing
     if ('code' in priced) return denied(priced)
     const { cost, body } = priced
     exchange.cost = cost
+    const noPlace = upstreamPlace(exchange)
+    const denial = noPlace instanceof Promise ? await noPlace : noPlace
+    if (denial !== null) return denied(denial)
     if (cost === 0) return pass({ target, body, charged: null, shadowed: null })
 
     const { category } = route.charged
@@ -171,10 +206,9 @@ export function createGateway({ rules, ledger, store, observe, lag }: GatewayOpt
 
   async function forward(exchange: Exchange, res: ServerResponse, pass: Pass): Promise<Ending> {
     const { req, rules, requestId } = exchange
-    if (isBehindOthers(res)) await turnOf(res)
     const refused = forwardUnlessCutOff(req)
     if (refused !== null) {
-      refundUnreached(exchange, pass, { reached: false })
+      refundUnreached(exchange, pass, { reached: false, error: null })
       return answer(exchange, res, denied(refused))
     }
     if (pass.body === null && awaitsContinue(req)) res.writeContinue()
@@ -213,9 +247,16 @@ export function createGateway({ rules, ledger, store, observe, lag }: GatewayOpt
     return { ...where, req, target: target.path + target.query, user, requestId, responseHeaders }
   }
 
-  /** Only where the backend certainly saw nothing: anything else may have had its effect there. */
-  function refundUnreached({ rules }: Exchange, { charged }: Pass, { reached }: Pick<ForwardResult, 'reached'>): void {
-    if (charged === null || reached || !rules.refundUnreached) return
+  /**
+   * Only where the backend certainly saw nothing: anything else may have had its effect there. A refusal of ours is never
+   * charged.
+   */
+  function refundUnreached(
+    { rules }: Exchange,
+    { charged }: Pass,
+    { reached, error }: Pick<ForwardResult, 'reached' | 'error'>,
+  ): void {
+    if (charged === null || reached || !(rules.refundUnreached || error === 'no_connection')) return
     ledger.refund(charged)
     observe({ type: 'tokens_refunded', category: charged.charge.category, cost: charged.charge.cost })
   }
@@ -232,16 +273,24 @@ export function createGateway({ rules, ledger, store, observe, lag }: GatewayOpt
 
   /** A client that left while its body was read, or a fault of ours. */
   function fail({ req, requestId }: Exchange, res: ServerResponse | null, error: unknown): Ending {
-    if (error instanceof ClientLeft) return clientLeft()
+    if (error instanceof ClientLeft) return clientLeft('the client left while its body was read')
     observe({ type: 'internal_error', where: 'gateway', error })
     if (res?.headersSent === false) writeAnswer(req, res, denialAnswer(internal()), requestId)
     else res?.destroy()
     return deniedEnding(internal())
   }
 
+  function noteAddress({ socket, headers }: IncomingMessage, caller: Caller | null): void {
+    const { remoteAddress } = socket
+    if (remoteAddress === undefined || rules().isProxy(remoteAddress)) return
+    const isForwarded = headers['x-forwarded-for'] !== undefined || headers.forwarded !== undefined
+    oneAddress.note(remoteAddress, caller?.user ?? null, isForwarded)
+  }
+
   /** The last step of every request, good or bad. */
   function record({ req, route, caller, cost, shadowed, requestId, startedAt }: Exchange, ending: Ending): void {
     // The rest first: behind other fields V8 copies it one by one, which takes 0.3 us.
+    noteAddress(req, caller)
     observe({
       ...ending,
       type: 'request',
@@ -257,7 +306,13 @@ export function createGateway({ rules, ledger, store, observe, lag }: GatewayOpt
     })
   }
 
-  return { handle, handleUpgrade, inFlight: load.total, distrusts: (connection) => distrusted.has(connection) }
+  return {
+    handle,
+    handleUpgrade,
+    inFlight: () => inFlight,
+    oneAddress: oneAddress.suspect,
+    distrusts: (connection) => distrusted.has(connection),
+  }
 }
 
 const SCOPES = { Personal: 'personal', Global: 'global' } as const satisfies Record<Scope, string>

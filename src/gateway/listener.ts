@@ -9,7 +9,6 @@ import type { Observer } from '../observe/observation.ts'
 import { peerOf } from '../peers.ts'
 import type { Certificate } from '../tls.ts'
 import { denialAnswer, writeAnswer, writeRawAnswer } from './answer.ts'
-import { createCounts } from './counts.ts'
 import { cutOff, cutOffBy, isForwarded } from './cut-off.ts'
 import { malformedBody, slowBody, tooManyInFlight } from './denials.ts'
 import { isLeftInDoubt, isWebSocketHandshake, versionNotSupported } from './edge.ts'
@@ -17,7 +16,9 @@ import type { Gateway } from './gateway.ts'
 import { holdPausedRecords } from './paused-records.ts'
 import { targetTooLong } from './plan.ts'
 import { newRequestId, requestIdOf } from './request-id.ts'
+import type { ShareRules, Shares } from './shares.ts'
 import { joinShortPieces } from './short-pieces.ts'
+import { holdBack, readOn } from './turn.ts'
 import { createUnderway, type Underway } from './underway.ts'
 import { createUploadWatch, type UploadRule } from './uploads.ts'
 
@@ -27,6 +28,7 @@ export interface ListenerOptions {
   readonly certificate: Certificate | null
   readonly gateway: Gateway
   readonly observe: Observer
+  readonly shares: Shares
   /** Bytes of the request line and header fields together. */
   readonly maxHeaderSize: number
   /** Milliseconds from the first byte of a request to the end of its head. */
@@ -41,9 +43,8 @@ export interface ListenerOptions {
 }
 
 export interface ConnectionLimits {
-  /** Connections from one peer (`peerOf`); `null` for any number. */
-  readonly maxPerAddress: number | null
-  /** Peers that stand for many clients, to which `maxPerAddress` does not apply. */
+  readonly shares: ShareRules
+  /** Peers that stand for many clients, so that no share of an address applies to them. */
   readonly isProxy: (address: string) => boolean
   readonly uploads: UploadRule
   /** Longest request target in bytes. */
@@ -65,7 +66,7 @@ export interface Listener {
 
 const DRAIN_POLL_MS = 10
 const RECORD_MS = 1000
-/** Requests under way on one connection. Browsers and libraries pipeline none, or a few. */
+/** Requests of one connection, all but the first waiting. Browsers and libraries pipeline none, or a few. */
 const MAX_PIPELINED = 32
 /** Those behind them, refused or ignored, that Node keeps until all before them are answered: 4 KB each (26.10). */
 const MAX_EXCESS = 100
@@ -76,7 +77,7 @@ const IDLE = Symbol('idle')
 
 /** The door: Node's HTTP server, its limits, and its answers to what its parser refuses. */
 export function createListener(options: ListenerOptions): Listener {
-  const { gateway, observe, limits } = options
+  const { gateway, observe, limits, shares } = options
   const server = createServer(options.certificate, {
     maxHeaderSize: options.maxHeaderSize,
     headersTimeout: options.headersTimeoutMs,
@@ -105,7 +106,6 @@ export function createListener(options: ListenerOptions): Listener {
   /** The request of a connection with which its client asked for the end, as by `Connection: close`. */
   const lastAsked = new WeakMap<Duplex, http.IncomingMessage>()
   const excess = new WeakMap<Duplex, number>()
-  const peers = createCounts()
   const uploads = createUploadWatch(() => limits().uploads)
   const underway = createUnderway()
   let draining = false
@@ -196,7 +196,7 @@ export function createListener(options: ListenerOptions): Listener {
       return
     }
     const exchange = { req, res }
-    exchanges.push(exchange)
+    if (exchanges.push(exchange) > 1) holdBack(socket)
     joinShortPieces(req)
     // What is answered wants its body no more: it may wait behind others, which are not to be broken off for that.
     uploads.watch(req, () => {
@@ -206,6 +206,7 @@ export function createListener(options: ListenerOptions): Listener {
     void gateway.handle(req, res).then(() => {
       exchanges.splice(exchanges.indexOf(exchange), 1)
       if (!res.shouldKeepAlive) last.add(socket)
+      if (exchanges.length <= 1) readOn(socket)
       if (exchanges.length === 0) socket.emit(IDLE)
     })
   }
@@ -232,14 +233,15 @@ export function createListener(options: ListenerOptions): Listener {
   }
 
   function countPeer(socket: Socket): void {
-    const { maxPerAddress, isProxy } = limits()
+    const { shares: rules, isProxy } = limits()
     const address = socket.remoteAddress ?? ''
-    if (maxPerAddress === null || isProxy(address)) return
-    const peer = peerOf(address)
-    if (peers.enter(peer, maxPerAddress)) {
-      socket.once('close', () => peers.leave(peer))
+    if (isProxy(address)) return
+    const holder = shares.holder(peerOf(address))
+    if (holder.take('connections', rules) === null) {
+      socket.once('close', () => holder.end())
       return
     }
+    holder.end()
     observe({ type: 'bad_connection', code: 'too_many_of_address', status: 0 })
     socket.destroy()
   }
@@ -272,7 +274,7 @@ export function createListener(options: ListenerOptions): Listener {
   /** One client that sends a thousand requests in one packet shall not take the place of a thousand others. */
   function tooMany(req: http.IncomingMessage, res: http.ServerResponse): void {
     observe({ type: 'bad_connection', code: 'pipelining', status: STATUS_OF.too_many_in_flight })
-    const denial = tooManyInFlight('connection', MAX_PIPELINED, req.headers.accept)
+    const denial = tooManyInFlight('connection', 'requests', MAX_PIPELINED, req.headers.accept)
     writeAnswer(req, res, denialAnswer(denial), requestIdOf(req, limits().isProxy))
   }
 

@@ -6,6 +6,7 @@ import type { Price } from '../routing/price.ts'
 import type { RoutePattern, RouteTable } from '../routing/table.ts'
 import type { PathAllowances } from '../routing/target.ts'
 import type { Answer } from './answer.ts'
+import type { ShareRules } from './shares.ts'
 
 /** What is to be done with requests that match. */
 export interface Route extends RoutePattern {
@@ -56,12 +57,10 @@ export interface Rules {
   readonly isProxy: (address: string) => boolean
   /** Largest request body in bytes; `null` for any. */
   readonly maxBody: number | null
-  /** Requests under way at once, above which new ones are answered 503. */
-  readonly maxInFlight: number
-  /** The same of one user, tunnels included; `null` for any number. */
-  readonly maxInFlightPerUser: number | null
-  /** Tunnels under way at once, which are not counted in `maxInFlight`. */
-  readonly maxTunnels: number
+  /** How much of what is scarce all together, one address and one user may hold. */
+  readonly shares: ShareRules
+  /** The longest wait for a place among one's own connections to the upstream, in milliseconds. */
+  readonly queueTimeoutMs: number
   /** How late the event loop may lastingly be before new requests are answered 503, in milliseconds. */
   readonly maxLagMs: number
 }

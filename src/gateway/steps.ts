@@ -10,7 +10,7 @@ import { type BodyPrice, type Price, priceOfBody } from '../routing/price.ts'
 import type { Target } from '../routing/target.ts'
 import { statusAnswer } from './answer.ts'
 import { beginningOf, isReadWhole, readBody } from './body.ts'
-import { overloaded, storeUnavailable } from './denials.ts'
+import { exhausted, overloaded, storeUnavailable } from './denials.ts'
 import { isLastHop, targetOf, USUAL_METHODS } from './edge.ts'
 import { denied, type Exchange, type Stop } from './exchange.ts'
 import type { RequestLine } from './plan.ts'
@@ -50,17 +50,49 @@ export function price(exchange: Exchange, price: Price): Later<Priced | Denial> 
   return body.then((body) => (body !== null && 'code' in body ? body : { cost: price.cost, body }))
 }
 
-async function priceByBody({ req, res }: Exchange, price: BodyPrice): Promise<Priced | Denial> {
-  const body = await readBody(req, res, price.maxBody)
+async function priceByBody(exchange: Exchange, price: BodyPrice): Promise<Priced | Denial> {
+  const { req, res } = exchange
+  const body = await awaited(exchange, () => readBody(req, res, price.maxBody))
   if ('code' in body) return body
   const priced = priceOfBody(price, body, req.headers['content-type'], req.headers['content-encoding'])
   return 'code' in priced ? priced : { cost: priced.cost, body }
 }
 
 /** The body, where it is to be read before the charge. One in chunks that is not may be malformed all the same. */
-export function earlyBody({ req, res, rules }: Exchange): Promise<Buffer | Denial | null> | null {
-  if (isReadWhole(req, rules.maxBody)) return readBody(req, res, rules.maxBody ?? Number.POSITIVE_INFINITY)
+export function earlyBody(exchange: Exchange): Promise<Buffer | Denial | null> | null {
+  const { req, res, rules } = exchange
+  if (isReadWhole(req, rules.maxBody)) {
+    return awaited(exchange, () => readBody(req, res, rules.maxBody ?? Number.POSITIVE_INFINITY))
+  }
   return req.headers['transfer-encoding'] === undefined ? null : beginningOf(req)
+}
+
+/** A body that is awaited takes no place among the requests under way. */
+async function awaited(
+  { req, rules, holder }: Exchange,
+  body: () => Promise<Buffer | Denial>,
+): Promise<Buffer | Denial> {
+  const tooMany = holder.take('bodies', rules.shares)
+  if (tooMany !== null) return exhausted(tooMany, req.headers.accept)
+  holder.give('requests')
+  const read = await body()
+  holder.give('bodies')
+  if ('code' in read) return read
+  const full = holder.take('requests', rules.shares)
+  return full === null ? read : exhausted(full, req.headers.accept)
+}
+
+/**
+ * A place among those who may have a connection to the upstream, before anything is charged. A tunnel has one of its own. One
+ * address or user that has its share waits for its own requests, and for those only. @returns why there is none
+ */
+export function upstreamPlace({ req, res, rules, holder }: Exchange): Later<Denial | null> {
+  if (res === null) return null
+  const taken = holder.takeWithin('upstream_connections', rules.shares, rules.queueTimeoutMs)
+  if (taken === null) return null
+  const { accept } = req.headers
+  if (!(taken instanceof Promise)) return exhausted(taken, accept)
+  return taken.then((tooMany) => (tooMany === null ? null : exhausted(tooMany, accept)))
 }
 
 /** What a charge that the ledger could not decide is answered with. @throws what is a fault of ours */

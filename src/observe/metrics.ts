@@ -45,11 +45,19 @@ const SHORT_SECONDS = [0.0005, 0.001, 0.002, 0.005, 0.01, 0.025, 0.05, 0.1, 0.5,
 const SIZES = [1, 2, 4, 8, 16, 32, 64, 128, 256]
 
 function requestMetrics(meter: Meter): (done: RequestDone) => void {
+  const key = joined()
   const total = meter.counter('requests_total', 'Requests by how they ended.', ['category', 'outcome', 'error'])
   const responses = meter.counter('upstream_responses_total', 'Answers of the backend; class 0 is a failed forward.', [
     'code_class',
   ])
   const errors = meter.counter('upstream_errors_total', 'Forwards that failed.', ['reason'])
+  const shares = meter.counter(
+    'share_refusals_total',
+    'Requests refused because all together, one address or one user held as much as they may.',
+    ['thing', 'bound'],
+  )
+  // From the start: `increase` does not see a first one that comes with its series.
+  shares.add(key('upstream_connections', 'total'), 0)
   const duration = meter.histogram('request_duration_seconds', 'From request to complete answer.', SECONDS, [
     'category',
     'code_class',
@@ -65,11 +73,11 @@ function requestMetrics(meter: Meter): (done: RequestDone) => void {
     SHORT_SECONDS,
   )
 
-  const key = joined()
   return function countRequest(done) {
     const category = done.category ?? 'none'
     total.add(key(key(category, done.outcome), done.error ?? 'none'))
     duration.observe(key(category, classOf(done.clientStatus)), done.durationMs / 1000)
+    if (done.share !== null) shares.add(key(done.share.thing, done.share.bound))
     if (done.httpStatus !== null) responses.add(classOf(done.httpStatus))
     if (done.outcome === 'failed' && done.error !== null) errors.add(done.error)
     if (done.upstreamMs === null || isUpgrade(done)) return

@@ -1,4 +1,4 @@
-import type { ErrorCode } from '../errors.ts'
+import type { ErrorCode, ReachedShare } from '../errors.ts'
 
 /**
  * Everything worth telling, as one union. The code only calls an Observer; the log and the metrics are two readers
@@ -55,6 +55,8 @@ export type Observation =
   /** What the quota refused was let through: by the scope of the window that refused, or because the store was out. */
   | { readonly type: 'shadow_refusal'; readonly category: string; readonly scope: 'personal' | 'global' | 'store' }
   /** A request matched no route. `path` is as it was sent, without the query. */
+  /** One address that is no trusted proxy brings nearly all requests. */
+  | { readonly type: 'one_address'; readonly address: string }
   | { readonly type: 'unmatched'; readonly method: string; readonly path: string }
   | { readonly type: 'tokens_refunded'; readonly category: string; readonly cost: number }
   | { readonly type: 'store_failed'; readonly operation: string; readonly reason: string; readonly message: string }
@@ -168,6 +170,8 @@ export interface RequestDone {
   readonly error: ErrorCode | null
   /** For the log only: why, in a few words. */
   readonly reason: string | null
+  /** The bound of `edge.shares` that it reached. */
+  readonly share: ReachedShare | null
   /** The backend's status; 0 when forwarding failed; `null` when the request was never forwarded. */
   readonly httpStatus: number | null
   /** What the client got; 499 when it left first. */

@@ -1,5 +1,5 @@
 import { availableParallelism } from 'node:os'
-import type { Config } from '../config/config.ts'
+import type { Config, Part, PartsConfig } from '../config/config.ts'
 
 /** How many processes take requests. */
 export function workerCount({ workers }: Pick<Config, 'workers'>): number {
@@ -13,6 +13,12 @@ export function workerCount({ workers }: Pick<Config, 'workers'>): number {
 export function shareOf(config: Config, workers: number): Config {
   const part = (total: number): number => Math.ceil(total / workers)
   const partOrNone = (total: number | null): number | null => (total === null ? null : part(total))
+  /** A percentage is one of a total that is divided already. */
+  const numberOf = (share: Part): Part => (share !== null && 'most' in share ? { most: part(share.most) } : share)
+  const partsOf = ({ address, user }: PartsConfig): PartsConfig => ({
+    address: numberOf(address),
+    user: numberOf(user),
+  })
   const { upstream, edge } = config
   return {
     ...config,
@@ -25,6 +31,12 @@ export function shareOf(config: Config, workers: number): Config {
       maxInFlight: part(edge.maxInFlight),
       maxInFlightPerUser: partOrNone(edge.maxInFlightPerUser),
       maxTunnels: part(edge.maxTunnels),
+      shares: {
+        requests: partsOf(edge.shares.requests),
+        bodies: partsOf(edge.shares.bodies),
+        upstreamConnections: partsOf(edge.shares.upstreamConnections),
+        tunnels: partsOf(edge.shares.tunnels),
+      },
     },
   }
 }

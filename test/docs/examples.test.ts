@@ -104,7 +104,7 @@ quota:
   baselines: { personal: { read: { ${window}: ${limit} } }, global: { read: { ${window}: 1000 } } }
   windows: { ${window}: ${window} }
 routes: [{ match: "* /items", category: read, cost: 1 }]
-edge: { max_in_flight: ${maxInFlight}, max_in_flight_per_user: ${perUser} }`,
+edge: { max_in_flight: ${maxInFlight}, max_in_flight_per_user: ${perUser}, shares: { address: none, user: none } }`,
       'sqlite::memory:',
       `response_timeout: ${responseTimeout}`,
     ),

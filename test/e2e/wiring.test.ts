@@ -163,7 +163,7 @@ describe('each key of the configuration reaches what it names: edge', () => {
   it('max_in_flight answers 503 to those above it, charges them nothing, and lets them in later', async () => {
     const waiting: http.ServerResponse[] = []
     respond = (_seen, res) => void waiting.push(res)
-    await start({ rest: 'edge: { max_in_flight: 2 }' })
+    await start({ rest: 'edge: { max_in_flight: 2, shares: { address: none, user: none } }' })
     const slow = [get(), get()]
     await expect.poll(() => waiting.length).toBe(2)
     const answer = await get('/items/1', bearer('bob'))
@@ -402,13 +402,41 @@ describe('each key of the configuration reaches what it names: upstream', () => 
   it('max_connections lets the others wait', async () => {
     const waiting: http.ServerResponse[] = []
     respond = (_seen, res) => void waiting.push(res)
-    await start({ upstream: 'max_connections: 1' })
+    await start({ upstream: 'max_connections: 1', rest: 'edge: { shares: { address: none, user: none } }' })
     const both = [get(), get('/items/2')]
     await expect.poll(() => [charges(), waiting.length]).toEqual([2, 1])
     respond = (_seen, res) => res.end('second')
     waiting[0]?.end('first')
     const texts = await Promise.all(both.map(async (answer) => (await answer).text()))
     expect(texts.sort()).toEqual(['first', 'second'])
+  })
+})
+
+describe('each key of the configuration reaches what it names: edge.shares and upstream.queue_timeout', () => {
+  it('a share of the connections to the upstream has its own user wait, and refuses 429 in the end', async () => {
+    const waiting: http.ServerResponse[] = []
+    respond = (_seen, res) => void waiting.push(res)
+    const edge = 'edge: { shares: { address: none, upstream_connections: { user: 1 } } }'
+    await start({ upstream: 'queue_timeout: 100ms', rest: edge })
+    const first = get()
+    await expect.poll(() => waiting.length).toBe(1)
+    const second = await get('/items/2')
+    expect([second.status, charges()]).toEqual([429, 1])
+    expect(second.headers.get('ratelimit-policy')).toBe('"user-upstream-connections";q=1;qu="concurrent-requests"')
+    waiting[0]?.end('first')
+    expect((await first).status).toBe(200)
+  })
+
+  it('queue_timeout refuses who waits for a connection that comes free for nobody', async () => {
+    respond = () => {}
+    await start({
+      upstream: 'max_connections: 1, queue_timeout: 100ms',
+      rest: 'edge: { shares: { address: none, user: none } }',
+    })
+    void get().catch(() => {})
+    await expect.poll(charges).toBe(1)
+    const answer = await get('/items/2')
+    expect([answer.status, await answer.json()]).toMatchObject([503, { error: 'overloaded' }])
   })
 })
 

@@ -588,7 +588,10 @@ describe('two workers', () => {
 
   it('find one free port where none is named, refuse a revoked gateway token 2 seconds later, and share the limits', async () => {
     await start(
-      config({ rest: 'edge: { max_in_flight: 2 }' }).replace(`listen: 127.0.0.1:${port}`, 'listen: 127.0.0.1:0'),
+      config({ rest: 'edge: { max_in_flight: 2, shares: { address: none, user: none } }' }).replace(
+        `listen: 127.0.0.1:${port}`,
+        'listen: 127.0.0.1:0',
+      ),
     )
     const urls = () => lines('listening').filter(({ what }) => what === 'gateway')
     await expect.poll(() => urls().length).toBe(2)

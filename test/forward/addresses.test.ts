@@ -35,7 +35,13 @@ overEachTransport(({ scheme, tcpServer }) => {
       queueMicrotask(() => callback(null, addresses))
     })
     const destination = { ...destinationOf(`${scheme}://upstream.test:${port}`), lookup }
-    const limits = { responseTimeoutMs: 60_000, idleTimeoutMs: 60_000, keepAliveMs: 60_000, maxConnections: 100 }
+    const limits = {
+      responseTimeoutMs: 60_000,
+      idleTimeoutMs: 60_000,
+      keepAliveMs: 60_000,
+      maxConnections: 100,
+      queueTimeoutMs: 60_000,
+    }
     const connections = new Connections({ destination, connectionMaxAgeMs: 60_000, ...limits })
     onCleanup(() => connections.destroy())
     return () => new Promise((start, expire) => connections.acquire({ start, expire }))

@@ -71,6 +71,7 @@ overEachTransport(({ rawBackend }) => {
         keepAliveMs: 4_000,
         connectionMaxAgeMs: 60_000,
         maxConnections: 1,
+        queueTimeoutMs: 30_000,
       }
       const connections = new Connections({ destination: destinationOf(backend.url), ...limits })
       onCleanup(() => connections.destroy())

@@ -82,6 +82,7 @@ overEachTransport(({ rawBackend }) => {
         keepAliveMs: 4_000,
         connectionMaxAgeMs: 60_000,
         maxConnections: 1,
+        queueTimeoutMs: 30_000,
       }
       const connections = new Connections({ destination, ...limits })
       const connection = await new Promise<Connection>((start, expire) => connections.acquire({ start, expire }))
@@ -266,6 +267,7 @@ it('a place that becomes free while one is being opened for who waits opens no s
     keepAliveMs: 60_000,
     connectionMaxAgeMs: 60_000,
     maxConnections: 2,
+    queueTimeoutMs: 30_000,
   })
   const opened = () => new Promise<Connection>((start, expire) => connections.acquire({ start, expire }))
   const first = await opened()
@@ -287,6 +289,7 @@ describe('the URL of a backend', () => {
     keepAliveMs: 1,
     connectionMaxAgeMs: 1,
     maxConnections: 1,
+    queueTimeoutMs: 30_000,
     maxHeaderSize: 1_000,
   }
   const create = (url: string) =>

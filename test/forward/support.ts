@@ -47,6 +47,7 @@ const DEFAULTS: Omit<ForwardOptions, 'url'> = {
   keepAliveMs: 4_000,
   connectionMaxAgeMs: 300_000,
   maxConnections: 64,
+  queueTimeoutMs: 30_000,
   maxHeaderSize: 32 * 1024,
   headers: {},
   passAuthorization: false,

@@ -197,6 +197,7 @@ describe('an https backend', () => {
       keepAliveMs: 1,
       connectionMaxAgeMs: 1,
       maxConnections: 1,
+      queueTimeoutMs: 30_000,
       maxHeaderSize: 1_000,
     }
     const more = {
@@ -259,6 +260,7 @@ describe('a connection that was opened for a client who has left', () => {
       tls: { ca, serverName: 'backend.test' },
       connectTimeoutMs: 20_000,
       maxConnections: 1,
+      queueTimeoutMs: 30_000,
     })
     expect((await exchangeRaw(gateway.port, get('/first', CLOSE))).text).toMatch(/ok$/)
     way.isBlocked = true

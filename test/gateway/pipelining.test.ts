@@ -46,7 +46,9 @@ async function start(way: Way, upstream: string) {
     server.close()
   })
   const more = [upstream, certificates.upstream(way)].filter(Boolean).join(', ')
-  const rest = `routes: [{ match: "* /api/*", category: read, cost: 1 }]\n${certificates.listener(way)}`
+  // A share of so few would be one.
+  const edge = 'edge: { shares: { address: none, user: none } }'
+  const rest = `${edge}\nroutes: [{ match: "* /api/*", category: read, cost: 1 }]\n${certificates.listener(way)}`
   const app = await startApp(yaml(upstreamUrl(way, server), rest, 'sqlite::memory:', more))
   cleanups.push(() => app.stop())
   return { app, seen }

@@ -130,7 +130,7 @@ describe('clients that send their bodies slowly', () => {
   })
 
   it('are ended by min_upload_rate where it is large, so that the connections to the backend come free', async () => {
-    await start('upload_grace: 500ms', 'max_connections: 4')
+    await start('upload_grace: 500ms, shares: { address: none }', 'max_connections: 4, queue_timeout: 30s')
     const attacking = attack('-B', '/open', '-i', '1', '-s', '1000000', '-x', '10')
     await expect.poll(codes).toContain('slow_upload')
     await attacking

@@ -28,6 +28,13 @@ describe('the share of a worker', () => {
     expect(upstream.maxConnections).toBe(3)
   })
 
+  it('is its part of a share that is a number; a percentage is one of totals that are divided', () => {
+    const { shares } = shareOf(config('shares: { address: 40%, user: none, bodies: { user: 7 } }'), 4).edge
+    expect(shares.bodies).toEqual({ address: { part: 0.4 }, user: { most: 2 } })
+    expect(shares.tunnels).toEqual({ address: { part: 0.4 }, user: { most: 25 } })
+    expect(shares.requests.user).toBe(null)
+  })
+
   it('leaves a limit that is none without one', () => {
     const { edge } = shareOf(config('max_connections_per_address: none, max_in_flight_per_user: none'), 4)
     expect([edge.maxConnectionsPerAddress, edge.maxInFlightPerUser]).toEqual([null, null])

@@ -2,6 +2,7 @@ import { z } from 'zod'
 import { isTokenName } from '../../control/tokens.ts'
 import { parseHostPort, parseSubnet } from '../addresses.ts'
 import type { Reading } from '../units.ts'
+import { shares } from './shares.ts'
 import { choice, duration, integer, list, read, section, size, text, wanted } from './values.ts'
 
 /** What the gateway itself listens on, and what it lets in. */
@@ -68,10 +69,7 @@ export const admin = section(
 )
 
 const orNone = (limit: z.ZodType<number, number>, description: string) =>
-  z
-    .union([z.literal('none'), limit], { error: 'expected an integer from 1 to 1000000, or none' })
-    .meta({ description })
-    .default('none')
+  z.union([z.literal('none'), limit], { error: 'expected an integer from 1 to 1000000, or none' }).meta({ description })
 
 const IN_PATH = ['encoded_slash', 'semicolon', 'empty_segment'] as const
 
@@ -102,15 +100,16 @@ export const edge = section(
     }).default(10_000),
     max_connections_per_address: orNone(
       integer(1, 1_000_000, { description: 'Connections from one address' }),
-      'Connections from one IPv4 address or IPv6 /64, 1 to 1000000; trusted_proxies are exempt. Default none: any number, since behind a load balancer all clients have its address',
-    ),
+      'Connections from one IPv4 address or IPv6 /64, 1 to 1000000, or none; trusted_proxies are exempt. Behind a load balancer all clients have its address: name it there. Default 1000',
+    ).default(1000),
     max_in_flight: integer(1, 1_000_000, {
       description: 'Requests under way at a time, 1 to 1000000; those above get 503. Default 1000',
     }).default(1000),
     max_in_flight_per_user: orNone(
       integer(1, 1_000_000, { description: 'Requests of one user under way' }),
-      'Requests and tunnels of one user under way at a time, 1 to 1000000; those above get 429. Default none: any number',
-    ),
+      'Requests and tunnels of one user under way at a time, 1 to 1000000; those above get 429. Default none: what shares allow',
+    ).default('none'),
+    shares: shares.prefault({}),
     max_tunnels: integer(1, 1_000_000, {
       description: 'WebSockets open at a time, beside max_in_flight, 1 to 1000000; those above get 503. Default 1000',
     }).default(1000),

@@ -68,6 +68,9 @@ export const upstream = section(
     max_connections: integer(1, 65_535, { description: 'Connections to the backend, 1 to 65535. Default 256' }).default(
       256,
     ),
+    queue_timeout: duration('1ms', '10m', {
+      description: 'The longest wait for a free connection; then 503 overloaded. 1ms to 10m. Default 2s',
+    }).prefault('2s'),
     max_header_size: size('1KiB', '1MiB', {
       description: 'Largest response head, 1KiB to 1MiB. Default 32KiB',
     }).prefault('32KiB'),

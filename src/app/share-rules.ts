@@ -1,0 +1,25 @@
+import type { Config, Part, PartsConfig } from '../config/config.ts'
+import type { Bounds, ShareRules } from '../gateway/shares.ts'
+
+/** The bounds that a configuration sets, in numbers. A part of a total is at least one. */
+export function shareRulesOf({ edge, upstream }: Pick<Config, 'edge' | 'upstream'>): ShareRules {
+  const { shares } = edge
+  return {
+    connections: { total: null, address: edge.maxConnectionsPerAddress, user: null },
+    in_flight: { total: null, address: null, user: edge.maxInFlightPerUser },
+    requests: bounds(edge.maxInFlight, shares.requests),
+    bodies: bounds(edge.maxInFlight, shares.bodies),
+    // Who comes when all are taken waits in the order of arrival (forward/connections.ts).
+    upstream_connections: { ...bounds(upstream.maxConnections, shares.upstreamConnections), total: null },
+    tunnels: bounds(edge.maxTunnels, shares.tunnels),
+  }
+}
+
+function bounds(total: number, { address, user }: PartsConfig): Bounds {
+  return { total, address: most(total, address), user: most(total, user) }
+}
+
+function most(total: number, part: Part): number | null {
+  if (part === null) return null
+  return 'most' in part ? part.most : Math.max(1, Math.floor(total * part.part))
+}
