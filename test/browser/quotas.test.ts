@@ -1,6 +1,6 @@
 import type { Page } from 'playwright-core'
 import { afterAll, afterEach, beforeAll, beforeEach, expect, test } from 'vitest'
-import type { AuditAnswer, QuotaAnswer, UsersAnswer } from '../../src/admin/api.ts'
+import type { AuditAnswer, QuotaAnswer, QuotaResetAnswer, UsersAnswer } from '../../src/admin/api.ts'
 import type { OpenPage } from '../setup/browser.ts'
 import { ask, hold, OPS, SOON, type Stage, signIn, startStage, VIEWER } from './stage.ts'
 
@@ -415,4 +415,20 @@ test('values that were changed go back to the file together', async () => {
   await button('Apply').click()
   await expect.poll(async () => (await quota()).changed, SOON).toEqual([])
   await expect.poll(() => page.getByRole('radio', { name: 'Normal' }).isChecked(), SOON).toBe(true)
+})
+
+test.each([
+  ['en-US', 'Global windows emptied: read'],
+  ['zh-CN', '清空全局窗口： read'],
+])('global windows that were emptied are told by the audit, with what was used (%s)', async (language, told) => {
+  await useEight(`emptied in ${language}`)
+  const body = { scope: 'global', category: 'read', window: '1h', reason: 'a load test' }
+  const { from } = await stage.api<QuotaResetAnswer>('POST', '/api/quota/reset', body)
+  open = await stage.open('#/audit', { language })
+  page = open.page
+  const row = page.getByRole('row').nth(1)
+  await expect.poll(() => row.innerText(), SOON).toContain('a load test')
+  expect((await row.innerText()).replace(/\s+/g, ' ')).toContain(`${told} 1h ${from['1h']} → 0 a load test`)
+  expect(from['1h']).toBeGreaterThanOrEqual(8)
+  expect(open.errors).toEqual([])
 })
