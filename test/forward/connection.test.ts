@@ -10,7 +10,7 @@ import {
   gatewayTo,
   get,
   onCleanup,
-  overEachTransport,
+  overEachWay,
   rawClient,
   until,
 } from './support.ts'
@@ -19,7 +19,7 @@ assertNoSurprises()
 
 const OK = 'HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nok'
 
-overEachTransport(({ rawBackend }) => {
+overEachWay(({ rawBackend }) => {
   // Sizes at which the client's side fills while the last bytes of the response are already here.
   it.each([66_000, 70_000, 75_000, 80_000])(
     'a connection serves the next request also after a response of %i bytes whose reader was stopped',

@@ -1,17 +1,7 @@
 import { once } from 'node:events'
-import { connect } from 'node:net'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { describe, expect, it } from 'vitest'
-import {
-  assertNoSurprises,
-  CLOSE,
-  exchangeRaw,
-  gatewayTo,
-  get,
-  overEachTransport,
-  rawClient,
-  until,
-} from './support.ts'
+import { assertNoSurprises, CLOSE, exchangeRaw, gatewayTo, get, overEachWay, rawClient, until } from './support.ts'
 
 assertNoSurprises()
 
@@ -19,7 +9,7 @@ assertNoSurprises()
 
 const OK = 'HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nme'
 
-overEachTransport(({ rawBackend }) => {
+overEachWay(({ rawBackend }) => {
   describe('an answer cannot reach into another', () => {
     it('by having its length named in Connection', async () => {
       const backend = await rawBackend((socket) =>
@@ -150,7 +140,7 @@ overEachTransport(({ rawBackend }) => {
         else socket.end('HTTP/1.1 200 OK\r\nContent-Length: 100000\r\n\r\nshort')
       })
       const gateway = await gatewayTo(backend.url)
-      const client = connect({ port: gateway.port, host: '127.0.0.1', allowHalfOpen: true })
+      const client = rawClient(gateway.port, '', true).socket
       client.on('error', () => {})
       client.resume()
       client.write(get('/first') + get('/broken'))

@@ -5,8 +5,8 @@ import { createServer as createHttpsServer } from 'node:https'
 import { type AddressInfo, connect, createServer as createTcpServer, type Socket } from 'node:net'
 import type { Duplex } from 'node:stream'
 import { setTimeout as sleep } from 'node:timers/promises'
-import { createSecureContext, createServer as createTlsServer } from 'node:tls'
-import { afterEach, beforeEach, describe, expect } from 'vitest'
+import { connect as connectTls, createSecureContext, createServer as createTlsServer } from 'node:tls'
+import { afterAll, afterEach, beforeAll, beforeEach, describe, expect } from 'vitest'
 import type { Destination } from '../../src/forward/connection.ts'
 import {
   createForwarder,
@@ -99,7 +99,7 @@ export interface GatewayOptions extends Partial<ForwardOptions> {
 export async function gatewayTo(backend: string, options: GatewayOptions = {}): Promise<Gateway> {
   const forwarder = forwarderTo(backend, options)
   const results: ForwardResult[] = []
-  const server = options.server ?? createServer()
+  const server = options.server ?? frontServer()
   const admitted = (req: IncomingMessage) => ({
     req,
     target: req.url ?? '/',
@@ -127,6 +127,13 @@ export async function gatewayTo(backend: string, options: GatewayOptions = {}): 
     return results[count - 1] as ForwardResult
   }
   return { port, url: `http://127.0.0.1:${port}`, forwarder, results, server, settled }
+}
+
+/** Whether clients come over TLS, as the suite that runs wants it. */
+let clientsOverTls = false
+
+function frontServer(): Server {
+  return clientsOverTls ? (createHttpsServer(testCertificate()) as unknown as Server) : createServer()
 }
 
 /** Makes upstreams that are reached in one way. */
@@ -161,6 +168,20 @@ const OVER_TLS: UpstreamTransport = {
  */
 export function overEachTransport(suite: (transport: UpstreamTransport) => void): void {
   describe.each([OVER_TCP, OVER_TLS])('$name', suite)
+}
+
+/** The same, and over TLS on both sides: for tests whose clients are all of `rawClient`. */
+export function overEachWay(suite: (transport: UpstreamTransport) => void): void {
+  overEachTransport(suite)
+  describe('from clients over TLS to an upstream over TLS', () => {
+    beforeAll(() => {
+      clientsOverTls = true
+    })
+    afterAll(() => {
+      clientsOverTls = false
+    })
+    suite(OVER_TLS)
+  })
 }
 
 /** A real HTTP backend. */
@@ -270,7 +291,8 @@ export async function exchangeRaw(port: number, text: string | Buffer): Promise<
 }
 
 export function rawClient(port: number, text: string | Buffer = '', allowHalfOpen = false) {
-  const socket = connect({ port, host: '127.0.0.1', allowHalfOpen })
+  const place = { port, host: '127.0.0.1', allowHalfOpen }
+  const socket: Socket = clientsOverTls ? connectTls({ ...place, rejectUnauthorized: false }) : connect(place)
   onCleanup(() => socket.destroy())
   let received = ''
   let ending = 'closed'
