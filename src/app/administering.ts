@@ -1,11 +1,13 @@
 import { fileURLToPath } from 'node:url'
 import { folderAssets } from '../admin/assets.ts'
+import { entryAnswer } from '../admin/entry.ts'
 import { type Admin, type AdminOptions, createAdmin } from '../admin/listener.ts'
 import { globalWindows } from '../admin/quota.ts'
 import { type Setup, viewOf } from '../admin/view.ts'
 import type { Config } from '../config/config.ts'
 import { fingerprint } from '../config/fingerprint.ts'
 import type { ControlKeeper } from '../control/keeper.ts'
+import { COMMAND_LINE } from '../control/store.ts'
 import type { Priced } from '../control/too-dear.ts'
 import type { Observer } from '../observe/observation.ts'
 import type { WindowStatuses } from '../quota/status.ts'
@@ -33,6 +35,7 @@ export function openAdmin({ current, store, ...parts }: AdministeringOptions): A
   const { listen, tls, tokens } = current().admin
   const certificate = tls === null ? null : openCertificate(tls, 'admin', parts.observe)
   const setup = remembered(current)
+  const stopTelling = tellOfCommandLine(parts)
   const admin = createAdmin({
     listen,
     certificate,
@@ -48,12 +51,23 @@ export function openAdmin({ current, store, ...parts }: AdministeringOptions): A
   return {
     ...admin,
     close: async () => {
+      stopTelling()
       certificate?.close()
       await admin.close()
     },
     globalWindows: async () =>
       globalWindows({ store }, viewOf(setup(), parts.control.state(), await store.readTallies())),
   }
+}
+
+/** Has changes of the command line in the log of each gateway that runs meanwhile. @returns stops it */
+function tellOfCommandLine({ control, observe }: Pick<AdministeringOptions, 'control' | 'observe'>): () => void {
+  const since = performance.now()
+  return control.followChanges((entry) => {
+    // The first look at the store may bring changes from before the start, of which other logs have told.
+    const isNew = control.storeTime() - entry.at <= performance.now() - since
+    if (entry.who === COMMAND_LINE && isNew) observe({ type: 'changed', entry: entryAnswer(entry), forgotten: 0 })
+  })
 }
 
 /** Where `npm run build` puts the dashboard: `dist/dashboard`, also for who runs the sources. */

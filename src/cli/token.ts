@@ -1,6 +1,7 @@
 import { parseArgs } from 'node:util'
 import { openStore, openStoreToLook } from '../app/open-store.ts'
 import { parseDuration } from '../config/units.ts'
+import { COMMAND_LINE } from '../control/store.ts'
 import { hashToken, isTokenName, looksLikeToken, mintToken, type TokenRecord } from '../control/tokens.ts'
 import { isUserId } from '../control/user.ts'
 import type { Store } from '../store/store.ts'
@@ -39,7 +40,7 @@ export async function token(args: readonly string[]): Promise<number> {
 type Work = (store: Store, name: string) => Promise<number>
 
 /** As the audit has it. Its entry comes first: there is no token that it does not know of. */
-const AUTHOR = { who: 'command line', why: null }
+const AUTHOR = { who: COMMAND_LINE, why: null }
 
 /** Nothing of a call is passed over: who lists the tokens of a user, or revokes two, would take it for done. */
 function workOf([action, ...rest]: readonly string[], options: CreateOptions): Work {

@@ -47,9 +47,12 @@ export function emptiedBy(
   return { category: subject.slice(GLOBAL.length), seconds: Object.keys(to).map(lengthOf) }
 }
 
+/** Whoever runs `tollgate` with a subcommand on the store: it has no log. */
+export const COMMAND_LINE = 'command line'
+
 /** Who makes a change and why: what the audit keeps of it beside the change itself. */
 export interface Author {
-  /** Name of the admin token, or `command line`. */
+  /** Name of the admin token, or `COMMAND_LINE`. */
   readonly who: string
   readonly why: string | null
 }

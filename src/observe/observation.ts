@@ -20,7 +20,7 @@ export type Observation =
   /** Of several workers those that `problems` names did not take what is in force. */
   | { readonly type: 'config_partly'; readonly file: string; readonly problems: readonly string[] }
   | { readonly type: 'config_warning'; readonly file: string; readonly problem: string }
-  /** An administrator made a change at run time, by this process: its entry in the audit, with times as text. */
+  /** An administrator made a change at run time, by this process or on the command line: its entry in the audit, with times as text. */
   | {
       readonly type: 'changed'
       readonly entry: {

@@ -1,6 +1,8 @@
-import { mkdtemp, rm } from 'node:fs/promises'
+import { execFile } from 'node:child_process'
+import { mkdtemp, rm, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
+import { promisify } from 'node:util'
 import { fetch, type Response } from 'undici'
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from 'vitest'
 import type { Changes, UserOverride } from '../../src/control/state.ts'
@@ -14,6 +16,7 @@ import { bearer } from './jwt.ts'
 
 /** What administrators change in the store, as clients of gateways see it. */
 
+const run = promisify(execFile)
 const AUTHOR = { who: 'alice', why: null }
 const OVERRIDE: UserOverride = { limits: {}, bypassGlobal: false, shadow: false, reason: 'why', expiresAt: null }
 const SOON = { timeout: 30_000, interval: 10 }
@@ -110,6 +113,32 @@ async function refusal(app: RunningApp, user?: string): Promise<unknown> {
 }
 
 describe.each(['sqlite', 'redis'])('a change at run time, on %s', (kind) => {
+  it('on the command line is told by each gateway that runs meanwhile, and none from before', async () => {
+    const where = await openKind(kind)
+    const file = join(folder, 'tollgate.yaml')
+    await writeFile(file, config(where, where.url))
+    const token = (...args: string[]) => run(process.execPath, ['src/main.ts', 'token', ...args, '-c', file])
+    await token('create', '--user', 'alice', '--name', 'before')
+    // SQLite has one gateway.
+    const running = [await gateway(where), ...(kind === 'redis' ? [await gateway(where)] : [])]
+    await token('create', '--user', 'alice', '--name', 'phone')
+    const [made] = await store.readAudit(null, 1)
+    await token('revoke', made?.subject ?? '')
+    await set({ mode: 'loose' })
+    const change = { who: 'command line', subject: made?.subject, from: null, why: null }
+    for (const { observations } of running) {
+      const told = () => observations.flatMap((one) => (one.type === 'changed' ? [one.entry] : []))
+      await expect.poll(told, SOON).toMatchObject([
+        { ...change, version: 2, what: 'token_created', to: { user: 'alice', name: 'phone', expiresAt: null } },
+        { ...change, version: 3, what: 'token_revoked', to: { user: 'alice', name: 'phone' } },
+      ])
+      await expect
+        .poll(() => observations.some((one) => one.type === 'control_followed' && one.version === 4), SOON)
+        .toBe(true)
+      expect(told()).toHaveLength(2)
+    }
+  })
+
   it('of the mode: the next 429 carries the new limit, and nothing that was used is forgotten', async () => {
     const app = await gateway(await openKind(kind))
     expect([await statusOf(app), await statusOf(app)]).toEqual([200, 200])
