@@ -59,6 +59,7 @@ export async function createParts(
     rateLimitFields: config.quota.ratelimitHeaders,
     isProxy,
     shares: shareRulesOf(config),
+    tunnelMaxAgeMs: config.edge.tunnelMaxAgeMs,
     queueTimeoutMs: config.upstream.queueTimeoutMs,
     maxLagMs: config.edge.maxLagMs,
   }

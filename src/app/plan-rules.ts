@@ -52,15 +52,15 @@ function routesOf({ routes }: Config): Route[] {
   }
 
   return routes.map((route) => {
-    const { match, line, methods, segments, health, shadow } = route
+    const { match, line, methods, segments, health, shadow, tunnelChargeMs } = route
     const charged = route.public ? null : shared(route.category, route.cost)
-    return { match, line, methods, segments, charged, health, shadow }
+    return { match, line, methods, segments, charged, health, shadow, tunnelChargeMs }
   })
 }
 
 function unmatchedOf({ unmatched }: Config): Route | null {
   if (unmatched.kind === 'refuse') return null
-  const base = { match: UNMATCHED, line: null, methods: '*', segments: [], health: true } as const
+  const base = { match: UNMATCHED, line: null, methods: '*', segments: [], health: true, tunnelChargeMs: null } as const
   if (unmatched.kind === 'forward') return { ...base, charged: null, shadow: false }
   const { category, cost, shadow } = unmatched
   return { ...base, charged: { category, price: cost }, shadow }

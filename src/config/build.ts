@@ -154,7 +154,14 @@ function linesOf(limits: ScopedLimits, key: 'baselines' | 'custom', tree: Tree):
 }
 
 function buildRoute(route: ParsedRoute, line: number): RouteConfig {
-  return { ...route.match, line, health: route.health, shadow: route.shadow, ...buildAccess(route) }
+  return {
+    ...route.match,
+    line,
+    health: route.health,
+    shadow: route.shadow,
+    tunnelChargeMs: route.tunnel_charge ?? null,
+    ...buildAccess(route),
+  }
 }
 
 function buildAccess({ public: isPublic, category = '', cost }: ParsedRoute): Access {
@@ -189,6 +196,7 @@ function buildEdge(edge: Parsed['edge']): EdgeConfig {
     maxInFlight: edge.max_in_flight,
     maxInFlightPerUser: limitOf(edge.max_in_flight_per_user),
     maxTunnels: edge.max_tunnels,
+    tunnelMaxAgeMs: edge.tunnel_max_age,
     shares: buildShares(edge.shares),
     maxLagMs: edge.max_lag,
     minUploadRate: edge.min_upload_rate,

@@ -195,6 +195,8 @@ export type RouteConfig = Pattern & {
   readonly line: number
   /** Whether its answers count for the adaptive mode. */
   readonly health: boolean
+  /** After so many milliseconds a tunnel costs again what it did; `null` for never. */
+  readonly tunnelChargeMs: number | null
   /** Whether its refusals are only counted and told. */
   readonly shadow: boolean
 } & Access
@@ -290,6 +292,8 @@ export interface EdgeConfig {
   readonly maxInFlightPerUser: number | null
   /** Tunnels at a time, not counted in `maxInFlight`. */
   readonly maxTunnels: number
+  /** How old a tunnel may become. */
+  readonly tunnelMaxAgeMs: number
   readonly shares: SharesConfig
   /** How late the event loop may lastingly be before new requests get 503. */
   readonly maxLagMs: number

@@ -24,6 +24,8 @@ export interface UpgradeExchange extends Admitted {
   readonly socket: Duplex
   /** What the client sent after its handshake, from the `upgrade` event. */
   readonly head: Buffer
+  /** Ends the tunnel; its reason is a sentence for the log. Default: it ends by itself. */
+  readonly signal?: AbortSignal
 }
 
 export type ForwardError =

@@ -43,7 +43,9 @@ export class Tunnel {
   readonly #client: Socket
   readonly #result = Promise.withResolvers<ForwardResult>()
   readonly #onClientClose = (): void => this.#clientClosed()
+  readonly #onAbort = (): void => this.#end(new GivenUpError(String(this.#exchange.signal?.reason)))
   #outgoing: ClientRequest | null = null
+  #upstream: Socket | null = null
   #timer: NodeJS.Timeout | undefined
   #reached = false
   #interim = 0
@@ -58,6 +60,7 @@ export class Tunnel {
   run(join: Join): Promise<ForwardResult> {
     const client = this.#client
     client.on('error', ignore)
+    this.#exchange.signal?.addEventListener('abort', this.#onAbort)
     if (client.destroyed || client.readableEnded) this.#clientClosed()
     else {
       // Nobody reads the client until the backend agrees: its end is told as long as nothing came early, which is left.
@@ -139,6 +142,7 @@ export class Tunnel {
   #opened(answer: IncomingMessage, upstream: Socket): void {
     clearTimeout(this.#timer)
     this.#status = 101
+    this.#upstream = upstream
     const headers = answerHeaders(fieldsOf(101, answer.rawHeaders), this.#exchange.responseHeaders)
     answer.headers = collected([...headers, 'Connection', 'Upgrade', 'Upgrade', 'websocket']) as typeof answer.headers
     this.#client.off('close', this.#onClientClose)
@@ -189,6 +193,14 @@ export class Tunnel {
     })
   }
 
+  /** What is on its way arrives as far as it can; then both ends are closed. */
+  #end(why: GivenUpError): void {
+    this.#settle('aborted', why)
+    if (this.#upstream === null) this.#outgoing?.destroy()
+    else end(this.#upstream)
+    end(this.#client)
+  }
+
   #clientStalled(): void {
     this.#settle('aborted', CLIENT_STALLED)
     this.#outgoing?.destroy()
@@ -229,6 +241,7 @@ export class Tunnel {
   #settle(outcome: ForwardResult['outcome'], error: Error | null): void {
     clearTimeout(this.#timer)
     this.#client.off('close', this.#onClientClose)
+    this.#exchange.signal?.removeEventListener('abort', this.#onAbort)
     this.#ignoreEnd()
     this.#result.resolve({
       httpStatus: this.#status,

@@ -17,6 +17,7 @@ import { exhausted, forwardFailed, internal, overloaded } from './denials.ts'
 import { checkEdge, checkUpgrade, isLastOnConnection } from './edge.ts'
 import { answerOf, clientLeft, cutOffEnding, deniedEnding, type Ending, forwarded, stopped } from './ending.ts'
 import { type Admission, denied, type Exchange, type Pass, type ShadowRefusal, type Stop } from './exchange.ts'
+import { createLeases } from './leases.ts'
 import { createOneAddress } from './one-address.ts'
 import { plan } from './plan.ts'
 import { refusalOf } from './refusal.ts'
@@ -63,6 +64,7 @@ export interface Gateway {
 
 export function createGateway({ rules, ledger, store, observe, lag, shares }: GatewayOptions): Gateway {
   const addressOf = createAddressOf()
+  const leases = createLeases({ rules, ledger, observe })
   const oneAddress = createOneAddress((address) => observe({ type: 'one_address', address }))
   let inFlight = 0
   /** What follows something ambiguous, or an upgrade that was not taken up, may be a part of it. */
@@ -227,9 +229,13 @@ export function createGateway({ rules, ledger, store, observe, lag, shares }: Ga
 
   async function tunnel(exchange: Exchange, socket: Duplex, head: Buffer, pass: Pass): Promise<Ending> {
     const startedAt = performance.now()
+    const lease = leases.open(exchange)
     observe({ type: 'upgrade_opened' })
-    const result = await exchange.rules.forwarder.upgrade(outgoing(exchange, pass, { socket, head }))
+    const result = await exchange.rules.forwarder.upgrade(
+      outgoing(exchange, pass, { socket, head, signal: lease.signal }),
+    )
     observe({ type: 'upgrade_closed' })
+    lease.close()
     refundUnreached(exchange, pass, result)
     const error = result.error !== null && !result.headSent ? forwardFailed(result.error) : null
     if (error !== null) writeRawAnswer(socket, denialAnswer(error), exchange.requestId)

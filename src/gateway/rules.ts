@@ -18,6 +18,8 @@ export interface Route extends RoutePattern {
   readonly health: boolean
   /** Whether its refusals are only counted and told. */
   readonly shadow: boolean
+  /** After how many milliseconds a tunnel costs again what it did; `null` for never. */
+  readonly tunnelChargeMs: number | null
 }
 
 /** Pages that the gateway answers itself: public, and never charged. */
@@ -59,6 +61,8 @@ export interface Rules {
   readonly maxBody: number | null
   /** How much of what is scarce all together, one address and one user may hold. */
   readonly shares: ShareRules
+  /** How old a tunnel may become, in milliseconds. */
+  readonly tunnelMaxAgeMs: number
   /** The longest wait for a place among one's own connections to the upstream, in milliseconds. */
   readonly queueTimeoutMs: number
   /** How late the event loop may lastingly be before new requests are answered 503, in milliseconds. */

@@ -111,6 +111,7 @@ export function lineOf(seen: Told): Line | null {
     case 'log_lost':
     case 'upgrade_opened':
     case 'upgrade_closed':
+    case 'tunnel_ended':
       return null
   }
 }

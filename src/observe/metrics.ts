@@ -160,6 +160,9 @@ function otherMetrics(meter: Meter, now: () => number): (seen: Observation) => v
   logLost.add('', 0)
   const workerExits = meter.counter('worker_exits_total', 'Worker processes that ended unasked.', ['reason'])
   const upgrades = meter.gauge('upgraded_connections', 'Upgraded connections that are open.')
+  const ended = meter.counter('tunnels_ended_total', 'WebSockets closed since what admitted them holds no longer.', [
+    'reason',
+  ])
   const keys = jwksMetrics(meter, now)
   const config = configMetrics(meter, now)
   const control = controlMetrics(meter)
@@ -215,6 +218,8 @@ function otherMetrics(meter: Meter, now: () => number): (seen: Observation) => v
         return upgrades.inc()
       case 'upgrade_closed':
         return upgrades.dec()
+      case 'tunnel_ended':
+        return ended.add(seen.why)
       case 'jwks_fetched':
       case 'jwks_failed':
         return keys(seen)

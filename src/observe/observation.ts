@@ -96,6 +96,8 @@ export type Observation =
   | { readonly type: 'bad_connection'; readonly code: string; readonly status: number }
   | { readonly type: 'upgrade_opened' }
   | { readonly type: 'upgrade_closed' }
+  /** A tunnel is ended since what admitted it holds no longer. */
+  | { readonly type: 'tunnel_ended'; readonly why: 'credential' | 'blocked' | 'age' | 'quota' }
   | { readonly type: 'listening'; readonly what: 'gateway' | 'admin'; readonly url: string }
   /** A listener has this certificate for new connections; told anew each day. `expiresAt` in milliseconds since the epoch. */
   | {

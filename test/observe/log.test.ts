@@ -398,6 +398,7 @@ test('what happens with every request or batch has no line, at any level', async
     { type: 'log_lost', lines: 1 },
     { type: 'upgrade_opened' },
     { type: 'upgrade_closed' },
+    { type: 'tunnel_ended', why: 'age' },
     { type: 'outage_charge', category: 'read', verdict: 'accepted' },
     { type: 'outage_tokens', event: 'owed', tokens: 4 },
     { type: 'outage_tokens', event: 'settled', tokens: 4 },

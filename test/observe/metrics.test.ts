@@ -69,6 +69,7 @@ const everything: Observation[] = [
   { type: 'upgrade_opened' },
   { type: 'upgrade_opened' },
   { type: 'upgrade_closed' },
+  { type: 'tunnel_ended', why: 'age' },
   { type: 'listening', what: 'gateway', url: 'u' },
   { type: 'draining', inFlight: 0 },
   { type: 'drain_ended' },

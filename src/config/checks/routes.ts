@@ -18,6 +18,7 @@ export function checkRoutes(parsed: Salvage, lineOf: (path: Path) => number | nu
       ...checkAccess(route, path),
       ...checkReach(route, path, edge.allow_in_path),
       ...checkBody(route, path),
+      ...checkTunnel(route, path),
       ...checkLiterals(route, path),
       ...checkNames(route.cost, path),
     )
@@ -37,7 +38,7 @@ function checkAccess(route: Rule, path: Path): Finding[] {
     const message = 'has neither category nor public: add category (and cost), or public: true'
     return isBare ? [{ path, message }] : []
   }
-  return (['category', 'cost', 'shadow'] as const)
+  return (['category', 'cost', 'shadow', 'tunnel_charge'] as const)
     .filter((key) => route[key] !== undefined && route[key] !== false)
     .map((key) => ({ path, key, message: `${key} has no meaning in a public rule: remove it, or remove public` }))
 }
@@ -57,6 +58,17 @@ function checkBody({ cost, match }: Rule, path: Path): Finding[] {
   const all = match.methods !== '*' && bodiless.length === match.methods.length
   const message = `${bodiless.join(' and ')} requests have no body to price and get 400: give them a rule of their own`
   return [{ path: [...path, 'cost'], message, severity: all ? 'problem' : 'warning' }]
+}
+
+/** Only a GET opens a WebSocket, and it has no body to price. */
+function checkTunnel({ tunnel_charge: every, cost, match }: Rule, path: Path): Finding[] {
+  if (every === undefined) return []
+  const at = [...path, 'tunnel_charge']
+  if (cost === 0 || typeof cost === 'object') {
+    return [{ path: at, message: 'repeats a cost in tokens, and there is none: add cost: 1 or more, or remove it' }]
+  }
+  if (match === undefined || match.methods === '*' || match.methods.includes('GET')) return []
+  return [{ path: at, message: 'is for WebSockets, which begin with GET: add GET to the methods, or remove it' }]
 }
 
 /** A field has a name, and no path; its values are texts, and no patterns. */

@@ -113,6 +113,9 @@ export const edge = section(
     max_tunnels: integer(1, 1_000_000, {
       description: 'WebSockets open at a time, beside max_in_flight, 1 to 1000000; those above get 503. Default 1000',
     }).default(1000),
+    tunnel_max_age: duration('1s', '30d', {
+      description: 'How old a WebSocket may become before it is closed, 1s to 30d. Default 24h',
+    }).prefault('24h'),
     max_lag: duration('20ms', '1m', {
       description: 'How late the event loop may lastingly be before new requests get 503, 20ms to 1m. Default 500ms',
     }).prefault('500ms'),

@@ -1,7 +1,7 @@
 import { z } from 'zod'
 import { keyOfWritten } from '../../json-scalar.ts'
 import { parsePattern } from '../pattern.ts'
-import { choice, either, flag, integer, list, name, read, section, size, text, wanted } from './values.ts'
+import { choice, duration, either, flag, integer, list, name, read, section, size, text, wanted } from './values.ts'
 
 /** The route map. */
 
@@ -70,6 +70,10 @@ export const route = section(
       description: 'Whether its answers count for the adaptive mode. Default true',
     }).default(true),
     shadow: shadow(),
+    tunnel_charge: duration('1s', '24h', {
+      description:
+        'After so long a WebSocket costs again what it did, 1s to 24h; where the quota refuses that, it is closed. Only with a cost in tokens. Default never',
+    }).optional(),
   },
   'A rule: the most specific one wins, whatever the order',
 )

@@ -1,0 +1,133 @@
+import type { Caller } from '../auth/authenticator.ts'
+import type { Denial } from '../errors.ts'
+import type { Observer } from '../observe/observation.ts'
+import type { Charge } from '../quota/charge.ts'
+import type { Ledger } from '../quota/ledger.ts'
+import type { Exchange } from './exchange.ts'
+import type { Rules } from './rules.ts'
+import { isShadowed, undecided } from './steps.ts'
+
+/** Why a tunnel is ended, for the log and the metrics. */
+export const LEASE_ENDS = {
+  credential: 'the credential of the tunnel holds no longer',
+  blocked: 'a limit of 0 blocks the user of the tunnel',
+  age: 'the tunnel is as old as edge.tunnel_max_age allows',
+  quota: 'the quota refuses what the tunnel costs (tunnel_charge)',
+} as const
+export type LeaseEnd = keyof typeof LEASE_ENDS
+
+/** A tunnel lasts no longer than what admitted it: its credential, its user's limits, its age and what it costs. */
+export interface Leases {
+  /** @returns ends the tunnel: aborted with the sentence of `LEASE_ENDS` where it may last no longer, and `close` when it has ended */
+  open(exchange: Exchange): { readonly signal: AbortSignal; close(): void }
+}
+
+export interface LeaseOptions {
+  /** Those in force now: a reload may take an issuer or a route away. */
+  readonly rules: () => Rules
+  readonly ledger: Pick<Ledger, 'charge'>
+  readonly observe: Observer
+}
+
+interface Lease {
+  readonly exchange: Exchange
+  readonly abort: AbortController
+  /** Monotonic milliseconds. */
+  readonly openedAt: number
+  chargedAt: number
+  isBusy: boolean
+}
+
+/** Half of what a revocation may take: a gateway token is remembered for as long as 1.5 s. */
+const EVERY_MS = 400
+
+export function createLeases({ rules, ledger, observe }: LeaseOptions): Leases {
+  const leases = new Set<Lease>()
+  let timer: NodeJS.Timeout | undefined
+
+  function open(exchange: Exchange) {
+    const at = performance.now()
+    const lease = { exchange, abort: new AbortController(), openedAt: at, chargedAt: at, isBusy: false }
+    leases.add(lease)
+    timer ??= setInterval(lookAtAll, EVERY_MS).unref()
+    return { signal: lease.abort.signal, close: () => close(lease) }
+  }
+
+  function close(lease: Lease): void {
+    leases.delete(lease)
+    if (leases.size > 0) return
+    clearInterval(timer)
+    timer = undefined
+  }
+
+  function lookAtAll(): void {
+    for (const lease of leases) if (!lease.isBusy) void lookAt(lease)
+  }
+
+  async function lookAt(lease: Lease): Promise<void> {
+    lease.isBusy = true
+    try {
+      const why = isTooOld(lease) ? 'age' : await judge(lease)
+      if (why !== null && leases.has(lease)) end(lease, why)
+    } catch (error) {
+      observe({ type: 'internal_error', where: 'tunnel', error })
+    } finally {
+      lease.isBusy = false
+    }
+  }
+
+  function isTooOld({ openedAt }: Lease): boolean {
+    return performance.now() - openedAt >= rules().tunnelMaxAgeMs
+  }
+
+  async function judge(lease: Lease): Promise<LeaseEnd | null> {
+    const { req, caller, route } = lease.exchange
+    if (caller === null) return null
+    const found = await rules().authenticator.authenticate(req.headers.authorization)
+    if (!isStill(found, caller)) return 'credential'
+    if (route?.charged == null) return null
+    if (isBlocked(lease.exchange, caller)) return 'blocked'
+    return charge(lease)
+  }
+
+  function isBlocked(exchange: Exchange, { user }: Caller): boolean {
+    const { category } = exchange.route?.charged ?? {}
+    if (category === undefined) return false
+    const policy = rules().policy()
+    const charge = { user, category, cost: 1, limits: policy.limitsFor(category, user) }
+    const all = [...charge.limits.personal, ...(charge.limits.global ?? [])]
+    return all.some(({ limit }) => limit === 0) && !isShadowed(exchange, charge, policy)
+  }
+
+  /** What it costs again, where its rule says so. A store that does not decide is asked the next time. */
+  async function charge(lease: Lease): Promise<LeaseEnd | null> {
+    const { exchange } = lease
+    const { route, caller } = exchange
+    const everyMs = route?.tunnelChargeMs ?? null
+    if (everyMs === null || caller === null || route?.charged?.price.kind !== 'fixed') return null
+    if (performance.now() - lease.chargedAt < everyMs) return null
+    const { category, price } = route.charged
+    const policy = rules().policy()
+    const { user } = caller
+    const charge: Charge = { user, category, cost: price.cost, limits: policy.limitsFor(category, user) }
+    const decision = await ledger.charge(charge).catch(undecided)
+    if ('code' in decision) return null
+    lease.chargedAt += everyMs
+    if (!decision.accepted) return isShadowed(exchange, charge, policy) ? null : 'quota'
+    exchange.cost += price.cost
+    observe({ type: 'tokens_charged', category, cost: price.cost })
+    return null
+  }
+
+  function end(lease: Lease, why: LeaseEnd): void {
+    observe({ type: 'tunnel_ended', why })
+    lease.abort.abort(LEASE_ENDS[why])
+  }
+
+  return { open }
+}
+
+/** Whether a credential cannot be known at the moment says nothing about it. */
+function isStill(found: Caller | Denial, { user }: Caller): boolean {
+  return 'code' in found ? found.code !== 'unauthorized' : found.user === user
+}

@@ -1,0 +1,144 @@
+import { once } from 'node:events'
+import http from 'node:http'
+import type { AddressInfo } from 'node:net'
+import { afterEach, beforeEach, describe, expect, it } from 'vitest'
+import { WebSocket, WebSocketServer } from 'ws'
+import { type RunningApp, startApp, yaml } from '../e2e/harness.ts'
+import { bearer, jwtOf } from '../e2e/jwt.ts'
+
+/** A tunnel ends with what admitted it. Each of them has a neighbour that goes on. */
+
+let server: http.Server
+let app: RunningApp
+const opened = new Set<WebSocket>()
+
+beforeEach(async () => {
+  server = http.createServer()
+  const sockets = new WebSocketServer({ server })
+  sockets.on('connection', (ws) => ws.on('message', (data) => ws.send(`echo ${data}`)).on('error', () => {}))
+  server.listen(0, '127.0.0.1')
+  await once(server, 'listening')
+})
+afterEach(async () => {
+  for (const ws of opened) ws.terminate()
+  opened.clear()
+  await app.stop()
+  server.closeAllConnections()
+  server.close()
+})
+
+const text = (edge = '', route = ''): string =>
+  yaml(
+    `http://127.0.0.1:${(server.address() as AddressInfo).port}`,
+    `
+edge: { ${edge} }
+quota: { baselines: { personal: { read: { 1h: 10, 1d: 100 } }, global: { read: { 1h: 99, 1d: 999 } } } }
+routes: [{ match: GET /live, category: read, cost: 2, ${route} }, { match: GET /pub, public: true }]
+drain: { timeout: 100ms }`,
+  )
+
+async function start(edge?: string, route?: string): Promise<void> {
+  app = await startApp(text(edge, route))
+}
+
+async function open(headers: Record<string, string>, path = '/live'): Promise<WebSocket> {
+  const ws = new WebSocket(app.url.replace('http', 'ws') + path, { headers })
+  ws.on('error', () => {})
+  opened.add(ws)
+  await once(ws, 'open')
+  return ws
+}
+
+async function echoes(ws: WebSocket): Promise<boolean> {
+  if (ws.readyState !== WebSocket.OPEN) return false
+  const answer = Promise.race([once(ws, 'message').then(() => true), once(ws, 'close').then(() => false)])
+  ws.send('still there?')
+  return answer
+}
+
+/** Default of `clock_tolerance`. */
+const CLOCK_TOLERANCE_S = 30
+
+const isClosed = (ws: WebSocket) => expect.poll(() => ws.readyState, { timeout: 10_000 }).toBe(WebSocket.CLOSED)
+const ended = (): string[] => app.observations.flatMap((o) => (o.type === 'tunnel_ended' ? [o.why] : []))
+
+async function admin(method: string, path: string, body?: object): Promise<Record<string, string>> {
+  const headers = { authorization: 'Bearer test-admin-token-0001', 'content-type': 'application/json' }
+  const response = await fetch(`${app.admin}/api/${path}`, {
+    method,
+    headers,
+    ...(body !== undefined && { body: JSON.stringify(body) }),
+  })
+  expect(response.ok, `${method} ${path}: ${response.status}`).toBe(true)
+  return response.status === 204 ? {} : ((await response.json()) as Record<string, string>)
+}
+
+describe('a tunnel is ended', () => {
+  it('when its JWT expires', async () => {
+    await start()
+    const neighbour = await open(bearer('alice'))
+    // It holds for as long as clocks may differ beyond that.
+    const exp = Math.floor(Date.now() / 1000) + 2 - CLOCK_TOLERANCE_S
+    const ws = await open({ authorization: `Bearer ${jwtOf('alice', { exp })}` })
+    expect(await echoes(ws)).toBe(true)
+    await isClosed(ws)
+    expect(await echoes(neighbour)).toBe(true)
+    expect(ended()).toEqual(['credential'])
+    const reason = 'GIVEN_UP: the credential of the tunnel holds no longer'
+    expect(app.requests()).toEqual([expect.objectContaining({ outcome: 'aborted', reason, httpStatus: 101 })])
+  })
+
+  it('when its gateway token is revoked', async () => {
+    await start()
+    const made = await admin('POST', 'tokens', { user: 'bob', name: 'test' })
+    const neighbour = await open(bearer('bob'))
+    const ws = await open({ authorization: `Bearer ${made.token}` })
+    expect(await echoes(ws)).toBe(true)
+    await admin('DELETE', `tokens/${made.id}`)
+    await isClosed(ws)
+    expect([await echoes(neighbour), ended()]).toEqual([true, ['credential']])
+  })
+
+  it('when its issuer is taken out of the configuration', async () => {
+    await start()
+    const neighbour = await open({}, '/pub')
+    const ws = await open(bearer('alice'))
+    await app.reload(text().replace('https://id.test', 'https://other.test'))
+    await isClosed(ws)
+    expect([await echoes(neighbour), ended()]).toEqual([true, ['credential']])
+  })
+
+  it('when a limit of 0 blocks its user, unless that is only watched', async () => {
+    await start()
+    const [ws, shadowed, neighbour] = [
+      await open(bearer('alice')),
+      await open(bearer('carol')),
+      await open(bearer('bob')),
+    ]
+    await admin('PUT', 'users/carol/override', { read: { '1d': 0 }, shadow: true, reason: 'test' })
+    await admin('PUT', 'users/alice/override', { read: { '1d': 0 }, reason: 'test' })
+    await isClosed(ws)
+    expect([await echoes(neighbour), await echoes(shadowed), ended()]).toEqual([true, true, ['blocked']])
+  })
+
+  it('at tunnel_max_age, on a public route too', async () => {
+    await start('tunnel_max_age: 1s')
+    const both = [await open({}, '/pub'), await open(bearer('alice'))]
+    for (const ws of both) await isClosed(ws)
+    expect(ended()).toEqual(['age', 'age'])
+  })
+
+  it('where the quota refuses tunnel_charge; until then it costs the same again and again', async () => {
+    await start('', 'tunnel_charge: 1s')
+    const neighbour = await open({}, '/pub')
+    const ws = await open(bearer('alice'))
+    await isClosed(ws)
+    expect([await echoes(neighbour), ended()]).toEqual([true, ['quota']])
+    expect(app.observations.filter(({ type }) => type === 'tokens_charged')).toHaveLength(5)
+    expect(app.requests()).toEqual([expect.objectContaining({ cost: 10, httpStatus: 101 })])
+    const windows = (await (await fetch(`${app.url}/me/quota`, { headers: bearer('alice') })).json()) as {
+      windows: { read: { used: number }[] }
+    }
+    expect(windows.windows.read[0]?.used).toBe(10)
+  })
+})
