@@ -51,7 +51,7 @@ export interface GatewayOptions {
 
 export interface Gateway {
   /** Serves one request to its end. Never rejects. */
-  handle(req: IncomingMessage, res: ServerResponse): Promise<void>
+  handle(req: IncomingMessage, res: ServerResponse, requestId: string): Promise<void>
   /** Serves one WebSocket handshake, and the tunnel to its end. Never rejects. */
   handleUpgrade(req: IncomingMessage, socket: Duplex, head: Buffer): Promise<void>
   /** Requests and tunnels under way. */
@@ -70,12 +70,12 @@ export function createGateway({ rules, ledger, store, observe, lag, shares }: Ga
   /** What follows something ambiguous, or an upgrade that was not taken up, may be a part of it. */
   const distrusted = new WeakSet<object>()
 
-  async function handle(req: IncomingMessage, res: ServerResponse): Promise<void> {
+  async function handle(req: IncomingMessage, res: ServerResponse, requestId: string): Promise<void> {
     if (distrusted.has(req.socket)) return void req.resume()
     const ambiguity = checkEdge(req)
     if (isLastOnConnection(req)) res.shouldKeepAlive = false
     if (ambiguity !== null || isLastOnConnection(req)) distrusted.add(req.socket)
-    const exchange = begin(req, res)
+    const exchange = begin(req, res, requestId)
     try {
       if (isBehindOthers(res)) await turnOf(res)
       if (res.destroyed) return record(exchange, clientLeft('the client left before its turn'))
@@ -92,7 +92,7 @@ export function createGateway({ rules, ledger, store, observe, lag, shares }: Ga
   async function handleUpgrade(req: IncomingMessage, socket: Duplex, head: Buffer): Promise<void> {
     if (distrusted.has(socket)) return
     socket.on('error', () => {}) // a reset while we decide; its close event says the rest
-    const exchange = begin(req, null)
+    const exchange = begin(req, null, requestIdOf(req, rules().isProxy))
     try {
       const admission = await admit(exchange, checkUpgrade(req))
       if (admission.kind === 'pass') record(exchange, await tunnel(exchange, socket, head, admission.pass))
@@ -105,14 +105,14 @@ export function createGateway({ rules, ledger, store, observe, lag, shares }: Ga
     }
   }
 
-  function begin(req: IncomingMessage, res: ServerResponse | null): Exchange {
+  function begin(req: IncomingMessage, res: ServerResponse | null, requestId: string): Exchange {
     const startedAt = performance.now()
     const inForce = rules()
     const exchange = {
       req,
       res,
       rules: inForce,
-      requestId: requestIdOf(req, inForce.isProxy),
+      requestId,
       startedAt,
       holder: shares.holder(addressOf(req, inForce.isProxy)),
       route: null,

@@ -195,7 +195,7 @@ export function createListener(options: ListenerOptions): Listener {
       if (bound(res)) tooMany(req, res)
       return
     }
-    const exchange = { req, res }
+    const exchange = { req, res, requestId: requestIdOf(req, limits().isProxy) }
     if (exchanges.push(exchange) > 1) holdBack(socket)
     joinShortPieces(req)
     // What is answered wants its body no more: it may wait behind others, which are not to be broken off for that.
@@ -203,7 +203,7 @@ export function createListener(options: ListenerOptions): Listener {
       // What the upstream has had of the request stays charged: it may have acted on it.
       if (exchanges.includes(exchange)) tooSlow(req)
     })
-    void gateway.handle(req, res).then(() => {
+    void gateway.handle(req, res, exchange.requestId).then(() => {
       exchanges.splice(exchanges.indexOf(exchange), 1)
       if (!res.shouldKeepAlive) last.add(socket)
       if (exchanges.length <= 1) readOn(socket)
@@ -294,7 +294,7 @@ export function createListener(options: ListenerOptions): Listener {
       if (denial.code === 'bad_request') observe({ type: 'bad_connection', code: denial.code, status: 0 })
       // No more of the request may go on to the upstream.
       socket.once('finish', () => socket.destroy())
-      writeRawAnswer(socket, denialAnswer(denial), newRequestId())
+      writeRawAnswer(socket, denialAnswer(denial), first.requestId)
     }
   }
 

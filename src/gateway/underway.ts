@@ -4,6 +4,8 @@ import type { IncomingMessage, ServerResponse } from 'node:http'
 export interface Underway {
   readonly req: IncomingMessage
   readonly res: ServerResponse
+  /** Of its response and of its line in the log, whoever writes them. */
+  readonly requestId: string
 }
 
 /**

@@ -555,6 +555,8 @@ describe('min_upload_rate', () => {
       expect(statusesIn(await rawExchange(app.url, get('bob'), 3000))).toEqual([200])
       await poll(slow.closed).toBe(true)
       expect(slow.statuses()).toEqual([408])
+      const [, id] = /^X-Request-Id: (.*)$/im.exec(slow.text()) ?? []
+      await poll(() => app.requests().find(({ outcome }) => outcome === 'denied')?.requestId).toBe(id)
       expect(troubles(app)).toEqual(['slow_upload'])
       // The backend had its head, and may have acted on it.
       await expect

@@ -126,8 +126,11 @@ describe.each(WAYS)('a body that breaks later, by $name', (way) => {
     await expect.poll(() => backend.received.join('')).toContain('ab')
     socket.write(`ZZ\r\nab\r\n0\r\n\r\n${BEHIND}`)
     await expect.poll(() => socket.closed).toBe(true)
-    expect(statusesIn(Buffer.concat(chunks).toString())).toEqual([400])
-    await expect.poll(() => app.requests()).toMatchObject([{ ...DENIED, reason: 'the body is malformed', cost: 1 }])
+    const text = Buffer.concat(chunks).toString()
+    expect(statusesIn(text)).toEqual([400])
+    const [, requestId] = /^X-Request-Id: (.*)$/im.exec(text) ?? []
+    const told = { ...DENIED, reason: 'the body is malformed', cost: 1, requestId }
+    await expect.poll(() => app.requests()).toMatchObject([told])
     expect(charged(app)).toBe(1)
     expect(backend.received.join('').match(/HTTP\/1\.1/g)).toHaveLength(1)
   })

@@ -2,7 +2,7 @@ import type { IncomingMessage, ServerResponse } from 'node:http'
 import { expect, it } from 'vitest'
 import { createUnderway, type Underway } from '../../src/gateway/underway.ts'
 
-const exchange = (): Underway => ({ req: {} as IncomingMessage, res: {} as ServerResponse })
+const exchange = (): Underway => ({ req: {} as IncomingMessage, res: {} as ServerResponse, requestId: 'an-id' })
 
 it('each connection has one list of its own, in the order of arrival', () => {
   const underway = createUnderway()
