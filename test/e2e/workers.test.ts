@@ -640,7 +640,8 @@ describe('two workers', () => {
     const answered = (status: number): void => void statuses.push(status)
     const clients = Array.from({ length: 8 }, () => client(() => false, answered))
     await expect.poll(() => statuses.length).toBeGreaterThan(100)
-    const turn = async (): Promise<unknown> => (await fetch(`${admin}/drain`, { method: 'POST' })).json()
+    const turn = async (): Promise<unknown> =>
+      (await fetch(`${admin}/drain`, { method: 'POST', headers: { 'X-Tollgate-Drain': 'yes' } })).json()
     expect(await turn()).toMatchObject({ draining: true })
     expect((await Promise.all(clients)).flat()).toEqual([])
     expect(await readiness()).toBe(503)

@@ -25,8 +25,8 @@ export async function runWorld(plan: WorldPlan, certificates: Certificates): Pro
 
 const QUOTA = '{ 1h: 1000000000 }'
 /** A machine with much to do is late, and no fault of the gateway. */
-const PATIENT_EDGE = 'headers_timeout: 10m, upload_grace: 10m, max_lag: 1m'
-const PATIENT_UPSTREAM = 'response_timeout: 10m, idle_timeout: 10m'
+const PATIENT_EDGE = 'headers_timeout: 10m, upload_grace: 10m, max_lag: 1m, shares: { address: none, user: none }'
+const PATIENT_UPSTREAM = 'connect_timeout: 1m, queue_timeout: 10m, response_timeout: 10m, idle_timeout: 10m'
 
 function config({ way, upstream, edge }: WorldPlan, certificates: Certificates, url: string): string {
   const rest = `
