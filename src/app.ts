@@ -50,7 +50,7 @@ export async function createApp({ config, hash, version, observe: also }: AppOpt
     throw error
   })
   serving = made
-  const { control, configuration, ready, factor, lacksStore, drain } = made
+  const { control, configuration, ready, adaptive, lacksStore, drain } = made
   const admin = openAdmin({
     current: configuration,
     store,
@@ -58,7 +58,7 @@ export async function createApp({ config, hash, version, observe: also }: AppOpt
     observe,
     metrics,
     ready,
-    factor,
+    adaptive,
     lacksStore,
     drain,
     version,

@@ -3,6 +3,7 @@ import type { ReplicaStore } from '../control/replicas.ts'
 import type { ControlState } from '../control/state.ts'
 import type { AuditEntry, Author, Change, Changed, ControlStore } from '../control/store.ts'
 import type { TokenStore } from '../control/tokens.ts'
+import type { Adaptive } from '../failures/adaptive.ts'
 import type { FailureStore } from '../failures/histogram.ts'
 import type { Observer } from '../observe/observation.ts'
 import { type QuotaStore, StoreError, type UsageStore } from '../quota/store.ts'
@@ -24,8 +25,8 @@ export interface DeskOptions {
   readonly control: Pick<ControlKeeper, 'fresh' | 'state'>
   /** Of the configuration in force. */
   readonly setup: () => Setup
-  /** The adaptive factor by which this gateway goes, in every mode. */
-  readonly factor: () => number
+  /** The adaptive factor by which this gateway goes, and why; in every mode. */
+  readonly adaptive: () => Adaptive
   /** Whether requests are decided without the store, though it may still be read: a replica, a full disk. */
   readonly lacksStore: () => boolean
   /** Is told of each change that was made, and of errors that should never happen. */
@@ -64,11 +65,11 @@ export class OutcomeUnknown extends Error {}
 const TRIES = 20
 
 export function createDesk(options: DeskOptions): Desk {
-  const { store, control, setup, observe = () => {} } = options
+  const { store, control, setup, adaptive, observe = () => {} } = options
 
   async function view(): Promise<View> {
     const [state, tallies] = await Promise.all([control.fresh(), store.readTallies()])
-    return viewOf(setup(), state, tallies)
+    return viewOf(setup(), state, tallies, adaptive())
   }
 
   async function change(call: Call, { versionOf, changeOf, answer }: Wish): Promise<Answer> {

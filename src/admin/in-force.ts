@@ -53,14 +53,14 @@ export function inForceRoutes(desk: Desk): Route[] {
 
 const Query = z.strictObject({ query: PageQuery.shape.query, limit: limit(200, 50) })
 
-function inForce({ setup, control, factor }: Desk): InForce {
-  return inForceOf(setup(), control.state(), factor())
+function inForce({ setup, control, adaptive }: Desk): InForce {
+  return inForceOf(setup(), control.state(), adaptive().factor)
 }
 
 function show(desk: Desk): Answer {
   const { storeOutage } = desk.setup()
   const answer: InForceAnswer = {
-    ...settingsInForce(inForce(desk), desk.factor()),
+    ...settingsInForce(inForce(desk), desk.adaptive().factor),
     storeOutage: Object.fromEntries(storeOutage),
   }
   return ok(answer, etag(answer.version))

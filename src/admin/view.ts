@@ -2,7 +2,7 @@ import { asOverrides } from '../control/overrides.ts'
 import { type FileSettings, originOf, type Resolved, resolve } from '../control/settings.ts'
 import type { ControlState } from '../control/state.ts'
 import type { Priced } from '../control/too-dear.ts'
-import { type Adaptive, type AdaptiveOptions, adaptive } from '../failures/adaptive.ts'
+import type { Adaptive, AdaptiveOptions } from '../failures/adaptive.ts'
 import type { FailureStore } from '../failures/histogram.ts'
 import { createPolicy, type Origin, type Policy } from '../quota/policy.ts'
 import type { RoutesAnswer } from './api.ts'
@@ -41,6 +41,7 @@ export interface InForce extends Resolved {
 
 /** What is in force at a moment, and what became of the requests before it. */
 export interface View extends InForce {
+  /** That of the limits. */
   readonly adaptive: Adaptive
   /** The failure histogram, and the store's time of the reading in milliseconds since the epoch. */
   readonly buckets: Tallies['buckets']
@@ -49,9 +50,8 @@ export interface View extends InForce {
 
 export type Tallies = Awaited<ReturnType<FailureStore['readTallies']>>
 
-export function viewOf(setup: Setup, state: ControlState, { at, buckets }: Tallies): View {
-  const drawn = adaptive({ buckets, at, options: setup.adaptive })
-  return { ...inForceOf(setup, state, drawn.factor), adaptive: drawn, buckets, at }
+export function viewOf(setup: Setup, state: ControlState, { at, buckets }: Tallies, adaptive: Adaptive): View {
+  return { ...inForceOf(setup, state, adaptive.factor), adaptive, buckets, at }
 }
 
 /** @param factor of mode `adaptive` */

@@ -3,7 +3,7 @@ import { folderAssets } from '../admin/assets.ts'
 import { entryAnswer } from '../admin/entry.ts'
 import { type Admin, type AdminOptions, createAdmin } from '../admin/listener.ts'
 import { globalWindows } from '../admin/quota.ts'
-import { type Setup, viewOf } from '../admin/view.ts'
+import { inForceOf, type Setup } from '../admin/view.ts'
 import type { Config } from '../config/config.ts'
 import { fingerprint } from '../config/fingerprint.ts'
 import type { ControlKeeper } from '../control/keeper.ts'
@@ -16,7 +16,7 @@ import { openCertificate } from './certificate.ts'
 import { explain, fileOrigin } from './explain.ts'
 
 export interface AdministeringOptions
-  extends Pick<AdminOptions, 'ready' | 'factor' | 'lacksStore' | 'metrics' | 'drain' | 'version'> {
+  extends Pick<AdminOptions, 'ready' | 'adaptive' | 'lacksStore' | 'metrics' | 'drain' | 'version'> {
   /** The configuration in force; the listener keeps the `admin` section that it began with. */
   readonly current: () => Config
   readonly store: Store
@@ -56,7 +56,7 @@ export function openAdmin({ current, store, ...parts }: AdministeringOptions): A
       await admin.close()
     },
     globalWindows: async () =>
-      globalWindows({ store }, viewOf(setup(), parts.control.state(), await store.readTallies())),
+      globalWindows({ store }, inForceOf(setup(), parts.control.state(), parts.adaptive().factor)),
   }
 }
 
@@ -126,8 +126,16 @@ function cheapestOf(priced: readonly Priced[]): Map<string, number> {
   return cheapest
 }
 
+/** Whether any of its requests may count for the adaptive mode. */
+function countsForHealth(route: Config['routes'][number]): boolean {
+  if (route.health !== 'charged') return route.health === 'always'
+  if (route.public) return false
+  return route.cost.kind === 'body' || route.cost.cost > 0
+}
+
 function routeLine(route: Config['routes'][number]): Setup['routes'][number] {
-  const { match, line, health, shadow } = route
+  const { match, line, shadow } = route
+  const health = countsForHealth(route)
   if (route.public) return { match, line, public: true, category: null, cost: null, costs: null, health, shadow }
   const { category, cost } = route
   return {

@@ -1,6 +1,6 @@
 import type { QuotaConfig } from '../config/config.ts'
 import { type ControlKeeper, createControlKeeper } from '../control/keeper.ts'
-import { adaptive } from '../failures/adaptive.ts'
+import { type Adaptive, adaptive, UNREAD } from '../failures/adaptive.ts'
 import type { Observer } from '../observe/observation.ts'
 import type { Store } from '../store/store.ts'
 import type { Enforcement } from './enforcement.ts'
@@ -8,8 +8,8 @@ import type { Enforcement } from './enforcement.ts'
 /** Keeps the limits in force up to what all replicas share: the changes at run time, and the adaptive factor. */
 export interface Following {
   readonly control: ControlKeeper
-  /** The adaptive factor, in every mode: 1 before it is read for the first time. */
-  factor(): number
+  /** The adaptive factor that is in force, and why; in every mode. */
+  adaptive(): Adaptive
   /** Reads for the first time and follows from then on. Without the store it begins with the file alone. Never rejects. */
   start(): Promise<void>
   /** Puts what is known now in force. */
@@ -30,12 +30,12 @@ const ADAPT_MS = 10_000
 
 export function createFollowing({ store, observe, current }: FollowingOptions): Following {
   const control = createControlKeeper({ store, observe })
-  let factor = 1
+  let drawn = UNREAD
   let timer: NodeJS.Timeout | undefined
   control.follow(() => bring(current().enforcement))
 
   function bring(enforcement: Enforcement): void {
-    enforcement.enforce(control.state(), factor)
+    enforcement.enforce(control.state(), drawn.factor)
   }
 
   /** Also in other modes: who changes the mode to `adaptive` has the factor at once. Without the store the last one stays. */
@@ -43,26 +43,37 @@ export function createFollowing({ store, observe, current }: FollowingOptions): 
     const history = await store.readTallies().catch(() => null)
     if (history === null) return
     try {
-      const { factor: next } = adaptive({ ...history, options: current().quota.adaptive })
-      if (next === factor) return
-      factor = next
+      const { factor: before } = drawn
+      drawn = adaptive({ ...history, options: current().quota.adaptive })
+      if (drawn.factor === before) return
       bring(current().enforcement)
-      observe({ type: 'adaptive_factor', factor })
+      observe({ type: 'adaptive_factor', factor: drawn.factor })
     } catch (error) {
       observe({ type: 'internal_error', where: 'adaptive', error })
     }
   }
 
   async function start(): Promise<void> {
-    timer = setInterval(adapt, ADAPT_MS).unref()
-    observe({ type: 'adaptive_factor', factor })
+    adaptWithOthers()
+    observe({ type: 'adaptive_factor', factor: drawn.factor })
     await Promise.all([control.start(), adapt()])
   }
 
+  /** All replicas and workers at the same moments, so that they go by the same factor. */
+  function adaptWithOthers(): void {
+    timer = setTimeout(
+      () => {
+        adaptWithOthers()
+        void adapt()
+      },
+      ADAPT_MS - (Date.now() % ADAPT_MS),
+    ).unref()
+  }
+
   function close(): void {
-    clearInterval(timer)
+    clearTimeout(timer)
     control.close()
   }
 
-  return { control, factor: () => factor, start, bring, adapt, close }
+  return { control, adaptive: () => drawn, start, bring, adapt, close }
 }

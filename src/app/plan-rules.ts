@@ -60,7 +60,14 @@ function routesOf({ routes }: Config): Route[] {
 
 function unmatchedOf({ unmatched }: Config): Route | null {
   if (unmatched.kind === 'refuse') return null
-  const base = { match: UNMATCHED, line: null, methods: '*', segments: [], health: true, tunnelChargeMs: null } as const
+  const base = {
+    match: UNMATCHED,
+    line: null,
+    methods: '*',
+    segments: [],
+    health: 'charged',
+    tunnelChargeMs: null,
+  } as const
   if (unmatched.kind === 'forward') return { ...base, charged: null, shadow: false }
   const { category, cost, shadow } = unmatched
   return { ...base, charged: { category, price: cost }, shadow }

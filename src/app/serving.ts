@@ -4,6 +4,7 @@ import type { Config } from '../config/config.ts'
 import { fingerprint } from '../config/fingerprint.ts'
 import type { ControlKeeper } from '../control/keeper.ts'
 import { emptiedBy } from '../control/store.ts'
+import type { Adaptive } from '../failures/adaptive.ts'
 import { createGateway, type Gateway } from '../gateway/gateway.ts'
 import { createLagMeter } from '../gateway/lag.ts'
 import { type ConnectionLimits, createListener, type Listener } from '../gateway/listener.ts'
@@ -41,8 +42,8 @@ export interface Serving {
   configuration(): Config
   /** Follows what administrators change at run time, between `start` and `stop`. */
   readonly control: ControlKeeper
-  /** The adaptive factor that it goes by, in every mode. */
-  factor(): number
+  /** The adaptive factor that it goes by, and why; in every mode. */
+  adaptive(): Adaptive
   /** @param startup where it is only asked whether it has begun, as a new process would lack the store too */
   ready(startup?: boolean): Readiness
   /** Whether the store takes no charges, or does not answer who asks it every second. */
@@ -241,7 +242,7 @@ export async function createServing(options: ServingOptions): Promise<Serving> {
     rejected: heartbeat.configProblems,
     configuration: () => current.config,
     control,
-    factor: following.factor,
+    adaptive: following.adaptive,
     ready,
     lacksStore: () => storeFailure() !== null,
     inFlight: () => gateway.inFlight(),

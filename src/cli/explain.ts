@@ -7,6 +7,7 @@ import { explain } from '../app/explain.ts'
 import { openStoreToLook } from '../app/open-store.ts'
 import { createControlKeeper } from '../control/keeper.ts'
 import { isUserId } from '../control/user.ts'
+import { adaptive } from '../failures/adaptive.ts'
 import type { Store } from '../store/store.ts'
 import { insistOnStore, type Loaded, loadOrTell, orTellWhere, reachable } from './config.ts'
 import { CONFIG_OPTION, configFile } from './config-option.ts'
@@ -77,7 +78,7 @@ async function explained({ config }: Loaded, store: Store, question: Question): 
   return explain(config, question, async () => {
     const control = createControlKeeper({ store, observe: () => {} })
     const [state, tallies] = await Promise.all([control.fresh(), store.readTallies()])
-    const view = viewOf(setupOf(config), state, tallies)
+    const view = viewOf(setupOf(config), state, tallies, adaptive({ ...tallies, options: config.quota.adaptive }))
     return { view, standing: await store.standing(question.user, view.policy.categories) }
   })
 }

@@ -157,11 +157,16 @@ function buildRoute(route: ParsedRoute, line: number): RouteConfig {
   return {
     ...route.match,
     line,
-    health: route.health,
+    health: buildHealth(route),
     shadow: route.shadow,
     tunnelChargeMs: route.tunnel_charge ?? null,
     ...buildAccess(route),
   }
+}
+
+function buildHealth({ health }: ParsedRoute): RouteConfig['health'] {
+  if (health === undefined) return 'charged'
+  return health ? 'always' : 'never'
 }
 
 function buildAccess({ public: isPublic, category = '', cost }: ParsedRoute): Access {

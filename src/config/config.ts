@@ -193,8 +193,8 @@ export interface Pattern {
 export type RouteConfig = Pattern & {
   /** Of `match` in the file, from 1. */
   readonly line: number
-  /** Whether its answers count for the adaptive mode. */
-  readonly health: boolean
+  /** Which of its requests count for the adaptive mode. */
+  readonly health: 'always' | 'charged' | 'never'
   /** After so many milliseconds a tunnel costs again what it did; `null` for never. */
   readonly tunnelChargeMs: number | null
   /** Whether its refusals are only counted and told. */

@@ -59,6 +59,18 @@ export interface AdaptiveInput {
   readonly options?: AdaptiveOptions
 }
 
+/** Before the histogram has been read. */
+export const UNREAD: Adaptive = Object.freeze({
+  factor: 1,
+  requests: 0,
+  failed: 0,
+  share: null,
+  settled: null,
+  trust: 0,
+  minRequests: ADAPTIVE.minRequests,
+  why: 'The failures of the last 30 minutes have not been read yet, so the factor is 1.',
+})
+
 export function adaptive({ buckets, at, options = ADAPTIVE }: AdaptiveInput): Adaptive {
   const { now, usualRequests, usualShare } = read(buckets, at)
   const counted = {
@@ -146,7 +158,7 @@ function factorOf(share: number, { min, max, good, normal, bad }: AdaptiveOption
   return min
 }
 
-const SILENCE = 'No request was forwarded in the last 30 minutes, so the factor is 1.'
+const SILENCE = 'No request that counts was forwarded in the last 30 minutes, so the factor is 1.'
 
 interface Reasons extends Counts {
   readonly share: number
@@ -156,7 +168,7 @@ interface Reasons extends Counts {
 }
 
 function why({ requests, failed, share, settled, trust, factor }: Reasons, { minRequests }: AdaptiveOptions): string {
-  const of = `${Math.round(failed)} of ${Math.round(requests)} requests forwarded in the last 30 minutes failed`
+  const of = `${Math.round(failed)} of ${Math.round(requests)} requests that count failed in the last 30 minutes`
   if (trust === 0) return `${of}: too few to judge (about ${minRequests} are needed), so the factor is 1.`
   const usual = percent(settled) === percent(share) ? '' : `, taken as ${percent(settled)} beside the hours before`
   const part = trust < 1 ? `, which counts in part up to ${2 * minRequests} requests` : ''

@@ -11,7 +11,7 @@ export interface Tally {
   readonly status0: number
   /** Those that the backend answered with 500 or above. */
   readonly status5xx: number
-  /** Of `total`, those of routes with `health: false`: they say nothing of the server's health. */
+  /** Of `total`, those that the adaptive mode does not hear (`voices.ts`). */
   readonly aside: number
   /** Of `aside`, those that are also in `status0` or `status5xx`. */
   readonly asideFailed: number

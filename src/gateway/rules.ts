@@ -14,8 +14,8 @@ export interface Route extends RoutePattern {
   readonly line: number | null
   /** `null` for a public route: no credential, no charge. */
   readonly charged: { readonly category: string; readonly price: Price } | null
-  /** Whether its answers count for the adaptive mode. */
-  readonly health: boolean
+  /** Which of its requests count for the adaptive mode. */
+  readonly health: 'always' | 'charged' | 'never'
   /** Whether its refusals are only counted and told. */
   readonly shadow: boolean
   /** After how many milliseconds a tunnel costs again what it did; `null` for never. */

@@ -1,4 +1,5 @@
 import { BUCKET_MS, BUCKETS, type FailureStore, NOTHING, plus, type Tally } from '../failures/histogram.ts'
+import { createVoices } from '../failures/voices.ts'
 import { StoreError } from '../quota/store.ts'
 import type { Observation, Observer, RequestDone } from './observation.ts'
 
@@ -30,6 +31,7 @@ const PART_MS = 60_000
 /** Counts forwarded requests for the failure histogram and adds the sum to the store, one call at a time. */
 export function createTallyKeeper(options: TallyKeeperOptions): TallyKeeper {
   const { store, flushMs = 1000, observe, now = () => performance.now() } = options
+  const voices = createVoices(now)
   let sum = NOTHING
   /** Oldest first. Failures of an outage that is over must not look like those of the last minutes to the adaptive mode. */
   const unsent: Part[] = []
@@ -75,7 +77,10 @@ export function createTallyKeeper(options: TallyKeeperOptions): TallyKeeper {
 
   return {
     observer: function count(observation: Observation) {
-      if (observation.type === 'request' && observation.httpStatus !== null) sum = plus(sum, tallyOf(observation))
+      if (observation.type !== 'request' || observation.httpStatus === null) return
+      const { voice, cost, shadowed } = observation
+      const isHeard = voice !== null && voices.hear(voice, cost > 0 && !shadowed)
+      sum = plus(sum, tallyOf(observation, isHeard))
     },
     async close() {
       clearInterval(timer)
@@ -91,15 +96,15 @@ const KINDS = {
   error: tallies({ ...NOTHING, total: 1, status5xx: 1 }),
 }
 
-/** Of one request: where it counts for the adaptive mode, and where not. */
-function tallies(tally: Tally): { readonly health: Tally; readonly aside: Tally } {
-  return { health: tally, aside: { ...tally, aside: 1, asideFailed: tally.status0 + tally.status5xx } }
+/** Of one request: if the adaptive mode hears it, and if not. */
+function tallies(tally: Tally): { readonly heard: Tally; readonly aside: Tally } {
+  return { heard: tally, aside: { ...tally, aside: 1, asideFailed: tally.status0 + tally.status5xx } }
 }
 
 /** A client that left says nothing about the backend. */
-function tallyOf({ outcome, httpStatus, health }: RequestDone): Tally {
+function tallyOf({ outcome, httpStatus }: RequestDone, isHeard: boolean): Tally {
   const kind = KINDS[outcome === 'aborted' ? 'fine' : kindOf(httpStatus)]
-  return health ? kind.health : kind.aside
+  return isHeard ? kind.heard : kind.aside
 }
 
 function kindOf(httpStatus: number | null): keyof typeof KINDS {

@@ -1,4 +1,5 @@
 import type { Config } from '../config/config.ts'
+import type { Adaptive } from '../failures/adaptive.ts'
 import type { Snapshot } from '../observe/metrics.ts'
 
 /** What the primary and its workers say to each other. Structured clones travel, so maps stay maps. */
@@ -34,6 +35,6 @@ export interface Report {
   readonly ready: boolean
   readonly reasons: readonly string[]
   /** The adaptive factor that it goes by. */
-  readonly factor: number
+  readonly adaptive: Adaptive
   readonly metrics: Snapshot
 }

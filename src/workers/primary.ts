@@ -10,6 +10,7 @@ import type { App, AppOptions } from '../app.ts'
 import type { Config } from '../config/config.ts'
 import { fingerprint } from '../config/fingerprint.ts'
 import { createControlKeeper } from '../control/keeper.ts'
+import { UNREAD } from '../failures/adaptive.ts'
 import { createSums } from '../observe/sums.ts'
 import { shareOf, workerCount } from './share.ts'
 import { createSupervisor, type Supervisor } from './supervisor.ts'
@@ -40,13 +41,13 @@ export async function createPrimary({ config, hash, version, observe: also }: Ap
   const store = await openStore(config.store, observe)
   const sums = createSums()
   /** As a worker told last: each draws it by itself, from what all share. */
-  let factor = 1
+  let adaptive = UNREAD
   let current: { config: Config; hash: string; problems: readonly string[] } = { config, hash, problems: [] }
   const supervisor = createSupervisor({
     count,
     begin: () => ({ ...current, version, config: shareOf(current.config, count) }),
     onReport(worker, report) {
-      factor = report.factor
+      adaptive = report.adaptive
       sums.take(worker, report.metrics)
     },
     onEnd: (worker) => void sums.bury(worker),
@@ -66,7 +67,7 @@ export async function createPrimary({ config, hash, version, observe: also }: Ap
     observe,
     metrics: together,
     ready,
-    factor: () => factor,
+    adaptive: () => adaptive,
     lacksStore: () => supervisor.states().some(({ reasons }) => reasons.some(isOfStore)),
     drain,
     version,

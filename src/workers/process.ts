@@ -1,6 +1,7 @@
 import cluster from 'node:cluster'
 import { SetupError } from '../app/setup-error.ts'
 import { messageOf } from '../errors.ts'
+import { UNREAD } from '../failures/adaptive.ts'
 import type { FromWorker, Report, ToWorker } from './messages.ts'
 import { createWorker, type Worker } from './worker.ts'
 
@@ -13,7 +14,7 @@ import { createWorker, type Worker } from './worker.ts'
 const ORPHAN_MS = 5000
 /** And to settle and close after that. */
 const CLOSING_MS = 2000
-const STARTING: Report = { ready: false, reasons: ['starting'], factor: 1, metrics: [] }
+const STARTING: Report = { ready: false, reasons: ['starting'], adaptive: UNREAD, metrics: [] }
 
 let running: Worker | null = null
 let drainTimeoutMs = ORPHAN_MS

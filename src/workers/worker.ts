@@ -58,7 +58,7 @@ export async function createWorker(begin: Extract<ToWorker, { type: 'begin' }>):
     start,
     reload,
     rejected: serving.rejected,
-    report: async () => ({ ...serving.ready(), factor: serving.factor(), metrics: await metrics.snapshot() }),
+    report: async () => ({ ...serving.ready(), adaptive: serving.adaptive(), metrics: await metrics.snapshot() }),
     drain: serving.drain.turn,
     stop,
   }

@@ -1,4 +1,5 @@
 import { afterEach, expect, test } from 'vitest'
+import { UNREAD } from '../../src/failures/adaptive.ts'
 import { StoreError } from '../../src/quota/store.ts'
 import { openSqliteStore } from '../../src/store/sqlite/store.ts'
 import type { Store } from '../../src/store/store.ts'
@@ -48,7 +49,7 @@ test('while the store is out it has the settings that were in force, changes at 
 
 test('in mode adaptive its limits are those of the factor by which the gateway goes', async () => {
   await start({
-    factor: () => 0.5,
+    adaptive: () => ({ ...UNREAD, factor: 0.5 }),
     yaml: YAML.replace('quota:\n', 'quota:\n  mode: adaptive\n'),
   })
   isOut = true

@@ -233,7 +233,7 @@ test('the route map is told with its lines, costs and hits, and what matched not
       category: null,
       cost: null,
       costs: null,
-      health: true,
+      health: false,
       shadow: false,
       hits: 0,
     },

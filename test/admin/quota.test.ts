@@ -1,6 +1,8 @@
 import { afterEach, beforeEach, describe, expect, test } from 'vitest'
+import { adaptive } from '../../src/failures/adaptive.ts'
+import { bucketStart, NOTHING } from '../../src/failures/histogram.ts'
 import type { Store } from '../../src/store/store.ts'
-import { type CallOptions, type Running, startAdmin, VIEWER } from './running.ts'
+import { type CallOptions, NOW, type Running, startAdmin, VIEWER } from './running.ts'
 
 let running: Running
 beforeEach(async () => {
@@ -58,11 +60,15 @@ describe('the settings', () => {
     expect(windows.write[0]).toMatchObject({ used: 0, startedAt: null, resetAt: null })
   })
 
-  test('tell the adaptive factor and why, in every mode', async () => {
-    await running.store.addTally({ total: 1000, status0: 20, status5xx: 30, aside: 0, asideFailed: 0 })
-    const { factor, adaptive } = await get()
-    expect(factor).toBe(1)
-    expect(adaptive).toMatchObject({ factor: 0.75, requests: 1000, failed: 50, share: 0.05, minRequests: 100 })
+  test('tell the adaptive factor that is in force and why, in every mode, whatever was counted since it was drawn', async () => {
+    await running.stop()
+    const bucket = { ...NOTHING, start: bucketStart(NOW), total: 1000, status0: 20, status5xx: 30 }
+    const drawn = adaptive({ at: NOW, buckets: [bucket] })
+    running = await startAdmin({ adaptive: () => drawn })
+    await running.store.addTally({ ...NOTHING, total: 9000 })
+    const told = await get()
+    expect(told.factor).toBe(1)
+    expect(told.adaptive).toMatchObject({ factor: 0.75, requests: 1000, failed: 50, share: 0.05, minRequests: 100 })
     expect((await patch({ mode: 'adaptive' })).json).toMatchObject({
       factor: 0.75,
       effective: { personal: { read: { '1h': 90 } } },

@@ -8,6 +8,7 @@ import { explain } from '../../src/app/explain.ts'
 import type { Config } from '../../src/config/config.ts'
 import { parseConfig } from '../../src/config/load.ts'
 import { createControlKeeper } from '../../src/control/keeper.ts'
+import { UNREAD } from '../../src/failures/adaptive.ts'
 import { createPolicy } from '../../src/quota/policy.ts'
 import { openSqliteStore } from '../../src/store/sqlite/store.ts'
 import type { Store } from '../../src/store/store.ts'
@@ -101,7 +102,7 @@ export async function startAdmin({
     store: asked,
     control,
     setup: () => setup,
-    factor: () => 1,
+    adaptive: () => UNREAD,
     lacksStore: () => false,
     explain: (question, inForce) => explain(config, question, inForce),
     assets: null,

@@ -11,6 +11,7 @@ routes:
   - { match: GET /free, category: write, cost: 0 }
   - { match: GET /cheap, category: write, cost: 3 }
   - { match: GET /dear, category: write, cost: 9 }
+  - { match: GET /probe, public: true, health: true }
 `
 
 describe('what administrators see of a configuration', () => {
@@ -25,6 +26,7 @@ describe('what administrators see of a configuration', () => {
     expect(setup.routes.map(({ health, shadow }) => [health, shadow])).toEqual([
       [false, false],
       [true, true],
+      [false, false],
       [true, false],
       [true, false],
       [true, false],

@@ -19,7 +19,7 @@ const enforcement = createEnforcement(quota)
 const limit = () => enforcement.policy().limitsOf('read').personal[0]?.limit
 
 beforeEach(() => {
-  vi.useFakeTimers()
+  vi.useFakeTimers({ now: Date.parse('2026-11-20T10:10:00Z') })
   share = 1
   observed = []
   store = createFakeStore()
@@ -50,6 +50,17 @@ it('the adaptive factor is in force from the start and drawn anew every 10 secon
   following.close()
   await vi.advanceTimersByTimeAsync(60_000)
   expect(limit()).toBe(150)
+})
+
+it('the adaptive factor is drawn at the same moments as by every other process, whenever each was started', async () => {
+  vi.setSystemTime(Date.parse('2026-11-20T10:10:03.500Z'))
+  await following.start()
+  expect(following.adaptive()).toMatchObject({ factor: 0.75, requests: 10_000, failed: 10_000 })
+  share = 0
+  await vi.advanceTimersByTimeAsync(6_499)
+  expect([limit(), following.adaptive().factor]).toEqual([75, 0.75])
+  await vi.advanceTimersByTimeAsync(1)
+  expect([limit(), following.adaptive().factor]).toEqual([150, 1.5])
 })
 
 it('the last adaptive factor stays while the store is out', async () => {

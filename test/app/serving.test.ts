@@ -54,10 +54,10 @@ test('bounds of the adaptive factor that a reload changes are those of the facto
   const serving = await making
   await serving.start()
   const { config, hash } = understood('upstream: { url: "http://127.0.0.1:1" }\nquota: { adaptive: { min: 0.25 } }')
-  expect(serving.factor()).toBe(0.5)
+  expect(serving.adaptive().factor).toBe(0.5)
   await serving.reload(config, hash)
   expect(factors).toEqual([1, 0.5, 0.25])
-  expect(serving.factor()).toBe(0.25)
+  expect(serving.adaptive().factor).toBe(0.25)
   await serving.stop()
   await store.close()
 })

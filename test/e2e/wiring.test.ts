@@ -135,20 +135,6 @@ describe('each key of the configuration reaches what it names: quota', () => {
     expect(await limits()).toEqual(['Personal 20', 'Global 200'])
   })
 
-  it('health: false takes the answers of a route out of what mode adaptive looks at', async () => {
-    const file = join(folder, 'quota.db')
-    respond = (_seen, res) => res.writeHead(500).end()
-    const text = config({ store: `sqlite:${file}` })
-    app = await startApp(text.replace('cost: 4 }', 'cost: 4, health: false }, { match: GET /open, public: true }'))
-    expect([(await get()).status, (await get('/open', {})).status]).toEqual([500, 500])
-    await app.stop()
-    const store = openSqliteStore({ file })
-    const { buckets } = await store.readTallies()
-    await store.close()
-    expect(buckets).toMatchObject([{ total: 2, status5xx: 2, aside: 1, asideFailed: 1 }])
-    await start({})
-  })
-
   it('mode: normal takes no notice of the failures that the store remembers', async () => {
     const file = join(folder, 'quota.db')
     const store = openSqliteStore({ file })

@@ -109,18 +109,18 @@ describe('what it is drawn from', () => {
       ...{ factor: 0.88, requests: 1000, failed: 30, minRequests: 100 },
       ...{ share: 0.03, settled: 0.03, trust: 1 },
     })
-    expect(why).toBe('30 of 1000 requests forwarded in the last 30 minutes failed (3%), so the factor is 0.88.')
+    expect(why).toBe('30 of 1000 requests that count failed in the last 30 minutes (3%), so the factor is 0.88.')
   })
 
   it('is told where it is too little', () => {
     const silent = adaptive({ buckets: [], at: START })
     expect(silent).toMatchObject({ requests: 0, failed: 0, share: null })
-    expect(silent.why).toBe('No request was forwarded in the last 30 minutes, so the factor is 1.')
+    expect(silent.why).toBe('No request that counts was forwarded in the last 30 minutes, so the factor is 1.')
     expect(adaptive({ buckets: [bucket(60, 3)], at: START }).why).toBe(
-      '3 of 60 requests forwarded in the last 30 minutes failed: too few to judge (about 100 are needed), so the factor is 1.',
+      '3 of 60 requests that count failed in the last 30 minutes: too few to judge (about 100 are needed), so the factor is 1.',
     )
     expect(adaptive({ buckets: [bucket(150, 0)], at: START }).why).toBe(
-      '0 of 150 requests forwarded in the last 30 minutes failed (0%), which counts in part up to 200 requests, so the factor is 1.25.',
+      '0 of 150 requests that count failed in the last 30 minutes (0%), which counts in part up to 200 requests, so the factor is 1.25.',
     )
     expect([60, 150].map((total) => adaptive({ buckets: [bucket(total, 0)], at: START }).trust)).toEqual([0, 0.5])
   })
@@ -135,7 +135,7 @@ describe('what it is drawn from', () => {
     expect(share).toBeCloseTo(0.014)
     expect(settled).toBeCloseTo(0.01)
     expect(why).toBe(
-      '14 of 1000 requests forwarded in the last 30 minutes failed (1.4%, taken as 1% beside the hours before), so the factor is 1.',
+      '14 of 1000 requests that count failed in the last 30 minutes (1.4%, taken as 1% beside the hours before), so the factor is 1.',
     )
   })
 
@@ -149,7 +149,7 @@ describe('what it is drawn from', () => {
   it('is told to two decimals of a percent, and once where both are the same so', () => {
     const usual = bucket(100_000, 833, START - 2 * BUCKET_MS)
     expect(adaptive({ buckets: [usual, bucket(1200, 10)], at: START }).why).toBe(
-      '10 of 1200 requests forwarded in the last 30 minutes failed (0.83%), so the factor is 1.09.',
+      '10 of 1200 requests that count failed in the last 30 minutes (0.83%), so the factor is 1.09.',
     )
   })
 

@@ -11,7 +11,7 @@ export function request(changes: Partial<RequestDone> = {}): RequestDone {
     category: 'write',
     cost: 15,
     shadowed: false,
-    health: true,
+    voice: 'alice',
     outcome: 'forwarded',
     error: null,
     reason: null,

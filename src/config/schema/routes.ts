@@ -67,8 +67,9 @@ export const route = section(
     ).optional(),
     public: flag({ description: 'No credential, no charge. Default false' }).default(false),
     health: flag({
-      description: 'Whether its answers count for the adaptive mode. Default true',
-    }).default(true),
+      description:
+        'Whether its requests count for mode adaptive: true, also those that are public or cost nothing; false, none. Default those that are charged',
+    }).optional(),
     shadow: shadow(),
     tunnel_charge: duration('1s', '24h', {
       description:
