@@ -17,6 +17,16 @@ export function breakOff({ req, res }: { req: IncomingMessage; res: ServerRespon
     res.shouldKeepAlive = false // which the listener asks, too
     hangUp(socket)
   } else if ('encrypted' in socket) res.destroy()
+  else reset(socket)
+}
+
+/**
+ * Closes a connection so that the other end sees that more was to come. While the end of the connection is on its way a reset fails:
+ * Node 26.10 tells of EINVAL, never says that the socket is closed, and keeps its descriptor.
+ */
+export function reset(socket: Socket): void {
+  const isEnding = socket.writableEnded && !socket.writableFinished && socket.writableLength === 0
+  if ('encrypted' in socket || isEnding) socket.destroy()
   else socket.resetAndDestroy()
 }
 

@@ -2,6 +2,7 @@ import { createHash } from 'node:crypto'
 import { type ClientRequest, type IncomingMessage, type OutgoingHttpHeaders, STATUS_CODES } from 'node:http'
 import type { LookupFunction, Socket } from 'node:net'
 import type { SecureContext } from 'node:tls'
+import { reset } from './answer.ts'
 import { MAX_INTERIM } from './answer-head.ts'
 import { callerOf } from './caller.ts'
 import type { ForwardResult, UpgradeExchange } from './exchange.ts'
@@ -315,9 +316,4 @@ function destroyLater(socket: Socket): void {
   if (socket.destroyed) return
   const timer = setTimeout(() => socket.destroy(), LINGER_MS).unref()
   socket.once('close', () => clearTimeout(timer))
-}
-
-function reset(socket: Socket): void {
-  if ('encrypted' in socket) socket.destroy()
-  else socket.resetAndDestroy()
 }
