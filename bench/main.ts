@@ -2,6 +2,7 @@ import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { watchOthers } from './cpu.ts'
+import { attacks } from './groups/attacks.ts'
 import { bodies } from './groups/bodies.ts'
 import { connections } from './groups/connections.ts'
 import { cost } from './groups/cost.ts'
@@ -38,6 +39,7 @@ const GROUPS: Readonly<Record<string, Group>> = {
   stores,
   workers,
   credentials,
+  attacks,
 }
 
 let interrupted = false

@@ -181,6 +181,8 @@ function gatewayConfig(
       { match: 'POST /upload', category: 'read', cost: 1 },
     ],
     log: { requests: log ? 'all' : 'none' },
+    // The load is one address and stands for many.
+    edge: { max_connections_per_address: 'none', shares: { address: 'none' } },
     ...change,
   }
 }

@@ -9,7 +9,7 @@ export const connections: Group = async (bench) => {
   const { stage, requests } = bench
   const [redis, backend] = [await stage.redis(), await stage.backend()]
   // More requests may be under way than the default lets in.
-  const change = { edge: { max_in_flight: 2000 } }
+  const change = { edge: { max_in_flight: 2000, max_connections_per_address: 'none', shares: { address: 'none' } } }
   const gateway = await stage.gateway({ backend, store: redis, log: false, change })
   const nginx = await stage.nginx({ backend, redis, log: false, known: requests.known })
   const file = requests.byUsers('GET', '/read')
