@@ -1,13 +1,16 @@
 import type { QuotaConfig } from '../config/config.ts'
+import { type AccessKeys, createAccessKeys } from '../control/access-keys.ts'
 import { type ControlKeeper, createControlKeeper } from '../control/keeper.ts'
 import { type Adaptive, adaptive, UNREAD } from '../failures/adaptive.ts'
 import type { Observer } from '../observe/observation.ts'
 import type { Store } from '../store/store.ts'
 import type { Enforcement } from './enforcement.ts'
 
-/** Keeps the limits in force up to what all replicas share: the changes at run time, and the adaptive factor. */
+/** Keeps limits and gateway tokens up to what all replicas share: the changes at run time, and the adaptive factor. */
 export interface Following {
   readonly control: ControlKeeper
+  /** All gateway tokens of the store, where the configuration in force accepts them. */
+  readonly accessKeys: AccessKeys
   /** The adaptive factor that is in force, and why; in every mode. */
   adaptive(): Adaptive
   /** Reads for the first time and follows from then on. Without the store it begins with the file alone. Never rejects. */
@@ -23,13 +26,18 @@ export interface FollowingOptions {
   readonly store: Store
   readonly observe: Observer
   /** Of the configuration in force. */
-  readonly current: () => { readonly quota: QuotaConfig; readonly enforcement: Enforcement }
+  readonly current: () => {
+    readonly quota: QuotaConfig
+    readonly enforcement: Enforcement
+    readonly gatewayTokens: boolean
+  }
 }
 
 const ADAPT_MS = 10_000
 
 export function createFollowing({ store, observe, current }: FollowingOptions): Following {
   const control = createControlKeeper({ store, observe })
+  const accessKeys = createAccessKeys({ store, control, wanted: () => current().gatewayTokens })
   let drawn = UNREAD
   let timer: NodeJS.Timeout | undefined
   control.follow(() => bring(current().enforcement))
@@ -75,5 +83,5 @@ export function createFollowing({ store, observe, current }: FollowingOptions): 
     control.close()
   }
 
-  return { control, adaptive: () => drawn, start, bring, adapt, close }
+  return { control, accessKeys, adaptive: () => drawn, start, bring, adapt, close }
 }

@@ -3,11 +3,11 @@ import { readFileSync } from 'node:fs'
 import { BlockList, isIPv6 } from 'node:net'
 import { type Authenticator, createAuthenticator, type IssuerOptions } from '../auth/authenticator.ts'
 import type { AuthConfig, Config, EdgeConfig, IssuerConfig, UpstreamConfig } from '../config/config.ts'
+import type { AccessKeys } from '../control/access-keys.ts'
 import { createForwarder, type Forwarder } from '../forward/forwarder.ts'
 import { remembered } from '../forward/remembered.ts'
 import type { Rules } from '../gateway/rules.ts'
 import type { Observer } from '../observe/observation.ts'
-import type { Store } from '../store/store.ts'
 import { readUpstreamTls } from './certificate.ts'
 import { createEnforcement, type Enforcement } from './enforcement.ts'
 import { planRulesOf } from './plan-rules.ts'
@@ -30,7 +30,7 @@ export interface Parts {
 export async function createParts(
   config: Config,
   old: Parts | null,
-  tokens: Pick<Store, 'findToken'>,
+  tokens: AccessKeys,
   observe: Observer,
 ): Promise<Parts> {
   const planRules = await planRulesOf(config)
@@ -68,7 +68,7 @@ export async function createParts(
 
 /** Makes the parts and lets them go: what is wrong with key sets and certificates shows only then. @throws as `createParts` */
 export async function tryParts(config: Config): Promise<void> {
-  const tokens: Pick<Store, 'findToken'> = { findToken: async () => null }
+  const tokens: AccessKeys = { find: () => null }
   const { authenticator, forwarder } = await createParts(config, null, tokens, () => {})
   authenticator.close()
   await forwarder.destroy()
@@ -115,7 +115,7 @@ function withMaps(_key: string, value: unknown): unknown {
 
 function authOptions(
   { auth: { jwt, gatewayTokens, credentialCache }, edge }: Config,
-  tokens: Pick<Store, 'findToken'>,
+  tokens: AccessKeys,
   observe: Observer,
 ) {
   return {

@@ -113,7 +113,17 @@ export async function createServing(options: ServingOptions): Promise<Serving> {
   follow(({ type }) => {
     if (type === 'store_connected' && state.started) void ledger.ask()
   })
-  let current = await createParts(config, null, store, observe).catch(async (error: unknown) => {
+  const following = createFollowing({
+    store,
+    observe,
+    current: () => ({
+      quota: current.config.quota,
+      enforcement: current.enforcement,
+      gatewayTokens: current.config.auth.gatewayTokens,
+    }),
+  })
+  const { control, accessKeys } = following
+  let current = await createParts(config, null, accessKeys, observe).catch(async (error: unknown) => {
     certificate?.close()
     health.stop()
     await tally.close()
@@ -123,12 +133,6 @@ export async function createServing(options: ServingOptions): Promise<Serving> {
   const shares = createShares()
   const gateway = createGateway({ rules: () => current.rules, ledger, store, observe, lag: lag.lasting, shares })
   const listener = openListener({ config, certificate, gateway, observe, shares, current: () => current })
-  const following = createFollowing({
-    store,
-    observe,
-    current: () => ({ quota: current.config.quota, enforcement: current.enforcement }),
-  })
-  const { control } = following
   control.followChanges((change) => {
     const emptied = emptiedBy(change, current.config.quota.windows)
     if (emptied !== null) ledger.emptied(emptied.category, emptied.seconds)
@@ -198,7 +202,7 @@ export async function createServing(options: ServingOptions): Promise<Serving> {
 
   async function reload(next: Config, nextHash: string): Promise<void> {
     if (state.stopping) return
-    const parts = await createParts(next, current, store, observe)
+    const parts = await createParts(next, current, accessKeys, observe)
     // Nobody would end what they ask for: an identity provider may keep that waiting, and the process with it.
     if (state.stopping) return retire(parts, current)
     following.bring(parts.enforcement)

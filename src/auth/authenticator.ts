@@ -1,5 +1,5 @@
 import { createHash } from 'node:crypto'
-import type { TokenStore } from '../control/tokens.ts'
+import type { AccessKeys } from '../control/access-keys.ts'
 import type { Denial } from '../errors.ts'
 import type { Observation, Observer } from '../observe/observation.ts'
 import { readBearer } from './bearer.ts'
@@ -16,13 +16,13 @@ export interface AuthOptions {
   readonly issuers: readonly IssuerOptions[]
   /** Whether gateway tokens are accepted. */
   readonly gatewayTokens: boolean
-  readonly tokens: Pick<TokenStore, 'findToken'>
+  readonly tokens: AccessKeys
   readonly cache: {
     /** Most credentials remembered, 0 or more. One takes 8 KiB at most. */
     readonly max: number
     /**
      * Longest time one is remembered, in milliseconds; each for three quarters of it to all of it. A JWT is forgotten at its `exp`,
-     * a gateway token after 1.5 s at most.
+     * a gateway token after a quarter of a second at most.
      */
     readonly ttlMs: number
   }
@@ -47,14 +47,10 @@ export interface Authenticator {
   close(next?: Pick<Authenticator, 'fetched'>): void
 }
 
-/** Counted from before the store is asked, so that a revocation is in force within 2 seconds. */
-const GATEWAY_TOKEN_MS = 1500
-/** How long "no" to a gateway token is remembered: one bad token sent in a flood does not reach the store each time. */
-const REFUSED_MS = 1000
-/** Apart from the good ones, so that a flood of bad tokens does not push those out. */
-const MAX_REFUSED = 1000
-/** How long others may join a check under way; after that its answer would be older than what may be remembered. */
-const JOIN_MS = GATEWAY_TOKEN_MS
+/** With the age that the knowledge of gateway tokens may have, and the half second in which a tunnel asks anew, this is less than the 2 seconds in which a revocation is in force. */
+const GATEWAY_TOKEN_MS = 250
+/** How long others may join a check under way, which may wait for keys: a token must not end meanwhile by more than this. */
+const JOIN_MS = 1500
 
 const MAX_CREDENTIAL = 8 * 1024
 /** A longer one is remembered by its hash, so that a number of them bounds the memory. */
@@ -64,11 +60,6 @@ const HIT: Observation = Object.freeze({ type: 'credential_checked', cached: tru
 const MISS: Observation = Object.freeze({ type: 'credential_checked', cached: false })
 
 const NONE = { fetched: new Map() } as const
-
-interface Check {
-  readonly startedAt: number
-  readonly result: Promise<Caller | Denial>
-}
 
 /**
  * Judges Bearer credentials: JWTs of the issuers, and gateway tokens. Anything else is refused without asking anybody.
@@ -85,8 +76,8 @@ export async function createAuthenticator(
   const maxCredential = Math.max(MAX_CREDENTIAL, options.maxCredential ?? 0)
   const jwts = createJwtVerifier(issuers)
   const accepted = createCache<Caller>(options.cache.max)
-  const refused = createCache<Denial>(MAX_REFUSED)
-  const checks = new Map<string, Check>()
+  /** Checks of JWTs under way. */
+  const checks = new Map<string, { readonly startedAt: number; readonly result: Promise<Caller | Denial> }>()
 
   function authenticate(authorization: string | undefined): Caller | Denial | Promise<Caller | Denial> {
     const at = now()
@@ -100,52 +91,46 @@ export async function createAuthenticator(
     return (key === authorization ? undefined : recall(key, at)) ?? check(key, credential, at)
   }
 
-  function recall(key: string, at: number): Caller | Denial | undefined {
-    const known = accepted.get(key, at) ?? refused.get(key, at)
+  function recall(key: string, at: number): Caller | undefined {
+    const known = accepted.get(key, at)
     if (known !== undefined) observe(HIT)
     return known
   }
 
-  function check(key: string, credential: string, at: number): Denial | Promise<Caller | Denial> {
+  function check(key: string, credential: string, at: number): Caller | Denial | Promise<Caller | Denial> {
     if (isGatewayToken(credential)) {
-      if (!gatewayTokens) return invalid('gateway tokens are switched off')
-      return running(key, at) ?? start(key, at, checkGatewayToken(key, credential, at))
+      return gatewayTokens ? checkGatewayToken(key, credential, at) : invalid('gateway tokens are switched off')
     }
     if (!credential.includes('.')) return invalid('neither a JWT nor a gateway token')
     const jwt = jwts.read(credential)
-    if ('code' in jwt) {
-      observe(MISS)
-      return jwt
-    }
-    return running(key, at) ?? start(key, at, checkJwt(key, jwt, at))
-  }
-
-  function running(key: string, at: number): Promise<Caller | Denial> | undefined {
-    const check = checks.get(key)
-    return check !== undefined && at < check.startedAt + JOIN_MS ? check.result : undefined
-  }
-
-  /** Lets others who bring the same credential meanwhile wait for the same answer. */
-  function start(key: string, startedAt: number, result: Promise<Caller | Denial>): Promise<Caller | Denial> {
+    // Others who bring the same one meanwhile wait for the same result.
+    const running = 'code' in jwt ? undefined : checks.get(key)
+    if (running !== undefined && at < running.startedAt + JOIN_MS) return running.result
     observe(MISS)
-    const check = { startedAt, result }
+    return 'code' in jwt ? jwt : checkJwt(key, jwt, at)
+  }
+
+  function checkGatewayToken(key: string, token: string, at: number): Caller | Denial | Promise<Caller | Denial> {
+    observe(MISS)
+    const result = verifyGatewayToken(tokens, token, at)
+    return result instanceof Promise ? result.then(settle) : settle(result)
+
+    function settle(verified: Verified | Denial): Caller | Denial {
+      if ('code' in verified) return verified
+      return accept(key, verified, at, Math.min(options.cache.ttlMs, GATEWAY_TOKEN_MS))
+    }
+  }
+
+  function checkJwt(key: string, jwt: ReadJwt, at: number): Promise<Caller | Denial> {
+    const result = jwts.verify(jwt, at).then((verified) => {
+      return 'code' in verified ? verified : accept(key, verified, now(), options.cache.ttlMs)
+    })
+    const check = { startedAt: at, result }
     checks.set(key, check)
     const done = () => {
       if (checks.get(key) === check) checks.delete(key)
     }
     result.then(done, done)
-    return result
-  }
-
-  async function checkJwt(key: string, jwt: ReadJwt, at: number): Promise<Caller | Denial> {
-    const result = await jwts.verify(jwt, at)
-    return 'caller' in result ? accept(key, result, now(), options.cache.ttlMs) : result
-  }
-
-  async function checkGatewayToken(key: string, token: string, at: number): Promise<Caller | Denial> {
-    const result = await verifyGatewayToken(tokens, token, at)
-    if ('caller' in result) return accept(key, result, at, Math.min(options.cache.ttlMs, GATEWAY_TOKEN_MS))
-    if (result.code === 'unauthorized') refused.set(key, result, at + REFUSED_MS, now())
     return result
   }
 
@@ -162,7 +147,6 @@ export async function createAuthenticator(
   function close(next: Pick<Authenticator, 'fetched'> = NONE): void {
     closeAllBut(next.fetched, fetched)
     accepted.clear()
-    refused.clear()
   }
 
   return { authenticate, fetched, close }

@@ -35,9 +35,19 @@ export interface ControlKeeper {
   follow(listener: (state: ControlState) => void): () => void
   /** Calls for each change that is read one by one, before it is in force; not for those that are read as a whole. @returns stops it */
   followChanges(listener: (entry: AuditEntry) => void): () => void
+  /** Reads with the keeper, for what follows the same changes and is held elsewhere. There is one at most. */
+  accompany(reader: CoReader): void
   /** Tells and polls no more. */
   close(): void
 }
+
+/**
+ * Where it throws, it is called without these entries the next time.
+ * @param entries what was changed since it was called last, oldest first; `null` where that is not known
+ * @param askedAt when the store was asked, by `now` of the keeper
+ * @throws StoreError
+ */
+export type CoReader = (entries: readonly AuditEntry[] | null, askedAt: number) => Promise<void>
 
 export function createControlKeeper(options: ControlKeeperOptions): ControlKeeper {
   const { store, observe, pollMs = 1000, now = () => performance.now() } = options
@@ -53,6 +63,7 @@ export function createControlKeeper(options: ControlKeeperOptions): ControlKeepe
   let closed = false
   let timer: NodeJS.Timeout | undefined
   let unsubscribe: () => void = () => {}
+  let coReader: CoReader = async () => {}
 
   function storeTime(): number {
     return Math.floor(clock.at + now() - clock.readAt)
@@ -66,12 +77,12 @@ export function createControlKeeper(options: ControlKeeperOptions): ControlKeepe
 
   async function read(): Promise<void> {
     try {
+      const askedAt = now()
       const { at, ...last } = await store.controlVersion()
       clock = { at, readAt: now() }
-      if (last.version >= stored.version) stored = await catchUp(stored, last)
-      // Once it may be the late answer of a store that is being replaced.
-      else if (lastFell) stored = await readAll()
+      const entries = await catchUp(last)
       lastFell = last.version < stored.version
+      await coReader(entries, askedAt)
       failing = false
     } catch (error) {
       tell(error)
@@ -81,17 +92,22 @@ export function createControlKeeper(options: ControlKeeperOptions): ControlKeepe
     }
   }
 
-  /** What the store does not know as its own was lost there: then nothing of it counts any more. */
-  async function catchUp(from: ControlState, last: LastChange): Promise<ControlState> {
-    if (last.version === from.version && last.changedAt === from.changedAt) return from
-    const entries = await store.changesSince(from)
-    return entries === null ? readAll() : follow(from, entries)
+  /** What the store does not know as its own was lost there: then nothing of it counts any more. @returns as a `CoReader` takes it */
+  async function catchUp(last: LastChange): Promise<readonly AuditEntry[] | null> {
+    // Once it may be the late answer of a store that is being replaced.
+    if (last.version < stored.version) return lastFell ? readAll() : []
+    if (last.version === stored.version && last.changedAt === stored.changedAt) return []
+    const entries = await store.changesSince(stored)
+    if (entries === null) return readAll()
+    stored = follow(stored, entries)
+    return entries
   }
 
   /** It is read in steps: what was changed meanwhile is applied once more. */
-  async function readAll(): Promise<ControlState> {
+  async function readAll(): Promise<null> {
     const all = await store.readControl()
-    return follow(all, (await store.changesSince(all)) ?? [])
+    stored = follow(all, (await store.changesSince(all)) ?? [])
+    return null
   }
 
   function follow(from: ControlState, entries: readonly AuditEntry[]): ControlState {
@@ -144,6 +160,9 @@ export function createControlKeeper(options: ControlKeeperOptions): ControlKeepe
       return current.state
     },
     storeTime,
+    accompany(reader) {
+      coReader = reader
+    },
     follow(listener) {
       listeners.add(listener)
       return () => void listeners.delete(listener)

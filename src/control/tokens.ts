@@ -22,11 +22,23 @@ export interface TokenRecord {
   readonly revokedAt: number | null
 }
 
+export interface TokensStep {
+  readonly records: readonly TokenRecord[]
+  /** Where the next step begins; `null` at the end. */
+  readonly next: string | null
+}
+
 export interface TokenStore {
   /** @throws StoreError */
   insertToken(record: TokenRecord): Promise<void>
-  /** The record of a hash, revoked and expired ones too. @throws StoreError */
-  findToken(hash: string): Promise<TokenRecord | null>
+  /** The records of those ids that are known, in any order. @throws StoreError */
+  findTokens(ids: readonly string[]): Promise<readonly TokenRecord[]>
+  /**
+   * Some records of all, revoked and expired ones too. One that is there from the first step to the last is in one of them, perhaps in two.
+   * @param from `null` for the first step, then `next` of the step before
+   * @throws StoreError
+   */
+  readTokens(from: string | null): Promise<TokensStep>
   /** All records, newest first. @throws StoreError */
   listTokens(): Promise<readonly TokenRecord[]>
   /** Marks a token as revoked; a second call changes nothing. `false` where no such id is known. @throws StoreError */

@@ -38,7 +38,7 @@ interface Lease {
   isBusy: boolean
 }
 
-/** Half of what a revocation may take: a gateway token is remembered for as long as 1.5 s. */
+/** What is left of the 2 s of a revocation: a gateway token may be known and remembered for 1.45 s. */
 const EVERY_MS = 400
 
 export function createLeases({ rules, ledger, observe }: LeaseOptions): Leases {

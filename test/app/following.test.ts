@@ -30,7 +30,7 @@ beforeEach(() => {
   following = createFollowing({
     store: { ...store, readTallies } as unknown as Store,
     observe: (observation) => observed.push(observation),
-    current: () => ({ quota, enforcement }),
+    current: () => ({ quota, enforcement, gatewayTokens: false }),
   })
 })
 afterEach(() => {

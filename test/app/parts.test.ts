@@ -39,7 +39,7 @@ auth:
     - { issuer: "https://a.test", audience: t, jwks: "file:${folder}/keys.json", algorithms: [ES256] }
     - { issuer: "https://b.test", audience: t, jwks: "http://127.0.0.1:1/keys", algorithms: [ES256] }
 ${rest}`)
-  const parts = await createParts(config, old, { findToken: async () => null }, () => {})
+  const parts = await createParts(config, old, { find: () => null }, () => {})
   made.push(parts)
   return parts
 }
@@ -81,7 +81,7 @@ it('asks nobody for keys where another part cannot be made', async () => {
     const { config } = understood(`
 upstream: { url: "https://127.0.0.1:1", tls: { ca: "${join(folder, ca)}" } }
 auth: { jwt: [{ issuer: "https://a.test", audience: t, jwks: "${jwks}", algorithms: [ES256] }] }`)
-    return createParts(config, null, { findToken: async () => null }, () => {})
+    return createParts(config, null, { find: () => null }, () => {})
   }
   writeFileSync(join(folder, 'broken.crt'), 'no certificate')
   await expect(from('/first', 'broken.crt')).rejects.toThrow('broken.crt is not')

@@ -32,7 +32,7 @@ async function startGateway(): Promise<void> {
       },
     ],
     gatewayTokens: false,
-    tokens: { findToken: async () => null },
+    tokens: { find: () => null },
     cache: { max: 100, ttlMs: 10_000 },
     now: () => Date.now() + ahead,
     observe: () => {},

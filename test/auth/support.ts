@@ -15,7 +15,7 @@ import {
   createAuthenticator,
   type IssuerOptions,
 } from '../../src/auth/authenticator.ts'
-import type { TokenRecord } from '../../src/control/tokens.ts'
+import { hashToken, type TokenRecord } from '../../src/control/tokens.ts'
 import type { Denial } from '../../src/errors.ts'
 import type { Observation } from '../../src/observe/observation.ts'
 
@@ -149,7 +149,7 @@ export async function bench(
   const all = {
     issuers: issuers.map(issuer),
     gatewayTokens: true,
-    tokens: { findToken: async () => null },
+    tokens: { find: () => null },
     cache: { max: 100, ttlMs: 10_000 },
     now: () => self.time,
     random: () => 0,
@@ -180,14 +180,14 @@ export function issuer(changes: Partial<IssuerOptions>): IssuerOptions {
   }
 }
 
-/** A token store of records in memory, with a count of look-ups. */
+/** Gateway tokens as the process knows them, with a count of look-ups. */
 export function tokenStore(...records: TokenRecord[]) {
   const store = {
     asked: 0,
     records: new Map(records.map((record) => [record.hash, record])),
-    async findToken(hash: string) {
+    find(token: string) {
       store.asked++
-      return store.records.get(hash) ?? null
+      return store.records.get(hashToken(token)) ?? null
     },
   }
   return store

@@ -1,7 +1,7 @@
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
 import { type ControlState, type LastChange, UNCHANGED, type UserOverride } from '../../src/control/state.ts'
 import type { AuditBounds, AuditEntry, Author, Change, Changed, ControlStore } from '../../src/control/store.ts'
-import { mintToken, type TokenRecord, type TokenStore } from '../../src/control/tokens.ts'
+import { mintToken, type TokenRecord, type TokenStore, type TokensStep } from '../../src/control/tokens.ts'
 import type { Charge, Decision, Limits, Refund } from '../../src/quota/charge.ts'
 import type { QuotaStore } from '../../src/quota/store.ts'
 import type { Window } from '../../src/quota/window.ts'
@@ -25,15 +25,37 @@ export function tokenStoreSuite(open: () => Promise<TokenStoreUnderTest>): void 
     mintToken({ user, name: `made at ${createdAt}`, expiresAt }, createdAt).record
 
   describe('a gateway token', () => {
-    it('is found by its hash, with all that was kept of it', async () => {
-      const kept = record(1000, '用户 "x" {y}\n', 2000)
-      await under.store.insertToken(kept)
-      expect(await under.store.findToken(kept.hash)).toEqual(kept)
+    it('is found by its id, with all that was kept of it', async () => {
+      const kept = [record(1000, '用户 "x" {y}\n', 2000), record(2000)]
+      for (const each of kept) await under.store.insertToken(each)
+      const found = await under.store.findTokens(kept.map(({ id }) => id))
+      expect(new Set(found)).toEqual(new Set(kept))
     })
 
     it('that nobody made is not found', async () => {
-      await under.store.insertToken(record(1000))
-      for (const hash of [record(1000).hash, '', '*', '__proto__']) expect(await under.store.findToken(hash)).toBeNull()
+      const kept = record(1000)
+      await under.store.insertToken(kept)
+      expect(await under.store.findTokens([record(1000).id, kept.hash, '', '*', '__proto__'])).toEqual([])
+      expect(await under.store.findTokens([record(1000).id, kept.id])).toEqual([kept])
+      expect(await under.store.findTokens([])).toEqual([])
+    })
+
+    it('is read with all others in steps', async () => {
+      expect(await under.store.readTokens(null)).toEqual({ records: [], next: null })
+      const kept = Array.from({ length: 1300 }, (_, i) => record(i, 'alice', i % 2 === 0 ? null : i))
+      await Promise.all(kept.map((each) => under.store.insertToken(each)))
+      await under.store.revokeToken(kept[7]?.id ?? '', 5000)
+      const read = new Map<string, TokenRecord>()
+      let steps = 0
+      let from: string | null = null
+      do {
+        const step: TokensStep = await under.store.readTokens(from)
+        for (const each of step.records) read.set(each.id, each)
+        from = step.next
+        steps++
+      } while (from !== null)
+      expect(steps).toBeGreaterThan(1)
+      expect(read).toEqual(new Map(kept.map((each, i) => [each.id, i === 7 ? { ...each, revokedAt: 5000 } : each])))
     })
 
     it('is listed with the others, newest first', async () => {
@@ -53,7 +75,7 @@ export function tokenStoreSuite(open: () => Promise<TokenStoreUnderTest>): void 
       await under.store.insertToken(kept)
       expect(await under.store.revokeToken(kept.id, 5000)).toBe(true)
       expect(await under.store.revokeToken(kept.id, 6000)).toBe(true)
-      expect(await under.store.findToken(kept.hash)).toEqual({ ...kept, revokedAt: 5000 })
+      expect(await under.store.findTokens([kept.id])).toEqual([{ ...kept, revokedAt: 5000 }])
       expect(await under.store.listTokens()).toEqual([{ ...kept, revokedAt: 5000 }])
     })
 
@@ -61,7 +83,7 @@ export function tokenStoreSuite(open: () => Promise<TokenStoreUnderTest>): void 
       const [one, other] = [record(1000), record(2000)]
       for (const each of [one, other]) await under.store.insertToken(each)
       await under.store.revokeToken(one.id, 5000)
-      expect(await under.store.findToken(other.hash)).toEqual(other)
+      expect(await under.store.findTokens([other.id])).toEqual([other])
     })
 
     it('that is not known cannot be revoked', async () => {
@@ -69,7 +91,7 @@ export function tokenStoreSuite(open: () => Promise<TokenStoreUnderTest>): void 
       await under.store.insertToken(kept)
       // Neither by a foreign id nor by its hash.
       for (const id of [record(1).id, kept.hash, '']) expect(await under.store.revokeToken(id, 5000)).toBe(false)
-      expect(await under.store.findToken(kept.hash)).toEqual(kept)
+      expect(await under.store.findTokens([kept.id])).toEqual([kept])
     })
   })
 }

@@ -157,9 +157,9 @@ const step: fc.Arbitrary<Step> = fc.oneof(
   {
     weight: 1,
     arbitrary: token.map(
-      ({ hash }): Step =>
+      ({ id }): Step =>
         ({ store }) =>
-          store.findToken(hash),
+          store.findTokens([id]),
     ),
   },
   { weight: 1, arbitrary: fc.constant<Step>(({ store }) => store.listTokens()) },
@@ -237,7 +237,7 @@ async function scan(store: Store): Promise<unknown> {
 /** Ids are random: none is ever made twice. */
 function inserting(record: TokenRecord): Step {
   return async ({ store }) => {
-    if ((await store.findToken(record.hash)) === null) await store.insertToken(record)
+    if ((await store.findTokens([record.id])).length === 0) await store.insertToken(record)
   }
 }
 

@@ -1,5 +1,4 @@
 import { randomUUID } from 'node:crypto'
-import type { TokenRecord } from '../../control/tokens.ts'
 import { endsAt, running } from '../../quota/counter.ts'
 import { StoreError } from '../../quota/store.ts'
 import type { Copyable, Owner, Portion, Refill } from '../copying.ts'
@@ -10,7 +9,7 @@ import { createKeys, type Keys } from './keys.ts'
 import { redisReplicas } from './replicas.ts'
 import { packCounters, readCounters } from './sections.ts'
 import { readBuckets, writeBuckets } from './tallies.ts'
-import { writeToken } from './tokens.ts'
+import { readTokens, writeToken } from './tokens.ts'
 
 /** Keys of the database that one step looks at, and entries of a portion. */
 const STEP = 250
@@ -114,13 +113,12 @@ function ownerOf(keys: Keys, name: string): string | null | undefined {
 }
 
 async function* tokens(redis: RedisClient, keys: Keys): AsyncGenerator<Portion, void> {
-  let cursor = '0'
+  let from: string | null = null
   do {
-    const [next, flat] = await call(() => redis.hscan(keys.tokens, cursor, 'COUNT', STEP))
-    const records = flat.filter((_, i) => i % 2 === 1).map((text) => JSON.parse(text) as TokenRecord)
+    const { records, next } = await readTokens(redis, keys, from)
     if (records.length > 0) yield { kind: 'tokens', records }
-    cursor = next
-  } while (cursor !== '0')
+    from = next
+  } while (from !== null)
 }
 
 async function* control(redis: RedisClient, keys: Keys): AsyncGenerator<Portion, void> {

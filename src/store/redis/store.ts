@@ -1,11 +1,10 @@
-import type { TokenRecord } from '../../control/tokens.ts'
 import { BUCKET_MS, BUCKETS, type Tally } from '../../failures/histogram.ts'
 import type { Observer } from '../../observe/observation.ts'
 import type { Batch, Decision } from '../../quota/charge.ts'
 import type { Standing } from '../../quota/store.ts'
 import type { Store } from '../store.ts'
 import { decodeReply, encodeBatch } from './batch.ts'
-import { call, milliseconds, pinging, reading, transaction } from './calls.ts'
+import { call, milliseconds, pinging, reading } from './calls.ts'
 import { asksForNoPassword, type RedisClient, SETTLE_BATCH } from './client.ts'
 import { redisControl } from './control.ts'
 import { asStoreError, isForbidden, wasNeverSent } from './errors.ts'
@@ -16,7 +15,7 @@ import { connectToPrimary } from './sentinels.ts'
 import { shareReads } from './shared-reads.ts'
 import { subscription } from './subscription.ts'
 import { readBuckets } from './tallies.ts'
-import { writeToken } from './tokens.ts'
+import { redisTokens } from './tokens.ts'
 import { redisUsage } from './usage.ts'
 
 /** Twice as long as a ledger sends a batch of unknown outcome again. */
@@ -98,30 +97,6 @@ export function openRedisStore({ url, prefix = 'tollgate', deadlineMs = 250, obs
     await call(() => redis.addTally(keys.failures, ...counts, BUCKET_MS, BUCKETS, agoMs))
   }
 
-  async function insertToken(record: TokenRecord): Promise<void> {
-    await transaction(redis, (multi) => {
-      writeToken(multi, keys, record)
-    })
-  }
-
-  async function findToken(hash: string): Promise<TokenRecord | null> {
-    const text = await call(() => redis.hget(keys.tokens, hash))
-    return text === null ? null : (JSON.parse(text) as TokenRecord)
-  }
-
-  async function listTokens(): Promise<readonly TokenRecord[]> {
-    const records = await call(() => redis.hvals(keys.tokens))
-    return records.map((text) => JSON.parse(text) as TokenRecord).sort(newestFirst)
-  }
-
-  async function revokeToken(id: string, at: number): Promise<boolean> {
-    const hash = await call(() => redis.hget(keys.tokenIds, id))
-    const record = hash === null ? null : await findToken(hash)
-    if (record === null) return false
-    if (record.revokedAt === null) await insertToken({ ...record, revokedAt: at })
-    return true
-  }
-
   async function close(): Promise<void> {
     changes.close()
     redis.disconnect()
@@ -132,10 +107,7 @@ export function openRedisStore({ url, prefix = 'tollgate', deadlineMs = 250, obs
     standing: (user, categories) => readStanding({ user, categories }),
     addTally,
     readTallies: () => readBuckets(redis, keys),
-    insertToken,
-    findToken,
-    listTokens,
-    revokeToken,
+    ...redisTokens(redis, keys),
     ...redisControl(redis, keys),
     onChange: (listener) => changes.follow(() => listener()),
     ...redisUsage(redis, keys),
@@ -145,10 +117,6 @@ export function openRedisStore({ url, prefix = 'tollgate', deadlineMs = 250, obs
     ping,
     close,
   }
-}
-
-function newestFirst(a: TokenRecord, b: TokenRecord): number {
-  return b.createdAt - a.createdAt || (a.id < b.id ? -1 : 1)
 }
 
 /** What an operator must know before a quota is trusted to this server. */

@@ -24,13 +24,14 @@ export interface SqliteControlOptions {
   readonly clock: () => number
   /** Default AUDIT_BOUNDS. */
   readonly bounds?: AuditBounds
+  /** Who hears of changes; those of tokens reach them from elsewhere. */
+  readonly listeners?: Set<() => void>
 }
 
 /** Listeners hear of changes made through this object; those of other processes show in the version. */
 export function sqliteControl(database: DatabaseSync, options: SqliteControlOptions): ControlStore {
-  const { clock, bounds = AUDIT_BOUNDS } = options
+  const { clock, bounds = AUDIT_BOUNDS, listeners = new Set<() => void>() } = options
   const { writing, reading } = transactions(database)
-  const listeners = new Set<() => void>()
   const sql = prepare(database)
 
   function last(): LastChange {

@@ -1,4 +1,3 @@
-import type { TokenRecord } from '../../control/tokens.ts'
 import { BUCKET_MS, BUCKETS, type Bucket, bucketStart, type Tally } from '../../failures/histogram.ts'
 import type { Observer } from '../../observe/observation.ts'
 import { type Batch, type Decision, settleBatch } from '../../quota/charge.ts'
@@ -9,7 +8,7 @@ import type { Store } from '../store.ts'
 import { sqliteControl } from './control.ts'
 import { attempt, openDatabase, transactions } from './database.ts'
 import { sqliteReplicas } from './replicas.ts'
-import { insertToken, type TokenRow, tokenOf } from './tokens.ts'
+import { sqliteTokens } from './tokens.ts'
 import { sqliteUsage } from './usage.ts'
 
 export interface SqliteStoreOptions {
@@ -74,11 +73,8 @@ export function openSqliteStore(options: SqliteStoreOptions): Store {
       `SELECT start, total, status0, status5xx, aside, aside_failed AS asideFailed FROM failures
        WHERE start >= ? ORDER BY start`,
     ),
-    insertToken: insertToken(database),
-    findToken: database.prepare('SELECT * FROM tokens WHERE hash = ?'),
-    listTokens: database.prepare('SELECT * FROM tokens ORDER BY created_at DESC, id'),
-    revokeToken: database.prepare('UPDATE tokens SET revoked_at = coalesce(revoked_at, ?) WHERE id = ?'),
   }
+  const listeners = new Set<() => void>()
   // The sender of a batch is this very process, so the last replies need not outlive it.
   const replies = new Map<string, { sequence: number; decisions: readonly Decision[] }>()
   let sweeper = setTimeout(sweep, SWEEP_MS).unref()
@@ -171,21 +167,15 @@ export function openSqliteStore(options: SqliteStoreOptions): Store {
     return { at, buckets: rows.map((row) => ({ ...row })) }
   }
 
-  function findTokenNow(hash: string): TokenRecord | null {
-    const row = sql.findToken.get(hash) as TokenRow | undefined
-    return row === undefined ? null : tokenOf(row)
-  }
-
   return {
     settle: async (batch) => attempt(() => settleNow(batch)),
     standing: async (user, categories) => attempt(() => reading(() => standingNow(user, categories))),
     addTally: async (tally, agoMs = 0) => attempt(() => writing(() => addTallyNow(tally, agoMs))),
     readTallies: async () => attempt(readTalliesNow),
-    insertToken: async (record) => attempt(() => sql.insertToken(record)),
-    findToken: async (hash) => attempt(() => findTokenNow(hash)),
-    listTokens: async () => attempt(() => (sql.listTokens.all() as unknown as TokenRow[]).map(tokenOf)),
-    revokeToken: async (id, at) => attempt(() => Number(sql.revokeToken.run(at, id).changes) > 0),
-    ...sqliteControl(database, { clock }),
+    ...sqliteTokens(database, () => {
+      for (const listener of [...listeners]) listener()
+    }),
+    ...sqliteControl(database, { clock, listeners }),
     ...sqliteUsage(database, clock),
     ...sqliteReplicas(database, clock),
     ping: async () => {

@@ -1,5 +1,6 @@
 import type { DatabaseSync } from 'node:sqlite'
-import type { TokenRecord } from '../../control/tokens.ts'
+import type { TokenRecord, TokenStore, TokensStep } from '../../control/tokens.ts'
+import { attempt } from './database.ts'
 
 /** A gateway token as a row. */
 export interface TokenRow {
@@ -23,4 +24,39 @@ export function insertToken(database: DatabaseSync, otherwise: '' | 'OR REPLACE'
     `INSERT ${otherwise} INTO tokens (hash, id, user, name, created_at, expires_at, revoked_at) VALUES (?, ?, ?, ?, ?, ?, ?)`,
   )
   return (t) => void sql.run(t.hash, t.id, t.user, t.name, t.createdAt, t.expiresAt, t.revokedAt)
+}
+
+/** Tokens that one step reads. */
+const STEP = 500
+
+/** @param changed called when one was made or revoked, after its entry in the audit */
+export function sqliteTokens(database: DatabaseSync, changed: () => void): TokenStore {
+  const insert = insertToken(database)
+  const sql = {
+    find: database.prepare('SELECT * FROM tokens WHERE id = ?'),
+    read: database.prepare(`SELECT * FROM tokens WHERE hash > ? ORDER BY hash LIMIT ${STEP}`),
+    list: database.prepare('SELECT * FROM tokens ORDER BY created_at DESC, id'),
+    revoke: database.prepare('UPDATE tokens SET revoked_at = coalesce(revoked_at, ?) WHERE id = ?'),
+  }
+
+  function read(from: string | null): TokensStep {
+    const records = (sql.read.all(from ?? '') as unknown as TokenRow[]).map(tokenOf)
+    return { records, next: records.length === STEP ? (records.at(-1)?.hash ?? null) : null }
+  }
+
+  return {
+    insertToken: async (record) => {
+      await attempt(() => insert(record))
+      changed()
+    },
+    findTokens: async (ids) =>
+      attempt(() => ids.flatMap((id) => (sql.find.all(id) as unknown as TokenRow[]).map(tokenOf))),
+    readTokens: async (from) => attempt(() => read(from)),
+    listTokens: async () => attempt(() => (sql.list.all() as unknown as TokenRow[]).map(tokenOf)),
+    revokeToken: async (id, at) => {
+      const isKnown = await attempt(() => Number(sql.revoke.run(at, id).changes) > 0)
+      changed()
+      return isKnown
+    },
+  }
 }

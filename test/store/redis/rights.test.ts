@@ -38,7 +38,8 @@ it('the rights that docs/operating.md names suffice for everything, and another 
     await store.readTallies()
     const { record } = mintToken({ user: 'alice', name: 'n', expiresAt: null }, 1)
     await store.insertToken(record)
-    await store.findToken(record.hash)
+    await store.findTokens([record.id])
+    await store.readTokens(null)
     expect(await store.listTokens()).toHaveLength(1)
     await store.revokeToken(record.id, 2)
     const override = { limits: {}, bypassGlobal: true, shadow: false, reason: 'r', expiresAt: null }
@@ -49,7 +50,7 @@ it('the rights that docs/operating.md names suffice for everything, and another 
       { kind: 'reset', user: 'alice' },
     ]
     for (const change of changes) await store.change(change, { who: 'ann', why: null }, null)
-    await expect.poll(() => heard, { timeout: 30_000 }).toBe(5)
+    await expect.poll(() => heard, { timeout: 30_000 }).toBe(7)
     expect((await store.readControl()).version).toBe(4)
     expect(await store.changesSince(UNCHANGED)).toHaveLength(4)
     expect(await store.readAudit(null, 10)).toHaveLength(4)

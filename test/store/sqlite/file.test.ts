@@ -59,7 +59,7 @@ describe('the file of the embedded store', () => {
     expect(await used(second, 'alice')).toEqual([7, 7])
     expect((await settle(second, charge(4), charge(3))).map((d) => d.accepted)).toEqual([false, true])
     expect((await second.readTallies()).buckets).toMatchObject([{ total: 3, status0: 1, status5xx: 1 }])
-    expect(await second.findToken(record.hash)).toEqual(record)
+    expect(await second.findTokens([record.id])).toEqual([record])
   })
 
   it('may be used by two stores, which count together', async () => {

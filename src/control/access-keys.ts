@@ -1,0 +1,151 @@
+import { hash } from 'node:crypto'
+import { StoreError } from '../quota/store.ts'
+import type { ControlKeeper } from './keeper.ts'
+import type { AuditEntry, ControlStore } from './store.ts'
+import type { TokenRecord, TokenStore } from './tokens.ts'
+
+/** What is known of a gateway token without asking the store. */
+export type AccessKey = Pick<TokenRecord, 'user' | 'expiresAt' | 'revokedAt'>
+
+/**
+ * All gateway tokens of the store, by their hashes. A token that nobody made so never reaches the store, however many are sent.
+ *
+ * A revocation is seen within 1.2 seconds, or nobody is let in by a gateway token: what was found out longer ago is asked for anew, all who
+ * need it together, and a store that does not answer is a StoreError.
+ */
+export interface AccessKeys {
+  /**
+   * `null` for one that nobody made. Known at once for those that are held. For others the store is asked for what was changed, all of them
+   * together and ten times a second at most.
+   * @throws StoreError by the promise, where the store does not answer
+   */
+  find(token: string): AccessKey | null | Promise<AccessKey | null>
+}
+
+export interface AccessKeysOptions {
+  readonly store: Pick<TokenStore, 'readTokens' | 'findTokens'> & Pick<ControlStore, 'readAudit'>
+  readonly control: Pick<ControlKeeper, 'fresh' | 'storeTime' | 'accompany'>
+  /** Whether gateway tokens are accepted at this moment: else none are held. */
+  readonly wanted: () => boolean
+  /** Monotonic milliseconds. Default `performance.now`. */
+  readonly now?: () => number
+}
+
+/** How old what is held may be, in milliseconds. With the quarter of a second for which a token is remembered it is below 2 s, also for a tunnel. */
+const FRESH_MS = 1200
+/** Least time between two questions that unknown tokens bring about. */
+const PAUSE_MS = 100
+/** How many of them wait for the next one. The others are unknown at once: anybody can make tokens up. */
+const MAX_WAITING = 100
+/** How long the record of a token may come behind its entry in the audit, or its revocation. The entry is always first. */
+const LATE_MS = 30_000
+/** Entries that are looked through for such ones when all is read. */
+const RECENT = 100
+
+export function createAccessKeys({
+  store,
+  control,
+  wanted,
+  now = () => performance.now(),
+}: AccessKeysOptions): AccessKeys {
+  let held = new Map<string, AccessKey>()
+  let isWhole = false
+  /** When the store was asked for what is held now. */
+  let confirmedAt = Number.NEGATIVE_INFINITY
+  /** Tokens that were changed, until the store has their records. */
+  const awaited = new Map<string, { readonly what: AuditEntry['what']; readonly until: number }>()
+  let next: Promise<void> | null = null
+  let lookedAt = Number.NEGATIVE_INFINITY
+  let waiting = 0
+  control.accompany(follow)
+
+  /** @param entries what was changed since the last call; `null` where all is to be read */
+  async function follow(entries: readonly AuditEntry[] | null, askedAt: number): Promise<void> {
+    if (!wanted()) {
+      isWhole = false
+      held.clear()
+      return
+    }
+    if (entries === null) isWhole = false
+    else entries.forEach(expect)
+    if (!isWhole) await readAll()
+    await readAwaited()
+    confirmedAt = askedAt
+  }
+
+  /** Some that were changed a moment before may not be in what is read: those are looked for once more. */
+  async function readAll(): Promise<void> {
+    const since = control.storeTime() - LATE_MS
+    const recent = await store.readAudit(null, RECENT)
+    for (const entry of recent.toReversed()) if (entry.at > since) expect(entry)
+    const all = new Map<string, AccessKey>()
+    let from: string | null = null
+    do {
+      const step = await store.readTokens(from)
+      for (const record of step.records) all.set(packed(record.hash), keyOf(record))
+      from = step.next
+      // The embedded store has each step at once: 100,000 tokens would hold up everybody for half a second.
+      await new Promise((resolve) => setImmediate(resolve))
+    } while (from !== null)
+    held = all
+    isWhole = true
+  }
+
+  function expect({ what, subject }: AuditEntry): void {
+    if (subject === null || (what !== 'token_created' && what !== 'token_revoked')) return
+    awaited.set(subject, { what, until: now() + LATE_MS })
+  }
+
+  async function readAwaited(): Promise<void> {
+    if (awaited.size === 0) return
+    for (const record of await store.findTokens([...awaited.keys()])) {
+      held.set(packed(record.hash), keyOf(record))
+      const isThere = awaited.get(record.id)?.what === 'token_created' || record.revokedAt !== null
+      if (isThere) awaited.delete(record.id)
+    }
+    for (const [id, { until }] of awaited) if (now() >= until) awaited.delete(id)
+  }
+
+  function find(token: string): AccessKey | null | Promise<AccessKey | null> {
+    const digest = hash('sha256', token, 'latin1')
+    const isFresh = now() - confirmedAt < FRESH_MS
+    const key = held.get(digest) ?? null
+    if (isFresh && (key !== null || waiting >= MAX_WAITING)) return key
+    return findLater(digest, key)
+  }
+
+  async function findLater(digest: string, known: AccessKey | null): Promise<AccessKey | null> {
+    if (known === null && waiting >= MAX_WAITING) throw new StoreError('too many wait for it', 'timeout', 'no')
+    if (known === null) waiting++
+    try {
+      next ??= look()
+      await next
+    } finally {
+      if (known === null) waiting--
+    }
+    return held.get(digest) ?? null
+  }
+
+  /** Whoever comes when it has begun to ask needs the next one. */
+  async function look(): Promise<void> {
+    await sleep(lookedAt + PAUSE_MS - now())
+    next = null
+    lookedAt = now()
+    await control.fresh()
+  }
+
+  return { find }
+}
+
+/** One character for each byte, which is half of the hexadecimal form. */
+function packed(hash: string): string {
+  return Buffer.from(hash, 'hex').toString('latin1')
+}
+
+function keyOf({ user, expiresAt, revokedAt }: TokenRecord): AccessKey {
+  return { user, expiresAt, revokedAt }
+}
+
+function sleep(ms: number): Promise<void> | null {
+  return ms > 0 ? new Promise((resolve) => setTimeout(resolve, ms)) : null
+}
