@@ -286,6 +286,7 @@ export type ReasonCode =
   | 'target_no_utf8'
   | 'query_unescaped'
   | 'body_too_large' // max: bytes
+  | 'priced_in_query' // fields: of the body
   // No route, or none that charges.
   | 'no_route'
   | 'method_not_allowed' // allow: methods

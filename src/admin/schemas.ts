@@ -366,6 +366,7 @@ const reasonCode = z.enum([
   'target_no_utf8',
   'query_unescaped',
   'body_too_large',
+  'priced_in_query',
   'no_route',
   'method_not_allowed',
   'own_path',

@@ -1,5 +1,6 @@
 import { type Denial, denial } from '../errors.ts'
 import { STATUS_PATHS } from '../quota/status.ts'
+import { fieldNames, pricedInQuery } from '../routing/price.ts'
 import { canonicalTarget, type Target, type TargetProblem } from '../routing/target.ts'
 import { tooLarge } from './body.ts'
 import { checkMethod } from './edge.ts'
@@ -41,6 +42,7 @@ export interface PlanRefusal {
     | 'method_not_accepted'
     | 'target_too_long'
     | 'body_too_large'
+    | 'priced_in_query'
     | 'no_route'
     | 'method_not_allowed'
   readonly denial: Denial
@@ -68,12 +70,21 @@ export function plan(
   if (isRead && STATUS_PATHS.has(target.path)) return { kind: 'status', target }
   if (isRead && !isUpgrade && rules.reference?.has(target.path)) return { kind: 'page', target }
   const found = rules.routes.lookup(method, target.matched)
-  if (found !== null && 'rule' in found) return { kind: 'route', target, route: found.rule }
-  if (rules.unmatched !== null) return { kind: 'route', target, route: rules.unmatched }
+  if (found !== null && 'rule' in found) return byRoute(found.rule, target)
+  if (rules.unmatched !== null) return byRoute(rules.unmatched, target)
   return { kind: 'unmatched', target, refusal: noRule(found?.allow ?? (STATUS_PATHS.has(target.path) ? READ : null)) }
 }
 
 const READ = ['GET', 'HEAD']
+
+function byRoute(route: Route, target: Target): Plan {
+  const price = route.charged?.price
+  if (price?.kind !== 'body' || !pricedInQuery(price, target.query)) return { kind: 'route', target, route }
+  const msg = `The query must not have ${fieldNames(price)}: the body says what this request costs.`
+  return refused('priced_in_query', denial('bad_request', msg, { reason: 'body_price' }), {
+    fields: price.fields.join(', '),
+  })
+}
 
 function refused(code: PlanRefusal['code'], denial: Denial, values: PlanRefusal['values'] = {}): Plan {
   return { kind: 'refused', refusal: { code, denial, values } }

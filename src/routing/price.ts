@@ -48,6 +48,36 @@ export function priceOfBody(
   return members === null ? refuse('The body of this request must be a JSON object.') : priceOfMembers(price, members)
 }
 
+/**
+ * Whether a query has the name of the priced field, in any spelling that the body may not have either: many frameworks read
+ * the query and the body as one (`$_REQUEST`, `params`, `@RequestParam`), so that the body pays for one value and the other acts.
+ *
+ * @param query as the client sends it, one character for each byte: empty, or `?` and what follows
+ */
+export function pricedInQuery({ fields }: BodyPrice, query: string): boolean {
+  if (query.length <= 1) return false
+  const priced = new Set(fields.map((field) => fold(field.replaceAll('.', ''))))
+  return query
+    .slice(1)
+    .split(/[&;]/)
+    .flatMap((pair) => readingsOf(nameOf(pair)))
+    .some((name) => priced.has(fold(name)))
+}
+
+/** `chargeId[]` and `chargeId[0]` are a list of that name, `charge[id]` and `charge.id` a member or `charge_id` (PHP, Rails, qs). */
+function readingsOf(name: string): string[] {
+  return [name.split('[', 1)[0] ?? '', name.replace(/[[\]]/g, '')].map((each) => each.replaceAll('.', ''))
+}
+
+/** The name of a pair, decoded. */
+function nameOf(pair: string): string {
+  const [name = ''] = pair.split('=', 1)
+  const bytes = name
+    .replaceAll('+', ' ')
+    .replace(/%([0-9A-Fa-f]{2})/g, (_, hex) => String.fromCharCode(Number.parseInt(hex, 16)))
+  return Buffer.from(bytes, 'latin1').toString('utf8')
+}
+
 /** `null` where the body is anything but one JSON object. A byte order mark is no JSON, and some parsers skip it. */
 function readObject(body: Buffer): Member[] | null {
   if (!isUtf8(body)) return null
@@ -93,7 +123,8 @@ function refuse(msg: string): Denial {
   return denial('bad_request', msg, { reason: 'body_price' })
 }
 
-function fieldNames({ fields }: BodyPrice): string {
+/** For a sentence. */
+export function fieldNames({ fields }: BodyPrice): string {
   return fields.map((name) => JSON.stringify(name)).join(' or ')
 }
 

@@ -406,6 +406,10 @@ describe('every reason has a code with values beside its sentence, and the dashb
       '413: The body of this request may have at most 65536 bytes.',
       ['body_too_large', { max: 65536 }],
     ])
+    expect(await reasons('POST', '/v1/charge?a=1&charge_id=5', { value: '2' })).toEqual([
+      '400: The query must not have "chargeId" or "charge": the body says what this request costs.',
+      ['priced_in_query', { fields: 'chargeId, charge' }],
+    ])
     expect(await reasons('POST', '/v1/charge', { value: '4' })).toEqual([
       '400: The body must have chargeId or charge with one of these values: 2, 3, 5.',
       ['value_unknown', { fields: 'chargeId, charge', values: '2, 3, 5' }],

@@ -7,7 +7,7 @@ import { bearer } from './jwt.ts'
 /** The price by a body field in front of the service that reads the field: a request costs something only where it buys something. */
 
 const ends: (() => Promise<void>)[] = []
-let ask: (body: string) => Promise<{ status: number; used: number; tickets: number }>
+let ask: (body: string, query?: string) => Promise<{ status: number; used: number; tickets: number }>
 
 beforeEach(async () => {
   const service = await createScoreService({
@@ -29,10 +29,10 @@ quota: { mode: loose }`,
     ),
   )
   ends.push(() => app.stop())
-  ask = async (body) => {
+  ask = async (body, query = '') => {
     const headers = { ...bearer('alice'), 'content-type': 'application/json' }
     const post = (path: string, text: string) => fetch(app.url + path, { method: 'POST', headers, body: text })
-    const status = (await post('/v1/charge', body)).status
+    const status = (await post(`/v1/charge${query}`, body)).status
     const quota = (await (await fetch(`${app.url}/me/quota`, { headers })).json()) as {
       windows: { write: { used: number }[] }
     }
@@ -85,3 +85,10 @@ test.each([
 ])('%s is 400, and neither charged nor forwarded', async (body) => {
   expect(await ask(body)).toEqual({ status: 400, used: 0, tickets: 0 })
 })
+
+test.each(['?chargeId=5', '?charge_id=5', '?x=1&CHARGE=5'])(
+  'a query %s beside it is refused, and costs nothing',
+  async (query) => {
+    expect(await ask('{"chargeId":2}', query)).toEqual({ status: 400, used: 0, tickets: 0 })
+  },
+)

@@ -93,13 +93,20 @@ const written = fc.oneof(
   fc.constantFrom('%FF', '%2561', 'a\\b', '"', '<', '|', '[0]', 'x'.repeat(250)),
 )
 /** The path of a rule, by its number among those there are, with something at its end. */
-const ofRule = fc.record({ rule: fc.nat(11), fill: texts, end: fc.constantFrom('', '', '', '/', '?q', '%') })
+const ofRule = fc.record({
+  rule: fc.nat(11),
+  fill: texts,
+  end: fc.constantFrom('', '', '', '/', '?q', '?q&i_d', '?ID[]=2', '%'),
+})
 const target: fc.Arbitrary<string | (typeof ofRule extends fc.Arbitrary<infer T> ? T : never)> = fc.oneof(
   { weight: 6, arbitrary: ofRule },
   {
     weight: 4,
     arbitrary: fc
-      .tuple(fc.array(written, { maxLength: 4 }), fc.constantFrom('', '', '/', '?q=1', '?%', '?a=|"', '#f'))
+      .tuple(
+        fc.array(written, { maxLength: 4 }),
+        fc.constantFrom('', '', '/', '?q=1', '?id=2', '?charge%49d=1', '?%', '?a=|"', '#f'),
+      )
       .map(([segments, end]) => `/${segments.join('/')}${end}`),
   },
   fc.constantFrom('/me/quota', '/quota', '/quota/', '/me/quota?x', '/ME/quota', '/me/%71uota', '//quota'),
@@ -170,6 +177,8 @@ const REQUESTS: Asked[] = [
   })),
   ...[2, 1, 9, 2].map((value) => ({ method: 'POST', target: '/b', ...valued(value) })),
   { method: 'POST', target: '/b', body: { text: '[]' } },
+  { method: 'POST', target: '/b?id=1', ...valued(2) },
+  { method: 'POST', target: '/b?idea=1', ...valued(2) },
   { method: 'TRACE', target: '/a' },
 ].flatMap((asked) => ['alice', 'carol'].map((user) => ({ user, body: null, ...asked })))
 

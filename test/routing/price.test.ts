@@ -1,6 +1,6 @@
 import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
-import { type BodyPrice, priceOfBody } from '../../src/routing/price.ts'
+import { type BodyPrice, pricedInQuery, priceOfBody } from '../../src/routing/price.ts'
 
 const CHARGE: BodyPrice = {
   kind: 'body',
@@ -298,4 +298,42 @@ describe('whatever the body', () => {
       )
       .map(([, v]) => JSON.parse(v))
   }
+})
+
+describe('a query beside a priced body', () => {
+  const inQuery = (query: string, fields: string[] = ['chargeId']) => pricedInQuery({ ...CHARGE, fields }, query)
+
+  test.each([
+    '?chargeId=5',
+    '?chargeId',
+    '?a=1&chargeId=5',
+    '?a=1;chargeId=5',
+    '?CHARGEID=5',
+    '?charge_id=5',
+    '?charge-id=5',
+    '?charge.id=5',
+    '?charge+id=5',
+    '?charge%49d=5',
+    '?%63hargeId=5',
+    '?chargeId[]=5',
+    '?chargeId%5B0%5D=5',
+    '?charge[id]=5',
+    '?charge%C4%B1d=5',
+    '?charge%EF%BC%A9d=5',
+    '?chargeId%00x=5',
+  ])('%s has the name of the field, to some framework', (query) => {
+    expect(inQuery(query)).toBe(true)
+  })
+
+  test.each(['', '?', '?charge=5', '?id=5', '?a=chargeId', '?chargeIdentity=5', '?x[chargeId]=5', '?%zz=1'])(
+    '%j has not',
+    (query) => {
+      expect(inQuery(query)).toBe(false)
+    },
+  )
+
+  test('is looked at for each name of the field', () => {
+    expect(inQuery('?ticket=2', ['chargeId', 'ticket'])).toBe(true)
+    expect(inQuery('?a.b=2', ['a.b'])).toBe(true)
+  })
 })

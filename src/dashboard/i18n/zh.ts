@@ -429,6 +429,7 @@ export const zhReasons: Readonly<Record<ReasonCode, string>> = {
   target_no_utf8: '400：路径不是有效的 UTF-8。',
   query_unescaped: '400：查询串含有必须百分号编码的字符。',
   body_too_large: '413：此请求的正文最多 {max} 字节。',
+  priced_in_query: '400：查询串不能含有 {fields}：此请求的价格由请求体决定。',
   no_route: '404：没有路由匹配此路径。',
   method_not_allowed: '405：此路径允许 {allow}。',
   own_path: '由网关自己回答：需要凭据，不扣除令牌。',
