@@ -6,15 +6,20 @@ import { Redis } from 'ioredis'
 import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest'
 import type { Replica } from '../../src/control/replicas.ts'
 import type { UserOverride } from '../../src/control/state.ts'
+import type { AuditBounds, ControlStore } from '../../src/control/store.ts'
 import { mintToken, type TokenRecord } from '../../src/control/tokens.ts'
 import { BUCKET_MS, BUCKETS, type Bucket, bucketStart, NOTHING } from '../../src/failures/histogram.ts'
 import type { Charge, Limits } from '../../src/quota/charge.ts'
 import type { Counter } from '../../src/quota/counter.ts'
 import { type Copyable, copyStore, type Portion } from '../../src/store/copying.ts'
+import { connect } from '../../src/store/redis/client.ts'
+import { redisControl } from '../../src/store/redis/control.ts'
 import { openRedisCopyable } from '../../src/store/redis/copying.ts'
 import { createKeys } from '../../src/store/redis/keys.ts'
 import { openRedisStore } from '../../src/store/redis/store.ts'
+import { sqliteControl } from '../../src/store/sqlite/control.ts'
 import { openSqliteCopyable } from '../../src/store/sqlite/copying.ts'
+import { openDatabase } from '../../src/store/sqlite/database.ts'
 import { openSqliteStore } from '../../src/store/sqlite/store.ts'
 import type { Store } from '../../src/store/store.ts'
 import { STRANGE_IDS } from '../quota/usage.suite.ts'
@@ -26,6 +31,8 @@ interface Place {
   readonly name: string
   copyable(): Promise<Copyable>
   store(): Promise<Store>
+  /** For changes, with an audit that keeps so many of them. */
+  control(bounds: AuditBounds): Promise<Pick<ControlStore, 'change'>>
 }
 
 const folder = mkdtempSync(join(tmpdir(), 'tollgate-copying-'))
@@ -58,6 +65,11 @@ const PLACES = {
       name: file,
       copyable: () => kept(openSqliteCopyable(file)),
       store: () => kept(openSqliteStore({ file })),
+      async control(bounds) {
+        const database = openDatabase(file)
+        open.push({ close: async () => database.close() })
+        return sqliteControl(database, { clock: Date.now, bounds })
+      },
     }
   },
   redis(): Place {
@@ -66,6 +78,12 @@ const PLACES = {
       name: options.prefix,
       copyable: () => kept(openRedisCopyable(options)),
       store: () => kept(openRedisStore({ ...options, deadlineMs: 2000, observe: () => {} })),
+      async control(bounds) {
+        const client = connect({ url: options.url, deadlineMs: 2000 })
+        open.push({ close: async () => client.disconnect() })
+        await client.connect()
+        return redisControl(client, createKeys(options.prefix), bounds)
+      },
     }
   },
 }
@@ -230,6 +248,23 @@ describe.each(KINDS.flatMap((from) => KINDS.map((to) => ({ from, to }))))(
         }),
         { numRuns: 15, endOnFailure: true },
       )
+    })
+
+    it('has as many changes as the audit has forgotten, and the count goes on from there', async () => {
+      const [one, other] = [PLACES[from](), PLACES[to]()]
+      const bounds = { newest: 5, olderOfKind: 2 }
+      const author = { who: 'ada', why: null }
+      const first = await one.control(bounds)
+      await first.change({ kind: 'settings', to: { mode: 'loose' } }, author, null)
+      for (let i = 0; i < 20; i++) await first.change({ kind: 'override', user: 'bob', to: override(i) }, author, null)
+      await copy(one, other)
+      const expected = await readings(one)
+      expect(expected.forgotten).toBe(13)
+      expect(expected.audit).toHaveLength(8)
+      expect(await readings(other)).toEqual(expected)
+      const changed = await (await other.control(bounds)).change({ kind: 'reset', user: 'bob' }, author, null)
+      expect(changed).toMatchObject({ done: true, forgotten: 1 })
+      expect((await readings(other)).forgotten).toBe(14)
     })
 
     it('has all that a gateway and administrators put there, and the next charge is decided as in the first', async () => {
