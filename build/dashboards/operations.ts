@@ -283,6 +283,24 @@ export const OPERATIONS: Dashboard = {
           queries: [rateBy('code', 'tollgate_bad_connections_total')],
         },
         {
+          title: 'Shares used up',
+          about:
+            'Requests refused because all together (total), one address or one user held as much of a thing as they may.',
+          unit: 'reqps',
+          queries: [
+            q(
+              '{{thing}}, {{bound}}',
+              'sum by (thing, bound) (rate(tollgate_share_refusals_total{@}[$__rate_interval]))',
+            ),
+          ],
+        },
+        {
+          title: 'WebSockets that were closed',
+          about: 'What admitted them holds no longer: their credential, their user, their age, or the quota.',
+          unit: 'cps',
+          queries: [rateBy('reason', 'tollgate_tunnels_ended_total')],
+        },
+        {
           title: 'Workers',
           about: 'Worker processes that are ready. Empty with workers: 1.',
           unit: 'none',
@@ -290,11 +308,20 @@ export const OPERATIONS: Dashboard = {
         },
         {
           title: 'Faults',
-          about: 'Errors that should never happen, and workers that ended unasked.',
+          about:
+            'Errors that should never happen, workers that ended unasked, wrong clocks, and changes that only the log still has.',
           unit: 'none',
           queries: [
             q('internal errors', 'sum(increase(tollgate_internal_errors_total{@}[$__rate_interval])) or vector(0)'),
             q('workers ended', 'sum(increase(tollgate_worker_exits_total{@}[$__rate_interval])) or vector(0)'),
+            q(
+              'windows begun by a clock that was ahead',
+              'sum(increase(tollgate_window_starts_corrected_total{@}[$__rate_interval])) or vector(0)',
+            ),
+            q(
+              'changes that the audit forgot',
+              'sum(increase(tollgate_audit_trimmed_total{@}[$__rate_interval])) or vector(0)',
+            ),
           ],
         },
       ],
