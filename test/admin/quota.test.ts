@@ -2,7 +2,7 @@ import { afterEach, beforeEach, describe, expect, test } from 'vitest'
 import { adaptive } from '../../src/failures/adaptive.ts'
 import { bucketStart, NOTHING } from '../../src/failures/histogram.ts'
 import type { Store } from '../../src/store/store.ts'
-import { type CallOptions, NOW, type Running, startAdmin, VIEWER } from './running.ts'
+import { type CallOptions, NOW, type Running, startAdmin, VIEWER, YAML } from './running.ts'
 
 let running: Running
 beforeEach(async () => {
@@ -350,6 +350,25 @@ describe('a limit that some request can never fit into', () => {
     ])
   })
 
+  test('names the first twenty rules, what matches none like a rule, and none in shadow mode', async () => {
+    await running.stop()
+    const rules = (shadow: boolean, count: number) =>
+      Array.from(
+        { length: count },
+        (_, i) => `  - { match: GET /${shadow}/${i}, category: write, cost: 61${shadow ? ', shadow: true' : ''} }\n`,
+      )
+    const rest = 'unmatched: { category: write, cost: 61 }\n'
+    const dear = async (count: number) => {
+      running = await startAdmin({ yaml: YAML + rules(true, 3).join('') + rules(false, count).join('') + rest })
+      return (await get()).warnings[0]
+    }
+    expect(await dear(1)).toMatchObject({ window: '1h', routes: ['GET /false/0', 'unmatched'], routeCount: 2 })
+    await running.stop()
+    const { routes, routeCount, msg } = await dear(30)
+    expect([routes.length, routes[19], routeCount]).toEqual([20, 'GET /false/19', 31])
+    expect(msg).toContain('GET /false/19 and 11 more: ')
+  })
+
   test('is reported where it is set for a user', async () => {
     const put = (limits: object) =>
       running.call('PUT', '/api/users/alice/override', { body: { ...limits, reason: 'why' } })
@@ -358,6 +377,9 @@ describe('a limit that some request can never fit into', () => {
       warnings: [never],
     })
     expect((await put({ write: { '1h': 25 }, read: { '1h': 2 } })).json.warnings).toEqual([])
+    // What holds for everybody is not reported again with each user.
+    await patch({ baselines: { personal: { write: { '5h': 20 } } } })
+    expect((await put({ write: { '1h': 26 } })).json.warnings).toEqual([])
   })
 })
 

@@ -140,6 +140,16 @@ describe('who is signed in', () => {
 })
 
 describe('a session', () => {
+  test('takes no gateway out of service, from wherever it comes', async () => {
+    const turned: boolean[] = []
+    running = await startAdmin({ drain: { isOn: () => false, turn: (on) => turned.push(on) } })
+    const { cookie } = await signIn()
+    const drain = async (headers: Record<string, string>) =>
+      (await running.call('POST', '/drain', { headers: { ...headers, cookie, 'x-tollgate-drain': 'yes' } })).status
+    expect([await drain({ ...noToken, via: '1.1 proxy' }), await drain(ourPage)]).toEqual([401, 403])
+    expect(turned).toEqual([])
+  })
+
   test.each([
     ['is good on a replica whose clock is up to five minutes behind', 5 * 60_000, 200],
     ['that begins while the clock is further ahead is none when it is right again', 5 * 60_000 + 1, 401],

@@ -601,6 +601,10 @@ describe('the user', () => {
   it('is that of the token itself, whatever objects in it have a member of the name', async () => {
     const more = ',"a":{"sub":42.0,"b":[{"sub":1e1}]},"":{"sub":7}'
     expect(await judge(spelt('42', more))).toMatchObject({ user: '42' })
+    const before = JSON.stringify(claims({ sub: '#' }))
+      .replace('{', '{"a":{"sub":7},')
+      .replace('"#"', '42')
+    expect(await judge(jwt({ key: ec, payload: before }))).toMatchObject({ user: '42' })
     expect(await reason(spelt('42.0', more.replaceAll('42.0', '42')))).toBe('sub is no user id')
   })
 

@@ -327,13 +327,16 @@ describe('a handshake behind requests that are under way on its connection', () 
   })
 })
 
-it('a gateway that is taken out of service closes each connection with its next answer', async () => {
-  expect((await fetch(`${app.admin}/drain`, { method: 'POST', headers: { 'x-tollgate-drain': 'yes' } })).status).toBe(
-    200,
-  )
-  const text = await rawExchange(app.url, 'GET /open HTTP/1.1\r\nHost: a\r\n\r\n'.repeat(2))
+it('a gateway that is taken out of service closes each connection with its next response, until it is back', async () => {
+  const turn = () => fetch(`${app.admin}/drain`, { method: 'POST', headers: { 'x-tollgate-drain': 'yes' } })
+  expect((await turn()).status).toBe(200)
+  const get = 'GET /open HTTP/1.1\r\nHost: a\r\n\r\n'
+  const text = await rawExchange(app.url, get.repeat(2))
   expect(statusesIn(text)).toEqual([200])
   expect(text).toMatch(/\r\nConnection: close\r\n/)
+  expect((await turn()).status).toBe(200)
+  const back = await rawExchange(app.url, get + get.replace('\r\n\r\n', '\r\nConnection: close\r\n\r\n'))
+  expect(statusesIn(back)).toEqual([200, 200])
 })
 
 it('a request whose client left in the middle of the answer is recorded with the status that it got', async () => {

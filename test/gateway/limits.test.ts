@@ -167,6 +167,12 @@ describe('requests on one connection', () => {
     expect([charges(app), backend.waiting]).toEqual([2, 1])
     backend.release()
     await poll(client.statuses).toEqual([...new Array(32).fill(200), ...new Array(100).fill(429)])
+    const last = client.text().slice(client.text().lastIndexOf('HTTP/1.1 429'))
+    expect(last).toContain('\r\nRateLimit-Policy: "connection-in-flight";q=32;qu="concurrent-requests"\r\n')
+    expect(bodyOf(last)).toMatchObject({
+      error: 'too_many_in_flight',
+      msg: expect.stringMatching(/^This connection has as many requests/),
+    })
     client.socket.write(get('alice').repeat(2))
     await poll(() => client.statuses().slice(132)).toEqual([200, 200])
     expect(charges(app)).toBe(35)

@@ -323,6 +323,10 @@ describe('an oddity', () => {
     expect(parse(body).warnings).toContain(warning)
   })
 
+  it('leaves a touch hold its firework behind the duration', () => {
+    expect(parse('Ch[16:1]f,E').notes).toEqual(read('Chf[16:1],E'))
+  })
+
   it.each([
     ['1-2[4:1]', '3:2 a straight slide ends two buttons or more from its start, not 1-2'],
     ['8-1[4:1]', '3:2 a straight slide ends two buttons or more from its start, not 8-1'],
