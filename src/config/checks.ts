@@ -3,6 +3,7 @@ import { checkCosts } from './checks/costs.ts'
 import { checkHidden } from './checks/hidden.ts'
 import { lookupOf } from './checks/lookup.ts'
 import { checkNetwork } from './checks/network.ts'
+import { checkGlobalLimits, checkUserClaims } from './checks/newcomers.ts'
 import { checkQuota } from './checks/quota.ts'
 import { checkReference } from './checks/reference.ts'
 import { checkRoutes } from './checks/routes.ts'
@@ -17,10 +18,11 @@ export function checkAll(parsed: Salvage, lineOf: (path: Path) => number | null)
   return [
     ...checkNetwork(parsed),
     ...checkAuth(parsed),
+    ...checkUserClaims(parsed),
     ...ofQuota,
     ...ofRoutes,
     ...checkReference(parsed, lineOf),
-    ...(ofQuota.every(isWarning) ? checkCosts(parsed) : []),
+    ...(ofQuota.every(isWarning) ? [...checkCosts(parsed), ...checkGlobalLimits(parsed)] : []),
     ...(ofRoutes.every(isWarning) ? checkTogether(parsed, lineOf) : []),
   ]
 }

@@ -1,0 +1,66 @@
+import { createPolicy } from '../../quota/policy.ts'
+import type { Limit } from '../../quota/window.ts'
+import { type Finding, quote } from '../problems.ts'
+import type { Salvage } from '../salvage.ts'
+import { toWindows, windowsOf } from '../windows.ts'
+
+/** What whoever can have more than one account, or choose his user id, does to others. */
+
+/** So few users are a handful of accounts. */
+const FEW = 10
+
+/**
+ * Warns of global limits that fewer than `FEW` users exhaust, once for each category. Only for quotas without problems.
+ */
+export function checkGlobalLimits({ quota }: Salvage): Finding[] {
+  const { mode, baselines, custom, global } = quota
+  if (mode === undefined || baselines === undefined || global === undefined) return []
+  const settings = { mode, windows: toWindows(windowsOf(quota)), baselines, custom: custom ?? null, global }
+  const policy = createPolicy(settings)
+  const key = mode === 'custom' ? 'custom' : 'baselines'
+  return policy.categories.flatMap((category): Finding[] => {
+    const { personal, global } = policy.limitsOf(category)
+    const least = scarcest(personal, global ?? [])
+    if (least === null) return []
+    const { name } = least.window
+    const users = Math.ceil(least.global / least.personal)
+    const message = `comes to ${least.global}, which ${few(users)} at the personal limit of ${least.personal}, and then all others get 429: raise it, or lower the personal one`
+    return [{ path: ['quota', key, 'global', category, name], severity: 'warning', message }]
+  })
+}
+
+function few(users: number): string {
+  return users === 1 ? 'one user uses up' : `${users} users use up`
+}
+
+/** The window that the fewest users exhaust; `null` if none is exhausted by few. */
+function scarcest(personal: readonly Limit[], global: readonly Limit[]) {
+  const pairs = personal.flatMap(({ window, limit }) => {
+    const shared = global.find((each) => each.window.name === window.name)
+    return shared === undefined || limit === 0 ? [] : [{ window, personal: limit, global: shared.limit }]
+  })
+  const few = pairs.filter((each) => each.global < FEW * each.personal)
+  return few.sort((a, b) => a.global / a.personal - b.global / b.personal)[0] ?? null
+}
+
+/** OpenID Connect Core 1.0 section 5.7 takes none of them for an identifier; neither does Microsoft the last two. */
+const CHOSEN: ReadonlySet<string> = new Set([
+  'preferred_username',
+  'nickname',
+  'name',
+  'given_name',
+  'family_name',
+  'email',
+  'phone_number',
+  'upn',
+  'unique_name',
+])
+
+/** Warns of claims whose value users choose or change. */
+export function checkUserClaims({ auth }: Salvage): Finding[] {
+  return auth.jwt.flatMap(({ user_claim }, i): Finding[] => {
+    if (user_claim === undefined || !CHOSEN.has(user_claim)) return []
+    const message = `most identity providers let users change ${quote(user_claim)}: whoever does has a new quota, and whoever takes the one of another has his; name sub, or a claim that never changes`
+    return [{ path: ['auth', 'jwt', i, 'user_claim'], severity: 'warning', message }]
+  })
+}
