@@ -10,10 +10,21 @@ import type { Exhausted, Thing } from './shares.ts'
 
 const SOON = { 'Retry-After': '1' }
 
-/** @param reason which limit was reached */
-export function overloaded(reason: string): Denial {
-  return denial('overloaded', 'The gateway has too much to do. Try again in a moment.', { headers: SOON, reason })
+/** @param reason what there is as much of as there may be, all together */
+export function overloaded(reason: keyof typeof TOO_MUCH): Denial {
+  const msg = `${TOO_MUCH[reason]} Try again in a moment.`
+  return denial('overloaded', msg, { headers: SOON, reason })
 }
+
+const TOO_MUCH = {
+  'event loop': 'The gateway is too late with what it has to do.',
+  charges: 'The gateway has as many charges waiting as it may.',
+  connections: 'The gateway has as many connections open as it may.',
+  requests: 'The gateway has as many requests under way as it may.',
+  bodies: 'The gateway awaits as many bodies as it may.',
+  'upstream connections': 'All connections to the service behind the gateway are busy.',
+  tunnels: 'The gateway has as many WebSockets open as it may.',
+} as const
 
 /** @param accept of the request, see `acceptsProblem` */
 export function exhausted({ thing, bound, max }: Exhausted, accept: string | undefined): Denial {
@@ -22,14 +33,14 @@ export function exhausted({ thing, bound, max }: Exhausted, accept: string | und
 }
 
 /** As the log names them. */
-const TOTALS: Readonly<Record<Thing, string>> = {
+const TOTALS = {
   connections: 'connections',
   in_flight: 'requests',
   requests: 'requests',
   bodies: 'bodies',
   upstream_connections: 'upstream connections',
   tunnels: 'tunnels',
-}
+} as const satisfies Record<Thing, keyof typeof TOO_MUCH>
 
 /** What somebody has too many of, and which policy of the RateLimit fields says so. */
 const TOO_MANY: Readonly<Record<Thing, { readonly what: string; readonly policy: string }>> = {

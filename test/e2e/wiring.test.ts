@@ -155,7 +155,10 @@ describe('each key of the configuration reaches what it names: edge', () => {
     const answer = await get('/items/1', bearer('bob'))
     expect(answer.status).toBe(503)
     expect(answer.headers.get('retry-after')).toBe('1')
-    expect(await answer.json()).toMatchObject({ error: 'overloaded' })
+    expect(await answer.json()).toMatchObject({
+      error: 'overloaded',
+      msg: expect.stringMatching(/^The gateway has as many requests under way/),
+    })
     for (const res of waiting) res.end('ok')
     for (const { status } of await Promise.all(slow)) expect(status).toBe(200)
     expect(charges()).toBe(2)
@@ -422,7 +425,10 @@ describe('each key of the configuration reaches what it names: edge.shares and u
     void get().catch(() => {})
     await expect.poll(charges).toBe(1)
     const answer = await get('/items/2')
-    expect([answer.status, await answer.json()]).toMatchObject([503, { error: 'overloaded' }])
+    expect([answer.status, await answer.json()]).toMatchObject([
+      503,
+      { error: 'overloaded', msg: expect.stringMatching(/^All connections to the service/) },
+    ])
   })
 })
 
