@@ -45,9 +45,10 @@ export interface Denial {
 
 /** Which bound refuses somebody more of a thing. */
 export interface ReachedShare {
-  /** `connections`, `requests`, `bodies`, `upstream_connections` or `tunnels`. */
+  /** `connections`, `requests`, `bodies`, `upstream_connections`, `tunnels` or `checks`. */
   readonly thing: string
-  readonly bound: 'total' | 'address' | 'user'
+  /** `failures`: of one address, whose checks were for nothing. */
+  readonly bound: 'total' | 'address' | 'user' | 'failures'
 }
 
 export function denial(

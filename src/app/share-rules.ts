@@ -1,6 +1,9 @@
 import type { Config, Part, PartsConfig } from '../config/config.ts'
 import type { Bounds, ShareRules } from '../gateway/shares.ts'
 
+/** Checks of signatures that take long: of ES512 this is 0.3 s of CPU, which whoever comes next waits for. */
+const MAX_CHECKS = 256
+
 /** The bounds that a configuration sets, in numbers. A part of a total is at least one. */
 export function shareRulesOf({ edge, upstream }: Pick<Config, 'edge' | 'upstream'>): ShareRules {
   const { shares } = edge
@@ -12,6 +15,7 @@ export function shareRulesOf({ edge, upstream }: Pick<Config, 'edge' | 'upstream
     // Who comes when all are taken waits in the order of arrival (forward/connections.ts).
     upstream_connections: { ...bounds(upstream.maxConnections, shares.upstreamConnections), total: null },
     tunnels: bounds(edge.maxTunnels, shares.tunnels),
+    checks: { total: MAX_CHECKS, address: most(MAX_CHECKS, shares.checks.address), user: null },
   }
 }
 

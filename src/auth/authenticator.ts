@@ -5,11 +5,13 @@ import type { Observation, Observer } from '../observe/observation.ts'
 import { readBearer } from './bearer.ts'
 import { createCache } from './cache.ts'
 import { type Caller, invalid, type Verified } from './caller.ts'
+import { type CheckPlaces, UNBOUNDED } from './check-places.ts'
 import { isGatewayToken, verifyGatewayToken } from './gateway-token.ts'
 import { closeAllBut, type FetchedKeys, type IssuerOptions, openIssuers } from './issuer.ts'
 import { createJwtVerifier, type ReadJwt } from './jwt.ts'
 
 export type { Caller } from './caller.ts'
+export type { CheckPlaces } from './check-places.ts'
 export { AuthSetupError, type IssuerOptions } from './issuer.ts'
 
 export interface AuthOptions {
@@ -39,8 +41,12 @@ export interface Authenticator {
   /**
    * Whose request this is, by its one `Authorization` header. A credential that is remembered is answered at once, not by a promise.
    * Rejects only on a fault of ours.
+   * @param places asked for where the check of a signature takes long. Default as many as there are
    */
-  authenticate(authorization: string | undefined): Caller | Denial | Promise<Caller | Denial>
+  authenticate(
+    authorization: string | undefined,
+    places?: () => CheckPlaces,
+  ): Caller | Denial | Promise<Caller | Denial>
   /** Keys by URL, for the one that comes after. */
   readonly fetched: FetchedKeys
   /** Stops the fetching of keys, but for those that `next` goes on with, and forgets all credentials. */
@@ -79,7 +85,10 @@ export async function createAuthenticator(
   /** Checks of JWTs under way. */
   const checks = new Map<string, { readonly startedAt: number; readonly result: Promise<Caller | Denial> }>()
 
-  function authenticate(authorization: string | undefined): Caller | Denial | Promise<Caller | Denial> {
+  function authenticate(
+    authorization: string | undefined,
+    places: () => CheckPlaces = UNBOUNDED,
+  ): Caller | Denial | Promise<Caller | Denial> {
     const at = now()
     // The usual spelling of the header is the key itself: a hit costs one look-up and no parsing.
     const isKey = authorization !== undefined && authorization.length <= MAX_KEY
@@ -88,7 +97,7 @@ export async function createAuthenticator(
     const credential = readBearer(authorization, maxCredential)
     if (typeof credential !== 'string') return credential
     const key = keyOf(credential)
-    return (key === authorization ? undefined : recall(key, at)) ?? check(key, credential, at)
+    return (key === authorization ? undefined : recall(key, at)) ?? check(key, credential, at, places)
   }
 
   function recall(key: string, at: number): Caller | undefined {
@@ -97,7 +106,12 @@ export async function createAuthenticator(
     return known
   }
 
-  function check(key: string, credential: string, at: number): Caller | Denial | Promise<Caller | Denial> {
+  function check(
+    key: string,
+    credential: string,
+    at: number,
+    places: () => CheckPlaces,
+  ): Caller | Denial | Promise<Caller | Denial> {
     if (isGatewayToken(credential)) {
       return gatewayTokens ? checkGatewayToken(key, credential, at) : invalid('gateway tokens are switched off')
     }
@@ -107,7 +121,7 @@ export async function createAuthenticator(
     const running = 'code' in jwt ? undefined : checks.get(key)
     if (running !== undefined && at < running.startedAt + JOIN_MS) return running.result
     observe(MISS)
-    return 'code' in jwt ? jwt : checkJwt(key, jwt, at)
+    return 'code' in jwt ? jwt : checkJwt(key, jwt, at, places)
   }
 
   function checkGatewayToken(key: string, token: string, at: number): Caller | Denial | Promise<Caller | Denial> {
@@ -121,8 +135,8 @@ export async function createAuthenticator(
     }
   }
 
-  function checkJwt(key: string, jwt: ReadJwt, at: number): Promise<Caller | Denial> {
-    const result = jwts.verify(jwt, at).then((verified) => {
+  function checkJwt(key: string, jwt: ReadJwt, at: number, places: () => CheckPlaces): Promise<Caller | Denial> {
+    const result = jwts.verify(jwt, at, places).then((verified) => {
       return 'code' in verified ? verified : accept(key, verified, now(), options.cache.ttlMs)
     })
     const check = { startedAt: at, result }

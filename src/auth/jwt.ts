@@ -1,5 +1,6 @@
 import type { Denial } from '../errors.ts'
 import { invalid, unknowable, type Verified } from './caller.ts'
+import { type CheckPlaces, Checks } from './check-places.ts'
 import { decodeBase64url, type JsonObject, member, type Outline, outlineOf, parseObject } from './encoding.ts'
 import type { Issuer } from './issuer.ts'
 import { type Claims, readClaims } from './jwt-claims.ts'
@@ -21,9 +22,6 @@ interface Header {
   readonly typ: string | undefined
 }
 
-/** Signatures that are checked for one token at most: each takes a tenth of a millisecond, and anybody can ask for it. */
-const MAX_CHECKS = 10
-
 /** In characters of base64url: 1 KiB. Real headers have 50 to 150 bytes; one with a chain of certificates says nothing to us. */
 const MAX_HEADER = Math.ceil((1024 * 4) / 3)
 
@@ -37,11 +35,12 @@ const MOST_COMMAS = 64
 const REFUSED_PARAMETERS = ['crit', 'b64', 'zip']
 
 const MALFORMED = invalid('malformed JWT')
+const BAD_SIGNATURE = invalid('bad signature')
 
 export interface JwtVerifier {
   /** What is found out without a key and without parsing the claims: cheap, since anybody may have made the token. */
   read(token: string): ReadJwt | Denial
-  verify(jwt: ReadJwt, now: number): Promise<Verified | Denial>
+  verify(jwt: ReadJwt, now: number, places: () => CheckPlaces): Promise<Verified | Denial>
 }
 
 /**
@@ -75,12 +74,28 @@ export function createJwtVerifier(issuers: readonly Issuer[]): JwtVerifier {
   return { read, verify }
 }
 
-async function verify(jwt: ReadJwt, now: number): Promise<Verified | Denial> {
+async function verify(jwt: ReadJwt, now: number, places: () => CheckPlaces): Promise<Verified | Denial> {
   const isSmall = jwt.outline.commas <= MOST_COMMAS
   const payload = isSmall ? parseObject(jwt.payloadBytes, jwt.outline) : undefined
   if (payload === null) return MALFORMED
+  const checks = new Checks(places)
+  let isGood = false
+  try {
+    const result = await verifyForAny(jwt, payload, now, checks)
+    isGood = 'caller' in result
+    return result
+  } finally {
+    checks.end(isGood)
+  }
+}
+
+async function verifyForAny(
+  jwt: ReadJwt,
+  payload: JsonObject | undefined,
+  now: number,
+  checks: Checks,
+): Promise<Verified | Denial> {
   let refused: Denial | undefined
-  const checks = { left: MAX_CHECKS }
   for (const issuer of jwt.issuers) {
     const result = await verifyFor(issuer, jwt, payload, { now, checks })
     if ('caller' in result) return result
@@ -95,7 +110,7 @@ async function verifyFor(
   issuer: Issuer,
   jwt: ReadJwt,
   payload: JsonObject | undefined,
-  { now, checks }: { readonly now: number; readonly checks: { left: number } },
+  { now, checks }: { readonly now: number; readonly checks: Checks },
 ): Promise<Verified | Denial> {
   const early = payload === undefined ? null : readClaims(payload, jwt.payloadBytes, issuer, now)
   if (early !== null && 'code' in early) return early
@@ -112,23 +127,26 @@ function lateClaims(issuer: Issuer, { payloadBytes, outline }: ReadJwt, now: num
 }
 
 /** `null` where a key of the issuer has signed the token. */
-async function faultOfSignature({ source }: Issuer, jwt: ReadJwt, checks: { left: number }): Promise<Denial | null> {
+async function faultOfSignature({ source }: Issuer, jwt: ReadJwt, checks: Checks): Promise<Denial | null> {
   const { alg, kid } = jwt
   const found = await source.find(alg, kid)
   if (found.is === 'unavailable')
     return unknowable('overloaded', 'the keys of the issuer cannot be fetched', found.retryAfter)
   if (found.is === 'unknown') return invalid('no key of the issuer fits')
   if (found.is === 'ambiguous') return invalid('too many keys of the issuer fit and the token names none')
-  if (await anyHolds(found.keys)) return null
+  const first = await judge(found.keys)
+  if (first !== BAD_SIGNATURE) return first
   const other = await source.findOther(alg, kid, found.keys)
-  return other.is === 'keys' && (await anyHolds(other.keys)) ? null : invalid('bad signature')
+  return other.is === 'keys' ? judge(other.keys) : BAD_SIGNATURE
 
-  async function anyHolds(keys: readonly VerifyingKey[]): Promise<boolean> {
+  async function judge(keys: readonly VerifyingKey[]): Promise<Denial | null> {
     for (const { key, isDear } of keys) {
-      if (checks.left-- <= 0) return false
-      if (isDear ? await holdsInPool(jwt, key) : holds(jwt, key)) return true
+      if (checks.isOver()) break
+      const refused = checks.begin(isDear)
+      if (refused !== null) return refused
+      if (isDear ? await holdsInPool(jwt, key) : holds(jwt, key)) return null
     }
-    return false
+    return BAD_SIGNATURE
   }
 }
 

@@ -223,6 +223,7 @@ function buildShares({ address, user, ...things }: Parsed['edge']['shares']): Sh
     bodies: of('bodies'),
     upstreamConnections: of('upstream_connections'),
     tunnels: of('tunnels'),
+    checks: { address, ...defined(things.checks) },
   }
 }
 

@@ -262,6 +262,8 @@ export interface SharesConfig {
   readonly bodies: PartsConfig
   readonly upstreamConnections: PartsConfig
   readonly tunnels: PartsConfig
+  /** Before anybody knows the user. */
+  readonly checks: Pick<PartsConfig, 'address'>
 }
 
 export interface PartsConfig {

@@ -24,12 +24,24 @@ const TOO_MUCH = {
   bodies: 'The gateway awaits as many bodies as it may.',
   'upstream connections': 'All connections to the service behind the gateway are busy.',
   tunnels: 'The gateway has as many WebSockets open as it may.',
+  'signature checks': 'The gateway examines as many credentials at once as it may.',
 } as const
 
 /** @param accept of the request, see `acceptsProblem` */
 export function exhausted({ thing, bound, max }: Exhausted, accept: string | undefined): Denial {
   const refused = bound === 'total' ? overloaded(TOTALS[thing]) : tooManyInFlight(bound, thing, max, accept)
   return { ...refused, share: { thing, bound } }
+}
+
+/** Of one address, of whose credentials many had a signature that is nobody's. @param retryAfter whole seconds */
+export function tooManyFailed(retryAfter: number): Denial {
+  const msg =
+    'Many credentials from this address were not valid, so this one is not examined now. Try again in a moment.'
+  const share = { thing: 'checks', bound: 'failures' } as const
+  return {
+    ...denial('too_many_in_flight', msg, { headers: { 'Retry-After': String(retryAfter) }, reason: 'failed checks' }),
+    share,
+  }
 }
 
 /** As the log names them. */
@@ -40,6 +52,7 @@ const TOTALS = {
   bodies: 'bodies',
   upstream_connections: 'upstream connections',
   tunnels: 'tunnels',
+  checks: 'signature checks',
 } as const satisfies Record<Thing, keyof typeof TOO_MUCH>
 
 /** What somebody has too many of, and which policy of the RateLimit fields says so. */
@@ -50,6 +63,7 @@ const TOO_MANY: Readonly<Record<Thing, { readonly what: string; readonly policy:
   bodies: { what: 'requests whose body is still to come', policy: 'bodies' },
   upstream_connections: { what: 'requests at the service behind the gateway', policy: 'upstream-connections' },
   tunnels: { what: 'WebSockets open', policy: 'tunnels' },
+  checks: { what: 'credentials under examination', policy: 'checks' },
 }
 
 /**

@@ -17,6 +17,7 @@ import { exhausted, forwardFailed, internal, overloaded } from './denials.ts'
 import { checkEdge, checkUpgrade, isLastOnConnection } from './edge.ts'
 import { answerOf, clientLeft, cutOffEnding, deniedEnding, type Ending, forwarded, stopped } from './ending.ts'
 import { type Admission, denied, type Exchange, type Pass, type ShadowRefusal, type Stop } from './exchange.ts'
+import { createFailedChecks } from './failed-checks.ts'
 import { createLeases } from './leases.ts'
 import { createOneAddress } from './one-address.ts'
 import { plan } from './plan.ts'
@@ -65,6 +66,7 @@ export interface Gateway {
 
 export function createGateway({ rules, ledger, store, observe, lag, shares }: GatewayOptions): Gateway {
   const addressOf = createAddressOf()
+  const failedChecks = createFailedChecks()
   const leases = createLeases({ rules, ledger, observe })
   const oneAddress = createOneAddress((address) => observe({ type: 'one_address', address }))
   let inFlight = 0
@@ -142,7 +144,7 @@ export function createGateway({ rules, ledger, store, observe, lag, shares }: Ga
     if (planned.kind === 'refused') return denied(planned.refusal.denial)
     if (planned.kind === 'options') return OPTIONS
     const { target } = planned
-    if (planned.kind === 'status') return status(exchange, store)
+    if (planned.kind === 'status') return status(exchange, store, failedChecks)
     if (planned.kind === 'page') return referencePage(exchange, target)
     if (planned.kind === 'unmatched' || planned.route === rules.unmatched) tellUnmatched(req, target)
     if (planned.kind === 'unmatched') return denied(planned.refusal.denial)
@@ -155,7 +157,7 @@ export function createGateway({ rules, ledger, store, observe, lag, shares }: Ga
       const denial = noPlace instanceof Promise ? await noPlace : noPlace
       return denial === null ? pass({ target, body, charged: null, shadowed: null }) : denied(denial)
     }
-    const identified = identify(exchange)
+    const identified = identify(exchange, failedChecks)
     const caller = identified instanceof Promise ? await identified : identified
     if ('code' in caller) return denied(caller)
     exchange.caller = caller

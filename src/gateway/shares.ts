@@ -1,5 +1,13 @@
 /** What is scarce in one process, and of which nobody may have all. */
-export const THINGS = ['connections', 'in_flight', 'requests', 'bodies', 'upstream_connections', 'tunnels'] as const
+export const THINGS = [
+  'connections',
+  'in_flight',
+  'requests',
+  'bodies',
+  'upstream_connections',
+  'tunnels',
+  'checks',
+] as const
 export type Thing = (typeof THINGS)[number]
 
 /** Whose bound is reached: of all together, of one address (`peerOf`), of one user. */
@@ -29,6 +37,8 @@ export interface Shares {
 
 /** What one connection, request or tunnel holds. `end` gives all of it back. */
 export interface Holder {
+  /** `null` where the peer stands for many clients. */
+  readonly address: string | null
   /** Takes one of a thing, unless it has one. @returns why there is none; `null` where it has one now */
   take(thing: Thing, rules: ShareRules): Exhausted | null
   /** The same, but waits for up to `ms` milliseconds where the holder's own address or user has too many. */
@@ -91,7 +101,7 @@ class HolderOfShares implements Holder {
   readonly #all: Party
   readonly #addresses: Parties
   readonly #users: Parties
-  readonly #addressKey: string | null
+  readonly address: string | null
   readonly #address: Party | null
   #userKey = ''
   #user: Party | null = null
@@ -102,7 +112,7 @@ class HolderOfShares implements Holder {
     this.#all = all
     this.#addresses = addresses
     this.#users = users
-    this.#addressKey = address
+    this.address = address
     this.#address = address === null ? null : addresses.join(address)
   }
 
@@ -163,7 +173,7 @@ class HolderOfShares implements Holder {
 
   end(): void {
     for (let last = this.#mine.at(-1); last !== undefined; last = this.#mine.at(-1)) this.give(last)
-    if (this.#address !== null) this.#addresses.leave(this.#addressKey as string, this.#address)
+    if (this.#address !== null) this.#addresses.leave(this.address as string, this.#address)
     if (this.#user !== null) this.#users.leave(this.#userKey, this.#user)
   }
 

@@ -1,4 +1,4 @@
-import type { Caller } from '../auth/authenticator.ts'
+import type { Caller, CheckPlaces } from '../auth/authenticator.ts'
 import type { Denial } from '../errors.ts'
 import type { Charge } from '../quota/charge.ts'
 import { LedgerFull } from '../quota/ledger.ts'
@@ -10,9 +10,10 @@ import { type BodyPrice, type Price, priceOfBody } from '../routing/price.ts'
 import type { Target } from '../routing/target.ts'
 import { statusAnswer } from './answer.ts'
 import { beginningOf, isReadWhole, readBody } from './body.ts'
-import { exhausted, overloaded, storeUnavailable } from './denials.ts'
+import { exhausted, overloaded, storeUnavailable, tooManyFailed } from './denials.ts'
 import { isLastHop, targetOf, USUAL_METHODS } from './edge.ts'
 import { denied, type Exchange, type Stop } from './exchange.ts'
+import type { FailedChecks } from './failed-checks.ts'
 import type { RequestLine } from './plan.ts'
 
 /** The steps of admission, each on its own: their order is written in gateway.ts. */
@@ -33,8 +34,25 @@ export const OPTIONS: Stop = Object.freeze({
 /** What is known at once, as it nearly always is, or after something was waited for. */
 export type Later<T> = T | Promise<T>
 
-export function identify(exchange: Exchange): Later<Caller | Denial> {
-  return exchange.rules.authenticator.authenticate(exchange.req.headers.authorization)
+export function identify(exchange: Exchange, failed: FailedChecks): Later<Caller | Denial> {
+  const { req, rules } = exchange
+  return rules.authenticator.authenticate(req.headers.authorization, () => placesOf(exchange, failed))
+}
+
+/** Of all checks that take long an address has a share, and fewer from then on where many of its own were for nothing. */
+function placesOf({ req, rules, holder }: Exchange, failed: FailedChecks): CheckPlaces {
+  return {
+    enter() {
+      const seconds = failed.wait(holder.address)
+      if (seconds > 0) return tooManyFailed(seconds)
+      const full = holder.take('checks', rules.shares)
+      return full === null ? null : exhausted(full, req.headers.accept)
+    },
+    leave(checks) {
+      holder.give('checks')
+      failed.note(holder.address, checks)
+    },
+  }
 }
 
 /** A cost, and the body of the request where that had to be read. */
@@ -115,8 +133,12 @@ export function referencePage({ req, rules }: Exchange, { path }: Target): Stop 
 }
 
 /** `GET /me/quota`: authenticated, never charged. */
-export async function status(exchange: Exchange, store: Pick<QuotaStore, 'standing'>): Promise<Stop> {
-  const caller = await identify(exchange)
+export async function status(
+  exchange: Exchange,
+  store: Pick<QuotaStore, 'standing'>,
+  failed: FailedChecks,
+): Promise<Stop> {
+  const caller = await identify(exchange, failed)
   if ('code' in caller) return denied(caller)
   exchange.caller = caller
   const policy = exchange.rules.policy()

@@ -36,6 +36,8 @@ export function shareOf(config: Config, workers: number): Config {
         bodies: partsOf(edge.shares.bodies),
         upstreamConnections: partsOf(edge.shares.upstreamConnections),
         tunnels: partsOf(edge.shares.tunnels),
+        // Each worker has a thread pool, and all 256, of its own.
+        checks: edge.shares.checks,
       },
     },
   }

@@ -5,7 +5,7 @@ import { join } from 'node:path'
 import fc from 'fast-check'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import type { IssuerOptions } from '../../src/auth/authenticator.ts'
-import type { Denial } from '../../src/errors.ts'
+import { type Denial, denial } from '../../src/errors.ts'
 import {
   AUDIENCE,
   b64,
@@ -371,6 +371,108 @@ describe('a payload of many values', () => {
     ])
     expect(await outcome(many({ aud: 'app' }))).toBe('alice')
     expect(await outcome(many({ aud: 'web', email: 'a@example.org' }))).toBe('a@example.org')
+  })
+})
+
+describe('a check of a signature', () => {
+  /** Places that are counted. */
+  function places(most = Number.POSITIVE_INFINITY) {
+    const full = denial('overloaded', 'No place.')
+    const counted = { entered: 0, left: [] as number[], asked: 0 }
+    const enter = () => {
+      counted.asked++
+      if (counted.entered - counted.left.length >= most) return full
+      counted.entered++
+      return null
+    }
+    const take = () => ({ enter, leave: (failed: number) => void counted.left.push(failed) })
+    return { counted, take }
+  }
+  const forged = (alg: string, kid?: string, sub = 'alice') =>
+    jwt({
+      alg,
+      header: { alg, ...(kid !== undefined && { kid }) },
+      key: forgers[alg] as TestKey,
+      payload: claims({ sub }),
+    })
+  const forgers: Record<string, TestKey> = {
+    ES256: ecKey(),
+    ES384: ecKey(undefined, 'P-384'),
+    ES512: ecKey(undefined, 'P-521'),
+    RS256: rsaKey(),
+    EdDSA: edKey(),
+  }
+  const all = { algorithms: ['ES256', 'ES384', 'ES512', 'RS256', 'EdDSA'] }
+
+  it.each([
+    ['ES256', 'ec-1'],
+    ['RS256', 'rsa-1'],
+    ['EdDSA', 'ed-1'],
+  ])('needs no place with %s', async (alg, kid) => {
+    const { auth } = await open(all)
+    const { counted, take } = places()
+    expect(await auth.authenticate(`Bearer ${forged(alg, kid)}`, take)).toMatchObject({ reason: 'bad signature' })
+    expect(counted.asked).toBe(0)
+  })
+
+  it.each([
+    ['ES384', 'ec-384', ec384],
+    ['ES512', 'ec-521', ec512],
+  ])('needs a place with %s, and tells whether it was for nothing', async (alg, kid, key) => {
+    const { auth } = await open(all)
+    const { counted, take } = places()
+    expect(await auth.authenticate(`Bearer ${forged(alg, kid)}`, take)).toMatchObject({ reason: 'bad signature' })
+    expect(await auth.authenticate(`Bearer ${jwt({ alg, key })}`, take)).toMatchObject({ user: 'alice' })
+    expect(counted.left).toEqual([1, 0])
+  })
+
+  it('needs one with an RSA key of more than 4096 bits', async () => {
+    const long = rsaKey('long', 4104)
+    const path = join(folder, 'long.json')
+    await writeFile(path, JSON.stringify(keySet(long, rsaKey('usual', 4096))))
+    const { auth } = await bench([{ keys: { kind: 'file', path }, algorithms: ['RS256'] }])
+    const { counted, take } = places()
+    expect(await auth.authenticate(`Bearer ${forged('RS256', 'usual')}`, take)).toMatchObject({ code: 'unauthorized' })
+    expect(counted.asked).toBe(0)
+    expect(await auth.authenticate(`Bearer ${jwt({ alg: 'RS256', key: long })}`, take)).toMatchObject({ user: 'alice' })
+    expect(counted.left).toEqual([0])
+  })
+
+  it('needs one from the second key on, where the token names none', async () => {
+    const path = join(folder, 'several.json')
+    await writeFile(path, JSON.stringify(keySet(ecKey('a'), ecKey('b'), ecKey('c'))))
+    const { auth } = await bench([{ keys: { kind: 'file', path }, algorithms: ['ES256'] }])
+    const { counted, take } = places()
+    expect(await auth.authenticate(`Bearer ${forged('ES256')}`, take)).toMatchObject({ reason: 'bad signature' })
+    expect(counted.left).toEqual([2])
+  })
+
+  it('that finds no place is not made, and the credential is not called bad', async () => {
+    const { auth } = await open(all)
+    const { counted, take } = places(0)
+    expect(await auth.authenticate(`Bearer ${jwt({ alg: 'ES512', key: ec512 })}`, take)).toMatchObject({
+      code: 'overloaded',
+    })
+    expect(counted.left).toEqual([])
+    expect(await auth.authenticate(`Bearer ${jwt({ key: ec })}`, take)).toMatchObject({ user: 'alice' })
+  })
+
+  it('of a credential that is remembered needs none', async () => {
+    const { auth } = await open(all)
+    const token = jwt({ alg: 'ES512', key: ec512 })
+    await auth.authenticate(`Bearer ${token}`)
+    expect(auth.authenticate(`Bearer ${token}`, places(0).take)).toMatchObject({ user: 'alice' })
+  })
+
+  it('gives all places back, whatever is sent at once', async () => {
+    const { auth } = await open(all)
+    const { counted, take } = places(8)
+    const tokens = Array.from({ length: 40 }, (_, i) => forged('ES384', 'ec-384', `user ${i}`))
+    const answers = await Promise.all(tokens.map((token) => auth.authenticate(`Bearer ${token}`, take)))
+    const codes = answers.map((answer) => ('code' in answer ? answer.code : ''))
+    expect(codes.filter((code) => code === 'unauthorized')).toHaveLength(8)
+    expect(codes.filter((code) => code === 'overloaded')).toHaveLength(32)
+    expect(counted.left).toHaveLength(8)
   })
 })
 

@@ -1,4 +1,5 @@
 import { spawn } from 'node:child_process'
+import { generateKeyPairSync, sign } from 'node:crypto'
 import { once } from 'node:events'
 import { mkdtemp, rm, writeFile } from 'node:fs/promises'
 import http from 'node:http'
@@ -73,13 +74,38 @@ function ask(url: string, headers: Record<string, string>, localAddress = '127.0
   })
 }
 
+const ISSUER = 'https://dear.test'
+
+/** Distinct JWTs of an issuer whose key takes longest to check with, none of them signed by it. */
+function forgeries(count: number): string[] {
+  const { privateKey } = generateKeyPairSync('ec', { namedCurve: 'P-521' })
+  const part = (value: unknown): string => Buffer.from(JSON.stringify(value)).toString('base64url')
+  const header = part({ alg: 'ES512', kid: 'k' })
+  const signature = sign('sha512', Buffer.from('x'), { key: privateKey, dsaEncoding: 'ieee-p1363' }).toString(
+    'base64url',
+  )
+  const exp = Math.floor(Date.now() / 1000) + 3600
+  return Array.from({ length: count }, (_, i) => {
+    return `${header}.${part({ iss: ISSUER, aud: 'tollgate', sub: `u${i}`, exp })}.${signature}`
+  })
+}
+
+/** Besides those of the harness: an issuer with a P-521 key. */
+async function withDearIssuer(text: string): Promise<string> {
+  const { publicKey } = generateKeyPairSync('ec', { namedCurve: 'P-521' })
+  const path = join(folder, 'dear.json')
+  await writeFile(path, JSON.stringify({ keys: [{ ...publicKey.export({ format: 'jwk' }), kid: 'k' }] }))
+  const dear = `{ issuer: "${ISSUER}", audience: tollgate, jwks: "file:${path}", algorithms: [ES512] }`
+  return text.replace('algorithms: [HS256] }]', `algorithms: [HS256] }, ${dear}]`)
+}
+
 describe.each([
   ['Redis', () => redis.url],
   ['the embedded store', () => `sqlite:${join(folder, 'tollgate.db')}`],
 ])('on %s', (name, store) => {
   let app: RunningApp
   beforeAll(async () => {
-    app = await startApp(yaml(backend.url, REST, store()))
+    app = await startApp(await withDearIssuer(yaml(backend.url, REST, store())))
   })
   afterAll(() => app.stop())
 
@@ -105,5 +131,35 @@ describe.each([
     expect(Number(/cmdstat_hget:calls=(\d+)/.exec(commands)?.[1] ?? 0)).toBeLessThan(100)
     expect(commands).not.toMatch(/cmdstat_(hmget|hscan|hvals):/)
     client.disconnect()
+  })
+
+  it('a flood of the forgeries that cost most leaves others alone, and one address has few of them checked', async () => {
+    const before = app.requests().length
+    const flood = await startFlood(app.url, forgeries(10_000))
+    await expect.poll(() => flood.counts()['429'] ?? 0).toBeGreaterThan(100)
+    for (let i = 0; i < 50; i++) expect(await ask(app.url, bearer(`${name} other ${i}`))).toBe(200)
+    const { '401': checked = 0, '429': refused = 0, ...rest } = await flood.stop()
+    expect(rest).toEqual({})
+    expect(checked).toBeGreaterThanOrEqual(200)
+    expect(refused).toBeGreaterThan(100)
+    const [one] = app
+      .requests()
+      .slice(before)
+      .filter(({ clientStatus }) => clientStatus === 429)
+    expect(one).toMatchObject({
+      error: 'too_many_in_flight',
+      reason: 'failed checks',
+      share: { thing: 'checks', bound: 'failures' },
+    })
+    const metrics = await (await fetch(`${app.admin}/metrics`)).text()
+    expect(metrics).toMatch(/tollgate_share_refusals_total\{thing="checks",bound="failures"\} \d{3}/)
+  })
+
+  it('the same flood from 200 addresses leaves others alone, too', async () => {
+    const addresses = Array.from({ length: 200 }, (_, i) => `127.0.2.${i + 1}`)
+    const flood = await startFlood(app.url, forgeries(10_000), addresses)
+    await expect.poll(() => flood.counts()['401'] ?? 0).toBeGreaterThan(500)
+    for (let i = 0; i < 50; i++) expect(await ask(app.url, bearer(`${name} third ${i}`))).toBe(200)
+    expect(Object.keys(await flood.stop()).sort()).not.toContain('error')
   })
 })

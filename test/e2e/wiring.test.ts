@@ -1,3 +1,4 @@
+import { generateKeyPairSync, sign } from 'node:crypto'
 import { subscribe, unsubscribe } from 'node:diagnostics_channel'
 import { once } from 'node:events'
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
@@ -414,6 +415,27 @@ describe('each key of the configuration reaches what it names: edge.shares and u
     expect(second.headers.get('ratelimit-policy')).toBe('"user-upstream-connections";q=1;qu="concurrent-requests"')
     waiting[0]?.end('first')
     expect((await first).status).toBe(200)
+  })
+
+  it('a share of the signature checks that take long is that of one address', async () => {
+    const { publicKey, privateKey } = generateKeyPairSync('ec', { namedCurve: 'P-521' })
+    const file = join(folder, 'jwks.json')
+    writeFileSync(file, JSON.stringify({ keys: [{ ...publicKey.export({ format: 'jwk' }), kid: 'k' }] }))
+    const issuer = `{ issuer: "https://dear.test", audience: tollgate, jwks: "file:${file}", algorithms: [ES512] }`
+    const text = config({ rest: 'edge: { shares: { checks: { address: 1 } } }' })
+    app = await startApp(text.replace(/jwt: \[.*\]/, `jwt: [${issuer}]`))
+    const part = (value: unknown): string => Buffer.from(JSON.stringify(value)).toString('base64url')
+    const credential = (sub: string): string => {
+      const input = `${part({ alg: 'ES512' })}.${part({ iss: 'https://dear.test', aud: 'tollgate', sub, exp: 4e9 })}`
+      return `${input}.${sign('sha512', Buffer.from(input), { key: privateKey, dsaEncoding: 'ieee-p1363' }).toString('base64url')}`
+    }
+    const asked = Array.from({ length: 50 }, (_, i) =>
+      get('/me/quota', { authorization: `Bearer ${credential(`u${i}`)}` }),
+    )
+    const answers = await Promise.all(asked)
+    expect([...new Set(answers.map(({ status }) => status))].sort()).toEqual([200, 429])
+    const refused = answers.find(({ status }) => status === 429)
+    expect(refused?.headers.get('ratelimit-policy')).toBe('"address-checks";q=1;qu="concurrent-requests"')
   })
 
   it('queue_timeout refuses who waits for a connection that comes free for nobody', async () => {
