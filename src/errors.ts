@@ -39,13 +39,13 @@ export interface Denial {
   readonly reason?: string
   /** For a client that accepts problems of RFC 9457: the members that one has besides `error` and `msg`. */
   readonly problem?: object
-  /** Where a bound of `edge.shares` was reached. */
+  /** Where somebody, or all together, hold as much as they may (gateway/shares.ts). */
   readonly share?: ReachedShare
 }
 
 /** Which bound refuses somebody more of a thing. */
 export interface ReachedShare {
-  /** `connections`, `requests`, `bodies`, `upstream_connections`, `tunnels` or `checks`. */
+  /** A `Thing`: `in_flight` is what `edge.max_in_flight_per_user` bounds. */
   readonly thing: string
   /** `failures`: of one address, whose checks were for nothing. */
   readonly bound: 'total' | 'address' | 'user' | 'failures'

@@ -8,6 +8,7 @@ import type { Adaptive } from '../failures/adaptive.ts'
 import { createGateway, type Gateway } from '../gateway/gateway.ts'
 import { createLagMeter } from '../gateway/lag.ts'
 import { type ConnectionLimits, createListener, type Listener } from '../gateway/listener.ts'
+import { ONE_ADDRESS } from '../gateway/one-address.ts'
 import { createShares, type Shares } from '../gateway/shares.ts'
 import type { GaugeSource } from '../observe/metrics.ts'
 import type { Observer } from '../observe/observation.ts'
@@ -79,8 +80,6 @@ export interface ServingOptions {
   readonly observing: Pick<Observing, 'observe' | 'follow'>
 }
 
-const ONE_ADDRESS =
-  'nearly all requests come from this address; if it is a load balancer, name it in edge.trusted_proxies'
 const FULL = 'all connections to the backend are taken: requests wait for one, or have waited in vain'
 
 /** Begins the reason of a process that lacks its store. */

@@ -24,8 +24,8 @@ interface Entry<V> {
  * Found by a number of the key's end, and then compared as a whole: of two keys with one number the later pushes the other out. A `Map` by
  * the text itself interns each text that it is asked for: of an accepted request interning took 2.8 % so, now 1.5 (Node 26.10, `perf`).
  *
- * Keys are the credentials themselves, not their hashes: the SHA-256 of 800 characters alone costs 1.3 us. They are in the process's
- * memory for as long as a request is anyway, and are at most 8 KiB each, so `max` bounds the memory too.
+ * Keys are the credentials themselves up to 8 KiB, not their hashes: the SHA-256 of 800 characters alone costs 1.3 us. A longer one
+ * comes as its hash, so `max` bounds the memory too.
  *
  * @param max most entries, 0 or more
  */

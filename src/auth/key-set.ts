@@ -24,7 +24,7 @@ export interface KeySource {
 }
 
 /** How many keys are tried at most for a token that names none: each costs the check of a signature. */
-export const MAX_FITTING = 5
+const MAX_FITTING = 5
 
 export interface VerifyingKey {
   /** One for each key: what it is made of. */

@@ -20,11 +20,11 @@ interface Call {
 
 export function callerOf({ req, user, requestId }: Call): Caller {
   const { httpVersion, method = '', socket } = req
-  return { peer: peerOf(req), encrypted: 'encrypted' in socket, httpVersion, user, requestId, method }
+  return { peer: addressOfPeer(req), encrypted: 'encrypted' in socket, httpVersion, user, requestId, method }
 }
 
 /** IPv4 in its usual form also where the listener is an IPv6 one. */
-function peerOf(req: IncomingMessage): string {
+function addressOfPeer(req: IncomingMessage): string {
   const address = req.socket.remoteAddress ?? 'unknown'
   return address.startsWith('::ffff:') ? address.slice(7) : address
 }

@@ -37,7 +37,7 @@ export function isRead({ socket }: IncomingMessage): boolean {
 }
 
 /** Announced length above `max`, found before anything is read. */
-export function announcedTooLarge(req: IncomingMessage, max: number | null): Denial | null {
+function announcedTooLarge(req: IncomingMessage, max: number | null): Denial | null {
   return max !== null && Number(req.headers['content-length'] ?? 0) > max ? tooLarge(max) : null
 }
 

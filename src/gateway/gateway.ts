@@ -19,7 +19,7 @@ import { answerOf, clientLeft, cutOffEnding, deniedEnding, type Ending, forwarde
 import { type Admission, denied, type Exchange, type Pass, type ShadowRefusal, type Stop } from './exchange.ts'
 import { createFailedChecks } from './failed-checks.ts'
 import { createLeases } from './leases.ts'
-import { createOneAddress } from './one-address.ts'
+import { createOneAddress, ONE_ADDRESS } from './one-address.ts'
 import { plan } from './plan.ts'
 import { refusalOf } from './refusal.ts'
 import { requestIdOf } from './request-id.ts'
@@ -68,7 +68,7 @@ export function createGateway({ rules, ledger, store, observe, lag, shares }: Ga
   const addressOf = createAddressOf()
   const failedChecks = createFailedChecks()
   const leases = createLeases({ rules, ledger, observe })
-  const oneAddress = createOneAddress((address) => observe({ type: 'one_address', address }))
+  const oneAddress = createOneAddress((address) => observe({ type: 'one_address', address, text: ONE_ADDRESS }))
   let inFlight = 0
   /** What follows something ambiguous, or an upgrade that was not taken up, may be a part of it. */
   const distrusted = new WeakSet<object>()

@@ -8,13 +8,13 @@ import type { Rules } from './rules.ts'
 import { isShadowed, undecided } from './steps.ts'
 
 /** Why a tunnel is ended, for the log and the metrics. */
-export const LEASE_ENDS = {
+const LEASE_ENDS = {
   credential: 'the credential of the tunnel holds no longer',
   blocked: 'a limit of 0 blocks the user of the tunnel',
   age: 'the tunnel is as old as edge.tunnel_max_age allows',
   quota: 'the quota refuses what the tunnel costs (tunnel_charge)',
 } as const
-export type LeaseEnd = keyof typeof LEASE_ENDS
+type LeaseEnd = keyof typeof LEASE_ENDS
 
 /** A tunnel lasts no longer than what admitted it: its credential, its user's limits, its age and what it costs. */
 export interface Leases {
@@ -23,7 +23,7 @@ export interface Leases {
 }
 
 export interface LeaseOptions {
-  /** Those in force now: a reload may take an issuer or a route away. */
+  /** Those in force now: a reload may take an issuer away or change limits. The route stays that of the handshake. */
   readonly rules: () => Rules
   readonly ledger: Pick<Ledger, 'charge'>
   readonly observe: Observer
@@ -81,11 +81,12 @@ export function createLeases({ rules, ledger, observe }: LeaseOptions): Leases {
   }
 
   async function judge(lease: Lease): Promise<LeaseEnd | null> {
-    const { req, caller, route } = lease.exchange
+    const { req, caller, route, cost } = lease.exchange
     if (caller === null) return null
     const found = await rules().authenticator.authenticate(req.headers.authorization)
     if (!isStill(found, caller)) return 'credential'
-    if (route?.charged == null) return null
+    // What costs nothing has no limit that could end it.
+    if (cost === 0 || route?.charged == null) return null
     if (isBlocked(lease.exchange, caller)) return 'blocked'
     return charge(lease)
   }
@@ -96,7 +97,9 @@ export function createLeases({ rules, ledger, observe }: LeaseOptions): Leases {
     const policy = rules().policy()
     const charge = { user, category, cost: 1, limits: policy.limitsFor(category, user) }
     const all = [...charge.limits.personal, ...(charge.limits.global ?? [])]
-    return all.some(({ limit }) => limit === 0) && !isShadowed(exchange, charge, policy)
+    return (
+      all.some(({ limit }) => limit === 0) && !isShadowed({ rules: rules(), route: exchange.route }, charge, policy)
+    )
   }
 
   /** What it costs again, where its rule says so. A store that does not decide is asked the next time. */
@@ -113,7 +116,7 @@ export function createLeases({ rules, ledger, observe }: LeaseOptions): Leases {
     const decision = await ledger.charge(charge).catch(undecided)
     if ('code' in decision) return null
     lease.chargedAt += everyMs
-    if (!decision.accepted) return isShadowed(exchange, charge, policy) ? null : 'quota'
+    if (!decision.accepted) return isShadowed({ rules: rules(), route }, charge, policy) ? null : 'quota'
     exchange.cost += price.cost
     observe({ type: 'tokens_charged', category, cost: price.cost })
     return null

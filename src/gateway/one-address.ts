@@ -1,3 +1,7 @@
+/** What the log and the dashboard say of it. */
+export const ONE_ADDRESS =
+  'nearly all requests come from one address: if it is a load balancer, name it in edge.trusted_proxies, or all its clients share what one may hold'
+
 /** Who seems to bring nearly all requests: a load balancer that nobody has named, whose clients share what one address may hold. */
 export interface OneAddress {
   /** @param isForwarded whether the request says that it was passed on */
@@ -24,21 +28,24 @@ export function createOneAddress(onSuspect: (address: string) => void, now = () 
   let isForwarded = false
   const users = new Set<string>()
   let suspected: string | null = null
-  let toldAt = Number.NEGATIVE_INFINITY
+  const toldAt = new Map<string, number>()
 
   function judge(): void {
     const stands = isForwarded || users.size >= USERS
     // Of 90 for and 10 against 80 are left.
     suspected = requests >= FEW && stands && votes >= requests * (2 * NEARLY_ALL - 1) ? candidate : null
-    if (suspected !== null && now() - toldAt >= HOUR_MS) {
-      toldAt = now()
-      onSuspect(suspected)
-    }
+    if (suspected !== null && now() - (toldAt.get(suspected) ?? Number.NEGATIVE_INFINITY) >= HOUR_MS) tell(suspected)
     requests = 0
     votes = 0
     isForwarded = false
     users.clear()
     since = now()
+  }
+
+  function tell(address: string): void {
+    for (const [known, at] of toldAt) if (now() - at >= HOUR_MS) toldAt.delete(known)
+    toldAt.set(address, now())
+    onSuspect(address)
   }
 
   function note(address: string, user: string | null, forwarded: boolean): void {

@@ -121,7 +121,11 @@ export function undecided(error: unknown): Denial {
 }
 
 /** Whether a refusal of the quota is only counted and told: everywhere, on this route, or for this user. */
-export function isShadowed({ rules, route }: Exchange, { user }: Charge, policy: Policy): boolean {
+export function isShadowed(
+  { rules, route }: Pick<Exchange, 'rules' | 'route'>,
+  { user }: Charge,
+  policy: Policy,
+): boolean {
   return rules.shadow() || route?.shadow === true || policy.isShadowed(user)
 }
 

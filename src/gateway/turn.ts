@@ -18,8 +18,8 @@ export async function turnOf(res: ServerResponse): Promise<void> {
 const held = new WeakMap<Socket, boolean>()
 
 /**
- * Reads no more of a connection while a request on it waits for its turn: one read has room for a few, and memory for no more.
- * That its client leaves is noticed when the response before them is written.
+ * Reads no more of a connection while a request on it waits for its turn: so only what one read has brought waits, whatever
+ * the client goes on sending. That its client leaves is noticed when the response before it is written.
  */
 export function holdBack(socket: Socket): void {
   if (!held.has(socket)) {

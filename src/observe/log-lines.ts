@@ -58,7 +58,7 @@ export function lineOf(seen: Told): Line | null {
       // Anybody can send nonsense as often as they like: the metrics count it, the log stays readable.
       return line('debug', 'not an HTTP request', { code: seen.code, status: seen.status })
     case 'one_address':
-      return line('warn', ONE_ADDRESS, { address: seen.address, key: 'edge.trusted_proxies' })
+      return line('warn', 'one address brings nearly all requests', { address: seen.address, detail: seen.text })
     case 'listening':
       return line('info', 'listening', { what: seen.what, url: seen.url })
     case 'certificate_loaded':
@@ -115,9 +115,6 @@ export function lineOf(seen: Told): Line | null {
       return null
   }
 }
-
-const ONE_ADDRESS =
-  'nearly all requests come from one address: if that is a load balancer, name it in edge.trusted_proxies, or all its clients share what one may hold'
 
 type ChangeEntry = Extract<Told, { type: 'changed' }>['entry']
 

@@ -152,7 +152,7 @@ function otherMetrics(meter: Meter, now: () => number): (seen: Observation) => v
   const credentials = meter.counter('credential_checks_total', 'Credentials checked.', ['cached'])
   const connections = meter.counter(
     'bad_connections_total',
-    'Connections that were turned away or broken off before a request was served.',
+    'Connections turned away or broken off, and requests refused because too many waited on theirs.',
     ['code'],
   )
   const internal = meter.counter('internal_errors_total', 'Errors that should never happen.', ['where'])

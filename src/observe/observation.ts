@@ -54,9 +54,9 @@ export type Observation =
   | { readonly type: 'quota_refusal'; readonly category: string; readonly scope: 'personal' | 'global' }
   /** What the quota refused was let through: by the scope of the window that refused, or because the store was out. */
   | { readonly type: 'shadow_refusal'; readonly category: string; readonly scope: 'personal' | 'global' | 'store' }
-  /** A request matched no route. `path` is as it was sent, without the query. */
   /** One address that is no trusted proxy brings nearly all requests. */
-  | { readonly type: 'one_address'; readonly address: string }
+  | { readonly type: 'one_address'; readonly address: string; readonly text: string }
+  /** A request matched no route. `path` is as it was sent, without the query. */
   | { readonly type: 'unmatched'; readonly method: string; readonly path: string }
   | { readonly type: 'tokens_refunded'; readonly category: string; readonly cost: number }
   | { readonly type: 'store_failed'; readonly operation: string; readonly reason: string; readonly message: string }

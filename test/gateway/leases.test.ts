@@ -6,7 +6,7 @@ import { WebSocket, WebSocketServer } from 'ws'
 import { type RunningApp, startApp, yaml } from '../e2e/harness.ts'
 import { bearer, jwtOf } from '../e2e/jwt.ts'
 
-/** A tunnel ends with what admitted it. Each of them has a neighbour that goes on. */
+/** A tunnel ends with what admitted it. But for the age, each has a neighbour that goes on. */
 
 let server: http.Server
 let app: RunningApp
@@ -33,7 +33,7 @@ const text = (edge = '', route = ''): string =>
     `
 edge: { ${edge} }
 quota: { baselines: { personal: { read: { 1h: 10, 1d: 100 } }, global: { read: { 1h: 99, 1d: 999 } } } }
-routes: [{ match: GET /live, category: read, cost: 2, ${route} }, { match: GET /pub, public: true }]
+routes: [{ match: GET /free, category: read, cost: 0 }, { match: GET /live, category: read, cost: 2, ${route} }, { match: GET /pub, public: true }]
 drain: { timeout: 100ms }`,
   )
 
@@ -108,17 +108,26 @@ describe('a tunnel is ended', () => {
     expect([await echoes(neighbour), ended()]).toEqual([true, ['credential']])
   })
 
-  it('when a limit of 0 blocks its user, unless that is only watched', async () => {
+  it('when a limit of 0 blocks its user, unless that is only watched, or it costs nothing', async () => {
     await start()
-    const [ws, shadowed, neighbour] = [
-      await open(bearer('alice')),
-      await open(bearer('carol')),
-      await open(bearer('bob')),
-    ]
+    const [ws, shadowed] = [await open(bearer('alice')), await open(bearer('carol'))]
+    const free = await open(bearer('alice'), '/free')
     await admin('PUT', 'users/carol/override', { read: { '1d': 0 }, shadow: true, reason: 'test' })
     await admin('PUT', 'users/alice/override', { read: { '1d': 0 }, reason: 'test' })
     await isClosed(ws)
-    expect([await echoes(neighbour), await echoes(shadowed), ended()]).toEqual([true, true, ['blocked']])
+    expect([await echoes(free), await echoes(shadowed), ended()]).toEqual([true, true, ['blocked']])
+  })
+
+  it('not by a limit of 0 where a shadow that came behind a reload has it only watched', async () => {
+    await start()
+    const [watched, ws] = [await open(bearer('alice')), await open({ authorization: `Bearer ${jwtOf('dora')}` })]
+    await app.reload(text('max_lag: 400ms'))
+    await admin('PATCH', 'quota', { shadow: true, reason: 'test' })
+    await admin('PUT', 'users/alice/override', { read: { '1d': 0 }, reason: 'test' })
+    await app.reload(text('tunnel_max_age: 1s'))
+    await isClosed(ws)
+    await isClosed(watched)
+    expect(ended()).toEqual(['age', 'age'])
   })
 
   it('at tunnel_max_age, on a public route too', async () => {

@@ -204,7 +204,7 @@ describe('requests on one connection', () => {
       request('GET /api/now HTTP/1.1', 'bob', 'Connection: Upgrade', 'Upgrade: h2c') +
         request('POST /api/lost HTTP/1.1', 'bob', 'Content-Length: 1000'),
     ],
-  ])('beyond 32 under way are the last of it where one %s', async (_what, beyond) => {
+  ])('beyond 32 are the last of it where one %s', async (_what, beyond) => {
     const backend = await waitingBackend()
     const app = await start(backend.url, '')
     const client = open(app)

@@ -30,6 +30,10 @@ it('an address that brings nearly all requests of many users looks like a load b
   expect([watch.suspect(), told]).toEqual(['10.0.0.5', ['10.0.0.5']])
   for (let hour = 0; hour < 3 * 60 * 2; hour++) period(1000, 1, many)
   expect(told).toHaveLength(3)
+  for (let i = 0; i < 1000; i++) watch.note('10.0.0.6', many(i), false)
+  time += 20_000
+  watch.note('10.0.0.6', null, false)
+  expect(told.slice(3)).toEqual(['10.0.0.6'])
 })
 
 it('so does one whose requests say that they were passed on, whoever sends them', () => {

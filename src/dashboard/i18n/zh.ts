@@ -105,8 +105,7 @@ export const zh: Readonly<Record<TextKey, string>> = {
   'now.notRunning': '未开始',
   'now.globalOff': '全局范围已关闭：不检查也不扣除这些窗口。',
   'now.unknown': '存储不可用，暂时未知',
-  'now.withoutStore':
-    '存储不可用：没有响应、已满或不接受写入。总数和副本是此前最后一次看到的情况，副本目前无法报告自身状态。',
+  'now.withoutStore': '存储不可用：没有响应、已满或不接受写入。总数和副本是此前最后一次看到的情况。',
   'now.outageAllows': '期间 {category} 类请求最多按限额的 {share} 放行。',
   'now.outageRefuses': '期间 {category} 类请求以 503 拒绝。',
   'outage.title': '存储不可用',

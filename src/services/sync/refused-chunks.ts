@@ -24,7 +24,7 @@ const identity = z
   .extend({ chunk_index: chunkNumbers.chunk_index.catch(null), chunk_count: chunkNumbers.chunk_count.catch(null) })
 
 /** @returns whose chunk a body is that is not of the described form; `null` for what is no chunk, or nobody's */
-export function refusedChunkIn(body: unknown): RefusedChunk | null {
+function refusedChunkIn(body: unknown): RefusedChunk | null {
   const { data } = identity.safeParse(body)
   const qq = data?.qq ?? data?.player_id
   if (data === undefined || qq === undefined) return null
