@@ -55,7 +55,7 @@ test('a backend that is killed is a bar of status 0: hatched, with exact numbers
   // A wide window has room for all of it, and no bar to scroll by.
   const room = '((frame) => frame.clientWidth - frame.scrollWidth)(document.querySelector(".chart-scroll"))'
   await expect.poll(() => page.evaluate(room), SOON).toBe(0)
-  await page.getByText('In 7 days: 0 with status 0, 0 with 5xx, of 0 forwarded.').waitFor()
+  await page.getByText('In 7 days: 0 without a response, 0 with 5xx, of 0 forwarded.').waitFor()
 
   for (const path of ['/items/1', '/items/2', '/items/3'])
     expect((await ask(stage.app.url, 'a', path)).status).toBe(200)
@@ -63,10 +63,10 @@ test('a backend that is killed is a bar of status 0: hatched, with exact numbers
   await stage.backend.close()
   for (let i = 0; i < 4; i++) expect((await ask(stage.app.url, 'a')).status).toBe(502)
   await expect.poll(sums, SOON).toEqual([4, 2, 9])
-  await page.getByText('In 7 days: 4 with status 0, 2 with 5xx, of 9 forwarded.').waitFor()
+  await page.getByText('In 7 days: 4 without a response, 2 with 5xx, of 9 forwarded.').waitFor()
 
   const { at, bucket, bars, from } = await failedBucket()
-  const numbers = `${bucket.status0} with status 0, ${bucket.status5xx} with 5xx, of ${bucket.total} forwarded`
+  const numbers = `${bucket.status0} without a response, ${bucket.status5xx} with 5xx, of ${bucket.total} forwarded`
   expect(await page.locator('.part.status0').count()).toBe(bars)
   const bar = page.locator('.part.status0').last()
   expect(await fillOf('status0')).toContain('#hatch')
@@ -77,7 +77,7 @@ test('a backend that is killed is a bar of status 0: hatched, with exact numbers
   await slider().focus()
   await page.keyboard.press('Home')
   expect(await slider().getAttribute('aria-valuenow')).toBe('1')
-  expect(await slider().getAttribute('aria-valuetext')).toContain('0 with status 0, 0 with 5xx, of 0 forwarded')
+  expect(await slider().getAttribute('aria-valuetext')).toContain('0 without a response, 0 with 5xx, of 0 forwarded')
   await page.keyboard.press('PageUp')
   expect(await slider().getAttribute('aria-valuenow')).toBe('49')
   await page.keyboard.press('End')
@@ -85,7 +85,7 @@ test('a backend that is killed is a bar of status 0: hatched, with exact numbers
   for (let i = last; i > at + 1; i--) await page.keyboard.press('ArrowLeft')
   expect(await slider().getAttribute('aria-valuetext')).toContain(numbers)
   expect(await slider().getAttribute('aria-valuetext')).toContain(clockOf(from))
-  const told = `Status 0: ${bucket.status0} 5xx: ${bucket.status5xx} Forwarded: ${bucket.total}`
+  const told = `No response: ${bucket.status0} 5xx: ${bucket.status5xx} Forwarded: ${bucket.total}`
   expect(await readout()).toContain(told)
 
   await page.keyboard.press('Home')
@@ -106,7 +106,7 @@ test('a backend that is killed is a bar of status 0: hatched, with exact numbers
   expect(await page.evaluate('navigator.clipboard.readText()')).toBe(filter)
 
   await page.getByText('As a table').click()
-  const row = page.getByRole('region', { name: 'Server internal errors' }).getByRole('row').nth(1)
+  const row = page.getByRole('region', { name: 'Upstream errors' }).getByRole('row').nth(1)
   expect((await row.getByRole('cell').allInnerTexts()).slice(1).map(Number)).toEqual([
     bucket.status0,
     bucket.status5xx,

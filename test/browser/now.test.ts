@@ -115,6 +115,24 @@ test('the upstream is red while requests fail, and no longer once they succeed a
   await close()
 })
 
+test('what a replica lacks is told in lines that can be read, also where the window is narrow', async () => {
+  const { page, close } = await stage.open('#/now', { width: 360 })
+  const lacking =
+    'nearly all requests come from this address; if it is a load balancer, name it in edge.trusted_proxies'
+  await page.route('**/api/now', async (route) => {
+    const response = await route.fetch()
+    const now = (await response.json()) as NowAnswer
+    const replicas = now.replicas?.map((replica) => ({ ...replica, reasons: [lacking] })) ?? null
+    await route.fulfill({ response, json: { ...now, replicas } })
+  })
+  const line = page.getByText(lacking)
+  await line.waitFor()
+  expect((await line.boundingBox())?.width).toBeGreaterThan(200)
+  const hash = page.locator('td .hash')
+  expect((await hash.boundingBox())?.height).toBeLessThan(30)
+  await close()
+})
+
 function withoutStore(now: NowAnswer, unseen: boolean): NowAnswer {
   return {
     ...now,

@@ -77,9 +77,14 @@ describe.each(['en-US', 'zh-CN'])('in %s', (language) => {
   })
 })
 
-test.each([390, 600, 768, 1440])('language and colours are chosen side by side at a width of %i', async (width) => {
-  const { page, close } = await stage.open('#/now', { width })
-  const boxes = ['Language', 'Colours'].map((name) => page.getByRole('combobox', { name }).boundingBox())
+test.each(
+  [360, 390, 560, 600, 768, 1440].flatMap((width) => [
+    { width, language: 'en-US', names: ['Language', 'Colours'] },
+    { width, language: 'zh-CN', names: ['语言', '配色'] },
+  ]),
+)('language and colours are chosen side by side at a width of $width in $language', async ({ names, ...view }) => {
+  const { page, close } = await stage.open('#/now', view)
+  const boxes = names.map((name) => page.getByRole('combobox', { name }).boundingBox())
   const [language, colours] = await Promise.all(boxes)
   expect(colours?.y).toBe(language?.y)
   await close()

@@ -28,7 +28,8 @@ async function start(name: string, quota = QUOTA): Promise<Replica> {
   // The addresses come from outside, so that replicas may have one file.
   const rest = `store_options: { prefix: ${redis.prefix}, deadline: 5s }\n${quota}`
   const listeners = { gateway: '$' + '{GATEWAY}', admin: '$' + '{ADMIN}' }
-  await writeFile(file, configOf(backend.url, { rest, store: redis.url, ...listeners }))
+  const yaml = configOf(backend.url, { rest, store: redis.url, ...listeners })
+  await writeFile(file, yaml.replace('level: fatal', 'level: info'))
   const process = await spawnGateway(file, `http://${gateway}/`, { GATEWAY: gateway, ADMIN: admin })
   const replica = { process, url: `http://${gateway}`, admin: `http://${admin}` }
   replicas.push(replica)
@@ -77,6 +78,8 @@ test('the page of each shows all of them, and whether they agree', async () => {
     await expect.poll(() => shown(view), SOON).toEqual(pids([one, two]))
     await view.page.getByText(agree).waitFor()
   }
+  const loaded = one.process.lines().find(({ msg }) => msg === 'configuration loaded')
+  await views[0]?.page.getByText(`rules ${loaded?.rules}`, { exact: true }).waitFor()
 
   const other = await start('other', QUOTA.replace('1h: 1000', '1h: 2000'))
   for (const view of views) {
@@ -90,6 +93,7 @@ test('the page of each shows all of them, and whether they agree', async () => {
   for (const view of views) {
     await view.page.getByText(agree).waitFor()
     expect(await shown(view)).toEqual(pids([one, two]))
+    await view.page.getByText(new RegExp(`${other.process.child.pid} left at \\d\\d:\\d\\d:\\d\\d\\.`)).waitFor()
     expect(view.errors).toEqual([])
   }
 })

@@ -288,6 +288,12 @@ test('on the Chinese page an explanation is in Chinese, and on the English one w
   const { why } = await stage.api<ExplainAnswer>('GET', '/api/explain?user=mei&method=GET&path=/items/7')
   await expect.poll(() => said.innerText(), SOON).toMatch(/^Refused\s/)
   expect(await said.innerText()).toContain(why)
+  // One second is that of the sentence, whatever the zone: it is rounded up there.
+  const [, second = ''] = /:(\d\d) \S+ \(UTC/.exec(why) ?? []
+  await page.getByText(new RegExp(`That is in .*, at .*:${second} on this page’s clock\\.$`)).waitFor()
+  expect(await page.getByRole('row', { name: 'refuses' }).locator('time').innerText()).toMatch(
+    new RegExp(`:${second}$`),
+  )
 })
 
 test('users are found by a part of their id', async () => {

@@ -23,6 +23,11 @@ describe('a duration', () => {
   })
 })
 
+test('the end of a window has whole seconds, as in the 429, and is never too early', () => {
+  expect(format.wholeSecond('2026-11-20T11:10:21.001Z')).toBe('2026-11-20T11:10:22.000Z')
+  expect(format.wholeSecond('2026-11-20T11:10:22.000Z')).toBe('2026-11-20T11:10:22.000Z')
+})
+
 test('a half-hour is told in a time zone, its day once', () => {
   const from = new Date('2026-11-20T23:30:00Z')
   const to = new Date('2026-11-21T00:00:00Z')

@@ -36,6 +36,11 @@ export function formatTime(language: Language, at: Date | string, timeZone?: str
   return new Intl.DateTimeFormat(LOCALES[language], options).format(new Date(at))
 }
 
+/** The end of a window in whole seconds, rounded up as the 429 rounds it, so that whoever waits for it is never too early. */
+export function wholeSecond(at: string): string {
+  return new Date(Math.ceil(Date.parse(at) / 1000) * 1000).toISOString()
+}
+
 /** The time of day in the browser's time zone, to the second. */
 export function formatClock(language: Language, at: Date): string {
   return new Intl.DateTimeFormat(LOCALES[language], { timeStyle: 'medium' }).format(at)

@@ -187,7 +187,7 @@ function Health({
         </Fact>
         <Fact name={t('now.config')}>
           <code>{config.file}</code>{' '}
-          <span className="muted" title={t('now.rulesText')}>
+          <span className="muted hash" title={t('now.rulesText')}>
             {t('now.rulesOf', { rules: config.hash })}
           </span>
         </Fact>

@@ -82,7 +82,7 @@ function Row({
       </td>
       <td>{replica.version}</td>
       <td>
-        <code>{replica.hash.slice(0, 12)}</code>{' '}
+        <code className="hash">{replica.hash.slice(0, 12)}</code>{' '}
         {replica.hash !== now.config.hash && <Tag tone="warn">{t('now.otherHash')}</Tag>}
       </td>
       <td>

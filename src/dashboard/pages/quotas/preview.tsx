@@ -3,6 +3,7 @@ import { useEffect, useRef, useState } from 'react'
 import type { PreviewAnswer, SettingsInForceAnswer } from '../../../admin/api.ts'
 import { lacksRoom } from '../../../quota/room.ts'
 import { useTexts } from '../../i18n/text.tsx'
+import { wholeSecond } from '../../logic/format.ts'
 import { hashOf } from '../../logic/location.ts'
 import { changesOf, type Draft, noneFits } from '../../logic/settings.ts'
 import { useFocusBack } from '../../parts/focus-back.ts'
@@ -191,7 +192,7 @@ function Users({ answer }: { readonly answer: PreviewAnswer }) {
               </td>
               <td className="num">{number(each.used)}</td>
               <td className="num">{number(each.limit)}</td>
-              <td>{each.resetAt === null ? '–' : <At at={each.resetAt} />}</td>
+              <td>{each.resetAt === null ? '–' : <At at={wholeSecond(each.resetAt)} />}</td>
               <td>
                 <Tag tone={each.blockedNow ? 'info' : 'warn'}>
                   {t(each.blockedNow ? 'preview.already' : 'preview.newly')}

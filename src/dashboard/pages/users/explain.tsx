@@ -3,6 +3,7 @@ import { type FormEvent, useState } from 'react'
 import type { ExplainAnswer } from '../../../admin/api.ts'
 import { call, serverNow } from '../../api/client.ts'
 import { type Texts, useTexts } from '../../i18n/text.tsx'
+import { wholeSecond } from '../../logic/format.ts'
 import { fieldProblems, messageOf } from '../../parts/failure.tsx'
 import { useFocusKept } from '../../parts/focus-back.ts'
 import { useFocusWrong } from '../../parts/focus-wrong.ts'
@@ -113,7 +114,7 @@ function Explanation({ answer, at }: Explained) {
       {resetAt !== null && (
         <p>
           {t('explain.until', {
-            time: time(resetAt),
+            time: time(wholeSecond(resetAt)),
             duration: duration(Math.max(0, Date.parse(resetAt) - at.getTime())),
           })}
         </p>
@@ -152,7 +153,7 @@ function why({ why, reasons }: ExplainAnswer, { reason, t, number, time }: Texts
   function shown([name, value]: readonly [string, string | number]): readonly [string, string] {
     if (typeof value === 'number') return [name, number(value)]
     if (name === 'scope') return [name, t(value === 'Global' ? 'word.global' : 'word.personal')]
-    return [name, name === 'resetAt' ? time(value) : value]
+    return [name, name === 'resetAt' ? time(wholeSecond(value)) : value]
   }
   return reasons
     .map(({ code, values }) => reason(code, Object.fromEntries(Object.entries(values).map(shown))))

@@ -1,5 +1,6 @@
 import type { LimitAnswer, LimitInForceAnswer } from '../../../admin/api.ts'
 import { useTexts } from '../../i18n/text.tsx'
+import { wholeSecond } from '../../logic/format.ts'
 import { Rows } from '../../parts/panel.tsx'
 import { At, Bar, Tag } from '../../parts/small.tsx'
 
@@ -67,5 +68,5 @@ export function LimitRows({ label, limits, shadow }: LimitRowsProps) {
 
 function Ends({ at }: { readonly at: string | null }) {
   const { t } = useTexts()
-  return at === null ? <span className="muted">{t('now.notRunning')}</span> : <At at={at} />
+  return at === null ? <span className="muted">{t('now.notRunning')}</span> : <At at={wholeSecond(at)} />
 }
