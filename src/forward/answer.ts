@@ -12,8 +12,7 @@ const LINGER_MS = 5_000
  */
 export function breakOff({ req, res }: { req: IncomingMessage; res: ServerResponse }, behind: boolean): void {
   const socket: Socket = req.socket
-  if (res.socket === null) destroyAnswer(res)
-  else if (behind && req.httpVersion === '1.1') {
+  if (behind && req.httpVersion === '1.1') {
     res.shouldKeepAlive = false // which the listener asks, too
     hangUp(socket)
   } else if ('encrypted' in socket) res.destroy()
@@ -28,15 +27,6 @@ export function reset(socket: Socket): void {
   const isEnding = socket.writableEnded && !socket.writableFinished && socket.writableLength === 0
   if ('encrypted' in socket || isEnding) socket.destroy()
   else socket.resetAndDestroy()
-}
-
-/** Ends the connection of an answer; behind others that are not out yet once its turn has come, which Node forgets (26.10). */
-export function destroyAnswer(res: ServerResponse): void {
-  if (res.socket === null && !res.destroyed) {
-    res.shouldKeepAlive = false
-    res.once('socket', hangUp)
-  }
-  res.destroy()
 }
 
 /** What is on its way still arrives. What still comes is read to nowhere for a while: closed at once, TCP would answer it by a reset. */

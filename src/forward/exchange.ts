@@ -14,6 +14,7 @@ interface Admitted {
 }
 
 export interface Exchange extends Admitted {
+  /** The responses before it on its connection are out. */
   readonly res: ServerResponse
   /** The whole body where it has been read already; sent unchanged. `null`: what `req` still holds is sent. */
   readonly body: Buffer | null

@@ -14,6 +14,7 @@ import {
   type ForwardOptions,
   type ForwardResult,
 } from '../../src/forward/forwarder.ts'
+import { isBehindOthers, turnOf } from '../../src/gateway/turn.ts'
 import { type TestCertificate, testCertificate } from './certificate.ts'
 
 const cleanups: (() => unknown)[] = []
@@ -95,7 +96,7 @@ export interface GatewayOptions extends Partial<ForwardOptions> {
   readonly server?: Server
 }
 
-/** A small HTTP server in front of a backend, which does nothing but forward. */
+/** A small HTTP server in front of a backend, which forwards one request of a connection at a time and does nothing else. */
 export async function gatewayTo(backend: string, options: GatewayOptions = {}): Promise<Gateway> {
   const forwarder = forwarderTo(backend, options)
   const results: ForwardResult[] = []
@@ -108,6 +109,7 @@ export async function gatewayTo(backend: string, options: GatewayOptions = {}): 
     responseHeaders: options.responseHeaders ?? ['X-Request-Id', 'req-1'],
   })
   server.on('request', async (req: IncomingMessage, res: ServerResponse) => {
+    if (isBehindOthers(res)) await turnOf(res)
     await options.admit?.()
     const body = options.readBody ? Buffer.concat(await req.toArray()) : null
     const result = await forwarder.forward({ ...admitted(req), res, body })
