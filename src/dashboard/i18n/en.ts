@@ -276,7 +276,8 @@ export const en = {
   'users.nobody': 'No user is known yet: each appears with the first request that is charged.',
   'users.more': 'No match so far: the next page looks further.',
   'users.withOverride':
-    'Users with an override: {shown} of {total}. Search to find others. Only the store knows who else has used something, and how much.',
+    'Users with an override: {total}. Only the store knows who else has used something, and how much.',
+  'users.firstOverrides': 'These are the first {shown}: search to find others.',
   'users.unknown': 'not known',
   'users.open': 'Open “{user}”',
   'users.openHelp': 'A user who has not made a request yet can have an override too.',

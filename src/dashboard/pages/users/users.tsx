@@ -121,7 +121,10 @@ function WithOverride({ query, shadow }: { readonly query: string; readonly shad
     <Loaded poll={poll}>
       {({ users, total }) => (
         <>
-          <p>{t('users.withOverride', { shown: number(users.length), total: number(total) })}</p>
+          <p>
+            {t('users.withOverride', { total: number(total) })}{' '}
+            {total > users.length && t('users.firstOverrides', { shown: number(users.length) })}
+          </p>
           <ul className="users">
             {users.map(({ user, override }) => (
               <li key={user}>
