@@ -98,6 +98,18 @@ describe('the OpenAPI document', () => {
     expect(operation.responses['200'].content['application/json'].example).toEqual(JSON.parse(golden(`${name}.200`)))
   })
 
+  it('shows of a list that is longer one entry as the service answers it', () => {
+    const shown = (path: string) => {
+      const example = document.paths[path].post.responses['200'].content['application/json'].example
+      return example.businessData as Json
+    }
+    const answered = (name: string) => JSON.parse(golden(`${name}.200`)).businessData as Json
+    const details = ({ userMusicList }: Json) => userMusicList.flatMap((music: Json) => music.userMusicDetailList)
+    expect(details(answered('user-music'))).toContainEqual(details(shown('/v1/user/music'))[0])
+    const [gate] = shown('/v1/user/kaleidx-scope').userKaleidxScopeList
+    expect(answered('user-kaleidx-scope').userKaleidxScopeList).toContainEqual(gate)
+  })
+
   it('tells the answers of every refusal, with the numbers that clients know', () => {
     for (const [name, { responses, security }] of operations) {
       expect(Object.keys(responses), name).toEqual(
