@@ -9,6 +9,7 @@ import {
   exchangeRaw,
   gatewayTo,
   get,
+  OK,
   onCleanup,
   overEachWay,
   rawClient,
@@ -16,8 +17,6 @@ import {
 } from './support.ts'
 
 assertNoSurprises()
-
-const OK = 'HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nok'
 
 overEachWay(({ rawBackend }) => {
   // Sizes at which the client's side fills while the last bytes of the response are already here.

@@ -13,6 +13,7 @@ import {
   exchangeRaw,
   gatewayTo,
   get,
+  OK,
   overEachTransport,
   rawBackend,
   rawClient,
@@ -23,7 +24,6 @@ assertNoSurprises()
 
 const post = (path: string, body: string): string =>
   `POST ${path} HTTP/1.1\r\nHost: x\r\n${CLOSE}Content-Length: ${body.length}\r\n\r\n${body}`
-const OK = 'HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nok'
 
 overEachTransport(({ rawBackend }) => {
   describe('closing a forwarder', () => {

@@ -9,6 +9,7 @@ import {
   gatewayTo,
   get,
   listen,
+  OK,
   overEachTransport,
   rawClient,
   until,
@@ -16,7 +17,6 @@ import {
 
 assertNoSurprises()
 
-const OK = 'HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nok'
 const CHUNKED = 'HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n'
 const SHORT = 'HTTP/1.1 200 OK\r\nContent-Length: 100\r\n\r\nabc'
 

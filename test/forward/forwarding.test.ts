@@ -5,14 +5,13 @@ import {
   exchangeRaw,
   gatewayTo,
   get,
+  OK,
   overEachTransport,
   rawClient,
   until,
 } from './support.ts'
 
 assertNoSurprises()
-
-const OK = 'HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nok'
 
 overEachTransport(({ httpBackend, rawBackend }) => {
   describe('a request and its answer', () => {

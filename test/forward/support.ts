@@ -17,6 +17,9 @@ import {
 import { isBehindOthers, turnOf } from '../../src/gateway/turn.ts'
 import { type TestCertificate, testCertificate } from './certificate.ts'
 
+/** The least of a whole response. */
+export const OK = 'HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nok'
+
 const cleanups: (() => unknown)[] = []
 const surprises: unknown[] = []
 
