@@ -58,6 +58,8 @@ const GATEWAY_TOKEN_MS = 250
 /** How long others may join a check under way, which may wait for keys: a token must not end meanwhile by more than this. */
 const JOIN_MS = 1500
 
+/** What stands before the credential. */
+const USUAL = 'Bearer '
 const MAX_CREDENTIAL = 8 * 1024
 /** A longer one is remembered by its hash, so that a number of them bounds the memory. */
 const MAX_KEY = MAX_CREDENTIAL + 64
@@ -96,7 +98,9 @@ export async function createAuthenticator(
     if (hit !== undefined) return hit
     const credential = readBearer(authorization, maxCredential)
     if (typeof credential !== 'string') return credential
-    const key = keyOf(credential)
+    const isUsual =
+      isKey && authorization.length === credential.length + USUAL.length && authorization.startsWith(USUAL)
+    const key = isUsual ? authorization : keyOf(credential)
     return (key === authorization ? undefined : recall(key, at)) ?? check(key, credential, at, places)
   }
 
@@ -168,6 +172,6 @@ export async function createAuthenticator(
 
 /** The usual spelling of the header. */
 function keyOf(credential: string): string {
-  if (credential.length <= MAX_CREDENTIAL) return `Bearer ${credential}`
+  if (credential.length <= MAX_CREDENTIAL) return USUAL + credential
   return createHash('sha256').update(credential).digest('base64')
 }

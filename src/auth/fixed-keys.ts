@@ -45,7 +45,7 @@ export async function keysFromSecret(secret: string, algorithms: readonly string
     if (bytes.length < algorithm.hashBytes) {
       throw new Error(`secret of ${bytes.length} bytes is too short: ${alg} needs ${algorithm.hashBytes} at least`)
     }
-    keys.set(alg, { id: alg, key: importSecret(bytes), isDear: false })
+    keys.set(alg, { id: alg, key: importSecret(bytes), cost: 0 })
   }
   return {
     find(alg) {

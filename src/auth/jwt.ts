@@ -5,7 +5,7 @@ import { decodeBase64url, type JsonObject, member, type Outline, outlineOf, pars
 import type { Issuer } from './issuer.ts'
 import { type Claims, readClaims } from './jwt-claims.ts'
 import type { VerifyingKey } from './key-set.ts'
-import { holds, holdsInPool, type Signed } from './signature.ts'
+import { holds, holdsInPool, LONG, type Signed } from './signature.ts'
 
 /** A JWT in compact serialisation that an issuer of ours may have made. Nothing in it is verified yet. */
 export interface ReadJwt extends Signed {
@@ -140,11 +140,11 @@ async function faultOfSignature({ source }: Issuer, jwt: ReadJwt, checks: Checks
   return other.is === 'keys' ? judge(other.keys) : BAD_SIGNATURE
 
   async function judge(keys: readonly VerifyingKey[]): Promise<Denial | null> {
-    for (const { key, isDear } of keys) {
+    for (const { key, cost } of keys) {
       if (checks.isOver()) break
-      const refused = checks.begin(isDear)
+      const refused = checks.begin(cost)
       if (refused !== null) return refused
-      if (isDear ? await holdsInPool(jwt, key) : holds(jwt, key)) return null
+      if (cost >= LONG ? await holdsInPool(jwt, key) : holds(jwt, key)) return null
     }
     return BAD_SIGNATURE
   }

@@ -4,7 +4,7 @@ import { isObject } from '../json.ts'
 import { ALGORITHMS, type Algorithm } from './algorithms.ts'
 import { type JsonObject, member } from './encoding.ts'
 import { importPublicKey } from './jose.ts'
-import { isDear } from './signature.ts'
+import { costOf } from './signature.ts'
 import { rsaWeakness } from './weak-rsa.ts'
 
 /** `keys`: those to verify with, `MAX_FITTING` at most. `unknown`: no such key. `ambiguous`: more fit and the token does not say which. */
@@ -30,8 +30,8 @@ export interface VerifyingKey {
   /** One for each key: what it is made of. */
   readonly id: string
   readonly key: KeyObject
-  /** Whether a check with it takes long. */
-  readonly isDear: boolean
+  /** Of a check with it, as `costOf` has it. */
+  readonly cost: number
 }
 
 interface UsableKey extends VerifyingKey {
@@ -107,7 +107,7 @@ async function addKey(keys: Map<string, UsableKey[]>, jwk: JsonObject, index: nu
       if (!fits(jwk, alg, algorithm)) continue
       const part = publicPart(jwk)
       const key = await importPublicKey(part, alg)
-      keys.set(alg, [...(keys.get(alg) ?? []), { index, kid, id: JSON.stringify(part), key, isDear: isDear(key, alg) }])
+      keys.set(alg, [...(keys.get(alg) ?? []), { index, kid, id: JSON.stringify(part), key, cost: costOf(key, alg) }])
     }
     return null
   } catch (error) {

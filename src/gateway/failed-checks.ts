@@ -1,14 +1,15 @@
-/** How many checks of forged signatures one address has had made, of those that take long. */
+/** What checks of forged signatures one address has had made, of those that cost more than an accepted request. */
 export interface FailedChecks {
   /** Seconds until another one may be made, whole; 0 where it may at once. @param address `null` where that says nothing */
   wait(address: string | null): number
-  note(address: string | null, checks: number): void
+  /** @param spent on checks that were for nothing, in tenths of a millisecond */
+  note(address: string | null, spent: number): void
 }
 
-/** So many at once: an office behind one address whose clients all have an old credential. */
-const AT_ONCE = 200
-/** And so many a second from then on: of ES512 a twentieth of a core. */
-const A_SECOND = 50
+/** So much at once, in tenths of a millisecond: 2000 checks by ES256, 200 by ES512, as of an office behind one address whose clients all have an old key. */
+const AT_ONCE = 2000
+/** And so much a second from then on, a twentieth of a core. */
+const A_SECOND = 500
 /** Beyond it the address that came first is forgotten, and may have as many again. */
 const MOST_ADDRESSES = 10_000
 
@@ -26,10 +27,10 @@ export function createFailedChecks(now: () => number = () => performance.now()):
       const left = address === null ? AT_ONCE : leftOf(address)
       return left >= 1 ? 0 : Math.max(1, Math.ceil((1 - left) / A_SECOND))
     },
-    note(address, checks) {
-      if (address === null || checks === 0) return
+    note(address, spent) {
+      if (address === null || spent === 0) return
       // Those under way at once may all fail: none of them is owed for long.
-      const left = Math.max(-A_SECOND, leftOf(address) - checks)
+      const left = Math.max(-A_SECOND, leftOf(address) - spent)
       addresses.delete(address)
       addresses.set(address, { left, at: now() })
       const [first] = addresses.keys()

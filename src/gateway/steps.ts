@@ -39,18 +39,18 @@ export function identify(exchange: Exchange, failed: FailedChecks): Later<Caller
   return rules.authenticator.authenticate(req.headers.authorization, () => placesOf(exchange, failed))
 }
 
-/** Of all checks that take long an address has a share, and fewer from then on where many of its own were for nothing. */
+/** Of all checks that take long an address has a share, and of those that cost much fewer where many of its own were for nothing. */
 function placesOf({ req, rules, holder }: Exchange, failed: FailedChecks): CheckPlaces {
   return {
-    enter() {
+    enter(isLong) {
       const seconds = failed.wait(holder.address)
       if (seconds > 0) return tooManyFailed(seconds)
-      const full = holder.take('checks', rules.shares)
+      const full = isLong ? holder.take('checks', rules.shares) : null
       return full === null ? null : exhausted(full, req.headers.accept)
     },
-    leave(checks) {
+    leave(spent) {
       holder.give('checks')
-      failed.note(holder.address, checks)
+      failed.note(holder.address, spent)
     },
   }
 }

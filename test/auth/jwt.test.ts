@@ -378,9 +378,9 @@ describe('a check of a signature', () => {
   /** Places that are counted. */
   function places(most = Number.POSITIVE_INFINITY) {
     const full = denial('overloaded', 'No place.')
-    const counted = { entered: 0, left: [] as number[], asked: 0 }
-    const enter = () => {
-      counted.asked++
+    const counted = { entered: 0, left: [] as number[], asked: [] as boolean[] }
+    const enter = (isLong: boolean) => {
+      counted.asked.push(isLong)
       if (counted.entered - counted.left.length >= most) return full
       counted.entered++
       return null
@@ -404,46 +404,49 @@ describe('a check of a signature', () => {
   }
   const all = { algorithms: ['ES256', 'ES384', 'ES512', 'RS256', 'EdDSA'] }
 
-  it.each([
-    ['ES256', 'ec-1'],
-    ['RS256', 'rsa-1'],
-    ['EdDSA', 'ed-1'],
-  ])('needs no place with %s', async (alg, kid) => {
+  it('is made for everybody with an RSA key of the usual length', async () => {
     const { auth } = await open(all)
     const { counted, take } = places()
-    expect(await auth.authenticate(`Bearer ${forged(alg, kid)}`, take)).toMatchObject({ reason: 'bad signature' })
-    expect(counted.asked).toBe(0)
+    expect(await auth.authenticate(`Bearer ${forged('RS256', 'rsa-1')}`, take)).toMatchObject({
+      reason: 'bad signature',
+    })
+    expect(counted.asked).toEqual([])
   })
 
   it.each([
-    ['ES384', 'ec-384', ec384],
-    ['ES512', 'ec-521', ec512],
-  ])('needs a place with %s, and tells whether it was for nothing', async (alg, kid, key) => {
+    ['ES256', ec, 1, false],
+    ['EdDSA', ed, 1, false],
+    ['ES384', ec384, 5, true],
+    ['ES512', ec512, 10, true],
+  ])('is asked for with %s, and says what it cost where it was for nothing', async (alg, key, cost, isLong) => {
     const { auth } = await open(all)
     const { counted, take } = places()
-    expect(await auth.authenticate(`Bearer ${forged(alg, kid)}`, take)).toMatchObject({ reason: 'bad signature' })
+    const answer = await auth.authenticate(`Bearer ${forged(alg, key.jwk.kid)}`, take)
+    expect(answer).toMatchObject({ reason: 'bad signature' })
     expect(await auth.authenticate(`Bearer ${jwt({ alg, key })}`, take)).toMatchObject({ user: 'alice' })
-    expect(counted.left).toEqual([1, 0])
+    expect(counted).toMatchObject({ asked: [isLong, isLong], left: [cost, 0] })
   })
 
-  it('needs one with an RSA key of more than 4096 bits', async () => {
-    const long = rsaKey('long', 4104)
-    const path = join(folder, 'long.json')
-    await writeFile(path, JSON.stringify(keySet(long, rsaKey('usual', 4096))))
+  it.each([
+    [2048, []],
+    [4096, [false]],
+    [4104, [true]],
+  ])('with an RSA key of %i bits is asked for as %j', async (bits, asked) => {
+    const key = rsaKey('of its length', bits)
+    const path = join(folder, `${bits}.json`)
+    await writeFile(path, JSON.stringify(keySet(key)))
     const { auth } = await bench([{ keys: { kind: 'file', path }, algorithms: ['RS256'] }])
     const { counted, take } = places()
-    expect(await auth.authenticate(`Bearer ${forged('RS256', 'usual')}`, take)).toMatchObject({ code: 'unauthorized' })
-    expect(counted.asked).toBe(0)
-    expect(await auth.authenticate(`Bearer ${jwt({ alg: 'RS256', key: long })}`, take)).toMatchObject({ user: 'alice' })
-    expect(counted.left).toEqual([0])
+    expect(await auth.authenticate(`Bearer ${jwt({ alg: 'RS256', key })}`, take)).toMatchObject({ user: 'alice' })
+    expect(counted.asked).toEqual(asked)
   })
 
-  it('needs one from the second key on, where the token names none', async () => {
+  it('counts from the second key on, where the token names none', async () => {
     const path = join(folder, 'several.json')
-    await writeFile(path, JSON.stringify(keySet(ecKey('a'), ecKey('b'), ecKey('c'))))
-    const { auth } = await bench([{ keys: { kind: 'file', path }, algorithms: ['ES256'] }])
+    await writeFile(path, JSON.stringify(keySet(rsaKey('a'), rsaKey('b'), rsaKey('c'))))
+    const { auth } = await bench([{ keys: { kind: 'file', path }, algorithms: ['RS256'] }])
     const { counted, take } = places()
-    expect(await auth.authenticate(`Bearer ${forged('ES256')}`, take)).toMatchObject({ reason: 'bad signature' })
+    expect(await auth.authenticate(`Bearer ${forged('RS256')}`, take)).toMatchObject({ reason: 'bad signature' })
     expect(counted.left).toEqual([2])
   })
 
@@ -454,7 +457,7 @@ describe('a check of a signature', () => {
       code: 'overloaded',
     })
     expect(counted.left).toEqual([])
-    expect(await auth.authenticate(`Bearer ${jwt({ key: ec })}`, take)).toMatchObject({ user: 'alice' })
+    expect(await auth.authenticate(`Bearer ${jwt({ alg: 'RS256', key: rsa })}`, take)).toMatchObject({ user: 'alice' })
   })
 
   it('of a credential that is remembered needs none', async () => {

@@ -48,7 +48,7 @@ export const shares = section(
     ).prefault({}),
     checks: section(
       { address: part('Of one IPv4 address or IPv6 /64. Default shares.address').optional() },
-      'Checks of signatures that take long (ES384, ES512, RSA of more than 4096 bits, or more than one for a JWT); a percentage is one of 256',
+      'Checks of signatures that take long (ES384, ES512, RSA of more than 4096 bits); a percentage is one of 256',
     ).prefault({}),
   },
   'What one address, before its credential is looked at, and one user may hold of what all share; those above get 429',
