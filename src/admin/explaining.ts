@@ -1,5 +1,5 @@
 import { z } from 'zod'
-import { isUserId } from '../control/user.ts'
+import { isUserId, USER_ID } from '../control/user.ts'
 import type { Standing } from '../quota/store.ts'
 import { type Answer, badFields, type Call, type FieldProblem, ok, type Route } from './answer.ts'
 import type { ExplainAnswer } from './api.ts'
@@ -49,7 +49,7 @@ const BYTES = 'must be a whole number of bytes'
 const COST = 'must be a whole number of tokens from 0 to 1000000000'
 
 const Asked = z.strictObject({
-  user: once.refine(isUserId, { error: 'must be a user id: 1 to 256 bytes without control characters' }),
+  user: once.refine(isUserId, { error: `must be a user id: ${USER_ID}` }),
   method: text(32)
     .regex(/^[A-Za-z-]+$/, { error: 'must be an HTTP method such as GET' })
     .transform((method) => method.toUpperCase()),

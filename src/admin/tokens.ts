@@ -1,7 +1,7 @@
 import { z } from 'zod'
 import { timeOf } from '../control/times.ts'
 import { isTokenName, mintToken, type TokenRecord } from '../control/tokens.ts'
-import { isUserId } from '../control/user.ts'
+import { isUserId, USER_ID } from '../control/user.ts'
 import { type Answer, badFields, type Call, iso, NO_CONTENT, ok, type Route, refusal } from './answer.ts'
 import type { TokenAnswer } from './api.ts'
 import type { Desk } from './desk.ts'
@@ -44,7 +44,7 @@ export function tokenRoutes(desk: Desk, now: () => number): Route[] {
   ]
 }
 
-const USER = `must be a text of 1 to 256 bytes without control characters: the user on whose quota the token draws`
+const USER = `must be a text of ${USER_ID}: the user on whose quota the token draws`
 const NAME = `must be a text of 1 to 64 characters without control characters: what the token is for`
 const EXPIRES =
   'must be a time with its offset, for example 2030-01-31T00:00:00Z; leave it out for a token without an end'

@@ -1,7 +1,7 @@
-import { isUserId } from '../control/user.ts'
+import { isUserId, USER_ID } from '../control/user.ts'
 import { type Answer, badFields, type Call } from './answer.ts'
 
-const USER = 'must be a user id: 1 to 256 bytes in UTF-8 without control characters, percent-encoded'
+const USER = `must be a user id in UTF-8, percent-encoded: ${USER_ID}`
 
 /** For a route with the id of a user in its path. */
 export async function withUser(

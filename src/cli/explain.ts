@@ -6,7 +6,7 @@ import { setupOf } from '../app/administering.ts'
 import { explain } from '../app/explain.ts'
 import { openStoreToLook } from '../app/open-store.ts'
 import { createControlKeeper } from '../control/keeper.ts'
-import { isUserId } from '../control/user.ts'
+import { isUserId, USER_ID } from '../control/user.ts'
 import { adaptive } from '../failures/adaptive.ts'
 import type { Store } from '../store/store.ts'
 import { insistOnStore, type Loaded, loadOrTell, orTellWhere, reachable } from './config.ts'
@@ -58,7 +58,7 @@ const MAX_COST = 1e9
 
 function questionOf({ user, method = 'GET', path, cost, value, bytes }: Options): Question {
   if (user === undefined || path === undefined) throw new UsageError('explain needs --user and --path')
-  if (!isUserId(user)) throw new UsageError('--user takes 1 to 256 bytes without control characters')
+  if (!isUserId(user)) throw new UsageError(`--user takes ${USER_ID}`)
   if (!path.startsWith('/')) throw new UsageError('--path takes a path that begins with "/"')
   if (cost !== undefined && (!/^\d{1,10}$/.test(cost) || Number(cost) > MAX_COST)) {
     throw new UsageError(`--cost takes whole tokens, at most ${MAX_COST}`)

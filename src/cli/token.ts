@@ -3,7 +3,7 @@ import { openStore, openStoreToLook } from '../app/open-store.ts'
 import { parseDuration } from '../config/units.ts'
 import { COMMAND_LINE } from '../control/store.ts'
 import { hashToken, isTokenName, looksLikeToken, mintToken, type TokenRecord } from '../control/tokens.ts'
-import { isUserId } from '../control/user.ts'
+import { isUserId, USER_ID } from '../control/user.ts'
 import type { Store } from '../store/store.ts'
 import { insistOnStore, isYetToBeMade, loadOrTell, nameOf, orTellWhere, reachable } from './config.ts'
 import { CONFIG_OPTION, configFile } from './config-option.ts'
@@ -64,7 +64,7 @@ interface CreateOptions {
 
 function create({ user, name, expires }: CreateOptions): Work {
   if (user === undefined || name === undefined) throw new UsageError('token create needs --user and --name')
-  if (!isUserId(user)) throw new UsageError('--user takes 1 to 256 bytes without control characters')
+  if (!isUserId(user)) throw new UsageError(`--user takes ${USER_ID}`)
   if (!isTokenName(name)) throw new UsageError('--name takes 1 to 64 characters without control characters')
   const lifetime = expires === undefined ? null : lifetimeOf(expires)
   return async (store) => {

@@ -1,7 +1,11 @@
 const MAX_USER_BYTES = 256
 
-/** Whether a value may be a user id: a well-formed string of 1 to 256 bytes in UTF-8 without control characters. */
+/** What a user id is, for a sentence. */
+export const USER_ID = `1 to ${MAX_USER_BYTES} bytes without control characters, and neither "." nor ".."`
+
+/** Whether a value may be a user id. A client drops "." and ".." from a path, percent-encoded too: it could ask for no such user. */
 export function isUserId(value: unknown): value is string {
   if (typeof value !== 'string' || value === '' || value.length > MAX_USER_BYTES) return false
+  if (value === '.' || value === '..') return false
   return value.isWellFormed() && !/\p{Cc}/u.test(value) && Buffer.byteLength(value) <= MAX_USER_BYTES
 }

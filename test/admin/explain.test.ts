@@ -305,6 +305,7 @@ test.each([
   ['', ['user', 'method', 'path']],
   ['user=a&method=GET', ['path']],
   ['user=%00&method=GET&path=/x', ['user']],
+  ['user=..&method=GET&path=/x', ['user']],
   ['user=a&user=b&method=GET&path=/x', ['user']],
   ['user=a&method=G%20T&path=/x', ['method']],
   ['user=a&method=GET&path=/x&cost=-1', ['cost']],
@@ -318,7 +319,7 @@ test.each([
 test('a question with a text that is too long says so once', async () => {
   const reply = await running.call('GET', `/api/explain?user=${'x'.repeat(257)}&method=GET&path=/${'x'.repeat(8192)}`)
   expect(reply.json.problems).toEqual([
-    { path: 'user', msg: 'must be a user id: 1 to 256 bytes without control characters' },
+    { path: 'user', msg: 'must be a user id: 1 to 256 bytes without control characters, and neither "." nor ".."' },
     { path: 'path', msg: 'must have 1 to 8192 characters' },
   ])
 })

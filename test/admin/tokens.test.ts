@@ -75,6 +75,7 @@ describe('a field that is wrong is named, with the cure', () => {
       /^expires: unknown field "expires"; did you mean "expiresAt"\?$/,
     ],
     ['a user id that no credential could carry', { ...fine, user: 'a\n' }, /^user: must be a text of 1 to 256 bytes/],
+    ['a user id that no path can hold', { ...fine, user: '..' }, /^user: .* neither "." nor "..": /],
     ['two at once', { user: '', name: '' }, /^user: .+; name: /],
     ['no object', [1], /^body: must be a JSON object/],
     ['no body', undefined, /^body: must be a JSON object/],
@@ -85,7 +86,7 @@ describe('a field that is wrong is named, with the cure', () => {
   })
 })
 
-test.each(['x'.repeat(256), 'é'.repeat(128), '用户', 'a:b', '__proto__', '"><img src=x>'])(
+test.each(['x'.repeat(256), 'é'.repeat(128), '用户', 'a:b', '...', '%2e', '__proto__', '"><img src=x>'])(
   'any other user id is taken as it is',
   async (user) => {
     expect((await create({ user, name: '😀'.repeat(64) })).json.user).toBe(user)

@@ -676,6 +676,8 @@ describe('the user', () => {
     2 ** 53,
     ['alice'],
     { name: 'alice' },
+    '.',
+    '..',
     'a'.repeat(257),
     'ü'.repeat(129),
     'a\u0000',

@@ -288,8 +288,7 @@ export const en = {
   'users.shadow': 'shadow',
   'users.noUsage': 'no window is running',
   'users.back': 'All users',
-  'users.dots':
-    'No browser can ask for a user of this name. Look at it, reset it and set its override by the admin API, with your token:',
+  'users.dots': '“.” and “..” are no user ids.',
   'users.windows': 'Windows and limits',
   'users.source': 'Made by',
   'users.none.windows': 'No windows.',

@@ -275,7 +275,7 @@ export const zh: Readonly<Record<TextKey, string>> = {
   'users.shadow': '影子',
   'users.noUsage': '没有运行中的窗口',
   'users.back': '所有用户',
-  'users.dots': '浏览器无法请求这个名称的用户。请用您的令牌通过管理 API 查看、清零或设置：',
+  'users.dots': '“.” 和 “..” 不是用户 ID。',
   'users.windows': '窗口与上限',
   'users.source': '来源',
   'users.none.windows': '没有窗口。',

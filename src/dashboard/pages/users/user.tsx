@@ -15,7 +15,7 @@ import { useKept } from '../../parts/keeping.tsx'
 import { Note } from '../../parts/note.tsx'
 import { isStoreOut, OutageBanner, useInForce } from '../../parts/outage.tsx'
 import { Loaded, PageTitle, Panel } from '../../parts/panel.tsx'
-import { At, Changing, Copyable, Name } from '../../parts/small.tsx'
+import { At, Changing, Name } from '../../parts/small.tsx'
 import { ExplainForm } from './explain.tsx'
 import { LimitRows, rowOf } from './limit-rows.tsx'
 import { OverrideEditor, OverrideInForce } from './override.tsx'
@@ -36,10 +36,6 @@ export function UserPage({ user }: { readonly user: string }) {
       {isStep(user) ? (
         <Note tone="warn">
           <p>{t('users.dots')}</p>
-          <Copyable
-            text={`curl -sS --path-as-is -H "Authorization: Bearer $TOLLGATE_ADMIN_TOKEN" ${location.origin}${pathOf(user)}`}
-            label={t('users.dots')}
-          />
         </Note>
       ) : (
         <User user={user} />
@@ -48,7 +44,7 @@ export function UserPage({ user }: { readonly user: string }) {
   )
 }
 
-/** A browser takes these for steps from folder to folder, percent-encoded too, and asks for another address. */
+/** These are no user ids. A browser takes them for steps from folder to folder, percent-encoded too, and asks for another address. */
 function isStep(user: string): boolean {
   return user === '.' || user === '..'
 }
