@@ -1,35 +1,50 @@
 import { BUCKET_MS } from './histogram.ts'
 
 /**
- * Whose requests say how the upstream is. What a client can send as often as it likes must not move the limits of others, so
- * one voice, a user or an address, is heard once for every hundred charged requests of others in a half hour. Only charged
- * ones make room: free requests cost nothing to send.
+ * Whose requests say how the upstream is. What one client can send as often as it likes must not move the limits of others.
  *
- * Each process weighs what it forwards itself: a hundredth of the requests of each is a hundredth of all of them. Of a busy
- * user it hears one request after another, as those of others come, so that a failure in the middle of a half hour shows too.
+ * So a voice, a user, is heard three times at once and then once in four minutes: ten times in a half hour, however much it
+ * or anybody else sends. Ten more requests move the factor by 0.05 at most where they make it count more (`min_requests`).
+ *
+ * And what fails for one voice may be its own doing. Of a failure it is heard only as far as others fail twice as often, so
+ * that in an outage nearly all failures count, and those of one voice alone not at all.
+ *
+ * Each process weighs what it forwards itself, as the sums of the store know no voices.
  */
 export interface Voices {
   /** Of a forwarded request: whether it is heard. */
-  hear(voice: string, isCharged: boolean): boolean
+  hear(voice: string, failed: boolean): boolean
 }
 
-const OTHERS = 100
+const AT_ONCE = 3
+const EVERY_MS = 4 * 60_000
+/** How many failures of others a heard failure of a voice needs. */
+const OTHERS = 2
 /** Voices of one slot are weighed as one, in the same memory for any number of them. A power of 2. */
 const SLOTS = 4096
 
-/** What was counted in a half hour. */
+/** Failures of a half hour, in all and by slot. */
 interface Half {
-  charged: number
-  /** By slot. */
+  failed: number
   readonly own: Uint32Array
+  /** Of `own`, those that were heard. */
   readonly heard: Uint32Array
 }
 
 /** @param now monotonic milliseconds */
 export function createVoices(now: () => number): Voices {
+  /** By slot: when all its turns are back. */
+  const rested = new Float64Array(SLOTS).fill(Number.NEGATIVE_INFINITY)
   let startedAt = now()
   let current = createHalf()
   let before = createHalf()
+
+  function takesTurn(slot: number): boolean {
+    const next = Math.max(now(), rested[slot] as number) + EVERY_MS
+    if (next - now() > AT_ONCE * EVERY_MS) return false
+    rested[slot] = next
+    return true
+  }
 
   /** How much of the half hour before this one lies within the last 30 minutes, 0 to 1. */
   function remainder(): number {
@@ -42,31 +57,31 @@ export function createVoices(now: () => number): Voices {
     return 1 - (now() - startedAt) / BUCKET_MS
   }
 
+  function othersFailToo(slot: number): boolean {
+    const part = remainder()
+    current.failed++
+    current.own[slot] = at(current.own, slot) + 1
+    const others = ofOthers(current, slot) + part * ofOthers(before, slot)
+    const heard = at(current.heard, slot) + part * at(before.heard, slot)
+    if ((heard + 1) * OTHERS > others) return false
+    current.heard[slot] = at(current.heard, slot) + 1
+    return true
+  }
+
   return {
-    hear(voice, isCharged) {
-      const part = remainder()
+    hear(voice, failed) {
       const slot = slotOf(voice)
-      if (isCharged) charge(current, slot)
-      const others = ofOthers(current, slot) + part * ofOthers(before, slot)
-      const heard = at(current.heard, slot) + part * at(before.heard, slot)
-      if ((heard + 1) * OTHERS > others) return false
-      current.heard[slot] = at(current.heard, slot) + 1
-      return true
+      return takesTurn(slot) && (!failed || othersFailToo(slot))
     },
   }
 }
 
 function createHalf(): Half {
-  return { charged: 0, own: new Uint32Array(SLOTS), heard: new Uint32Array(SLOTS) }
+  return { failed: 0, own: new Uint32Array(SLOTS), heard: new Uint32Array(SLOTS) }
 }
 
-function charge(half: Half, slot: number): void {
-  half.charged++
-  half.own[slot] = at(half.own, slot) + 1
-}
-
-function ofOthers({ charged, own }: Half, slot: number): number {
-  return charged - at(own, slot)
+function ofOthers({ failed, own }: Half, slot: number): number {
+  return failed - at(own, slot)
 }
 
 function at(counts: Uint32Array, slot: number): number {

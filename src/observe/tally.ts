@@ -79,8 +79,9 @@ export function createTallyKeeper(options: TallyKeeperOptions): TallyKeeper {
     observer: function count(observation: Observation) {
       if (observation.type !== 'request' || observation.httpStatus === null) return
       const { voice, cost, shadowed } = observation
-      const isHeard = voice !== null && voices.hear(voice, cost > 0 && !shadowed)
-      sum = plus(sum, tallyOf(observation, isHeard))
+      const kind = kindOf(observation)
+      const isHeard = voice !== null && voices.hear(cost > 0 && !shadowed ? voice : UNCHARGED, kind !== 'fine')
+      sum = plus(sum, KINDS[kind][isHeard ? 'heard' : 'aside'])
     },
     async close() {
       clearInterval(timer)
@@ -89,6 +90,9 @@ export function createTallyKeeper(options: TallyKeeperOptions): TallyKeeper {
     },
   }
 }
+
+/** One voice for all that costs nothing: anybody can send that, from any number of addresses. No user has this id. */
+const UNCHARGED = ''
 
 const KINDS = {
   fine: tallies({ ...NOTHING, total: 1 }),
@@ -102,12 +106,8 @@ function tallies(tally: Tally): { readonly heard: Tally; readonly aside: Tally }
 }
 
 /** A client that left says nothing about the backend. */
-function tallyOf({ outcome, httpStatus }: RequestDone, isHeard: boolean): Tally {
-  const kind = KINDS[outcome === 'aborted' ? 'fine' : kindOf(httpStatus)]
-  return isHeard ? kind.heard : kind.aside
-}
-
-function kindOf(httpStatus: number | null): keyof typeof KINDS {
+function kindOf({ outcome, httpStatus }: RequestDone): keyof typeof KINDS {
+  if (outcome === 'aborted') return 'fine'
   if (httpStatus === 0) return 'failed'
   return httpStatus !== null && httpStatus >= 500 ? 'error' : 'fine'
 }

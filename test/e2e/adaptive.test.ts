@@ -103,15 +103,26 @@ describe('the adaptive factor', () => {
     expect(buckets.reduce((sum, { status5xx }) => sum + status5xx, 0)).toBe(180)
   })
 
-  it('hears one user, and one address, once for every hundred charged requests of others', async () => {
+  it('hears no failure of one user alone, and of all that costs nothing half as many as others have', async () => {
     await ask('/fine', 400, (i) => bearer(`user ${i}`))
     await ask('/fail', 300, () => bearer('mallory'))
     await ask('/fail/probe', 300, nobody)
     const { aside, asideFailed, status5xx } = await tallied(1000)
     expect(status5xx).toBe(600)
-    // Of the address 7: mallory's requests are charged, too.
-    expect(status5xx - asideFailed).toBe(4 + 7)
+    // Mallory is heard three times, for nothing. That would be enough for one failure of the other, which is heard three times too.
+    expect(status5xx - asideFailed).toBe(1)
     expect(1000 - aside).toBeGreaterThan(300)
+  })
+
+  it('is not moved by one user whose requests all fail, beside seventy whose requests do not', async () => {
+    for (let user = 0; user < 70; user++) await ask('/fine', 10, () => bearer(`user ${user}`))
+    await tallied(700)
+    await app.reload(text())
+    expect((await told()).factor).toBe(1.5)
+    await ask('/fail', 60, () => bearer('mallory'))
+    await tallied(760)
+    await app.reload(text())
+    expect(await told()).toMatchObject({ factor: 1.5, failed: 0 })
   })
 
   it('stays where it was while one user fails as often as he can', async () => {

@@ -37,23 +37,27 @@ test('forwarded requests are counted, failed ones and server errors apart', asyn
 test('those that the adaptive mode does not hear are in the sum, and counted aside too', async () => {
   const added: Tally[] = []
   start(async (tally) => void added.push(tally))
-  // Whoever comes next is the first to have a hundred of others before him.
-  for (let i = 1; i <= 100; i++) keeper.observer(request({ voice: `user ${i}` }))
   for (const changes of [
-    { voice: 'heard', httpStatus: 503 },
+    { voice: 'alice', httpStatus: 503 },
+    { voice: 'bob', httpStatus: 500 },
+    // Two others failed.
+    { voice: 'carol', httpStatus: 500 },
+    { voice: 'dave', httpStatus: 0, outcome: 'failed' },
     { voice: null },
     { voice: null, httpStatus: 503 },
     { voice: null, httpStatus: 0, outcome: 'failed' },
     { voice: null, httpStatus: 500, outcome: 'aborted' },
     { voice: 'refused', httpStatus: null, outcome: 'refused' },
-    { voice: 'heard', httpStatus: 500 },
-    { voice: '192.0.2.1', cost: 0, httpStatus: 500 },
-    { voice: '192.0.2.1', cost: 0, httpStatus: 500 },
+    { voice: 'left', httpStatus: 500, outcome: 'aborted' },
+    // All that costs nothing is one voice.
+    { voice: '192.0.2.1', cost: 0 },
+    { voice: '192.0.2.2', cost: 0 },
     { voice: 'shadowed', shadowed: true },
+    { voice: '192.0.2.3', cost: 0 },
   ] as const)
     keeper.observer(request(changes))
   await keeper.close()
-  expect(added).toEqual([{ total: 109, status0: 1, status5xx: 5, aside: 106, asideFailed: 4 }])
+  expect(added).toEqual([{ total: 13, status0: 2, status5xx: 4, aside: 7, asideFailed: 4 }])
 })
 
 test('the sum goes to the store on its own, and nothing goes while there is nothing', async () => {
