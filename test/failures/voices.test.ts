@@ -100,11 +100,14 @@ describe('the factor that is drawn from what is heard', () => {
     }
   })
 
-  test.each([30, 50, 200, 1000])('falls to its least within the half hour where half fails for all of %d users', (count) => {
-    const drawn = factors((half) => users(count, half === 0 ? never : (i) => i % 2 === 0))
-    expect(drawn[29]?.factor).toBe(ADAPTIVE.max)
-    expect(drawn.at(-1)?.factor).toBe(ADAPTIVE.min)
-  })
+  test.each([30, 50, 200, 1000])(
+    'falls to its least within the half hour where half fails for all of %d users',
+    (count) => {
+      const drawn = factors((half) => users(count, half === 0 ? never : (i) => i % 2 === 0))
+      expect(drawn[29]?.factor).toBe(ADAPTIVE.max)
+      expect(drawn.at(-1)?.factor).toBe(ADAPTIVE.min)
+    },
+  )
 
   test('says nothing where there are few users', () => {
     expect(factors(() => users(5, always)).every(({ factor }) => factor === 1)).toBe(true)
