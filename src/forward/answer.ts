@@ -34,6 +34,12 @@ export function hangUp(socket: Duplex): void {
   socket.end(() => closeLater(socket))
 }
 
+/** Nothing that comes is looked at any more, and the connection is closed after a while. */
+export function readToNowhere(socket: Duplex): void {
+  socket.resume()
+  closeLater(socket)
+}
+
 const leaving = new WeakSet<Duplex>()
 
 /** Whatever still comes: the first call counts. */

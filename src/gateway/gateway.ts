@@ -2,6 +2,7 @@ import type { IncomingMessage, ServerResponse } from 'node:http'
 import type { Duplex } from 'node:stream'
 import type { Caller } from '../auth/authenticator.ts'
 import { type Denial, STATUS_OF } from '../errors.ts'
+import { readToNowhere } from '../forward/answer.ts'
 import type { ForwardResult } from '../forward/exchange.ts'
 import type { Observer } from '../observe/observation.ts'
 import type { Charge, Decision } from '../quota/charge.ts'
@@ -81,7 +82,7 @@ export function createGateway({ rules, ledger, store, observe, lag, shares }: Ga
     const exchange = begin(req, res, requestId)
     try {
       if (isBehindOthers(res)) await turnOf(res)
-      if (res.destroyed) return record(exchange, clientLeft('the client left before its turn'))
+      if (res.destroyed || res.socket === null) return record(exchange, clientLeft('the client left before its turn'))
       const admission = await admit(exchange, ambiguity)
       if (admission.kind === 'pass') record(exchange, await forward(exchange, res, admission.pass))
       else record(exchange, answer(exchange, res, admission))
@@ -93,8 +94,8 @@ export function createGateway({ rules, ledger, store, observe, lag, shares }: Ga
   }
 
   async function handleUpgrade(req: IncomingMessage, socket: Duplex, head: Buffer): Promise<void> {
-    if (distrusted.has(socket)) return
     socket.on('error', () => {}) // a reset while we decide; its close event says the rest
+    if (distrusted.has(socket)) return readToNowhere(socket)
     const exchange = begin(req, null, requestIdOf(req, rules().isProxy))
     try {
       const admission = await admit(exchange, checkUpgrade(req))

@@ -4,7 +4,7 @@ import type { AddressInfo, Socket } from 'node:net'
 import type { Duplex } from 'node:stream'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { type Denial, denial, STATUS_OF } from '../errors.ts'
-import { closeLater, hangUp } from '../forward/answer.ts'
+import { closeLater, hangUp, readToNowhere } from '../forward/answer.ts'
 import type { Observer } from '../observe/observation.ts'
 import { peerOf } from '../peers.ts'
 import type { Certificate } from '../tls.ts'
@@ -141,9 +141,12 @@ export function createListener(options: ListenerOptions): Listener {
   })
   server.on('connect', (req: http.IncomingMessage, socket: Socket, head: Buffer) => {
     const refuse = () => void gateway.handleUpgrade(req, socket, head) // as any method that is not served
-    if (!isBusy(socket)) return refuse()
-    // Node has let go of the connection; what came on it before is answered first (RFC 9112, 9.3.2).
+    // Node has let go of the connection, with all that it listened to.
     socket.on('error', () => {})
+    if (last.has(socket) && !isBusy(socket)) return readToNowhere(socket)
+    if (!isBusy(socket)) return refuse()
+    // What came on it before is answered first (RFC 9112, 9.3.2).
+    servesOn(socket)
     whenIdle(socket, () => last.has(socket) || socket.destroyed || refuse())
   })
   server.on('clientError', (error: ParserError, socket: Duplex) => {
@@ -165,6 +168,17 @@ export function createListener(options: ListenerOptions): Listener {
 
   function isBusy(socket: Duplex): boolean {
     return underway(socket).length > 0
+  }
+
+  /** Does for the responses under way what Node did until it let go: they hear that there is room again, and of the end. */
+  function servesOn(socket: Socket): void {
+    socket.on('drain', () => underway(socket)[0]?.res.emit('drain'))
+    socket.once('close', () => {
+      for (const { res } of underway(socket)) if (res.socket === null) res.emit('close')
+    })
+    // Read to nowhere: a connection that nobody reads never ends.
+    readOn(socket)
+    socket.on('end', () => limits().answersHalfClosed || socket.destroy()).resume()
   }
 
   /**
