@@ -441,6 +441,23 @@ describe('a check of a signature', () => {
     expect(counted.asked).toEqual(asked)
   })
 
+  it('counts for a large token with any key', async () => {
+    const { auth } = await open(all)
+    const { counted, take } = places()
+    const of = (bytes: number) => {
+      const base = claims({ filler: '' })
+      return jwt({
+        alg: 'RS256',
+        key: { ...(forgers.RS256 as TestKey), jwk: rsa.jwk },
+        payload: { ...base, filler: 'x'.repeat(bytes - JSON.stringify(base).length) },
+      })
+    }
+    expect(await auth.authenticate(`Bearer ${of(2048)}`, take)).toMatchObject({ reason: 'bad signature' })
+    expect(counted.left).toEqual([])
+    expect(await auth.authenticate(`Bearer ${of(2049)}`, take)).toMatchObject({ reason: 'bad signature' })
+    expect(counted).toMatchObject({ asked: [false], left: [1] })
+  })
+
   it('counts from the second key on, where the token names none', async () => {
     const path = join(folder, 'several.json')
     await writeFile(path, JSON.stringify(keySet(rsaKey('a'), rsaKey('b'), rsaKey('c'))))
