@@ -13,12 +13,12 @@ import { cutOff, cutOffBy, isForwarded } from './cut-off.ts'
 import { malformedBody, slowBody, tooManyInFlight } from './denials.ts'
 import { isLeftInDoubt, isWebSocketHandshake, versionNotSupported } from './edge.ts'
 import type { Gateway } from './gateway.ts'
+import { holdBack, readOn } from './held-back.ts'
 import { holdPausedRecords } from './paused-records.ts'
 import { targetTooLong } from './plan.ts'
 import { newRequestId, requestIdOf } from './request-id.ts'
 import type { ShareRules, Shares } from './shares.ts'
 import { joinShortPieces } from './short-pieces.ts'
-import { holdBack, readOn } from './turn.ts'
 import { createUnderway, type Underway } from './underway.ts'
 import { createUploadWatch, type UploadRule } from './uploads.ts'
 
@@ -177,7 +177,7 @@ export function createListener(options: ListenerOptions): Listener {
       for (const { res } of underway(socket)) if (res.socket === null) res.emit('close')
     })
     // Read to nowhere: a connection that nobody reads never ends.
-    readOn(socket)
+    readOn(socket, 'turn')
     socket.on('end', () => limits().answersHalfClosed || socket.destroy()).resume()
   }
 
@@ -210,7 +210,7 @@ export function createListener(options: ListenerOptions): Listener {
       return
     }
     const exchange = { req, res, requestId: requestIdOf(req, limits().isProxy) }
-    if (exchanges.push(exchange) > 1) holdBack(socket)
+    if (exchanges.push(exchange) > 1) holdBack(socket, 'turn')
     joinShortPieces(req)
     // What is answered wants its body no more: it may wait behind others, which are not to be broken off for that.
     uploads.watch(req, () => {
@@ -220,7 +220,7 @@ export function createListener(options: ListenerOptions): Listener {
     void gateway.handle(req, res, exchange.requestId).then(() => {
       exchanges.splice(exchanges.indexOf(exchange), 1)
       if (!res.shouldKeepAlive) last.add(socket)
-      if (exchanges.length <= 1) readOn(socket)
+      if (exchanges.length <= 1) readOn(socket, 'turn')
       if (exchanges.length === 0) socket.emit(IDLE)
     })
   }

@@ -199,3 +199,23 @@ describe('where all connections to the upstream are taken', () => {
     expect(await waits).toBe(200)
   })
 })
+
+it('ten connections that send chunks of one byte without end take a small part of the time, also behind a refusal', async () => {
+  await start()
+  const chunks = '1\r\nx\r\n'.repeat(20_000)
+  let sent = 0
+  for (let i = 0; i < 10; i++) {
+    const socket = connect(ATTACKER)
+    socket.write(request(`POST /${i < 5 ? 'pub/up' : 'none'} HTTP/1.1`, null, 'Transfer-Encoding: chunked'))
+    const more = (): void => {
+      sent++
+      if (!socket.destroyed) socket.write(chunks, more)
+    }
+    more()
+  }
+  await expectOthersServed()
+  const before = sent
+  for (let i = 0; i < 3; i++) await expectOthersServed()
+  // What is read in a second of a connection is one read: 64 KiB of the 120 KB that each of these writes has.
+  expect(sent - before).toBeLessThan(100)
+})
