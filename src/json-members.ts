@@ -11,11 +11,12 @@ export interface Member {
  * equal keys, where other parsers keep the first, and it does not keep the spelling of numbers.
  *
  * @param text valid JSON whose value is an object; anything else has no meaning here
+ * @param most no more are read
  */
-export function topLevelMembers(text: string): Member[] {
+export function topLevelMembers(text: string, most = Number.POSITIVE_INFINITY): Member[] {
   const members: Member[] = []
   let at = skipSpace(text, skipSpace(text, 0) + 1)
-  while (text[at] === '"') {
+  while (text[at] === '"' && members.length < most) {
     const keyEnd = endOfString(text, at)
     const start = skipSpace(text, skipSpace(text, keyEnd) + 1)
     const end = endOfValue(text, start)

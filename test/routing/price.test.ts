@@ -1,5 +1,5 @@
 import fc from 'fast-check'
-import { describe, expect, test } from 'vitest'
+import { describe, expect, onTestFinished, test, vi } from 'vitest'
 import { type BodyPrice, pricedInQuery, priceOfBody } from '../../src/routing/price.ts'
 
 const CHARGE: BodyPrice = {
@@ -172,6 +172,22 @@ describe('a field that parsers find differently', () => {
     expect((user + system) / 1000).toBeLessThan(1000)
   })
 
+  test('is found behind characters of which nothing is left, however many and in any row', () => {
+    for (const nothing of ['\u00a8', '_', '\ud800', '\u200b', '\u0301', '\u00b4\u2017']) {
+      const name = ['charge', 'Id'].join(nothing.repeat(3000))
+      expect(price(JSON.stringify({ chargeId: 2, [name]: 5 }), { maxBody: 64 * 1024 })).toBe('bad_request')
+    }
+  })
+
+  test('is not looked for in more of a name than the field is long: one character may stand for 18', () => {
+    const body = `{"${'\ufdfa'.repeat(21_000)}":0,"chargeId":2}`
+    const normalize = vi.spyOn(String.prototype, 'normalize')
+    onTestFinished(() => normalize.mockRestore())
+    expect(price(body, { maxBody: 64 * 1024 })).toBe(10)
+    const normalized = normalize.mock.contexts.reduce((sum: number, text) => sum + String(text).length, 0)
+    expect(normalized).toBeLessThan(100)
+  })
+
   test('leaves other members alone', () => {
     expect(price('{"chargeId":2,"x":1,"X":2,"@chargeId":5,"chargeIds":5}')).toBe(10)
   })
@@ -209,6 +225,16 @@ describe('a body that is not one JSON object in UTF-8', () => {
       'bad_request',
     )
     expect(price(Buffer.from('{"chargeId":2}', 'utf16le'))).toBe('bad_request')
+  })
+
+  test('one with more than 10000 members is refused, whether the rest of it is JSON or not', () => {
+    const maxBody = 1024 * 1024
+    const members = Array.from({ length: 9_999 }, (_, i) => `"k${i}":{"chargeId":5,"a":[1,2]}`).join()
+    expect(price(`{${members},"chargeId":2}`, { maxBody })).toBe(10)
+    const msg = 'The JSON object of this request may have at most 10000 members.'
+    expect(sentence(`{${members},"x":0,"chargeId":2}`, { maxBody })).toBe(msg)
+    expect(sentence(`{${members},"x":0,"chargeId":2,,`, { maxBody })).toBe(msg)
+    expect(sentence(`[${'"a",'.repeat(10_001)}1]`, { maxBody })).toBe('The body of this request must be a JSON object.')
   })
 
   test('the depth of its values is no matter', () => {
@@ -286,6 +312,44 @@ describe('whatever the body', () => {
       }),
     )
   })
+
+  test('a short name is another spelling of the field where the whole of both, folded at once, is one', () => {
+    const pieces = fc.constantFrom(
+      ...'chargeIdCHARGEID_- .ıİſKσςΣßﬁéÅ½',
+      '\0',
+      '\u00a8',
+      '\u0301',
+      '\ud800',
+      '\udc00',
+      '\u200b',
+      '\ufdfa',
+      '𝐜',
+      '각',
+    )
+    const spelling = fc.array(pieces, { maxLength: 12 }).map((parts) => parts.join(''))
+    const letters = 'chargeId'
+      .split('')
+      .map((letter) => fc.constantFrom(letter, letter.toUpperCase(), `${letter}_`, `\u00a8${letter}`))
+    fc.assert(
+      fc.property(
+        fc.oneof(
+          spelling,
+          fc.tuple(...letters).map((parts) => parts.join('')),
+        ),
+        (name) => {
+          const expected = foldedAtOnce(name) === 'chargeid' ? 'bad_request' : 10
+          expect(price(`{"chargeId":2,${JSON.stringify(name)}:3}`)).toBe(expected)
+        },
+      ),
+      { numRuns: 3000 },
+    )
+  })
+
+  function foldedAtOnce(name: string): string {
+    const [visible = ''] = name.split('\0', 1)
+    const without = (text: string) => text.replace(/[\p{M}\p{C}\s_-]/gu, '')
+    return without(without(visible).normalize('NFKD')).toUpperCase().toLowerCase()
+  }
 
   /** Every value that some backend could take for the field. */
   function readingsOf(written: readonly (readonly [string, string])[]): unknown[] {
