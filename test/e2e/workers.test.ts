@@ -676,7 +676,7 @@ describe('two workers', () => {
     const child = spawn(process.execPath, ['src/main.ts', 'serve', '-c', file(config())])
     const [said, [code]] = await Promise.all([text(child.stderr), once(child, 'exit')])
     expect(said).toMatch(
-      /^tollgate: .*tollgate\.yaml:\d+:\d+ listen: .*EADDRINUSE.*: choose an address of this machine whose port is free\n$/,
+      /^tollgate: .*tollgate\.yaml:\d+:\d+ listen: .*EADDRINUSE.*: choose an address of this machine whose port is free\n$/m,
     )
     expect(code).toBe(1)
     other.close()

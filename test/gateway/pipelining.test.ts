@@ -45,9 +45,9 @@ async function start(way: Way, upstream: string) {
     for (const socket of sockets) socket.destroy()
     server.close()
   })
-  const more = [upstream, certificates.upstream(way)].filter(Boolean).join(', ')
+  const more = ['queue_timeout: 1m', upstream, certificates.upstream(way)].filter(Boolean).join(', ')
   // A share of so few would be one.
-  const edge = 'edge: { shares: { address: none, user: none } }'
+  const edge = 'edge: { max_lag: 1m, shares: { address: none, user: none } }'
   const rest = `${edge}\nroutes: [{ match: "* /api/*", category: read, cost: 1 }]\n${certificates.listener(way)}`
   const app = await startApp(yaml(upstreamUrl(way, server), rest, 'sqlite::memory:', more))
   cleanups.push(() => app.stop())
