@@ -113,7 +113,9 @@ describe('a gateway token', () => {
   it('that was changed while all were read has its last record', async () => {
     const { token, record } = await create()
     await store.change({ kind: 'token_revoked', id: record.id, to: {} }, AUTHOR, null)
+    store.remembered = 0
     await control.start()
+    expect(store.asked).toContain('everything')
     expect(keys.find(token)).toMatchObject({ revokedAt: null })
     records.set(record.id, { ...record, revokedAt: 5000 })
     await control.fresh()
