@@ -25,6 +25,7 @@ import { createHeartbeat } from './heartbeat.ts'
 import type { Observing } from './observing.ts'
 import { openFilesProblem } from './open-files.ts'
 import { createParts, type Parts, retire } from './parts.ts'
+import { createScarcity } from './scarcity.ts'
 import { SetupError } from './setup-error.ts'
 import { createStoreClock } from './store-clock.ts'
 
@@ -82,6 +83,8 @@ export interface ServingOptions {
 
 const FULL = 'all connections to the backend are taken: requests wait for one, or have waited in vain'
 
+const LATE = 'the event loop is lastingly late (edge.max_lag): requests are refused'
+
 /** Begins the reason of a process that lacks its store. */
 const STORE = 'the quota store'
 
@@ -129,6 +132,8 @@ export async function createServing(options: ServingOptions): Promise<Serving> {
     throw error
   })
   const lag = createLagMeter()
+  const scarcity = createScarcity()
+  follow(scarcity.observer)
   const shares = createShares()
   const gateway = createGateway({ rules: () => current.rules, ledger, store, observe, lag: lag.lasting, shares })
   const listener = openListener({ config, certificate, gateway, observe, shares, current: () => current })
@@ -178,10 +183,21 @@ export async function createServing(options: ServingOptions): Promise<Serving> {
   function ready(startup = false): Readiness {
     const reasons = [...(state.started ? [] : ['starting']), ...(state.draining ? ['draining'] : [])]
     const failure = storeFailure()
-    if (failure === null) {
-      return { ready: reasons.length === 0, reasons: current.forwarder.isFull() ? [...reasons, FULL] : reasons }
+    if (failure === null) return { ready: reasons.length === 0, reasons: [...reasons, ...lacking()] }
+    return {
+      ready: reasons.length === 0 && (startup || admitsAlone()),
+      reasons: [...reasons, reasonOf(failure), ...lacking()],
     }
-    return { ready: reasons.length === 0 && (startup || admitsAlone()), reasons: [...reasons, reasonOf(failure)] }
+  }
+
+  /** For want of what requests wait or are refused. Other processes may lack the same, so this one stays ready. */
+  function lacking(): string[] {
+    const { forwarder, rules } = current
+    return [
+      ...(forwarder.isFull() ? [FULL] : []),
+      ...(lag.lasting() > rules.maxLagMs ? [LATE] : []),
+      ...scarcity.reasons(),
+    ]
   }
 
   /** With what only administrators need to know. */

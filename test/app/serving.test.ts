@@ -32,6 +32,24 @@ test('a gateway is ready from its start until it drains, and says which of the t
   await store.close()
 })
 
+test('a gateway whose event loop is lastingly late is ready, and says so', async () => {
+  const { store, making } = make('listen: 127.0.0.1:0\nedge: { max_lag: 20ms }')
+  const serving = await making
+  await serving.start()
+  const lateness = async (): Promise<readonly string[]> => {
+    for (let i = 0; i < 8; i++) {
+      for (const until = performance.now() + 120; performance.now() < until; );
+      await new Promise((resolve) => setTimeout(resolve))
+    }
+    return serving.ready().reasons
+  }
+  await expect.poll(lateness).toEqual(['the event loop is lastingly late (edge.max_lag): requests are refused'])
+  expect(serving.ready().ready).toBe(true)
+  await expect.poll(() => serving.ready(), { timeout: 10_000 }).toEqual({ ready: true, reasons: [] })
+  await serving.stop()
+  await store.close()
+})
+
 test('a configuration that is still being made into parts when the gateway stops does not come into force', async () => {
   const seen: Observation['type'][] = []
   const { store, making } = make('listen: 127.0.0.1:0', ({ type }) => seen.push(type))

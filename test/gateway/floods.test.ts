@@ -133,7 +133,7 @@ describe('everybody else is served within moments while', () => {
     await start()
     const line = request('GET /pub/health HTTP/1.1', null, 'Content-Length: 10')
     for (let i = 0; i < 2000; i++) hold(line, `127.0.2.${1 + (i % 2)}`)
-    await poll(() => app.requests().filter(({ reason }) => reason === 'address bodies').length).toBe(1000)
+    await poll(() => app.requests().filter(({ reason }) => reason === 'address bodies').length).toBe(1800)
     await expectOthersServed()
     expect(seen('/pub/health')).toBe(0)
   })
@@ -156,6 +156,20 @@ describe('everybody else is served within moments while', () => {
     )
     expect([...new Set(await Promise.all(answers))]).toEqual([200])
     raw.close()
+  })
+})
+
+describe('where all bodies that may be awaited are withheld', () => {
+  it('requests without one are served, and the gateway says for a while that it lacks something', async () => {
+    await start(backend.url, 'max_in_flight: 20')
+    const line = request('GET /pub/health HTTP/1.1', null, 'Content-Length: 10')
+    for (let i = 0; i < 20; i++) hold(line, `127.0.2.${1 + (i % 10)}`)
+    const next = () => ask(line.replace('Host', 'Connection: close\r\nHost'), '127.0.1.1')
+    await expect.poll(next, { timeout: 20_000 }).toBe(503)
+    expect(app.requests()[0]).toMatchObject({ share: { thing: 'bodies', bound: 'total' } })
+    const bodies = 'as many bodies are awaited as may be: requests with another are refused'
+    expect(await readiness()).toEqual({ ready: true, degraded: [bodies] })
+    expect(await ask(request('GET /api/now HTTP/1.1', 'bob', 'Connection: close'), '127.0.1.2')).toBe(200)
   })
 })
 
