@@ -22,6 +22,7 @@ import {
 import { type Assets, pageAnswer } from './assets.ts'
 import { auditRoutes } from './audit.ts'
 import { unreadConditions } from './conditions.ts'
+import { boundConnections } from './connections.ts'
 import { createDesk, type DeskOptions, OutcomeUnknown } from './desk.ts'
 import { type Explain, explainRoutes } from './explaining.ts'
 import { failureRoutes } from './failures.ts'
@@ -133,6 +134,7 @@ function createServer(certificate: Certificate | null, observe: Observer): Fasti
       : { https: { ...SERVER_TIMEOUTS, ...certificate.current(), handshakeTimeout: REQUEST_TIMEOUT_MS } }),
   }) as FastifyInstance
   const { server } = app
+  boundConnections(server)
   server.prependListener('request', closeBehindUpgrade)
   if (server instanceof tls.Server) certificate?.onChange((next) => server.setSecureContext(next))
   // Fastify knows a dozen methods; for the others a known path would be "not found".

@@ -14,6 +14,7 @@ export interface ProbeOptions {
 
 /** What the machinery around us asks, without a credential: it has none. */
 export function probeRoutes({ live, ready, metrics, drain }: ProbeOptions): Route[] {
+  const render = together(() => metrics.render())
   return [
     {
       method: 'GET',
@@ -42,10 +43,21 @@ export function probeRoutes({ live, ready, metrics, drain }: ProbeOptions): Rout
       path: '/metrics',
       guard: 'open',
       doc: { summary: 'Metrics in the text format of Prometheus', answers: { 200: 'text' } },
-      handle: async () => ({ status: 200, body: await metrics.render(), contentType: metrics.contentType }),
+      handle: async () => ({ status: 200, body: await render(), contentType: metrics.contentType }),
     },
     ...(drain === undefined ? [] : [drainRoute(drain)]),
   ]
+}
+
+/** Whoever asks while something is being made gets the same. */
+function together<T>(make: () => Promise<T>): () => Promise<T> {
+  let underway: Promise<T> | null = null
+  return () => {
+    underway ??= make().finally(() => {
+      underway = null
+    })
+    return underway
+  }
 }
 
 const OUT = 'Out of service: /readyz is 503, and every response closes its connection. A second POST /drain ends that.'

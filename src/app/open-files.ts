@@ -1,4 +1,5 @@
 import { readFileSync } from 'node:fs'
+import { MAX_CONNECTIONS } from '../admin/connections.ts'
 import type { Config } from '../config/config.ts'
 
 /** Beside connections of clients and to the backend: the store, the log, the listeners, and what Node itself has open. */
@@ -13,9 +14,9 @@ export function openFilesProblem(
   { edge, upstream }: Pick<Config, 'edge' | 'upstream'>,
   limit = ownLimit(),
 ): string | null {
-  const connections = edge.maxConnections + upstream.maxConnections + edge.maxTunnels
+  const connections = edge.maxConnections + upstream.maxConnections + edge.maxTunnels + MAX_CONNECTIONS
   if (limit === null || limit >= connections + OTHERS) return null
-  return `edge: this process may have ${limit} files open, and edge.max_connections, upstream.max_connections and edge.max_tunnels allow for ${connections} connections: above its limit clients are turned away without a word; raise it (ulimit -Hn, LimitNOFILE) or lower these`
+  return `edge: this process may have ${limit} files open, and edge.max_connections, upstream.max_connections, edge.max_tunnels and the admin listener (${MAX_CONNECTIONS}) allow for ${connections} connections: above its limit clients are turned away without a word; raise it (ulimit -Hn, LimitNOFILE) or lower these`
 }
 
 /** `null` where the system does not tell, or has none. Node raises its own to the hard one. */

@@ -1,5 +1,6 @@
 import { once } from 'node:events'
 import { connect } from 'node:net'
+import { networkInterfaces } from 'node:os'
 import { text } from 'node:stream/consumers'
 import { afterEach, describe, expect, test } from 'vitest'
 import type { Observation } from '../../src/observe/observation.ts'
@@ -591,3 +592,66 @@ test.each(BEGUN)('closing does not wait for a client that has sent %s and is gon
   const ended = once(socket.resume(), 'close')
   await Promise.all([admin.close(), ended])
 })
+
+const METRICS = 'GET /metrics HTTP/1.1\r\nHost: localhost\r\n\r\n'
+
+test('a connection with more than 8 requests that wait is ended, and metrics are made once for those that wait', async () => {
+  const rendered: PromiseWithResolvers<string> = Promise.withResolvers()
+  let renders = 0
+  const render = () => {
+    renders++
+    return rendered.promise
+  }
+  const { url, call } = await start({ metrics: { render, contentType: 'text/plain' } })
+  const open = (count: number) => {
+    const socket = connect(Number(new URL(url).port), '127.0.0.1').on('error', () => {})
+    socket.write(METRICS.repeat(count))
+    return socket
+  }
+  const few = open(8)
+  await expect.poll(() => renders).toBe(1)
+  await once(open(1200).resume(), 'close')
+  rendered.resolve('tollgate_up 1\n')
+  let answered = ''
+  for await (const bytes of few) {
+    answered += bytes
+    if (answered.split('HTTP/1.1 200').length === 9) break
+  }
+  expect(answered.split('HTTP/1.1 200')).toHaveLength(9)
+  expect(renders).toBe(1)
+  expect((await call('GET', '/metrics')).status).toBe(200)
+  expect(renders).toBe(2)
+})
+
+test('no more than 200 connections are taken, and one that goes makes room', async () => {
+  const { url, call } = await start()
+  const sockets = Array.from({ length: 260 }, () =>
+    connect(Number(new URL(url).port), '127.0.0.1')
+      .on('error', () => {})
+      .resume(),
+  )
+  await expect.poll(() => sockets.filter(({ closed }) => closed).length).toBeGreaterThanOrEqual(60)
+  expect(sockets.filter(({ closed }) => !closed).length).toBeGreaterThan(190)
+  for (const socket of sockets) socket.destroy()
+  await expect.poll(async () => (await call('GET', '/livez').catch(() => null))?.status).toBe(200)
+})
+
+const OWN = Object.values(networkInterfaces())
+  .flat()
+  .find((one) => one?.family === 'IPv4' && !one.internal)?.address
+
+test.skipIf(OWN === undefined)(
+  'one address of another machine holds 50 connections at most, and loopback is still served',
+  async () => {
+    const { url, call } = await start({ listen: { host: '0.0.0.0', port: 0 } })
+    const port = Number(new URL(url).port)
+    const sockets = Array.from({ length: 80 }, () =>
+      connect(port, OWN)
+        .on('error', () => {})
+        .resume(),
+    )
+    await expect.poll(() => sockets.filter(({ closed }) => closed).length).toBe(30)
+    expect((await call('GET', '/livez')).status).toBe(200)
+    for (const socket of sockets) socket.destroy()
+  },
+)

@@ -8,8 +8,8 @@ edge: { max_connections: 100, max_tunnels: 5 }
 `)
 
 test('a process that may open fewer files than connections are allowed is warned of, with the cure', () => {
-  expect(openFilesProblem(config, 178)).toMatch(/may have 178 files open, .* allow for 115 connections: .*; raise it/)
-  expect(openFilesProblem(config, 179)).toBeNull()
+  expect(openFilesProblem(config, 378)).toMatch(/may have 378 files open, .* allow for 315 connections: .*; raise it/)
+  expect(openFilesProblem(config, 379)).toBeNull()
   expect(openFilesProblem(config, null)).toBeNull()
 })
 
