@@ -30,7 +30,7 @@ describe('the share of a worker', () => {
 
   it('is its part of a share that is a number; a percentage is one of totals that are divided', () => {
     const { shares } = shareOf(config('shares: { address: 40%, user: none, bodies: { user: 7 } }'), 4).edge
-    expect(shares.bodies).toEqual({ address: { part: 0.1 }, user: { most: 2 } })
+    expect(shares.bodies).toEqual({ address: { part: 0.4 }, user: { most: 2 } })
     expect(shares.tunnels).toEqual({ address: { part: 0.4 }, user: { most: 25 } })
     expect(shares.requests.user).toBe(null)
   })

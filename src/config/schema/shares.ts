@@ -37,14 +37,7 @@ export const shares = section(
     ).prefault('50%'),
     user: part('The same of one user. Default 50%').prefault('50%'),
     requests: ofThing('Requests under way', 'edge.max_in_flight'),
-    // A body that does not come costs nothing to withhold, and half of all for each address would be all for two of them.
-    bodies: section(
-      {
-        address: part('Of one IPv4 address or IPv6 /64. Default 10%').prefault('10%'),
-        user: part('Of one user. Default shares.user').optional(),
-      },
-      'Requests whose body is awaited; a percentage is one of edge.max_in_flight',
-    ).prefault({}),
+    bodies: ofThing('Requests whose body is awaited', 'edge.max_in_flight'),
     upstream_connections: ofThing('Requests at the backend', 'upstream.max_connections'),
     tunnels: section(
       {
