@@ -29,8 +29,8 @@
   thing of {} and [], and lose digits.
 ]==]
 
--- Empties windows of a counter in place. A section keeps its form and its size, but where a start lies in the future: beside one
--- the short form has no room for a window that is over.
+-- Empties windows of a counter in place. A short section becomes a long one, until it is charged again: the short form says of a
+-- window that does not run only that it is over by now, so a clock that is set back would have it run again.
 -- @param named  seconds of those windows
 -- @param all    whether the other windows are emptied too
 -- Gives the bytes, the used tokens by seconds of those windows that ran, and whether a window still runs.
@@ -39,7 +39,7 @@ local function emptied(bytes, category, named, all, now)
   while true do
     local name, windows, numbers, next_at, form = section_at(bytes, at)
     if not name then return bytes, used, runs end
-    local shape, list, is_touched, is_ahead = { windows = windows, lengths = {} }, {}, false, false
+    local shape, list, is_touched = { windows = windows, lengths = {} }, {}, false
     for i = 1, windows do
       local seconds, started, tokens = window_at(bytes, windows, numbers, i, form)
       local is_running = started ~= 0 and now < started + seconds * 1000
@@ -50,12 +50,11 @@ local function emptied(bytes, category, named, all, now)
       end
       shape.lengths[i] = seconds * 1000
       list[i], list[windows + i] = is_running and started or 0, is_running and tokens or 0
-      runs, is_ahead = runs or is_running, is_ahead or (is_running and started > now)
+      runs = runs or is_running
     end
     if is_touched then
       local head = sub(bytes, at, numbers - 1)
-      shape.short = form == 'short' and not is_ahead
-      if form == 'short' and is_ahead then head = sub(head, 1, 2) .. char(byte(head, 3) - 128) .. sub(head, 4) end
+      if form == 'short' then head = sub(head, 1, 2) .. char(byte(head, 3) - 128) .. sub(head, 4) end
       shape_numbers(shape)
       local before, behind = sub(bytes, 1, at - 1) .. head .. packed(shape, list, now), sub(bytes, next_at)
       bytes, next_at = before .. behind, #before + 1
