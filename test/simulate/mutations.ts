@@ -222,8 +222,8 @@ export const MUTATIONS: readonly Mutation[] = [
   ),
   edit(
     CONTROL,
-    'the short form has room for a window that is over beside one in the future',
-    ["shape.short = form == 'short' and not is_ahead", "shape.short, is_ahead = form == 'short', false"],
+    'a section stays short when a window of it is emptied',
+    ["      if form == 'short' then head =", "      shape.short = form == 'short'\n      if false then head ="],
     ['reset'],
   ),
   edit(COUNTER, 'a window that is emptied goes on', ['return entry.startedAt < now ? [] :', 'return'], ['sqlite']),
