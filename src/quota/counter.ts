@@ -77,7 +77,8 @@ export interface Emptied {
 export function empty(counter: Counter, windows: readonly Window[], all: boolean, now: number): Emptied {
   const isNamed = ({ seconds }: Entry): boolean => windows.some((window) => window.seconds === seconds)
   const named = windows.map(({ name, seconds }) => [name, usageOf(counter, seconds, now).used] as const)
-  const others = all ? running(counter, now).filter((entry) => !isNamed(entry)) : []
+  // Of a window that no configuration names any more a run in which nothing is used says nothing.
+  const others = all ? running(counter, now).filter((entry) => entry.used > 0 && !isNamed(entry)) : []
   const left = counter.flatMap((entry) => {
     if (!all && !isNamed(entry)) return [entry]
     return entry.startedAt < now ? [] : [{ ...entry, startedAt: now - 1, used: 0 }]

@@ -73,7 +73,10 @@ local function as_json(used, names)
     add(each[2], used[each[1]] or 0)
     used[each[1]] = nil
   end
-  for seconds, tokens in pairs(used) do add(string.format('"%.0fs"', seconds), tokens) end
+  -- Of a window that no configuration names any more a run in which nothing is used says nothing.
+  for seconds, tokens in pairs(used) do
+    if tokens > 0 then add(string.format('"%.0fs"', seconds), tokens) end
+  end
   return '{' .. table.concat(before, ',') .. '}', '{' .. table.concat(after, ',') .. '}'
 end
 
