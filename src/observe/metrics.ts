@@ -163,6 +163,7 @@ function otherMetrics(meter: Meter, now: () => number): (seen: Observation) => v
   const ended = meter.counter('tunnels_ended_total', 'WebSockets closed since what admitted them holds no longer.', [
     'reason',
   ])
+  for (const why of ['credential', 'blocked', 'age', 'quota']) ended.add(why, 0)
   const keys = jwksMetrics(meter, now)
   const config = configMetrics(meter, now)
   const control = controlMetrics(meter)
