@@ -59,17 +59,35 @@ export function createShares(): Shares {
   }
 }
 
+/** Of most parties, which are made for a request; nothing is added to it. */
+const NOBODY: Set<() => void> = new Set()
+
 /** An address or a user that holds something, or everybody. */
 class Party {
-  readonly held = Object.fromEntries(THINGS.map((thing) => [thing, 0])) as Record<Thing, number>
+  /** A literal: one is made for nearly each request, and is looked into some ten times. */
+  readonly held: Record<Thing, number> = {
+    connections: 0,
+    in_flight: 0,
+    requests: 0,
+    bodies: 0,
+    upstream_connections: 0,
+    tunnels: 0,
+    checks: 0,
+  }
   /** Holders that count for it. */
   holders = 0
-  /** Who waits until it has fewer upstream connections, in the order of arrival; `null` for nobody. */
-  waiting: Set<() => void> | null = null
+  /** Who waits until it has fewer upstream connections, in the order of arrival. */
+  waiting: Set<() => void> = NOBODY
+
+  queue(retry: () => void): this {
+    if (this.waiting === NOBODY) this.waiting = new Set()
+    this.waiting.add(retry)
+    return this
+  }
 
   wakeNext(): void {
-    const next = this.waiting?.values().next().value
-    if (next !== undefined) next()
+    const [next] = this.waiting
+    next?.()
   }
 }
 
@@ -130,23 +148,50 @@ class HolderOfShares implements Holder {
   }
 
   takeWithin(thing: Thing, rules: ShareRules, ms: number): Exhausted | null | Promise<Exhausted | null> {
+    const party = this.#inFront()
+    if (party !== null) return this.#wait(thing, party, rules, ms)
     const exhausted = this.take(thing, rules)
-    return exhausted === null || exhausted.bound === 'total' ? exhausted : this.#wait(exhausted, rules, ms)
+    const full = this.#partyOf(exhausted)
+    return full === null ? exhausted : this.#wait(thing, full, rules, ms)
   }
 
-  async #wait(first: Exhausted, rules: ShareRules, ms: number): Promise<Exhausted | null> {
-    const until = performance.now() + ms
-    let exhausted: Exhausted | null = first
-    while (exhausted !== null && exhausted.bound !== 'total') {
-      const party = (exhausted.bound === 'address' ? this.#address : this.#user) as Party
-      const left = until - performance.now()
-      if (left <= 0) return exhausted
-      await fewer(party, left)
-      exhausted = this.take(exhausted.thing, rules)
-      // Whoever is woken and has to wait elsewhere leaves the place to the next.
-      if (exhausted !== null) party.wakeNext()
-    }
-    return exhausted
+  /** Somebody of its own waits already: nobody overtakes. */
+  #inFront(): Party | null {
+    if (this.#address !== null && this.#address.waiting.size > 0) return this.#address
+    return this.#user !== null && this.#user.waiting.size > 0 ? this.#user : null
+  }
+
+  /** Whose bound is reached; `null` for nobody's, and for that of all together, for whom nobody waits here. */
+  #partyOf(exhausted: Exhausted | null): Party | null {
+    if (exhausted === null || exhausted.bound === 'total') return null
+    return exhausted.bound === 'address' ? this.#address : this.#user
+  }
+
+  /** Who gives a place back hands it over at once, so that nobody comes between. */
+  #wait(thing: Thing, first: Party, rules: ShareRules, ms: number): Promise<Exhausted | null> {
+    return new Promise((resolve) => {
+      let at = first
+      const end = (result: Exhausted | null): void => {
+        clearTimeout(timer)
+        at.waiting.delete(retry)
+        resolve(result)
+      }
+      const retry = (): void => {
+        const before = at
+        const exhausted = this.take(thing, rules)
+        const full = this.#partyOf(exhausted)
+        if (full === before) return
+        if (full === null) end(exhausted)
+        else {
+          before.waiting.delete(retry)
+          at = full.queue(retry)
+        }
+        // What it could not take, for another bound, the next one may.
+        if (exhausted !== null) before.wakeNext()
+      }
+      const timer = setTimeout(() => end(this.take(thing, rules)), ms)
+      at.queue(retry)
+    })
   }
 
   give(thing: Thing): void {
@@ -187,18 +232,4 @@ class HolderOfShares implements Holder {
 function excess(thing: Thing, bound: Bound, bounds: Bounds, party: Party | null): Exhausted | null {
   const max = bounds[bound]
   return max !== null && party !== null && party.held[thing] >= max ? { thing, bound, max } : null
-}
-
-/** Resolves when a party may have fewer of what it has too many of, at the latest after `ms` milliseconds. */
-function fewer(party: Party, ms: number): Promise<void> {
-  return new Promise((resolve) => {
-    party.waiting ??= new Set()
-    const done = (): void => {
-      clearTimeout(timer)
-      party.waiting?.delete(done)
-      resolve()
-    }
-    const timer = setTimeout(done, ms)
-    party.waiting.add(done)
-  })
 }

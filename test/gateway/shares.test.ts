@@ -85,6 +85,43 @@ describe('who waits for a connection to the upstream', () => {
     expect(order).toEqual(['third', 'fourth'])
   })
 
+  it('is overtaken by nobody who comes when a place is free again', async () => {
+    const shares = createShares()
+    const [first, second, third, late] = Array.from({ length: 4 }, () => shares.holder('a')) as [
+      Holder,
+      Holder,
+      Holder,
+      Holder,
+    ]
+    for (const holder of [first, second]) holder.takeWithin('upstream_connections', shared, 10_000)
+    const waits = third.takeWithin('upstream_connections', shared, 10_000) as Promise<null>
+    first.give('upstream_connections')
+    const behind = late.takeWithin('upstream_connections', shared, 50) as Promise<Exhausted>
+    expect(await waits).toBe(null)
+    expect(await behind).toMatchObject({ bound: 'address' })
+  })
+
+  it('stays where it is while the limit is lower than before, and takes no time of others', async () => {
+    const shares = createShares()
+    const holders = Array.from({ length: 20 }, () => shares.holder('a'))
+    const [one, two, ...waiting] = holders as [Holder, Holder, ...Holder[]]
+    for (const holder of [one, two]) holder.takeWithin('upstream_connections', shared, 60_000)
+    const fewer = rules({ upstream_connections: { address: 1 } })
+    const waits = waiting.map((holder) => holder.takeWithin('upstream_connections', fewer, 500))
+    one.give('upstream_connections')
+    // Where those that wait woke each other, no timer would come before their time is over.
+    let turns = 0
+    const ticks = setInterval(() => turns++, 1)
+    await new Promise((resolve) => setTimeout(resolve, 100))
+    expect(turns).toBeGreaterThan(1)
+    expect(shares.held('upstream_connections')).toBe(1)
+    two.give('upstream_connections')
+    expect(await waits[0]).toBe(null)
+    const ends = await Promise.all(waits.slice(1))
+    clearInterval(ticks)
+    expect(new Set(ends.map((end) => end?.bound))).toEqual(new Set(['address']))
+  })
+
   it('leaves the place to the next where it has to wait for another bound', async () => {
     const shares = createShares()
     const holders = Array.from({ length: 4 }, () => shares.holder('a')) as [Holder, Holder, Holder, Holder]
