@@ -53,7 +53,7 @@ export interface Authenticator {
   close(next?: Pick<Authenticator, 'fetched'>): void
 }
 
-/** With the age that the knowledge of gateway tokens may have, and the half second in which a tunnel asks anew, this is less than the 2 seconds in which a revocation is in force. */
+/** A revocation is in force within 2 seconds: besides this, what is known of gateway tokens has an age, and a tunnel asks every 0.4 s. */
 const GATEWAY_TOKEN_MS = 250
 /** How long others may join a check under way, which may wait for keys: a token must not end meanwhile by more than this. */
 const JOIN_MS = 1500

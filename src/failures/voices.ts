@@ -16,6 +16,9 @@ export interface Voices {
   hear(voice: string, failed: boolean): boolean
 }
 
+/** One voice for all that costs nothing: anybody can send that, from any number of addresses. No user has this id. */
+export const UNCHARGED = ''
+
 const AT_ONCE = 3
 const EVERY_MS = 4 * 60_000
 /** How many failures of others a heard failure of a voice needs. */

@@ -1,20 +1,22 @@
 import type { Caller } from '../auth/authenticator.ts'
 import type { Denial } from '../errors.ts'
-import type { Observer } from '../observe/observation.ts'
+import type { Observation, Observer } from '../observe/observation.ts'
 import type { Charge } from '../quota/charge.ts'
 import type { Ledger } from '../quota/ledger.ts'
 import type { Exchange } from './exchange.ts'
-import type { Rules } from './rules.ts'
+import type { Route, Rules } from './rules.ts'
 import { isShadowed, undecided } from './steps.ts'
 
-/** Why a tunnel is ended, for the log and the metrics. */
-const LEASE_ENDS = {
+/** Why a tunnel is ended. */
+type LeaseEnd = Extract<Observation, { type: 'tunnel_ended' }>['why']
+
+/** As the log has it. */
+const LEASE_ENDS: Readonly<Record<LeaseEnd, string>> = {
   credential: 'the credential of the tunnel holds no longer',
   blocked: 'a limit of 0 blocks the user of the tunnel',
   age: 'the tunnel is as old as edge.tunnel_max_age allows',
   quota: 'the quota refuses what the tunnel costs (tunnel_charge)',
-} as const
-type LeaseEnd = keyof typeof LEASE_ENDS
+}
 
 /** A tunnel lasts no longer than what admitted it: its credential, its user's limits, its age and what it costs. */
 export interface Leases {
@@ -87,19 +89,15 @@ export function createLeases({ rules, ledger, observe }: LeaseOptions): Leases {
     if (!isStill(found, caller)) return 'credential'
     // What costs nothing has no limit that could end it.
     if (cost === 0 || route?.charged == null) return null
-    if (isBlocked(lease.exchange, caller)) return 'blocked'
+    if (isBlocked(caller.user, route, route.charged.category)) return 'blocked'
     return charge(lease)
   }
 
-  function isBlocked(exchange: Exchange, { user }: Caller): boolean {
-    const { category } = exchange.route?.charged ?? {}
-    if (category === undefined) return false
+  function isBlocked(user: string, route: Route, category: string): boolean {
     const policy = rules().policy()
-    const charge = { user, category, cost: 1, limits: policy.limitsFor(category, user) }
-    const all = [...charge.limits.personal, ...(charge.limits.global ?? [])]
-    return (
-      all.some(({ limit }) => limit === 0) && !isShadowed({ rules: rules(), route: exchange.route }, charge, policy)
-    )
+    const { personal, global } = policy.limitsFor(category, user)
+    const isZero = [...personal, ...(global ?? [])].some(({ limit }) => limit === 0)
+    return isZero && !isShadowed({ rules: rules(), route }, user, policy)
   }
 
   /** What it costs again, where its rule says so. A store that does not decide is asked the next time. */
@@ -116,7 +114,7 @@ export function createLeases({ rules, ledger, observe }: LeaseOptions): Leases {
     const decision = await ledger.charge(charge).catch(undecided)
     if ('code' in decision) return null
     lease.chargedAt += everyMs
-    if (!decision.accepted) return isShadowed({ rules: rules(), route }, charge, policy) ? null : 'quota'
+    if (!decision.accepted) return isShadowed({ rules: rules(), route }, user, policy) ? null : 'quota'
     exchange.cost += price.cost
     observe({ type: 'tokens_charged', category, cost: price.cost })
     return null

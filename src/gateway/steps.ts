@@ -1,6 +1,5 @@
 import type { Caller, CheckPlaces } from '../auth/authenticator.ts'
 import type { Denial } from '../errors.ts'
-import type { Charge } from '../quota/charge.ts'
 import { LedgerFull } from '../quota/ledger.ts'
 import type { Policy } from '../quota/policy.ts'
 import { standingFields } from '../quota/ratelimit.ts'
@@ -121,11 +120,7 @@ export function undecided(error: unknown): Denial {
 }
 
 /** Whether a refusal of the quota is only counted and told: everywhere, on this route, or for this user. */
-export function isShadowed(
-  { rules, route }: Pick<Exchange, 'rules' | 'route'>,
-  { user }: Charge,
-  policy: Policy,
-): boolean {
+export function isShadowed({ rules, route }: Pick<Exchange, 'rules' | 'route'>, user: string, policy: Policy): boolean {
   return rules.shadow() || route?.shadow === true || policy.isShadowed(user)
 }
 

@@ -165,7 +165,7 @@ export interface RequestDone {
   readonly cost: number
   /** Whether the quota refused it and it was let through all the same, uncharged. */
   readonly shadowed: boolean
-  /** Whose it is for the adaptive mode, a user or an address; `null` if it does not count there. */
+  /** Whose it is for the adaptive mode, a user or `UNCHARGED`; `null` if it does not count there. */
   readonly voice: string | null
   readonly outcome: Outcome
   /** The code of our own answer, or what it would have been where the backend's had begun when forwarding failed. */

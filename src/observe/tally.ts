@@ -78,9 +78,9 @@ export function createTallyKeeper(options: TallyKeeperOptions): TallyKeeper {
   return {
     observer: function count(observation: Observation) {
       if (observation.type !== 'request' || observation.httpStatus === null) return
-      const { voice, cost, shadowed } = observation
+      const { voice } = observation
       const kind = kindOf(observation)
-      const isHeard = voice !== null && voices.hear(cost > 0 && !shadowed ? voice : UNCHARGED, kind !== 'fine')
+      const isHeard = voice !== null && voices.hear(voice, kind !== 'fine')
       sum = plus(sum, KINDS[kind][isHeard ? 'heard' : 'aside'])
     },
     async close() {
@@ -90,9 +90,6 @@ export function createTallyKeeper(options: TallyKeeperOptions): TallyKeeper {
     },
   }
 }
-
-/** One voice for all that costs nothing: anybody can send that, from any number of addresses. No user has this id. */
-const UNCHARGED = ''
 
 const KINDS = {
   fine: tallies({ ...NOTHING, total: 1 }),

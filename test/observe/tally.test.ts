@@ -1,5 +1,6 @@
 import { afterEach, expect, test } from 'vitest'
 import type { Tally } from '../../src/failures/histogram.ts'
+import { UNCHARGED } from '../../src/failures/voices.ts'
 import type { Observation } from '../../src/observe/observation.ts'
 import { createTallyKeeper, type TallyKeeper } from '../../src/observe/tally.ts'
 import { StoreError } from '../../src/quota/store.ts'
@@ -49,11 +50,11 @@ test('those that the adaptive mode does not hear are in the sum, and counted asi
     { voice: null, httpStatus: 500, outcome: 'aborted' },
     { voice: 'refused', httpStatus: null, outcome: 'refused' },
     { voice: 'left', httpStatus: 500, outcome: 'aborted' },
-    // All that costs nothing is one voice.
-    { voice: '192.0.2.1', cost: 0 },
-    { voice: '192.0.2.2', cost: 0 },
-    { voice: 'shadowed', shadowed: true },
-    { voice: '192.0.2.3', cost: 0 },
+    // All that costs nothing is one voice, which is heard three times at once.
+    { voice: UNCHARGED, cost: 0 },
+    { voice: UNCHARGED, cost: 0 },
+    { voice: UNCHARGED, shadowed: true },
+    { voice: UNCHARGED, cost: 0 },
   ] as const)
     keeper.observer(request(changes))
   await keeper.close()
