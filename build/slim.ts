@@ -3,7 +3,7 @@ import { join } from 'node:path'
 
 /**
  * Leaves in `node_modules` only what runs, and the licences: for the image. What goes are types, sources, maps, documentation
- * and tests of the packages.
+ * and tests of the packages, and the command of npm, which looks whether Node is new enough: the image brings its Node.
  */
 
 const RUNS = /\.(?:[cm]?js|json|node|wasm)$/
@@ -13,7 +13,7 @@ const ASIDE =
   /(?:^|\/)node_modules\/(?:@[^/]+\/)?[^/@.][^/]*\/(?:tests?|test\.[cm]?js|__tests__|bench(?:marks?)?|docs?|examples?|integration|\.[^/]+)$/
 
 const root = 'node_modules'
-rmSync(join(root, '.bin'), { recursive: true, force: true })
+for (const command of [join(root, '.bin'), 'dist/bin']) rmSync(command, { recursive: true, force: true })
 for (const entry of readdirSync(root, { recursive: true, withFileTypes: true })) {
   const path = join(entry.parentPath, entry.name)
   const runs = entry.isDirectory() || RUNS.test(entry.name) || LICENCE.test(entry.name)
