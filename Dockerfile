@@ -16,6 +16,7 @@ ARG RUN_IMAGE=gcr.io/distroless/nodejs26-debian13:nonroot
 FROM ${BUILD_IMAGE} AS build
 WORKDIR /src
 COPY package.json package-lock.json ./
+COPY services/package.json services/
 RUN npm ci --ignore-scripts
 COPY . .
 RUN npm run build && npm prune --omit=dev --ignore-scripts && node build/slim.ts \

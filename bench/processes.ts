@@ -43,7 +43,7 @@ export async function startServer(command: readonly string[], { cores, port, out
   running.add(child)
   child.once('exit', () => running.delete(child))
   const until = Date.now() + STARTS_WITHIN_MS
-  while (!(await answers(port))) {
+  while (!(await responses(port))) {
     if (child.exitCode !== null || Date.now() > until) {
       throw new Error(`${command.join(' ')} did not start:\n${readFileSync(output, 'utf8').slice(-2000)}`)
     }
@@ -63,7 +63,7 @@ async function end(child: ChildProcess): Promise<void> {
   clearTimeout(timer)
 }
 
-function answers(port: number): Promise<boolean> {
+function responses(port: number): Promise<boolean> {
   return new Promise((resolve) => {
     const socket = connect(port, '127.0.0.1')
     const done = (yes: boolean) => () => {

@@ -17,8 +17,8 @@ const TOP = 40
 export async function profile(row: string, { stage, requests, seconds }: Bench): Promise<string> {
   const folder = mkdtempSync(join(tmpdir(), 'tollgate-profile-'))
   const flags = ['--cpu-prof', `--cpu-prof-dir=${folder}`, `--cpu-prof-interval=${INTERVAL_US}`]
-  const [redis, backend] = [await stage.redis(), await stage.backend()]
-  const gateway = await stage.gateway({ backend, store: redis, log: false, flags })
+  const [redis, upstream] = [await stage.redis(), await stage.upstream()]
+  const gateway = await stage.gateway({ upstream, store: redis, log: false, flags })
   const load = { port: gateway.port, requests: requests.byUsers('GET', PATHS[row as keyof typeof PATHS]) }
   await saturate(load, WARM_SECONDS)
   const begin = performance.now()

@@ -2,7 +2,7 @@ import { execFileSync } from 'node:child_process'
 import { mkdirSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
-import { backendConfig, quotaConfig } from './nginx/config.ts'
+import { quotaConfig, upstreamConfig } from './nginx/config.ts'
 import { freePort, LOADING_CORE, type Server, startServer, TESTED_CORE } from './processes.ts'
 import { AUDIENCE, ISSUER, SECRET } from './requests.ts'
 
@@ -23,11 +23,11 @@ export interface Pair {
 export interface Stage {
   /** Without persistence: a snapshot in the middle of a round would be counted to whoever is being measured. */
   redis(): Promise<Running>
-  /** The backend of every row, an nginx on the core of the load, with files of these sizes. Default none. */
-  backend(files?: readonly { readonly file: string; readonly bytes: number }[]): Promise<Running>
+  /** The upstream of every row, an nginx on the core of the load, with files of these sizes. Default none. */
+  upstream(files?: readonly { readonly file: string; readonly bytes: number }[]): Promise<Running>
   nginx(options: NginxQuota): Promise<Running>
   /** @param log whether each request gets its line in a file; default no */
-  httpProxy(backend: Running, log?: boolean): Promise<Running>
+  httpProxy(upstream: Running, log?: boolean): Promise<Running>
   gateway(options: Gateway): Promise<Running>
   /** Any other server, on the core that is tested. */
   server(command: readonly string[], port: number): Promise<Running>
@@ -37,7 +37,7 @@ export interface Stage {
 }
 
 export interface NginxQuota {
-  readonly backend: Running
+  readonly upstream: Running
   readonly redis: Running
   /** Whether each request gets its line in a file. */
   readonly log: boolean
@@ -46,7 +46,7 @@ export interface NginxQuota {
 }
 
 export interface Gateway {
-  readonly backend: Running
+  readonly upstream: Running
   /** Redis, or the URL of a store. */
   readonly store: Running | string
   /** Whether each request gets its line in a file. */
@@ -90,11 +90,11 @@ export function createStage(parent: string): Stage {
     return start(['nginx', '-p', own, '-e', 'stderr', '-c', config, '-g', 'daemon off;'], cores, port, own)
   }
 
-  function nginx({ backend, redis, known, log }: NginxQuota): Promise<Running> {
+  function nginx({ upstream, redis, known, log }: NginxQuota): Promise<Running> {
     return startNginx('nginx', TESTED_CORE, (port, own) =>
       quotaConfig({
         port,
-        backend: backend.port,
+        upstream: upstream.port,
         redis: redis.port,
         users: known,
         accessLog: log ? join(own, 'access.log') : null,
@@ -102,10 +102,10 @@ export function createStage(parent: string): Stage {
     )
   }
 
-  async function httpProxy(backend: Running, log = false): Promise<Running> {
+  async function httpProxy(upstream: Running, log = false): Promise<Running> {
     const own = folder('http-proxy')
     const port = await freePort()
-    const command = [process.execPath, file('http-proxy.ts'), `${port}`, `${backend.port}`]
+    const command = [process.execPath, file('http-proxy.ts'), `${port}`, `${upstream.port}`]
     return start(log ? [...command, join(own, 'access.log')] : command, TESTED_CORE, port, own)
   }
 
@@ -119,11 +119,11 @@ export function createStage(parent: string): Stage {
 
   return {
     redis,
-    backend: (files = []) =>
+    upstream: (files = []) =>
       startNginx('backend', LOADING_CORE, (port, own) => {
         mkdirSync(join(own, 'files'))
         for (const { file, bytes } of files) writeFileSync(join(own, 'files', file), Buffer.alloc(bytes, 'x'))
-        return backendConfig(port, own)
+        return upstreamConfig(port, own)
       }),
     nginx,
     httpProxy,
@@ -155,12 +155,12 @@ export const PLENTY = 1e9
 function gatewayConfig(
   port: number,
   admin: number,
-  { backend, store, log, change }: Pick<Gateway, 'backend' | 'store' | 'log' | 'change'>,
+  { upstream, store, log, change }: Pick<Gateway, 'upstream' | 'store' | 'log' | 'change'>,
 ) {
   const plenty = windows(PLENTY)
   return {
     listen: `127.0.0.1:${port}`,
-    upstream: { url: `http://127.0.0.1:${backend.port}` },
+    upstream: { url: `http://127.0.0.1:${upstream.port}` },
     store: typeof store === 'string' ? store : `redis://127.0.0.1:${store.port}`,
     // A machine that is busy elsewhere must not turn charges into refusals.
     store_options: { deadline: '2s' },

@@ -5,7 +5,7 @@ import { fileURLToPath } from 'node:url'
 import { parseSync } from 'vite'
 
 /**
- * What each part of `src` may import. All else is denied: a folder that is not named here, a library, a module of Node.
+ * What each part of `src` and `services` may import. All else is denied: a folder that is not named here, a library, a module of Node.
  * Types count, since a type ties two parts together as a value does.
  */
 interface Part {
@@ -16,31 +16,41 @@ interface Part {
   readonly node?: readonly string[]
 }
 
-const GROUND = [
-  'errors.ts',
-  'json.ts',
-  'json-fault.ts',
-  'json-members.ts',
-  'json-scalar.ts',
-  'suggest.ts',
-  'observe/observation.ts',
+/** Small tools that know nothing of the project. */
+const LIB = ['lib/']
+/** What requests, charges and changes are. It is pure: no library, no socket, no file. */
+const GROUND = [...LIB, 'errors.ts', 'observe/observation.ts']
+const DOMAIN = [...GROUND, 'quota/', 'failures/', 'control/', 'replicas/']
+/** Each names what it adapts. */
+const ADAPTERS = [
+  'config/',
+  'config/checks/',
+  'routing/',
+  'auth/',
+  'store/',
+  'store/redis/',
+  'forward/',
+  'respond/',
+  'observe/',
+  'node/',
 ]
-const DOMAIN = [...GROUND, 'quota/', 'failures/', 'control/']
-const ADAPTERS = ['config/', 'config/checks/', 'routing/', 'auth/', 'store/', 'store/redis/', 'forward/', 'observe/']
-const TOOLS = ['assets.ts', 'closing.ts', 'inspector-signal.ts', 'peers.ts', 'print.ts', 'tls.ts', 'version.ts']
-const APP = [...DOMAIN, ...ADAPTERS, ...TOOLS, 'gateway/', 'admin/', 'reference/', 'app.ts', 'app/']
+/** They know contracts, and never a store, a logger or a counter. */
+const PLANES = ['edge/', 'gateway/', 'admin/', 'reference/']
+const APP = [...DOMAIN, ...ADAPTERS, ...PLANES, 'app/']
 const PURE = { node: ['node:crypto', 'node:zlib'] }
-const SERVICE = ['services/common/', 'services/music/', 'closing.ts', 'inspector-signal.ts', 'print.ts']
+const SERVICE = ['services/common/', 'services/music/', 'lib/', 'node/inspector-signal.ts']
 const SERVICES = [...SERVICE, 'services/chart/', 'services/score/', 'services/sync/']
 const SERVER = ['fastify', 'zod']
 const BROWSER = { node: [] }
 
 const PARTS: Readonly<Record<string, Part>> = {
-  ...Object.fromEntries([...GROUND, ...TOOLS].map((file) => [file, { files: [] }])),
+  'lib/': { files: [] },
+  'errors.ts': { files: [] },
   'observe/observation.ts': { files: DOMAIN, ...PURE },
   'quota/': { files: GROUND, ...PURE },
   'failures/': { files: [...GROUND, 'quota/'], ...PURE },
   'control/': { files: [...GROUND, 'quota/'], ...PURE },
+  'replicas/': { files: GROUND },
   'config/': { files: [...DOMAIN, 'config/checks/'], libraries: ['yaml', 'zod'] },
   // A warning about what a request would get is looked up as the gateway does it.
   'config/checks/': { files: [...DOMAIN, 'config/', 'routing/'] },
@@ -48,23 +58,25 @@ const PARTS: Readonly<Record<string, Part>> = {
   'auth/': { files: DOMAIN, libraries: ['jose'] },
   'store/': { files: DOMAIN },
   'store/redis/': { files: [...DOMAIN, 'store/'], libraries: ['ioredis'] },
-  'forward/': { files: DOMAIN, libraries: ['http-proxy-3'] },
+  'respond/': { files: DOMAIN },
+  'forward/': { files: [...DOMAIN, 'respond/', 'node/'], libraries: ['http-proxy-3'] },
   'observe/': { files: DOMAIN, libraries: ['pino', 'prom-client'] },
-  'gateway/': { files: [...DOMAIN, ...TOOLS, 'routing/', 'auth/', 'forward/'] },
-  'admin/': { files: [...DOMAIN, ...TOOLS, 'forward/header-names.ts'], libraries: SERVER },
-  'reference/': { files: [...DOMAIN, ...TOOLS, 'config/', 'config/checks/', 'routing/', 'gateway/'] },
-  'app.ts': { files: APP },
+  'node/': { files: LIB },
+  'edge/': { files: [...DOMAIN, 'respond/', 'routing/', 'node/'] },
+  'gateway/': { files: [...DOMAIN, 'edge/', 'respond/', 'routing/', 'auth/', 'forward/'] },
+  'admin/': { files: [...DOMAIN, 'forward/header-names.ts'], libraries: SERVER },
+  'reference/': { files: [...DOMAIN, 'config/', 'config/checks/', 'routing/', 'gateway/', 'respond/'] },
   'app/': { files: APP },
   'workers/': { files: APP },
   'cli/': { files: [...APP, 'workers/'] },
   'main.ts': { files: [...APP, 'workers/', 'cli/'] },
-  'demo.ts': { files: [...APP, 'cli/', 'demo/', ...SERVICES] },
-  'demo/': { files: [...APP, 'cli/', ...SERVICES] },
-  'services/common/': { files: ['closing.ts', 'print.ts'], libraries: SERVER },
+  'services/common/': { files: LIB, libraries: SERVER },
   'services/music/': { files: SERVICE, libraries: SERVER },
   'services/chart/': { files: SERVICE, libraries: SERVER },
   'services/score/': { files: SERVICE, libraries: SERVER },
   'services/sync/': { files: SERVICE, libraries: SERVER },
+  // The only place where the gateway and the services meet.
+  'services/demo/': { files: [...APP, 'cli/', ...SERVICES] },
   // They run in a browser. When a window blocks is said once, for all.
   'dashboard/': {
     files: ['admin/api.ts', 'quota/room.ts'],
@@ -87,16 +99,17 @@ type Rule = 'layer' | 'node' | 'library' | 'import-type' | 'computed'
 
 interface Import {
   readonly from: string
-  /** A file below `src`, or the name of a module or library. */
+  /** A file, or the name of a module or library. */
   readonly to: string
   /** Which rule judges it. */
   readonly rule: Rule
 }
 
-/** All that breaks the layers, each with the name of its rule. @param src the folder of the sources */
-export function violations(src: string): string[] {
-  const files = globSync('**/*.{ts,tsx}', { cwd: src })
-  const imports = files.flatMap((file) => importsOf(file, readFileSync(join(src, file), 'utf8')))
+/** All that breaks the layers, each with the name of its rule. @param root the folder that holds `src` and `services` */
+export function violations(root: string): string[] {
+  const paths = globSync(['src/**/*.{ts,tsx}', 'services/**/*.{ts,tsx}'], { cwd: root, exclude: ['services/test/**'] })
+  const files = paths.map(nameOf)
+  const imports = paths.flatMap((path) => importsOf(path, readFileSync(join(root, path), 'utf8')))
   return [
     ...files.filter((file) => partOf(file) === null).map((file) => `part: ${file} is in no part of build/layers.ts`),
     ...imports.flatMap((each) => denied(each) ?? []),
@@ -125,8 +138,9 @@ function partOf(file: string): string | null {
   return fitting.reduce<string | null>((best, name) => (name.length > (best?.length ?? 0) ? name : best), null)
 }
 
-function importsOf(from: string, text: string): Import[] {
-  const { program, errors, comments } = parseSync(from, text)
+function importsOf(path: string, text: string): Import[] {
+  const from = nameOf(path)
+  const { program, errors, comments } = parseSync(path, text)
   if (errors.length > 0) throw new Error(`${from}: ${errors[0]?.message}`)
   const found: Import[] = comments.flatMap(({ value }) =>
     /^\/\s*<reference\b/.test(value) ? { from, to: value.slice(1).trim(), rule: 'import-type' } : [],
@@ -134,7 +148,7 @@ function importsOf(from: string, text: string): Import[] {
   visit(program, ({ type, source, expression, callee, arguments: args }) => {
     const isRequired = type === 'CallExpression' && callee?.name === 'require'
     const name = type === 'TSExternalModuleReference' ? expression : isRequired ? args?.[0] : source
-    if (typeof name?.value === 'string') found.push(importOf(from, name.value, type === 'TSImportType'))
+    if (typeof name?.value === 'string') found.push(importOf(path, name.value, type === 'TSImportType'))
     else if (isRequired || type === 'ImportExpression')
       found.push({ from, to: 'what only a run shows', rule: 'computed' })
   })
@@ -158,9 +172,15 @@ function visit(node: unknown, look: (node: Syntax) => void): void {
   for (const part of Object.values(node)) visit(part, look)
 }
 
-function importOf(from: string, name: string, isType: boolean): Import {
+/** A part is named without `src`. */
+function nameOf(path: string): string {
+  return path.replace(/^src\//, '')
+}
+
+function importOf(path: string, name: string, isType: boolean): Import {
+  const from = nameOf(path)
   if (isType) return { from, to: name, rule: 'import-type' }
-  if (name.startsWith('.')) return { from, to: posix.join(posix.dirname(from), name), rule: 'layer' }
+  if (name.startsWith('.')) return { from, to: nameOf(posix.join(posix.dirname(path), name)), rule: 'layer' }
   if (isBuiltin(name)) return { from, to: `node:${name.replace('node:', '')}`, rule: 'node' }
   return { from, to: name.split('/', name.startsWith('@') ? 2 : 1).join('/'), rule: 'library' }
 }
@@ -183,7 +203,7 @@ function circles(imports: readonly Import[]): string[] {
 }
 
 if (import.meta.main) {
-  const found = violations(process.argv[2] ?? fileURLToPath(new URL('../src', import.meta.url)))
+  const found = violations(process.argv[2] ?? fileURLToPath(new URL('..', import.meta.url)))
   for (const each of found) console.error(each)
   console.log(found.length === 0 ? 'the layers hold' : `${found.length} imports break the layers`)
   process.exitCode = found.length === 0 ? 0 : 1

@@ -11,13 +11,13 @@ import { setTimeout as sleep } from 'node:timers/promises'
 
 const folder = mkdtempSync(join(tmpdir(), 'tollgate-smoke-'))
 const file = join(folder, 'tollgate.yaml')
-const backend = http.createServer((_req, res) => res.end('ok')).listen(0, '127.0.0.1')
-await once(backend, 'listening')
+const upstream = http.createServer((_req, res) => res.end('ok')).listen(0, '127.0.0.1')
+await once(upstream, 'listening')
 const port = await freePort()
 writeFileSync(
   file,
   `listen: 127.0.0.1:${port}
-upstream: { url: "http://127.0.0.1:${(backend.address() as AddressInfo).port}" }
+upstream: { url: "http://127.0.0.1:${(upstream.address() as AddressInfo).port}" }
 store: sqlite:${join(folder, 'quota.db')}
 admin: { listen: "127.0.0.1:0" }
 auth: { gateway_tokens: true }
@@ -35,7 +35,7 @@ try {
   if (statuses.join() !== '200,429' || code !== 0) throw new Error(`answers ${statuses}, exit code ${code}`)
   console.log(`dist runs on Node ${process.version}: ${statuses.join(', ')}, exit code ${code}`)
 } finally {
-  backend.close()
+  upstream.close()
   rmSync(folder, { recursive: true, force: true })
 }
 

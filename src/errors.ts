@@ -39,7 +39,7 @@ export interface Denial {
   readonly reason?: string
   /** For a client that accepts problems of RFC 9457: the members that one has besides `error` and `msg`. */
   readonly problem?: object
-  /** Where somebody, or all together, hold as much as they may (gateway/shares.ts). */
+  /** Where somebody, or all together, hold as much as they may (edge/shares.ts). */
   readonly share?: ReachedShare
 }
 

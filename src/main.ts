@@ -1,10 +1,10 @@
 #!/usr/bin/env node
-import './inspector-signal.ts'
+import './node/inspector-signal.ts'
 import { HELP, helpOf, UsageError } from './cli/help.ts'
 import { insistOnNode } from './cli/node-version.ts'
 import { messageOf } from './errors.ts'
-import { didYouMean } from './suggest.ts'
-import { version } from './version.ts'
+import { didYouMean } from './lib/suggest.ts'
+import { version } from './lib/version.ts'
 
 /** A command takes its own arguments and gives the exit code: 0 done, 1 not done, 2 wrongly called. */
 type Command = (args: readonly string[]) => Promise<number>

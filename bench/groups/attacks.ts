@@ -51,10 +51,10 @@ const ATTACKS: readonly Attack[] = [
 export const attacks: Group = async ({ stage }) => {
   const rows: string[][] = []
   for (const attack of ATTACKS) {
-    const [redis, backend] = [await stage.redis(), await stage.backend([BIG])]
-    const gateway = await stage.gateway({ backend, store: redis, log: false, change: { routes: ROUTES, edge: {} } })
+    const [redis, upstream] = [await stage.redis(), await stage.upstream([BIG])]
+    const gateway = await stage.gateway({ upstream, store: redis, log: false, change: { routes: ROUTES, edge: {} } })
     rows.push(await meet(attack, gateway))
-    for (const server of [gateway, backend, redis]) await server.stop()
+    for (const server of [gateway, upstream, redis]) await server.stop()
   }
   const titles = [
     'An attacker with',

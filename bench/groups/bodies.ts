@@ -33,11 +33,11 @@ type Direction = (typeof DIRECTIONS)[number]
 /** Bodies in both directions, charged like any request. */
 export const bodies: Group = async (bench) => {
   const { stage, requests } = bench
-  const [redis, backend] = [await stage.redis(), await stage.backend(SIZES)]
+  const [redis, upstream] = [await stage.redis(), await stage.upstream(SIZES)]
   const servers = [
-    { name: 'gateway', server: await stage.gateway({ backend, store: redis, log: false }), redis },
-    { name: 'nginx + Lua', server: await stage.nginx({ backend, redis, log: false, known: requests.known }), redis },
-    { name: 'http-proxy-3, no quota', server: await stage.httpProxy(backend) },
+    { name: 'gateway', server: await stage.gateway({ upstream, store: redis, log: false }), redis },
+    { name: 'nginx + Lua', server: await stage.nginx({ upstream, redis, log: false, known: requests.known }), redis },
+    { name: 'http-proxy-3, no quota', server: await stage.httpProxy(upstream) },
   ]
   const rows = SIZES.flatMap((size) =>
     DIRECTIONS.flatMap((direction) =>

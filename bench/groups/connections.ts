@@ -7,11 +7,11 @@ const COUNTS = [1, 16, 256, 1024]
 /** The same charge over few and over many connections. */
 export const connections: Group = async (bench) => {
   const { stage, requests } = bench
-  const [redis, backend] = [await stage.redis(), await stage.backend()]
+  const [redis, upstream] = [await stage.redis(), await stage.upstream()]
   // More requests may be under way than the default lets in.
   const change = { edge: { max_in_flight: 2000, max_connections_per_address: 'none', shares: { address: 'none' } } }
-  const gateway = await stage.gateway({ backend, store: redis, log: false, change })
-  const nginx = await stage.nginx({ backend, redis, log: false, known: requests.known })
+  const gateway = await stage.gateway({ upstream, store: redis, log: false, change })
+  const nginx = await stage.nginx({ upstream, redis, log: false, known: requests.known })
   const file = requests.byUsers('GET', '/read')
   const rows = COUNTS.flatMap((count): Row[] =>
     [

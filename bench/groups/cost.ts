@@ -25,10 +25,10 @@ interface Servers {
 /** What a small request costs, side by side. */
 export const cost: Group = async (bench) => {
   const { stage, requests } = bench
-  const [redis, backend] = [await stage.redis(), await stage.backend()]
-  const gateway = await offAndOn((log) => stage.gateway({ backend, store: redis, log }))
-  const nginx = await offAndOn((log) => stage.nginx({ backend, redis, log, known: requests.known }))
-  const httpProxy = await offAndOn((log) => stage.httpProxy(backend, log))
+  const [redis, upstream] = [await stage.redis(), await stage.upstream()]
+  const gateway = await offAndOn((log) => stage.gateway({ upstream, store: redis, log }))
+  const nginx = await offAndOn((log) => stage.nginx({ upstream, redis, log, known: requests.known }))
+  const httpProxy = await offAndOn((log) => stage.httpProxy(upstream, log))
   const off = rowsOf(bench, { gateway: gateway.off, nginx: nginx.off, httpProxy: httpProxy.off, redis }, 'log off')
   const on = rowsOf(bench, { gateway: gateway.on, nginx: nginx.on, httpProxy: httpProxy.on, redis }, 'log on')
   // Rows that are compared stand next to each other.

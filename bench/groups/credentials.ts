@@ -66,8 +66,8 @@ export const credentials: Group = async ({ stage, quick }) => {
 }
 
 async function openDoors(stage: Stage): Promise<Door[]> {
-  const [redis, backend] = [await stage.redis(), await stage.backend()]
-  const gateway = await stage.gateway({ backend, store: redis, log: false })
+  const [redis, upstream] = [await stage.redis(), await stage.upstream()]
+  const gateway = await stage.gateway({ upstream, store: redis, log: false })
   const sync = await startService(stage, 'sync', `SYNC_BOT_TOKENS=${BOT_TOKEN}`)
   const chart = await startService(stage, 'chart', `CHART_ADMIN_SECRET=${CHART_SECRET}`)
   return [
@@ -85,7 +85,7 @@ async function openDoors(stage: Stage): Promise<Door[]> {
 }
 
 async function startService(stage: Stage, name: string, secret: string): Promise<Running> {
-  const main = fileURLToPath(new URL(`../../src/services/${name}/main.ts`, import.meta.url))
+  const main = fileURLToPath(new URL(`../../services/${name}/main.ts`, import.meta.url))
   const port = await freePort()
   const database = join(stage.folder(name), `${name}.db`)
   const options = ['serve', '--listen', `127.0.0.1:${port}`, '--database', database]

@@ -29,9 +29,9 @@ interface Round extends Latency {
 /** Latency at half of the rate that saturates the gateway: for the backend itself and for what stands before it. */
 export const latency: Group = async (bench) => {
   const { stage, requests } = bench
-  const [redis, backend] = [await stage.redis(), await stage.backend()]
-  const gateway = await stage.gateway({ backend, store: redis, log: true })
-  const nginx = await stage.nginx({ backend, redis, log: true, known: requests.known })
+  const [redis, upstream] = [await stage.redis(), await stage.upstream()]
+  const gateway = await stage.gateway({ upstream, store: redis, log: true })
+  const nginx = await stage.nginx({ upstream, redis, log: true, known: requests.known })
   const [read, open] = [requests.byUsers('GET', '/read'), requests.byUsers('GET', '/public')]
   const way = (name: string, server: Running, file: string, servers: Running[]): Way => ({
     name,
@@ -39,7 +39,7 @@ export const latency: Group = async (bench) => {
     servers,
     compiles: server === gateway,
   })
-  const direct = way('backend alone', backend, read, [])
+  const direct = way('backend alone', upstream, read, [])
   const charged = way('gateway, accepted charge', gateway, read, [gateway, redis])
   const ways = [
     direct,
@@ -105,10 +105,10 @@ async function measure(ways: readonly Way[], charged: Load, { openLoop, rounds, 
     for (const way of round % 2 === 0 ? ways : ways.toReversed()) {
       const sum = (of: (pid: number) => number): number => way.servers.reduce((all, { pid }) => all + of(pid), 0)
       const before = [sum(cpuTime), sum(waitTime)] as const
-      const answers = await openLoop({ ...way.load, ...load })
+      const responses = await openLoop({ ...way.load, ...load })
       const cpu = (sum(cpuTime) - before[0]) / 1000 / load.count
       const waited = (sum(waitTime) - before[1]) / 1000 / load.count
-      result.get(way)?.push({ ...answers, rate: load.rate, cpu, waited, busy: (cpu * load.rate) / 1e6 })
+      result.get(way)?.push({ ...responses, rate: load.rate, cpu, waited, busy: (cpu * load.rate) / 1e6 })
     }
   }
   return result

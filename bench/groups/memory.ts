@@ -14,8 +14,8 @@ const SETTLE_MS = 3000
 
 /** Empties Redis, then charges each user once in one category and once more in another. */
 export const memory: Group = async ({ stage, requests, openLoop }) => {
-  const [redis, backend] = [await stage.redis(), await stage.backend()]
-  const gateway = await stage.gateway({ backend, store: redis, log: false })
+  const [redis, upstream] = [await stage.redis(), await stage.upstream()]
+  const gateway = await stage.gateway({ upstream, store: redis, log: false })
   const credentials = Array.from({ length: USERS }, (_, i) => jwtOf(String(i).padStart(ID_LENGTH, '0')))
 
   async function chargeAll(path: string): Promise<void> {

@@ -35,11 +35,11 @@ export const routes: Group = async (bench) => {
 }
 
 async function rowOf({ stage, requests }: Bench, count: number): Promise<Row> {
-  const [redis, backend] = [await stage.redis(), await stage.backend()]
+  const [redis, upstream] = [await stage.redis(), await stage.upstream()]
   // As in a real map: some literal segments, and one that is a parameter.
   const all = Array.from({ length: count }, (_, i) => `/v1/service-${i % 100}/thing-${i}`)
   const change = { routes: all.map((path) => ({ match: `GET ${path}/:id`, category: 'read', cost: 1 })) }
-  const server = await stage.gateway({ backend, store: redis, log: false, change })
+  const server = await stage.gateway({ upstream, store: redis, log: false, change })
   const credentials = requests.credentials(1000)
   const list = shuffled(
     Array.from({ length: REQUESTS }, (_, i) => ({

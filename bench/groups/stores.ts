@@ -6,11 +6,11 @@ import type { Group } from './group.ts'
 /** The same charge in the embedded store and in Redis. */
 export const stores: Group = async (bench) => {
   const { stage, requests } = bench
-  const [redis, backend] = [await stage.redis(), await stage.backend()]
+  const [redis, upstream] = [await stage.redis(), await stage.upstream()]
   const file = join(stage.folder('sqlite'), 'tollgate.db')
   const gateways = [
-    { name: 'Redis', server: await stage.gateway({ backend, store: redis, log: false }), redis },
-    { name: 'embedded store', server: await stage.gateway({ backend, store: `sqlite:${file}`, log: false }) },
+    { name: 'Redis', server: await stage.gateway({ upstream, store: redis, log: false }), redis },
+    { name: 'embedded store', server: await stage.gateway({ upstream, store: `sqlite:${file}`, log: false }) },
   ]
   const read = requests.byUsers('GET', '/read')
   const rows = gateways.map((row): Row => ({ ...row, load: { port: row.server.port, requests: read } }))

@@ -18,9 +18,9 @@ const megabytes = (bytes: number): string => `${(bytes / 1e6).toFixed(0)} MB`
  */
 export const uptime: Group = async (bench) => {
   const { stage, requests, quick } = bench
-  const [redis, backend] = [await stage.redis(), await stage.backend()]
+  const [redis, upstream] = [await stage.redis(), await stage.upstream()]
   const start = async (name: string): Promise<Row> => {
-    const server = await stage.gateway({ backend, store: redis, log: true })
+    const server = await stage.gateway({ upstream, store: redis, log: true })
     return { name, server, redis, load: { port: server.port, requests: requests.byUsers('GET', '/read') } }
   }
   const seconds = quick ? 5 : AGE_SECONDS

@@ -1,4 +1,4 @@
-import { openRedisStore } from '../../src/store/redis/store.ts'
+import { openRedisStore } from '../../src/store/redis/redis-store.ts'
 import { noGrowth } from '../figures.ts'
 import { sampleTable } from '../report.ts'
 import { jwtOf, userName } from '../requests.ts'
@@ -39,9 +39,9 @@ export const users: Group = async (bench) => {
 
 async function rowOf(bench: Bench, inStore: number, sending: number, filled?: Running): Promise<Row> {
   const { stage, requests } = bench
-  const [redis, backend] = [filled ?? (await stage.redis()), await stage.backend()]
+  const [redis, upstream] = [filled ?? (await stage.redis()), await stage.upstream()]
   if (filled === undefined) await fill(redis, inStore)
-  const server = await stage.gateway({ backend, store: redis, log: false, change })
+  const server = await stage.gateway({ upstream, store: redis, log: false, change })
   // Users from all over the store, in a random order.
   const step = inStore / sending
   const senders = Array.from({ length: sending }, (_, i) => userName(Math.floor(i * step)))

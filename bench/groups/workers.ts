@@ -7,11 +7,11 @@ import type { Group } from './group.ts'
 /** The same charge by one and by two worker processes, which may use both cores; so does their load. */
 export const workers: Group = async (bench) => {
   const { stage, requests } = bench
-  const [redis, backend] = [await stage.redis(), await stage.backend()]
+  const [redis, upstream] = [await stage.redis(), await stage.upstream()]
   const read = requests.byUsers('GET', '/read')
   const row = async (count: number, store: 'Redis' | 'embedded store'): Promise<Row> => {
     const url = store === 'Redis' ? redis : `sqlite:${join(stage.folder('sqlite'), 'tollgate.db')}`
-    const options = { backend, store: url, log: false, change: { workers: count }, cores: BOTH_CORES }
+    const options = { upstream, store: url, log: false, change: { workers: count }, cores: BOTH_CORES }
     const server = await stage.gateway(options)
     const name = `${count} ${count === 1 ? 'worker' : 'workers'}, ${store}`
     return { name, server, load: { port: server.port, requests: read }, ...(store === 'Redis' ? { redis } : {}) }

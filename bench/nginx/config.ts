@@ -27,7 +27,7 @@ load_module ${MODULES}/ngx_http_lua_module.so;`
  * The backend of every row: the cheapest answer there is, files of the folder below /files/, and at /upload an answer
  * when the whole body is there.
  */
-export function backendConfig(port: number, folder: string): string {
+export function upstreamConfig(port: number, folder: string): string {
   return frame(
     LUA,
     `
@@ -48,7 +48,7 @@ export function backendConfig(port: number, folder: string): string {
 
 export interface QuotaConfig {
   readonly port: number
-  readonly backend: number
+  readonly upstream: number
   readonly redis: number
   /** File with one line for each user: its id, a space, its credential. */
   readonly users: string
@@ -57,7 +57,7 @@ export interface QuotaConfig {
 }
 
 /** nginx with the quota in Lua, and an access line with the fields of ours. */
-export function quotaConfig({ port, backend, redis, users, accessLog }: QuotaConfig): string {
+export function quotaConfig({ port, upstream, redis, users, accessLog }: QuotaConfig): string {
   return frame(
     LUA,
     `
@@ -69,7 +69,7 @@ export function quotaConfig({ port, backend, redis, users, accessLog }: QuotaCon
     quota = require 'quota'
     quota.init({ redis = ${redis}, users = '${users}', script = '${file('charge.lua')}' })
   }
-  upstream backend { server 127.0.0.1:${backend}; keepalive 1100; keepalive_requests 1000000000; }
+  upstream backend { server 127.0.0.1:${upstream}; keepalive 1100; keepalive_requests 1000000000; }
   server {
     listen 127.0.0.1:${port};
     set $user '';

@@ -21,7 +21,7 @@ export interface ScopedPatch {
 }
 
 /** Any answer of 400 and above. `problems` where a body was wrong: which field, and the cure. */
-export interface ErrorAnswer {
+export interface ErrorResponse {
   readonly error: string
   readonly msg: string
   readonly problems?: readonly { readonly path: string; readonly msg: string }[]
@@ -30,7 +30,7 @@ export interface ErrorAnswer {
 }
 
 /** GET /api/session, POST /api/session { token }, DELETE /api/session */
-export interface SessionAnswer {
+export interface SessionResponse {
   /** Name of the admin token; `null` for nobody: no token was sent, and no session that is good. */
   readonly name: string | null
   readonly role: Role | null
@@ -39,7 +39,7 @@ export interface SessionAnswer {
 }
 
 /** One window of somebody. */
-export interface WindowAnswer {
+export interface WindowResponse {
   readonly scope: Scope
   readonly window: string
   readonly limit: number
@@ -50,13 +50,13 @@ export interface WindowAnswer {
 }
 
 /** POST /api/quota/reset */
-export interface QuotaResetAnswer {
+export interface QuotaResetResponse {
   /** Used tokens of the windows until they were emptied, by name; one that the configuration does not name as `18000s`. */
   readonly from: Readonly<Record<string, number>>
 }
 
 /** The settings as one of the layers has them. */
-export interface SettingsAnswer {
+export interface SettingsResponse {
   readonly mode: Mode
   readonly global: { readonly enabled: boolean; readonly multiplier: number }
   readonly baselines: ScopedTable
@@ -65,7 +65,7 @@ export interface SettingsAnswer {
 }
 
 /** The settings, and the limits that they make. */
-export interface SettingsInForceAnswer extends SettingsAnswer {
+export interface SettingsInForceResponse extends SettingsResponse {
   readonly version: number
   /** Of the mode, in force. */
   readonly factor: number
@@ -73,7 +73,7 @@ export interface SettingsInForceAnswer extends SettingsAnswer {
   readonly adaptive: { readonly factor: number }
   readonly effective: ScopedTable
   /** What the file says. */
-  readonly file: SettingsAnswer
+  readonly file: SettingsResponse
   /** Dotted paths of the values that were changed at run time: `mode`, `global.multiplier`, `baselines.personal.read.1h`. */
   readonly changed: readonly string[]
   readonly categories: readonly string[]
@@ -81,11 +81,11 @@ export interface SettingsInForceAnswer extends SettingsAnswer {
   readonly cheapest: Readonly<Record<string, number>>
   readonly windowLengths: readonly { readonly name: string; readonly seconds: number }[]
   /** Limits in force that some request can never fit into; in mode `adaptive` also those of its lowest factor. */
-  readonly warnings: readonly WarningAnswer[]
+  readonly warnings: readonly WarningResponse[]
 }
 
 /** GET /api/quota, and the answer to PATCH. Its ETag is `"version"`, for If-Match. */
-export interface QuotaAnswer extends SettingsInForceAnswer {
+export interface QuotaResponse extends SettingsInForceResponse {
   /** With why the factor is what it is. */
   readonly adaptive: {
     readonly factor: number
@@ -102,17 +102,17 @@ export interface QuotaAnswer extends SettingsInForceAnswer {
     readonly why: string
   }
   /** The global windows now, by category. */
-  readonly windows: Readonly<Record<string, readonly WindowAnswer[]>>
+  readonly windows: Readonly<Record<string, readonly WindowResponse[]>>
 }
 
 /** GET /api/in-force: the settings that this gateway enforces. The store is not asked. Its ETag is that of GET /api/quota. */
-export interface InForceAnswer extends SettingsInForceAnswer {
+export interface InForceResponse extends SettingsInForceResponse {
   /** By category: the share of the limits that is admitted while the store is out, 0 to 1; 0 refuses with 503. */
   readonly storeOutage: Readonly<Record<string, number>>
 }
 
 /** A limit, and the rules whose requests may cost more than it ever allows. */
-export interface WarningAnswer {
+export interface WarningResponse {
   readonly scope: Scope
   readonly category: string
   readonly window: string
@@ -137,7 +137,7 @@ export interface QuotaPatch {
   readonly reason?: string
 }
 
-export interface PreviewAnswer {
+export interface PreviewResponse {
   /** Users looked at. */
   readonly scanned: number
   /** Users who would be blocked under the change, from even the cheapest request of a category, and those of them who are not blocked now. */
@@ -172,7 +172,7 @@ export interface PreviewAnswer {
   >
   readonly effective: ScopedTable
   /** As those of `QuotaAnswer`, under the change. */
-  readonly warnings: readonly WarningAnswer[]
+  readonly warnings: readonly WarningResponse[]
 }
 
 /** PUT /api/users/{id}/override: the categories stand beside the other fields; a missing value follows the default. */
@@ -183,7 +183,7 @@ export type OverrideBody = Readonly<Record<string, unknown>> & {
   readonly expiresAt?: string | null
 }
 
-export interface OverrideAnswer {
+export interface OverrideResponse {
   /** For If-Match; the ETag of GET /api/users/{id}. */
   readonly version: number
   readonly limits: Table
@@ -194,17 +194,17 @@ export interface OverrideAnswer {
 }
 
 /** The answer to PUT /api/users/{id}/override. */
-export interface OverrideSetAnswer extends OverrideAnswer {
+export interface OverrideSetResponse extends OverrideResponse {
   /** Of the limits that it sets, those that some request can never fit into. */
-  readonly warnings: readonly WarningAnswer[]
+  readonly warnings: readonly WarningResponse[]
 }
 
 /** GET /api/users?query=&order=&limit=&cursor= */
-export interface UsersAnswer {
+export interface UsersResponse {
   readonly users: readonly {
     readonly user: string
-    readonly windows: Readonly<Record<string, readonly WindowAnswer[]>>
-    readonly override: OverrideAnswer | null
+    readonly windows: Readonly<Record<string, readonly WindowResponse[]>>
+    readonly override: OverrideResponse | null
     /** Whether some personal window has no room for the cheapest request, also where shadow mode refuses nothing. */
     readonly blocked: boolean
   }[]
@@ -213,7 +213,7 @@ export interface UsersAnswer {
 }
 
 /** How a limit came about. */
-export interface LayersAnswer {
+export interface LayersResponse {
   /** The layers that made it, for example `baseline x mode`, `override`, `custom`. */
   readonly source: string
   /** One sentence for each layer: `baseline 120 (tollgate.yaml:22)`, `mode conservative x 0.75`. */
@@ -221,36 +221,36 @@ export interface LayersAnswer {
 }
 
 /** A limit in force, what is used of it, and how it came about. */
-export interface LimitAnswer extends WindowAnswer, LayersAnswer {}
+export interface LimitResponse extends WindowResponse, LayersResponse {}
 
 /** The same without what is used, which only the store knows. */
-export interface LimitInForceAnswer extends Pick<WindowAnswer, 'scope' | 'window' | 'limit'>, LayersAnswer {}
+export interface LimitInForceResponse extends Pick<WindowResponse, 'scope' | 'window' | 'limit'>, LayersResponse {}
 
 /** GET /api/users/{id} */
-export interface UserAnswer {
+export interface UserResponse {
   readonly user: string
-  readonly windows: Readonly<Record<string, readonly LimitAnswer[]>>
-  readonly override: OverrideAnswer | null
+  readonly windows: Readonly<Record<string, readonly LimitResponse[]>>
+  readonly override: OverrideResponse | null
 }
 
 /** GET /api/in-force/users?query=&limit= */
-export interface OverridesInForceAnswer {
+export interface OverridesInForceResponse {
   /** In the order of their ids. */
-  readonly users: readonly { readonly user: string; readonly override: OverrideAnswer }[]
+  readonly users: readonly { readonly user: string; readonly override: OverrideResponse }[]
   /** How many match. */
   readonly total: number
 }
 
 /** GET /api/in-force/users/{id} */
-export interface UserInForceAnswer {
+export interface UserInForceResponse {
   readonly user: string
   /** By category, Personal first. */
-  readonly limits: Readonly<Record<string, readonly LimitInForceAnswer[]>>
-  readonly override: OverrideAnswer | null
+  readonly limits: Readonly<Record<string, readonly LimitInForceResponse[]>>
+  readonly override: OverrideResponse | null
 }
 
 /** GET /api/explain?user=&method=&path=&cost=&value= */
-export interface ExplainAnswer {
+export interface ExplainResponse {
   readonly user: string
   readonly method: string
   readonly path: string
@@ -266,7 +266,7 @@ export interface ExplainAnswer {
   readonly why: string
   /** The sentences of `why`, for whoever says them in another language. */
   readonly reasons: readonly { readonly code: ReasonCode; readonly values: ReasonValues }[]
-  readonly limits: readonly (LimitAnswer & { readonly refuses: boolean })[]
+  readonly limits: readonly (LimitResponse & { readonly refuses: boolean })[]
 }
 
 /** What a sentence of an explanation says; behind it the values that it has. */
@@ -314,7 +314,7 @@ export type ReasonCode =
 
 export type ReasonValues = Readonly<Record<string, string | number>>
 
-export interface CountsAnswer {
+export interface CountsResponse {
   readonly requests: number
   readonly refused: number
   readonly shadowed: number
@@ -325,10 +325,10 @@ export interface CountsAnswer {
 }
 
 /** GET /api/now. While the store is out: what was seen last of the replicas, and `null` for what is not known. */
-export interface NowAnswer {
+export interface NowResponse {
   readonly at: string
   /** Sums over the replicas, since each started. `null`: not known. */
-  readonly counts: CountsAnswer | null
+  readonly counts: CountsResponse | null
   /** As they were when the store last answered. `null`: not known. */
   readonly replicas:
     | readonly {
@@ -343,7 +343,7 @@ export interface NowAnswer {
         readonly ready: boolean
         readonly reasons: readonly string[]
         readonly configProblems: readonly string[]
-        readonly counts: CountsAnswer
+        readonly counts: CountsResponse
       }[]
     | null
   /** Whether all of them have the same configuration and follow the last change. `null`: not known. */
@@ -362,12 +362,12 @@ export interface NowAnswer {
   readonly config: { readonly file: string; readonly hash: string }
   readonly controlVersion: number
   /** The global windows by category. `null`: not known. */
-  readonly windows: Readonly<Record<string, readonly WindowAnswer[]>> | null
+  readonly windows: Readonly<Record<string, readonly WindowResponse[]>> | null
   readonly shadow: boolean
 }
 
 /** GET /api/failures */
-export interface FailuresAnswer {
+export interface FailuresResponse {
   readonly since: string
   readonly until: string
   readonly bucketMinutes: number
@@ -380,7 +380,7 @@ export interface FailuresAnswer {
 }
 
 /** GET /api/tokens */
-export interface TokenAnswer {
+export interface TokenResponse {
   readonly id: string
   readonly user: string
   readonly name: string
@@ -388,17 +388,17 @@ export interface TokenAnswer {
   readonly expiresAt: string | null
   readonly revokedAt: string | null
 }
-export interface TokensAnswer {
-  readonly tokens: readonly TokenAnswer[]
+export interface TokensResponse {
+  readonly tokens: readonly TokenResponse[]
 }
 /** POST /api/tokens { user, name, expiresAt? } */
-export interface NewTokenAnswer extends TokenAnswer {
+export interface NewTokenResponse extends TokenResponse {
   /** Shown this once. */
   readonly token: string
 }
 
 /** GET /api/routes */
-export interface RoutesAnswer {
+export interface RoutesResponse {
   readonly file: string
   readonly routes: readonly {
     readonly match: string
@@ -419,7 +419,7 @@ export interface RoutesAnswer {
 }
 
 /** GET /api/audit?before=&limit= */
-export interface AuditAnswer {
+export interface AuditResponse {
   readonly entries: readonly {
     readonly version: number
     readonly at: string

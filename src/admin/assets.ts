@@ -1,5 +1,5 @@
-import { type Asset, readAssets } from '../assets.ts'
-import { type Answer, refusal, SECURITY_HEADERS } from './answer.ts'
+import { type Asset, readAssets } from '../lib/assets.ts'
+import { type AdminResponse, refusal, SECURITY_HEADERS } from './http.ts'
 
 /** The files of the dashboard. */
 export interface Assets {
@@ -45,7 +45,7 @@ export interface PageRequest {
 }
 
 /** A file of the dashboard, its page for every path that is one of its own, or `null` for neither. */
-export async function pageAnswer(assets: Assets | null, request: PageRequest): Promise<Answer | null> {
+export async function pageResponse(assets: Assets | null, request: PageRequest): Promise<AdminResponse | null> {
   const { path, acceptsHtml, acceptsGzip } = request
   const isPage = path === '/' || (acceptsHtml && isRouteOfThePage(path))
   const file = (await assets?.read(path.slice(1))) ?? null
@@ -75,7 +75,7 @@ function isHashed(path: string): boolean {
   return path.startsWith('/assets/')
 }
 
-const NOT_BUILT: Answer = {
+const NOT_BUILT: AdminResponse = {
   ...refusal('not_found', ''),
   body: 'The dashboard is not built: run "npm run build" in the folder of Tollgate. The API is there without it: see /openapi.json.\n',
   contentType: 'text/plain; charset=utf-8',

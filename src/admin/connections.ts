@@ -1,6 +1,6 @@
 import type { IncomingMessage, RequestListener, Server, ServerResponse } from 'node:http'
 import { BlockList, isIPv4, type Socket } from 'node:net'
-import { peerOf } from '../peers.ts'
+import { peerOf } from '../lib/peers.ts'
 
 /** Connections of all clients together: each takes a file of the process, of which the gateway needs most. */
 export const MAX_CONNECTIONS = 200

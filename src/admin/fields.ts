@@ -1,7 +1,7 @@
 import { z } from 'zod'
 import { reason as checkReason, REASON } from '../control/problems.ts'
-import { didYouMean } from '../suggest.ts'
-import type { FieldProblem } from './answer.ts'
+import { didYouMean } from '../lib/suggest.ts'
+import type { FieldProblem } from './http.ts'
 
 /** What a schema made of a value from outside, or one problem for each field that is wrong. */
 export type Fields<T> = { readonly data: T } | { readonly problems: readonly FieldProblem[] }

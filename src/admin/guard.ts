@@ -1,8 +1,8 @@
 import type { IncomingHttpHeaders } from 'node:http'
-import { type Answer, type Guard, type Identity, type Method, refusal } from './answer.ts'
-import { isOurHost } from './hosts.ts'
-import { type Login, UNAUTHORIZED } from './login.ts'
-import { type AdminToken, identityOf } from './session.ts'
+import { type AdminResponse, type Guard, type Identity, type Method, refusal } from './http.ts'
+import { isOurHost } from './own-hosts.ts'
+import { type Login, UNAUTHORIZED } from './routes/login.ts'
+import { type AdminToken, identityOf } from './session-cookie.ts'
 
 const HOST_NOT_ALLOWED = refusal(
   'host_not_allowed',
@@ -36,7 +36,7 @@ export interface Asked {
 }
 
 /** Whose request it is, `null` for nobody's; or why it goes no further. */
-export type Guarded = { readonly identity: Identity | null } | Answer
+export type Guarded = { readonly identity: Identity | null } | AdminResponse
 
 /** Decides before the body is read whether a request may go on. */
 export function createGuard({ login, credentials, names, now }: GuardOptions) {
@@ -57,19 +57,19 @@ export function createGuard({ login, credentials, names, now }: GuardOptions) {
   }
 
   /** A token that is sent counts, also a wrong one; a session counts where no token was sent. */
-  function identify({ headers, address }: Asked): Identity | Answer {
+  function identify({ headers, address }: Asked): Identity | AdminResponse {
     const session = headers.authorization === undefined ? identityOf(headers.cookie, credentials, now()) : null
     return session ?? bearer({ headers, address })
   }
 
-  function bearer({ headers, address }: Pick<Asked, 'headers' | 'address'>): Identity | Answer {
+  function bearer({ headers, address }: Pick<Asked, 'headers' | 'address'>): Identity | AdminResponse {
     return login.bearer(headers.authorization, address)
   }
 }
 
 const NOBODY: Guarded = Object.freeze({ identity: null })
 
-function forbidden({ name }: Identity): Answer {
+function forbidden({ name }: Identity): AdminResponse {
   return refusal(
     'forbidden',
     `The admin token "${name}" may look at everything and change nothing: use one with the role admin.`,

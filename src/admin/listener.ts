@@ -2,14 +2,18 @@ import { type IncomingHttpHeaders, type IncomingMessage, METHODS, type ServerRes
 import type { Socket } from 'node:net'
 import tls from 'node:tls'
 import fastify, { type FastifyError, type FastifyInstance, type FastifyReply, type FastifyRequest } from 'fastify'
-import { patientClose } from '../closing.ts'
-import { jsonFault, memberNamedTwice } from '../json-fault.ts'
+import { patientClose } from '../lib/closing.ts'
+import { jsonFault, memberNamedTwice } from '../lib/json-fault.ts'
+import type { Certificate } from '../lib/tls.ts'
 import type { Observer } from '../observe/observation.ts'
-import { isSilence, StoreError } from '../quota/store.ts'
-import type { Certificate } from '../tls.ts'
+import { isSilence, StoreError } from '../quota/quota-store.ts'
+import { type Assets, pageResponse } from './assets.ts'
+import { createDesk, type DeskOptions, OutcomeUnknown } from './change.ts'
+import { boundConnections } from './connections.ts'
+import { createGuard } from './guard.ts'
 import {
   type AdminError,
-  type Answer,
+  type AdminResponse,
   badFields,
   type FieldProblem,
   type Guard,
@@ -18,25 +22,21 @@ import {
   type Route,
   refusal,
   SECURITY_HEADERS,
-} from './answer.ts'
-import { type Assets, pageAnswer } from './assets.ts'
-import { auditRoutes } from './audit.ts'
-import { unreadConditions } from './conditions.ts'
-import { boundConnections } from './connections.ts'
-import { createDesk, type DeskOptions, OutcomeUnknown } from './desk.ts'
-import { type Explain, explainRoutes } from './explaining.ts'
-import { failureRoutes } from './failures.ts'
-import { createGuard } from './guard.ts'
-import { inForceRoutes } from './in-force.ts'
-import { createLogin } from './login.ts'
-import { nowRoutes } from './now.ts'
+} from './http.ts'
+import { unreadConditions } from './if-match.ts'
+import { inForceRoutes } from './limits-now.ts'
 import { openapiRoute } from './openapi.ts'
-import { type ProbeOptions, probeRoutes } from './probes.ts'
-import { quotaRoutes } from './quota.ts'
-import type { AdminToken } from './session.ts'
+import { auditRoutes } from './routes/audit.ts'
+import { type Explain, explainRoutes } from './routes/explain.ts'
+import { failureRoutes } from './routes/failures.ts'
+import { createLogin } from './routes/login.ts'
+import { nowRoutes } from './routes/now.ts'
+import { type ProbeOptions, probeRoutes } from './routes/probes.ts'
+import { quotaRoutes } from './routes/quota.ts'
+import { tokenRoutes } from './routes/tokens.ts'
+import { userRoutes } from './routes/users.ts'
+import type { AdminToken } from './session-cookie.ts'
 import { sessionRoutes } from './sessions.ts'
-import { tokenRoutes } from './tokens.ts'
-import { userRoutes } from './users.ts'
 
 export interface AdminOptions extends ProbeOptions, DeskOptions {
   /** Port 0 for any free one. */
@@ -120,7 +120,7 @@ function noCompiler(): never {
 
 function createServer(certificate: Certificate | null, observe: Observer): FastifyInstance {
   const onError = (error: FastifyError, _request: FastifyRequest, reply: FastifyReply) =>
-    send(reply, answerTo(error, observe))
+    send(reply, responseTo(error, observe))
   const app: FastifyInstance = fastify({
     bodyLimit: MAX_BODY,
     requestTimeout: REQUEST_TIMEOUT_MS,
@@ -231,7 +231,7 @@ function addPage(app: FastifyInstance, assets: Assets | null, check: Check): voi
     if (method !== 'GET' && method !== 'HEAD') return send(reply, NOTHING_HERE)
     const guarded = check('page', { method, headers, address: ip })
     if ('status' in guarded) return send(reply, guarded)
-    const page = await pageAnswer(assets, {
+    const page = await pageResponse(assets, {
       path: url.split('?', 1)[0] ?? '',
       acceptsHtml: headers.accept?.includes('text/html') === true,
       acceptsGzip: /\bgzip\b/.test(String(headers['accept-encoding'] ?? '')),
@@ -242,11 +242,11 @@ function addPage(app: FastifyInstance, assets: Assets | null, check: Check): voi
 
 const NOTHING_HERE = refusal('not_found', 'There is nothing at this path.')
 
-function notAllowed(allow: string): Answer {
+function notAllowed(allow: string): AdminResponse {
   return refusal('method_not_allowed', `Use one of: ${allow}.`, { allow })
 }
 
-function send(reply: FastifyReply, { status, body, contentType, headers = {} }: Answer): FastifyReply {
+function send(reply: FastifyReply, { status, body, contentType, headers = {} }: AdminResponse): FastifyReply {
   reply.status(status).headers({ ...SECURITY_HEADERS, ...headers })
   if (body === undefined) return reply.send()
   if (contentType !== undefined) return reply.type(contentType).send(body)
@@ -296,7 +296,7 @@ function fateOf({ reason }: StoreError): string {
   return isSilence(reason) ? 'The store does not answer' : `The store does not do this: ${reason}`
 }
 
-function answerTo(error: FastifyError, observe: Observer): Answer {
+function responseTo(error: FastifyError, observe: Observer): AdminResponse {
   if (error instanceof StoreError) return refusal('store_unavailable', `${fateOf(error)}. Try again later.`)
   if (error instanceof OutcomeUnknown) return refusal('outcome_unknown', OUTCOME_UNKNOWN)
   if (error instanceof CodedBody) return NOT_CODED
@@ -320,7 +320,7 @@ function refuseConnection(error: NodeJS.ErrnoException, socket: Socket): void {
     socket.destroy()
     return
   }
-  const { status, body } = connectionAnswer(error.code)
+  const { status, body } = connectionResponse(error.code)
   const text = JSON.stringify(body)
   const headers = {
     ...SECURITY_HEADERS,
@@ -336,7 +336,7 @@ function isOfTls({ code = '' }: NodeJS.ErrnoException): boolean {
   return code.startsWith('ERR_SSL') || code.startsWith('ERR_TLS')
 }
 
-function connectionAnswer(code: string | undefined): Answer {
+function connectionResponse(code: string | undefined): AdminResponse {
   if (code === 'HPE_HEADER_OVERFLOW') return refusal('headers_too_large', 'The header fields are too long.')
   if (code === 'ERR_HTTP_REQUEST_TIMEOUT') return refusal('request_timeout', 'The request took too long to arrive.')
   return refusal('bad_request', 'This is not an HTTP request.')

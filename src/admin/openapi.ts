@@ -1,6 +1,6 @@
 import { z } from 'zod'
-import { type AdminError, type Doc, type Guard, type Method, ok, type Route, STATUS_OF } from './answer.ts'
-import { errorAnswer, named } from './schemas.ts'
+import { type AdminError, type Doc, type Guard, type Method, ok, type Route, STATUS_OF } from './http.ts'
+import { errorResponse, named } from './schemas.ts'
 
 /** The OpenAPI 3.1 document of the listener, made of its routes and of the very schemas that validate. */
 
@@ -13,7 +13,7 @@ export function openapiRoute(routes: readonly Route[], version: string): Route {
     method: 'GET',
     path: '/openapi.json',
     guard: 'page',
-    doc: { summary: 'This document', answers: { 200: z.looseObject({}) } },
+    doc: { summary: 'This document', responses: { 200: z.looseObject({}) } },
     handle: () => {
       document ??= openapi([...routes, itself], version)
       return ok(document)
@@ -79,7 +79,7 @@ function operation({ method, path, guard, doc }: Route): Record<string, unknown>
     ...(doc.body !== undefined && {
       requestBody: { required: !doc.body.safeParse(undefined).success, content: json(doc.body) },
     }),
-    responses: { ...errors(method, doc, guard), ...answers(doc) },
+    responses: { ...errors(method, doc, guard), ...responsesOf(doc) },
     security: SECURITY[guard] ?? [],
   }
 }
@@ -127,9 +127,9 @@ const IF_MATCH = {
     'The ETag of what was read, `"version"`; `"0"` for what is not there yet, `*` for any that is. Without it the change applies to whatever is there.',
 }
 
-function answers({ answers }: Doc): Record<string, unknown> {
+function responsesOf({ responses }: Doc): Record<string, unknown> {
   return Object.fromEntries(
-    Object.entries(answers).map(([status, schema]) => {
+    Object.entries(responses).map(([status, schema]) => {
       if (schema === null) return [status, { description: 'Done; no content.' }]
       if (schema === 'text') return [status, { description: 'Text.', content: { 'text/plain': {} } }]
       return [status, { description: named.get(schema)?.description ?? 'JSON.', content: json(schema) }]
@@ -189,7 +189,7 @@ function errors(method: Method, { errors = [] }: Doc, guard: Guard): Record<stri
   return Object.fromEntries(
     [...byStatus].map(([status, codes]) => [
       status,
-      { description: codes.map((code) => `\`${code}\``).join(', '), content: json(errorAnswer) },
+      { description: codes.map((code) => `\`${code}\``).join(', '), content: json(errorResponse) },
     ]),
   )
 }

@@ -27,13 +27,13 @@ const byName = <T extends z.ZodType>(value: T) => z.record(z.string(), value)
 const table = name(byName(byName(count)), 'Table', 'Tokens by category, then by the name of the window.')
 const scopedTable = name(z.strictObject({ personal: table, global: table }), 'ScopedTable', 'Tokens in both scopes.')
 
-export const errorAnswer = name(
+export const errorResponse = name(
   z.strictObject({
     error: z.string(),
     msg: z.string(),
     problems: z.array(z.strictObject({ path: z.string(), msg: z.string() })).exactOptional(),
     version: count.exactOptional(),
-  }) satisfies z.ZodType<api.ErrorAnswer>,
+  }) satisfies z.ZodType<api.ErrorResponse>,
   'Error',
   'What is wrong, and the cure. `error` is a code that never changes its meaning; `problems` has one entry for each wrong field; `version` comes with `version_conflict`.',
 )
@@ -71,7 +71,7 @@ export const session = name(
     name: z.string().nullable(),
     role: z.enum(['viewer', 'admin']).nullable(),
     expiresAt: time.nullable(),
-  }) satisfies z.ZodType<api.SessionAnswer>,
+  }) satisfies z.ZodType<api.SessionResponse>,
   'Session',
   'Whose admin token or session the request came with: all null for nobody. `expiresAt` is null for the token itself.',
 )
@@ -86,14 +86,14 @@ const windowShape = {
   resetAt: time.nullable(),
 }
 const window = name(
-  z.strictObject(windowShape) satisfies z.ZodType<api.WindowAnswer>,
+  z.strictObject(windowShape) satisfies z.ZodType<api.WindowResponse>,
   'Window',
   'One window as it stands; one that is not running has `used` 0 and no times.',
 )
 const layersShape = { source: z.string(), steps: z.array(z.string()) }
 const limitShape = { ...windowShape, ...layersShape }
 const limit = name(
-  z.strictObject(limitShape) satisfies z.ZodType<api.LimitAnswer>,
+  z.strictObject(limitShape) satisfies z.ZodType<api.LimitResponse>,
   'Limit',
   'A window, and how its limit came about.',
 )
@@ -106,7 +106,7 @@ const settingsShape = {
   shadow: z.boolean(),
 }
 const settings = name(
-  z.strictObject(settingsShape) satisfies z.ZodType<api.SettingsAnswer>,
+  z.strictObject(settingsShape) satisfies z.ZodType<api.SettingsResponse>,
   'Settings',
   'The settings of the quota.',
 )
@@ -122,7 +122,7 @@ const warnings = z.array(
       routes: z.array(z.string()),
       routeCount: count,
       msg: z.string(),
-    }) satisfies z.ZodType<api.WarningAnswer>,
+    }) satisfies z.ZodType<api.WarningResponse>,
     'Warning',
     'A limit that some request can never fit into: what it costs at the most, and the first 20 of the `routeCount` rules of such requests.',
   ),
@@ -155,7 +155,7 @@ export const quota = name(
       why: z.string(),
     }),
     windows: byName(z.array(window)),
-  }) satisfies z.ZodType<api.QuotaAnswer>,
+  }) satisfies z.ZodType<api.QuotaResponse>,
   'Quota',
   'The settings in force and what became of them. `file` is what the file says, `changed` which values were changed at run time, `cheapest` the least that a request of a category costs which the quota may refuse, `warnings` limits that some request can never fit into.',
 )
@@ -165,7 +165,7 @@ export const inForce = name(
     ...settingsInForceShape,
     adaptive: z.strictObject({ factor: z.number() }),
     storeOutage: byName(z.number().min(0).max(1)),
-  }) satisfies z.ZodType<api.InForceAnswer>,
+  }) satisfies z.ZodType<api.InForceResponse>,
   'InForce',
   'The settings that this gateway enforces, as `Quota` has them, without what only the store knows. `storeOutage` is the share of the limits that is admitted while the store is out.',
 )
@@ -202,7 +202,7 @@ export const quotaResetBody = name(
   'Which windows of all users together are to be emptied, and why.',
 )
 export const quotaReset = name(
-  z.strictObject({ from: byName(count) }) satisfies z.ZodType<api.QuotaResetAnswer>,
+  z.strictObject({ from: byName(count) }) satisfies z.ZodType<api.QuotaResetResponse>,
   'QuotaReset',
   'What was used in each of the windows until they were emptied, by name; a window that no category names any more by its length in seconds.',
 )
@@ -254,7 +254,7 @@ export const preview = name(
     ),
     effective: scopedTable,
     warnings,
-  }) satisfies z.ZodType<api.PreviewAnswer>,
+  }) satisfies z.ZodType<api.PreviewResponse>,
   'Preview',
   'Who would be blocked under a change, from even the cheapest request of a category, and the room left in the global windows (`limitNow` and `remainingNow` are null where these are switched off now). `blocked` has the first 100.',
 )
@@ -282,13 +282,13 @@ const overrideShape = {
 }
 
 export const override = name(
-  z.strictObject(overrideShape) satisfies z.ZodType<api.OverrideAnswer>,
+  z.strictObject(overrideShape) satisfies z.ZodType<api.OverrideResponse>,
   'Override',
   'What was set for one user.',
 )
 
 export const overrideSet = name(
-  z.strictObject({ ...overrideShape, warnings }) satisfies z.ZodType<api.OverrideSetAnswer>,
+  z.strictObject({ ...overrideShape, warnings }) satisfies z.ZodType<api.OverrideSetResponse>,
   'OverrideSet',
   'What was set for one user; `warnings` has those of its limits that some request can never fit into.',
 )
@@ -304,7 +304,7 @@ export const users = name(
       }),
     ),
     next: z.string().nullable(),
-  }) satisfies z.ZodType<api.UsersAnswer>,
+  }) satisfies z.ZodType<api.UsersResponse>,
   'Users',
   'A page of users: those with an override first. `blocked` says that a personal window has no room for the cheapest request of its category, also where shadow mode refuses nothing. `next` is the cursor of the next page; a page may be short, also empty, and not the last.',
 )
@@ -314,7 +314,7 @@ export const user = name(
     user: z.string(),
     windows: byName(z.array(limit)),
     override: override.nullable(),
-  }) satisfies z.ZodType<api.UserAnswer>,
+  }) satisfies z.ZodType<api.UserResponse>,
   'User',
   'The windows of a user by category, Personal first, with the layers of each limit.',
 )
@@ -323,7 +323,7 @@ export const overridesInForce = name(
   z.strictObject({
     users: z.array(z.strictObject({ user: z.string(), override })),
     total: count,
-  }) satisfies z.ZodType<api.OverridesInForceAnswer>,
+  }) satisfies z.ZodType<api.OverridesInForceResponse>,
   'OverridesInForce',
   'The first users with an override that this gateway enforces, in the order of their ids; `total` is how many match.',
 )
@@ -339,14 +339,14 @@ export const userInForce = name(
             window: z.string(),
             limit: count,
             ...layersShape,
-          }) satisfies z.ZodType<api.LimitInForceAnswer>,
+          }) satisfies z.ZodType<api.LimitInForceResponse>,
           'LimitInForce',
           'A limit in force, and how it came about.',
         ),
       ),
     ),
     override: override.nullable(),
-  }) satisfies z.ZodType<api.UserInForceAnswer>,
+  }) satisfies z.ZodType<api.UserInForceResponse>,
   'UserInForce',
   'The limits of a user that this gateway enforces, by category, Personal first, with the layers of each.',
 )
@@ -404,7 +404,7 @@ export const explain = name(
     why: z.string(),
     reasons: z.array(z.strictObject({ code: reasonCode, values: byName(z.union([z.string(), z.number()])) })).min(1),
     limits: z.array(z.strictObject({ ...limitShape, refuses: z.boolean() })),
-  }) satisfies z.ZodType<api.ExplainAnswer>,
+  }) satisfies z.ZodType<api.ExplainResponse>,
   'Explain',
   'What would become of a request now, and why: `why` in English sentences, `reasons` the same by codes with values, which never change their meaning.',
 )
@@ -454,7 +454,7 @@ export const now = name(
     controlVersion: count,
     windows: byName(z.array(window)).nullable(),
     shadow: z.boolean(),
-  }) satisfies z.ZodType<api.NowAnswer>,
+  }) satisfies z.ZodType<api.NowResponse>,
   'Now',
   'The replicas, their sums, the store, the backend and the global windows. While the store is out (it does not answer, is full, or takes no writes), replicas and counts are the last that were seen; null is what is not known.',
 )
@@ -465,7 +465,7 @@ export const failures = name(
     until: time,
     bucketMinutes: z.int(),
     buckets: z.array(z.strictObject({ start: time, total: count, status0: count, status5xx: count })),
-  }) satisfies z.ZodType<api.FailuresAnswer>,
+  }) satisfies z.ZodType<api.FailuresResponse>,
   'Failures',
   'Forwarded requests of the last 7 days by half-hour, oldest first; the last one is still being counted.',
 )
@@ -479,17 +479,17 @@ const tokenShape = {
   revokedAt: time.nullable(),
 }
 const token = name(
-  z.strictObject(tokenShape) satisfies z.ZodType<api.TokenAnswer>,
+  z.strictObject(tokenShape) satisfies z.ZodType<api.TokenResponse>,
   'Token',
   'A gateway token, without itself.',
 )
 export const tokens = name(
-  z.strictObject({ tokens: z.array(token) }) satisfies z.ZodType<api.TokensAnswer>,
+  z.strictObject({ tokens: z.array(token) }) satisfies z.ZodType<api.TokensResponse>,
   'Tokens',
   'All gateway tokens, newest first, revoked and expired ones too.',
 )
 export const madeToken = name(
-  z.strictObject({ ...tokenShape, token: z.string() }) satisfies z.ZodType<api.NewTokenAnswer>,
+  z.strictObject({ ...tokenShape, token: z.string() }) satisfies z.ZodType<api.NewTokenResponse>,
   'MadeToken',
   'A gateway token with itself: it is shown this once.',
 )
@@ -515,7 +515,7 @@ export const routes = name(
       hits: count,
       latest: z.array(z.string()),
     }),
-  }) satisfies z.ZodType<api.RoutesAnswer>,
+  }) satisfies z.ZodType<api.RoutesResponse>,
   'Routes',
   'The route map in the order of the file, with the requests that each rule got since its replicas started.',
 )
@@ -536,7 +536,7 @@ export const audit = name(
     ),
     next: z.int().nullable(),
     forgotten: count,
-  }) satisfies z.ZodType<api.AuditAnswer>,
+  }) satisfies z.ZodType<api.AuditResponse>,
   'Audit',
   'Changes at run time, newest first. `next` is the value of `before` for the page after this one; `forgotten` is how many entries the audit has forgotten, ever.',
 )

@@ -1,10 +1,10 @@
 import { z } from 'zod'
-import { type Answer, badFields, type Call, type Headers, iso, ok, type Route } from './answer.ts'
-import type { SessionAnswer } from './api.ts'
+import type { SessionResponse } from './api.ts'
 import { readFields } from './fields.ts'
-import type { Login } from './login.ts'
+import { type AdminResponse, badFields, type Call, type Headers, iso, ok, type Route } from './http.ts'
+import type { Login } from './routes/login.ts'
 import * as schemas from './schemas.ts'
-import { endedCookie, SESSION_MS, sessionCookie } from './session.ts'
+import { endedCookie, SESSION_MS, sessionCookie } from './session-cookie.ts'
 
 const TOKEN = 'must be an admin token'
 const Credential = z.strictObject({
@@ -24,13 +24,16 @@ export function sessionRoutes(login: Login, now: () => number, encrypted: boolea
       method: 'GET',
       path: '/api/session',
       guard: 'session',
-      doc: { summary: 'Whose session or admin token the request came with, if any', answers: { 200: schemas.session } },
+      doc: {
+        summary: 'Whose session or admin token the request came with, if any',
+        responses: { 200: schemas.session },
+      },
       handle: ({ identity }) =>
         ok({
           name: identity?.name ?? null,
           role: identity?.role ?? null,
           expiresAt: identity?.expiresAt == null ? null : iso(identity.expiresAt),
-        } satisfies SessionAnswer),
+        } satisfies SessionResponse),
     },
     {
       method: 'POST',
@@ -39,7 +42,7 @@ export function sessionRoutes(login: Login, now: () => number, encrypted: boolea
       doc: {
         summary: 'Signs in for 12 hours: the answer sets the cookie of the session',
         body: Credential,
-        answers: { 200: schemas.session },
+        responses: { 200: schemas.session },
         errors: ['unauthorized', 'no_admin_token', 'too_many_attempts'],
       },
       handle: (call) => signIn(login, call, now(), isSecure(call.headers)),
@@ -48,20 +51,20 @@ export function sessionRoutes(login: Login, now: () => number, encrypted: boolea
       method: 'DELETE',
       path: '/api/session',
       guard: 'login',
-      doc: { summary: 'Signs out: the answer clears the cookie', answers: { 204: null } },
+      doc: { summary: 'Signs out: the answer clears the cookie', responses: { 204: null } },
       handle: ({ headers }) => ({ status: 204, headers: { 'set-cookie': endedCookie(isSecure(headers)) } }),
     },
   ]
 }
 
-function signIn(login: Login, { body, address }: Call, now: number, isSecure: boolean): Answer {
+function signIn(login: Login, { body, address }: Call, now: number, isSecure: boolean): AdminResponse {
   const fields = readFields(Credential, body)
   if ('problems' in fields) return badFields(fields.problems)
   const found = login.check(fields.data.token, address)
   if ('status' in found) return found
   const expiresAt = now + SESSION_MS
-  const answer: SessionAnswer = { name: found.name, role: found.role, expiresAt: iso(expiresAt) }
-  return ok(answer, { 'set-cookie': sessionCookie(found, expiresAt, isSecure) })
+  const response: SessionResponse = { name: found.name, role: found.role, expiresAt: iso(expiresAt) }
+  return ok(response, { 'set-cookie': sessionCookie(found, expiresAt, isSecure) })
 }
 
 /** Where we listen in the clear: whoever ends TLS in front of us says so, and so does the browser. A lie harms only the liar. */

@@ -6,8 +6,8 @@ import { hashText } from '../config/hash.ts'
 import { watchConfig } from '../config/watch.ts'
 import { messageOf, unreadable } from '../errors.ts'
 import type { UpstreamTls } from '../forward/forwarder.ts'
+import type { Certificate } from '../lib/tls.ts'
 import type { Observer } from '../observe/observation.ts'
-import type { Certificate } from '../tls.ts'
 import { SetupError } from './setup-error.ts'
 
 /**

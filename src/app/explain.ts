@@ -1,19 +1,19 @@
-import type { ExplainAnswer, LimitAnswer } from '../admin/api.ts'
-import type { InForce, Question, WrongQuestion } from '../admin/explaining.ts'
-import type { View } from '../admin/view.ts'
+import type { ExplainResponse, LimitResponse } from '../admin/api.ts'
+import type { InForce, Question, WrongQuestion } from '../admin/routes/explain.ts'
+import type { View } from '../admin/state.ts'
 import type { Config } from '../config/config.ts'
 import { bodyTooLarge, type PlanRefusal, plan } from '../gateway/plan.ts'
-import type { Route } from '../gateway/rules.ts'
-import { keyOfWritten } from '../json-scalar.ts'
+import type { Route } from '../gateway/snapshot.ts'
+import { keyOfWritten } from '../lib/json-scalar.ts'
 import { usageOf } from '../quota/counter.ts'
 import type { Origin } from '../quota/policy.ts'
+import type { Standing } from '../quota/quota-store.ts'
 import { neverFits, refusalBody } from '../quota/refusal.ts'
 import { windowStatus } from '../quota/status.ts'
-import type { Standing } from '../quota/store.ts'
 import type { Limit } from '../quota/window.ts'
 import type { Price } from '../routing/price.ts'
+import { because, REASONS, type Reason } from './explain-texts.ts'
 import { planRulesOf } from './plan-rules.ts'
-import { because, REASONS, type Reason } from './reasons.ts'
 
 /**
  * What would become of a request now, and why: by the very functions that the gateway reads, matches and limits with. Nothing
@@ -24,7 +24,7 @@ export async function explain(
   config: Config,
   question: Question,
   inForce: () => Promise<InForce>,
-): Promise<ExplainAnswer | WrongQuestion> {
+): Promise<ExplainResponse | WrongQuestion> {
   const found = await find(config, question)
   const about = { user: question.user, method: question.method, path: question.path }
   if (!('access' in found)) return { ...about, ...NOTHING, ...found }
@@ -62,8 +62,8 @@ interface Charged {
 }
 
 type Found =
-  | Pick<ExplainAnswer, 'decision' | 'why' | 'reasons'>
-  | { readonly route: ExplainAnswer['route'] /** `null` for a public route. */; readonly access: Charged | null }
+  | Pick<ExplainResponse, 'decision' | 'why' | 'reasons'>
+  | { readonly route: ExplainResponse['route'] /** `null` for a public route. */; readonly access: Charged | null }
 
 async function find(config: Config, { method, path, bytes = 0 }: Question): Promise<Found> {
   const rules = await planRulesOf(config)
@@ -131,7 +131,7 @@ function wrongIn({ cost: given, value }: Question, cost: Price, known: number | 
   return { path: 'cost', msg: `must be what this request can cost: ${[...possible].join(', ')}` }
 }
 
-type ExplainedLimit = ExplainAnswer['limits'][number]
+type ExplainedLimit = ExplainResponse['limits'][number]
 
 function limitsOf(
   { policy, origin }: View,
@@ -140,7 +140,7 @@ function limitsOf(
 ): ExplainedLimit[] {
   const { personal, global } = policy.trace(category, user, origin)
   const i = policy.categories.indexOf(category)
-  const shown = (scope: LimitAnswer['scope'], limit: (typeof personal)[number]): ExplainedLimit => {
+  const shown = (scope: LimitResponse['scope'], limit: (typeof personal)[number]): ExplainedLimit => {
     const counter = (scope === 'Personal' ? standing.personal : standing.global)[i]
     const status = windowStatus(scope, limit, counter, standing.at)
     const { source, steps } = limit

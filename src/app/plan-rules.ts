@@ -1,11 +1,11 @@
 import type { Config } from '../config/config.ts'
-import { UNMATCHED } from '../control/replicas.ts'
 import type { PlanRules } from '../gateway/plan.ts'
-import type { Reference, Route } from '../gateway/rules.ts'
+import type { Reference, Route } from '../gateway/snapshot.ts'
 import { gatewayDocument } from '../reference/document.ts'
 import { createReference } from '../reference/reference.ts'
+import { UNMATCHED } from '../replicas/replica.ts'
 import type { Price } from '../routing/price.ts'
-import { createRouteTable } from '../routing/table.ts'
+import { createRouteTable } from '../routing/route-table.ts'
 
 const known = new WeakMap<Config, Promise<PlanRules>>()
 
@@ -34,7 +34,7 @@ async function make(config: Config): Promise<PlanRules> {
 async function referenceOf(config: Config): Promise<Reference | null> {
   const { reference } = config
   if (reference === null) return null
-  const document = gatewayDocument({ config, path: reference.path, backend: reference.document })
+  const document = gatewayDocument({ config, path: reference.path, upstream: reference.document })
   return createReference({ config: reference, document })
 }
 

@@ -1,4 +1,4 @@
-import type { Thing } from '../gateway/shares.ts'
+import type { Thing } from '../edge/shares.ts'
 import type { Observer } from '../observe/observation.ts'
 
 /** What all clients lacked a moment ago. A total that is only just reached refuses nobody, so refusals are what counts. */

@@ -1,5 +1,5 @@
 import type { Config, Part, PartsConfig } from '../config/config.ts'
-import type { Bounds, ShareRules } from '../gateway/shares.ts'
+import type { Bounds, ShareRules } from '../edge/shares.ts'
 
 /** Checks of signatures that take long: of ES512 this is 0.3 s of CPU, which whoever comes next waits for. */
 const MAX_CHECKS = 256
@@ -12,7 +12,7 @@ export function shareRulesOf({ edge, upstream }: Pick<Config, 'edge' | 'upstream
     in_flight: { total: null, address: null, user: edge.maxInFlightPerUser },
     requests: bounds(edge.maxInFlight, shares.requests),
     bodies: bounds(edge.maxInFlight, shares.bodies),
-    // Who comes when all are taken waits in the order of arrival (forward/connections.ts).
+    // Who comes when all are taken waits in the order of arrival (forward/client/pool.ts).
     upstream_connections: { ...bounds(upstream.maxConnections, shares.upstreamConnections), total: null },
     tunnels: bounds(edge.maxTunnels, shares.tunnels),
     checks: { total: MAX_CHECKS, address: most(MAX_CHECKS, shares.checks.address), user: null },

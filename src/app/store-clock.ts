@@ -1,4 +1,4 @@
-import type { ControlStore } from '../control/store.ts'
+import type { ControlStore } from '../control/control-store.ts'
 import type { Observer } from '../observe/observation.ts'
 
 export interface StoreClockOptions {

@@ -1,5 +1,5 @@
 import type { Denial } from '../errors.ts'
-import { LONG } from './signature.ts'
+import { LONG } from './jwt-signature.ts'
 
 /** Who may have signatures checked that cost more than an accepted request: anybody can ask for that. */
 export interface CheckPlaces {

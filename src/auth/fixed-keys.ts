@@ -1,6 +1,6 @@
 import { readFile } from 'node:fs/promises'
 import { messageOf } from '../errors.ts'
-import { jsonFault } from '../json-fault.ts'
+import { jsonFault } from '../lib/json-fault.ts'
 import { ALGORITHMS } from './algorithms.ts'
 import { importSecret } from './jose.ts'
 import { findKeys, type KeySource, readKeySet, type VerifyingKey } from './key-set.ts'

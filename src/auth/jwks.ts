@@ -1,6 +1,6 @@
 import type { Observer } from '../observe/observation.ts'
 import { fetchJson } from './jwks-fetch.ts'
-import { findKeys, type KeyAnswer, type KeySet, type KeySource, readKeySet, type VerifyingKey } from './key-set.ts'
+import { findKeys, type KeyResponse, type KeySet, type KeySource, readKeySet, type VerifyingKey } from './key-set.ts'
 
 /** Least time between two fetches while there are keys: what a flood of unknown kids can cause, and how soon a rotation is seen. */
 const COOL_DOWN = 30_000
@@ -43,7 +43,7 @@ export function keysFromUrl(issuer: string, url: URL, observe: Observer, now: ()
   let pending: Promise<void> | null = null
   let waiting = 0
 
-  async function find(alg: string, kid: string | undefined): Promise<KeyAnswer> {
+  async function find(alg: string, kid: string | undefined): Promise<KeyResponse> {
     if (held !== null && now() < held.since) held = { ...held, since: now(), freshUntil: now() }
     if (held !== null && now() >= held.freshUntil + STALE_IF_ERROR) held = null
     if (held === null || now() >= held.freshUntil) {
@@ -53,13 +53,13 @@ export function keysFromUrl(issuer: string, url: URL, observe: Observer, now: ()
       if (mayWait && !(await waited(fetched)) && held === null) return unavailable()
     }
     if (lookUp(alg, kid).is === 'unknown' && !(await waited(refresh()))) return unavailable()
-    const answer = lookUp(alg, kid)
+    const response = lookUp(alg, kid)
     // After a fetch that failed, an unknown key may be a new one.
-    return answer.is === 'unknown' && lastFailed ? unavailable() : answer
+    return response.is === 'unknown' && lastFailed ? unavailable() : response
   }
 
   /** Any token that is made up brings it about, so it is as rare as for an unknown kid, and what cannot be found out is a "no". */
-  async function findOther(alg: string, kid: string | undefined, tried: readonly VerifyingKey[]): Promise<KeyAnswer> {
+  async function findOther(alg: string, kid: string | undefined, tried: readonly VerifyingKey[]): Promise<KeyResponse> {
     if (!(await waited(refresh()))) return { is: 'unknown' }
     return lookUp(alg, kid, tried)
   }
@@ -73,7 +73,7 @@ export function keysFromUrl(issuer: string, url: URL, observe: Observer, now: ()
     return true
   }
 
-  function lookUp(alg: string, kid: string | undefined, tried: readonly VerifyingKey[] = []): KeyAnswer {
+  function lookUp(alg: string, kid: string | undefined, tried: readonly VerifyingKey[] = []): KeyResponse {
     return held === null ? unavailable() : findKeys(held.keys, alg, kid, tried)
   }
 
@@ -82,7 +82,7 @@ export function keysFromUrl(issuer: string, url: URL, observe: Observer, now: ()
     return lastFailed && since >= 0 && since < KNOWN_DOWN
   }
 
-  function unavailable(): KeyAnswer {
+  function unavailable(): KeyResponse {
     const wait = Math.min(lastStart + pause() - now(), pause())
     return { is: 'unavailable', retryAfter: Math.max(1, Math.ceil(wait / 1000)) }
   }

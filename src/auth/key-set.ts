@@ -1,14 +1,14 @@
 import type { KeyObject } from 'node:crypto'
 import { messageOf } from '../errors.ts'
-import { isObject } from '../json.ts'
+import { isObject } from '../lib/json.ts'
 import { ALGORITHMS, type Algorithm } from './algorithms.ts'
-import { type JsonObject, member } from './encoding.ts'
 import { importPublicKey } from './jose.ts'
-import { costOf } from './signature.ts'
+import { type JsonObject, member } from './jwt-encoding.ts'
+import { costOf } from './jwt-signature.ts'
 import { rsaWeakness } from './weak-rsa.ts'
 
 /** `keys`: those to verify with, `MAX_FITTING` at most. `unknown`: no such key. `ambiguous`: more fit and the token does not say which. */
-export type KeyAnswer =
+export type KeyResponse =
   | { readonly is: 'keys'; readonly keys: readonly VerifyingKey[] }
   | { readonly is: 'unknown' }
   | { readonly is: 'ambiguous' }
@@ -17,9 +17,9 @@ export type KeyAnswer =
 
 /** Where the keys of an issuer come from. Never rejects. */
 export interface KeySource {
-  find(alg: string, kid: string | undefined): KeyAnswer | Promise<KeyAnswer>
+  find(alg: string, kid: string | undefined): KeyResponse | Promise<KeyResponse>
   /** The same when none of `tried` verifies: without those. An issuer may have a new key under an old kid, or under none. */
-  findOther(alg: string, kid: string | undefined, tried: readonly VerifyingKey[]): KeyAnswer | Promise<KeyAnswer>
+  findOther(alg: string, kid: string | undefined, tried: readonly VerifyingKey[]): KeyResponse | Promise<KeyResponse>
   close(): void
 }
 
@@ -56,7 +56,7 @@ export function findKeys(
   alg: string,
   kid: string | undefined,
   tried: readonly VerifyingKey[] = [],
-): KeyAnswer {
+): KeyResponse {
   const keys = (set.get(alg) ?? []).filter((candidate) => kid === undefined || candidate.kid === kid)
   if (keys.length > MAX_FITTING) return { is: 'ambiguous' }
   const others = keys.filter(({ id }) => !tried.some((one) => one.id === id))

@@ -1,4 +1,4 @@
-import { decodeBase64url, type JsonObject, member } from './encoding.ts'
+import { decodeBase64url, type JsonObject, member } from './jwt-encoding.ts'
 
 const LEAST_BITS = 2048
 

@@ -1,15 +1,15 @@
 import { parseArgs } from 'node:util'
 import { checkPairs } from '../app/certificate.ts'
-import { tryParts } from '../app/parts.ts'
+import { tryParts } from '../app/runtime.ts'
 import { type Finding, formatProblems } from '../config/problems.ts'
 import { whyUnusable } from '../store/sqlite/unusable.ts'
-import { loadOrTell, setupProblem } from './config.ts'
+import { loadOrReport, setupProblem } from './config.ts'
 import { CONFIG_OPTION, configFile } from './config-option.ts'
 
 export async function check(args: readonly string[]): Promise<number> {
   const { values } = parseArgs({ args: [...args], options: CONFIG_OPTION })
   const file = configFile(values.config)
-  const loaded = await loadOrTell(file)
+  const loaded = await loadOrReport(file)
   if (loaded === null) return 1
   const warn = ({ path, message }: Finding): void =>
     console.error(formatProblems([{ ...loaded.problemAt(path, message), severity: 'warning' }]))

@@ -12,7 +12,7 @@ import type { Store } from '../store/store.ts'
 export type Loaded = Extract<LoadResult, { ok: true }>
 
 /** Loads a configuration and prints what is to be said about it to the standard error. `null` where it has problems. */
-export async function loadOrTell(file: string): Promise<Loaded | null> {
+export async function loadOrReport(file: string): Promise<Loaded | null> {
   const loaded = await loadConfig(file, process.env)
   const problems = [...(loaded.ok ? [] : loaded.problems), ...loaded.warnings]
   if (problems.length > 0) console.error(formatProblems(problems))
@@ -35,7 +35,7 @@ export function setupProblem(error: unknown, loaded: Loaded): string {
 }
 
 /** Waits for what puts a configuration to use. @throws Error that names the place of the configuration which keeps it from that */
-export async function orTellWhere<T>(loaded: Loaded, made: Promise<T>): Promise<T> {
+export async function orReportWhere<T>(loaded: Loaded, made: Promise<T>): Promise<T> {
   return made.catch((error: unknown) => {
     throw new Error(setupProblem(error, loaded), { cause: error })
   })

@@ -1,15 +1,15 @@
 import { parseArgs } from 'node:util'
-import type { ExplainAnswer } from '../admin/api.ts'
-import type { Question } from '../admin/explaining.ts'
-import { viewOf } from '../admin/view.ts'
-import { setupOf } from '../app/administering.ts'
+import type { ExplainResponse } from '../admin/api.ts'
+import type { Question } from '../admin/routes/explain.ts'
+import { viewOf } from '../admin/state.ts'
+import { setupOf } from '../app/admin-plane.ts'
 import { explain } from '../app/explain.ts'
-import { openStoreToLook } from '../app/open-store.ts'
+import { openStoreToLook } from '../app/stores.ts'
 import { createControlKeeper } from '../control/keeper.ts'
-import { isUserId, USER_ID } from '../control/user.ts'
+import { isUserId, USER_ID } from '../control/user-id.ts'
 import { adaptive } from '../failures/adaptive.ts'
 import type { Store } from '../store/store.ts'
-import { insistOnStore, type Loaded, loadOrTell, orTellWhere, reachable } from './config.ts'
+import { insistOnStore, type Loaded, loadOrReport, orReportWhere, reachable } from './config.ts'
 import { CONFIG_OPTION, configFile } from './config-option.ts'
 import { UsageError } from './help.ts'
 
@@ -29,15 +29,15 @@ export async function explainRequest(args: readonly string[]): Promise<number> {
     },
   })
   const question = questionOf(values)
-  const loaded = await loadOrTell(configFile(values.config))
+  const loaded = await loadOrReport(configFile(values.config))
   if (loaded === null) return 1
   insistOnStore(loaded)
-  const store = await orTellWhere(loaded, openStoreToLook(loaded.config.store))
+  const store = await orReportWhere(loaded, openStoreToLook(loaded.config.store))
   try {
     await reachable(store)
-    const answer = await explained(loaded, store, question)
-    if ('problem' in answer) throw new UsageError(`--${answer.problem.path} ${answer.problem.msg}`)
-    console.log(values.json === true ? JSON.stringify(answer, null, 2) : asText(answer))
+    const response = await explained(loaded, store, question)
+    if ('problem' in response) throw new UsageError(`--${response.problem.path} ${response.problem.msg}`)
+    console.log(values.json === true ? JSON.stringify(response, null, 2) : asText(response))
     return 0
   } finally {
     await store.close()
@@ -83,7 +83,7 @@ async function explained({ config }: Loaded, store: Store, question: Question): 
   })
 }
 
-const DECISIONS: Readonly<Record<ExplainAnswer['decision'], string>> = {
+const DECISIONS: Readonly<Record<ExplainResponse['decision'], string>> = {
   accept: 'ACCEPT',
   refuse: 'REFUSE',
   shadow: 'LET THROUGH (shadow mode: would be refused)',
@@ -94,14 +94,14 @@ const DECISIONS: Readonly<Record<ExplainAnswer['decision'], string>> = {
 }
 
 /** For somebody who has been woken: the verdict first, then why, then every number that it hangs on. */
-export function asText(answer: ExplainAnswer): string {
-  const { user, method, path, route, category, limits, decision, why } = answer
+export function asText(response: ExplainResponse): string {
+  const { user, method, path, route, category, limits, decision, why } = response
   return [
     `${DECISIONS[decision]}   ${method} ${shown(path)} of ${shown(user)}`,
     why,
     '',
     `route      ${route === null ? 'none' : `${route.match}   (line ${route.line})`}`,
-    ...(category === null ? [] : [`category   ${category}`, `cost       ${costText(answer)}`]),
+    ...(category === null ? [] : [`category   ${category}`, `cost       ${costText(response)}`]),
     ...(limits.length === 0 ? [] : ['', ...limitLines(limits)]),
   ].join('\n')
 }
@@ -111,12 +111,12 @@ function shown(text: string): string {
   return text.replace(/[\p{Cc}\p{Cf}]/gu, (char) => `\\u{${char.codePointAt(0)?.toString(16)}}`)
 }
 
-function costText({ cost, costs }: ExplainAnswer): string {
+function costText({ cost, costs }: ExplainResponse): string {
   const table = Object.entries(costs ?? {}).map(([value, tokens]) => `${value}: ${tokens}`)
   return `${cost ?? 'by the body'}${table.length === 0 ? '' : `   (${table.join(', ')})`}`
 }
 
-function limitLines(limits: ExplainAnswer['limits']): string[] {
+function limitLines(limits: ExplainResponse['limits']): string[] {
   const rows = limits.map(({ scope, window, used, limit, resetAt, refuses, steps }) => [
     refuses ? '!' : ' ',
     scope,

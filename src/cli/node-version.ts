@@ -1,4 +1,4 @@
-import { nodeNeeded } from '../version.ts'
+import { nodeNeeded } from '../lib/version.ts'
 
 /** @throws Error with the cure, where this Node is too old for a command: at some later place it would lack what it needs */
 export function insistOnNode(found = process.version): void {

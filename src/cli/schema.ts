@@ -1,6 +1,6 @@
 import { parseArgs } from 'node:util'
 import { printJsonSchema } from '../config/json-schema.ts'
-import { print } from '../print.ts'
+import { print } from '../lib/print.ts'
 import { CONFIG_OPTION } from './config-option.ts'
 
 export async function schema(args: readonly string[]): Promise<number> {

@@ -1,12 +1,12 @@
 import { parseArgs } from 'node:util'
-import { type App, createApp } from '../app.ts'
+import { type App, createApp } from '../app/app.ts'
 import { loadConfig } from '../config/load.ts'
 import { formatProblems, type Problem } from '../config/problems.ts'
 import { watchConfig } from '../config/watch.ts'
-import { version } from '../version.ts'
+import { version } from '../lib/version.ts'
 import { createPrimary } from '../workers/primary.ts'
 import { workerCount } from '../workers/share.ts'
-import { loadOrTell, orTellWhere, setupProblem } from './config.ts'
+import { loadOrReport, orReportWhere, setupProblem } from './config.ts'
 import { CONFIG_OPTION, configFile } from './config-option.ts'
 
 export async function serve(args: readonly string[]): Promise<number> {
@@ -23,12 +23,12 @@ export async function serveFile(
   let app: App | null = null
   const ended = hearEnds((signal) => endAtOnce(app, signal))
   const onHangup = hearHangups()
-  const loaded = await loadOrTell(file)
+  const loaded = await loadOrReport(file)
   if (loaded === null) return 1
   const create = workerCount(loaded.config) === 1 ? createApp : createPrimary
-  const made = await orTellWhere(loaded, create({ config: loaded.config, hash: loaded.hash, version }))
+  const made = await orReportWhere(loaded, create({ config: loaded.config, hash: loaded.hash, version }))
   app = made
-  const urls = await orTellWhere(loaded, made.start()).catch(async (error: unknown) => {
+  const urls = await orReportWhere(loaded, made.start()).catch(async (error: unknown) => {
     await made.stop()
     throw error
   })

@@ -1,10 +1,10 @@
 import { existsSync, rmSync, statSync } from 'node:fs'
 import { parseArgs } from 'node:util'
-import { openCopyable } from '../app/open-copyable.ts'
+import { openCopyable } from '../app/copyable-stores.ts'
 import { NOT_A_PREFIX, PREFIX, parseStore } from '../config/addresses.ts'
 import type { StoreLocation } from '../config/config.ts'
 import { substitute } from '../config/substitute.ts'
-import { type Copied, type Copyable, copyStore } from '../store/copying.ts'
+import { type Copied, type Copyable, copyStore } from '../store/copy.ts'
 import { isYetToBeMade, nameOf, reachable } from './config.ts'
 import { UsageError } from './help.ts'
 

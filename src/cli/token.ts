@@ -1,11 +1,11 @@
 import { parseArgs } from 'node:util'
-import { openStore, openStoreToLook } from '../app/open-store.ts'
+import { openStore, openStoreToLook } from '../app/stores.ts'
 import { parseDuration } from '../config/units.ts'
-import { COMMAND_LINE } from '../control/store.ts'
-import { hashToken, isTokenName, looksLikeToken, mintToken, type TokenRecord } from '../control/tokens.ts'
-import { isUserId, USER_ID } from '../control/user.ts'
+import { hashToken, isTokenName, looksLikeToken, mintToken, type TokenRecord } from '../control/access-key.ts'
+import { COMMAND_LINE } from '../control/control-store.ts'
+import { isUserId, USER_ID } from '../control/user-id.ts'
 import type { Store } from '../store/store.ts'
-import { insistOnStore, isYetToBeMade, loadOrTell, nameOf, orTellWhere, reachable } from './config.ts'
+import { insistOnStore, isYetToBeMade, loadOrReport, nameOf, orReportWhere, reachable } from './config.ts'
 import { CONFIG_OPTION, configFile } from './config-option.ts'
 import { UsageError } from './help.ts'
 
@@ -17,14 +17,14 @@ export async function token(args: readonly string[]): Promise<number> {
   })
   const { config, ...options } = values
   const work = workOf(positionals, options)
-  const loaded = await loadOrTell(configFile(config))
+  const loaded = await loadOrReport(configFile(config))
   if (loaded === null) return 1
   const { store: where } = loaded.config
   const name = nameOf(where.location)
   const isNew = isYetToBeMade(where.location)
   if (positionals[0] !== 'create') insistOnStore(loaded)
   const opening = positionals[0] === 'list' ? openStoreToLook(where) : openStore(where, () => {})
-  const store = await orTellWhere(loaded, opening)
+  const store = await orReportWhere(loaded, opening)
   try {
     await reachable(store)
     const code = await work(store, name)

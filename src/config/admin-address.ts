@@ -1,12 +1,12 @@
 import { readFile } from 'node:fs/promises'
-import { isObject } from '../json.ts'
+import { isObject } from '../lib/json.ts'
 import type { HostPort } from './config.ts'
-import { toData } from './data.ts'
 import { keys } from './keys.ts'
 import { admin } from './schema/listen.ts'
 import type { Environment } from './substitute.ts'
 import { parseTree } from './tree.ts'
 import type { Reading } from './units.ts'
+import { toData } from './yaml-data.ts'
 
 export interface AdminAddress extends HostPort {
   /** Whether it speaks TLS. */

@@ -21,7 +21,7 @@ import type {
   UpstreamConfig,
 } from './config.ts'
 import { lineOf } from './locate.ts'
-import type { ParsedIssuer, ParsedRoute } from './salvage.ts'
+import type { ParsedIssuer, ParsedRoute } from './partial.ts'
 import type { Parsed } from './schema.ts'
 import type { Tree } from './tree.ts'
 import { toWindows, windowsOf } from './windows.ts'

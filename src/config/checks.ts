@@ -8,8 +8,8 @@ import { checkQuota } from './checks/quota.ts'
 import { checkReference } from './checks/reference.ts'
 import { checkRoutes } from './checks/routes.ts'
 import { checkSpellings } from './checks/spellings.ts'
+import type { Salvage } from './partial.ts'
 import type { Finding, Path } from './problems.ts'
-import type { Salvage } from './salvage.ts'
 
 /** The rules between keys. Each looks at what is there, so that all problems are told at once. */
 export function checkAll(parsed: Salvage, lineOf: (path: Path) => number | null): Finding[] {

@@ -1,5 +1,5 @@
 import type { z } from 'zod'
-import { isObject } from '../json.ts'
+import { isObject } from '../lib/json.ts'
 
 /** The keys of a section that keep to its schema, and the defaults of those that are not there. */
 export function keys<S extends z.core.$ZodLooseShape>(

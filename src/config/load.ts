@@ -4,19 +4,19 @@ import { unreadable } from '../errors.ts'
 import { buildConfig } from './build.ts'
 import { checkAll } from './checks.ts'
 import type { Config } from './config.ts'
-import { type PlainData, toData } from './data.ts'
 import { unreadableFiles } from './files.ts'
 import { hashText } from './hash.ts'
-import { findingsOf, pathsThatWantText } from './issues.ts'
 import { lineOf, locate } from './locate.ts'
-import { maskVariables } from './mask.ts'
 import { readOpenapi } from './openapi-file.ts'
+import { salvage } from './partial.ts'
 import { type Finding, formatPath, type Path, type Problem, sortProblems } from './problems.ts'
-import { salvage } from './salvage.ts'
+import { maskVariables } from './redact.ts'
 import { type Parsed, schema } from './schema.ts'
 import type { Environment } from './substitute.ts'
 import { parseTree, type Tree } from './tree.ts'
 import type { Reading } from './units.ts'
+import { type PlainData, toData } from './yaml-data.ts'
+import { findingsOf, pathsThatWantText } from './zod-issues.ts'
 
 export type LoadResult = Loaded | Rejected
 
@@ -101,8 +101,8 @@ export function parseConfig(text: string, file: string, env: Environment): LoadR
   const { plain, parsed } = understand(tree, env)
   const ofSchema = parsed.success ? [] : findingsOf(parsed.error.issues)
   const ofRules = checkAll(salvage(plain.data), (path) => lineOf(tree, path))
-  const untold = [...ofSchema, ...ofRules].filter(({ path }) => !plain.refused.has(formatPath(path)))
-  const findings = maskVariables([...ofTree, ...plain.findings, ...untold], plain.variables)
+  const unreported = [...ofSchema, ...ofRules].filter(({ path }) => !plain.refused.has(formatPath(path)))
+  const findings = maskVariables([...ofTree, ...plain.findings, ...unreported], plain.variables)
 
   if (!parsed.success || findings.some(isProblem)) return reject(findings, tree, file)
   const hash = hashText(text)

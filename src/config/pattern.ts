@@ -1,5 +1,5 @@
 import { METHODS } from 'node:http'
-import { didYouMean } from '../suggest.ts'
+import { didYouMean } from '../lib/suggest.ts'
 import type { Pattern, Segment } from './config.ts'
 import { quote } from './problems.ts'
 import type { Reading } from './units.ts'

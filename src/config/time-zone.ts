@@ -1,4 +1,4 @@
-import { didYouMean } from '../suggest.ts'
+import { didYouMean } from '../lib/suggest.ts'
 import { quote } from './problems.ts'
 import type { Reading } from './units.ts'
 

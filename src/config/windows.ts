@@ -1,5 +1,5 @@
 import type { Window } from '../quota/window.ts'
-import type { Salvage } from './salvage.ts'
+import type { Salvage } from './partial.ts'
 import { parseDuration } from './units.ts'
 
 /** A window before it is known to be a good one. */

@@ -1,8 +1,8 @@
 import { hash } from 'node:crypto'
-import { StoreError } from '../quota/store.ts'
+import { StoreError } from '../quota/quota-store.ts'
+import type { TokenRecord, TokenStore } from './access-key.ts'
+import type { AuditEntry, ControlStore } from './control-store.ts'
 import type { ControlKeeper } from './keeper.ts'
-import type { AuditEntry, ControlStore } from './store.ts'
-import type { TokenRecord, TokenStore } from './tokens.ts'
 
 /** What is known of a gateway token without asking the store. */
 export type AccessKey = Pick<TokenRecord, 'user' | 'expiresAt' | 'revokedAt'>

@@ -1,6 +1,7 @@
-import { isObject } from '../json.ts'
+import { isObject } from '../lib/json.ts'
 import type { Observer } from '../observe/observation.ts'
-import { StoreError } from '../quota/store.ts'
+import { StoreError } from '../quota/quota-store.ts'
+import type { AuditEntry, ControlStore } from './control-store.ts'
 import {
   type Changes,
   type ControlState,
@@ -9,7 +10,6 @@ import {
   type UserOverride,
   type Versioned,
 } from './state.ts'
-import type { AuditEntry, ControlStore } from './store.ts'
 
 export interface ControlKeeperOptions {
   readonly store: ControlStore

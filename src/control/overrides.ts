@@ -1,4 +1,4 @@
-import { isObject } from '../json.ts'
+import { isObject } from '../lib/json.ts'
 import type { LimitTable, Override, Overrides } from '../quota/policy.ts'
 import { type Check, each, flag, type Json, limit, object, orNull, type Problem, reason } from './problems.ts'
 import { categoriesOf, type FileSettings } from './settings.ts'

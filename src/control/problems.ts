@@ -1,6 +1,6 @@
-import { isObject } from '../json.ts'
+import { isObject } from '../lib/json.ts'
+import { didYouMean } from '../lib/suggest.ts'
 import { MAX_LIMIT, MULTIPLIER } from '../quota/policy.ts'
-import { didYouMean } from '../suggest.ts'
 
 /** What is wrong with a body that an administrator sent, and the cure. */
 export interface Problem {

@@ -12,10 +12,10 @@ import { SignIn } from './pages/sign-in.tsx'
 import { TokensPage } from './pages/tokens.tsx'
 import { UserPage } from './pages/users/user.tsx'
 import { UsersPage } from './pages/users/users.tsx'
-import { DIALOGS } from './parts/confirm.tsx'
-import { Guarded } from './parts/guarded.tsx'
-import { Keeping } from './parts/keeping.tsx'
-import { LostBanner, Shell } from './parts/shell.tsx'
+import { DIALOGS } from './ui/confirm.tsx'
+import { Guarded } from './ui/guarded.tsx'
+import { Keeping } from './ui/kept-state.tsx'
+import { LostBanner, Shell } from './ui/shell.tsx'
 
 export function App() {
   const { state, who } = useSession()

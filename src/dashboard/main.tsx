@@ -6,7 +6,7 @@ import { SessionProvider } from './api/session.tsx'
 import { App } from './app.tsx'
 import './app.css'
 import { TextProvider } from './i18n/text.tsx'
-import { Guarded } from './parts/guarded.tsx'
+import { Guarded } from './ui/guarded.tsx'
 
 const root = document.getElementById('root')
 if (root === null) throw new Error('no #root')

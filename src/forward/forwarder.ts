@@ -1,13 +1,13 @@
 import { createSecureContext, type SecureContext } from 'node:tls'
-import { addressesInTurn } from './addresses.ts'
-import type { Destination } from './connection.ts'
-import { Connections } from './connections.ts'
-import type { Forwarder, ForwardOptions, UpstreamTls } from './exchange.ts'
-import { Forwarding } from './forwarding.ts'
+import { addressesInTurn } from './client/addresses.ts'
+import type { Destination } from './client/connection.ts'
+import { Connections } from './client/pool.ts'
+import type { Forwarder, ForwardOptions, UpstreamTls } from './contract.ts'
+import { Forwarding } from './exchange.ts'
+import { Tunnels } from './handshake.ts'
 import { headerRules } from './headers.ts'
-import { Tunnels } from './upgrade.ts'
 
-export type * from './exchange.ts'
+export type * from './contract.ts'
 
 /** @throws TypeError for a URL that is not an origin; Error for TLS material that cannot be read */
 export function createForwarder(options: ForwardOptions): Forwarder {
@@ -17,10 +17,10 @@ export function createForwarder(options: ForwardOptions): Forwarder {
   const rules = headerRules(options)
   const destination = destinationOf(origin, options, secureContext)
   const connections = new Connections({ ...options, destination })
-  const backend = { ...options, host: origin.host, rules, connections }
+  const upstream = { ...options, host: origin.host, rules, connections }
   const tunnels = new Tunnels({ ...options, origin, lookup: destination.lookup, secureContext, serverName, rules })
   return {
-    forward: (exchange) => new Promise((resolve) => new Forwarding(exchange, backend, resolve).begin()),
+    forward: (exchange) => new Promise((resolve) => new Forwarding(exchange, upstream, resolve).begin()),
     upgrade: (exchange) => tunnels.open(exchange),
     isFull: () => connections.isFull(),
     close: async () => {

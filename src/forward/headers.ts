@@ -1,7 +1,7 @@
-import { type Caller, encodeUser } from './caller.ts'
-import { type FieldName, fieldName } from './field-name.ts'
+import { remembered } from '../lib/memo.ts'
+import { type FieldName, fieldName } from './client/header-name.ts'
+import { type Caller, encodeUser } from './client-info.ts'
 import { ADMIN_SESSION, HOP_BY_HOP, isFact, NEVER_IN_TRAILERS, OURS, OVERRIDES } from './header-names.ts'
-import { remembered } from './remembered.ts'
 
 /** What does not change from request to request. */
 export interface HeaderRules {
@@ -207,7 +207,7 @@ function canonicalLength(value: string): string {
 }
 
 /** An answer as far as its fields go. */
-export interface AnswerFields {
+export interface ResponseFields {
   readonly status: number
   readonly names: readonly FieldName[]
   /** One for each name. */
@@ -215,7 +215,7 @@ export interface AnswerFields {
 }
 
 /** The fields of an answer that Node has read. */
-export function fieldsOf(status: number, raw: readonly string[]): AnswerFields {
+export function fieldsOf(status: number, raw: readonly string[]): ResponseFields {
   const names = raw.filter((_, i) => i % 2 === 0).map(fieldName)
   return { status, names, values: raw.filter((_, i) => i % 2 === 1) }
 }
@@ -224,7 +224,7 @@ export function fieldsOf(status: number, raw: readonly string[]): AnswerFields {
  * What the backend's answer is passed on with: its fields without the hop's own and those that only the gateway sends, then `ours`.
  * A 426 keeps its Upgrade, which says what it asks for (RFC 9110 section 15.5.22); whoever writes its Connection names it there.
  */
-export function answerHeaders({ status, names, values }: AnswerFields, ours: readonly string[]): string[] {
+export function headersToClient({ status, names, values }: ResponseFields, ours: readonly string[]): string[] {
   let nominated: Set<string> | null = null
   for (let i = 0; i < names.length; i++) {
     if (names[i]?.lower === 'connection') nominated = nominate(nominated, values[i] as string)
@@ -251,7 +251,7 @@ export function asksForUpgrade(status: number, headers: readonly string[]): bool
 }
 
 /** Trailers of an answer that a client may be given: never one that belongs into the head, nor one that only the gateway sends. */
-export function answerTrailers(raw: readonly string[]): [string, string][] {
+export function responseTrailers(raw: readonly string[]): [string, string][] {
   const trailers: [string, string][] = []
   for (let i = 0; i < raw.length; i += 2) {
     const name = raw[i] as string

@@ -2,12 +2,12 @@ import { createHash } from 'node:crypto'
 import { type ClientRequest, type IncomingMessage, type OutgoingHttpHeaders, STATUS_CODES } from 'node:http'
 import type { LookupFunction, Socket } from 'node:net'
 import type { SecureContext } from 'node:tls'
-import { reset } from './answer.ts'
-import { MAX_INTERIM } from './answer-head.ts'
-import { callerOf } from './caller.ts'
-import type { ForwardResult, UpgradeExchange } from './exchange.ts'
-import { BadAnswerError, forwardErrorOf, GivenUpError, reasonOf, UpstreamTimeoutError } from './failure.ts'
-import { answerHeaders, asksForUpgrade, fieldsOf, type HeaderRules, outgoingHead } from './headers.ts'
+import { reset } from '../respond/raw.ts'
+import { BadResponseError, forwardErrorOf, GivenUpError, reasonOf, UpstreamTimeoutError } from './client/failure.ts'
+import { MAX_INTERIM } from './client/response-head.ts'
+import { callerOf } from './client-info.ts'
+import type { ForwardResult, UpgradeExchange } from './contract.ts'
+import { asksForUpgrade, fieldsOf, type HeaderRules, headersToClient, outgoingHead } from './headers.ts'
 
 /** How long the other end may take to read what is left when one end has closed, in milliseconds. */
 const LINGER_MS = 2_000
@@ -91,7 +91,7 @@ export class Tunnel {
       })
     })
     outgoing.on('information', () => this.#countInterim())
-    outgoing.once('upgrade', (answer, upstream) => this.#opened(answer, upstream as Socket))
+    outgoing.once('upgrade', (response, upstream) => this.#opened(response, upstream as Socket))
   }
 
   #handshake(join: Join): void {
@@ -112,13 +112,13 @@ export class Tunnel {
       ?.removeAllListeners('error')
       .on('error', (error) => this.#fail(error))
       .removeAllListeners('response')
-      .on('response', (answer) => this.#refused(answer))
+      .on('response', (response) => this.#refused(response))
     const join = this.#outgoing?.listeners('upgrade') ?? []
-    this.#outgoing?.removeAllListeners('upgrade').once('upgrade', (answer, upstream, head) => {
-      if (isHandshakeOf(answer, this.#exchange.req)) for (const open of join) open(answer, upstream, head)
+    this.#outgoing?.removeAllListeners('upgrade').once('upgrade', (response, upstream, head) => {
+      if (isHandshakeOf(response, this.#exchange.req)) for (const open of join) open(response, upstream, head)
       else {
         upstream.destroy()
-        this.#fail(new BadAnswerError('a 101 that accepts no WebSocket'))
+        this.#fail(new BadResponseError('a 101 that accepts no WebSocket'))
       }
     })
   }
@@ -140,12 +140,18 @@ export class Tunnel {
   }
 
   /** The backend has answered 101: http-proxy-3 writes the head from `answer.headers` and joins the sockets. */
-  #opened(answer: IncomingMessage, upstream: Socket): void {
+  #opened(response: IncomingMessage, upstream: Socket): void {
     clearTimeout(this.#timer)
     this.#status = 101
     this.#upstream = upstream
-    const headers = answerHeaders(fieldsOf(101, answer.rawHeaders), this.#exchange.responseHeaders)
-    answer.headers = collected([...headers, 'Connection', 'Upgrade', 'Upgrade', 'websocket']) as typeof answer.headers
+    const headers = headersToClient(fieldsOf(101, response.rawHeaders), this.#exchange.responseHeaders)
+    response.headers = collected([
+      ...headers,
+      'Connection',
+      'Upgrade',
+      'Upgrade',
+      'websocket',
+    ]) as typeof response.headers
     this.#client.off('close', this.#onClientClose)
     this.#ignoreEnd()
     // The pipe passes the end on; a backend that ignores it must not keep both ends open.
@@ -154,7 +160,7 @@ export class Tunnel {
     // Whoever waits for one end reads nothing of the other, and would hear neither of its end nor of a reset.
     const { idleTimeoutMs } = this.#options
     whenStalled(upstream, this.#client, idleTimeoutMs, () => this.#clientStalled())
-    whenStalled(this.#client, upstream, idleTimeoutMs, () => this.#backendStalled())
+    whenStalled(this.#client, upstream, idleTimeoutMs, () => this.#upstreamStalled())
     upstream.once('close', () => {
       end(this.#client)
       if (this.#client.closed) this.#settle('forwarded', null)
@@ -163,24 +169,24 @@ export class Tunnel {
   }
 
   /** Any other answer is passed on as a plain one, and ends the connection. */
-  #refused(answer: IncomingMessage): void {
+  #refused(response: IncomingMessage): void {
     clearTimeout(this.#timer)
-    const status = answer.statusCode ?? 0
+    const status = response.statusCode ?? 0
     if (status < 200 || status > 599) {
-      this.#outgoing?.destroy(new BadAnswerError(`status ${status}`))
+      this.#outgoing?.destroy(new BadResponseError(`status ${status}`))
       return
     }
     this.#status = status
     this.#ignoreEnd()
-    const headers = answerHeaders(fieldsOf(status, answer.rawHeaders), this.#exchange.responseHeaders)
+    const headers = headersToClient(fieldsOf(status, response.rawHeaders), this.#exchange.responseHeaders)
     this.#client.write(plainHead(status, headers), 'latin1')
-    answer.pipe(this.#client, { end: false })
-    answer.setTimeout(this.#options.idleTimeoutMs, () => {
+    response.pipe(this.#client, { end: false })
+    response.setTimeout(this.#options.idleTimeoutMs, () => {
       if (this.#client.writableLength > 0) this.#clientStalled()
-      else answer.destroy(new UpstreamTimeoutError('the answer stalled'))
+      else response.destroy(new UpstreamTimeoutError('the answer stalled'))
     })
-    answer.on('error', (error) => this.#fail(error))
-    answer.on('end', () => this.#awaitReader())
+    response.on('error', (error) => this.#fail(error))
+    response.on('end', () => this.#awaitReader())
   }
 
   /** What is left of it may be read slowly: the end of the connection is what ends it, and comes behind its last byte only. */
@@ -208,7 +214,7 @@ export class Tunnel {
     reset(this.#client)
   }
 
-  #backendStalled(): void {
+  #upstreamStalled(): void {
     this.#fail(new UpstreamTimeoutError('the backend stopped reading'))
     this.#outgoing?.destroy()
   }
@@ -230,7 +236,7 @@ export class Tunnel {
   }
 
   #countInterim(): void {
-    if (++this.#interim > MAX_INTERIM) this.#outgoing?.destroy(new BadAnswerError('too many interim answers'))
+    if (++this.#interim > MAX_INTERIM) this.#outgoing?.destroy(new BadResponseError('too many interim answers'))
   }
 
   #within(ms: number, problem: string): void {

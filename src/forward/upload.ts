@@ -1,5 +1,5 @@
 import type { IncomingMessage } from 'node:http'
-import type { Connection } from './connection.ts'
+import type { Connection } from './client/connection.ts'
 
 /** How long a client may go on sending a body that nobody wants any more, in milliseconds. */
 const LINGER_MS = 5_000

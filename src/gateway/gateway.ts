@@ -1,31 +1,34 @@
 import type { IncomingMessage, ServerResponse } from 'node:http'
 import type { Duplex } from 'node:stream'
 import type { Caller } from '../auth/authenticator.ts'
+import { ClientLeft } from '../edge/body/read-body.ts'
+import { cutOffBy, forwardUnlessCutOff } from '../edge/cut-off.ts'
+import { exhausted, overloaded } from '../edge/denials.ts'
+import { checkEdge, checkUpgrade, isLastOnConnection } from '../edge/head-rules.ts'
+import type { RequestHandler } from '../edge/listener.ts'
+import { requestIdOf } from '../edge/request-id.ts'
+import type { Shares } from '../edge/shares.ts'
+import { isBehindOthers, turnOf } from '../edge/turn.ts'
 import { type Denial, STATUS_OF } from '../errors.ts'
-import { readToNowhere } from '../forward/answer.ts'
-import type { ForwardResult } from '../forward/exchange.ts'
+import type { ForwardResult } from '../forward/contract.ts'
 import type { Observer } from '../observe/observation.ts'
 import type { Charge, Decision } from '../quota/charge.ts'
-import type { Ledger } from '../quota/ledger.ts'
+import type { Ledger } from '../quota/ledger/ledger.ts'
+import type { QuotaStore } from '../quota/quota-store.ts'
 import { type Scope, violations } from '../quota/refusal.ts'
-import type { QuotaStore } from '../quota/store.ts'
+import { awaitsContinue } from '../respond/announced-body.ts'
+import { readToNowhere } from '../respond/raw.ts'
+import { denialResponse, rateLimitFields, SHADOW_FIELD, writeRawResponse, writeResponse } from '../respond/response.ts'
 import type { Target } from '../routing/target.ts'
-import { createAddressOf } from './address.ts'
-import { denialAnswer, rateLimitFields, SHADOW_FIELD, writeAnswer, writeRawAnswer } from './answer.ts'
-import { awaitsContinue, ClientLeft } from './body.ts'
-import { cutOffBy, forwardUnlessCutOff } from './cut-off.ts'
-import { exhausted, forwardFailed, internal, overloaded } from './denials.ts'
-import { checkEdge, checkUpgrade, isLastOnConnection } from './edge.ts'
-import { answerOf, clientLeft, cutOffEnding, deniedEnding, type Ending, forwarded, stopped } from './ending.ts'
-import { type Admission, denied, type Exchange, type Pass, type ShadowRefusal, type Stop } from './exchange.ts'
+import { createAddressOf } from './client-address.ts'
+import { type Admission, denied, type Exchange, type Pass, type ShadowRefusal, type Stop } from './context.ts'
 import { createFailedChecks } from './failed-checks.ts'
-import { createLeases } from './leases.ts'
+import { forwardFailed, internal } from './failure-denials.ts'
 import { createOneAddress, ONE_ADDRESS } from './one-address.ts'
+import { clientLeft, cutOffEnding, deniedEnding, type Ending, forwarded, responseOf, stopped } from './outcome.ts'
 import { plan } from './plan.ts'
 import { refusalOf } from './refusal.ts'
-import { requestIdOf } from './request-id.ts'
-import type { Rules } from './rules.ts'
-import type { Shares } from './shares.ts'
+import type { Rules } from './snapshot.ts'
 import {
   earlyBody,
   identify,
@@ -38,7 +41,7 @@ import {
   undecided,
   upstreamPlace,
 } from './steps.ts'
-import { isBehindOthers, turnOf } from './turn.ts'
+import { createLeases } from './tunnel-leases.ts'
 import { voiceOf } from './voice.ts'
 
 export interface GatewayOptions {
@@ -52,17 +55,9 @@ export interface GatewayOptions {
   readonly shares: Shares
 }
 
-export interface Gateway {
-  /** Serves one request to its end. Never rejects. */
-  handle(req: IncomingMessage, res: ServerResponse, requestId: string): Promise<void>
-  /** Serves one WebSocket handshake, and the tunnel to its end. Never rejects. */
-  handleUpgrade(req: IncomingMessage, socket: Duplex, head: Buffer): Promise<void>
-  /** Requests and tunnels under way. */
-  inFlight(): number
+export interface Gateway extends RequestHandler {
   /** The address that brings nearly all requests, and looks like a load balancer that is not trusted; else `null`. */
   oneAddress(): string | null
-  /** Whether the connection is to serve no further request: what follows on it is not looked at. */
-  distrusts(connection: object): boolean
 }
 
 export function createGateway({ rules, ledger, store, observe, lag, shares }: GatewayOptions): Gateway {
@@ -85,7 +80,7 @@ export function createGateway({ rules, ledger, store, observe, lag, shares }: Ga
       if (res.destroyed || res.socket === null) return record(exchange, clientLeft('the client left before its turn'))
       const admission = await admit(exchange, ambiguity)
       if (admission.kind === 'pass') record(exchange, await forward(exchange, res, admission.pass))
-      else record(exchange, answer(exchange, res, admission))
+      else record(exchange, response(exchange, res, admission))
     } catch (error) {
       record(exchange, fail(exchange, res, error))
     } finally {
@@ -100,7 +95,7 @@ export function createGateway({ rules, ledger, store, observe, lag, shares }: Ga
     try {
       const admission = await admit(exchange, checkUpgrade(req))
       if (admission.kind === 'pass') record(exchange, await tunnel(exchange, socket, head, admission.pass))
-      else record(exchange, answerRaw(exchange, socket, admission))
+      else record(exchange, responseRaw(exchange, socket, admission))
     } catch (error) {
       record(exchange, fail(exchange, null, error))
       socket.destroy()
@@ -147,7 +142,7 @@ export function createGateway({ rules, ledger, store, observe, lag, shares }: Ga
     const { target } = planned
     if (planned.kind === 'status') return status(exchange, store, failedChecks)
     if (planned.kind === 'page') return referencePage(exchange, target)
-    if (planned.kind === 'unmatched' || planned.route === rules.unmatched) tellUnmatched(req, target)
+    if (planned.kind === 'unmatched' || planned.route === rules.unmatched) reportUnmatched(req, target)
     if (planned.kind === 'unmatched') return denied(planned.refusal.denial)
     const { route } = planned
     exchange.route = route
@@ -189,7 +184,7 @@ export function createGateway({ rules, ledger, store, observe, lag, shares }: Ga
     return isDecided ? refused(exchange, charge, decision) : denied(decision)
   }
 
-  function tellUnmatched({ method = '' }: IncomingMessage, { path }: Target): void {
+  function reportUnmatched({ method = '' }: IncomingMessage, { path }: Target): void {
     observe({ type: 'unmatched', method, path })
   }
 
@@ -205,9 +200,9 @@ export function createGateway({ rules, ledger, store, observe, lag, shares }: Ga
   }
 
   function refused({ req, rules }: Exchange, charge: Charge, decision: Decision): Stop {
-    const { answer, scope } = refusalOf(charge, decision, rules.timeZone, req.headers.accept)
+    const { response, scope } = refusalOf(charge, decision, rules.timeZone, req.headers.accept)
     observe({ type: 'quota_refusal', category: charge.category, scope: SCOPES[scope] })
-    return { kind: 'refused', answer }
+    return { kind: 'refused', response }
   }
 
   async function forward(exchange: Exchange, res: ServerResponse, pass: Pass): Promise<Ending> {
@@ -215,14 +210,14 @@ export function createGateway({ rules, ledger, store, observe, lag, shares }: Ga
     const refused = forwardUnlessCutOff(req)
     if (refused !== null) {
       refundUnreached(exchange, pass, { reached: false, error: null })
-      return answer(exchange, res, denied(refused))
+      return response(exchange, res, denied(refused))
     }
     if (pass.body === null && awaitsContinue(req)) res.writeContinue()
     const startedAt = performance.now()
     const result = await rules.forwarder.forward(outgoing(exchange, pass, { res, body: pass.body }))
     refundUnreached(exchange, pass, result)
     if (result.error !== null && !result.headSent) {
-      writeAnswer(req, res, denialAnswer(forwardFailed(result.error)), requestId)
+      writeResponse(req, res, denialResponse(forwardFailed(result.error)), requestId)
     }
     const upstreamMs = performance.now() - startedAt
     const cut = result.outcome === 'aborted' ? cutOffBy(req) : null
@@ -242,7 +237,7 @@ export function createGateway({ rules, ledger, store, observe, lag, shares }: Ga
     lease.close()
     refundUnreached(exchange, pass, result)
     const error = result.error !== null && !result.headSent ? forwardFailed(result.error) : null
-    if (error !== null) writeRawAnswer(socket, denialAnswer(error), exchange.requestId)
+    if (error !== null) writeRawResponse(socket, denialResponse(error), exchange.requestId)
     return forwarded(result, performance.now() - startedAt, error === null ? result.httpStatus : STATUS_OF[error.code])
   }
 
@@ -271,13 +266,13 @@ export function createGateway({ rules, ledger, store, observe, lag, shares }: Ga
     observe({ type: 'tokens_refunded', category: charged.charge.category, cost: charged.charge.cost })
   }
 
-  function answer({ req, requestId }: Exchange, res: ServerResponse, stop: Stop): Ending {
-    writeAnswer(req, res, answerOf(stop), requestId)
+  function response({ req, requestId }: Exchange, res: ServerResponse, stop: Stop): Ending {
+    writeResponse(req, res, responseOf(stop), requestId)
     return stopped(stop)
   }
 
-  function answerRaw({ requestId }: Exchange, socket: Duplex, stop: Stop): Ending {
-    writeRawAnswer(socket, answerOf(stop), requestId)
+  function responseRaw({ requestId }: Exchange, socket: Duplex, stop: Stop): Ending {
+    writeRawResponse(socket, responseOf(stop), requestId)
     return stopped(stop)
   }
 
@@ -285,7 +280,7 @@ export function createGateway({ rules, ledger, store, observe, lag, shares }: Ga
   function fail({ req, requestId }: Exchange, res: ServerResponse | null, error: unknown): Ending {
     if (error instanceof ClientLeft) return clientLeft('the client left while its body was read')
     observe({ type: 'internal_error', where: 'gateway', error })
-    if (res?.headersSent === false) writeAnswer(req, res, denialAnswer(internal()), requestId)
+    if (res?.headersSent === false) writeResponse(req, res, denialResponse(internal()), requestId)
     else res?.destroy()
     return deniedEnding(internal())
   }

@@ -28,13 +28,14 @@ export function createOneAddress(onSuspect: (address: string) => void, now = () 
   let isForwarded = false
   const users = new Set<string>()
   let suspected: string | null = null
-  const toldAt = new Map<string, number>()
+  const reportedAt = new Map<string, number>()
 
   function judge(): void {
     const stands = isForwarded || users.size >= USERS
     // Of 90 for and 10 against 80 are left.
     suspected = requests >= FEW && stands && votes >= requests * (2 * NEARLY_ALL - 1) ? candidate : null
-    if (suspected !== null && now() - (toldAt.get(suspected) ?? Number.NEGATIVE_INFINITY) >= HOUR_MS) tell(suspected)
+    if (suspected !== null && now() - (reportedAt.get(suspected) ?? Number.NEGATIVE_INFINITY) >= HOUR_MS)
+      tell(suspected)
     requests = 0
     votes = 0
     isForwarded = false
@@ -43,8 +44,8 @@ export function createOneAddress(onSuspect: (address: string) => void, now = () 
   }
 
   function tell(address: string): void {
-    for (const [known, at] of toldAt) if (now() - at >= HOUR_MS) toldAt.delete(known)
-    toldAt.set(address, now())
+    for (const [known, at] of reportedAt) if (now() - at >= HOUR_MS) reportedAt.delete(known)
+    reportedAt.set(address, now())
     onSuspect(address)
   }
 

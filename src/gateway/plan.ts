@@ -1,10 +1,10 @@
+import { targetTooLong, tooLarge } from '../edge/denials.ts'
+import { checkMethod } from '../edge/head-rules.ts'
 import { type Denial, denial } from '../errors.ts'
 import { STATUS_PATHS } from '../quota/status.ts'
 import { fieldNames, pricedInQuery } from '../routing/price.ts'
 import { canonicalTarget, type Target, type TargetProblem } from '../routing/target.ts'
-import { tooLarge } from './body.ts'
-import { checkMethod } from './edge.ts'
-import type { Route, Rules } from './rules.ts'
+import type { Route, Rules } from './snapshot.ts'
 
 /** The part of the rules that says where a request goes. */
 export type PlanRules = Pick<Rules, 'maxUrl' | 'paths' | 'maxBody' | 'reference' | 'routes' | 'unmatched'>
@@ -93,10 +93,6 @@ function refused(code: PlanRefusal['code'], denial: Denial, values: PlanRefusal[
 /** @param max bytes, of all requests or of those whose body is priced */
 export function bodyTooLarge(max: number): PlanRefusal {
   return { code: 'body_too_large', denial: tooLarge(max), values: { max } }
-}
-
-export function targetTooLong(max: number): Denial {
-  return denial('uri_too_long', `The request target may have at most ${max} bytes.`)
 }
 
 /** @param allowed methods of this path; `null` if no rule has the path */

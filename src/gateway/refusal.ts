@@ -2,12 +2,12 @@ import { STATUS_OF } from '../errors.ts'
 import type { Charge, Decision } from '../quota/charge.ts'
 import { problemBody } from '../quota/ratelimit.ts'
 import { type RefusalBody, refusalBody, type Scope } from '../quota/refusal.ts'
-import { type Answer, JSON_TYPE, PROBLEM_TYPE, rateLimitFields } from './answer.ts'
-import { acceptsProblem } from './problem.ts'
+import { acceptsProblem } from '../respond/problem.ts'
+import { JSON_TYPE, type OwnResponse, PROBLEM_TYPE, rateLimitFields } from '../respond/response.ts'
 
 /** What the quota refused: the 429, and the scope that it names. */
 export interface Refusal {
-  readonly answer: Answer
+  readonly response: OwnResponse
   readonly scope: Scope
 }
 
@@ -35,7 +35,7 @@ export function refusalOf(charge: Charge, decision: Decision, timeZone: string, 
   if (known?.cost === cost && known.timeZone === timeZone && known.problem === problem) return known
   const body = refusalBody(charge, decision, timeZone)
   const refusal = {
-    answer: refusalAnswer(charge, decision, body, problem),
+    response: refusalResponse(charge, decision, body, problem),
     scope: body.quota.scope,
     cost,
     timeZone,
@@ -45,7 +45,7 @@ export function refusalOf(charge: Charge, decision: Decision, timeZone: string, 
   return refusal
 }
 
-function refusalAnswer(charge: Charge, decision: Decision, body: RefusalBody, problem: boolean): Answer {
+function refusalResponse(charge: Charge, decision: Decision, body: RefusalBody, problem: boolean): OwnResponse {
   return {
     status: STATUS_OF.quota_exceeded,
     headers: [

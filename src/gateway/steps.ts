@@ -1,18 +1,19 @@
 import type { Caller, CheckPlaces } from '../auth/authenticator.ts'
+import { beginningOf, isReadWhole, readBody } from '../edge/body/read-body.ts'
+import { exhausted, overloaded, tooManyFailed } from '../edge/denials.ts'
+import { isLastHop, targetOf, USUAL_METHODS } from '../edge/head-rules.ts'
 import type { Denial } from '../errors.ts'
-import { LedgerFull } from '../quota/ledger.ts'
+import { LedgerFull } from '../quota/ledger/ledger.ts'
 import type { Policy } from '../quota/policy.ts'
+import { type QuotaStore, StoreError } from '../quota/quota-store.ts'
 import { standingFields } from '../quota/ratelimit.ts'
 import { quotaStatus } from '../quota/status.ts'
-import { type QuotaStore, StoreError } from '../quota/store.ts'
+import { statusResponse } from '../respond/response.ts'
 import { type BodyPrice, type Price, priceOfBody } from '../routing/price.ts'
 import type { Target } from '../routing/target.ts'
-import { statusAnswer } from './answer.ts'
-import { beginningOf, isReadWhole, readBody } from './body.ts'
-import { exhausted, overloaded, storeUnavailable, tooManyFailed } from './denials.ts'
-import { isLastHop, targetOf, USUAL_METHODS } from './edge.ts'
-import { denied, type Exchange, type Stop } from './exchange.ts'
+import { denied, type Exchange, type Stop } from './context.ts'
 import type { FailedChecks } from './failed-checks.ts'
+import { storeUnavailable } from './failure-denials.ts'
 import type { RequestLine } from './plan.ts'
 
 /** The steps of admission, each on its own: their order is written in gateway.ts. */
@@ -27,7 +28,7 @@ export function lineOf({ req, res }: Exchange): RequestLine {
 /** What the gateway answers for itself as the last one of a chain (RFC 9110 section 9.3.7). */
 export const OPTIONS: Stop = Object.freeze({
   kind: 'answered',
-  answer: { status: 204, headers: ['Allow', USUAL_METHODS], body: '' },
+  response: { status: 204, headers: ['Allow', USUAL_METHODS], body: '' },
 })
 
 /** What is known at once, as it nearly always is, or after something was waited for. */
@@ -126,9 +127,9 @@ export function isShadowed({ rules, route }: Pick<Exchange, 'rules' | 'route'>, 
 
 /** A page of the API's description: no credential is read for it. */
 export function referencePage({ req, rules }: Exchange, { path }: Target): Stop {
-  const answer = rules.reference?.answer(path, req.headers)
-  if (answer == null) throw new Error(`planned a page that is none: ${path}`)
-  return { kind: 'answered', answer }
+  const response = rules.reference?.response(path, req.headers)
+  if (response == null) throw new Error(`planned a page that is none: ${path}`)
+  return { kind: 'answered', response }
 }
 
 /** `GET /me/quota`: authenticated, never charged. */
@@ -143,11 +144,11 @@ export async function status(
   const policy = exchange.rules.policy()
   try {
     const standing = await store.standing(caller.user, policy.categories)
-    const answer = statusAnswer(
+    const response = statusResponse(
       quotaStatus(policy, standing, caller.user),
       standingFields(policy, standing, caller.user),
     )
-    return { kind: 'answered', answer }
+    return { kind: 'answered', response }
   } catch (error) {
     if (error instanceof StoreError) return denied(storeUnavailable(error))
     throw error

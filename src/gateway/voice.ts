@@ -1,5 +1,5 @@
 import { UNCHARGED } from '../failures/voices.ts'
-import type { Exchange } from './exchange.ts'
+import type { Exchange } from './context.ts'
 
 /** Whose a request is for the adaptive mode: its user's, or `UNCHARGED`; `null` if it says nothing of the upstream. */
 export function voiceOf({ route, caller, cost, shadowed }: Exchange): string | null {

@@ -63,7 +63,7 @@ export function openLineSink(
       drop(lines)
       return
     }
-    tellDropped()
+    reportDropped()
     put(lines)
     if (waiting() >= chunk && !diskFull) start()
   }
@@ -92,7 +92,7 @@ export function openLineSink(
     behind += bytes.length
   }
 
-  function tellDropped(): void {
+  function reportDropped(): void {
     if (dropped === 0) return
     const count = dropped
     dropped = 0
@@ -106,7 +106,7 @@ export function openLineSink(
 
   function next(): Buffer {
     if (full.length === 0) {
-      tellDropped()
+      reportDropped()
       seal()
     }
     const bytes = full.shift() as Buffer

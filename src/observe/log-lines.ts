@@ -1,8 +1,8 @@
+import { scrub } from '../lib/scrub.ts'
 import type { Observation, WorkerEnded } from './observation.ts'
-import { scrub } from './scrub.ts'
 
 /** What the log says of everything that is neither a request nor one of many failures of the store. */
-export type Told = Exclude<Observation, { type: 'request' | 'store_failed' }>
+export type Reported = Exclude<Observation, { type: 'request' | 'store_failed' }>
 
 export interface Line {
   readonly level: 'error' | 'warn' | 'info' | 'debug'
@@ -11,7 +11,7 @@ export interface Line {
 }
 
 /** The line of an observation; `null` for what happens with every request or batch and is left to the metrics. */
-export function lineOf(seen: Told): Line | null {
+export function lineOf(seen: Reported): Line | null {
   switch (seen.type) {
     case 'config_loaded':
       return line('info', 'configuration loaded', { file: seen.file, hash: seen.hash, rules: seen.rules })
@@ -116,10 +116,10 @@ export function lineOf(seen: Told): Line | null {
   }
 }
 
-type ChangeEntry = Extract<Told, { type: 'changed' }>['entry']
+type ChangeEntry = Extract<Reported, { type: 'changed' }>['entry']
 
 /** Its shape is documented: whoever keeps the log has all changes, whatever the audit forgets. */
-function changeOf(seen: ChangeEntry | Extract<Told, { type: 'change_unknown' }>): Line['fields'] {
+function changeOf(seen: ChangeEntry | Extract<Reported, { type: 'change_unknown' }>): Line['fields'] {
   const { who, what, subject, to, why } = seen
   const fields =
     'from' in seen
@@ -133,7 +133,7 @@ function offsetOf({ offsetMs }: { readonly offsetMs: number }): Line['fields'] {
 }
 
 /** One that has ended keeps everybody out. `days` are left, or (below 0) have passed. */
-function certificateLine(seen: Extract<Told, { type: 'certificate_expires' }>): Line {
+function certificateLine(seen: Extract<Reported, { type: 'certificate_expires' }>): Line {
   const fields = { ...certificateOf(seen), days: Math.trunc(seen.leftMs / 86_400_000) }
   return seen.leftMs > 0
     ? line('warn', 'the certificate ends soon', fields)

@@ -1,10 +1,10 @@
 import { type Logger, pino } from 'pino'
 import { STATUS_OF } from '../errors.ts'
+import { plainError, scrub } from '../lib/scrub.ts'
 import { type LineSink, openLineSink } from './line-sink.ts'
-import { lineOf, type Told } from './log-lines.ts'
+import { lineOf, type Reported } from './log-lines.ts'
 import type { Observation, Observer, RequestDone } from './observation.ts'
 import { createOutageLines } from './outage-lines.ts'
-import { plainError, scrub } from './scrub.ts'
 import { createOrderedThrottle, createThrottle } from './throttle.ts'
 
 export type LogLevel = 'fatal' | 'error' | 'warn' | 'info' | 'debug' | 'trace' | 'silent'
@@ -55,21 +55,21 @@ export function createLog(options: LogOptions = {}): Log {
   const { level = 'info', requests = 'all', worker, destination = 1, storeFailureMs = 10_000, observe } = options
   const sink = openLineSink(destination, { onLost: (lines) => observe?.({ type: 'log_lost', lines }) })
   const logger = pino({ level, base: { worker }, serializers: { err: plainError } }, sink)
-  const tellNews = (seen: StoreNews, count: number): void => {
-    if (seen.type === 'store_failed') tellFailure(seen, count, logger)
+  const reportNews = (seen: StoreNews, count: number): void => {
+    if (seen.type === 'store_failed') reportFailure(seen, count, logger)
     else {
       const policy = seen.type === 'store_out' && { policy: outage.policy() }
       tell(seen, logger, { ...policy, ...(count > 1 && { count }) })
     }
   }
-  const news = createOrderedThrottle(storeFailureMs, tellNews, ({ type }) => type === 'store_failed')
+  const news = createOrderedThrottle(storeFailureMs, reportNews, ({ type }) => type === 'store_failed')
   const outage = createOutageLines(storeFailureMs, (stillOut) =>
     logger.error(stillOut, 'the store is still out: charges are decided without it'),
   )
   const turnedAway = createThrottle<string>(storeFailureMs, (limit, count) =>
     logger.warn({ limit, count }, 'connections are turned away: a limit is reached'),
   )
-  const startsAhead = createThrottle<Told>(STARTS_AHEAD_MS, (latest, count) =>
+  const startsAhead = createThrottle<Reported>(STARTS_AHEAD_MS, (latest, count) =>
     tell(latest, logger, count > 1 ? { count } : {}),
   )
   const requestLines = createRequestLines({ which: requests, worker, everyMs: storeFailureMs }, logger, sink)
@@ -131,12 +131,12 @@ export function createLog(options: LogOptions = {}): Log {
   }
 }
 
-function tell(observation: Told, logger: Logger, more: Readonly<Record<string, unknown>> = {}): void {
+function tell(observation: Reported, logger: Logger, more: Readonly<Record<string, unknown>> = {}): void {
   const line = lineOf(observation)
   if (line !== null) logger[line.level]({ ...line.fields, ...more }, line.msg)
 }
 
-function tellFailure({ operation, reason, message }: StoreFailed, count: number, logger: Logger): void {
+function reportFailure({ operation, reason, message }: StoreFailed, count: number, logger: Logger): void {
   logger.error({ operation, reason, count, detail: scrub(message) }, 'the store fails')
 }
 
@@ -170,19 +170,19 @@ function createRequestLines(
 ): RequestLines {
   const info = which !== 'none' && logger.isLevelEnabled('info')
   const warn = which !== 'none' && logger.isLevelEnabled('warn')
-  const tellOne = (done: RequestDone, level: number, count?: number): void =>
+  const reportOne = (done: RequestDone, level: number, count?: number): void =>
     sink.write(requestLine(done, level, worker, count))
   // Who asked for errors only wants to find them: an outage gives thousands of one kind in a second.
   const alike = createThrottle<RequestDone>(everyMs, (latest, count) =>
-    tellOne(latest, WARN, count === 1 ? undefined : count),
+    reportOne(latest, WARN, count === 1 ? undefined : count),
   )
   return {
     write(done) {
       const bad = isOurFault(done)
       if (bad ? !warn : !info) return
-      if (which === 'all') tellOne(done, bad ? WARN : INFO)
+      if (which === 'all') reportOne(done, bad ? WARN : INFO)
       else if (isRefusedForLoad(done)) alike.add(done.error ?? '', done)
-      else if (bad || done.clientStatus >= 500) tellOne(done, bad ? WARN : INFO)
+      else if (bad || done.clientStatus >= 500) reportOne(done, bad ? WARN : INFO)
     },
     close: alike.close,
   }

@@ -6,12 +6,12 @@ export interface Throttle<T> {
   close(): void
 }
 
-interface Untold<T> {
+interface Unreported<T> {
   latest: T
   count: number
 }
 
-function tellAll<T>(entries: Iterable<Untold<T>>, tell: (latest: T, count: number) => void): void {
+function reportAll<T>(entries: Iterable<Unreported<T>>, tell: (latest: T, count: number) => void): void {
   for (const entry of entries) {
     const { latest, count } = entry
     entry.count = 0
@@ -21,7 +21,7 @@ function tellAll<T>(entries: Iterable<Untold<T>>, tell: (latest: T, count: numbe
 
 /** @param intervalMs at most one `tell` for each key in this time, in milliseconds */
 export function createThrottle<T>(intervalMs: number, tell: (latest: T, count: number) => void): Throttle<T> {
-  const seen = new Map<string, Untold<T> & { readonly timer: NodeJS.Timeout }>()
+  const seen = new Map<string, Unreported<T> & { readonly timer: NodeJS.Timeout }>()
 
   function add(key: string, latest: T): void {
     const entry = seen.get(key)
@@ -49,7 +49,7 @@ export function createThrottle<T>(intervalMs: number, tell: (latest: T, count: n
   }
 
   function close(): void {
-    tellAll(seen.values(), tell)
+    reportAll(seen.values(), tell)
     for (const [key, { timer }] of seen) forget(key, timer)
   }
 
@@ -68,12 +68,12 @@ export function createOrderedThrottle<T>(
   tell: (latest: T, count: number) => void,
   isUnordered: (it: T) => boolean,
 ): Throttle<T> {
-  const seen = new Map<string, Untold<T>>()
+  const seen = new Map<string, Unreported<T>>()
   let timer: NodeJS.Timeout | undefined
 
   function add(key: string, latest: T): void {
     const entry = seen.get(key)
-    if (entry === undefined) tellAll(before(latest), tell)
+    if (entry === undefined) reportAll(before(latest), tell)
     seen.delete(key)
     seen.set(key, { latest, count: entry === undefined ? 0 : entry.count + 1 })
     timer ??= setInterval(tick, intervalMs).unref()
@@ -81,7 +81,7 @@ export function createOrderedThrottle<T>(
   }
 
   /** What must be told before something new. */
-  function before(latest: T): Untold<T>[] {
+  function before(latest: T): Unreported<T>[] {
     return [...seen.values()].filter((other) => !(isUnordered(latest) && isUnordered(other.latest)))
   }
 
@@ -93,7 +93,7 @@ export function createOrderedThrottle<T>(
   }
 
   function flush(): void {
-    tellAll(seen.values(), tell)
+    reportAll(seen.values(), tell)
   }
 
   function stop(): void {

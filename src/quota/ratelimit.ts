@@ -1,8 +1,8 @@
 import type { Charge, Decision, Limits } from './charge.ts'
 import { type Counter, usageOf } from './counter.ts'
 import type { Policy } from './policy.ts'
+import type { Standing } from './quota-store.ts'
 import { violations } from './refusal.ts'
-import type { Standing } from './store.ts'
 import { type Limit, NOT_RUNNING, resetAt, type Usage } from './window.ts'
 
 /**

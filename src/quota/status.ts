@@ -1,7 +1,7 @@
 import { type Counter, usageOf } from './counter.ts'
 import type { Policy } from './policy.ts'
+import type { Standing } from './quota-store.ts'
 import type { Scope } from './refusal.ts'
-import type { Standing } from './store.ts'
 import { type Limit, NOT_RUNNING, resetAt } from './window.ts'
 
 /** What the gateway answers itself, with the quota of the caller. */

@@ -19,7 +19,7 @@ export interface Names {
   readonly windows: readonly Window[]
 }
 
-export function answerSchemas({ categories, windows }: Names) {
+export function responseSchemas({ categories, windows }: Names) {
   const scope = text('Whose limit: of the user, or of all together.', { enum: ['Personal', 'Global'] })
   const category = text('Category of the route.', { enum: categories })
   const window = text('Name of the window.', { enum: windows.map(({ name }) => name) })

@@ -1,4 +1,4 @@
-import { isObject } from '../json.ts'
+import { isObject } from '../lib/json.ts'
 import { type Json, maps, unescapeStep, without, withoutExtensions } from './json.ts'
 
 /** What a document of the backend tells to nobody but the gateway, taken out: its addresses, its own security, and what is not used. */

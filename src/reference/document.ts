@@ -1,15 +1,15 @@
 import type { Config, Cost, OpenapiDocument, RouteConfig, Segment } from '../config/config.ts'
-import { isObject } from '../json.ts'
-import { valueOfKey } from '../json-scalar.ts'
+import { isObject } from '../lib/json.ts'
+import { valueOfKey } from '../lib/json-scalar.ts'
 import { STATUS_PATHS } from '../quota/status.ts'
 import { canonicalLiteral } from '../routing/target.ts'
 import {
-  answerSchemas,
   OF_FORWARDED,
   type OwnStatus,
   RESPONSE_NAMES,
   RESPONSES,
   responseRef,
+  responseSchemas,
   SECURITY_SCHEME,
   statusOperation,
 } from './answers.ts'
@@ -22,8 +22,8 @@ export interface DocumentOptions {
   readonly config: Pick<Config, 'routes' | 'unmatched' | 'quota' | 'upstream' | 'auth'>
   /** Where the page is; the gateway answers there itself. */
   readonly path: string
-  /** Of the backend; `null` where nothing is known of it but the route map. */
-  readonly backend: OpenapiDocument | null
+  /** Of the upstream; `null` where nothing is known of it but the route map. */
+  readonly upstream: OpenapiDocument | null
 }
 
 /** Of the OpenAPI versions up to 3.1. TRACE is refused at the gateway. */
@@ -34,19 +34,19 @@ const USUAL = ['get', 'post', 'put', 'patch', 'delete']
 type Paths = Record<string, Record<string, unknown>>
 
 /**
- * The API as clients see it through the gateway, as OpenAPI 3.1: of the backend's operations those that the route map lets
+ * The API as clients see it through the gateway, as OpenAPI 3.1: of the upstream's operations those that the route map lets
  * through, with what they cost, who may send them and what the gateway answers; rules that describe nothing known; and the quota.
- * Addresses of the backend and what it asks of the gateway are left out.
+ * Addresses of the upstream and what it asks of the gateway are left out.
  */
-export function gatewayDocument({ config, path, backend: written }: DocumentOptions): Json {
-  const backend = written === null ? {} : asVersion31(written)
+export function gatewayDocument({ config, path, upstream: written }: DocumentOptions): Json {
+  const upstream = written === null ? {} : asVersion31(written)
   const paths: Paths = {}
   const firstOfShape = new Map<string, string>()
   const described = new Set<string>()
   const ids = new Set<string>()
   const map = createRouteMap(config.routes, config.unmatched)
   const hidden = new Set([...config.upstream.headers.keys(), 'authorization', 'x-tollgate-user'])
-  const base = basePath(backend)
+  const base = basePath(upstream)
 
   /** Templates that differ only in the names of their parameters are one path to OpenAPI: the first one stands. */
   function standing(at: string): string {
@@ -62,9 +62,9 @@ export function gatewayDocument({ config, path, backend: written }: DocumentOpti
     paths[at] = item
   }
 
-  for (const [template, raw] of Object.entries(isObject(backend.paths) ? backend.paths : {})) {
+  for (const [template, raw] of Object.entries(isObject(upstream.paths) ? upstream.paths : {})) {
     if (!template.startsWith('/')) continue
-    const item = resolve(backend, raw)
+    const item = resolve(upstream, raw)
     const placesOf = map.placesOf(readTemplate(base + template))
     for (const method of METHODS) {
       const operation = item[method]
@@ -72,7 +72,7 @@ export function gatewayDocument({ config, path, backend: written }: DocumentOpti
       for (const place of placesOf(method.toUpperCase())) {
         if (isOwn(method, writePath(place.parts), path)) continue
         described.add(keyOf(place.access.route, method)).add(keyOf(place.access.route, '*'))
-        add(standing(writePath(place.parts)), method, describe({ backend, item, operation, place, hidden }))
+        add(standing(writePath(place.parts)), method, describe({ upstream, item, operation, place, hidden }))
       }
     }
   }
@@ -85,12 +85,12 @@ export function gatewayDocument({ config, path, backend: written }: DocumentOpti
   }
   const { categories, windows } = config.quota
   for (const own of STATUS_PATHS) add(own, 'get', statusOperation('getQuota', { categories, windows }))
-  return pruned(whole(backend, config, paths))
+  return pruned(whole(upstream, config, paths))
 }
 
-function whole(backend: Json, { quota, auth, unmatched }: DocumentOptions['config'], paths: Paths): Json {
-  const info = isObject(backend.info) ? withoutExtensions(backend.info) : {}
-  const { externalDocs, jsonSchemaDialect, components } = backend
+function whole(upstream: Json, { quota, auth, unmatched }: DocumentOptions['config'], paths: Paths): Json {
+  const info = isObject(upstream.info) ? withoutExtensions(upstream.info) : {}
+  const { externalDocs, jsonSchemaDialect, components } = upstream
   const about = unmatched.kind === 'refuse' ? `${ABOUT} ${OTHERS_REFUSED}` : ABOUT
   const words = [info.description, about].filter((text) => typeof text === 'string')
   const { categories, windows } = quota
@@ -100,16 +100,16 @@ function whole(backend: Json, { quota, auth, unmatched }: DocumentOptions['confi
     info: { title: 'Gateway', version: '1', ...info, description: words.join('\n\n') },
     ...(jsonSchemaDialect !== undefined && { jsonSchemaDialect }),
     servers: [{ url: '/' }],
-    tags: tagsOf(backend, paths),
+    tags: tagsOf(upstream, paths),
     ...(externalDocs !== undefined && { externalDocs }),
     security: [{ [SECURITY_SCHEME]: [] }],
     paths,
     components: {
       ...cleaned,
-      schemas: { ...(cleaned.schemas as Json | undefined), ...answerSchemas({ categories, windows }) },
+      schemas: { ...(cleaned.schemas as Json | undefined), ...responseSchemas({ categories, windows }) },
       responses: {
         ...(cleaned.responses as Json | undefined),
-        ...Object.fromEntries(Object.entries(RESPONSES).map(([status, answer]) => [nameOf(status), answer])),
+        ...Object.fromEntries(Object.entries(RESPONSES).map(([status, response]) => [nameOf(status), response])),
       },
       securitySchemes: { [SECURITY_SCHEME]: { type: 'http', scheme: 'bearer', description: credentials(auth) } },
     },
@@ -128,9 +128,9 @@ function credentials({ jwt, gatewayTokens }: Config['auth']): string {
   return `${kinds.join(' or ') || 'No credential is accepted'}.`.replace(/^a/, 'A')
 }
 
-/** The path that the backend's paths are below of, as its first server says. */
-function basePath(backend: Json): string {
-  const [server] = list(backend.servers)
+/** The path that the upstream's paths are below of, as its first server says. */
+function basePath(upstream: Json): string {
+  const [server] = list(upstream.servers)
   if (!isObject(server) || typeof server.url !== 'string') return ''
   const variables = new Map(maps(server.variables).map(([name, { default: value }]) => [name, String(value)]))
   const url = URL.parse(
@@ -160,24 +160,24 @@ function withOwnId(operation: Json, ids: Set<string>): Json {
 }
 
 interface Described {
-  readonly backend: Json
+  readonly upstream: Json
   readonly item: Json
   readonly operation: Json
   readonly place: Place
   readonly hidden: ReadonlySet<string>
 }
 
-function describe({ backend, item, operation, place, hidden }: Described): Json {
-  const parameters = parametersOf(backend, item, operation, place.parts, hidden)
+function describe({ upstream, item, operation, place, hidden }: Described): Json {
+  const parameters = parametersOf(upstream, item, operation, place.parts, hidden)
   const { post: cleaned } = cleanItem({ post: operation })
   const { description, responses, tags, ...rest } = without(cleaned as Json, 'parameters')
   return {
     ...rest,
-    tags: list(tags).length > 0 ? tags : [titleOf(backend)],
+    tags: list(tags).length > 0 ? tags : [titleOf(upstream)],
     ...(parameters.length > 0 && { parameters }),
     description: [description, priceText(place.access)].filter((text) => typeof text === 'string').join('\n\n'),
     security: securityOf(place.access),
-    responses: withOwnAnswers(backend, isObject(responses) ? responses : {}, place.access),
+    responses: withOwnResponses(upstream, isObject(responses) ? responses : {}, place.access),
     'x-tollgate': extensionOf(place.access),
   }
 }
@@ -187,11 +187,17 @@ function titleOf({ info }: Json): string {
   return isObject(info) && typeof info.title === 'string' ? info.title : 'Service'
 }
 
-/** Those of the path as well; without what the gateway says to the backend, and without what the path fixes. */
-function parametersOf(backend: Json, item: Json, operation: Json, parts: readonly Part[], hidden: ReadonlySet<string>) {
+/** Those of the path as well; without what the gateway says to the upstream, and without what the path fixes. */
+function parametersOf(
+  upstream: Json,
+  item: Json,
+  operation: Json,
+  parts: readonly Part[],
+  hidden: ReadonlySet<string>,
+) {
   const byName = new Map<string, unknown>()
   for (const written of [...list(item.parameters), ...list(operation.parameters)]) {
-    const { name, in: where } = resolve(backend, written)
+    const { name, in: where } = resolve(upstream, written)
     byName.set(`${where} ${where === 'header' ? String(name).toLowerCase() : name}`, written)
   }
   const variables = variablesOf(writePath(parts))
@@ -246,24 +252,24 @@ function ownStatuses({ charged }: Access): OwnStatus[] {
   return charged === null ? [...OF_FORWARDED] : [...OF_FORWARDED, 401]
 }
 
-function withOwnAnswers(backend: Json, responses: Json, access: Access): Json {
+function withOwnResponses(upstream: Json, responses: Json, access: Access): Json {
   const own = ownStatuses(access).map((status) => {
-    const theirs = theirAnswer(responses, status)
+    const theirs = theirResponse(responses, status)
     return [
       status,
-      theirs === undefined ? responseRef(status) : eitherAnswer(status, cleanResponse(resolve(backend, theirs))),
+      theirs === undefined ? responseRef(status) : eitherResponse(status, cleanResponse(resolve(upstream, theirs))),
     ]
   })
   return { ...responses, ...Object.fromEntries(own) }
 }
 
 /** What they say of a status by itself goes before what they say of its class, and that before what they say of all. */
-function theirAnswer(responses: Json, status: OwnStatus): unknown {
+function theirResponse(responses: Json, status: OwnStatus): unknown {
   return responses[status] ?? responses[`${Math.floor(status / 100)}XX`] ?? responses.default
 }
 
 /** An answer of one status may be of either. */
-function eitherAnswer(status: OwnStatus, theirs: Json): Json {
+function eitherResponse(status: OwnStatus, theirs: Json): Json {
   const ours = RESPONSES[status]
   const content = Object.fromEntries(maps(theirs.content))
   const mine = Object.fromEntries(maps(ours.content))
@@ -300,7 +306,7 @@ function undescribed(route: RouteConfig, method: string, at: string): Json {
     ...(parameters.length > 0 && { parameters }),
     ...(method.startsWith('p') && { requestBody: { content: { 'application/json': bodyOf(access) } } }),
     security: securityOf(access),
-    responses: { default: { description: 'Whatever the service answers.' }, ...withOwnAnswers({}, {}, access) },
+    responses: { default: { description: 'Whatever the service answers.' }, ...withOwnResponses({}, {}, access) },
     'x-tollgate': extensionOf(access),
   }
 }
@@ -329,8 +335,8 @@ function restName(segments: readonly Segment[]): string {
   return isTaken ? '_rest' : 'rest'
 }
 
-function tagsOf(backend: Json, paths: Paths): unknown[] {
+function tagsOf(upstream: Json, paths: Paths): unknown[] {
   const used = new Set(Object.values(paths).flatMap((item) => maps(item).flatMap(([, { tags }]) => list(tags))))
-  const known = list(backend.tags).filter((tag) => isObject(tag) && used.has(tag.name))
+  const known = list(upstream.tags).filter((tag) => isObject(tag) && used.has(tag.name))
   return known.map((tag) => withoutExtensions(tag as Json))
 }

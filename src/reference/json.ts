@@ -1,4 +1,4 @@
-import { isObject } from '../json.ts'
+import { isObject } from '../lib/json.ts'
 
 /** What is known of a document that others wrote: nothing, until it is looked at. */
 export type Json = { readonly [key: string]: unknown }

@@ -1,5 +1,5 @@
 import type { Cost, RouteConfig, Segment, UnmatchedConfig } from '../config/config.ts'
-import { createRouteTable } from '../routing/table.ts'
+import { createRouteTable } from '../routing/route-table.ts'
 import { canonicalLiteral } from '../routing/target.ts'
 
 /** Which operations of a document the route map lets through, and at which price. */

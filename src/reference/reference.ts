@@ -1,11 +1,11 @@
 import { createHash } from 'node:crypto'
 import type { IncomingHttpHeaders } from 'node:http'
 import { fileURLToPath } from 'node:url'
-import { type Asset, makeAsset, readAssets } from '../assets.ts'
 import { GATEWAY_NAME } from '../config/checks/reference.ts'
 import type { ReferenceConfig } from '../config/config.ts'
-import type { Answer } from '../gateway/answer.ts'
-import type { Reference } from '../gateway/rules.ts'
+import type { Reference } from '../gateway/snapshot.ts'
+import { type Asset, makeAsset, readAssets } from '../lib/assets.ts'
+import type { OwnResponse } from '../respond/response.ts'
 import type { Selection } from './selection.ts'
 
 export interface ReferenceOptions {
@@ -40,7 +40,7 @@ export async function createReference({ config, document, folder = BUILT }: Refe
   return {
     // Most requests are for the upstream: told apart before anything is looked up.
     has: (asked) => asked.startsWith(path) && made.has(asked),
-    answer(asked, headers) {
+    response(asked, headers) {
       const found = made.get(asked)
       return found === undefined ? null : choose(found, headers)
     },
@@ -98,8 +98,8 @@ const NO_PAGE = "default-src 'none'; frame-ancestors 'none'"
 
 /** An answer in both forms. */
 interface Made {
-  readonly plain: Answer
-  readonly gzipped: Answer
+  readonly plain: OwnResponse
+  readonly gzipped: OwnResponse
   /** `null` where the name changes with the content. */
   readonly etag: string | null
 }
@@ -118,17 +118,17 @@ function page(asset: Asset, policy: string): Made {
 
 function inBothForms({ bytes, gzipped, contentType }: Asset, etag: string | null, more: readonly string[]): Made {
   const headers = ['Content-Type', contentType, ...SAFE, 'Vary', 'Accept-Encoding', ...more]
-  const plain: Answer = { status: 200, headers, body: bytes }
+  const plain: OwnResponse = { status: 200, headers, body: bytes }
   if (gzipped.length >= bytes.length) return { plain, gzipped: plain, etag }
   return { plain, gzipped: { status: 200, headers: [...headers, 'Content-Encoding', 'gzip'], body: gzipped }, etag }
 }
 
 const SAFE = ['X-Content-Type-Options', 'nosniff', 'Referrer-Policy', 'no-referrer']
 
-function choose({ plain, gzipped, etag }: Made, headers: IncomingHttpHeaders): Answer {
-  const answer = takesGzip(headers['accept-encoding']) ? gzipped : plain
+function choose({ plain, gzipped, etag }: Made, headers: IncomingHttpHeaders): OwnResponse {
+  const response = takesGzip(headers['accept-encoding']) ? gzipped : plain
   // Its body is not sent, and its length is that of the 200 (RFC 9110, 8.6).
-  return isKnown(etag, headers['if-none-match']) ? { ...answer, status: 304 } : answer
+  return isKnown(etag, headers['if-none-match']) ? { ...response, status: 304 } : response
 }
 
 function takesGzip(accepted: string | string[] | undefined): boolean {
@@ -142,7 +142,7 @@ function isKnown(etag: string | null, ifNoneMatch: string | undefined): boolean 
 }
 
 const MISSING = 'The reference is not built: run "npm run build" in the folder of Tollgate.\n'
-const MISSING_ANSWER: Answer = {
+const MISSING_ANSWER: OwnResponse = {
   status: 404,
   headers: ['Content-Type', 'text/plain; charset=utf-8', ...SAFE, 'Cache-Control', 'no-store'],
   body: MISSING,

@@ -1,4 +1,4 @@
-import { isObject } from '../json.ts'
+import { isObject } from '../lib/json.ts'
 import type { Json } from './json.ts'
 
 /** Members that hold values and no schemas. */

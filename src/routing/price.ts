@@ -1,7 +1,7 @@
 import { isUtf8 } from 'node:buffer'
 import { type Denial, denial } from '../errors.ts'
-import { type Member, topLevelMembers } from '../json-members.ts'
-import { keyOfJson } from '../json-scalar.ts'
+import { type Member, topLevelMembers } from '../lib/json-members.ts'
+import { keyOfJson } from '../lib/json-scalar.ts'
 
 /** What a request costs. */
 export type Price = FixedPrice | BodyPrice

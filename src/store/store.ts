@@ -1,8 +1,8 @@
-import type { ReplicaStore } from '../control/replicas.ts'
-import type { ControlStore } from '../control/store.ts'
-import type { TokenStore } from '../control/tokens.ts'
+import type { TokenStore } from '../control/access-key.ts'
+import type { ControlStore } from '../control/control-store.ts'
 import type { FailureStore } from '../failures/histogram.ts'
-import type { QuotaStore, UsageStore } from '../quota/store.ts'
+import type { QuotaStore, UsageStore } from '../quota/quota-store.ts'
+import type { ReplicaStore } from '../replicas/replica.ts'
 
 /** Everything that outlives a process, in one place: counters, failure history, gateway tokens, run-time changes. */
 export interface Store extends QuotaStore, UsageStore, FailureStore, TokenStore, ControlStore, ReplicaStore {

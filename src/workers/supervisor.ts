@@ -1,7 +1,7 @@
 import { messageOf } from '../errors.ts'
 import type { Observer } from '../observe/observation.ts'
 import type { Report, ToWorker } from './messages.ts'
-import { type Ending, startWorker, type WorkerProcess } from './worker-process.ts'
+import { type Ending, startWorker, type WorkerProcess } from './worker-handle.ts'
 
 /** Keeps a number of workers running. */
 export interface Supervisor {

@@ -1,5 +1,5 @@
 import { afterEach, beforeEach, describe, expect, test } from 'vitest'
-import { type Backend, type RunningApp, startApp, startBackend, yaml } from '../e2e/harness.ts'
+import { type RunningApp, startApp, startUpstream, type Upstream, yaml } from '../e2e/harness.ts'
 import { call as callRaw } from './running.ts'
 
 /** The admin API and the gateway as one app: what is changed here shows there. */
@@ -18,17 +18,17 @@ routes:
 `
 const ADMIN = { authorization: 'Bearer test-admin-token-0001' }
 
-let backend: Backend
+let upstream: Upstream
 let app: RunningApp
 let credential: string
 beforeEach(async () => {
-  backend = await startBackend()
-  app = await startApp(yaml(backend.url, RULES))
+  upstream = await startUpstream()
+  app = await startApp(yaml(upstream.url, RULES))
   credential = (await admin('POST', '/api/tokens', { user: 'alice', name: 'test' })).json.token
 })
 afterEach(async () => {
   await app.stop()
-  await backend.close()
+  await upstream.close()
 })
 
 const admin = (method: string, path: string, body?: unknown) =>
@@ -131,12 +131,12 @@ test('an explanation is what then happens, for hundreds of requests', async () =
     for (const [method, path, value] of paths) {
       const question = new URLSearchParams({ user: 'alice', method, path, ...(value !== undefined && { value }) })
       const { decision, why } = (await admin('GET', `/api/explain?${question}`)).json
-      const answer = await send(method, path, value === undefined ? undefined : { chargeId: JSON.parse(value) })
+      const response = await send(method, path, value === undefined ? undefined : { chargeId: JSON.parse(value) })
       decisions.add(decision)
-      expect(outcome(answer.status, answer.headers), `${method} ${path}: ${decision}, ${why}`).toBe(
+      expect(outcome(response.status, response.headers), `${method} ${path}: ${decision}, ${why}`).toBe(
         expected(decision, why),
       )
-      if (decision === 'refuse' && method !== 'HEAD') expect(why).toContain(answer.json.msg)
+      if (decision === 'refuse' && method !== 'HEAD') expect(why).toContain(response.json.msg)
     }
   }
   expect([...decisions].sort()).toEqual(['accept', 'bad_request', 'no_route', 'not_charged', 'refuse', 'shadow'])
@@ -164,7 +164,7 @@ test('the route map shows its hits and what matched nothing', async () => {
 test('a reload of the file shows at once: its values, its routes, its hash', async () => {
   const before = (await admin('GET', '/api/now')).json.config.hash
   await admin('PATCH', '/api/quota', { baselines: { personal: { write: { '1h': 5 } } } })
-  await app.reload(yaml(backend.url, `${RULES.replace('1h: 20', '1h: 25')}  - { match: GET /more, public: true }\n`))
+  await app.reload(yaml(upstream.url, `${RULES.replace('1h: 20', '1h: 25')}  - { match: GET /more, public: true }\n`))
   const quota = (await admin('GET', '/api/quota')).json
   expect(quota).toMatchObject({
     effective: { personal: { read: { '1h': 25 }, write: { '1h': 5 } } },
@@ -175,7 +175,7 @@ test('a reload of the file shows at once: its values, its routes, its hash', asy
 })
 
 test('what waits for a restart is told as it is until then: /api/now names the store in use', async () => {
-  await app.reload(yaml(backend.url, `${RULES.replace('1h: 20', '1h: 25')}`, 'redis://127.0.0.1:1'))
+  await app.reload(yaml(upstream.url, `${RULES.replace('1h: 20', '1h: 25')}`, 'redis://127.0.0.1:1'))
   expect((await admin('GET', '/api/quota')).json.effective.personal.read['1h']).toBe(25)
   expect((await admin('GET', '/api/now')).json.store).toEqual({ kind: 'sqlite', answers: true })
 })

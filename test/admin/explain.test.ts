@@ -1,7 +1,7 @@
 import { afterEach, beforeEach, describe, expect, test } from 'vitest'
-import type { ExplainAnswer } from '../../src/admin/api.ts'
+import type { ExplainResponse } from '../../src/admin/api.ts'
 import { zhReasons } from '../../src/dashboard/i18n/zh.ts'
-import { StoreError } from '../../src/quota/store.ts'
+import { StoreError } from '../../src/quota/quota-store.ts'
 import { type Running, startAdmin, YAML } from './running.ts'
 
 let running: Running
@@ -22,8 +22,8 @@ async function other(edit: (yaml: string) => string): Promise<void> {
 test('a request is explained with rule, line, cost and every limit, as the contract has it', async () => {
   await running.call('PATCH', '/api/quota', { body: { mode: 'conservative' } })
   await running.spend('alice', 'read', 8)
-  const answer = await explain('POST', '/v1/user/music')
-  expect(answer).toMatchObject({
+  const response = await explain('POST', '/v1/user/music')
+  expect(response).toMatchObject({
     user: 'alice',
     method: 'POST',
     path: '/v1/user/music',
@@ -33,7 +33,7 @@ test('a request is explained with rule, line, cost and every limit, as the contr
     costs: null,
     decision: 'accept',
   })
-  expect(answer.limits[0]).toMatchObject({
+  expect(response.limits[0]).toMatchObject({
     scope: 'Personal',
     window: '1h',
     limit: 90,
@@ -42,7 +42,7 @@ test('a request is explained with rule, line, cost and every limit, as the contr
     steps: ['baseline 120 (tollgate.yaml:8)', 'mode conservative x 0.75'],
     refuses: false,
   })
-  expect(answer.limits.map(({ scope, window }: { scope: string; window: string }) => `${scope} ${window}`)).toEqual([
+  expect(response.limits.map(({ scope, window }: { scope: string; window: string }) => `${scope} ${window}`)).toEqual([
     'Personal 1h',
     'Personal 5h',
     'Global 1h',
@@ -90,14 +90,14 @@ test('what charges nothing is explained also while the store is out; what it wou
 
 test('a refusal is told with the sentence of the 429 and the window that refuses', async () => {
   await running.spend('alice', 'read', 119)
-  const answer = await explain('POST', '/v1/user/music')
-  expect(answer).toMatchObject({
+  const response = await explain('POST', '/v1/user/music')
+  expect(response).toMatchObject({
     decision: 'refuse',
     why: expect.stringContaining(
       'Personal 1-hour read quota is used up. Requests may continue after 2026-11-20 19:10:00 Asia/Shanghai',
     ),
   })
-  expect(answer.limits.filter(({ refuses }: { refuses: boolean }) => refuses)).toMatchObject([
+  expect(response.limits.filter(({ refuses }: { refuses: boolean }) => refuses)).toMatchObject([
     { scope: 'Personal', window: '1h', used: 119, limit: 120 },
   ])
 })
@@ -111,9 +111,9 @@ test('a refusal tells the time as the 429 does, in the time zone of the file', a
 
 test('a refusal by what all users together have used names the global window', async () => {
   await running.spend('bob', 'read', 1199)
-  const answer = await explain('POST', '/v1/user/music')
-  expect(answer).toMatchObject({ decision: 'refuse', why: expect.stringContaining('Global 1-hour read quota') })
-  expect(answer.limits).toMatchObject([
+  const response = await explain('POST', '/v1/user/music')
+  expect(response).toMatchObject({ decision: 'refuse', why: expect.stringContaining('Global 1-hour read quota') })
+  expect(response.limits).toMatchObject([
     { scope: 'Personal', window: '1h', used: 0, refuses: false },
     { scope: 'Personal', window: '5h', used: 0, refuses: false },
     { scope: 'Global', window: '1h', used: 1199, refuses: true },
@@ -136,8 +136,8 @@ describe('the path is read as the gateway reads it', () => {
     [`/${'x'.repeat(8190)}`, 'no_route', undefined],
     ['/nothing', 'no_route', undefined],
   ])('%s', async (path, decision, match) => {
-    const answer = await explain('POST', path)
-    expect([answer.decision, answer.route?.match]).toEqual([decision, match])
+    const response = await explain('POST', path)
+    expect([response.decision, response.route?.match]).toEqual([decision, match])
   })
 
   test('a spelling that the file allows is one that is read', async () => {
@@ -333,12 +333,12 @@ describe('every reason has a code with values beside its sentence, and the dashb
   const holes = (text: string) => [...text.matchAll(/\{(\w+)\}/g)].map(([, name]) => name).sort()
 
   async function reasons(...args: Parameters<typeof ask>) {
-    const answer: ExplainAnswer = await explain(...args)
-    for (const { code, values } of answer.reasons) {
+    const response: ExplainResponse = await explain(...args)
+    for (const { code, values } of response.reasons) {
       seen.add(code)
       expect(holes(zhReasons[code]), code).toEqual(Object.keys(values).sort())
     }
-    return [answer.why, ...answer.reasons.map(({ code, values }) => [code, values])]
+    return [response.why, ...response.reasons.map(({ code, values }) => [code, values])]
   }
   const put = (body: object) => running.call('PUT', '/api/users/alice/override', { body: { reason: 'r', ...body } })
 

@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest'
 import { createGuard } from '../../src/admin/guard.ts'
-import { createLogin } from '../../src/admin/login.ts'
+import { createLogin } from '../../src/admin/routes/login.ts'
 
 const TOKEN = 'admin-token-of-the-tests'
 const SAID = { 'x-tollgate-drain': 'yes' }

@@ -4,7 +4,7 @@ import { networkInterfaces } from 'node:os'
 import { text } from 'node:stream/consumers'
 import { afterEach, describe, expect, test } from 'vitest'
 import type { Observation } from '../../src/observe/observation.ts'
-import { StoreError } from '../../src/quota/store.ts'
+import { StoreError } from '../../src/quota/quota-store.ts'
 import { NOW, type Running, startAdmin, TOKEN, VIEWER } from './running.ts'
 
 let running: Running
@@ -574,12 +574,12 @@ const BEGUN: [string, string][] = [
 test('a client that does not go on with what it sends is ended after ten seconds', { timeout: 40_000 }, async () => {
   const { url } = await start()
   const begun = [...BEGUN, ['nothing', ''], ['an empty line', '\r\n']] as const
-  const answers = begun.map(async ([what, bytes]) => {
+  const responses = begun.map(async ([what, bytes]) => {
     const socket = connect(Number(new URL(url).port), '127.0.0.1')
     socket.write(bytes)
     return [what, (await text(socket)).split('\r\n', 1)[0]]
   })
-  expect(await Promise.all(answers)).toEqual(begun.map(([what]) => [what, 'HTTP/1.1 408 Request Timeout']))
+  expect(await Promise.all(responses)).toEqual(begun.map(([what]) => [what, 'HTTP/1.1 408 Request Timeout']))
 })
 
 test.each(BEGUN)('closing does not wait for a client that has sent %s and is gone', async (_what, begun) => {

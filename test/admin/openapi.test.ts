@@ -1,8 +1,8 @@
 import { Ajv2020 } from 'ajv/dist/2020.js'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { routesOf } from '../../src/admin/listener.ts'
-import { createLogin } from '../../src/admin/login.ts'
-import { answerValidator } from './answers.ts'
+import { createLogin } from '../../src/admin/routes/login.ts'
+import { responseValidator } from './responses.ts'
 import { type Running, startAdmin } from './running.ts'
 
 const DRAIN = { isOn: () => false, turn: () => {} }
@@ -248,7 +248,7 @@ describe('the OpenAPI document', () => {
   })
 
   test('would tell of an answer that is not what it promises', () => {
-    const validate = answerValidator(document)
+    const validate = responseValidator(document)
     const reply = (json: unknown, status = 200) => ({
       status,
       headers: { 'content-type': 'application/json; charset=utf-8' },

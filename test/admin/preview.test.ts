@@ -2,7 +2,7 @@ import { once } from 'node:events'
 import { request } from 'node:http'
 import { afterEach, beforeEach, expect, test, vi } from 'vitest'
 import type { Observation } from '../../src/observe/observation.ts'
-import { openSqliteStore } from '../../src/store/sqlite/store.ts'
+import { openSqliteStore } from '../../src/store/sqlite/sqlite-store.ts'
 import type { Store } from '../../src/store/store.ts'
 import { NOW, type Running, startAdmin, TOKEN } from './running.ts'
 

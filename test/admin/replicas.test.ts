@@ -1,5 +1,5 @@
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from 'vitest'
-import { openRedisStore } from '../../src/store/redis/store.ts'
+import { openRedisStore } from '../../src/store/redis/redis-store.ts'
 import type { Store } from '../../src/store/store.ts'
 import { sharedRedis } from '../setup/redis.ts'
 import { whenReady } from '../store/redis/ready.ts'

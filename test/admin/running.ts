@@ -3,16 +3,16 @@ import { type IncomingHttpHeaders, request } from 'node:http'
 import { connect } from 'node:net'
 import { text } from 'node:stream/consumers'
 import { type Admin, type AdminOptions, createAdmin } from '../../src/admin/listener.ts'
-import { setupOf } from '../../src/app/administering.ts'
+import { setupOf } from '../../src/app/admin-plane.ts'
 import { explain } from '../../src/app/explain.ts'
 import type { Config } from '../../src/config/config.ts'
 import { parseConfig } from '../../src/config/load.ts'
 import { createControlKeeper } from '../../src/control/keeper.ts'
 import { UNREAD } from '../../src/failures/adaptive.ts'
 import { createPolicy } from '../../src/quota/policy.ts'
-import { openSqliteStore } from '../../src/store/sqlite/store.ts'
+import { openSqliteStore } from '../../src/store/sqlite/sqlite-store.ts'
 import type { Store } from '../../src/store/store.ts'
-import { type AnswerCheck, checkAnswers } from './answers.ts'
+import { checkResponses, type ResponseCheck } from './responses.ts'
 
 export const NOW = Date.parse('2026-11-20T10:10:00Z')
 export const TOKEN = 'admin-token-of-the-tests-00000000'
@@ -111,7 +111,7 @@ export async function startAdmin({
     ...changes,
   })
   const { url } = await admin.listen()
-  const check = await checkAnswers(url)
+  const check = await checkResponses(url)
   let sequence = 0
   return {
     admin,
@@ -175,4 +175,4 @@ async function raw(url: string, bytes: string): Promise<string> {
   return text(socket)
 }
 
-export type { AnswerCheck }
+export type { ResponseCheck }

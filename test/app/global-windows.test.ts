@@ -2,7 +2,7 @@ import { afterEach, describe, expect, it } from 'vitest'
 import { globalWindowGauges } from '../../src/app/global-windows.ts'
 import { createMetrics } from '../../src/observe/metrics.ts'
 import type { WindowStatus } from '../../src/quota/status.ts'
-import { type Backend, type RunningApp, startApp, startBackend, yaml } from '../e2e/harness.ts'
+import { type RunningApp, startApp, startUpstream, type Upstream, yaml } from '../e2e/harness.ts'
 import { bearer } from '../e2e/jwt.ts'
 import { parseMetrics } from '../observe/parse-metrics.ts'
 
@@ -38,18 +38,18 @@ describe('the gauges of the global windows', () => {
 
 describe('a gateway', () => {
   let app: RunningApp
-  let backend: Backend
+  let upstream: Upstream
   afterEach(async () => {
     await app.stop()
-    await backend.close()
+    await upstream.close()
   })
 
   async function start(global = 'enabled: true'): Promise<void> {
-    backend = await startBackend()
+    upstream = await startUpstream()
     const limits = (limit: number) => `{ read: { 1h: ${limit} } }`
     app = await startApp(
       yaml(
-        backend.url,
+        upstream.url,
         `quota: { global: { ${global} }, baselines: { personal: ${limits(3)}, global: ${limits(5)} } }
 routes: [{ match: GET /items/*, category: read }]`,
       ),

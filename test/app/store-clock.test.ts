@@ -1,7 +1,7 @@
 import { afterAll, afterEach, beforeAll, expect, it } from 'vitest'
 import { createStoreClock } from '../../src/app/store-clock.ts'
 import type { Observation } from '../../src/observe/observation.ts'
-import { openRedisStore } from '../../src/store/redis/store.ts'
+import { openRedisStore } from '../../src/store/redis/redis-store.ts'
 import { type RedisServer, startRedis } from '../setup/redis.ts'
 import { createWallClock, type WallClock } from '../setup/wall-clock.ts'
 import { whenReady } from '../store/redis/ready.ts'

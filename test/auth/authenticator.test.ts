@@ -1,8 +1,8 @@
 import { describe, expect, it } from 'vitest'
 import type { Caller } from '../../src/auth/authenticator.ts'
-import { mintToken } from '../../src/control/tokens.ts'
+import { mintToken } from '../../src/control/access-key.ts'
 import type { Denial } from '../../src/errors.ts'
-import { StoreError } from '../../src/quota/store.ts'
+import { StoreError } from '../../src/quota/quota-store.ts'
 import { bench, claims, jwt, NOW, tokenStore, word } from './support.ts'
 
 const SECRET = 'the shared secret of a test, 32 bytes and more'
@@ -12,7 +12,7 @@ const mint = (user = 'alice', expiresAt: number | null = null) => mintToken({ us
 
 /** The answer as given: a promise stays one. */
 type Raw = Caller | Denial | Promise<Caller | Denial>
-const isNow = (answer: Raw): answer is Caller | Denial => !(answer instanceof Promise)
+const isNow = (response: Raw): response is Caller | Denial => !(response instanceof Promise)
 
 describe('a credential', () => {
   it('is remembered, and answered at once from then on', async () => {
@@ -121,9 +121,9 @@ describe('a credential of another kind', () => {
   ])('such as %s is refused unseen', async (credential) => {
     const tokens = tokenStore()
     const { auth } = await bench([hmac], { tokens })
-    const answer = auth.authenticate(`Bearer ${credential}`)
-    expect(answer).toMatchObject({ code: 'unauthorized', reason: 'neither a JWT nor a gateway token' })
-    expect(JSON.stringify(answer)).not.toContain(credential)
+    const response = auth.authenticate(`Bearer ${credential}`)
+    expect(response).toMatchObject({ code: 'unauthorized', reason: 'neither a JWT nor a gateway token' })
+    expect(JSON.stringify(response)).not.toContain(credential)
     expect(tokens.asked).toBe(0)
   })
 

@@ -371,13 +371,15 @@ describe('when the provider fails', () => {
     const asking = before ?? (await start())
     if (known) asking.time += MINUTE
     const fresh = (i: number) => jwt({ key: two, payload: claims({ jti: String(i) }) })
-    const answers: string[] = []
-    const all = Array.from({ length: 700 }, (_, i) => asking.outcome(fresh(i)).then((outcome) => answers.push(outcome)))
-    await expect.poll(() => [answers.length, waiting.length]).toEqual([700 - most, 1])
-    expect(new Set(answers)).toEqual(new Set(['overloaded']))
+    const responses: string[] = []
+    const all = Array.from({ length: 700 }, (_, i) =>
+      asking.outcome(fresh(i)).then((outcome) => responses.push(outcome)),
+    )
+    await expect.poll(() => [responses.length, waiting.length]).toEqual([700 - most, 1])
+    expect(new Set(responses)).toEqual(new Set(['overloaded']))
     waiting[0]?.()
     await Promise.all(all)
-    expect(answers.filter((answer) => answer === 'alice').length).toBe(most)
+    expect(responses.filter((answer) => answer === 'alice').length).toBe(most)
     expect(await asking.outcome(fresh(700))).toBe('alice')
   })
 

@@ -204,8 +204,8 @@ describe('the key', () => {
     const rules = (secret: string) => ({ keys: { kind: 'secret', secret } as const, algorithms: ['HS256'] })
     const secrets = Array.from({ length: 11 }, (_, i) => `${i}`.padStart(32, 'secret'))
     const { ask } = await bench(secrets.map(rules))
-    const answers = await Promise.all(secrets.map((key) => ask(jwt({ alg: 'HS256', key }))))
-    expect(answers.filter((answer) => 'user' in answer)).toHaveLength(10)
+    const responses = await Promise.all(secrets.map((key) => ask(jwt({ alg: 'HS256', key }))))
+    expect(responses.filter((answer) => 'user' in answer)).toHaveLength(10)
   })
 })
 
@@ -488,8 +488,8 @@ describe('a check of a signature', () => {
     const { auth } = await open(all)
     const { counted, take } = places(8)
     const tokens = Array.from({ length: 40 }, (_, i) => forged('ES384', 'ec-384', `user ${i}`))
-    const answers = await Promise.all(tokens.map((token) => auth.authenticate(`Bearer ${token}`, take)))
-    const codes = answers.map((answer) => ('code' in answer ? answer.code : ''))
+    const responses = await Promise.all(tokens.map((token) => auth.authenticate(`Bearer ${token}`, take)))
+    const codes = responses.map((answer) => ('code' in answer ? answer.code : ''))
     expect(codes.filter((code) => code === 'unauthorized')).toHaveLength(8)
     expect(codes.filter((code) => code === 'overloaded')).toHaveLength(32)
     expect(counted.left).toHaveLength(8)
@@ -747,8 +747,8 @@ describe('the user', () => {
   it('keeps composed and decomposed spellings, and cases, apart', async () => {
     const { ask } = await open()
     const users = ['\u00e9', 'e\u0301', 'Alice', 'alice']
-    const answers = await Promise.all(users.map((sub) => ask(withClaims({ sub }))))
-    expect(answers.map((answer) => 'user' in answer && answer.user)).toEqual(users)
+    const responses = await Promise.all(users.map((sub) => ask(withClaims({ sub }))))
+    expect(responses.map((answer) => 'user' in answer && answer.user)).toEqual(users)
   })
 
   it.each(['__proto__', 'constructor', 'toString', 'email'])(

@@ -15,7 +15,7 @@ import {
   createAuthenticator,
   type IssuerOptions,
 } from '../../src/auth/authenticator.ts'
-import { hashToken, type TokenRecord } from '../../src/control/tokens.ts'
+import { hashToken, type TokenRecord } from '../../src/control/access-key.ts'
 import type { Denial } from '../../src/errors.ts'
 import type { Observation } from '../../src/observe/observation.ts'
 

@@ -1,6 +1,6 @@
 import type { Page } from 'playwright-core'
 import { afterAll, beforeAll, expect, test } from 'vitest'
-import type { FailuresAnswer } from '../../src/admin/api.ts'
+import type { FailuresResponse } from '../../src/admin/api.ts'
 import { type OpenPage, TIME_ZONE } from '../setup/browser.ts'
 import { ask, QUOTA, SOON, type Stage, startStage } from './stage.ts'
 
@@ -21,7 +21,7 @@ afterAll(async () => {
   await stage.stop()
 })
 
-const failures = () => stage.api<FailuresAnswer>('GET', '/api/failures')
+const failures = () => stage.api<FailuresResponse>('GET', '/api/failures')
 const slider = () => page.getByRole('slider')
 const readout = async () => (await page.locator('.readout').innerText()).replace(/\s+/g, ' ')
 
@@ -60,7 +60,7 @@ test('a backend that is killed is a bar of status 0: hatched, with exact numbers
   for (const path of ['/items/1', '/items/2', '/items/3'])
     expect((await ask(stage.app.url, 'a', path)).status).toBe(200)
   for (let i = 0; i < 2; i++) expect((await ask(stage.app.url, 'a', '/items/broken')).status).toBe(503)
-  await stage.backend.close()
+  await stage.upstream.close()
   for (let i = 0; i < 4; i++) expect((await ask(stage.app.url, 'a')).status).toBe(502)
   await expect.poll(sums, SOON).toEqual([4, 2, 9])
   await page.getByText('In 7 days: 4 without a response, 2 with 5xx, of 9 forwarded.').waitFor()

@@ -3,27 +3,27 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import type { Page } from 'playwright-core'
 import { afterAll, beforeAll, expect, test } from 'vitest'
-import { type Backend, type RunningApp, startApp, startBackend } from '../e2e/harness.ts'
+import { type RunningApp, startApp, startUpstream, type Upstream } from '../e2e/harness.ts'
 import type { Browser } from '../setup/browser.ts'
 import { freePort } from '../setup/redis.ts'
 import { ask, configOf, openSignedIn, SOON, sharedBrowser } from './stage.ts'
 
 let folder: string
-let backend: Backend
+let upstream: Upstream
 let browser: Browser
 let app: RunningApp
 let config: string
 beforeAll(async () => {
   folder = await mkdtemp(join(tmpdir(), 'tollgate-lost-'))
-  backend = await startBackend()
+  upstream = await startUpstream()
   const admin = `127.0.0.1:${await freePort()}`
-  config = configOf(backend.url, { store: `sqlite:${join(folder, 'quota.db')}`, admin })
+  config = configOf(upstream.url, { store: `sqlite:${join(folder, 'quota.db')}`, admin })
   ;[app, browser] = await Promise.all([startApp(config), sharedBrowser()])
 })
 afterAll(async () => {
   await browser.closePages()
   await app.stop()
-  await backend.close()
+  await upstream.close()
   await rm(folder, { recursive: true })
 })
 
@@ -33,7 +33,7 @@ const LOST_CHANGE =
 const NOT_SET = 'Edits that are not set yet.'
 
 /** The gateway makes the change, once, and its answer never comes. */
-async function loseAnswer(page: Page, method: string, url: string, meanwhile = async () => {}): Promise<void> {
+async function loseResponse(page: Page, method: string, url: string, meanwhile = async () => {}): Promise<void> {
   let lost = false
   await page.route(url, async (route) => {
     if (lost || route.request().method() !== method) return route.fallback()
@@ -79,8 +79,8 @@ test.each([
   [200, 'application/json', '{"status":"ok"}'],
 ])(
   'an answer %i of somebody in between (%s, %s) is a lost connection, and nobody is signed out by it',
-  async (...answer) => {
-    const [status, contentType, body] = answer
+  async (...response) => {
+    const [status, contentType, body] = response
     const { page, close } = await openSignedIn(browser, app.admin, '#/users/alice')
     await page.getByRole('textbox', { name: 'Reason' }).fill('half a sen')
     const banner = page.getByRole('alert').filter({ hasText: 'The connection to the gateway is lost' })
@@ -133,7 +133,7 @@ test('settings whose answer was lost are told as made where what is in force sho
   await page.getByText('Edits, not applied: 1').waitFor()
 
   await page.getByRole('button', { name: 'Preview', exact: true }).click()
-  await loseAnswer(page, 'PATCH', '**/api/quota')
+  await loseResponse(page, 'PATCH', '**/api/quota')
   await page.getByRole('button', { name: 'Apply' }).click()
   await page
     .getByText(/^The answer to this change was lost, but it was made: it is in force as of version \d+\./)
@@ -152,7 +152,7 @@ test('an override, its end, a reset and a token whose answers were lost are not 
   await page.getByRole('textbox', { name: '1h' }).fill('20')
   await page.getByRole('textbox', { name: 'Reason' }).fill('a trial')
   await button('Review').click()
-  await loseAnswer(page, 'PUT', '**/override')
+  await loseResponse(page, 'PUT', '**/override')
   await button('Set the override').click()
   await page.getByText('The override is set.').waitFor()
   await page.getByText('In force: a trial').waitFor()
@@ -164,7 +164,7 @@ test('an override, its end, a reset and a token whose answers were lost are not 
   // What was typed while it was on its way is left, and no review takes what is set for somebody else's.
   await page.getByRole('combobox', { name: 'Ends' }).selectOption('In 7 days')
   await button('Review').click()
-  await loseAnswer(page, 'PUT', '**/override', () =>
+  await loseResponse(page, 'PUT', '**/override', () =>
     page.getByRole('textbox', { name: 'Reason' }).fill('a longer trial'),
   )
   await button('Set the override').click()
@@ -178,14 +178,14 @@ test('an override, its end, a reset and a token whose answers were lost are not 
   await button('Set the override').click()
   await page.getByText('In force: a longer trial').waitFor()
 
-  await loseAnswer(page, 'DELETE', '**/override')
+  await loseResponse(page, 'DELETE', '**/override')
   await button('Take the override away').click()
   await page.getByRole('dialog').getByRole('button', { name: 'Take the override away' }).click()
   await page.getByText('No override: this user follows the defaults.').waitFor()
   await page.getByText('The override is taken away.').waitFor()
   expect(await told.count()).toBe(0)
 
-  await loseAnswer(page, 'POST', '**/reset')
+  await loseResponse(page, 'POST', '**/reset')
   await button('Reset windows').click()
   await page.getByRole('dialog').getByLabel('Reason').fill('our fault')
   await page.getByRole('dialog').getByRole('button', { name: 'Empty the windows' }).click()
@@ -195,10 +195,10 @@ test('an override, its end, a reset and a token whose answers were lost are not 
   await page.getByRole('link', { name: 'Tokens' }).click()
   await page.getByLabel('User on whose quota it draws').fill('lena')
   await page.getByRole('textbox', { name: 'Name' }).fill('robot')
-  await loseAnswer(page, 'POST', '**/api/tokens')
+  await loseResponse(page, 'POST', '**/api/tokens')
   await button('Make the token').click()
   await told.filter({ hasText: 'A token that is in the list now and that you do not have is of no use' }).waitFor()
-  await loseAnswer(page, 'DELETE', '**/api/tokens/*')
+  await loseResponse(page, 'DELETE', '**/api/tokens/*')
   await button('Revoke robot of lena').click()
   await page.getByRole('dialog').getByRole('button', { name: 'Revoke' }).click()
   await page

@@ -45,7 +45,7 @@ afterEach(async () => {
 async function sendRaw(url: string, path: string): Promise<void> {
   const { hostname, port } = new URL(url)
   await new Promise<void>((resolve, reject) => {
-    request({ hostname, port, path }, (answer) => answer.resume().on('end', resolve))
+    request({ hostname, port, path }, (response) => response.resume().on('end', resolve))
       .on('error', reject)
       .end()
   })

@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, expect, test } from 'vitest'
-import type { NowAnswer } from '../../src/admin/api.ts'
+import type { NowResponse } from '../../src/admin/api.ts'
 import { SOON, type Stage, startStage } from './stage.ts'
 
 let stage: Stage
@@ -30,11 +30,11 @@ test('with the store out the page claims nothing that it cannot know', async () 
   const main = page.locator('main')
   await expect.poll(() => main.innerText(), SOON).toContain('no requests in the last 30 minutes')
   expect(await main.innerText()).toContain('read 1h')
-  // As the API answers then: test/admin/now.test.ts.
+  // As the API answers then: test/admin/routes/now.test.ts.
   let unseen = false
   await page.route('**/api/now', async (route) => {
     const response = await route.fetch()
-    const now = (await response.json()) as NowAnswer
+    const now = (await response.json()) as NowResponse
     await route.fulfill({ response, json: withoutStore(now, unseen) })
   })
   await expect.poll(() => main.innerText(), SOON).toContain('The store is out:')
@@ -76,7 +76,7 @@ test('a replica that left is named with the requests that the sums no longer con
   let gone = false
   await page.route('**/api/now', async (route) => {
     const response = await route.fetch()
-    const now = (await response.json()) as NowAnswer
+    const now = (await response.json()) as NowResponse
     const [first] = now.replicas ?? []
     if (first === undefined) return route.fulfill({ response, json: now })
     const other = { ...first, instance: 'other', host: 'node-2', pid: 4711, counts: { ...first.counts, requests: 41 } }
@@ -97,7 +97,7 @@ test('the upstream is red while requests fail, and no longer once they succeed a
   let looks = 0
   await page.route('**/api/now', async (route) => {
     const response = await route.fetch()
-    const now = (await response.json()) as NowAnswer
+    const now = (await response.json()) as NowResponse
     looks++
     const replicas = (now.replicas ?? []).map((replica) => ({
       ...replica,
@@ -121,7 +121,7 @@ test('what a replica lacks is told in lines that can be read, also where the win
     'nearly all requests come from this address; if it is a load balancer, name it in edge.trusted_proxies'
   await page.route('**/api/now', async (route) => {
     const response = await route.fetch()
-    const now = (await response.json()) as NowAnswer
+    const now = (await response.json()) as NowResponse
     const replicas = now.replicas?.map((replica) => ({ ...replica, reasons: [lacking] })) ?? null
     await route.fulfill({ response, json: { ...now, replicas } })
   })
@@ -133,7 +133,7 @@ test('what a replica lacks is told in lines that can be read, also where the win
   await close()
 })
 
-function withoutStore(now: NowAnswer, unseen: boolean): NowAnswer {
+function withoutStore(now: NowResponse, unseen: boolean): NowResponse {
   return {
     ...now,
     ...(unseen && { replicas: null, counts: null }),

@@ -1,7 +1,7 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import type { Page } from 'playwright-core'
 import { afterAll, afterEach, beforeAll, expect, test } from 'vitest'
-import type { UserAnswer } from '../../src/admin/api.ts'
+import type { UserResponse } from '../../src/admin/api.ts'
 import type { OpenPage, View } from '../setup/browser.ts'
 import { ask, configOf, hold, QUOTA, SOON, type Stage, startStage } from './stage.ts'
 
@@ -56,7 +56,7 @@ test('an override changes the limit of its user, and ends by itself', async () =
   expect(await client('alice')).toEqual({ status: 429, limit: 13 })
   await expect.poll(limitShown, SOON).toBe('13')
   expect(await page.getByText('In force: a trial of seconds').count()).toBe(1)
-  const { override } = await stage.api<UserAnswer>('GET', '/api/users/alice')
+  const { override } = await stage.api<UserResponse>('GET', '/api/users/alice')
   expect(override?.expiresAt).toBe(new Date(Math.floor(end / 1000) * 1000).toISOString())
 
   await expect.poll(() => client('alice'), SOON).toEqual({ status: 429, limit: 10 })
@@ -102,7 +102,7 @@ test('an override that is told as set has its limits in the windows above it', a
   await button('Review').click()
   const held = await hold(page, 'GET', '**/api/users/rita')
   await button('Set the override').click()
-  await expect.poll(async () => (await stage.api<UserAnswer>('GET', '/api/users/rita')).override).not.toBeNull()
+  await expect.poll(async () => (await stage.api<UserResponse>('GET', '/api/users/rita')).override).not.toBeNull()
   expect(await page.getByText('The override is set.').count()).toBe(0)
   held.release()
   await page.getByText('The override is set.').waitFor()
@@ -207,7 +207,7 @@ test('an override that somebody else changes during an edit is told before the r
   await button('Review').click()
   await button('Set the override').click()
   await page.getByText('The override is set.').waitFor()
-  const { override } = await stage.api<UserAnswer>('GET', '/api/users/frank')
+  const { override } = await stage.api<UserResponse>('GET', '/api/users/frank')
   expect(override).toMatchObject({ limits: { read: { '1h': 90 } }, reason: 'a better reason' })
 })
 
@@ -253,7 +253,7 @@ test('an override that ends while it is edited is told, and neither revived nor 
   await button('Set the override').click()
   await page.getByText('The override is set.').waitFor()
   expect(await over().count()).toBe(0)
-  const { override } = await stage.api<UserAnswer>('GET', '/api/users/theo')
+  const { override } = await stage.api<UserResponse>('GET', '/api/users/theo')
   expect(override).toMatchObject({ limits: { read: { '1h': 20 } }, reason: 'a better reason' })
 })
 
@@ -295,7 +295,7 @@ test('an override that somebody else sets while one is asked is not taken away u
   await confirm()
   const conflict = page.getByRole('alert').filter({ hasText: 'Changed by somebody else' })
   await expect.poll(() => conflict.innerText(), SOON).toMatch(/ops changed this at [\s\S]*read\.1h 20 → 0/)
-  const user = await stage.api<UserAnswer>('GET', '/api/users/olga')
+  const user = await stage.api<UserResponse>('GET', '/api/users/olga')
   expect(user.override).toMatchObject({ reason: 'abuse' })
 
   await takeAway()
@@ -307,10 +307,10 @@ test('an override that somebody else sets while one is asked is not taken away u
 
 test('an override can be changed also where the file has one of its windows no more', async () => {
   const rest = QUOTA.replace('1h: 10 }', '1h: 10, 1d: 50 }').replace('1h: 1000 }', '1h: 1000, 1d: 5000 }')
-  await stage.app.reload(configOf(stage.backend.url, { rest }))
+  await stage.app.reload(configOf(stage.upstream.url, { rest }))
   const set = { bypassGlobal: false, shadow: false, reason: 'a trial', expiresAt: null }
   await stage.api('PUT', '/api/users/paula/override', { ...set, read: { '1h': 20, '1d': 90 } })
-  await stage.app.reload(configOf(stage.backend.url))
+  await stage.app.reload(configOf(stage.upstream.url))
   await show('paula')
   await page.getByRole('textbox', { name: '1h' }).fill('30')
   await button('Review').click()
@@ -318,7 +318,7 @@ test('an override can be changed also where the file has one of its windows no m
   await page.getByRole('region', { name: 'What this change does' }).getByText('read.1d').waitFor()
   await button('Set the override').click()
   await page.getByText('The override is set.').waitFor()
-  const { override } = await stage.api<UserAnswer>('GET', '/api/users/paula')
+  const { override } = await stage.api<UserResponse>('GET', '/api/users/paula')
   expect(override?.limits).toEqual({ read: { '1h': 30 } })
 })
 
@@ -346,7 +346,7 @@ test('a draft of an override waits while one looks elsewhere, also what came of 
   await page.getByRole('heading', { name: 'Now', exact: true }).waitFor()
   held.release()
   await expect
-    .poll(async () => (await stage.api<UserAnswer>('GET', '/api/users/gina')).override?.reason)
+    .poll(async () => (await stage.api<UserResponse>('GET', '/api/users/gina')).override?.reason)
     .toBe('a draft')
   await page.goBack()
   await page.getByText('In force: a draft').waitFor()
@@ -370,7 +370,7 @@ test('an edit of an override that is made while another one is being saved stays
   await page.getByText('In force: a trial').waitFor()
   expect(await page.getByRole('textbox', { name: 'Reason' }).inputValue()).toBe('a better reason')
   expect(await page.getByText('Edits that are not set yet.').count()).toBe(1)
-  const { override: first } = await stage.api<UserAnswer>('GET', '/api/users/mia')
+  const { override: first } = await stage.api<UserResponse>('GET', '/api/users/mia')
 
   await button('Review').click()
   const review = page.getByRole('region', { name: 'What this change does' })
@@ -380,7 +380,7 @@ test('an edit of an override that is made while another one is being saved stays
   await button('Set the override').click()
   await page.getByText('In force: a better reason').waitFor()
   await expect.poll(() => page.getByText('Edits that are not set yet.').count(), SOON).toBe(0)
-  const { override } = await stage.api<UserAnswer>('GET', '/api/users/mia')
+  const { override } = await stage.api<UserResponse>('GET', '/api/users/mia')
   expect(override).toEqual({ ...first, reason: 'a better reason', version: override?.version })
 })
 
@@ -406,7 +406,7 @@ test('a limit that was sent, and given up before it was set, is not put among th
   await expect.poll(() => review.locator('.differences').innerText(), SOON).toMatch(/read\.1h 77\s*→\s*default/)
   await button('Set the override').click()
   await page.getByText('In force: nothing but the bypass').waitFor()
-  const { override } = await stage.api<UserAnswer>('GET', '/api/users/olga')
+  const { override } = await stage.api<UserResponse>('GET', '/api/users/olga')
   expect(override).toMatchObject({ limits: {}, bypassGlobal: true })
 })
 
@@ -513,7 +513,7 @@ test('where the clock of the browser is wrong, an end is by the clock of the gat
   await button('Review').click()
   await button('Set the override').click()
   await page.getByText('The override is set.').waitFor()
-  const { override } = await stage.api<UserAnswer>('GET', '/api/users/nora')
+  const { override } = await stage.api<UserResponse>('GET', '/api/users/nora')
   expect(Date.parse(override?.expiresAt ?? '') - Date.now()).toBeLessThan(2 * HOUR)
 
   await page.getByRole('link', { name: 'Tokens' }).click()

@@ -3,9 +3,9 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import type { Page } from 'playwright-core'
 import { afterAll, afterEach, beforeAll, beforeEach, expect, test } from 'vitest'
-import type { AuditAnswer, QuotaAnswer, QuotaResetAnswer, UsersAnswer } from '../../src/admin/api.ts'
+import type { AuditResponse, QuotaResetResponse, QuotaResponse, UsersResponse } from '../../src/admin/api.ts'
 import { NOTHING } from '../../src/failures/histogram.ts'
-import { openSqliteStore } from '../../src/store/sqlite/store.ts'
+import { openSqliteStore } from '../../src/store/sqlite/sqlite-store.ts'
 import type { OpenPage } from '../setup/browser.ts'
 import { ask, hold, OPS, SOON, type Stage, signIn, startStage, VIEWER } from './stage.ts'
 
@@ -37,7 +37,7 @@ async function show(options: { token?: string; own?: boolean } = {}): Promise<vo
   await page.getByRole('radio', { name: 'Normal' }).waitFor()
 }
 
-const quota = () => stage.api<QuotaAnswer>('GET', '/api/quota')
+const quota = () => stage.api<QuotaResponse>('GET', '/api/quota')
 const client = (user: string) => ask(stage.app.url, user)
 const button = (name: string) => page.getByRole('button', { name, exact: true })
 const multiplier = () => page.getByRole('textbox', { name: 'Global multiplier' })
@@ -98,7 +98,7 @@ test('a preview names who would be blocked, and nothing is changed before the cl
   await show()
   const before = await quota()
   await choose('Conservative')
-  const { users } = await stage.api<UsersAnswer>('GET', '/api/users?limit=100')
+  const { users } = await stage.api<UsersResponse>('GET', '/api/users?limit=100')
   const blocked = preview().getByRole('row').filter({ hasText: 'newly blocked' })
   expect((await blocked.getByRole('link').allInnerTexts()).sort()).toEqual(['blocked-1', 'blocked-2'])
   expect(await blocked.filter({ hasText: 'blocked-1' }).innerText()).toMatch(/read 1h\s+4\s+7\s/)
@@ -314,7 +314,7 @@ test('what was changed meanwhile is told with who did it, and applied only after
   await button('Apply').click()
   await page.getByText(/^Applied as version/).waitFor()
   expect(await quota()).toMatchObject({ mode: 'conservative', global: { multiplier: 2 } })
-  const { entries } = await stage.api<AuditAnswer>('GET', '/api/audit?limit=2')
+  const { entries } = await stage.api<AuditResponse>('GET', '/api/audit?limit=2')
   expect(entries.map(({ who }) => who)).toEqual(['admin', 'ops'])
 })
 
@@ -437,7 +437,7 @@ test.each([
 ])('global windows that were emptied are told by the audit, with what was used (%s)', async (language, told) => {
   await useEight(`emptied in ${language}`)
   const body = { scope: 'global', category: 'read', window: '1h', reason: 'a load test' }
-  const { from } = await stage.api<QuotaResetAnswer>('POST', '/api/quota/reset', body)
+  const { from } = await stage.api<QuotaResetResponse>('POST', '/api/quota/reset', body)
   open = await stage.open('#/audit', { language })
   page = open.page
   const row = page.getByRole('row').nth(1)

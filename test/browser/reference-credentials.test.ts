@@ -3,7 +3,6 @@ import { bearer } from '../e2e/jwt.ts'
 import {
   app,
   authorize,
-  backend,
   but,
   chart,
   choose,
@@ -16,6 +15,7 @@ import {
   send,
   stageReference,
   typeCredential,
+  upstream,
   visit,
 } from './reference-stage.ts'
 
@@ -63,7 +63,7 @@ describe('what is typed for one service', () => {
     await visit()
     await authorize(secret)
     expect((await send('/items/', '1')).status).toBe('200')
-    expect(backend.seen.at(-1)?.url).toBe('/items/1')
+    expect(upstream.seen.at(-1)?.url).toBe('/items/1')
     // The search finds it where it is, so that not to find it means something.
     expect(await heap()).toContain(secret)
     expect(await kept()).toBe(NOTHING_KEPT())
@@ -131,7 +131,7 @@ describe('what is typed for one service', () => {
     ])
     open.origins.delete('http://evil.test')
     expect([...open.origins].sort()).toEqual([app.url, chart.url].sort())
-    expect(backend.seen.some(({ url }) => url === '/charts')).toBe(false)
+    expect(upstream.seen.some(({ url }) => url === '/charts')).toBe(false)
   })
 
   test('does not follow a redirect to another service', async () => {

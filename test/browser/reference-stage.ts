@@ -3,7 +3,7 @@ import http from 'node:http'
 import type { AddressInfo } from 'node:net'
 import type { FrameLocator, Page } from 'playwright-core'
 import { afterAll, afterEach, beforeAll, expect } from 'vitest'
-import { type Backend, type RunningApp, startApp, startBackend, yaml } from '../e2e/harness.ts'
+import { type RunningApp, startApp, startUpstream, type Upstream, yaml } from '../e2e/harness.ts'
 import type { Browser, OpenPage, View } from '../setup/browser.ts'
 import { sharedBrowser } from './stage.ts'
 
@@ -19,7 +19,7 @@ interface Service {
   close(): Promise<void>
 }
 
-export let backend: Backend
+export let upstream: Upstream
 export let app: RunningApp
 let browser: Browser
 export let net: Service
@@ -31,7 +31,7 @@ export let frame: FrameLocator
 /** For each file: the gateway with its page, two services beside it, and a browser; `visit` opens a page of its own for each test. */
 export function stageReference(): void {
   beforeAll(async () => {
-    backend = await startBackend((_seen, res) => {
+    upstream = await startUpstream((_seen, res) => {
       res.setHeader('content-type', 'application/json')
       res.setHeader('x-of-the-backend', 'seen').end('{"item":1}')
     })
@@ -42,7 +42,7 @@ export function stageReference(): void {
     ])
     app = await startApp(
       yaml(
-        backend.url,
+        upstream.url,
         `quota: { baselines: { personal: { read: { 1h: 10 } }, global: { read: { 1h: 1000 } } } }
 routes: [{ match: GET /items/:id, category: read, cost: 4 }, { match: GET /free, public: true }]
 reference:
@@ -55,7 +55,7 @@ reference:
   afterAll(async () => {
     await browser.closePages()
     await app.stop()
-    await Promise.all([backend.close(), net.close(), chart.close()])
+    await Promise.all([upstream.close(), net.close(), chart.close()])
   })
   afterEach(async () => {
     await open.close()

@@ -5,7 +5,6 @@ import { accessibilityFindings, type View } from '../setup/browser.ts'
 import {
   app,
   authorize,
-  backend,
   but,
   choose,
   frame,
@@ -16,6 +15,7 @@ import {
   page,
   send,
   stageReference,
+  upstream,
   visit,
 } from './reference-stage.ts'
 
@@ -40,7 +40,7 @@ describe('the page', () => {
 
   test('shows the parameters, schemas and cost of an operation, and sends nothing before it is told to', async () => {
     await visit()
-    const before = backend.seen.length
+    const before = upstream.seen.length
     const block = operation('/items/')
     await block.locator('.opblock-summary-control').click()
     await block.getByText('costs 4 tokens').waitFor()
@@ -49,7 +49,7 @@ describe('the page', () => {
       expect.arrayContaining(['401', '429', '503']),
     )
     expect(await block.getByRole('button', { name: 'Execute' }).count()).toBe(0)
-    expect(backend.seen.length).toBe(before)
+    expect(upstream.seen.length).toBe(before)
     expect(await page.title()).toBe('Our API')
     expect(open.errors).toEqual([])
   })
@@ -115,7 +115,7 @@ describe('the page', () => {
     // What was typed is gone at once, not when the next service has answered.
     expect(await page.locator('iframe').count()).toBe(0)
     await choose('Charts', '/charts')
-    for (const answer of waiting) answer()
+    for (const response of waiting) response()
     net.handle = usual
     await choose('Gateway', '/items/')
     expect(await page.locator('iframe').count()).toBe(1)

@@ -2,7 +2,7 @@ import { mkdtemp, rm, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterAll, beforeAll, expect, test } from 'vitest'
-import { type Backend, startBackend } from '../e2e/harness.ts'
+import { startUpstream, type Upstream } from '../e2e/harness.ts'
 import { type GatewayProcess, spawnGateway } from '../e2e/process.ts'
 import type { Browser, OpenPage } from '../setup/browser.ts'
 import { freePort, sharedRedis } from '../setup/redis.ts'
@@ -15,7 +15,7 @@ interface Replica {
 }
 
 let redis: Awaited<ReturnType<typeof sharedRedis>>
-let backend: Backend
+let upstream: Upstream
 let browser: Browser
 let folder: string
 const replicas: Replica[] = []
@@ -28,7 +28,7 @@ async function start(name: string, quota = QUOTA): Promise<Replica> {
   // The addresses come from outside, so that replicas may have one file.
   const rest = `store_options: { prefix: ${redis.prefix}, deadline: 5s }\n${quota}`
   const listeners = { gateway: '$' + '{GATEWAY}', admin: '$' + '{ADMIN}' }
-  const yaml = configOf(backend.url, { rest, store: redis.url, ...listeners })
+  const yaml = configOf(upstream.url, { rest, store: redis.url, ...listeners })
   await writeFile(file, yaml.replace('level: fatal', 'level: info'))
   const process = await spawnGateway(file, `http://${gateway}/`, { GATEWAY: gateway, ADMIN: admin })
   const replica = { process, url: `http://${gateway}`, admin: `http://${admin}` }
@@ -38,14 +38,14 @@ async function start(name: string, quota = QUOTA): Promise<Replica> {
 
 beforeAll(async () => {
   folder = await mkdtemp(join(tmpdir(), 'tollgate-replicas-'))
-  backend = await startBackend()
+  upstream = await startUpstream()
   redis = await sharedRedis()
   ;[one, two, browser] = await Promise.all([start('same'), start('same'), sharedBrowser()])
 })
 afterAll(async () => {
   await browser.closePages()
   await Promise.all(replicas.map(({ process }) => process.end('SIGKILL')))
-  await backend.close()
+  await upstream.close()
   await redis.stop()
   await rm(folder, { recursive: true })
 })

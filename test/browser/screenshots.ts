@@ -5,9 +5,9 @@ import { join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { fileURLToPath } from 'node:url'
 import { chromium, type Page } from 'playwright-core'
-import { createApp } from '../../src/app.ts'
+import { createScoreService } from '../../services/score/service.ts'
+import { createApp } from '../../src/app/app.ts'
 import { loadConfig } from '../../src/config/load.ts'
-import { createScoreService } from '../../src/services/score/service.ts'
 import { browserOf, LAUNCH, type OpenPage } from '../setup/browser.ts'
 import { shrunk } from '../setup/png.ts'
 
@@ -29,7 +29,7 @@ const LOOKS = [
 const PLAYERS = 'alice bob carol dan erin frank grace heidi'.split(' ')
 
 const home = await mkdtemp(join(tmpdir(), 'tollgate-screenshots-'))
-const backend = await startBackend()
+const backend = await startUpstream()
 const app = await startGateway(backend.url)
 const browser = browserOf(await chromium.launch(LAUNCH))
 const traffic = new AbortController()
@@ -56,7 +56,7 @@ try {
 console.log(`${(await readdir(images)).length} pictures are in docs/images.`)
 
 /** The score service, which can be away or broken for a time, always on one port. */
-async function startBackend() {
+async function startUpstream() {
   const open = async (port: number) => {
     const service = await createScoreService({
       database: join(home, 'score.db'),
@@ -105,13 +105,13 @@ async function startGateway(upstream: string) {
 }
 
 async function api(method: string, path: string, body: unknown): Promise<string> {
-  const answer = await fetch(app.admin + path, {
+  const response = await fetch(app.admin + path, {
     method,
     headers: { authorization: `Bearer ${ADMIN_TOKEN}`, 'content-type': 'application/json' },
     body: JSON.stringify(body),
   })
-  const text = await answer.text()
-  if (!answer.ok) throw new Error(`${method} ${path}: ${answer.status} ${text}`)
+  const text = await response.text()
+  if (!response.ok) throw new Error(`${method} ${path}: ${response.status} ${text}`)
   return text
 }
 
@@ -152,7 +152,7 @@ async function play(token: string, everyMs: number): Promise<void> {
       method,
       headers: { authorization: `Bearer ${token}`, 'content-type': 'application/json' },
       body: JSON.stringify(body),
-    }).then((answer) => answer.arrayBuffer())
+    }).then((response) => response.arrayBuffer())
   void (async () => {
     for (let i = 0; !traffic.signal.aborted; i++) {
       if (i % 9 === 4)

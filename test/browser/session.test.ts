@@ -1,6 +1,6 @@
 import type { Page } from 'playwright-core'
 import { afterAll, afterEach, beforeAll, expect, test } from 'vitest'
-import type { AuditAnswer } from '../../src/admin/api.ts'
+import type { AuditResponse } from '../../src/admin/api.ts'
 import type { OpenPage } from '../setup/browser.ts'
 import { ADMIN, hold, SOON, type Stage, signIn, startStage, VIEWER } from './stage.ts'
 
@@ -137,7 +137,7 @@ test('a session that ends under a dialog asks for the token in front of it, and 
   await signIn(open, ADMIN)
   await expect.poll(focused, SOON).toBe('Empty the windows')
   expect(await page.getByRole('dialog').getByLabel('Reason').inputValue()).toBe('our fault')
-  const { entries } = await stage.api<AuditAnswer>('GET', '/api/audit')
+  const { entries } = await stage.api<AuditResponse>('GET', '/api/audit')
   expect(entries.filter(({ what }) => what === 'reset')).toEqual([])
   const held = await hold(page, 'POST', '**/reset')
   await page.getByRole('dialog').getByRole('button', { name: 'Empty the windows' }).click()

@@ -1,6 +1,6 @@
 import { chromium, type Page } from 'playwright-core'
 import { expect, inject } from 'vitest'
-import { type Backend, type RunningApp, startApp, startBackend, yaml } from '../e2e/harness.ts'
+import { type RunningApp, startApp, startUpstream, type Upstream, yaml } from '../e2e/harness.ts'
 import { bearer } from '../e2e/jwt.ts'
 import { type Browser, browserOf, type OpenPage, type View } from '../setup/browser.ts'
 
@@ -26,16 +26,16 @@ export interface ConfigOptions {
   readonly admin?: string
 }
 
-export function configOf(backend: string, options: ConfigOptions = {}): string {
+export function configOf(upstream: string, options: ConfigOptions = {}): string {
   const { rest = QUOTA, store, gateway = '127.0.0.1:0', admin = '127.0.0.1:0' } = options
   const tokens = `[{ name: ops, role: admin, token: ${OPS} }, { name: desk, role: viewer, token: ${VIEWER} }]`
-  return yaml(backend, rest, store)
+  return yaml(upstream, rest, store)
     .replace(/^listen: .*$/m, `listen: ${gateway}`)
     .replace(/^admin: .*$/m, `admin: { listen: "${admin}", token: ${ADMIN}, tokens: ${tokens} }`)
 }
 
 export interface Stage {
-  readonly backend: Backend
+  readonly upstream: Upstream
   readonly app: RunningApp
   readonly browser: Browser
   /** A page that somebody is signed in at. */
@@ -54,12 +54,12 @@ export function sharedBrowser(): Promise<Browser> {
 }
 
 export async function startStage(
-  options: ConfigOptions & { readonly respond?: Parameters<typeof startBackend>[0] } = {},
+  options: ConfigOptions & { readonly respond?: Parameters<typeof startUpstream>[0] } = {},
 ): Promise<Stage> {
-  const backend = await startBackend(options.respond)
-  const [app, browser] = await Promise.all([startApp(configOf(backend.url, options)), sharedBrowser()])
+  const upstream = await startUpstream(options.respond)
+  const [app, browser] = await Promise.all([startApp(configOf(upstream.url, options)), sharedBrowser()])
   return {
-    backend,
+    upstream,
     app,
     browser,
     open: (hash, { token = ADMIN, ...view } = {}) => openSignedIn(browser, app.admin, hash, token, view),
@@ -67,7 +67,7 @@ export async function startStage(
     stop: async () => {
       await browser.closePages()
       await app.stop()
-      await backend.close()
+      await upstream.close()
       expect(app.observations.filter(({ type }) => type === 'internal_error')).toEqual([])
     },
   }
@@ -82,8 +82,8 @@ export async function openSignedIn(
 ): Promise<OpenPage> {
   const open = await browser.open(view)
   // Its cookie is that of the page, which need not be drawn twice for it. How one signs in there is a story of its own.
-  const answer = await open.context.request.post(`${admin}/api/session`, { data: { token } })
-  if (!answer.ok()) throw new Error(`signing in answered ${answer.status()}: ${await answer.text()}`)
+  const response = await open.context.request.post(`${admin}/api/session`, { data: { token } })
+  if (!response.ok()) throw new Error(`signing in answered ${response.status()}: ${await response.text()}`)
   await open.page.goto(`${admin}/${hash}`)
   await open.page.locator('main h1').waitFor()
   return open
@@ -95,13 +95,13 @@ export async function signIn({ page }: OpenPage, token: string): Promise<void> {
 }
 
 async function callApi<T>(admin: string, method: string, path: string, body?: unknown): Promise<T> {
-  const answer = await fetch(admin + path, {
+  const response = await fetch(admin + path, {
     method,
     headers: { authorization: `Bearer ${OPS}`, ...(body !== undefined && { 'content-type': 'application/json' }) },
     ...(body !== undefined && { body: JSON.stringify(body) }),
   })
-  if (!answer.ok) throw new Error(`${method} ${path} answered ${answer.status}: ${await answer.text()}`)
-  return (answer.status === 204 ? null : await answer.json()) as T
+  if (!response.ok) throw new Error(`${method} ${path} answered ${response.status}: ${await response.text()}`)
+  return (response.status === 204 ? null : await response.json()) as T
 }
 
 export interface Held {
@@ -128,8 +128,8 @@ export async function hold(page: Page, method: string, url: string): Promise<Hel
 
 /** What a client gets for a request of 4 tokens: its status, and the limit of a refusal. */
 export async function ask(url: string, user: string, path = '/items/1'): Promise<{ status: number; limit?: number }> {
-  const answer = await fetch(url + path, { headers: bearer(user) })
-  const text = await answer.text()
-  if (answer.status !== 429) return { status: answer.status }
+  const response = await fetch(url + path, { headers: bearer(user) })
+  const text = await response.text()
+  if (response.status !== 429) return { status: response.status }
   return { status: 429, limit: (JSON.parse(text) as { quota: { limit: number } }).quota.limit }
 }

@@ -1,6 +1,6 @@
 import type { Page } from 'playwright-core'
 import { afterAll, afterEach, beforeAll, expect, test } from 'vitest'
-import type { TokenAnswer, TokensAnswer } from '../../src/admin/api.ts'
+import type { TokenResponse, TokensResponse } from '../../src/admin/api.ts'
 import type { OpenPage } from '../setup/browser.ts'
 import { hold, SOON, type Stage, startStage } from './stage.ts'
 
@@ -46,7 +46,7 @@ test('tokens that are not shown are told, and found by the filter', async () => 
   for (const i of numbers) await stage.api('POST', '/api/tokens', { user: 'many', name: `token-${i}` })
   open = await stage.open('#/tokens')
   page = open.page
-  const { tokens } = await stage.api<TokensAnswer>('GET', '/api/tokens')
+  const { tokens } = await stage.api<TokensResponse>('GET', '/api/tokens')
   await page.getByText(`The first 200 of ${tokens.length} tokens: filter to find the others.`).waitFor()
   await page.getByRole('searchbox').fill('token-20')
   const rows = page.getByRole('row', { name: 'many' })
@@ -59,7 +59,7 @@ test('tokens that are not shown are told, and found by the filter', async () => 
 test('of two tokens of one name and user the question says which one is revoked', async () => {
   const made = []
   for (let i = 0; i < 2; i++)
-    made.push(await stage.api<TokenAnswer>('POST', '/api/tokens', { user: 'vera', name: 'twin' }))
+    made.push(await stage.api<TokenResponse>('POST', '/api/tokens', { user: 'vera', name: 'twin' }))
   open = await stage.open('#/tokens')
   page = open.page
   await page.getByRole('searchbox').fill('twin')
@@ -70,7 +70,7 @@ test('of two tokens of one name and user the question says which one is revoked'
   for (const part of ['vera', 'twin']) expect(asked).toContain(part)
   await dialog.getByRole('button', { name: 'Revoke' }).click()
   await page.getByText(/^revoked/).waitFor()
-  const { tokens } = await stage.api<TokensAnswer>('GET', '/api/tokens')
+  const { tokens } = await stage.api<TokensResponse>('GET', '/api/tokens')
   const revoked = tokens.filter(({ user, revokedAt }) => user === 'vera' && revokedAt !== null)
   expect(revoked.map(({ id }) => id)).toEqual([chosen?.id])
 })

@@ -1,6 +1,6 @@
 import type { Page } from 'playwright-core'
 import { afterAll, afterEach, beforeAll, expect, test } from 'vitest'
-import type { ExplainAnswer, UserAnswer } from '../../src/admin/api.ts'
+import type { ExplainResponse, UserResponse } from '../../src/admin/api.ts'
 import type { OpenPage } from '../setup/browser.ts'
 import { ask, hold, SOON, type Stage, startStage } from './stage.ts'
 
@@ -134,7 +134,7 @@ test('what became of a reset is told at its user, also where one looked at anoth
   await page.evaluate(`location.hash = '#/users/xaver'`)
   await page.getByRole('heading', { level: 1, name: 'xaver' }).waitFor()
   held.release()
-  const used = async () => (await stage.api<UserAnswer>('GET', '/api/users/wanda')).windows.read?.[0]?.used
+  const used = async () => (await stage.api<UserResponse>('GET', '/api/users/wanda')).windows.read?.[0]?.used
   await expect.poll(used, SOON).toBe(0)
   expect(await page.getByText('The windows were emptied.').count()).toBe(0)
   await page.goBack()
@@ -263,7 +263,7 @@ test('an explanation says what would become of a request, and charges nothing', 
   expect(await page.getByText('refuses', { exact: true }).count()).toBe(1)
   const asOf = /^As of (.*);/.exec(await page.getByText('what is used or changed later is not in it').innerText())
   expect(Math.abs(Date.parse(`${asOf?.[1]} GMT+0800`) - Date.now())).toBeLessThan(60_000)
-  const { windows } = await stage.api<UserAnswer>('GET', '/api/users/dan')
+  const { windows } = await stage.api<UserResponse>('GET', '/api/users/dan')
   expect(windows.read?.[0]?.used).toBe(8)
 
   await page.getByRole('textbox', { name: 'Path' }).fill('/other')
@@ -283,7 +283,7 @@ test('on the Chinese page an explanation is in Chinese, and on the English one w
     .toMatch(/^拒绝\s+429：个人 read 1h 配额已用完。.*\d.* 之后可以继续请求。 此请求的价格为 4。$/)
   expect(await said.locator('[lang="en"]').count()).toBe(0)
   await page.getByLabel('语言').selectOption('en')
-  const { why } = await stage.api<ExplainAnswer>('GET', '/api/explain?user=mei&method=GET&path=/items/7')
+  const { why } = await stage.api<ExplainResponse>('GET', '/api/explain?user=mei&method=GET&path=/items/7')
   await expect.poll(() => said.innerText(), SOON).toMatch(/^Refused\s/)
   expect(await said.innerText()).toContain(why)
   // One second is that of the sentence, whatever the zone: it is rounded up there.
@@ -316,7 +316,7 @@ test('who comes back from a user finds the search, its order and its page as the
   await Promise.all(Array.from({ length: 30 }, (_, i) => client(`straw-${i}`)))
   open = await stage.open('#/users')
   page = open.page
-  const answered = page.waitForResponse((answer) => answer.url().includes('query=straw'))
+  const answered = page.waitForResponse((response) => response.url().includes('query=straw'))
   await page.getByRole('searchbox').fill('straw')
   await answered
   const listed = page.locator('.users a')

@@ -1,7 +1,7 @@
 import { execFile } from 'node:child_process'
 import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
-import { dirname, join } from 'node:path'
+import { dirname, join, posix } from 'node:path'
 import { promisify } from 'node:util'
 import { afterEach, beforeEach, describe, expect, test } from 'vitest'
 import { violations } from '../../build/layers.ts'
@@ -14,9 +14,15 @@ beforeEach(() => {
 })
 afterEach(() => rmSync(folder, { recursive: true, force: true }))
 
+/** @param file without `src`, as the check names it */
+function pathOf(file: string): string {
+  return file.startsWith('services/') ? file : `src/${file}`
+}
+
 function write(file: string, text: string): void {
-  mkdirSync(dirname(join(folder, file)), { recursive: true })
-  writeFileSync(join(folder, file), text)
+  const path = join(folder, pathOf(file))
+  mkdirSync(dirname(path), { recursive: true })
+  writeFileSync(path, text)
 }
 
 test('the sources keep to the layers, and the check of them has nothing else to say', async () => {
@@ -39,18 +45,22 @@ describe('a file may not import another layer:', () => {
     ['what administrators change failures', 'control/x.ts', 'failures/x.ts'],
     ['what is reported an adapter', 'observe/observation.ts', 'observe/log.ts'],
     ['an adapter another one', 'auth/x.ts', 'store/store.ts'],
-    ['the contract of the stores one of them', 'store/x.ts', 'store/redis/store.ts'],
+    ['the contract of the stores one of them', 'store/x.ts', 'store/redis/redis-store.ts'],
     ['the gateway a store', 'gateway/x.ts', 'store/store.ts'],
     ['the gateway a log', 'gateway/x.ts', 'observe/log.ts'],
     ['the gateway the configuration', 'gateway/x.ts', 'config/config.ts'],
     ['the gateway the administrators', 'gateway/x.ts', 'admin/api.ts'],
     ['the administrators the gateway', 'admin/x.ts', 'gateway/plan.ts'],
     ['the administrators more of the forwarder than its names', 'admin/x.ts', 'forward/forwarder.ts'],
-    ['an adapter the app', 'config/x.ts', 'app.ts'],
+    ['an adapter the app', 'config/x.ts', 'app/app.ts'],
     ['the app the processes', 'app/x.ts', 'workers/worker.ts'],
     ['the processes the command line', 'workers/x.ts', 'cli/check.ts'],
-    ['the command line the demo', 'cli/x.ts', 'demo/x.ts'],
-    ['what all may use anything', 'peers.ts', 'errors.ts'],
+    ['the command line the demo', 'cli/x.ts', 'services/demo/x.ts'],
+    ['what all may use anything', 'lib/peers.ts', 'errors.ts'],
+    ['the edge the gateway', 'edge/x.ts', 'gateway/plan.ts'],
+    ['the forwarder the gateway', 'forward/x.ts', 'gateway/plan.ts'],
+    ['what is written to clients the edge', 'respond/x.ts', 'edge/listener.ts'],
+    ['what leans on Node anything but tools', 'node/x.ts', 'quota/window.ts'],
     ['a service another one', 'services/score/x.ts', 'services/sync/x.ts'],
     ['a service the gateway', 'services/score/x.ts', 'quota/window.ts'],
     ['the gateway a service', 'gateway/x.ts', 'services/common/x.ts'],
@@ -58,10 +68,10 @@ describe('a file may not import another layer:', () => {
     ['the administrators the dashboard', 'admin/x.ts', 'dashboard/x.ts'],
     ['the reference page its server', 'reference/page/x.ts', 'reference/reference.ts'],
     ['the reference its page', 'reference/x.ts', 'reference/page/x.ts'],
-    ['anything what lies outside', 'app/x.ts', '../test/x.ts'],
+    ['anything what lies outside', 'app/x.ts', 'services/test/x.ts'],
   ])('%s', (_, from, to) => {
-    const up = '../'.repeat(from.split('/').length - 1) || './'
-    write(from, `import type { X } from '${up}${to}'\n`)
+    const [folderOfIt, target] = [from, to].map(pathOf) as [string, string]
+    write(from, `import type { X } from './${posix.relative(posix.dirname(folderOfIt), target)}'\n`)
     expect(violations(folder)).toEqual([`layer: ${from} may not import ${to}`])
   })
 })
@@ -86,7 +96,7 @@ describe('an import is seen in each of its forms:', () => {
 })
 
 test.each([
-  ["type X = import('../store/redis/store.ts').X", '../store/redis/store.ts'],
+  ["type X = import('../store/redis/redis-store.ts').X", '../store/redis/redis-store.ts'],
   ["let x: Map<string, typeof import('../quota/window.ts')>", '../quota/window.ts'],
   ["type X = import('react').FC", 'react'],
   ['/// <reference types="react" />', '/ <reference types="react" />'],

@@ -14,7 +14,7 @@ import { join, resolve } from 'node:path'
 import { DatabaseSync } from 'node:sqlite'
 import { promisify } from 'node:util'
 import { afterEach, beforeEach, describe, expect, test } from 'vitest'
-import { openSqliteStore } from '../../src/store/sqlite/store.ts'
+import { openSqliteStore } from '../../src/store/sqlite/sqlite-store.ts'
 
 const run = promisify(execFile)
 

@@ -6,7 +6,7 @@ import { promisify } from 'node:util'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { asText, explainRequest } from '../../src/cli/explain.ts'
 import { createPolicy } from '../../src/quota/policy.ts'
-import { openSqliteStore } from '../../src/store/sqlite/store.ts'
+import { openSqliteStore } from '../../src/store/sqlite/sqlite-store.ts'
 import { configOf, YAML } from '../admin/running.ts'
 import { wrongCall } from './wrong-call.ts'
 

@@ -96,8 +96,8 @@ describe('tollgate healthcheck', () => {
     ['an answer that never comes', '', 'no answer within 2 seconds'],
     ['a redirect', 'HTTP/1.1 302 Found\r\nlocation: /\r\ncontent-length: 0\r\n\r\n', 'status 302'],
     ['an answer of another status', 'HTTP/1.1 503 Service Unavailable\r\ncontent-length: 0\r\n\r\n', 'status 503'],
-  ])('%s is not alive', async (_, answer, reason) => {
-    const server = net.createServer((socket) => socket.on('error', () => {}).write(answer)).listen(0, '127.0.0.1')
+  ])('%s is not alive', async (_, response, reason) => {
+    const server = net.createServer((socket) => socket.on('error', () => {}).write(response)).listen(0, '127.0.0.1')
     await once(server, 'listening')
     const { port } = server.address() as AddressInfo
     expect(await healthcheck(admin(`127.0.0.1:${port}`))).toEqual([

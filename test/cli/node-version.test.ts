@@ -2,7 +2,7 @@ import { execFile } from 'node:child_process'
 import { promisify } from 'node:util'
 import { expect, test } from 'vitest'
 import { insistOnNode } from '../../src/cli/node-version.ts'
-import { nodeNeeded, version } from '../../src/version.ts'
+import { nodeNeeded, version } from '../../src/lib/version.ts'
 
 const run = promisify(execFile)
 /** The command in a Node that says it were another one. */

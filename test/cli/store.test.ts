@@ -11,11 +11,11 @@ import { Redis } from 'ioredis'
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from 'vitest'
 import { store as storeCommand } from '../../src/cli/store.ts'
 import { createKeys } from '../../src/store/redis/keys.ts'
-import { openRedisStore } from '../../src/store/redis/store.ts'
-import { openSqliteCopyable } from '../../src/store/sqlite/copying.ts'
-import { openSqliteStore } from '../../src/store/sqlite/store.ts'
+import { openRedisStore } from '../../src/store/redis/redis-store.ts'
+import { openSqliteCopyable } from '../../src/store/sqlite/copy.ts'
+import { openSqliteStore } from '../../src/store/sqlite/sqlite-store.ts'
 import type { Store } from '../../src/store/store.ts'
-import { type Backend, startBackend, yaml } from '../e2e/harness.ts'
+import { startUpstream, type Upstream, yaml } from '../e2e/harness.ts'
 import { bearer } from '../e2e/jwt.ts'
 import { type GatewayProcess, spawnGateway } from '../e2e/process.ts'
 import { freePort, sharedRedis, startRedis } from '../setup/redis.ts'
@@ -272,15 +272,15 @@ describe('docs/operating.md', () => {
 })
 
 describe('a gateway that is moved', () => {
-  let backend: Backend
+  let upstream: Upstream
   let running: GatewayProcess[]
   beforeEach(async () => {
-    backend = await startBackend()
+    upstream = await startUpstream()
     running = []
   })
   afterEach(async () => {
     for (const { child, end } of running) if (child.exitCode === null && child.signalCode === null) await end('SIGKILL')
-    await backend.close()
+    await upstream.close()
   })
 
   it('to Redis and back shows its clients the same quota, and refuses the same next request until the same moment', async () => {
@@ -291,7 +291,7 @@ describe('a gateway that is moved', () => {
     const start = async (store: string): Promise<GatewayProcess> => {
       const routes =
         'routes: [{ match: "GET /*", category: read, cost: 3 }]\nquota: { baselines: { personal: { read: { 1h: 10, 5h: 90, 1d: 90 }, write: { 1h: 1, 5h: 1, 1d: 1 } }, global: { read: { 1h: 99, 5h: 99, 1d: 99 }, write: { 1h: 1, 5h: 1, 1d: 1 } } } }'
-      const text = yaml(backend.url, `${routes}\nstore_options: { prefix: "${prefix}" }`, store)
+      const text = yaml(upstream.url, `${routes}\nstore_options: { prefix: "${prefix}" }`, store)
       writeFileSync(
         file,
         text.replace('127.0.0.1:0', url.slice('http://'.length)).replace('"127.0.0.1:0"', `"127.0.0.1:${admin}"`),

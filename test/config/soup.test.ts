@@ -5,7 +5,7 @@ import { stringify } from 'yaml'
 import { parseConfig } from '../../src/config/load.ts'
 
 /** A result of the right form, whatever the input. */
-function expectAnswer(text: string): void {
+function expectResponse(text: string): void {
   const result = parseConfig(text, 'tollgate.yaml', { NAME: 'value', NUMBER: '7' })
   if (result.ok) {
     expect(result.config.upstream.origin).toMatch(/^https?:/)
@@ -78,17 +78,17 @@ const PIECES = [
 
 test('any bytes get an answer', () => {
   fc.assert(
-    fc.property(fc.uint8Array({ maxLength: 300 }), (bytes) => expectAnswer(Buffer.from(bytes).toString('latin1'))),
+    fc.property(fc.uint8Array({ maxLength: 300 }), (bytes) => expectResponse(Buffer.from(bytes).toString('latin1'))),
   )
 })
 
 test('any soup of YAML gets an answer', () => {
   const soup = fc.array(fc.constantFrom(...PIECES), { maxLength: 60 }).map((pieces) => pieces.join(''))
-  fc.assert(fc.property(soup, expectAnswer), { numRuns: 1000 })
+  fc.assert(fc.property(soup, expectResponse), { numRuns: 1000 })
 })
 
 test('any document gets an answer', () => {
-  fc.assert(fc.property(fc.jsonValue({ maxDepth: 5 }), (value) => expectAnswer(stringify(value))))
+  fc.assert(fc.property(fc.jsonValue({ maxDepth: 5 }), (value) => expectResponse(stringify(value))))
 })
 
 const anything = fc.oneof(
@@ -148,7 +148,7 @@ test('any values under the right keys get an answer', () => {
     { requiredKeys: [] },
   )
   fc.assert(
-    fc.property(file, (value) => expectAnswer(stringify(value))),
+    fc.property(file, (value) => expectResponse(stringify(value))),
     { numRuns: 300 },
   )
 })

@@ -1,7 +1,7 @@
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
+import { mintToken, type TokenRecord } from '../../src/control/access-key.ts'
 import { type AccessKeys, createAccessKeys } from '../../src/control/access-keys.ts'
 import { type ControlKeeper, createControlKeeper } from '../../src/control/keeper.ts'
-import { mintToken, type TokenRecord } from '../../src/control/tokens.ts'
 import { createFakeStore, type FakeStore } from './fake-store.ts'
 
 const AUTHOR = { who: 'ada', why: null }
@@ -85,8 +85,8 @@ describe('a gateway token', () => {
     await create()
     await control.start()
     store.asked.length = 0
-    const answers = [1, 2, 3].map(() => keys.find(mint().token))
-    expect(await Promise.all(answers)).toEqual([null, null, null])
+    const responses = [1, 2, 3].map(() => keys.find(mint().token))
+    expect(await Promise.all(responses)).toEqual([null, null, null])
     expect(store.asked).toEqual(['version'])
   })
 
@@ -240,15 +240,15 @@ describe('a flood of made-up tokens', () => {
   it('has a hundred that wait: the others are refused at once, and known ones are let in', async () => {
     const { token } = await create()
     await control.start()
-    let answer: () => void = () => {}
+    let response: () => void = () => {}
     store.pace = new Promise((resolve) => {
-      answer = resolve
+      response = resolve
     })
     const flood = Array.from({ length: 150 }, () => keys.find(mint().token))
     expect(flood.filter((one) => one instanceof Promise)).toHaveLength(100)
     expect(flood.slice(100)).toEqual(Array(50).fill(null))
     expect(keys.find(token)).toMatchObject({ user: 'alice' })
-    answer()
+    response()
     await Promise.all(flood)
     expect(keys.find(mint().token)).toBeInstanceOf(Promise)
   })
@@ -258,7 +258,7 @@ describe('a flood of made-up tokens', () => {
     time += 1200
     store.out = true
     const flood = Array.from({ length: 150 }, () => keys.find(mint().token))
-    const answers = await Promise.allSettled(flood)
-    expect(answers.every(({ status }) => status === 'rejected')).toBe(true)
+    const responses = await Promise.allSettled(flood)
+    expect(responses.every(({ status }) => status === 'rejected')).toBe(true)
   })
 })

@@ -1,3 +1,4 @@
+import { type AuditEntry, type Change, type ControlStore, subjectOf } from '../../src/control/control-store.ts'
 import {
   type Changes,
   type ControlState,
@@ -5,8 +6,7 @@ import {
   UNCHANGED,
   type UserOverride,
 } from '../../src/control/state.ts'
-import { type AuditEntry, type Change, type ControlStore, subjectOf } from '../../src/control/store.ts'
-import { StoreError } from '../../src/quota/store.ts'
+import { StoreError } from '../../src/quota/quota-store.ts'
 
 /** A ControlStore in memory whose clock, failures, hints and pace the test has in hand. */
 export interface FakeStore extends ControlStore {
@@ -35,7 +35,7 @@ export function createFakeStore(): FakeStore {
   let underWay = 0
   let most = 0
 
-  async function answer<T>(what: string, value: () => T): Promise<T> {
+  async function response<T>(what: string, value: () => T): Promise<T> {
     store.asked.push(what)
     most = Math.max(most, ++underWay)
     try {
@@ -80,9 +80,9 @@ export function createFakeStore(): FakeStore {
       const done = await store.change(change, { who: 'ada', why: null }, null)
       return done.done ? done.entry.version : 0
     },
-    controlVersion: () => answer('version', () => ({ ...last(), at: store.at })),
-    readControl: () => answer('everything', stateOf),
-    changesSince: (from) => answer(`since ${from.version}`, () => since(from)),
+    controlVersion: () => response('version', () => ({ ...last(), at: store.at })),
+    readControl: () => response('everything', stateOf),
+    changesSince: (from) => response(`since ${from.version}`, () => since(from)),
     async change(change, { who, why }) {
       const subject = subjectOf(change)
       const to = 'to' in change ? change.to : null
@@ -92,13 +92,13 @@ export function createFakeStore(): FakeStore {
       return { done: true, entry, forgotten: 0 }
     },
     readAudit: (before, limit) =>
-      answer('audit', () =>
+      response('audit', () =>
         entries
           .slice(0, (before ?? 1e9) - 1)
           .slice(-limit)
           .reverse(),
       ),
-    forgottenChanges: () => answer('forgotten', () => 0),
+    forgottenChanges: () => response('forgotten', () => 0),
     onChange(listener) {
       listeners.add(listener)
       return () => void listeners.delete(listener)

@@ -1,8 +1,8 @@
 import fc from 'fast-check'
 import { afterEach, beforeEach, describe, expect, it, onTestFinished, vi } from 'vitest'
+import type { Change } from '../../src/control/control-store.ts'
 import { type ControlKeeper, createControlKeeper } from '../../src/control/keeper.ts'
 import type { ControlState, UserOverride } from '../../src/control/state.ts'
-import type { Change } from '../../src/control/store.ts'
 import type { Observation } from '../../src/observe/observation.ts'
 import { createFakeStore, type FakeStore } from './fake-store.ts'
 

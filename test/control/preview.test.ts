@@ -3,7 +3,7 @@ import { preview } from '../../src/control/preview.ts'
 import { applyPatch, type QuotaPatchLike, resolve } from '../../src/control/settings.ts'
 import type { Counter } from '../../src/quota/counter.ts'
 import { createPolicy, type Override } from '../../src/quota/policy.ts'
-import type { QuotaStore, UsageStore, UserUsage } from '../../src/quota/store.ts'
+import type { QuotaStore, UsageStore, UserUsage } from '../../src/quota/quota-store.ts'
 import { FILE, table } from './settings-of-a-file.ts'
 
 const AT = Date.UTC(2026, 7, 6, 15)

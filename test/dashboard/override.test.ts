@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest'
-import type { OverrideAnswer, UserAnswer } from '../../src/admin/api.ts'
+import type { OverrideResponse, UserResponse } from '../../src/admin/api.ts'
 import { bodyOf, editsSince, expiryOf, formOf, isSet, usedUpUnder } from '../../src/dashboard/logic/override.ts'
 
 const NOW = Date.parse('2026-11-20T10:00:00Z')
@@ -120,7 +120,7 @@ describe('an end', () => {
 describe('what an override uses up', () => {
   const DEFAULTS = { read: { '1h': 120, '1d': 1200 } }
   const QUOTA = { effective: { personal: DEFAULTS, global: {} }, cheapest: { read: 2 }, windows: {} }
-  const SET: OverrideAnswer = {
+  const SET: OverrideResponse = {
     version: 3,
     limits: { read: { '1h': 500 } },
     bypassGlobal: false,
@@ -130,7 +130,7 @@ describe('what an override uses up', () => {
   }
   const BODY = { bypassGlobal: false, shadow: false, reason: 'why', expiresAt: null }
 
-  function userWith(used: number, override: OverrideAnswer | null): UserAnswer {
+  function userWith(used: number, override: OverrideResponse | null): UserResponse {
     const limit = (window: '1h' | '1d') => override?.limits.read?.[window] ?? DEFAULTS.read[window]
     const line = (scope: 'Personal' | 'Global', window: '1h' | '1d') => ({
       ...{ scope, window, used, limit: limit(window), remaining: Math.max(0, limit(window) - used) },

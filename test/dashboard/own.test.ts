@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest'
-import { isOwn } from '../../src/dashboard/logic/own.ts'
+import { isOwn } from '../../src/dashboard/api/is-api-response.ts'
 import { QUOTA } from './quota.ts'
 
 describe('an answer is the own one of the API', () => {

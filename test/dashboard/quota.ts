@@ -1,6 +1,6 @@
-import type { QuotaAnswer, SettingsAnswer } from '../../src/admin/api.ts'
+import type { QuotaResponse, SettingsResponse } from '../../src/admin/api.ts'
 
-const file: SettingsAnswer = {
+const file: SettingsResponse = {
   mode: 'normal',
   global: { enabled: true, multiplier: 1 },
   baselines: {
@@ -12,7 +12,7 @@ const file: SettingsAnswer = {
 }
 
 /** An answer to GET /api/quota in which two values were changed at run time. */
-export const QUOTA: QuotaAnswer = {
+export const QUOTA: QuotaResponse = {
   ...file,
   mode: 'loose',
   baselines: { ...file.baselines, personal: { ...file.baselines.personal, read: { '1h': 100, '1d': 1200 } } },

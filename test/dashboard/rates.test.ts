@@ -1,12 +1,12 @@
 import { expect, test } from 'vitest'
-import type { NowAnswer } from '../../src/admin/api.ts'
+import type { NowResponse } from '../../src/admin/api.ts'
 import { rateHistory, ratesBetween } from '../../src/dashboard/logic/rates.ts'
 
 const START = Date.parse('2026-11-20T10:00:00Z')
 const at = (seconds: number): string => new Date(START + seconds * 1000).toISOString()
 
 /** What two looks differ by: the requests of each replica. */
-function look(seconds: number, requests: Readonly<Record<string, number>>, startedAt = at(-100)): NowAnswer {
+function look(seconds: number, requests: Readonly<Record<string, number>>, startedAt = at(-100)): NowResponse {
   const counts = (n: number) => ({
     requests: n,
     refused: n / 2,
@@ -20,7 +20,7 @@ function look(seconds: number, requests: Readonly<Record<string, number>>, start
     at: at(seconds),
     counts: counts(0),
     replicas: Object.entries(requests).map(([instance, n]) => ({ instance, startedAt, counts: counts(n) })),
-  } as unknown as NowAnswer
+  } as unknown as NowResponse
 }
 
 test('a rate is what was added a second, over all replicas', () => {

@@ -2,20 +2,20 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { staleFiles } from '../../build/grafana.ts'
 import { STATUS_OF } from '../../src/errors.ts'
 import { createMetrics } from '../../src/observe/metrics.ts'
-import { type Backend, type RunningApp, startApp, startBackend, yaml } from '../e2e/harness.ts'
+import { type RunningApp, startApp, startUpstream, type Upstream, yaml } from '../e2e/harness.ts'
 import { parseMetrics } from '../observe/parse-metrics.ts'
 import { alerts, dashboards, namesIn, queries, recordings, ruleCases, rules, sections } from './monitoring.ts'
 
 describe('names that rules and dashboards read', () => {
-  let backend: Backend
+  let upstream: Upstream
   let app: RunningApp
   beforeAll(async () => {
-    backend = await startBackend()
-    app = await startApp(yaml(backend.url, ''))
+    upstream = await startUpstream()
+    app = await startApp(yaml(upstream.url, ''))
   })
   afterAll(async () => {
     await app.stop()
-    await backend.close()
+    await upstream.close()
   })
 
   /** Only the primary of several workers has it; test/deploy/prometheus.test.ts starts one. */

@@ -5,7 +5,7 @@ import { join, relative } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { afterAll, afterEach, beforeAll, describe, expect, test } from 'vitest'
 import packageJson from '../../package.json' with { type: 'json' }
-import { type Backend, startBackend } from '../e2e/harness.ts'
+import { startUpstream, type Upstream } from '../e2e/harness.ts'
 import { freePort } from '../setup/redis.ts'
 import { buildImage, type Image } from './image-build.ts'
 import { type Container, runToEnd, startContainer, volume } from './image-run.ts'
@@ -102,7 +102,7 @@ function isFile(path: string): boolean {
 }
 
 describe('the image runs', () => {
-  let backend: Backend
+  let upstream: Upstream
   let config: string
   let data: string
   let port: number
@@ -112,14 +112,14 @@ describe('the image runs', () => {
   const held: http.ServerResponse[] = []
 
   beforeAll(async () => {
-    backend = await startBackend((seen, res) => (seen.url === '/slow' ? held.push(res) : res.end('ok')))
+    upstream = await startUpstream((seen, res) => (seen.url === '/slow' ? held.push(res) : res.end('ok')))
     config = mkdtempSync(join(tmpdir(), 'tollgate-config-'))
     data = volume(image, 'data')
     port = await freePort()
     writeFileSync(
       join(config, 'tollgate.yaml'),
       `listen: 127.0.0.1:${port}
-upstream: { url: "${backend.url}" }
+upstream: { url: "${upstream.url}" }
 store: sqlite:/data/tollgate.db
 admin: { listen: "127.0.0.1:${await freePort()}" }
 quota: { baselines: { personal: { read: { 1h: 1 } }, global: { read: { 1h: 1000 } } } }
@@ -135,7 +135,7 @@ routes:
     for (const container of containers.splice(0)) await container.end()
   })
   afterAll(async () => {
-    await backend.close()
+    await upstream.close()
     for (const folder of [config, data]) rmSync(folder, { recursive: true, force: true })
   })
 

@@ -7,7 +7,7 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import { promisify } from 'node:util'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import packageJson from '../../package.json' with { type: 'json' }
-import { type Backend, startBackend } from '../e2e/harness.ts'
+import { startUpstream, type Upstream } from '../e2e/harness.ts'
 import { freePort } from '../setup/redis.ts'
 
 /** The npm package: packed from a copy of the sources, looked into, and installed into an empty folder where it serves. */
@@ -99,20 +99,20 @@ describe('building', () => {
 })
 
 describe('installed into an empty folder', () => {
-  let backend: Backend
+  let upstream: Upstream
   let config: string
   let gateway: ChildProcess | undefined
   let port: number
   let adminPort: number
   beforeAll(async () => {
-    backend = await startBackend()
+    upstream = await startUpstream()
     config = join(folder, 'tollgate.yaml')
     port = await freePort()
     adminPort = await freePort()
     writeFileSync(
       config,
       `listen: 127.0.0.1:${port}
-upstream: { url: "${backend.url}" }
+upstream: { url: "${upstream.url}" }
 store: sqlite:${join(folder, 'quota.db')}
 admin: { listen: "127.0.0.1:${adminPort}" }
 quota: { baselines: { personal: { read: { 1h: 1 } }, global: { read: { 1h: 100 } } } }
@@ -122,7 +122,7 @@ routes: [{ match: "GET /*", category: read, cost: 1 }]
   })
   afterAll(async () => {
     gateway?.kill('SIGKILL')
-    await backend.close()
+    await upstream.close()
   })
 
   test('the command tells its version and its help', async () => {

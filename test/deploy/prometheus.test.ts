@@ -8,7 +8,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
-import { type Backend, SECRET, startBackend } from '../e2e/harness.ts'
+import { SECRET, startUpstream, type Upstream } from '../e2e/harness.ts'
 import { bearer } from '../e2e/jwt.ts'
 import { type GatewayProcess, spawnGateway } from '../e2e/process.ts'
 import { parseMetrics } from '../observe/parse-metrics.ts'
@@ -39,7 +39,7 @@ describe('promtool', () => {
 describe('with real gateways', () => {
   let folder: string
   let redis: RedisServer
-  let backend: Backend | null = null
+  let upstream: Upstream | null = null
   let keys: http.Server
   /** One with a single process, one with two workers, which share a Redis and differ in their files. */
   let single: Gateway
@@ -52,14 +52,14 @@ describe('with real gateways', () => {
   beforeAll(async () => {
     folder = mkdtempSync(join(tmpdir(), 'tollgate-monitoring-'))
     redis = await startRedis()
-    backend = await startBackend(({ url }, res) => {
+    upstream = await startUpstream(({ url }, res) => {
       if (url.endsWith('/500')) res.writeHead(500).end()
       else if (url.endsWith('/broken')) res.destroy()
       else if (!url.endsWith('/slow')) res.end('ok')
     })
     keys = await startKeys()
     const { port } = keys.address() as AddressInfo
-    const options = { backend: backend.url, store: redis.url, keys: `http://127.0.0.1:${port}/` }
+    const options = { upstream: upstream.url, store: redis.url, keys: `http://127.0.0.1:${port}/` }
     const tls = makeCertificate(folder, 'gateway', makeCa(folder, 'ca'), 'IP:127.0.0.1')
     ;[single, several, secure] = await Promise.all([
       startGateway(join(folder, 'single.yaml'), { ...options, workers: 1 }),
@@ -80,7 +80,7 @@ describe('with real gateways', () => {
     await prometheus?.stop()
     await Promise.all([single, several, secure].filter(Boolean).map(endGateway))
     keys?.close()
-    await backend?.close()
+    await upstream?.close()
     await redis?.stop()
     rmSync(folder, { recursive: true, force: true })
   })
@@ -107,8 +107,8 @@ describe('with real gateways', () => {
     await until(async () => (await circuit()) === 0)
     await traffic.rounds(10)
     // A backend that takes no connections, at last.
-    await backend?.close()
-    backend = null
+    await upstream?.close()
+    upstream = null
     await traffic.rounds(10)
   }
 
@@ -243,7 +243,7 @@ interface Gateway {
 }
 
 interface Options {
-  readonly backend: string
+  readonly upstream: string
   readonly store: string
   /** Where the key set of an issuer is. That of another one is nowhere. */
   readonly keys: string
@@ -264,13 +264,13 @@ async function endGateway({ process: { child, end } }: Gateway): Promise<void> {
   if (child.exitCode === null && child.signalCode === null) await end('SIGKILL')
 }
 
-function configText(url: string, admin: string, { backend, store, keys, workers, tls }: Options): string {
+function configText(url: string, admin: string, { upstream, store, keys, workers, tls }: Options): string {
   const limits = (read: number) => `{ read: { 1h: ${read} }, write: { 1h: 1000000 }, small: { 1h: 1 } }`
   return `
 listen: ${url}
 workers: ${workers}
 ${tls === undefined ? '' : `tls: { cert: ${tls.certFile}, key: ${tls.keyFile} }`}
-upstream: { url: "${backend}", response_timeout: 300ms }
+upstream: { url: "${upstream}", response_timeout: 300ms }
 store: "${store}"
 admin: { listen: "${admin}", token: ${ADMIN_TOKEN} }
 auth:
@@ -330,7 +330,7 @@ function startTraffic(urls: readonly string[]): Traffic {
   async function round(url: string): Promise<void> {
     const get = (path: string, user?: string) =>
       fetch(url + path, user === undefined ? {} : { headers: bearer(user) })
-        .then((answer) => answer.arrayBuffer())
+        .then((response) => response.arrayBuffer())
         .catch(() => null)
     await Promise.all([
       get('/items/1', 'alice'),

@@ -61,9 +61,12 @@ export async function startPrometheus({ targets, rules }: PrometheusOptions): Pr
   }
 
   async function api(path: string): Promise<unknown> {
-    const answer = (await (await fetch(`http://${address}/api/v1/${path}`)).json()) as { data: unknown; error?: string }
-    if (answer.error !== undefined) throw new Error(answer.error)
-    return answer.data
+    const response = (await (await fetch(`http://${address}/api/v1/${path}`)).json()) as {
+      data: unknown
+      error?: string
+    }
+    if (response.error !== undefined) throw new Error(response.error)
+    return response.data
   }
 
   async function query(expr: string): Promise<Series[]> {

@@ -16,7 +16,7 @@ import { join } from 'node:path'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import packageJson from '../../package.json' with { type: 'json' }
 import { parseConfig } from '../../src/config/load.ts'
-import { type Backend, startBackend } from '../e2e/harness.ts'
+import { startUpstream, type Upstream } from '../e2e/harness.ts'
 import { freePort } from '../setup/redis.ts'
 import { startContainer } from './image-run.ts'
 
@@ -119,10 +119,10 @@ function namesOf(name: string): string[] {
 const FAMILIES: Readonly<Record<string, number>> = { AF_UNIX: 1, AF_INET: 2, AF_INET6: 10 }
 
 describe('under what the unit takes away', () => {
-  let backend: Backend
+  let backend: Upstream
   let data: string
   beforeAll(async () => {
-    backend = await startBackend()
+    backend = await startUpstream()
     data = mkdtempSync(join(tmpdir(), 'tollgate-state-'))
     chownSync(data, 65000, 65000)
   })
@@ -164,9 +164,9 @@ routes: [{ match: "GET /*", public: true }]
       },
     })
     try {
-      const answer = () => fetch(`http://127.0.0.1:${port}/x`).then(({ status }) => status, String)
+      const response = () => fetch(`http://127.0.0.1:${port}/x`).then(({ status }) => status, String)
       await expect
-        .poll(answer, { timeout: 60_000, message: 'answered' })
+        .poll(response, { timeout: 60_000, message: 'answered' })
         .toBe(200)
         .catch((error: unknown) => {
           throw new Error(gateway.stdout() + gateway.stderr(), { cause: error })

@@ -2,7 +2,7 @@ import { execFile } from 'node:child_process'
 import { promisify } from 'node:util'
 import { afterEach, describe, expect, test, vi } from 'vitest'
 import { createClient } from '../../docs/examples/client.ts'
-import { type Backend, type RunningApp, startApp, startBackend, yaml } from '../e2e/harness.ts'
+import { type RunningApp, startApp, startUpstream, type Upstream, yaml } from '../e2e/harness.ts'
 import { jwtOf } from '../e2e/jwt.ts'
 
 /** The clients of docs/clients.md against a real gateway: what they wait, what they send again, and when they give up. */
@@ -51,9 +51,9 @@ async function typescript({
   }
   const send = createClient({ url, token: jwtOf('alice'), patience, maxTries, sleep, random: () => chance })
   for (let i = 1; i < times; i++) await send({ path: '/items', ...call })
-  const answer = await send({ path: '/items', ...call }).catch(() => null)
-  if (answer === null) return { status: null, code: '', slept, failed: true }
-  const { status, body } = answer
+  const response = await send({ path: '/items', ...call }).catch(() => null)
+  if (response === null) return { status: null, code: '', slept, failed: true }
+  const { status, body } = response
   return { status, code: body.startsWith('{') ? JSON.parse(body).error : '', slept, failed: false }
 }
 
@@ -66,17 +66,17 @@ async function python(call: Call): Promise<Ended> {
   return JSON.parse(stdout)
 }
 
-let backend: Backend
+let upstream: Upstream
 let app: RunningApp
 afterEach(async () => {
   await app.stop()
-  await backend.close()
+  await upstream.close()
 })
 
 interface Setting {
   readonly window?: string
   readonly limit?: number
-  readonly respond?: Parameters<typeof startBackend>[0]
+  readonly respond?: Parameters<typeof startUpstream>[0]
   /** How long the backend may take. */
   readonly responseTimeout?: string
   readonly maxInFlight?: number
@@ -94,10 +94,10 @@ async function start({
   perUser = 10,
   rest,
 }: Setting) {
-  backend = await startBackend(respond)
+  upstream = await startUpstream(respond)
   app = await startApp(
     yaml(
-      backend.url,
+      upstream.url,
       rest ??
         `
 quota:
@@ -181,12 +181,12 @@ routes: [{ match: GET /items, category: read, cost: 4 }, { match: POST /items, c
     }
     const url = await start({ respond, maxInFlight: 1 })
     const first = fetch(`${url}/items`, { headers: { authorization: `Bearer ${jwtOf('bob')}` } })
-    await vi.waitUntil(() => backend.seen.length === 1, SOON)
+    await vi.waitUntil(() => upstream.seen.length === 1, SOON)
     const second = call({ url, method: 'POST' })
     await vi.waitUntil(() => app.requests().some(({ error }) => error === 'overloaded'), SOON)
     free()
     await first
-    await vi.waitUntil(() => backend.seen.length === 2, SOON)
+    await vi.waitUntil(() => upstream.seen.length === 2, SOON)
     free()
     expect(await second).toMatchObject({ status: 200, slept: [1] })
   })
@@ -198,12 +198,12 @@ routes: [{ match: GET /items, category: read, cost: 4 }, { match: POST /items, c
     }
     const url = await start({ respond, perUser: 1 })
     const first = fetch(`${url}/items`, { headers: { authorization: `Bearer ${jwtOf('alice')}` } })
-    await vi.waitUntil(() => backend.seen.length === 1, SOON)
+    await vi.waitUntil(() => upstream.seen.length === 1, SOON)
     const second = call({ url, method: 'POST' })
     await vi.waitUntil(() => app.requests().some(({ error }) => error === 'too_many_in_flight'), SOON)
     free()
     await first
-    await vi.waitUntil(() => backend.seen.length === 2, SOON)
+    await vi.waitUntil(() => upstream.seen.length === 2, SOON)
     free()
     expect(await second).toMatchObject({ status: 200, slept: [1] })
   })
@@ -212,11 +212,11 @@ routes: [{ match: GET /items, category: read, cost: 4 }, { match: POST /items, c
     const url = await start({ respond: () => {}, responseTimeout: '200ms' })
     const post = { url, method: 'POST', body: '{}', skip: true, maxTries: 3, chance: 0.5 }
     expect(await call(post)).toEqual({ status: 504, code: 'upstream_timeout', slept: [], failed: false })
-    expect(backend.seen).toHaveLength(1)
+    expect(upstream.seen).toHaveLength(1)
     expect(await call({ ...post, repeatable: true })).toMatchObject({ status: 504, slept: [0.5, 1] })
     const get = { url, skip: true, maxTries: 3, chance: 0.5 }
     expect(await call(get)).toMatchObject({ status: 504, slept: [0.5, 1] })
-    expect(backend.seen).toHaveLength(7)
+    expect(upstream.seen).toHaveLength(7)
   })
 
   test('takes a 429 and a 503 of the service itself for an answer', async () => {
@@ -229,7 +229,7 @@ routes: [{ match: GET /items, category: read, cost: 4 }, { match: POST /items, c
   })
 
   test('takes its credential to no other address', async () => {
-    const other = await startBackend()
+    const other = await startUpstream()
     const respond: Setting['respond'] = (_seen, res) => res.writeHead(307, { Location: `${other.url}/items` }).end()
     const url = await start({ respond })
     expect(await call({ url })).toMatchObject({ status: 307, slept: [] })

@@ -2,7 +2,7 @@ import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterAll, beforeAll, expect, test, vi } from 'vitest'
-import { type Backend, startBackend, yaml } from '../e2e/harness.ts'
+import { startUpstream, type Upstream, yaml } from '../e2e/harness.ts'
 import { bearer } from '../e2e/jwt.ts'
 import { type GatewayProcess, spawnGateway } from '../e2e/process.ts'
 import { parseMetrics } from '../observe/parse-metrics.ts'
@@ -11,16 +11,16 @@ import { freePort } from '../setup/redis.ts'
 /** `docs/operating.md` has a row for each metric of ours, with its labels, and none for what is no metric. */
 
 let folder: string
-let backend: Backend
+let upstream: Upstream
 let gateway: GatewayProcess
 let metrics: ReturnType<typeof parseMetrics>
 beforeAll(async () => {
   folder = mkdtempSync(join(tmpdir(), 'tollgate-metrics-'))
-  backend = await startBackend()
+  upstream = await startUpstream()
   const [port, admin] = await Promise.all([freePort(), freePort()])
   const file = join(folder, 'tollgate.yaml')
   const text = yaml(
-    backend.url,
+    upstream.url,
     'workers: 2\nunmatched: { category: read, cost: 1 }\n',
     `sqlite:${join(folder, 'quota.db')}`,
   )
@@ -35,7 +35,7 @@ beforeAll(async () => {
 }, 120_000)
 afterAll(async () => {
   await gateway.end('SIGTERM')
-  await backend.close()
+  await upstream.close()
   rmSync(folder, { recursive: true })
 })
 

@@ -4,13 +4,13 @@ import { chmodSync, mkdirSync, mkdtempSync, rmSync, symlinkSync, writeFileSync }
 import { tmpdir } from 'node:os'
 import { delimiter, join, resolve } from 'node:path'
 import { vi } from 'vitest'
-import { startApp, startBackend, yaml } from '../e2e/harness.ts'
+import { startApp, startUpstream, yaml } from '../e2e/harness.ts'
 import { bearer } from '../e2e/jwt.ts'
 import { freePort } from '../setup/redis.ts'
 import type { Scene } from './follow.ts'
 
 /** What of a checkout the demo and the documents need. */
-const CLONE = ['src', 'config', 'build', 'docs', 'node_modules', 'package.json']
+const CLONE = ['src', 'services', 'config', 'build', 'docs', 'node_modules', 'package.json']
 
 /** An empty folder on a machine where the command `tollgate` is installed. */
 export async function emptyFolder(): Promise<Scene> {
@@ -57,7 +57,11 @@ export async function demo(): Promise<Scene> {
   const listen = Object.fromEntries(names.map((name, i) => [name, `127.0.0.1:${ports[i]}`]))
   const env = { ...process.env, ...listen, PATH: withCommand(machine) }
   // `npm start` itself is run by test/e2e/tour.test.ts.
-  const child = spawn(process.execPath, ['src/demo.ts'], { cwd: folder, env, stdio: ['ignore', 'pipe', 'inherit'] })
+  const child = spawn(process.execPath, ['services/demo/main.ts'], {
+    cwd: folder,
+    env,
+    stdio: ['ignore', 'pipe', 'inherit'],
+  })
   const ended = once(child, 'exit')
   let printed = ''
   child.stdout.on('data', (chunk: Buffer) => {
@@ -80,12 +84,12 @@ export async function demo(): Promise<Scene> {
 export async function used(): Promise<Scene> {
   const scene = await emptyFolder()
   writeFileSync(join(scene.folder, 'tollgate.yaml'), USED)
-  const backend = await startBackend()
+  const upstream = await startUpstream()
   const store = `sqlite:${join(scene.folder, 'tollgate.db')}`
-  const app = await startApp(yaml(backend.url, USED.slice(USED.indexOf('quota:')), store))
+  const app = await startApp(yaml(upstream.url, USED.slice(USED.indexOf('quota:')), store))
   await fetch(`${app.url}/all`, { headers: bearer('alice') })
   await app.stop()
-  await backend.close()
+  await upstream.close()
   return scene
 }
 

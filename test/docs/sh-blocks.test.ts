@@ -4,7 +4,7 @@ import { dirname, join } from 'node:path'
 import { afterAll, beforeAll, describe, expect, it, test } from 'vitest'
 import packageJson from '../../package.json' with { type: 'json' }
 import { helpOf } from '../../src/cli/help.ts'
-import { type Backend, type RunningApp, startApp, startBackend, yaml } from '../e2e/harness.ts'
+import { type RunningApp, startApp, startUpstream, type Upstream, yaml } from '../e2e/harness.ts'
 import { type Shell, startShell } from '../setup/shell.ts'
 import { commandsOf, linesOf, shellBlocks } from './commands.ts'
 
@@ -109,14 +109,14 @@ describe('a command in a document', () => {
 
 describe('a request in a document', () => {
   const TOKEN = 'test-admin-token-0001'
-  let backend: Backend
+  let upstream: Upstream
   let app: RunningApp
   let shell: Shell
   beforeAll(async () => {
-    backend = await startBackend()
+    upstream = await startUpstream()
     const limits = '{ read: { 1h: 10 } }'
     app = await startApp(
-      yaml(backend.url, `quota: { baselines: { personal: ${limits}, global: ${limits} } }\nroutes: []`),
+      yaml(upstream.url, `quota: { baselines: { personal: ${limits}, global: ${limits} } }\nroutes: []`),
     )
     shell = startShell('.', { ...process.env, ADMIN: app.admin, TOKEN, TOLLGATE_ADMIN_TOKEN: TOKEN, NO_PROXY: '*' })
     await shell.run(`curl() { command curl -o /dev/null -w '%{http_code}\\n' "$@"; }`)
@@ -124,7 +124,7 @@ describe('a request in a document', () => {
   afterAll(async () => {
     await shell.close()
     await app.stop()
-    await backend.close()
+    await upstream.close()
   })
 
   const requests = lines.filter(({ line }) => line.startsWith('curl'))

@@ -3,23 +3,23 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { Agent, fetch } from 'undici'
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
-import type { FailuresAnswer, QuotaAnswer } from '../../src/admin/api.ts'
+import type { FailuresResponse, QuotaResponse } from '../../src/admin/api.ts'
 import { NOTHING, type Tally } from '../../src/failures/histogram.ts'
-import { openSqliteStore } from '../../src/store/sqlite/store.ts'
+import { openSqliteStore } from '../../src/store/sqlite/sqlite-store.ts'
 import type { Store } from '../../src/store/store.ts'
-import { type Backend, type RunningApp, startApp, startBackend, yaml } from './harness.ts'
+import { type RunningApp, startApp, startUpstream, type Upstream, yaml } from './harness.ts'
 import { bearer } from './jwt.ts'
 
 /** What moves the adaptive factor, and who. */
 
 let folder: string
-let upstream: Backend
+let upstream: Upstream
 let app: RunningApp
 let hand: Store
 let agent: Agent
 beforeEach(async () => {
   folder = mkdtempSync(join(tmpdir(), 'tollgate-adaptive-'))
-  upstream = await startBackend(({ url }, res) => res.writeHead(url.startsWith('/fail') ? 500 : 200).end())
+  upstream = await startUpstream(({ url }, res) => res.writeHead(url.startsWith('/fail') ? 500 : 200).end())
   app = await startApp(text())
   hand = openSqliteStore({ file: join(folder, 'quota.db') })
   agent = new Agent({ connections: 20 })
@@ -75,7 +75,7 @@ async function admin<T>(path: string): Promise<T> {
   return (await response.json()) as T
 }
 const told = async () => {
-  const { factor, adaptive, effective } = await admin<QuotaAnswer>('/api/quota')
+  const { factor, adaptive, effective } = await admin<QuotaResponse>('/api/quota')
   return { factor, requests: adaptive.requests, failed: adaptive.failed, limit: effective.personal.read?.['1h'] }
 }
 /** Those of a user who has sent nothing but this. */
@@ -99,7 +99,7 @@ describe('the adaptive factor', () => {
     await app.reload(text())
     expect(await told()).toEqual(before)
     expect(await limit()).toBe(before.limit)
-    const { buckets } = await admin<FailuresAnswer>('/api/failures')
+    const { buckets } = await admin<FailuresResponse>('/api/failures')
     expect(buckets.reduce((sum, { status5xx }) => sum + status5xx, 0)).toBe(180)
   })
 

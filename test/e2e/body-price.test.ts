@@ -1,6 +1,6 @@
 import { afterEach, beforeEach, expect, test } from 'vitest'
-import { BUNDLED_CATALOGUE } from '../../src/services/music/catalogue.ts'
-import { createScoreService } from '../../src/services/score/service.ts'
+import { BUNDLED_CATALOGUE } from '../../services/music/catalogue.ts'
+import { createScoreService } from '../../services/score/service.ts'
 import { startApp, yaml } from './harness.ts'
 import { bearer } from './jwt.ts'
 

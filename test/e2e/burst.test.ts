@@ -1,9 +1,9 @@
 import { Agent, fetch, type Response } from 'undici'
 import { afterAll, beforeAll, expect, it, vi } from 'vitest'
-import { openRedisStore } from '../../src/store/redis/store.ts'
+import { openRedisStore } from '../../src/store/redis/redis-store.ts'
 import type { Store } from '../../src/store/store.ts'
 import { sharedRedis } from '../setup/redis.ts'
-import { type Backend, countByUser, type RunningApp, startApp, startBackend, yaml } from './harness.ts'
+import { countByUser, type RunningApp, startApp, startUpstream, type Upstream, yaml } from './harness.ts'
 import { bearer } from './jwt.ts'
 
 /**
@@ -20,17 +20,17 @@ const HOUR_MS = 3_600_000
 
 let redis: Awaited<ReturnType<typeof sharedRedis>>
 let clock: Store
-let backend: Backend
+let upstream: Upstream
 let apps: RunningApp[]
 beforeAll(async () => {
   redis = await sharedRedis()
   clock = openRedisStore({ ...redis, deadlineMs: 5000, observe: () => {} })
   await vi.waitFor(() => clock.ping(), { timeout: 30_000 })
-  backend = await startBackend()
+  upstream = await startUpstream()
 })
 afterAll(async () => {
   await clock.close()
-  await backend.close()
+  await upstream.close()
   await redis.stop()
 })
 
@@ -40,7 +40,7 @@ const storeTime = async (): Promise<number> => (await clock.standing('nobody', [
 /** A request of a user, decided between two moments of the store's clock. */
 interface Asked {
   readonly user: string
-  readonly answer: Response
+  readonly response: Response
   readonly from: number
   readonly to: number
 }
@@ -49,7 +49,7 @@ interface Asked {
 async function burst(personal: number, global: number): Promise<{ crowd: Asked[]; late: Asked[] }> {
   const limits = (limit: number): string => `{ read: { 1h: ${limit}, 5h: ${PLENTY}, 1d: ${PLENTY} } }`
   const text = yaml(
-    backend.url,
+    upstream.url,
     `
 store_options: { prefix: ${redis.prefix}-${global}, deadline: 5s }
 quota: { baselines: { personal: ${limits(personal)}, global: ${limits(global)} } }
@@ -62,13 +62,13 @@ routes: [{ match: POST /spend, category: read, cost: ${COST} }]`,
   const headers = new Map(USERS.map((user) => [user, bearer(user)]))
   async function ask(users: readonly string[]): Promise<Asked[]> {
     const from = await storeTime()
-    const answers = await Promise.all(
+    const responses = await Promise.all(
       users.map((user, i) =>
         fetch(`${apps[i % 3]?.url}/spend`, { method: 'POST', headers: headers.get(user) ?? {}, dispatcher }),
       ),
     )
     const to = await storeTime()
-    return answers.map((answer, i) => ({ user: users[i] ?? '', answer, from, to }))
+    return responses.map((response, i) => ({ user: users[i] ?? '', response, from, to }))
   }
   try {
     const crowd = await ask(Array.from({ length: REQUESTS }, (_, i) => USERS[i % USERS.length] ?? ''))
@@ -82,10 +82,10 @@ routes: [{ match: POST /spend, category: read, cost: ${COST} }]`,
 }
 
 it('2,000 requests at once over 3 gateways and one Redis pass exactly what the personal limit allows', async () => {
-  backend.seen.length = 0
+  upstream.seen.length = 0
   const each = Math.floor(PERSONAL / COST)
   const { crowd, late } = await burst(PERSONAL, PLENTY)
-  expect(countByUser(backend)).toEqual(new Map(USERS.map((user) => [user, each])))
+  expect(countByUser(upstream)).toEqual(new Map(USERS.map((user) => [user, each])))
   const refused = refusedOf(crowd, each * USERS.length)
   const resets = new Map<string, Set<string>>(USERS.map((user) => [user, new Set()]))
   for (const asked of [...refused, ...late]) {
@@ -96,10 +96,10 @@ it('2,000 requests at once over 3 gateways and one Redis pass exactly what the p
 })
 
 it('and exactly what the global limit allows', async () => {
-  backend.seen.length = 0
+  upstream.seen.length = 0
   const accepted = Math.floor(GLOBAL / COST)
   const { crowd, late } = await burst(PLENTY, GLOBAL)
-  expect(backend.seen).toHaveLength(accepted)
+  expect(upstream.seen).toHaveLength(accepted)
   const resets = new Set<string>()
   for (const asked of [...refusedOf(crowd, accepted), ...late]) {
     resets.add(await expectRefusal(asked, 'Global', GLOBAL))
@@ -113,7 +113,7 @@ function expectStartedSince([first]: readonly Asked[], reset: string): void {
 }
 
 function refusedOf(crowd: readonly Asked[], accepted: number): Asked[] {
-  const refused = crowd.filter(({ answer }) => answer.status !== 200)
+  const refused = crowd.filter(({ response }) => response.status !== 200)
   expect(refused).toHaveLength(REQUESTS - accepted)
   return refused
 }
@@ -124,9 +124,9 @@ interface Refusal {
 }
 
 /** @returns the end of the window, as it was told */
-async function expectRefusal({ answer, from, to }: Asked, scope: string, limit: number): Promise<string> {
-  expect(answer.status).toBe(429)
-  const { retryAfterSeconds, quota } = (await answer.json()) as Refusal
+async function expectRefusal({ response, from, to }: Asked, scope: string, limit: number): Promise<string> {
+  expect(response.status).toBe(429)
+  const { retryAfterSeconds, quota } = (await response.json()) as Refusal
   // A refusal comes only when no further request fits, and then all that fit are in.
   const used = limit - (limit % COST)
   expect(quota).toMatchObject({ scope, category: 'read', window: '1h', limit, used, requested: COST })
@@ -135,9 +135,9 @@ async function expectRefusal({ answer, from, to }: Asked, scope: string, limit: 
   expect(reset).toBeLessThanOrEqual(to + HOUR_MS)
   expect(retryAfterSeconds).toBeGreaterThanOrEqual(Math.ceil((reset - to) / 1000))
   expect(retryAfterSeconds).toBeLessThanOrEqual(Math.ceil((reset - from) / 1000))
-  expect(answer.headers.get('retry-after')).toBe(String(retryAfterSeconds))
-  expect(answer.headers.get('x-quota-reset')).toBe(quota.resetAt)
+  expect(response.headers.get('retry-after')).toBe(String(retryAfterSeconds))
+  expect(response.headers.get('x-quota-reset')).toBe(quota.resetAt)
   const field = `"${scope.toLowerCase()}-read-1h";r=${limit - used};t=${retryAfterSeconds}`
-  expect(answer.headers.get('ratelimit')?.split(', ')).toContain(field)
+  expect(response.headers.get('ratelimit')?.split(', ')).toContain(field)
   return quota.resetAt
 }

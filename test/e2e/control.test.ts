@@ -6,12 +6,12 @@ import { promisify } from 'node:util'
 import { fetch, type Response } from 'undici'
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from 'vitest'
 import type { Changes, UserOverride } from '../../src/control/state.ts'
-import { openRedisStore } from '../../src/store/redis/store.ts'
-import { openSqliteStore } from '../../src/store/sqlite/store.ts'
+import { openRedisStore } from '../../src/store/redis/redis-store.ts'
+import { openSqliteStore } from '../../src/store/sqlite/sqlite-store.ts'
 import type { Store } from '../../src/store/store.ts'
 import { type FaultProxy, startFaultProxy } from '../setup/fault-proxy.ts'
 import { type RedisServer, startRedis } from '../setup/redis.ts'
-import { type Backend, type RunningApp, startApp, startBackend, yaml } from './harness.ts'
+import { type RunningApp, startApp, startUpstream, type Upstream, yaml } from './harness.ts'
 import { bearer } from './jwt.ts'
 
 /** What administrators change in the store, as clients of gateways see it. */
@@ -23,7 +23,7 @@ const SOON = { timeout: 30_000, interval: 10 }
 
 let redis: RedisServer
 let folder: string
-let backend: Backend
+let upstream: Upstream
 let apps: RunningApp[]
 let proxy: FaultProxy | null
 /** The hand of an administrator. */
@@ -34,14 +34,14 @@ beforeAll(async () => {
 afterAll(() => redis.stop())
 beforeEach(async () => {
   folder = await mkdtemp(join(tmpdir(), 'tollgate-control-'))
-  backend = await startBackend()
+  upstream = await startUpstream()
   apps = []
   proxy = null
 })
 afterEach(async () => {
   await Promise.all(apps.map((app) => app.stop()))
   await store.close()
-  await backend.close()
+  await upstream.close()
   await proxy?.close()
   await rm(folder, { recursive: true })
   for (const app of apps) expect(app.observations.filter((o) => o.type === 'internal_error')).toEqual([])
@@ -70,7 +70,7 @@ const LIMITS = 'personal: { read: { 1h: 10 } }, global: { read: { 1h: 100 } }'
 /** Limits of 10 and 100 tokens an hour, and one rule of 4 tokens. */
 function config({ prefix }: Kind, url: string, limits = LIMITS, more = ''): string {
   return yaml(
-    backend.url,
+    upstream.url,
     `store_options: { prefix: ${prefix}, deadline: 5s }
 quota: { baselines: { ${limits} }, ${more} }
 routes: [{ match: GET /items/*, category: read, cost: 4 }]`,
@@ -107,9 +107,9 @@ const used = async (app: RunningApp, user?: string): Promise<number[]> =>
   (await windows(app, user)).map((entry) => entry.used)
 
 async function refusal(app: RunningApp, user?: string): Promise<unknown> {
-  const answer = await get(app, user)
-  expect(answer.status).toBe(429)
-  return ((await answer.json()) as { quota: unknown }).quota
+  const response = await get(app, user)
+  expect(response.status).toBe(429)
+  return ((await response.json()) as { quota: unknown }).quota
 }
 
 describe.each(['sqlite', 'redis'])('a change at run time, on %s', (kind) => {
@@ -152,7 +152,7 @@ describe.each(['sqlite', 'redis'])('a change at run time, on %s', (kind) => {
     expect(await refusal(app)).toMatchObject({ scope: 'Personal', limit: 7, used: 12 })
     await set({})
     await expect.poll(() => limits(app), SOON).toEqual(['Personal 10', 'Global 100'])
-    expect(backend.seen).toHaveLength(3)
+    expect(upstream.seen).toHaveLength(3)
   })
 
   it('of baselines, custom values, the global switch and the multiplier: each reaches what it names', async () => {

@@ -3,17 +3,17 @@ import http from 'node:http'
 import { buffer } from 'node:stream/consumers'
 import fc from 'fast-check'
 import { afterAll, beforeAll, expect, test } from 'vitest'
-import type { ExplainAnswer } from '../../src/admin/api.ts'
-import { UNMATCHED } from '../../src/control/replicas.ts'
+import type { ExplainResponse } from '../../src/admin/api.ts'
 import type { Observation } from '../../src/observe/observation.ts'
-import { type Backend, type RunningApp, startApp, startBackend, yaml } from './harness.ts'
+import { UNMATCHED } from '../../src/replicas/replica.ts'
+import { type RunningApp, startApp, startUpstream, type Upstream, yaml } from './harness.ts'
 import { bearer } from './jwt.ts'
 
 /** What `explain` says of a request is held against what the gateway then does with it, and against what the upstream sees. */
 
-let upstream: Backend
+let upstream: Upstream
 beforeAll(async () => {
-  upstream = await startBackend()
+  upstream = await startUpstream()
 })
 afterAll(() => upstream.close())
 
@@ -243,12 +243,12 @@ async function compare(app: RunningApp, rules: World, asked: Request): Promise<s
   return decision
 }
 
-function isOwn({ reasons }: ExplainAnswer): boolean {
+function isOwn({ reasons }: ExplainResponse): boolean {
   return reasons.some(({ code }) => ['own_path', 'own_options', 'reference_page'].includes(code))
 }
 
 /** What the client may get; a page that is not built is 404, and a method that Node's parser does not know 400. */
-function statusesOf({ decision, why, reasons }: ExplainAnswer, isBadBody: boolean): number[] {
+function statusesOf({ decision, why, reasons }: ExplainResponse, isBadBody: boolean): number[] {
   if (isBadBody) return [400]
   if (reasons[0]?.code === 'method_not_accepted') return [400, 405]
   if (reasons[0]?.code === 'own_options') return [204]
@@ -262,7 +262,7 @@ function statusesOf({ decision, why, reasons }: ExplainAnswer, isBadBody: boolea
  * A window that does not run would end one length from the moment of the question: that moment is another one. A cost that
  * a limit never allows is in the sentence; the body may name another window, which refuses longer.
  */
-function refusalSaid({ limits, reasons, why }: ExplainAnswer): object {
+function refusalSaid({ limits, reasons, why }: ExplainResponse): object {
   const { scope, category, window, resetAt } = reasons[0]?.values ?? {}
   if (reasons[0]?.code === 'never_fits') return { msg: NEVER.exec(why)?.[1], quota: { category } }
   const named = limits.find((limit) => limit.scope === scope && limit.window === window)
@@ -271,7 +271,11 @@ function refusalSaid({ limits, reasons, why }: ExplainAnswer): object {
 
 const NEVER = /^429: (.* waiting does not help\.)/
 
-async function explain(app: RunningApp, rules: World, { user, method, target, body }: Request): Promise<ExplainAnswer> {
+async function explain(
+  app: RunningApp,
+  rules: World,
+  { user, method, target, body }: Request,
+): Promise<ExplainResponse> {
   const bytes = `${Buffer.byteLength(body?.text ?? '')}`
   const answer = await api(app, 'GET', `explain?${new URLSearchParams({ user, method, path: target, bytes })}`)
   const value = answer.costs === null ? undefined : valueFor(priceOf(rules, answer), body)
@@ -279,7 +283,7 @@ async function explain(app: RunningApp, rules: World, { user, method, target, bo
   return api(app, 'GET', `explain?${new URLSearchParams({ user, method, path: target, bytes, value })}`)
 }
 
-function priceOf({ routes, unmatched }: World, { route }: ExplainAnswer): unknown {
+function priceOf({ routes, unmatched }: World, { route }: ExplainResponse): unknown {
   const rule = route === null ? unmatched : routes.find(({ match }) => match === route.match)
   return typeof rule === 'object' && 'cost' in rule ? rule.cost : undefined
 }

@@ -1,7 +1,7 @@
 import { once } from 'node:events'
 import { connect } from 'node:net'
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
-import { type Backend, type RunningApp, startApp, startBackend, yaml } from './harness.ts'
+import { type RunningApp, startApp, startUpstream, type Upstream, yaml } from './harness.ts'
 import { bearer } from './jwt.ts'
 import { rawExchange, statusesIn } from './raw.ts'
 
@@ -20,15 +20,15 @@ routes:
     cost: { body: [chargeId, charge], values: { 2: 10, 3: 15 } }
 `
 
-let backend: Backend
+let upstream: Upstream
 let app: RunningApp
 beforeEach(async () => {
-  backend = await startBackend()
-  app = await startApp(yaml(backend.url, QUOTA))
+  upstream = await startUpstream()
+  app = await startApp(yaml(upstream.url, QUOTA))
 })
 afterEach(async () => {
   await app.stop()
-  await backend.close()
+  await upstream.close()
   expect(app.observations.filter((o) => o.type === 'internal_error')).toEqual([])
 })
 
@@ -47,22 +47,22 @@ async function used(user = 'alice', category = 'read'): Promise<number> {
 
 describe('an accepted request', () => {
   it('reaches the backend with the verified user and without the credential', async () => {
-    const answer = await get('/items/7?q=1')
-    expect(answer.status).toBe(200)
-    expect(await answer.text()).toBe('ok')
-    expect(backend.seen).toHaveLength(1)
-    expect(backend.seen[0]).toMatchObject({ method: 'GET', url: '/items/7?q=1' })
-    expect(backend.seen[0]?.headers).toMatchObject({
+    const response = await get('/items/7?q=1')
+    expect(response.status).toBe(200)
+    expect(await response.text()).toBe('ok')
+    expect(upstream.seen).toHaveLength(1)
+    expect(upstream.seen[0]).toMatchObject({ method: 'GET', url: '/items/7?q=1' })
+    expect(upstream.seen[0]?.headers).toMatchObject({
       'x-tollgate-user': 'alice',
-      'x-request-id': answer.headers.get('x-request-id'),
+      'x-request-id': response.headers.get('x-request-id'),
     })
-    expect(backend.seen[0]?.headers.authorization).toBeUndefined()
+    expect(upstream.seen[0]?.headers.authorization).toBeUndefined()
   })
 
   it('is charged once and told what is left', async () => {
-    const answer = await get('/items/7')
-    expect(answer.headers.get('ratelimit-policy')).toContain('"personal-read-1h";q=10;w=3600')
-    expect(answer.headers.get('ratelimit')).toContain('"personal-read-1h";r=6;t=3600')
+    const response = await get('/items/7')
+    expect(response.headers.get('ratelimit-policy')).toContain('"personal-read-1h";q=10;w=3600')
+    expect(response.headers.get('ratelimit')).toContain('"personal-read-1h";r=6;t=3600')
     expect(await used()).toBe(4)
   })
 
@@ -76,17 +76,17 @@ describe('an accepted request', () => {
   it('of a public route needs no credential, and a wrong one does no harm', async () => {
     expect((await get('/open', {})).status).toBe(200)
     expect((await get('/open', { authorization: 'Bearer nonsense' })).status).toBe(200)
-    expect(backend.seen.map((s) => s.headers['x-tollgate-user'])).toEqual([undefined, undefined])
+    expect(upstream.seen.map((s) => s.headers['x-tollgate-user'])).toEqual([undefined, undefined])
   })
 
   it('cannot name its user itself', async () => {
     await get('/items/1', { ...bearer('alice'), 'x-tollgate-user': 'bob' })
-    expect(backend.seen[0]?.headers['x-tollgate-user']).toBe('alice')
+    expect(upstream.seen[0]?.headers['x-tollgate-user']).toBe('alice')
   })
 
   it('carries a user id beyond ASCII percent-encoded', async () => {
     await get('/items/1', bearer('用户'))
-    expect(backend.seen[0]?.headers['x-tollgate-user']).toBe('%E7%94%A8%E6%88%B7')
+    expect(upstream.seen[0]?.headers['x-tollgate-user']).toBe('%E7%94%A8%E6%88%B7')
   })
 })
 
@@ -94,9 +94,9 @@ describe('a refused request', () => {
   it('gets the body and the headers of the contract and never reaches the backend', async () => {
     await get('/items/1')
     await get('/items/2')
-    const answer = await get('/items/3')
-    expect(answer.status).toBe(429)
-    const body = (await answer.json()) as { retryAfterSeconds: number; msg: string; quota: Record<string, unknown> }
+    const response = await get('/items/3')
+    expect(response.status).toBe(429)
+    const body = (await response.json()) as { retryAfterSeconds: number; msg: string; quota: Record<string, unknown> }
     expect(Object.keys(body)).toEqual(['error', 'msg', 'retryAfterSeconds', 'quota'])
     expect(body.quota).toMatchObject({
       scope: 'Personal',
@@ -110,20 +110,20 @@ describe('a refused request', () => {
     expect(body.msg).toMatch(
       /^Personal 1-hour read quota is used up\. Requests may continue after .* Asia\/Shanghai \(UTC\+8\)\.$/,
     )
-    expect(answer.headers.get('retry-after')).toBe(String(body.retryAfterSeconds))
-    expect(answer.headers.get('x-quota-reset')).toBe(body.quota.resetAt)
-    expect(answer.headers.get('ratelimit')).toContain('"personal-read-1h";r=2;')
-    expect(answer.headers.get('x-request-id')).toMatch(/^[0-9a-f-]{36}$/)
-    expect(backend.seen).toHaveLength(2)
+    expect(response.headers.get('retry-after')).toBe(String(body.retryAfterSeconds))
+    expect(response.headers.get('x-quota-reset')).toBe(body.quota.resetAt)
+    expect(response.headers.get('ratelimit')).toContain('"personal-read-1h";r=2;')
+    expect(response.headers.get('x-request-id')).toMatch(/^[0-9a-f-]{36}$/)
+    expect(upstream.seen).toHaveLength(2)
     expect(await used()).toBe(8)
   })
 
   it('is a problem document for a client that accepts one', async () => {
     await get('/items/1')
     await get('/items/2')
-    const answer = await get('/items/3', { ...bearer('alice'), accept: 'application/problem+json' })
-    expect(answer.headers.get('content-type')).toBe('application/problem+json')
-    expect(await answer.json()).toMatchObject({
+    const response = await get('/items/3', { ...bearer('alice'), accept: 'application/problem+json' })
+    expect(response.headers.get('content-type')).toBe('application/problem+json')
+    expect(await response.json()).toMatchObject({
       status: 429,
       'violated-policies': ['personal-read-1h'],
       error: 'quota_exceeded',
@@ -141,8 +141,8 @@ describe('a refused request', () => {
   ])('to a client that accepts %s is a problem document: %j', async (accept, isProblem) => {
     await get('/items/1')
     await get('/items/2')
-    const answer = await get('/items/3', { ...bearer('alice'), accept })
-    expect(answer.headers.get('content-type')).toContain(isProblem ? 'application/problem+json' : 'application/json')
+    const response = await get('/items/3', { ...bearer('alice'), accept })
+    expect(response.headers.get('content-type')).toContain(isProblem ? 'application/problem+json' : 'application/json')
   })
 
   it('does not touch another user or category', async () => {
@@ -158,8 +158,8 @@ describe('the quota status', () => {
   it('lists every window, Personal first, shortest first, and is never charged', async () => {
     await get('/items/1')
     for (const path of ['/me/quota', '/quota']) {
-      const answer = await get(path)
-      const { windows } = (await answer.json()) as { windows: Record<string, { scope: string; window: string }[]> }
+      const response = await get(path)
+      const { windows } = (await response.json()) as { windows: Record<string, { scope: string; window: string }[]> }
       expect(Object.keys(windows)).toEqual(['read', 'write'])
       expect(windows.read?.map((w) => `${w.scope} ${w.window}`)).toEqual([
         'Personal 1h',
@@ -179,24 +179,24 @@ describe('the quota status', () => {
         startedAt: null,
         resetAt: null,
       })
-      expect(answer.headers.get('ratelimit-policy')).toContain('"global-write-1d";q=1000;w=86400')
+      expect(response.headers.get('ratelimit-policy')).toContain('"global-write-1d";q=1000;w=86400')
     }
-    expect(backend.seen).toHaveLength(1)
+    expect(upstream.seen).toHaveLength(1)
   })
 
   it('may be asked by HEAD', async () => {
     for (const path of ['/me/quota', '/quota']) {
-      const answer = await fetch(app.url + path, { method: 'HEAD', headers: bearer('alice') })
-      expect([answer.status, await answer.text()]).toEqual([200, ''])
-      expect(answer.headers.get('content-length')).toBe(String((await (await get(path)).text()).length))
+      const response = await fetch(app.url + path, { method: 'HEAD', headers: bearer('alice') })
+      expect([response.status, await response.text()]).toEqual([200, ''])
+      expect(response.headers.get('content-length')).toBe(String((await (await get(path)).text()).length))
     }
-    expect(backend.seen).toEqual([])
+    expect(upstream.seen).toEqual([])
   })
 
   it('is only read: another method is 405, before any credential', async () => {
     for (const path of ['/me/quota', '/quota']) {
-      const answer = await fetch(app.url + path, { method: 'DELETE' })
-      expect([answer.status, answer.headers.get('allow')]).toEqual([405, 'GET, HEAD'])
+      const response = await fetch(app.url + path, { method: 'DELETE' })
+      expect([response.status, response.headers.get('allow')]).toEqual([405, 'GET, HEAD'])
     }
   })
 
@@ -206,10 +206,10 @@ describe('the quota status', () => {
   })
 
   it('needs a credential', async () => {
-    const answer = await get('/me/quota', {})
-    expect(answer.status).toBe(401)
-    expect(answer.headers.get('www-authenticate')).toMatch(/^Bearer /)
-    expect(await answer.json()).toMatchObject({ error: 'unauthorized' })
+    const response = await get('/me/quota', {})
+    expect(response.status).toBe(401)
+    expect(response.headers.get('www-authenticate')).toMatch(/^Bearer /)
+    expect(await response.json()).toMatchObject({ error: 'unauthorized' })
   })
 })
 
@@ -217,7 +217,7 @@ describe('a price in the body', () => {
   it('is charged by the value, and the body is forwarded unchanged', async () => {
     const body = '{ "chargeId" : 3 }'
     expect((await post('/charge', body)).status).toBe(200)
-    expect(backend.seen[0]?.body).toBe(body)
+    expect(upstream.seen[0]?.body).toBe(body)
     expect(await used('alice', 'write')).toBe(15)
   })
 
@@ -228,7 +228,7 @@ describe('a price in the body', () => {
       `POST /charge HTTP/1.1\r\n${fields}${CLOSE}Expect: 100-continue\r\nContent-Length: 15\r\n\r\n{"chargeId": 2}`,
     )
     expect(statusesIn(text)).toEqual([100, 200])
-    expect(backend.seen[0]?.body).toBe('{"chargeId": 2}')
+    expect(upstream.seen[0]?.body).toBe('{"chargeId": 2}')
   })
 
   it.each([
@@ -240,10 +240,10 @@ describe('a price in the body', () => {
     ['no JSON', 'chargeId=2'],
     ['an array', '[{"chargeId":2}]'],
   ])('with %s is refused, charged nothing and not forwarded', async (_what, body) => {
-    const answer = await post('/charge', body)
-    expect(answer.status).toBe(400)
-    expect(await answer.json()).toMatchObject({ error: 'bad_request' })
-    expect(backend.seen).toEqual([])
+    const response = await post('/charge', body)
+    expect(response.status).toBe(400)
+    expect(await response.json()).toMatchObject({ error: 'bad_request' })
+    expect(upstream.seen).toEqual([])
     expect(await used('alice', 'write')).toBe(0)
   })
 })
@@ -251,19 +251,19 @@ describe('a price in the body', () => {
 describe('a request that matches nothing', () => {
   it('is 404 for an unknown path and 405 for an unknown method, before any credential', async () => {
     expect((await get('/nothing', {})).status).toBe(404)
-    const answer = await fetch(`${app.url}/items`, { method: 'PUT' })
-    expect(answer.status).toBe(405)
-    expect(answer.headers.get('allow')).toBe('POST')
-    expect(backend.seen).toEqual([])
+    const response = await fetch(`${app.url}/items`, { method: 'PUT' })
+    expect(response.status).toBe(405)
+    expect(response.headers.get('allow')).toBe('POST')
+    expect(upstream.seen).toEqual([])
   })
 })
 
 describe('a backend that cannot be reached', () => {
   it('is answered 502, recorded with httpStatus 0, and the charge is given back', async () => {
-    await backend.close()
-    const answer = await get('/items/1')
-    expect(answer.status).toBe(502)
-    expect(await answer.json()).toMatchObject({ error: 'upstream_unreachable' })
+    await upstream.close()
+    const response = await get('/items/1')
+    expect(response.status).toBe(502)
+    expect(await response.json()).toMatchObject({ error: 'upstream_unreachable' })
     expect(await used()).toBe(0)
     expect(app.requests()[0]).toMatchObject({
       httpStatus: 0,
@@ -272,20 +272,20 @@ describe('a backend that cannot be reached', () => {
       cost: 4,
       route: 'GET /items/:id',
     })
-    backend = await startBackend()
+    upstream = await startUpstream()
   })
 
   it('shows in the failure histogram', async () => {
-    await backend.close()
+    await upstream.close()
     await get('/items/1')
     await get('/open', {})
     await expect
       .poll(
         async () => {
-          const answer = await fetch(`${app.admin}/api/failures`, {
+          const response = await fetch(`${app.admin}/api/failures`, {
             headers: { authorization: 'Bearer test-admin-token-0001' },
           })
-          const { buckets } = (await answer.json()) as {
+          const { buckets } = (await response.json()) as {
             buckets: { total: number; status0: number; status5xx: number }[]
           }
           expect(buckets).toHaveLength(336)
@@ -294,7 +294,7 @@ describe('a backend that cannot be reached', () => {
         { timeout: 30_000 },
       )
       .toMatchObject({ total: 2, status0: 2, status5xx: 0 })
-    backend = await startBackend()
+    upstream = await startUpstream()
   })
 })
 
@@ -304,9 +304,9 @@ describe('a handshake behind requests that are under way on its connection', () 
     'Connection: Upgrade\r\nUpgrade: websocket\r\nSec-WebSocket-Version: 13\r\nSec-WebSocket-Key: dGhlIHNhbXBsZSBub25jZQ==\r\n'
   beforeEach(async () => {
     await app.stop()
-    await backend.close()
-    backend = await startBackend((_seen, res) => void setTimeout(() => res.end('slow'), 300))
-    app = await startApp(yaml(backend.url, QUOTA))
+    await upstream.close()
+    upstream = await startUpstream((_seen, res) => void setTimeout(() => res.end('slow'), 300))
+    app = await startApp(yaml(upstream.url, QUOTA))
   })
 
   it.each([
@@ -341,9 +341,9 @@ it('a gateway that is taken out of service closes each connection with its next 
 
 it('a request whose client left in the middle of the answer is recorded with the status that it got', async () => {
   await app.stop()
-  await backend.close()
-  backend = await startBackend((_seen, res) => void res.write('the beginning'))
-  app = await startApp(yaml(backend.url, QUOTA))
+  await upstream.close()
+  upstream = await startUpstream((_seen, res) => void res.write('the beginning'))
+  app = await startApp(yaml(upstream.url, QUOTA))
   const { hostname, port } = new URL(app.url)
   const client = connect(Number(port), hostname)
   client.write('GET /open HTTP/1.1\r\nHost: a\r\n\r\n')

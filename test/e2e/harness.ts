@@ -1,14 +1,14 @@
 import { once } from 'node:events'
 import http from 'node:http'
 import type { AddressInfo } from 'node:net'
-import { type App, createApp } from '../../src/app.ts'
+import { type App, createApp } from '../../src/app/app.ts'
 import type { Config } from '../../src/config/config.ts'
 import { parseConfig } from '../../src/config/load.ts'
 import type { Observation, RequestDone } from '../../src/observe/observation.ts'
 import { shareOf } from '../../src/workers/share.ts'
 
 /** A backend that remembers what it saw: its log is the truth that charges are held against. */
-export interface Backend {
+export interface Upstream {
   readonly url: string
   readonly seen: Seen[]
   close(): Promise<void>
@@ -23,7 +23,7 @@ export interface Seen {
 
 type Respond = (seen: Seen, res: http.ServerResponse) => void
 
-export async function startBackend(respond: Respond = (_seen, res) => res.end('ok')): Promise<Backend> {
+export async function startUpstream(respond: Respond = (_seen, res) => res.end('ok')): Promise<Upstream> {
   const seen: Seen[] = []
   const server = http.createServer((req, res) => {
     const chunks: Buffer[] = []
@@ -49,7 +49,7 @@ export async function startBackend(respond: Respond = (_seen, res) => res.end('o
 }
 
 /** How many requests of each user it saw. */
-export function countByUser({ seen }: Backend): Map<string, number> {
+export function countByUser({ seen }: Upstream): Map<string, number> {
   const counts = new Map<string, number>()
   for (const { headers } of seen) {
     const user = String(headers['x-tollgate-user'])

@@ -4,12 +4,12 @@ import http from 'node:http'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
-import { openStore } from '../../src/app/open-store.ts'
+import { BUNDLED_CHARTS, createChartService } from '../../services/chart/service.ts'
+import { BUNDLED_CATALOGUE } from '../../services/music/catalogue.ts'
+import { createScoreService } from '../../services/score/service.ts'
+import { createSyncService } from '../../services/sync/service.ts'
+import { openStore } from '../../src/app/stores.ts'
 import { makeToken } from '../../src/cli/token.ts'
-import { BUNDLED_CHARTS, createChartService } from '../../src/services/chart/service.ts'
-import { BUNDLED_CATALOGUE } from '../../src/services/music/catalogue.ts'
-import { createScoreService } from '../../src/services/score/service.ts'
-import { createSyncService } from '../../src/services/sync/service.ts'
 import { type RunningApp, startApp, understood, yaml } from './harness.ts'
 import { jwtOf } from './jwt.ts'
 
@@ -20,7 +20,7 @@ const BOT_TOKEN = 'the-bot-token-of-the-sync-service'
 const CHART_SECRET = 'the-secret-of-the-chart-administrator'
 const ADMIN_TOKEN = 'test-admin-token-0001'
 
-interface Answer {
+interface GatewayResponse {
   readonly status: number
   /** Everything a stranger could learn from: headers but those that differ each time, and the body. */
   readonly seen: string
@@ -124,7 +124,7 @@ afterAll(async () => {
 let asked = 0
 
 /** Each time from another address of the loopback, since wrong admin tokens hold up the address that they come from. */
-async function ask(door: string, credential: string, place: Place): Promise<Answer> {
+async function ask(door: string, credential: string, place: Place): Promise<GatewayResponse> {
   const { method, url, body } = doors.get(door) ?? { method: '', url: '' }
   asked++
   const request = http.request(url + (place.query?.(credential) ?? ''), {

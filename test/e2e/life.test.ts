@@ -7,21 +7,21 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
 import { ecKey, jwt as signed, type TestKey } from '../auth/support.ts'
 import { freePort } from '../setup/redis.ts'
-import { type Backend, startBackend } from './harness.ts'
+import { startUpstream, type Upstream } from './harness.ts'
 import { bearer, jwtOf } from './jwt.ts'
 import { type GatewayProcess, spawnGateway } from './process.ts'
 
 const ADMIN_TOKEN = 'test-admin-token-of-32-characters'
 
 let folder: string
-let backend: Backend
+let upstream: Upstream
 let port: number
 let url: string
 let admin: string
 let running: GatewayProcess[]
 beforeEach(async () => {
   folder = mkdtempSync(join(tmpdir(), 'tollgate-life-'))
-  backend = await startBackend((seen, res) => {
+  upstream = await startUpstream((seen, res) => {
     if (seen.url !== '/never') setTimeout(() => res.end('ok'), seen.url === '/slow' ? 400 : 0)
   })
   port = await freePort()
@@ -31,14 +31,14 @@ beforeEach(async () => {
 })
 afterEach(async () => {
   for (const { child, end } of running) if (child.exitCode === null && child.signalCode === null) await end('SIGKILL')
-  await backend.close()
+  await upstream.close()
   rmSync(folder, { recursive: true, force: true })
 })
 
 function config(limit: number, length = '1h'): string {
   return `
 listen: 127.0.0.1:${port}
-upstream: { url: "${backend.url}" }
+upstream: { url: "${upstream.url}" }
 store: sqlite:${join(folder, 'quota.db')}
 admin: { listen: "${admin.slice('http://'.length)}", token: ${ADMIN_TOKEN} }
 auth:
@@ -242,12 +242,12 @@ describe('SIGTERM', () => {
     file(config(100))
     const gateway = await start()
     const slow = Array.from({ length: 10 }, () => get('/slow'))
-    await expect.poll(() => backend.seen.length).toBe(10)
+    await expect.poll(() => upstream.seen.length).toBe(10)
     gateway.child.kill('SIGTERM')
     await expect.poll(() => gateway.lines().map((line) => line.msg)).toContain('draining')
     const hangups = setInterval(() => gateway.child.kill('SIGHUP'), 1)
     expect(await gateway.ended.finally(() => clearInterval(hangups))).toBe(0)
-    for (const answer of await Promise.all(slow)) expect(await answer.text()).toBe('ok')
+    for (const response of await Promise.all(slow)) expect(await response.text()).toBe('ok')
     expect(gateway.lines().filter((line) => line.level === 40)).toEqual([])
   })
 
@@ -278,7 +278,7 @@ describe('SIGTERM', () => {
     drain('timeout: 300ms')
     const gateway = await start()
     const hanging = [1, 2].map(() => get('/never').catch((error: unknown) => error))
-    await expect.poll(() => backend.seen.length).toBe(2)
+    await expect.poll(() => upstream.seen.length).toBe(2)
     expect(await gateway.end('SIGTERM')).toBe(0)
     for (const error of await Promise.all(hanging)) expect(error).toBeInstanceOf(TypeError)
     const aborted = { user: 'alice', cost: 1, outcome: 'aborted', clientStatus: 499 }
@@ -292,7 +292,7 @@ describe('SIGTERM', () => {
     drain('timeout: 1h')
     const gateway = await start()
     const hanging = get('/never').catch((error: unknown) => error)
-    await expect.poll(() => backend.seen.length).toBe(1)
+    await expect.poll(() => upstream.seen.length).toBe(1)
     gateway.child.kill('SIGTERM')
     await expect.poll(() => gateway.lines().map((line) => line.msg)).toContain('draining')
     await sleep(400)
@@ -347,9 +347,9 @@ describe('the log on the standard output', () => {
     ]
     const expected: { requestId: string }[] = []
     for (const [path, credential, clientStatus, outcome] of requests) {
-      const answer = await send(path, credential)
-      expect([path, answer.status]).toEqual([path, clientStatus])
-      const line = { requestId: answer.requestId, method: 'GET', clientStatus, outcome }
+      const response = await send(path, credential)
+      expect([path, response.status]).toEqual([path, clientStatus])
+      const line = { requestId: response.requestId, method: 'GET', clientStatus, outcome }
       expected.push(line)
     }
     expect(await gateway.end('SIGTERM')).toBe(0)

@@ -1,18 +1,18 @@
 import { afterAll, beforeAll, expect, it } from 'vitest'
 import { type OidcProvider, signingKey, startProvider } from '../auth/oidc-setup.ts'
 import { AUDIENCE } from '../auth/support.ts'
-import { type Backend, type RunningApp, startApp, startBackend } from './harness.ts'
+import { type RunningApp, startApp, startUpstream, type Upstream } from './harness.ts'
 
 let provider: OidcProvider
-let backend: Backend
+let upstream: Upstream
 let app: RunningApp
 beforeAll(async () => {
   provider = await startProvider()
   provider.restartWith(signingKey('2026-08'))
-  backend = await startBackend()
+  upstream = await startUpstream()
   app = await startApp(`
 listen: 127.0.0.1:0
-upstream: { url: "${backend.url}" }
+upstream: { url: "${upstream.url}" }
 store: "sqlite::memory:"
 admin: { listen: "127.0.0.1:0" }
 auth:
@@ -29,7 +29,7 @@ log: { level: fatal, requests: none }
 })
 afterAll(async () => {
   await app.stop()
-  await backend.close()
+  await upstream.close()
   await provider.close()
 })
 
@@ -38,7 +38,7 @@ const statusWith = async (token: string): Promise<number> =>
 
 it('tokens of a real OpenID provider draw on one quota, and a rotation of its keys is followed without a restart', async () => {
   expect(await statusWith(await provider.fetchToken())).toBe(200)
-  expect(backend.seen[0]?.headers['x-tollgate-user']).toBe('score-bot')
+  expect(upstream.seen[0]?.headers['x-tollgate-user']).toBe('score-bot')
 
   provider.restartWith(signingKey('2026-09'))
   const fresh = await provider.fetchToken()

@@ -9,7 +9,7 @@ import type { Observation } from '../../src/observe/observation.ts'
 import { parseMetrics } from '../observe/parse-metrics.ts'
 import { startFaultProxy } from '../setup/fault-proxy.ts'
 import { freePort, PERSISTENT, type RedisServer, startRedis } from '../setup/redis.ts'
-import { type Backend, type RunningApp, type Seen, startApp, startBackend, yaml } from './harness.ts'
+import { type RunningApp, type Seen, startApp, startUpstream, type Upstream, yaml } from './harness.ts'
 import { bearer } from './jwt.ts'
 
 /** Gateways over one Redis that comes and goes, and a backend that misbehaves. */
@@ -19,22 +19,22 @@ const PATIENT = '\nstore_options: { deadline: 1s }'
 
 let port: number
 let redis: RedisServer | null
-let backend: Backend
+let upstream: Upstream
 let apps: RunningApp[]
 beforeEach(async () => {
   port = await freePort()
   redis = null
-  backend = await startBackend(answerAsAsked)
+  upstream = await startUpstream(responseAsAsked)
   apps = []
 })
 afterEach(async () => {
   await Promise.all(apps.map((app) => app.stop()))
-  await backend.close()
+  await upstream.close()
   await redis?.stop()
   for (const app of apps) expect(app.observations.filter((o) => o.type === 'internal_error')).toEqual([])
 })
 
-function answerAsAsked({ url }: Seen, res: Parameters<NonNullable<Parameters<typeof startBackend>[0]>>[1]): void {
+function responseAsAsked({ url }: Seen, res: Parameters<NonNullable<Parameters<typeof startUpstream>[0]>>[1]): void {
   if (url === '/items/500') res.writeHead(500, { 'x-of': 'backend' }).end('it threw')
   else if (url === '/items/broken') res.destroy()
   else if (url === '/items/half') res.writeHead(200, { 'content-length': 10 }).write('half', () => res.destroy())
@@ -52,7 +52,7 @@ const redisDown = async (): Promise<void> => {
 async function startGateway(): Promise<RunningApp> {
   const app = await startApp(
     yaml(
-      backend.url,
+      upstream.url,
       `${PATIENT}
 quota: { baselines: { personal: { read: { 1h: 10 } }, global: { read: { 1h: 100 } } } }
 routes:
@@ -91,22 +91,22 @@ const admin = (app: RunningApp, path: string, method = 'GET', body?: unknown): P
     ...(body !== undefined && { body: JSON.stringify(body) }),
   })
 async function readiness(app: RunningApp, query = ''): Promise<{ status: number; body: unknown }> {
-  const answer = await fetch(`${app.admin}/readyz${query}`)
-  return { status: answer.status, body: await answer.json() }
+  const response = await fetch(`${app.admin}/readyz${query}`)
+  return { status: response.status, body: await response.json() }
 }
 const NOT_READY = { status: 503, body: { ready: false, reasons: ['the quota store does not answer'] } }
 const DEGRADED = { status: 200, body: { ready: true, degraded: ['the quota store does not answer'] } }
 const READY = { status: 200, body: { ready: true } }
 async function used(app: RunningApp): Promise<number | undefined> {
-  const answer = await get(app, '/me/quota')
-  const { windows } = (await answer.json()) as { windows?: { read: { used: number }[] } }
+  const response = await get(app, '/me/quota')
+  const { windows } = (await response.json()) as { windows?: { read: { used: number }[] } }
   return windows?.read[0]?.used
 }
 
-async function expectRefusedForTheStore(answer: Response): Promise<void> {
-  expect(answer.status).toBe(503)
-  expect(answer.headers.get('retry-after')).toBe('1')
-  expect(await answer.json()).toMatchObject({ error: 'store_unavailable' })
+async function expectRefusedForTheStore(response: Response): Promise<void> {
+  expect(response.status).toBe(503)
+  expect(response.headers.get('retry-after')).toBe('1')
+  expect(await response.json()).toMatchObject({ error: 'store_unavailable' })
 }
 
 describe('while Redis is away', () => {
@@ -116,10 +116,10 @@ describe('while Redis is away', () => {
     expect(await statusOf(app, '/items/1')).toBe(200)
 
     await redisDown()
-    const seen = backend.seen.length
+    const seen = upstream.seen.length
     for (let i = 0; i < 3; i++) await expectRefusedForTheStore(await get(app, '/items/1'))
     await expectRefusedForTheStore(await get(app, '/me/quota'))
-    expect(backend.seen).toHaveLength(seen)
+    expect(upstream.seen).toHaveLength(seen)
     expect(app.requests().at(-1)).toMatchObject({ outcome: 'denied', error: 'store_unavailable', httpStatus: null })
     expect([await statusOf(app, '/open', {}), await statusOf(app, '/free')]).toEqual([200, 200])
     await expect.poll(() => readiness(app), { timeout: 30_000 }).toEqual(NOT_READY)
@@ -200,7 +200,7 @@ routes:
   - { match: GET /free, category: read, cost: 0 }`
 
   async function startShared(storePort: number): Promise<RunningApp> {
-    const app = await startApp(yaml(backend.url, SHARED, `redis://127.0.0.1:${storePort}`))
+    const app = await startApp(yaml(upstream.url, SHARED, `redis://127.0.0.1:${storePort}`))
     apps.push(app)
     await expect.poll(() => readiness(app), { timeout: 30_000 }).toEqual(READY)
     return app
@@ -208,10 +208,10 @@ routes:
   const statuses = (app: RunningApp, count: number, user = 'alice'): Promise<number[]> =>
     Promise.all(Array.from({ length: count }, () => statusOf(app, '/items/1', bearer(user))))
   const count = (list: readonly number[], status: number): number => list.filter((each) => each === status).length
-  const spent = (): number => 4 * backend.seen.length
+  const spent = (): number => 4 * upstream.seen.length
   const inStore = async (app: RunningApp): Promise<number | undefined> => {
-    const answer = await get(app, '/me/quota')
-    const { windows } = (await answer.json()) as { windows?: { read: { scope: string; used: number }[] } }
+    const response = await get(app, '/me/quota')
+    const { windows } = (await response.json()) as { windows?: { read: { scope: string; used: number }[] } }
     return windows?.read.find(({ scope }) => scope === 'Global')?.used
   }
   it('goes on in every gateway up to that share while Redis hangs, and Redis has counted it all in the end', async () => {
@@ -237,7 +237,7 @@ routes:
         error: 'quota_exceeded',
         quota: { scope: 'Personal', window: '1h', limit: 20, used: 20, requested: 4 },
       })
-      expect(backend.seen).toHaveLength(14)
+      expect(upstream.seen).toHaveLength(14)
     } finally {
       process.kill(redis?.pid ?? 0, 'SIGCONT')
     }
@@ -343,7 +343,7 @@ routes:
     await redisDown()
     await expectRefusedForTheStore(await get(app, '/items/1', bearer('alice'), 'POST'))
     await app.reload(
-      yaml(backend.url, SHARED.replace('write: refuse', 'write: { allow: 2% }'), `redis://127.0.0.1:${port}`),
+      yaml(upstream.url, SHARED.replace('write: refuse', 'write: { allow: 2% }'), `redis://127.0.0.1:${port}`),
     )
     const posted = [
       await get(app, '/items/1', bearer('alice'), 'POST'),
@@ -354,7 +354,7 @@ routes:
 
   it('is divided among the workers of a gateway', async () => {
     await redisUp()
-    const text = yaml(backend.url, SHARED, `redis://127.0.0.1:${port}`)
+    const text = yaml(upstream.url, SHARED, `redis://127.0.0.1:${port}`)
     apps.push(await startApp(text, 2), await startApp(text, 2))
     for (const app of apps) await expect.poll(() => readiness(app), { timeout: 30_000 }).toEqual(READY)
     await redisDown()
@@ -413,9 +413,9 @@ routes:
   })
 })
 
-async function expectStoreUnavailable(answer: Response): Promise<void> {
-  expect(answer.status).toBe(503)
-  expect(await answer.json()).toMatchObject({ error: 'store_unavailable' })
+async function expectStoreUnavailable(response: Response): Promise<void> {
+  expect(response.status).toBe(503)
+  expect(await response.json()).toMatchObject({ error: 'store_unavailable' })
 }
 
 describe('a gateway token', () => {
@@ -451,8 +451,8 @@ describe('a backend that fails', () => {
   it('with 500 has its answer passed on, the charge kept, and the failure counted as 5xx for all gateways', async () => {
     await redisUp()
     const [one, other] = [await startReady(), await startReady()]
-    const answer = await get(one, '/items/500')
-    expect([answer.status, answer.headers.get('x-of'), await answer.text()]).toEqual([500, 'backend', 'it threw'])
+    const response = await get(one, '/items/500')
+    expect([response.status, response.headers.get('x-of'), await response.text()]).toEqual([500, 'backend', 'it threw'])
     expect(one.requests()[0]).toMatchObject({ outcome: 'forwarded', httpStatus: 500, clientStatus: 500 })
     expect(await statusOf(one, '/items/1')).toBe(200)
     expect(await used(other)).toBe(8)
@@ -471,7 +471,7 @@ describe('a backend that fails', () => {
   it('by breaking off within its answer counts as one that is bad, whatever status the client had got', async () => {
     await redisUp()
     const app = await startReady()
-    await expect(get(app, '/items/half').then((answer) => answer.text())).rejects.toThrow()
+    await expect(get(app, '/items/half').then((response) => response.text())).rejects.toThrow()
     await expect.poll(() => app.requests()[0]).toMatchObject({ outcome: 'failed', error: 'bad_upstream_answer' })
     const { value } = parseMetrics(await (await fetch(`${app.admin}/metrics`)).text())
     expect(value('tollgate_upstream_errors_total{reason="bad_upstream_answer"}')).toBe(1)

@@ -46,8 +46,8 @@ export async function spawnGateway(
   }
   for (let tries = 0; tries < 2000; tries++) {
     if (child.exitCode !== null) throw new Error(`the gateway ended with ${child.exitCode}: ${gateway.output()}`)
-    const answer = await fetch(url).catch(() => null)
-    if (answer !== null) return gateway
+    const response = await fetch(url).catch(() => null)
+    if (response !== null) return gateway
     await sleep(25)
   }
   child.kill('SIGKILL')

@@ -7,9 +7,9 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { Redis } from 'ioredis'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
-import { mintToken } from '../../src/control/tokens.ts'
+import { mintToken } from '../../src/control/access-key.ts'
 import { type RedisServer, startRedis } from '../setup/redis.ts'
-import { type Backend, type RunningApp, startApp, startBackend, yaml } from './harness.ts'
+import { type RunningApp, startApp, startUpstream, type Upstream, yaml } from './harness.ts'
 import { bearer } from './jwt.ts'
 
 /** Credentials that nobody gave out, as fast as a process can send them, and what others notice of it. */
@@ -22,14 +22,14 @@ routes: [{ match: GET /thing, category: read, cost: 1 }]`
 
 let folder: string
 let redis: RedisServer
-let backend: Backend
+let upstream: Upstream
 beforeAll(async () => {
   folder = await mkdtemp(join(tmpdir(), 'tollgate-flood-'))
   redis = await startRedis()
-  backend = await startBackend()
+  upstream = await startUpstream()
 })
 afterAll(async () => {
-  await backend.close()
+  await upstream.close()
   await redis.stop()
   await rm(folder, { recursive: true })
 })
@@ -108,7 +108,7 @@ describe.each([
 ])('on %s', (name, store) => {
   let app: RunningApp
   beforeAll(async () => {
-    app = await startApp(await withDearIssuer(yaml(backend.url, REST, store())))
+    app = await startApp(await withDearIssuer(yaml(upstream.url, REST, store())))
   })
   afterAll(() => app.stop())
 

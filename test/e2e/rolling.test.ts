@@ -7,9 +7,9 @@ import { join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
 import { WebSocket, WebSocketServer } from 'ws'
-import { type LoggingBackend, startLoggingBackend } from '../faults/backend.ts'
 import { type Asked, Client, readJson } from '../faults/client.ts'
 import { endGateway, type Gateway, startGateway, untilReady } from '../faults/gateway.ts'
+import { type LoggingUpstream, startLoggingUpstream } from '../faults/upstream.ts'
 import { type Balancer, startBalancer } from '../setup/balancer.ts'
 import { sharedRedis } from '../setup/redis.ts'
 import { bearer } from './jwt.ts'
@@ -30,9 +30,9 @@ afterEach(async () => {
   rmSync(folder, { recursive: true, force: true })
 })
 
-async function start(backend: string, drain: string): Promise<Gateway> {
+async function start(upstream: string, drain: string): Promise<Gateway> {
   const config = `
-upstream: { url: "${backend}" }
+upstream: { url: "${upstream}" }
 store: "${redis.url}"
 store_options: { prefix: "${redis.prefix}", deadline: 2s }
 quota:
@@ -61,10 +61,10 @@ async function used(gateway: Gateway, user: string): Promise<number> {
 }
 
 describe('a rolling update of two replicas behind a load balancer', () => {
-  let backend: LoggingBackend
+  let upstream: LoggingUpstream
   let balancer: Balancer
   beforeEach(async () => {
-    backend = await startLoggingBackend((_seen, req, res) => {
+    upstream = await startLoggingUpstream((_seen, req, res) => {
       req.resume()
       setTimeout(() => res.end('ok'), Math.random() * 40)
     })
@@ -72,12 +72,12 @@ describe('a rolling update of two replicas behind a load balancer', () => {
   })
   afterEach(async () => {
     await balancer.close()
-    await backend.close()
+    await upstream.close()
   })
 
   it('fails no request, and charges each once', async () => {
     const bring = async (): Promise<Gateway> => {
-      const gateway = await start(`http://127.0.0.1:${backend.port}`, 'delay: 3s, timeout: 20s')
+      const gateway = await start(`http://127.0.0.1:${upstream.port}`, 'delay: 3s, timeout: 20s')
       balancer.add(gateway)
       await expect.poll(() => balancer.ready().includes(gateway), { timeout: 30_000 }).toBe(true)
       return gateway
@@ -109,7 +109,7 @@ describe('a rolling update of two replicas behind a load balancer', () => {
     for (const client of clients) client.close()
 
     expect(asked.filter(({ status }) => status !== 200)).toEqual([])
-    expect(backend.seen.map(({ id }) => id).sort()).toEqual(asked.map(({ id }) => id).sort())
+    expect(upstream.seen.map(({ id }) => id).sort()).toEqual(asked.map(({ id }) => id).sort())
     for (const user of users) {
       const own = asked.filter((one) => one.user === user).length
       expect(await used(young[0] as Gateway, user)).toBe(own * COST)
@@ -120,8 +120,8 @@ describe('a rolling update of two replicas behind a load balancer', () => {
 
   it('begins with /drain, after which a replica is not ready, goes on serving and says "close" to its clients, until a second call', async () => {
     const [gateway, other] = [
-      await start(`http://127.0.0.1:${backend.port}`, 'timeout: 20s'),
-      await start(`http://127.0.0.1:${backend.port}`, 'timeout: 20s'),
+      await start(`http://127.0.0.1:${upstream.port}`, 'timeout: 20s'),
+      await start(`http://127.0.0.1:${upstream.port}`, 'timeout: 20s'),
     ]
     const client = new Client()
     expect((await client.ask(gateway.url, 'c', 'alice')).headers.connection).toBe('keep-alive')
@@ -170,10 +170,10 @@ describe('a WebSocket through a replica that is taken down', () => {
     const [data] = await once(ws, 'message')
     return String(data)
   }
-  const backend = (): string => `http://127.0.0.1:${(server.address() as AddressInfo).port}`
+  const upstream = (): string => `http://127.0.0.1:${(server.address() as AddressInfo).port}`
 
   it('goes on while it drains, and the replica ends as soon as the last one is closed', async () => {
-    const gateway = await start(backend(), 'timeout: 1h')
+    const gateway = await start(upstream(), 'timeout: 1h')
     const ws = await open(gateway)
     gateway.process.child.kill('SIGTERM')
     await expect.poll(() => gateway.process.lines().map((line) => line.msg)).toContain('draining')
@@ -183,11 +183,11 @@ describe('a WebSocket through a replica that is taken down', () => {
   }, 120_000)
 
   it('is broken off at the end of drain.timeout, at both ends, and stays charged', async () => {
-    const gateway = await start(backend(), 'timeout: 1s')
-    const other = await start(backend(), 'timeout: 1s')
+    const gateway = await start(upstream(), 'timeout: 1s')
+    const other = await start(upstream(), 'timeout: 1s')
     const ws = await open(gateway)
-    const atBackend = [...sockets.clients][0] as WebSocket
-    const closed = Promise.all([once(ws, 'close'), once(atBackend, 'close')])
+    const atUpstream = [...sockets.clients][0] as WebSocket
+    const closed = Promise.all([once(ws, 'close'), once(atUpstream, 'close')])
     expect(await takeDown(gateway)).toBe(0)
     // 1006: the connection went away without a closing frame.
     expect((await closed).map(([code]) => code)).toEqual([1006, 1006])

@@ -4,11 +4,11 @@ import { join } from 'node:path'
 import { fetch, type Response } from 'undici'
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
 import type { Changes, UserOverride } from '../../src/control/state.ts'
-import { openSqliteStore } from '../../src/store/sqlite/store.ts'
+import { openSqliteStore } from '../../src/store/sqlite/sqlite-store.ts'
 import type { Store } from '../../src/store/store.ts'
 import { parseMetrics } from '../observe/parse-metrics.ts'
 import { startRedis } from '../setup/redis.ts'
-import { type Backend, type RunningApp, startApp, startBackend, yaml } from './harness.ts'
+import { type RunningApp, startApp, startUpstream, type Upstream, yaml } from './harness.ts'
 import { bearer } from './jwt.ts'
 
 /** What the quota would have refused is let through, told, and never charged: held against what the backend saw. */
@@ -20,19 +20,21 @@ const LIMIT = 10
 
 let folder: string
 let url: string
-let backend: Backend
+let upstream: Upstream
 let app: RunningApp
 let store: Store | null
 beforeEach(async () => {
   folder = await mkdtemp(join(tmpdir(), 'tollgate-shadow-'))
   url = `sqlite:${join(folder, 'quota.db')}`
-  backend = await startBackend((_seen, res) => res.writeHead(200, { 'X-Tollgate-Shadow': 'of the backend' }).end('ok'))
+  upstream = await startUpstream((_seen, res) =>
+    res.writeHead(200, { 'X-Tollgate-Shadow': 'of the backend' }).end('ok'),
+  )
   store = null
 })
 afterEach(async () => {
   await app.stop()
   await store?.close()
-  await backend.close()
+  await upstream.close()
   await rm(folder, { recursive: true })
   expect(app.observations.filter((o) => o.type === 'internal_error')).toEqual([])
 })
@@ -41,7 +43,7 @@ async function start({ quota = '', route = '', global = 100, at = url } = {}): P
   const limits = `personal: { read: { 1h: ${LIMIT} } }, global: { read: { 1h: ${global} } }`
   app = await startApp(
     yaml(
-      backend.url,
+      upstream.url,
       `
 quota: { baselines: { ${limits} }, ${quota} }
 routes:
@@ -65,9 +67,9 @@ const override = (user: string, to: Partial<UserOverride>) => {
 
 const get = (user = 'alice', path = '/items/1'): Promise<Response> => fetch(app.url + path, { headers: bearer(user) })
 async function statuses(count: number, user?: string, path?: string): Promise<number[]> {
-  const answers: number[] = []
-  for (let i = 0; i < count; i++) answers.push((await get(user, path)).status)
-  return answers
+  const responses: number[] = []
+  for (let i = 0; i < count; i++) responses.push((await get(user, path)).status)
+  return responses
 }
 async function used(user = 'alice'): Promise<number | undefined> {
   const body = (await (await get(user, '/me/quota')).json()) as { windows: { read: { used: number }[] } }
@@ -75,7 +77,7 @@ async function used(user = 'alice'): Promise<number | undefined> {
 }
 const charged = (): number => app.observations.reduce((sum, o) => sum + (o.type === 'tokens_charged' ? o.cost : 0), 0)
 const seenOf = (user: string): number =>
-  backend.seen.filter(({ headers }) => headers['x-tollgate-user'] === user).length
+  upstream.seen.filter(({ headers }) => headers['x-tollgate-user'] === user).length
 async function metric(labels: string): Promise<number> {
   const { samples } = parseMetrics(await (await fetch(`${app.admin}/metrics`)).text())
   return samples.get(`tollgate_shadow_refusals_total{${labels}}`) ?? 0
@@ -84,11 +86,11 @@ async function metric(labels: string): Promise<number> {
 /** Of seven requests of 4 tokens two fit into 10; the others are let through. */
 async function expectShadow(user = 'alice'): Promise<void> {
   const before = charged()
-  const answers: Response[] = []
-  for (let i = 0; i < 7; i++) answers.push(await get(user))
-  expect(answers.map(({ status }) => status)).toEqual([200, 200, 200, 200, 200, 200, 200])
+  const responses: Response[] = []
+  for (let i = 0; i < 7; i++) responses.push(await get(user))
+  expect(responses.map(({ status }) => status)).toEqual([200, 200, 200, 200, 200, 200, 200])
   expect(seenOf(user)).toBe(7)
-  expect(answers.map(({ headers }) => headers.get('x-tollgate-shadow') === 'would-refuse')).toEqual([
+  expect(responses.map(({ headers }) => headers.get('x-tollgate-shadow') === 'would-refuse')).toEqual([
     false,
     false,
     ...Array<boolean>(5).fill(true),
@@ -96,7 +98,7 @@ async function expectShadow(user = 'alice'): Promise<void> {
   expect([charged() - before, await used(user)]).toEqual([2 * COST, 2 * COST])
   const told = app.requests().filter((done) => done.user === user && done.route === 'GET /items/*')
   expect(told.map(({ outcome, shadowed, cost, error }) => [outcome, shadowed, cost, error])).toEqual(
-    answers.map((_, i) => ['forwarded', i >= 2, COST, null]),
+    responses.map((_, i) => ['forwarded', i >= 2, COST, null]),
   )
 }
 
@@ -126,7 +128,7 @@ describe('shadow', () => {
     await expectRefusals('carol')
     await app.reload(
       `${yaml(
-        backend.url,
+        upstream.url,
         `quota: { shadow: true, baselines: { personal: { read: { 1h: 10 } }, global: { read: { 1h: 100 } } } }
 routes: [{ match: GET /items/*, category: read, cost: 4 }]`,
         url,
@@ -157,7 +159,7 @@ routes: [{ match: GET /items/*, category: read, cost: 4 }]`,
   it('tells a refusal by the global limits apart', async () => {
     await start({ quota: 'shadow: true', global: 6 })
     expect(await statuses(3)).toEqual([200, 200, 200])
-    expect([charged(), backend.seen.length]).toEqual([COST, 3])
+    expect([charged(), upstream.seen.length]).toEqual([COST, 3])
     expect(await metric('category="read",scope="global"')).toBe(2)
     expect(await metric('category="read",scope="personal"')).toBe(0)
   })
@@ -183,12 +185,12 @@ describe('while the store is out', () => {
     await start({ route: 'shadow: true', at: redis.url })
     await expect.poll(async () => (await get()).status, SOON).toBe(200)
     await redis.kill()
-    const answers = [await get(), await get()]
-    expect(answers.map(({ status, headers }) => [status, headers.get('x-tollgate-shadow')])).toEqual([
+    const responses = [await get(), await get()]
+    expect(responses.map(({ status, headers }) => [status, headers.get('x-tollgate-shadow')])).toEqual([
       [200, 'would-refuse'],
       [200, 'would-refuse'],
     ])
-    expect(answers[0]?.headers.get('ratelimit')).toBeNull()
+    expect(responses[0]?.headers.get('ratelimit')).toBeNull()
     expect(await statuses(1, 'alice', '/others/1')).toEqual([503])
     expect(await metric('category="read",scope="store"')).toBe(2)
     expect(app.requests().at(-1)).toMatchObject({ error: 'store_unavailable', shadowed: false })

@@ -23,7 +23,7 @@ import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from
 import { WebSocket, WebSocketServer } from 'ws'
 import { type Certificate, makeCa, makeCertificate } from '../setup/openssl.ts'
 import { freePort } from '../setup/redis.ts'
-import { type Backend, type RunningApp, startApp, startBackend, yaml } from './harness.ts'
+import { type RunningApp, startApp, startUpstream, type Upstream, yaml } from './harness.ts'
 import { bearer, jwtOf } from './jwt.ts'
 import { type GatewayProcess, spawnGateway } from './process.ts'
 import { rawExchange } from './raw.ts'
@@ -43,11 +43,11 @@ beforeAll(() => {
 afterAll(() => rmSync(certificates, { recursive: true }))
 
 let folder: string
-let backend: Backend
+let backend: Upstream
 let apps: RunningApp[]
 beforeEach(async () => {
   folder = mkdtempSync(join(tmpdir(), 'tollgate-tls-'))
-  backend = await startBackend()
+  backend = await startUpstream()
   apps = []
   mount('v1', one)
 })
@@ -148,11 +148,11 @@ describe('a listener with a certificate', () => {
       const socket = tls.connect({ host, port: Number(port), ca: ca.cert, maxVersion: 'TLSv1.2' })
       await once(socket, 'secureConnect')
       socket.on('error', () => {})
-      const answer = new Promise((resolve) => {
+      const response = new Promise((resolve) => {
         socket.once('close', () => resolve('closed'))
         socket.renegotiate({}, (error) => resolve(error === null ? 'again' : 'refused'))
       })
-      return answer.finally(() => socket.destroy())
+      return response.finally(() => socket.destroy())
     }
     for (const listener of [url, admin]) expect(await renegotiated(listener)).not.toBe('again')
     mount('v2', other, other)
@@ -166,11 +166,11 @@ describe('a listener with a certificate', () => {
     const { url, admin, observations } = await start()
     for (const listener of [url, admin]) {
       const clear = listener.replace('https', 'http')
-      const answer = await rawExchange(
+      const response = await rawExchange(
         clear,
         `GET /x HTTP/1.1\r\nHost: x\r\nAuthorization: Bearer ${jwtOf('a')}\r\n\r\n`,
       )
-      expect(answer).not.toContain('HTTP/1.1')
+      expect(response).not.toContain('HTTP/1.1')
     }
     expect(backend.seen).toEqual([])
     expect(observations.filter((o) => o.type === 'bad_connection')).toEqual([
@@ -180,9 +180,9 @@ describe('a listener with a certificate', () => {
   })
 
   it('holds to half_close where a client ends its side: it is answered, or taken for gone', async () => {
-    const slow = await startBackend((_seen, res) => void setTimeout(() => res.end('late'), 200))
+    const slow = await startUpstream((_seen, res) => void setTimeout(() => res.end('late'), 200))
     const ask = `GET /x HTTP/1.1\r\nHost: a\r\nAuthorization: Bearer ${jwtOf('alice')}\r\n\r\n`
-    for (const [halfClose, answer, outcome] of [
+    for (const [halfClose, response, outcome] of [
       ['answer', /^HTTP\/1\.1 200 [\s\S]*late$/, 'forwarded'],
       ['abort', /^$/, 'aborted'],
     ] as const) {
@@ -190,7 +190,7 @@ describe('a listener with a certificate', () => {
       const { hostname: host, port } = new URL(app.url)
       const socket = tls.connect({ host, port: Number(port), ca: ca.cert })
       socket.end(ask)
-      expect(Buffer.concat(await socket.toArray()).toString()).toMatch(answer)
+      expect(Buffer.concat(await socket.toArray()).toString()).toMatch(response)
       await expect.poll(() => app.requests().map((request) => request.outcome)).toEqual([outcome])
     }
     await slow.close()
@@ -239,14 +239,14 @@ describe('a listener with a certificate', () => {
   })
 
   it('finishes what is under way when it stops', async () => {
-    const answers: (() => void)[] = []
-    const slow = await startBackend((_seen, res) => void answers.push(() => res.end('late')))
+    const responses: (() => void)[] = []
+    const slow = await startUpstream((_seen, res) => void responses.push(() => res.end('late')))
     const app = await startApp(config('', true, slow.url))
     const agent = new https.Agent({ keepAlive: true, ca: ca.cert })
     const pending = get(`${app.url}/x`, { agent })
-    await expect.poll(() => answers.length).toBe(1)
+    await expect.poll(() => responses.length).toBe(1)
     const stopped = app.stop()
-    answers[0]?.()
+    responses[0]?.()
     expect(await pending).toMatchObject({ status: 200, body: 'late' })
     await stopped
     agent.destroy()
@@ -278,11 +278,14 @@ describe('a listener with a certificate', () => {
       `${GET}Connection: close\r\n\r\n${GET}\r\n`,
       '\u0016\u0003\u0001 not HTTP\r\n\r\n',
     ]
-    const strip = (answer: string): string => answer.replace(/^(x-request-id|date|x-quota-reset): .*$/gim, '$1')
+    const strip = (response: string): string => response.replace(/^(x-request-id|date|x-quota-reset): .*$/gim, '$1')
     const statuses = (text: string): (string | undefined)[] => text.match(/HTTP\/1\.1 \d{3}/g) ?? []
     for (const attack of attacks) {
-      const [expected, answer] = [await rawExchange(clear.url, attack), await rawExchange(encrypted.url, attack)]
-      expect([attack.slice(0, 300), statuses(strip(answer))]).toEqual([attack.slice(0, 300), statuses(strip(expected))])
+      const [expected, response] = [await rawExchange(clear.url, attack), await rawExchange(encrypted.url, attack)]
+      expect([attack.slice(0, 300), statuses(strip(response))]).toEqual([
+        attack.slice(0, 300),
+        statuses(strip(expected)),
+      ])
     }
     const codes = (app: RunningApp) =>
       app.observations.flatMap((o) =>

@@ -10,7 +10,7 @@ import { commandsIn, withoutTheAccidental } from '../setup/tour.ts'
 
 /** The five-minute tour of the README, run as written there, in a folder that is as new as a fresh clone. */
 const commands = commandsIn(readFileSync('README.md', 'utf8'))
-const CLONE = ['src', 'config', 'build', 'node_modules', 'package.json']
+const CLONE = ['src', 'services', 'config', 'build', 'node_modules', 'package.json']
 
 let folder: string
 let demo: ChildProcess

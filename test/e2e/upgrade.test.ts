@@ -93,8 +93,10 @@ describe('a WebSocket handshake', () => {
   it('beyond the quota is let through in shadow, uncharged, and says so', async () => {
     await app.reload(text('shadow: true,'))
     const tunnels = [open('/live'), open('/live')]
-    const answers = await Promise.all(tunnels.map(async (ws) => (await once(ws, 'upgrade'))[0] as http.IncomingMessage))
-    const told = answers.map(({ headers }) => headers['x-tollgate-shadow'] ?? null)
+    const responses = await Promise.all(
+      tunnels.map(async (ws) => (await once(ws, 'upgrade'))[0] as http.IncomingMessage),
+    )
+    const told = responses.map(({ headers }) => headers['x-tollgate-shadow'] ?? null)
     expect(told.sort()).toEqual([null, 'would-refuse'].sort())
     expect(charged()).toBe(1)
     for (const ws of tunnels) ws.terminate()

@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { parseConfig } from '../../src/config/load.ts'
-import { type Backend, type RunningApp, SECRET, startApp, startBackend, yaml } from './harness.ts'
+import { type RunningApp, SECRET, startApp, startUpstream, type Upstream, yaml } from './harness.ts'
 import { bearer, jwtOf } from './jwt.ts'
 import { rawExchange } from './raw.ts'
 
@@ -15,11 +15,11 @@ const ROUTES = `
   - { match: "* /api/*", category: read }
 `
 
-let upstream: Backend
+let upstream: Upstream
 let app: RunningApp
 let warnings: readonly string[]
 beforeAll(async () => {
-  upstream = await startBackend()
+  upstream = await startUpstream()
   const text = yaml(upstream.url, `routes:${ROUTES}`, 'sqlite::memory:', 'headers: { X-Remote-User: "{user}" }')
   const issuers = `jwt: [{ issuer: "https://id.test", audience: tollgate, secret: ${SECRET}, algorithms: [HS256] },
     ${CLAIMS}, issuer: "https://{tenant}.test" }, ${CLAIMS}, issuer: "https://dotted.test", user_claim: realm.user }]`

@@ -12,20 +12,20 @@ import { fetch } from 'undici'
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
 import { loadConfig } from '../../src/config/load.ts'
 import { NOTHING } from '../../src/failures/histogram.ts'
-import { openSqliteStore } from '../../src/store/sqlite/store.ts'
+import { openSqliteStore } from '../../src/store/sqlite/sqlite-store.ts'
 import { makeCa, makeCertificate } from '../setup/openssl.ts'
-import { type Backend, type RunningApp, type Seen, startApp, startBackend, yaml } from './harness.ts'
+import { type RunningApp, type Seen, startApp, startUpstream, type Upstream, yaml } from './harness.ts'
 import { bearer, jwtOf } from './jwt.ts'
 
 let folder: string
 let respond: (seen: Seen, res: http.ServerResponse) => void
-let backend: Backend
+let backend: Upstream
 let app: RunningApp
 let more: { close(): void } | null
 beforeEach(async () => {
   folder = mkdtempSync(join(tmpdir(), 'tollgate-wiring-'))
   respond = (_seen, res) => res.end('ok')
-  backend = await startBackend((seen, res) => respond(seen, res))
+  backend = await startUpstream((seen, res) => respond(seen, res))
   more = null
 })
 afterEach(async () => {
@@ -153,10 +153,10 @@ describe('each key of the configuration reaches what it names: edge', () => {
     await start({ rest: 'edge: { max_in_flight: 2, shares: { address: none, user: none } }' })
     const slow = [get(), get()]
     await expect.poll(() => waiting.length).toBe(2)
-    const answer = await get('/items/1', bearer('bob'))
-    expect(answer.status).toBe(503)
-    expect(answer.headers.get('retry-after')).toBe('1')
-    expect(await answer.json()).toMatchObject({
+    const response = await get('/items/1', bearer('bob'))
+    expect(response.status).toBe(503)
+    expect(response.headers.get('retry-after')).toBe('1')
+    expect(await response.json()).toMatchObject({
       error: 'overloaded',
       msg: expect.stringMatching(/^The gateway has as many requests under way/),
     })
@@ -172,9 +172,9 @@ describe('each key of the configuration reaches what it names: edge', () => {
     await start({ rest: 'edge: { max_url: 256B }' })
     const target = (length: number): string => '/items/1?'.padEnd(length, 'x')
     expect((await get(target(256))).status).toBe(200)
-    const answer = await get(target(257))
-    expect(answer.status).toBe(414)
-    expect(await answer.json()).toMatchObject({ error: 'uri_too_long', msg: expect.stringContaining('256') })
+    const response = await get(target(257))
+    expect(response.status).toBe(414)
+    expect(await response.json()).toMatchObject({ error: 'uri_too_long', msg: expect.stringContaining('256') })
     expect([charges(), backend.seen.length]).toEqual([1, 1])
   })
 
@@ -185,9 +185,9 @@ describe('each key of the configuration reaches what it names: edge', () => {
     await start({ rest: 'edge: { max_body: 1KB }' })
     expect((await post(body(1000))).status).toBe(200)
     expect(backend.seen[0]?.body).toBe('x'.repeat(1000))
-    const answer = await post(body(1001))
-    expect(answer.status).toBe(413)
-    expect(await answer.json()).toMatchObject({ error: 'payload_too_large' })
+    const response = await post(body(1001))
+    expect(response.status).toBe(413)
+    expect(await response.json()).toMatchObject({ error: 'payload_too_large' })
     expect([charges(), backend.seen.length, await used()]).toEqual([1, 1, 4])
   })
 
@@ -232,9 +232,9 @@ describe('each key of the configuration reaches what it names: edge', () => {
   ])('max_header_size: %s lets a credential of %i characters in: %i', async (size, characters, status) => {
     await start({ rest: `edge: { max_header_size: ${size} }` })
     const authorization = `Bearer ${jwtOf('alice', { filler: 'x'.repeat(characters * 0.75 - 300) })}`
-    const answer = await get('/items/1', { authorization })
-    expect(answer.status).toBe(status)
-    expect(answer.headers.get('www-authenticate')).toBeNull()
+    const response = await get('/items/1', { authorization })
+    expect(response.status).toBe(status)
+    expect(response.headers.get('www-authenticate')).toBeNull()
   })
 
   const GIVEN = 'from-the-lb-1:2/3+4=5@6~7._'
@@ -248,12 +248,12 @@ describe('each key of the configuration reaches what it names: edge', () => {
     ['not from anybody else', '10.0.0.0/8', GIVEN, null],
   ])('trusted_proxies: an X-Request-Id is taken %s', async (_, proxies, sent, taken) => {
     await start({ rest: `edge: { trusted_proxies: [${proxies}] }` })
-    const answers = [
+    const responses = [
       await get('/items/1', { ...bearer('alice'), 'x-request-id': sent }),
       await get('/items/1', { 'x-request-id': sent }),
     ]
-    const ids = answers.map((answer) => answer.headers.get('x-request-id'))
-    expect(answers.map(({ status }) => status)).toEqual([200, 401])
+    const ids = responses.map((response) => response.headers.get('x-request-id'))
+    expect(responses.map(({ status }) => status)).toEqual([200, 401])
     for (const id of ids) {
       if (taken === null) expect(id).toMatch(/^[0-9a-f-]{36}$/)
       else expect(id).toBe(taken)
@@ -268,18 +268,18 @@ describe('each key of the configuration reaches what it names: upstream', () => 
     const ca = makeCa(folder, 'ca')
     const { cert, key } = makeCertificate(folder, 'server', ca, 'DNS:backend.test')
     const client = makeCertificate(folder, 'client', ca, 'DNS:gateway.test')
-    const url = await httpsBackend({ cert, key, ca: ca.cert, requestCert: true, rejectUnauthorized: true })
+    const url = await httpsUpstream({ cert, key, ca: ca.cert, requestCert: true, rejectUnauthorized: true })
     const files = `ca: ${ca.certFile}, cert: ${client.certFile}, key: ${client.keyFile}`
     await start({ backend: url, upstream: `tls: { ${files}, server_name: backend.test }` })
-    const answer = await get()
-    expect([answer.status, await answer.text()]).toEqual([200, 'client for backend.test'])
+    const response = await get()
+    expect([response.status, await response.text()]).toEqual([200, 'client for backend.test'])
   })
 
   it('tls reads its files again at a reload, although the configuration is as it was', async () => {
     const [ca, other] = [makeCa(folder, 'ca'), makeCa(folder, 'other')]
     const { cert, key } = makeCertificate(folder, 'server', ca, 'DNS:backend.test')
     const keys = {
-      backend: await httpsBackend({ cert, key }),
+      backend: await httpsUpstream({ cert, key }),
       upstream: `tls: { ca: ${join(folder, 'trusted.pem')}, server_name: backend.test }`,
     }
     writeFileSync(join(folder, 'trusted.pem'), other.cert)
@@ -292,7 +292,7 @@ describe('each key of the configuration reaches what it names: upstream', () => 
 
   it('without tls an authority of our own is not believed', async () => {
     const { cert, key } = makeCa(folder, 'ca')
-    await start({ backend: await httpsBackend({ cert, key }) })
+    await start({ backend: await httpsUpstream({ cert, key }) })
     expect((await get()).status).toBe(502)
     expect(await used()).toBe(0)
   })
@@ -313,9 +313,9 @@ describe('each key of the configuration reaches what it names: upstream', () => 
   it('response_timeout ends a request that the backend does not answer, with its charge kept', async () => {
     respond = () => {}
     await start({ upstream: 'response_timeout: 100ms' })
-    const answer = await get()
-    expect(answer.status).toBe(504)
-    expect(await answer.json()).toMatchObject({ error: 'upstream_timeout' })
+    const response = await get()
+    expect(response.status).toBe(504)
+    expect(await response.json()).toMatchObject({ error: 'upstream_timeout' })
     expect(backend.seen).toHaveLength(1)
     expect(await used()).toBe(4)
     expect(app.requests()[0]).toMatchObject({ httpStatus: 0, clientStatus: 504, outcome: 'failed', cost: 4 })
@@ -353,8 +353,8 @@ describe('each key of the configuration reaches what it names: upstream', () => 
   it('idle_timeout ends an answer that stops in the middle', async () => {
     respond = (_seen, res) => void res.writeHead(200).write('half')
     await start({ upstream: 'idle_timeout: 100ms' })
-    const answer = await get()
-    await expect(answer.text()).rejects.toThrow()
+    const response = await get()
+    await expect(response.text()).rejects.toThrow()
     await expect.poll(() => app.requests()).toHaveLength(1)
     expect(app.requests()[0]).toMatchObject({ httpStatus: 200, outcome: 'failed' })
   })
@@ -362,9 +362,9 @@ describe('each key of the configuration reaches what it names: upstream', () => 
   it('max_header_size bounds the head of the answer', async () => {
     respond = (_seen, res) => res.writeHead(200, { 'x-long': 'x'.repeat(2000) }).end('ok')
     await start({ upstream: 'max_header_size: 1KiB' })
-    const answer = await get()
-    expect(answer.status).toBe(502)
-    expect(await answer.json()).toMatchObject({ error: 'bad_upstream_answer' })
+    const response = await get()
+    expect(response.status).toBe(502)
+    expect(await response.json()).toMatchObject({ error: 'bad_upstream_answer' })
   })
 
   it('keep_alive is how long a free connection is kept', async () => {
@@ -397,7 +397,7 @@ describe('each key of the configuration reaches what it names: upstream', () => 
     await expect.poll(() => [charges(), waiting.length]).toEqual([2, 1])
     respond = (_seen, res) => res.end('second')
     waiting[0]?.end('first')
-    const texts = await Promise.all(both.map(async (answer) => (await answer).text()))
+    const texts = await Promise.all(both.map(async (response) => (await response).text()))
     expect(texts.sort()).toEqual(['first', 'second'])
   })
 })
@@ -432,9 +432,9 @@ describe('each key of the configuration reaches what it names: edge.shares and u
     const asked = Array.from({ length: 50 }, (_, i) =>
       get('/me/quota', { authorization: `Bearer ${credential(`u${i}`)}` }),
     )
-    const answers = await Promise.all(asked)
-    expect([...new Set(answers.map(({ status }) => status))].sort()).toEqual([200, 429])
-    const refused = answers.find(({ status }) => status === 429)
+    const responses = await Promise.all(asked)
+    expect([...new Set(responses.map(({ status }) => status))].sort()).toEqual([200, 429])
+    const refused = responses.find(({ status }) => status === 429)
     expect(refused?.headers.get('ratelimit-policy')).toBe('"address-checks";q=1;qu="concurrent-requests"')
   })
 
@@ -446,8 +446,8 @@ describe('each key of the configuration reaches what it names: edge.shares and u
     })
     void get().catch(() => {})
     await expect.poll(charges).toBe(1)
-    const answer = await get('/items/2')
-    expect([answer.status, await answer.json()]).toMatchObject([
+    const response = await get('/items/2')
+    expect([response.status, await response.json()]).toMatchObject([
       503,
       { error: 'overloaded', msg: expect.stringMatching(/^All connections to the service/) },
     ])
@@ -552,16 +552,16 @@ async function* inChunks(size: number): AsyncGenerator<Uint8Array> {
 }
 
 async function createToken(): Promise<string> {
-  const answer = await fetch(`${app.admin}/api/tokens`, {
+  const response = await fetch(`${app.admin}/api/tokens`, {
     method: 'POST',
     headers: { authorization: 'Bearer test-admin-token-0001', 'content-type': 'application/json' },
     body: JSON.stringify({ user: 'alice', name: 'laptop' }),
   })
-  return ((await answer.json()) as { token: string }).token
+  return ((await response.json()) as { token: string }).token
 }
 
 /** Answers with the name on the client's certificate and the one it was asked for by. */
-async function httpsBackend(options: https.ServerOptions): Promise<string> {
+async function httpsUpstream(options: https.ServerOptions): Promise<string> {
   const server = https.createServer(options, (req, res) => {
     const socket = req.socket as TLSSocket
     res.end(`${socket.getPeerCertificate().subject?.CN} for ${socket.servername}`)

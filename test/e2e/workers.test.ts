@@ -19,13 +19,13 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import { Redis } from 'ioredis'
 import { Agent, fetch } from 'undici'
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from 'vitest'
-import type { InForceAnswer } from '../../src/admin/api.ts'
-import { openRedisStore } from '../../src/store/redis/store.ts'
-import { openSqliteStore } from '../../src/store/sqlite/store.ts'
+import type { InForceResponse } from '../../src/admin/api.ts'
+import { openRedisStore } from '../../src/store/redis/redis-store.ts'
+import { openSqliteStore } from '../../src/store/sqlite/sqlite-store.ts'
 import type { Store } from '../../src/store/store.ts'
 import { parseMetrics } from '../observe/parse-metrics.ts'
 import { freePort, sharedRedis, startRedis } from '../setup/redis.ts'
-import { type Backend, countByUser, type Seen, startBackend } from './harness.ts'
+import { countByUser, type Seen, startUpstream, type Upstream } from './harness.ts'
 import { bearer, jwtOf } from './jwt.ts'
 import { type GatewayProcess, spawnGateway } from './process.ts'
 
@@ -33,7 +33,7 @@ const ADMIN_TOKEN = 'test-admin-token-of-32-characters'
 
 let folder: string
 let redis: Awaited<ReturnType<typeof sharedRedis>>
-let backend: Backend
+let backend: Upstream
 let respond: (seen: Seen, res: http.ServerResponse) => void
 let port: number
 let url: string
@@ -46,7 +46,7 @@ afterAll(() => redis.stop())
 beforeEach(async () => {
   folder = mkdtempSync(join(tmpdir(), 'tollgate-workers-'))
   respond = (_seen, res) => res.end('ok')
-  backend = await startBackend((seen, res) => respond(seen, res))
+  backend = await startUpstream((seen, res) => respond(seen, res))
   port = await freePort()
   url = `http://127.0.0.1:${port}`
   admin = `http://127.0.0.1:${await freePort()}`
@@ -147,9 +147,9 @@ async function askOnce(path: string, credential = jwtOf('alice')): Promise<{ sta
 }
 /** What each of eight connections in a row, four to a worker, is told. */
 async function everywhere<T>(ask: () => Promise<T>): Promise<T[]> {
-  const answers: T[] = []
-  for (let i = 0; i < 8; i++) answers.push(await ask())
-  return answers
+  const responses: T[] = []
+  for (let i = 0; i < 8; i++) responses.push(await ask())
+  return responses
 }
 async function standing(): Promise<{ limit: number; used: number }[]> {
   return JSON.parse((await askOnce('/me/quota')).body).windows.read
@@ -165,9 +165,9 @@ describe.each(['sqlite', 'redis'])('two workers on %s', (kind) => {
     const dispatcher = new Agent({ connections: 64 })
     const credentials = USERS.map((user) => bearer(user))
     const asked = Array.from({ length: 1000 }, async (_, i) => {
-      const answer = await fetch(`${url}/x`, { headers: credentials[i % 10] ?? {}, dispatcher })
-      await answer.text()
-      return answer.status
+      const response = await fetch(`${url}/x`, { headers: credentials[i % 10] ?? {}, dispatcher })
+      await response.text()
+      return response.status
     })
     const statuses = await Promise.all(asked)
     await dispatcher.close()
@@ -238,8 +238,8 @@ describe.each(['sqlite', 'redis'])('two workers on %s', (kind) => {
       await hand.addTally({ total: 1000, status0: 0, status5xx: 1000, aside: 0, asideFailed: 0 })
       await start(config({ ...store(), personal: 100 }).replace('quota:', 'quota:\n  mode: adaptive'))
       const inForce = async () => {
-        const answer = await fetch(`${admin}/api/in-force`, { headers: { authorization: `Bearer ${ADMIN_TOKEN}` } })
-        const { adaptive, effective } = (await answer.json()) as InForceAnswer
+        const response = await fetch(`${admin}/api/in-force`, { headers: { authorization: `Bearer ${ADMIN_TOKEN}` } })
+        const { adaptive, effective } = (await response.json()) as InForceResponse
         return [adaptive.factor, effective.personal.read?.long]
       }
       await expect.poll(inForce).toEqual([0.75, 75])
@@ -331,14 +331,14 @@ describe('a worker that is killed', () => {
         const closed = new Promise<void>((resolve) => socket.once('close', () => resolve()))
         await once(socket, 'connect')
         socket.write(request)
-        return { closed, answer: () => Buffer.concat(chunks).toString() }
+        return { closed, response: () => Buffer.concat(chunks).toString() }
       }),
     )
-    const answers = () => clients.filter(({ answer }) => answer().startsWith('HTTP/1.1 200'))
-    await expect.poll(() => answers().length, { timeout: 30_000 }).toBe(3)
+    const responses = () => clients.filter(({ response }) => response().startsWith('HTTP/1.1 200'))
+    await expect.poll(() => responses().length, { timeout: 30_000 }).toBe(3)
     process.kill(first, 'SIGKILL')
     await Promise.all(clients.map(({ closed }) => closed))
-    expect(answers()).toHaveLength(3)
+    expect(responses()).toHaveLength(3)
 
     await expect.poll(() => lines('worker started').length, { timeout: 30_000 }).toBe(3)
     await expect.poll(async () => (await metrics()).value('tollgate_workers'), { timeout: 30_000 }).toBe(2)
@@ -462,8 +462,8 @@ describe('a changed configuration', () => {
     expect(lines('configuration refused, the one before stays in force')).toHaveLength(1)
     /** By process, whether it tells of the file: those that are not in `known`. */
     const told = async (known: readonly number[] = []): Promise<[number, boolean][]> => {
-      const answer = await fetch(`${admin}/api/now`, { headers: { authorization: `Bearer ${ADMIN_TOKEN}` } })
-      const { replicas } = (await answer.json()) as { replicas: { pid: number; configProblems: string[] }[] }
+      const response = await fetch(`${admin}/api/now`, { headers: { authorization: `Bearer ${ADMIN_TOKEN}` } })
+      const { replicas } = (await response.json()) as { replicas: { pid: number; configProblems: string[] }[] }
       return replicas.flatMap(({ pid, configProblems }) =>
         known.includes(pid) ? [] : [[pid, configProblems.length > 0]],
       )
@@ -565,9 +565,9 @@ describe('two workers', () => {
       const headers = bearer('u'.repeat(250))
       const ids = await Promise.all(
         Array.from({ length: 2000 }, async () => {
-          const answer = await fetch(`${url}/x`, { headers, dispatcher })
-          await answer.text()
-          return answer.headers.get('x-request-id')
+          const response = await fetch(`${url}/x`, { headers, dispatcher })
+          await response.text()
+          return response.headers.get('x-request-id')
         }),
       )
       await dispatcher.close()
@@ -617,7 +617,7 @@ describe('two workers', () => {
     await expect.poll(() => backend.seen.length - seen).toBe(2)
     expect(await everywhere(async () => (await askOnce('/never')).status)).toEqual(eight(503))
     await running?.end('SIGKILL')
-    for (const answer of await Promise.all(hanging)) expect(answer).toBeInstanceOf(Error)
+    for (const response of await Promise.all(hanging)) expect(response).toBeInstanceOf(Error)
   })
 
   it('have started for a startup probe also where their store is not there, and are not ready', async () => {

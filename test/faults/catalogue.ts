@@ -110,40 +110,40 @@ export const CATALOGUE: readonly Group[] = [
   },
   {
     title: 'Errors that Redis answers',
-    file: 'test/faults/answers.test.ts',
+    file: 'test/faults/responses.test.ts',
     rows: {
-      answer_readonly: {
+      response_readonly: {
         fault: 'READONLY: it was made a replica',
         does: `${NOT_APPLIED}. A new connection is tried once a second`,
         shows: ANSWERED('readonly', 'READONLY'),
       },
-      answer_oom: { fault: 'OOM: no memory is left', does: NOT_APPLIED, shows: ANSWERED('out_of_memory', 'OOM') },
-      answer_busy: {
+      response_oom: { fault: 'OOM: no memory is left', does: NOT_APPLIED, shows: ANSWERED('out_of_memory', 'OOM') },
+      response_busy: {
         fault: 'BUSY: somebody else’s script runs on and on',
         does: NOT_APPLIED,
         shows: ANSWERED('busy', 'BUSY'),
       },
-      answer_noreplicas: {
+      response_noreplicas: {
         fault: 'NOREPLICAS: too few replicas for `min-replicas-to-write`',
         does: NOT_APPLIED,
         shows: ANSWERED('readonly', 'NOREPLICAS'),
       },
-      answer_noperm: {
+      response_noperm: {
         fault: 'NOPERM: the user may run no script',
         does: NOT_APPLIED,
         shows: ANSWERED('auth', 'NOPERM'),
       },
-      answer_noperm_within: {
+      response_noperm_within: {
         fault: 'NOPERM within the script: the user may not SET',
         does: NOT_APPLIED,
         shows: ANSWERED('auth', 'the error of the script'),
       },
-      answer_wrongpass: {
+      response_wrongpass: {
         fault: 'WRONGPASS: the password was changed',
         does: OUT,
         shows: `${CUT}, WRONGPASS in the log`,
       },
-      answer_misconf: {
+      response_misconf: {
         fault: 'MISCONF: its disk does not take the snapshot',
         does: NOT_APPLIED,
         shows: ANSWERED('readonly', 'MISCONF'),
@@ -202,70 +202,70 @@ export const CATALOGUE: readonly Group[] = [
   },
   {
     title: 'Between the gateway and its backend',
-    file: 'test/faults/backend.test.ts',
+    file: 'test/faults/upstream.test.ts',
     rows: {
-      backend_refuses: {
+      upstream_refuses: {
         fault: 'the backend refuses connections',
         does: '502; nothing was sent, so the charge is given back (`refund: unreached`) or stays (`never`)',
         shows:
           'request line with `httpStatus` 0 and the reason; `upstream_errors_total{reason="upstream_unreachable"}`',
       },
-      backend_connect_hangs: {
+      upstream_connect_hangs: {
         fault: 'the backend does not take the connection within `connect_timeout`',
         does: 'the same',
         shows: 'the same',
       },
-      backend_request_lost: {
+      upstream_request_lost: {
         fault: 'a request is lost on its way',
         does: '502; it was sent, so the charge stays although the backend saw nothing',
         shows: 'request line; `upstream_errors_total{reason="bad_upstream_answer"}`',
       },
-      backend_reply_lost: {
+      upstream_reply_lost: {
         fault: 'an answer is lost before its first byte',
         does: '502; the charge stays; a POST is never sent again',
         shows: 'the same',
       },
-      backend_reply_lost_kept: {
+      upstream_reply_lost_kept: {
         fault: 'an answer is lost on a connection that had served before',
         does: 'the same',
         shows: 'the same',
       },
-      backend_get_again: {
+      upstream_get_again: {
         fault: 'an answer to a GET is lost on a connection that had served before',
         does: 'It is sent once more on a new connection (RFC 9110, 9.2.2): the backend may see it twice, it is charged once',
         shows: 'nothing',
       },
-      backend_head_cut: {
+      upstream_head_cut: {
         fault: 'an answer breaks off within its head, by reset or by end',
         does: '502; the charge stays',
         shows: 'the same as of a lost answer',
       },
-      backend_body_cut: {
+      upstream_body_cut: {
         fault: 'an answer breaks off within its body, by reset or by end',
         does: 'The client’s connection is reset, or behind a pipelined answer closed, never ended as if whole; the charge stays',
         shows: 'request line with outcome `failed`',
       },
-      backend_late: {
+      upstream_late: {
         fault: 'an answer comes after `response_timeout`',
         does: '504; the charge stays',
         shows: '`upstream_errors_total{reason="upstream_timeout"}`',
       },
-      backend_half_open: {
+      upstream_half_open: {
         fault: 'a kept connection is dead and nobody said so',
         does: '504; the charge stays, since the request was sent',
         shows: 'the same',
       },
-      backend_trickle: {
+      upstream_trickle: {
         fault: 'one byte of a request a second gets through',
         does: '504; the charge stays',
         shows: 'the same',
       },
-      backend_blackhole: {
+      upstream_blackhole: {
         fault: 'the backend accepts and never answers, and reads the request later',
         does: '504; the charge stays, and is right when the request arrives after all',
         shows: 'the same',
       },
-      backend_and_store: {
+      upstream_and_store: {
         fault: 'the store is out when a charge is to be given back',
         does: 'The refund waits for the store and arrives once',
         shows: 'both faults',

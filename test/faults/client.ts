@@ -87,10 +87,10 @@ function codeIn(body: string): string {
 /** A GET with a credential, as JSON; asked again while the store is just coming back. */
 export async function readJson<T>(url: string, user: string): Promise<T> {
   for (let tries = 0; ; tries++) {
-    const answer = await fetch(url, { headers: { authorization: credentialOf(user) } })
-    if (answer.status === 200) return (await answer.json()) as T
-    const text = await answer.text()
-    if (answer.status !== 503 || tries === 100) throw new Error(`${url}: ${answer.status} ${text}`)
+    const response = await fetch(url, { headers: { authorization: credentialOf(user) } })
+    if (response.status === 200) return (await response.json()) as T
+    const text = await response.text()
+    if (response.status !== 503 || tries === 100) throw new Error(`${url}: ${response.status} ${text}`)
     await sleep(50)
   }
 }

@@ -6,11 +6,11 @@ import { Redis } from 'ioredis'
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect } from 'vitest'
 import { type RedisServer, startRedis } from '../setup/redis.ts'
 import { createWallClock, type WallClock } from '../setup/wall-clock.ts'
-import { type LoggingBackend, startLoggingBackend } from './backend.ts'
 import { fault } from './catalogue.ts'
 import { type Asked, Client, readJson } from './client.ts'
 import { endGateway, type Gateway, startGateway, untilReady } from './gateway.ts'
 import { expectUnharmed } from './matrix.ts'
+import { type LoggingUpstream, startLoggingUpstream } from './upstream.ts'
 
 /** Counters that somebody else has written to, a Redis that forgets them, and clocks that are wrong. */
 
@@ -25,7 +25,7 @@ let clock: WallClock
 let folder: string
 let redis: RedisServer
 let admin: Redis
-let backend: LoggingBackend
+let upstream: LoggingUpstream
 let client: Client
 let gateways: Gateway[]
 let started = 0
@@ -37,7 +37,7 @@ beforeEach(async () => {
   folder = mkdtempSync(join(tmpdir(), 'tollgate-data-'))
   redis = await startRedis({ clock })
   admin = new Redis(redis.url).on('error', () => {})
-  backend = await startLoggingBackend()
+  upstream = await startLoggingUpstream()
   client = new Client()
   gateways = []
 })
@@ -45,7 +45,7 @@ afterEach(async () => {
   client.close()
   for (const gateway of gateways) expectUnharmed(gateway)
   await Promise.all(gateways.map(endGateway))
-  await backend.close()
+  await upstream.close()
   admin.disconnect()
   await redis.stop()
   rmSync(folder, { recursive: true, force: true })
@@ -57,7 +57,7 @@ async function start(windows = '{ 1d: 1d }', env: Record<string, string> = {}): 
     file: join(folder, `${++started}.yaml`),
     env,
     config: `
-upstream: { url: "http://127.0.0.1:${backend.port}" }
+upstream: { url: "http://127.0.0.1:${upstream.port}" }
 store: ${redis.url}
 store_options: { deadline: 5s }
 quota:
@@ -76,7 +76,7 @@ log: { requests: none }
 const ask = (gateway: Gateway, user: string): Promise<Asked> => client.ask(gateway.url, 'c', user)
 const askAll = (gateway: Gateway, user: string, count = 3 * FITTING): Promise<Asked[]> =>
   Promise.all(Array.from({ length: count }, () => ask(gateway, user)))
-const seenOf = (user: string): number => backend.seen.filter((seen) => seen.user === user).length
+const seenOf = (user: string): number => upstream.seen.filter((seen) => seen.user === user).length
 async function used(gateway: Gateway, user: string): Promise<number | undefined> {
   type Status = { windows: { c: { used: number }[] } }
   const { windows } = await readJson<Status>(`${gateway.url}/me/quota`, user)

@@ -56,9 +56,9 @@ export async function startGateway(options: GatewayOptions): Promise<Gateway> {
       return samples.reduce((sum, line) => sum + Number(line.slice(line.lastIndexOf(' '))), 0)
     },
     readiness: async () => {
-      const answer = await fetch(`${admin}/readyz`)
-      const { reasons, degraded } = (await answer.json()) as { reasons?: string[]; degraded?: string[] }
-      return `${answer.status} ${(reasons ?? degraded ?? []).join(', ')}`.trim()
+      const response = await fetch(`${admin}/readyz`)
+      const { reasons, degraded } = (await response.json()) as { reasons?: string[]; degraded?: string[] }
+      return `${response.status} ${(reasons ?? degraded ?? []).join(', ')}`.trim()
     },
     events: () => process.lines().filter((line) => line.msg !== 'request'),
   }

@@ -4,12 +4,12 @@ import { join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { expect } from 'vitest'
 import { type Counter, usageOf } from '../../src/quota/counter.ts'
-import { openRedisStore } from '../../src/store/redis/store.ts'
+import { openRedisStore } from '../../src/store/redis/redis-store.ts'
 import type { Store } from '../../src/store/store.ts'
 import type { FaultProxy } from '../setup/fault-proxy.ts'
-import { type LoggingBackend, startLoggingBackend } from './backend.ts'
 import { type Asked, Client } from './client.ts'
 import { endGateway, type Gateway, startGateway } from './gateway.ts'
+import { type LoggingUpstream, startLoggingUpstream } from './upstream.ts'
 
 /**
  * Two gateways over one store, of which one has the fault. In every row of the matrix clients ask both for more than the
@@ -69,7 +69,7 @@ export interface WorldOptions {
 }
 
 export interface World {
-  readonly backend: LoggingBackend
+  readonly upstream: LoggingUpstream
   readonly gateways: readonly [Gateway, Gateway]
   readonly client: Client
   /** Reads the counters past all faults, as they are stored. */
@@ -77,12 +77,12 @@ export interface World {
   stop(): Promise<void>
 }
 
-function quotaConfig(columns: readonly Column[], backend: string, store: string, deadline: string): string {
+function quotaConfig(columns: readonly Column[], upstream: string, store: string, deadline: string): string {
   const limits = (scope: Scope): string =>
     columns.map((c) => `      ${c.category}: { 1d: ${c.scope === scope ? LIMIT : PLENTY} }`).join('\n')
   const outage = columns.filter((c) => c.policy === 'allow').map((c) => `${c.category}: { allow: ${SHARE * 100}% }`)
   return `
-upstream: { url: "${backend}", connect_timeout: 1s, response_timeout: 10s }
+upstream: { url: "${upstream}", connect_timeout: 1s, response_timeout: 10s }
 store: "${store}"
 store_options: { deadline: ${deadline} }
 quota:
@@ -108,17 +108,17 @@ export async function startWorld({
   deadlines = ['250ms', '250ms'],
 }: WorldOptions): Promise<World> {
   const folder = mkdtempSync(join(tmpdir(), 'tollgate-matrix-'))
-  const backend = await startLoggingBackend()
+  const upstream = await startLoggingUpstream()
   const columns = rows.flatMap(columnsOf)
   const config = (url: string, deadline: string): string =>
-    quotaConfig(columns, `http://127.0.0.1:${backend.port}`, url, deadline)
+    quotaConfig(columns, `http://127.0.0.1:${upstream.port}`, url, deadline)
   const start = (name: string, which: 0 | 1): Promise<Gateway> =>
     startGateway({ file: join(folder, `${name}.yaml`), config: config(stores[which], deadlines[which]) })
   const gateways = await Promise.all([start('one', 0), start('two', 1)])
   const witness = openRedisStore({ url: store, deadlineMs: 5000, observe: () => {} })
   const client = new Client()
   return {
-    backend,
+    upstream,
     gateways,
     client,
     witness,
@@ -126,7 +126,7 @@ export async function startWorld({
       client.close()
       await witness.close()
       await Promise.all(gateways.map(endGateway))
-      await backend.close()
+      await upstream.close()
       rmSync(folder, { recursive: true, force: true })
     },
   }
@@ -188,7 +188,7 @@ export async function runRow(world: World, proxies: readonly FaultProxy[], row: 
   await sleep(100)
   const asked = await traffic.stop()
   expect(asked.filter(({ error }) => error === 'HANGS')).toEqual([])
-  expectKnownAnswers(asked, fault.harmless ? [] : fault.both ? gateways : [first])
+  expectKnownResponses(asked, fault.harmless ? [] : fault.both ? gateways : [first])
   for (const column of columns) asked.push(...(await expectExact(world, column, fault)))
   expect(
     asked
@@ -277,7 +277,7 @@ function startTraffic({ gateways, client }: World, columns: readonly Column[]): 
 }
 
 /** Accepted, refused by the limit, or refused since the store is out: this only by a gateway that has the fault. */
-function expectKnownAnswers(asked: readonly Asked[], faulty: readonly Gateway[]): void {
+function expectKnownResponses(asked: readonly Asked[], faulty: readonly Gateway[]): void {
   const urls = new Set(faulty.map(({ url }) => url))
   const strange = asked.filter(
     ({ status, error, gateway }) =>
@@ -294,10 +294,10 @@ async function expectExact(world: World, column: Column, fault: Fault): Promise<
   const alone = column.policy === 'refuse' ? 0 : both ? 2 : 1
   async function standing() {
     const urls = [...Array<undefined>(8)].map((_, i) => gateways[i % 2]?.url ?? '')
-    const answers = await Promise.all(urls.map((url) => client.ask(url, column.category, nextUser(column))))
-    asked.push(...answers)
+    const responses = await Promise.all(urls.map((url) => client.ask(url, column.category, nextUser(column))))
+    asked.push(...responses)
     // The counters of every user are a lot to read, and worth it only where nothing more fits.
-    if (answers.some(({ status }) => status !== 429)) return { rest: false, exact: false, books: null }
+    if (responses.some(({ status }) => status !== 429)) return { rest: false, exact: false, books: null }
     const books = await booksOf(world, column)
     const { seen, all, sum, wrong } = books
     const exact = all === sum && wrong.every(({ used, seen }) => used < seen) && seen - sum <= forgets * COST
@@ -305,7 +305,7 @@ async function expectExact(world: World, column: Column, fault: Fault): Promise<
   }
   const last = await untilSettled(standing)
   expect({ column, ...last }).toMatchObject({ rest: true, exact: true })
-  const { length } = world.backend.of(column.category)
+  const { length } = world.upstream.of(column.category)
   expect(length).toBeGreaterThanOrEqual(FITTING)
   // What gateways that are cut off admit on their own may come on top, and no more.
   expect(length).toBeLessThanOrEqual(FITTING + forgets + alone * SHARE_FITS)
@@ -332,8 +332,8 @@ interface Books {
   readonly wrong: readonly { readonly user: string; readonly used: number; readonly seen: number }[]
 }
 
-async function booksOf({ witness, backend }: World, { category }: Column): Promise<Books> {
-  const requests = Map.groupBy(backend.of(category), ({ user }) => user)
+async function booksOf({ witness, upstream }: World, { category }: Column): Promise<Books> {
+  const requests = Map.groupBy(upstream.of(category), ({ user }) => user)
   const each = await Promise.all(
     [...requests].map(async ([user, { length }]) => {
       const { at, personal, global } = await witness.standing(user, [category])
@@ -346,8 +346,8 @@ async function booksOf({ witness, backend }: World, { category }: Column): Promi
   return { seen: total('seen'), all: each.at(-1)?.all ?? 0, sum: total('used'), wrong }
 }
 
-function idsSeen({ backend }: World, columns: readonly Column[]): string[] {
-  return columns.flatMap(({ category }) => backend.of(category).map(({ id }) => id)).sort()
+function idsSeen({ upstream }: World, columns: readonly Column[]): string[] {
+  return columns.flatMap(({ category }) => upstream.of(category).map(({ id }) => id)).sort()
 }
 
 /** It runs, and nothing was written but lines of the log, and of these none that tells of a fault of its own. */
@@ -359,7 +359,7 @@ export function expectUnharmed({ process }: Gateway): void {
 /** Nothing arrives later: long after the last fault every counter is what the backend saw. */
 export async function expectNothingCameLater(world: World, rows: readonly string[]): Promise<void> {
   for (const column of rows.flatMap(columnsOf)) {
-    const seen = world.backend.of(column.category).length * COST
+    const seen = world.upstream.of(column.category).length * COST
     expect([column.category, await booksOf(world, column)]).toEqual([
       column.category,
       { seen, all: seen, sum: seen, wrong: [] },

@@ -7,11 +7,11 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import { afterEach, beforeEach, describe, expect } from 'vitest'
 import { type FaultProxy, startFaultProxy } from '../setup/fault-proxy.ts'
 import { freePort, type RedisServer, startRedis } from '../setup/redis.ts'
-import { type LoggingBackend, startLoggingBackend } from './backend.ts'
 import { fault } from './catalogue.ts'
 import { type Asked, Client, readJson } from './client.ts'
 import { commonConfig, endGateway, type Gateway, startGateway, untilReady } from './gateway.ts'
 import { expectUnharmed } from './matrix.ts'
+import { type LoggingUpstream, startLoggingUpstream } from './upstream.ts'
 
 /** What happens to the process of a gateway, with charges under way. */
 
@@ -21,34 +21,34 @@ const SHARE_FITS = 3
 
 let folder: string
 let redis: RedisServer
-let backend: LoggingBackend
-let toBackend: FaultProxy
+let upstream: LoggingUpstream
+let toUpstream: FaultProxy
 let client: Client
 let gateways: Gateway[]
 let started = 0
 beforeEach(async () => {
   folder = mkdtempSync(join(tmpdir(), 'tollgate-process-'))
   redis = await startRedis()
-  backend = await startLoggingBackend((_seen, req, res) => {
+  upstream = await startLoggingUpstream((_seen, req, res) => {
     req.resume()
     setTimeout(() => res.end('ok'), Math.random() * 40)
   })
-  toBackend = await startFaultProxy(backend.port)
+  toUpstream = await startFaultProxy(upstream.port)
   client = new Client()
   gateways = []
 })
 afterEach(async () => {
   client.close()
   await Promise.all(gateways.map(endGateway))
-  await toBackend.close()
-  await backend.close()
+  await toUpstream.close()
+  await upstream.close()
   await redis.stop()
   rmSync(folder, { recursive: true, force: true })
 })
 
 function config(store: string, more = ''): string {
   return `
-upstream: { url: "http://127.0.0.1:${toBackend.port}", connect_timeout: 60s }
+upstream: { url: "http://127.0.0.1:${toUpstream.port}", connect_timeout: 60s }
 store: "${store}"
 store_options: { deadline: 2s }
 quota:
@@ -88,10 +88,10 @@ function startAsking(gateway: () => Gateway, category: string, user: string, unt
   let stopped = false
   const askers = Array.from({ length: 8 }, async () => {
     while (!stopped) {
-      const answer = await client.ask(gateway().url, category, user)
-      asked.push(answer)
-      if (until(answer)) return
-      if (answer.status !== 200) await sleep(20)
+      const response = await client.ask(gateway().url, category, user)
+      asked.push(response)
+      if (until(response)) return
+      if (response.status !== 200) await sleep(20)
     }
   })
   return {
@@ -113,17 +113,17 @@ describe('kill -9 of a gateway', () => {
     fault(id, async () => {
       const store = storeOf()
       const gateway = await start(store)
-      await toBackend.hangConnects()
+      await toUpstream.hangConnects()
       const waiting = Array.from({ length: 5 }, () => client.ask(gateway.url, 'c', 'alice'))
       await expect.poll(() => used(gateway, 'alice')).toBe(5 * COST)
       await gateway.process.end('SIGKILL')
       expect((await Promise.all(waiting)).map(({ status }) => status)).toEqual([0, 0, 0, 0, 0])
 
-      await toBackend.heal()
+      await toUpstream.heal()
       const again = await start(store, '', gateway)
       expect(await used(again, 'alice')).toBe(5 * COST)
       expect(await client.ask(again.url, 'c', 'alice')).toMatchObject({ status: 200 })
-      expect([backend.seen.length, await used(again, 'alice')]).toEqual([1, 6 * COST])
+      expect([upstream.seen.length, await used(again, 'alice')]).toEqual([1, 6 * COST])
       expectUnharmed(again)
     })
   }
@@ -143,7 +143,7 @@ describe('kill -9 of a gateway', () => {
     await untilReady(other)
     // What it admitted alone was in its memory only: at most its share of the limit, and nothing of it is half there.
     expect(admitted()).toBe(SHARE_FITS)
-    expect(backend.of('share')).toHaveLength(SHARE_FITS)
+    expect(upstream.of('share')).toHaveLength(SHARE_FITS)
     const charged = await used(other, 'alice', 'share')
     expect(charged % COST).toBe(0)
     expect(charged).toBeLessThanOrEqual(SHARE_FITS * COST)
@@ -165,8 +165,8 @@ describe('kill -9 of a gateway', () => {
     const asked = await wide.stop()
     const ofBob = [...(await tight.stop()), ...(await beside.stop())]
 
-    const seen = new Set(backend.of('c').map(({ id }) => id))
-    expect(backend.of('c')).toHaveLength(seen.size)
+    const seen = new Set(upstream.of('c').map(({ id }) => id))
+    expect(upstream.of('c')).toHaveLength(seen.size)
     const broken = asked.filter(({ status }) => status === 0)
     // Charged and not seen: only requests whose client saw the gateway die.
     const charged = (await used(other, 'alice')) / COST
@@ -174,7 +174,7 @@ describe('kill -9 of a gateway', () => {
     expect(charged).toBeLessThanOrEqual(seen.size + broken.filter(({ id }) => !seen.has(id)).length)
     expect(asked.filter(({ status }) => status === 200).every(({ id }) => seen.has(id))).toBe(true)
 
-    const bobs = new Set(backend.of('tight').map(({ id }) => id))
+    const bobs = new Set(upstream.of('tight').map(({ id }) => id))
     const lost = ofBob.filter(({ id, status }) => status === 0 && !bobs.has(id)).length
     expect(await used(other, 'bob', 'tight')).toBe(Math.floor(100 / COST) * COST)
     expect(bobs.size).toBeLessThanOrEqual(Math.floor(100 / COST))
@@ -206,8 +206,8 @@ describe('SIGTERM', () => {
     expect(await leaving.process.ended).toBe(0)
     const asked = await load.stop()
     expect(asked.filter(({ status }) => status !== 200)).toEqual([])
-    expect(asked).toHaveLength(backend.seen.length)
-    expect(await used(staying, 'alice')).toBe(backend.seen.length * COST)
+    expect(asked).toHaveLength(upstream.seen.length)
+    expect(await used(staying, 'alice')).toBe(upstream.seen.length * COST)
     expect(leaving.process.output()).not.toMatch(/"outcome":"(failed|aborted)"|internal error/)
   })
 
@@ -225,7 +225,7 @@ describe('SIGTERM', () => {
     const answered = asked.filter(({ status }) => status !== 0)
     expect(answered.filter(({ status }) => status !== 200)).toEqual([])
     // Who got no answer was not let in: neither charged nor forwarded, so any client may ask again elsewhere.
-    expect(answered.map(({ id }) => id).sort()).toEqual(backend.seen.map(({ id }) => id).sort())
+    expect(answered.map(({ id }) => id).sort()).toEqual(upstream.seen.map(({ id }) => id).sort())
     expect(await used(staying, 'alice')).toBe(answered.length * COST)
     expect(leaving.process.output()).not.toMatch(/"outcome":"(failed|aborted)"|internal error/)
   })
@@ -242,7 +242,7 @@ describe('SIGTERM', () => {
       expect([503, 0]).toContain(status)
       expect(error).not.toBe('HANGS')
     }
-    expect(backend.seen).toHaveLength(1)
+    expect(upstream.seen).toHaveLength(1)
     const open = gateway.process
       .lines()
       .filter(({ msg }) => msg === 'charges with an unknown outcome')
@@ -290,15 +290,15 @@ describe('a gateway whose store is not there when it starts', () => {
     gateways.push(gateway)
     expect(await gateway.readiness()).toMatch(/ the quota store does not answer$/)
     const refused = await Promise.all(Array.from({ length: 50 }, () => client.ask(gateway.url, 'c', 'alice')))
-    for (const answer of refused) expect(answer).toMatchObject({ status: 503, error: 'store_unavailable' })
-    expect(backend.seen).toHaveLength(0)
+    for (const response of refused) expect(response).toMatchObject({ status: 503, error: 'store_unavailable' })
+    expect(upstream.seen).toHaveLength(0)
     expect(gateway.events().length).toBeLessThan(15)
 
     await redis.restart()
     await untilReady(gateway)
     expect(await client.ask(gateway.url, 'c', 'alice')).toMatchObject({ status: 200 })
     await expect.poll(() => used(gateway, 'alice')).toBe(COST)
-    expect(backend.seen).toHaveLength(1)
+    expect(upstream.seen).toHaveLength(1)
     expectUnharmed(gateway)
   })
 })

@@ -4,11 +4,11 @@ import { join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { afterAll, beforeAll, describe, expect } from 'vitest'
 import { type RedisServer, startRedis } from '../setup/redis.ts'
-import { type LoggingBackend, startLoggingBackend } from './backend.ts'
 import { fault } from './catalogue.ts'
 import { type Asked, Client, readJson } from './client.ts'
 import { commonConfig, endGateway, type Gateway, startGateway, untilReady } from './gateway.ts'
 import { expectUnharmed } from './matrix.ts'
+import { type LoggingUpstream, startLoggingUpstream } from './upstream.ts'
 
 /** Configurations that differ in everything that a request meets: the limit, the cost, and what the backend is told. */
 const CONFIGS = [
@@ -20,13 +20,13 @@ type Variant = (typeof CONFIGS)[number]
 
 let folder: string
 let redis: RedisServer
-let backend: LoggingBackend
+let upstream: LoggingUpstream
 let gateway: Gateway
 let client: Client
 beforeAll(async () => {
   folder = mkdtempSync(join(tmpdir(), 'tollgate-reload-'))
   redis = await startRedis()
-  backend = await startLoggingBackend(({ headers }, req, res) => {
+  upstream = await startLoggingUpstream(({ headers }, req, res) => {
     req.resume()
     setTimeout(() => res.writeHead(200, { 'x-seen-config': String(headers['x-config']) }).end('ok'), Math.random() * 20)
   })
@@ -37,14 +37,14 @@ beforeAll(async () => {
 afterAll(async () => {
   client?.close()
   if (gateway) await endGateway(gateway)
-  await backend?.close()
+  await upstream?.close()
   await redis?.stop()
   rmSync(folder, { recursive: true, force: true })
 })
 
 function config({ name, limit, cost }: Variant): string {
   return `
-upstream: { url: "http://127.0.0.1:${backend.port}", headers: { X-Config: ${name} } }
+upstream: { url: "http://127.0.0.1:${upstream.port}", headers: { X-Config: ${name} } }
 store: ${redis.url}
 store_options: { deadline: 5s }
 quota:
@@ -97,7 +97,7 @@ describe('the configuration, changed every 50 ms under traffic,', () => {
     await Promise.all(askers)
 
     expect(asked.filter(({ status }) => status !== 200)).toEqual([])
-    expect(asked).toHaveLength(backend.seen.length)
+    expect(asked).toHaveLength(upstream.seen.length)
     const used = new Map(USERS.map((user) => [user, 0]))
     for (const { headers, user } of asked) {
       const variant = CONFIGS.find(({ name }) => name === headers['x-seen-config']) as Variant

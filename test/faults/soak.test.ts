@@ -5,14 +5,14 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import { Redis } from 'ioredis'
 import { afterAll, beforeAll, describe, expect } from 'vitest'
 import { usageOf } from '../../src/quota/counter.ts'
-import { openRedisStore } from '../../src/store/redis/store.ts'
+import { openRedisStore } from '../../src/store/redis/redis-store.ts'
 import { type FaultProxy, startFaultProxy } from '../setup/fault-proxy.ts'
 import { PERSISTENT, type RedisServer, startRedis } from '../setup/redis.ts'
-import { type LoggingBackend, startLoggingBackend } from './backend.ts'
 import { fault } from './catalogue.ts'
 import { type Asked, Client, readJson } from './client.ts'
 import { commonConfig, endGateway, type Gateway, startGateway, untilReady } from './gateway.ts'
 import { expectUnharmed } from './matrix.ts'
+import { type LoggingUpstream, startLoggingUpstream } from './upstream.ts'
 
 /**
  * Faults by chance, several at a time, at every place at once. SOAK_SECONDS says how long, SOAK_SEED repeats a run:
@@ -42,9 +42,9 @@ const DAY = 86_400
 let folder: string
 let redis: RedisServer
 let admin: Redis
-let backend: LoggingBackend
+let upstream: LoggingUpstream
 let toRedis: FaultProxy[]
-let toBackend: FaultProxy
+let toUpstream: FaultProxy
 let gateways: Gateway[]
 let client: Client
 const kills: { readonly gateway: string; readonly at: number }[] = []
@@ -61,7 +61,7 @@ function configOf(i: number, variant: number): string {
   const baselines = (tight: number): string =>
     `{ tight: ${limit(tight)}, wide: ${limit(WIDE)}, lenient: ${limit(WIDE)} }`
   return `
-upstream: { url: "http://127.0.0.1:${toBackend.port}", connect_timeout: 500ms, response_timeout: 500ms, idle_timeout: 500ms }
+upstream: { url: "http://127.0.0.1:${toUpstream.port}", connect_timeout: 500ms, response_timeout: 500ms, idle_timeout: 500ms }
 store: redis://127.0.0.1:${toRedis[i]?.port}
 workers: ${i + 1}
 quota:
@@ -80,9 +80,9 @@ beforeAll(async () => {
   folder = mkdtempSync(join(tmpdir(), 'tollgate-soak-'))
   redis = await startRedis({ args: PERSISTENT })
   admin = new Redis(redis.url, { maxRetriesPerRequest: null }).on('error', () => {})
-  backend = await startLoggingBackend()
+  upstream = await startLoggingUpstream()
   toRedis = [await startFaultProxy(redis.port), await startFaultProxy(redis.port)]
-  toBackend = await startFaultProxy(backend.port)
+  toUpstream = await startFaultProxy(upstream.port)
   gateways = []
   for (const i of toRedis.keys()) {
     starts.push(() => {
@@ -99,8 +99,8 @@ beforeAll(async () => {
 afterAll(async () => {
   client?.close()
   await Promise.all((gateways ?? []).map(endGateway))
-  for (const proxy of [...(toRedis ?? []), toBackend]) await proxy?.close()
-  await backend?.close()
+  for (const proxy of [...(toRedis ?? []), toUpstream]) await proxy?.close()
+  await upstream?.close()
   admin?.disconnect()
   await redis?.stop()
   rmSync(folder, { recursive: true, force: true })
@@ -150,13 +150,13 @@ function mishaps(roll: (below: number) => number): Mishap[] {
     ],
     ['redis: stopped', () => void process.kill(redis.pid, 'SIGSTOP'), () => void process.kill(redis.pid, 'SIGCONT')],
     ['redis: killed', () => redis.kill('SIGKILL'), () => redis.restart()],
-    ['backend: request lost', () => toBackend.dropRequest()],
-    ['backend: reply lost', () => toBackend.dropReply()],
-    ['backend: reply cut', () => toBackend.cutReply(roll(200), { by: roll(2) === 0 ? 'fin' : 'reset' })],
-    ['backend: slow', () => toBackend.delay(roll(400), roll(400))],
-    ['backend: half open', () => toBackend.halfOpen()],
-    ['backend: refuses', () => toBackend.refuseConnects(), () => toBackend.heal()],
-    ['backend: healed', () => toBackend.heal()],
+    ['backend: request lost', () => toUpstream.dropRequest()],
+    ['backend: reply lost', () => toUpstream.dropReply()],
+    ['backend: reply cut', () => toUpstream.cutReply(roll(200), { by: roll(2) === 0 ? 'fin' : 'reset' })],
+    ['backend: slow', () => toUpstream.delay(roll(400), roll(400))],
+    ['backend: half open', () => toUpstream.halfOpen()],
+    ['backend: refuses', () => toUpstream.refuseConnects(), () => toUpstream.heal()],
+    ['backend: healed', () => toUpstream.heal()],
     [
       'gateway: killed',
       async () => {
@@ -226,7 +226,7 @@ describe('many faults at once', () => {
         ...[0, 1].map(() => asks(i, LENIENT, () => `each-${++requests}`, 40)),
       ])
       const met = await upset(performance.now() + SECONDS * 1000)
-      for (const proxy of [...toRedis, toBackend]) await proxy.heal()
+      for (const proxy of [...toRedis, toUpstream]) await proxy.heal()
       for (const gateway of gateways) {
         await expect.poll(() => gateway.readiness(), { timeout: 30_000 }).toBe('200')
         expectUnharmed(gateway)
@@ -245,7 +245,7 @@ describe('many faults at once', () => {
 
 /** What became of the requests in one category: each came to the backend once, or not at all where its client was told so. */
 function expectForwarded(category: string, mine: readonly Asked[]): Set<string> {
-  const seen = backend.of(category)
+  const seen = upstream.of(category)
   const ids = new Set(seen.map(({ id }) => id))
   expect(seen).toHaveLength(ids.size) // never twice
   const refused = mine.filter(({ status, error }) => status === 429 || error === 'store_unavailable')
@@ -260,7 +260,7 @@ function expectForwarded(category: string, mine: readonly Asked[]): Set<string> 
 async function expectBooks(category: string, asked: readonly Asked[]): Promise<void> {
   const mine = asked.filter((a) => a.category === category)
   const ids = expectForwarded(category, mine)
-  const seen = backend.of(category)
+  const seen = upstream.of(category)
   const unseen = (user: string): Asked[] => mine.filter((a) => a.user === user && !ids.has(a.id))
   let all = 0
   for (const user of USERS) {
@@ -366,12 +366,12 @@ async function used(user: string, category: string, scope: string): Promise<numb
 }
 
 function summary(asked: readonly Asked[], met: ReadonlyMap<string, number>): string {
-  const answers = new Map<string, number>()
+  const responses = new Map<string, number>()
   for (const { status, error } of asked) {
     const key = `${status} ${error}`.trim()
-    answers.set(key, (answers.get(key) ?? 0) + 1)
+    responses.set(key, (responses.get(key) ?? 0) + 1)
   }
   const list = (counts: ReadonlyMap<string, number>): string =>
     [...counts].map(([name, n]) => `${name} x ${n}`).join(', ')
-  return `seed ${SEED}, ${SECONDS} s, ${asked.length} requests, ${backend.seen.length} seen by the backend\nanswers: ${list(answers)}\nfaults: ${list(met)}`
+  return `seed ${SEED}, ${SECONDS} s, ${asked.length} requests, ${upstream.seen.length} seen by the backend\nanswers: ${list(responses)}\nfaults: ${list(met)}`
 }

@@ -20,7 +20,7 @@ assertNoSurprises()
 const CHUNKED = 'HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n'
 const SHORT = 'HTTP/1.1 200 OK\r\nContent-Length: 100\r\n\r\nabc'
 
-overEachTransport(({ scheme, httpBackend, rawBackend, tcpServer }) => {
+overEachTransport(({ scheme, httpUpstream, rawUpstream, tcpServer }) => {
   describe('a backend that answers nonsense before the body', () => {
     it.each([
       ['two equal lengths', 'HTTP/1.1 200 OK\r\nContent-Length: 2\r\nContent-Length: 2\r\n\r\nok'],
@@ -49,9 +49,9 @@ overEachTransport(({ scheme, httpBackend, rawBackend, tcpServer }) => {
       ['2100 fields', `HTTP/1.1 200 OK\r\n${'a: 1\r\n'.repeat(2_100)}Content-Length: 2\r\n\r\nok`],
       ['too long a head', `HTTP/1.1 200 OK\r\nX-A: ${'a'.repeat(40_000)}\r\nContent-Length: 2\r\n\r\nok`],
       ['another protocol', '220 smtp.example ESMTP\r\n'],
-    ])('is answered with 502: %s', async (_what, answer) => {
-      const backend = await rawBackend((socket) => socket.end(Buffer.from(answer, 'latin1')))
-      const gateway = await gatewayTo(backend.url)
+    ])('is answered with 502: %s', async (_what, response) => {
+      const upstream = await rawUpstream((socket) => socket.end(Buffer.from(response, 'latin1')))
+      const gateway = await gatewayTo(upstream.url)
       const { text } = await exchangeRaw(gateway.port, get('/', CLOSE))
       expect(text).toMatch(/^HTTP\/1\.1 502 /)
       expect(text).not.toMatch(/X-A/i)
@@ -65,37 +65,37 @@ overEachTransport(({ scheme, httpBackend, rawBackend, tcpServer }) => {
     })
 
     it('behind a head that waits for its turn is answered with 502, and the connection goes on', async () => {
-      const backend = await rawBackend(async (socket, head) => {
+      const upstream = await rawUpstream(async (socket, head) => {
         if (head.includes('/first')) await sleep(100)
         socket.write(head.includes('/broken') ? `${CHUNKED}xyz\r\n` : OK)
       })
-      const gateway = await gatewayTo(backend.url)
+      const gateway = await gatewayTo(upstream.url)
       const { text } = await exchangeRaw(gateway.port, get('/first') + get('/broken') + get('/last', CLOSE))
       expect(text.match(/HTTP\/1\.1 \d+/g)).toEqual(['HTTP/1.1 200', 'HTTP/1.1 502', 'HTTP/1.1 200'])
     })
 
     it('may pad the size of a chunk, and put blanks before a colon, which are removed', async () => {
-      const answer = 'HTTP/1.1 200 OK\r\nX-A : 1\r\nTransfer-Encoding: chunked\r\n\r\n2     \r\nok\r\n0\r\n\r\n'
-      const backend = await rawBackend((socket) => socket.write(answer))
-      const gateway = await gatewayTo(backend.url)
+      const response = 'HTTP/1.1 200 OK\r\nX-A : 1\r\nTransfer-Encoding: chunked\r\n\r\n2     \r\nok\r\n0\r\n\r\n'
+      const upstream = await rawUpstream((socket) => socket.write(response))
+      const gateway = await gatewayTo(upstream.url)
       const { text } = await exchangeRaw(gateway.port, get('/', CLOSE))
       expect(text).toMatch(/^HTTP\/1\.1 200 .*\r\nX-A: 1\r\n.*\r\n2\r\nok\r\n0\r\n\r\n$/s)
     })
 
     it('may use a head of 17 KB', async () => {
       const head = `HTTP/1.1 200 OK\r\nX-A: ${'a'.repeat(17_000)}\r\nContent-Length: 2\r\n\r\nok`
-      const backend = await rawBackend((socket) => socket.write(head))
-      const gateway = await gatewayTo(backend.url)
+      const upstream = await rawUpstream((socket) => socket.write(head))
+      const gateway = await gatewayTo(upstream.url)
       expect((await exchangeRaw(gateway.port, get('/', CLOSE))).text).toMatch(/^HTTP\/1\.1 200 /)
     })
 
     it.each(['204 No Content', '304 Not Modified'])(
       'with a body on %s does no harm to the next client',
       async (status) => {
-        const backend = await rawBackend((socket, head) => {
+        const upstream = await rawUpstream((socket, head) => {
           socket.write(head.includes('/second') ? OK : `HTTP/1.1 ${status}\r\nContent-Length: 5\r\n\r\nHTTP/`)
         })
-        const gateway = await gatewayTo(backend.url)
+        const gateway = await gatewayTo(upstream.url)
         const first = await exchangeRaw(gateway.port, get('/first', CLOSE))
         expect(first.text).toMatch(/^HTTP\/1\.1 [23]04 .*\r\n\r\n$/s)
         expect((await exchangeRaw(gateway.port, get('/second', CLOSE))).text).toMatch(/ok$/)
@@ -105,11 +105,11 @@ overEachTransport(({ scheme, httpBackend, rawBackend, tcpServer }) => {
     it.each([
       ['garbage', `${OK}garbage`],
       ['a second answer', `${OK}HTTP/1.1 200 OK\r\nContent-Length: 6\r\n\r\npoison`],
-    ])('and sends %s after it cannot poison the next client', async (_what, answer) => {
-      const backend = await rawBackend((socket, head) =>
-        socket.write(head.includes('/first') ? answer : OK.replace('ok', 'me')),
+    ])('and sends %s after it cannot poison the next client', async (_what, response) => {
+      const upstream = await rawUpstream((socket, head) =>
+        socket.write(head.includes('/first') ? response : OK.replace('ok', 'me')),
       )
-      const gateway = await gatewayTo(backend.url, { maxConnections: 1 })
+      const gateway = await gatewayTo(upstream.url, { maxConnections: 1 })
       const [first, second] = await Promise.all([
         exchangeRaw(gateway.port, get('/first', CLOSE)),
         sleep(1).then(() => exchangeRaw(gateway.port, get('/second', CLOSE))),
@@ -128,14 +128,14 @@ overEachTransport(({ scheme, httpBackend, rawBackend, tcpServer }) => {
       ['chunks without the last one', `${CHUNKED}3\r\nabc\r\n`, 'fin'],
       ['chunks and RST', `${CHUNKED}3\r\nabc\r\n`, 'rst'],
       ['no length and RST', 'HTTP/1.1 200 OK\r\nConnection: close\r\n\r\nabc', 'rst'],
-    ])('never looks whole to the client: %s', async (_what, answer, how) => {
-      const backend = await rawBackend(async (socket) => {
-        socket.write(answer)
+    ])('never looks whole to the client: %s', async (_what, response, how) => {
+      const upstream = await rawUpstream(async (socket) => {
+        socket.write(response)
         await sleep(30)
         if (how === 'rst') socket.resetAndDestroy()
         else socket.end(how === 'fin' ? '' : how)
       })
-      const gateway = await gatewayTo(backend.url)
+      const gateway = await gatewayTo(upstream.url)
       const { ending } = await exchangeRaw(gateway.port, get('/', CLOSE))
       expect(ending).toBe('ECONNRESET')
       expect(await gateway.settled()).toMatchObject({
@@ -147,30 +147,30 @@ overEachTransport(({ scheme, httpBackend, rawBackend, tcpServer }) => {
     })
 
     it('does no harm to the next answer', async () => {
-      const backend = await rawBackend(async (socket, head) => {
+      const upstream = await rawUpstream(async (socket, head) => {
         socket.write(head.includes('/second') ? OK : SHORT)
         await sleep(20)
         if (head.includes('/first')) socket.resetAndDestroy()
       })
-      const gateway = await gatewayTo(backend.url)
+      const gateway = await gatewayTo(upstream.url)
       await exchangeRaw(gateway.port, get('/first', CLOSE))
       expect((await exchangeRaw(gateway.port, get('/second', CLOSE))).text).toMatch(/ok$/)
       expect((await gateway.settled(2)).outcome).toBe('forwarded')
     })
 
     it('does not look whole to a client of HTTP/1.0 either, where only a reset tells', async () => {
-      const backend = await rawBackend(async (socket) => {
+      const upstream = await rawUpstream(async (socket) => {
         socket.write(`${CHUNKED}3\r\nabc\r\n`)
         await sleep(30)
         socket.end()
       })
-      const gateway = await gatewayTo(backend.url)
+      const gateway = await gatewayTo(upstream.url)
       expect((await exchangeRaw(gateway.port, 'GET / HTTP/1.0\r\n\r\n')).ending).toBe('ECONNRESET')
     })
 
     it('is no such backend when it ends a body without a length by closing', async () => {
-      const backend = await rawBackend((socket) => socket.end('HTTP/1.1 200 OK\r\n\r\nwhole'))
-      const gateway = await gatewayTo(backend.url)
+      const upstream = await rawUpstream((socket) => socket.end('HTTP/1.1 200 OK\r\n\r\nwhole'))
+      const gateway = await gatewayTo(upstream.url)
       const { text, ending } = await exchangeRaw(gateway.port, get('/', CLOSE))
       expect(text).toContain('whole')
       expect(ending).toBe('end')
@@ -178,8 +178,8 @@ overEachTransport(({ scheme, httpBackend, rawBackend, tcpServer }) => {
     })
 
     it('is cut after the idle timeout, and the client with it', async () => {
-      const backend = await rawBackend((socket) => socket.write(SHORT))
-      const gateway = await gatewayTo(backend.url, { idleTimeoutMs: 200 })
+      const upstream = await rawUpstream((socket) => socket.write(SHORT))
+      const gateway = await gatewayTo(upstream.url, { idleTimeoutMs: 200 })
       expect((await exchangeRaw(gateway.port, get('/'))).ending).toBe('ECONNRESET')
       expect(await gateway.settled()).toMatchObject({ httpStatus: 200, outcome: 'failed', error: 'upstream_timeout' })
     })
@@ -224,25 +224,25 @@ overEachTransport(({ scheme, httpBackend, rawBackend, tcpServer }) => {
       ['FIN', (s: Socket) => s.end()],
       ['RST', (s: Socket) => s.resetAndDestroy()],
     ])('but closes with %s gives 502 and may have been reached', async (_what, close) => {
-      const backend = await rawBackend((socket) => close(socket))
-      const gateway = await gatewayTo(backend.url)
+      const upstream = await rawUpstream((socket) => close(socket))
+      const gateway = await gatewayTo(upstream.url)
       const { text } = await exchangeRaw(gateway.port, get('/', CLOSE))
       expect(text).toMatch(/^HTTP\/1\.1 502 /)
       expect(await gateway.settled()).toMatchObject({ error: 'bad_upstream_answer', reached: true, headSent: false })
-      expect(backend.received).toHaveLength(1)
+      expect(upstream.received).toHaveLength(1)
     })
 
     it('in time gives 504', async () => {
-      const backend = await rawBackend(() => {})
-      const gateway = await gatewayTo(backend.url, { responseTimeoutMs: 200 })
+      const upstream = await rawUpstream(() => {})
+      const gateway = await gatewayTo(upstream.url, { responseTimeoutMs: 200 })
       const { text } = await exchangeRaw(gateway.port, get('/', CLOSE))
       expect(text).toMatch(/^HTTP\/1\.1 504 /)
       expect(await gateway.settled()).toMatchObject({ httpStatus: 0, error: 'upstream_timeout', reached: true })
     })
 
     it('in time gives 504 also while it does not read a large body', async () => {
-      const backend = await rawBackend((socket) => socket.pause())
-      const gateway = await gatewayTo(backend.url, { responseTimeoutMs: 300 })
+      const upstream = await rawUpstream((socket) => socket.pause())
+      const gateway = await gatewayTo(upstream.url, { responseTimeoutMs: 300 })
       const client = rawClient(gateway.port, 'POST / HTTP/1.1\r\nHost: x\r\nContent-Length: 50000000\r\n\r\n')
       client.socket.write(Buffer.alloc(50_000_000))
       expect(await gateway.settled()).toMatchObject({ error: 'upstream_timeout', reached: true })
@@ -256,21 +256,21 @@ overEachTransport(({ scheme, httpBackend, rawBackend, tcpServer }) => {
 
   describe('a client that keeps the backend waiting for its body', () => {
     it('is waited for longer than for an answer, which has its whole time from then on', async () => {
-      const backend = await rawBackend(() => {})
-      const gateway = await gatewayTo(backend.url, { responseTimeoutMs: 1000 })
+      const upstream = await rawUpstream(() => {})
+      const gateway = await gatewayTo(upstream.url, { responseTimeoutMs: 1000 })
       const client = rawClient(gateway.port, 'POST / HTTP/1.1\r\nHost: x\r\nContent-Length: 6\r\n\r\nabc')
       await sleep(2000)
       expect(gateway.results).toEqual([])
       client.socket.write('def')
       await sleep(100)
-      backend.sockets[0]?.write(OK)
+      upstream.sockets[0]?.write(OK)
       await client.until('ok')
       expect(await gateway.settled()).toMatchObject({ outcome: 'forwarded', httpStatus: 200 })
     })
 
     it('gets 504 where no answer comes after its last byte', async () => {
-      const backend = await rawBackend(() => {})
-      const gateway = await gatewayTo(backend.url, { responseTimeoutMs: 300 })
+      const upstream = await rawUpstream(() => {})
+      const gateway = await gatewayTo(upstream.url, { responseTimeoutMs: 300 })
       const client = rawClient(gateway.port, 'POST / HTTP/1.1\r\nHost: x\r\nTransfer-Encoding: chunked\r\n\r\n')
       await sleep(600)
       client.socket.write('1\r\nx\r\n0\r\n\r\n')
@@ -283,7 +283,7 @@ overEachTransport(({ scheme, httpBackend, rawBackend, tcpServer }) => {
     /** Answers the first request of each connection, and closes when the second one arrives. */
     const flaky = () => {
       const served = new WeakSet<object>()
-      return rawBackend((socket) => {
+      return rawUpstream((socket) => {
         if (served.has(socket)) socket.resetAndDestroy()
         else socket.write(OK)
         served.add(socket)
@@ -291,30 +291,30 @@ overEachTransport(({ scheme, httpBackend, rawBackend, tcpServer }) => {
     }
 
     it.each(['GET', 'OPTIONS'])('is replaced, and %s sent once more', async (method) => {
-      const backend = await flaky()
-      const gateway = await gatewayTo(backend.url)
+      const upstream = await flaky()
+      const gateway = await gatewayTo(upstream.url)
       for (let i = 0; i < 2; i++) {
         const { text } = await exchangeRaw(gateway.port, `${method} / HTTP/1.1\r\nHost: x\r\n${CLOSE}\r\n`)
         expect(text).toMatch(/ok$/)
       }
-      expect(backend.received.join('').match(/^(GET|OPTIONS) /gm)).toHaveLength(3)
+      expect(upstream.received.join('').match(/^(GET|OPTIONS) /gm)).toHaveLength(3)
     })
 
     it('is replaced by a new one, not by another that may be closed too', async () => {
       const heads: string[] = []
       // Answered when both are there, so that there are two connections.
       const waiting: Socket[] = []
-      const backend = await rawBackend((socket, head, nth) => {
+      const upstream = await rawUpstream((socket, head, nth) => {
         heads.push(head)
         if (nth > 2) socket.resetAndDestroy()
         else if (waiting.push(socket) === 2) for (const each of waiting) each.write(OK)
       })
-      const gateway = await gatewayTo(backend.url)
+      const gateway = await gatewayTo(upstream.url)
       await Promise.all([exchangeRaw(gateway.port, get('/', CLOSE)), exchangeRaw(gateway.port, get('/', CLOSE))])
-      expect(backend.sockets).toHaveLength(2)
+      expect(upstream.sockets).toHaveLength(2)
       expect((await exchangeRaw(gateway.port, get('/', CLOSE))).text).toMatch(/^HTTP\/1\.1 502/)
       expect(heads).toHaveLength(4)
-      expect(backend.sockets).toHaveLength(3)
+      expect(upstream.sockets).toHaveLength(3)
     })
 
     it('is told as a backend that cannot be reached where it takes no new one, of a request that it may have seen', async () => {
@@ -335,14 +335,14 @@ overEachTransport(({ scheme, httpBackend, rawBackend, tcpServer }) => {
     })
 
     it('is replaced for one more attempt only', async () => {
-      const backend = await rawBackend((socket, _head, nth) =>
+      const upstream = await rawUpstream((socket, _head, nth) =>
         nth === 1 ? socket.write(OK) : socket.resetAndDestroy(),
       )
-      const gateway = await gatewayTo(backend.url)
+      const gateway = await gatewayTo(upstream.url)
       await exchangeRaw(gateway.port, get('/', CLOSE))
       const { text } = await exchangeRaw(gateway.port, get('/', CLOSE))
       expect(text).toMatch(/^HTTP\/1\.1 502/)
-      expect(backend.received.join('').match(/^GET /gm)).toHaveLength(3)
+      expect(upstream.received.join('').match(/^GET /gm)).toHaveLength(3)
       expect((await gateway.settled(2)).reached).toBe(true)
     })
 
@@ -352,8 +352,8 @@ overEachTransport(({ scheme, httpBackend, rawBackend, tcpServer }) => {
       ['GET', 'Content-Length: 2\r\nX: 1', true],
       ['GET', 'Content-Length: 2\r\nX: 1', false],
     ])('is an error for %s with %s (body read before: %s): it may have been done', async (method, field, readBody) => {
-      const backend = await flaky()
-      const gateway = await gatewayTo(backend.url, { readBody })
+      const upstream = await flaky()
+      const gateway = await gatewayTo(upstream.url, { readBody })
       await exchangeRaw(gateway.port, get('/', CLOSE))
       const body = field.startsWith('Content-Length: 2') ? 'ab' : ''
       const { text } = await exchangeRaw(
@@ -361,37 +361,37 @@ overEachTransport(({ scheme, httpBackend, rawBackend, tcpServer }) => {
         `${method} / HTTP/1.1\r\nHost: x\r\n${CLOSE}${field}\r\n\r\n${body}`,
       )
       expect(text).toMatch(/^HTTP\/1\.1 502/)
-      expect(backend.received.join('').match(new RegExp(`^${method} /`, 'gm'))).toHaveLength(method === 'GET' ? 2 : 1)
+      expect(upstream.received.join('').match(new RegExp(`^${method} /`, 'gm'))).toHaveLength(method === 'GET' ? 2 : 1)
     })
 
     it('is no reason to send again where the backend keeps it open and is only slow', async () => {
-      const backend = await rawBackend((socket, _head, nth) => nth === 1 && socket.write(OK))
-      const gateway = await gatewayTo(backend.url, { responseTimeoutMs: 200 })
+      const upstream = await rawUpstream((socket, _head, nth) => nth === 1 && socket.write(OK))
+      const gateway = await gatewayTo(upstream.url, { responseTimeoutMs: 200 })
       await exchangeRaw(gateway.port, get('/', CLOSE))
       expect((await exchangeRaw(gateway.port, get('/', CLOSE))).text).toMatch(/^HTTP\/1\.1 504/)
-      expect(backend.received.join('').match(/^GET /gm)).toHaveLength(2)
+      expect(upstream.received.join('').match(/^GET /gm)).toHaveLength(2)
     })
 
     it('is no reason to send again where the answer had begun, or on a new connection', async () => {
-      const backend = await rawBackend((socket, _head, nth) => {
+      const upstream = await rawUpstream((socket, _head, nth) => {
         if (nth === 1) socket.write(OK)
         else socket.write('HTTP/1.1 2', () => setTimeout(() => socket.resetAndDestroy(), 30))
       })
-      const gateway = await gatewayTo(backend.url)
+      const gateway = await gatewayTo(upstream.url)
       await exchangeRaw(gateway.port, get('/', CLOSE))
       expect((await exchangeRaw(gateway.port, get('/', CLOSE))).text).toMatch(/^HTTP\/1\.1 502/)
-      expect(backend.received.join('').match(/^GET /gm)).toHaveLength(2)
+      expect(upstream.received.join('').match(/^GET /gm)).toHaveLength(2)
     })
   })
 
   describe('a backend that answers before it has read the body', () => {
     it.each(['closes', 'keeps the connection'])('and %s gets its answer passed on', async (what) => {
-      const backend = await rawBackend((socket) => {
-        const answer = 'HTTP/1.1 413 Content Too Large\r\nContent-Length: 3\r\n\r\nbig'
-        if (what === 'closes') socket.end(answer)
-        else socket.write(answer)
+      const upstream = await rawUpstream((socket) => {
+        const response = 'HTTP/1.1 413 Content Too Large\r\nContent-Length: 3\r\n\r\nbig'
+        if (what === 'closes') socket.end(response)
+        else socket.write(response)
       })
-      const gateway = await gatewayTo(backend.url)
+      const gateway = await gatewayTo(upstream.url)
       const client = rawClient(gateway.port, 'POST / HTTP/1.1\r\nHost: x\r\nContent-Length: 3000000\r\n\r\n')
       client.socket.write(Buffer.alloc(10_000))
       await client.until('big')
@@ -403,8 +403,8 @@ overEachTransport(({ scheme, httpBackend, rawBackend, tcpServer }) => {
     })
 
     it('with an error of ours leaves the connection usable too', async () => {
-      const backend = await rawBackend((socket) => socket.end('nonsense\r\n\r\n'))
-      const gateway = await gatewayTo(backend.url)
+      const upstream = await rawUpstream((socket) => socket.end('nonsense\r\n\r\n'))
+      const gateway = await gatewayTo(upstream.url)
       const client = rawClient(gateway.port, 'POST / HTTP/1.1\r\nHost: x\r\nContent-Length: 300000\r\n\r\nabc')
       await client.until('502')
       client.socket.write(Buffer.alloc(299_997))
@@ -415,8 +415,8 @@ overEachTransport(({ scheme, httpBackend, rawBackend, tcpServer }) => {
   })
 
   it('a client that goes on sending although the backend answered early is let go after some seconds', async () => {
-    const backend = await rawBackend((socket) => socket.write(OK))
-    const gateway = await gatewayTo(backend.url)
+    const upstream = await rawUpstream((socket) => socket.write(OK))
+    const gateway = await gatewayTo(upstream.url)
     const client = rawClient(gateway.port, 'POST / HTTP/1.1\r\nHost: x\r\nContent-Length: 300000\r\n\r\nabc')
     await client.until('ok')
     const drip = setInterval(() => client.socket.write('x'), 100)
@@ -427,42 +427,42 @@ overEachTransport(({ scheme, httpBackend, rawBackend, tcpServer }) => {
 
   describe('a client that leaves', () => {
     it('within its upload ends the request to the backend', async () => {
-      const backend = await rawBackend(() => {})
-      const gateway = await gatewayTo(backend.url)
+      const upstream = await rawUpstream(() => {})
+      const gateway = await gatewayTo(upstream.url)
       const client = rawClient(gateway.port, 'POST / HTTP/1.1\r\nHost: x\r\nContent-Length: 100\r\n\r\nabc')
-      await until(() => backend.received[0]?.endsWith('abc') === true)
+      await until(() => upstream.received[0]?.endsWith('abc') === true)
       client.socket.destroy()
       expect(await gateway.settled()).toMatchObject({ httpStatus: 0, outcome: 'aborted', error: null, reached: true })
-      await until(() => backend.sockets[0]?.readableEnded === true || backend.sockets[0]?.destroyed === true)
+      await until(() => upstream.sockets[0]?.readableEnded === true || upstream.sockets[0]?.destroyed === true)
     })
 
     it('within the download ends the request to the backend', async () => {
-      const backend = await rawBackend((socket) => socket.write(SHORT))
-      const gateway = await gatewayTo(backend.url)
+      const upstream = await rawUpstream((socket) => socket.write(SHORT))
+      const gateway = await gatewayTo(upstream.url)
       const client = rawClient(gateway.port, get('/'))
       await client.until('abc')
       client.socket.destroy()
       expect(await gateway.settled()).toMatchObject({ httpStatus: 200, outcome: 'aborted', headSent: true })
-      await until(() => backend.sockets[0]?.readableEnded === true || backend.sockets[0]?.destroyed === true)
+      await until(() => upstream.sockets[0]?.readableEnded === true || upstream.sockets[0]?.destroyed === true)
     })
 
     it('while the answer is awaited ends the request to the backend', async () => {
-      const backend = await rawBackend(() => {})
-      const gateway = await gatewayTo(backend.url)
+      const upstream = await rawUpstream(() => {})
+      const gateway = await gatewayTo(upstream.url)
       const client = rawClient(gateway.port, get('/1'))
-      await until(() => backend.sockets.length === 1)
+      await until(() => upstream.sockets.length === 1)
       client.socket.resetAndDestroy()
       expect(await gateway.settled()).toMatchObject({ outcome: 'aborted' })
-      await until(() => backend.sockets[0]?.readableEnded === true || backend.sockets[0]?.destroyed === true)
+      await until(() => upstream.sockets[0]?.readableEnded === true || upstream.sockets[0]?.destroyed === true)
     })
 
     it('before its request is sent never reaches the backend', async () => {
-      const backend = await rawBackend(() => {})
+      const upstream = await rawUpstream(() => {})
       let admit = (): void => {}
       const admitted = new Promise<void>((resolve) => {
         admit = resolve
       })
-      const gateway = await gatewayTo(backend.url, { admit: () => admitted })
+      const gateway = await gatewayTo(upstream.url, { admit: () => admitted })
       const client = rawClient(gateway.port, get('/'))
       await until(() => (gateway.server as unknown as { _connections: number })._connections === 1)
       await sleep(20)
@@ -470,34 +470,34 @@ overEachTransport(({ scheme, httpBackend, rawBackend, tcpServer }) => {
       await sleep(20)
       admit()
       expect(await gateway.settled()).toMatchObject({ outcome: 'aborted', reached: false, headSent: false })
-      expect(backend.received).toEqual([])
+      expect(upstream.received).toEqual([])
     })
 
     it('while it waits for a connection never reaches the backend, and costs none of the others theirs', async () => {
-      const backend = await rawBackend(() => {})
-      const gateway = await gatewayTo(backend.url, { maxConnections: 1 })
+      const upstream = await rawUpstream(() => {})
+      const gateway = await gatewayTo(upstream.url, { maxConnections: 1 })
       rawClient(gateway.port, get('/first'))
-      await until(() => backend.sockets.length === 1)
+      await until(() => upstream.sockets.length === 1)
       const second = rawClient(gateway.port, get('/second'))
       const third = rawClient(gateway.port, get('/third', CLOSE))
       await sleep(30)
       second.socket.destroy()
       expect(await gateway.settled()).toMatchObject({ outcome: 'aborted', reached: false })
-      backend.sockets[0]?.write(OK)
-      await until(() => backend.received.join('').includes('/third'))
-      backend.sockets[0]?.write(OK)
+      upstream.sockets[0]?.write(OK)
+      await until(() => upstream.received.join('').includes('/third'))
+      upstream.sockets[0]?.write(OK)
       await third.until('ok')
-      expect(backend.received.join('')).not.toContain('/second')
-      expect(backend.sockets).toHaveLength(1)
+      expect(upstream.received.join('')).not.toContain('/second')
+      expect(upstream.sockets).toHaveLength(1)
     })
 
     it('while it waits for a connection leaves no timer behind', async () => {
       // Timers of the tests before end meanwhile: so many wait here that those make no difference.
       const timers = (): number => process.getActiveResourcesInfo().filter((name) => name === 'Timeout').length
-      const backend = await rawBackend(() => {})
-      const gateway = await gatewayTo(backend.url, { maxConnections: 1, responseTimeoutMs: 600_000 })
+      const upstream = await rawUpstream(() => {})
+      const gateway = await gatewayTo(upstream.url, { maxConnections: 1, responseTimeoutMs: 600_000 })
       rawClient(gateway.port, get('/first'))
-      await until(() => backend.sockets.length === 1)
+      await until(() => upstream.sockets.length === 1)
       const waiting = Array.from({ length: 200 }, () => rawClient(gateway.port, get('/next')))
       await until(() => timers() >= 200)
       for (const { socket } of waiting) socket.destroy()
@@ -506,7 +506,7 @@ overEachTransport(({ scheme, httpBackend, rawBackend, tcpServer }) => {
     })
 
     it('by reading nothing for the idle timeout is let go', async () => {
-      const backend = await httpBackend((_req, res) => {
+      const upstream = await httpUpstream((_req, res) => {
         res.writeHead(200, { 'content-length': 100_000_000 })
         const more = (): void => {
           while (res.write(Buffer.alloc(65_536)));
@@ -515,7 +515,7 @@ overEachTransport(({ scheme, httpBackend, rawBackend, tcpServer }) => {
         more()
       })
       // Long enough that a backend on a busy machine is not taken for one that stopped in the middle.
-      const gateway = await gatewayTo(backend.url, { idleTimeoutMs: 1000 })
+      const gateway = await gatewayTo(upstream.url, { idleTimeoutMs: 1000 })
       const client = rawClient(gateway.port, get('/'))
       client.socket.pause()
       expect(await gateway.settled()).toMatchObject({
@@ -530,14 +530,14 @@ overEachTransport(({ scheme, httpBackend, rawBackend, tcpServer }) => {
       let open = 0
       let most = 0
       const order: string[] = []
-      const backend = await httpBackend(async (req, res) => {
+      const upstream = await httpUpstream(async (req, res) => {
         most = Math.max(most, ++open)
         order.push(req.url ?? '')
         await sleep(10)
         open--
         res.end('ok')
       })
-      const gateway = await gatewayTo(backend.url, { maxConnections: 2 })
+      const gateway = await gatewayTo(upstream.url, { maxConnections: 2 })
       const paths = Array.from({ length: 10 }, (_, i) => `/${i}`)
       await Promise.all(paths.map((path) => fetch(gateway.url + path).then((r) => r.text())))
       expect(most).toBe(2)
@@ -545,15 +545,15 @@ overEachTransport(({ scheme, httpBackend, rawBackend, tcpServer }) => {
     })
 
     it('a request that gets none in time was certainly not sent', async () => {
-      const backend = await rawBackend(() => {})
-      const gateway = await gatewayTo(backend.url, { maxConnections: 1, responseTimeoutMs: 250 })
+      const upstream = await rawUpstream(() => {})
+      const gateway = await gatewayTo(upstream.url, { maxConnections: 1, responseTimeoutMs: 250 })
       rawClient(gateway.port, get('/first'))
-      await until(() => backend.sockets.length === 1)
+      await until(() => upstream.sockets.length === 1)
       const { text } = await exchangeRaw(gateway.port, get('/second', CLOSE))
       await gateway.settled(2)
       expect(text).toMatch(/^HTTP\/1\.1 50[24]/)
       expect(
-        gateway.results.filter((r) => !r.reached).length + backend.received.join('').split('/second').length - 1,
+        gateway.results.filter((r) => !r.reached).length + upstream.received.join('').split('/second').length - 1,
       ).toBe(1)
     })
   })

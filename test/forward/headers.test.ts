@@ -1,10 +1,10 @@
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
-import { sessionCookie } from '../../src/admin/session.ts'
+import { sessionCookie } from '../../src/admin/session-cookie.ts'
 import { nameProblem } from '../../src/config/headers.ts'
-import { type Caller, encodeUser } from '../../src/forward/caller.ts'
+import { type Caller, encodeUser } from '../../src/forward/client-info.ts'
 import { ADMIN_SESSION } from '../../src/forward/header-names.ts'
-import { answerHeaders, answerTrailers, fieldsOf, headerRules, outgoingHead } from '../../src/forward/headers.ts'
+import { fieldsOf, headerRules, headersToClient, outgoingHead, responseTrailers } from '../../src/forward/headers.ts'
 import { assertNoSurprises } from './support.ts'
 
 assertNoSurprises()
@@ -344,11 +344,11 @@ describe('the user id in a field', () => {
 })
 
 describe('an answer on its way to the client', () => {
-  const answer = (raw: string[], ours: string[] = [], status = 200) => answerHeaders(fieldsOf(status, raw), ours)
+  const response = (raw: string[], ours: string[] = [], status = 200) => headersToClient(fieldsOf(status, raw), ours)
 
   it('keeps every Set-Cookie, the order, and bytes beyond ASCII', () => {
     const raw = ['Set-Cookie', 'a=1', 'X-A', 'caf\xe9', 'Set-Cookie', 'b=2', 'Set-Cookie', 'a=3']
-    expect(answer(raw)).toEqual(raw)
+    expect(response(raw)).toEqual(raw)
   })
 
   it('loses the fields of the backend’s connection and those that Connection names', () => {
@@ -363,24 +363,24 @@ describe('an answer on its way to the client', () => {
       'chunked',
     ]
     raw.push('Upgrade', 'h2c', 'Proxy-Authenticate', 'Basic', 'Trailer', 'X-T', 'ETag', '"1"')
-    expect(answer(raw)).toEqual(['ETag', '"1"'])
+    expect(response(raw)).toEqual(['ETag', '"1"'])
   })
 
   it('has the fields of the gateway instead of those of the upstream', () => {
     const raw = ['x-request-id', 'theirs', 'RateLimit', 'theirs', 'ETag', '"1"']
     const ours = ['X-Request-Id', 'ours', 'RateLimit', '"a";r=1']
-    expect(answer(raw, ours)).toEqual(['ETag', '"1"', ...ours])
+    expect(response(raw, ours)).toEqual(['ETag', '"1"', ...ours])
   })
 
   it.each(['X-Tollgate-Shadow', 'x-tollgate-debug', 'X-Quota-Reset', 'ratelimit', 'RateLimit-Policy', 'X-Request-Id'])(
     'has no %s of the upstream, also if the gateway sends none: a client takes it for the gateway’s',
     (name) => {
-      expect(answer([name, 'theirs', 'ETag', '"1"'])).toEqual(['ETag', '"1"'])
+      expect(response([name, 'theirs', 'ETag', '"1"'])).toEqual(['ETag', '"1"'])
     },
   )
 
   it('keeps the Retry-After of the upstream', () => {
-    expect(answer(['Retry-After', '5'], ['X-Request-Id', 'ours'], 503)).toEqual([
+    expect(response(['Retry-After', '5'], ['X-Request-Id', 'ours'], 503)).toEqual([
       'Retry-After',
       '5',
       'X-Request-Id',
@@ -389,8 +389,8 @@ describe('an answer on its way to the client', () => {
   })
 
   it('has no length on a 204, and keeps it on a 304', () => {
-    expect(answer(['Content-Length', '5'], [], 204)).toEqual([])
-    expect(answer(['Content-Length', '5'], [], 304)).toEqual(['Content-Length', '5'])
+    expect(response(['Content-Length', '5'], [], 204)).toEqual([])
+    expect(response(['Content-Length', '5'], [], 304)).toEqual(['Content-Length', '5'])
   })
 
   it('has no trailer that belongs into the head, or is ours', () => {
@@ -409,7 +409,7 @@ describe('an answer on its way to the client', () => {
       'Server-Timing',
       'db;dur=1',
     )
-    expect(answerTrailers(raw)).toEqual([
+    expect(responseTrailers(raw)).toEqual([
       ['X-Checksum', 'abc'],
       ['Server-Timing', 'db;dur=1'],
     ])

@@ -39,35 +39,35 @@ function watchMemory(): () => number {
   }
 }
 
-overEachTransport(({ httpBackend }) => {
+overEachTransport(({ httpUpstream }) => {
   describe('a body of 300 MB', () => {
     it('goes up to a backend that reads slowly, through flat memory', async () => {
       let received = 0
-      const backend = await httpBackend(async (req, res) => {
+      const upstream = await httpUpstream(async (req, res) => {
         for await (const chunk of req) {
           received += chunk.length
           if (received % (64 * MB) < chunk.length) await sleep(300)
         }
         res.end('done')
       })
-      const gateway = await gatewayTo(backend.url)
+      const gateway = await gatewayTo(upstream.url)
       const peak = watchMemory()
       const upload = request(gateway.url, { method: 'POST' })
       zeros(SIZE).pipe(upload)
-      const [answer] = await once(upload, 'response')
-      answer.resume()
-      await once(answer, 'end')
+      const [response] = await once(upload, 'response')
+      response.resume()
+      await once(response, 'end')
       expect(received).toBe(SIZE)
       expect(peak()).toBeLessThan(GROWTH)
     })
 
     it('comes down to a client that reads slowly, through flat memory', async () => {
-      const backend = await httpBackend((_req, res) => void zeros(SIZE).pipe(res))
-      const gateway = await gatewayTo(backend.url)
+      const upstream = await httpUpstream((_req, res) => void zeros(SIZE).pipe(res))
+      const gateway = await gatewayTo(upstream.url)
       const peak = watchMemory()
-      const [answer] = await once(request(gateway.url).end(), 'response')
+      const [response] = await once(request(gateway.url).end(), 'response')
       let received = 0
-      for await (const chunk of answer) {
+      for await (const chunk of response) {
         received += chunk.length
         if (received % (64 * MB) < chunk.length) await sleep(300)
       }
@@ -77,15 +77,15 @@ overEachTransport(({ httpBackend }) => {
 
     it('with a declared length arrives with it', async () => {
       let length: string | undefined
-      const backend = await httpBackend((req, res) => {
+      const upstream = await httpUpstream((req, res) => {
         length = req.headers['content-length']
         req.resume().on('end', () => res.writeHead(200, { 'content-length': 20 * MB }).end(Buffer.alloc(20 * MB)))
       })
-      const gateway = await gatewayTo(backend.url)
+      const gateway = await gatewayTo(upstream.url)
       const upload = request(gateway.url, { method: 'PUT', headers: { 'content-length': 20 * MB } })
       zeros(20 * MB).pipe(upload)
-      const [answer] = await once(upload, 'response')
-      const body = await answer.toArray()
+      const [response] = await once(upload, 'response')
+      const body = await response.toArray()
       expect(length).toBe(String(20 * MB))
       expect(Buffer.concat(body).length).toBe(20 * MB)
     })
@@ -100,7 +100,7 @@ it('the measure itself sees a proxy that buffers', async () => {
   expect(peak()).toBeGreaterThan(GROWTH)
 })
 
-overEachTransport(({ httpBackend, rawBackend }) => {
+overEachTransport(({ httpUpstream, rawUpstream }) => {
   /** The same octets for the same seed, of which no two stretches are alike. */
   function octets({ seed, size, pieces }: { seed: number; size: number; pieces: readonly number[] }): Readable {
     let at = 0
@@ -142,12 +142,12 @@ overEachTransport(({ httpBackend, rawBackend }) => {
   describe('a client that reads slowly', () => {
     /** A backend whose last chunk comes together with the end, when the client's connection is full already. */
     async function fullAtTheEnd(idleTimeoutMs: number) {
-      let answer: ServerResponse | undefined
-      const backend = await rawBackend(async (socket, head) => {
+      let response: ServerResponse | undefined
+      const upstream = await rawUpstream(async (socket, head) => {
         if (!head.includes('/big')) return void socket.write('HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nok')
         socket.setNoDelay()
         socket.write('HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n')
-        for (let waits = 0; waits < 52_000; waits = answer?.socket?.writableLength ?? 0) {
+        for (let waits = 0; waits < 52_000; waits = response?.socket?.writableLength ?? 0) {
           socket.write(chunk(waits > 0 ? 5_000 : 20_000))
           await sleep(1)
         }
@@ -155,21 +155,21 @@ overEachTransport(({ httpBackend, rawBackend }) => {
         // Over TLS two records, of which one read brings the last bytes of the first and all of the second.
         socket.write(`${chunk(17_000)}0\r\n\r\n`)
       })
-      const gateway = await gatewayTo(backend.url, { idleTimeoutMs })
+      const gateway = await gatewayTo(upstream.url, { idleTimeoutMs })
       gateway.server.on('request', (_req, res) => {
-        answer ??= res
+        response ??= res
       })
       const client = rawClient(gateway.port, get('/big'))
       client.socket.pause()
-      await until(() => answer?.writableEnded === true)
-      return { backend, gateway, client }
+      await until(() => response?.writableEnded === true)
+      return { upstream, gateway, client }
     }
 
     it('does not leave a connection to the backend behind that nobody reads', async () => {
-      const { backend, gateway } = await fullAtTheEnd(10_000)
+      const { upstream, gateway } = await fullAtTheEnd(10_000)
       const other = rawClient(gateway.port, get('/small'))
       await other.until('ok')
-      expect(backend.sockets).toHaveLength(1)
+      expect(upstream.sockets).toHaveLength(1)
     })
 
     it('gets the rest of an answer that the backend has finished', async () => {
@@ -192,12 +192,12 @@ overEachTransport(({ httpBackend, rawBackend }) => {
     })
 
     it('has its whole time for an answer behind another, from its turn on', async () => {
-      const backend = await rawBackend((socket, head) => {
-        const answer = 'HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nok'
-        if (head.includes('/first')) setTimeout(() => socket.write(answer), 900)
-        else socket.write(answer)
+      const upstream = await rawUpstream((socket, head) => {
+        const response = 'HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nok'
+        if (head.includes('/first')) setTimeout(() => socket.write(response), 900)
+        else socket.write(response)
       })
-      const gateway = await gatewayTo(backend.url, { idleTimeoutMs: 300 })
+      const gateway = await gatewayTo(upstream.url, { idleTimeoutMs: 300 })
       const client = rawClient(gateway.port, get('/first') + get('/second'))
       await gateway.settled(2)
       expect(gateway.results.map(({ outcome }) => outcome)).toEqual(['forwarded', 'forwarded'])
@@ -205,20 +205,20 @@ overEachTransport(({ httpBackend, rawBackend }) => {
     })
 
     it('does not excuse a backend that then stops for good', async () => {
-      let answer: ServerResponse | undefined
+      let response: ServerResponse | undefined
       let full = false
-      const backend = await rawBackend(async (socket) => {
+      const upstream = await rawUpstream(async (socket) => {
         socket.write('HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n')
         // A machine that stands still for as long as the gateway waits ends the answer before it is full, in the same way.
-        while (answer?.writableNeedDrain !== true && answer?.destroyed !== true) {
+        while (response?.writableNeedDrain !== true && response?.destroyed !== true) {
           socket.write(chunk(20_000))
           await sleep(5)
         }
         full = true
       })
-      const gateway = await gatewayTo(backend.url, { idleTimeoutMs: 2_000 })
+      const gateway = await gatewayTo(upstream.url, { idleTimeoutMs: 2_000 })
       gateway.server.on('request', (_req, res) => {
-        answer ??= res
+        response ??= res
       })
       const client = rawClient(gateway.port, get('/'))
       client.socket.pause()
@@ -248,23 +248,25 @@ overEachTransport(({ httpBackend, rawBackend }) => {
 
     it('arrive unchanged, however an answer is cut and however many come at once', async () => {
       const known = new Map<string, Body>()
-      const backend = await httpBackend((req, res) => {
+      const upstream = await httpUpstream((req, res) => {
         const { framed, size, ...rest } = known.get(req.url ?? '') as Body
         if (framed) res.setHeader('content-length', size)
         octets({ size, ...rest }).pipe(res)
       })
-      const gateway = await gatewayTo(backend.url)
+      const gateway = await gatewayTo(upstream.url)
       let stalled = 0
-      const answers = new Map<string | undefined, ServerResponse>()
-      gateway.server.on('request', (req, res) => void answers.set(req.url, res))
+      const responses = new Map<string | undefined, ServerResponse>()
+      gateway.server.on('request', (req, res) => void responses.set(req.url, res))
       const agent = new Agent({ keepAlive: true })
       const download = async (what: Body, path: string): Promise<void> => {
         known.set(path, what)
-        const [answer] = await once(request(gateway.url + path, { agent }).end(), 'response')
+        const [response] = await once(request(gateway.url + path, { agent }).end(), 'response')
         // Most are more than the kernel takes, and have to wait for their reader.
-        await until(() => answers.get(path)?.writableNeedDrain === true || answers.get(path)?.writableFinished === true)
-        if (answers.get(path)?.writableNeedDrain) stalled++
-        expect(await slowHash(answer)).toBe(await slowHash(octets(what)))
+        await until(
+          () => responses.get(path)?.writableNeedDrain === true || responses.get(path)?.writableFinished === true,
+        )
+        if (responses.get(path)?.writableNeedDrain) stalled++
+        expect(await slowHash(response)).toBe(await slowHash(octets(what)))
       }
       await fc.assert(
         fc.asyncProperty(bodies, async (all) => {
@@ -277,17 +279,17 @@ overEachTransport(({ httpBackend, rawBackend }) => {
     })
 
     it('arrive unchanged, however a request is cut and however many come at once', async () => {
-      const backend = await httpBackend(async (req, res) => {
+      const upstream = await httpUpstream(async (req, res) => {
         await sleep(20)
         res.end(await slowHash(req))
       })
-      const gateway = await gatewayTo(backend.url)
+      const gateway = await gatewayTo(upstream.url)
       const agent = new Agent({ keepAlive: true })
       const upload = async (what: Body): Promise<void> => {
         const headers = what.framed ? { 'content-length': what.size } : {}
         const sent = octets(what).pipe(request(gateway.url, { method: 'POST', agent, headers }))
-        const [answer] = await once(sent, 'response')
-        expect(Buffer.concat(await answer.toArray()).toString()).toBe(await slowHash(octets(what)))
+        const [response] = await once(sent, 'response')
+        expect(Buffer.concat(await response.toArray()).toString()).toBe(await slowHash(octets(what)))
       }
       await fc.assert(
         fc.asyncProperty(bodies, async (all) => {
@@ -301,25 +303,25 @@ overEachTransport(({ httpBackend, rawBackend }) => {
     it('cost no more memory than they are, in an answer of many short pieces', async () => {
       let full = false
       // So many short chunks as may wait for one client, each in a packet of its own.
-      const backend = await rawBackend(async (socket) => {
+      const upstream = await rawUpstream(async (socket) => {
         socket.setNoDelay()
         socket.write('HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n')
-        while (!answer?.writableNeedDrain) {
+        while (!response?.writableNeedDrain) {
           // What nobody reads fills the kernel's buffers first.
-          socket.write(chunk(answer?.writableLength ? 20 : 20_000))
+          socket.write(chunk(response?.writableLength ? 20 : 20_000))
           await sleep(1)
         }
         full = true
         socket.write('0\r\n\r\n')
       })
-      const gateway = await gatewayTo(backend.url)
-      let answer: ServerResponse | undefined
+      const gateway = await gatewayTo(upstream.url)
+      let response: ServerResponse | undefined
       gateway.server.on('request', (_req, res) => {
-        answer = res
+        response = res
       })
       const client = rawClient(gateway.port, get('/'))
       client.socket.pause()
-      await until(() => full || (answer?.writableLength ?? 0) > 0)
+      await until(() => full || (response?.writableLength ?? 0) > 0)
       const before = process.memoryUsage().arrayBuffers
       await until(() => full)
       expect(process.memoryUsage().arrayBuffers - before).toBeLessThan(20 * MB)

@@ -7,14 +7,14 @@ import type { Duplex } from 'node:stream'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { connect as connectTls, createSecureContext, createServer as createTlsServer } from 'node:tls'
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect } from 'vitest'
-import type { Destination } from '../../src/forward/connection.ts'
+import { isBehindOthers, turnOf } from '../../src/edge/turn.ts'
+import type { Destination } from '../../src/forward/client/connection.ts'
 import {
   createForwarder,
   type Forwarder,
   type ForwardOptions,
   type ForwardResult,
 } from '../../src/forward/forwarder.ts'
-import { isBehindOthers, turnOf } from '../../src/gateway/turn.ts'
 import { type TestCertificate, testCertificate } from './certificate.ts'
 
 /** The least of a whole response. */
@@ -100,8 +100,8 @@ export interface GatewayOptions extends Partial<ForwardOptions> {
 }
 
 /** A small HTTP server in front of a backend, which forwards one request of a connection at a time and does nothing else. */
-export async function gatewayTo(backend: string, options: GatewayOptions = {}): Promise<Gateway> {
-  const forwarder = forwarderTo(backend, options)
+export async function gatewayTo(upstream: string, options: GatewayOptions = {}): Promise<Gateway> {
+  const forwarder = forwarderTo(upstream, options)
   const results: ForwardResult[] = []
   const server = options.server ?? frontServer()
   const admitted = (req: IncomingMessage) => ({
@@ -145,8 +145,8 @@ function frontServer(): Server {
 export interface UpstreamTransport {
   readonly name: string
   readonly scheme: 'http' | 'https'
-  readonly httpBackend: typeof httpBackend
-  readonly rawBackend: typeof rawBackend
+  readonly httpUpstream: typeof httpUpstream
+  readonly rawUpstream: typeof rawUpstream
   /** A server of connections, for tests that need more than `rawBackend`. */
   readonly tcpServer: typeof tcpServer
 }
@@ -154,16 +154,16 @@ export interface UpstreamTransport {
 const OVER_TCP: UpstreamTransport = {
   name: 'to an upstream over TCP',
   scheme: 'http',
-  httpBackend,
-  rawBackend,
+  httpUpstream,
+  rawUpstream,
   tcpServer,
 }
 
 const OVER_TLS: UpstreamTransport = {
   name: 'to an upstream over TLS',
   scheme: 'https',
-  httpBackend: (listener) => httpBackend(listener, testCertificate()),
-  rawBackend: (answer, allowHalfOpen) => rawBackend(answer, allowHalfOpen, testCertificate()),
+  httpUpstream: (listener) => httpUpstream(listener, testCertificate()),
+  rawUpstream: (response, allowHalfOpen) => rawUpstream(response, allowHalfOpen, testCertificate()),
   tcpServer: (onSocket, allowHalfOpen) => tcpServer(onSocket, allowHalfOpen, testCertificate()),
 }
 
@@ -190,7 +190,7 @@ export function overEachWay(suite: (transport: UpstreamTransport) => void): void
 }
 
 /** A real HTTP backend. */
-export async function httpBackend(
+export async function httpUpstream(
   listener: RequestListener,
   certificate?: TestCertificate,
 ): Promise<{ url: string; server: Server }> {
@@ -199,7 +199,7 @@ export async function httpBackend(
   return { url: `${schemeOf(certificate)}://127.0.0.1:${port}`, server: server as Server }
 }
 
-export interface RawBackend {
+export interface RawUpstream {
   readonly url: string
   readonly port: number
   readonly sockets: Socket[]
@@ -211,11 +211,11 @@ export interface RawBackend {
  * A backend written by hand: `answer` is called with the socket once a whole request head has arrived, for each one. A body of
  * announced length is skipped.
  */
-export async function rawBackend(
-  answer: (socket: Socket, head: string, nth: number) => unknown,
+export async function rawUpstream(
+  response: (socket: Socket, head: string, nth: number) => unknown,
   allowHalfOpen = false,
   certificate?: TestCertificate,
-): Promise<RawBackend> {
+): Promise<RawUpstream> {
   const sockets: Socket[] = []
   const received: string[] = []
   let count = 0
@@ -237,7 +237,7 @@ export async function rawBackend(
       const behind = pending.slice(end + 4)
       body = Math.max(0, length - behind.length)
       pending = behind.slice(length)
-      answer(socket, head, ++count)
+      response(socket, head, ++count)
     })
   }
   const port = await listen(tcpServer(serve, allowHalfOpen, certificate), sockets)
@@ -282,14 +282,14 @@ export async function listen(
   return (server.address() as AddressInfo).port
 }
 
-export interface RawAnswer {
+export interface RawResponse {
   readonly text: string
   /** `end`: the other side finished cleanly; otherwise the error code. */
   readonly ending: string
 }
 
 /** Opens a connection, sends text, and gives all that comes back until the connection ends. */
-export async function exchangeRaw(port: number, text: string | Buffer): Promise<RawAnswer> {
+export async function exchangeRaw(port: number, text: string | Buffer): Promise<RawResponse> {
   const client = rawClient(port, text)
   await new Promise((resolve) => client.socket.once('close', resolve))
   return { text: client.text(), ending: client.ending() }

@@ -18,8 +18,8 @@ import {
   get,
   listen,
   onCleanup,
-  rawBackend,
   rawClient,
+  rawUpstream,
   until,
 } from './support.ts'
 
@@ -38,24 +38,24 @@ function certificate(name: string, issuer: Certificate, altName: string): { cert
   return { cert, key }
 }
 
-interface Backend {
+interface Upstream {
   readonly url: string
   readonly served: { name: unknown; clientName: unknown; path: unknown }[]
   /** Bytes of requests, decrypted. */
   plain: number
 }
 
-async function httpsBackend(options: ServerOptions): Promise<Backend> {
-  const seen: Backend['served'] = []
+async function httpsUpstream(options: ServerOptions): Promise<Upstream> {
+  const seen: Upstream['served'] = []
   const https = createServer(options, (req, res) => {
     const socket = req.socket as TLSSocket
     seen.push({ name: socket.servername, clientName: socket.getPeerCertificate()?.subject?.CN, path: req.url })
     res.end('ok')
   })
-  const backend = { url: '', served: seen, plain: 0 }
+  const upstream = { url: '', served: seen, plain: 0 }
   https.on('secureConnection', (socket) => {
     socket.on('data', (chunk: Buffer) => {
-      backend.plain += chunk.length
+      upstream.plain += chunk.length
     })
     socket.on('error', () => {})
   })
@@ -64,8 +64,8 @@ async function httpsBackend(options: ServerOptions): Promise<Backend> {
   onCleanup(() => {
     for (const each of sockets.clients) each.terminate()
   })
-  backend.url = `https://127.0.0.1:${await listen(https)}`
-  return backend
+  upstream.url = `https://127.0.0.1:${await listen(https)}`
+  return upstream
 }
 
 const UNTRUSTED = /^[A-Z_]+: [^;:]*certificate: name its authority under upstream\.tls\.ca$/
@@ -74,25 +74,25 @@ const UPGRADE = `GET / HTTP/1.1\r\nHost: x\r\nConnection: Upgrade\r\nUpgrade: we
 
 describe('an https backend', () => {
   it('is verified by an authority of our own, under the name that is configured', async () => {
-    const backend = await httpsBackend(server)
-    const gateway = await gatewayTo(backend.url, { tls: { ca, serverName: 'backend.test' } })
+    const upstream = await httpsUpstream(server)
+    const gateway = await gatewayTo(upstream.url, { tls: { ca, serverName: 'backend.test' } })
     for (let i = 0; i < 2; i++) expect((await exchangeRaw(gateway.port, get('/a', CLOSE))).text).toMatch(/ok$/)
-    expect(backend.served[0]).toMatchObject({ name: 'backend.test', path: '/a' })
+    expect(upstream.served[0]).toMatchObject({ name: 'backend.test', path: '/a' })
   })
 
   it('gets our certificate', async () => {
-    const backend = await httpsBackend({ ...server, ca, requestCert: true, rejectUnauthorized: true })
-    const gateway = await gatewayTo(backend.url, { tls: { ca, serverName: 'backend.test', ...client } })
+    const upstream = await httpsUpstream({ ...server, ca, requestCert: true, rejectUnauthorized: true })
+    const gateway = await gatewayTo(upstream.url, { tls: { ca, serverName: 'backend.test', ...client } })
     await exchangeRaw(gateway.port, get('/', CLOSE))
-    expect(backend.served[0]?.clientName).toBe('client')
+    expect(upstream.served[0]?.clientName).toBe('client')
   })
 
   it('that wants a certificate and gets none is an error', async () => {
-    const backend = await httpsBackend({ ...server, ca, requestCert: true, rejectUnauthorized: true })
-    const gateway = await gatewayTo(backend.url, { tls: { ca, serverName: 'backend.test' } })
+    const upstream = await httpsUpstream({ ...server, ca, requestCert: true, rejectUnauthorized: true })
+    const gateway = await gatewayTo(upstream.url, { tls: { ca, serverName: 'backend.test' } })
     expect((await exchangeRaw(gateway.port, get('/', CLOSE))).text).toMatch(/^HTTP\/1\.1 502/)
     expect((await gateway.settled()).outcome).toBe('failed')
-    expect(backend.served).toEqual([])
+    expect(upstream.served).toEqual([])
   })
 
   it.each([
@@ -109,8 +109,8 @@ describe('an https backend', () => {
   ])(
     '%s is never sent a byte of a request, and told with the cure',
     async (_what, { cert, key }, serverName, authority, told) => {
-      const backend = await httpsBackend({ cert, key })
-      const gateway = await gatewayTo(backend.url, { tls: { serverName, ...(authority && { ca: authority }) } })
+      const upstream = await httpsUpstream({ cert, key })
+      const gateway = await gatewayTo(upstream.url, { tls: { serverName, ...(authority && { ca: authority }) } })
       for (const request of [get('/', CLOSE), UPGRADE]) {
         expect((await exchangeRaw(gateway.port, request)).text).toMatch(/^HTTP\/1\.1 502/)
       }
@@ -119,7 +119,7 @@ describe('an https backend', () => {
         expect(result).toMatchObject({ error: 'upstream_unreachable', reached: false, headSent: false })
         expect(result.reason).toMatch(told)
       }
-      expect(backend.plain).toBe(0)
+      expect(upstream.plain).toBe(0)
     },
   )
 
@@ -136,7 +136,7 @@ describe('an https backend', () => {
   })
 
   it('is sent nothing by a client that leaves before the handshake is done', async () => {
-    const backend = await httpsBackend(server)
+    const upstream = await httpsUpstream(server)
     let open = (): void => {}
     const opened = new Promise<void>((resolve) => {
       open = resolve
@@ -146,7 +146,7 @@ describe('an https backend', () => {
       dialled++
       socket.on('error', () => {})
       await opened
-      const onward = connect(Number(new URL(backend.url).port), '127.0.0.1')
+      const onward = connect(Number(new URL(upstream.url).port), '127.0.0.1')
       onward.on('error', () => {})
       socket.pipe(onward).pipe(socket)
     })
@@ -162,7 +162,7 @@ describe('an https backend', () => {
     open()
     for (const result of gateway.results) expect(result).toMatchObject({ outcome: 'aborted', reached: false })
     expect((await exchangeRaw(gateway.port, get('/stayed', CLOSE))).text).toMatch(/ok$/)
-    expect(backend.served.map((request) => request.path)).toEqual(['/stayed'])
+    expect(upstream.served.map((request) => request.path)).toEqual(['/stayed'])
   })
 
   it('is sent a request again only on a connection that it had used', async () => {
@@ -179,8 +179,8 @@ describe('an https backend', () => {
   })
 
   it('can open a WebSocket', async () => {
-    const backend = await httpsBackend({ ...server, ca, requestCert: true, rejectUnauthorized: true })
-    const gateway = await gatewayTo(backend.url, { tls: { ca, serverName: 'backend.test', ...client } })
+    const upstream = await httpsUpstream({ ...server, ca, requestCert: true, rejectUnauthorized: true })
+    const gateway = await gatewayTo(upstream.url, { tls: { ca, serverName: 'backend.test', ...client } })
     const socket = new WebSocket(`ws://127.0.0.1:${gateway.port}/`)
     onCleanup(() => socket.terminate())
     await once(socket, 'open')
@@ -213,7 +213,7 @@ describe('an https backend', () => {
 describe('a client with TLS', () => {
   it('is told to the backend, and never sees a broken body as a whole one', async () => {
     const heads: string[] = []
-    const backend = createTcpServer((socket) => {
+    const upstream = createTcpServer((socket) => {
       socket.on('error', () => {})
       socket.once('data', (chunk) => {
         heads.push(String(chunk))
@@ -221,7 +221,7 @@ describe('a client with TLS', () => {
         setTimeout(() => socket.end(), 20)
       })
     })
-    const port = await listen(backend as never)
+    const port = await listen(upstream as never)
     const gateway = await gatewayTo(`http://127.0.0.1:${port}`, { server: createServer(server) as never })
     const broken = await new Promise<boolean>((resolve) => {
       const request = `https://127.0.0.1:${gateway.port}/`
@@ -239,12 +239,12 @@ describe('a client with TLS', () => {
 
 describe('a client with TLS that asks for a WebSocket', () => {
   it('has its connection ended where the backend declines and breaks off', async () => {
-    const backend = await rawBackend(async (socket) => {
+    const upstream = await rawUpstream(async (socket) => {
       socket.write('HTTP/1.1 403 Forbidden\r\nContent-Length: 20\r\n\r\nno')
       await sleep(20)
       socket.end()
     })
-    const gateway = await gatewayTo(backend.url, { server: createServer(server) as never })
+    const gateway = await gatewayTo(upstream.url, { server: createServer(server) as never })
     const socket = connectTls({ port: gateway.port, host: '127.0.0.1', ca, servername: 'backend.test' })
     socket.write(UPGRADE)
     expect(Buffer.concat(await socket.toArray()).toString()).toMatch(/^HTTP\/1\.1 403 [\s\S]*no$/)
@@ -254,8 +254,8 @@ describe('a client with TLS that asks for a WebSocket', () => {
 
 describe('a connection that was opened for a client who has left', () => {
   it('asks the backend nothing for that one, and serves the next', async () => {
-    const backend = await httpsBackend(server)
-    const way = await wayTo(Number(new URL(backend.url).port))
+    const upstream = await httpsUpstream(server)
+    const way = await wayTo(Number(new URL(upstream.url).port))
     const gateway = await gatewayTo(`https://127.0.0.1:${way.port}`, {
       tls: { ca, serverName: 'backend.test' },
       connectTimeoutMs: 20_000,
@@ -271,7 +271,7 @@ describe('a connection that was opened for a client who has left', () => {
     way.open()
     expect((await exchangeRaw(gateway.port, get('/third', CLOSE))).text).toMatch(/ok$/)
     expect(way.connections).toBe(2)
-    expect(backend.served.map(({ path }) => path)).toEqual(['/first', '/third'])
+    expect(upstream.served.map(({ path }) => path)).toEqual(['/first', '/third'])
   })
 })
 

@@ -4,7 +4,7 @@ import type { Socket } from 'node:net'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { describe, expect, it } from 'vitest'
 import { WebSocket, WebSocketServer } from 'ws'
-import type { UpgradeExchange } from '../../src/forward/exchange.ts'
+import type { UpgradeExchange } from '../../src/forward/contract.ts'
 import { freePort } from '../setup/redis.ts'
 import {
   assertNoSurprises,
@@ -13,7 +13,7 @@ import {
   gatewayTo,
   onCleanup,
   overEachTransport,
-  type RawBackend,
+  type RawUpstream,
   rawClient,
   until,
 } from './support.ts'
@@ -55,31 +55,31 @@ function nextUpgrade({ server }: Gateway): Promise<UpgradeExchange> {
 }
 
 /** Sends from the backend until nobody reads on from it, since the client takes no more. */
-async function fill(backends: readonly Socket[], client: Socket): Promise<void> {
+async function fill(upstreams: readonly Socket[], client: Socket): Promise<void> {
   // The backend's head is through.
   await until(() => client.bytesWritten > 0)
-  const [backend] = backends as [Socket]
-  while (!client.destroyed && (!client.writableNeedDrain || backend.writableLength < 1_000_000)) {
-    backend.write(Buffer.alloc(1_000_000))
+  const [upstream] = upstreams as [Socket]
+  while (!client.destroyed && (!client.writableNeedDrain || upstream.writableLength < 1_000_000)) {
+    upstream.write(Buffer.alloc(1_000_000))
     await sleep(5)
   }
 }
 
 /** A handshake whose client reads nothing, when so much waits for it that the gateway has stopped reading the backend. */
-async function unread(backend: RawBackend, idleTimeoutMs: number) {
-  const gateway = await gatewayTo(backend.url, { idleTimeoutMs })
+async function unread(upstream: RawUpstream, idleTimeoutMs: number) {
+  const gateway = await gatewayTo(upstream.url, { idleTimeoutMs })
   const upgraded = nextUpgrade(gateway)
   const reader = rawClient(gateway.port, handshake(), true)
   reader.socket.pause()
   const exchange = await upgraded
   const forwarded = gateway.forwarder.upgrade(exchange)
-  await fill(backend.sockets, exchange.socket as Socket)
+  await fill(upstream.sockets, exchange.socket as Socket)
   return { reader, forwarded, client: exchange.socket as Socket }
 }
 
-overEachTransport(({ scheme, httpBackend, rawBackend }) => {
-  async function echoBackend() {
-    const { url, server } = await httpBackend((_req, res) => void res.end('plain'))
+overEachTransport(({ scheme, httpUpstream, rawUpstream }) => {
+  async function echoUpstream() {
+    const { url, server } = await httpUpstream((_req, res) => void res.end('plain'))
     const sockets = new WebSocketServer({ server, handleProtocols: () => 'chat' })
     sockets.on('connection', (socket, req) => {
       socket.on('message', (data, binary) => socket.send(data, { binary }))
@@ -93,7 +93,7 @@ overEachTransport(({ scheme, httpBackend, rawBackend }) => {
 
   describe('a WebSocket through the gateway', () => {
     it('carries messages both ways, and tells the backend who it is', async () => {
-      const { url } = await echoBackend()
+      const { url } = await echoUpstream()
       const gateway = await gatewayTo(url)
       const socket = dial(gateway, '/room?a=1&b')
       const [welcome] = await once(socket, 'message')
@@ -116,15 +116,15 @@ overEachTransport(({ scheme, httpBackend, rawBackend }) => {
     })
 
     it('asks the backend with a head of our making, to the byte', async () => {
-      const backend = await rawBackend((socket) => socket.write(SWITCH))
-      const gateway = await gatewayTo(backend.url)
+      const upstream = await rawUpstream((socket) => socket.write(SWITCH))
+      const gateway = await gatewayTo(upstream.url)
       const forged =
         'X-Secret: 1\r\nX-Tollgate-User: forged\r\nAuthorization: Bearer t\r\nX-Twice: 1\r\nX-Twice: 2\r\n__proto__: x\r\n'
       const client = rawClient(gateway.port, handshake('/a//b?x?y=%20&', forged))
       await client.until('101')
-      const sent = backend.received[0] ?? ''
+      const sent = upstream.received[0] ?? ''
       expect(sent).toMatch(/^GET \/a\/\/b\?x\?y=%20& HTTP\/1\.1\r\n/)
-      expect(sent.match(/^host: .*$/gim)).toEqual([`host: 127.0.0.1:${backend.port}`])
+      expect(sent.match(/^host: .*$/gim)).toEqual([`host: 127.0.0.1:${upstream.port}`])
       expect(sent.match(/^connection: .*$/gim)).toEqual(['connection: Upgrade'])
       expect(sent.match(/^x-twice: .*$/gim)).toHaveLength(2)
       expect(sent).toContain('x-tollgate-user: alice')
@@ -133,14 +133,14 @@ overEachTransport(({ scheme, httpBackend, rawBackend }) => {
     })
 
     it('asks for the very target, an empty query too', async () => {
-      const backend = await rawBackend((socket) => socket.write(SWITCH))
-      const gateway = await gatewayTo(backend.url)
+      const upstream = await rawUpstream((socket) => socket.write(SWITCH))
+      const gateway = await gatewayTo(upstream.url)
       await rawClient(gateway.port, handshake('/a?')).until('101')
-      expect(backend.received[0]).toMatch(/^GET \/a\? HTTP/)
+      expect(upstream.received[0]).toMatch(/^GET \/a\? HTTP/)
     })
 
     it('gets a 101 with our fields and without the backend’s hop-by-hop ones', async () => {
-      const backend = await rawBackend((socket) => {
+      const upstream = await rawUpstream((socket) => {
         socket.write(
           SWITCH.replace(
             '\r\n\r\n',
@@ -148,7 +148,7 @@ overEachTransport(({ scheme, httpBackend, rawBackend }) => {
           ),
         )
       })
-      const gateway = await gatewayTo(backend.url)
+      const gateway = await gatewayTo(upstream.url)
       const client = rawClient(gateway.port, handshake())
       await client.until('\r\n\r\n')
       expect(client.text()).toMatch(/^HTTP\/1\.1 101 /)
@@ -159,51 +159,51 @@ overEachTransport(({ scheme, httpBackend, rawBackend }) => {
     })
 
     it('is opened by a backend that writes WebSocket in other letters', async () => {
-      const backend = await rawBackend((socket) => socket.write(SWITCH.replace('websocket', 'WebSocket')))
-      const gateway = await gatewayTo(backend.url)
+      const upstream = await rawUpstream((socket) => socket.write(SWITCH.replace('websocket', 'WebSocket')))
+      const gateway = await gatewayTo(upstream.url)
       await rawClient(gateway.port, handshake()).until('101')
     })
 
     it('has its time to connect and its time for an answer one after the other', async () => {
-      const backend = await rawBackend((socket) => setTimeout(() => socket.write(SWITCH), 300))
-      const gateway = await gatewayTo(backend.url, { connectTimeoutMs: 100 })
+      const upstream = await rawUpstream((socket) => setTimeout(() => socket.write(SWITCH), 300))
+      const gateway = await gatewayTo(upstream.url, { connectTimeoutMs: 100 })
       await rawClient(gateway.port, handshake()).until('101')
     })
 
     it('leaves no timer behind, opened or not', async () => {
       const timers = (): number => process.getActiveResourcesInfo().filter((name) => name === 'Timeout').length
       // Timers of the tests before end meanwhile: there are so many here that those make no difference.
-      for (const answer of [SWITCH, '']) {
-        const backend = await rawBackend((socket) => socket.write(answer))
-        const gateway = await gatewayTo(backend.url, { responseTimeoutMs: 600_000 })
+      for (const response of [SWITCH, '']) {
+        const upstream = await rawUpstream((socket) => socket.write(response))
+        const gateway = await gatewayTo(upstream.url, { responseTimeoutMs: 600_000 })
         const clients = Array.from({ length: 200 }, () => rawClient(gateway.port, handshake()))
-        await until(() => backend.received.filter((text) => text.includes('\r\n\r\n')).length === 200)
-        if (answer === '') for (const { socket } of clients) socket.resetAndDestroy()
+        await until(() => upstream.received.filter((text) => text.includes('\r\n\r\n')).length === 200)
+        if (response === '') for (const { socket } of clients) socket.resetAndDestroy()
         else await Promise.all(clients.map((client) => client.until('101')))
         await until(() => timers() < 100)
       }
     })
 
     it('delivers what either side sends together with its handshake', async () => {
-      const backend = await rawBackend((socket) => socket.write(`${SWITCH}early-down`))
-      const gateway = await gatewayTo(backend.url)
+      const upstream = await rawUpstream((socket) => socket.write(`${SWITCH}early-down`))
+      const gateway = await gatewayTo(upstream.url)
       const client = rawClient(gateway.port, `${handshake()}early-up`)
       await client.until('early-down')
-      await until(() => backend.received[0]?.endsWith('early-up') === true)
+      await until(() => upstream.received[0]?.endsWith('early-up') === true)
     })
 
     it('passes nothing on before the backend has agreed', async () => {
-      const backend = await rawBackend(() => {})
-      const gateway = await gatewayTo(backend.url)
+      const upstream = await rawUpstream(() => {})
+      const gateway = await gatewayTo(upstream.url)
       const client = rawClient(gateway.port, `${handshake()}GET /admin HTTP/1.1\r\n\r\n`)
-      await until(() => backend.received[0]?.includes('\r\n\r\n') === true)
+      await until(() => upstream.received[0]?.includes('\r\n\r\n') === true)
       await sleep(50)
-      expect(backend.received[0]).not.toContain('/admin')
+      expect(upstream.received[0]).not.toContain('/admin')
       client.socket.destroy()
     })
 
     it('is not cut for being idle', async () => {
-      const { url } = await echoBackend()
+      const { url } = await echoUpstream()
       const gateway = await gatewayTo(url, { idleTimeoutMs: 50, responseTimeoutMs: 50, connectTimeoutMs: 50 })
       const socket = dial(gateway)
       await once(socket, 'message')
@@ -222,11 +222,11 @@ overEachTransport(({ scheme, httpBackend, rawBackend }) => {
       ],
       ['in chunks', 'HTTP/1.1 403 Forbidden\r\nTransfer-Encoding: chunked\r\n\r\n2\r\nno\r\n0\r\n\r\n'],
       ['until it closes', 'HTTP/1.1 403 Forbidden\r\n\r\nno'],
-    ])('has its answer %s passed on as a plain one, and the connection is closed', async (_what, answer) => {
-      const backend = await rawBackend((socket) =>
-        answer.includes('\r\n\r\nno') && !answer.includes('Length') ? socket.end(answer) : socket.write(answer),
+    ])('has its answer %s passed on as a plain one, and the connection is closed', async (_what, response) => {
+      const upstream = await rawUpstream((socket) =>
+        response.includes('\r\n\r\nno') && !response.includes('Length') ? socket.end(response) : socket.write(response),
       )
-      const gateway = await gatewayTo(backend.url)
+      const gateway = await gatewayTo(upstream.url)
       const { text, ending } = await exchangeRaw(gateway.port, handshake())
       expect(text).toMatch(/^HTTP\/1\.1 403 Forbidden\r\n/)
       expect(text).toMatch(/\r\nConnection: close\r\n\r\nno$/)
@@ -238,20 +238,20 @@ overEachTransport(({ scheme, httpBackend, rawBackend }) => {
 
     it('because it wants another version says so by the Upgrade of its 426', async () => {
       const fields = 'Connection: Upgrade\r\nUpgrade: websocket\r\nSec-WebSocket-Version: 13\r\nContent-Length: 0'
-      const backend = await rawBackend((socket) => socket.write(`HTTP/1.1 426 Upgrade Required\r\n${fields}\r\n\r\n`))
-      const gateway = await gatewayTo(backend.url)
+      const upstream = await rawUpstream((socket) => socket.write(`HTTP/1.1 426 Upgrade Required\r\n${fields}\r\n\r\n`))
+      const gateway = await gatewayTo(upstream.url)
       const { text } = await exchangeRaw(gateway.port, handshake())
       expect(text).toMatch(/^HTTP\/1\.1 426 .*\r\nUpgrade: websocket\r\n/s)
       expect(text).toMatch(/\r\nConnection: close, Upgrade\r\n\r\n$/)
     })
 
     it('and takes longer over the body of its answer than over the head has all of it passed on', async () => {
-      const backend = await rawBackend(async (socket) => {
+      const upstream = await rawUpstream(async (socket) => {
         socket.write('HTTP/1.1 403 Forbidden\r\nContent-Length: 2\r\n\r\n')
         await sleep(1500)
         socket.write('no')
       })
-      const gateway = await gatewayTo(backend.url, { responseTimeoutMs: 700 })
+      const gateway = await gatewayTo(upstream.url, { responseTimeoutMs: 700 })
       expect((await exchangeRaw(gateway.port, handshake())).text).toMatch(/^HTTP\/1\.1 403 [\s\S]*\r\n\r\nno$/)
       expect(await gateway.settled()).toMatchObject({ httpStatus: 403, outcome: 'forwarded' })
     })
@@ -261,21 +261,21 @@ overEachTransport(({ scheme, httpBackend, rawBackend }) => {
       [40_000, '502'],
     ])('and answers with a head of %i bytes: up to maxHeaderSize it is passed on', async (length, status) => {
       const long = `X-Long: ${'x'.repeat(length)}`
-      const backend = await rawBackend((socket) =>
+      const upstream = await rawUpstream((socket) =>
         socket.write(`HTTP/1.1 403 Forbidden\r\nContent-Length: 2\r\n${long}\r\n\r\nno`),
       )
-      const gateway = await gatewayTo(backend.url, { maxHeaderSize: 32 * 1024 })
+      const gateway = await gatewayTo(upstream.url, { maxHeaderSize: 32 * 1024 })
       const { text } = await exchangeRaw(gateway.port, handshake())
       expect([text.slice(9, 12), text.includes(long)]).toEqual([status, status === '403'])
     })
 
     it('and breaks its answer off breaks off the client', async () => {
-      const backend = await rawBackend(async (socket) => {
+      const upstream = await rawUpstream(async (socket) => {
         socket.write('HTTP/1.1 403 Forbidden\r\nContent-Length: 20\r\n\r\nno')
         await sleep(20)
         socket.end()
       })
-      const gateway = await gatewayTo(backend.url)
+      const gateway = await gatewayTo(upstream.url)
       expect((await exchangeRaw(gateway.port, handshake())).ending).toBe('ECONNRESET')
       expect(await gateway.settled()).toMatchObject({
         httpStatus: 403,
@@ -294,9 +294,9 @@ overEachTransport(({ scheme, httpBackend, rawBackend }) => {
       ['accepts two', SWITCH.replace('\r\n\r\n', `\r\nSec-WebSocket-Accept: ${ACCEPT}\r\n\r\n`)],
       ['switches to something else', SWITCH.replace('websocket', 'h2c')],
       ['does not name Upgrade in Connection', SWITCH.replace('Connection: Upgrade', 'Connection: keep-alive')],
-    ])('because it %s is answered by the caller', async (_what, answer) => {
-      const backend = await rawBackend((socket) => socket.end(answer))
-      const gateway = await gatewayTo(backend.url)
+    ])('because it %s is answered by the caller', async (_what, response) => {
+      const upstream = await rawUpstream((socket) => socket.end(response))
+      const gateway = await gatewayTo(upstream.url)
       expect((await exchangeRaw(gateway.port, handshake())).text).toMatch(/^HTTP\/1\.1 502 /)
       expect(await gateway.settled()).toMatchObject({
         httpStatus: 0,
@@ -307,35 +307,35 @@ overEachTransport(({ scheme, httpBackend, rawBackend }) => {
     })
 
     it('because its 101 is no acceptance gets and gives not a byte more', async () => {
-      const backend = await rawBackend((socket) =>
+      const upstream = await rawUpstream((socket) =>
         socket.write(`${SWITCH.replace(ACCEPT, 'x')}HTTP/1.1 200 OK\r\n\r\n`),
       )
-      const gateway = await gatewayTo(backend.url)
+      const gateway = await gatewayTo(upstream.url)
       const { text } = await exchangeRaw(gateway.port, `${handshake()}GET /admin HTTP/1.1\r\n\r\n`)
       expect(text).not.toMatch(/101|200 OK/)
-      await until(() => backend.sockets[0]?.destroyed === true)
-      expect(backend.received[0]).not.toContain('/admin')
+      await until(() => upstream.sockets[0]?.destroyed === true)
+      expect(upstream.received[0]).not.toContain('/admin')
     })
 
     it('and stops in the middle of its answer is cut after the idle timeout, and the client with it', async () => {
-      const backend = await rawBackend((socket) =>
+      const upstream = await rawUpstream((socket) =>
         socket.write('HTTP/1.1 403 Forbidden\r\nContent-Length: 100\r\n\r\nno'),
       )
-      const gateway = await gatewayTo(backend.url, { idleTimeoutMs: 80 })
+      const gateway = await gatewayTo(upstream.url, { idleTimeoutMs: 80 })
       const { text } = await exchangeRaw(gateway.port, handshake())
       expect(text).toMatch(/^HTTP\/1\.1 403 Forbidden\r\n[\s\S]*no$/)
       expect(await gateway.settled()).toMatchObject({ httpStatus: 403, outcome: 'failed', headSent: true })
-      await until(() => backend.sockets[0]?.destroyed === true)
+      await until(() => upstream.sockets[0]?.destroyed === true)
     })
 
     it.each([
       ['reads all of its answer, if late', true, 'forwarded', 'end'],
       ['reads nothing of its answer', false, 'aborted', 'ECONNRESET'],
     ] as const)('and whose client %s', async (_what, reads, outcome, ending) => {
-      const backend = await rawBackend((socket) =>
+      const upstream = await rawUpstream((socket) =>
         socket.write('HTTP/1.1 403 Forbidden\r\nTransfer-Encoding: chunked\r\n\r\n'),
       )
-      const gateway = await gatewayTo(backend.url, { idleTimeoutMs: reads ? 60_000 : 300 })
+      const gateway = await gatewayTo(upstream.url, { idleTimeoutMs: reads ? 60_000 : 300 })
       const upgraded = nextUpgrade(gateway)
       const reader = rawClient(gateway.port, handshake(), true)
       reader.socket.pause()
@@ -347,11 +347,11 @@ overEachTransport(({ scheme, httpBackend, rawBackend }) => {
       let sent = 0
       // Until the kernels take no more, and a little waits.
       while (client.writableLength === 0) {
-        backend.sockets[0]?.write(`4000\r\n${PIECE.toString('latin1')}\r\n`, 'latin1')
+        upstream.sockets[0]?.write(`4000\r\n${PIECE.toString('latin1')}\r\n`, 'latin1')
         sent += PIECE.length
         await until(() => client.bytesWritten === head + sent)
       }
-      backend.sockets[0]?.write('0\r\n\r\n')
+      upstream.sockets[0]?.write('0\r\n\r\n')
       await until(() => client.writableEnded)
       if (reads) reader.socket.resume()
       expect(await forwarded).toMatchObject({ httpStatus: 403, outcome })
@@ -362,31 +362,31 @@ overEachTransport(({ scheme, httpBackend, rawBackend }) => {
     })
 
     it('and whose client stops reading in the middle of its answer is not to blame', async () => {
-      const backend = await rawBackend((socket) =>
+      const upstream = await rawUpstream((socket) =>
         socket.write('HTTP/1.1 403 Forbidden\r\nContent-Length: 1000000000\r\n\r\n'),
       )
-      const { reader, forwarded } = await unread(backend, 3000)
+      const { reader, forwarded } = await unread(upstream, 3000)
       expect(await forwarded).toMatchObject({
         httpStatus: 403,
         outcome: 'aborted',
         error: null,
         reason: expect.stringContaining('stopped reading'),
       })
-      await until(() => backend.sockets[0]?.destroyed === true)
+      await until(() => upstream.sockets[0]?.destroyed === true)
       reader.socket.resume()
       await until(() => reader.socket.destroyed)
       expect(reader.ending()).toBe('ECONNRESET')
     })
 
     it('because it sends interim answers without end is given up', async () => {
-      const backend = await rawBackend((socket) => {
+      const upstream = await rawUpstream((socket) => {
         const storm = setInterval(() => socket.write('HTTP/1.1 103 Early Hints\r\n\r\n'.repeat(50)), 1)
         socket.once('close', () => clearInterval(storm))
       })
-      const gateway = await gatewayTo(backend.url)
+      const gateway = await gatewayTo(upstream.url)
       expect((await exchangeRaw(gateway.port, handshake())).text).toMatch(/^HTTP\/1\.1 502 /)
       expect(await gateway.settled()).toMatchObject({ error: 'bad_upstream_answer', reached: true, headSent: false })
-      await until(() => backend.sockets[0]?.destroyed === true)
+      await until(() => upstream.sockets[0]?.destroyed === true)
     })
 
     it('because nobody listens was certainly not reached', async () => {
@@ -396,8 +396,8 @@ overEachTransport(({ scheme, httpBackend, rawBackend }) => {
     })
 
     it('in time gives a timeout', async () => {
-      const backend = await rawBackend(() => {})
-      const gateway = await gatewayTo(backend.url, { responseTimeoutMs: 100 })
+      const upstream = await rawUpstream(() => {})
+      const gateway = await gatewayTo(upstream.url, { responseTimeoutMs: 100 })
       await exchangeRaw(gateway.port, handshake())
       const reason = 'UPSTREAM_TIMEOUT: no answer in time'
       expect(await gateway.settled()).toMatchObject({ error: 'upstream_timeout', reached: true, reason })
@@ -412,8 +412,8 @@ overEachTransport(({ scheme, httpBackend, rawBackend }) => {
     })
 
     it('is not asked where the client has left while it was admitted', async () => {
-      const backend = await rawBackend((socket) => socket.write(SWITCH))
-      const gateway = await gatewayTo(backend.url)
+      const upstream = await rawUpstream((socket) => socket.write(SWITCH))
+      const gateway = await gatewayTo(upstream.url)
       const upgraded = nextUpgrade(gateway)
       rawClient(gateway.port, handshake())
       const exchange = await upgraded
@@ -421,23 +421,23 @@ overEachTransport(({ scheme, httpBackend, rawBackend }) => {
       await once(exchange.socket, 'close')
       const left = await gateway.forwarder.upgrade(exchange)
       expect(left).toMatchObject({ outcome: 'aborted', error: null, reached: false, headSent: false })
-      expect(backend.sockets).toEqual([])
+      expect(upstream.sockets).toEqual([])
     })
 
     it.each(LEAVE)('before the client leaves by %s is left alone too', async (_what, leave) => {
-      const backend = await rawBackend(() => {})
-      const gateway = await gatewayTo(backend.url)
+      const upstream = await rawUpstream(() => {})
+      const gateway = await gatewayTo(upstream.url)
       const client = rawClient(gateway.port, handshake())
-      await until(() => backend.sockets.length === 1)
+      await until(() => upstream.sockets.length === 1)
       leave(client.socket)
       expect(await gateway.settled()).toMatchObject({ outcome: 'aborted', headSent: false })
       await until(() => client.socket.destroyed)
-      await until(() => backend.sockets[0]?.destroyed === true || backend.sockets[0]?.readableEnded === true)
+      await until(() => upstream.sockets[0]?.destroyed === true || upstream.sockets[0]?.readableEnded === true)
     })
 
     it('because the client had ended its side while it was admitted is left alone', async () => {
-      const backend = await rawBackend(() => {})
-      const gateway = await gatewayTo(backend.url)
+      const upstream = await rawUpstream(() => {})
+      const gateway = await gatewayTo(upstream.url)
       const upgraded = nextUpgrade(gateway)
       const client = rawClient(gateway.port, handshake(), true)
       const exchange = await upgraded
@@ -448,39 +448,39 @@ overEachTransport(({ scheme, httpBackend, rawBackend }) => {
     })
 
     it('does, and is given what the client has sent ahead', async () => {
-      const backend = await rawBackend(() => {})
-      const gateway = await gatewayTo(backend.url)
+      const upstream = await rawUpstream(() => {})
+      const gateway = await gatewayTo(upstream.url)
       const upgraded = nextUpgrade(gateway)
       const client = rawClient(gateway.port, handshake())
       const exchange = await upgraded
       void gateway.forwarder.upgrade(exchange)
-      await until(() => backend.received[0]?.includes('\r\n\r\n') === true)
+      await until(() => upstream.received[0]?.includes('\r\n\r\n') === true)
       client.socket.write('early')
       await until(() => exchange.socket.readableLength > 0)
-      backend.sockets[0]?.write(SWITCH)
-      await until(() => backend.received[0]?.endsWith('\r\n\r\nearly') === true)
+      upstream.sockets[0]?.write(SWITCH)
+      await until(() => upstream.received[0]?.endsWith('\r\n\r\nearly') === true)
       client.socket.write(', late')
-      await until(() => backend.received[0]?.endsWith('early, late') === true)
+      await until(() => upstream.received[0]?.endsWith('early, late') === true)
     })
   })
 
   describe('the end of a tunnel', () => {
     it.each(LEAVE)('by %s of the client closes the backend’s side', async (_what, close) => {
-      const backend = await rawBackend((socket) => socket.write(SWITCH))
-      const gateway = await gatewayTo(backend.url)
+      const upstream = await rawUpstream((socket) => socket.write(SWITCH))
+      const gateway = await gatewayTo(upstream.url)
       const client = rawClient(gateway.port, handshake())
       await client.until('101')
       close(client.socket)
-      await until(() => backend.sockets[0]?.destroyed === true)
+      await until(() => upstream.sockets[0]?.destroyed === true)
       expect(await gateway.settled()).toMatchObject({ httpStatus: 101, outcome: 'forwarded' })
     })
 
     it.each(LEAVE)('by %s of the backend closes the client’s side', async (_what, close) => {
-      const backend = await rawBackend((socket) => socket.write(SWITCH))
-      const gateway = await gatewayTo(backend.url)
+      const upstream = await rawUpstream((socket) => socket.write(SWITCH))
+      const gateway = await gatewayTo(upstream.url)
       const client = rawClient(gateway.port, handshake())
       await client.until('101')
-      close(backend.sockets[0] as Socket)
+      close(upstream.sockets[0] as Socket)
       await until(() => client.socket.destroyed)
       expect(await gateway.settled()).toMatchObject({ httpStatus: 101, outcome: 'forwarded' })
     })
@@ -488,8 +488,8 @@ overEachTransport(({ scheme, httpBackend, rawBackend }) => {
     it.each(LEAVE)(
       'by %s of the client leaves nothing half open where the backend ignores it',
       async (_what, close) => {
-        const backend = await rawBackend((socket) => socket.write(SWITCH), true)
-        const gateway = await gatewayTo(backend.url)
+        const upstream = await rawUpstream((socket) => socket.write(SWITCH), true)
+        const gateway = await gatewayTo(upstream.url)
         const client = rawClient(gateway.port, handshake())
         await client.until('101')
         close(client.socket)
@@ -498,17 +498,17 @@ overEachTransport(({ scheme, httpBackend, rawBackend }) => {
     )
 
     it('leaves nothing half open where the client ignores the backend’s', async () => {
-      const backend = await rawBackend((socket) => socket.write(SWITCH))
-      const gateway = await gatewayTo(backend.url)
+      const upstream = await rawUpstream((socket) => socket.write(SWITCH))
+      const gateway = await gatewayTo(upstream.url)
       const client = rawClient(gateway.port, handshake(), true)
       await client.until('101')
-      backend.sockets[0]?.end()
+      upstream.sockets[0]?.end()
       expect((await gateway.settled()).outcome).toBe('forwarded')
     })
 
     it('is told once the client’s side is closed, also where it reads nothing of what is left', async () => {
-      const backend = await rawBackend((socket) => socket.write(SWITCH))
-      const gateway = await gatewayTo(backend.url)
+      const upstream = await rawUpstream((socket) => socket.write(SWITCH))
+      const gateway = await gatewayTo(upstream.url)
       const upgraded = nextUpgrade(gateway)
       rawClient(gateway.port, handshake(), true).socket.pause()
       const exchange = await upgraded
@@ -517,10 +517,10 @@ overEachTransport(({ scheme, httpBackend, rawBackend }) => {
       await until(() => client.bytesWritten > 0)
       // Until the kernels take no more, and a little waits; where much does, nobody reads on and so sees the backend's end.
       for (let sent = client.bytesWritten; client.writableLength === 0; sent += PIECE.length) {
-        backend.sockets[0]?.write(PIECE)
+        upstream.sockets[0]?.write(PIECE)
         await until(() => client.bytesWritten === sent + PIECE.length)
       }
-      backend.sockets[0]?.end()
+      upstream.sockets[0]?.end()
       const result = await forwarded
       expect(client.closed).toBe(true)
       expect(result).toMatchObject({ httpStatus: 101, outcome: 'forwarded' })
@@ -529,9 +529,9 @@ overEachTransport(({ scheme, httpBackend, rawBackend }) => {
     it.each(LEAVE)(
       'by %s of the backend ends it also where the client reads nothing of what waits',
       async (_what, close) => {
-        const backend = await rawBackend((socket) => socket.write(SWITCH))
-        const { forwarded } = await unread(backend, 1000)
-        close(backend.sockets[0] as Socket)
+        const upstream = await rawUpstream((socket) => socket.write(SWITCH))
+        const { forwarded } = await unread(upstream, 1000)
+        close(upstream.sockets[0] as Socket)
         expect(await forwarded).toMatchObject({
           httpStatus: 101,
           outcome: 'aborted',
@@ -541,21 +541,21 @@ overEachTransport(({ scheme, httpBackend, rawBackend }) => {
     )
 
     it('goes on where the client reads what waits before its time is over', async () => {
-      const backend = await rawBackend((socket) => socket.write(SWITCH))
-      const { reader, client } = await unread(backend, 4000)
+      const upstream = await rawUpstream((socket) => socket.write(SWITCH))
+      const { reader, client } = await unread(upstream, 4000)
       reader.socket.resume()
-      await until(() => client.writableLength === 0 && backend.sockets[0]?.writableLength === 0)
+      await until(() => client.writableLength === 0 && upstream.sockets[0]?.writableLength === 0)
       await sleep(5000)
-      backend.sockets[0]?.write('last words')
+      upstream.sockets[0]?.write('last words')
       await until(() => reader.text().endsWith('last words'))
     })
 
     it.each(LEAVE)('comes where the backend reads nothing, also after %s of the client', async (_what, close) => {
-      const backend = await rawBackend((socket) => {
+      const upstream = await rawUpstream((socket) => {
         socket.pause()
         socket.write(SWITCH)
       })
-      const gateway = await gatewayTo(backend.url, { idleTimeoutMs: 1000 })
+      const gateway = await gatewayTo(upstream.url, { idleTimeoutMs: 1000 })
       const client = rawClient(gateway.port, handshake(), true)
       await client.until('101')
       // Until the gateway reads no more, since the backend does not.
@@ -570,21 +570,21 @@ overEachTransport(({ scheme, httpBackend, rawBackend }) => {
         error: 'upstream_timeout',
         reason: expect.stringContaining('stopped reading'),
       })
-      await until(() => backend.sockets[0]?.resume().closed === true)
+      await until(() => upstream.sockets[0]?.resume().closed === true)
     })
 
     it('delivers the last words', async () => {
-      const backend = await rawBackend((socket) => {
+      const upstream = await rawUpstream((socket) => {
         socket.write(SWITCH)
         socket.end(Buffer.alloc(2_000_000, 'z'))
       })
-      const gateway = await gatewayTo(backend.url)
+      const gateway = await gatewayTo(upstream.url)
       const { text } = await exchangeRaw(gateway.port, handshake())
       expect(text.length).toBeGreaterThan(2_000_000)
     })
 
     it('comes with destroy(), while close() waits for it', async () => {
-      const { url } = await echoBackend()
+      const { url } = await echoUpstream()
       const gateway = await gatewayTo(url)
       const socket = dial(gateway)
       await once(socket, 'message')
@@ -600,18 +600,18 @@ overEachTransport(({ scheme, httpBackend, rawBackend }) => {
     })
 
     it('comes with destroy() before the backend has agreed, too', async () => {
-      const backend = await rawBackend(() => {})
-      const gateway = await gatewayTo(backend.url)
+      const upstream = await rawUpstream(() => {})
+      const gateway = await gatewayTo(upstream.url)
       const client = rawClient(gateway.port, handshake())
-      await until(() => backend.received[0]?.includes('\r\n\r\n') === true)
+      await until(() => upstream.received[0]?.includes('\r\n\r\n') === true)
       await gateway.forwarder.destroy()
       await client.until('HTTP/1.1 502')
       expect(await gateway.settled()).toMatchObject({ outcome: 'failed', reached: true, headSent: false })
-      await until(() => backend.sockets[0]?.destroyed === true)
+      await until(() => upstream.sockets[0]?.destroyed === true)
     })
 
     it('survives a hundred abrupt ones at random moments', async () => {
-      const { url } = await echoBackend()
+      const { url } = await echoUpstream()
       const gateway = await gatewayTo(url)
       for (let i = 0; i < 100; i++) {
         const client = rawClient(gateway.port, handshake())

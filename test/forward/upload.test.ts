@@ -1,7 +1,7 @@
 import type { IncomingMessage } from 'node:http'
 import { Readable } from 'node:stream'
 import { expect, it, vi } from 'vitest'
-import type { Connection } from '../../src/forward/connection.ts'
+import type { Connection } from '../../src/forward/client/connection.ts'
 import { Upload } from '../../src/forward/upload.ts'
 
 const turn = () => new Promise((resolve) => setImmediate(resolve))

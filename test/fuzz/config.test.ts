@@ -160,7 +160,7 @@ const BENT = fc
 const ENVIRONMENT = { NAME: 'value', TOLLGATE_ADMIN_TOKEN: 'a-token-of-enough-length', JWT_SECRET: 'x'.repeat(40) }
 
 /** @returns whether the file was taken */
-function expectAnswer(text: string): boolean {
+function expectResponse(text: string): boolean {
   const result = parseConfig(text, 'tollgate.yaml', ENVIRONMENT)
   const told = result.ok ? result.warnings : [...result.problems, ...result.warnings]
   if (!result.ok) expect(result.problems.length).toBeGreaterThan(0)
@@ -181,7 +181,7 @@ it(
     const seen = { files: 0, taken: 0 }
     const property = fc.property(BENT, (text) => {
       seen.files++
-      if (expectAnswer(text)) seen.taken++
+      if (expectResponse(text)) seen.taken++
     })
     fc.assert(property, parameters)
     console.log(`config: seed ${seed}, ${seen.files} files, of which ${seen.taken} were still valid`)

@@ -8,7 +8,7 @@ import { statusesIn } from '../e2e/raw.ts'
 import { BOTH_WAYS, connectTo, makeCertificates, type Way } from '../setup/ways.ts'
 import { budget } from './budget.ts'
 import { type Sending, sendings } from './request-bytes.ts'
-import { type StrictBackend, startStrictBackend } from './strict-backend.ts'
+import { type StrictUpstream, startStrictUpstream } from './strict-backend.ts'
 import { readRequests, type StrictRequest } from './strict-reader.ts'
 
 /**
@@ -30,11 +30,11 @@ afterAll(() => {
 
 interface Fuzzed {
   readonly app: RunningApp
-  readonly backend: StrictBackend
+  readonly backend: StrictUpstream
 }
 
 async function start(way: Way, edge: string): Promise<Fuzzed> {
-  const backend = await startStrictBackend(certificates, way)
+  const backend = await startStrictUpstream(certificates, way)
   const app = await startApp(
     yaml(
       backend.url,
@@ -92,7 +92,7 @@ function unexplained(some: readonly string[], all: readonly string[]): string[] 
 async function judge({ app, backend }: Fuzzed, together: readonly Sending[]): Promise<void> {
   app.observations.length = 0
   backend.reset()
-  const answers = await Promise.all(together.map((sending) => send(app.url, sending)))
+  const responses = await Promise.all(together.map((sending) => send(app.url, sending)))
   const count = (type: string): number => app.observations.filter((o) => o.type === type).length
   const charged = (): number => count('tokens_charged') - count('tokens_refunded')
   // The last bytes may still be on their way to the backend.
@@ -105,7 +105,7 @@ async function judge({ app, backend }: Fuzzed, together: readonly Sending[]): Pr
   expect({ heads: backend.heads() }).toEqual({ heads: charged() })
   const found = together.flatMap(({ text }) => readRequests(text).map(nameOf))
   expect(unexplained(backend.requests.map(nameOf), found)).toEqual([])
-  const statuses = answers.flatMap(statusesIn)
+  const statuses = responses.flatMap(statusesIn)
   expect(statuses.filter((status) => [500, 502, 504].includes(status))).toEqual([])
   // `/me/quota` is answered before its body is read: what is wrong in that only ends the connection.
   const ours = app.observations.filter(

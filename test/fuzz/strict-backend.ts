@@ -5,7 +5,7 @@ import { type Certificates, upstreamUrl, type Way } from '../setup/ways.ts'
 import { readRequest, type StrictRequest } from './strict-reader.ts'
 
 /** A backend that reads by the letter: what the gateway sends it must be beyond doubt. */
-export interface StrictBackend {
+export interface StrictUpstream {
   readonly url: string
   /** The requests that came whole since the last `reset`. */
   readonly requests: StrictRequest[]
@@ -25,7 +25,7 @@ interface Connection {
   tunnel: boolean
 }
 
-export async function startStrictBackend(certificates: Certificates, way: Way): Promise<StrictBackend> {
+export async function startStrictUpstream(certificates: Certificates, way: Way): Promise<StrictUpstream> {
   const requests: StrictRequest[] = []
   const violations: string[] = []
   const connections = new Set<Connection>()
@@ -58,7 +58,7 @@ export async function startStrictBackend(certificates: Certificates, way: Way): 
       connection.text = connection.text.slice(reading.end)
       connection.counted = false
       requests.push(reading.request)
-      answer(connection, reading.request)
+      response(connection, reading.request)
     }
   }
 
@@ -81,7 +81,7 @@ export async function startStrictBackend(certificates: Certificates, way: Way): 
   }
 }
 
-function answer(connection: Connection, { method, fields }: StrictRequest): void {
+function response(connection: Connection, { method, fields }: StrictRequest): void {
   const of = (wanted: string): string | undefined => fields.find(([name]) => name === wanted)?.[1]
   if (of('upgrade') !== undefined) {
     connection.tunnel = true

@@ -18,9 +18,9 @@ const decision = (at = AT): Decision => ({
 })
 const PROBLEM = 'application/problem+json'
 
-function parts({ answer }: Refusal) {
-  const field = (name: string): string => answer.headers[answer.headers.indexOf(name) + 1] ?? ''
-  return { field, body: JSON.parse(String(answer.body)) }
+function parts({ response }: Refusal) {
+  const field = (name: string): string => response.headers[response.headers.indexOf(name) + 1] ?? ''
+  return { field, body: JSON.parse(String(response.body)) }
 }
 
 describe('the 429 of a decision', () => {

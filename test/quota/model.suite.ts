@@ -1,6 +1,6 @@
 import fc from 'fast-check'
 import { expect } from 'vitest'
-import type { QuotaReset } from '../../src/control/store.ts'
+import type { QuotaReset } from '../../src/control/control-store.ts'
 import type { Batch, Charge, Decision, Limits, Refund } from '../../src/quota/charge.ts'
 import { violations } from '../../src/quota/refusal.ts'
 import { type Limit, resetAt, type Usage, type Window } from '../../src/quota/window.ts'

@@ -1,7 +1,7 @@
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
 import type { Charge } from '../../src/quota/charge.ts'
-import type { QuotaStore, UsageStore, UserUsage } from '../../src/quota/store.ts'
-import { limits } from './store.suite.ts'
+import type { QuotaStore, UsageStore, UserUsage } from '../../src/quota/quota-store.ts'
+import { limits } from './quota-store.suite.ts'
 
 export interface UsageStoreUnderTest {
   readonly store: QuotaStore & UsageStore

@@ -27,10 +27,10 @@ function made({ routes, paths, more = {}, unmatched = 'refuse' }: Case): Any {
   return documentOf(rest, paths && { openapi: '3.1.0', paths, ...more })
 }
 
-function documentOf(rest: string, backend: OpenapiDocument | object = null as never): Any {
+function documentOf(rest: string, document: OpenapiDocument | object = null as never): Any {
   const upstream = 'headers: { X-Backend-Secret: very-secret }'
   const { config } = understood(yaml(BACKEND, rest, 'sqlite::memory:', upstream))
-  return gatewayDocument({ config, path: '/reference', backend: backend as OpenapiDocument })
+  return gatewayDocument({ config, path: '/reference', upstream: document as OpenapiDocument })
 }
 
 const operations = (document: Any): string[] =>
@@ -231,7 +231,7 @@ describe('what is between the gateway and the backend', () => {
       ],
       get: {
         servers: [server],
-        security: [{ backend: [] }],
+        security: [{ upstream: [] }],
         'x-amazon-apigateway-integration': { uri: server.url },
         parameters: [{ $ref: '#/components/parameters/User' }, { name: 'Authorization', in: 'header' }],
         responses: {
@@ -242,7 +242,7 @@ describe('what is between the gateway and the backend', () => {
           done: {
             '{$request.body#/url}': {
               servers: [server],
-              post: { ...OK, servers: [server], security: [{ backend: [] }] },
+              post: { ...OK, servers: [server], security: [{ upstream: [] }] },
             },
           },
         },
@@ -255,7 +255,7 @@ describe('what is between the gateway and the backend', () => {
     info: { title: 'Scores', version: '3', description: 'Of players.', 'x-origin': canary },
     components: {
       parameters: { User: { name: 'X-Tollgate-User', in: 'header' } },
-      securitySchemes: { backend: { type: 'apiKey', in: 'header', name: 'X-Backend-Secret' } },
+      securitySchemes: { upstream: { type: 'apiKey', in: 'header', name: 'X-Backend-Secret' } },
       schemas: { Unused: { description: canary } },
     },
   }
@@ -280,7 +280,7 @@ describe('what is between the gateway and the backend', () => {
 
 describe('references', () => {
   const ref = (name: string) => ({ $ref: `#/components/schemas/${name}` })
-  const answer = (schema: object) => ({
+  const response = (schema: object) => ({
     responses: { 200: { description: 'ok', content: { 'application/json': { schema } } } },
   })
 
@@ -297,7 +297,7 @@ describe('references', () => {
       Wiped: { properties: { by: ref('Admin') } },
       Admin: {},
     }
-    const paths = { '/a': { get: answer(ref('Player')) }, '/admin/wipe': { post: answer(ref('Wiped')) } }
+    const paths = { '/a': { get: response(ref('Player')) }, '/admin/wipe': { post: response(ref('Wiped')) } }
     const document = made({ routes: ['GET /a'], paths, more: { components: { schemas } } })
     const known = Object.keys(document.components.schemas).filter((name) => !name.startsWith('Tollgate'))
     expect(known.sort()).toEqual(['Cat', 'Dog', 'Pet', 'Player', 'a/b c'])
@@ -343,7 +343,7 @@ describe('the bundled score service behind the demo configuration', () => {
     const more = { TOLLGATE_ADMIN_TOKEN: 'test-admin-token-0001', SYNC_URL: BACKEND, CHART_URL: BACKEND }
     const loaded = parseConfig(text, 'config/demo.yaml', { ...env, ...more })
     if (!loaded.ok) throw new Error(JSON.stringify(loaded.problems))
-    const document: Any = gatewayDocument({ config: loaded.config, path: '/reference', backend })
+    const document: Any = gatewayDocument({ config: loaded.config, path: '/reference', upstream: backend })
     const ajv = new Ajv2020({ strict: false, formats: { 'date-time': true } })
     ajv.addSchema(document, 'document')
     const all = Object.entries<Any>(document.paths).flatMap(([path, item]) =>

@@ -9,7 +9,7 @@ import { afterEach, beforeEach, describe, expect, test } from 'vitest'
 import type { ReferenceConfig } from '../../src/config/config.ts'
 import { loadConfig } from '../../src/config/load.ts'
 import { createReference } from '../../src/reference/reference.ts'
-import { type Backend, type RunningApp, startApp, startBackend, understood, yaml } from '../e2e/harness.ts'
+import { type RunningApp, startApp, startUpstream, type Upstream, understood, yaml } from '../e2e/harness.ts'
 import { bearer } from '../e2e/jwt.ts'
 import { rawExchange, statusesIn } from '../e2e/raw.ts'
 
@@ -17,20 +17,20 @@ const QUOTA = `quota: { baselines: { personal: { read: { 1h: 10 }, write: { 1h: 
 routes: [{ match: GET /items/*, category: read, cost: 4 }, { match: POST /w, category: write }, { match: "* /*", public: true }]`
 const BLOCK = `reference: { path: /docs/api, services: [{ name: Charts, url: "http://charts.test:9002/c" }, { name: Two, url: "http://charts.test:9002/d" }] }`
 
-let backend: Backend
+let upstream: Upstream
 let app: RunningApp | null
 beforeEach(async () => {
-  backend = await startBackend()
+  upstream = await startUpstream()
   app = null
 })
 afterEach(async () => {
   await app?.stop()
-  await backend.close()
+  await upstream.close()
   expect(app?.observations.filter(({ type }) => type === 'internal_error') ?? []).toEqual([])
 })
 
 async function start(block = BLOCK): Promise<string> {
-  app = await startApp(yaml(backend.url, `${QUOTA}\n${block}`))
+  app = await startApp(yaml(upstream.url, `${QUOTA}\n${block}`))
   return app.url
 }
 
@@ -41,12 +41,12 @@ describe('the page of the API', () => {
     'is at %s for everybody, and costs nothing',
     async (path) => {
       const url = await start()
-      const answer = await fetch(url + path, { headers: HTML })
-      expect([answer.status, answer.headers.get('content-type')]).toEqual([200, 'text/html; charset=utf-8'])
-      const text = await answer.text()
+      const response = await fetch(url + path, { headers: HTML })
+      expect([response.status, response.headers.get('content-type')]).toEqual([200, 'text/html; charset=utf-8'])
+      const text = await response.text()
       expect(text).toContain('data-base="/docs/api/"')
       expect(text).not.toContain('"./')
-      expect(backend.seen).toEqual([])
+      expect(upstream.seen).toEqual([])
       const observed = app?.observations.map(({ type }) => type) ?? []
       expect(observed).not.toContain('tokens_charged')
       expect(observed).not.toContain('credential_checked')
@@ -58,8 +58,8 @@ describe('the page of the API', () => {
 
   test('reads no credential, not even one that is wrong', async () => {
     const url = await start()
-    const answer = await fetch(`${url}/docs/api`, { headers: { authorization: 'Bearer wrong' } })
-    expect(answer.status).toBe(200)
+    const response = await fetch(`${url}/docs/api`, { headers: { authorization: 'Bearer wrong' } })
+    expect(response.status).toBe(200)
     expect(app?.observations.some(({ type }) => type === 'credential_checked')).toBe(false)
   })
 
@@ -104,17 +104,17 @@ describe('the page of the API', () => {
 
   test('is sent small to who takes it so, and not at all to who has it', async () => {
     const url = await start()
-    const raw = await rawAnswer(url, 'Accept-Encoding: br;q=1, gzip\r\n')
+    const raw = await rawResponse(url, 'Accept-Encoding: br;q=1, gzip\r\n')
     expect(raw.head).toMatch(/\r\ncontent-encoding: gzip\r\n/i)
     expect(gunzipSync(raw.body).toString()).toContain('<!doctype html>')
     for (const encoding of ['', 'Accept-Encoding: gzip;q=0, br\r\n', 'Accept-Encoding: xgzip\r\n']) {
-      expect((await rawAnswer(url, encoding)).body.toString()).toContain('<!doctype html>')
+      expect((await rawResponse(url, encoding)).body.toString()).toContain('<!doctype html>')
     }
     const etag = /\r\netag: (.*)\r\n/i.exec(raw.head)?.[1] ?? ''
-    const known = await rawAnswer(url, `If-None-Match: "x", ${etag}\r\n`)
+    const known = await rawResponse(url, `If-None-Match: "x", ${etag}\r\n`)
     expect(known.head).toMatch(/^HTTP\/1\.1 304 /)
     expect(known.body.length).toBe(0)
-    expect((await rawAnswer(url, `If-None-Match: "x"\t ,\t${etag} ,\r\n`)).head).toMatch(/^HTTP\/1\.1 304 /)
+    expect((await rawResponse(url, `If-None-Match: "x"\t ,\t${etag} ,\r\n`)).head).toMatch(/^HTTP\/1\.1 304 /)
     const head = await fetch(`${url}/docs/api`, { method: 'HEAD' })
     expect([head.status, await head.text()]).toEqual([200, ''])
     expect(Number(head.headers.get('content-length'))).toBeGreaterThan(200)
@@ -123,7 +123,7 @@ describe('the page of the API', () => {
   test('costs no more for a header that is nearly all blanks', async () => {
     const url = await start()
     const before = process.cpuUsage()
-    for (let i = 0; i < 40; i++) await rawAnswer(url, `If-None-Match: a${' '.repeat(15_000)}b\r\n`)
+    for (let i = 0; i < 40; i++) await rawResponse(url, `If-None-Match: a${' '.repeat(15_000)}b\r\n`)
     const { user, system } = process.cpuUsage(before)
     // 4 seconds where each run of blanks is looked through from each of its places.
     expect((user + system) / 1000).toBeLessThan(1000)
@@ -135,7 +135,7 @@ describe('the page of the API', () => {
     for (const path of ['/docs', '/docs/apis', '/docs/api/nothing.js', '/docs/api/..%2f', '/docs/API']) {
       await (await fetch(url + path)).text()
     }
-    expect(backend.seen.map((seen) => `${seen.method} ${seen.url}`)).toEqual([
+    expect(upstream.seen.map((seen) => `${seen.method} ${seen.url}`)).toEqual([
       'POST /docs/api',
       'GET /docs',
       'GET /docs/apis',
@@ -144,19 +144,19 @@ describe('the page of the API', () => {
     ])
     const upgrade =
       'Connection: Upgrade\r\nUpgrade: websocket\r\nSec-WebSocket-Version: 13\r\nSec-WebSocket-Key: AAAAAAAAAAAAAAAAAAAAAA==\r\n'
-    expect((await rawAnswer(url, upgrade, '')).body.toString()).toBe('ok')
+    expect((await rawResponse(url, upgrade, '')).body.toString()).toBe('ok')
   })
 
   test('is off unless the configuration has it, and follows a reload', async () => {
     const url = await start('')
     expect(await (await fetch(`${url}/docs/api`)).text()).toBe('ok')
-    await app?.reload(yaml(backend.url, `${QUOTA}\nreference: { path: /r, title: "<b>Ours" }`))
+    await app?.reload(yaml(upstream.url, `${QUOTA}\nreference: { path: /r, title: "<b>Ours" }`))
     expect(await (await fetch(`${url}/docs/api`)).text()).toBe('ok')
     expect(await (await fetch(`${url}/r/services.json`)).json()).toEqual({
       title: '<b>Ours',
       services: [{ name: 'Gateway', url: '/', document: '/r/gateway.json' }],
     })
-    await app?.reload(yaml(backend.url, QUOTA))
+    await app?.reload(yaml(upstream.url, QUOTA))
     expect(await (await fetch(`${url}/r`)).text()).toBe('ok')
   })
 
@@ -173,10 +173,10 @@ describe('the page of the API', () => {
   test('is explained to administrators as what it is', async () => {
     await start()
     const ask = async (path: string) => {
-      const answer = await fetch(`${app?.admin}/api/explain?user=alice&method=GET&path=${path}`, {
+      const response = await fetch(`${app?.admin}/api/explain?user=alice&method=GET&path=${path}`, {
         headers: { authorization: 'Bearer test-admin-token-0001' },
       })
-      return ((await answer.json()) as { why: string }).why
+      return ((await response.json()) as { why: string }).why
     }
     expect(await ask('/docs/api')).toBe('The gateway answers this itself, with the page of the API, for everybody.')
     expect(await ask('/docs')).toContain('public')
@@ -184,7 +184,7 @@ describe('the page of the API', () => {
 })
 
 /** Without a client that decodes or asks for more. */
-async function rawAnswer(
+async function rawResponse(
   url: string,
   headers: string,
   close = 'Connection: close\r\n',
@@ -203,13 +203,13 @@ describe('a page that is not built', () => {
     try {
       const config: ReferenceConfig = { path: '/r', title: 'x', openapi: null, document: null, services: [] }
       const make = () => createReference({ config, document: {}, folder: join(folder, 'page') })
-      expect((await make()).answer('/r', {})).toMatchObject({
+      expect((await make()).response('/r', {})).toMatchObject({
         status: 404,
         body: expect.stringContaining('npm run build'),
       })
       mkdirSync(join(folder, 'page'))
       writeFileSync(join(folder, 'page/index.html'), '<script src="./x.js">')
-      expect(String((await make()).answer('/r', {})?.body)).toBe('<script src="/r/x.js">')
+      expect(String((await make()).response('/r', {})?.body)).toBe('<script src="/r/x.js">')
     } finally {
       rmSync(folder, { recursive: true })
     }
@@ -239,13 +239,13 @@ describe('the document of the gateway', () => {
     const problem = await get('/w', { ...bearer('alice'), accept: 'application/problem+json' }, 'POST')
     expect(problems('TollgateQuotaProblem', await problem.json())).toEqual([])
     expect(problems('TollgateQuotaStatus', { windows: { read: [] } })).not.toEqual([])
-    for (const [answer, code] of [
+    for (const [response, code] of [
       [refused, 429],
       [denied, 401],
     ] as const) {
       const name = document.paths['/items/{rest}'].get.responses[code].$ref.split('/').at(-1)
       for (const header of Object.keys(document.components.responses[name].headers)) {
-        expect([header, answer.headers.has(header)]).toEqual([header, true])
+        expect([header, response.headers.has(header)]).toEqual([header, true])
       }
     }
   })
@@ -284,7 +284,7 @@ describe('the document of the gateway', () => {
         JSON.stringify({ openapi: '3.1.0', paths: { '/items/{id}': { get: { summary } } } }),
       )
     try {
-      writeFileSync(file, yaml(backend.url, `${QUOTA}\nreference: { path: /r, openapi: api.json }`))
+      writeFileSync(file, yaml(upstream.url, `${QUOTA}\nreference: { path: /r, openapi: api.json }`))
       const url = await start('')
       for (const summary of ['One', 'Two']) {
         write(summary)
@@ -294,7 +294,7 @@ describe('the document of the gateway', () => {
         const { paths } = (await (await fetch(`${url}/r/gateway.json`)).json()) as { paths: object }
         expect(paths).toMatchObject({ '/items/{id}': { get: { summary } } })
       }
-      expect(understood(yaml(backend.url, QUOTA)).config.reference).toBeNull()
+      expect(understood(yaml(upstream.url, QUOTA)).config.reference).toBeNull()
     } finally {
       rmSync(folder, { recursive: true })
     }

@@ -15,13 +15,13 @@ const CHARGE: BodyPrice = {
 
 /** The cost, or the code of the refusal. */
 function price(body: string | Buffer, more: Partial<BodyPrice> = {}, type: string | undefined = 'application/json') {
-  const answer = priceOfBody({ ...CHARGE, ...more }, Buffer.from(body), type, undefined)
-  return 'cost' in answer ? answer.cost : answer.code
+  const response = priceOfBody({ ...CHARGE, ...more }, Buffer.from(body), type, undefined)
+  return 'cost' in response ? response.cost : response.code
 }
 
 function sentence(body: string, more: Partial<BodyPrice> = {}): string | null {
-  const answer = priceOfBody({ ...CHARGE, ...more }, Buffer.from(body), 'application/json', undefined)
-  return 'cost' in answer ? null : answer.msg
+  const response = priceOfBody({ ...CHARGE, ...more }, Buffer.from(body), 'application/json', undefined)
+  return 'cost' in response ? null : response.msg
 }
 
 describe('the price of a body', () => {

@@ -5,7 +5,7 @@ import { afterAll, beforeAll, expect, it, vi } from 'vitest'
 import { canonicalTarget } from '../../src/routing/target.ts'
 import { type RunningApp, startApp, yaml } from '../e2e/harness.ts'
 import { jwtOf } from '../e2e/jwt.ts'
-import { type RawBackend, startRawBackend } from '../gateway/raw-backend.ts'
+import { type RawUpstream, startRawUpstream } from '../edge/raw-upstream.ts'
 import { type Nginx, startNginx } from '../setup/nginx.ts'
 
 /**
@@ -13,14 +13,14 @@ import { type Nginx, startNginx } from '../setup/nginx.ts'
  * refuse. Whatever matches no rule is let through for nothing, so that every gap is a free ride.
  */
 let nginx: Nginx
-let backend: RawBackend
+let upstream: RawUpstream
 let app: RunningApp
 beforeAll(async () => {
   nginx = await startNginx('default_type text/plain; location / { return 200 "$uri"; }')
-  backend = await startRawBackend()
+  upstream = await startRawUpstream()
   app = await startApp(
     yaml(
-      backend.url,
+      upstream.url,
       `
 quota: { baselines: { personal: { read: { 1h: 1000000000 } }, global: { read: { 1h: 1000000000 } } } }
 routes:
@@ -34,7 +34,7 @@ unmatched: forward`,
 })
 afterAll(async () => {
   await app.stop()
-  backend.close()
+  upstream.close()
   await nginx.stop()
 })
 
@@ -64,15 +64,15 @@ const CREDENTIAL = `Authorization: Bearer ${jwtOf('alice')}\r\n`
 
 /** What the gateway makes of a spelling: the cost and the forwarded target, or the status of its refusal. */
 async function throughGateway(target: string): Promise<{ refused: number } | { cost: number; forwarded: string }> {
-  const [seen, recorded] = [backend.lines.length, app.observations.length]
+  const [seen, recorded] = [upstream.lines.length, app.observations.length]
   const { status } = await ask(Number(new URL(app.url).port), target, CREDENTIAL)
   const record = () => app.observations.slice(recorded).find((o) => o.type === 'request')
   // The client has its answer a moment before it is recorded.
   if (status === 200) await vi.waitUntil(record, { interval: 1, timeout: 20_000 })
   const done = record()
   app.observations.length = 0
-  const lines = backend.lines.slice(seen)
-  backend.lines.length = 0
+  const lines = upstream.lines.slice(seen)
+  upstream.lines.length = 0
   if (status !== 200 || done?.type !== 'request') return { refused: lines.length === 0 ? status : -1 }
   return { cost: done.cost, forwarded: lines[0]?.split(' ')[1] ?? '' }
 }

@@ -230,15 +230,15 @@ describe('whatever is sent', () => {
         if ('problem' in target) return
         const written = text.split('?')[0] ?? ''
         const matched = target.matched.slice(1).split('/').map(decodeURIComponent)
-        expect(backendView(written)).toEqual(matched)
-        expect(backendView(target.path)).toEqual(matched)
+        expect(upstreamView(written)).toEqual(matched)
+        expect(upstreamView(target.path)).toEqual(matched)
       }),
       { numRuns: 3000 },
     )
   })
 
   /** The most obliging backend: decodes as long as there is something to decode, and tidies up after each time. */
-  function backendView(path: string): string[] {
+  function upstreamView(path: string): string[] {
     let text = path
     for (let i = 0; i < 4; i++) text = text.replace(/%[0-9a-fA-F]{2}(?:%[89abAB][0-9a-fA-F])*/g, decodeOrKeep)
     const segments: string[] = []

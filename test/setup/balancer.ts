@@ -47,8 +47,8 @@ export async function startBalancer(): Promise<Balancer> {
   })
 
   async function ask(): Promise<void> {
-    const answers = await Promise.all(endpoints.map(({ admin }) => fetch(`${admin}/readyz`).catch(() => null)))
-    ready = endpoints.filter((_, i) => answers[i]?.status === 200)
+    const responses = await Promise.all(endpoints.map(({ admin }) => fetch(`${admin}/readyz`).catch(() => null)))
+    ready = endpoints.filter((_, i) => responses[i]?.status === 200)
   }
 
   const timer = setInterval(ask, ASK_MS)

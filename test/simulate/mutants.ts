@@ -15,12 +15,16 @@ const vitest = (...files: string[]): string[] => ['node_modules/vitest/vitest.mj
 
 const CHECKS: Record<Check, readonly string[]> = {
   simulation: ['test/simulate/main.ts', '--count', '300'],
-  redis: vitest('test/store/redis/store.test.ts'),
+  redis: vitest('test/store/redis/redis-store.test.ts'),
   reset: vitest('test/store/redis/quota-reset.test.ts'),
   model: vitest('test/store/redis/model.test.ts'),
   sqlite: vitest('test/store/sqlite'),
   clock: vitest('test/store/clock.test.ts'),
-  ledger: vitest('test/quota/ledger', 'test/quota/outage.test.ts', 'test/quota/debts.test.ts'),
+  ledger: vitest(
+    'test/quota/ledger',
+    'test/quota/ledger/outage-allowance.test.ts',
+    'test/quota/ledger/outage-debts.test.ts',
+  ),
   arithmetic: vitest('test/quota/charge.test.ts', 'test/quota/counter.test.ts', 'test/quota/window.test.ts'),
 }
 /** A check that takes this long hangs, which is noticed as well. */

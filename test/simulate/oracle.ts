@@ -28,7 +28,7 @@ interface Story {
   readonly askedAt: number
   readonly stalledMs: number
   /** `alone`: accepted without the store. */
-  answer: 'none' | 'accepted' | 'alone' | 'refused' | 'failed'
+  response: 'none' | 'accepted' | 'alone' | 'refused' | 'failed'
   /** The answer on local counters. */
   local: Decision | null
   /** The batch that brought it to the store, and what was decided there. */
@@ -99,7 +99,7 @@ export class Oracle {
       gateway,
       askedAt: this.#world.now,
       stalledMs: gateway.stalledMs,
-      answer: 'none',
+      response: 'none',
       local: null,
       batch: 0,
       decided: null,
@@ -126,13 +126,13 @@ export class Oracle {
     this.#answered(this.#story(id), 'failed')
   }
 
-  #answered(story: Story, answer: Exclude<Story['answer'], 'none'>): void {
+  #answered(story: Story, response: Exclude<Story['response'], 'none'>): void {
     const { id } = story.order
     const tookMs = this.#world.now - story.askedAt - (story.gateway.stalledMs - story.stalledMs)
-    if (story.answer !== 'none') this.#world.fail(`charge ${id} was answered twice`)
+    if (story.response !== 'none') this.#world.fail(`charge ${id} was answered twice`)
     if (tookMs > this.#options.boundMs) this.#world.fail(`charge ${id} was answered after ${Math.round(tookMs)} ms`)
-    story.answer = answer
-    this.count[answer]++
+    story.response = response
+    this.count[response]++
   }
 
   /** What a gateway admits by itself in one run of a window must stay within its share. */
@@ -142,7 +142,7 @@ export class Oracle {
     const alone = [...this.#stories.values()].filter(
       (each) =>
         each.gateway === gateway &&
-        each.answer === 'alone' &&
+        each.response === 'alone' &&
         !each.refundAsked &&
         each.order.category === order.category,
     )
@@ -290,22 +290,22 @@ export class Oracle {
    */
   settled(isCalm: boolean): void {
     for (const story of this.#stories.values()) {
-      if (story.answer === 'none' && story.gateway.ended === 'not')
+      if (story.response === 'none' && story.gateway.ended === 'not')
         this.#world.fail(`charge ${story.order.id} has no answer`)
       if (isLost(story)) this.#lose(story, isCalm)
     }
     for (const name of this.#options.counters) this.#sum(name)
   }
 
-  #lose({ order, gateway, answer, batch }: Story, isCalm: boolean): void {
+  #lose({ order, gateway, response, batch }: Story, isCalm: boolean): void {
     this.count.lost++
     this.#world.tell(
-      `charge ${order.id} of ${gateway.instance} (${gateway.ended}) stays in the store: batch ${batch}, ${answer}`,
+      `charge ${order.id} of ${gateway.instance} (${gateway.ended}) stays in the store: batch ${batch}, ${response}`,
     )
     if (gateway.ended === 'not') this.#world.fail(`charge ${order.id} stays in the store although its gateway lives`)
     if (isCalm && gateway.ended === 'closed') this.#world.fail(`charge ${order.id} was not settled by closing`)
     const lastSent = Math.max(...(this.#sent.get(gateway.instance)?.keys() ?? [0]))
-    if (answer === 'none' && batch !== lastSent)
+    if (response === 'none' && batch !== lastSent)
       this.#world.fail(`charge ${order.id} was decided, and its caller not told`)
   }
 
@@ -338,23 +338,23 @@ export class Oracle {
   }
 }
 
-function describe({ order, gateway, answer, batch, decided, refundAsked, refunded }: Story): string {
+function describe({ order, gateway, response, batch, decided, refundAsked, refunded }: Story): string {
   const there = decided === null ? 'not decided' : `${decided.accepted ? 'accepted' : 'refused'} in batch ${batch}`
   const back = refundAsked || refunded ? `, refund ${refundAsked ? 'asked' : ''} ${refunded ? 'made' : ''}` : ''
-  return `${gateway.instance} (${gateway.ended}) charge ${order.id}: told ${answer}, ${there}${back}`
+  return `${gateway.instance} (${gateway.ended}) charge ${order.id}: told ${response}, ${there}${back}`
 }
 
 /** How often a charge counts in the store at the end: once or not at all, and one of both where its gateway ended. */
 function counted(story: Story): readonly [number, number] {
   if (isLost(story)) return [1, 1]
-  if (story.answer === 'accepted') return story.refunded ? [0, 0] : [1, 1]
-  if (story.answer !== 'alone') return [0, 0]
+  if (story.response === 'accepted') return story.refunded ? [0, 0] : [1, 1]
+  if (story.response !== 'alone') return [0, 0]
   if (story.gateway.ended !== 'not') return [0, 1]
   return story.refundAsked ? [0, 0] : [1, 1]
 }
 
-function isTold({ answer }: Story): boolean {
-  return answer === 'accepted' || answer === 'alone'
+function isTold({ response }: Story): boolean {
+  return response === 'accepted' || response === 'alone'
 }
 
 /** It counts in the store, and nobody was told, or who was told gave it back. */

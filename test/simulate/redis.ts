@@ -60,7 +60,7 @@ export class SimulatedRedis implements Server {
       this.#waiting.push([connection, bytes])
       return
     }
-    for (const words of decodeCommands(bytes)) connection.reply(await this.#answer(words))
+    for (const words of decodeCommands(bytes)) connection.reply(await this.#response(words))
   }
 
   pause(): void {
@@ -92,7 +92,7 @@ export class SimulatedRedis implements Server {
     this.#scripts.clear()
   }
 
-  async #answer([name = Buffer.alloc(0), ...args]: Buffer[]): Promise<Buffer> {
+  async #response([name = Buffer.alloc(0), ...args]: Buffer[]): Promise<Buffer> {
     switch (name.toString().toUpperCase()) {
       case 'HELLO':
         return Buffer.from(HELLO)

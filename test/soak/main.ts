@@ -25,7 +25,7 @@ const { values } = parseArgs({
 const minutes = Number(values.minutes)
 const folder = mkdtempSync(join(tmpdir(), 'tollgate-soak-'))
 const file = join(folder, 'tollgate.yaml')
-const backend = await startBackend()
+const upstream = await startUpstream()
 const store = values.store === 'redis' ? await redisStore() : sqliteStore()
 const [port, adminPort] = [await freePort(), await freePort()]
 const [url, admin] = [`http://127.0.0.1:${port}`, `http://127.0.0.1:${adminPort}`]
@@ -63,8 +63,8 @@ console.log(
     .join('\n'),
 )
 await store.close()
-backend.closeAllConnections()
-backend.close()
+upstream.closeAllConnections()
+upstream.close()
 rmSync(folder, { recursive: true })
 for (const problem of problems) console.error(problem)
 console.log(problems.length === 0 ? `${minutes} minutes on ${values.store}: nothing grew beyond its bound` : 'FAILED')
@@ -77,7 +77,7 @@ function write(nth: number): void {
     file,
     `
 listen: 127.0.0.1:${port}
-upstream: { url: "http://127.0.0.1:${(backend.address() as AddressInfo).port}" }
+upstream: { url: "http://127.0.0.1:${(upstream.address() as AddressInfo).port}" }
 store: "${store.url}"
 admin: { listen: "127.0.0.1:${adminPort}", token: test-admin-token-0001 }
 auth: { jwt: [{ issuer: "https://id.test", audience: tollgate, secret: ${SECRET}, algorithms: [HS256] }] }
@@ -108,7 +108,7 @@ function isOfStore({ msg }: Record<string, unknown>): boolean {
   return String(msg).includes('store')
 }
 
-async function startBackend(): Promise<http.Server> {
+async function startUpstream(): Promise<http.Server> {
   const big = Buffer.alloc(2_000_000, 'y')
   const server = http.createServer((req, res) => {
     req.resume()

@@ -5,7 +5,7 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest'
 import type { Observation } from '../../src/observe/observation.ts'
 import { createSupervisor, type Supervisor } from '../../src/workers/supervisor.ts'
-import { startBackend, understood, yaml } from '../e2e/harness.ts'
+import { startUpstream, understood, yaml } from '../e2e/harness.ts'
 
 /** Real worker processes, and a clock that the test sets. */
 
@@ -15,12 +15,12 @@ let clock: number
 let begun: ReturnType<typeof understood>
 let seen: Observation[]
 let supervisor: Supervisor
-let backend: Awaited<ReturnType<typeof startBackend>>
+let upstream: Awaited<ReturnType<typeof startUpstream>>
 beforeEach(async () => {
   clock = 1_000_000
   seen = []
-  backend = await startBackend()
-  begun = understood(yaml(backend.url, ROUTES))
+  upstream = await startUpstream()
+  begun = understood(yaml(upstream.url, ROUTES))
   supervisor = createSupervisor({
     count: 1,
     begin: () => ({ config: begun.config, hash: begun.hash, version: 'test', problems: [] }),
@@ -33,7 +33,7 @@ beforeEach(async () => {
 })
 afterEach(async () => {
   await supervisor.stop(0)
-  await backend.close()
+  await upstream.close()
 })
 
 const started = (): number[] => seen.flatMap((o) => (o.type === 'worker_started' ? [o.pid] : []))

@@ -1,6 +1,6 @@
+import type { ParsedIssuer, Salvage } from '../partial.ts'
 import { membersIn, nested, placeholderIn } from '../placeholder.ts'
 import { type Finding, type Path, quote } from '../problems.ts'
-import type { ParsedIssuer, Salvage } from '../salvage.ts'
 
 /** RFC 7518 section 3.2: a key at least as long as the hash. */
 const SECRET_BYTES = new Map<string, number>([

@@ -1,6 +1,6 @@
 import { createPolicy } from '../../quota/policy.ts'
+import type { ParsedRoute, Salvage } from '../partial.ts'
 import { type Finding, type Path, quote } from '../problems.ts'
-import type { ParsedRoute, Salvage } from '../salvage.ts'
 import { toWindows, windowsOf } from '../windows.ts'
 
 interface Ceiling {

@@ -1,7 +1,7 @@
-import { createRouteTable, type RouteTable } from '../../routing/table.ts'
+import { createRouteTable, type RouteTable } from '../../routing/route-table.ts'
 import { canonicalLiteral, canonicalTarget, type TargetProblem } from '../../routing/target.ts'
 import type { Pattern } from '../config.ts'
-import type { ParsedRoute, Salvage } from '../salvage.ts'
+import type { ParsedRoute, Salvage } from '../partial.ts'
 
 /** A rule with its place in the file. */
 export interface NumberedRule extends Partial<Omit<ParsedRoute, 'match'>> {

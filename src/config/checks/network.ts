@@ -1,8 +1,8 @@
 import { isLoopback, leadsTo, shareAddress } from '../addresses.ts'
 import type { HostPort } from '../config.ts'
+import type { Salvage } from '../partial.ts'
 import { placeholderIn } from '../placeholder.ts'
 import { type Finding, formatPath, type Path, quote } from '../problems.ts'
-import type { Salvage } from '../salvage.ts'
 
 /** Listeners, the backend, and whom to trust. */
 export function checkNetwork(parsed: Salvage): Finding[] {

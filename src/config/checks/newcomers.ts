@@ -1,7 +1,7 @@
 import { createPolicy } from '../../quota/policy.ts'
 import type { Limit } from '../../quota/window.ts'
+import type { Salvage } from '../partial.ts'
 import { type Finding, quote } from '../problems.ts'
-import type { Salvage } from '../salvage.ts'
 import { toWindows, windowsOf } from '../windows.ts'
 
 /** What whoever can have more than one account, or choose his user id, does to others. */

@@ -1,7 +1,7 @@
 import { STATUS_PATHS } from '../../quota/status.ts'
 import type { Pattern } from '../config.ts'
+import type { Salvage } from '../partial.ts'
 import { type Finding, type Path, quote } from '../problems.ts'
-import type { Salvage } from '../salvage.ts'
 
 /** What the page of the API calls the gateway. */
 export const GATEWAY_NAME = 'Gateway'

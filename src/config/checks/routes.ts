@@ -1,9 +1,9 @@
+import { didYouMean } from '../../lib/suggest.ts'
 import { canonicalLiteral } from '../../routing/target.ts'
-import { didYouMean } from '../../suggest.ts'
+import type { ParsedRoute, Salvage } from '../partial.ts'
 import { shapeOf } from '../pattern.ts'
 import { membersIn, nested } from '../placeholder.ts'
 import { type Finding, formatPath, type Path, quote } from '../problems.ts'
-import type { ParsedRoute, Salvage } from '../salvage.ts'
 
 type Rule = Partial<ParsedRoute>
 

@@ -1,5 +1,5 @@
+import type { Salvage } from '../partial.ts'
 import type { Finding, Path } from '../problems.ts'
-import type { Salvage } from '../salvage.ts'
 import { counted, type Lookup, type NumberedRule } from './lookup.ts'
 
 /**

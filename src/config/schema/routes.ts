@@ -1,5 +1,5 @@
 import { z } from 'zod'
-import { keyOfWritten } from '../../json-scalar.ts'
+import { keyOfWritten } from '../../lib/json-scalar.ts'
 import { parsePattern } from '../pattern.ts'
 import { choice, duration, either, flag, integer, list, name, read, section, size, text, wanted } from './values.ts'
 

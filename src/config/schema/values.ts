@@ -1,5 +1,5 @@
 import { z } from 'zod'
-import { didYouMean } from '../../suggest.ts'
+import { didYouMean } from '../../lib/suggest.ts'
 import { quote } from '../problems.ts'
 import { DURATION, formatDuration, formatSize, parseDuration, parseSize, type Reading, SIZE } from '../units.ts'
 

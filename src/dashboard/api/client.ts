@@ -1,16 +1,16 @@
-import type { ErrorAnswer } from '../../admin/api.ts'
-import { isOwn } from '../logic/own.ts'
+import type { ErrorResponse } from '../../admin/api.ts'
+import { isOwn } from './is-api-response.ts'
 
 /** The one way to the admin API. The session is a cookie that the page cannot read; nothing is kept here. */
 
 /** The API answered with 400 or above. */
 export class ApiError extends Error {
   readonly status: number
-  readonly answer: ErrorAnswer
-  constructor(status: number, answer: ErrorAnswer) {
-    super(answer.msg)
+  readonly response: ErrorResponse
+  constructor(status: number, response: ErrorResponse) {
+    super(response.msg)
     this.status = status
-    this.answer = answer
+    this.response = response
   }
 }
 
@@ -29,7 +29,7 @@ export class UnknownError extends LostError {}
 
 /** Whether something may have been changed though nobody said so: it is to be read again. */
 export function isOutcomeUnknown(error: unknown): boolean {
-  return error instanceof UnknownError || (error instanceof ApiError && error.answer.error === 'outcome_unknown')
+  return error instanceof UnknownError || (error instanceof ApiError && error.response.error === 'outcome_unknown')
 }
 
 export interface Answered<T> {
@@ -90,7 +90,7 @@ export async function call<T>(method: Method, path: string, options: Options = {
     setLost(false)
     if (response.ok) return { data: said as T, etag: versionOf(response) }
     if (response.status === 401 && path !== SESSION) ring('unauthorized')
-    throw new ApiError(response.status, said as ErrorAnswer)
+    throw new ApiError(response.status, said as ErrorResponse)
   } catch (error) {
     if (error instanceof ApiError) throw error
     signal?.throwIfAborted()

@@ -1,5 +1,5 @@
 import { createContext, type ReactNode, useContext, useEffect, useState } from 'react'
-import type { Role, SessionAnswer } from '../../admin/api.ts'
+import type { Role, SessionResponse } from '../../admin/api.ts'
 import { ApiError, bell, call, ring, SESSION } from './client.ts'
 import { forget, usePoll } from './use-poll.ts'
 
@@ -8,7 +8,7 @@ export interface Somebody {
   readonly role: Role
 }
 
-function somebody(session: SessionAnswer | null): Somebody | null {
+function somebody(session: SessionResponse | null): Somebody | null {
   if (session === null || session.name === null || session.role === null) return null
   return { name: session.name, role: session.role }
 }
@@ -26,7 +26,7 @@ export interface Session {
 const Context = createContext<Session | null>(null)
 
 export function SessionProvider({ children }: { readonly children: ReactNode }) {
-  const { data, error, reload } = usePoll<SessionAnswer>(SESSION, 60_000)
+  const { data, error, reload } = usePoll<SessionResponse>(SESSION, 60_000)
   const [left, setLeft] = useState(false)
   const [last, setLast] = useState<Somebody | null>(null)
   const now = somebody(data)

@@ -13,7 +13,7 @@ export interface Polled<T> {
   /** Asks now, and is over when the answer is here, or will not be soon. */
   readonly read: () => Promise<void>
   /** Has what a change answered: newer than anything that is on its way. */
-  readonly take: (answer: Answered<T>) => void
+  readonly take: (response: Answered<T>) => void
 }
 
 type Seen<T> = Pick<Polled<T>, 'data' | 'etag' | 'error'> & { readonly path: string }
@@ -70,10 +70,10 @@ const NOTHING = { data: null, etag: null }
 const remembered = new Map<string, Answered<unknown>>()
 const REMEMBERED = 50
 
-function remember(path: string, answer: Answered<unknown>): void {
+function remember(path: string, response: Answered<unknown>): void {
   if (path === SESSION) return
   remembered.delete(path)
-  remembered.set(path, answer)
+  remembered.set(path, response)
   for (const oldest of remembered.keys()) if (remembered.size > REMEMBERED) remembered.delete(oldest)
 }
 
@@ -102,10 +102,10 @@ async function poll<T>(
   if (turn.pause) await pause(everyMs, stop)
   while (!stop.aborted) {
     try {
-      const answer = await call<T>('GET', path, { signal: stop })
-      remember(path, answer)
+      const response = await call<T>('GET', path, { signal: stop })
+      remember(path, response)
       failures = 0
-      if (!stop.aborted) tell(answer)
+      if (!stop.aborted) tell(response)
     } catch (error) {
       if (stop.aborted) return
       failures++

@@ -1,4 +1,4 @@
-import type { FailuresAnswer } from '../../admin/api.ts'
+import type { FailuresResponse } from '../../admin/api.ts'
 
 /** A half-hour of the chart. */
 export interface Bucket {
@@ -9,7 +9,7 @@ export interface Bucket {
   readonly status5xx: number
 }
 
-export function bucketsOf({ buckets, bucketMinutes }: FailuresAnswer): Bucket[] {
+export function bucketsOf({ buckets, bucketMinutes }: FailuresResponse): Bucket[] {
   return buckets.map(({ start, total, status0, status5xx }) => {
     const from = new Date(start)
     return { from, to: new Date(from.getTime() + bucketMinutes * 60_000), total, status0, status5xx }

@@ -1,4 +1,4 @@
-import type { OverrideAnswer, OverrideBody, QuotaAnswer, Scope, UserAnswer } from '../../admin/api.ts'
+import type { OverrideBody, OverrideResponse, QuotaResponse, Scope, UserResponse } from '../../admin/api.ts'
 import { lacksRoom } from '../../quota/room.ts'
 import { limitOf } from './settings.ts'
 
@@ -25,7 +25,7 @@ export type OverrideProblem = 'problem.limit' | 'problem.reason' | 'problem.expi
 /** By the path of the API; the whole has the empty one. */
 export type OverrideProblems = Readonly<Record<string, OverrideProblem>>
 
-export function formOf(override: OverrideAnswer | null): OverrideForm {
+export function formOf(override: OverrideResponse | null): OverrideForm {
   if (override === null)
     return { limits: {}, bypassGlobal: false, shadow: false, reason: '', expiry: { kind: 'never' } }
   const { limits, bypassGlobal, shadow, reason, expiresAt } = override
@@ -37,7 +37,7 @@ export function formOf(override: OverrideAnswer | null): OverrideForm {
 }
 
 /** Without limits that the file has no category or window for any more: they have no field, and the API refuses them. */
-export function withFields(form: OverrideForm, { windows }: Pick<UserAnswer, 'windows'>): OverrideForm {
+export function withFields(form: OverrideForm, { windows }: Pick<UserResponse, 'windows'>): OverrideForm {
   const fields = new Set(
     Object.entries(windows).flatMap(([category, list]) => list.map(({ window }) => `${category}.${window}`)),
   )
@@ -55,10 +55,10 @@ export function editsSince(form: OverrideForm, sent: OverrideForm, set: Override
 }
 
 /** Whether what was sent is what is set. */
-export function isSet(sent: OverrideBody, override: OverrideAnswer | null): boolean {
+export function isSet(sent: OverrideBody, override: OverrideResponse | null): boolean {
   if (override === null) return false
   const { bypassGlobal = false, shadow = false, reason, expiresAt = null, ...limits } = sent
-  const asked = formOf({ ...override, bypassGlobal, shadow, reason, expiresAt, limits } as OverrideAnswer)
+  const asked = formOf({ ...override, bypassGlobal, shadow, reason, expiresAt, limits } as OverrideResponse)
   const set = formOf(override)
   return editsSince(asked, set, set) === null && editsSince(set, asked, asked) === null
 }
@@ -113,7 +113,7 @@ function momentOf(expiry: Exclude<Expiry, { kind: 'never' }>, now: number): numb
 }
 
 /** In the form of the body, without what no administrator sets. */
-export function flatOf(override: UserAnswer['override']): unknown {
+export function flatOf(override: UserResponse['override']): unknown {
   if (override === null) return null
   const { limits, version: _, ...others } = override
   return { ...limits, ...others }
@@ -137,8 +137,8 @@ export interface UsedUp {
  */
 export function usedUpUnder(
   body: OverrideBody | null,
-  { windows, override }: UserAnswer,
-  quota: Pick<QuotaAnswer, 'effective' | 'cheapest' | 'windows'>,
+  { windows, override }: UserResponse,
+  quota: Pick<QuotaResponse, 'effective' | 'cheapest' | 'windows'>,
 ): UsedUp[] {
   if (body?.shadow === true) return []
   const endsSparing = isSpared(override) && !isSpared(body)

@@ -1,4 +1,4 @@
-import type { CountsAnswer, NowAnswer } from '../../admin/api.ts'
+import type { CountsResponse, NowResponse } from '../../admin/api.ts'
 
 /** A second, between two looks. */
 export interface Rates {
@@ -15,13 +15,13 @@ export interface Rates {
  * What happened between two looks, a second. Replica by replica, because the counts of one that has ended leave the sums:
  * one that is new counts from its start, one that is gone not at all.
  */
-export function ratesBetween(before: NowAnswer, after: NowAnswer): Rates | null {
+export function ratesBetween(before: NowResponse, after: NowResponse): Rates | null {
   const at = Date.parse(after.at)
   const seconds = (at - Date.parse(before.at)) / 1000
   if (!(seconds > 0)) return null
   if (before.replicas === null || after.replicas === null) return null
   const [now, known] = [after.replicas, new Map(before.replicas.map((replica) => [replica.instance, replica.counts]))]
-  const sum = (field: keyof CountsAnswer): number => {
+  const sum = (field: keyof CountsResponse): number => {
     const grown = now.map(({ instance, startedAt, counts }) => {
       const old = known.get(instance)?.[field] ?? (startedAt >= before.at ? 0 : counts[field])
       return Math.max(0, counts[field] - old)
@@ -43,7 +43,7 @@ export const KEPT = 90
 const SPAN = 3
 
 /** @param looks oldest first */
-export function rateHistory(looks: readonly NowAnswer[]): Rates[] {
+export function rateHistory(looks: readonly NowResponse[]): Rates[] {
   return looks.slice(SPAN).flatMap((after, i) => {
     const before = looks[i]
     const rates = before === undefined ? null : ratesBetween(before, after)
@@ -63,7 +63,7 @@ export interface Left {
 }
 
 /** The replicas that were there at the first look, and are not at the second. */
-export function leftBetween(before: NowAnswer, after: NowAnswer): Left[] {
+export function leftBetween(before: NowResponse, after: NowResponse): Left[] {
   if (before.replicas === null || after.replicas === null) return []
   const here = new Set(after.replicas.map(({ instance }) => instance))
   const at = Date.parse(after.at)

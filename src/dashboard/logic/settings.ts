@@ -1,4 +1,4 @@
-import type { QuotaPatch, SettingsAnswer, SettingsInForceAnswer } from '../../admin/api.ts'
+import type { QuotaPatch, SettingsInForceResponse, SettingsResponse } from '../../admin/api.ts'
 import { lacksRoom } from '../../quota/room.ts'
 
 /** What is being edited on the page of the quotas: values by their dotted path, as the API's `changed` has them. */
@@ -17,7 +17,7 @@ const MULTIPLIER = { min: 0.25, max: 4 } as const
 export const MAX_LIMIT = 1e12
 
 /** The value at a path; `null` where there is none. */
-export function valueAt(settings: SettingsAnswer, path: string): Value {
+export function valueAt(settings: SettingsResponse, path: string): Value {
   const found = path
     .split('.')
     .reduce<unknown>((at, key) => (at as Record<string, unknown> | undefined)?.[key], settings)
@@ -25,7 +25,7 @@ export function valueAt(settings: SettingsAnswer, path: string): Value {
 }
 
 /** An edit that changes nothing is none. */
-export function withEdit(draft: Draft, quota: SettingsInForceAnswer, path: string, edit: Edit): Draft {
+export function withEdit(draft: Draft, quota: SettingsInForceResponse, path: string, edit: Edit): Draft {
   const { [path]: _, ...others } = draft
   const now = valueAt(quota, path)
   const same = edit === null ? !isSetAtRunTime(quota, path) : String(edit).trim() === String(now ?? '')
@@ -43,12 +43,12 @@ export function editsSince(draft: Draft, applied: Draft): Draft {
 }
 
 /** Edits but those that are in force by now, whoever made them so. */
-export function stillEdits(draft: Draft, quota: SettingsInForceAnswer): Draft {
+export function stillEdits(draft: Draft, quota: SettingsInForceResponse): Draft {
   const still = Object.entries(draft).filter(([path, edit]) => path in withEdit({}, quota, path, edit))
   return still.length === Object.keys(draft).length ? draft : Object.fromEntries(still)
 }
 
-export function isSetAtRunTime(quota: SettingsInForceAnswer, path: string): boolean {
+export function isSetAtRunTime(quota: SettingsInForceResponse, path: string): boolean {
   return quota.changed.includes(path)
 }
 
@@ -72,8 +72,8 @@ export interface Place {
 
 /** Limits that not even the cheapest request fits into, which shows in nobody's counters before it has been made. */
 export function noneFits(
-  effective: SettingsInForceAnswer['effective'],
-  cheapest: SettingsInForceAnswer['cheapest'],
+  effective: SettingsInForceResponse['effective'],
+  cheapest: SettingsInForceResponse['cheapest'],
 ): Place[] {
   return (['personal', 'global'] as const).flatMap((scope) =>
     Object.entries(effective[scope]).flatMap(([category, row]) =>
@@ -93,7 +93,7 @@ export interface Change {
   readonly toFile: boolean
 }
 
-export function changesOf(quota: SettingsInForceAnswer, draft: Draft): Change[] {
+export function changesOf(quota: SettingsInForceResponse, draft: Draft): Change[] {
   return Object.entries(draft).map(([path, edit]) => {
     const meant = meaningOf(path, edit)
     const value = 'value' in meant ? meant.value : null

@@ -1,22 +1,22 @@
 import { Button } from '@mantine/core'
 import { useState } from 'react'
-import type { AuditAnswer } from '../../admin/api.ts'
+import type { AuditResponse } from '../../admin/api.ts'
 import { usePoll } from '../api/use-poll.ts'
 import { useTexts } from '../i18n/text.tsx'
 import { hashOf } from '../logic/location.ts'
-import { Differences } from '../parts/differences.tsx'
-import { Loaded, PageTitle, Panel, Rows, Turning } from '../parts/panel.tsx'
-import { At, Name } from '../parts/small.tsx'
+import { Differences } from '../ui/differences.tsx'
+import { Loaded, PageTitle, Panel, Rows, Turning } from '../ui/panel.tsx'
+import { At, Name } from '../ui/small.tsx'
 
 const EVERY_MS = 5000
 const A_PAGE = 50
-type Entry = AuditAnswer['entries'][number]
+type Entry = AuditResponse['entries'][number]
 
 export function AuditPage() {
   const { t } = useTexts()
   const [before, setBefore] = useState<number | null>(null)
   const search = new URLSearchParams({ limit: String(A_PAGE), ...(before !== null && { before: String(before) }) })
-  const poll = usePoll<AuditAnswer>(`/api/audit?${search}`, EVERY_MS)
+  const poll = usePoll<AuditResponse>(`/api/audit?${search}`, EVERY_MS)
   return (
     <>
       <PageTitle>{t('page.audit')}</PageTitle>

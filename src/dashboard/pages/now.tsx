@@ -1,21 +1,21 @@
 import { SemiCircleProgress } from '@mantine/core'
 import { useEffect, useState } from 'react'
-import type { NowAnswer, WindowAnswer } from '../../admin/api.ts'
+import type { NowResponse, WindowResponse } from '../../admin/api.ts'
 import { usePoll } from '../api/use-poll.ts'
 import { useTexts } from '../i18n/text.tsx'
 import { KEPT, type Left, leftBetween, type Rates, rateHistory } from '../logic/rates.ts'
-import { Note } from '../parts/note.tsx'
-import { Meanwhile } from '../parts/outage.tsx'
-import { Loaded, PageTitle, Panel } from '../parts/panel.tsx'
-import { RateLine } from '../parts/rate-line.tsx'
-import { Fact, Facts, fullness, Tag } from '../parts/small.tsx'
+import { Note } from '../ui/note.tsx'
+import { Meanwhile } from '../ui/outage.tsx'
+import { Loaded, PageTitle, Panel } from '../ui/panel.tsx'
+import { RateLine } from '../ui/rate-line.tsx'
+import { Fact, Facts, fullness, Tag } from '../ui/small.tsx'
 import { Replicas } from './replicas.tsx'
 
 const EVERY_MS = 2000
 
 export function NowPage() {
   const { t } = useTexts()
-  const poll = usePoll<NowAnswer>('/api/now', EVERY_MS)
+  const poll = usePoll<NowResponse>('/api/now', EVERY_MS)
   const history = useHistory(poll.data)
   const left = useLeft(poll.data)
   return (
@@ -38,8 +38,8 @@ export function NowPage() {
 }
 
 /** The rates since the page was opened, as far as they are kept. */
-function useHistory(now: NowAnswer | null): Rates[] {
-  const [looks, setLooks] = useState<readonly NowAnswer[]>([])
+function useHistory(now: NowResponse | null): Rates[] {
+  const [looks, setLooks] = useState<readonly NowResponse[]>([])
   useEffect(() => {
     if (now?.store.answers) setLooks((before) => [...before, now].slice(-KEPT))
   }, [now])
@@ -47,9 +47,9 @@ function useHistory(now: NowAnswer | null): Rates[] {
 }
 
 /** Replicas that were here since the page was opened, and are gone: latest first. */
-function useLeft(now: NowAnswer | null): readonly Left[] {
+function useLeft(now: NowResponse | null): readonly Left[] {
   const [left, setLeft] = useState<readonly Left[]>([])
-  const [before, setBefore] = useState<NowAnswer | null>(null)
+  const [before, setBefore] = useState<NowResponse | null>(null)
   // While the store is out nobody can be missed. Set while rendering, so that the list never shows a replica twice.
   if (now !== null && now !== before && now.store.answers) {
     setBefore(now)
@@ -61,7 +61,7 @@ function useLeft(now: NowAnswer | null): readonly Left[] {
 const LEFT_KEPT = 10
 
 /** What is known while the store is out, and what clients get meanwhile. */
-function Outage({ now: { storeOutage } }: { readonly now: NowAnswer }) {
+function Outage({ now: { storeOutage } }: { readonly now: NowResponse }) {
   const { t } = useTexts()
   return (
     <Note tone="warn">
@@ -72,7 +72,7 @@ function Outage({ now: { storeOutage } }: { readonly now: NowAnswer }) {
 
 const SHOWN = ['requests', 'refused', 'tokens', 'failed', 'shadowed'] as const
 
-function Live({ now, history }: { readonly now: NowAnswer; readonly history: readonly Rates[] }) {
+function Live({ now, history }: { readonly now: NowResponse; readonly history: readonly Rates[] }) {
   const { t, number, rate } = useTexts()
   const latest = now.store.answers ? history.at(-1) : undefined
   return (
@@ -101,7 +101,7 @@ function Live({ now, history }: { readonly now: NowAnswer; readonly history: rea
   )
 }
 
-function Windows({ now }: { readonly now: NowAnswer }) {
+function Windows({ now }: { readonly now: NowResponse }) {
   const { t } = useTexts()
   const windows = Object.entries(now.windows ?? {}).flatMap(([category, list]) =>
     list.map((window) => ({ category, window })),
@@ -126,8 +126,8 @@ function Gauge({
   now: { at, shadow },
 }: {
   readonly category: string
-  readonly window: WindowAnswer
-  readonly now: NowAnswer
+  readonly window: WindowResponse
+  readonly now: NowResponse
 }) {
   const { t, number, share, duration } = useTexts()
   const { used, limit, resetAt } = window
@@ -168,7 +168,7 @@ function Health({
   now: { store, backend, config, shadow, controlVersion },
   latest,
 }: {
-  readonly now: NowAnswer
+  readonly now: NowResponse
   readonly latest: Rates | undefined
 }) {
   const { t } = useTexts()
@@ -206,7 +206,7 @@ function Backend({
   status0,
   status5xx,
   latest,
-}: NowAnswer['backend'] & { readonly latest: Rates | undefined }) {
+}: NowResponse['backend'] & { readonly latest: Rates | undefined }) {
   const { t, number, share } = useTexts()
   if (requests === null || status0 === null || status5xx === null) return <Tag tone="info">{t('now.unknown')}</Tag>
   if (requests === 0) return <Tag tone="info">{t('now.backendIdle')}</Tag>

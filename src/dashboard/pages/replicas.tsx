@@ -1,14 +1,14 @@
-import type { NowAnswer } from '../../admin/api.ts'
+import type { NowResponse } from '../../admin/api.ts'
 import { useTexts } from '../i18n/text.tsx'
 import type { Left } from '../logic/rates.ts'
-import { Note } from '../parts/note.tsx'
-import { Panel, Rows } from '../parts/panel.tsx'
-import { At, Tag } from '../parts/small.tsx'
+import { Note } from '../ui/note.tsx'
+import { Panel, Rows } from '../ui/panel.tsx'
+import { At, Tag } from '../ui/small.tsx'
 
 /** A replica that has not told of itself for so long is worth a word. */
 const SILENT_MS = 5000
 
-export function Replicas({ now, left }: { readonly now: NowAnswer; readonly left: readonly Left[] }) {
+export function Replicas({ now, left }: { readonly now: NowResponse; readonly left: readonly Left[] }) {
   const { t, number, clock } = useTexts()
   const { replicas, agree } = now
   return (
@@ -53,8 +53,8 @@ function Row({
   replica,
   now,
 }: {
-  readonly replica: NonNullable<NowAnswer['replicas']>[number]
-  readonly now: NowAnswer
+  readonly replica: NonNullable<NowResponse['replicas']>[number]
+  readonly now: NowResponse
 }) {
   const { t, number, duration } = useTexts()
   const told = [...replica.reasons, ...replica.configProblems]

@@ -1,25 +1,25 @@
-import type { RoutesAnswer } from '../../admin/api.ts'
+import type { RoutesResponse } from '../../admin/api.ts'
 import { usePoll } from '../api/use-poll.ts'
 import { useTexts } from '../i18n/text.tsx'
-import { Loaded, PageTitle, Panel, Rows } from '../parts/panel.tsx'
-import { Tag } from '../parts/small.tsx'
+import { Loaded, PageTitle, Panel, Rows } from '../ui/panel.tsx'
+import { Tag } from '../ui/small.tsx'
 
 const EVERY_MS = 5000
-type Route = RoutesAnswer['routes'][number]
+type Route = RoutesResponse['routes'][number]
 
 export function RoutesPage() {
   const { t } = useTexts()
-  const poll = usePoll<RoutesAnswer>('/api/routes', EVERY_MS)
+  const poll = usePoll<RoutesResponse>('/api/routes', EVERY_MS)
   return (
     <>
       <PageTitle>{t('page.routes')}</PageTitle>
       <Loaded poll={poll}>
-        {(answer) => (
+        {(response) => (
           <>
-            <Panel title={t('routes.title')} text={t('routes.file', { file: answer.file })}>
-              {answer.routes.length === 0 ? <p>{t('routes.none')}</p> : <RouteTable routes={answer.routes} />}
+            <Panel title={t('routes.title')} text={t('routes.file', { file: response.file })}>
+              {response.routes.length === 0 ? <p>{t('routes.none')}</p> : <RouteTable routes={response.routes} />}
             </Panel>
-            <Unmatched unmatched={answer.unmatched} />
+            <Unmatched unmatched={response.unmatched} />
           </>
         )}
       </Loaded>
@@ -76,7 +76,7 @@ function Cost({ route: { public: isPublic, cost, costs } }: { readonly route: Ro
   )
 }
 
-function Unmatched({ unmatched: { kind, hits, latest } }: { readonly unmatched: RoutesAnswer['unmatched'] }) {
+function Unmatched({ unmatched: { kind, hits, latest } }: { readonly unmatched: RoutesResponse['unmatched'] }) {
   const { t, number } = useTexts()
   return (
     <Panel title={t('routes.unmatched')} text={t(`routes.unmatched.${kind}`)}>

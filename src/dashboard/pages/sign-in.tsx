@@ -4,8 +4,8 @@ import { ApiError } from '../api/client.ts'
 import { useSession } from '../api/session.tsx'
 import { useTexts } from '../i18n/text.tsx'
 import icon from '../icon.svg'
-import { messageOf } from '../parts/failure.tsx'
-import { LostBanner, Preferences } from '../parts/shell.tsx'
+import { messageOf } from '../ui/failure.tsx'
+import { LostBanner, Preferences } from '../ui/shell.tsx'
 
 export function SignIn({ again }: { readonly again: boolean }) {
   const { t } = useTexts()

@@ -1,22 +1,22 @@
 import { Button, TextInput } from '@mantine/core'
 import { type FormEvent, useState } from 'react'
-import type { NewTokenAnswer, TokenAnswer, TokensAnswer } from '../../admin/api.ts'
+import type { NewTokenResponse, TokenResponse, TokensResponse } from '../../admin/api.ts'
 import { call, isOutcomeUnknown, serverNow } from '../api/client.ts'
 import { type Polled, usePoll } from '../api/use-poll.ts'
 import { useTexts } from '../i18n/text.tsx'
 import { hashOf } from '../logic/location.ts'
 import { type Expiry, expiryOf } from '../logic/override.ts'
 import { visible } from '../logic/visible.ts'
-import { Confirm } from '../parts/confirm.tsx'
-import { Discard } from '../parts/discard.tsx'
-import { ExpiryField } from '../parts/expiry.tsx'
-import { fieldProblems, messageOf } from '../parts/failure.tsx'
-import { useFocusKept } from '../parts/focus-back.ts'
-import { useFocusWrong } from '../parts/focus-wrong.ts'
-import { useKept } from '../parts/keeping.tsx'
-import { Note } from '../parts/note.tsx'
-import { Loaded, PageTitle, Panel, Rows } from '../parts/panel.tsx'
-import { At, Changing, Copyable, Fact, Facts, Name, Tag } from '../parts/small.tsx'
+import { Confirm } from '../ui/confirm.tsx'
+import { Discard } from '../ui/discard.tsx'
+import { ExpiryField } from '../ui/expiry.tsx'
+import { fieldProblems, messageOf } from '../ui/failure.tsx'
+import { useFocusKept } from '../ui/focus-back.ts'
+import { useFocusWrong } from '../ui/focus-wrong.ts'
+import { useKept } from '../ui/kept-state.tsx'
+import { Note } from '../ui/note.tsx'
+import { Loaded, PageTitle, Panel, Rows } from '../ui/panel.tsx'
+import { At, Changing, Copyable, Fact, Facts, Name, Tag } from '../ui/small.tsx'
 
 const EVERY_MS = 10_000
 /** More rows than anybody reads; the filter finds the others. */
@@ -24,7 +24,7 @@ const SHOWN = 200
 
 export function TokensPage() {
   const { t } = useTexts()
-  const poll = usePoll<TokensAnswer>('/api/tokens', EVERY_MS)
+  const poll = usePoll<TokensResponse>('/api/tokens', EVERY_MS)
   return (
     <>
       <PageTitle>{t('page.tokens')}</PageTitle>
@@ -46,7 +46,7 @@ interface NewTokenForm {
 
 const EMPTY: NewTokenForm = { user: '', name: '', expiry: { kind: 'never' } }
 
-type Reading = Pick<Polled<TokensAnswer>, 'read' | 'reload'>
+type Reading = Pick<Polled<TokensResponse>, 'read' | 'reload'>
 
 function NewToken({ read, reload }: Reading) {
   const { t } = useTexts()
@@ -54,7 +54,7 @@ function NewToken({ read, reload }: Reading) {
   const [problems, setProblems] = useState<Readonly<Record<string, string>>>({})
   const [error, setError] = useState<Error | null>(null)
   // Never kept: its secret is shown this once.
-  const [made, setMade] = useState<NewTokenAnswer | null>(null)
+  const [made, setMade] = useState<NewTokenResponse | null>(null)
   const [busy, setBusy] = useState(false)
   const button = useFocusKept(busy)
   const ref = useFocusWrong(problems)
@@ -85,7 +85,7 @@ function NewToken({ read, reload }: Reading) {
     if (Object.keys(found).length > 0) return
     setBusy(true)
     try {
-      setMade((await call<NewTokenAnswer>('POST', '/api/tokens', { body: { user, name, expiresAt } })).data)
+      setMade((await call<NewTokenResponse>('POST', '/api/tokens', { body: { user, name, expiresAt } })).data)
       // What was typed meanwhile is for another one.
       setForm((now) => (now === form ? EMPTY : now))
       await read()
@@ -152,10 +152,10 @@ function NewToken({ read, reload }: Reading) {
   )
 }
 
-function TokenTable({ tokens, read, reload }: { readonly tokens: readonly TokenAnswer[] } & Reading) {
+function TokenTable({ tokens, read, reload }: { readonly tokens: readonly TokenResponse[] } & Reading) {
   const { t, number } = useTexts()
   const [filter, setFilter] = useState('')
-  const [revoking, setRevoking] = useState<TokenAnswer | null>(null)
+  const [revoking, setRevoking] = useState<TokenResponse | null>(null)
   /** Of the last one that was to be revoked. */
   const [unknown, setUnknown] = useState<{ readonly id: string; readonly error: Error } | null>(null)
   const isUnknown = unknown !== null && tokens.some(({ id, revokedAt }) => id === unknown.id && revokedAt === null)
@@ -163,7 +163,7 @@ function TokenTable({ tokens, read, reload }: { readonly tokens: readonly TokenA
   const found = tokens.filter(({ user, name }) => `${user}\n${name}`.toLowerCase().includes(wanted))
   const shown = found.slice(0, SHOWN)
 
-  async function revoke({ id }: TokenAnswer, reason: string): Promise<void> {
+  async function revoke({ id }: TokenResponse, reason: string): Promise<void> {
     setUnknown(null)
     try {
       await call('DELETE', `/api/tokens/${encodeURIComponent(id)}`, { body: reason === '' ? {} : { reason } })
@@ -236,7 +236,7 @@ function TokenTable({ tokens, read, reload }: { readonly tokens: readonly TokenA
   )
 }
 
-function TokenRow({ token, onRevoke }: { readonly token: TokenAnswer; readonly onRevoke: () => void }) {
+function TokenRow({ token, onRevoke }: { readonly token: TokenResponse; readonly onRevoke: () => void }) {
   const { t, time } = useTexts()
   const { user, name, createdAt, expiresAt, revokedAt } = token
   const expired = expiresAt !== null && Date.parse(expiresAt) <= serverNow()

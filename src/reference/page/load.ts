@@ -23,16 +23,16 @@ export async function loadDocument(service: Service, signal: AbortSignal): Promi
   const what = `${service.name} cannot be shown.`
   const deadline = AbortSignal.timeout(PATIENCE_MS)
   try {
-    const answer = await fetch(url, {
+    const response = await fetch(url, {
       credentials: 'omit',
       cache: 'no-cache',
       headers: { accept: 'application/json' },
       signal: AbortSignal.any([signal, deadline]),
     })
-    if (!answer.ok) return { what, ...notOk(url, answer.status) }
-    const document = parse(await answer.text())
+    if (!response.ok) return { what, ...notOk(url, response.status) }
+    const document = parse(await response.text())
     return document === null
-      ? { what, ...notOpenapi(url, answer) }
+      ? { what, ...notOpenapi(url, response) }
       : {
           document: pinned(document, url, new URL(service.url, location.href)),
           origin: new URL(service.url, location.href).origin,

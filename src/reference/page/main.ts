@@ -47,8 +47,8 @@ async function start(): Promise<void> {
 
 async function readSelection(): Promise<Selection | null> {
   try {
-    const answer = await fetch(`${base}services.json`)
-    return answer.ok ? ((await answer.json()) as Selection) : null
+    const response = await fetch(`${base}services.json`)
+    return response.ok ? ((await response.json()) as Selection) : null
   } catch {
     return null
   }

@@ -1,6 +1,6 @@
-import { StoreError } from '../../quota/store.ts'
+import { StoreError } from '../../quota/quota-store.ts'
 import type { RedisClient } from './client.ts'
-import { asStoreError, wasNeverSent } from './errors.ts'
+import { asStoreError, wasNeverSent } from './store-errors.ts'
 
 /** @throws StoreError */
 export async function call<T>(command: () => Promise<T>): Promise<T> {

@@ -1,8 +1,8 @@
 import { readFileSync } from 'node:fs'
 import { type Callback, Cluster, Redis, type RedisOptions } from 'ioredis'
 import { messageOf } from '../../errors.ts'
-import { isForbidden, isOfSelect } from './errors.ts'
 import { giveUpAfter, Script, ScriptCall } from './script.ts'
+import { isForbidden, isOfSelect } from './store-errors.ts'
 
 /** The only file that knows ioredis, with script.ts. */
 

@@ -1,4 +1,3 @@
-import type { Changes, LastChange, UserOverride, Versioned } from '../../control/state.ts'
 import {
   AUDIT_BOUNDS,
   type AuditEntry,
@@ -8,9 +7,10 @@ import {
   KINDS,
   type QuotaReset,
   subjectOf,
-} from '../../control/store.ts'
-import { StoreError } from '../../quota/store.ts'
-import { CHANGES_READ, changesAfter, type Head, jsonOf, type OverridesStep, readInSteps } from '../changes.ts'
+} from '../../control/control-store.ts'
+import type { Changes, LastChange, UserOverride, Versioned } from '../../control/state.ts'
+import { StoreError } from '../../quota/quota-store.ts'
+import { CHANGES_READ, changesAfter, type Head, jsonOf, type OverridesStep, readInSteps } from '../change-feed.ts'
 import { call, milliseconds, reading } from './calls.ts'
 import type { RedisClient } from './client.ts'
 import type { Keys } from './keys.ts'

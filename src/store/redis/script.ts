@@ -77,7 +77,7 @@ export class ScriptCall {
     const { promise, resolve, reject } = Promise.withResolvers<unknown>()
     // Named before they are assigned: a function that is written where it is assigned to a property V8 puts into the old heap, where it
     // keeps the texts of its batch through each collection of the young one. One took 1.4 ms so, now 0.57
-    // (Node 26.10, 64 connections, `--trace-gc-nvp`); an accepted request 24.9 us, now 23.8 (31 paired rounds, with what auth/cache.ts saves).
+    // (Node 26.10, 64 connections, `--trace-gc-nvp`); an accepted request 24.9 us, now 23.8 (31 paired rounds, with what auth/credential-cache.ts saves).
     const answered = (reply: unknown): void => {
       this.#clear()
       resolve(reply)

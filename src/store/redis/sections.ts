@@ -1,6 +1,6 @@
 import type { Counter } from '../../quota/counter.ts'
 import { MAX_LIMIT } from '../../quota/policy.ts'
-import { StoreError } from '../../quota/store.ts'
+import { StoreError } from '../../quota/quota-store.ts'
 import { type Limit, MOST_WINDOWS } from '../../quota/window.ts'
 
 /**

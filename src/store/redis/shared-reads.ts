@@ -1,6 +1,6 @@
 interface Waiting<Q, A> {
   readonly question: Q
-  readonly resolve: (answer: A) => void
+  readonly resolve: (response: A) => void
   readonly reject: (error: unknown) => void
 }
 
@@ -22,8 +22,8 @@ export function shareReads<Q, A>(
     if (asked.length === 0) return
     waiting = []
     ask(asked.map(({ question }) => question)).then(
-      (answers) => {
-        for (let i = 0; i < asked.length; i++) asked[i]?.resolve(answers[i] as A)
+      (responses) => {
+        for (let i = 0; i < asked.length; i++) asked[i]?.resolve(responses[i] as A)
       },
       (error: unknown) => {
         for (const { reject } of asked) reject(error)

@@ -16,14 +16,14 @@ export function subscription(connect: () => RedisClient, channel: string): Subsc
   let redis: RedisClient | undefined
   let again: NodeJS.Timeout | undefined
 
-  function tellAll(message: string | null): void {
+  function reportAll(message: string | null): void {
     for (const listener of listeners) listener(message)
   }
 
   function open(): RedisClient {
     const opened = connect()
     opened.on('error', () => {}) // the connection for the commands tells it; ioredis would print it
-    opened.on('message', (_channel: string, message: string) => tellAll(message))
+    opened.on('message', (_channel: string, message: string) => reportAll(message))
     opened.on('ready', () => void subscribe(opened))
     opened.connect().catch(() => {}) // ioredis goes on trying
     return opened
@@ -33,7 +33,7 @@ export function subscription(connect: () => RedisClient, channel: string): Subsc
     clearTimeout(again)
     try {
       await to.subscribe(channel)
-      tellAll(null)
+      reportAll(null)
     } catch {
       if (redis === to) again = setTimeout(() => void subscribe(to), AGAIN_MS)
     }

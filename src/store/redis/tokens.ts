@@ -1,4 +1,4 @@
-import type { TokenRecord, TokenStore, TokensStep } from '../../control/tokens.ts'
+import type { TokenRecord, TokenStore, TokensStep } from '../../control/access-key.ts'
 import { call, reading, transaction } from './calls.ts'
 import type { RedisClient } from './client.ts'
 import type { Keys } from './keys.ts'

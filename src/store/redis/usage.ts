@@ -1,4 +1,4 @@
-import type { UsageStore, UserUsage } from '../../quota/store.ts'
+import type { UsageStore, UserUsage } from '../../quota/quota-store.ts'
 import { call, milliseconds, reading } from './calls.ts'
 import type { RedisClient } from './client.ts'
 import type { Keys } from './keys.ts'

@@ -1,5 +1,4 @@
 import type { DatabaseSync } from 'node:sqlite'
-import type { LastChange, Versioned } from '../../control/state.ts'
 import {
   AUDIT_BOUNDS,
   type AuditBounds,
@@ -10,10 +9,11 @@ import {
   type ControlStore,
   type QuotaReset,
   subjectOf,
-} from '../../control/store.ts'
+} from '../../control/control-store.ts'
+import type { LastChange, Versioned } from '../../control/state.ts'
 import { empty, endsAt, running } from '../../quota/counter.ts'
-import { CHANGES_READ, changesAfter, type Head, jsonOf, type OverridesStep, readInSteps } from '../changes.ts'
-import { pack, unpack } from '../packed.ts'
+import { CHANGES_READ, changesAfter, type Head, jsonOf, type OverridesStep, readInSteps } from '../change-feed.ts'
+import { pack, unpack } from '../packed-value.ts'
 import { attempt, transactions } from './database.ts'
 
 /** Overrides that one step reads. */

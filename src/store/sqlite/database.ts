@@ -1,7 +1,7 @@
 import { DatabaseSync } from 'node:sqlite'
 import { setTimeout as sleep, setImmediate as turn } from 'node:timers/promises'
 import { messageOf } from '../../errors.ts'
-import { StoreError } from '../../quota/store.ts'
+import { StoreError } from '../../quota/quota-store.ts'
 import { cureOf } from './cures.ts'
 import { migrate, recognise } from './schema.ts'
 

@@ -1,6 +1,6 @@
 import type { DatabaseSync } from 'node:sqlite'
-import { FORGET_MS, type Replica, type ReplicaStore } from '../../control/replicas.ts'
-import { heard, listedReplicas } from '../replicas.ts'
+import { FORGET_MS, type Replica, type ReplicaStore } from '../../replicas/replica.ts'
+import { heard, listedReplicas } from '../replica-record.ts'
 import { attempt, transactions } from './database.ts'
 
 export function sqliteReplicas(database: DatabaseSync, clock: () => number): ReplicaStore {

@@ -1,5 +1,5 @@
 import type { DatabaseSync } from 'node:sqlite'
-import type { TokenRecord, TokenStore, TokensStep } from '../../control/tokens.ts'
+import type { TokenRecord, TokenStore, TokensStep } from '../../control/access-key.ts'
 import { attempt } from './database.ts'
 
 /** A gateway token as a row. */

@@ -1,7 +1,7 @@
 import type { DatabaseSync } from 'node:sqlite'
 import type { Counter } from '../../quota/counter.ts'
-import type { UsageStore, UserUsage } from '../../quota/store.ts'
-import { unpack } from '../packed.ts'
+import type { UsageStore, UserUsage } from '../../quota/quota-store.ts'
+import { unpack } from '../packed-value.ts'
 import { attempt } from './database.ts'
 
 /** Users that one step reads: 1.2 milliseconds of CPU with two categories of three windows each. */

@@ -6,7 +6,7 @@ import { afterAll, afterEach, beforeAll, describe, expect, it, vi } from 'vitest
 import { bucketStart, NOTHING } from '../../../src/failures/histogram.ts'
 import type { Observation } from '../../../src/observe/observation.ts'
 import type { Batch } from '../../../src/quota/charge.ts'
-import { openRedisStore } from '../../../src/store/redis/store.ts'
+import { openRedisStore } from '../../../src/store/redis/redis-store.ts'
 import type { Store } from '../../../src/store/store.ts'
 import { freePort, PERSISTENT, type RedisServer, SAVING, startRedis } from '../../setup/redis.ts'
 import { whenReady } from './ready.ts'

@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto'
 import { Redis } from 'ioredis'
 import { afterAll, beforeAll, expect, it } from 'vitest'
-import { decodeReply, encodeBatch } from '../../../src/store/redis/batch.ts'
+import { decodeReply, encodeBatch } from '../../../src/store/redis/charge-batch.ts'
 import { CHARGE_LUA, CONTROL_LUA } from '../../../src/store/redis/client.ts'
 import { encodeChange } from '../../../src/store/redis/control.ts'
 import { createKeys } from '../../../src/store/redis/keys.ts'

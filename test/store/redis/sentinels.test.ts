@@ -3,7 +3,7 @@ import net from 'node:net'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { Redis } from 'ioredis'
 import { afterEach, beforeEach, expect, it } from 'vitest'
-import { openRedisStore } from '../../../src/store/redis/store.ts'
+import { openRedisStore } from '../../../src/store/redis/redis-store.ts'
 import type { Store } from '../../../src/store/store.ts'
 import { startFaultProxy } from '../../setup/fault-proxy.ts'
 import { type RedisServer, startRedis } from '../../setup/redis.ts'
@@ -34,7 +34,7 @@ async function startSlowSentinel(): Promise<SlowSentinel> {
   const bulk = (texts: readonly string[]): string =>
     `*${texts.length}\r\n${texts.map((text) => `$${text.length}\r\n${text}\r\n`).join('')}`
 
-  function answer(socket: net.Socket, [command = '', what = '']: readonly string[]): void {
+  function response(socket: net.Socket, [command = '', what = '']: readonly string[]): void {
     const named = command.toUpperCase()
     if (named === 'SUBSCRIBE') {
       subscribers.add(socket)
@@ -52,7 +52,7 @@ async function startSlowSentinel(): Promise<SlowSentinel> {
     socket
       .on('error', () => {})
       .on('data', (chunk) => {
-        for (const command of commandsOf(chunk)) answer(socket, command)
+        for (const command of commandsOf(chunk)) response(socket, command)
       })
   })
   server.listen(0, '127.0.0.1')
@@ -117,19 +117,19 @@ async function expectOnNext(): Promise<void> {
 }
 
 it('a primary that a sentinel names after another one has told of the failover is left at once', async () => {
-  const answer = await sentinel.asked()
+  const response = await sentinel.asked()
   await sentinel.publish(old.port, next.port)
-  answer(old.port)
+  response(old.port)
   const again = await sentinel.asked()
   again(next.port)
   await expectOnNext()
 })
 
 it('a primary that was found after the failover is kept, although one before it was to be left', async () => {
-  const answer = await sentinel.asked()
+  const response = await sentinel.asked()
   await sentinel.publish(old.port, next.port)
   await old.stop()
-  answer(old.port)
+  response(old.port)
   const again = await sentinel.asked()
   again(next.port)
   await whenReady(store)
@@ -142,8 +142,8 @@ it('a primary that takes no connections is not waited for once a failover is tol
   const gone = await startFaultProxy(old.port)
   await gone.hangConnects()
   try {
-    const answer = await sentinel.asked()
-    answer(gone.port)
+    const response = await sentinel.asked()
+    response(gone.port)
     await sleep(200) // until it connects
     await sentinel.publish(gone.port, next.port)
     const again = await sentinel.asked()

@@ -4,7 +4,7 @@ import { shareReads } from '../../../src/store/redis/shared-reads.ts'
 
 interface Call {
   readonly questions: readonly string[]
-  readonly answer: (answers: readonly string[]) => void
+  readonly response: (responses: readonly string[]) => void
   readonly fail: (error: Error) => void
 }
 
@@ -15,8 +15,8 @@ describe('reads', () => {
     calls = []
     read = shareReads(
       (questions) =>
-        new Promise((answer, fail) => {
-          calls.push({ questions, answer, fail })
+        new Promise((response, fail) => {
+          calls.push({ questions, response, fail })
         }),
       3,
     )
@@ -27,7 +27,7 @@ describe('reads', () => {
     const both = Promise.all([read('a'), read('b')])
     await nextTurn()
     expect(asked()).toEqual([['a', 'b']])
-    calls[0]?.answer(['A', 'B'])
+    calls[0]?.response(['A', 'B'])
     expect(await both).toEqual(['A', 'B'])
   })
 
@@ -37,9 +37,9 @@ describe('reads', () => {
     const second = read('b')
     await nextTurn()
     expect(asked()).toEqual([['a'], ['b']])
-    calls[1]?.answer(['B'])
+    calls[1]?.response(['B'])
     expect(await second).toBe('B')
-    calls[0]?.answer(['A'])
+    calls[0]?.response(['A'])
     expect(await first).toBe('A')
   })
 
@@ -47,7 +47,7 @@ describe('reads', () => {
     const all = Promise.all(['a', 'b', 'c', 'd', 'e', 'f', 'g'].map(read))
     await nextTurn()
     expect(asked()).toEqual([['a', 'b', 'c'], ['d', 'e', 'f'], ['g']])
-    for (const { questions, answer } of calls) answer(questions.map((question) => question.toUpperCase()))
+    for (const { questions, response } of calls) response(questions.map((question) => question.toUpperCase()))
     expect(await all).toEqual(['A', 'B', 'C', 'D', 'E', 'F', 'G'])
   })
 
@@ -65,7 +65,7 @@ describe('reads', () => {
     expect((await outcomes).map((one) => 'reason' in one && one.reason)).toEqual([error, error])
     const next = read('c')
     await nextTurn()
-    calls[1]?.answer(['C'])
+    calls[1]?.response(['C'])
     expect(await next).toBe('C')
   })
 })

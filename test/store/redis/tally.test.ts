@@ -2,7 +2,7 @@ import { readFileSync } from 'node:fs'
 import { Redis } from 'ioredis'
 import { afterAll, beforeAll, beforeEach, expect, it } from 'vitest'
 import { BUCKET_MS, BUCKETS, bucketStart, NOTHING } from '../../../src/failures/histogram.ts'
-import { openRedisStore } from '../../../src/store/redis/store.ts'
+import { openRedisStore } from '../../../src/store/redis/redis-store.ts'
 import { type RedisServer, startRedis } from '../../setup/redis.ts'
 import { whenReady } from './ready.ts'
 

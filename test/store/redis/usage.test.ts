@@ -1,9 +1,9 @@
 import { Redis } from 'ioredis'
 import { afterAll, afterEach, beforeAll, beforeEach, expect, it } from 'vitest'
-import type { UserUsage } from '../../../src/quota/store.ts'
-import { openRedisStore } from '../../../src/store/redis/store.ts'
+import type { UserUsage } from '../../../src/quota/quota-store.ts'
+import { openRedisStore } from '../../../src/store/redis/redis-store.ts'
 import type { Store } from '../../../src/store/store.ts'
-import { limits } from '../../quota/store.suite.ts'
+import { limits } from '../../quota/quota-store.suite.ts'
 import { type RedisServer, startRedis } from '../../setup/redis.ts'
 import { whenReady } from './ready.ts'
 

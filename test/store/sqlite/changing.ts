@@ -1,4 +1,4 @@
-import { openSqliteStore } from '../../../src/store/sqlite/store.ts'
+import { openSqliteStore } from '../../../src/store/sqlite/sqlite-store.ts'
 import { insisting } from './insisting.ts'
 
 /** A process that changes the override of a user (second argument) in a file (first) so many times (third). */

@@ -1,5 +1,5 @@
 import { writeSync } from 'node:fs'
-import { openSqliteStore } from '../../../src/store/sqlite/store.ts'
+import { openSqliteStore } from '../../../src/store/sqlite/sqlite-store.ts'
 import { insisting } from './insisting.ts'
 
 /**

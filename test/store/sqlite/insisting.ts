@@ -1,4 +1,4 @@
-import { StoreError } from '../../../src/quota/store.ts'
+import { StoreError } from '../../../src/quota/quota-store.ts'
 
 /** Asks again while other processes hold the file, as a ledger does: on a busy machine that may be long. */
 export async function insisting<T>(work: () => Promise<T>): Promise<T> {

@@ -2,7 +2,7 @@ import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterAll, it } from 'vitest'
-import { openSqliteStore } from '../../../src/store/sqlite/store.ts'
+import { openSqliteStore } from '../../../src/store/sqlite/sqlite-store.ts'
 import { agreesWithTheModel } from '../../quota/model.suite.ts'
 
 const folder = mkdtempSync(join(tmpdir(), 'tollgate-model-'))

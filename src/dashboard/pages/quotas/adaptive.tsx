@@ -1,12 +1,12 @@
-import type { QuotaAnswer, SettingsInForceAnswer } from '../../../admin/api.ts'
+import type { QuotaResponse, SettingsInForceResponse } from '../../../admin/api.ts'
 import { type Texts, useTexts } from '../../i18n/text.tsx'
-import { Panel } from '../../parts/panel.tsx'
-import { Fact, Facts, Tag } from '../../parts/small.tsx'
+import { Panel } from '../../ui/panel.tsx'
+import { Fact, Facts, Tag } from '../../ui/small.tsx'
 
 interface AdaptiveProps {
-  readonly quota: SettingsInForceAnswer
+  readonly quota: SettingsInForceResponse
   /** Where the factor comes from; `null` where it is not known. */
-  readonly counted: QuotaAnswer['adaptive'] | null
+  readonly counted: QuotaResponse['adaptive'] | null
   /** The store is out. */
   readonly isStale: boolean
 }
@@ -27,7 +27,7 @@ export function Adaptive({ quota: { adaptive, mode }, counted, isStale }: Adapti
   )
 }
 
-function Counted({ adaptive }: { readonly adaptive: QuotaAnswer['adaptive'] }) {
+function Counted({ adaptive }: { readonly adaptive: QuotaResponse['adaptive'] }) {
   const texts = useTexts()
   const { t, number, share } = texts
   return (
@@ -46,7 +46,7 @@ function Counted({ adaptive }: { readonly adaptive: QuotaAnswer['adaptive'] }) {
 }
 
 /** As the API's own sentence, in the language of the page. */
-function why(adaptive: QuotaAnswer['adaptive'], { t, number, share }: Texts): string {
+function why(adaptive: QuotaResponse['adaptive'], { t, number, share }: Texts): string {
   const { requests, failed, settled, trust, minRequests, factor } = adaptive
   if (settled === null || adaptive.share === null) return t('adaptive.silence')
   const counted = { requests: number(requests), failed: number(failed), share: share(adaptive.share) }

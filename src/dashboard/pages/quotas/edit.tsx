@@ -1,14 +1,14 @@
 import { Button } from '@mantine/core'
 import { createContext, useContext } from 'react'
-import type { SettingsInForceAnswer } from '../../../admin/api.ts'
+import type { SettingsInForceResponse } from '../../../admin/api.ts'
 import { useTexts } from '../../i18n/text.tsx'
 import { type Draft, type Edit, isSetAtRunTime, valueAt } from '../../logic/settings.ts'
-import { focusNear } from '../../parts/focus-back.ts'
+import { focusNear } from '../../ui/focus-back.ts'
 import { nameOf, shownValue } from './names.ts'
 
 /** What every field of the settings needs. */
 export interface Editing {
-  readonly quota: SettingsInForceAnswer
+  readonly quota: SettingsInForceResponse
   readonly draft: Draft
   /** What is wrong with the edit of a path, in words. */
   readonly problemOf: (path: string) => string | undefined

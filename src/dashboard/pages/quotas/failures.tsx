@@ -1,23 +1,23 @@
 import { Checkbox } from '@mantine/core'
 import { useEffect, useRef, useState } from 'react'
-import type { FailuresAnswer } from '../../../admin/api.ts'
+import type { FailuresResponse } from '../../../admin/api.ts'
 import { usePoll } from '../../api/use-poll.ts'
 import { useTexts } from '../../i18n/text.tsx'
 import { type Bucket, bucketsOf } from '../../logic/buckets.ts'
 import { logFilter } from '../../logic/log-filter.ts'
-import { Loaded, Panel, Rows } from '../../parts/panel.tsx'
-import { Copyable } from '../../parts/small.tsx'
+import { Loaded, Panel, Rows } from '../../ui/panel.tsx'
+import { Copyable } from '../../ui/small.tsx'
 import { FailureChart } from './failure-chart.tsx'
 
 const EVERY_MS = 10_000
 
 export function Failures() {
   const { t } = useTexts()
-  const poll = usePoll<FailuresAnswer>('/api/failures', EVERY_MS)
+  const poll = usePoll<FailuresResponse>('/api/failures', EVERY_MS)
   return (
     <Panel title={t('chart.title')} text={t('chart.text')}>
       <Loaded poll={poll} hasBanner>
-        {(answer) => <History buckets={bucketsOf(answer)} />}
+        {(response) => <History buckets={bucketsOf(response)} />}
       </Loaded>
     </Panel>
   )

@@ -1,4 +1,4 @@
-import type { SettingsInForceAnswer } from '../../../admin/api.ts'
+import type { SettingsInForceResponse } from '../../../admin/api.ts'
 import type { Texts } from '../../i18n/text.tsx'
 import { MODES, type Value } from '../../logic/settings.ts'
 
@@ -24,6 +24,6 @@ export function shownValue(value: Value, { t, exact }: Pick<Texts, 't' | 'exact'
 export const SCOPES = ['personal', 'global'] as const
 
 /** The windows of the configuration, by name, shortest first. */
-export function windowNames(quota: SettingsInForceAnswer): string[] {
+export function windowNames(quota: SettingsInForceResponse): string[] {
   return quota.windowLengths.map(({ name }) => name)
 }

@@ -1,8 +1,8 @@
-import type { QuotaAnswer, SettingsInForceAnswer } from '../../../admin/api.ts'
+import type { QuotaResponse, SettingsInForceResponse } from '../../../admin/api.ts'
 import { type Polled, usePoll } from '../../api/use-poll.ts'
 import { useTexts } from '../../i18n/text.tsx'
-import { isStoreOut, OutageBanner, useInForce } from '../../parts/outage.tsx'
-import { Loaded, PageTitle } from '../../parts/panel.tsx'
+import { isStoreOut, OutageBanner, useInForce } from '../../ui/outage.tsx'
+import { Loaded, PageTitle } from '../../ui/panel.tsx'
 import { Adaptive } from './adaptive.tsx'
 import { Failures } from './failures.tsx'
 import { Settings } from './settings.tsx'
@@ -11,11 +11,11 @@ const EVERY_MS = 5000
 
 export function QuotasPage() {
   const { t } = useTexts()
-  const poll = usePoll<QuotaAnswer>('/api/quota', EVERY_MS)
+  const poll = usePoll<QuotaResponse>('/api/quota', EVERY_MS)
   const out = isStoreOut(poll.error)
   const inForce = useInForce(out)
   // Of another replica's changes since the last answer the gateway may know more than that.
-  const shown: Pick<Polled<SettingsInForceAnswer>, 'data' | 'etag' | 'error'> = inForce.data === null &&
+  const shown: Pick<Polled<SettingsInForceResponse>, 'data' | 'etag' | 'error'> = inForce.data === null &&
   (poll.data !== null || !out)
     ? poll
     : inForce

@@ -1,21 +1,21 @@
 import { Button, TextInput } from '@mantine/core'
 import { useEffect, useRef, useState } from 'react'
-import type { PreviewAnswer, SettingsInForceAnswer } from '../../../admin/api.ts'
+import type { PreviewResponse, SettingsInForceResponse } from '../../../admin/api.ts'
 import { lacksRoom } from '../../../quota/room.ts'
 import { useTexts } from '../../i18n/text.tsx'
 import { wholeSecond } from '../../logic/format.ts'
 import { hashOf } from '../../logic/location.ts'
 import { changesOf, type Draft, noneFits } from '../../logic/settings.ts'
-import { useFocusBack } from '../../parts/focus-back.ts'
-import { Note } from '../../parts/note.tsx'
-import { Rows } from '../../parts/panel.tsx'
-import { At, Changing, Name, Tag } from '../../parts/small.tsx'
+import { useFocusBack } from '../../ui/focus-back.ts'
+import { Note } from '../../ui/note.tsx'
+import { Rows } from '../../ui/panel.tsx'
+import { At, Changing, Name, Tag } from '../../ui/small.tsx'
 import { nameOf, SCOPES, shownValue, windowNames } from './names.ts'
 
 interface PreviewProps {
-  readonly quota: SettingsInForceAnswer
+  readonly quota: SettingsInForceResponse
   readonly draft: Draft
-  readonly answer: PreviewAnswer
+  readonly response: PreviewResponse
   readonly at: Date
   readonly busy: boolean
   readonly reasonProblem: string | undefined
@@ -24,7 +24,7 @@ interface PreviewProps {
 }
 
 /** What a change would do, from the live counters; and the button that makes it. */
-export function Preview({ quota, draft, answer, at, busy, reasonProblem, onApply, onBack }: PreviewProps) {
+export function Preview({ quota, draft, response, at, busy, reasonProblem, onApply, onBack }: PreviewProps) {
   const { t, time } = useTexts()
   const [reason, setReason] = useState('')
   const shadow = (changesOf(quota, draft).find(({ path }) => path === 'shadow')?.to ?? quota.shadow) === true
@@ -41,14 +41,14 @@ export function Preview({ quota, draft, answer, at, busy, reasonProblem, onApply
       </p>
       <ChangeList quota={quota} draft={draft} />
       <h4>{t('preview.limits')}</h4>
-      <LimitTable quota={quota} answer={answer} />
-      <TooSmall quota={quota} answer={answer} />
-      <TooDear answer={answer} />
+      <LimitTable quota={quota} response={response} />
+      <TooSmall quota={quota} response={response} />
+      <TooDear response={response} />
       <h4>{t('preview.users')}</h4>
       {shadow && <Note tone="warn">{t('preview.lateShadow')}</Note>}
-      <Users answer={answer} />
+      <Users response={response} />
       <h4>{t('preview.room')}</h4>
-      <Room answer={answer} cheapest={quota.cheapest} shadow={shadow} />
+      <Room response={response} cheapest={quota.cheapest} shadow={shadow} />
       <Changing label={t('preview.apply')}>
         <TextInput
           label={t('word.reason')}
@@ -73,7 +73,7 @@ export function Preview({ quota, draft, answer, at, busy, reasonProblem, onApply
   )
 }
 
-function ChangeList({ quota, draft }: { readonly quota: SettingsInForceAnswer; readonly draft: Draft }) {
+function ChangeList({ quota, draft }: { readonly quota: SettingsInForceResponse; readonly draft: Draft }) {
   const texts = useTexts()
   const { t } = texts
   return (
@@ -92,13 +92,19 @@ function ChangeList({ quota, draft }: { readonly quota: SettingsInForceAnswer; r
   )
 }
 
-function LimitTable({ quota, answer }: { readonly quota: SettingsInForceAnswer; readonly answer: PreviewAnswer }) {
+function LimitTable({
+  quota,
+  response,
+}: {
+  readonly quota: SettingsInForceResponse
+  readonly response: PreviewResponse
+}) {
   const { t, number } = useTexts()
   const rows = SCOPES.flatMap((scope) =>
     quota.categories.flatMap((category) =>
       windowNames(quota).flatMap((window) => {
         const now = quota.effective[scope][category]?.[window]
-        const then = answer.effective[scope][category]?.[window]
+        const then = response.effective[scope][category]?.[window]
         return now === then ? [] : [{ name: `${t(`word.${scope}`)} ${category} ${window}`, now, then }]
       }),
     ),
@@ -118,9 +124,15 @@ function LimitTable({ quota, answer }: { readonly quota: SettingsInForceAnswer; 
 }
 
 /** Who has used nothing yet is in no list of users: limits that no request fits into are told by themselves. */
-function TooSmall({ quota, answer }: { readonly quota: SettingsInForceAnswer; readonly answer: PreviewAnswer }) {
+function TooSmall({
+  quota,
+  response,
+}: {
+  readonly quota: SettingsInForceResponse
+  readonly response: PreviewResponse
+}) {
   const { t } = useTexts()
-  const windows = noneFits(answer.effective, quota.cheapest).map(
+  const windows = noneFits(response.effective, quota.cheapest).map(
     ({ scope, category, window }) => `${t(`word.${scope}`)} ${category} ${window}`,
   )
   if (windows.length === 0) return null
@@ -132,14 +144,14 @@ function TooSmall({ quota, answer }: { readonly quota: SettingsInForceAnswer; re
 }
 
 /** Limits that only the dearer requests never fit into: those that none fits into are told by `TooSmall`. */
-function TooDear({ answer }: { readonly answer: PreviewAnswer }) {
+function TooDear({ response }: { readonly response: PreviewResponse }) {
   const { t, number } = useTexts()
-  if (answer.warnings.length === 0) return null
+  if (response.warnings.length === 0) return null
   return (
     <Note tone="warn">
       {t('preview.tooDear')}
       <ul>
-        {answer.warnings.map(({ scope, category, window, limit, cost, routes, routeCount }) => (
+        {response.warnings.map(({ scope, category, window, limit, cost, routes, routeCount }) => (
           <li key={`${scope} ${category} ${window}`}>
             {t(`word.${scope === 'Personal' ? 'personal' : 'global'}`)} {category} {window}: {number(limit)} &lt;{' '}
             {number(cost)} (<bdi>{routes.join(', ')}</bdi>
@@ -151,22 +163,22 @@ function TooDear({ answer }: { readonly answer: PreviewAnswer }) {
   )
 }
 
-function Users({ answer }: { readonly answer: PreviewAnswer }) {
+function Users({ response }: { readonly response: PreviewResponse }) {
   const { t, number } = useTexts()
   const words = {
-    scanned: number(answer.scanned),
-    blocked: number(answer.blockedCount),
-    newly: number(answer.newlyBlockedCount),
-    freed: number(answer.freedCount),
+    scanned: number(response.scanned),
+    blocked: number(response.blockedCount),
+    newly: number(response.newlyBlockedCount),
+    freed: number(response.freedCount),
   }
-  const none = answer.blockedCount === 0
+  const none = response.blockedCount === 0
   return (
     <>
-      <Note tone={answer.newlyBlockedCount > 0 ? 'warn' : 'info'} live>
+      <Note tone={response.newlyBlockedCount > 0 ? 'warn' : 'info'} live>
         {t(none ? 'preview.nobody' : 'preview.blocked', words)}
       </Note>
-      {answer.blockedCount > answer.blocked.length && (
-        <p>{t('preview.first', { count: number(answer.blocked.length) })}</p>
+      {response.blockedCount > response.blocked.length && (
+        <p>{t('preview.first', { count: number(response.blocked.length) })}</p>
       )}
       {!none && (
         <Rows
@@ -180,7 +192,7 @@ function Users({ answer }: { readonly answer: PreviewAnswer }) {
             t('now.state'),
           ]}
         >
-          {answer.blocked.map((each) => (
+          {response.blocked.map((each) => (
             <tr key={`${each.user} ${each.category} ${each.window}`}>
               <th scope="row">
                 <a href={hashOf('users', each.user)}>
@@ -207,14 +219,16 @@ function Users({ answer }: { readonly answer: PreviewAnswer }) {
 }
 
 interface RoomProps {
-  readonly answer: PreviewAnswer
-  readonly cheapest: SettingsInForceAnswer['cheapest']
+  readonly response: PreviewResponse
+  readonly cheapest: SettingsInForceResponse['cheapest']
   readonly shadow: boolean
 }
 
-function Room({ answer, cheapest, shadow }: RoomProps) {
+function Room({ response, cheapest, shadow }: RoomProps) {
   const { t, number } = useTexts()
-  const rows = Object.entries(answer.windows).flatMap(([category, list]) => list.map((each) => ({ category, ...each })))
+  const rows = Object.entries(response.windows).flatMap(([category, list]) =>
+    list.map((each) => ({ category, ...each })),
+  )
   if (rows.length === 0) return <p>{t('preview.roomOff')}</p>
   const head = [
     t('word.window'),

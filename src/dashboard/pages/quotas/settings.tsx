@@ -1,6 +1,6 @@
 import { Button } from '@mantine/core'
 import { type FormEvent, useEffect, useRef, useState } from 'react'
-import type { PreviewAnswer, QuotaAnswer, SettingsInForceAnswer } from '../../../admin/api.ts'
+import type { PreviewResponse, QuotaResponse, SettingsInForceResponse } from '../../../admin/api.ts'
 import { ApiError, call, isOutcomeUnknown, PREVIEW, serverNow } from '../../api/client.ts'
 import { useMayChange } from '../../api/session.tsx'
 import type { Polled } from '../../api/use-poll.ts'
@@ -15,14 +15,14 @@ import {
   withEdit,
   withoutEdit,
 } from '../../logic/settings.ts'
-import { Conflict } from '../../parts/conflict.tsx'
-import { Discard } from '../../parts/discard.tsx'
-import { fieldProblems, messageOf } from '../../parts/failure.tsx'
-import { useFocusBack } from '../../parts/focus-back.ts'
-import { useFocusWrong } from '../../parts/focus-wrong.ts'
-import { useKept } from '../../parts/keeping.tsx'
-import { Note } from '../../parts/note.tsx'
-import { Panel } from '../../parts/panel.tsx'
+import { Conflict } from '../../ui/conflict.tsx'
+import { Discard } from '../../ui/discard.tsx'
+import { fieldProblems, messageOf } from '../../ui/failure.tsx'
+import { useFocusBack } from '../../ui/focus-back.ts'
+import { useFocusWrong } from '../../ui/focus-wrong.ts'
+import { useKept } from '../../ui/kept-state.tsx'
+import { Note } from '../../ui/note.tsx'
+import { Panel } from '../../ui/panel.tsx'
 import { EditContext } from './edit.tsx'
 import { Limits } from './limits.tsx'
 import { Preview } from './preview.tsx'
@@ -30,16 +30,16 @@ import { Switches } from './switches.tsx'
 
 /** A preview and what it was made of: the very change that can be applied. */
 interface Previewed {
-  readonly quota: SettingsInForceAnswer
+  readonly quota: SettingsInForceResponse
   readonly etag: string | null
   readonly draft: Draft
-  readonly answer: PreviewAnswer
+  readonly response: PreviewResponse
   /** When it was counted, by the clock of the gateway. */
   readonly at: Date
 }
 
-interface SettingsProps extends Pick<Polled<QuotaAnswer>, 'etag' | 'reload' | 'take'> {
-  readonly quota: SettingsInForceAnswer
+interface SettingsProps extends Pick<Polled<QuotaResponse>, 'etag' | 'reload' | 'take'> {
+  readonly quota: SettingsInForceResponse
   /** The store is, and refuses changes. */
   readonly out: boolean
 }
@@ -124,8 +124,8 @@ export function Settings({ quota, etag, out, reload, take }: SettingsProps) {
     void attempt(
       { what: 'preview' },
       async () => {
-        const { data } = await call<PreviewAnswer>('POST', PREVIEW, { body: patch, signal, patienceMs: PREVIEW_MS })
-        setPreviewed({ quota, etag, draft, answer: data, at: new Date(serverNow()) })
+        const { data } = await call<PreviewResponse>('POST', PREVIEW, { body: patch, signal, patienceMs: PREVIEW_MS })
+        setPreviewed({ quota, etag, draft, response: data, at: new Date(serverNow()) })
       },
       signal,
     )
@@ -136,10 +136,10 @@ export function Settings({ quota, etag, out, reload, take }: SettingsProps) {
     sent.current = of.draft
     void attempt({ what: 'apply' }, async () => {
       const body = reason === '' ? patch : { ...patch, reason }
-      const answer = await call<QuotaAnswer>('PATCH', '/api/quota', { body, ifMatch: of.etag })
-      take(answer)
+      const response = await call<QuotaResponse>('PATCH', '/api/quota', { body, ifMatch: of.etag })
+      take(response)
       change((now) => editsSince(now, of.draft))
-      setApplied({ told: 'quotas.applied', version: answer.data.version })
+      setApplied({ told: 'quotas.applied', version: response.data.version })
     })
   }
 

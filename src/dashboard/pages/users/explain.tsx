@@ -1,19 +1,19 @@
 import { Button, NativeSelect, TextInput } from '@mantine/core'
 import { type FormEvent, useState } from 'react'
-import type { ExplainAnswer } from '../../../admin/api.ts'
+import type { ExplainResponse } from '../../../admin/api.ts'
 import { call, serverNow } from '../../api/client.ts'
 import { type Texts, useTexts } from '../../i18n/text.tsx'
 import { wholeSecond } from '../../logic/format.ts'
-import { fieldProblems, messageOf } from '../../parts/failure.tsx'
-import { useFocusKept } from '../../parts/focus-back.ts'
-import { useFocusWrong } from '../../parts/focus-wrong.ts'
-import { Note, type Tone } from '../../parts/note.tsx'
-import { Panel } from '../../parts/panel.tsx'
-import { Fact, Facts } from '../../parts/small.tsx'
+import { fieldProblems, messageOf } from '../../ui/failure.tsx'
+import { useFocusKept } from '../../ui/focus-back.ts'
+import { useFocusWrong } from '../../ui/focus-wrong.ts'
+import { Note, type Tone } from '../../ui/note.tsx'
+import { Panel } from '../../ui/panel.tsx'
+import { Fact, Facts } from '../../ui/small.tsx'
 import { LimitRows, rowOf } from './limit-rows.tsx'
 
 const METHODS = ['GET', 'POST', 'PUT', 'PATCH', 'DELETE', 'HEAD', 'OPTIONS']
-const TONES: Readonly<Record<ExplainAnswer['decision'], Tone>> = {
+const TONES: Readonly<Record<ExplainResponse['decision'], Tone>> = {
   accept: 'good',
   refuse: 'bad',
   shadow: 'warn',
@@ -24,7 +24,7 @@ const TONES: Readonly<Record<ExplainAnswer['decision'], Tone>> = {
 }
 
 interface Explained {
-  readonly answer: ExplainAnswer
+  readonly response: ExplainResponse
   /** It is no answer to what was typed since. */
   readonly asked: string
   /** By the clock of the gateway. */
@@ -51,8 +51,8 @@ export function ExplainForm({ user }: { readonly user: string }) {
     if (!path.startsWith('/')) return setProblems({ path: t('problem.path') })
     setBusy(true)
     try {
-      const { data } = await call<ExplainAnswer>('GET', `/api/explain?${query}`)
-      setExplained({ answer: data, asked: String(query), at: new Date(serverNow()) })
+      const { data } = await call<ExplainResponse>('GET', `/api/explain?${query}`)
+      setExplained({ response: data, asked: String(query), at: new Date(serverNow()) })
     } catch (caught) {
       setError(caught as Error)
       setExplained(null)
@@ -100,16 +100,16 @@ export function ExplainForm({ user }: { readonly user: string }) {
   )
 }
 
-function Explanation({ answer, at }: Explained) {
+function Explanation({ response, at }: Explained) {
   const texts = useTexts()
   const { t, number, time, duration } = texts
-  const resetAt = resetOf(answer)
-  const { decision, route, category, cost, costs, limits } = answer
+  const resetAt = resetOf(response)
+  const { decision, route, category, cost, costs, limits } = response
   const prices = Object.entries(costs ?? {}).map(([value, price]) => `${value}: ${number(price)}`)
   return (
     <div aria-live="polite">
       <Note tone={TONES[decision]} title={t(`explain.${decision}`)} live={false}>
-        {why(answer, texts)}
+        {why(response, texts)}
       </Note>
       {resetAt !== null && (
         <p>
@@ -142,13 +142,13 @@ function Explanation({ answer, at }: Explained) {
 }
 
 /** When a request that is refused now may be repeated: the API's sentence has it in the zone of the configuration. */
-function resetOf({ reasons }: ExplainAnswer): string | null {
+function resetOf({ reasons }: ExplainResponse): string | null {
   const found = reasons.map(({ values }) => values.resetAt).find((value) => value !== undefined)
   return found === undefined ? null : String(found)
 }
 
 /** The API's own sentences in English, and what they say in the other languages. */
-function why({ why, reasons }: ExplainAnswer, { reason, t, number, time }: Texts): string {
+function why({ why, reasons }: ExplainResponse, { reason, t, number, time }: Texts): string {
   if (reason === null) return why
   function shown([name, value]: readonly [string, string | number]): readonly [string, string] {
     if (typeof value === 'number') return [name, number(value)]

@@ -1,19 +1,19 @@
-import type { LimitAnswer, LimitInForceAnswer } from '../../../admin/api.ts'
+import type { LimitInForceResponse, LimitResponse } from '../../../admin/api.ts'
 import { useTexts } from '../../i18n/text.tsx'
 import { wholeSecond } from '../../logic/format.ts'
-import { Rows } from '../../parts/panel.tsx'
-import { At, Bar, Tag } from '../../parts/small.tsx'
+import { Rows } from '../../ui/panel.tsx'
+import { At, Bar, Tag } from '../../ui/small.tsx'
 
-interface Row extends LimitInForceAnswer {
+interface Row extends LimitInForceResponse {
   /** `null` where it is not known. */
-  readonly usage: Pick<LimitAnswer, 'used' | 'resetAt'> | null
+  readonly usage: Pick<LimitResponse, 'used' | 'resetAt'> | null
   readonly category?: string
   readonly refuses?: boolean
   readonly lacksRoom?: boolean
 }
 
 /** A limit as the API has it, with what is used of it. */
-export function rowOf<T extends LimitAnswer>(limit: T): T & Pick<Row, 'usage'> {
+export function rowOf<T extends LimitResponse>(limit: T): T & Pick<Row, 'usage'> {
   return { ...limit, usage: limit }
 }
 

@@ -1,18 +1,18 @@
 import { Button } from '@mantine/core'
 import { useEffect, useRef } from 'react'
-import type { OverrideBody, QuotaAnswer, UserAnswer } from '../../../admin/api.ts'
+import type { OverrideBody, QuotaResponse, UserResponse } from '../../../admin/api.ts'
 import { useTexts } from '../../i18n/text.tsx'
 import { flatOf, type UsedUp, usedUpUnder } from '../../logic/override.ts'
-import { Differences } from '../../parts/differences.tsx'
-import { useFocusBack } from '../../parts/focus-back.ts'
-import { Note } from '../../parts/note.tsx'
+import { Differences } from '../../ui/differences.tsx'
+import { useFocusBack } from '../../ui/focus-back.ts'
+import { Note } from '../../ui/note.tsx'
 
 interface UsedUpProps {
   /** `null` for none. */
   readonly body: OverrideBody | null
-  readonly answer: UserAnswer
+  readonly response: UserResponse
   /** `null` where it is not known yet. */
-  readonly quota: QuotaAnswer | null
+  readonly quota: QuotaResponse | null
 }
 
 interface ReviewProps extends UsedUpProps {
@@ -23,7 +23,7 @@ interface ReviewProps extends UsedUpProps {
 }
 
 /** What an override changes, and which windows it would block at once; then the button that sets it. */
-export function OverrideReview({ body, answer, quota, busy, onSave, onBack }: ReviewProps) {
+export function OverrideReview({ body, response, quota, busy, onSave, onBack }: ReviewProps) {
   const { t } = useTexts()
   const title = useRef<HTMLHeadingElement>(null)
   useFocusBack(() => title.current?.closest('.panel')?.querySelector('form [type="submit"]'))
@@ -34,8 +34,8 @@ export function OverrideReview({ body, answer, quota, busy, onSave, onBack }: Re
         {t('preview.title')}
       </h3>
       <p className="muted">{t('preview.nothing')}</p>
-      <Differences of={{ what: 'override', from: flatOf(answer.override), to: body }} />
-      <UsedUpNotes body={body} answer={answer} quota={quota} />
+      <Differences of={{ what: 'override', from: flatOf(response.override), to: body }} />
+      <UsedUpNotes body={body} response={response} quota={quota} />
       <p>{t('override.reviewText')}</p>
       <div className="actions">
         <Button loading={busy} onClick={onSave}>
@@ -50,7 +50,7 @@ export function OverrideReview({ body, answer, quota, busy, onSave, onBack }: Re
 }
 
 /** The windows in which the user has nothing left under an override, or under none. */
-export function UsedUpNotes({ body, answer, quota }: UsedUpProps) {
+export function UsedUpNotes({ body, response, quota }: UsedUpProps) {
   const { t } = useTexts()
   // Nor is it known what the cheapest request costs, or whether shadow mode lets everybody through.
   if (quota === null) {
@@ -60,7 +60,7 @@ export function UsedUpNotes({ body, answer, quota }: UsedUpProps) {
       </Note>
     )
   }
-  return usedUpUnder(body, answer, quota).map((each) => (
+  return usedUpUnder(body, response, quota).map((each) => (
     <UsedUpNote key={`${each.scope} ${each.category} ${each.window}`} of={each} shadow={quota.shadow} />
   ))
 }

@@ -1,29 +1,29 @@
 import { Button, Switch, TextInput } from '@mantine/core'
 import { type FormEvent, useState } from 'react'
-import type { QuotaAnswer, UserAnswer } from '../../../admin/api.ts'
+import type { QuotaResponse, UserResponse } from '../../../admin/api.ts'
 import { useTexts } from '../../i18n/text.tsx'
 import { flatOf, type OverrideForm } from '../../logic/override.ts'
 import { visible } from '../../logic/visible.ts'
-import { Confirm } from '../../parts/confirm.tsx'
-import { Conflict } from '../../parts/conflict.tsx'
-import { Differences } from '../../parts/differences.tsx'
-import { Discard } from '../../parts/discard.tsx'
-import { ExpiryField } from '../../parts/expiry.tsx'
-import { fieldProblems, messageOf } from '../../parts/failure.tsx'
-import { useFocusWrong } from '../../parts/focus-wrong.ts'
-import { Note } from '../../parts/note.tsx'
-import { Panel } from '../../parts/panel.tsx'
-import { At, Changing } from '../../parts/small.tsx'
+import { Confirm } from '../../ui/confirm.tsx'
+import { Conflict } from '../../ui/conflict.tsx'
+import { Differences } from '../../ui/differences.tsx'
+import { Discard } from '../../ui/discard.tsx'
+import { ExpiryField } from '../../ui/expiry.tsx'
+import { fieldProblems, messageOf } from '../../ui/failure.tsx'
+import { useFocusWrong } from '../../ui/focus-wrong.ts'
+import { Note } from '../../ui/note.tsx'
+import { Panel } from '../../ui/panel.tsx'
+import { At, Changing } from '../../ui/small.tsx'
 import { OverrideReview, UsedUpNotes } from './override-review.tsx'
 import { type OverrideProps, type Seen, useOverride } from './use-override.ts'
 
 interface EditorProps extends OverrideProps {
   /** `null` where it is not known yet. */
-  readonly quota: QuotaAnswer | null
+  readonly quota: QuotaResponse | null
 }
 
 /** Why there is an override, and until when; or that there is none. */
-export function OverrideInForce({ override }: Pick<UserAnswer, 'override'>) {
+export function OverrideInForce({ override }: Pick<UserResponse, 'override'>) {
   const { t } = useTexts()
   if (override === null) return <p className="muted">{t('override.none')}</p>
   return (
@@ -40,8 +40,8 @@ export function OverrideInForce({ override }: Pick<UserAnswer, 'override'>) {
 
 export function OverrideEditor({ quota, ...props }: EditorProps) {
   const { t, time } = useTexts()
-  const { answer, etag } = props
-  const { override, user } = answer
+  const { response, etag } = props
+  const { override, user } = response
   const editing = useOverride(props)
   const { form, begunOn, set, problems, error, isOver, reviewed, saving, done, edit } = editing
   /** What was seen when it was asked whether to take it away; `null` where nothing is asked. */
@@ -60,7 +60,7 @@ export function OverrideEditor({ quota, ...props }: EditorProps) {
       <OverrideInForce override={override} />
       <Changing label={t('override.title')}>
         <form ref={ref} onSubmit={review} noValidate>
-          <LimitFields answer={answer} form={form} edit={edit} problemOf={problemOf} />
+          <LimitFields response={response} form={form} edit={edit} problemOf={problemOf} />
           <div className="fields">
             <Switch
               label={t('override.bypass')}
@@ -136,7 +136,7 @@ export function OverrideEditor({ quota, ...props }: EditorProps) {
         >
           <Differences of={{ what: 'override', from: flatOf(override), to: null }} />
           <p>{t('override.removeText')}</p>
-          <UsedUpNotes body={null} answer={answer} quota={quota} />
+          <UsedUpNotes body={null} response={response} quota={quota} />
         </Confirm>
       )}
     </Panel>
@@ -144,12 +144,12 @@ export function OverrideEditor({ quota, ...props }: EditorProps) {
 }
 
 function LimitFields({
-  answer,
+  response,
   form,
   edit,
   problemOf,
 }: {
-  readonly answer: UserAnswer
+  readonly response: UserResponse
   readonly form: OverrideForm
   readonly edit: (part: Partial<OverrideForm>) => void
   readonly problemOf: (field: string) => string | undefined
@@ -159,14 +159,14 @@ function LimitFields({
     <fieldset className="limits">
       <legend>{t('override.limits')}</legend>
       <p className="muted">{t('override.limitsText')}</p>
-      {Object.entries(answer.windows).map(([category, windows]) => (
+      {Object.entries(response.windows).map(([category, windows]) => (
         <fieldset key={category} className="row">
           <legend>{category}</legend>
           {windows
             .filter(({ scope }) => scope === 'Personal')
             .map(({ window, limit }) => {
               const field = `${category}.${window}`
-              const overridden = answer.override?.limits[category]?.[window] !== undefined
+              const overridden = response.override?.limits[category]?.[window] !== undefined
               return (
                 <TextInput
                   key={window}

@@ -1,5 +1,5 @@
 import { useEffect, useRef, useState } from 'react'
-import type { OverrideAnswer, OverrideBody, UserAnswer } from '../../../admin/api.ts'
+import type { OverrideBody, OverrideResponse, UserResponse } from '../../../admin/api.ts'
 import { ApiError, call, isOutcomeUnknown, serverNow } from '../../api/client.ts'
 import type { Polled } from '../../api/use-poll.ts'
 import {
@@ -11,10 +11,10 @@ import {
   type OverrideProblems,
   withFields,
 } from '../../logic/override.ts'
-import { useKept } from '../../parts/keeping.tsx'
+import { useKept } from '../../ui/kept-state.tsx'
 
-export interface OverrideProps extends Pick<Polled<UserAnswer>, 'etag' | 'reload' | 'read'> {
-  readonly answer: UserAnswer
+export interface OverrideProps extends Pick<Polled<UserResponse>, 'etag' | 'reload' | 'read'> {
+  readonly response: UserResponse
   /** Of the user in the API. */
   readonly path: string
 }
@@ -38,13 +38,13 @@ interface Edited extends Seen {
 interface Reviewed {
   readonly form: OverrideForm
   readonly body: OverrideBody
-  readonly answer: UserAnswer
+  readonly response: UserResponse
   readonly etag: string | null
 }
 
 /** Editing the override of a user, from the first letter to the answer of the API. */
-export function useOverride({ answer, etag, path, reload, read }: OverrideProps) {
-  const { override, user } = answer
+export function useOverride({ response, etag, path, reload, read }: OverrideProps) {
+  const { override, user } = response
   // Until something is edited the form follows what is set.
   const [edited, changeEdited] = useKept<Edited | null>(`override of ${user}`, null)
   const setEdited = (next: Edited | null) => changeEdited(() => next)
@@ -82,7 +82,7 @@ export function useOverride({ answer, etag, path, reload, read }: OverrideProps)
   }, [isGone])
 
   /** What was sent is set: only what was edited since is left. */
-  function settle(sent: OverrideForm, set: UserAnswer['override'], etag: string | null): void {
+  function settle(sent: OverrideForm, set: UserResponse['override'], etag: string | null): void {
     changeEdited((now) => {
       const form = now && editsSince(now.form, sent, formOf(set))
       return form && { form, etag, until: set?.expiresAt ?? null }
@@ -101,7 +101,7 @@ export function useOverride({ answer, etag, path, reload, read }: OverrideProps)
   function review(): void {
     // What is known to be over has come, also where the clock, known to the second, has it still to come.
     const now = isOver && edited.until !== null ? Math.max(serverNow(), Date.parse(edited.until)) : serverNow()
-    const { body, problems } = bodyOf(withFields(form, answer), now)
+    const { body, problems } = bodyOf(withFields(form, response), now)
     // The form has the rest of the override that it was begun on: what somebody else has set since would be taken back.
     const isOvertaken = edited !== null && edited.etag !== null && edited.etag !== etag && !isOver
     if (edited !== null) setEdited({ ...edited, etag, until: isOver ? edited.until : until })
@@ -109,7 +109,7 @@ export function useOverride({ answer, etag, path, reload, read }: OverrideProps)
     setDone(null)
     setError(null)
     setOvertaken(isOvertaken)
-    setReviewed(body === null || isOvertaken ? null : { form, body, answer, etag })
+    setReviewed(body === null || isOvertaken ? null : { form, body, response, etag })
   }
 
   function discard(): void {
@@ -131,7 +131,7 @@ export function useOverride({ answer, etag, path, reload, read }: OverrideProps)
     setSaving(true)
     removed.current = null
     try {
-      const set = await call<OverrideAnswer>('PUT', `${path}/override`, { body, ifMatch: etag })
+      const set = await call<OverrideResponse>('PUT', `${path}/override`, { body, ifMatch: etag })
       // With the limits that it makes, which its own answer does not have.
       await read()
       settle(sent.form, set.data, set.etag)

@@ -1,6 +1,6 @@
 import { Button } from '@mantine/core'
 import { useState } from 'react'
-import type { InForceAnswer, QuotaAnswer, UserAnswer, UserInForceAnswer } from '../../../admin/api.ts'
+import type { InForceResponse, QuotaResponse, UserInForceResponse, UserResponse } from '../../../admin/api.ts'
 import { lacksRoom } from '../../../quota/room.ts'
 import { ApiError, call, isOutcomeUnknown, serverNow } from '../../api/client.ts'
 import { type Polled, usePoll } from '../../api/use-poll.ts'
@@ -8,14 +8,14 @@ import { useTexts } from '../../i18n/text.tsx'
 import { hashOf } from '../../logic/location.ts'
 import { flatOf } from '../../logic/override.ts'
 import { visible } from '../../logic/visible.ts'
-import { Confirm } from '../../parts/confirm.tsx'
-import { Differences } from '../../parts/differences.tsx'
-import { messageOf } from '../../parts/failure.tsx'
-import { useKept } from '../../parts/keeping.tsx'
-import { Note } from '../../parts/note.tsx'
-import { isStoreOut, OutageBanner, useInForce } from '../../parts/outage.tsx'
-import { Loaded, PageTitle, Panel } from '../../parts/panel.tsx'
-import { At, Changing, Name } from '../../parts/small.tsx'
+import { Confirm } from '../../ui/confirm.tsx'
+import { Differences } from '../../ui/differences.tsx'
+import { messageOf } from '../../ui/failure.tsx'
+import { useKept } from '../../ui/kept-state.tsx'
+import { Note } from '../../ui/note.tsx'
+import { isStoreOut, OutageBanner, useInForce } from '../../ui/outage.tsx'
+import { Loaded, PageTitle, Panel } from '../../ui/panel.tsx'
+import { At, Changing, Name } from '../../ui/small.tsx'
 import { ExplainForm } from './explain.tsx'
 import { LimitRows, rowOf } from './limit-rows.tsx'
 import { OverrideEditor, OverrideInForce } from './override.tsx'
@@ -50,8 +50,8 @@ function isStep(user: string): boolean {
 }
 
 function User({ user }: { readonly user: string }) {
-  const poll = usePoll<UserAnswer>(pathOf(user), EVERY_MS)
-  const quota = usePoll<QuotaAnswer>('/api/quota', QUOTA_EVERY_MS).data
+  const poll = usePoll<UserResponse>(pathOf(user), EVERY_MS)
+  const quota = usePoll<QuotaResponse>('/api/quota', QUOTA_EVERY_MS).data
   const out = isStoreOut(poll.error)
   const inForce = useInForce(out)
   if (out && poll.data === null) return <WithoutStore user={user} inForce={inForce.data} />
@@ -59,12 +59,12 @@ function User({ user }: { readonly user: string }) {
     <>
       {out && <OutageBanner inForce={inForce.data} />}
       <Loaded poll={poll} hasBanner>
-        {(answer) => (
+        {(response) => (
           <>
-            <Windows answer={answer} quota={quota} />
+            <Windows response={response} quota={quota} />
             <OverrideEditor
               quota={quota}
-              answer={answer}
+              response={response}
               etag={poll.etag}
               path={pathOf(user)}
               reload={poll.reload}
@@ -80,9 +80,9 @@ function User({ user }: { readonly user: string }) {
 }
 
 /** What the gateway enforces for somebody whose counters were not seen before the store was out. */
-function WithoutStore({ user, inForce }: { readonly user: string; readonly inForce: InForceAnswer | null }) {
+function WithoutStore({ user, inForce }: { readonly user: string; readonly inForce: InForceResponse | null }) {
   const { t } = useTexts()
-  const poll = usePoll<UserInForceAnswer>(`/api/in-force/users/${encodeURIComponent(user)}`, EVERY_MS)
+  const poll = usePoll<UserInForceResponse>(`/api/in-force/users/${encodeURIComponent(user)}`, EVERY_MS)
   return (
     <>
       <OutageBanner inForce={inForce} />
@@ -116,15 +116,15 @@ function pathOf(user: string): string {
 }
 
 interface WindowsProps {
-  readonly answer: UserAnswer
+  readonly response: UserResponse
   /** `null` where it is not known yet. */
-  readonly quota: QuotaAnswer | null
+  readonly quota: QuotaResponse | null
 }
 
-function Windows({ answer, quota }: WindowsProps) {
+function Windows({ response, quota }: WindowsProps) {
   const { t } = useTexts()
-  const shadow = quota?.shadow === true || answer.override?.shadow === true
-  const limits = Object.entries(answer.windows).flatMap(([category, list]) =>
+  const shadow = quota?.shadow === true || response.override?.shadow === true
+  const limits = Object.entries(response.windows).flatMap(([category, list]) =>
     list.map((limit) => ({ category, ...rowOf(limit), lacksRoom: lacksRoom(limit, quota?.cheapest[category]) })),
   )
   return (
@@ -138,7 +138,7 @@ function Windows({ answer, quota }: WindowsProps) {
   )
 }
 
-function Reset({ user, read, reload }: { readonly user: string } & Pick<Polled<UserAnswer>, 'read' | 'reload'>) {
+function Reset({ user, read, reload }: { readonly user: string } & Pick<Polled<UserResponse>, 'read' | 'reload'>) {
   const { t } = useTexts()
   const [asking, setAsking] = useState(false)
   // Of this user, also where one looks at another one before it is here.

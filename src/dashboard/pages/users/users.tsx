@@ -1,14 +1,14 @@
 import { Button, NativeSelect, TextInput } from '@mantine/core'
 import { useDebouncedValue } from '@mantine/hooks'
-import type { OverridesInForceAnswer, QuotaAnswer, UsersAnswer } from '../../../admin/api.ts'
+import type { OverridesInForceResponse, QuotaResponse, UsersResponse } from '../../../admin/api.ts'
 import { usePoll } from '../../api/use-poll.ts'
 import { useTexts } from '../../i18n/text.tsx'
 import { hashOf } from '../../logic/location.ts'
 import { visible } from '../../logic/visible.ts'
-import { useKept } from '../../parts/keeping.tsx'
-import { isStoreOut, OutageBanner, useInForce } from '../../parts/outage.tsx'
-import { Loaded, PageTitle, Panel, Turning } from '../../parts/panel.tsx'
-import { Bar, Name, Tag } from '../../parts/small.tsx'
+import { useKept } from '../../ui/kept-state.tsx'
+import { isStoreOut, OutageBanner, useInForce } from '../../ui/outage.tsx'
+import { Loaded, PageTitle, Panel, Turning } from '../../ui/panel.tsx'
+import { Bar, Name, Tag } from '../../ui/small.tsx'
 
 const EVERY_MS = 5000
 /** For the order by use the store is asked for everybody. */
@@ -35,8 +35,8 @@ export function UsersPage() {
   const wish = new URLSearchParams({ query, limit: String(A_PAGE), ...(byUse && { order: 'use' }) }).toString()
   const cursor = place !== null && place.wish === wish ? place.cursor : null
   const path = `/api/users?${wish}${cursor === null ? '' : `&cursor=${encodeURIComponent(cursor)}`}`
-  const poll = usePoll<UsersAnswer>(path, byUse ? BY_USE_EVERY_MS : EVERY_MS)
-  const quota = usePoll<QuotaAnswer>('/api/quota', QUOTA_EVERY_MS).data
+  const poll = usePoll<UsersResponse>(path, byUse ? BY_USE_EVERY_MS : EVERY_MS)
+  const quota = usePoll<QuotaResponse>('/api/quota', QUOTA_EVERY_MS).data
   const out = isStoreOut(poll.error)
   const inForce = useInForce(out).data
   const shadow = (inForce ?? quota)?.shadow === true
@@ -116,7 +116,7 @@ function OpenTyped({ query, users }: { readonly query: string; readonly users: r
 function WithOverride({ query, shadow }: { readonly query: string; readonly shadow: boolean }) {
   const { t, number } = useTexts()
   const wish = new URLSearchParams({ query, limit: String(A_PAGE) }).toString()
-  const poll = usePoll<OverridesInForceAnswer>(`/api/in-force/users?${wish}`, EVERY_MS)
+  const poll = usePoll<OverridesInForceResponse>(`/api/in-force/users?${wish}`, EVERY_MS)
   return (
     <Loaded poll={poll}>
       {({ users, total }) => (
@@ -139,7 +139,7 @@ function WithOverride({ query, shadow }: { readonly query: string; readonly shad
   )
 }
 
-interface HeadProps extends Pick<UsersAnswer['users'][number], 'user' | 'override' | 'blocked'> {
+interface HeadProps extends Pick<UsersResponse['users'][number], 'user' | 'override' | 'blocked'> {
   /** Nothing is refused to this user. */
   readonly shadow: boolean
 }
@@ -161,7 +161,7 @@ function UserHead({ user, override, blocked, shadow }: HeadProps) {
 }
 
 interface LineProps {
-  readonly line: UsersAnswer['users'][number]
+  readonly line: UsersResponse['users'][number]
   /** Of the gateway, which lets everybody through. */
   readonly shadow: boolean
 }

@@ -1,0 +1,77 @@
+import type { AddressInfo, Socket } from 'node:net'
+import { type FastifyInstance, type FastifyReply, type FastifyRequest, fastify } from 'fastify'
+import { patientClose } from '../../src/lib/closing.ts'
+import type { Address } from './address.ts'
+import { parseBody, readBody } from './body.ts'
+
+export interface HttpOptions {
+  /** Largest request body, in bytes. */
+  readonly bodyLimit: number
+  /** Names of fields of a body whose numbers come out as their source text; see parseBody. Default: none. */
+  readonly exact?: ReadonlySet<string>
+  /** The body of the 400 for what is no HTTP, or no URL. */
+  readonly malformed: (what: string) => object
+}
+
+/** What every bundled service stands on: routes, hooks and errors are added by the service. */
+export interface Http {
+  readonly app: FastifyInstance
+  /** @throws Error where the address cannot be bound */
+  listen(address: Address): Promise<{ url: string }>
+  /** Lets running requests finish, for 2 seconds at most. */
+  close(): Promise<void>
+}
+
+/** A request's head and body must arrive within this time. */
+const REQUEST_TIMEOUT_MS = 60_000
+/** Above what Node takes as the head of a request. */
+const MAX_PARAM_LENGTH = 65_536
+
+/** A server for JSON only. Bodies that are too large or no JSON reach the error handler as BodyTooLarge and BadBody. */
+export function createHttp({ bodyLimit, exact = new Set(), malformed }: HttpOptions): Http {
+  const badRequest = rawBadRequest(malformed('not a valid HTTP request'))
+  const app = fastify({
+    // A request on a connection that is kept alive is still answered while closing: the database is closed afterwards.
+    return503OnClosing: false,
+    requestTimeout: REQUEST_TIMEOUT_MS,
+    // Else a parameter of 101 characters would be refused before the credential is asked for, where a path has one.
+    routerOptions: { maxParamLength: MAX_PARAM_LENGTH },
+    frameworkErrors: (_error, _request, reply: FastifyReply) => reply.code(400).send(malformed('malformed URL')),
+    clientErrorHandler: (_error, socket) => refuseConnection(socket, badRequest),
+  })
+  app.removeAllContentTypeParsers()
+  app.addContentTypeParser('application/json', async (_request: FastifyRequest, stream: FastifyRequest['raw']) =>
+    hasBody(stream) ? parseBody(await readBody(stream, bodyLimit), exact) : undefined,
+  )
+  return {
+    app,
+    async listen({ host, port }) {
+      await app.listen({ host, port })
+      const { address, port: bound, family } = app.server.address() as AddressInfo
+      return { url: `http://${family === 'IPv6' ? `[${address}]` : address}:${bound}` }
+    },
+    close: patientClose(app.server, () => app.close()),
+  }
+}
+
+/** Content-Type alone announces none (RFC 9112, 6), and clients send it with each request, also where they send no body. */
+function hasBody({ headers }: FastifyRequest['raw']): boolean {
+  return (headers['content-length'] ?? '0') !== '0' || headers['transfer-encoding'] !== undefined
+}
+
+/** What cannot be parsed as HTTP never reaches a handler, so this answer is written by hand. */
+function rawBadRequest(malformed: object): string {
+  const body = JSON.stringify(malformed)
+  const head = ['HTTP/1.1 400 Bad Request', 'Content-Type: application/json', 'Connection: close']
+  return [...head, `Content-Length: ${Buffer.byteLength(body)}`, '', body].join('\r\n')
+}
+
+function refuseConnection(socket: Socket, response: string): void {
+  if (socket.writable) socket.end(response, () => socket.destroy())
+  else socket.destroy()
+}
+
+/** The path of a request, without its query. */
+export function pathOf(request: FastifyRequest): string {
+  return request.url.split('?', 1)[0] ?? ''
+}

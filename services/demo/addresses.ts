@@ -1,0 +1,25 @@
+import { type Address, parseAddress } from '../common/address.ts'
+
+/** Where a variable of the environment says that a service listens. @throws Error that names the variable and the cure */
+export function addressIn(variable: string, fallback: string): Address {
+  const text = process.env[variable] ?? fallback
+  const address = parseAddress(text)
+  if (address === null) throw new Error(`${variable}: "${text}" is not HOST:PORT: write it like ${fallback}`)
+  return address
+}
+
+const EVERYWHERE = ['0.0.0.0', '::']
+
+/**
+ * The origins under which a browser of this machine may have a page of the listener, as it sends them. None where the text
+ * is no address: the configuration tells of that.
+ */
+export function originsOf(listen: string): string[] {
+  const address = parseAddress(listen)
+  if (address === null) return []
+  const { host, port } = address
+  const hosts = ['localhost', host.includes(':') ? `[${host}]` : host]
+  if (EVERYWHERE.includes(host)) hosts.push('127.0.0.1', '[::1]')
+  const origins = hosts.map((name) => URL.parse(`http://${name}:${port}`)?.origin)
+  return [...new Set(origins)].filter((origin) => origin !== undefined)
+}

@@ -1,0 +1,141 @@
+import '../../src/node/inspector-signal.ts'
+import { fileURLToPath } from 'node:url'
+import { openStore } from '../../src/app/stores.ts'
+import { loadOrReport, orReportWhere, reachable } from '../../src/cli/config.ts'
+import { serveFile } from '../../src/cli/serve.ts'
+import { makeToken } from '../../src/cli/token.ts'
+import { hashToken } from '../../src/control/access-key.ts'
+import { addressIn, originsOf } from './addresses.ts'
+import { type Home, openHome } from './home.ts'
+import { type Services, startServices } from './services.ts'
+
+/**
+ * `npm start`: the gateway in front of the bundled score service, and the other two services beside it; the only place
+ * where they meet. Secrets are made at the first start and kept with the databases in a folder that git ignores.
+ */
+
+const USER = 'alice'
+const folder = process.env.TOLLGATE_HOME ?? '.tollgate'
+const isAdminTokenGiven = process.env.TOLLGATE_ADMIN_TOKEN !== undefined
+const listen = process.env.TOLLGATE_LISTEN ?? '127.0.0.1:8080'
+
+async function demo(): Promise<number> {
+  const home = openHome(folder)
+  const services = await startServices(home, {
+    score: addressIn('SCORE_LISTEN', '127.0.0.1:9000'),
+    sync: addressIn('SYNC_LISTEN', '127.0.0.1:9001'),
+    chart: addressIn('CHART_LISTEN', '127.0.0.1:9002'),
+    pages: originsOf(listen),
+  })
+  try {
+    const file = process.env.TOLLGATE_CONFIG ?? fileURLToPath(new URL('../../config/demo.yaml', import.meta.url))
+    const variables = environment(home, services, file)
+    Object.assign(process.env, variables)
+    const token = await credential(home, file)
+    if (token === null) return 1
+    return await serveFile(file, (urls) => welcome(home, { ...urls, services, token, variables }))
+  } finally {
+    await services.close()
+  }
+}
+
+/** What the configuration of the demo asks for. */
+function environment(home: Home, { score, sync, chart }: Services, file: string) {
+  const { TOLLGATE_STORE, TOLLGATE_ADMIN_TOKEN } = process.env
+  return {
+    TOLLGATE_CONFIG: file,
+    TOLLGATE_UPSTREAM: score.url,
+    TOLLGATE_STORE: TOLLGATE_STORE ?? `sqlite:${home.path('tollgate.db')}`,
+    TOLLGATE_ADMIN_TOKEN: TOLLGATE_ADMIN_TOKEN ?? home.secret('admin-token'),
+    SCORE_BACKEND_SECRET: score.secret,
+    SYNC_URL: sync.url,
+    CHART_URL: chart.url,
+  }
+}
+
+/** A gateway token of the demo's user that the store knows; made where there is none, so that another store gets its own. */
+async function credential(home: Home, file: string): Promise<string | null> {
+  const loaded = await loadOrReport(file)
+  if (loaded === null) return null
+  const store = await orReportWhere(
+    loaded,
+    openStore(loaded.config.store, () => {}),
+  )
+  try {
+    await reachable(store)
+    const old = home.kept('token') ?? ''
+    const known = (await store.listTokens()).find(({ hash }) => hash === hashToken(old))
+    if (known?.revokedAt === null) return old
+    const { token } = await makeToken(store, { user: USER, name: 'demo', lifetime: null })
+    return home.keep('token', token)
+  } finally {
+    await store.close()
+  }
+}
+
+interface Running {
+  readonly gateway: string
+  readonly admin: string
+  readonly services: Services
+  readonly token: string
+  readonly variables: Readonly<Record<string, string>>
+}
+
+/** What a second terminal needs for curl and for the `tollgate` command is in a file that it can read. */
+function welcome(home: Home, { gateway, admin, services, token, variables }: Running): void {
+  const { score, sync, chart } = services
+  const exported = {
+    TOLLGATE_URL: gateway,
+    TOLLGATE_TOKEN: token,
+    ...variables,
+    // The configuration asks for these too, and `tollgate healthcheck` reads it.
+    TOLLGATE_LISTEN: new URL(gateway).host,
+    TOLLGATE_ADMIN_LISTEN: new URL(admin).host,
+    BOT_TOKEN: sync.botToken,
+    CHART_KEY: chart.key,
+    CHART_ADMIN_SECRET: chart.adminSecret,
+  }
+  home.keep(
+    'env',
+    Object.entries(exported)
+      .map(([name, value]) => `export ${name}='${value}'`)
+      .join('\n'),
+  )
+  console.log(`
+Tollgate is in front of the score service, with the quota in ${variables.TOLLGATE_STORE?.replace(/\/\/.*@/, '//***@')}
+
+  gateway        ${gateway}
+  dashboard      ${admin}   (sign in with the admin token, which is in ${adminTokenPlace(home)}; also /livez, /readyz, /metrics)
+  reference      ${gateway}/reference   (every endpoint of the three services, to read and to try)
+  score service  ${score.url}   (takes requests from the gateway only)
+  score-sync     ${sync.url}   (its Bot-Token is in ${home.path('bot-token')})
+  chart preview  ${chart.url}   (its key is in ${home.path('chart-key')}, the secret that makes keys in ${home.path('chart-admin-secret')})
+  credential     ${token}   (of the gateway, for user ${USER})
+
+Try it in a second terminal:
+
+  curl -i ${gateway}/me/quota -H 'Authorization: Bearer ${token}'
+
+  . ${home.path('env')}   (sets the addresses and credentials for the tour in README.md)
+
+Ctrl-C ends it; scores, quota and secrets stay in ${folder}.
+`)
+}
+
+/** Not the token itself: what a terminal shows is easily shared. */
+function adminTokenPlace(home: Home): string {
+  return isAdminTokenGiven ? '$TOLLGATE_ADMIN_TOKEN' : home.path('admin-token')
+}
+
+try {
+  process.exitCode = await demo()
+} catch (error) {
+  const { code, message } = error as NodeJS.ErrnoException
+  const variables = 'TOLLGATE_LISTEN, TOLLGATE_ADMIN_LISTEN, SCORE_LISTEN, SYNC_LISTEN and CHART_LISTEN'
+  const cure =
+    code === 'EADDRINUSE'
+      ? ` (${variables} choose other ones, as 127.0.0.1:PORT; where that is a demo, give the second one a folder of its own by TOLLGATE_HOME)`
+      : ''
+  console.error(`${message}${cure}`)
+  process.exitCode = 1
+}

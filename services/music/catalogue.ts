@@ -1,0 +1,66 @@
+import { readFile } from 'node:fs/promises'
+import { fileURLToPath } from 'node:url'
+import { MAX_ACHIEVEMENT, MAX_BUDDY_ACHIEVEMENT } from './achievement.ts'
+import { catalogueFile, type Song } from './catalogue-file.ts'
+import { toFish } from './ids.ts'
+
+/** The fictional catalogue that ships with the product. */
+export const BUNDLED_CATALOGUE = fileURLToPath(new URL('../../config/score/catalogue.json', import.meta.url))
+
+/** A chart, as far as scores are judged by it and named to others. */
+export interface Chart {
+  readonly title: string
+  /** As displayed, for example `13+`. */
+  readonly levelLabel: string
+  /** The constant in tenths: 139 for 13.9. */
+  readonly constant: number
+  readonly maxDxScore: number
+  /** Percent x 10000. */
+  readonly maxAchievement: number
+  readonly isNew: boolean
+  readonly utage: boolean
+  /** Another song has the same title and, for Diving-Fish, the same type. */
+  readonly sharesTitle: boolean
+}
+
+/** The songs that scores may name. */
+export interface Catalogue {
+  chart(musicId: number, level: number): Chart | undefined
+}
+
+/** Reads a catalogue. @throws Error where the file is missing or does not hold a catalogue; the message names the file */
+export async function loadCatalogue(file: string): Promise<Catalogue> {
+  try {
+    return catalogueOf(catalogueFile.parse(JSON.parse(await readFile(file, 'utf8'))))
+  } catch (error) {
+    throw new Error(`cannot read the catalogue ${file}: ${(error as Error).message}`, { cause: error })
+  }
+}
+
+export function catalogueOf(songs: readonly Song[]): Catalogue {
+  const charts = new Map<string, Chart>()
+  const namesakes = Map.groupBy(songs, nameOf)
+  for (const song of songs) {
+    const sharesTitle = (namesakes.get(nameOf(song))?.length ?? 0) > 1
+    for (const chart of song.charts) charts.set(`${song.musicId}/${chart.level}`, chartOf(song, chart, sharesTitle))
+  }
+  return { chart: (musicId, level) => charts.get(`${musicId}/${level}`) }
+}
+
+/** By which Diving-Fish finds a song. */
+function nameOf({ musicId, title }: Song): string {
+  return `${toFish({ musicId, level: 0 }).type}/${title}`
+}
+
+function chartOf(song: Song, chart: Song['charts'][number], sharesTitle: boolean): Chart {
+  return {
+    title: song.title,
+    levelLabel: chart.levelLabel,
+    constant: Math.round(chart.ds * 10),
+    maxDxScore: chart.maxDxScore,
+    maxAchievement: chart.buddy ? MAX_BUDDY_ACHIEVEMENT : MAX_ACHIEVEMENT,
+    isNew: song.isNew,
+    utage: song.type === 'utage',
+    sharesTitle,
+  }
+}

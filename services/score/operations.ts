@@ -1,0 +1,198 @@
+import * as z from 'zod'
+import type { ErrorCode } from './errors.ts'
+import * as examples from './examples.ts'
+import * as responses from './schemas/answers.ts'
+import {
+  chargeBody,
+  clearBody,
+  emptyBody,
+  itemListBody,
+  musicListOf,
+  scoreKey,
+  scoreRecord,
+  updateBody,
+} from './schemas/requests.ts'
+
+type Tag = 'Scores' | 'User data' | 'Tickets' | 'Score platforms' | 'Service'
+
+/** What is told of one endpoint. */
+export interface Doc {
+  readonly summary: string
+  readonly description?: string
+  readonly tag: Tag
+  /** @param listLimit most records in one list */
+  readonly body?: (listLimit: number) => z.ZodType
+  readonly bodyExample?: unknown
+  readonly headers?: z.ZodObject
+  /** The body of a success; none where there is no success. */
+  readonly response?: z.ZodType
+  readonly responseExample?: unknown
+  /** Refusals beside those that every endpoint knows. */
+  readonly errors?: readonly ErrorCode[]
+}
+
+/** No body at all counts as an empty one. */
+const nothing = () => emptyBody.prefault({})
+
+/** By path. */
+export const DOCS = {
+  '/openapi.json': {
+    summary: 'This document',
+    tag: 'Service',
+    response: responses.openapi,
+    responseExample: { openapi: '3.1.1', info: { title: 'Score service', version: '1' }, paths: {} },
+  },
+  '/v1/health': {
+    summary: 'Whether the service is up',
+    tag: 'Service',
+    response: responses.health,
+    responseExample: examples.HEALTH,
+  },
+  '/v1/charge/queue': {
+    summary: 'The queue of purchases, which is always empty',
+    tag: 'Tickets',
+    response: responses.chargeQueue,
+    responseExample: examples.CHARGE_QUEUE,
+  },
+
+  '/v1/user/preview': {
+    summary: 'The light form of the user data',
+    tag: 'User data',
+    body: nothing,
+    bodyExample: {},
+    response: responses.preview,
+    responseExample: examples.PREVIEW,
+  },
+  '/v1/user/data': {
+    summary: 'The user data',
+    tag: 'User data',
+    body: nothing,
+    bodyExample: {},
+    response: responses.userData,
+    responseExample: examples.USER_DATA,
+  },
+  '/v1/user/region': {
+    summary: 'Where the user has played',
+    tag: 'User data',
+    body: nothing,
+    bodyExample: {},
+    response: responses.regions,
+    responseExample: examples.REGIONS,
+  },
+  '/v1/user/charge': {
+    summary: 'The tickets of the user that are good',
+    tag: 'Tickets',
+    body: nothing,
+    bodyExample: {},
+    response: responses.tickets,
+    responseExample: examples.TICKETS,
+  },
+  '/v1/user/item-list': {
+    summary: 'The items of the user, of one kind only with itemKind',
+    tag: 'User data',
+    body: () => itemListBody.prefault({}),
+    bodyExample: { itemKind: 3 },
+    response: responses.items,
+    responseExample: examples.ITEMS,
+  },
+  '/v1/user/kaleidx-scope': {
+    summary: 'The Gates of the user',
+    tag: 'User data',
+    body: nothing,
+    bodyExample: {},
+    response: responses.gates,
+    responseExample: examples.GATES,
+  },
+  '/v1/user/music': {
+    summary: 'All scores of the user',
+    tag: 'Scores',
+    description: 'One group for each musicId, by musicId and level.',
+    body: nothing,
+    bodyExample: {},
+    response: responses.music,
+    responseExample: examples.MUSIC,
+  },
+
+  '/v1/music/upsert': {
+    summary: 'Write scores, also over better ones',
+    tag: 'Scores',
+    description:
+      'All of the list is written or nothing. With `fuzzy` the dxScore is a number of stars from 0 to 5, and the least ' +
+      'DX score that earns them is stored. A single record may stand alone instead of in musicList.',
+    body: (listLimit) => musicListOf(scoreRecord, listLimit),
+    bodyExample: { musicList: [examples.RECORD] },
+    response: responses.upserted,
+    responseExample: examples.UPSERTED,
+    errors: ['music_not_found', 'dx_score_out_of_range'],
+  },
+  '/v1/music/delete': {
+    summary: 'Delete scores',
+    tag: 'Scores',
+    description: 'All of the list is deleted or nothing.',
+    body: (listLimit) => musicListOf(scoreKey, listLimit),
+    bodyExample: { musicList: [{ musicId: 11466, level: 3 }] },
+    response: responses.deleted,
+    responseExample: examples.DELETED,
+    errors: ['music_not_found', 'score_not_found'],
+  },
+  '/v1/music/clear': {
+    summary: 'Delete all scores of the user',
+    tag: 'Scores',
+    body: () => clearBody,
+    bodyExample: { confirm: true },
+    response: responses.cleared,
+    responseExample: examples.CLEARED,
+  },
+  '/v1/charge': {
+    summary: 'Buy one ticket',
+    tag: 'Tickets',
+    description: 'With an Idempotency-Key the same request is carried out once in 24 hours, and answered alike.',
+    headers: z.object({ 'Idempotency-Key': z.string().min(1).max(255).optional() }),
+    body: () => chargeBody,
+    bodyExample: { chargeId: 2 },
+    response: responses.charged,
+    responseExample: examples.CHARGED,
+    errors: ['ticket_limit', 'idempotency_conflict'],
+  },
+  '/v1/ticket/clear': {
+    summary: 'Take all purchased tickets away',
+    tag: 'Tickets',
+    body: nothing,
+    bodyExample: {},
+    response: responses.ticketsCleared,
+    responseExample: examples.TICKETS_CLEARED,
+  },
+
+  '/v1/update-lx': updateDoc('LXNS', 'key', 'lxns'),
+  '/v1/update-fish': updateDoc('Diving-Fish', 'token', 'fish'),
+
+  '/v1/item/upsert': { summary: 'Not part of this backend', tag: 'Service', errors: ['capability_missing'] },
+  '/v1/user/upsert-all': { summary: 'Not part of this backend', tag: 'Service', errors: ['capability_missing'] },
+  '/v1/kaleidx-scope/upsert': { summary: 'Not part of this backend', tag: 'Service', errors: ['capability_missing'] },
+} as const satisfies Readonly<Record<string, Doc>>
+
+export type Path = keyof typeof DOCS
+
+function updateDoc(title: string, field: 'key' | 'token', platform: 'lxns' | 'fish'): Doc {
+  return {
+    summary: `Read scores from ${title}, or send them there`,
+    tag: 'Score platforms',
+    description:
+      `\`pull\` (the default) reads the user's records and merges them: of each field the better value, so nothing is ` +
+      `lowered. \`push\` sends the stored scores, and ${title} keeps each as it is sent, also over a better one; \`both\` ` +
+      'pulls and then pushes. Records that are not taken over are counted, and the first 20 of them are named. The ' +
+      'token is used for this request only: it is neither stored nor logged.',
+    body: () => updateBody(field),
+    bodyExample: { [field]: `your-token-for-${title}`, mode: 'pull' },
+    response: responses.updated(platform),
+    responseExample: examples.UPDATED(platform),
+    errors: [
+      'capability_missing',
+      'external_auth_failed',
+      'external_rejected',
+      'external_rate_limited',
+      'external_unavailable',
+      'external_timeout',
+    ],
+  }
+}

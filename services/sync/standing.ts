@@ -1,0 +1,51 @@
+import type { Catalogue } from '../music/catalogue.ts'
+import { fromFish } from '../music/ids.ts'
+import { playerRating, type Rating } from '../music/rating.ts'
+import { dayOf } from './day.ts'
+import type { ScoreRecord } from './record.ts'
+import type { Store } from './store.ts'
+
+/** What a request says of a player beside the scores; `null` where it does not. */
+export interface Reported {
+  readonly nickname: string | null
+  readonly source: string | null
+  readonly rating: number | null
+  readonly oldRating: number | null
+  readonly newRating: number | null
+  readonly playCount: number | null
+}
+
+export const NOTHING_TOLD: Reported = {
+  nickname: null,
+  source: null,
+  rating: null,
+  oldRating: null,
+  newRating: null,
+  playCount: null,
+}
+
+/** Keeps what is known of a player, and of the day, in step with the stored scores. */
+export function updateStanding(
+  { players, records }: Store,
+  catalogue: Catalogue,
+  qq: number,
+  told: Reported,
+  now: number,
+): number {
+  const stored = records.list(qq)
+  const computed = playerRating(stored.map(ratedOf), catalogue)
+  const rating: Rating = {
+    total: told.rating ?? computed.total,
+    old: told.oldRating ?? computed.old,
+    new: told.newRating ?? computed.new,
+  }
+  const { nickname, source, playCount } = told
+  players.update(qq, { nickname, source, rating, playCount, updatedAt: now })
+  players.setDay(qq, { date: dayOf(now), rating, recordCount: stored.length })
+  return stored.length
+}
+
+function ratedOf({ songId, levelIndex, achievement, ra }: ScoreRecord) {
+  const { musicId, level } = fromFish({ songId, type: 'SD', levelIndex })
+  return { musicId, level, achievement, ra }
+}

@@ -1,0 +1,105 @@
+import { mkdirSync, readFileSync, writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { fileURLToPath } from 'node:url'
+import { expect } from 'vitest'
+import { responseValidator } from '../../../test/admin/responses.ts'
+import { type ChartServiceOptions, createChartService } from '../../chart/service.ts'
+import { afterTest, tempFolder } from '../cleanup.ts'
+
+export { afterTest, tempFolder } from '../cleanup.ts'
+
+export const ADMIN = 'administrator-secret-of-the-tests'
+/** The moment of the documented examples. */
+export const NOON = Date.UTC(2026, 7, 6, 14, 6, 26)
+
+export function golden(name: string): string {
+  return readFileSync(fileURLToPath(new URL(`golden/${name}`, import.meta.url)), 'utf8')
+}
+
+/** The documented chart. */
+export const SAMPLE = golden('maidata.txt')
+
+/** A folder of charts. @param songs texts by musicId */
+export function chartsFolder(songs: Record<string, string | Uint8Array>): string {
+  const folder = tempFolder()
+  for (const [musicId, text] of Object.entries(songs)) {
+    mkdirSync(join(folder, musicId))
+    writeFileSync(join(folder, musicId, 'maidata.txt'), text)
+  }
+  return folder
+}
+
+export interface ServiceResponse {
+  readonly status: number
+  readonly text: string
+  readonly headers: Record<string, string>
+  // biome-ignore lint/suspicious/noExplicitAny: tests look into bodies of every shape
+  readonly json: any
+}
+
+export interface Sent {
+  readonly method?: string
+  /** Of the Authorization header. Default: a key that is in force. */
+  readonly token?: string | null
+  readonly headers?: Record<string, string>
+  readonly body?: unknown
+}
+
+/** A running chart service with one key. Every answer is held against the service's own OpenAPI document. */
+export async function startCharts({
+  songs = { 11466: SAMPLE },
+  ...options
+}: Partial<ChartServiceOptions> & { songs?: Record<string, string | Uint8Array> } = {}) {
+  const errors: string[] = []
+  const warnings: string[] = []
+  const service = await createChartService({
+    database: join(tempFolder(), 'chart.db'),
+    charts: options.charts ?? chartsFolder(songs),
+    adminSecret: ADMIN,
+    clock: () => NOON,
+    logger: {
+      error: (_fields, message) => errors.push(message),
+      warn: (_fields, message) => warnings.push(message),
+    },
+    ...options,
+  })
+  afterTest(() => service.close())
+  const { url } = await service.listen({ host: '127.0.0.1', port: 0 })
+  const { key, id } = await service.createKey('tests')
+  const problemWith = responseValidator(await (await fetch(`${url}/openapi.json`)).json())
+
+  async function ask(
+    path: string,
+    { method = 'GET', token = key, headers = {}, body }: Sent = {},
+  ): Promise<ServiceResponse> {
+    const response = await fetch(url + path, {
+      method,
+      headers: {
+        ...(token !== null && { authorization: `Bearer ${token}` }),
+        ...(body !== undefined && { 'content-type': 'application/json' }),
+        ...headers,
+      },
+      ...(body !== undefined && { body: typeof body === 'string' ? body : JSON.stringify(body) }),
+    })
+    const answer = await responseOf(response)
+    if (method === 'GET' || method === 'POST' || method === 'DELETE') {
+      const problem = problemWith(method, path.split('?', 1)[0] ?? '', { ...answer, headers: answer.headers })
+      expect(problem, `${method} ${path}: ${answer.status} ${answer.text.slice(0, 300)}`).toBeNull()
+    }
+    return answer
+  }
+
+  const admin = (path: string, sent: Sent = {}) => ask(path, { token: ADMIN, ...sent })
+  return { service, url, key, id, errors, warnings, ask, admin }
+}
+
+export async function responseOf(response: Response): Promise<ServiceResponse> {
+  const text = await response.text()
+  const isJson = response.headers.get('content-type')?.startsWith('application/json') ?? false
+  return {
+    status: response.status,
+    text,
+    headers: Object.fromEntries(response.headers),
+    json: isJson && text !== '' ? JSON.parse(text) : undefined,
+  }
+}

@@ -1,0 +1,95 @@
+import { readFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { DatabaseSync } from 'node:sqlite'
+import { describe, expect, it } from 'vitest'
+import { DatabaseBusy, openDatabase } from '../../common/database.ts'
+import { MIGRATIONS } from '../../score/migrations.ts'
+import { afterTest, tempFolder } from '../score/harness.ts'
+
+function open(file = join(tempFolder(), 'score.db'), busyTimeout?: number) {
+  const db = openDatabase(file, MIGRATIONS, busyTimeout)
+  afterTest(() => db.close())
+  return { db, file }
+}
+
+function locked(file: string): DatabaseSync {
+  const other = new DatabaseSync(file)
+  afterTest(() => other.close())
+  other.exec('BEGIN IMMEDIATE')
+  return other
+}
+
+describe('openDatabase', () => {
+  it('makes the schema once and leaves it alone the second time', () => {
+    const file = join(tempFolder(), 'score.db')
+    openDatabase(file, MIGRATIONS).close()
+    const { db } = open(file)
+    expect(db.prepare('PRAGMA user_version').get()).toMatchObject({ user_version: MIGRATIONS.length })
+    expect(db.prepare('PRAGMA journal_mode').get()).toMatchObject({ journal_mode: 'wal' })
+  })
+
+  it('refuses a file of a newer version', () => {
+    const file = join(tempFolder(), 'score.db')
+    const newer = new DatabaseSync(file)
+    newer.exec('PRAGMA user_version = 99')
+    newer.close()
+    expect(() => openDatabase(file, MIGRATIONS)).toThrow('newer')
+  })
+
+  it('refuses the database of another program, and leaves it as it is', () => {
+    const file = join(tempFolder(), 'notes.db')
+    const foreign = new DatabaseSync(file)
+    foreign.exec('CREATE TABLE notes (text TEXT)')
+    foreign.close()
+    const before = readFileSync(file)
+    expect(() => openDatabase(file, MIGRATIONS)).toThrow(`cannot open ${file} (another program made it): name a file`)
+    expect(readFileSync(file).equals(before)).toBe(true)
+  })
+})
+
+it('a file that cannot be opened is named, with the cure', () => {
+  const file = join(tempFolder(), 'none', 'score.db')
+  expect(() => openDatabase(file, MIGRATIONS)).toThrow(
+    `cannot open ${file} (unable to open database file): name a file`,
+  )
+})
+
+describe('write', () => {
+  const add = "INSERT INTO players (player, user) VALUES (1, 'a')"
+
+  it('undoes everything when the work throws, and can be used again', async () => {
+    const { db } = open()
+    const count = () => Number(db.prepare('SELECT count(*) AS n FROM players').get()?.n)
+    const failing = db.write(() => {
+      db.prepare(add).run()
+      throw new Error('stop')
+    })
+    await expect(failing).rejects.toThrow('stop')
+    expect(count()).toBe(0)
+    await db.write(() => db.prepare(add).run())
+    expect(count()).toBe(1)
+  })
+
+  it('gives up with DatabaseBusy when another connection keeps the lock', async () => {
+    const { db, file } = open(undefined, 50)
+    locked(file)
+    await expect(db.write(() => db.prepare(add).run())).rejects.toThrow(DatabaseBusy)
+  })
+
+  it('waits for the lock without blocking the thread', async () => {
+    const { db, file } = open()
+    const other = locked(file)
+    const waiting = db.write(() => db.prepare(add).run())
+    await new Promise((resolve) => setTimeout(resolve, 60))
+    other.exec('COMMIT')
+    await expect(waiting).resolves.toMatchObject({ changes: 1 })
+  })
+})
+
+describe('read', () => {
+  it('does not wait for a writer', async () => {
+    const { db, file } = open(undefined, 0)
+    locked(file)
+    expect(await db.read(() => db.prepare('SELECT 1 AS one').get())).toMatchObject({ one: 1 })
+  })
+})

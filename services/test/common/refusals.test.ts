@@ -1,0 +1,66 @@
+import { once } from 'node:events'
+import { METHODS } from 'node:http'
+import { connect } from 'node:net'
+import { text } from 'node:stream/consumers'
+import { describe, expect, it } from 'vitest'
+import { responseRefusals } from '../../common/refusals.ts'
+import { createHttp } from '../../common/server.ts'
+import { afterTest } from '../cleanup.ts'
+
+async function start(): Promise<number> {
+  const http = createHttp({ bodyLimit: 10, malformed: (what) => ({ what }) })
+  afterTest(() => http.close())
+  http.app.get('/songs/:id', async () => 'a song')
+  http.app.post('/songs', async () => 'made')
+  const endpoints = [
+    { method: 'GET', path: '/songs/:id' },
+    { method: 'POST', path: '/songs' },
+  ]
+  const refusals = {
+    notFound: 404,
+    methodNotAllowed: 405,
+    busy: 503,
+    tooLarge: 413,
+    badBody: () => 400,
+    unreadable: () => 400,
+    internal: 500,
+  }
+  responseRefusals<number>(http.app, {
+    endpoints,
+    refusals,
+    send: (reply, code) => reply.code(code).send(),
+    onError() {},
+  })
+  return Number(new URL((await http.listen({ host: '127.0.0.1', port: 0 })).url).port)
+}
+
+/** The status and the Allow of the response to a request that is written by hand. */
+async function ask(port: number, method: string, path: string, rest: string): Promise<[number, string | undefined]> {
+  const socket = connect(port, '127.0.0.1')
+  await once(socket, 'connect')
+  socket.write(`${method} ${path} HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n${rest}`)
+  const response = await text(socket)
+  return [Number(response.slice(9, 12)), /^allow: (.*)\r$/im.exec(response)?.[1]]
+}
+
+const BODIES = [
+  ['nothing', '\r\n'],
+  ['a body without a type', 'Content-Length: 2\r\n\r\n{}'],
+  ['a body of another type', 'Content-Type: text/plain\r\nContent-Length: 2\r\n\r\n{}'],
+  ['a body that is no JSON', 'Content-Type: application/json\r\nContent-Length: 1\r\n\r\n{'],
+  ['a body that is too large', `Content-Type: application/json\r\nContent-Length: 20\r\n\r\n${'1'.repeat(20)}`],
+] as const
+/** CONNECT is for tunnels, and Node never shows it to a route. */
+const OTHERS = METHODS.filter((method) => !['GET', 'HEAD', 'CONNECT'].includes(method))
+
+describe.each(BODIES)('a request with %s', (_, rest) => {
+  it('is 405 for each method that its path does not take, QUERY among them, and 404 where there is no such path', async () => {
+    const port = await start()
+    expect(OTHERS).toContain('QUERY')
+    for (const method of OTHERS) {
+      expect(await ask(port, method, '/songs/1', rest), method).toEqual([405, 'GET, HEAD'])
+      expect(await ask(port, method, '/nothing', rest), method).toEqual([404, undefined])
+    }
+    expect(await ask(port, 'QUERY', '/songs', rest)).toEqual([405, 'POST'])
+  })
+})

@@ -1,0 +1,73 @@
+import { readFileSync, writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { describe, expect, it } from 'vitest'
+import { BUNDLED_CATALOGUE, loadCatalogue } from '../../music/catalogue.ts'
+import { catalogueFile, type Song } from '../../music/catalogue-file.ts'
+import { tempFolder } from '../score/harness.ts'
+
+const text = readFileSync(BUNDLED_CATALOGUE, 'utf8')
+const songs: Song[] = catalogueFile.parse(JSON.parse(text))
+
+describe('the bundled catalogue', () => {
+  it('has every kind of song that the rules tell apart', () => {
+    const ids = songs.map((song) => song.musicId)
+    expect(songs.length).toBeGreaterThanOrEqual(12)
+    expect(ids.some((id) => ids.includes(id + 10_000))).toBe(true)
+    expect(songs.some((song) => song.charts.some((chart) => chart.level === 4))).toBe(true)
+    expect(songs.some((song) => song.type === 'utage' && song.charts.every((chart) => !chart.buddy))).toBe(true)
+    expect(songs.some((song) => song.charts.some((chart) => chart.buddy))).toBe(true)
+    expect(new Set(songs.map((song) => song.title)).size).toBeLessThan(songs.length)
+    expect(songs.filter((song) => song.title === 'Link').map((song) => song.type)).toEqual(['standard', 'standard'])
+    expect(songs.some((song) => song.isNew) && songs.some((song) => !song.isNew)).toBe(true)
+  })
+
+  it('has the sample chart with its documented maxima', async () => {
+    const catalogue = await loadCatalogue(BUNDLED_CATALOGUE)
+    expect([0, 1, 2, 3].map((level) => catalogue.chart(11466, level)?.maxDxScore)).toEqual([708, 1329, 1956, 2934])
+    expect([0, 1, 2, 3].map((level) => catalogue.chart(11466, level)?.constant)).toEqual([50, 82, 117, 139])
+    expect(catalogue.chart(837, 1)?.maxDxScore).toBeGreaterThanOrEqual(744)
+  })
+
+  it('says of which songs Diving-Fish cannot tell one from the other', async () => {
+    const catalogue = await loadCatalogue(BUNDLED_CATALOGUE)
+    const shared = songs.filter(({ musicId, charts }) => catalogue.chart(musicId, charts[0]?.level ?? 0)?.sharesTitle)
+    expect(shared.map(({ musicId }) => musicId)).toEqual([417, 418])
+  })
+
+  it('gives standard charts no touch notes', () => {
+    const standard = songs.filter((song) => song.type === 'standard').flatMap((song) => song.charts)
+    expect(standard.every((chart) => chart.notes.touch === 0)).toBe(true)
+  })
+})
+
+describe('loadCatalogue', () => {
+  it.each([
+    [
+      'a wrong total',
+      (s: Song) => ({ ...s, charts: s.charts.map((c) => ({ ...c, notes: { ...c.notes, total: 1 } })) }),
+    ],
+    [
+      'a total that is not the sum',
+      (s: Song) => ({ ...s, charts: s.charts.map((c) => ({ ...c, notes: { ...c.notes, tap: c.notes.tap + 1 } })) }),
+    ],
+    ['a wrong maximum', (s: Song) => ({ ...s, charts: s.charts.map((c) => ({ ...c, maxDxScore: 3 })) })],
+    ['a type that does not go with its id', (s: Song) => ({ ...s, type: 'dx' })],
+    ['an utage chart although it is none', (s: Song) => ({ ...s, charts: s.charts.map((c) => ({ ...c, level: 10 })) })],
+    [
+      'a chart for two although it is no utage',
+      (s: Song) => ({ ...s, charts: s.charts.map((c) => ({ ...c, buddy: true })) }),
+    ],
+    ['an unknown field', (s: Song) => ({ ...s, extra: 1 })],
+    ['a constant with two decimals', (s: Song) => ({ ...s, charts: s.charts.map((c) => ({ ...c, ds: 3.05 })) })],
+  ])('refuses a song with %s and names the file', async (_what, change) => {
+    const file = join(tempFolder(), 'songs.json')
+    writeFileSync(file, JSON.stringify([change(songs[0] as Song)]))
+    await expect(loadCatalogue(file)).rejects.toThrow(file)
+  })
+
+  it('refuses a musicId that stands twice', async () => {
+    const file = join(tempFolder(), 'songs.json')
+    writeFileSync(file, JSON.stringify([songs[0], songs[0]]))
+    await expect(loadCatalogue(file)).rejects.toThrow('twice')
+  })
+})

@@ -1,0 +1,133 @@
+import { readFileSync, writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { fileURLToPath } from 'node:url'
+import { expect } from 'vitest'
+import { responseValidator } from '../../../test/admin/responses.ts'
+import { BUNDLED_CATALOGUE } from '../../music/catalogue.ts'
+import { scoreDocument } from '../../score/openapi.ts'
+import { type AccessRecord, createScoreService, LIST_LIMIT, type ScoreServiceOptions } from '../../score/service.ts'
+import { afterTest, tempFolder } from '../cleanup.ts'
+
+export { afterTest, tempFolder } from '../cleanup.ts'
+
+export const SECRET = 'shared-secret-of-the-tests'
+
+/** 2026-08-06T14:06:26Z, the moment of the documented examples. */
+export const NOON = Date.UTC(2026, 7, 6, 14, 6, 26)
+export const HOUR = 60 * 60 * 1000
+export const DAY = 24 * HOUR
+
+export interface ServiceResponse {
+  readonly status: number
+  readonly text: string
+  readonly headers: Headers
+  // biome-ignore lint/suspicious/noExplicitAny: tests look into bodies of every shape
+  readonly json: any
+}
+
+export interface Sent {
+  readonly user?: string
+  readonly method?: string
+  readonly headers?: Record<string, string>
+  readonly signal?: AbortSignal
+}
+
+const problemWith = responseValidator(scoreDocument(LIST_LIMIT))
+
+/** Holds an answer against the OpenAPI document, and passes it on. */
+function documented(method: string, path: string, answer: ServiceResponse): ServiceResponse {
+  const headers = Object.fromEntries(answer.headers)
+  const problem = problemWith(method, path.split('?', 1)[0] ?? '', { ...answer, headers })
+  expect(problem, `${method} ${path}: ${answer.status} ${answer.text.slice(0, 500)}`).toBeNull()
+  return answer
+}
+
+/** A documented body: what a request sends, or the answer with that status. */
+export function golden(name: string): string {
+  return readFileSync(fileURLToPath(new URL(`./golden/${name}.json`, import.meta.url)), 'utf8')
+}
+
+/** A running score service with a clock that the test moves. */
+export async function startScore(options: Partial<ScoreServiceOptions> = {}) {
+  const clock = { now: NOON }
+  const records: AccessRecord[] = []
+  const errors: object[] = []
+  const database = options.database ?? join(tempFolder(), 'score.db')
+  const service = await createScoreService({
+    database,
+    catalogue: BUNDLED_CATALOGUE,
+    backendSecret: SECRET,
+    clock: () => clock.now,
+    onRequest: (record) => records.push(record),
+    logger: { error: (fields) => errors.push(fields) },
+    ...options,
+  })
+  let open = true
+  const close = async () => {
+    if (open) await service.close()
+    open = false
+  }
+  afterTest(close)
+  const { url } = await service.listen({ host: '127.0.0.1', port: 0 })
+
+  /** Posts a body as the gateway would; a string is sent as it stands. */
+  async function post(path: string, body: unknown = {}, sent: Sent = {}) {
+    const { user = 'alice', method = 'POST', headers = {}, signal = null } = sent
+    const response = await fetch(url + path, {
+      method,
+      signal,
+      headers: {
+        'content-type': 'application/json',
+        'x-backend-secret': SECRET,
+        'x-tollgate-user': encodeURIComponent(user),
+        ...headers,
+      },
+      ...(method === 'GET' || method === 'HEAD' ? {} : { body: bodyText(body) }),
+    })
+    return documented(method, path, await responseOf(response))
+  }
+  return { service, url, database, clock, records, errors, post, close }
+}
+
+function bodyText(body: unknown): string | Uint8Array<ArrayBuffer> {
+  return typeof body === 'string' || body instanceof Uint8Array ? (body as string) : JSON.stringify(body)
+}
+
+export async function responseOf(response: Response): Promise<ServiceResponse> {
+  const text = await response.text()
+  return { status: response.status, text, headers: response.headers, json: text === '' ? undefined : JSON.parse(text) }
+}
+
+/** The one way in which a documented JSON body is written on the wire. */
+export function wire(documented: string): string {
+  return JSON.stringify(JSON.parse(documented))
+}
+
+/** A record for the chart of the documented examples, which has a maximum DX score of 2934. */
+export function record(more: object = {}) {
+  return { musicId: 11466, level: 3, achievement: 100.5, dxScore: 2800, ...more }
+}
+
+/** A song for a catalogue of a test, with five charts of 100 notes. */
+export function song(musicId: number, more: object = {}) {
+  const notes = { tap: 100, hold: 0, slide: 0, touch: 0, break: 0, total: 100 }
+  return {
+    musicId,
+    title: `Song ${musicId}`,
+    artist: 'Nobody',
+    genre: 'Original',
+    bpm: 120,
+    version: '1.00',
+    type: musicId > 10_000 ? 'dx' : 'standard',
+    isNew: false,
+    charts: [0, 1, 2, 3, 4].map((level) => ({ level, levelLabel: '5', ds: 5, designer: '', notes, maxDxScore: 300 })),
+    ...more,
+  }
+}
+
+/** A file with that content, gone after the test. */
+export function fileOf(content: unknown): string {
+  const file = join(tempFolder(), 'content.json')
+  writeFileSync(file, typeof content === 'string' ? content : JSON.stringify(content))
+  return file
+}

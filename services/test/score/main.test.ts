@@ -1,0 +1,83 @@
+import { once } from 'node:events'
+import { readFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { fileURLToPath } from 'node:url'
+import { describe, expect, it } from 'vitest'
+import { commandOf } from '../command.ts'
+import { startLxns } from '../fakes/lxns.ts'
+import { afterTest, fileOf, responseOf, SECRET, tempFolder } from './harness.ts'
+
+const FIXTURE = fileURLToPath(new URL('../../../config/score/fixture.json', import.meta.url))
+const OPENAPI = fileURLToPath(new URL('../../../config/score/openapi.json', import.meta.url))
+
+const { start, run } = commandOf('score', 'SCORE_BACKEND_SECRET', SECRET)
+
+describe('the command line', () => {
+  it('imports a fixture, serves it, and stops on SIGTERM with exit code 0', async () => {
+    const database = join(tempFolder(), 'score.db')
+    expect(await run(['import-fixture', '--database', database, FIXTURE])).toMatchObject({
+      code: 0,
+      out: 'imported 2 users\n',
+    })
+    const child = start(['serve', '--listen', '127.0.0.1:0', '--database', database])
+    const [line] = await once(child.stdout, 'data')
+    const url = /http:\S+/.exec(String(line))?.[0]
+    const response = await fetch(`${url}/v1/user/data`, {
+      method: 'POST',
+      headers: { 'x-backend-secret': SECRET, 'x-tollgate-user': 'demo' },
+    })
+    expect((await responseOf(response)).json.businessData.userData.userName).toBe('ＴＥＳＴ')
+    child.kill('SIGTERM')
+    expect(await once(child, 'exit')).toEqual([0, null])
+  })
+
+  it('asks the platforms of --external, and names a file of them that it cannot read', async () => {
+    const database = join(tempFolder(), 'score.db')
+    const lxns = await startLxns({ key: 'a key' })
+    afterTest(() => lxns.close())
+    const external = fileOf({ lxns: { base_url: lxns.url } })
+    const child = start(['serve', '--listen', '127.0.0.1:0', '--database', database, '--external', external])
+    const [line] = await once(child.stdout, 'data')
+    const response = await fetch(`${/http:\S+/.exec(String(line))?.[0]}/v1/update-lx`, {
+      method: 'POST',
+      headers: { 'x-backend-secret': SECRET, 'x-tollgate-user': 'demo', 'content-type': 'application/json' },
+      body: '{"key": "a key"}',
+    })
+    expect([response.status, lxns.requests.length]).toEqual([200, 1])
+    child.kill('SIGTERM')
+    // Long before total_timeout, which is 60 s: no clock of the update is left.
+    expect(await once(child, 'exit')).toEqual([0, null])
+
+    const bad = fileOf({ lxns: { base_url: 'nonsense' } })
+    expect(await run(['serve', '--database', database, '--external', bad])).toMatchObject({
+      code: 1,
+      err: expect.stringContaining(`${bad}: lxns.base_url: expected`),
+    })
+  })
+
+  it('prints the OpenAPI document', async () => {
+    const { code, out } = await run(['openapi'], '')
+    expect([code, out]).toEqual([0, readFileSync(OPENAPI, 'utf8')])
+  })
+
+  it.each([
+    [[]],
+    [['openapi', 'more']],
+    [['serve']],
+    [['fly', '--database', 'x.db']],
+    [['serve', '--database', 'x.db', '--listen', '9000']],
+    [['serve', '--database', 'x.db', '--listen', '127.0.0.1:70000']],
+    [['serve', '--database', 'x.db', '--wrong']],
+    [['import-fixture', '--database', 'x.db']],
+  ])('explains itself after %j', async (args) => {
+    const { code, err } = await run(args)
+    expect([code, err]).toEqual([2, expect.stringContaining('serve --listen HOST:PORT')])
+  })
+
+  it('does not serve without a secret, and names a catalogue that it cannot read', async () => {
+    const database = join(tempFolder(), 'score.db')
+    expect(await run(['serve', '--database', database], '')).toMatchObject({ code: 2 })
+    const missing = await run(['serve', '--database', database, '--catalogue', '/no/such/file.json'])
+    expect(missing).toMatchObject({ code: 1, err: expect.stringContaining('/no/such/file.json') })
+  })
+})

@@ -1,0 +1,136 @@
+import { join } from 'node:path'
+import { expect } from 'vitest'
+import { responseValidator } from '../../../test/admin/responses.ts'
+import { BUNDLED_CATALOGUE } from '../../music/catalogue.ts'
+import { createSyncService, type SyncServiceOptions } from '../../sync/service.ts'
+import { afterTest, tempFolder } from '../cleanup.ts'
+
+export { afterTest, tempFolder } from '../cleanup.ts'
+
+export const TOKEN = 'bot-token-of-the-tests'
+
+/** 2026-08-25T10:00:00Z, the moment of the documented examples. */
+export const NOON = Date.UTC(2026, 7, 25, 10)
+export const MINUTE = 60 * 1000
+export const HOUR = 60 * MINUTE
+export const DAY = 24 * HOUR
+
+/** The player of the documented examples. */
+export const QQ = 123456789
+
+export interface ServiceResponse {
+  readonly status: number
+  readonly text: string
+  readonly headers: Headers
+  // biome-ignore lint/suspicious/noExplicitAny: tests look into bodies of every shape
+  readonly json: any
+}
+
+export interface Sent {
+  readonly method?: string
+  readonly body?: unknown
+  readonly headers?: Record<string, string>
+}
+
+/** A running service with a clock that the test moves. Every answer is held against the service's own OpenAPI document. */
+export async function startSync(options: Partial<SyncServiceOptions> = {}) {
+  const clock = { now: NOON }
+  const errors: object[] = []
+  const database = options.database ?? join(tempFolder(), 'sync.db')
+  const start = async () => {
+    const service = await createSyncService({
+      database,
+      catalogue: BUNDLED_CATALOGUE,
+      botTokens: [TOKEN],
+      clock: () => clock.now,
+      logger: { error: (fields) => errors.push(fields) },
+      ...options,
+    })
+    const { url } = await service.listen({ host: '127.0.0.1', port: 0 })
+    return { service, url }
+  }
+  let running = await start()
+  const problemWith = await validatorOf(running.url)
+  let open = true
+  const close = async () => {
+    if (open) await running.service.close()
+    open = false
+  }
+  afterTest(close)
+  async function restart() {
+    await running.service.close()
+    running = await start()
+  }
+
+  async function send(path: string, { method = 'GET', body, headers = {} }: Sent = {}): Promise<ServiceResponse> {
+    const response = await fetch(running.url + path, {
+      method,
+      headers: { 'bot-token': TOKEN, ...(body !== undefined && { 'content-type': 'application/json' }), ...headers },
+      ...(body !== undefined && { body: bodyText(body) }),
+    })
+    const answer = await responseOf(response)
+    const { status, text, json } = answer
+    const problem = problemWith(method, path, {
+      status,
+      text,
+      json,
+      headers: Object.fromEntries(answer.headers),
+    } as never)
+    if (method !== 'HEAD') expect(problem, `${method} ${path}: ${status} ${text.slice(0, 300)}`).toBeNull()
+    return answer
+  }
+  const sync = (body: unknown) => send('/api/bot/sync', { method: 'POST', body })
+  const player = (qq: number | string, rest = '') => send(`/api/bot/player/${qq}${rest}`)
+  /** What is stored of a player, by key. */
+  async function stored(qq = QQ) {
+    const { status, json } = await player(qq)
+    const records: [string, object][] = status === 404 ? [] : json.records.map((r: Key) => [keyOf(r), r])
+    return Object.fromEntries(records)
+  }
+  return { sync, player, stored, send, restart, close, clock, errors, database, url: () => running.url }
+}
+
+interface Key {
+  readonly song_id: number
+  readonly level_index: number
+}
+
+export function keyOf({ song_id, level_index }: Key): string {
+  return `${song_id}/${level_index}`
+}
+
+/** The document is the same for every service of this file; its schemas take a while to compile. */
+let validator: ReturnType<typeof responseValidator> | undefined
+
+async function validatorOf(url: string) {
+  validator ??= responseValidator(await (await fetch(`${url}/openapi.json`)).json())
+  return validator
+}
+
+function bodyText(body: unknown): string | Uint8Array<ArrayBuffer> {
+  return typeof body === 'string' || body instanceof Uint8Array ? (body as string) : JSON.stringify(body)
+}
+
+export async function responseOf(response: Response): Promise<ServiceResponse> {
+  const text = await response.text()
+  return { status: response.status, text, headers: response.headers, json: text === '' ? undefined : JSON.parse(text) }
+}
+
+/** A record of a chart that the catalogue does not know, so that nothing is said for it. */
+export function record(song_id = 2001, more: object = {}) {
+  return { song_id, level_index: 3, achievements: 99.5, dxScore: 1000, ...more }
+}
+
+/** A chunk of snapshot `id`. */
+export function chunk(id: string, records: readonly object[], more: object = {}) {
+  return { qq: QQ, full_snapshot: true, snapshot_id: id, snapshot_final: false, records, ...more }
+}
+
+/** The last chunk of snapshot `id`. */
+export function finalChunk(id: string, records: readonly object[], more: object = {}) {
+  return chunk(id, records, { snapshot_final: true, ...more })
+}
+
+export function incremental(records: readonly object[], more: object = {}) {
+  return { qq: QQ, records, ...more }
+}

@@ -1,0 +1,25 @@
+import { type AuditEntry, type Author, type Change, subjectOf } from '../control/control-store.ts'
+import type { AuditResponse } from './api.ts'
+import { iso } from './http.ts'
+
+/** An entry of the audit as administrators see it, and the log. */
+export function entryResponse(entry: AuditEntry): AuditResponse['entries'][number] {
+  return { ...entry, at: iso(entry.at), from: shown(entry.from), to: shown(entry.to) }
+}
+
+/** What is known of a change whose outcome is not. */
+export function wishResponse(change: Change, { who, why }: Author) {
+  return { who, what: change.kind, subject: subjectOf(change), to: shown(wished(change)), why }
+}
+
+function wished(change: Change): unknown {
+  if (change.kind === 'quota_reset') return Object.fromEntries(change.windows.map(({ name }) => [name, 0]))
+  return 'to' in change ? change.to : null
+}
+
+/** The end of an override is kept in milliseconds, and told like every other time. */
+function shown(value: unknown): unknown {
+  if (typeof value !== 'object' || value === null || !('expiresAt' in value)) return value
+  const { expiresAt } = value
+  return typeof expiresAt === 'number' ? { ...value, expiresAt: iso(expiresAt) } : value
+}

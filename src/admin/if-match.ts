@@ -1,0 +1,30 @@
+import type { FieldProblem, Headers, Route } from './http.ts'
+
+/** The conditions of a change: RFC 9110, 13.1, on versions instead of bytes. */
+
+export interface IfMatch {
+  /** Whether it lets a version be changed, `null` for what is not there yet: that has the version "0", and `*` does not name it. */
+  lets(version: number | null): boolean
+  /** Whether there is one without any tag of ours, which matches nothing. */
+  readonly isStrange: boolean
+}
+
+export function readIfMatch({ 'if-match': header }: Headers): IfMatch {
+  if (header === undefined) return { lets: () => true, isStrange: false }
+  const text = [header].flat().join(',').trim()
+  if (text === '*') return { lets: (version) => version !== null, isStrange: false }
+  const versions = text.split(',').flatMap((tag) => /^"(\d{1,15})"$/.exec(tag.trim())?.[1] ?? [])
+  return { lets: (version) => versions.includes(String(version ?? 0)), isStrange: versions.length === 0 }
+}
+
+/** A condition that is passed over would be taken for one that was met: a change that cannot judge it is not made. */
+export function unreadConditions({ guard, doc }: Route, headers: Headers): FieldProblem[] {
+  if (guard !== 'change') return []
+  const problems: FieldProblem[] = []
+  if (doc.ifMatch !== true && headers['if-match'] !== undefined) problems.push({ path: 'If-Match', msg: NO_VERSION })
+  if (headers['if-none-match'] !== undefined) problems.push({ path: 'If-None-Match', msg: ONLY_IF_MATCH })
+  return problems
+}
+
+const NO_VERSION = 'is not possible here, since what this changes has no version: leave it out'
+const ONLY_IF_MATCH = 'is not possible: send If-Match, with "0" for what must not be there yet'

@@ -1,0 +1,93 @@
+import { z } from 'zod'
+import type { InForceResponse, LimitInForceResponse, OverridesInForceResponse, UserInForceResponse } from './api.ts'
+import { type Desk, etag } from './change.ts'
+import { limit, readFields } from './fields.ts'
+import { type AdminResponse, badFields, type Call, ok, type Route } from './http.ts'
+import { overrideOf } from './override.ts'
+import { settingsInForce } from './routes/quota.ts'
+import { layers } from './routes/users.ts'
+import { PageQuery } from './routes/users-list.ts'
+import * as schemas from './schemas.ts'
+import { type InForce, inForceOf } from './state.ts'
+import { withUser } from './with-user.ts'
+
+/**
+ * The routes of what this gateway enforces, by what it knows itself. The store is not asked, so that they answer also while it
+ * is out: what is used only the store knows, and a change by another replica may be a second on its way.
+ */
+export function inForceRoutes(desk: Desk): Route[] {
+  return [
+    {
+      method: 'GET',
+      path: '/api/in-force',
+      guard: 'read',
+      doc: {
+        summary: 'The settings that this gateway enforces, also while the store is out',
+        responses: { 200: schemas.inForce },
+      },
+      handle: () => show(desk),
+    },
+    {
+      method: 'GET',
+      path: '/api/in-force/users',
+      guard: 'read',
+      doc: {
+        summary: 'The overrides that this gateway enforces, also while the store is out',
+        query: Query,
+        responses: { 200: schemas.overridesInForce },
+      },
+      handle: (call) => list(desk, call),
+    },
+    {
+      method: 'GET',
+      path: '/api/in-force/users/:id',
+      guard: 'read',
+      doc: {
+        summary: 'The limits of one user that this gateway enforces, also while the store is out',
+        responses: { 200: schemas.userInForce },
+      },
+      handle: (call) => withUser(call, (user) => showUser(desk, user)),
+    },
+  ]
+}
+
+const Query = z.strictObject({ query: PageQuery.shape.query, limit: limit(200, 50) })
+
+function inForce({ setup, control, adaptive }: Desk): InForce {
+  return inForceOf(setup(), control.state(), adaptive().factor)
+}
+
+function show(desk: Desk): AdminResponse {
+  const { storeOutage } = desk.setup()
+  const response: InForceResponse = {
+    ...settingsInForce(inForce(desk), desk.adaptive().factor),
+    storeOutage: Object.fromEntries(storeOutage),
+  }
+  return ok(response, etag(response.version))
+}
+
+function list({ control }: Desk, { query }: Call): AdminResponse {
+  const fields = readFields(Query, query)
+  if ('problems' in fields) return badFields(fields.problems)
+  const wanted = fields.data.query.toLowerCase()
+  const state = control.state()
+  const found = [...state.overrides.keys()].filter((user) => user.toLowerCase().includes(wanted)).sort()
+  const users = found.slice(0, fields.data.limit).flatMap((user) => {
+    const override = overrideOf(state, user)
+    return override === null ? [] : [{ user, override }]
+  })
+  return ok({ users, total: found.length } satisfies OverridesInForceResponse)
+}
+
+function showUser(desk: Desk, user: string): AdminResponse {
+  const { policy, state, origin } = inForce(desk)
+  const limits = policy.categories.map((category): [string, LimitInForceResponse[]] => {
+    const { personal, global } = policy.trace(category, user, origin)
+    const rows = (scope: 'Personal' | 'Global', traced: typeof personal) =>
+      traced.map((each) => ({ scope, window: each.window.name, limit: each.limit, ...layers(each) }))
+    return [category, [...rows('Personal', personal), ...rows('Global', global ?? [])]]
+  })
+  const override = overrideOf(state, user)
+  const response: UserInForceResponse = { user, limits: Object.fromEntries(limits), override }
+  return ok(response, etag(override?.version ?? 0))
+}

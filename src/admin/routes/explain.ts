@@ -1,0 +1,99 @@
+import { z } from 'zod'
+import { isUserId, USER_ID } from '../../control/user-id.ts'
+import type { Standing } from '../../quota/quota-store.ts'
+import type { ExplainResponse } from '../api.ts'
+import type { Desk } from '../change.ts'
+import { readFields } from '../fields.ts'
+import { type AdminResponse, badFields, type Call, type FieldProblem, ok, type Route } from '../http.ts'
+import * as schemas from '../schemas.ts'
+import type { View } from '../state.ts'
+
+/** What somebody wants explained: a request that need not have been made. */
+export interface Question {
+  readonly user: string
+  /** In upper case. */
+  readonly method: string
+  /** As a client would send it, with its query. */
+  readonly path: string
+  /** Of a route whose cost depends on the body, where it is known. */
+  readonly cost?: number | undefined
+  /** The value of the body's field, where that is known. */
+  readonly value?: string | undefined
+  /** Length of the body, if it is known. */
+  readonly bytes?: number | undefined
+}
+
+export interface InForce {
+  readonly view: View
+  /** Of the user, for the categories of the view's policy. */
+  readonly standing: Standing
+}
+
+/** What no such request has: passed over, it would be taken for a part of the answer. */
+export interface WrongQuestion {
+  readonly problem: FieldProblem
+}
+
+/**
+ * @param inForce asked only for a request that is charged: what becomes of others is told also while the store is out
+ * @throws StoreError of `inForce`
+ */
+export type Explain = (question: Question, inForce: () => Promise<InForce>) => Promise<ExplainResponse | WrongQuestion>
+
+const once = z.string({ error: 'must be given, once' })
+function text(max: number) {
+  const error = `must have 1 to ${max} characters`
+  return once.min(1, { error }).max(max, { error })
+}
+const BYTES = 'must be a whole number of bytes'
+const COST = 'must be a whole number of tokens from 0 to 1000000000'
+
+const Asked = z.strictObject({
+  user: once.refine(isUserId, { error: `must be a user id: ${USER_ID}` }),
+  method: text(32)
+    .regex(/^[A-Za-z-]+$/, { error: 'must be an HTTP method such as GET' })
+    .transform((method) => method.toUpperCase()),
+  path: text(8192).meta({ description: 'As a client would send it: it begins with "/"' }),
+  // Digits: `cost=` with nothing behind it is no cost of 0.
+  cost: z
+    .string({ error: COST })
+    .regex(/^\d{1,10}$/, { error: COST })
+    .transform(Number)
+    .refine((cost) => cost <= 1e9, { error: COST })
+    .optional()
+    .meta({ description: 'Tokens, where the cost depends on the body: one of those that the route has' }),
+  bytes: z
+    .string({ error: BYTES })
+    .regex(/^\d{1,15}$/, { error: BYTES })
+    .transform(Number)
+    .optional()
+    .meta({ description: 'Length of the body, which may be too large' }),
+  value: text(256).optional().meta({ description: 'Value of the field of the body that the cost depends on' }),
+})
+
+/** The route of explanations. */
+export function explainRoutes(desk: Desk, explain: Explain): Route[] {
+  return [
+    {
+      method: 'GET',
+      path: '/api/explain',
+      guard: 'read',
+      doc: {
+        summary: 'What would become of a request now, and why',
+        query: Asked,
+        responses: { 200: schemas.explain },
+      },
+      handle: (call) => responseTo(desk, explain, call),
+    },
+  ]
+}
+
+async function responseTo(desk: Desk, explain: Explain, { query }: Call): Promise<AdminResponse> {
+  const fields = readFields(Asked, query)
+  if ('problems' in fields) return badFields(fields.problems)
+  const response = await explain(fields.data, async () => {
+    const view = await desk.view()
+    return { view, standing: await desk.store.standing(fields.data.user, view.policy.categories) }
+  })
+  return 'problem' in response ? badFields([response.problem]) : ok(response)
+}

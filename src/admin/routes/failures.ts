@@ -1,0 +1,35 @@
+import { BUCKET_MS, type FailureStore, fullHistory } from '../../failures/histogram.ts'
+import type { FailuresResponse } from '../api.ts'
+import { iso, ok, type Route } from '../http.ts'
+import * as schemas from '../schemas.ts'
+
+/** The failure histogram: all 336 buckets, oldest first; the last one is still being counted. */
+export function failureRoutes(store: Pick<FailureStore, 'readTallies'>): Route[] {
+  return [
+    {
+      method: 'GET',
+      path: '/api/failures',
+      guard: 'read',
+      doc: {
+        summary: 'Forwarded requests and their failures of 7 days, by half-hour',
+        responses: { 200: schemas.failures },
+      },
+      async handle() {
+        const { at, buckets } = await store.readTallies()
+        const history = fullHistory(buckets, at)
+        const response: FailuresResponse = {
+          since: iso(history[0]?.start ?? at),
+          until: iso(at),
+          bucketMinutes: BUCKET_MS / 60_000,
+          buckets: history.map(({ start, total, status0, status5xx }) => ({
+            start: iso(start),
+            total,
+            status0,
+            status5xx,
+          })),
+        }
+        return ok(response)
+      },
+    },
+  ]
+}

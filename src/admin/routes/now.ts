@@ -1,0 +1,163 @@
+import { type Bucket, lastHalfHour } from '../../failures/histogram.ts'
+import { StoreError } from '../../quota/quota-store.ts'
+import { BEAT_MS, type Replica, type ReplicaCounts, UNMATCHED } from '../../replicas/replica.ts'
+import type { NowResponse, RoutesResponse } from '../api.ts'
+import type { Desk } from '../change.ts'
+import { type AdminResponse, iso, ok, type Route } from '../http.ts'
+import * as schemas from '../schemas.ts'
+import { globalWindows } from './quota.ts'
+
+type Beats = Awaited<ReturnType<Desk['store']['listReplicas']>>
+
+/** The routes that tell what goes on: the replicas and their sums, and the route map with its hits. */
+export function nowRoutes(desk: Desk, now: () => number): Route[] {
+  const seen = lastSeen(desk, now)
+  return [
+    {
+      method: 'GET',
+      path: '/api/now',
+      guard: 'read',
+      doc: {
+        summary: 'What goes on: replicas, their sums, store, backend, global windows',
+        responses: { 200: schemas.now },
+      },
+      handle: () => show(desk, seen, now),
+    },
+    {
+      method: 'GET',
+      path: '/api/routes',
+      guard: 'read',
+      doc: { summary: 'The route map, hits, and what matched nothing', responses: { 200: schemas.routes } },
+      handle: () => showRoutes(desk),
+    },
+  ]
+}
+
+/** The replicas as they were when the store last answered: with the store out, sums that fall to zero would mislead. */
+function lastSeen({ store }: Desk, now: () => number) {
+  let last: { beats: Beats; at: number } | null = null
+  return {
+    async ask(): Promise<Beats> {
+      const beats = await store.listReplicas()
+      last = { beats, at: now() }
+      return beats
+    },
+    /** `null` where it has not answered since the start. */
+    recall(): Beats | null {
+      if (last === null) return null
+      const since = Math.max(0, now() - last.at)
+      return last.beats.map((beat) => ({ ...beat, silentMs: beat.silentMs + since }))
+    },
+  }
+}
+
+async function show(desk: Desk, seen: ReturnType<typeof lastSeen>, now: () => number): Promise<AdminResponse> {
+  try {
+    // What takes no writes may still be read, but nothing is charged there and no replica can tell of itself.
+    if (desk.lacksStore()) return ok(withoutStore(desk, seen.recall(), now()))
+    return ok(await nowResponse(desk, await seen.ask()))
+  } catch (error) {
+    if (!(error instanceof StoreError)) throw error
+    return ok(withoutStore(desk, seen.recall(), now()))
+  }
+}
+
+async function nowResponse(desk: Desk, beats: Beats): Promise<NowResponse> {
+  const view = await desk.view()
+  return {
+    ...ofReplicas(beats),
+    ...ofSetup(desk),
+    at: iso(view.at),
+    agree: await agree(desk, beats, view.state.version, view.at),
+    store: { kind: view.setup.store, answers: true },
+    backend: { origin: view.setup.upstream, ...forwarded(view.buckets, view.at) },
+    controlVersion: view.state.version,
+    windows: await globalWindows(desk, view),
+    shadow: view.shadow,
+  }
+}
+
+/** @param beats `null` where none were ever seen */
+function withoutStore(desk: Desk, beats: Beats | null, at: number): NowResponse {
+  const setup = desk.setup()
+  const { version, settings } = desk.control.state()
+  return {
+    ...(beats === null ? { counts: null, replicas: null } : ofReplicas(beats)),
+    ...ofSetup(desk),
+    at: iso(at),
+    agree: null,
+    store: { kind: setup.store, answers: false },
+    backend: { origin: setup.upstream, requests: null, status0: null, status5xx: null },
+    controlVersion: version,
+    windows: null,
+    shadow: settings.value.shadow ?? setup.quota.shadow,
+  }
+}
+
+function ofSetup({ setup }: Desk): Pick<NowResponse, 'config' | 'storeOutage'> {
+  const { file, hash, storeOutage } = setup()
+  return { config: { file, hash }, storeOutage: Object.fromEntries(storeOutage) }
+}
+
+function ofReplicas(beats: Beats): Pick<NowResponse, 'counts' | 'replicas'> {
+  return {
+    counts: beats.map(({ counts }) => counts).reduce(sum, NONE),
+    replicas: beats.map(({ hits: _, unmatched: __, startedAt, ...beat }) => ({ ...beat, startedAt: iso(startedAt) })),
+  }
+}
+
+const NONE: ReplicaCounts = {
+  requests: 0,
+  refused: 0,
+  shadowed: 0,
+  tokens: 0,
+  forwarded: 0,
+  failed: 0,
+  inFlight: 0,
+}
+
+function sum(a: ReplicaCounts, b: ReplicaCounts): ReplicaCounts {
+  return {
+    requests: a.requests + b.requests,
+    refused: a.refused + b.refused,
+    shadowed: a.shadowed + b.shadowed,
+    tokens: a.tokens + b.tokens,
+    forwarded: a.forwarded + b.forwarded,
+    failed: a.failed + b.failed,
+    inFlight: a.inFlight + b.inFlight,
+  }
+}
+
+/** A replica tells its version with its next beat: a change that is younger than two of them may still be on its way. */
+async function agree({ store }: Desk, beats: Beats, version: number, at: number): Promise<boolean> {
+  if (new Set(beats.map(({ hash }) => hash)).size > 1) return false
+  const least = Math.min(version, ...beats.map(({ controlVersion }: Replica) => controlVersion))
+  if (least === version) return true
+  const [missed] = await store.readAudit(least + 2, 1)
+  // One of the future was made while the clock was ahead: nobody knows how long ago.
+  return missed !== undefined && Math.abs(at - missed.at) < 2 * BEAT_MS
+}
+
+/** One failure of long ago shall not vanish by rounding before it is 30 minutes old. */
+function forwarded(buckets: readonly Bucket[], at: number): Omit<NowResponse['backend'], 'origin'> {
+  const { total, status0, status5xx } = lastHalfHour(buckets, at)
+  return { requests: Math.ceil(total), status0: Math.ceil(status0), status5xx: Math.ceil(status5xx) }
+}
+
+const LATEST = 20
+
+async function showRoutes({ setup, store }: Desk): Promise<AdminResponse> {
+  const { file, routes, unmatched } = setup()
+  const beats = await store.listReplicas()
+  const hits = (match: string) => beats.reduce((total, { hits }) => total + (hits[match] ?? 0), 0)
+  const response: RoutesResponse = {
+    file,
+    routes: routes.map((route) => ({ ...route, hits: hits(route.match) })),
+    unmatched: {
+      kind: unmatched,
+      hits: hits(UNMATCHED),
+      latest: [...new Set(beats.flatMap(({ unmatched }) => unmatched))].slice(0, LATEST),
+    },
+  }
+  return ok(response)
+}

@@ -1,0 +1,88 @@
+import { readFields } from '../fields.ts'
+import { badFields, ok, type Route } from '../http.ts'
+import * as schemas from '../schemas.ts'
+
+export interface ProbeOptions {
+  /** Whether the process is worth keeping; `false` has it restarted. */
+  readonly live: () => boolean
+  /** Whether traffic should come; reasons of one that is ready tell what it must do without. With `startup` only whether it has begun counts: as a sidecar we must be up before the application, and a restart brings no store back. */
+  readonly ready: (startup: boolean) => { ready: boolean; reasons: string[] }
+  readonly metrics: { render(): Promise<string>; readonly contentType: string }
+  /** Takes the gateway out of service and back. Without it there is no /drain. */
+  readonly drain?: { isOn(): boolean; turn(on: boolean): void }
+}
+
+/** What the machinery around us asks, without a credential: it has none. */
+export function probeRoutes({ live, ready, metrics, drain }: ProbeOptions): Route[] {
+  const render = together(() => metrics.render())
+  return [
+    {
+      method: 'GET',
+      path: '/livez',
+      guard: 'open',
+      doc: { summary: 'Whether the process is worth keeping', responses: { 200: schemas.live, 503: schemas.live } },
+      handle: () => ({ status: live() ? 200 : 503, body: { live: live() } }),
+    },
+    {
+      method: 'GET',
+      path: '/readyz',
+      guard: 'open',
+      doc: {
+        summary: 'Whether traffic should come, and why not or what is missing',
+        query: schemas.startup,
+        responses: { 200: schemas.ready, 503: schemas.ready },
+      },
+      handle({ query }) {
+        const { ready: yes, reasons } = ready(query.startup === '1')
+        if (!yes) return { status: 503, body: { ready: false, reasons } }
+        return ok({ ready: true, ...(reasons.length > 0 && { degraded: reasons }) })
+      },
+    },
+    {
+      method: 'GET',
+      path: '/metrics',
+      guard: 'open',
+      doc: { summary: 'Metrics in the text format of Prometheus', responses: { 200: 'text' } },
+      handle: async () => ({ status: 200, body: await render(), contentType: metrics.contentType }),
+    },
+    ...(drain === undefined ? [] : [drainRoute(drain)]),
+  ]
+}
+
+/** Whoever asks while something is being made gets the same. */
+function together<T>(make: () => Promise<T>): () => Promise<T> {
+  let underway: Promise<T> | null = null
+  return () => {
+    underway ??= make().finally(() => {
+      underway = null
+    })
+    return underway
+  }
+}
+
+const OUT = 'Out of service: /readyz is 503, and every response closes its connection. A second POST /drain ends that.'
+const BACK = 'In service again.'
+const ENDING = 'Out of service: the gateway is being stopped.'
+
+/** Two calls without a state are there and back. A script that may run twice says which state it wants. */
+function drainRoute(drain: NonNullable<ProbeOptions['drain']>): Route {
+  return {
+    method: 'POST',
+    path: '/drain',
+    guard: 'machine',
+    doc: {
+      summary: 'Takes the gateway out of service, and the next call brings it back',
+      query: schemas.drain,
+      responses: { 200: schemas.draining },
+    },
+    handle({ query }) {
+      const fields = readFields(schemas.drain, query)
+      if ('problems' in fields) return badFields(fields.problems)
+      const { state } = fields.data
+      const on = state === undefined ? !drain.isOn() : state === 'on'
+      drain.turn(on)
+      const draining = drain.isOn()
+      return ok({ draining, msg: draining ? (on ? OUT : ENDING) : BACK })
+    },
+  }
+}

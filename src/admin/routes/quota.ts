@@ -1,0 +1,163 @@
+import { isDeepStrictEqual } from 'node:util'
+import { asOverrides } from '../../control/overrides.ts'
+import { ANYBODY, preview } from '../../control/preview.ts'
+import { applyPatch, problemsOf, type QuotaPatchLike, resolve } from '../../control/settings.ts'
+import type { ControlState } from '../../control/state.ts'
+import { tooDear } from '../../control/too-dear.ts'
+import { oneAtATime } from '../../lib/serialize.ts'
+import { createPolicy, modeFactor, type QuotaSettings, type ScopedLimits } from '../../quota/policy.ts'
+import { globalStatus, limitsInForce, type WindowStatuses } from '../../quota/status.ts'
+import type {
+  PreviewResponse,
+  QuotaResponse,
+  ScopedTable,
+  SettingsInForceResponse,
+  SettingsResponse,
+  WarningResponse,
+} from '../api.ts'
+import { type Desk, etag } from '../change.ts'
+import { readFields } from '../fields.ts'
+import { type AdminResponse, badFields, type Call, ok, type Route } from '../http.ts'
+import * as schemas from '../schemas.ts'
+import type { InForce, View } from '../state.ts'
+import { quotaResetRoute } from './quota-reset.ts'
+
+/** The routes of the settings that hold for everybody. */
+export function quotaRoutes(desk: Desk): Route[] {
+  /** Each of them looks through all users: two at once would take the turns of twice as many from the requests. */
+  const inTurn = oneAtATime()
+  return [
+    {
+      method: 'GET',
+      path: '/api/quota',
+      guard: 'read',
+      doc: {
+        summary: 'The settings in force, where they come from, and the global windows',
+        responses: { 200: schemas.quota },
+      },
+      handle: () => show(desk),
+    },
+    {
+      method: 'PATCH',
+      path: '/api/quota',
+      guard: 'change',
+      doc: {
+        summary: 'Changes settings on every replica, within 2 seconds',
+        body: schemas.quotaPatch,
+        ifMatch: true,
+        responses: { 200: schemas.quota },
+        errors: ['version_conflict', 'conflict'],
+      },
+      handle: (call) => change(desk, call),
+    },
+    {
+      method: 'POST',
+      path: '/api/quota/preview',
+      guard: 'read',
+      doc: {
+        summary: 'Who would be blocked under a change; changes nothing',
+        body: schemas.quotaPatch,
+        responses: { 200: schemas.preview },
+      },
+      handle: (call) => inTurn(() => previewOf(desk, call)),
+    },
+    quotaResetRoute(desk),
+  ]
+}
+
+async function show(desk: Desk): Promise<AdminResponse> {
+  const view = await desk.view()
+  const response = quotaResponse(view, await globalWindows(desk, view))
+  return ok(response, etag(response.version))
+}
+
+async function change(desk: Desk, call: Call): Promise<AdminResponse> {
+  // Fresh: what another replica has set a moment ago may be taken away.
+  const read = readPatch(desk, await desk.control.fresh(), call.body)
+  if ('problems' in read) return badFields(read.problems)
+  return desk.change(call, {
+    versionOf: ({ settings }) => settings.version,
+    changeOf({ settings }) {
+      const to = applyPatch(settings.value, read.patch)
+      return isDeepStrictEqual(to, settings.value) ? null : { kind: 'settings', to }
+    },
+    response: () => show(desk),
+  })
+}
+
+async function previewOf(desk: Desk, { body, signal }: Call): Promise<AdminResponse> {
+  const { setup, settings, shadow, state, adaptive } = await desk.view()
+  const read = readPatch(desk, state, body)
+  if ('problems' in read) return badFields(read.problems)
+  const next = resolve(setup.quota, applyPatch(state.settings.value, read.patch))
+  const policy = (of: QuotaSettings) => () => createPolicy(of, adaptive.factor, asOverrides(state))
+  const previewed = await preview({
+    store: desk.store,
+    now: policy(settings),
+    next: policy(next.settings),
+    cheapest: setup.cheapest,
+    shadow: { now: shadow, next: next.shadow },
+    signal,
+  })
+  return ok({ ...previewed, warnings: warningsOf(setup, next.settings, adaptive.factor) } satisfies PreviewResponse)
+}
+
+/** Categories and windows are those of the file, which only the domain knows; the schema is behind it as a net. */
+function readPatch(desk: Desk, { settings }: ControlState, body: unknown) {
+  const problems = problemsOf(body, desk.setup().quota, settings.value)
+  if (problems.length > 0) return { problems }
+  const read = readFields(schemas.quotaPatch, body)
+  return 'problems' in read ? read : { patch: read.data as QuotaPatchLike }
+}
+
+/** The global windows now; empty where the global scope is switched off. */
+export async function globalWindows(
+  { store }: Pick<Desk, 'store'>,
+  { policy }: Pick<View, 'policy'>,
+): Promise<WindowStatuses> {
+  return globalStatus(policy, await store.standing(ANYBODY, policy.categories))
+}
+
+function quotaResponse(view: View, windows: WindowStatuses): QuotaResponse {
+  return { ...settingsInForce(view, view.adaptive.factor), adaptive: view.adaptive, windows }
+}
+
+/** @param factor of mode `adaptive` */
+export function settingsInForce(inForce: InForce, factor: number): SettingsInForceResponse {
+  const { settings, shadow, changed, policy, setup, state } = inForce
+  return {
+    version: state.settings.version,
+    ...settingsResponse({ ...settings, shadow }),
+    factor: modeFactor(settings.mode, factor),
+    adaptive: { factor },
+    effective: limitsInForce(policy),
+    file: settingsResponse(setup.quota),
+    changed,
+    categories: policy.categories,
+    cheapest: Object.fromEntries(setup.cheapest),
+    windowLengths: settings.windows.map(({ name, seconds }) => ({ name, seconds })),
+    warnings: warningsOf(setup, settings, factor),
+  }
+}
+
+/** Limits that some request can never fit into. Mode `adaptive` comes down to its lowest factor by itself, and then nobody is there to look. */
+function warningsOf({ priced, adaptive }: View['setup'], settings: QuotaSettings, factor: number): WarningResponse[] {
+  return tooDear(createPolicy(settings, Math.min(factor, adaptive.min)), priced)
+}
+
+function settingsResponse({ mode, global, baselines, custom, shadow }: View['setup']['quota']): SettingsResponse {
+  const { enabled, multiplier } = global
+  return {
+    mode,
+    global: { enabled, multiplier },
+    baselines: plain(baselines),
+    custom: custom === null ? null : plain(custom),
+    shadow,
+  }
+}
+
+function plain({ personal, global }: ScopedLimits): ScopedTable {
+  const table = (limits: ScopedLimits['personal']) =>
+    Object.fromEntries([...limits].map(([category, byWindow]) => [category, Object.fromEntries(byWindow)]))
+  return { personal: table(personal), global: table(global) }
+}

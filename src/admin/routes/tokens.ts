@@ -1,0 +1,102 @@
+import { z } from 'zod'
+import { isTokenName, mintToken, type TokenRecord } from '../../control/access-key.ts'
+import { timeOf } from '../../control/times.ts'
+import { isUserId, USER_ID } from '../../control/user-id.ts'
+import type { TokenResponse } from '../api.ts'
+import type { Desk } from '../change.ts'
+import { readFields, reason } from '../fields.ts'
+import { type AdminResponse, badFields, type Call, iso, NO_CONTENT, ok, type Route, refusal } from '../http.ts'
+import * as schemas from '../schemas.ts'
+
+/** The routes of gateway tokens. The token itself is in one answer only: the one that makes it. */
+export function tokenRoutes(desk: Desk, now: () => number): Route[] {
+  return [
+    {
+      method: 'GET',
+      path: '/api/tokens',
+      guard: 'read',
+      doc: { summary: 'All gateway tokens', responses: { 200: schemas.tokens } },
+      handle: async () => ok({ tokens: (await desk.store.listTokens()).map(shown) }),
+    },
+    {
+      method: 'POST',
+      path: '/api/tokens',
+      guard: 'change',
+      doc: {
+        summary: 'Makes a gateway token, which is shown this once',
+        body: NewToken,
+        responses: { 201: schemas.madeToken },
+      },
+      handle: (call) => create(desk, call, now()),
+    },
+    {
+      method: 'DELETE',
+      path: '/api/tokens/:id',
+      guard: 'change',
+      doc: {
+        summary: 'Revokes a gateway token: it is refused within 2 seconds on every replica',
+        body: schemas.optionalReason,
+        responses: { 204: null },
+        errors: ['not_found'],
+      },
+      handle: (call) => revoke(desk, call, now()),
+    },
+  ]
+}
+
+const USER = `must be a text of ${USER_ID}: the user on whose quota the token draws`
+const NAME = `must be a text of 1 to 64 characters without control characters: what the token is for`
+const EXPIRES =
+  'must be a time with its offset, for example 2030-01-31T00:00:00Z; leave it out for a token without an end'
+
+const NewToken = z.strictObject({
+  user: z
+    .string({ error: USER })
+    .refine(isUserId, { error: USER })
+    .meta({ description: 'The user on whose quota the token draws: 1 to 256 bytes' }),
+  name: z
+    .string({ error: NAME })
+    .refine(isTokenName, { error: NAME })
+    .meta({ description: 'What the token is for: 1 to 64 characters' }),
+  expiresAt: z.iso
+    .datetime({ offset: true, error: EXPIRES })
+    .nullish()
+    .meta({ description: 'When it ends by itself. Default never' }),
+  reason: reason.optional(),
+})
+
+/** The audit comes first: there is no token that it does not know of. */
+async function create(desk: Desk, call: Call, now: number): Promise<AdminResponse> {
+  const fields = readFields(NewToken, call.body)
+  if ('problems' in fields) return badFields(fields.problems)
+  const { user, name, expiresAt } = fields.data
+  const end = expiresAt == null ? null : timeOf(expiresAt)
+  if (Number.isNaN(end)) return badFields([{ path: 'expiresAt', msg: EXPIRES }])
+  if (end !== null && end <= now) return badFields([{ path: 'expiresAt', msg: 'must be in the future' }])
+  const { token, record } = mintToken({ user, name, expiresAt: end }, now)
+  const to = { user, name, expiresAt: record.expiresAt }
+  return desk.record(call, { kind: 'token_created', id: record.id, to }, async () => {
+    await desk.store.insertToken(record)
+    return { status: 201, body: { ...shown(record), token } }
+  })
+}
+
+async function revoke(desk: Desk, call: Call, now: number): Promise<AdminResponse> {
+  const fields = readFields(schemas.optionalReason, call.body)
+  if ('problems' in fields) return badFields(fields.problems)
+  const id = call.params.id ?? ''
+  const record = (await desk.store.listTokens()).find((each) => each.id === id)
+  if (record === undefined) return refusal('not_found', 'No token has this id: GET /api/tokens lists them.')
+  if (record.revokedAt !== null) return NO_CONTENT
+  const { user, name } = record
+  return desk.record(call, { kind: 'token_revoked', id, to: { user, name } }, async () => {
+    await desk.store.revokeToken(id, now)
+    return NO_CONTENT
+  })
+}
+
+/** A record as it is shown: without its hash. */
+function shown({ id, user, name, createdAt, expiresAt, revokedAt }: TokenRecord): TokenResponse {
+  const time = (at: number | null) => (at === null ? null : iso(at))
+  return { id, user, name, createdAt: iso(createdAt), expiresAt: time(expiresAt), revokedAt: time(revokedAt) }
+}

@@ -1,0 +1,76 @@
+import { createHmac, hkdfSync, timingSafeEqual } from 'node:crypto'
+import { ADMIN_SESSION as COOKIE } from '../forward/header-names.ts'
+import type { Role } from './api.ts'
+import type { Identity } from './http.ts'
+
+/** A credential of the admin API. */
+export interface AdminToken {
+  /** What the audit calls its changes by. */
+  readonly name: string
+  readonly role: Role
+  readonly token: string
+}
+
+/**
+ * Sessions of the page: a cookie in the place of the token. Nothing is kept for it: it holds the name of the token and its
+ * end, signed with a key that is drawn from the token itself. So it is good on every replica and after every restart, and
+ * ends when the token is taken out of the configuration or replaced.
+ */
+
+export const SESSION_MS = 12 * 60 * 60 * 1000
+/** How much the clock of the replica that made a session may be ahead of ours: its end is by the one, and is judged by the other. */
+const CLOCKS_APART_MS = 5 * 60 * 1000
+const ATTRIBUTES = 'HttpOnly; SameSite=Strict; Path=/'
+/** Browsers may hold several cookies of one name; nobody has more of ours than this. */
+const MAX_COOKIES = 5
+
+/** @param secure where the page came by TLS: the browser then never sends it in the clear */
+export function sessionCookie(token: AdminToken, expiresAt: number, secure: boolean): string {
+  return cookie(sealSession(token, expiresAt), SESSION_MS / 1000, secure)
+}
+
+export function endedCookie(secure: boolean): string {
+  return cookie('', 0, secure)
+}
+
+function cookie(value: string, seconds: number, secure: boolean): string {
+  return `${COOKIE}=${value}; ${ATTRIBUTES}; Max-Age=${seconds}${secure ? '; Secure' : ''}`
+}
+
+/** Whose session a Cookie header holds; `null` for none that is good. The role is that of the token now. */
+export function identityOf(header: string | undefined, tokens: readonly AdminToken[], now: number): Identity | null {
+  const sealed = (header ?? '')
+    .split(';')
+    .map((pair) => pair.trim())
+    .filter((pair) => pair.startsWith(`${COOKIE}=`))
+    .slice(0, MAX_COOKIES)
+  for (const pair of sealed) {
+    const identity = openSession(pair.slice(COOKIE.length + 1), tokens, now)
+    if (identity !== null) return identity
+  }
+  return null
+}
+
+/** `NAME.EXPIRY.MAC`, the name in base64url, the expiry in milliseconds since the epoch. */
+function sealSession(token: AdminToken, expiresAt: number): string {
+  const content = `${Buffer.from(token.name).toString('base64url')}.${expiresAt}`
+  return `${content}.${mac(content, token).toString('base64url')}`
+}
+
+function openSession(sealed: string, tokens: readonly AdminToken[], now: number): Identity | null {
+  const [, content = '', name = '', expiry = '', given = ''] =
+    /^(([\w-]{1,400})\.(\d{1,15}))\.([\w-]{43})$/.exec(sealed) ?? []
+  const token = tokens.find((each) => Buffer.from(each.name).toString('base64url') === name)
+  if (token === undefined) return null
+  const bytes = Buffer.from(given, 'base64url')
+  if (bytes.length !== 32 || !timingSafeEqual(bytes, mac(content, token))) return null
+  const expiresAt = Number(expiry)
+  // One that was made while the clock was ahead would last as much longer.
+  const left = expiresAt - now
+  return left > 0 && left <= SESSION_MS + CLOCKS_APART_MS ? { name: token.name, role: token.role, expiresAt } : null
+}
+
+function mac(content: string, { token }: AdminToken): Buffer {
+  const key = Buffer.from(hkdfSync('sha256', token, '', 'tollgate admin session 1', 32))
+  return createHmac('sha256', key).update(content).digest()
+}

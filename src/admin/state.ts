@@ -1,0 +1,67 @@
+import { asOverrides } from '../control/overrides.ts'
+import { type FileSettings, originOf, type Resolved, resolve } from '../control/settings.ts'
+import type { ControlState } from '../control/state.ts'
+import type { Priced } from '../control/too-dear.ts'
+import type { Adaptive, AdaptiveOptions } from '../failures/adaptive.ts'
+import type { FailureStore } from '../failures/histogram.ts'
+import { createPolicy, type Origin, type Policy } from '../quota/policy.ts'
+import type { RoutesResponse } from './api.ts'
+
+/** What the admin listener has to know of the configuration in force. */
+export interface Setup {
+  /** As it was named. */
+  readonly file: string
+  readonly hash: string
+  readonly quota: FileSettings
+  readonly adaptive: AdaptiveOptions
+  /** Where the file has a value of the quota, as `FILE:LINE`; `null` for the built-in defaults. */
+  readonly origin: Origin
+  /** Scheme, host and port of the backend. */
+  readonly upstream: string
+  readonly store: 'sqlite' | 'redis'
+  /** By category: the share of the limits that is admitted while the store is out. */
+  readonly storeOutage: ReadonlyMap<string, number>
+  /** In the order of the file. */
+  readonly routes: readonly Omit<RoutesResponse['routes'][number], 'hits'>[]
+  readonly unmatched: RoutesResponse['unmatched']['kind']
+  /** By category: the least that a request costs which the quota may refuse; none where it refuses nothing. */
+  readonly cheapest: ReadonlyMap<string, number>
+  /** What the requests cost that the quota may refuse, in the order of the file. */
+  readonly priced: readonly Priced[]
+}
+
+/** What is in force: the file, the changes at run time, and the limits that they make. */
+export interface InForce extends Resolved {
+  readonly setup: Setup
+  readonly state: ControlState
+  readonly policy: Policy
+  /** As that of the setup, and where a value was set at run time. */
+  readonly origin: Origin
+}
+
+/** What is in force at a moment, and what became of the requests before it. */
+export interface View extends InForce {
+  /** That of the limits. */
+  readonly adaptive: Adaptive
+  /** The failure histogram, and the store's time of the reading in milliseconds since the epoch. */
+  readonly buckets: Tallies['buckets']
+  readonly at: number
+}
+
+export type Tallies = Awaited<ReturnType<FailureStore['readTallies']>>
+
+export function viewOf(setup: Setup, state: ControlState, { at, buckets }: Tallies, adaptive: Adaptive): View {
+  return { ...inForceOf(setup, state, adaptive.factor), adaptive, buckets, at }
+}
+
+/** @param factor of mode `adaptive` */
+export function inForceOf(setup: Setup, state: ControlState, factor: number): InForce {
+  const resolved = resolve(setup.quota, state.settings.value)
+  return {
+    ...resolved,
+    setup,
+    state,
+    policy: createPolicy(resolved.settings, factor, asOverrides(state)),
+    origin: originOf(state.settings.value, setup.origin),
+  }
+}

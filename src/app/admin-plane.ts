@@ -1,0 +1,151 @@
+import { fileURLToPath } from 'node:url'
+import { folderAssets } from '../admin/assets.ts'
+import { entryResponse } from '../admin/audit-entry.ts'
+import { type Admin, type AdminOptions, createAdmin } from '../admin/listener.ts'
+import { globalWindows } from '../admin/routes/quota.ts'
+import { inForceOf, type Setup } from '../admin/state.ts'
+import type { Config } from '../config/config.ts'
+import { fingerprint } from '../config/fingerprint.ts'
+import { COMMAND_LINE } from '../control/control-store.ts'
+import type { ControlKeeper } from '../control/keeper.ts'
+import type { Priced } from '../control/too-dear.ts'
+import type { Observer } from '../observe/observation.ts'
+import type { WindowStatuses } from '../quota/status.ts'
+import type { Store } from '../store/store.ts'
+import { openCertificate } from './certificate.ts'
+import { explain, fileOrigin } from './explain.ts'
+
+export interface AdministeringOptions
+  extends Pick<AdminOptions, 'ready' | 'adaptive' | 'lacksStore' | 'metrics' | 'drain' | 'version'> {
+  /** The configuration in force; the listener keeps the `admin` section that it began with. */
+  readonly current: () => Config
+  readonly store: Store
+  /** Started and closed by the caller. That of the process that serves requests, where it is this one. */
+  readonly control: ControlKeeper
+  readonly observe: Observer
+}
+
+export interface Administering extends Admin {
+  /** The windows of all users together, as the administrators see them. @throws StoreError */
+  globalWindows(): Promise<WindowStatuses>
+}
+
+/** The administrators' listener, which is the same whoever serves the requests. */
+export function openAdmin({ current, store, ...parts }: AdministeringOptions): Administering {
+  const { listen, tls, tokens } = current().admin
+  const certificate = tls === null ? null : openCertificate(tls, 'admin', parts.observe)
+  const setup = remembered(current)
+  const stopReporting = reportCommandLine(parts)
+  const admin = createAdmin({
+    listen,
+    certificate,
+    credentials: tokens,
+    live: () => true,
+    store,
+    setup,
+    explain: (question, inForce) => explain(current(), question, inForce),
+    assets: folderAssets(DASHBOARD),
+    now: Date.now,
+    ...parts,
+  })
+  return {
+    ...admin,
+    close: async () => {
+      stopReporting()
+      certificate?.close()
+      await admin.close()
+    },
+    globalWindows: async () =>
+      globalWindows({ store }, inForceOf(setup(), parts.control.state(), parts.adaptive().factor)),
+  }
+}
+
+/** Has changes of the command line in the log of each gateway that runs meanwhile. @returns stops it */
+function reportCommandLine({ control, observe }: Pick<AdministeringOptions, 'control' | 'observe'>): () => void {
+  const since = performance.now()
+  return control.followChanges((entry) => {
+    // The first look at the store may bring changes from before the start, of which other logs have told.
+    const isNew = control.storeTime() - entry.at <= performance.now() - since
+    if (entry.who === COMMAND_LINE && isNew) observe({ type: 'changed', entry: entryResponse(entry), forgotten: 0 })
+  })
+}
+
+/** Where `npm run build` puts the dashboard: `dist/dashboard`, also for who runs the sources. */
+const DASHBOARD = fileURLToPath(
+  new URL(import.meta.url.endsWith('.ts') ? '../../dist/dashboard/' : '../dashboard/', import.meta.url),
+)
+
+/** Made anew when the configuration was. */
+function remembered(current: AdministeringOptions['current']): () => Setup {
+  let last: { readonly config: Config; readonly setup: Setup } | null = null
+  return () => {
+    const config = current()
+    if (last?.config !== config) last = { config, setup: setupOf(config) }
+    return last.setup
+  }
+}
+
+/** What the administrators see of a configuration: nothing secret. */
+export function setupOf(config: Config): Setup {
+  const { file, quota, upstream, store, routes, unmatched } = config
+  const priced = pricedOf(config)
+  return {
+    file,
+    hash: fingerprint(config),
+    quota,
+    adaptive: quota.adaptive,
+    origin: fileOrigin(config),
+    upstream: upstream.origin,
+    store: store.location.kind,
+    storeOutage: quota.storeOutage,
+    routes: routes.map(routeLine),
+    unmatched: unmatched.kind,
+    priced,
+    cheapest: cheapestOf(priced),
+  }
+}
+
+/** Routes in shadow mode refuse nothing, and a cost of 0 fits always. */
+function pricedOf({ routes, unmatched }: Config): Priced[] {
+  const charged = [
+    ...routes.filter((route) => !route.public),
+    ...(unmatched.kind === 'charge' ? [{ ...unmatched, match: 'unmatched' }] : []),
+  ]
+  return charged.flatMap(({ match, category, cost, shadow }) => {
+    const all = cost.kind === 'fixed' ? [cost.cost] : [...cost.values.values()]
+    const costs = all.filter((tokens) => tokens > 0)
+    return shadow || costs.length === 0 ? [] : [{ match, category, costs }]
+  })
+}
+
+function cheapestOf(priced: readonly Priced[]): Map<string, number> {
+  const cheapest = new Map<string, number>()
+  for (const { category, costs } of priced) {
+    cheapest.set(category, Math.min(...costs, cheapest.get(category) ?? Number.POSITIVE_INFINITY))
+  }
+  return cheapest
+}
+
+/** Whether any of its requests may count for the adaptive mode. */
+function countsForHealth(route: Config['routes'][number]): boolean {
+  if (route.health !== 'charged') return route.health === 'always'
+  if (route.public) return false
+  return route.cost.kind === 'body' || route.cost.cost > 0
+}
+
+function routeLine(route: Config['routes'][number]): Setup['routes'][number] {
+  const { match, line, shadow } = route
+  const health = countsForHealth(route)
+  if (route.public) return { match, line, public: true, category: null, cost: null, costs: null, health, shadow }
+  const { category, cost } = route
+  return {
+    match,
+    line,
+    public: false,
+    category,
+    cost: cost.kind === 'fixed' ? cost.cost : null,
+    costs: cost.kind === 'fixed' ? null : Object.fromEntries(cost.values),
+    health,
+    shadow,
+  }
+}

@@ -1,0 +1,94 @@
+import type { Config } from '../config/config.ts'
+import type { Observer } from '../observe/observation.ts'
+import { openAdmin } from './admin-plane.ts'
+import { checkPairs } from './certificate.ts'
+import { addressProblem, createServing, type Serving, servingGauges } from './data-plane.ts'
+import { globalWindowGauges } from './global-windows.ts'
+import { needRestart, untilRestart } from './restart-warnings.ts'
+import { openStore } from './stores.ts'
+import { createObserving } from './telemetry.ts'
+
+/** A running gateway, made of one configuration: in this process, or (`workers/primary.ts`) in several. */
+export interface App {
+  /** Opens both listeners. @returns their URLs */
+  start(): Promise<{ gateway: string; admin: string }>
+  /**
+   * Puts another configuration in force: whole, from one request to the next. Counters stay.
+   * What cannot change in a running process is told as a warning and waits for a restart.
+   * @param warnings of the file, told with those
+   * @throws Error when a part cannot be made (a key set file, a certificate); the old configuration then stays
+   */
+  reload(config: Config, hash: string, warnings?: readonly string[]): Promise<void>
+  /** Tells that a configuration was not taken. */
+  reject(file: string, problems: readonly string[]): void
+  /** Lets requests finish, settles what was charged, closes everything. */
+  stop(): Promise<void>
+  /** For the end of the process at once: leaves nothing behind that would live on. */
+  abandon(): void
+}
+
+export interface AppOptions {
+  readonly config: Config
+  /** Of the configuration and the files that it names: replicas that disagree show different ones. */
+  readonly hash: string
+  readonly version: string
+  /** One more reader of the observations, for tests. */
+  readonly observe?: Observer
+}
+
+/** A gateway in one process. */
+export async function createApp({ config, hash, version, observe: also }: AppOptions): Promise<App> {
+  checkPairs(config)
+  let serving: Serving | null = null
+  const gauges = [...servingGauges(() => serving), ...globalWindowGauges(() => admin.globalWindows())]
+  const observing = createObserving({ log: config.log, version, gauges })
+  const { observe, log, metrics } = observing
+  if (also !== undefined) observing.follow(also)
+  const store = await openStore(config.store, observe)
+  const made = await createServing({ config, hash, version, store, observing }).catch(async (error: unknown) => {
+    await store.close()
+    throw error
+  })
+  serving = made
+  const { control, configuration, ready, adaptive, lacksStore, drain } = made
+  const admin = openAdmin({
+    current: configuration,
+    store,
+    control,
+    observe,
+    metrics,
+    ready,
+    adaptive,
+    lacksStore,
+    drain,
+    version,
+  })
+
+  async function start(): Promise<{ gateway: string; admin: string }> {
+    const { url } = await admin.listen().catch(addressProblem('admin', 'listen'))
+    observe({ type: 'listening', what: 'admin', url })
+    return { admin: url, gateway: await made.start() }
+  }
+
+  async function reload(next: Config, nextHash: string, warnings: readonly string[] = []): Promise<void> {
+    await made.reload(untilRestart(config, next), nextHash)
+    for (const problem of [...warnings, ...needRestart(config, next)])
+      observe({ type: 'config_warning', file: next.file, problem })
+  }
+
+  async function stop(): Promise<void> {
+    await made.stop()
+    await admin.close()
+    await store.close()
+    observe({ type: 'stopped' })
+    await log.close()
+  }
+
+  return {
+    start,
+    reload,
+    stop,
+    reject: (file, problems) => observe({ type: 'config_rejected', file, problems }),
+    abandon: () => {},
+  }
+}

@@ -1,0 +1,73 @@
+import type { ExplainResponse, ReasonCode, ReasonValues } from '../admin/api.ts'
+import { STATUS_OF } from '../errors.ts'
+import type { PlanRefusal } from '../gateway/plan.ts'
+
+/** A sentence of `why`, and what it says: its code, with the values that the sentence has. */
+export interface Reason {
+  readonly text: string
+  readonly code: ReasonCode
+  readonly values: ReasonValues
+}
+
+/** What an explanation answers with, from one reason or several. */
+export function because(...reasons: readonly Reason[]): Pick<ExplainResponse, 'why' | 'reasons'> {
+  return {
+    why: reasons.map(({ text }) => text).join(' '),
+    reasons: reasons.map(({ code, values }) => ({ code, values })),
+  }
+}
+
+function reason(code: ReasonCode, text: string, values: ReasonValues = {}): Reason {
+  return { text, code, values }
+}
+
+/** Everything that an explanation says in English; the dashboard has a sentence for each code in its other languages. */
+export const REASONS = {
+  /** With the very sentence that the client would read; a method that Node's parser does not know has 400, the others 405. */
+  denied: ({ code, denial, values }: PlanRefusal) =>
+    code === 'method_not_accepted'
+      ? reason(code, 'The gateway accepts no request of this method.')
+      : reason(code, `${STATUS_OF[denial.code]}: ${denial.msg}`, values),
+
+  own: reason('own_path', 'The gateway answers this itself: it asks for a credential and charges nothing.'),
+  options: reason('own_options', 'The gateway answers this itself, for everybody.'),
+  page: reason('reference_page', 'The gateway answers this itself, with the page of the API, for everybody.'),
+  free: reason('public_route', 'The route is public: it asks for no credential and charges nothing.'),
+  forwarded: reason(
+    'unmatched_forwarded',
+    'No route matches, and "unmatched: forward" lets it through without a charge.',
+  ),
+  costsNothing: reason('costs_nothing', 'It asks for a credential and costs nothing.'),
+
+  unknownValue: (fields: readonly string[], values: string) =>
+    reason('value_unknown', `400: The body must have ${fields.join(' or ')} with one of these values: ${values}.`, {
+      fields: fields.join(', '),
+      values,
+    }),
+  dependsOnBody: reason(
+    'depends_on_body',
+    'The cost depends on the body: the cheapest one fits now. Name its cost or the value of its field to know for certain.',
+  ),
+
+  room: (cost: number) => reason('room', `All windows have room for ${cost}.`, { cost }),
+  roomGlobalOff: (cost: number) =>
+    reason('room_global_off', `All windows have room for ${cost}; the global limits do not apply: switched off.`, {
+      cost,
+    }),
+  roomBypass: (cost: number, why: string) =>
+    reason('room_bypass', `All windows have room for ${cost}; the global limits do not apply: bypass (${why}).`, {
+      cost,
+      reason: why,
+    }),
+
+  /** @param msg the very sentence that the client would read */
+  refused: (msg: string, values: ReasonValues) => reason('refused', `429: ${msg}`, values),
+  wouldBeRefused: (msg: string, values: ReasonValues) => reason('would_be_refused', msg, values),
+  neverFits: (msg: string, values: ReasonValues) => reason('never_fits', `429: ${msg}`, values),
+  wouldNeverFit: (msg: string, values: ReasonValues) => reason('would_never_fit', msg, values),
+  costs: (cost: number) => reason('costs', `This costs ${cost}.`, { cost }),
+  costsAtLeast: (cost: number) => reason('costs_at_least', `Even the cheapest body costs ${cost}.`, { cost }),
+  shadowOfGateway: reason('shadow_gateway', 'Shadow mode is on for the gateway, so it is let through and told.'),
+  shadowOfRoute: reason('shadow_route', 'Shadow mode is on for the route, so it is let through and told.'),
+  shadowOfUser: reason('shadow_user', 'Shadow mode is on for the user, so it is let through and told.'),
+} as const

@@ -1,0 +1,87 @@
+import type { QuotaConfig } from '../config/config.ts'
+import { type AccessKeys, createAccessKeys } from '../control/access-keys.ts'
+import { type ControlKeeper, createControlKeeper } from '../control/keeper.ts'
+import { type Adaptive, adaptive, UNREAD } from '../failures/adaptive.ts'
+import type { Observer } from '../observe/observation.ts'
+import type { Store } from '../store/store.ts'
+import type { Enforcement } from './limits-in-force.ts'
+
+/** Keeps limits and gateway tokens up to what all replicas share: the changes at run time, and the adaptive factor. */
+export interface Following {
+  readonly control: ControlKeeper
+  /** All gateway tokens of the store, where the configuration in force accepts them. */
+  readonly accessKeys: AccessKeys
+  /** The adaptive factor that is in force, and why; in every mode. */
+  adaptive(): Adaptive
+  /** Reads for the first time and follows from then on. Without the store it begins with the file alone. Never rejects. */
+  start(): Promise<void>
+  /** Puts what is known now in force. */
+  bring(enforcement: Enforcement): void
+  /** Draws the adaptive factor anew. Never rejects. */
+  adapt(): Promise<void>
+  close(): void
+}
+
+export interface FollowingOptions {
+  readonly store: Store
+  readonly observe: Observer
+  /** Of the configuration in force. */
+  readonly current: () => {
+    readonly quota: QuotaConfig
+    readonly enforcement: Enforcement
+    readonly gatewayTokens: boolean
+  }
+}
+
+const ADAPT_MS = 10_000
+
+export function createFollowing({ store, observe, current }: FollowingOptions): Following {
+  const control = createControlKeeper({ store, observe })
+  const accessKeys = createAccessKeys({ store, control, wanted: () => current().gatewayTokens })
+  let drawn = UNREAD
+  let timer: NodeJS.Timeout | undefined
+  control.follow(() => bring(current().enforcement))
+
+  function bring(enforcement: Enforcement): void {
+    enforcement.enforce(control.state(), drawn.factor)
+  }
+
+  /** Also in other modes: who changes the mode to `adaptive` has the factor at once. Without the store the last one stays. */
+  async function adapt(): Promise<void> {
+    const history = await store.readTallies().catch(() => null)
+    if (history === null) return
+    try {
+      const { factor: before } = drawn
+      drawn = adaptive({ ...history, options: current().quota.adaptive })
+      if (drawn.factor === before) return
+      bring(current().enforcement)
+      observe({ type: 'adaptive_factor', factor: drawn.factor })
+    } catch (error) {
+      observe({ type: 'internal_error', where: 'adaptive', error })
+    }
+  }
+
+  async function start(): Promise<void> {
+    adaptWithOthers()
+    observe({ type: 'adaptive_factor', factor: drawn.factor })
+    await Promise.all([control.start(), adapt()])
+  }
+
+  /** All replicas and workers at the same moments, so that they go by the same factor. */
+  function adaptWithOthers(): void {
+    timer = setTimeout(
+      () => {
+        adaptWithOthers()
+        void adapt()
+      },
+      ADAPT_MS - (Date.now() % ADAPT_MS),
+    ).unref()
+  }
+
+  function close(): void {
+    clearTimeout(timer)
+    control.close()
+  }
+
+  return { control, accessKeys, adaptive: () => drawn, start, bring, adapt, close }
+}

@@ -1,0 +1,33 @@
+import type { Config } from '../config/config.ts'
+import { same } from './runtime.ts'
+
+const SECTIONS = ['listen', 'tls', 'store', 'admin', 'log', 'workers'] as const
+
+/** Of `edge`: what the listener was opened with. */
+const EDGE = ['maxHeaderSize', 'headersTimeoutMs', 'keepAliveTimeoutMs', 'maxConnections'] as const
+
+/** What has changed that a running process cannot take over: one sentence for each. */
+export function needRestart(running: Config, next: Config): string[] {
+  const sections = SECTIONS.filter((key) => !same(running[key], next[key]))
+  const edge = EDGE.some((key) => running.edge[key] !== next.edge[key])
+  return [...sections, ...(edge ? ['edge (limits of connections and heads)'] : [])].map(
+    (what) =>
+      `${what}: this change takes effect at the next restart${what === 'admin' && hasMoved(running, next) ? ASTRAY : ''}`,
+  )
+}
+
+/** It reads the file, and cannot know what was in it when the gateway was started. */
+const ASTRAY = '; until then `tollgate healthcheck` and `tollgate drain` find nobody'
+
+function hasMoved({ admin: before }: Config, { admin: after }: Config): boolean {
+  return !same(before.listen, after.listen) || (before.tls === null) !== (after.tls === null)
+}
+
+/** The next configuration without those changes, so that a worker that starts later is like the others. */
+export function untilRestart(running: Config, next: Config): Config {
+  return { ...next, ...pick(running, SECTIONS), edge: { ...next.edge, ...pick(running.edge, EDGE) } }
+}
+
+function pick<T, K extends keyof T>(from: T, keys: readonly K[]): Pick<T, K> {
+  return Object.fromEntries(keys.map((key) => [key, from[key]])) as Pick<T, K>
+}

@@ -1,0 +1,149 @@
+import { createHash } from 'node:crypto'
+import { readFileSync } from 'node:fs'
+import { BlockList, isIPv6 } from 'node:net'
+import { type Authenticator, createAuthenticator, type IssuerOptions } from '../auth/authenticator.ts'
+import type { AuthConfig, Config, EdgeConfig, IssuerConfig, UpstreamConfig } from '../config/config.ts'
+import type { AccessKeys } from '../control/access-keys.ts'
+import { createForwarder, type Forwarder } from '../forward/forwarder.ts'
+import type { Rules } from '../gateway/snapshot.ts'
+import { remembered } from '../lib/memo.ts'
+import type { Observer } from '../observe/observation.ts'
+import { readUpstreamTls } from './certificate.ts'
+import { createEnforcement, type Enforcement } from './limits-in-force.ts'
+import { planRulesOf } from './plan-rules.ts'
+import { shareRulesOf } from './share-rules.ts'
+
+/** What one configuration is made into. Parts whose section has not changed are taken over, with all they remember. */
+export interface Parts {
+  readonly config: Config
+  readonly rules: Rules
+  readonly authenticator: Authenticator
+  readonly forwarder: Forwarder
+  /** Whether an address is one of `edge.trusted_proxies`. */
+  readonly isProxy: (address: string) => boolean
+  /** Of what lies in the files that the authenticator and the forwarder are made of: a rotated key has the same name. */
+  readonly fingerprints: { readonly keys: Fingerprints; readonly tls: Fingerprints }
+  /** Its limits together with what was changed at run time. */
+  readonly enforcement: Enforcement
+}
+
+export async function createParts(
+  config: Config,
+  old: Parts | null,
+  tokens: AccessKeys,
+  observe: Observer,
+): Promise<Parts> {
+  const planRules = await planRulesOf(config)
+  const fingerprints = { keys: fingerprintsOf(keyFiles(config.auth)), tls: fingerprintsOf(tlsFiles(config.upstream)) }
+  const isProxy = proxyCheck(config.edge)
+  const forwarder =
+    old !== null &&
+    same(forwardSections(old.config), forwardSections(config)) &&
+    same(old.fingerprints.tls, fingerprints.tls)
+      ? old.forwarder
+      : createForwarder(forwardOptions(config.upstream, isProxy))
+  const enforcement = createEnforcement(config.quota)
+  // Last: it asks for keys from here on, and nobody would end that where another part cannot be made.
+  const authenticator =
+    old !== null && same(old.config.auth, config.auth) && same(old.fingerprints.keys, fingerprints.keys)
+      ? old.authenticator
+      : await createAuthenticator(authOptions(config, tokens, observe), old?.authenticator)
+  const rules: Rules = {
+    ...planRules,
+    authenticator,
+    policy: enforcement.policy,
+    shadow: enforcement.shadow,
+    forwarder,
+    timeZone: config.timeZone,
+    refundUnreached: config.quota.refund === 'unreached',
+    rateLimitFields: config.quota.ratelimitHeaders,
+    isProxy,
+    shares: shareRulesOf(config),
+    tunnelMaxAgeMs: config.edge.tunnelMaxAgeMs,
+    queueTimeoutMs: config.upstream.queueTimeoutMs,
+    maxLagMs: config.edge.maxLagMs,
+  }
+  return { config, rules, authenticator, forwarder, isProxy, fingerprints, enforcement }
+}
+
+/** Makes the parts and lets them go: what is wrong with key sets and certificates shows only then. @throws as `createParts` */
+export async function tryParts(config: Config): Promise<void> {
+  const tokens: AccessKeys = { find: () => null }
+  const { authenticator, forwarder } = await createParts(config, null, tokens, () => {})
+  authenticator.close()
+  await forwarder.destroy()
+}
+
+/** One for each file; `null` for one that cannot be read, as whoever needs it will tell. */
+type Fingerprints = readonly (string | null)[]
+
+function keyFiles({ jwt }: AuthConfig): string[] {
+  return jwt.flatMap(({ keys }) => (keys.kind === 'file' ? keys.path : []))
+}
+
+function tlsFiles({ tls }: UpstreamConfig): string[] {
+  return tls === null ? [] : [tls.caFile, tls.certFile, tls.keyFile].filter((file) => file !== null)
+}
+
+function fingerprintsOf(files: readonly string[]): Fingerprints {
+  return files.map((file) => {
+    try {
+      return createHash('sha256').update(readFileSync(file)).digest('hex')
+    } catch {
+      return null
+    }
+  })
+}
+
+function forwardSections({ upstream, edge }: Config): unknown {
+  return [upstream, edge.trustedProxies]
+}
+
+/** Ends the parts that the next configuration does not use, once the requests under way have finished with them. */
+export function retire(old: Parts, next: Parts): void {
+  if (old.forwarder !== next.forwarder) void old.forwarder.close()
+  if (old.authenticator !== next.authenticator) old.authenticator.close(next.authenticator)
+}
+
+export function same(a: unknown, b: unknown): boolean {
+  return JSON.stringify(a, withMaps) === JSON.stringify(b, withMaps)
+}
+
+function withMaps(_key: string, value: unknown): unknown {
+  return value instanceof Map ? [...value] : value
+}
+
+function authOptions(
+  { auth: { jwt, gatewayTokens, credentialCache }, edge }: Config,
+  tokens: AccessKeys,
+  observe: Observer,
+) {
+  return {
+    issuers: jwt.map(issuerOf),
+    gatewayTokens,
+    tokens,
+    cache: credentialCache,
+    maxCredential: edge.maxHeaderSize,
+    observe,
+  }
+}
+
+function issuerOf({ clockToleranceMs, types, ...issuer }: IssuerConfig): IssuerOptions {
+  return { ...issuer, clockToleranceSeconds: clockToleranceMs / 1000, ...(types !== null && { typ: types }) }
+}
+
+function proxyCheck({ trustedProxies }: EdgeConfig): (address: string) => boolean {
+  const trusted = new BlockList()
+  for (const { address, prefix, family } of trustedProxies) trusted.addSubnet(address, prefix, family)
+  return remembered((address) => trusted.check(address, isIPv6(address) ? 'ipv6' : 'ipv4'))
+}
+
+function forwardOptions(upstream: UpstreamConfig, trustedProxies: (address: string) => boolean) {
+  return {
+    ...upstream,
+    url: upstream.origin,
+    headers: Object.fromEntries(upstream.headers),
+    tls: upstream.tls === null ? {} : readUpstreamTls(upstream.tls),
+    trustedProxies,
+  }
+}

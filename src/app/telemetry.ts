@@ -1,0 +1,31 @@
+import type { LogConfig } from '../config/config.ts'
+import { createLog, type Log } from '../observe/log.ts'
+import { createMetrics, type GaugeSource, type Metrics } from '../observe/metrics.ts'
+import type { Observer } from '../observe/observation.ts'
+import { fanOut } from '../observe/tee.ts'
+
+/** One Observer, and those who read what it is told. */
+export interface Observing {
+  readonly observe: Observer
+  readonly log: Log
+  readonly metrics: Metrics
+  /** Adds a reader of all that is told from now on. */
+  follow(reader: Observer): void
+}
+
+export interface ObservingOptions {
+  readonly log: LogConfig
+  readonly version: string
+  /** Number of the worker process, for its log lines; none in a gateway of one process. */
+  readonly worker?: number
+  readonly gauges: readonly GaugeSource[]
+}
+
+export function createObserving({ log: options, version, worker, gauges }: ObservingOptions): Observing {
+  const readers: Observer[] = []
+  const observe = fanOut(readers)
+  const log = createLog({ ...options, ...(worker !== undefined && { worker }), observe })
+  const metrics = createMetrics({ version, gauges })
+  readers.push(log.observer, metrics.observer)
+  return { observe, log, metrics, follow: (reader) => void readers.push(reader) }
+}

@@ -1,0 +1,37 @@
+import { looksLikeToken } from '../control/access-key.ts'
+import type { AccessKey, AccessKeys } from '../control/access-keys.ts'
+import { isUserId } from '../control/user-id.ts'
+import type { Denial } from '../errors.ts'
+import { StoreError } from '../quota/quota-store.ts'
+import { invalid, unknowable, type Verified } from './caller.ts'
+
+/** Whether a credential is to be judged as a gateway token. */
+export const isGatewayToken = looksLikeToken
+
+/**
+ * Verifies a gateway token by its hash: it is found or not, so there is no comparison of secrets to be timed. At once, where the token is
+ * known.
+ * @param now milliseconds since the epoch
+ */
+export function verifyGatewayToken(
+  tokens: AccessKeys,
+  token: string,
+  now: number,
+): Verified | Denial | Promise<Verified | Denial> {
+  const found = tokens.find(token)
+  return found instanceof Promise ? found.then((key) => judge(key, now), unknown) : judge(found, now)
+}
+
+function unknown(error: unknown): Denial {
+  if (error instanceof StoreError) return unknowable('store_unavailable', `gateway tokens: ${error.reason}`, 1)
+  throw error
+}
+
+function judge(key: AccessKey | null, now: number): Verified | Denial {
+  if (key === null) return invalid('unknown gateway token')
+  if (key.revokedAt !== null) return invalid('revoked gateway token', 'The token has been revoked.')
+  const until = key.expiresAt ?? Number.POSITIVE_INFINITY
+  if (now >= until) return invalid('expired gateway token', 'The token has expired.')
+  if (!isUserId(key.user)) return invalid('the owner of the gateway token is no user id')
+  return { caller: { user: key.user, kind: 'gateway_token' }, until }
+}

@@ -1,0 +1,132 @@
+import { isObject } from '../lib/json.ts'
+import { topLevelMembers } from '../lib/json-members.ts'
+
+/** Strict reading of what a JWT is made of. Whatever has two spellings is refused: two readers might differ on it. */
+
+// ignoreBOM keeps a byte order mark in the text, where JSON.parse refuses it.
+const UTF8 = new TextDecoder('utf-8', { fatal: true, ignoreBOM: true })
+
+/**
+ * The bytes of a base64url text without padding, or `null` where it is not the one canonical spelling of them.
+ * Decoders commonly skip white space and ignore unused bits, which makes tokens malleable: many texts, one meaning.
+ */
+export function decodeBase64url(text: string): Buffer | null {
+  const bytes = Buffer.from(text, 'base64url')
+  return bytes.toString('base64url') === text ? bytes : null
+}
+
+export type JsonObject = Readonly<Record<string, unknown>>
+
+/** What one look over a JSON text finds, before the text is parsed or known to be valid. */
+export interface Outline {
+  /** Keys that the outermost object spells out, each duplicate counted. */
+  readonly keys: number
+  /** Commas, which bound how many values there are to parse. */
+  readonly commas: number
+  /** The value of the member of the outermost object that was asked for, if it is a string; else `null`. */
+  readonly text: string | null
+}
+
+/** Objects and arrays within each other. Real claims have four or five. */
+const MAX_DEPTH = 32
+
+const [QUOTE, BACKSLASH, COLON, COMMA] = [0x22, 0x5c, 0x3a, 0x2c]
+
+/**
+ * Looks over a JSON text in one loop that allocates nothing: whoever sends the text may be anybody. `null` where it is nested
+ * deeper than 32 or ends within a string. Of what is no JSON it may say anything: only the parser knows.
+ * @param bytes UTF-8, in which no byte of another character looks like one of those sought
+ * @param member plain ASCII. A key that is spelt with escapes is not found
+ */
+export function outlineOf(bytes: Uint8Array, member = ''): Outline | null {
+  let [depth, keys, commas] = [0, 0, 0]
+  /** Where the last string begins and ends, and whether the next one is the value that is sought. */
+  let [start, end, isSought] = [0, 0, false]
+  let [foundAt, foundEnd] = [0, 0]
+  for (let i = 0; i < bytes.length; i++) {
+    const byte = bytes[i]
+    if (byte === QUOTE) {
+      start = i + 1
+      end = i = endOfString(bytes, start)
+      if (isSought) [foundAt, foundEnd] = [start - 1, end + 1]
+      isSought = false
+    } else if (byte === COLON) {
+      if (depth !== 1) continue
+      keys++
+      isSought = member !== '' && spells(bytes, start, end, member)
+    } else if (byte === COMMA) {
+      commas++
+      isSought = false
+    } else if (byte === 0x7b || byte === 0x5b) {
+      if (++depth > MAX_DEPTH) return null
+      isSought = false
+    } else if (byte === 0x7d || byte === 0x5d) depth--
+  }
+  if (end >= bytes.length) return null
+  return { keys, commas, text: foundEnd === 0 ? null : stringOf(bytes.subarray(foundAt, foundEnd)) }
+}
+
+function stringOf(bytes: Uint8Array): string | null {
+  try {
+    return JSON.parse(UTF8.decode(bytes)) as string
+  } catch {
+    return null
+  }
+}
+
+/** The place of the quote that ends a string, or that of the end of the bytes. */
+function endOfString(bytes: Uint8Array, start: number): number {
+  let i = start
+  while (i < bytes.length && bytes[i] !== QUOTE) i += bytes[i] === BACKSLASH ? 2 : 1
+  return Math.min(i, bytes.length)
+}
+
+function spells(bytes: Uint8Array, start: number, end: number, text: string): boolean {
+  if (end - start !== text.length) return false
+  for (let i = 0; i < text.length; i++) if (bytes[start + i] !== text.charCodeAt(i)) return false
+  return true
+}
+
+/**
+ * A JSON object in UTF-8 whose own keys are all different, or `null`.
+ * @param outline of the same bytes
+ */
+export function parseObject(bytes: Uint8Array, outline: Outline | null = outlineOf(bytes)): JsonObject | null {
+  if (outline === null) return null
+  try {
+    const text = UTF8.decode(bytes)
+    const value: unknown = JSON.parse(text)
+    if (!isObject(value)) return null
+    const object = text.includes('\\') ? readMembers(text) : value
+    return Object.keys(object).length === outline.keys ? object : null
+  } catch {
+    return null
+  }
+}
+
+/**
+ * V8 takes a name that is spelt with escapes for the one that an object read before had in its place: after `{"a":1,"\\":1}`,
+ * `JSON.parse` reads `{"a":1,"\u0062":1}` as `{ a: 1, '\\': 1 }` (nodejs/node#63785, also in Node 26.10). Without this anybody could have the
+ * claims of others misread.
+ */
+function readMembers(text: string): JsonObject {
+  return Object.fromEntries(topLevelMembers(text).map(({ key, value }) => [key, JSON.parse(value)]))
+}
+
+/** A member of the object itself: `constructor` and `__proto__` are found only where the JSON has them. */
+export function member(object: JsonObject, key: string): unknown {
+  return Object.hasOwn(object, key) ? object[key] : undefined
+}
+
+/** The largest integer of which the one before and the one behind it are other numbers has 16 digits. */
+const INTEGER = /^(?:0|-?[1-9][0-9]{0,15})$/
+
+/**
+ * The digits of an integer that a member of the outermost object holds, as the JSON spells it; `null` for any other value, and
+ * for a spelling beside the usual one (`42.0`, `4.2e1`, `-0`) or a number that JSON readers round.
+ * @param bytes as `parseObject` has taken them
+ */
+export function integerText(bytes: Uint8Array, key: string): string | null {
+  const value = topLevelMembers(UTF8.decode(bytes)).find((one) => one.key === key)?.value ?? ''
+  return INTEGER.test(value) && Number.isSafeInteger(Number(value)) ? value : null
+}

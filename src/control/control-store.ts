@@ -1,0 +1,136 @@
+import { isObject } from '../lib/json.ts'
+import type { Window } from '../quota/window.ts'
+import type { Changes, ControlState, LastChange, UserOverride } from './state.ts'
+
+/** A change at run time. */
+export type Change =
+  | { readonly kind: 'settings'; readonly to: Changes }
+  | { readonly kind: 'override'; readonly user: string /** `null` takes it away. */; readonly to: UserOverride | null }
+  /** Empties the user's windows. */
+  | { readonly kind: 'reset'; readonly user: string }
+  | QuotaReset
+  /** A gateway token was made or revoked: only told, the token store has done it. */
+  | { readonly kind: 'token_created' | 'token_revoked'; readonly id: string; readonly to: unknown }
+
+/** Empties windows that all users share. The store works out what was used in them, by their names: `from` of the audit. */
+export interface QuotaReset {
+  readonly kind: 'quota_reset'
+  readonly category: string
+  /** Those to be emptied. */
+  readonly windows: readonly Window[]
+  /** Whether all others of the category are emptied too: those that only another configuration names. */
+  readonly all: boolean
+}
+
+/** Whom or what a change is about. */
+export function subjectOf(change: Change): string | null {
+  if (change.kind === 'settings') return null
+  if (change.kind === 'quota_reset') return `${GLOBAL}${change.category}`
+  return 'user' in change ? change.user : change.id
+}
+
+/** Before the category, in the subject of a `quota_reset`. */
+const GLOBAL = 'global:'
+
+/**
+ * The windows that a `quota_reset` has emptied: their lengths, in seconds; NaN for a name that nobody here knows. `null` for a
+ * change of another kind.
+ * @param known windows by the names of this process's configuration
+ */
+export function emptiedBy(
+  { what, subject, to }: AuditEntry,
+  known: readonly Window[],
+): { readonly category: string; readonly seconds: readonly number[] } | null {
+  if (what !== 'quota_reset' || subject === null || !isObject(to)) return null
+  const lengthOf = (name: string): number =>
+    known.find((window) => window.name === name)?.seconds ?? Number(/^(\d+)s$/.exec(name)?.[1])
+  return { category: subject.slice(GLOBAL.length), seconds: Object.keys(to).map(lengthOf) }
+}
+
+/** Whoever runs `tollgate` with a subcommand on the store: it has no log. */
+export const COMMAND_LINE = 'command line'
+
+/** Who makes a change and why: what the audit keeps of it beside the change itself. */
+export interface Author {
+  /** Name of the admin token, or `COMMAND_LINE`. */
+  readonly who: string
+  readonly why: string | null
+}
+
+/** One change, as it was made. */
+export interface AuditEntry {
+  /** Counts the changes from 1, without a gap. */
+  readonly version: number
+  /** The store's time, in milliseconds since the epoch. */
+  readonly at: number
+  readonly who: string
+  readonly what: Change['kind']
+  /** The user, the id of the token, or `global:` and a category; `null` for settings. */
+  readonly subject: string | null
+  /** The value before and after, as stored; `null` where there was or is none. For `quota_reset` used tokens by window. */
+  readonly from: unknown
+  readonly to: unknown
+  readonly why: string | null
+}
+
+export type Changed =
+  | {
+      readonly done: true
+      readonly entry: AuditEntry /** Entries that were forgotten for it. */
+      readonly forgotten: number
+    }
+  /** The settings or the override had another version than was expected: nothing was changed. */
+  | { readonly done: false; readonly version: number }
+
+/** How much the audit remembers. The rest is forgotten one by one. */
+export interface AuditBounds {
+  /** So many entries, whatever their kind. */
+  readonly newest: number
+  /** Beyond these so many of each kind: ten thousand overrides shall not wash out who changed the mode. */
+  readonly olderOfKind: number
+}
+
+export const AUDIT_BOUNDS: AuditBounds = { newest: 10_000, olderOfKind: 2000 }
+
+/** What a change may be. An entry of another kind was written by a newer build. */
+export const KINDS = [
+  'settings',
+  'override',
+  'reset',
+  'quota_reset',
+  'token_created',
+  'token_revoked',
+] as const satisfies Change['kind'][]
+
+/** Keeps what administrators change. Every implementation passes test/control/control-store.suite.ts. */
+export interface ControlStore {
+  /** The last change, and the store's time: cheap enough to be asked every second. @throws StoreError */
+  controlVersion(): Promise<LastChange & { readonly at: number }>
+  /**
+   * Everything, read in steps that hold the store for a moment each, under the version that it had at first: what is
+   * changed meanwhile may be in it or not, and is after that version for `changesSince`. @throws StoreError
+   */
+  readControl(): Promise<ControlState>
+  /**
+   * The changes after this one, oldest first. `null` where they are more than 100, one of them is forgotten or of a kind that
+   * this build does not know, or the store does not remember this one: it is too old, or was lost and its number is
+   * another's. Then all is to be read. @throws StoreError
+   */
+  changesSince(last: LastChange): Promise<readonly AuditEntry[] | null>
+  /**
+   * Makes a change and its entry in the audit as one, and tells the other replicas.
+   * @param expected the version that the settings or the override must have, 0 for none; `null` for whatever they have;
+   *   not looked at for a reset or a token
+   * @throws StoreError
+   */
+  change(change: Change, author: Author, expected: number | null): Promise<Changed>
+  /** Entries with a version below `before` (`null`: the newest), newest first. @throws StoreError */
+  readAudit(before: number | null, limit: number): Promise<readonly AuditEntry[]>
+  /** How many entries the audit has forgotten, ever. @throws StoreError */
+  forgottenChanges(): Promise<number>
+  /**
+   * Calls soon after a change by any replica, where the store can tell; a hint that may be lost, so that whoever follows
+   * asks for the version too. @returns stops it
+   */
+  onChange(listener: () => void): () => void
+}

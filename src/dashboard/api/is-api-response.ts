@@ -1,0 +1,46 @@
+import type * as api from '../../admin/api.ts'
+
+/**
+ * Whether the API itself gave an answer, or somebody in between: a proxy that wants a sign-in of its own, a maintenance page, another
+ * service at the address.
+ */
+
+/** What an answer has, by its path; the first that fits counts. */
+const MEMBERS: readonly (readonly [RegExp, readonly string[]])[] = [
+  [/^session$/, members<api.SessionResponse>('name', 'role')],
+  [/^quota\/preview$/, members<api.PreviewResponse>('scanned', 'blocked', 'windows', 'effective')],
+  [/^quota$/, members<api.QuotaResponse>('mode', 'global', 'baselines', 'effective', 'changed')],
+  [/^in-force$/, members<api.InForceResponse>('mode', 'global', 'effective', 'storeOutage')],
+  [/^in-force\/users$/, members<api.OverridesInForceResponse>('users', 'total')],
+  [/^in-force\/users\/[^/]+$/, members<api.UserInForceResponse>('user', 'limits', 'override')],
+  [/^users$/, members<api.UsersResponse>('users', 'next')],
+  [/^users\/[^/]+\/override$/, members<api.OverrideResponse>('limits', 'reason')],
+  [/^users\/[^/]+$/, members<api.UserResponse>('user', 'windows', 'override')],
+  [/^explain$/, members<api.ExplainResponse>('decision', 'limits', 'reasons')],
+  [/^now$/, members<api.NowResponse>('at', 'store', 'backend', 'config')],
+  [/^failures$/, members<api.FailuresResponse>('since', 'until', 'buckets')],
+  [/^tokens$/, members<api.TokensResponse>('tokens')],
+  [/^routes$/, members<api.RoutesResponse>('file', 'routes', 'unmatched')],
+  [/^audit$/, members<api.AuditResponse>('entries', 'next')],
+]
+
+/** Of the one path whose list is not what it makes. */
+const MADE = members<api.NewTokenResponse>('id', 'token')
+
+function members<T>(...names: readonly (keyof T & string)[]): readonly string[] {
+  return names
+}
+
+/** @param said the body, parsed; `null` for none */
+export function isOwn(path: string, status: number, said: unknown): boolean {
+  if (status >= 400)
+    return has(said, ['error', 'msg']) && typeof said.error === 'string' && typeof said.msg === 'string'
+  if (said === null) return status === 204
+  const [, name = ''] = /^\/api\/([^?]*)/.exec(path) ?? []
+  const [, names] = status === 201 ? [name, MADE] : (MEMBERS.find(([pattern]) => pattern.test(name)) ?? [])
+  return names !== undefined && has(said, names)
+}
+
+function has(said: unknown, names: readonly string[]): said is Record<string, unknown> {
+  return typeof said === 'object' && said !== null && names.every((name) => Object.hasOwn(said, name))
+}

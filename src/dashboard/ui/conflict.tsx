@@ -1,0 +1,28 @@
+import { useEffect, useState } from 'react'
+import type { AuditResponse } from '../../admin/api.ts'
+import { call } from '../api/client.ts'
+import { useTexts } from '../i18n/text.tsx'
+import { Differences } from './differences.tsx'
+import { Note } from './note.tsx'
+
+type Entry = AuditResponse['entries'][number]
+
+/** Says who else changed what one was about to change: the latest such entry of the audit. */
+export function Conflict({ what, subject }: { readonly what: Entry['what']; readonly subject: string | null }) {
+  const { t, time } = useTexts()
+  const [entry, setEntry] = useState<Entry | null>(null)
+  useEffect(() => {
+    const stop = new AbortController()
+    call<AuditResponse>('GET', '/api/audit?limit=50', { signal: stop.signal })
+      .then(({ data }) => setEntry(data.entries.find((e) => e.what === what && e.subject === subject) ?? null))
+      // Who it was is a courtesy: the note stands without it.
+      .catch(() => {})
+    return () => stop.abort()
+  }, [what, subject])
+  return (
+    <Note tone="bad" title={t('conflict.title')}>
+      {entry === null ? t('conflict.unknown') : t('conflict.text', { who: entry.who, time: time(entry.at) })}
+      {entry && <Differences of={entry} />}
+    </Note>
+  )
+}

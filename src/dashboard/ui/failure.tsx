@@ -1,0 +1,41 @@
+import { ApiError, LostError, UnknownError } from '../api/client.ts'
+import type { Polled } from '../api/use-poll.ts'
+import { en, type TextKey } from '../i18n/en.ts'
+import { type Texts, useTexts } from '../i18n/text.tsx'
+import { Note } from './note.tsx'
+
+/** In the language of the page where the code is known; else the API's own sentence. */
+export function messageOf(error: Error, t: Texts['t']): string {
+  if (error instanceof LostError) return messageOfLost(error, t)
+  if (!(error instanceof ApiError)) return error.message
+  const key = `error.${error.response.error}`
+  return Object.hasOwn(en, key) ? t(key as TextKey) : error.response.msg
+}
+
+function messageOfLost(error: LostError, t: Texts['t']): string {
+  const { status } = error
+  const isChange = error instanceof UnknownError
+  // Of 5xx nobody knows: a proxy gives them also where the gateway is only slow.
+  if (isChange && status !== null && status >= 400 && status < 500) return t('error.change_between', { status })
+  if (isChange) return t('error.outcome_unknown')
+  return status === null ? t('error.lost') : t('error.between', { status })
+}
+
+/** What the API says of single fields, by their path. */
+export function fieldProblems(error: Error | null): Readonly<Record<string, string>> {
+  const problems = error instanceof ApiError ? (error.response.problems ?? []) : []
+  return Object.fromEntries(problems.map(({ path, msg }) => [path, msg]))
+}
+
+/** Why a poll failed, unless the banner or the sign-in page says it already. */
+export function Failure({ poll: { data, error } }: { readonly poll: Pick<Polled<unknown>, 'data' | 'error'> }) {
+  const { t } = useTexts()
+  const isReportedAlready =
+    data !== null && (error instanceof LostError || (error instanceof ApiError && error.status === 401))
+  if (error === null || isReportedAlready) return null
+  return (
+    <Note tone="bad" title={t('failed.title')}>
+      {messageOf(error, t)} {data !== null && t('failed.stale')}
+    </Note>
+  )
+}

@@ -1,0 +1,37 @@
+import type { InForceResponse } from '../../admin/api.ts'
+import { ApiError } from '../api/client.ts'
+import { type Polled, usePoll } from '../api/use-poll.ts'
+import { useTexts } from '../i18n/text.tsx'
+import { Note } from './note.tsx'
+
+const EVERY_MS = 5000
+
+/** Whether the API says that the store is out. */
+export function isStoreOut(error: Error | null): boolean {
+  return error instanceof ApiError && error.response.error === 'store_unavailable'
+}
+
+/** What the gateway enforces by itself, asked for while the store is out. */
+export function useInForce(out: boolean): Polled<InForceResponse> {
+  return usePoll<InForceResponse>(out ? '/api/in-force' : null, EVERY_MS)
+}
+
+/** At the top of a page that shows what is known without the store. */
+export function OutageBanner({ inForce }: { readonly inForce: InForceResponse | null }) {
+  const { t } = useTexts()
+  return (
+    <Note tone="warn" live title={t('outage.title')}>
+      {t('outage.text')} {inForce && <Meanwhile storeOutage={inForce.storeOutage} />}
+    </Note>
+  )
+}
+
+/** What clients get while the store is out. */
+export function Meanwhile({ storeOutage }: Pick<InForceResponse, 'storeOutage'>) {
+  const { t, share } = useTexts()
+  return Object.entries(storeOutage).map(([category, part]) => (
+    <span key={category}>
+      {t(part > 0 ? 'now.outageAllows' : 'now.outageRefuses', { category, share: share(part) })}{' '}
+    </span>
+  ))
+}

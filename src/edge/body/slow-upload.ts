@@ -1,0 +1,83 @@
+import type { IncomingMessage } from 'node:http'
+import { isLong, isRead } from './read-body.ts'
+
+export interface UploadRule {
+  /** Bytes a second. */
+  readonly minRate: number
+  /** How long a body may stay behind that rate, in milliseconds. */
+  readonly graceMs: number
+}
+
+export interface UploadWatch {
+  /** Calls `tooSlow` once where the client sends the body of this request more slowly than the rule asks. */
+  watch(req: IncomingMessage, tooSlow: () => void): void
+  stop(): void
+}
+
+interface Upload {
+  readonly req: IncomingMessage
+  readonly tooSlow: () => void
+  /** Bytes of the connection when last looked at. */
+  bytes: number
+  /** Milliseconds that the client may still be silent: full at first, refilled by what it sends. */
+  patience: number
+}
+
+const EVERY_MS = 100
+
+/**
+ * Ends long uploads that come too slowly, so that slow clients cannot hold the connections to the backend. Short bodies
+ * are read whole before one is taken, and have a deadline of their own (body.ts).
+ *
+ * A client is waited for only while somebody reads and nothing is there to read: a slow backend, answers that are still to
+ * go out, and the time before admission are not its fault.
+ */
+export function createUploadWatch(rule: () => UploadRule): UploadWatch {
+  const uploads = new Set<Upload>()
+  let timer: NodeJS.Timeout | undefined
+  let lookedAt = 0
+
+  function watch(req: IncomingMessage, tooSlow: () => void): void {
+    if (!isLong(req)) return
+    uploads.add({ req, tooSlow, bytes: req.socket.bytesRead, patience: rule().graceMs })
+    if (timer !== undefined) return
+    lookedAt = performance.now()
+    timer = setInterval(look, EVERY_MS).unref()
+  }
+
+  function look(): void {
+    const now = performance.now()
+    // Where the event loop itself was late, bytes may have come that nobody has read yet.
+    const elapsed = Math.min(now - lookedAt, 2 * EVERY_MS)
+    lookedAt = now
+    for (const upload of uploads) {
+      if (upload.req.complete || upload.req.destroyed) uploads.delete(upload)
+      else judge(upload, elapsed)
+    }
+    if (uploads.size === 0) stop()
+  }
+
+  function judge(upload: Upload, elapsed: number): void {
+    const { minRate, graceMs } = rule()
+    const { bytesRead } = upload.req.socket
+    const sent = bytesRead - upload.bytes
+    upload.bytes = bytesRead
+    if (isWaitedFor(upload.req)) upload.patience -= elapsed
+    upload.patience = Math.min(graceMs, upload.patience + (1000 * sent) / minRate)
+    if (upload.patience > 0) return
+    uploads.delete(upload)
+    upload.tooSlow()
+  }
+
+  function stop(): void {
+    clearInterval(timer)
+    timer = undefined
+  }
+
+  return { watch, stop }
+}
+
+function isWaitedFor(req: IncomingMessage): boolean {
+  const isWanted = req.readableFlowing === true || req.listenerCount('readable') > 0
+  return isWanted && req.readableLength === 0 && isRead(req)
+}

@@ -1,0 +1,105 @@
+import { type Denial, denial } from '../errors.ts'
+import { quotaProblem } from '../quota/ratelimit.ts'
+import { acceptsProblem } from '../respond/problem.ts'
+import { CLOSE } from './header-rules.ts'
+import type { Exhausted, Thing } from './shares.ts'
+
+/** Denials of more than one step. */
+
+export const SOON = { 'Retry-After': '1' }
+
+/** @param reason what there is as much of as there may be, all together */
+export function overloaded(reason: keyof typeof TOO_MUCH): Denial {
+  const msg = `${TOO_MUCH[reason]} Try again in a moment.`
+  return denial('overloaded', msg, { headers: SOON, reason })
+}
+
+const TOO_MUCH = {
+  'event loop': 'The gateway is too late with what it has to do.',
+  charges: 'The gateway has as many charges waiting as it may.',
+  connections: 'The gateway has as many connections open as it may.',
+  requests: 'The gateway has as many requests under way as it may.',
+  bodies: 'The gateway awaits as many bodies as it may.',
+  'upstream connections': 'All connections to the service behind the gateway are busy.',
+  tunnels: 'The gateway has as many WebSockets open as it may.',
+  'signature checks': 'The gateway examines as many credentials at once as it may.',
+} as const
+
+/** @param accept of the request, see `acceptsProblem` */
+export function exhausted({ thing, bound, max }: Exhausted, accept: string | undefined): Denial {
+  const refused = bound === 'total' ? overloaded(TOTALS[thing]) : tooManyInFlight(bound, thing, max, accept)
+  return { ...refused, share: { thing, bound } }
+}
+
+/** Of one address, of whose credentials many had a signature that is nobody's. @param retryAfter whole seconds */
+export function tooManyFailed(retryAfter: number): Denial {
+  const msg =
+    'Many credentials from this address were not valid, so this one is not examined now. Try again in a moment.'
+  const share = { thing: 'checks', bound: 'failures' } as const
+  return {
+    ...denial('too_many_in_flight', msg, { headers: { 'Retry-After': String(retryAfter) }, reason: 'failed checks' }),
+    share,
+  }
+}
+
+/** As the log names them. */
+const TOTALS = {
+  connections: 'connections',
+  in_flight: 'requests',
+  requests: 'requests',
+  bodies: 'bodies',
+  upstream_connections: 'upstream connections',
+  tunnels: 'tunnels',
+  checks: 'signature checks',
+} as const satisfies Record<Thing, keyof typeof TOO_MUCH>
+
+/** What somebody has too many of, and which policy of the RateLimit fields says so. */
+const TOO_MANY: Readonly<Record<Thing, { readonly what: string; readonly policy: string }>> = {
+  connections: { what: 'connections', policy: 'connections' },
+  in_flight: { what: 'requests under way', policy: 'in-flight' },
+  requests: { what: 'requests under way', policy: 'in-flight' },
+  bodies: { what: 'requests whose body is still to come', policy: 'bodies' },
+  upstream_connections: { what: 'requests at the service behind the gateway', policy: 'upstream-connections' },
+  tunnels: { what: 'WebSockets open', policy: 'tunnels' },
+  checks: { what: 'credentials under examination', policy: 'checks' },
+}
+
+/**
+ * The client's own share of what may be under way is used up, while there is room for others: no fault of the gateway.
+ * @param accept of the request, see `acceptsProblem`
+ */
+export function tooManyInFlight(
+  whose: 'user' | 'address' | 'connection',
+  thing: Thing,
+  limit: number,
+  accept: string | undefined,
+): Denial {
+  const { what, policy: suffix } = TOO_MANY[thing]
+  const cure =
+    whose === 'connection' ? 'Send fewer before the first response.' : 'Try again when one of them has ended.'
+  const msg = `This ${whose} has as many ${what} as one ${whose} may have at a time. ${cure}`
+  const policy = `${whose}-${suffix}`
+  const fields = { 'RateLimit-Policy': `"${policy}";q=${limit};qu="concurrent-requests"`, RateLimit: `"${policy}";r=0` }
+  const problem = acceptsProblem(accept) ? { problem: quotaProblem([policy], msg) } : {}
+  const reason = suffix === 'in-flight' ? whose : `${whose} ${TOTALS[thing]}`
+  return denial('too_many_in_flight', msg, { headers: { ...SOON, ...fields }, reason, ...problem })
+}
+
+/** In chunks: the parser finds its end nowhere, so nothing further is read from the connection. */
+export function malformedBody(): Denial {
+  const reason = 'the body is malformed'
+  return denial('bad_request', 'The body of this request is not valid HTTP/1.1.', { headers: CLOSE, reason })
+}
+
+export function slowBody(): Denial {
+  const reason = 'the body came too slowly'
+  return denial('request_timeout', 'The body of this request came too slowly.', { headers: CLOSE, reason })
+}
+
+export function tooLarge(max: number): Denial {
+  return denial('payload_too_large', `The body of this request may have at most ${max} bytes.`)
+}
+
+export function targetTooLong(max: number): Denial {
+  return denial('uri_too_long', `The request target may have at most ${max} bytes.`)
+}

@@ -1,0 +1,110 @@
+import type { Observation, Observer, RequestDone } from '../observe/observation.ts'
+import { StoreError } from '../quota/quota-store.ts'
+import { BUCKET_MS, BUCKETS, type FailureStore, NOTHING, plus, type Tally } from './histogram.ts'
+import { createVoices } from './voices.ts'
+
+export interface TallyKeeperOptions {
+  readonly store: Pick<FailureStore, 'addTally'>
+  /** How often the sum goes to the store, in milliseconds. Default 1000. */
+  readonly flushMs?: number
+  /** Is told of a failure of the store, operation `tally`. */
+  readonly observe: Observer
+  /** Monotonic milliseconds. Default `performance.now`. */
+  readonly now?: () => number
+}
+
+export interface TallyKeeper {
+  readonly observer: Observer
+  /** Sends what is left, until the store fails, and stops. Never rejects. */
+  close(): Promise<void>
+}
+
+/** What was counted at a moment of our clock, or shortly after. */
+interface Part {
+  readonly at: number
+  readonly tally: Tally
+}
+
+/** Counts that wait for a store that is out are told apart by this much, so that each comes into its own half hour. */
+const PART_MS = 60_000
+
+/** Counts forwarded requests for the failure histogram and adds the sum to the store, one call at a time. */
+export function createTallyKeeper(options: TallyKeeperOptions): TallyKeeper {
+  const { store, flushMs = 1000, observe, now = () => performance.now() } = options
+  const voices = createVoices(now)
+  let sum = NOTHING
+  /** Oldest first. Failures of an outage that is over must not look like those of the last minutes to the adaptive mode. */
+  const unsent: Part[] = []
+  let sending: Promise<void> | null = null
+  const timer = setInterval(send, flushMs).unref()
+
+  function send(): Promise<void> {
+    sending ??= sendAll().finally(() => {
+      sending = null
+    })
+    return sending
+  }
+
+  async function sendAll(): Promise<void> {
+    if (sum.total > 0) setAside()
+    for (let part = unsent.shift(); part !== undefined; part = unsent.shift()) {
+      try {
+        await store.addTally(part.tally, now() - part.at)
+      } catch (error) {
+        return failed(error, part)
+      }
+    }
+  }
+
+  function setAside(): void {
+    const at = now()
+    const last = unsent.at(-1)
+    if (last !== undefined && at - last.at < PART_MS)
+      unsent[unsent.length - 1] = { ...last, tally: plus(last.tally, sum) }
+    else unsent.push({ at, tally: sum })
+    sum = NOTHING
+    // Older than all that the store keeps.
+    while (at - (unsent[0]?.at ?? at) > BUCKETS * BUCKET_MS) unsent.shift()
+  }
+
+  /** Kept only when certainly not applied: a tally is no batch, and sent again it might count twice. */
+  function failed(error: unknown, part: Part): void {
+    if (error instanceof StoreError) {
+      if (error.applied === 'no') unsent.unshift(part)
+      observe({ type: 'store_failed', operation: 'tally', reason: error.reason, message: error.message })
+    } else observe({ type: 'internal_error', where: 'tally', error })
+  }
+
+  return {
+    observer: function count(observation: Observation) {
+      if (observation.type !== 'request' || observation.httpStatus === null) return
+      const { voice } = observation
+      const kind = kindOf(observation)
+      const isHeard = voice !== null && voices.hear(voice, kind !== 'fine')
+      sum = plus(sum, KINDS[kind][isHeard ? 'heard' : 'aside'])
+    },
+    async close() {
+      clearInterval(timer)
+      await sending
+      await send()
+    },
+  }
+}
+
+const KINDS = {
+  fine: tallies({ ...NOTHING, total: 1 }),
+  failed: tallies({ ...NOTHING, total: 1, status0: 1 }),
+  error: tallies({ ...NOTHING, total: 1, status5xx: 1 }),
+}
+
+/** Of one request: if the adaptive mode hears it, and if not. */
+function tallies(tally: Tally): { readonly heard: Tally; readonly aside: Tally } {
+  return { heard: tally, aside: { ...tally, aside: 1, asideFailed: tally.status0 + tally.status5xx } }
+}
+
+/** A client that left says nothing about the backend. */
+function kindOf({ outcome, httpStatus }: RequestDone): keyof typeof KINDS {
+  if (outcome === 'aborted') return 'fine'
+  if (httpStatus === 0) return 'failed'
+  return httpStatus !== null && httpStatus >= 500 ? 'error' : 'fine'
+}

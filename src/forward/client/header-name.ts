@@ -1,0 +1,41 @@
+import { HOP_BY_HOP, OURS } from '../header-names.ts'
+import { BadResponseError } from './failure.ts'
+
+/** What is known of a field from its name alone; worked out once for each spelling. */
+export interface FieldName {
+  /** As it was sent. */
+  readonly text: string
+  readonly lower: string
+  /** Whether it decides how the message is framed, or what becomes of its connection. */
+  readonly framing: boolean
+  /** Whether no client is given it: it ends with the connection that it came on, or is one that only the gateway may send. */
+  readonly withheld: boolean
+}
+
+/** RFC 9110 section 5.6.2. */
+const TOKEN = /^[!#$%&'*+.^_`|~0-9A-Za-z-]+$/
+const FRAMING: ReadonlySet<string> = new Set(['content-length', 'transfer-encoding', 'connection', 'keep-alive'])
+
+/** Servers use few names, over and over. The bound is for one that does not. */
+const MAX_KNOWN = 1_000
+const known = new Map<string, FieldName>()
+
+export function isFieldName(text: string): boolean {
+  return TOKEN.test(text)
+}
+
+/** @throws BadAnswerError for what is no name */
+export function fieldName(text: string): FieldName {
+  return known.get(text) ?? learn(text)
+}
+
+function learn(slice: string): FieldName {
+  if (!TOKEN.test(slice)) throw new BadResponseError('a field name that is none')
+  // A slice would keep the whole head alive for as long as it is known.
+  const text = Buffer.from(slice, 'latin1').toString('latin1')
+  const lower = text.toLowerCase()
+  const withheld = HOP_BY_HOP.has(lower) || OURS.has(lower) || /^(?:proxy|x-tollgate)-/.test(lower)
+  const name = { text, lower, framing: FRAMING.has(lower), withheld }
+  if (known.size < MAX_KNOWN) known.set(text, name)
+  return name
+}

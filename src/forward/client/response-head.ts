@@ -1,0 +1,149 @@
+import { BadResponseError } from './failure.ts'
+import { type FieldName, fieldName, isFieldName } from './header-name.ts'
+
+/** How the body of an answer ends. */
+export type Framing =
+  | { readonly kind: 'length'; readonly length: number }
+  | { readonly kind: 'chunked' }
+  /** By the end of the connection. */
+  | { readonly kind: 'close' }
+
+/** The head of an answer, as the backend sent it. Field values are octets in a latin1 string. */
+export interface ResponseHead {
+  readonly status: number
+  /** In the order that they came, repeated ones repeated. */
+  readonly names: readonly FieldName[]
+  readonly values: readonly string[]
+  readonly framing: Framing
+  /** Whether the backend keeps the connection open, as far as its head says. */
+  readonly persistent: boolean
+  /** Seconds that the backend keeps an idle connection, where it says so. */
+  readonly keptFor: number | null
+}
+
+/** Interim answers to one request; a backend that sends more is given up. */
+export const MAX_INTERIM = 1_000
+/** Fields in one head; Node as a server has the same limit for requests. */
+const MAX_FIELDS = 2_000
+/** Characters of what is wrong that the log is told. */
+const MAX_TOLD = 40
+/** Anything but octets that a head may hold, a CR or LF without its other half among them. */
+const FORBIDDEN = /[^\t\r\n -~\x80-\xff]|\r(?!\n)|(?<!\r)\n/
+/** A LF that ends a line alone. What is not whole yet may still end in a CR. */
+export const BARE_LF = /(?<!\r)\n/
+const STATUS_LINE = /^HTTP\/1\.([01]) ([1-5]\d\d)(?: |$)/
+
+/**
+ * Reads the head of an answer by RFC 9112, sections 4 to 6. It is stricter than the RFC demands of a client wherever two
+ * readers could disagree on where the answer ends.
+ *
+ * @param text begins with the head
+ * @param end where its last field line ends, before the empty line
+ * @throws BadAnswerError
+ */
+export function parseResponseHead(text: string, end: number): ResponseHead {
+  const head = text.length === end ? text : text.slice(0, end)
+  if (FORBIDDEN.test(head)) throw new BadResponseError('a character that no head may hold')
+  const lineEnd = endOfLine(head, 0)
+  const version = head.charCodeAt(7)
+  const status = statusOf(head, lineEnd)
+  const names: FieldName[] = []
+  const values: string[] = []
+  const seen: Seen = { length: null, chunked: false, close: version === DIGIT_0, keptFor: null }
+  for (let at = lineEnd + 2; at < end; ) {
+    const next = endOfLine(head, at)
+    const colon = head.indexOf(':', at)
+    if (colon <= at || colon > next) throw new BadResponseError('a field line without a name')
+    const name = fieldName(head.slice(at, endOfName(head, at, colon)))
+    const value = trimmed(head, colon + 1, next)
+    if (name.framing) note(seen, name, value)
+    names.push(name)
+    values.push(value)
+    at = next + 2
+  }
+  if (names.length > MAX_FIELDS) throw new BadResponseError('too many header fields')
+  return { status, names, values, framing: framingOf(seen), persistent: !seen.close, keptFor: seen.keptFor }
+}
+
+/** The trailer section of a chunked answer: lines of the same form, which decide nothing. */
+export function parseTrailers(text: string): string[] {
+  if (FORBIDDEN.test(text)) throw new BadResponseError('a character that no trailer may hold')
+  const raw: string[] = []
+  for (const line of text.split('\r\n')) {
+    if (line === '') continue
+    const colon = line.indexOf(':')
+    const name = line.slice(0, endOfName(line, 0, colon))
+    if (colon === -1 || !isFieldName(name)) throw new BadResponseError('a trailer without a name')
+    raw.push(name, trimmed(line, colon + 1, line.length))
+  }
+  return raw
+}
+
+/** What decides where the answer ends and whether its connection goes on. */
+interface Seen {
+  length: number | null
+  chunked: boolean
+  close: boolean
+  keptFor: number | null
+}
+
+const DIGIT_0 = 48
+const UNTIL_CLOSE: Framing = Object.freeze({ kind: 'close' })
+const CHUNKED: Framing = Object.freeze({ kind: 'chunked' })
+
+function statusOf(head: string, lineEnd: number): number {
+  const line = STATUS_LINE.exec(lineEnd === head.length ? head : head.slice(0, lineEnd))
+  if (line === null)
+    throw new BadResponseError(`status line ${JSON.stringify(head.slice(0, Math.min(lineEnd, MAX_TOLD)))}`)
+  return Number(line[2])
+}
+
+function note(seen: Seen, { lower }: FieldName, value: string): void {
+  if (lower === 'content-length') {
+    if (seen.length !== null) throw new BadResponseError('two lengths')
+    if (!/^\d{1,15}$/.test(value)) throw new BadResponseError('a length that is no number')
+    seen.length = Number(value)
+  } else if (lower === 'transfer-encoding') {
+    // Any other coding would be passed on without its name: only chunked is undone on the way.
+    if (seen.chunked || value.toLowerCase() !== 'chunked')
+      throw new BadResponseError(`transfer coding ${value.slice(0, MAX_TOLD)}`)
+    seen.chunked = true
+  } else if (lower === 'connection') {
+    seen.close ||= /(?:^|,)[\t ]*close[\t ]*(?:,|$)/i.test(value)
+  } else {
+    const timeout = /(?:^|[,\t ])timeout=(\d{1,9})/i.exec(value)?.[1]
+    if (timeout !== undefined) seen.keptFor = Number(timeout)
+  }
+}
+
+/** RFC 9112 section 6.3: both at once is how answers are smuggled. */
+function framingOf({ length, chunked }: Seen): Framing {
+  if (chunked && length !== null) throw new BadResponseError('a length and chunks')
+  if (chunked) return CHUNKED
+  return length === null ? UNTIL_CLOSE : { kind: 'length', length }
+}
+
+function endOfLine(head: string, at: number): number {
+  const end = head.indexOf('\r\n', at)
+  return end === -1 ? head.length : end
+}
+
+/** Without blanks before the colon, which whoever passes a response on has to remove (RFC 9112 section 5.1). */
+function endOfName(text: string, from: number, colon: number): number {
+  let end = colon
+  while (end > from && isBlank(text.charCodeAt(end - 1))) end--
+  return end
+}
+
+/** Without the blanks around it. Hand-made: most values have one blank before and none behind. */
+function trimmed(text: string, from: number, to: number): string {
+  let start = from
+  let end = to
+  while (start < end && isBlank(text.charCodeAt(start))) start++
+  while (end > start && isBlank(text.charCodeAt(end - 1))) end--
+  return text.slice(start, end)
+}
+
+function isBlank(code: number): boolean {
+  return code === 32 || code === 9
+}

@@ -1,0 +1,310 @@
+import { BadResponseError, ConnectionLostError, StrayBytesError } from './failure.ts'
+import { BARE_LF, parseResponseHead, parseTrailers, type ResponseHead } from './response-head.ts'
+
+/** What an answer is told to, piece by piece. */
+export interface ResponseSink {
+  /** A head of status 1xx: another one follows. */
+  onInterim(head: ResponseHead): void
+  onHead(head: ResponseHead): void
+  /**
+   * A piece of the body, the last one where `last` says so: as text in latin1 where it is short, which joins a head in
+   * one write; else a Buffer, to be kept at will unless the reader says that it has `lent` some. Only a body of announced
+   * length knows its last piece.
+   */
+  onBody(piece: Buffer | string, last: boolean): void
+  /** The answer is whole. @param trailers raw */
+  onEnd(trailers: readonly string[]): void
+}
+
+/** Bytes of a body, or of its rest, that are handed on as text. */
+const MAX_TEXT = 16 * 1024
+/** Bytes of a piece that is copied: many short ones may wait for a slow client, each would hold a whole read buffer. */
+const MAX_COPIED = 16 * 1024
+/** Bytes of a line that opens a chunk, extensions included. */
+const MAX_CHUNK_LINE = 1024
+
+/** Of each answer. */
+const BEGINNING = 'HTTP/1.'
+
+type State = 'idle' | 'head' | 'length' | 'close' | 'chunk-size' | 'chunk' | 'chunk-end' | 'trailers'
+
+/**
+ * Reads the answers of one connection, one after another (RFC 9112, sections 4 to 7). It knows no socket: bytes go in, and
+ * what they say goes to the sink of the answer that is awaited.
+ */
+export class ResponseReader {
+  readonly #maxHead: number
+  #state: State = 'idle'
+  #sink: ResponseSink | null = null
+  #bodiless = false
+  #persistent = true
+  /** Bytes still to come of the body or of the chunk. */
+  #left = 0
+  /** The beginning of a head or a line whose end has not come yet. */
+  #kept: Buffer | null = null
+  #begun = false
+  #keptFor: number | null = null
+  #lent = false
+  /** Where short chunks of this read lie that are still to be told as one piece. */
+  #runFrom = 0
+  #runTo = 0
+
+  constructor(maxHead: number) {
+    this.#maxHead = maxHead
+  }
+
+  /** @param bodiless whether the answer has no body whatever its head says, as one to HEAD */
+  expect(sink: ResponseSink, bodiless: boolean): void {
+    this.#sink = sink
+    this.#bodiless = bodiless
+    this.#begun = false
+    this.#state = 'head'
+  }
+
+  /** Whether any byte of the awaited answer has come. */
+  get begun(): boolean {
+    return this.#begun
+  }
+
+  /** Whether the connection may serve another request; meaningful between two answers. */
+  get persistent(): boolean {
+    return this.#persistent
+  }
+
+  /** Whether no answer is awaited. */
+  get idle(): boolean {
+    return this.#state === 'idle'
+  }
+
+  /** Seconds that the backend said to keep the connection, in its last answer that did. */
+  get keptFor(): number | null {
+    return this.#keptFor
+  }
+
+  /** Whether the sink was told pieces in the last `read` that are parts of the bytes read, and no copies. */
+  get lent(): boolean {
+    return this.#lent
+  }
+
+  /** From now on nothing is told to the sink any more. */
+  abandon(): void {
+    this.#sink = null
+  }
+
+  /**
+   * @param bytes not kept by the reader, which may move what lies in them
+   * @throws BadAnswerError after which the connection is of no use
+   */
+  read(bytes: Buffer): void {
+    let at = 0
+    let input = bytes
+    this.#begun = true
+    this.#lent = false
+    if (this.#kept !== null) {
+      input = Buffer.concat([this.#kept, bytes])
+      this.#kept = null
+    }
+    while (at < input.length && this.#sink !== null) {
+      if (this.#state === 'head') at = this.#readHead(input, at)
+      else if (this.#state === 'chunk-size') at = this.#readChunkSize(input, at)
+      else if (this.#state === 'chunk-end') at = this.#readChunkEnd(input, at)
+      else if (this.#state === 'trailers') at = this.#readTrailers(input, at)
+      else {
+        const end = this.#state === 'close' ? input.length : Math.min(input.length, at + this.#left)
+        this.#readBody(input, at, end)
+        at = end
+      }
+    }
+    this.#reportRun(input)
+    // Bytes that nobody asked for: who knows to which question they are the answer.
+    if (at < input.length && this.#state === 'idle') this.#persistent = false
+  }
+
+  /** The backend has closed its side. @throws Error where the answer is not whole by that */
+  end(): void {
+    this.#persistent = false
+    if (this.#state === 'close') this.#finish([])
+    else if (this.#state === 'head' && !this.#begun) throw new ConnectionLostError('the backend closed the connection')
+    else if (this.#state !== 'idle') throw new BadResponseError('the connection was closed within the answer')
+  }
+
+  #readHead(input: Buffer, at: number): number {
+    const text = input.toString('latin1', at, Math.min(input.length, at + Math.max(this.#maxHead + 4, MAX_TEXT)))
+    // What no head can begin with need not be waited for.
+    if (!BEGINNING.startsWith(text.slice(0, BEGINNING.length))) throw new StrayBytesError('this is not HTTP/1')
+    const end = text.indexOf('\r\n\r\n')
+    if (end > this.#maxHead || (end === -1 && text.length > this.#maxHead))
+      throw new BadResponseError('too long a head')
+    if (end === -1) {
+      if (BARE_LF.test(text)) throw new BadResponseError('a line that ends in LF alone')
+      return this.#keep(input, at)
+    }
+    const head = parseResponseHead(text, end)
+    const bodyAt = end + 4
+    if (head.status < 200) {
+      if (head.status === 101) throw new BadResponseError('an upgrade that nobody asked for')
+      this.#sink?.onInterim(head)
+      return at + bodyAt
+    }
+    return at + bodyAt + this.#openBody(head, text, bodyAt, input.length - at)
+  }
+
+  /** @returns how many bytes of the body were read with the head */
+  #openBody(head: ResponseHead, text: string, bodyAt: number, available: number): number {
+    const { framing } = head
+    const bodiless = this.#bodiless || head.status === 204 || head.status === 304
+    // A 204 never has a body (RFC 9110 section 6.4.1): one that announces one may send it, as bytes that nobody asked for.
+    const overstated =
+      head.status === 204 && (framing.kind === 'chunked' || (framing.kind === 'length' && framing.length > 0))
+    this.#persistent = head.persistent && !overstated && (bodiless || framing.kind !== 'close')
+    this.#keptFor = head.keptFor ?? this.#keptFor
+    this.#sink?.onHead(head)
+    if (bodiless || (framing.kind === 'length' && framing.length === 0)) {
+      this.#finish([])
+      return 0
+    }
+    if (framing.kind === 'chunked') this.#state = 'chunk-size'
+    else if (framing.kind === 'close') this.#state = 'close'
+    else if (framing.length <= MAX_TEXT && bodyAt + framing.length <= Math.min(text.length, available)) {
+      this.#sink?.onBody(text.slice(bodyAt, bodyAt + framing.length), true)
+      this.#finish([])
+      return framing.length
+    } else {
+      this.#state = 'length'
+      this.#left = framing.length
+    }
+    return 0
+  }
+
+  #readBody(input: Buffer, at: number, end: number): void {
+    const state = this.#state
+    if (state !== 'close') this.#left -= end - at
+    if (state === 'chunk') this.#readChunk(input, at, end)
+    else {
+      const last = state === 'length' && this.#left === 0
+      const isText = last && end - at <= MAX_TEXT
+      this.#sink?.onBody(isText ? input.toString('latin1', at, end) : this.#piece(input, at, end), last)
+      if (last) this.#finish([])
+    }
+  }
+
+  /**
+   * Short chunks are moved together and told at the end of the read: one read may bring 10,000 of a byte each, and all of
+   * them, as writes of their own, would wait for a slow client.
+   */
+  #readChunk(input: Buffer, at: number, end: number): void {
+    if (this.#left === 0) this.#state = 'chunk-end'
+    if (end - at > MAX_COPIED) {
+      this.#reportRun(input)
+      this.#sink?.onBody(this.#piece(input, at, end), false)
+      return
+    }
+    if (this.#runTo === 0) this.#runFrom = this.#runTo = at
+    if (end - at === 1) input[this.#runTo] = input[at] as number
+    else if (this.#runTo !== at) input.copyWithin(this.#runTo, at, end)
+    this.#runTo += end - at
+  }
+
+  #reportRun(input: Buffer): void {
+    if (this.#runTo === 0) return
+    const piece = this.#piece(input, this.#runFrom, this.#runTo)
+    this.#runFrom = this.#runTo = 0
+    this.#sink?.onBody(piece, false)
+  }
+
+  #piece(input: Buffer, at: number, end: number): Buffer {
+    const part = input.subarray(at, end)
+    if (part.length <= MAX_COPIED) return Buffer.from(part)
+    this.#lent = true
+    return part
+  }
+
+  #readChunkSize(input: Buffer, at: number): number {
+    const behind = this.#readPlainSize(input, at)
+    return behind === -1 ? this.#readSizeLine(input, at) : behind
+  }
+
+  /**
+   * By the byte: one read may bring 10,000 of them, and as text they hold everybody up for ten times as long.
+   * @returns where the line ends; -1 where it holds anything but a size, or is not whole
+   */
+  #readPlainSize(input: Buffer, at: number): number {
+    let size = 0
+    for (let i = at; i < at + MAX_DIGITS; i++) {
+      const digit = DIGITS[input[i] ?? 0] ?? NO_DIGIT
+      if (digit !== NO_DIGIT) {
+        size = size * 16 + digit
+        continue
+      }
+      if (i === at || input[i] !== CR || input[i + 1] !== LF) return -1
+      this.#openChunk(size)
+      return i + 2
+    }
+    return -1
+  }
+
+  #openChunk(size: number): void {
+    this.#left = size
+    this.#state = size === 0 ? 'trailers' : 'chunk'
+  }
+
+  #readSizeLine(input: Buffer, at: number): number {
+    const end = this.#lineEnd(input, at, MAX_CHUNK_LINE)
+    if (end === -1) return this.#keep(input, at)
+    // Blanks behind a size, with which old servers pad it, cannot move the end of a chunk. Extensions are dropped; what they may hold is bounded, since a bare LF in one has split messages (CVE-2025-55315).
+    const size = /^([0-9a-fA-F]{1,12})[\t ]*(?:;[\t -~\x80-\xff]*)?$/.exec(input.toString('latin1', at, end))?.[1]
+    if (size === undefined) throw new BadResponseError('a chunk without a size')
+    this.#openChunk(Number.parseInt(size, 16))
+    return end + 2
+  }
+
+  #readChunkEnd(input: Buffer, at: number): number {
+    if (input.length - at < 2) return this.#keep(input, at)
+    if (input[at] !== CR || input[at + 1] !== LF) throw new BadResponseError('a chunk longer than its size')
+    this.#state = 'chunk-size'
+    return at + 2
+  }
+
+  #readTrailers(input: Buffer, at: number): number {
+    this.#reportRun(input)
+    if (input[at] === CR && input[at + 1] === LF) {
+      this.#finish([])
+      return at + 2
+    }
+    const end = input.indexOf('\r\n\r\n', at, 'latin1')
+    if (end === -1 && input.length - at <= this.#maxHead) return this.#keep(input, at)
+    if (end === -1 || end - at > this.#maxHead) throw new BadResponseError('too long a trailer section')
+    this.#finish(parseTrailers(input.toString('latin1', at, end)))
+    return end + 4
+  }
+
+  #lineEnd(input: Buffer, at: number, max: number): number {
+    const end = input.indexOf('\r\n', at, 'latin1')
+    if (end > at + max || (end === -1 && input.length - at > max)) throw new BadResponseError('too long a line')
+    return end
+  }
+
+  #keep(input: Buffer, at: number): number {
+    this.#kept = Buffer.from(input.subarray(at))
+    return input.length
+  }
+
+  #finish(trailers: readonly string[]): void {
+    const sink = this.#sink
+    this.#sink = null
+    this.#state = 'idle'
+    sink?.onEnd(trailers)
+  }
+}
+
+const CR = 13
+const LF = 10
+
+/** Of a size that is read by the byte; a longer one is read as text. */
+const MAX_DIGITS = 12
+const NO_DIGIT = 255
+/** What a byte is worth as a hexadecimal digit. */
+const DIGITS = Uint8Array.from({ length: 256 }, (_, code) => {
+  const text = String.fromCharCode(code)
+  return /[0-9a-fA-F]/.test(text) ? Number.parseInt(text, 16) : NO_DIGIT
+})

@@ -1,0 +1,70 @@
+import type { IncomingHttpHeaders } from 'node:http'
+import type { Authenticator } from '../auth/authenticator.ts'
+import type { ShareRules } from '../edge/shares.ts'
+import type { Forwarder } from '../forward/forwarder.ts'
+import type { Policy } from '../quota/policy.ts'
+import type { OwnResponse } from '../respond/response.ts'
+import type { Price } from '../routing/price.ts'
+import type { RoutePattern, RouteTable } from '../routing/route-table.ts'
+import type { PathAllowances } from '../routing/target.ts'
+
+/** What is to be done with requests that match. */
+export interface Route extends RoutePattern {
+  /** Of the rule in the configuration, from 1; `null` for what matches no rule. */
+  readonly line: number | null
+  /** `null` for a public route: no credential, no charge. */
+  readonly charged: { readonly category: string; readonly price: Price } | null
+  /** Which of its requests count for the adaptive mode. */
+  readonly health: 'always' | 'charged' | 'never'
+  /** Whether its refusals are only counted and told. */
+  readonly shadow: boolean
+  /** After how many milliseconds a tunnel costs again what it did; `null` for never. */
+  readonly tunnelChargeMs: number | null
+}
+
+/** Pages that the gateway answers itself: public, and never charged. */
+export interface Reference {
+  /** Whether a canonical path is one of its own. */
+  has(path: string): boolean
+  /**
+   * @param path canonical
+   * @param headers of the request, for which form of the answer is wanted
+   * @returns `null` for a path that is none of its own
+   */
+  response(path: string, headers: IncomingHttpHeaders): OwnResponse | null
+}
+
+/** Everything that one configuration decides about a request. A request sees one of these from beginning to end. */
+export interface Rules {
+  readonly routes: RouteTable<Route>
+  /** The route of what matches no other; `null` refuses it. */
+  readonly unmatched: Route | null
+  readonly paths: PathAllowances
+  /** The description of the API; `null` for none. */
+  readonly reference: Reference | null
+  readonly authenticator: Authenticator
+  /** The limits in force now: they follow what administrators change at run time, and the adaptive factor. */
+  readonly policy: () => Policy
+  /** Whether all refusals of the quota are only counted and told, now. */
+  readonly shadow: () => boolean
+  readonly forwarder: Forwarder
+  /** IANA zone of the time in the 429's sentence. */
+  readonly timeZone: string
+  readonly refundUnreached: boolean
+  /** Whether accepted answers carry the RateLimit fields. */
+  readonly rateLimitFields: boolean
+  /** Longest request target in bytes. */
+  readonly maxUrl: number
+  /** Whether an address is one of `edge.trusted_proxies`. */
+  readonly isProxy: (address: string) => boolean
+  /** Largest request body in bytes; `null` for any. */
+  readonly maxBody: number | null
+  /** How much of what is scarce all together, one address and one user may hold. */
+  readonly shares: ShareRules
+  /** How old a tunnel may become, in milliseconds. */
+  readonly tunnelMaxAgeMs: number
+  /** The longest wait for a place among one's own connections to the upstream, in milliseconds. */
+  readonly queueTimeoutMs: number
+  /** How late the event loop may lastingly be before new requests are answered 503, in milliseconds. */
+  readonly maxLagMs: number
+}

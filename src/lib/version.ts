@@ -1,0 +1,12 @@
+import { readFileSync } from 'node:fs'
+
+const { version, engines } = JSON.parse(readFileSync(new URL('../../package.json', import.meta.url), 'utf8')) as {
+  version: string
+  engines: { node: string }
+}
+
+/** Of Node, as `>=24.14.1`. */
+const nodeNeeded = engines.node
+
+/** Of this package. */
+export { nodeNeeded, version }

@@ -1,0 +1,27 @@
+import type { Observation, Observer } from './observation.ts'
+
+/**
+ * Joins readers into one Observer, told in the order given. A reader that throws never harms the request that was
+ * observed, nor the readers after it: its error is told to the others as an `internal_error`.
+ */
+export function fanOut(readers: readonly Observer[]): Observer {
+  return function reportAll(observation: Observation): void {
+    for (const reader of readers) {
+      try {
+        reader(observation)
+      } catch (error) {
+        report(error, reader, readers)
+      }
+    }
+  }
+}
+
+/** Told once to each of the others; a second failure on the way has nobody left to hear it. */
+function report(error: unknown, broken: Observer, readers: readonly Observer[]): void {
+  for (const reader of readers) {
+    if (reader === broken) continue
+    try {
+      reader({ type: 'internal_error', where: 'observer', error })
+    } catch {}
+  }
+}

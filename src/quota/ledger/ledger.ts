@@ -1,0 +1,483 @@
+import type { Observer } from '../../observe/observation.ts'
+import type { Batch, Charge, Decision, Refund } from '../charge.ts'
+import { type QuotaStore, StoreError, type StoreFailure } from '../quota-store.ts'
+import { createGathering } from './batching.ts'
+import { createOutage } from './outage-allowance.ts'
+import type { Payment } from './outage-debts.ts'
+import { createRecentRefusals } from './recent-refusals.ts'
+import { createSender, type Until } from './sender.ts'
+
+/**
+ * Takes charges one by one and settles them with the store in batches: all that arrive while a batch is under way go
+ * out together in the next one. One batch at a time, so that a batch whose reply was lost can be sent again under the
+ * same sequence number until its outcome is known, and is charged once.
+ *
+ * A store that leaves a charge without an answer for the deadline is out. From then on nobody waits for it: charges are
+ * refused at once, or decided on local counters where the category has a share for that. Meanwhile one batch after the
+ * other asks whether the store is back; its first answer ends the outage, and what was admitted is then charged there.
+ */
+export interface Ledger {
+  /**
+   * Decides one charge: by the store, or while that is out on local counters; such a decision names its `limits`.
+   * @throws StoreError when the store did not decide within the deadline or is out, and the charge cannot be decided
+   * locally; whatever the store charged for it then is given back
+   * @throws LedgerFull when more charges wait than the ledger takes
+   */
+  charge(charge: Charge): Promise<Decision>
+  /** Gives an accepted charge back; settled with the next batch. Call it at most once for a decision. Nothing happens after `close`. */
+  refund(refund: Refund): void
+  /**
+   * Windows of everybody were emptied in the store, so what was used of their shares while it was out counts no more. What is owed
+   * for it is still charged. Recent refusals end with the policy that they were made under.
+   */
+  emptied(category: string, seconds: readonly number[]): void
+  /**
+   * Asks the store, with a batch of nothing, whether it takes charges: one that answers may be full, or take no writes. Resolves
+   * when it does, or when it did not within the deadline and counts as out, as by a charge. Never rejects.
+   */
+  ask(): Promise<void>
+  /** Why the store is out, so that charges are decided without it; `null` while it is not. */
+  outage(): StoreFailure | null
+  /** Settles what waits and stops; after `graceMs` whatever is left is given up. */
+  close(graceMs: number): Promise<void>
+}
+
+export class LedgerFull extends Error {
+  constructor(waiting: number) {
+    super(`${waiting} charges are waiting for the store`)
+    this.name = 'LedgerFull'
+  }
+}
+
+export interface LedgerOptions {
+  readonly store: Pick<QuotaStore, 'settle'>
+  /** Random for each start of a process: a sequence number counts within it. */
+  readonly instance: string
+  /** How long the store may be silent while a charge waits for it, in milliseconds; a charge waits four times this at most. */
+  readonly deadlineMs: number
+  readonly observe: Observer
+  /**
+   * The share of its limits that a category may use on local counters while the store is out, 0 (charges are refused) to
+   * 1. Default 0 for every category.
+   */
+  readonly outageShare?: (category: string) => number
+  /** How many users, in one category each, may be admitted during an outage. Default 50,000. */
+  readonly maxOutageUsers?: number
+  /**
+   * How long a refusal is repeated without asking the store, in milliseconds; 0 for never. Default 250: what another
+   * process gives back is seen so much later at most.
+   */
+  readonly repeatRefusalsMs?: number
+  /** Bounds the time that one batch holds the store. Default 256. */
+  readonly maxBatch?: number
+  /** Default 10,000. */
+  readonly maxWaiting?: number
+  /**
+   * How long a batch of unknown outcome is sent again, in milliseconds. Default 30 minutes; a store must remember the
+   * last reply of an instance for longer.
+   */
+  readonly giveUpMs?: number
+  /** Monotonic milliseconds. */
+  readonly now?: () => number
+  /** 0 to 1, for the pauses between attempts. */
+  readonly random?: () => number
+}
+
+interface Waiting {
+  readonly charge: Charge
+  expiresAt: number
+  readonly resolve: (decision: Decision) => void
+  readonly reject: (error: Error) => void
+  /** What its caller was told without the store: a decision on local counters, or that there is none. */
+  told: Decision | 'nothing' | null
+}
+
+const NOBODY: Waiting[] = []
+const NO_REFUNDS: Refund[] = []
+const NO_PAYMENT: Payment = { charges: [], debts: [] }
+
+export function createLedger(options: LedgerOptions): Ledger {
+  const { store, instance, deadlineMs, observe, outageShare = () => 0, maxOutageUsers } = options
+  const { maxBatch = 256, maxWaiting = 10_000, giveUpMs = 30 * 60_000 } = options
+  const { now = () => performance.now(), random = Math.random, repeatRefusalsMs = 250 } = options
+  const refusals = createRecentRefusals(repeatRefusalsMs, now)
+  const outage = createOutage({
+    share: outageShare,
+    ...(maxOutageUsers !== undefined && { maxUsers: maxOutageUsers }),
+    tell: (event, tokens) => observe({ type: 'outage_tokens', event, tokens }),
+  })
+
+  const gathering = createGathering({ waiting: () => queue.length, now })
+  const sender = createSender({ store, giveUpMs, observe, now, random })
+  const until: Until = {
+    // Refunds, debts, and the question whether the store is back wait for no caller.
+    isWanted: () => sent.length === 0 || sent.some((waiting) => waiting.told === null),
+    isOver: () => stopped || (closing && !isOwing()),
+  }
+
+  let queue: Waiting[] = []
+  let refunds: Refund[] = []
+  /** Of charges that were admitted here, while it is not known whether the store has counted them. */
+  const openRefunds: Refund[] = []
+  let sent: Waiting[] = NOBODY
+  let sentAt = 0
+  let sentRefunds: Refund[] = NO_REFUNDS
+  let payment: Payment = NO_PAYMENT
+  let tokensPaid = 0
+  /** From our clock to that of what is decided here. */
+  let ahead = 0
+  let sequence = 0
+  let busy = false
+  let closing = false
+  let stopped = false
+  let deadline: NodeJS.Timeout | null = null
+  /** The circuit: not `null` while the store is out. */
+  let out: StoreError | null = null
+  let asking: PromiseWithResolvers<void> | null = null
+  let idle = Promise.withResolvers<void>()
+  idle.resolve()
+
+  function charge(charge: Charge): Promise<Decision> {
+    if (stopped) return Promise.reject(new StoreError('the ledger is closed', 'other', 'no'))
+    if (out !== null) return chargeAlone(charge, stillOut(out))
+    const refusal = refusals.recall(charge)
+    if (refusal !== null) return Promise.resolve(refusal)
+    if (queue.length >= maxWaiting) return Promise.reject(new LedgerFull(queue.length))
+    return new Promise((resolve, reject) => {
+      queue.push({ charge, expiresAt: now() + deadlineMs, resolve, reject, told: null })
+      if (deadline === null) watchDeadlines()
+      if (!busy) wake()
+    })
+  }
+
+  function refund(refund: Refund): void {
+    if (stopped) return
+    refusals.clear()
+    if (outage.made(refund.decision)) giveBackAlone([refund])
+    else refunds.push(refund)
+    wake()
+  }
+
+  async function ask(): Promise<void> {
+    if (out !== null || closing) return
+    asking ??= Promise.withResolvers()
+    const { promise } = asking
+    let timer = afterDeadline(deadlineMs, function late() {
+      if (asking === null) return
+      const left = gathering.isUnderWay() ? deadlineMs : sentAt + deadlineMs - now()
+      if (left > 0) timer = afterDeadline(left, late)
+      else open()
+    })
+    wake()
+    await promise
+    clearTimeout(timer)
+  }
+
+  function answered(): void {
+    asking?.resolve()
+    asking = null
+  }
+
+  function wake(): void {
+    if (busy) return
+    busy = true
+    idle = Promise.withResolvers()
+    void settleAll()
+  }
+
+  async function settleAll(): Promise<void> {
+    for (await gather(); hasWork(); await gather()) await settleNext()
+    busy = false
+    idle.resolve()
+  }
+
+  async function gather(): Promise<void> {
+    excuse(await gathering.next())
+  }
+
+  /** Where this process was held up before it asked, the store was not silent: so long all that wait have more time. */
+  function excuse(ms: number): void {
+    if (ms < deadlineMs / 4) return
+    const latest = now() + deadlineMs
+    for (const waiting of queue) waiting.expiresAt = Math.min(waiting.expiresAt + ms, latest)
+  }
+
+  function hasWork(): boolean {
+    if (stopped) return false
+    if (queue.length > 0 || refunds.length > 0 || outage.owes()) return true
+    return (out !== null || asking !== null) && !closing
+  }
+
+  async function settleNext(): Promise<void> {
+    sentAt = now()
+    const outcome = await sender.send(nextBatch(), until)
+    if (outcome.settled) {
+      out = null
+      answered()
+      handOut(outcome.decisions)
+    } else drop(outcome.failure, outcome.uncertain)
+    forget()
+  }
+
+  /** Of the batch that was sent everything is known now that will be. */
+  function forget(): void {
+    sent = NOBODY
+    sentRefunds = NO_REFUNDS
+    payment = NO_PAYMENT
+    if (openRefunds.length > 0) giveBackAlone(openRefunds.splice(0))
+  }
+
+  /** While the store is out the batch is empty: it asks whether the store is back, and its loss leaves nothing open. */
+  function nextBatch(): Batch {
+    if (out === null) {
+      payment = outage.take(maxBatch, localTime())
+      ;[sent, queue] = split(queue)
+      if (sent.length > 0) gathering.sent(sent.length)
+      ;[sentRefunds, refunds] = split(refunds)
+    }
+    const charges = sent.map(chargeOf)
+    return {
+      instance,
+      sequence: ++sequence,
+      refunds: sentRefunds,
+      charges: payment.charges.length === 0 ? charges : [...payment.charges, ...charges],
+    }
+  }
+
+  function split<T>(list: T[]): [T[], T[]] {
+    return list.length <= maxBatch ? [list, []] : [list.slice(0, maxBatch), list.slice(maxBatch)]
+  }
+
+  function handOut(decisions: readonly Decision[]): void {
+    const debts = payment.charges.length
+    if (debts > 0) paid(decisions)
+    if (tokensPaid > 0 && !outage.owes()) reportPaid()
+    // Whatever was refused between the call of `refund` and now did not know of them.
+    if (sentRefunds.length > 0) refusals.clear()
+    for (let i = 0; i < sent.length; i++) hand(sent[i] as Waiting, decisions[debts + i])
+  }
+
+  function paid(decisions: readonly Decision[]): void {
+    const before = outage.owed()
+    outage.settled(payment, decisions)
+    tokensPaid += before - outage.owed()
+  }
+
+  /** Also where the last debts ended before they were paid. */
+  function reportPaid(): void {
+    observe({ type: 'outage_settled', tokens: tokensPaid })
+    tokensPaid = 0
+  }
+
+  function hand(waiting: Waiting, decision: Decision | undefined): void {
+    const { charge, told } = waiting
+    if (decision === undefined) miss(waiting, new StoreError('the store left out a decision', 'other', 'unknown'))
+    else if (told === null) {
+      if (decision.accepted) refusals.forget(charge)
+      else refusals.note(charge, decision, sentAt)
+      waiting.resolve(decision)
+    } else if (isAdmitted(told)) outage.learn(charge, told, decision)
+    else if (decision.accepted) refund({ charge, decision })
+  }
+
+  /** There will be no decision of the store: who still waits is told, and what was admitted here is owed. */
+  function miss(waiting: Waiting, error: StoreError): void {
+    const { charge, told } = waiting
+    if (told === null) abandon(waiting, error)
+    else if (isAdmitted(told)) outage.owe(charge, told)
+  }
+
+  /**
+   * What was admitted here is owed from now on. Where the outcome stays unknown it may so be counted twice, which keeps
+   * every limit; not counting it might not.
+   */
+  function drop(failure: StoreError, uncertain: boolean): void {
+    if (stopped) return
+    if (uncertain) reportLostRefunds(sentRefunds)
+    else refunds = [...sentRefunds, ...refunds]
+    outage.returned(payment)
+    for (const waiting of sent) miss(waiting, failure)
+  }
+
+  /** One timer for all that wait: they expire in the order of arrival, so only the oldest matters. */
+  function watchDeadlines(): void {
+    const oldest = sent.find((waiting) => waiting.told === null) ?? queue[0]
+    if (oldest === undefined) return
+    deadline = afterDeadline(dueOf(oldest) - now(), expire)
+  }
+
+  /**
+   * A store that answers is not late because many wait for it: the deadline counts from its last answer, up to four
+   * times its length.
+   */
+  function dueOf({ expiresAt }: Waiting): number {
+    return Math.min(Math.max(expiresAt, sender.lastResponse() + deadlineMs), expiresAt + 3 * deadlineMs)
+  }
+
+  function expire(): void {
+    deadline = null
+    const time = now()
+    const isLate = (waiting: Waiting): boolean => waiting.told === null && dueOf(waiting) <= time
+    const late = !gathering.isUnderWay() && (sent.some(isLate) || (queue[0] !== undefined && isLate(queue[0])))
+    if (late && time - sender.lastResponse() >= deadlineMs) open()
+    else if (late) giveUpLate(isLate)
+    watchDeadlines()
+  }
+
+  /** The store answers, and too many wait for it. */
+  function giveUpLate(isLate: (waiting: Waiting) => boolean): void {
+    const error = new StoreError(`the store did not decide within ${4 * deadlineMs} ms`, 'timeout', 'unknown')
+    for (const waiting of sent) if (isLate(waiting)) abandon(waiting, error)
+    const alive = queue.findIndex((waiting) => !isLate(waiting))
+    const late = queue.splice(0, alive === -1 ? queue.length : alive)
+    for (const waiting of late) abandon(waiting, error)
+  }
+
+  /** Opens the circuit, and answers all that wait. */
+  function open(): void {
+    const reason = sender.lastFailure()?.reason ?? 'timeout'
+    const error = new StoreError(`the store did not decide within ${deadlineMs} ms`, reason, 'unknown')
+    sender.miss()
+    out = error
+    answered()
+    if (outage.owed() === 0) setClock()
+    observe({ type: 'store_out', reason })
+    for (const waiting of sent) if (waiting.told === null) reportAlone(waiting, error)
+    const waited = queue
+    queue = []
+    for (const waiting of waited) chargeAlone(waiting.charge, error).then(waiting.resolve, waiting.reject)
+  }
+
+  /** What was used up by a wrong time stays so until its windows have run out on our clock: no share is handed out twice. */
+  function setClock(): void {
+    const right = Math.round(sender.ahead())
+    outage.shift(right - ahead)
+    ahead = right
+  }
+
+  /** The store may have gone out for one reason, and stay so for another. */
+  function reasonNow(error: StoreError): StoreFailure {
+    return (sender.lastFailure() ?? error).reason
+  }
+
+  function stillOut(error: StoreError): StoreError {
+    const reason = reasonNow(error)
+    if (reason === error.reason) return error
+    out = new StoreError(error.message, reason, error.applied)
+    return out
+  }
+
+  /** A charge that never goes to the store. */
+  function chargeAlone(charge: Charge, error: StoreError): Promise<Decision> {
+    const decision = decideAlone(charge)
+    if (decision === null) return Promise.reject(error)
+    if (decision.accepted) outage.owe(charge, decision)
+    return Promise.resolve(decision)
+  }
+
+  /** A charge that the store may have decided, or will yet: what it says is told to the outage, not to the caller. */
+  function reportAlone(waiting: Waiting, error: StoreError): void {
+    const decision = decideAlone(waiting.charge)
+    if (decision === null) abandon(waiting, error)
+    else {
+      waiting.told = decision
+      waiting.resolve(decision)
+    }
+  }
+
+  /**
+   * The store's clock carried on by ours, which nobody sets. What is owed keeps the one that it was admitted by: where we had
+   * the store's time wrong (a wall clock, a machine that slept), its first answer would end windows that still run.
+   */
+  function localTime(): number {
+    return Math.floor(now() + ahead)
+  }
+
+  function decideAlone(charge: Charge): Decision | null {
+    const decision = outage.decide(charge, localTime())
+    const verdict = decision === null ? 'unable' : decision.accepted ? 'accepted' : 'refused'
+    observe({ type: 'outage_charge', category: charge.category, verdict })
+    return decision
+  }
+
+  function giveBackAlone(given: readonly Refund[]): void {
+    for (const refund of given) {
+      const inStore = outage.giveBack(refund)
+      if (inStore === null) openRefunds.push(refund)
+      else refunds.push(...inStore)
+    }
+  }
+
+  function abandon(waiting: Waiting, error: StoreError): void {
+    waiting.told = 'nothing'
+    waiting.reject(error)
+  }
+
+  async function close(graceMs: number): Promise<void> {
+    closing = true
+    answered()
+    await idleFor(graceMs)
+    const closed = new StoreError('the ledger is closed', 'other', 'unknown')
+    if (!stopped) {
+      if (!sender.abandon()) {
+        drop(closed, false)
+        forget()
+      }
+      reportLost()
+      reportLostRefunds([...sentRefunds, ...refunds, ...openRefunds])
+    }
+    stopped = true
+    if (deadline !== null) clearTimeout(deadline)
+    for (const waiting of [...sent, ...queue]) abandon(waiting, closed)
+    queue = []
+    refunds = []
+  }
+
+  /** What was admitted here and is never charged. A payment under way may have been made. */
+  function reportLost(): void {
+    const tokens = outage.owed() - tokensIn(payment)
+    if (tokens > 0) observe({ type: 'outage_tokens', event: 'lost', tokens })
+  }
+
+  /** Those that were sent may have been made: that will not be known. */
+  function reportLostRefunds(lost: readonly Refund[]): void {
+    const tokens = tokensOf(lost.map(({ charge }) => charge))
+    if (tokens > 0) observe({ type: 'refunds_lost', tokens })
+  }
+
+  /** Whether there is anything but the question for a store that is out. */
+  function isOwing(): boolean {
+    return [sent, queue, sentRefunds, refunds].some((list) => list.length > 0) || outage.owed() > 0
+  }
+
+  async function idleFor(graceMs: number): Promise<void> {
+    const grace = Promise.withResolvers<void>()
+    const timer = setTimeout(grace.resolve, graceMs)
+    await Promise.race([idle.promise, grace.promise])
+    clearTimeout(timer)
+  }
+
+  return { charge, refund, emptied: outage.empty, ask, outage: () => out && reasonNow(out), close }
+}
+
+/** When this process was held up, an answer may be there already: it is read before the next immediate. */
+function afterDeadline(ms: number, act: () => void): NodeJS.Timeout {
+  return setTimeout(() => setImmediate(act), Math.max(1, ms))
+}
+
+function isAdmitted(told: Decision | 'nothing'): told is Decision {
+  return told !== 'nothing' && told.accepted
+}
+
+function tokensOf(charges: readonly Charge[]): number {
+  return charges.reduce((sum, { cost }) => sum + cost, 0)
+}
+
+/** A debt that does not count alike in all its windows is paid by several charges. */
+function tokensIn({ debts }: Payment): number {
+  return debts.reduce((sum, { tokens }) => sum + tokens, 0)
+}
+
+function chargeOf({ charge }: Waiting): Charge {
+  return charge
+}

@@ -1,0 +1,117 @@
+import type { Charge, Decision, Limits } from '../charge.ts'
+import { type Limit, NOT_RUNNING, resetAt, type Usage } from '../window.ts'
+
+/** What was refused a moment ago, so that a client that goes on asking costs the store nothing. */
+export interface RecentRefusals {
+  /**
+   * The refusal again, with the time of now: the same object as long as all the whole seconds are the same that are left of
+   * its windows. `null` where the store has to be asked. Of a window that has not started, and refuses what costs more than
+   * its limit, it says the end as of the moment that is told, which may be `keepMs` ago.
+   */
+  recall(charge: Charge): Decision | null
+  /** @param askedAt when the store was asked, on our clock: its answer may have been under way for long */
+  note(charge: Charge, decision: Decision, askedAt: number): void
+  /** A charge was accepted: what its user was refused may now be refused for longer. */
+  forget(charge: Charge): void
+  /** Something was given back: any refusal may have become wrong. */
+  clear(): void
+}
+
+interface Entry {
+  readonly limits: Limits
+  readonly cost: number
+  /** On our clock, in milliseconds, like the other two. */
+  readonly until: number
+  /** When the running windows end, in the store's time. */
+  readonly ends: readonly number[]
+  said: Decision
+  saidAt: number
+  saidUntil: number
+}
+
+/** Users in one category each. */
+const MAX = 10_000
+
+/**
+ * Within a window what is used only grows, but for refunds and resets. So a refusal stays true while its windows run and
+ * the limits are the same ones; what other users charge, and what other processes charge and give back, is seen `keepMs` later
+ * at most. It never admits anything.
+ *
+ * @param keepMs how long a refusal is repeated, in milliseconds; 0 for never
+ * @param now monotonic milliseconds
+ */
+export function createRecentRefusals(keepMs: number, now: () => number): RecentRefusals {
+  const byCategory = new Map<string, Map<string, Entry>>()
+  let size = 0
+
+  function recall({ user, category, cost, limits }: Charge): Decision | null {
+    const entry = size === 0 ? undefined : byCategory.get(category)?.get(user)
+    if (entry === undefined || cost < entry.cost || limits !== entry.limits) return null
+    const time = now()
+    if (time >= entry.until) return null
+    if (time >= entry.saidUntil) sayAnew(entry, time)
+    return entry.said
+  }
+
+  function note({ user, category, cost, limits }: Charge, decision: Decision, askedAt: number): void {
+    if (size >= MAX) clear()
+    const ends = endsOf(limits, decision)
+    // The store tells whole milliseconds: it may have been nearly one later.
+    const until = askedAt + Math.min(keepMs, Math.min(...ends) - decision.at - 1)
+    const users = usersOf(category)
+    if (!users.has(user)) size++
+    const saidAt = now()
+    const saidUntil = saidAt + unchangedFor(ends, decision.at)
+    users.set(user, { limits, cost, until, ends, said: decision, saidAt, saidUntil })
+  }
+
+  function forget({ user, category }: Charge): void {
+    if (byCategory.get(category)?.delete(user)) size--
+  }
+
+  function usersOf(category: string): Map<string, Entry> {
+    let users = byCategory.get(category)
+    if (users === undefined) {
+      users = new Map()
+      byCategory.set(category, users)
+    }
+    return users
+  }
+
+  function clear(): void {
+    byCategory.clear()
+    size = 0
+  }
+
+  return { recall, note, forget, clear }
+}
+
+function sayAnew(entry: Entry, time: number): void {
+  const passed = Math.floor(time - entry.saidAt)
+  const at = entry.said.at + passed
+  entry.said = { ...entry.said, at }
+  entry.saidAt += passed
+  entry.saidUntil = entry.saidAt + unchangedFor(entry.ends, at)
+}
+
+/** Milliseconds until there is a whole second less, rounded up, of one of the windows. */
+function unchangedFor(ends: readonly number[], at: number): number {
+  let ms = Number.POSITIVE_INFINITY
+  for (let i = 0; i < ends.length; i++) ms = Math.min(ms, (((ends[i] as number) - at - 1) % 1000) + 1)
+  return ms
+}
+
+/** When the first of them ends, the numbers change. */
+function endsOf({ personal, global }: Limits, decision: Decision): number[] {
+  const ends: number[] = []
+  addEnds(ends, personal, decision.personal)
+  addEnds(ends, global ?? [], decision.global ?? [])
+  return ends
+}
+
+function addEnds(ends: number[], limits: readonly Limit[], usages: readonly Usage[]): void {
+  for (let i = 0; i < limits.length; i++) {
+    const usage = usages[i] ?? NOT_RUNNING
+    if (usage.startedAt !== 0) ends.push(resetAt(usage, (limits[i] as Limit).window.seconds))
+  }
+}

@@ -1,0 +1,82 @@
+import type { Batch, Decision } from './charge.ts'
+import type { Counter } from './counter.ts'
+
+/** What a user has used: one personal and one global counter for each category that was asked for, in that order. */
+export interface Standing {
+  /** The store's time of the reading, in milliseconds since the epoch. */
+  readonly at: number
+  readonly personal: readonly Counter[]
+  readonly global: readonly Counter[]
+}
+
+/** Keeps the counters. Every implementation passes test/quota/quota-store.suite.ts. */
+export interface QuotaStore {
+  /**
+   * Settles a batch with the arithmetic of `settleBatch` on the store's own clock: all of it or, on an error, nothing.
+   * The decisions come in the order of the charges.
+   *
+   * The same batch (same instance and sequence) may be sent again after an error: it is applied once and answered alike.
+   * A batch whose sequence is lower than one that was applied is refused with an error and applied never.
+   * An instance sends one batch at a time. The call answers or fails in bounded time.
+   *
+   * @throws StoreError whose `applied` says whether the batch may have been applied
+   */
+  settle(batch: Batch): Promise<readonly Decision[]>
+
+  /** Reads without charging. @throws StoreError */
+  standing(user: string, categories: readonly string[]): Promise<Standing>
+}
+
+/** A user who has used something, with the counters as they are stored: windows that have ended may be among them. */
+export interface UserUsage {
+  readonly user: string
+  readonly counters: ReadonlyMap<string, Counter>
+}
+
+/** Looks through the users that have counters. Every implementation passes test/quota/usage.suite.ts. */
+export interface UsageStore {
+  /**
+   * One step through all users: some of them, in no order, each once or, where others come and go meanwhile, twice. A step
+   * holds the store for a moment only, however many users there are.
+   * @param cursor where the last step ended; `null` begins
+   * @returns `next`: where the following step begins; `null` at the end
+   * @throws StoreError
+   */
+  scanUsers(cursor: string | null): Promise<{
+    /** The store's time, in milliseconds since the epoch. */
+    readonly at: number
+    readonly users: readonly UserUsage[]
+    readonly next: string | null
+  }>
+}
+
+export type StoreFailure =
+  | 'timeout'
+  | 'connection'
+  | 'readonly'
+  | 'out_of_memory'
+  | 'loading'
+  | 'busy'
+  | 'auth'
+  | 'cluster'
+  | 'other'
+
+/** Whether nothing came back at all; any other failure is an answer. */
+export function isSilence(reason: StoreFailure): boolean {
+  return reason === 'timeout' || reason === 'connection'
+}
+
+/** The store could not answer. A refused charge is never an error. */
+export class StoreError extends Error {
+  /** Short and stable, for metrics. */
+  readonly reason: StoreFailure
+  /** `no`: certainly nothing was applied. `unknown`: it may have been, so only a batch may be sent again. */
+  readonly applied: 'no' | 'unknown'
+
+  constructor(message: string, reason: StoreFailure, applied: 'no' | 'unknown', cause?: unknown) {
+    super(message, { cause })
+    this.name = 'StoreError'
+    this.reason = reason
+    this.applied = applied
+  }
+}

@@ -1,0 +1,112 @@
+import { type IncomingMessage, type ServerResponse, STATUS_CODES } from 'node:http'
+import type { Duplex } from 'node:stream'
+import { type Denial, STATUS_OF } from '../errors.ts'
+import type { Charge, Decision } from '../quota/charge.ts'
+import { rateLimit, rateLimitPolicy } from '../quota/ratelimit.ts'
+import type { QuotaStatus } from '../quota/status.ts'
+import { awaitsContinue, hasBody, SMALL } from './announced-body.ts'
+import { hangUp } from './raw.ts'
+import { sendWhole } from './whole-response.ts'
+
+/** An answer of our own, ready to be written. */
+export interface OwnResponse {
+  readonly status: number
+  /** Raw: name, value, name, value. */
+  readonly headers: readonly string[]
+  readonly body: string | Buffer
+}
+
+export const JSON_TYPE = ['Content-Type', 'application/json; charset=utf-8', 'Cache-Control', 'no-store']
+
+export const PROBLEM_TYPE = ['Content-Type', 'application/problem+json', 'Cache-Control', 'no-store']
+
+export function denialResponse({ code, msg, headers = {}, problem }: Denial): OwnResponse {
+  const type = problem === undefined ? JSON_TYPE : PROBLEM_TYPE
+  const extra = Object.entries(headers).flat()
+  const body = JSON.stringify({ ...problem, error: code, msg })
+  return { status: STATUS_OF[code], headers: [...type, ...extra], body }
+}
+
+export function statusResponse(status: QuotaStatus, fields: readonly string[]): OwnResponse {
+  return { status: 200, headers: [...JSON_TYPE, ...fields], body: JSON.stringify(status) }
+}
+
+/** `RateLimit-Policy` and `RateLimit` for a charge. */
+export function rateLimitFields({ category, cost, limits: own }: Charge, decision: Decision): string[] {
+  const limits = decision.limits ?? own
+  return [
+    'RateLimit-Policy',
+    rateLimitPolicy(category, limits),
+    'RateLimit',
+    rateLimit(category, limits, decision, cost),
+  ]
+}
+
+/** For an answer of the backend to a request that the quota refused and that was let through. */
+export const SHADOW_FIELD = ['X-Tollgate-Shadow', 'would-refuse'] as const
+
+const LINGER_MS = 1000
+
+/**
+ * Writes an answer of ours. A client that is still sending a large body is told to close; its bytes are read for a
+ * moment all the same, since closing on unread data makes TCP reset the connection and throws the answer away
+ * (RFC 9112, 9.6).
+ */
+export function writeResponse(
+  req: IncomingMessage,
+  res: ServerResponse,
+  response: OwnResponse,
+  requestId: string,
+): void {
+  const lingers = !req.complete && hasBody(req) && !isSmall(req)
+  // Nobody wants the body. Behind answers that are still to come Node would keep it until this one is out.
+  if (hasBody(req)) req.resume()
+  const length = Buffer.byteLength(response.body)
+  const headers = [...response.headers, 'X-Request-Id', requestId]
+  // RFC 9110 section 8.6: a 204 has none.
+  if (response.status !== 204) headers.push('Content-Length', String(length))
+  const closes = response.headers.includes('Connection')
+  // Of as many bytes as characters: all ASCII.
+  if (!lingers && !closes && length === response.body.length) {
+    sendWhole(res, response.status, headers, response.body)
+    return
+  }
+  if (lingers) res.shouldKeepAlive = false // Node then says so in the head, and the listener asks it
+  res.writeHead(response.status, headers)
+  if (!lingers) {
+    res.end(req.method === 'HEAD' ? undefined : response.body)
+    return
+  }
+  if (req.method !== 'HEAD') res.write(response.body)
+  const timer = setTimeout(end, LINGER_MS)
+  function end(): void {
+    clearTimeout(timer)
+    res.end()
+  }
+  // Also where the client may wait for 100 Continue: it may have got one, and need not wait at all (RFC 9110, 10.1.1).
+  req.once('end', end).once('close', end)
+}
+
+/** Such a body is read to its end after an answer, so that the connection can go on. */
+function isSmall(req: IncomingMessage): boolean {
+  return !awaitsContinue(req) && Number(req.headers['content-length'] ?? Number.NaN) <= SMALL
+}
+
+/**
+ * The same on a bare socket: for upgrades, and for what Node's parser refused. The connection is ended by it, and closed when
+ * the client ends it too, or a little later.
+ */
+export function writeRawResponse(socket: Duplex, response: OwnResponse, requestId: string): void {
+  if (!socket.writable) {
+    socket.destroy()
+    return
+  }
+  const lines = [`HTTP/1.1 ${response.status} ${STATUS_CODES[response.status] ?? ''}`]
+  for (let i = 0; i < response.headers.length; i += 2) {
+    if (response.headers[i] !== 'Connection') lines.push(`${response.headers[i]}: ${response.headers[i + 1]}`)
+  }
+  lines.push(`X-Request-Id: ${requestId}`, `Content-Length: ${Buffer.byteLength(response.body)}`, 'Connection: close')
+  socket.write(`${lines.join('\r\n')}\r\n\r\n${response.body}`)
+  hangUp(socket)
+  socket.resume()
+}

@@ -1,0 +1,164 @@
+import type { TokenRecord } from '../control/access-key.ts'
+import type { AuditEntry } from '../control/control-store.ts'
+import type { Changes, UserOverride, Versioned } from '../control/state.ts'
+import { messageOf } from '../errors.ts'
+import type { Bucket } from '../failures/histogram.ts'
+import type { Counter } from '../quota/counter.ts'
+import type { ReplicaStore } from '../replicas/replica.ts'
+
+/**
+ * Copies a whole store into another one. Every implementation passes test/store/copy.test.ts.
+ *
+ * Two things stay behind. What processes tell of themselves is over when they have stopped. What a store remembers of the
+ * last batch of each process is for that process alone, to send a batch again whose reply was lost; one that starts
+ * anew has another name.
+ */
+
+/** The counters of one user, or of everybody (`null`), by category. */
+export interface Owner {
+  readonly user: string | null
+  readonly counters: ReadonlyMap<string, Counter>
+}
+
+/** A part of what a store holds. Never empty. */
+export type Portion =
+  | { readonly kind: 'counters'; readonly owners: readonly Owner[] }
+  | { readonly kind: 'tokens'; readonly records: readonly TokenRecord[] }
+  | { readonly kind: 'settings'; readonly settings: Versioned<Changes> }
+  | { readonly kind: 'overrides'; readonly overrides: readonly (readonly [user: string, Versioned<UserOverride>])[] }
+  | { readonly kind: 'audit'; readonly entries: readonly AuditEntry[] }
+  | { readonly kind: 'failures'; readonly buckets: readonly Bucket[] }
+
+/** A store as it is read and filled by whoever copies it. */
+export interface Copyable {
+  /** Answers when the store can be used. @throws StoreError */
+  ping(): Promise<void>
+  readonly listReplicas: ReplicaStore['listReplicas']
+  /**
+   * All that the store holds, in portions that hold it for a moment each. Windows that have ended are left out. What
+   * others write meanwhile may be in it or not; what is there from beginning to end is in it, perhaps twice.
+   * @throws StoreError
+   */
+  portions(): AsyncGenerator<Portion, void>
+  /** Begins to put something else in the place of all that the store holds. @throws StoreError */
+  refill(): Promise<Refill>
+  /** The mark of a refill that has not ended; `null` for none. @throws StoreError */
+  unfinished(): Promise<string | null>
+  close(): Promise<void>
+}
+
+export interface Refill {
+  /** What `unfinished` tells from now on until `done`; `null` where nothing is there before that. */
+  readonly mark: string | null
+  /** Takes away all that the store held. @throws StoreError */
+  clear(): Promise<void>
+  /** Putting a portion twice is as putting it once. @throws StoreError */
+  put(portion: Portion): Promise<void>
+  /** From now on the store is whole. @throws StoreError */
+  done(): Promise<void>
+  /** Gives up before `clear`: the store is as it was. */
+  abandon(): Promise<void>
+}
+
+/** How much of what was copied. */
+export interface Copied {
+  users: number
+  windows: number
+  /** Categories with a global counter. */
+  everybody: number
+  tokens: number
+  settings: number
+  overrides: number
+  audit: number
+  /** Half hours of the failure histogram. */
+  failures: number
+}
+
+/** Why nothing was copied, and what to do. Nothing was changed. */
+class NotCopied extends Error {}
+
+export interface CopyOptions {
+  readonly from: Copyable
+  readonly to: Copyable
+  /** Copies also while gateways are alive, from half a copy, and in the place of what the target holds. */
+  readonly force: boolean
+  /** Is told after each portion. */
+  readonly progress: (copied: Readonly<Copied>) => void
+}
+
+/**
+ * A copy that breaks off leaves the target either as it was, or marked: the next one then begins anew without being forced.
+ * @throws NotCopied, or another Error where a store fails
+ */
+export async function copyStore({ from, to, force, progress }: CopyOptions): Promise<Copied> {
+  if (!force) await checkReady(from, to)
+  const portions = from.portions()
+  const first = await portions.next()
+  if (first.done) throw new NotCopied('--from holds nothing: check the URL, and the prefix of its keys')
+  const copied = { users: 0, windows: 0, everybody: 0, tokens: 0, settings: 0, overrides: 0, audit: 0, failures: 0 }
+  const refill = await to.refill()
+  await checkApart(from, refill)
+  try {
+    await refill.clear()
+    for (let next: IteratorResult<Portion, void> = first; !next.done; next = await portions.next()) {
+      await refill.put(next.value)
+      count(next.value, copied)
+      progress(copied)
+    }
+    await refill.done()
+  } catch (error) {
+    const why = messageOf(error)
+    throw new Error(`the copy broke off (${why}): run the command again, it begins anew`, { cause: error })
+  }
+  return copied
+}
+
+async function checkReady(from: Copyable, to: Copyable): Promise<void> {
+  await checkAlone('--from', from)
+  await checkAlone('--to', to)
+  if ((await from.unfinished()) !== null) {
+    throw new NotCopied('--from is half a copy itself: finish that one first, or take what is there with --force')
+  }
+  if ((await to.unfinished()) === null && !(await isEmpty(to))) {
+    throw new NotCopied('--to is not empty: name an empty store, or replace all that it holds with --force')
+  }
+}
+
+async function checkAlone(which: string, store: Copyable): Promise<void> {
+  const alive = await store.listReplicas()
+  if (alive.length === 0) return
+  const names = alive.slice(0, 3).map(({ host, pid, silentMs }) => `${host} pid ${pid}, ${seconds(silentMs)} ago`)
+  const more = alive.length > 3 ? ` and ${alive.length - 3} more` : ''
+  throw new NotCopied(
+    `a gateway uses ${which} (${names.join('; ')}${more}): stop it, or wait 15 seconds where it was killed; with --force it is copied all the same, and what is charged meanwhile may be missing`,
+  )
+}
+
+const seconds = (ms: number): string => `${Math.round(ms / 1000)} s`
+
+async function isEmpty(store: Copyable): Promise<boolean> {
+  for await (const _ of store.portions()) return false
+  return true
+}
+
+/** Two URLs may name one store: it would be emptied before it was read. */
+async function checkApart(from: Copyable, refill: Refill): Promise<void> {
+  if (refill.mark === null || (await from.unfinished()) !== refill.mark) return
+  await refill.abandon()
+  throw new NotCopied('--from and --to are the same store')
+}
+
+function count(portion: Portion, copied: Copied): void {
+  if (portion.kind === 'counters') for (const owner of portion.owners) countOwner(owner, copied)
+  else if (portion.kind === 'tokens') copied.tokens += portion.records.length
+  else if (portion.kind === 'settings') copied.settings++
+  else if (portion.kind === 'overrides') copied.overrides += portion.overrides.length
+  else if (portion.kind === 'audit') copied.audit += portion.entries.length
+  else copied.failures += portion.buckets.length
+}
+
+function countOwner({ user, counters }: Owner, copied: Copied): void {
+  if (user === null) copied.everybody += counters.size
+  else copied.users++
+  for (const counter of counters.values()) copied.windows += counter.length
+}

@@ -1,0 +1,184 @@
+import { randomUUID } from 'node:crypto'
+import { endsAt, running } from '../../quota/counter.ts'
+import { StoreError } from '../../quota/quota-store.ts'
+import type { Copyable, Owner, Portion, Refill } from '../copy.ts'
+import { call, milliseconds, pinging, reading, transaction } from './calls.ts'
+import { connect, type RedisClient } from './client.ts'
+import { redisControl } from './control.ts'
+import { createKeys, type Keys } from './keys.ts'
+import { redisReplicas } from './replicas.ts'
+import { packCounters, readCounters } from './sections.ts'
+import { readBuckets, writeBuckets } from './tallies.ts'
+import { readTokens, writeToken } from './tokens.ts'
+
+/** Keys of the database that one step looks at, and entries of a portion. */
+const STEP = 250
+
+/** A command of ours takes a millisecond; this is for a server that is busy with others. */
+const DEADLINE_MS = 2000
+
+/**
+ * What a Redis holds under a prefix, to be copied. Redis has no transactions that could hold all of it: while it is filled, and
+ * when that is broken off, it has a mark.
+ */
+export function openRedisCopyable(options: { readonly url: string; readonly prefix: string }): Copyable {
+  const redis = connect({ url: options.url, deadlineMs: DEADLINE_MS })
+  // Told by whatever is asked next; ioredis goes on trying.
+  redis.on('error', () => {})
+  redis.connect().catch(() => {})
+  const keys = createKeys(options.prefix)
+
+  async function* portions(): AsyncGenerator<Portion, void> {
+    for await (const names of scan(redis, keys)) {
+      const owners = await readOwners(redis, keys, names)
+      if (owners.length > 0) yield { kind: 'counters', owners }
+    }
+    yield* tokens(redis, keys)
+    yield* control(redis, keys)
+    const { buckets } = await readBuckets(redis, keys)
+    if (buckets.length > 0) yield { kind: 'failures', buckets }
+  }
+
+  const unfinished = (): Promise<string | null> => call(() => redis.get(keys.copying))
+
+  async function refill(): Promise<Refill> {
+    const mark = randomUUID()
+    const audited = new Set<number>()
+    const before = await unfinished()
+    await call(() => redis.set(keys.copying, mark))
+    return {
+      mark,
+      clear: () => clear(redis, keys),
+      async put(portion) {
+        await put(redis, keys, portion)
+        if (portion.kind === 'audit') for (const { version } of portion.entries) audited.add(version)
+      },
+      async done() {
+        if ((await unfinished()) !== mark) throw new StoreError('another copy fills this store', 'other', 'no')
+        const { version } = await redisControl(redis, keys).controlVersion()
+        await transaction(redis, (multi) => {
+          if (version > 0) multi.set(keys.version, String(version))
+          if (version > audited.size) multi.set(keys.forgotten, String(version - audited.size))
+          multi.del(keys.copying)
+        })
+      },
+      abandon: async () => {
+        await call<unknown>(() => (before === null ? redis.del(keys.copying) : redis.set(keys.copying, before)))
+      },
+    }
+  }
+
+  return {
+    ping: pinging(redis, keys.version),
+    listReplicas: redisReplicas(redis, keys).listReplicas,
+    portions,
+    refill,
+    unfinished,
+    close: async () => redis.disconnect(),
+  }
+}
+
+/** The names of all our keys, some at a time, each once in a step. */
+async function* scan(redis: RedisClient, keys: Keys): AsyncGenerator<string[], void> {
+  const pattern = `${keys.all.replaceAll(/[\\*?[\]]/g, '\\$&')}*`
+  let cursor = '0'
+  do {
+    const [next, names] = await call(() => redis.scanKeys(keys.version, cursor, pattern, STEP))
+    yield [...new Set(names)]
+    cursor = next
+  } while (cursor !== '0')
+}
+
+/** Of the keys that hold counters. */
+async function readOwners(redis: RedisClient, keys: Keys, names: readonly string[]): Promise<Owner[]> {
+  const counters = names.filter((name) => ownerOf(keys, name) !== undefined)
+  if (counters.length === 0) return []
+  const [time, values] = await reading<[[string, string], (Buffer | null)[]]>(redis, (commands) => {
+    commands.time().mgetBuffer(counters)
+  })
+  const now = milliseconds(time)
+  return counters.flatMap((name, i) => {
+    const lasting = [...readCounters(values[i])]
+      .map(([category, counter]) => [category, running(counter, now)] as const)
+      .filter(([, counter]) => counter.length > 0)
+    return lasting.length === 0 ? [] : [{ user: ownerOf(keys, name) ?? null, counters: new Map(lasting) }]
+  })
+}
+
+/** Whose counters are under a key: a user's, everybody's (`null`), or it holds none. The key without a user is nobody's. */
+function ownerOf(keys: Keys, name: string): string | null | undefined {
+  const [personal, global] = [keys.user(''), keys.everybody('')]
+  if (name.startsWith(personal)) return name.slice(personal.length) || undefined
+  return name.startsWith(global) ? null : undefined
+}
+
+async function* tokens(redis: RedisClient, keys: Keys): AsyncGenerator<Portion, void> {
+  let from: string | null = null
+  do {
+    const { records, next } = await readTokens(redis, keys, from)
+    if (records.length > 0) yield { kind: 'tokens', records }
+    from = next
+  } while (from !== null)
+}
+
+async function* control(redis: RedisClient, keys: Keys): AsyncGenerator<Portion, void> {
+  const { readControl, readAudit } = redisControl(redis, keys)
+  const { settings, overrides } = await readControl()
+  if (settings.version > 0) yield { kind: 'settings', settings }
+  for (const some of inSteps([...overrides])) yield { kind: 'overrides', overrides: some }
+  for (let before: number | null = null; ; ) {
+    const entries = await readAudit(before, STEP)
+    if (entries.length === 0) return
+    yield { kind: 'audit', entries }
+    before = entries.at(-1)?.version ?? 0
+  }
+}
+
+function* inSteps<T>(all: readonly T[]): Generator<readonly T[]> {
+  for (let i = 0; i < all.length; i += STEP) yield all.slice(i, i + STEP)
+}
+
+/** Not what running processes say and remember, nor the mark. */
+async function clear(redis: RedisClient, keys: Keys): Promise<void> {
+  const kept = [keys.beats, keys.replicas, keys.forms, keys.copying]
+  for await (const names of scan(redis, keys)) {
+    const gone = names.filter((name) => !kept.includes(name) && !name.startsWith(keys.instance('')))
+    if (gone.length > 0) await call(() => redis.del(gone))
+  }
+}
+
+type Multi = ReturnType<RedisClient['multi']>
+
+async function put(redis: RedisClient, keys: Keys, portion: Portion): Promise<void> {
+  if (portion.kind !== 'counters') return transaction(redis, (multi) => void putRest(multi, keys, portion))
+  for (const owners of inSteps(portion.owners)) {
+    await transaction(redis, (multi) => {
+      for (const owner of owners) putOwner(multi, keys, owner)
+    })
+  }
+}
+
+/** A key ends by itself with its last window, as `charge.lua` has it. */
+function putOwner(multi: Multi, keys: Keys, { user, counters }: Owner): void {
+  const under = user === null ? [...counters].map((one) => new Map([one])) : [counters]
+  for (const some of under) {
+    const [category = ''] = some.keys()
+    const ends = Math.max(...[...some.values()].map(endsAt))
+    multi.set(user === null ? keys.everybody(category) : keys.user(user), packCounters(some), 'PXAT', ends)
+  }
+}
+
+function putRest(multi: Multi, keys: Keys, portion: Exclude<Portion, { kind: 'counters' }>): void {
+  if (portion.kind === 'tokens') for (const record of portion.records) writeToken(multi, keys, record)
+  else if (portion.kind === 'settings') multi.set(keys.settings, textOf(portion.settings))
+  else if (portion.kind === 'overrides') {
+    for (const [user, override] of portion.overrides) multi.hset(keys.overrides, user, textOf(override))
+  } else if (portion.kind === 'audit') {
+    for (const entry of portion.entries) multi.zadd(keys.audit, entry.version, JSON.stringify(entry))
+  } else writeBuckets(multi, keys, portion.buckets)
+}
+
+/** As control.lua stores it. */
+function textOf({ version, value }: { readonly version: number; readonly value: unknown }): string {
+  return `${version} ${JSON.stringify(value)}`
+}

@@ -1,0 +1,178 @@
+import { BUCKET_MS, BUCKETS, type Tally } from '../../failures/histogram.ts'
+import type { Observer } from '../../observe/observation.ts'
+import type { Batch, Decision } from '../../quota/charge.ts'
+import type { Standing } from '../../quota/quota-store.ts'
+import type { Store } from '../store.ts'
+import { call, milliseconds, pinging, reading } from './calls.ts'
+import { decodeReply, encodeBatch } from './charge-batch.ts'
+import { asksForNoPassword, type RedisClient, SETTLE_BATCH } from './client.ts'
+import { redisControl } from './control.ts'
+import { createKeys, type Keys } from './keys.ts'
+import { NEWEST_FORM, redisReplicas } from './replicas.ts'
+import { readCounter } from './sections.ts'
+import { connectToPrimary } from './sentinels.ts'
+import { shareReads } from './shared-reads.ts'
+import { asStoreError, isForbidden, wasNeverSent } from './store-errors.ts'
+import { subscription } from './subscription.ts'
+import { readBuckets } from './tallies.ts'
+import { redisTokens } from './tokens.ts'
+import { redisUsage } from './usage.ts'
+
+/** Twice as long as a ledger sends a batch of unknown outcome again. */
+const REMEMBER_REPLY_MS = String(60 * 60_000)
+
+/** Users whose standing is read by one command. */
+const MOST_READS = 256
+
+interface Asked {
+  readonly user: string
+  readonly categories: readonly string[]
+}
+
+export interface RedisStoreOptions {
+  readonly url: string
+  /** Name of the hash tag that all keys share; one for each quota. Default `tollgate`. */
+  readonly prefix?: string
+  /** Deadline of one command in milliseconds. Default 250. */
+  readonly deadlineMs?: number
+  readonly observe: Observer
+}
+
+/** Redis 6.2 or newer, or Valkey. Connects in the background: until then every call fails with a StoreError. */
+export function openRedisStore({ url, prefix = 'tollgate', deadlineMs = 250, observe }: RedisStoreOptions): Store {
+  const redis = connectToPrimary({ url, deadlineMs })
+  const keys = createKeys(prefix)
+  const ping = pinging(redis, keys.version)
+  const changes = subscription(() => connectToPrimary({ url, deadlineMs }), keys.changes)
+
+  redis.on('error', (error: Error) => {
+    // What was not sent follows from an error that was told.
+    if (wasNeverSent(error)) return
+    const { message } = asStoreError(error)
+    observe({ type: 'store_failed', operation: 'connect', reason: 'connection', message })
+  })
+  redis.on('ready', () => void welcome())
+  redis.connect().catch(() => {}) // told by the error event; ioredis goes on trying
+
+  async function welcome(): Promise<void> {
+    // A cluster is ready before its nodes are connected: the first command connects ours, and others fail meanwhile.
+    if (redis.isCluster) await ping().catch(() => {})
+    observe({ type: 'store_connected' })
+    await checkServer(redis, keys, observe)
+  }
+
+  /** Whether all processes read short sections; until that is known, none is written. */
+  let mayBeShort = false
+  let last = { instance: '', sequence: 0, mayBeShort }
+
+  async function settle(batch: Batch): Promise<readonly Decision[]> {
+    // A batch that is sent again may get the reply of the first time, in the forms that it asked for then.
+    const { instance, sequence } = batch
+    if (instance !== last.instance || sequence !== last.sequence) last = { instance, sequence, mayBeShort }
+    const sent = encodeBatch(batch, keys, last.mayBeShort)
+    const args = [String(batch.sequence), REMEMBER_REPLY_MS, sent.json, sent.charges]
+    const reply = await call(() => SETTLE_BATCH.run(redis, sent.keys, args))
+    return decodeReply(reply, batch, sent, (aheadMs) => observe({ type: 'window_start_ahead', aheadMs }))
+  }
+
+  const readStanding = shareReads(readStandings, MOST_READS)
+
+  async function readStandings(asked: readonly Asked[]): Promise<readonly Standing[]> {
+    const categories = [...new Set(asked.flatMap((one) => one.categories))]
+    const names = [...categories.map(keys.everybody), ...asked.map(({ user }) => keys.user(user))]
+    const [time, values] = await reading<[[string, string], (Buffer | null)[]]>(redis, (commands) => {
+      commands.time().mgetBuffer(names)
+    })
+    const at = milliseconds(time)
+    const everybody = new Map(categories.map((category, i) => [category, readCounter(values[i], category)]))
+    return asked.map((one, i) => ({
+      at,
+      personal: one.categories.map((category) => readCounter(values[categories.length + i], category)),
+      global: one.categories.map((category) => everybody.get(category) ?? []),
+    }))
+  }
+
+  async function addTally({ total, status0, status5xx, aside, asideFailed }: Tally, agoMs = 0): Promise<void> {
+    const counts = [total, status0, status5xx, aside, asideFailed]
+    await call(() => redis.addTally(keys.failures, ...counts, BUCKET_MS, BUCKETS, agoMs))
+  }
+
+  async function close(): Promise<void> {
+    changes.close()
+    redis.disconnect()
+  }
+
+  return {
+    settle,
+    standing: (user, categories) => readStanding({ user, categories }),
+    addTally,
+    readTallies: () => readBuckets(redis, keys),
+    ...redisTokens(redis, keys),
+    ...redisControl(redis, keys),
+    onChange: (listener) => changes.follow(() => listener()),
+    ...redisUsage(redis, keys),
+    ...redisReplicas(redis, keys, (form) => {
+      mayBeShort = form >= NEWEST_FORM
+    }),
+    ping,
+    close,
+  }
+}
+
+/** What an operator must know before a quota is trusted to this server. */
+async function checkServer(redis: RedisClient, keys: Keys, observe: Observer): Promise<void> {
+  try {
+    if ((await redis.get(keys.copying)) !== null) {
+      const message = 'a copy into this store has not ended, windows may be missing: run "tollgate store copy" again'
+      observe({ type: 'store_warning', message })
+    }
+    if (await asksForNoPassword(redis)) {
+      const message =
+        'Redis asks for no password, so whoever reaches it may change every counter: set requirepass of Redis to the password of the URL under store, or take that out of the URL'
+      observe({ type: 'store_warning', message })
+    }
+    const info = await infoOf(redis)
+    if (info === null) return observe({ type: 'store_warning', message: NO_INFO })
+    const field = (name: string): string => new RegExp(`^${name}:(.*)$`, 'm').exec(info)?.[1]?.trim() ?? ''
+    const [major = 0, minor = 0] = field('redis_version').split('.').map(Number)
+    if (major < 6 || (major === 6 && minor < 2)) {
+      observe({ type: 'store_warning', message: `Redis ${major}.${minor} is too old: 6.2 or newer is needed` })
+    }
+    const policy = field('maxmemory_policy')
+    if (policy !== '' && policy !== 'noeviction' && field('maxmemory') !== '0') {
+      observe({
+        type: 'store_warning',
+        message: `maxmemory-policy is ${policy}: Redis may evict counters and forget charges; set it to noeviction`,
+      })
+    }
+    if (field('aof_enabled') === '0' && (await hasNoSavePoints(redis))) {
+      observe({ type: 'store_warning', message: NOTHING_ON_DISK })
+    }
+  } catch {
+    // The next call tells what is wrong; a check that fails is no reason to refuse service.
+  }
+}
+
+const NO_INFO =
+  'the version of Redis and its maxmemory-policy cannot be looked at: give the user of the URL under store the right to INFO (ACL SETUSER NAME +info)'
+
+const NOTHING_ON_DISK =
+  'Redis keeps nothing on disk (no append-only file, no save points): when it starts anew, all charges, gateway tokens and changes at run time are gone; set its appendonly to yes'
+
+/** A refused CONFIG would leave an entry in ACL LOG, and this question leaves none. Redis has it from 7.0 on. */
+const MAY_ASK = "return redis.acl_check_cmd and redis.acl_check_cmd('config', 'get', 'save')"
+
+/** `false` also where that is not known: most users of Redis may not see its configuration, which has passwords. */
+async function hasNoSavePoints(redis: RedisClient): Promise<boolean> {
+  if ((await redis.eval(MAY_ASK, 0)) !== 1) return false
+  const [, save] = (await redis.config('GET', 'save')) as string[]
+  return save === ''
+}
+
+/** What Redis says of itself; `null` where our user may not ask. */
+async function infoOf(redis: RedisClient): Promise<string | null> {
+  return redis.info().catch((error: unknown) => {
+    if (isForbidden(error)) return null
+    throw error
+  })
+}

@@ -1,0 +1,163 @@
+import type { DatabaseSync } from 'node:sqlite'
+import { setImmediate as turn } from 'node:timers/promises'
+import { BUCKET_MS, BUCKETS, type Bucket, bucketStart } from '../../failures/histogram.ts'
+import { endsAt, running } from '../../quota/counter.ts'
+import type { Copyable, Owner, Portion, Refill } from '../copy.ts'
+import { pack, unpack } from '../packed-value.ts'
+import { type AuditRow, entryOf, type StoredValue, versioned } from './control.ts'
+import { attempt, openDatabase } from './database.ts'
+import { sqliteReplicas } from './replicas.ts'
+import { insertToken, type TokenRow, tokenOf } from './tokens.ts'
+
+/** Rows of one portion. */
+const STEP = 500
+
+/**
+ * A file of the embedded store, to be copied. It is read as it was at one moment, also while a gateway uses it. It is filled
+ * in one transaction: whatever ends that leaves the file as it was.
+ * @param clock milliseconds since the epoch. Default: the process clock
+ */
+export function openSqliteCopyable(file: string, clock: () => number = Date.now): Copyable {
+  const database = openDatabase(file)
+  const { listReplicas } = sqliteReplicas(database, clock)
+
+  async function* portions(): AsyncGenerator<Portion, void> {
+    await attempt(() => database.exec('BEGIN'))
+    try {
+      yield* reading(database, clock())
+    } finally {
+      database.exec('ROLLBACK')
+    }
+  }
+
+  async function refill(): Promise<Refill> {
+    await attempt(() => database.exec('BEGIN IMMEDIATE'))
+    const put = putting(database)
+    return {
+      mark: null,
+      clear: async () => {
+        for (const table of FILLED) await attempt(() => database.exec(`DELETE FROM ${table}`))
+      },
+      put: (portion) => attempt(() => put(portion)),
+      done: () => attempt(() => database.exec('COMMIT')),
+      abandon: () => attempt(() => database.exec('ROLLBACK')),
+    }
+  }
+
+  return {
+    ping: async () => {
+      await attempt(() => database.prepare('SELECT 1').get())
+    },
+    listReplicas,
+    portions,
+    refill,
+    unfinished: async () => null,
+    // A transaction that is open is rolled back.
+    close: async () => database.close(),
+  }
+}
+
+const FILLED = ['counters', 'failures', 'tokens', 'settings', 'overrides', 'audit'] as const
+
+async function* reading(database: DatabaseSync, now: number): AsyncGenerator<Portion, void> {
+  const rows = <Row>(sql: string, ...values: number[]) => inSteps<Row>(database, sql, values)
+  yield* owners(database, now)
+  for await (const some of rows<TokenRow>('SELECT * FROM tokens')) {
+    yield { kind: 'tokens', records: some.map(tokenOf) }
+  }
+  for await (const [row] of rows<StoredValue>('SELECT version, value FROM settings')) {
+    if (row !== undefined) yield { kind: 'settings', settings: versioned(row) }
+  }
+  for await (const some of rows<StoredValue & { user: string }>('SELECT user, version, value FROM overrides')) {
+    yield { kind: 'overrides', overrides: some.map((row) => [row.user, versioned(row)] as const) }
+  }
+  for await (const some of rows<AuditRow>('SELECT * FROM audit ORDER BY version')) {
+    yield { kind: 'audit', entries: some.map(entryOf) }
+  }
+  const since = bucketStart(now) - (BUCKETS - 1) * BUCKET_MS
+  for await (const buckets of rows<Bucket>(TALLIES, since)) {
+    yield { kind: 'failures', buckets: buckets.map((bucket) => ({ ...bucket })) }
+  }
+}
+
+const TALLIES = `SELECT start, total, status0, status5xx, aside, aside_failed AS asideFailed FROM failures
+  WHERE start >= ? ORDER BY start`
+
+/** All rows of a query, some at a time, with the event loop free in between. */
+async function* inSteps<Row>(database: DatabaseSync, sql: string, values: number[]): AsyncGenerator<Row[], void> {
+  let some: Row[] = []
+  for (const row of database.prepare(sql).iterate(...values)) {
+    some.push(row as unknown as Row)
+    if (some.length < STEP) continue
+    yield some
+    some = []
+    await turn()
+  }
+  if (some.length > 0) yield some
+}
+
+interface CounterRow {
+  readonly scope: number
+  readonly user: string
+  readonly category: string
+  readonly windows: Uint8Array
+}
+
+/** The rows of a user follow each other; those of everybody come last. */
+const COUNTERS = 'SELECT scope, user, category, windows FROM counters WHERE ends > ? ORDER BY scope, user, category'
+
+async function* owners(database: DatabaseSync, now: number): AsyncGenerator<Portion, void> {
+  let open: { user: string | null; counters: Map<string, ReturnType<typeof unpack>> } | null = null
+  for await (const rows of inSteps<CounterRow>(database, COUNTERS, [now])) {
+    const whole: Owner[] = []
+    for (const { scope, user: id, category, windows } of rows) {
+      const user = scope === 0 ? id : null
+      if (open === null || open.user !== user) {
+        if (open !== null && open.counters.size > 0) whole.push(open)
+        open = { user, counters: new Map() }
+      }
+      const counter = running(unpack(windows), now)
+      if (counter.length > 0) open.counters.set(category, counter)
+    }
+    if (whole.length > 0) yield { kind: 'counters', owners: whole }
+  }
+  if (open !== null && open.counters.size > 0) yield { kind: 'counters', owners: [open] }
+}
+
+function putting(database: DatabaseSync): (portion: Portion) => void {
+  const counter = database.prepare(
+    'INSERT OR REPLACE INTO counters (scope, category, user, windows, ends) VALUES (?, ?, ?, ?, ?)',
+  )
+  const token = insertToken(database, 'OR REPLACE')
+  const settings = database.prepare('INSERT OR REPLACE INTO settings (id, version, value) VALUES (1, ?, ?)')
+  const override = database.prepare('INSERT OR REPLACE INTO overrides (user, version, value) VALUES (?, ?, ?)')
+  const entry = database.prepare(
+    `INSERT OR REPLACE INTO audit (version, at, who, what, subject, before, after, why) VALUES (?, ?, ?, ?, ?, ?, ?, ?)`,
+  )
+  const bucket = database.prepare(
+    `INSERT OR REPLACE INTO failures (start, total, status0, status5xx, aside, aside_failed) VALUES (?, ?, ?, ?, ?, ?)`,
+  )
+
+  function putOwner({ user, counters }: Owner): void {
+    for (const [category, windows] of counters) {
+      counter.run(user === null ? 1 : 0, category, user ?? '', pack(windows), endsAt(windows))
+    }
+  }
+
+  return function put(portion) {
+    if (portion.kind === 'counters') portion.owners.forEach(putOwner)
+    else if (portion.kind === 'tokens') portion.records.forEach(token)
+    else if (portion.kind === 'settings') settings.run(portion.settings.version, JSON.stringify(portion.settings.value))
+    else if (portion.kind === 'overrides') {
+      for (const [user, { version, value }] of portion.overrides) override.run(user, version, JSON.stringify(value))
+    } else if (portion.kind === 'audit') {
+      for (const { version, at, who, what, subject, from, to, why } of portion.entries) {
+        entry.run(version, at, who, what, subject, JSON.stringify(from), JSON.stringify(to), why)
+      }
+    } else {
+      for (const { start, total, status0, status5xx, aside, asideFailed } of portion.buckets) {
+        bucket.run(start, total, status0, status5xx, aside, asideFailed)
+      }
+    }
+  }
+}

@@ -1,0 +1,187 @@
+import type { ChildProcess } from 'node:child_process'
+import cluster from 'node:cluster'
+import { extname, join } from 'node:path'
+import { setTimeout as sleep } from 'node:timers/promises'
+import { SetupError } from '../app/setup-error.ts'
+import type { Config } from '../config/config.ts'
+import { closeUntaken } from '../node/worker-handoff.ts'
+import { relayLines } from './lines.ts'
+import type { FromWorker, Report, ToWorker } from './messages.ts'
+
+/** Sources run as they are, and built. */
+const EXTENSION = extname(import.meta.filename)
+
+/** How a worker ended; `problem` is what it said of that. */
+export interface Ending {
+  readonly reason: string
+  readonly problem: string | null
+}
+
+/** A worker as the primary sees it: a process that was told to begin. */
+export interface WorkerProcess {
+  readonly pid: number
+  /** The URL it listens on. Rejects with what it said, where it ends before. */
+  readonly listening: Promise<string>
+  /** How it ended, once everything that it wrote has been read. */
+  readonly ended: Promise<Ending>
+  /** Whether it is ready for requests, as far as is known: it has to have said so lately. */
+  state(): { readonly ready: boolean; readonly reasons: readonly string[] }
+  /** Asks for a report; resolves when it has come, at the latest after `deadlineMs`. */
+  ask(deadlineMs: number): Promise<void>
+  /** @returns why the configuration was not taken; `null` where it was, or the process has ended */
+  reload(config: Config, hash: string): Promise<string | null>
+  rejected(problems: readonly string[]): void
+  drain(on: boolean): void
+  /** Lets it finish. */
+  stop(): void
+  /** How long it has said nothing, in milliseconds. */
+  silentMs(): number
+  /** Ends it at once. @param why told as the reason of its end. Default: the signal */
+  kill(why?: string): void
+}
+
+export interface WorkerProcessOptions {
+  readonly begin: Extract<ToWorker, { type: 'begin' }>
+  readonly onReport: (report: Report) => void
+  /** Whole lines of its log. */
+  readonly write: (lines: string) => void
+  /** Monotonic milliseconds. */
+  readonly now: () => number
+}
+
+/** How long a report counts, in milliseconds: it is asked for each second. */
+const REPORT_MS = 5000
+/** Of a worker that could not say why it ends. */
+const CURE =
+  'see what it wrote before that; SIGKILL that nobody sent is for want of memory: give it more, or lower workers'
+const RELOAD_MS = 10_000
+const UNANSWERED = `has not answered within ${RELOAD_MS / 1000} s: it takes the configuration when it goes on, or is replaced by one that has it`
+
+type Failed = Extract<FromWorker, { type: 'failed' }>
+
+/** @throws Error where there is no memory for a process */
+export function startWorker({ begin, onReport, write, now }: WorkerProcessOptions): WorkerProcess {
+  const child = fork()
+  // Where no file descriptor is left there is no process, and nothing to talk to it by (Node 26.10): its error follows.
+  if (child.connected) closeUntaken(child)
+  if (child.stdout) relayLines(child.stdout, write)
+  const listening = Promise.withResolvers<string>()
+  // Whoever does not wait for it learns of the end by `ended`.
+  listening.promise.catch(() => {})
+  const questions = new Map<number, () => void>()
+  let asked = 0
+  let reloading: { readonly hash: string; readonly answered: (problem: string | null) => void } | null = null
+  let failed: Failed | null = null
+  let killedFor: string | undefined
+  const startedAt = now()
+  let latest: { readonly report: Report; readonly at: number } | null = null
+
+  child.on('message', (message: FromWorker) => {
+    if (message.type === 'listening') listening.resolve(message.url)
+    else if (message.type === 'failed') failed = message
+    else if (message.type === 'reloaded') {
+      // One that comes late is the answer to an earlier question.
+      if (message.hash === reloading?.hash) reloading.answered(message.problem)
+    } else {
+      latest = { report: message.report, at: now() }
+      onReport(message.report)
+      questions.get(message.id)?.()
+    }
+  })
+  const ended = endOf(child).then((ending) => {
+    const reason = killedFor ?? ending
+    listening.reject(
+      failed === null
+        ? new Error(`worker ${begin.worker} ended (${reason}) before it listened: ${CURE}`)
+        : errorOf(failed),
+    )
+    for (const answered of questions.values()) answered()
+    reloading?.answered(null)
+    return { reason, problem: failed?.problem ?? null }
+  })
+  tell(begin)
+
+  /** What a worker that is ending does not hear, it needs no more. */
+  function tell(message: ToWorker): void {
+    if (child.connected) child.send(message, () => {})
+  }
+
+  async function ask(deadlineMs: number): Promise<void> {
+    const id = asked++
+    const answered = Promise.withResolvers<void>()
+    const timer = setTimeout(answered.resolve, deadlineMs)
+    questions.set(id, answered.resolve)
+    tell({ type: 'report', id })
+    await answered.promise
+    questions.delete(id)
+    clearTimeout(timer)
+  }
+
+  async function reload(config: Config, hash: string): Promise<string | null> {
+    const response = new Promise<string | null>((answered) => {
+      reloading = { hash, answered }
+    })
+    tell({ type: 'reload', config, hash })
+    return Promise.race([response, sleep(RELOAD_MS, UNANSWERED, { ref: false })])
+  }
+
+  function state(): { ready: boolean; reasons: readonly string[] } {
+    if (latest === null) return { ready: false, reasons: ['starting'] }
+    if (now() - latest.at > REPORT_MS) return { ready: false, reasons: ['does not answer'] }
+    return latest.report
+  }
+
+  return {
+    pid: child.pid ?? 0,
+    listening: listening.promise,
+    ended,
+    state,
+    ask,
+    reload,
+    rejected: (problems) => tell({ type: 'rejected', problems }),
+    drain: (on) => tell({ type: 'drain', on }),
+    stop: () => tell({ type: 'stop' }),
+    silentMs: () => now() - (latest?.at ?? startedAt),
+    kill: (why) => {
+      killedFor = why
+      child.kill('SIGKILL')
+    },
+  }
+}
+
+function errorOf({ problem, path }: Failed): Error {
+  return path === null ? new Error(problem) : new SetupError(path, problem)
+}
+
+/** @returns the signal, `exit N`, or why there never was a process */
+function endOf(child: ChildProcess): Promise<string> {
+  return new Promise((resolve) => {
+    // Unlike `exit` it waits until everything that was written has been read.
+    child.once('close', (code, signal) => resolve(signal ?? `exit ${code}`))
+    child.once('error', (error: NodeJS.ErrnoException) => {
+      if (child.pid === undefined) resolve(error.code ?? 'error')
+    })
+  })
+}
+
+/**
+ * The workers share one listening socket, which the primary holds: it hands each new connection to the next worker that
+ * has taken its last one. Against a socket for each worker (SO_REUSEPORT): few connections spread evenly and not by a hash, a
+ * worker that is stuck gets no more of them, and one that ends leaves no queue of connections behind that are reset.
+ */
+function fork(): ChildProcess {
+  cluster.schedulingPolicy = cluster.SCHED_RR
+  cluster.setupPrimary({
+    exec: join(import.meta.dirname, `worker-main${EXTENSION}`),
+    args: [],
+    // An import of the program itself would wait until all that it imports is loaded.
+    execArgv: [...process.execArgv, '--import', join(import.meta.dirname, `../node/inspector-signal${EXTENSION}`)],
+    serialization: 'advanced',
+    stdio: ['ignore', 'pipe', 'inherit', 'ipc'],
+  })
+  // What could not be said to a worker that has just died is an error event, and its end says all there is to say.
+  const worker = cluster.fork().on('error', () => {})
+  // Node forgets one when it ends, and this one never was (26.10).
+  if (worker.process.pid === undefined) delete cluster.workers?.[worker.id]
+  return worker.process
+}

@@ -1,0 +1,246 @@
+import { afterEach, expect, test } from 'vitest'
+import { StoreError } from '../../../src/quota/quota-store.ts'
+import type { Replica } from '../../../src/replicas/replica.ts'
+import { NOW, type Running, startAdmin, YAML } from '../running.ts'
+
+let running: Running
+let clock = NOW
+async function start(broken: Parameters<typeof startAdmin>[0] = {}) {
+  clock = NOW
+  running = await startAdmin({ now: () => clock, ...broken })
+  return running
+}
+afterEach(() => running.stop())
+
+function replica(changes: Partial<Replica> = {}): Replica {
+  return {
+    instance: 'one',
+    host: 'gate-1',
+    pid: 10,
+    version: '1.2.3',
+    hash: 'aaaa',
+    controlVersion: 0,
+    startedAt: NOW,
+    ready: true,
+    reasons: [],
+    configProblems: [],
+    counts: { requests: 10, refused: 1, shadowed: 2, tokens: 30, forwarded: 8, failed: 1, inFlight: 3 },
+    hits: { 'POST /v1/user/:what': 4, unmatched: 2 },
+    unmatched: ['GET /nothing', 'GET /<script>alert(1)</script>'],
+    ...changes,
+  }
+}
+
+const now = async () => (await running.call('GET', '/api/now')).json
+
+test('the replicas are told one by one and as sums', async () => {
+  const { store } = await start()
+  await store.beat(replica())
+  await store.beat(replica({ instance: 'two', host: 'gate-2', ready: false, reasons: ['draining'] }))
+  const response = await now()
+  expect(response.counts).toEqual({
+    requests: 20,
+    refused: 2,
+    shadowed: 4,
+    tokens: 60,
+    forwarded: 16,
+    failed: 2,
+    inFlight: 6,
+  })
+  expect(response.replicas).toMatchObject([
+    { instance: 'one', host: 'gate-1', startedAt: '2026-11-20T10:10:00.000Z', ready: true },
+    { instance: 'two', host: 'gate-2', ready: false, reasons: ['draining'] },
+  ])
+  expect(response).toMatchObject({
+    agree: true,
+    store: { kind: 'sqlite', answers: true },
+    backend: { origin: 'http://127.0.0.1:9000', requests: 0 },
+    config: { file: 'tollgate.yaml', hash: expect.stringMatching(/^[0-9a-f]{16}$/) },
+    controlVersion: 0,
+    shadow: false,
+  })
+  expect(response.windows.read).toMatchObject([
+    { scope: 'Global', window: '1h' },
+    { scope: 'Global', window: '5h' },
+  ])
+})
+
+test('replicas of different configurations do not agree', async () => {
+  const { store } = await start()
+  await store.beat(replica())
+  await store.beat(replica({ instance: 'two', hash: 'bbbb' }))
+  expect((await now()).agree).toBe(false)
+})
+
+test('a replica that does not follow a change does not agree, once it has had the time to tell', async () => {
+  const { store, call } = await start()
+  await store.beat(replica())
+  await call('PATCH', '/api/quota', { body: { shadow: true } })
+  expect(await now()).toMatchObject({ agree: true, controlVersion: 1, shadow: true })
+  clock += 3000
+  await store.beat(replica())
+  expect((await now()).agree).toBe(true)
+  clock += 1000
+  expect((await now()).agree).toBe(false)
+  await store.beat(replica({ controlVersion: 1 }))
+  expect((await now()).agree).toBe(true)
+})
+
+test('a replica that missed a change long ago does not agree, however young the latest one is', async () => {
+  const { store, call } = await start()
+  await call('PATCH', '/api/quota', { body: { shadow: true } })
+  clock += 4000
+  await call('PATCH', '/api/quota', { body: { shadow: false } })
+  await store.beat(replica())
+  expect(await now()).toMatchObject({ agree: false, controlVersion: 2 })
+  await store.beat(replica({ controlVersion: 1 }))
+  expect(await now()).toMatchObject({ agree: true, controlVersion: 2 })
+})
+
+test('the backend is told by the requests of the last 30 minutes', async () => {
+  const { store } = await start()
+  await store.addTally({ total: 100, status0: 4, status5xx: 1, aside: 0, asideFailed: 0 })
+  expect((await now()).backend).toMatchObject({ requests: 100, status0: 4, status5xx: 1 })
+  clock = Date.parse('2026-11-20T10:40:00Z') // 20 of the 30 minutes of that bucket still count
+  expect((await now()).backend).toMatchObject({ requests: 67, status0: 3, status5xx: 1 })
+  clock = Date.parse('2026-11-20T10:50:00Z')
+  expect((await now()).backend).toMatchObject({ requests: 34, status0: 2, status5xx: 1 })
+  clock = Date.parse('2026-11-20T11:00:00Z')
+  expect((await now()).backend).toMatchObject({ requests: 0, status0: 0, status5xx: 0 })
+})
+
+test('while the store does not answer, what was seen last is told, with its age', async () => {
+  let out = false
+  const fails = () => Promise.reject(new StoreError('no', 'timeout', 'no'))
+  const seen = replica()
+  await start({
+    broken: {
+      listReplicas: async () => (out ? fails() : [{ ...seen, silentMs: 100 }]),
+      controlVersion: async () => (out ? fails() : { version: 0, changedAt: 0, at: clock }),
+    },
+  })
+  await now()
+  out = true
+  clock += 7000
+  expect(await now()).toMatchObject({
+    store: { answers: false },
+    counts: { requests: 10 },
+    replicas: [{ instance: 'one', silentMs: 7100 }],
+    agree: null,
+    backend: { origin: 'http://127.0.0.1:9000', requests: null, status0: null, status5xx: null },
+    windows: null,
+  })
+  // The clock of the process was set back.
+  clock -= 60_000
+  expect((await now()).replicas).toMatchObject([{ silentMs: 100 }])
+})
+
+test('what fails and is not the store is an error, not a store that does not answer', async () => {
+  const { call } = await start({ broken: { listReplicas: () => Promise.reject(new TypeError('a bug')) } })
+  expect((await call('GET', '/api/now')).status).toBe(500)
+})
+
+test('asked for the first time while the store does not answer, it claims no replicas, sums or agreement', async () => {
+  await start({ broken: { listReplicas: () => Promise.reject(new StoreError('no', 'timeout', 'no')) } })
+  expect(await now()).toMatchObject({
+    store: { kind: 'sqlite', answers: false },
+    counts: null,
+    replicas: null,
+    agree: null,
+    backend: { requests: null },
+    windows: null,
+    config: { file: 'tollgate.yaml' },
+    controlVersion: 0,
+    shadow: false,
+  })
+})
+
+test('a store that can be read but takes no charges is not told as one that answers', async () => {
+  let lacking = false
+  const { store } = await start({ lacksStore: () => lacking })
+  await store.beat(replica())
+  expect(await now()).toMatchObject({ store: { answers: true } })
+  lacking = true
+  clock += 60_000
+  expect(await now()).toMatchObject({ store: { answers: false }, windows: null, replicas: [{ silentMs: 60_000 }] })
+  lacking = false
+  expect(await now()).toMatchObject({ store: { answers: true }, replicas: [] })
+})
+
+test('what is in force is told as it was last known while the store does not answer', async () => {
+  let lacking = true
+  const yaml = YAML.replace('quota:\n', 'quota:\n  shadow: true\n')
+  const { call } = await start({ yaml, lacksStore: () => lacking })
+  expect(await now()).toMatchObject({ controlVersion: 0, shadow: true })
+  lacking = false
+  await call('PATCH', '/api/quota', { body: { shadow: false } })
+  lacking = true
+  expect(await now()).toMatchObject({ controlVersion: 1, shadow: false })
+})
+
+test('of what matched nothing the route map has twenty at most', async () => {
+  const { store, call } = await start()
+  const unmatched = (name: string) => Array.from({ length: 15 }, (_, i) => `GET /${name}/${i}`)
+  await store.beat(replica({ unmatched: unmatched('one') }))
+  await store.beat(replica({ instance: 'two', unmatched: unmatched('two') }))
+  expect((await call('GET', '/api/routes')).json.unmatched.latest).toHaveLength(20)
+})
+
+test('the route map is told with its lines, costs and hits, and what matched nothing', async () => {
+  const { store, call } = await start()
+  await store.beat(replica())
+  await store.beat(replica({ instance: 'two', unmatched: ['GET /nothing', 'PUT /x'] }))
+  const { json } = await call('GET', '/api/routes')
+  expect(json.file).toBe('tollgate.yaml')
+  expect(json.routes.slice(0, 4)).toEqual([
+    {
+      match: 'POST /v1/music/upsert',
+      line: 14,
+      public: false,
+      category: 'write',
+      cost: 15,
+      costs: null,
+      health: true,
+      shadow: false,
+      hits: 0,
+    },
+    {
+      match: 'POST /v1/user/:what',
+      line: 15,
+      public: false,
+      category: 'read',
+      cost: 2,
+      costs: null,
+      health: true,
+      shadow: false,
+      hits: 8,
+    },
+    {
+      match: 'POST /v1/charge',
+      line: 16,
+      public: false,
+      category: 'write',
+      cost: null,
+      costs: { 2: 10, 3: 15, 5: 25 },
+      health: true,
+      shadow: false,
+      hits: 0,
+    },
+    {
+      match: 'GET /v1/health',
+      line: 17,
+      public: true,
+      category: null,
+      cost: null,
+      costs: null,
+      health: false,
+      shadow: false,
+      hits: 0,
+    },
+  ])
+  expect(json.unmatched).toEqual({
+    kind: 'refuse',
+    hits: 4,
+    latest: ['GET /nothing', 'GET /<script>alert(1)</script>', 'PUT /x'],
+  })
+})

@@ -1,0 +1,123 @@
+import { afterEach, beforeEach, describe, expect, test } from 'vitest'
+import { hashToken, looksLikeToken } from '../../../src/control/access-key.ts'
+import { StoreError } from '../../../src/quota/quota-store.ts'
+import { NOW, type Running, startAdmin } from '../running.ts'
+
+let running: Running
+beforeEach(async () => {
+  running = await startAdmin()
+})
+afterEach(() => running.stop())
+
+const create = (body: unknown) => running.call('POST', '/api/tokens', { body })
+
+test('a token lives from its making to its revocation, and is shown once', async () => {
+  const made = await create({ user: 'alice', name: 'phone', expiresAt: '2027-01-01T00:00:00+08:00' })
+  expect(made.status).toBe(201)
+  const { token, ...record } = made.json
+  expect(looksLikeToken(token)).toBe(true)
+  expect(record).toEqual({
+    id: expect.any(String),
+    user: 'alice',
+    name: 'phone',
+    createdAt: new Date(NOW).toISOString(),
+    expiresAt: '2026-12-31T16:00:00.000Z',
+    revokedAt: null,
+  })
+  expect((await running.store.listTokens())[0]?.hash).toBe(hashToken(token))
+
+  const listed = await running.call('GET', '/api/tokens')
+  expect(listed.json).toEqual({ tokens: [record] })
+  expect(listed.text).not.toContain(token)
+  expect(listed.text).not.toContain(hashToken(token))
+
+  const revoked = await running.call('DELETE', `/api/tokens/${record.id}`)
+  expect([revoked.status, revoked.text]).toEqual([204, ''])
+  expect((await running.call('GET', '/api/tokens')).json.tokens[0].revokedAt).toBe(new Date(NOW).toISOString())
+  expect((await running.call('DELETE', `/api/tokens/${record.id}`)).status).toBe(204)
+})
+
+test('a token without an expiry does not end', async () => {
+  expect((await create({ user: 'alice', name: 'phone' })).json.expiresAt).toBeNull()
+  expect((await create({ user: 'alice', name: 'phone', expiresAt: null })).json.expiresAt).toBeNull()
+})
+
+test('an id that is not known is 404', async () => {
+  expect(await running.call('DELETE', '/api/tokens/nobody')).toMatchObject({
+    status: 404,
+    json: { error: 'not_found' },
+  })
+})
+
+describe('a field that is wrong is named, with the cure', () => {
+  const fine = { user: 'alice', name: 'phone' }
+  test.each([
+    ['user missing', { name: 'phone' }, /^user: must be a text of 1 to 256 bytes/],
+    ['user empty', { ...fine, user: '' }, /^user: must be a text of 1 to 256 bytes/],
+    ['user of 257 bytes', { ...fine, user: `${'é'.repeat(128)}x` }, /^user: /],
+    ['user with half a character', { ...fine, user: '\ud800' }, /^user: /],
+    ['user a number', { ...fine, user: 7 }, /^user: /],
+    ['name empty', { ...fine, name: '' }, /^name: must be a text of 1 to 64 characters/],
+    ['name of 65 characters', { ...fine, name: 'x'.repeat(65) }, /^name: /],
+    ['name that breaks a list', { ...fine, name: 'a\nb' }, /^name: /],
+    ['name with half a character', { ...fine, name: '\ud800' }, /^name: /],
+    ['expiry a number', { ...fine, expiresAt: 1_900_000_000 }, /^expiresAt: must be a time with its offset/],
+    [
+      'expiry without an offset',
+      { ...fine, expiresAt: '2030-01-31T00:00:00' },
+      /^expiresAt: must be a time with its offset/,
+    ],
+    ['expiry on no day', { ...fine, expiresAt: '2030-02-31T00:00:00Z' }, /^expiresAt: /],
+    ['expiry now', { ...fine, expiresAt: new Date(NOW).toISOString() }, /^expiresAt: must be in the future$/],
+    [
+      'a field unknown',
+      { ...fine, expires: '2030-01-31T00:00:00Z' },
+      /^expires: unknown field "expires"; did you mean "expiresAt"\?$/,
+    ],
+    ['a user id that no credential could carry', { ...fine, user: 'a\n' }, /^user: must be a text of 1 to 256 bytes/],
+    ['a user id that no path can hold', { ...fine, user: '..' }, /^user: .* neither "." nor "..": /],
+    ['two at once', { user: '', name: '' }, /^user: .+; name: /],
+    ['no object', [1], /^body: must be a JSON object/],
+    ['no body', undefined, /^body: must be a JSON object/],
+  ])('%s', async (_what, body, msg) => {
+    const reply = await create(body)
+    expect(reply).toMatchObject({ status: 400, json: { error: 'bad_request', msg: expect.stringMatching(msg) } })
+    expect(await running.store.listTokens()).toEqual([])
+  })
+})
+
+test.each(['x'.repeat(256), 'é'.repeat(128), '用户', 'a:b', '...', '%2e', '__proto__', '"><img src=x>'])(
+  'any other user id is taken as it is',
+  async (user) => {
+    expect((await create({ user, name: '😀'.repeat(64) })).json.user).toBe(user)
+  },
+)
+
+test('making and revoking are in the audit once each, with who and why and without the token', async () => {
+  const { json } = await running.call('POST', '/api/tokens', {
+    body: { user: 'alice', name: 'phone', reason: 'new phone' },
+  })
+  for (let i = 0; i < 2; i++) await running.call('DELETE', `/api/tokens/${json.id}`, { body: { reason: 'lost' } })
+  await running.call('DELETE', '/api/tokens/nobody')
+  const audit = await running.call('GET', '/api/audit')
+  expect(audit.json.entries).toMatchObject([
+    { what: 'token_revoked', subject: json.id, who: 'admin', why: 'lost', to: { user: 'alice', name: 'phone' } },
+    { what: 'token_created', subject: json.id, who: 'admin', why: 'new phone', to: { user: 'alice', name: 'phone' } },
+  ])
+  expect(audit.text).not.toContain(json.token)
+})
+
+test('a token is not revoked for a reason that the audit cannot have', async () => {
+  const { json } = await create({ user: 'alice', name: 'phone' })
+  const reply = await running.call('DELETE', `/api/tokens/${json.id}`, { body: { reason: 'a\nb' } })
+  expect(reply).toMatchObject({ status: 400, json: { problems: [{ path: 'reason' }] } })
+  expect(await running.store.listTokens()).toMatchObject([{ revokedAt: null }])
+})
+
+test('a token that the audit could not take is not made', async () => {
+  const fails = () => Promise.reject(new StoreError('no', 'timeout', 'no'))
+  const other = await startAdmin({ broken: { change: fails } })
+  expect((await other.call('POST', '/api/tokens', { body: { user: 'alice', name: 'phone' } })).status).toBe(503)
+  expect(await other.store.listTokens()).toEqual([])
+  await other.stop()
+})

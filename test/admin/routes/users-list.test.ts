@@ -1,0 +1,283 @@
+import { request } from 'node:http'
+import { afterEach, beforeEach, describe, expect, test } from 'vitest'
+import { openRedisStore } from '../../../src/store/redis/redis-store.ts'
+import type { Store } from '../../../src/store/store.ts'
+import { sharedRedis } from '../../setup/redis.ts'
+import { whenReady } from '../../store/redis/ready.ts'
+import { NOW, type Reply, type Running, startAdmin, TOKEN } from '../running.ts'
+
+const HOUR = 3_600_000
+let running: Running
+let clock = NOW
+beforeEach(async () => {
+  clock = NOW
+  running = await startAdmin({ now: () => clock })
+})
+afterEach(() => running.stop())
+
+const get = (path: string) => running.call('GET', path)
+const put = (user: string, body: unknown) => running.call('PUT', `/api/users/${user}/override`, { body })
+const override = { read: { '1h': 500 }, reason: 'a big event' }
+
+async function all(query = '', limit = 3): Promise<Reply['json'][]> {
+  const users = []
+  let next: string | null = ''
+  while (next !== null) {
+    const { json }: Reply = await get(
+      `/api/users?query=${encodeURIComponent(query)}&limit=${limit}${next && `&cursor=${next}`}`,
+    )
+    expect(json.users.length).toBeLessThanOrEqual(limit)
+    users.push(...json.users)
+    next = json.next
+  }
+  return users
+}
+
+describe('the list of users', () => {
+  test('has everybody who has used something or has an override, each once, page by page', async () => {
+    const names = Array.from({ length: 20 }, (_, i) => `user-${i}`)
+    for (const name of names) await running.spend(name, 'read', 5)
+    await running.spend('user-7', 'write', 9)
+    await put('user-7', override)
+    await put('idle', override)
+    const users = await all()
+    expect(users.map(({ user }) => user).sort()).toEqual([...names, 'idle'].sort())
+    expect(users.slice(0, 2).map(({ user }) => user)).toEqual(['idle', 'user-7'])
+    expect(users[1]).toMatchObject({
+      override: { limits: { read: { '1h': 500 } }, reason: 'a big event' },
+      windows: {
+        read: [
+          { scope: 'Personal', window: '1h', limit: 500, used: 5 },
+          { window: '5h', limit: 400 },
+        ],
+        write: [
+          { window: '1h', used: 9 },
+          { window: '5h', used: 9 },
+        ],
+      },
+    })
+  })
+
+  test('finds a part of the id, whatever its letter case', async () => {
+    for (const name of ['Alice', 'malice', 'bob']) await running.spend(name, 'read', 1)
+    await put('ALICE-2', override)
+    expect((await all('alice', 1)).map(({ user }) => user).sort()).toEqual(['ALICE-2', 'Alice', 'malice'])
+    expect(await all('%')).toEqual([])
+  })
+
+  describe.each(['embedded', 'Redis'])('in the store %s', (kind) => {
+    let redis: Awaited<ReturnType<typeof sharedRedis>> | undefined
+    let store: Store | undefined
+    afterEach(async () => {
+      await store?.close()
+      await redis?.stop()
+      redis = store = undefined
+    })
+
+    test('begins with the user whose id is what is searched for, and has that user once', async () => {
+      if (kind === 'Redis') {
+        redis = await sharedRedis()
+        store = openRedisStore({ ...redis, deadlineMs: 5000, observe: () => {} })
+        await whenReady(store)
+        await running.stop()
+        running = await startAdmin({ store, now: Date.now })
+      }
+      for (let i = 0; i < 300; i++) await running.spend(`bob-${i}`, 'read', 2)
+      await running.spend('bob', 'read', 1)
+      await put('bob-with-more', override)
+      for (const [order, last] of [['', 302] as const, ['&order=use', 4] as const]) {
+        const { json } = await get(`/api/users?query=bob&limit=4${order}`)
+        expect(json.users.map(({ user }: { user: string }) => user)).toEqual([
+          'bob',
+          ...Array(3).fill(expect.any(String)),
+        ])
+        expect(json.users[0]).toMatchObject({ windows: { read: [{ window: '1h', used: 1 }, {}] } })
+        const found = order === '' ? await all('bob', 4) : json.users
+        expect(new Set(found.map(({ user }: { user: string }) => user)).size).toBe(last)
+        expect(found.length).toBe(last)
+      }
+      expect((await get('/api/users?query=bob&limit=1')).json).toMatchObject({ users: [{ user: 'bob' }] })
+      expect((await all('bob', 1)).length).toBe(302)
+      expect((await all('bob-with-more')).map(({ user }) => user)).toEqual(['bob-with-more'])
+      expect(await all('bob-9999')).toEqual([])
+    })
+  })
+
+  test('by use begins with who is nearest to one of his limits', async () => {
+    const spent: [string, string, number][] = [
+      ['half', 'read', 60],
+      ['beyond', 'read', 150],
+      ['tiny', 'read', 1],
+      ['writer', 'write', 59],
+      ['raised', 'read', 110],
+      ['zero', 'read', 1],
+    ]
+    for (const [name, category, cost] of spent) await running.spend(name, category, cost)
+    for (let i = 0; i < 600; i++) await running.spend(`many-${i}`, 'read', 2)
+    await put('raised', { read: { '1h': 1000, '5h': 1000 }, reason: 'a big event' })
+    await put('zero', { read: { '1h': 0 }, reason: 'too much' })
+    await put('idle', override)
+    const names = async (query: string) => {
+      const { json } = await get(`/api/users?order=use&${query}`)
+      return { users: json.users.map(({ user }: { user: string }) => user), next: json.next }
+    }
+    const first = ['zero', 'beyond', 'writer', 'half', 'raised']
+    expect(await names('limit=5')).toEqual({ users: first, next: null })
+    expect(await names('limit=1')).toEqual({ users: ['zero'], next: null })
+    expect((await names('limit=7')).users).toEqual([...first, 'many-0', 'many-1'])
+    expect(await names('query=R&limit=9')).toEqual({ users: ['zero', 'writer', 'raised'], next: null })
+    expect((await get('/api/users?order=use&limit=2')).json.users[1]).toMatchObject({ user: 'beyond', blocked: true })
+    clock += 5 * HOUR
+    expect(await names('')).toEqual({ users: [], next: null })
+  })
+
+  test('by use has who may use nothing of one window for what he has used of another', async () => {
+    await running.spend('alice', 'read', 5)
+    await put('alice', { read: { '1h': 0 }, reason: 'too much' })
+    clock += HOUR
+    expect((await get('/api/users?order=use')).json.users).toMatchObject([{ user: 'alice' }])
+  })
+
+  test('tells who is blocked', async () => {
+    await running.spend('alice', 'read', 120)
+    await running.spend('bob', 'read', 118)
+    await running.spend('carol', 'read', 119)
+    const blocked = (await all()).filter(({ blocked }) => blocked)
+    expect(blocked.map(({ user }) => user).sort()).toEqual(['alice', 'carol'])
+  })
+
+  test('forgets who has nothing running any more', async () => {
+    await running.spend('alice', 'read', 120)
+    clock += 5 * HOUR
+    expect(await all()).toEqual([])
+  })
+
+  test.each([
+    ['limit=0', 'limit'],
+    ['limit=201', 'limit'],
+    ['limit=x', 'limit'],
+    ['limit=', 'limit'],
+    ['limit=1e1', 'limit'],
+    ['limit=0x10', 'limit'],
+    ['limit=1&limit=2', 'limit'],
+    ['cursor=nonsense', 'cursor'],
+    [`cursor=${Buffer.from('["nowhere",null,null]').toString('base64url')}`, 'cursor'],
+    [`query=${'x'.repeat(257)}`, 'query'],
+    ['order=name', 'order'],
+    ['qurey=a', 'qurey'],
+  ])('refuses %s and names the field', async (query, path) => {
+    expect(await get(`/api/users?${query}`)).toMatchObject({ status: 400, json: { problems: [{ path }] } })
+  })
+})
+
+test('searches take the steps of the store in turn, however many look at once', async () => {
+  const { store } = running
+  let [underWay, most, steps] = [0, 0, 0]
+  const slow = await startAdmin({
+    store,
+    broken: {
+      async scanUsers(cursor) {
+        most = Math.max(most, ++underWay)
+        await new Promise((resolve) => setTimeout(resolve, 1))
+        const { at } = await store.scanUsers(null)
+        underWay--
+        steps++
+        return { at, users: [], next: Number(cursor) < 4 ? String(Number(cursor) + 1) : null }
+      },
+    },
+  })
+  try {
+    const searches = ['query=a', 'query=b', 'order=use&query=a', 'order=use&query=b']
+    const replies = await Promise.all(searches.map((query) => slow.call('GET', `/api/users?${query}`)))
+    expect(replies.map(({ status, json }) => [status, json.next])).toEqual(Array(4).fill([200, null]))
+    expect({ most, steps }).toEqual({ most: 1, steps: 20 })
+  } finally {
+    await slow.stop()
+  }
+})
+
+test.each(['', '&order=use'])(
+  'a search looks at so many users and no more, and the next page goes on: %j',
+  async (order) => {
+    const { store } = running
+    const from: (string | null)[] = []
+    const crowd = Array(100_000).fill({ user: 'somebody', counters: new Map() })
+    const large = await startAdmin({
+      store,
+      broken: {
+        async scanUsers(step) {
+          from.push(step)
+          return { at: clock, users: crowd, next: String(from.length) }
+        },
+      },
+    })
+    const { json } = await large.call('GET', `/api/users?query=nobody${order}`)
+    expect([json.users, from]).toEqual([[], [null, '1']])
+    await large.call('GET', `/api/users?query=nobody${order}&cursor=${json.next}`)
+    expect(from.slice(2)).toEqual(['2', '3'])
+    await large.stop()
+  },
+)
+
+test('a search leaves the process to others between two steps, also of a store that answers at once', async () => {
+  const { store } = running
+  let turns = 0
+  const seen: number[] = []
+  const quick = await startAdmin({
+    store,
+    broken: {
+      async scanUsers() {
+        seen.push(turns)
+        setImmediate(() => turns++)
+        return { at: clock, users: [], next: seen.length < 3 ? String(seen.length) : null }
+      },
+    },
+  })
+  await quick.call('GET', '/api/users?query=nobody')
+  expect(seen).toEqual([0, 1, 2])
+  await quick.stop()
+})
+
+test('who has something running is known by the time of the reading, not by that of the question', async () => {
+  const { store } = running
+  const counters = new Map([['read', [{ seconds: 3600, startedAt: clock, used: 5 }]]])
+  const later = await startAdmin({
+    store,
+    now: () => clock,
+    broken: { scanUsers: async () => ({ at: clock + HOUR, users: [{ user: 'alice', counters }], next: null }) },
+  })
+  expect((await later.call('GET', '/api/users')).json.users).toEqual([])
+  await later.stop()
+})
+
+test.each(['', '&order=use'])('a search ends when its client leaves: %j', async (order) => {
+  const { store } = running
+  let steps = 0
+  const long = await startAdmin({
+    store,
+    broken: {
+      async scanUsers() {
+        const { at } = await store.scanUsers(null)
+        await new Promise((resolve) => setTimeout(resolve, 5))
+        return { at, users: [], next: String(++steps) }
+      },
+    },
+  })
+  try {
+    const headers = { authorization: `Bearer ${TOKEN}` }
+    const client = request(new URL(`/api/users?query=nobody${order}`, long.url), { headers })
+    client.on('error', () => {})
+    client.end()
+    await expect.poll(() => steps).toBeGreaterThan(2)
+    client.destroy()
+    await expect
+      .poll(async () => {
+        const before = steps
+        await new Promise((resolve) => setTimeout(resolve, 100))
+        return steps - before
+      })
+      .toBe(0)
+  } finally {
+    await long.stop()
+  }
+})

@@ -1,0 +1,305 @@
+import { afterEach, beforeEach, describe, expect, test } from 'vitest'
+import { NOW, type Running, startAdmin } from '../running.ts'
+
+const HOUR = 3_600_000
+let running: Running
+let clock = NOW
+beforeEach(async () => {
+  clock = NOW
+  running = await startAdmin({ now: () => clock })
+})
+afterEach(() => running.stop())
+
+const get = (path: string) => running.call('GET', path)
+const put = (user: string, body: unknown, headers: Record<string, string> = {}) =>
+  running.call('PUT', `/api/users/${encodeURIComponent(user)}/override`, { body, headers })
+const override = { read: { '1h': 500 }, reason: 'a big event' }
+
+const ODD = [
+  'a/b',
+  'a%2Fb',
+  '100%',
+  '用户',
+  '"><img src=x onerror=alert(1)>',
+  'a b?c#d',
+  '__proto__',
+  'x'.repeat(256),
+  '⚡'.repeat(85),
+  '..a',
+]
+
+describe('a user', () => {
+  test('is shown with each limit and the layers that made it', async () => {
+    await running.spend('alice', 'read', 8)
+    await running.call('PATCH', '/api/quota', {
+      body: { mode: 'conservative', baselines: { personal: { read: { '5h': 200 } } } },
+    })
+    const { json, headers } = await get('/api/users/alice')
+    expect(json.windows.read).toMatchObject([
+      {
+        scope: 'Personal',
+        window: '1h',
+        limit: 90,
+        used: 8,
+        remaining: 82,
+        source: 'baseline x mode',
+        steps: ['baseline 120 (tollgate.yaml:8)', 'mode conservative x 0.75'],
+      },
+      {
+        scope: 'Personal',
+        window: '5h',
+        limit: 150,
+        steps: ['baseline 200 (set at run time)', 'mode conservative x 0.75'],
+      },
+      { scope: 'Global', window: '1h', limit: 900, used: 8 },
+      { scope: 'Global', window: '5h' },
+    ])
+    expect(json.override).toBeNull()
+    expect(headers.etag).toBe('"0"')
+  })
+
+  test('is shown with the use of each category, until the window ends', async () => {
+    await running.spend('alice', 'read', 8)
+    await running.spend('alice', 'write', 3)
+    const used = async () => {
+      const { windows } = (await get('/api/users/alice')).json
+      return [windows.read, windows.write].map((each) => each.map((window: { used: number }) => window.used))
+    }
+    expect(await used()).toEqual([
+      [8, 8, 8, 8],
+      [3, 3, 3, 3],
+    ])
+    clock += HOUR
+    expect(await used()).toEqual([
+      [0, 8, 0, 8],
+      [0, 3, 0, 3],
+    ])
+  })
+
+  test.each(ODD)('may have any id: %s', async (user) => {
+    await running.spend(user, 'read', 3)
+    const path = `/api/users/${encodeURIComponent(user)}`
+    expect((await get(path)).json).toMatchObject({ user, windows: { read: [{ used: 3 }, { used: 3 }, {}, {}] } })
+    expect((await put(user, override)).status).toBe(200)
+    expect((await get(path)).json.override).toMatchObject({ limits: { read: { '1h': 500 } } })
+    expect((await get('/api/users')).json.users.map((each: { user: string }) => each.user)).toEqual([user])
+    expect((await running.call('POST', `${path}/reset`, { body: { reason: 'r' } })).status).toBe(204)
+    expect((await get(path)).json.windows.read[0].used).toBe(0)
+    expect((await running.call('DELETE', `${path}/override`)).status).toBe(204)
+    expect((await get('/api/audit')).json.entries.map((entry: { subject: string }) => entry.subject)).toEqual([
+      user,
+      user,
+      user,
+    ])
+  })
+
+  test.each(['%00', '%0A', 'x'.repeat(257), '%F0%9F%98%80'.repeat(65)])(
+    'has an id that could be one: %s',
+    async (id) => {
+      const { status, json } = await get(`/api/users/${id}`)
+      expect(['bad_request', 'not_found']).toContain(json.error)
+      expect([400, 404]).toContain(status)
+    },
+  )
+})
+
+describe('an override', () => {
+  test('is put, shown, put again in its place, and taken away', async () => {
+    const made = await put('alice', { ...override, expiresAt: '2026-11-21T00:00:00+08:00' })
+    expect(made.json).toEqual({
+      warnings: [],
+      version: 1,
+      limits: { read: { '1h': 500 } },
+      bypassGlobal: false,
+      shadow: false,
+      reason: 'a big event',
+      expiresAt: '2026-11-20T16:00:00.000Z',
+    })
+    expect(made.headers.etag).toBe('"1"')
+    expect((await get('/api/users/alice')).json.windows.read[0]).toMatchObject({ limit: 500, source: 'override' })
+    expect((await put('alice', { bypassGlobal: true, reason: 'alone' })).json).toMatchObject({
+      limits: {},
+      bypassGlobal: true,
+      expiresAt: null,
+    })
+    const { json } = await get('/api/users/alice')
+    expect(json.windows.read.map((window: { scope: string }) => window.scope)).toEqual(['Personal', 'Personal'])
+    expect((await running.call('DELETE', '/api/users/alice/override', { body: { reason: 'over' } })).status).toBe(204)
+    expect((await get('/api/users/alice')).json.override).toBeNull()
+    expect((await get('/api/audit')).json.entries).toMatchObject([
+      { what: 'override', subject: 'alice', why: 'over', to: null, from: { bypassGlobal: true } },
+      { what: 'override', subject: 'alice', why: 'alone', from: { limits: { read: { '1h': 500 } } } },
+      { what: 'override', subject: 'alice', why: 'a big event', from: null, who: 'admin' },
+    ])
+  })
+
+  test('has its end in the audit as a time like every other', async () => {
+    const expiresAt = '2099-01-31T00:00:00.000Z'
+    await put('alice', { read: { '1h': 5 }, reason: 'for now', expiresAt })
+    await put('alice', { read: { '1h': 6 }, reason: 'for good' })
+    expect((await get('/api/audit')).json.entries).toMatchObject([
+      { from: { expiresAt }, to: { expiresAt: null } },
+      { from: null, to: { expiresAt } },
+    ])
+  })
+
+  test('that is not there cannot be taken away', async () => {
+    expect(await running.call('DELETE', '/api/users/alice/override')).toMatchObject({
+      status: 404,
+      json: { error: 'not_found' },
+    })
+    expect((await get('/api/users/alice/override')).status).toBe(404)
+    expect((await get('/api/audit')).json.entries).toEqual([])
+  })
+
+  test('is guarded by If-Match, each user apart', async () => {
+    expect((await put('alice', override, { 'if-match': '"0"' })).status).toBe(200)
+    expect((await put('bob', override, { 'if-match': '"0"' })).status).toBe(200)
+    expect(await put('alice', override, { 'if-match': '"0"' })).toMatchObject({
+      status: 412,
+      json: { error: 'version_conflict', version: 1 },
+    })
+    const stale = await running.call('DELETE', '/api/users/alice/override', { headers: { 'if-match': '"7"' } })
+    expect(stale).toMatchObject({ status: 412, json: { version: 1 } })
+    expect((await running.call('DELETE', '/api/users/alice/override', { headers: { 'if-match': '"1"' } })).status).toBe(
+      204,
+    )
+  })
+
+  test('that is set already is no change', async () => {
+    const expiresAt = new Date(clock + HOUR).toISOString()
+    const first = await put('alice', { ...override, expiresAt })
+    const again = await put('alice', { expiresAt, bypassGlobal: false, ...override, write: null })
+    expect([again.status, again.json, again.headers.etag]).toEqual([200, first.json, '"1"'])
+    expect((await get('/api/audit')).json.entries).toHaveLength(1)
+    expect((await put('alice', { ...override, expiresAt, reason: 'another one' })).json.version).toBe(2)
+  })
+
+  test('that is not there is not what If-Match: * asks for', async () => {
+    const any = { 'if-match': '*' }
+    const remove = () => running.call('DELETE', '/api/users/alice/override', { headers: any })
+    const msg = expect.stringMatching(/^There is none now/)
+    const none = { status: 412, headers: { etag: '"0"' }, json: { error: 'version_conflict', msg, version: 0 } }
+    expect(await put('alice', override, any)).toMatchObject(none)
+    expect(await remove()).toMatchObject(none)
+    expect((await put('alice', override)).status).toBe(200)
+    expect((await put('alice', { ...override, shadow: true }, any)).status).toBe(200)
+    expect((await remove()).status).toBe(204)
+    await put('alice', { ...override, expiresAt: new Date(clock + HOUR).toISOString() })
+    clock += HOUR
+    expect(await put('alice', override, any)).toMatchObject(none)
+  })
+
+  test('is not changed under a condition that nobody judges', async () => {
+    await put('alice', override)
+    expect(await put('alice', { ...override, shadow: true }, { 'if-none-match': '*' })).toMatchObject({
+      status: 400,
+      json: { problems: [{ path: 'If-None-Match', msg: expect.stringContaining('send If-Match, with "0"') }] },
+    })
+    expect((await get('/api/users/alice/override')).json.shadow).toBe(false)
+  })
+
+  test('that has expired is gone by itself, and the next one is put as if there had been none', async () => {
+    await put('alice', { ...override, expiresAt: new Date(clock + HOUR).toISOString() })
+    clock += HOUR
+    const { json, headers } = await get('/api/users/alice')
+    expect(json.override).toBeNull()
+    expect(json.windows.read[0]).toMatchObject({ limit: 120, source: 'baseline' })
+    expect((await put('alice', override, { 'if-match': headers.etag ?? '' })).status).toBe(200)
+    expect((await get('/api/users/alice')).json.override).toMatchObject({ expiresAt: null })
+  })
+
+  test.each([
+    ['without a reason', { read: { '1h': 5 } }, 'reason'],
+    ['that sets nothing', { reason: 'r' }, ''],
+    ['of a category unknown', { raed: { '1h': 5 }, reason: 'r' }, 'raed'],
+    ['of a window unknown', { read: { '1hour': 5 }, reason: 'r' }, 'read.1hour'],
+    ['with a limit that is text', { read: { '1h': '5' }, reason: 'r' }, 'read.1h'],
+    ['that ends in the past', { ...override, expiresAt: '2020-01-01T00:00:00Z' }, 'expiresAt'],
+    ['that ends at a time without offset', { ...override, expiresAt: '2030-01-01T00:00:00' }, 'expiresAt'],
+    ['that is no object', '"x"', ''],
+  ])('%s is refused at its field', async (_what, body, path) => {
+    expect(await put('alice', body)).toMatchObject({
+      status: 400,
+      json: { error: 'bad_request', problems: [{ path }] },
+    })
+  })
+})
+
+test('null in an override is what is missing', async () => {
+  const nothing = { write: null, bypassGlobal: null, shadow: null, expiresAt: null }
+  expect(await put('alice', { ...override, ...nothing })).toMatchObject({
+    status: 200,
+    json: { limits: { read: { '1h': 500 } }, bypassGlobal: false, shadow: false, expiresAt: null },
+  })
+})
+
+test.each(['2030-01-31T00:00Z', '2030-01-31T24:00:00Z', '9999-12-31T23:59:59-00:01'])(
+  'an end at %s, which the API could not tell, is refused with the cure',
+  async (expiresAt) => {
+    const refused = {
+      status: 400,
+      json: { problems: [{ path: 'expiresAt', msg: expect.stringMatching(/^must be a time with its offset, for/) }] },
+    }
+    expect(await put('alice', { ...override, expiresAt })).toMatchObject(refused)
+    const token = { user: 'alice', name: 'phone', expiresAt }
+    expect(await running.call('POST', '/api/tokens', { body: token })).toMatchObject(refused)
+  },
+)
+
+describe('a reset', () => {
+  const reset = (body: unknown) => running.call('POST', '/api/users/alice/reset', { body })
+
+  test('has no version, so that If-Match is refused rather than passed over', async () => {
+    await running.spend('alice', 'read', 120)
+    for (const tag of ['"0"', '"7"', '*']) {
+      const headers = { 'if-match': tag }
+      const reply = await running.call('POST', '/api/users/alice/reset', { body: { reason: 'r' }, headers })
+      expect(reply).toMatchObject({
+        status: 400,
+        json: { error: 'bad_request', problems: [{ path: 'If-Match', msg: expect.stringContaining('leave it out') }] },
+      })
+    }
+    expect((await get('/api/users/alice')).json.windows.read[0].used).toBe(120)
+    expect((await get('/api/audit')).json.entries).toEqual([])
+  })
+
+  test("empties the user's windows, and nobody else's", async () => {
+    await running.spend('alice', 'read', 100)
+    await running.spend('bob', 'read', 50)
+    expect((await reset({ reason: 'a bug of ours' })).status).toBe(204)
+    expect((await get('/api/users/alice')).json.windows.read).toMatchObject([
+      { used: 0 },
+      { used: 0 },
+      { scope: 'Global', used: 150 },
+      {},
+    ])
+    expect((await get('/api/users/bob')).json.windows.read[0].used).toBe(50)
+    expect((await get('/api/audit')).json.entries).toMatchObject([
+      { what: 'reset', subject: 'alice', why: 'a bug of ours', who: 'admin' },
+    ])
+  })
+
+  test.each([[{}], [{ reason: '' }], [{ reason: ' ' }], [{ reason: 'a\nb' }], [{ reason: 7 }], [undefined]])(
+    'needs a reason: %j',
+    async (body) => {
+      await running.spend('alice', 'read', 100)
+      expect(await reset(body)).toMatchObject({ status: 400, json: { error: 'bad_request' } })
+      expect((await get('/api/users/alice')).json.windows.read[0].used).toBe(100)
+    },
+  )
+})
+
+test.each([
+  ['POST', '/api/users/alice/reset', [], '', 'must be a JSON object with reason'],
+  ['POST', '/api/users/alice/reset', undefined, '', 'must be a JSON object with reason'],
+  ['POST', '/api/users/alice/reset', { reason: 'r', user: 'bob' }, 'user', 'unknown field "user"; there is reason'],
+  ['DELETE', '/api/users/alice/override', [], '', 'must be a JSON object with reason'],
+  ['DELETE', '/api/users/alice/override', { raeson: 'r' }, 'raeson', 'unknown field "raeson"; did you mean "reason"?'],
+  ['DELETE', '/api/tokens/x', { force: true }, 'force', 'unknown field "force"; there is reason'],
+  ['POST', '/api/tokens', 'null', '', 'must be a JSON object with user, name, expiresAt, reason'],
+  ['POST', '/api/session', [], '', 'must be a JSON object with token'],
+])('%s %s with the body %j says what is wrong and the cure', async (method, path, body, field, msg) => {
+  const { status, json } = await running.call(method, path, { body })
+  expect([status, json.problems]).toEqual([400, [{ path: field, msg }]])
+})

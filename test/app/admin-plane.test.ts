@@ -1,0 +1,49 @@
+import { describe, expect, it } from 'vitest'
+import type { QuotaResponse } from '../../src/admin/api.ts'
+import { setupOf } from '../../src/app/admin-plane.ts'
+import { startApp, understood, yaml } from '../e2e/harness.ts'
+
+const ROUTES = `
+unmatched: { category: read, cost: 4 }
+routes:
+  - { match: GET /open, public: true, health: false }
+  - { match: GET /trial, category: read, cost: 1, shadow: true }
+  - { match: GET /free, category: write, cost: 0 }
+  - { match: GET /cheap, category: write, cost: 3 }
+  - { match: GET /dear, category: write, cost: 9 }
+  - { match: GET /probe, public: true, health: true }
+`
+
+describe('what administrators see of a configuration', () => {
+  it('has the least that a request of a category costs which the quota may refuse, wherever its route stands', () => {
+    const { cheapest } = setupOf(understood(yaml('http://127.0.0.1:1', ROUTES)).config)
+    expect(Object.fromEntries(cheapest)).toEqual({ read: 4, write: 3 })
+  })
+
+  it('has its store by kind, what becomes of requests without a route, and which routes count for health', () => {
+    const setup = setupOf(understood(yaml('http://127.0.0.1:1', ROUTES, 'redis://127.0.0.1:1')).config)
+    expect(setup).toMatchObject({ store: 'redis', unmatched: 'charge', upstream: 'http://127.0.0.1:1' })
+    expect(setup.routes.map(({ health, shadow }) => [health, shadow])).toEqual([
+      [false, false],
+      [true, true],
+      [false, false],
+      [true, false],
+      [true, false],
+      [true, false],
+    ])
+  })
+})
+
+it('administrators see the configuration in force, also after a reload', async () => {
+  const config = (mode: string) => yaml('http://127.0.0.1:1', `quota: { mode: ${mode} }`)
+  const app = await startApp(config('loose'))
+  const mode = async () => {
+    const headers = { authorization: 'Bearer test-admin-token-0001' }
+    const response = await fetch(`${app.admin}/api/quota`, { headers })
+    return ((await response.json()) as QuotaResponse).file.mode
+  }
+  expect(await mode()).toBe('loose')
+  await app.reload(config('conservative'))
+  expect(await mode()).toBe('conservative')
+  await app.stop()
+})

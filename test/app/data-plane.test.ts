@@ -1,0 +1,108 @@
+import { expect, test, vi } from 'vitest'
+import { createServing } from '../../src/app/data-plane.ts'
+import type { Observation, Observer } from '../../src/observe/observation.ts'
+import { fanOut } from '../../src/observe/tee.ts'
+import { openSqliteStore } from '../../src/store/sqlite/sqlite-store.ts'
+import { understood } from '../e2e/harness.ts'
+
+test('a store that connects while the parts are still made, as a reference that is read, is no internal error', async () => {
+  const seen: Observation[] = []
+  const { observe, store, making } = make('reference: { path: /reference }', (observation) => seen.push(observation))
+  observe({ type: 'store_connected' })
+  const serving = await making
+  expect(seen).toEqual([{ type: 'store_connected' }])
+  await serving.stop()
+  await store.close()
+})
+
+test('a gateway is ready from its start until it drains, and says which of the two it waits for', async () => {
+  const { store, making } = make('listen: 127.0.0.1:0')
+  const serving = await making
+  expect(serving.ready(true)).toMatchObject({ ready: false, reasons: expect.arrayContaining(['starting']) })
+  await serving.start()
+  expect(serving.ready()).toEqual({ ready: true, reasons: [] })
+  serving.drain.turn(true)
+  expect(serving.ready()).toEqual({ ready: false, reasons: ['draining'] })
+  serving.drain.turn(false)
+  expect(serving.ready()).toEqual({ ready: true, reasons: [] })
+  const stopped = serving.stop()
+  serving.drain.turn(false)
+  expect(serving.ready()).toEqual({ ready: false, reasons: ['draining'] })
+  await stopped
+  await store.close()
+})
+
+test('a gateway whose event loop is lastingly late is ready, and says so', async () => {
+  const { store, making } = make('listen: 127.0.0.1:0\nedge: { max_lag: 20ms }')
+  const serving = await making
+  await serving.start()
+  const lateness = async (): Promise<readonly string[]> => {
+    for (let i = 0; i < 8; i++) {
+      for (const until = performance.now() + 120; performance.now() < until; );
+      await new Promise((resolve) => setTimeout(resolve))
+    }
+    return serving.ready().reasons
+  }
+  await expect.poll(lateness).toEqual(['the event loop is lastingly late (edge.max_lag): requests are refused'])
+  expect(serving.ready().ready).toBe(true)
+  await expect.poll(() => serving.ready(), { timeout: 10_000 }).toEqual({ ready: true, reasons: [] })
+  await serving.stop()
+  await store.close()
+})
+
+test('a configuration that is still being made into parts when the gateway stops does not come into force', async () => {
+  const seen: Observation['type'][] = []
+  const { store, making } = make('listen: 127.0.0.1:0', ({ type }) => seen.push(type))
+  const serving = await making
+  await serving.start()
+  const before = serving.configuration()
+  const { config, hash } = understood('upstream: { url: "http://127.0.0.1:2" }')
+  await Promise.all([serving.reload(config, hash), serving.stop()])
+  expect(serving.configuration()).toBe(before)
+  expect(seen.filter((type) => type === 'config_loaded')).toHaveLength(1)
+  await store.close()
+})
+
+test('bounds of the adaptive factor that a reload changes are those of the factor at once', async () => {
+  const factors: number[] = []
+  const { store, making } = make('listen: 127.0.0.1:0\nquota: { adaptive: { min: 0.5 } }', (observation) => {
+    if (observation.type === 'adaptive_factor') factors.push(observation.factor)
+  })
+  await store.addTally({ total: 1000, status0: 0, status5xx: 1000, aside: 0, asideFailed: 0 })
+  const serving = await making
+  await serving.start()
+  const { config, hash } = understood('upstream: { url: "http://127.0.0.1:1" }\nquota: { adaptive: { min: 0.25 } }')
+  expect(serving.adaptive().factor).toBe(0.5)
+  await serving.reload(config, hash)
+  expect(factors).toEqual([1, 0.5, 0.25])
+  expect(serving.adaptive().factor).toBe(0.25)
+  await serving.stop()
+  await store.close()
+})
+
+test('a gateway that has stopped, or whose parts cannot be made, does nothing at intervals any more', async () => {
+  vi.useFakeTimers({ toFake: ['setInterval', 'clearInterval'] })
+  try {
+    const failing = make('routes: [{ match: GET /, category: read, cost: 1 }]', () => {}, 'tls: { ca: nowhere.pem }')
+    await expect(failing.making).rejects.toThrow('nowhere.pem')
+    expect(vi.getTimerCount()).toBe(0)
+    const { store, making } = make('listen: 127.0.0.1:0')
+    const serving = await making
+    await serving.start()
+    expect(vi.getTimerCount()).toBeGreaterThan(0)
+    await serving.stop()
+    expect(vi.getTimerCount()).toBe(0)
+    await Promise.all([store.close(), failing.store.close()])
+  } finally {
+    vi.useRealTimers()
+  }
+})
+
+function make(text: string, reader: Observer = () => {}, upstream = '') {
+  const { config, hash } = understood(`upstream: { url: "https://127.0.0.1:1", ${upstream} }\n${text}`)
+  const readers = [reader]
+  const observe = fanOut(readers)
+  const store = openSqliteStore({ file: ':memory:' })
+  const observing = { observe, follow: (more: Observer) => void readers.push(more) }
+  return { observe, store, making: createServing({ config, hash, version: 'test', store, observing }) }
+}

@@ -1,0 +1,50 @@
+import { expect, it } from 'vitest'
+import { needRestart, untilRestart } from '../../src/app/restart-warnings.ts'
+import { understood } from '../e2e/harness.ts'
+
+const config = (text: string) => understood(`upstream: { url: "http://127.0.0.1:9000" }\n${text}`).config
+const running = config('')
+
+it.each([
+  'listen: 127.0.0.1:1',
+  'tls: { cert: a.crt, key: a.key }',
+  'workers: 3',
+  'store: sqlite:other.db',
+  'store_options: { deadline: 1s }',
+  'admin: { listen: 127.0.0.1:1 }',
+  'log: { level: warn }',
+  'edge: { max_connections: 7 }',
+  'edge: { keep_alive_timeout: 7s }',
+  'edge: { max_header_size: 32KiB }',
+  'edge: { headers_timeout: 7s }',
+])('%s waits for a restart, and until then things are as they were', (text) => {
+  const next = config(text)
+  expect(needRestart(running, next)).toEqual([expect.stringContaining('takes effect at the next restart')])
+  expect(untilRestart(running, next)).toEqual(running)
+  expect(needRestart(running, untilRestart(running, next))).toEqual([])
+})
+
+it.each([
+  'quota: { mode: loose }',
+  'routes: [{ match: GET /x, public: true }]',
+  'drain: { delay: 1s }',
+  'edge: { max_in_flight: 7 }',
+])('%s does not', (text) => {
+  const next = config(text)
+  expect(needRestart(running, next)).toEqual([])
+  expect(untilRestart(running, next)).toEqual(next)
+})
+
+it.each([
+  ['admin: { listen: 127.0.0.1:1 }', true],
+  ['admin: { tls: { cert: a.crt, key: a.key } }', true],
+  ['admin: { token: another-admin-token-01 }', false],
+])('%s: whether a health check is led astray until then is told', (text, astray) => {
+  const [told] = needRestart(running, config(text))
+  expect(told?.includes('`tollgate healthcheck` and `tollgate drain` find nobody')).toBe(astray)
+})
+
+it('a health check is led astray by the admin listener alone', () => {
+  const told = needRestart(running, config('listen: 127.0.0.1:1\nadmin: { listen: 127.0.0.1:2 }'))
+  expect(told.map((line) => line.includes('healthcheck'))).toEqual([false, true])
+})

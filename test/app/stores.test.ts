@@ -1,0 +1,129 @@
+import { mkdtempSync, readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { DatabaseSync } from 'node:sqlite'
+import { expect, test, vi } from 'vitest'
+import { openStore, openStoreToLook } from '../../src/app/stores.ts'
+import type { Observation } from '../../src/observe/observation.ts'
+import * as sqlite from '../../src/store/sqlite/sqlite-store.ts'
+import { packagesOf } from '../setup/packages.ts'
+
+const open = (path: string) =>
+  openStore({ location: { kind: 'sqlite', path }, prefix: 'tollgate', deadlineMs: 250 }, () => {})
+
+test('a file that is no database, or cannot be opened: told with its path and the cure', async () => {
+  const folder = mkdtempSync(join(tmpdir(), 'tollgate-open-'))
+  const path = join(folder, 'x.db')
+  writeFileSync(path, 'no database, but long enough to be looked at as one. '.repeat(20))
+  await expect(open(path)).rejects.toThrow(`cannot open ${path} (file is not a database): put back a backup`)
+  await expect(open(folder)).rejects.toThrow(`cannot open ${folder} (unable to open database file): name a file in a`)
+  rmSync(folder, { recursive: true })
+})
+
+test('a database of another program, or of a newer Tollgate, is refused with the cure, and stays as it is', async () => {
+  const folder = mkdtempSync(join(tmpdir(), 'tollgate-open-'))
+  const path = join(folder, 'x.db')
+  const other = new DatabaseSync(path)
+  other.exec('CREATE TABLE counters (a); INSERT INTO counters VALUES (1)')
+  for (const version of [0, 1]) {
+    other.exec(`PRAGMA user_version = ${version}`)
+    const before = readFileSync(path)
+    await expect(open(path)).rejects.toThrow(`cannot open ${path} (another program made it): name a file that Tollgate`)
+    expect(readFileSync(path)).toEqual(before)
+  }
+  other.exec('CREATE TABLE failures (a); CREATE TABLE tokens (a); PRAGMA user_version = 99')
+  other.close()
+  await expect(open(path)).rejects.toThrow(/a newer Tollgate made it: version 99, .*\): run that version of Tollgate/)
+  rmSync(folder, { recursive: true })
+})
+
+test('a file that can only be read: its rights are the cure, and a command that looks does with it', async () => {
+  const folder = mkdtempSync(join(tmpdir(), 'tollgate-open-'))
+  const store = await open(join(folder, 'quota.db'))
+  // For root every file can be written.
+  const readOnly = `file:${join(folder, 'quota.db')}?mode=ro`
+  await expect(open(readOnly)).rejects.toThrow(
+    /cannot open .*quota\.db.* \(attempt to write a readonly database\): let the user of the gateway write it/,
+  )
+  const looking = await openStoreToLook({
+    location: { kind: 'sqlite', path: readOnly },
+    prefix: 'tollgate',
+    deadlineMs: 250,
+  })
+  expect(await looking.listTokens()).toEqual([])
+  await looking.close()
+  await store.close()
+  rmSync(folder, { recursive: true })
+})
+
+test('a file that another process is writing can be written', async () => {
+  const folder = mkdtempSync(join(tmpdir(), 'tollgate-open-'))
+  const path = join(folder, 'quota.db')
+  await (await open(path)).close()
+  const other = new DatabaseSync(path)
+  other.exec('BEGIN IMMEDIATE')
+  await (await open(path)).close()
+  other.close()
+  rmSync(folder, { recursive: true })
+})
+
+test.each(['disk I/O error', 'database or disk is full'])(
+  '%s: no other file is to be named, which would be empty',
+  async (why) => {
+    vi.spyOn(sqlite, 'openSqliteStore').mockImplementation(() => {
+      throw new Error(why)
+    })
+    await expect(open('quota.db')).rejects.toThrow(`cannot open quota.db (${why}): make room on its disk, or mend it`)
+    vi.restoreAllMocks()
+  },
+)
+
+test('a file that is taken away, or replaced, under a gateway that has it open is told of once', async () => {
+  const folder = mkdtempSync(join(tmpdir(), 'tollgate-open-'))
+  const path = join(folder, 'quota.db')
+  const seen: Observation[] = []
+  const store = await openStore({ location: { kind: 'sqlite', path }, prefix: 'tollgate', deadlineMs: 250 }, (o) =>
+    seen.push(o),
+  )
+  await store.ping()
+  expect(seen).toEqual([])
+  renameSync(path, `${path}.old`)
+  await store.ping()
+  await store.ping()
+  expect(seen).toEqual([
+    { type: 'store_warning', message: expect.stringContaining(`${path} is gone, or another file`) },
+  ])
+  renameSync(`${path}.old`, path)
+  await store.ping()
+  rmSync(path)
+  writeFileSync(path, '')
+  await store.ping()
+  expect(seen).toHaveLength(2)
+  await store.close()
+  rmSync(folder, { recursive: true })
+})
+
+test('a store that cannot be read does not answer, though its file is there', async () => {
+  const folder = mkdtempSync(join(tmpdir(), 'tollgate-open-'))
+  const store = await open(join(folder, 'quota.db'))
+  await store.close()
+  await expect(store.ping()).rejects.toThrow()
+  rmSync(folder, { recursive: true })
+})
+
+test('a store in memory has no file to look for', async () => {
+  const seen: Observation[] = []
+  const store = await openStore(
+    { location: { kind: 'sqlite', path: ':memory:' }, prefix: 'tollgate', deadlineMs: 250 },
+    (o) => seen.push(o),
+  )
+  await store.ping()
+  await store.close()
+  expect(seen).toEqual([])
+})
+
+test('the client of Redis is loaded with a store in Redis, and not before', () => {
+  const loaded = packagesOf('src/app/app.ts')
+  expect(loaded).toContain('fastify')
+  expect(loaded).not.toContain('ioredis')
+})

@@ -1,0 +1,58 @@
+import { describe, expect, it } from 'vitest'
+import { verifyGatewayToken } from '../../src/auth/access-key.ts'
+import { mintToken, type TokenRecord } from '../../src/control/access-key.ts'
+import { StoreError } from '../../src/quota/quota-store.ts'
+import { NOW, tokenStore } from './support.ts'
+
+const { token, record } = mintToken({ user: 'alice', name: 'laptop', expiresAt: null }, NOW)
+const judge = (changes: Partial<TokenRecord>) => verifyGatewayToken(tokenStore({ ...record, ...changes }), token, NOW)
+
+describe('a gateway token', () => {
+  it('is good for its owner, without end where it has none', async () => {
+    expect(await judge({})).toEqual({
+      caller: { user: 'alice', kind: 'gateway_token' },
+      until: Number.POSITIVE_INFINITY,
+    })
+    expect(await judge({ expiresAt: NOW + 1 })).toMatchObject({ until: NOW + 1 })
+  })
+
+  it('that the store does not know is refused', async () => {
+    expect(await verifyGatewayToken(tokenStore(), token, NOW)).toMatchObject({
+      code: 'unauthorized',
+      reason: 'unknown gateway token',
+    })
+  })
+
+  it('that is revoked or over is refused', async () => {
+    expect(await judge({ revokedAt: NOW - 1 })).toMatchObject({ code: 'unauthorized', reason: 'revoked gateway token' })
+    expect(await judge({ revokedAt: NOW + 1000 })).toMatchObject({
+      code: 'unauthorized',
+      reason: 'revoked gateway token',
+    })
+    expect(await judge({ expiresAt: NOW })).toMatchObject({ code: 'unauthorized', reason: 'expired gateway token' })
+  })
+
+  it('of an owner that could not be a user is refused', async () => {
+    expect(await judge({ user: 'a'.repeat(257) })).toMatchObject({ code: 'unauthorized' })
+  })
+
+  it('is not called bad when the store fails', async () => {
+    const find = async () => {
+      throw new StoreError('Redis said canary', 'timeout', 'no')
+    }
+    const response = await verifyGatewayToken({ find }, token, NOW)
+    expect(response).toMatchObject({
+      code: 'store_unavailable',
+      headers: { 'Retry-After': '1' },
+      reason: 'gateway tokens: timeout',
+    })
+    expect(JSON.stringify(response)).not.toContain('canary')
+  })
+
+  it('does not hide a fault that is not the store’s', async () => {
+    const find = async () => {
+      throw new TypeError('a bug')
+    }
+    await expect(verifyGatewayToken({ find }, token, NOW)).rejects.toThrow('a bug')
+  })
+})

@@ -1,0 +1,538 @@
+import { afterEach, beforeEach, describe, expect, it } from 'vitest'
+import { mintToken, type TokenRecord, type TokenStore, type TokensStep } from '../../src/control/access-key.ts'
+import type { AuditBounds, AuditEntry, Author, Change, Changed, ControlStore } from '../../src/control/control-store.ts'
+import { type ControlState, type LastChange, UNCHANGED, type UserOverride } from '../../src/control/state.ts'
+import type { Charge, Decision, Limits, Refund } from '../../src/quota/charge.ts'
+import type { QuotaStore } from '../../src/quota/quota-store.ts'
+import type { Window } from '../../src/quota/window.ts'
+import { limits } from '../quota/quota-store.suite.ts'
+import { STRANGE_IDS } from '../quota/usage.suite.ts'
+
+export interface TokenStoreUnderTest {
+  readonly store: TokenStore
+  close(): Promise<void>
+}
+
+/** What every token store must do. */
+export function tokenStoreSuite(open: () => Promise<TokenStoreUnderTest>): void {
+  let under: TokenStoreUnderTest
+  beforeEach(async () => {
+    under = await open()
+  })
+  afterEach(() => under.close())
+
+  const record = (createdAt: number, user = 'alice', expiresAt: number | null = null): TokenRecord =>
+    mintToken({ user, name: `made at ${createdAt}`, expiresAt }, createdAt).record
+
+  describe('a gateway token', () => {
+    it('is found by its id, with all that was kept of it', async () => {
+      const kept = [record(1000, '用户 "x" {y}\n', 2000), record(2000)]
+      for (const each of kept) await under.store.insertToken(each)
+      const found = await under.store.findTokens(kept.map(({ id }) => id))
+      expect(new Set(found)).toEqual(new Set(kept))
+    })
+
+    it('that nobody made is not found', async () => {
+      const kept = record(1000)
+      await under.store.insertToken(kept)
+      expect(await under.store.findTokens([record(1000).id, kept.hash, '', '*', '__proto__'])).toEqual([])
+      expect(await under.store.findTokens([record(1000).id, kept.id])).toEqual([kept])
+      expect(await under.store.findTokens([])).toEqual([])
+    })
+
+    it('is read with all others in steps', async () => {
+      expect(await under.store.readTokens(null)).toEqual({ records: [], next: null })
+      const kept = Array.from({ length: 1300 }, (_, i) => record(i, 'alice', i % 2 === 0 ? null : i))
+      await Promise.all(kept.map((each) => under.store.insertToken(each)))
+      await under.store.revokeToken(kept[7]?.id ?? '', 5000)
+      const read = new Map<string, TokenRecord>()
+      let steps = 0
+      let from: string | null = null
+      do {
+        const step: TokensStep = await under.store.readTokens(from)
+        for (const each of step.records) read.set(each.id, each)
+        from = step.next
+        steps++
+      } while (from !== null)
+      expect(steps).toBeGreaterThan(1)
+      expect(read).toEqual(new Map(kept.map((each, i) => [each.id, i === 7 ? { ...each, revokedAt: 5000 } : each])))
+    })
+
+    it('is listed with the others, newest first', async () => {
+      const records = [record(3000), record(1000, 'bob'), record(2000)]
+      for (const each of records) await under.store.insertToken(each)
+      expect((await under.store.listTokens()).map((t) => t.createdAt)).toEqual([3000, 2000, 1000])
+    })
+
+    it('made in the same millisecond as another is always listed at the same place', async () => {
+      const records = Array.from({ length: 20 }, () => record(1000))
+      for (const each of records) await under.store.insertToken(each)
+      expect((await under.store.listTokens()).map((t) => t.id)).toEqual(records.map((t) => t.id).sort())
+    })
+
+    it('is revoked once: the first time counts', async () => {
+      const kept = record(1000)
+      await under.store.insertToken(kept)
+      expect(await under.store.revokeToken(kept.id, 5000)).toBe(true)
+      expect(await under.store.revokeToken(kept.id, 6000)).toBe(true)
+      expect(await under.store.findTokens([kept.id])).toEqual([{ ...kept, revokedAt: 5000 }])
+      expect(await under.store.listTokens()).toEqual([{ ...kept, revokedAt: 5000 }])
+    })
+
+    it('is revoked without touching the others', async () => {
+      const [one, other] = [record(1000), record(2000)]
+      for (const each of [one, other]) await under.store.insertToken(each)
+      await under.store.revokeToken(one.id, 5000)
+      expect(await under.store.findTokens([other.id])).toEqual([other])
+    })
+
+    it('that is not known cannot be revoked', async () => {
+      const kept = record(1000)
+      await under.store.insertToken(kept)
+      // Neither by a foreign id nor by its hash.
+      for (const id of [record(1).id, kept.hash, '']) expect(await under.store.revokeToken(id, 5000)).toBe(false)
+      expect(await under.store.findTokens([kept.id])).toEqual([kept])
+    })
+  })
+}
+
+export interface ControlStoreUnderTest {
+  readonly store: ControlStore & QuotaStore
+  /** Another process's view of the same data. */
+  readonly other: ControlStore
+  close(): Promise<void>
+}
+
+const ANN: Author = { who: 'ann', why: 'because "quotes"\nand lines' }
+
+const override = (limit: number): UserOverride => ({
+  limits: { read: { '1h': limit }, write: {} },
+  bypassGlobal: false,
+  shadow: false,
+  reason: '用户 }{ "x"\n',
+  expiresAt: null,
+})
+const mode = (mode: 'normal' | 'loose' | 'custom'): Change => ({ kind: 'settings', to: { mode } })
+const limited = (user: string, limit: number): Change => ({ kind: 'override', user, to: override(limit) })
+
+/** What a follower makes of a state and the changes after it. */
+function applied(state: ControlState, entries: readonly AuditEntry[]): ControlState {
+  const overrides = new Map(state.overrides)
+  let { settings, version, changedAt } = state
+  for (const { version: number, at, what, subject, to } of entries) {
+    ;[version, changedAt] = [number, at]
+    if (what === 'settings') settings = { version, value: to as ControlState['settings']['value'] }
+    if (what !== 'override' || subject === null) continue
+    if (to === null) overrides.delete(subject)
+    else overrides.set(subject, { version, value: to as UserOverride })
+  }
+  return { version, changedAt, settings, overrides }
+}
+
+function lastOf(entry: AuditEntry | undefined): LastChange {
+  return { version: entry?.version ?? 0, changedAt: entry?.at ?? 0 }
+}
+
+/** What every store must do with what administrators change. */
+export function controlStoreSuite(open: () => Promise<ControlStoreUnderTest>): void {
+  let under: ControlStoreUnderTest
+  beforeEach(async () => {
+    under = await open()
+  })
+  afterEach(() => under.close())
+
+  async function done(change: Change, expected: number | null = null): Promise<AuditEntry> {
+    const changed = await under.store.change(change, ANN, expected)
+    if (!changed.done) throw new Error(`conflict with version ${changed.version}`)
+    return changed.entry
+  }
+  const version = async (): Promise<number> => (await under.other.controlVersion()).version
+  const versions = (entries: readonly AuditEntry[] | null): number[] => (entries ?? []).map((entry) => entry.version)
+
+  describe('what administrators change', () => {
+    it('is nothing in a fresh store', async () => {
+      expect(await under.store.readControl()).toEqual(UNCHANGED)
+      expect(await version()).toBe(0)
+      expect(await under.store.changesSince(UNCHANGED)).toEqual([])
+      expect(await under.store.readAudit(null, 10)).toEqual([])
+    })
+
+    it('is kept with a number, who, when, what, from, to and why, and every process reads the same', async () => {
+      const { at } = await under.store.controlVersion()
+      const first = await done(mode('loose'), 0)
+      expect(first).toEqual({
+        version: 1,
+        at: expect.any(Number),
+        who: 'ann',
+        what: 'settings',
+        subject: null,
+        from: null,
+        to: { mode: 'loose' },
+        why: ANN.why,
+      })
+      expect(first.at).toBeGreaterThanOrEqual(at)
+      expect(first.at).toBeLessThanOrEqual((await under.store.controlVersion()).at)
+      const second = await done({ kind: 'settings', to: {} }, 1)
+      expect(second).toMatchObject({ version: 2, from: { mode: 'loose' }, to: {} })
+      expect(await under.other.readControl()).toEqual({
+        ...UNCHANGED,
+        version: 2,
+        changedAt: second.at,
+        settings: { version: 2, value: {} },
+      })
+      expect(await under.other.readAudit(null, 10)).toEqual([second, first])
+      expect(await under.other.changesSince(UNCHANGED)).toEqual([first, second])
+    })
+
+    it('keeps the overrides of any user ids apart', async () => {
+      for (const [i, user] of STRANGE_IDS.entries()) await done(limited(user, i), 0)
+      const { overrides } = await under.other.readControl()
+      expect([...overrides].sort(([, a], [, b]) => a.version - b.version)).toEqual(
+        STRANGE_IDS.map((user, i) => [user, { version: i + 1, value: override(i) }]),
+      )
+    })
+
+    it('takes an override away, after which there is none', async () => {
+      await done(limited('alice', 1))
+      await done(limited('bob', 2))
+      expect(await done({ kind: 'override', user: 'alice', to: null }, 1)).toMatchObject({
+        version: 3,
+        what: 'override',
+        subject: 'alice',
+        from: override(1),
+        to: null,
+      })
+      expect([...(await under.other.readControl()).overrides.keys()]).toEqual(['bob'])
+      expect(await done(limited('alice', 3), 0)).toMatchObject({ from: null, to: override(3) })
+    })
+
+    it('is kept as it is, to the last digit', async () => {
+      const to = { list: [], map: {}, big: 999_999_999_999, small: 0.1 + 0.2, text: '\\u0000 \u2028 💥', no: null }
+      expect((await done({ kind: 'token_created', id: 'x', to })).to).toEqual(to)
+      expect((await under.other.readAudit(null, 1))[0]).toMatchObject({
+        what: 'token_created',
+        subject: 'x',
+        from: null,
+        to,
+      })
+      expect(await under.other.readControl()).toMatchObject({ ...UNCHANGED, version: 1, changedAt: expect.any(Number) })
+    })
+
+    it('is counted without a gap under eight writers at once', async () => {
+      const writer = async (store: ControlStore, user: string): Promise<Changed[]> => {
+        const made: Changed[] = []
+        for (let i = 0; i < 10; i++) made.push(await store.change(limited(user, i), ANN, null))
+        return made
+      }
+      const stores = [under.store, under.other]
+      const writers = Array.from({ length: 8 }, (_, i) => writer(stores[i % 2] as ControlStore, `user-${i}`))
+      const entries = (await Promise.all(writers)).flat().map((changed) => (changed.done ? changed.entry.version : 0))
+      expect(entries.sort((a, b) => a - b)).toEqual(Array.from({ length: 80 }, (_, i) => i + 1))
+      expect(versions(await under.store.changesSince(UNCHANGED))).toEqual(entries)
+      const last = Object.fromEntries([...(await under.store.readControl()).overrides].map(([u, o]) => [u, o.value]))
+      expect(last).toEqual(Object.fromEntries(Array.from({ length: 8 }, (_, i) => [`user-${i}`, override(9)])))
+    })
+
+    it('is read whole, however many overrides there are, also while they change', async () => {
+      const users = Array.from({ length: 1300 }, (_, i) => `user-${i}`)
+      await Promise.all(users.map((user, i) => done(limited(user, i))))
+      expect((await under.other.readControl()).overrides.size).toBe(1300)
+      const writing = (async () => {
+        for (let i = 0; i < 30; i++)
+          await done(i % 3 === 0 ? { kind: 'override', user: `user-${i}`, to: null } : mode('loose'))
+      })()
+      const state = await under.other.readControl()
+      await writing
+      const later = await under.other.changesSince(state)
+      expect(applied(state, later ?? [])).toEqual(await under.other.readControl())
+    })
+  })
+
+  describe('a change that expects another version', () => {
+    it('changes nothing, and tells the version there is', async () => {
+      await done(mode('loose'))
+      await done(limited('alice', 1))
+      const before = [await under.store.readControl(), await under.store.readAudit(null, 10)]
+      for (const expected of [0, 2, 99]) {
+        expect(await under.store.change(mode('custom'), ANN, expected)).toEqual({ done: false, version: 1 })
+      }
+      for (const to of [override(2), null]) {
+        const change: Change = { kind: 'override', user: 'alice', to }
+        for (const expected of [0, 1]) {
+          expect(await under.store.change(change, ANN, expected)).toEqual({ done: false, version: 2 })
+        }
+      }
+      expect(await under.store.change(limited('bob', 1), ANN, 2)).toEqual({ done: false, version: 0 })
+      expect([await under.store.readControl(), await under.store.readAudit(null, 10)]).toEqual(before)
+    })
+
+    it('is compared by number, also from ten on', async () => {
+      for (let i = 0; i < 11; i++) await done(mode('loose'))
+      await done(limited('alice', 1))
+      expect(await under.store.change(mode('custom'), ANN, 1)).toEqual({ done: false, version: 11 })
+      expect(await under.store.change(limited('alice', 2), ANN, 1)).toEqual({ done: false, version: 12 })
+      expect(await done(mode('custom'), 11)).toMatchObject({ version: 13, from: { mode: 'loose' } })
+      expect(await done(limited('alice', 2), 12)).toMatchObject({ version: 14, from: override(1) })
+    })
+
+    it('loses against the one of many that comes first', async () => {
+      await done(mode('loose'))
+      const stores = [under.store, under.other]
+      const all = await Promise.all(
+        Array.from({ length: 8 }, (_, i) => (stores[i % 2] as ControlStore).change(mode('custom'), ANN, 1)),
+      )
+      expect(all.filter((changed) => changed.done)).toHaveLength(1)
+      expect(await version()).toBe(2)
+    })
+  })
+
+  describe('the changes after a version', () => {
+    it('are told up to a hundred; after that, all is to be read', async () => {
+      const made: AuditEntry[] = []
+      for (let i = 0; i < 101; i++) made.push(await done(limited('alice', i)))
+      const since = (i: number) => under.other.changesSince(lastOf(made[i - 1]))
+      expect(versions(await since(1))).toEqual(Array.from({ length: 100 }, (_, i) => i + 2))
+      expect(await under.other.changesSince(UNCHANGED)).toBeNull()
+      expect(await since(101)).toEqual([])
+    })
+
+    it('are not told after one that the store has lost, also where another has its number', async () => {
+      const first = lastOf(await done(mode('loose')))
+      const second = lastOf(await done(mode('custom')))
+      expect(await under.other.changesSince({ ...second, version: 3 })).toBeNull()
+      expect(await under.other.changesSince({ ...second, changedAt: second.changedAt - 1 })).toBeNull()
+      expect(await under.other.changesSince({ ...first, changedAt: first.changedAt - 1 })).toBeNull()
+      expect(versions(await under.other.changesSince(first))).toEqual([2])
+    })
+  })
+
+  describe('the audit', () => {
+    it('is read page by page, newest first', async () => {
+      for (let i = 0; i < 7; i++) await done(limited('alice', i))
+      const pages: number[][] = []
+      for (let before: number | null = null; before === null || before > 1; before = pages.at(-1)?.at(-1) ?? 0) {
+        pages.push(versions(await under.other.readAudit(before, 3)))
+      }
+      expect(pages).toEqual([[7, 6, 5], [4, 3, 2], [1]])
+      expect(await under.other.readAudit(1, 3)).toEqual([])
+    })
+  })
+
+  describe('a reset', () => {
+    it("empties the user's windows and nothing else", async () => {
+      const of = limits([10, 10], [100, 100])
+      const charges = ['alice', 'bob'].flatMap((user) =>
+        ['read', 'write'].map((category) => ({ user, category, cost: 3, limits: of })),
+      )
+      await under.store.settle({ instance: 'reset', sequence: 1, refunds: [], charges })
+      await done(limited('alice', 5))
+      const before = await under.store.standing('bob', ['read', 'write'])
+      expect(before.personal.flat().map(({ used }) => used)).toEqual([3, 3, 3, 3])
+      expect(await done({ kind: 'reset', user: 'alice' })).toMatchObject({
+        version: 2,
+        what: 'reset',
+        subject: 'alice',
+        from: null,
+        to: null,
+      })
+      const { personal } = await under.store.standing('alice', ['read', 'write'])
+      expect(personal).toEqual([[], []])
+      expect(await under.store.standing('bob', ['read', 'write'])).toEqual({ ...before, at: expect.any(Number) })
+      expect((await under.store.readControl()).overrides.get('alice')?.value).toEqual(override(5))
+      const again = [{ user: 'alice', category: 'read', cost: 10, limits: of }]
+      const [decision] = await under.store.settle({ instance: 'reset', sequence: 2, refunds: [], charges: again })
+      expect(decision).toMatchObject({ accepted: true, personal: [{ used: 10 }, { used: 10 }] })
+    })
+
+    it('has no version that could be another one than was expected', async () => {
+      expect(await under.store.change({ kind: 'reset', user: 'alice' }, ANN, 7)).toMatchObject({ done: true })
+    })
+
+    it('of a user who used nothing is told all the same', async () => {
+      expect(await done({ kind: 'reset', user: 'nobody' })).toMatchObject({ version: 1, subject: 'nobody' })
+    })
+  })
+
+  describe('a reset of windows that all users share', () => {
+    const of = limits([100, 100], [10, 20])
+    const [minute, day] = (of.global ?? []).map(({ window }) => window) as [Window, Window]
+    const reset = (windows: readonly Window[], all = false, category = 'read') =>
+      done({ kind: 'quota_reset', category, windows, all })
+    let sequence = 0
+    const charge = (cost: number, category = 'read', user = 'alice', by: Limits = of): Charge => ({
+      user,
+      category,
+      cost,
+      limits: by,
+    })
+    const settle = (charges: Charge[], refunds: Refund[] = []) =>
+      under.store.settle({ instance: 'quota-reset', sequence: ++sequence, refunds, charges })
+    beforeEach(() => {
+      sequence = 0
+    })
+    const used = async (category = 'read') => {
+      const { at, global, personal } = await under.store.standing('alice', [category])
+      const all = [...(global[0] ?? [])].filter(({ startedAt, seconds }) => at < startedAt + seconds * 1000)
+      const byLength = new Map(all.map(({ seconds, used }) => [seconds, used]))
+      const [minute, day] = [byLength.get(60) ?? 0, byLength.get(86_400) ?? 0]
+      return { personal: personal[0]?.map(({ used }) => used), minute, day }
+    }
+
+    it('empties them all, says what was used, and leaves users and other categories alone', async () => {
+      await settle([charge(7), charge(2, 'write')])
+      expect(await reset([minute, day], true)).toMatchObject({
+        version: 1,
+        who: 'ann',
+        what: 'quota_reset',
+        subject: 'global:read',
+        from: { '1m': 7, '1d': 7 },
+        to: { '1m': 0, '1d': 0 },
+        why: ANN.why,
+      })
+      expect((await under.other.readAudit(null, 10))[0]?.from).toEqual({ '1m': 7, '1d': 7 })
+      expect(versions(await under.other.changesSince(UNCHANGED))).toEqual([1])
+      expect(await used()).toEqual({ personal: [7, 7], minute: 0, day: 0 })
+      expect(await used('write')).toEqual({ personal: [2, 2], minute: 2, day: 2 })
+      expect(await settle([charge(10)])).toMatchObject([{ accepted: true, global: [{ used: 10 }, { used: 10 }] }])
+    })
+
+    it('empties one of them, and the others keep what was used and when they started', async () => {
+      const [first] = await settle([charge(7)])
+      expect(await reset([minute])).toMatchObject({ from: { '1m': 7 }, to: { '1m': 0 } })
+      expect((await used()).day).toBe(7)
+      const [next] = await settle([charge(5)])
+      expect(next).toMatchObject({ accepted: true, global: [{ used: 5 }, { used: 12, startedAt: first?.at }] })
+    })
+
+    it('of windows that do not run says 0, and is an entry all the same', async () => {
+      expect(await reset([minute, day], true)).toMatchObject({ from: { '1m': 0, '1d': 0 }, to: { '1m': 0, '1d': 0 } })
+      await settle([charge(3, 'write')])
+      expect(await reset([minute], false, 'constructor')).toMatchObject({ version: 2, from: { '1m': 0 } })
+      expect((await used('write')).minute).toBe(3)
+    })
+
+    it('of all empties those too that only another configuration names, told by their seconds', async () => {
+      const hour = { name: 'an hour', seconds: 3600 }
+      await settle([charge(4, 'read', 'alice', { ...of, global: [{ window: hour, limit: 9 }] }), charge(3)])
+      expect(await reset([minute], true)).toMatchObject({ from: { '1m': 3, '3600s': 4, '86400s': 3 } })
+      expect(await used()).toMatchObject({ minute: 0, day: 0 })
+    })
+
+    it('names a window as the configuration does', async () => {
+      await settle([charge(4)])
+      for (const name of ['"quoted" \\', '配额', '__proto__']) {
+        const { from } = await reset([{ name, seconds: 86_400 }])
+        expect(Object.entries(from as object)).toEqual([[name, expect.any(Number)]])
+      }
+    })
+
+    it('leaves a refund of before nothing to take from the run that starts after it', async () => {
+      const asked = charge(6)
+      const [before] = (await settle([asked])) as [Decision]
+      await reset([minute, day], true)
+      const [after] = await settle([charge(4)], [{ charge: asked, decision: before }])
+      expect(after).toMatchObject({
+        accepted: true,
+        personal: [{ used: 4 }, { used: 4 }],
+        global: [{ used: 4 }, { used: 4 }],
+      })
+      expect(await settle([charge(7)])).toMatchObject([{ accepted: false, global: [{ used: 4 }, { used: 4 }] }])
+    })
+
+    it('among charges that are settled at the same time lets no more through than the limit for each reset', async () => {
+      const most = 10
+      let accepted = 0
+      const resets: AuditEntry[] = []
+      const charging = async (user: string): Promise<void> => {
+        for (let i = 1; i <= 60; i++) {
+          const charges = [charge(1, 'read', user), charge(2, 'read', user)]
+          const decisions = await under.store.settle({ instance: user, sequence: i, refunds: [], charges })
+          decisions.forEach(({ accepted: isAccepted }, n) => {
+            if (isAccepted) accepted += (charges[n] as Charge).cost
+          })
+        }
+      }
+      const resetting = async (): Promise<void> => {
+        for (let i = 0; i < 25; i++) {
+          resets.push(await reset([minute, day], true))
+          await new Promise((resolve) => setTimeout(resolve, 2))
+        }
+      }
+      await Promise.all([...['a', 'b', 'c', 'd'].map(charging), resetting()])
+      const emptied = resets.map(({ from }) => (from as Record<string, number>)['1m'] ?? 0)
+      for (const one of emptied) expect(one).toBeLessThanOrEqual(most)
+      // What was accepted is what the resets have emptied and what is left: nothing is lost, nothing is counted twice.
+      expect(emptied.reduce((sum, one) => sum + one, (await used()).minute)).toBe(accepted)
+      expect(accepted).toBeGreaterThan(most)
+    })
+  })
+
+  it('whoever listens hears of a change through the same object, until he listens no more', async () => {
+    let heard = 0
+    const stop = under.store.onChange(() => heard++)
+    await done(mode('loose'))
+    await expect.poll(() => heard, { timeout: 30_000 }).toBeGreaterThan(0)
+    stop()
+    const last = heard
+    await done(mode('normal'))
+    await new Promise((resolve) => setTimeout(resolve, 200))
+    expect(heard).toBe(last)
+  })
+}
+
+/** @param open a store whose audit keeps so many entries */
+export function auditBoundSuite(
+  open: (bounds: AuditBounds) => Promise<{ readonly store: Omit<ControlStore, 'onChange'>; close(): Promise<void> }>,
+): void {
+  it('keeps entries of each kind beyond the newest, so that many of one kind wash out none of another, and counts the others', async () => {
+    const { store, close } = await open({ newest: 5, olderOfKind: 2 })
+    const changes: Change[] = [
+      { kind: 'settings', to: { mode: 'loose' } },
+      { kind: 'token_created', id: 't', to: { user: 'alice', name: '","what":"override","' } },
+      { kind: 'reset', user: 'alice' },
+    ]
+    const flood = Array.from({ length: 20 }, (_, i) => limited('bob', i))
+    let forgotten = 0
+    try {
+      for (const change of [...changes, ...flood]) {
+        const changed = await store.change(change, { who: '"what":"override"', why: 'x' }, null)
+        if (changed.done) forgotten += changed.forgotten
+      }
+      const entries = await store.readAudit(null, 100)
+      expect(entries.map(({ version }) => version)).toEqual([23, 22, 21, 20, 19, 18, 17, 3, 2, 1])
+      expect(entries.slice(-3).map(({ what }) => what)).toEqual(['reset', 'token_created', 'settings'])
+      expect(entries.at(-1)).toMatchObject({ to: { mode: 'loose' }, why: 'x' })
+      expect([forgotten, await store.forgottenChanges()]).toEqual([13, 13])
+      const pages: number[] = []
+      for (let before: number | null = null; pages.length < 10; before = pages.at(-1) ?? 0) {
+        pages.push(...(await store.readAudit(before, 3)).map(({ version }) => version))
+      }
+      expect(pages).toEqual(entries.map(({ version }) => version))
+      // Between what is kept of each kind something is missing: whoever follows from there reads everything.
+      const [third] = await store.readAudit(4, 1)
+      expect(await store.changesSince(lastOf(third))).toBeNull()
+      expect((await store.changesSince(lastOf(entries[4])))?.map(({ version }) => version)).toEqual([20, 21, 22, 23])
+    } finally {
+      await close()
+    }
+  })
+
+  it('forgets the oldest entries of the audit one by one, and then tells no changes after them', async () => {
+    const { store, close } = await open({ newest: 5, olderOfKind: 0 })
+    const made: AuditEntry[] = []
+    try {
+      for (let i = 0; i < 8; i++) {
+        const changed = await store.change(limited('alice', i), ANN, null)
+        if (changed.done) made.push(changed.entry)
+        const entries = (await store.readAudit(null, 100)).map((entry) => entry.version)
+        expect(entries).toEqual(Array.from({ length: Math.min(5, i + 1) }, (_, back) => i + 1 - back))
+      }
+      expect(await store.controlVersion()).toMatchObject(lastOf(made[7]))
+      expect((await store.changesSince(lastOf(made[3])))?.map((entry) => entry.version)).toEqual([5, 6, 7, 8])
+      expect(await store.changesSince(lastOf(made[2]))).toBeNull()
+      expect(await store.changesSince(UNCHANGED)).toBeNull()
+    } finally {
+      await close()
+    }
+  })
+}

@@ -1,0 +1,62 @@
+import { once } from 'node:events'
+import http from 'node:http'
+import net, { type AddressInfo } from 'node:net'
+import { setTimeout as sleep } from 'node:timers/promises'
+import { afterEach, expect, it } from 'vitest'
+import { createUploadWatch, type UploadRule, type UploadWatch } from '../../../src/edge/body/slow-upload.ts'
+
+const LENGTH = 10_000_000
+
+let watch: UploadWatch
+let server: http.Server
+let client: net.Socket
+afterEach(() => {
+  watch.stop()
+  client.destroy()
+  server.closeAllConnections()
+  server.close()
+})
+
+/** A client that has begun a long upload, which somebody reads. @returns how often each that comes is found too slow */
+async function upload(rule: UploadRule): Promise<readonly number[]> {
+  const found: number[] = []
+  watch = createUploadWatch(() => rule)
+  server = http.createServer((req) => {
+    const place = found.push(0) - 1
+    watch.watch(req, () => {
+      found[place] = (found[place] ?? 0) + 1
+    })
+    req.resume()
+  })
+  server.listen(0, '127.0.0.1')
+  await once(server, 'listening')
+  client = net.connect((server.address() as AddressInfo).port, '127.0.0.1')
+  client.write(`POST / HTTP/1.1\r\nHost: a\r\nContent-Length: ${LENGTH}\r\n\r\n`)
+  await once(server, 'request')
+  return found
+}
+
+it('who has sent much at once has no more patience than anybody when it stalls then', async () => {
+  const found = await upload({ minRate: 1, graceMs: 300 })
+  client.write(Buffer.alloc(1_000_000))
+  await expect.poll(() => found).toEqual([1])
+})
+
+it('who is too slow is told so once, also where the connection does not end at once', async () => {
+  const found = await upload({ minRate: 1, graceMs: 300 })
+  await expect.poll(() => found).toEqual([1])
+  const next = net.connect((server.address() as AddressInfo).port, '127.0.0.1')
+  next.write(`POST / HTTP/1.1\r\nHost: a\r\nContent-Length: ${LENGTH}\r\n\r\n`)
+  await expect.poll(() => found[1]).toBe(1)
+  expect(found[0]).toBe(1)
+  next.destroy()
+})
+
+it('is not found too slow for a while in which nobody could read what it had sent', async () => {
+  const found = await upload({ minRate: 100_000, graceMs: 1000 })
+  client.write(Buffer.alloc(1_000_000))
+  const until = performance.now() + 3000
+  while (performance.now() < until);
+  await sleep(300)
+  expect(found).toEqual([0])
+})

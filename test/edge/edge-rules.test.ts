@@ -1,0 +1,407 @@
+import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest'
+import { type RunningApp, startApp, yaml } from '../e2e/harness.ts'
+import { jwtOf } from '../e2e/jwt.ts'
+import { rawExchange, statusesIn } from '../e2e/raw.ts'
+import { type RawUpstream, startRawUpstream } from './raw-upstream.ts'
+
+/**
+ * Everything that the edge refuses, sent to the whole gateway with a good credential, a bad one and none. It makes no
+ * difference: nobody has looked at it, nothing is charged, and not a byte reaches the backend.
+ */
+const CREDENTIALS: readonly (readonly [string, string])[] = [
+  ['a good credential', `Authorization: Bearer ${jwtOf('alice')}\r\n`],
+  ['a bad credential', `Authorization: Bearer ${jwtOf('alice').slice(0, -8)}AAAAAAAA\r\n`],
+  ['none', ''],
+]
+
+let upstream: RawUpstream
+let app: RunningApp
+beforeAll(async () => {
+  upstream = await startRawUpstream()
+  app = await startApp(config())
+})
+afterAll(async () => {
+  await app.stop()
+  upstream.close()
+})
+beforeEach(() => {
+  app.observations.length = 0
+  upstream.lines.length = 0
+  upstream.received.length = 0
+})
+
+function config(edge = ''): string {
+  return yaml(
+    upstream.url,
+    `
+edge: { ${edge} }
+quota: { baselines: { personal: { read: { 1h: 1000000 } }, global: { read: { 1h: 1000000 } } } }
+routes: [{ match: "* /api/*", category: read, cost: 3 }]
+unmatched: forward`,
+  )
+}
+
+const SMUGGLED = 'GET /api/smuggled HTTP/1.1\r\nHost: a\r\n\r\n'
+const EMPTY_CHUNKS = '0\r\n\r\n'
+const fields = (count: number): string => Array.from({ length: count }, (_, i) => `h${i}: 1\r\n`).join('')
+const many = fields(2100)
+
+/** `§` stands for the credential. */
+const get = (more: string): string => `GET /api/x HTTP/1.1\r\nHost: a\r\n§${more}\r\n`
+const post = (more: string, body = ''): string => `POST /api/x HTTP/1.1\r\nHost: a\r\n§${more}\r\n${body}`
+const line = (first: string): string => `${first}\r\nHost: a\r\n§\r\n`
+const chunks = (body: string): string => post('Transfer-Encoding: chunked\r\n', body)
+const upgrade = (more: string): string =>
+  get(`Connection: Upgrade\r\nUpgrade: websocket\r\nSec-WebSocket-Key: dGhlIHNhbXBsZSBub25jZQ==\r\n${more}`)
+
+describe.each<[string, number, readonly (readonly [string, string])[]]>([
+  [
+    'the framing of a request',
+    400,
+    [
+      ['CL+TE', post('Content-Length: 5\r\nTransfer-Encoding: chunked\r\n', EMPTY_CHUNKS)],
+      ['TE+CL', post('Transfer-Encoding: chunked\r\nContent-Length: 5\r\n', EMPTY_CHUNKS)],
+      ['xchunked', post('Transfer-Encoding: xchunked\r\n', EMPTY_CHUNKS)],
+      ['chunked, chunked', post('Transfer-Encoding: chunked, chunked\r\n', EMPTY_CHUNKS)],
+      ['chunked, identity', post('Transfer-Encoding: chunked, identity\r\n', EMPTY_CHUNKS)],
+      ['identity, chunked', post('Transfer-Encoding: identity, chunked\r\n', EMPTY_CHUNKS)],
+      ['gzip, chunked', post('Transfer-Encoding: gzip, chunked\r\n', EMPTY_CHUNKS)],
+      [', chunked', post('Transfer-Encoding: , chunked\r\n', EMPTY_CHUNKS)],
+      ['identity', post('Transfer-Encoding: identity\r\n')],
+      ['two TE', post('Transfer-Encoding: chunked\r\nTransfer-Encoding: chunked\r\n', EMPTY_CHUNKS)],
+      [
+        'two TE of which one is no coding',
+        post('Transfer-Encoding: chunked\r\nTransfer-Encoding: x\r\n', EMPTY_CHUNKS),
+      ],
+      ['chunked;q=1', post('Transfer-Encoding: chunked;q=1\r\n', EMPTY_CHUNKS)],
+      ['chunked behind a vertical tab', post('Transfer-Encoding: \x0bchunked\r\n', EMPTY_CHUNKS)],
+      ['chunked in quotes', post('Transfer-Encoding: "chunked"\r\n', EMPTY_CHUNKS)],
+      ['chunked with a byte behind it', post('Transfer-Encoding: chunked\xa0\r\n', EMPTY_CHUNKS)],
+      ['TE folded', post('Transfer-Encoding:\r\n chunked\r\n', EMPTY_CHUNKS)],
+      ['TE on HTTP/1.0', chunks(EMPTY_CHUNKS).replace('HTTP/1.1', 'HTTP/1.0')],
+      ['two CL', post('Content-Length: 5\r\nContent-Length: 5\r\n', 'hello')],
+      ['two different CL', post('Content-Length: 5\r\nContent-Length: 0\r\n', 'hello')],
+      ['CL 5, 5', post('Content-Length: 5, 5\r\n', 'hello')],
+      ['CL +5', post('Content-Length: +5\r\n', 'hello')],
+      ['CL -5', post('Content-Length: -5\r\n', 'hello')],
+      ['CL 05', post('Content-Length: 05\r\n', 'hello')],
+      ['CL 0x5', post('Content-Length: 0x5\r\n', 'hello')],
+      ['CL 5_0', post('Content-Length: 5_0\r\n', 'hello')],
+      ['CL 2^64 + 5', post('Content-Length: 18446744073709551621\r\n', 'hello')],
+      ['an empty CL', post('Content-Length:\r\n', 'hello')],
+      ['CL with a space in its name', post('Content-Length : 5\r\n', 'hello')],
+      ['CL with an underscore', post('Content_Length: 5\r\n', 'hello')],
+    ],
+  ],
+  [
+    'the lines of a head',
+    400,
+    [
+      ['a folded field', get('X-A: b\r\n c\r\n')],
+      ['a bare LF after a field', get('X-A: b\nX-B: c\r\n')],
+      ['a bare LF everywhere', 'GET /api/x HTTP/1.1\nHost: a\n\n'],
+      ['a bare CR in a field', get('X-A: b\rc\r\n')],
+      ['NUL in a value', get('X-A: b\0c\r\n')],
+      ['NUL in a name', get('X\0A: b\r\n')],
+      ['a control character in a value', get('X-A: b\x01c\r\n')],
+      ['a space before the colon', get('X-A : b\r\n')],
+      ['a tab before the colon', get('X-A\t: b\r\n')],
+      ['a first field that begins with a space', 'GET /api/x HTTP/1.1\r\n Host: a\r\nX: y\r\n\r\n'],
+      ['a field without a colon', get('X-A\r\n')],
+      ['a field without a name', get(': b\r\n')],
+      ['a name of other letters', get('X-\xc3\xa9: b\r\n')],
+      ['X_User_Id', get('X_User_Id: root\r\n')],
+      ['X_Tollgate_User', get('X_Tollgate_User: root\r\n')],
+      ['X.Forwarded.For', get('X.Forwarded.For: 1.2.3.4\r\n')],
+    ],
+  ],
+  [
+    'the size of a head',
+    431,
+    [
+      ['a field of 17 KB', get(`X-A: ${'a'.repeat(17_000)}\r\n`)],
+      ['2100 fields', get(many)],
+      ['more than 1000 fields', get(fields(1000))],
+    ],
+  ],
+  [
+    'Host',
+    400,
+    [
+      ['none', 'GET /api/x HTTP/1.1\r\n§\r\n'],
+      ['two', get('Host: b\r\n')],
+      ...['', 'a, b', 'a b/c@d', 'u@d', 'a/b', 'http://a', 'a?b'].map(
+        (host) => [`"${host}"`, `GET /api/x HTTP/1.1\r\nHost: ${host}\r\n§\r\n`] as const,
+      ),
+    ],
+  ],
+  [
+    'what must be the only one of its kind',
+    400,
+    [
+      ['two credentials', get('Authorization: Bearer x\r\nAuthorization: Bearer x\r\n')],
+      ['two content types', post('Content-Type: application/json\r\ncontent-type: text/plain\r\n')],
+      ['two content codings', post('Content-Encoding: gzip\r\nContent-Encoding: identity\r\n')],
+    ],
+  ],
+  [
+    'Connection',
+    400,
+    [
+      'authorization',
+      'cookie',
+      'content-length',
+      'transfer-encoding',
+      'host',
+      'x-forwarded-for',
+      'x-tollgate-user',
+    ].map((name) => [`that names ${name}`, get(`Connection: close, ${name}\r\n`)]),
+  ],
+  [
+    'the target',
+    400,
+    [
+      ...[
+        'http://evil/api/x',
+        'https://A/api/x',
+        'http://a:80/api/x',
+        'http://a./api/x',
+        'http://u@a/api/x',
+        'http://a:@a/api/x',
+        'http:///api/x',
+        'http:/a/api/x',
+        'ftp://a/api/x',
+        '*',
+        '**',
+        'api/x',
+        '?x',
+        'a:b',
+        'a:80',
+      ].map((target) => [`GET ${target}`, line(`GET ${target} HTTP/1.1`)] as const),
+      ['a URL without a Host, by HTTP/1.0', 'GET http://a/api/x HTTP/1.0\r\n§\r\n'],
+      ['POST *', line('POST * HTTP/1.1')],
+      ['OPTIONS **', line('OPTIONS ** HTTP/1.1')],
+      ['NUL in it', line('GET /api/\0x HTTP/1.1')],
+      ['a space in it', line('GET /api/x y HTTP/1.1')],
+      ['a tab in it', line('GET /api/\tx HTTP/1.1')],
+      ['DEL in it', line('GET /api/\x7fx HTTP/1.1')],
+      ['UTF-8 in it', line('GET /api/\xc3\xa9 HTTP/1.1')],
+    ],
+  ],
+  [
+    'the method',
+    400,
+    [
+      ['in lower case', line('get /api/x HTTP/1.1')],
+      ['unknown', line('FOO /api/x HTTP/1.1')],
+      ['PRI, as in the preface of HTTP/2', 'PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n'],
+    ],
+  ],
+  [
+    'a method that is not served',
+    405,
+    [
+      ['TRACE', line('TRACE /api/x HTTP/1.1')],
+      ['CONNECT', line('CONNECT evil:443 HTTP/1.1')],
+      ['CONNECT to a path', line('CONNECT /api/x HTTP/1.1')],
+    ],
+  ],
+  [
+    'the version',
+    505,
+    [
+      ['the text HTTP/2.0', line('GET /api/x HTTP/2.0')],
+      ['HTTP/1.2', line('GET /api/x HTTP/1.2')],
+      ['HTTP/3.0', line('GET /api/x HTTP/3.0')],
+    ],
+  ],
+  [
+    'no version',
+    400,
+    [
+      ['nothing in its place', 'GET /api/x\r\n\r\n'],
+      ['fields behind that', line('GET /api/x')],
+      ['a blank in its place', line('GET /api/x ')],
+      ['HTTP/1', line('GET /api/x HTTP/1')],
+      ['HTTP/01.01', line('GET /api/x HTTP/01.01')],
+      ['HTTP/1.11', line('GET /api/x HTTP/1.11')],
+      ['HTTP/ 1.1', line('GET /api/x HTTP/ 1.1')],
+      ['http/1.1', line('GET /api/x http/1.1')],
+    ],
+  ],
+  [
+    'an expectation',
+    417,
+    ['y 100-continue', '100-continue, y', '100-continue100-continue', 'x', ''].map((value) => [
+      `"${value}"`,
+      post(`Expect: ${value}\r\nContent-Length: 5\r\n`, 'hello'),
+    ]),
+  ],
+  [
+    'an upgrade of doubtful form',
+    400,
+    [
+      ['without a Host', upgrade('Sec-WebSocket-Version: 13\r\n').replace('Host: a\r\n', '')],
+      ['with two credentials', upgrade('Sec-WebSocket-Version: 13\r\nAuthorization: x\r\nAuthorization: y\r\n')],
+    ],
+  ],
+])('%s (%i)', (_group, status, cases) => {
+  it.each(cases)('%s', async (_what, text) => {
+    for (const [credential, field] of CREDENTIALS) {
+      const response = await rawExchange(app.url, Buffer.from(text.replace('§', field) + SMUGGLED, 'latin1'))
+      expect([credential, statusesIn(response)]).toEqual([credential, [status]])
+    }
+    expect(app.observations.filter((o) => o.type === 'credential_checked' || o.type === 'tokens_charged')).toEqual([])
+    expect(app.observations.filter((o) => o.type === 'batch_settled' || o.type === 'internal_error')).toEqual([])
+    expect(upstream.received).toEqual([])
+    const counted = app.observations.filter((o) => o.type === 'bad_connection' || o.type === 'request')
+    expect(counted.length).toBe(CREDENTIALS.length)
+  })
+})
+
+describe('a path that two servers could read differently (400)', () => {
+  it.each(['//evil/x', '/a\\..\\b', '/api/x#frag', '/api/x%00', '/api/../x', 'http://a//evil/x', 'http://a#/api/x'])(
+    '%s',
+    async (target) => {
+      for (const [credential, field] of CREDENTIALS) {
+        const response = await rawExchange(app.url, line(`GET ${target} HTTP/1.1`).replace('§', field), 50)
+        expect([credential, statusesIn(response)]).toEqual([credential, [400]])
+      }
+      expect(app.observations.filter((o) => o.type === 'credential_checked' || o.type === 'tokens_charged')).toEqual([])
+      expect(upstream.received).toEqual([])
+    },
+  )
+})
+
+describe('a target that is too long (414)', () => {
+  it.each([
+    ['for targets', 'x'.repeat(9000)],
+    ['for a whole head', 'x'.repeat(20_000)],
+    ['and has a byte that no target may have', `${'x'.repeat(9000)}\xe9`],
+  ])('%s', async (_what, name) => {
+    for (const [credential, field] of CREDENTIALS) {
+      const sent = line(`GET /api/${name} HTTP/1.1`).replace('§', field)
+      const response = await rawExchange(app.url, sent)
+      expect([credential, statusesIn(response)]).toEqual([credential, [414]])
+      expect(response).toContain('"error":"uri_too_long"')
+    }
+    expect(app.observations.filter((o) => o.type === 'credential_checked' || o.type === 'tokens_charged')).toEqual([])
+    expect(upstream.received).toEqual([])
+  })
+})
+
+const BAD_CHUNKS: readonly (readonly [string, string])[] = [
+  ['an extension that ends with LF', '5;a\nhello\r\n0\r\n\r\n'],
+  ['a size that ends with LF', '5\nhello\r\n0\r\n\r\n'],
+  ['a size in the notation 0x5', '0x5\r\nhello\r\n0\r\n\r\n'],
+  ['a size with a sign', '+5\r\nhello\r\n0\r\n\r\n'],
+  ['a size with a space behind it', '5 \r\nhello\r\n0\r\n\r\n'],
+  ['a size with a space before it', ' 5\r\nhello\r\n0\r\n\r\n'],
+  ['no size', '\r\nhello\r\n0\r\n\r\n'],
+  ['a size beyond 64 bits', '10000000000000005\r\nhello\r\n0\r\n\r\n'],
+  ['no line break behind the data', '5\r\nhello0\r\n\r\n'],
+  ['more data than its size says', '5\r\nhelloo\r\n0\r\n\r\n'],
+  ['a bare LF behind the data', '5\r\nhello\n0\r\n\r\n'],
+  ['a bare LF at the end', '5\r\nhello\r\n0\r\n\n'],
+  ['NUL in an extension', '5;a=\0\r\nhello\r\n0\r\n\r\n'],
+  ['a folded trailer', '5\r\nhello\r\n0\r\nX-A: b\r\n c\r\n\r\n'],
+]
+
+describe('a chunked body that is not valid', () => {
+  const [[, credential] = ['', '']] = CREDENTIALS
+  const count = (type: string): number => app.observations.filter((o) => o.type === type).length
+
+  it.each(BAD_CHUNKS)(
+    '%s is a 400 and no request; in the packet of its head it costs nothing, and the upstream hears nothing',
+    async (_what, body) => {
+      const response = await rawExchange(app.url, chunks(body).replace('§', credential) + SMUGGLED)
+      expect(statusesIn(response)).toEqual([400])
+      expect(upstream.received).toEqual([])
+      expect(count('tokens_charged')).toBe(0)
+    },
+  )
+
+  it.each(BAD_CHUNKS)('%s costs nothing where max_body is set, and the backend hears nothing', async (_what, body) => {
+    await app.reload(config('max_body: 1MiB'))
+    const response = await rawExchange(app.url, chunks(body).replace('§', credential) + SMUGGLED)
+    await app.reload(config())
+    expect(statusesIn(response)).toEqual([400])
+    expect(upstream.received).toEqual([])
+    expect(count('tokens_charged')).toBe(0)
+  })
+})
+
+describe('what is unusual and clear is accepted, charged once, and forwarded in one form', () => {
+  const [[, credential] = ['', '']] = CREDENTIALS
+  const UPGRADE = 'Connection: Upgrade, HTTP2-Settings\r\nUpgrade: h2c\r\nHTTP2-Settings: AAMAAABkAAQAAP__\r\n'
+
+  it.each<[string, string, RegExp]>([
+    ['RTSP in the place of HTTP', line('GET /api/x RTSP/1.1'), /^GET \/api\/x HTTP\/1\.1\r\n/],
+    ['two spaces in the request line', line('GET  /api/x  HTTP/1.1'), /^GET \/api\/x HTTP\/1\.1\r\n/],
+    [
+      'a body of GET',
+      `GET /api/x HTTP/1.1\r\nHost: a\r\n§Content-Length: 5\r\n\r\nhello`,
+      /content-length: 5\r\n[\s\S]*hello$/i,
+    ],
+    ['a chunked body of GET', `${get('Transfer-Encoding: chunked\r\n')}5\r\nhello\r\n0\r\n\r\n`, /hello/],
+    [
+      'a body of DELETE',
+      post('Content-Length: 5\r\n', 'hello').replace('POST', 'DELETE'),
+      /^DELETE [\s\S]*content-length: 5\r\n[\s\S]*hello$/i,
+    ],
+    [
+      'a chunked body of OPTIONS',
+      chunks('5\r\nhello\r\n0\r\n\r\n').replace('POST', 'OPTIONS'),
+      /^OPTIONS [\s\S]*hello/,
+    ],
+    ['a chunked body of HEAD', chunks('5\r\nhello\r\n0\r\n\r\n').replace('POST', 'HEAD'), /^HEAD [\s\S]*hello/],
+    ['Content-Length: 0', post('Content-Length: 0\r\n'), /^POST \/api\/x HTTP\/1\.1\r\n/],
+    ['h2c, as the plain request that it also is', get(UPGRADE), /^GET \/api\/x HTTP\/1\.1\r\n/],
+    ['an unknown upgrade', get('Connection: Upgrade\r\nUpgrade: foo/2\r\n'), /^GET \/api\/x HTTP\/1\.1\r\n/],
+    ['a WebSocket of another version', upgrade('Sec-WebSocket-Version: 12\r\n'), /^GET \/api\/x HTTP\/1\.1\r\n/],
+    [
+      'a WebSocket with a body',
+      `${upgrade('Sec-WebSocket-Version: 13\r\nContent-Length: 5\r\n')}hello`,
+      /content-length: 5/i,
+    ],
+    ['Transfer-Encoding: Chunked', post('Transfer-Encoding: Chunked\r\n', '5\r\nhello\r\n0\r\n\r\n'), /hello/],
+    ['an empty chunked body', chunks('0\r\nX-A: b\r\n\r\n'), /content-length: 0\r\n/i],
+    [
+      'a body in several chunks, which arrives whole',
+      chunks('1\r\nh\r\n4\r\nello\r\n1\r\n!\r\n0\r\n\r\n'),
+      /content-length: 6\r\n[\s\S]*\r\nhello!$/i,
+    ],
+    ['1000 fields, with Host and the credential', get(fields(998)), /\r\nh997: 1\r\n/],
+    ['HTTP/1.0', line('GET /api/x HTTP/1.0'), /^GET \/api\/x HTTP\/1\.1\r\n/],
+  ])('%s', async (_what, text, forwarded) => {
+    expect(statusesIn(await rawExchange(app.url, text.replace('§', credential)))).toEqual([200])
+    expect(upstream.lines).toHaveLength(1)
+    expect(upstream.received.join('')).toMatch(forwarded)
+    expect(upstream.received.join('')).not.toMatch(/upgrade|http2-settings|h2c/i)
+    expect(app.observations.filter((o) => o.type === 'tokens_charged')).toHaveLength(1)
+  })
+
+  it('chunk extensions and trailers do not reach the backend, and no credential is read from a trailer', async () => {
+    const body =
+      '5;ext="a;b"\r\nhello\r\n0\r\nAuthorization: Bearer stolen\r\nHost: evil\r\nX-Tollgate-User: root\r\n\r\n'
+    expect(statusesIn(await rawExchange(app.url, chunks(body).replace('§', credential)))).toEqual([200])
+    expect(upstream.received.join('')).toContain('hello')
+    expect(upstream.received.join('')).not.toMatch(/ext|stolen|evil|root/)
+    const trailing = `5\r\nhello\r\n0\r\n${credential}\r\n`
+    expect(statusesIn(await rawExchange(app.url, chunks(trailing).replace('§', '')))).toEqual([401])
+    expect(upstream.lines).toHaveLength(1)
+    expect(app.observations.filter((o) => o.type === 'tokens_charged')).toHaveLength(1)
+  })
+})
+
+describe('fields that a client may not set', () => {
+  const OURS = ['X-Tollgate-User', 'X-Tollgate-Anything', 'X-Request-Id', 'Forwarded', 'X-Real-IP', 'True-Client-IP']
+  const PATHS = ['X-Original-URL', 'X-Rewrite-URL', 'X-HTTP-Method-Override', 'X-Forwarded-Prefix', 'X-Forwarded-Uri']
+
+  it.each([...OURS, ...PATHS])('%s does not reach the backend with the value of the client', async (name) => {
+    const [[, credential] = ['', '']] = CREDENTIALS
+    const text = get(`${name}: forged\r\n`).replace('§', credential)
+    expect(statusesIn(await rawExchange(app.url, text))).toEqual([200])
+    expect(upstream.received.join('')).not.toContain('forged')
+  })
+})

@@ -1,0 +1,199 @@
+import { mkdtempSync, rmSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { afterAll, afterEach, beforeAll, describe, expect } from 'vitest'
+import { type FaultProxy, startFaultProxy } from '../setup/fault-proxy.ts'
+import { type RedisServer, startRedis } from '../setup/redis.ts'
+import { fault } from './catalogue.ts'
+import { type Asked, Client, readJson } from './client.ts'
+import { endGateway, type Gateway, startGateway, untilReady } from './gateway.ts'
+import { expectUnharmed } from './matrix.ts'
+import { type LoggingUpstream, startLoggingUpstream } from './upstream.ts'
+
+/**
+ * What goes wrong between a gateway and its backend. A charge is given back only when certainly nothing was sent, so:
+ * charges = requests that the backend saw + requests that were sent and that it may have seen.
+ */
+
+const COST = 7
+const BODY = 'x'.repeat(5000)
+
+let folder: string
+let redis: RedisServer
+let toRedis: FaultProxy
+let upstream: LoggingUpstream
+let toUpstream: FaultProxy
+/** Two replicas that differ in `quota.refund`. */
+let unreached: Gateway
+let never: Gateway
+let client: Client
+
+beforeAll(async () => {
+  folder = mkdtempSync(join(tmpdir(), 'tollgate-backend-'))
+  redis = await startRedis()
+  toRedis = await startFaultProxy(redis.port)
+  upstream = await startLoggingUpstream((_seen, req, res) => {
+    req.resume()
+    res.writeHead(200, { 'content-length': BODY.length }).end(BODY)
+  })
+  toUpstream = await startFaultProxy(upstream.port)
+  const config = (refund: string, redisPort: number): string => `
+upstream: { url: "http://127.0.0.1:${toUpstream.port}", connect_timeout: 700ms, response_timeout: 1500ms, idle_timeout: 1500ms }
+store: redis://127.0.0.1:${redisPort}
+store_options: { deadline: 2s }
+quota:
+  windows: { 1d: 1d }
+  baselines: { personal: { c: { 1d: 1000 } }, global: { c: { 1d: 100000 } } }
+  refund: ${refund}
+edge: { max_lag: 1m }
+routes: [{ match: "GET|POST /*", category: c, cost: ${COST} }]
+log: { requests: errors }
+`
+  const start = (refund: string, port: number): Promise<Gateway> =>
+    startGateway({ file: join(folder, `${refund}.yaml`), config: config(refund, port) })
+  ;[unreached, never] = await Promise.all([start('unreached', toRedis.port), start('never', redis.port)])
+  await Promise.all([unreached, never].map(untilReady))
+})
+afterAll(async () => {
+  await Promise.all([unreached, never].filter(Boolean).map(endGateway))
+  await toUpstream?.close()
+  await upstream?.close()
+  await toRedis?.close()
+  await redis?.stop()
+  rmSync(folder, { recursive: true, force: true })
+})
+
+let users = 0
+let user: string
+let mark: number
+beforeAll(() => {
+  client = new Client()
+})
+afterEach(async () => {
+  await toUpstream.heal()
+  await toRedis.heal()
+  for (const gateway of [unreached, never]) expectUnharmed(gateway)
+})
+
+/** A user with nothing used, and no connection to the backend kept. */
+function begin(): void {
+  user = `user-${++users}`
+  mark = upstream.seen.length
+  toUpstream.reset()
+}
+const ask = (gateway: Gateway, method: 'GET' | 'POST' = 'POST'): Promise<Asked> =>
+  client.ask(gateway.url, 'c', user, { method })
+const seen = (): number => upstream.seen.length - mark
+async function used(gateway: Gateway = never): Promise<number> {
+  type Status = { windows: { c: { used: number }[] } }
+  const { windows } = await readJson<Status>(`${gateway.url}/me/quota`, user)
+  return windows.c[0]?.used ?? -1
+}
+async function expectUsed(tokens: number): Promise<void> {
+  await expect.poll(() => used(), { timeout: 30_000 }).toBe(tokens)
+}
+/** After the fault a request passes, is charged once, and seen once. */
+async function expectHealed(gateway: Gateway): Promise<void> {
+  await toUpstream.heal()
+  const [before, charged] = [seen(), await used()]
+  expect(await ask(gateway)).toMatchObject({ status: 200 })
+  expect([seen(), await used()]).toEqual([before + 1, charged + COST])
+}
+function expectLogged(gateway: Gateway, { error }: Asked): void {
+  const last = gateway.process.lines().findLast((line) => line.msg === 'request')
+  expect(last).toMatchObject({ outcome: 'failed', httpStatus: 0, error, reason: expect.any(String) })
+}
+
+interface Broken {
+  readonly mishap: () => void | Promise<void>
+  /** Whether a request was served before, on a connection that is kept. */
+  readonly warm?: boolean
+  readonly status: number
+  readonly error: string
+  /** Whether the charge stays. With `refund: never` it stays always. */
+  readonly charged: boolean
+  readonly seen: number
+}
+
+async function expectBroken({ mishap, warm, status, error, charged, seen: expected }: Broken): Promise<void> {
+  for (const gateway of [unreached, never]) {
+    begin()
+    if (warm) expect(await ask(gateway)).toMatchObject({ status: 200 })
+    const [before, free] = [seen(), await used()]
+    await mishap()
+    const response = await ask(gateway)
+    expect(response).toMatchObject({ status, error })
+    await expectUsed(free + (charged || gateway === never ? COST : 0))
+    expect(seen() - before).toBe(expected)
+    if (status > 0) await expect.poll(() => expectLogged(gateway, response), { timeout: 30_000 }).toBeUndefined()
+    toUpstream.reset() // what is still on its way is lost
+    await expectHealed(gateway)
+  }
+}
+
+describe('between the gateway and its backend', () => {
+  const unreachable = { status: 502, error: 'upstream_unreachable', charged: false, seen: 0 }
+  const bad = { status: 502, error: 'bad_upstream_answer', charged: true }
+  const late = { status: 504, error: 'upstream_timeout', charged: true }
+
+  fault('backend_refuses', () => expectBroken({ mishap: () => toUpstream.refuseConnects(), ...unreachable }))
+  fault('backend_connect_hangs', () => expectBroken({ mishap: () => toUpstream.hangConnects(), ...unreachable }))
+  fault('backend_request_lost', () => expectBroken({ mishap: () => toUpstream.dropRequest(), ...bad, seen: 0 }))
+  fault('backend_reply_lost', () => expectBroken({ mishap: () => toUpstream.dropReply(), ...bad, seen: 1 }))
+  fault('backend_reply_lost_kept', () =>
+    expectBroken({ mishap: () => toUpstream.dropReply(), warm: true, ...bad, seen: 1 }),
+  )
+  fault('backend_head_cut', async () => {
+    await expectBroken({ mishap: () => toUpstream.cutReply(12), ...bad, seen: 1 })
+    await expectBroken({ mishap: () => toUpstream.cutReply(12, { by: 'fin' }), ...bad, seen: 1 })
+  })
+  fault('backend_body_cut', async () => {
+    const broken = { status: 0, charged: true, seen: 1 }
+    await expectBroken({ mishap: () => toUpstream.cutReply(1000), ...broken, error: 'ECONNRESET' })
+    await expectBroken({ mishap: () => toUpstream.cutReply(1000, { by: 'fin' }), ...broken, error: 'ECONNRESET' })
+  })
+  fault('backend_late', () => expectBroken({ mishap: () => toUpstream.delay(1000), ...late, seen: 1 }))
+  fault('backend_half_open', () => expectBroken({ mishap: () => toUpstream.halfOpen(), warm: true, ...late, seen: 0 }))
+  fault('backend_trickle', () => expectBroken({ mishap: () => toUpstream.throttle(1), ...late, seen: 0 }))
+
+  fault('backend_blackhole', async () => {
+    begin()
+    toUpstream.blackhole()
+    expect(await ask(unreached)).toMatchObject({ status: 504 })
+    expect([seen(), await used()]).toEqual([0, COST])
+    // What was on its way arrives after all: it had been charged.
+    await toUpstream.heal()
+    await expect.poll(seen).toBe(1)
+    await expectHealed(unreached)
+    expect([seen(), await used()]).toEqual([2, 2 * COST])
+  })
+
+  fault('backend_get_again', async () => {
+    for (const gateway of [unreached, never]) {
+      begin()
+      expect(await ask(gateway, 'GET')).toMatchObject({ status: 200 })
+      toUpstream.dropReply()
+      const again = await ask(gateway, 'GET')
+      expect(again).toMatchObject({ status: 200 })
+      expect(upstream.seen.filter(({ id }) => id === again.id)).toHaveLength(2)
+      expect(await used()).toBe(2 * COST)
+    }
+  })
+
+  fault('backend_and_store', async () => {
+    begin()
+    await toUpstream.hangConnects()
+    const waiting = ask(unreached)
+    await expectUsed(COST)
+    toRedis.blackhole()
+    expect(await waiting).toMatchObject({ status: 502, error: 'upstream_unreachable' })
+    toRedis.reset()
+    expect(await used()).toBe(COST)
+    await toRedis.heal()
+    await expectUsed(0)
+    await toUpstream.heal()
+    await expect.poll(() => unreached.readiness(), { timeout: 30_000 }).toBe('200')
+    await expectHealed(unreached)
+    expect(await used()).toBe(COST)
+  })
+})

@@ -1,0 +1,349 @@
+import http from 'node:http'
+import { Duplex } from 'node:stream'
+import fc from 'fast-check'
+import { describe, expect, it } from 'vitest'
+import type { ResponseHead } from '../../../src/forward/client/response-head.ts'
+import { ResponseReader, type ResponseSink } from '../../../src/forward/client/response-parser.ts'
+import { assertNoSurprises } from '../support.ts'
+
+assertNoSurprises()
+
+/** An answer as a reader tells it. */
+interface ParsedResponse {
+  readonly status: number
+  /** Raw, name and value in turns. */
+  readonly fields: readonly string[]
+  readonly body: string
+  readonly trailers: readonly string[]
+}
+
+class Heard implements ResponseSink {
+  readonly interim: number[] = []
+  head: ResponseHead | null = null
+  body = ''
+  pieces = 0
+  lastTold = false
+  trailers: readonly string[] | null = null
+
+  onInterim(head: ResponseHead): void {
+    this.interim.push(head.status)
+  }
+  onHead(head: ResponseHead): void {
+    this.head = head
+  }
+  onBody(piece: Buffer | string, last: boolean): boolean {
+    expect(piece.length).toBeGreaterThan(0)
+    expect(this.lastTold).toBe(false)
+    this.lastTold = last
+    this.pieces++
+    this.body += piece.toString('latin1')
+    return true
+  }
+  onEnd(trailers: readonly string[]): void {
+    expect(this.trailers).toBe(null)
+    this.trailers = trailers
+  }
+  answer(): ParsedResponse | null {
+    if (this.head === null || this.trailers === null) return null
+    const fields = this.head.names.flatMap(({ text }, i) => [text, this.head?.values[i] ?? ''])
+    return { status: this.head.status, fields, body: this.body, trailers: this.trailers }
+  }
+}
+
+interface Reading {
+  readonly heard: Heard
+  readonly reader: ResponseReader
+  readonly error: Error | null
+}
+
+/** Reads bytes in pieces of the given sizes, the last size over and over; then the end of the connection where asked. */
+function readResponse(
+  bytes: Buffer,
+  sizes: readonly number[] = [bytes.length],
+  ends = false,
+  bodiless = false,
+): Reading {
+  const heard = new Heard()
+  const reader = new ResponseReader(32 * 1024)
+  reader.expect(heard, bodiless)
+  try {
+    for (let at = 0, i = 0; at < bytes.length; i++) {
+      const size = Math.max(1, sizes[Math.min(i, sizes.length - 1)] ?? 1)
+      // A copy that is spoiled afterwards: the reader may keep nothing of what it is given.
+      const piece = Buffer.from(bytes.subarray(at, at + size))
+      reader.read(piece)
+      piece.fill('#')
+      at += size
+    }
+    if (ends) reader.end()
+    return { heard, reader, error: null }
+  } catch (error) {
+    return { heard, reader, error: error as Error }
+  }
+}
+
+const latin1 = (text: string): Buffer => Buffer.from(text, 'latin1')
+const read = (text: string, ends = false, bodiless = false): Reading =>
+  readResponse(latin1(text), undefined, ends, bodiless)
+
+describe('a reader of answers', () => {
+  it.each([
+    ['an unknown coding', `HTTP/1.1 200 OK\r\nTransfer-Encoding: ${'a.'.repeat(10_000)}\r\n\r\n`],
+    ['no status line', `HTTP/1.1 ${'a.'.repeat(10_000)}\r\n\r\n`],
+  ])('tells the log little of %s, however long it is', (_, text) => {
+    const { error } = read(text)
+    expect(error?.message.length).toBeLessThan(80)
+  })
+
+  it('tells status, fields and body, and that the connection goes on', () => {
+    const { heard, reader } = read('HTTP/1.1 201 Created\r\nX-A:  b \r\nContent-Length: 5\r\n\r\nhello')
+    expect(heard.answer()).toEqual({
+      status: 201,
+      fields: ['X-A', 'b', 'Content-Length', '5'],
+      body: 'hello',
+      trailers: [],
+    })
+    expect(heard.lastTold).toBe(true)
+    expect(reader.persistent).toBe(true)
+  })
+
+  it('puts chunks together, drops their extensions and tells the trailers', () => {
+    const { heard, reader } = read(
+      'HTTP/1.1 200 OK\r\nTransfer-Encoding: Chunked\r\n\r\n3;a="b"\r\nfoo\r\n0a\r\n0123456789\r\n0\r\nX-T: 1\r\n\r\n',
+    )
+    expect(heard.answer()).toMatchObject({ body: 'foo0123456789', trailers: ['X-T', '1'] })
+    expect(reader.persistent).toBe(true)
+  })
+
+  it('tells all short chunks of one read as one piece, apart from long ones', () => {
+    const chunk = (text: string): string => `${text.length.toString(16)}\r\n${text}\r\n`
+    const long = 'x'.repeat(20_000)
+    const { heard } = read(
+      `HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n${[...'abcde', long, ...'fgh'].map(chunk).join('')}0\r\n\r\n`,
+    )
+    expect(heard.answer()?.body).toBe(`abcde${long}fgh`)
+    expect(heard.pieces).toBe(3)
+  })
+
+  it('takes the end of the connection for the end of a body without a length, and only of that', () => {
+    const whole = read('HTTP/1.1 200 OK\r\n\r\nall there is', true)
+    expect(whole.heard.answer()).toMatchObject({ body: 'all there is' })
+    expect(whole.reader.persistent).toBe(false)
+    expect(read('HTTP/1.1 200 OK\r\nContent-Length: 9\r\n\r\nshort', true).error?.message).toMatch(/within the answer/)
+    expect(read('HTTP/1.1 200 OK\r\nContent', true).error?.message).toMatch(/within the answer/)
+    expect(read('', true).error?.message).toMatch(/closed the connection/)
+  })
+
+  it.each([
+    ['HEAD', 'HTTP/1.1 200 OK\r\nContent-Length: 5\r\n\r\n', true],
+    ['HEAD, without a length', 'HTTP/1.1 200 OK\r\n\r\n', true],
+    ['204', 'HTTP/1.1 204 No Content\r\n\r\n', false],
+    ['304', 'HTTP/1.1 304 Not Modified\r\nContent-Length: 5\r\n\r\n', false],
+  ])('expects no body of an answer to %s, and keeps the connection', (_what, text, bodiless) => {
+    const { heard, reader } = read(text, false, bodiless)
+    expect(heard.answer()?.body).toBe('')
+    expect(reader.persistent).toBe(true)
+  })
+
+  it.each([
+    ['bytes after the body', 'HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nokHTTP/1.1 200 OK\r\n'],
+    ['a 204 that announces a body, which may still come', 'HTTP/1.1 204 No Content\r\nContent-Length: 2\r\n\r\n'],
+    ['a 204 in chunks', 'HTTP/1.1 204 No Content\r\nTransfer-Encoding: chunked\r\n\r\n'],
+    ['bytes after a 204', 'HTTP/1.1 204 No Content\r\nContent-Length: 2\r\n\r\nok'],
+    ['Connection: close', 'HTTP/1.1 200 OK\r\nConnection: x, Close\r\nContent-Length: 2\r\n\r\nok'],
+    [
+      'a close before a keep-alive',
+      'HTTP/1.1 200 OK\r\nConnection: close\r\nConnection: x\r\nContent-Length: 2\r\n\r\nok',
+    ],
+    ['HTTP/1.0', 'HTTP/1.0 200 OK\r\nContent-Length: 2\r\n\r\nok'],
+  ])('does not use a connection again after %s', (_what, text) => {
+    const { heard, reader } = read(text)
+    expect(heard.trailers).toEqual([])
+    expect(reader.persistent).toBe(false)
+  })
+
+  it('uses a connection again after a 204, also one that says it has no body', () => {
+    for (const field of ['', 'Content-Length: 0\r\n']) {
+      expect(read(`HTTP/1.1 204 No Content\r\n${field}\r\n`).reader.persistent).toBe(true)
+    }
+  })
+
+  it('takes 2000 fields and no more', () => {
+    const head = (fields: number): string => `HTTP/1.1 204 No Content\r\n${'a: b\r\n'.repeat(fields)}\r\n`
+    expect(read(head(2000)).error).toBeNull()
+    expect(read(head(2001)).error?.message).toBe('too many header fields')
+  })
+
+  it('tells interim answers apart from the one that is awaited', () => {
+    const { heard } = read('HTTP/1.1 103 Early Hints\r\nLink: </a>\r\n\r\nHTTP/1.1 200 OK\r\nContent-Length: 0\r\n\r\n')
+    expect(heard.interim).toEqual([103])
+    expect(heard.answer()).toMatchObject({ status: 200 })
+  })
+
+  it('knows how long the backend keeps the connection, where it says so or has said so before', () => {
+    const silent = 'HTTP/1.1 200 OK\r\nContent-Length: 0\r\n\r\n'
+    expect(read(silent).reader.keptFor).toBe(null)
+    const { reader } = read('HTTP/1.1 200 OK\r\nKeep-Alive: timeout=72, max=5\r\nContent-Length: 0\r\n\r\n')
+    expect(reader.keptFor).toBe(72)
+    reader.expect(new Heard(), false)
+    reader.read(Buffer.from(silent))
+    expect(reader.keptFor).toBe(72)
+  })
+
+  it.each(['2 ', '2\t', '2     ', '02 \t', '2 ;a'])('takes %j for the size of a chunk', (size) => {
+    const text = `HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n${size}\r\nok\r\n0 \r\n\r\n`
+    for (const sizes of [[text.length], [1]]) {
+      const { heard, reader } = readResponse(latin1(text), sizes)
+      expect(heard.answer()).toMatchObject({ body: 'ok' })
+      expect(reader.persistent).toBe(true)
+    }
+  })
+
+  it('removes blanks before a colon, also of a field that frames the answer', () => {
+    const text = 'HTTP/1.1 200 OK\r\nX-A : 1\r\nContent-Length\t : 2\r\n\r\nok'
+    expect(read(text).heard.answer()).toMatchObject({ fields: ['X-A', '1', 'Content-Length', '2'], body: 'ok' })
+    const chunked = 'HTTP/1.1 200 OK\r\nTransfer-Encoding : chunked\r\n\r\n2\r\nok\r\n0\r\nX-T : 1\r\n\r\n'
+    expect(read(chunked).heard.answer()).toMatchObject({ body: 'ok', trailers: ['X-T', '1'] })
+  })
+
+  it.each([
+    ['a blank before a size', 'HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n 2\r\nok\r\n'],
+    ['digits behind a blank', 'HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n2 2\r\nok\r\n'],
+    ['a name of blanks', 'HTTP/1.1 200 OK\r\n : 1\r\n\r\n'],
+    ['a length twice, once with a blank', 'HTTP/1.1 200 OK\r\nContent-Length : 2\r\nContent-Length: 3\r\n\r\nok'],
+    ['no HTTP', 'SSH-2.0-OpenSSH_9.2\r\n'],
+    ['a size that is none', 'HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n0x2\r\nok\r\n'],
+    ['a size with a sign', 'HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n+2\r\nok\r\n'],
+    ['a size of 16 digits', 'HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\nffffffffffffffff\r\n'],
+    ['an endless size line', `HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n2;${'a'.repeat(3_000)}`],
+    ['a bare LF in an extension', 'HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n2;\nx\r\nok\r\n'],
+    ['a chunk without its end', 'HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n2\r\nokXY'],
+    ['a length with a sign', 'HTTP/1.1 200 OK\r\nContent-Length: +2\r\n\r\nok'],
+    ['a list of lengths', 'HTTP/1.1 200 OK\r\nContent-Length: 2, 2\r\n\r\nok'],
+    ['an empty length', 'HTTP/1.1 200 OK\r\nContent-Length:\r\n\r\n'],
+    ['two codings', 'HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\nTransfer-Encoding: chunked\r\n\r\n0\r\n\r\n'],
+    ['a line without a colon', 'HTTP/1.1 200 OK\r\nnonsense\r\n\r\n'],
+    ['a name with a blank', 'HTTP/1.1 200 OK\r\nX A: 1\r\n\r\n'],
+    ['no name', 'HTTP/1.1 200 OK\r\n: 1\r\n\r\n'],
+    ['two digits of status', 'HTTP/1.1 20 OK\r\n\r\n'],
+    ['a status below 100', 'HTTP/1.1 099 OK\r\n\r\n'],
+    ['a status of 600', 'HTTP/1.1 600 OK\r\n\r\n'],
+    ['HTTP/2.0', 'HTTP/2.0 200 OK\r\n\r\n'],
+    [
+      'an endless trailer section',
+      `HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n0\r\n${'a: b\r\n'.repeat(9_000)}`,
+    ],
+    ['a trailer without a colon', 'HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n0\r\nX-Evil1\r\n\r\n'],
+    ['bare LFs, at once and not when the time is up', 'HTTP/1.1 200 OK\nContent-Length: 2\n\nok'],
+    ['a NUL in a trailer', 'HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n0\r\na: \0\r\n\r\n'],
+    ['an upgrade that nobody asked for', 'HTTP/1.1 101 Switching Protocols\r\n\r\n'],
+    ['a trailer without a name', 'HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n0\r\n: b\r\n\r\n'],
+  ])('refuses %s', (_what, text) => {
+    expect(read(text).error).toBeInstanceOf(Error)
+    expect(readResponse(latin1(text), [1]).error).toBeInstanceOf(Error)
+  })
+})
+
+/** How Node's own client reads the same bytes; `null` where it finds no whole answer in them. */
+function readByNode(bytes: Buffer, method: string): Promise<ParsedResponse | null> {
+  return new Promise((resolve) => {
+    const socket = new Duplex({ read() {}, write: (_chunk, _encoding, done) => done() })
+    const request = http.request({ method, createConnection: () => socket as never, maxHeaderSize: 32 * 1024 })
+    request.on('error', () => resolve(null))
+    request.on('response', (response) => {
+      let body = ''
+      response.setEncoding('latin1')
+      response.on('data', (text: string) => {
+        body += text
+      })
+      response.on('error', () => resolve(null))
+      response.on('close', () => {
+        const { statusCode: status = 0, rawHeaders: fields, rawTrailers: trailers, complete } = response
+        resolve(complete ? { status, fields, body, trailers } : null)
+      })
+    })
+    request.end()
+    socket.push(bytes)
+    socket.push(null)
+  })
+}
+
+const fieldLine = fc.oneof(
+  fc.constantFrom('Content-Length: 3', 'Transfer-Encoding: chunked', 'Connection: close', 'Connection: keep-alive'),
+  fc.constantFrom(
+    'Content-Length: 03',
+    'Transfer-Encoding: gzip',
+    'X-A:',
+    'X-A:\t1 \t',
+    ' folded: 1',
+    'X : 1',
+    'x\0: 1',
+  ),
+  fc
+    .tuple(fc.stringMatching(/^[A-Za-z-]{1,12}$/), fc.stringMatching(/^[ -~\x80-\xff]{0,20}$/))
+    .map((f) => f.join(': ')),
+)
+const chunked = fc
+  .array(fc.stringMatching(/^[ -~\x80-\xff]{1,30}$/), { maxLength: 4 })
+  .map((parts) => `${parts.map((part) => `${part.length.toString(16)}\r\n${part}\r\n`).join('')}0\r\n\r\n`)
+const body = fc.oneof(fc.constantFrom('', 'abc', 'abcd', '0\r\n\r\n', '3\r\nabc\r\n0\r\n\r\n'), chunked, fc.string())
+/** Mostly well-formed answers, some with a character or two changed. */
+const responseBytes = fc
+  .record({
+    status: fc.oneof(
+      { weight: 4, arbitrary: fc.constant('HTTP/1.1 200 OK') },
+      fc.constantFrom('HTTP/1.0 200 OK', 'HTTP/1.1 204 No', 'HTTP/1.1 304', 'HTTP/1.1 404 '),
+    ),
+    fields: fc.array(fieldLine, { maxLength: 5 }),
+    body,
+    changes: fc.array(
+      fc.tuple(fc.nat(), fc.constantFrom('\r', '\n', '\0', ' ', ':', '\t', '0', 'f', '\x7f', '\xff', '')),
+      { maxLength: 2 },
+    ),
+    changed: fc.boolean(),
+  })
+  .map(({ status, fields, body, changes, changed }) => {
+    let text = `${[status, ...fields].join('\r\n')}\r\n\r\n${body}`
+    if (changed)
+      for (const [at, by] of changes) text = text.slice(0, at % text.length) + by + text.slice((at % text.length) + 1)
+    return latin1(text)
+  })
+
+/** Where the answer ends: what follows is another matter, of which each reader may think what it likes. */
+function lengthOf(bytes: Buffer, method: string): number {
+  for (let length = 1; length < bytes.length; length++) {
+    if (readResponse(bytes.subarray(0, length), [length], false, method === 'HEAD').heard.trailers !== null)
+      return length
+  }
+  return bytes.length
+}
+
+describe('whatever a backend sends', () => {
+  it('is read alike however it is cut into pieces', () => {
+    fc.assert(
+      fc.property(responseBytes, fc.array(fc.integer({ min: 1, max: 40 }), { minLength: 1 }), (bytes, sizes) => {
+        const whole = readResponse(bytes, [bytes.length], true)
+        const cut = readResponse(bytes, sizes, true)
+        expect(cut.heard.answer()).toEqual(whole.heard.answer())
+        if (whole.heard.answer() === null) expect(cut.error).not.toBe(null)
+      }),
+      { numRuns: 2_000 },
+    )
+  })
+
+  it('is read as Node’s client reads it, or refused', async () => {
+    let agreed = 0
+    await fc.assert(
+      fc.asyncProperty(responseBytes, fc.constantFrom('GET', 'HEAD'), async (bytes, method) => {
+        // Node takes blanks neither before a colon nor behind the size of a chunk.
+        if (/[\t ]:|^[0-9a-f]+[\t ]+\r$/im.test(bytes.toString('latin1'))) return
+        const ours = readResponse(bytes, [bytes.length], true, method === 'HEAD').heard.answer()
+        if (ours === null) return
+        expect(await readByNode(bytes.subarray(0, lengthOf(bytes, method)), method)).toEqual(ours)
+        agreed++
+      }),
+      { numRuns: 2_000 },
+    )
+    expect(agreed).toBeGreaterThan(200)
+  })
+})

@@ -1,0 +1,69 @@
+import fc from 'fast-check'
+import { describe, expect, test } from 'vitest'
+import { type Member, topLevelMembers } from '../../src/lib/json-members.ts'
+
+describe('the members of an object', () => {
+  test('keep their order, their duplicates and the text of their values', () => {
+    expect(topLevelMembers(' { "a" : 1.0 ,\n"b":[ {"a":2}, "]" ], "a":"x\\"}" ,"c":null}\t')).toEqual([
+      { key: 'a', value: '1.0' },
+      { key: 'b', value: '[ {"a":2}, "]" ]' },
+      { key: 'a', value: '"x\\"}"' },
+      { key: 'c', value: 'null' },
+    ])
+  })
+
+  test('have their keys decoded', () => {
+    expect(topLevelMembers('{"\\u0063hargeId":2,"a\\\\":"\\\\","\\"":3}').map((m) => m.key)).toEqual([
+      'chargeId',
+      'a\\',
+      '"',
+    ])
+  })
+
+  test('of an empty object are none', () => {
+    expect(topLevelMembers(' { } ')).toEqual([])
+  })
+
+  test('are found behind a value that nests as deep as a body can be long', () => {
+    const deep = '['.repeat(500_000) + ']'.repeat(500_000)
+    expect(topLevelMembers(`{"a":${deep},"b":1}`)[1]).toEqual({ key: 'b', value: '1' })
+  })
+})
+
+describe('against what was written', () => {
+  const space = fc.string({ unit: fc.constantFrom(' ', '\t', '\n', '\r'), maxLength: 3 })
+  const key = fc.oneof(fc.constantFrom('a', 'b', '__proto__', ''), fc.string({ unit: 'binary' }))
+  const quoted = fc
+    .tuple(key, fc.boolean())
+    .map(([text, escaped]) => ({ key: text, text: escaped ? escapeAll(text) : JSON.stringify(text) }))
+  const value = fc.oneof(
+    fc.json({ noUnicodeString: false }),
+    fc.tuple(fc.jsonValue(), fc.nat(3)).map(([json, indent]) => JSON.stringify(json, null, indent)),
+    fc.constantFrom('2.0', '2e0', '-0', '1E+2', '"\\u0032"', '"\\\\"', '"}"', '[{"a":["\\"]"]}]'),
+  )
+  const member = fc.record({ name: quoted, value, gaps: fc.tuple(space, space, space, space) })
+
+  test('every member is found, with its own text', () => {
+    fc.assert(
+      fc.property(fc.array(member, { maxLength: 8 }), space, (written, gap) => {
+        const body = written
+          .map(({ name, value: v, gaps: [a, b, c, d] }) => `${a}${name.text}${b}:${c}${v}${d}`)
+          .join(',')
+        const text = `${gap}{${body === '' ? gap : body}}${gap}`
+        const members = topLevelMembers(text)
+        expect(members).toEqual(written.map(({ name, value: v }) => ({ key: name.key, value: v.trim() })))
+        expect(lastOfEach(members)).toEqual(new Map(Object.entries(JSON.parse(text))))
+      }),
+      { numRuns: 1000 },
+    )
+  })
+
+  function lastOfEach(members: readonly Member[]): Map<string, unknown> {
+    return new Map(members.map((m) => [m.key, JSON.parse(m.value)]))
+  }
+
+  function escapeAll(text: string): string {
+    const units = Array.from({ length: text.length }, (_, i) => text.charCodeAt(i))
+    return `"${units.map((unit) => `\\u${unit.toString(16).padStart(4, '0')}`).join('')}"`
+  }
+})

@@ -1,0 +1,111 @@
+import { expect, it } from 'vitest'
+import { createSums } from '../../src/observe/aggregate.ts'
+import { createMetrics, type Metrics } from '../../src/observe/metrics.ts'
+import { parseMetrics } from './parse-metrics.ts'
+import { request } from './request.ts'
+
+let inFlight = 0
+function process(hash: string, requests: number): Metrics {
+  const metrics = createMetrics({
+    version: '1.2.3',
+    gauges: [{ name: 'inflight_requests', help: 'Under way.', read: () => inFlight }],
+    now: () => 5000 * requests,
+  })
+  metrics.observer({ type: 'config_loaded', file: 'f', hash, rules: 'r' })
+  for (let i = 0; i < requests; i++) metrics.observer(request({ durationMs: 20 }))
+  return metrics
+}
+const FORWARDED = 'tollgate_requests_total{category="write",outcome="forwarded",error="none"}'
+const SLOW = 'tollgate_request_duration_seconds_bucket{category="write",code_class="2xx",le="0.025"}'
+
+it('counters, histograms and gauges of several processes are added', async () => {
+  inFlight = 4
+  const sums = createSums()
+  sums.take(1, await process('a', 2).snapshot())
+  sums.take(2, await process('a', 3).snapshot())
+  const { value } = parseMetrics(await sums.render(await process('a', 0).snapshot()))
+  expect(value(FORWARDED)).toBe(5)
+  expect(value(SLOW)).toBe(5)
+  expect(value('tollgate_inflight_requests')).toBe(12)
+})
+
+it('what is one and the same is there once, and configurations that differ show', async () => {
+  const sums = createSums()
+  sums.take(1, await process('old', 2).snapshot())
+  sums.take(2, await process('new', 3).snapshot())
+  const own = process('new', 3)
+  own.observer({ type: 'config_rejected', file: 'f', problems: [] })
+  const { value, samples } = parseMetrics(await sums.render(await own.snapshot()))
+  const named = (name: string) => [...samples].filter(([key]) => key.startsWith(name))
+  expect(named('tollgate_build_info').map(([, one]) => one)).toEqual([1])
+  expect(new Map(named('tollgate_config_info'))).toEqual(
+    new Map([
+      ['tollgate_config_info{hash="new"}', 1],
+      ['tollgate_config_info{hash="old"}', 1],
+    ]),
+  )
+  expect(value('tollgate_config_last_reload_successful')).toBe(0)
+  // The one that is behind.
+  expect(value('tollgate_config_last_reload_success_timestamp_seconds')).toBe(10)
+})
+
+it('of what each process has for itself the one that is behind shows, or that all agree on', async () => {
+  const sums = createSums()
+  for (const [worker, behind] of [0, 5].entries()) {
+    const one = createMetrics({ version: '1', now: () => 100_000 - behind * 1000 })
+    one.observer({ type: 'control_followed', version: 7 - behind })
+    one.observer({ type: 'adaptive_factor', factor: 0.8 })
+    one.observer({ type: 'jwks_fetched', issuer: 'i', keys: 1 })
+    one.observer({ type: 'certificate_loaded', listener: 'gateway', file: 'f', expiresAt: 900_000 - behind * 1000 })
+    sums.take(worker, await one.snapshot())
+  }
+  const { value } = parseMetrics(await sums.render([]))
+  expect(value('tollgate_control_version')).toBe(2)
+  expect(value('tollgate_adaptive_factor')).toBe(0.8)
+  expect(value('tollgate_jwks_last_success_timestamp_seconds{issuer="i"}')).toBe(95)
+  expect(value('tollgate_tls_certificate_expiry_timestamp_seconds{listener="gateway"}')).toBe(895)
+})
+
+it('newer figures of a process take the place of its older ones', async () => {
+  const sums = createSums()
+  sums.take(1, await process('a', 2).snapshot())
+  sums.take(1, await process('a', 7).snapshot())
+  expect(parseMetrics(await sums.render([])).value(FORWARDED)).toBe(7)
+})
+
+it('a process that has ended leaves its counts and no gauges, and the next in its place counts on', async () => {
+  inFlight = 4
+  const sums = createSums()
+  for (let life = 0; life < 3; life++) {
+    sums.take(1, await process('a', 2).snapshot())
+    await sums.bury(1)
+  }
+  sums.take(1, await process('a', 1).snapshot())
+  const during = sums.bury(1)
+  const meanwhile = parseMetrics(await sums.render([]))
+  await during
+  const after = parseMetrics(await sums.render([]))
+  for (const { value, samples } of [meanwhile, after]) {
+    expect(value(FORWARDED)).toBe(7)
+    expect(value(SLOW)).toBe(7)
+    expect([...samples.keys()].filter((name) => /inflight|config_info/.test(name))).toEqual([])
+  }
+})
+
+it('one that ends while another is put to the sums is counted too', async () => {
+  const sums = createSums()
+  for (const worker of [1, 2, 3, 4, 5]) sums.take(worker, await process('a', 2).snapshot())
+  const ends: Promise<void>[] = []
+  for (const worker of [1, 2, 3, 4, 5]) {
+    ends.push(sums.bury(worker))
+    await Promise.resolve()
+  }
+  await Promise.all(ends)
+  expect(parseMetrics(await sums.render([])).value(FORWARDED)).toBe(10)
+})
+
+it('a process that never reported changes nothing', async () => {
+  const sums = createSums()
+  await sums.bury(1)
+  expect(parseMetrics(await sums.render(await process('a', 2).snapshot())).value(FORWARDED)).toBe(2)
+})

@@ -1,0 +1,476 @@
+import { setTimeout as sleep } from 'node:timers/promises'
+import fc from 'fast-check'
+import { beforeEach, describe, expect, it } from 'vitest'
+import type { Observation } from '../../../src/observe/observation.ts'
+import type { Charge, Decision } from '../../../src/quota/charge.ts'
+import { createLedger, type Ledger, LedgerFull, type LedgerOptions } from '../../../src/quota/ledger/ledger.ts'
+import { StoreError } from '../../../src/quota/quota-store.ts'
+import { type Fault, FaultyStore } from './faulty-store.ts'
+
+const LIMITS = { personal: [{ window: { name: '1d', seconds: 86_400 }, limit: 1000 }], global: null }
+const charge = (cost = 1, user = 'alice'): Charge => ({ user, category: 'read', cost, limits: LIMITS })
+
+let store: FaultyStore
+let seen: Observation[]
+beforeEach(() => {
+  store = new FaultyStore()
+  seen = []
+})
+function ledger(more: Partial<LedgerOptions> = {}): Ledger {
+  return createLedger({ store, instance: 'test', deadlineMs: 5000, observe: (o) => seen.push(o), ...more })
+}
+/** Holds the store's answers until the function is called. */
+function hold(): () => void {
+  const { promise, resolve } = Promise.withResolvers<void>()
+  store.gate = promise
+  return resolve
+}
+const failure = (promise: Promise<unknown>): Promise<unknown> =>
+  promise.then(
+    () => 'no failure',
+    (error: unknown) => error,
+  )
+const told = (type: Observation['type']): Observation[] => seen.filter((o) => o.type === type)
+async function until(condition: () => boolean): Promise<void> {
+  for (let tries = 0; !condition(); tries++) {
+    if (tries > 1000) throw new Error('it never came to pass')
+    await sleep(5)
+  }
+}
+/** Asks a ledger that is at rest for so many charges now, and at each turn of the event loop that follows. */
+async function drip(open: Ledger, counts: readonly number[]): Promise<void> {
+  await sleep(5)
+  const all: Promise<Decision>[] = []
+  await new Promise<void>((resolve) => {
+    const turn = ([count, ...rest]: readonly number[]): void => {
+      if (count === undefined) {
+        resolve()
+        return
+      }
+      setImmediate(() => turn(rest))
+      for (let i = 0; i < count; i++) all.push(open.charge(charge()))
+    }
+    turn(counts)
+  })
+  await Promise.all(all)
+}
+
+describe('a ledger', () => {
+  it('hands each caller the decision of its own charge', async () => {
+    const open = ledger()
+    const decisions = await Promise.all([open.charge(charge(600)), open.charge(charge(500)), open.charge(charge(400))])
+    expect(decisions.map((d) => d.accepted)).toEqual([true, false, true])
+    expect(store.used('alice')).toBe(1000)
+  })
+
+  it('settles what arrives in one turn of the event loop as one batch', async () => {
+    const open = ledger()
+    const after = async (steps: number): Promise<Decision> => {
+      for (let i = 0; i < steps; i++) await null
+      return open.charge(charge())
+    }
+    await Promise.all(Array.from({ length: 50 }, (_, i) => after(i)))
+    expect(store.distinct()).toEqual([50])
+  })
+
+  it('does not give up those who wait behind others while the store keeps answering', async () => {
+    const slow = createLedger({
+      store: {
+        settle: async (batch) => {
+          await sleep(200)
+          return store.settle(batch)
+        },
+      },
+      instance: 'test',
+      deadlineMs: 600,
+      maxBatch: 1,
+      observe: () => {},
+    })
+    const decisions = await Promise.all(Array.from({ length: 5 }, () => slow.charge(charge())))
+    expect(decisions.map((d) => d.accepted)).toEqual([true, true, true, true, true])
+  })
+
+  it('gathers what arrives while a batch is under way for the next one', async () => {
+    const open = ledger()
+    const release = hold()
+    const all = [open.charge(charge())]
+    await until(() => store.calls.length === 1)
+    for (let i = 0; i < 30; i++) {
+      all.push(open.charge(charge()))
+      await sleep(0)
+    }
+    release()
+    await Promise.all(all)
+    expect(store.distinct()).toEqual([1, 30])
+  })
+
+  it('sends a lone charge at the end of its turn of the event loop', async () => {
+    const open = ledger()
+    const one = open.charge(charge())
+    expect(store.calls).toHaveLength(0)
+    await new Promise((resolve) => setImmediate(resolve))
+    expect(store.calls).toHaveLength(1)
+    await one
+  })
+
+  it('lets a batch wait while each turn of the event loop brings more charges, for four turns at most', async () => {
+    await drip(ledger(), [1, 1, 1])
+    expect(store.distinct()).toEqual([3])
+    store = new FaultyStore()
+    await drip(ledger(), Array(20).fill(1))
+    expect(store.distinct()[0]).toBe(5)
+  })
+
+  it('lets a small batch behind one of several wait for eight turns without a new charge', async () => {
+    const open = ledger({ now: () => 0 })
+    await drip(open, [2])
+    await drip(open, [1, 0, 0, 0, 0, 0, 0, 0, 1])
+    await drip(open, [1, 0, 0, 0, 0, 0, 0, 0, 0, 1])
+    expect(store.distinct()).toEqual([2, 2, 1, 1])
+  })
+
+  it('asks at once whether the store takes charges where none waits', async () => {
+    const open = ledger({ now: () => 0 })
+    await drip(open, [2])
+    await sleep(5)
+    const asked = open.ask()
+    await new Promise((resolve) => setImmediate(resolve))
+    expect(store.distinct()).toEqual([2, 0])
+    await asked
+    await drip(open, [1, 0, 1])
+    expect(store.distinct()).toEqual([2, 0, 2])
+  })
+
+  it('lets no charge wait behind a single one: nobody would join it', async () => {
+    const open = ledger()
+    await drip(open, [1])
+    await drip(open, [1, 0, 1])
+    expect(store.distinct()).toEqual([1, 1, 1])
+  })
+
+  it('takes all that the turn of a reply brings into the next batch', async () => {
+    const open = ledger()
+    const release = hold()
+    const all = [open.charge(charge())]
+    await until(() => store.calls.length === 1)
+    all.push(open.charge(charge()))
+    release()
+    for (let i = 0; i < 50; i++) await null
+    all.push(open.charge(charge()))
+    await Promise.all(all)
+    expect(store.distinct()).toEqual([1, 2])
+  })
+
+  it('sends one batch at a time, and none larger than allowed', async () => {
+    const open = ledger({ maxBatch: 8 })
+    await Promise.all(Array.from({ length: 20 }, () => open.charge(charge())))
+    expect(store.distinct()).toEqual([8, 8, 4])
+    expect(store.mostAtOnce).toBe(1)
+  })
+
+  it('numbers its batches up from 1', async () => {
+    const open = ledger()
+    for (let i = 0; i < 3; i++) await open.charge(charge())
+    expect(store.calls.map((batch) => batch.sequence)).toEqual([1, 2, 3])
+  })
+
+  it('takes no more charges than it may let wait', async () => {
+    const open = ledger({ maxWaiting: 5 })
+    const release = hold()
+    const sent = open.charge(charge())
+    await until(() => store.calls.length === 1)
+    const waiting = Array.from({ length: 5 }, () => open.charge(charge()))
+    expect(await failure(open.charge(charge()))).toBeInstanceOf(LedgerFull)
+    release()
+    await Promise.all([sent, ...waiting])
+    expect(store.used('alice')).toBe(6)
+  })
+})
+
+describe('a batch of unknown outcome', () => {
+  it.each(['request_lost', 'reply_lost', 'odd_error'] as const)(
+    'is sent again as it was and charged once: %s',
+    async (fault) => {
+      store.faults = [fault, fault]
+      const decision = await ledger().charge(charge(7))
+      expect(decision).toMatchObject({ accepted: true, personal: [{ used: 7 }] })
+      expect(store.calls.map((batch) => batch.sequence)).toEqual([1, 1, 1])
+      expect(store.used('alice')).toBe(7)
+      expect(told('outcome_unknown')).toEqual([{ type: 'outcome_unknown', charges: 1, settled: true }])
+    },
+  )
+
+  it('is sent again although its callers have gone, and what it charged for them is given back', async () => {
+    store.otherwise = 'reply_lost'
+    const open = ledger({ deadlineMs: 30 })
+    expect(await failure(open.charge(charge(7)))).toMatchObject({ name: 'StoreError', reason: 'timeout' })
+    expect(store.used('alice')).toBe(7)
+    store.otherwise = 'none'
+    await until(() => store.used('alice') === 0)
+    await open.close(1000)
+    expect(store.calls.flatMap((batch) => (batch.sequence === 2 ? batch.refunds : []))).toHaveLength(1)
+  })
+
+  it('keeps its number when the store then certainly refuses it for a while', async () => {
+    store.faults = ['reply_lost', 'not_applied', 'not_applied']
+    const open = ledger({ deadlineMs: 10 })
+    await failure(open.charge(charge(7)))
+    await until(() => store.used('alice') === 0)
+    expect(store.calls.slice(0, 4).map((batch) => batch.sequence)).toEqual([1, 1, 1, 1])
+  })
+
+  it('is given up in the end, so that later charges get their turn', async () => {
+    store.faults = [
+      'request_lost',
+      'request_lost',
+      'request_lost',
+      'request_lost',
+      'request_lost',
+      'request_lost',
+      'request_lost',
+    ]
+    const open = ledger({ giveUpMs: 100 })
+    expect(await failure(open.charge(charge(7)))).toMatchObject({ name: 'StoreError', applied: 'unknown' })
+    expect(told('outcome_unknown')).toEqual([{ type: 'outcome_unknown', charges: 1, settled: false }])
+    store.faults = []
+    expect(await open.charge(charge(1))).toMatchObject({ accepted: true })
+    expect(store.calls.at(-1)?.sequence).toBe(2)
+  })
+
+  it('that is given up tells how much it was to give back', async () => {
+    const open = ledger({ giveUpMs: 100 })
+    const mine = charge(7)
+    const decision = await open.charge(mine)
+    store.otherwise = 'reply_lost'
+    open.refund({ charge: mine, decision })
+    await until(() => told('refunds_lost').length > 0)
+    await open.close(0)
+    expect(told('refunds_lost')).toEqual([{ type: 'refunds_lost', tokens: 7 }])
+    expect(told('outcome_unknown')).toEqual([])
+  })
+})
+
+describe('a store that is down', () => {
+  it('is tried again while somebody waits', async () => {
+    store.faults = ['not_applied', 'not_applied', 'not_applied']
+    expect(await ledger().charge(charge(7))).toMatchObject({ accepted: true })
+    expect(told('store_failed')).toHaveLength(3)
+    expect(told('store_recovered')).toHaveLength(1)
+  })
+
+  it('leaves no caller without an answer after the deadline, and charges none of them later', async () => {
+    store.otherwise = 'not_applied'
+    const open = ledger({ deadlineMs: 40, maxBatch: 2 })
+    const failures = await Promise.all(Array.from({ length: 7 }, () => failure(open.charge(charge()))))
+    for (const each of failures) expect(each).toBeInstanceOf(StoreError)
+    store.otherwise = 'none'
+    await until(() => open.outage() === null)
+    expect(await open.charge(charge(3))).toMatchObject({ accepted: true })
+    expect(store.used('alice')).toBe(3)
+  })
+
+  it('that never answers holds nobody beyond the deadline', async () => {
+    store.otherwise = 'silent'
+    const open = ledger({ deadlineMs: 40 })
+    const sent = failure(open.charge(charge()))
+    await until(() => store.calls.length === 1)
+    const queued = failure(open.charge(charge()))
+    expect(await sent).toMatchObject({ name: 'StoreError', reason: 'timeout' })
+    expect(await queued).toMatchObject({ name: 'StoreError', reason: 'timeout' })
+    expect(store.calls).toHaveLength(1)
+  })
+
+  it('is not asked over and over without a pause, whether callers wait or refunds', async () => {
+    const open = ledger({ deadlineMs: 100 })
+    const accepted = charge(5)
+    const decision = await open.charge(accepted)
+    store.otherwise = 'not_applied'
+    open.refund({ charge: accepted, decision })
+    const before = store.calls.length
+    const callers = setInterval(() => void failure(open.charge(charge())), 5)
+    await sleep(1000)
+    // Pauses of 10 to 20 ms that grow to 100 to 200: about 10 in a second, and a few more for a batch whose callers all went.
+    expect(store.calls.length - before).toBeLessThan(30)
+    await until(() => store.calls.length - before > 4)
+    clearInterval(callers)
+    await open.close(0)
+  })
+})
+
+describe('a refund', () => {
+  const accepted = charge(5)
+
+  it('goes out with the next batch, before its charges', async () => {
+    const open = ledger()
+    open.refund({ charge: accepted, decision: await open.charge(accepted) })
+    expect(await open.charge(charge(1000))).toMatchObject({ accepted: true })
+    expect(store.calls.at(-1)).toMatchObject({ refunds: [{ charge: accepted }], charges: [{ cost: 1000 }] })
+  })
+
+  it('goes out without any charge to travel with', async () => {
+    const open = ledger()
+    open.refund({ charge: accepted, decision: await open.charge(accepted) })
+    await until(() => store.used('alice') === 0)
+  })
+
+  it.each(['not_applied', 'request_lost', 'reply_lost'] as const)(
+    'that meets a store in trouble (%s) arrives once',
+    async (fault) => {
+      const open = ledger({ deadlineMs: 20 })
+      await open.charge(charge(100))
+      const decision = await open.charge(accepted)
+      store.otherwise = fault
+      open.refund({ charge: accepted, decision })
+      await Promise.all(Array.from({ length: 3 }, () => failure(open.charge(charge(10)))))
+      await sleep(60)
+      store.otherwise = 'none'
+      await open.close(2000)
+      expect(store.used('alice')).toBe(100)
+    },
+  )
+
+  it('ends also what was refused for want of it while it was on its way', async () => {
+    const open = ledger()
+    const decision = await open.charge(charge(1000))
+    const release = hold()
+    const refused = open.charge(charge(5))
+    await until(() => store.calls.length === 2)
+    open.refund({ charge: charge(1000), decision })
+    release()
+    expect(await refused).toMatchObject({ accepted: false })
+    await until(() => store.used('alice') === 0)
+    expect(await open.charge(charge(5))).toMatchObject({ accepted: true })
+  })
+
+  it('whose outcome is never learnt is not asked for again: it would be given back twice', async () => {
+    const open = ledger({ giveUpMs: 60 })
+    await open.charge(charge(100))
+    const decision = await open.charge(accepted)
+    store.otherwise = 'reply_lost'
+    open.refund({ charge: accepted, decision })
+    await until(() => store.used('alice') === 100)
+    await sleep(150)
+    store.otherwise = 'none'
+    expect(await open.charge(charge(1))).toMatchObject({ personal: [{ used: 101 }] })
+    await open.close(1000)
+    expect(store.used('alice')).toBe(101)
+  })
+
+  it('is split over batches like charges are', async () => {
+    const open = ledger({ maxBatch: 4 })
+    const decisions = await Promise.all(Array.from({ length: 10 }, () => open.charge(accepted)))
+    for (const decision of decisions) open.refund({ charge: accepted, decision })
+    await open.close(1000)
+    expect(store.used('alice')).toBe(0)
+    expect(Math.max(...store.calls.map((batch) => batch.refunds.length))).toBe(4)
+  })
+})
+
+describe('close', () => {
+  it('settles what waits first', async () => {
+    const open = ledger({ maxBatch: 2 })
+    const all = Array.from({ length: 6 }, () => open.charge(charge()))
+    await open.close(1000)
+    expect((await Promise.all(all)).every((d) => d.accepted)).toBe(true)
+  })
+
+  it('gives up at the end of its grace and tells every caller', async () => {
+    store.otherwise = 'silent'
+    const open = ledger()
+    const sent = failure(open.charge(charge()))
+    await until(() => store.calls.length === 1)
+    const queued = failure(open.charge(charge()))
+    await open.close(20)
+    for (const each of [await sent, await queued])
+      expect(each).toMatchObject({ name: 'StoreError', message: 'the ledger is closed' })
+  })
+
+  it('leaves nothing running: neither charges, nor refunds, nor attempts', async () => {
+    const open = ledger()
+    const decision = await open.charge(charge(5))
+    store.otherwise = 'not_applied'
+    open.refund({ charge: charge(5), decision })
+    await until(() => store.calls.length > 1)
+    await open.close(10)
+    await sleep(150)
+    const settled = store.calls.length
+    open.refund({ charge: charge(5), decision })
+    expect(await failure(open.charge(charge()))).toMatchObject({ name: 'StoreError', applied: 'no' })
+    await sleep(150)
+    expect(store.calls).toHaveLength(settled)
+  })
+
+  it('has told what is unknown, and does not tell it as learnt when the store answers after that', async () => {
+    const open = ledger()
+    store.faults = ['reply_lost']
+    const charged = failure(open.charge(charge()))
+    await until(() => store.calls.length === 1)
+    const release = hold()
+    await until(() => store.calls.length === 2)
+    await open.close(0)
+    release()
+    await charged
+    await until(() => told('batch_settled').length === 1)
+    expect(told('outcome_unknown')).toMatchObject([{ charges: 1, settled: false }])
+  })
+
+  it('leaves no timer behind that would keep the process', async () => {
+    const timers = (): number => process.getActiveResourcesInfo().filter((kind) => kind === 'Timeout').length
+    // So many that those of the tests before, which end meanwhile, make no difference.
+    const all = Array.from({ length: 200 }, () => ledger({ deadlineMs: 600_000 }))
+    await Promise.all(all.map((open) => open.charge(charge())))
+    await Promise.all(all.map((open) => open.close(0)))
+    expect(timers()).toBeLessThan(100)
+  })
+
+  it('of an idle ledger is done at once, and may be repeated', async () => {
+    const open = ledger()
+    await open.close(60_000)
+    await open.close(60_000)
+  })
+})
+
+it('a store that leaves out a decision is an error to the caller concerned', async () => {
+  const broken = createLedger({ store: { settle: async () => [] }, instance: 'x', deadlineMs: 1000, observe: () => {} })
+  expect(await failure(broken.charge(charge()))).toMatchObject({ name: 'StoreError', applied: 'unknown' })
+})
+
+it('whatever the store does, it has counted in the end what callers were told was accepted', async () => {
+  const fault: fc.Arbitrary<Fault> = fc.constantFrom(
+    'none',
+    'none',
+    'not_applied',
+    'request_lost',
+    'reply_lost',
+    'odd_error',
+  )
+  const step = fc.record({
+    cost: fc.integer({ min: 1, max: 200 }),
+    pauseMs: fc.constantFrom(0, 0, 0, 1, 10),
+    giveBack: fc.boolean(),
+  })
+  await fc.assert(
+    fc.asyncProperty(fc.array(step, { maxLength: 30 }), fc.array(fault, { maxLength: 12 }), async (steps, faults) => {
+      store = new FaultyStore()
+      store.faults = faults
+      const open = ledger({ deadlineMs: 25, maxBatch: 4, maxWaiting: 12 })
+      let counted = 0
+      const settled: Promise<unknown>[] = []
+      for (const { cost, pauseMs, giveBack } of steps) {
+        const asked = charge(cost)
+        const take = (decision: Decision): void => {
+          if (!decision.accepted) return
+          if (giveBack) open.refund({ charge: asked, decision })
+          else counted += cost
+        }
+        settled.push(open.charge(asked).then(take, () => {}))
+        if (pauseMs > 0) await sleep(pauseMs)
+      }
+      await Promise.all(settled)
+      await open.close(5000)
+      expect(store.used('alice')).toBe(counted)
+      expect(store.mostAtOnce).toBeLessThanOrEqual(1)
+    }),
+    { numRuns: 40 },
+  )
+})

@@ -1,0 +1,257 @@
+import fc from 'fast-check'
+import { describe, expect, it, onTestFinished, vi } from 'vitest'
+import type { Charge, Decision, Limits } from '../../../src/quota/charge.ts'
+import { createLedger } from '../../../src/quota/ledger/ledger.ts'
+import { createRecentRefusals } from '../../../src/quota/ledger/recent-refusals.ts'
+import type { QuotaStore } from '../../../src/quota/quota-store.ts'
+import { rateLimit } from '../../../src/quota/ratelimit.ts'
+import { refusalBody, violations } from '../../../src/quota/refusal.ts'
+import { openSqliteStore } from '../../../src/store/sqlite/sqlite-store.ts'
+
+const HOUR = { name: '1h', seconds: 3600 }
+const DAY = { name: '1d', seconds: 86_400 }
+const LIMITS = {
+  personal: [
+    { window: HOUR, limit: 10 },
+    { window: DAY, limit: 100 },
+  ],
+  global: [{ window: HOUR, limit: 1000 }],
+}
+const AT = 1_790_000_000_000
+const charge = (more: Partial<Charge> = {}): Charge => ({
+  user: 'alice',
+  category: 'read',
+  cost: 4,
+  limits: LIMITS,
+  ...more,
+})
+/** Refused by the hour of the user, which ends in `left` milliseconds. */
+const refusal = (left = 1_800_000): Decision => ({
+  accepted: false,
+  at: AT,
+  personal: [
+    { startedAt: AT - 3_600_000 + left, used: 8 },
+    { startedAt: 0, used: 0 },
+  ],
+  global: [{ startedAt: AT - 1000, used: 8 }],
+})
+
+function memory(keepMs = 250) {
+  const clock = { now: 5000 }
+  return { clock, refusals: createRecentRefusals(keepMs, () => clock.now) }
+}
+
+describe('a refusal of a moment ago', () => {
+  it('is repeated with the time of now, for the same cost and for a higher one', () => {
+    const { clock, refusals } = memory(1000)
+    // 1,800 s less 50 ms are left.
+    refusals.note(charge(), refusal(1_799_950), clock.now)
+    clock.now += 950.6
+    expect(refusals.recall(charge())).toEqual({ ...refusal(1_799_950), at: AT + 950 })
+    expect(refusals.recall(charge({ cost: 5 }))?.accepted).toBe(false)
+  })
+
+  it('is the same object, for an answer that is remembered with it, until a second has passed of one of its windows', () => {
+    const { clock, refusals } = memory(5000)
+    refusals.note(charge(), refusal(1_800_300), clock.now)
+    const said = [0, 299, 1, 699, 1].map((ms) => {
+      clock.now += ms
+      return refusals.recall(charge())
+    })
+    expect(said.map((decision) => said.indexOf(decision))).toEqual([0, 0, 2, 2, 4])
+  })
+
+  it('keeps to the clock, however often it is repeated', () => {
+    const { clock, refusals } = memory(60_000)
+    refusals.note(charge(), refusal(), clock.now)
+    for (let i = 0; i < 30; i++) {
+      clock.now += 1000.9
+      refusals.recall(charge())
+    }
+    expect(refusals.recall(charge())?.at).toBe(AT + 30_027)
+  })
+
+  it('says of every window what is left of it, at any moment', () => {
+    const moment = fc.integer({ min: 1, max: 3_600_000 })
+    fc.assert(
+      fc.property(moment, moment, fc.array(fc.double({ min: 0, max: 900, noNaN: true })), (own, all, steps) => {
+        const { clock, refusals } = memory(10_000)
+        const refused = { ...refusal(own), global: [{ startedAt: AT - 3_600_000 + all, used: 8 }] }
+        refusals.note(charge(), refused, clock.now)
+        const begin = clock.now
+        for (const step of steps) {
+          clock.now += step
+          const again = refusals.recall(charge())
+          if (again === null) return
+          const exact = { ...refused, at: AT + Math.floor(clock.now - begin) }
+          expect(rateLimit('read', LIMITS, again)).toBe(rateLimit('read', LIMITS, exact))
+          expect(refusalBody(charge(), again, 'UTC')).toEqual(refusalBody(charge(), exact, 'UTC'))
+        }
+      }),
+    )
+  })
+
+  it.each([
+    ['a lower cost, which may fit', charge({ cost: 3 })],
+    ['another user', charge({ user: 'bob' })],
+    ['another category', charge({ category: 'write' })],
+    ['limits that have changed', charge({ limits: { ...LIMITS } })],
+  ])('says nothing about %s', (_what, other) => {
+    const { clock, refusals } = memory()
+    refusals.note(charge(), refusal(), clock.now)
+    expect(refusals.recall(other)).toBe(null)
+  })
+
+  it('of a user stays when another one, of whom there is none, is admitted', () => {
+    const { clock, refusals } = memory()
+    refusals.note(charge(), refusal(), clock.now)
+    refusals.forget(charge({ user: 'bob' }))
+    expect(refusals.recall(charge())).not.toBe(null)
+  })
+
+  it('is forgotten after a quarter of a second, when a window ends, and when anything is given back', () => {
+    const { clock, refusals } = memory()
+    refusals.note(charge(), refusal(), clock.now)
+    clock.now += 250
+    expect(refusals.recall(charge())).toBe(null)
+    refusals.note(charge(), refusal(40), clock.now)
+    // Asked in the last moment of a millisecond of the store's, which it tells as whole.
+    clock.now += 38.9
+    expect(refusals.recall(charge())).not.toBe(null)
+    clock.now += 0.2
+    expect(refusals.recall(charge())).toBe(null)
+    refusals.note(charge(), refusal(), clock.now)
+    refusals.clear()
+    expect(refusals.recall(charge())).toBe(null)
+  })
+
+  it('is forgotten when a global window ends', () => {
+    const { clock, refusals } = memory()
+    const byAll = { ...refusal(), global: [{ startedAt: AT - 3_600_000 + 40, used: 998 }] }
+    refusals.note(charge(), byAll, clock.now)
+    clock.now += 38.9
+    expect(refusals.recall(charge())).not.toBe(null)
+    clock.now += 0.2
+    expect(refusals.recall(charge())).toBe(null)
+  })
+
+  it('takes bounded memory, however many are refused', () => {
+    const { clock, refusals } = memory()
+    for (let i = 0; i < 25_000; i++) refusals.note(charge({ user: `user-${i}` }), refusal(), clock.now)
+    const kept = Array.from({ length: 25_000 }, (_, i) => refusals.recall(charge({ user: `user-${i}` }))).filter(
+      Boolean,
+    )
+    expect(kept.length).toBeGreaterThan(0)
+    expect(kept.length).toBeLessThanOrEqual(10_000)
+  })
+})
+
+describe('a ledger whose client goes on asking', () => {
+  function asked(repeatRefusalsMs?: number) {
+    const batches: number[] = []
+    const store: Pick<QuotaStore, 'settle'> = {
+      settle: async ({ charges }) => {
+        batches.push(charges.length)
+        return charges.map(({ cost }) => ({ ...refusal(), accepted: cost === 1 }))
+      },
+    }
+    const options = { store, instance: 'test', deadlineMs: 5000, observe: () => {} }
+    const ledger = createLedger({ ...options, ...(repeatRefusalsMs !== undefined && { repeatRefusalsMs }) })
+    return { ledger, batches }
+  }
+
+  it('asks the store once, and again after a refund', async () => {
+    const { ledger, batches } = asked()
+    for (let i = 0; i < 5; i++) expect((await ledger.charge(charge())).accepted).toBe(false)
+    expect(batches).toEqual([1])
+    const decision = await ledger.charge(charge({ cost: 1 }))
+    ledger.refund({ charge: charge({ cost: 1 }), decision })
+    await ledger.charge(charge())
+    expect(batches).toEqual([1, 1, 1])
+    await ledger.close(100)
+  })
+
+  /** On a real store, whose answers come when the test lets them. */
+  function onStore(of: Limits) {
+    const store = openSqliteStore({ file: ':memory:', clock: () => AT + clock.now })
+    const clock = { now: 5000 }
+    let [responses, batches] = [Promise.resolve(), 0]
+    const ledger = createLedger({
+      store: {
+        settle: async (batch) => {
+          const decisions = await store.settle(batch)
+          batches++
+          await responses
+          return decisions
+        },
+      },
+      instance: 'test',
+      deadlineMs: 60_000,
+      observe: () => {},
+      now: () => clock.now,
+    })
+    function hold(): () => void {
+      const { promise, resolve } = Promise.withResolvers<void>()
+      responses = promise
+      return resolve
+    }
+    const ask = (cost: number) => ledger.charge(charge({ cost, limits: of }))
+    onTestFinished(() => ledger.close(100).then(store.close))
+    return { clock, ledger, hold, ask, settled: (count: number) => vi.waitUntil(() => batches === count) }
+  }
+  const both = (hour: number, day: number): Limits => ({
+    personal: [
+      { window: HOUR, limit: hour },
+      { window: DAY, limit: day },
+    ],
+    global: null,
+  })
+
+  it('is told of the window that it must wait for longest, also when a cheaper charge has just used that up', async () => {
+    const limits = both(5, 6)
+    const { ask } = onStore(limits)
+    const asked: Decision[] = []
+    for (const cost of [4, 2, 1, 2]) asked.push(await ask(cost))
+    expect(asked.map(({ accepted }) => accepted)).toEqual([true, false, true, false])
+    const worst = (i: number) => violations(charge({ cost: 2, limits }), asked[i] as Decision)[0]?.limit.window.name
+    expect([worst(1), worst(3)]).toEqual(['1h', '1d'])
+  })
+
+  it('is not refused for what was given back while that refusal was under way', async () => {
+    const limits = both(5, 5)
+    const { ask, ledger, hold, settled } = onStore(limits)
+    const decision = await ask(5)
+    const response = hold()
+    const refused = ask(5)
+    await settled(2)
+    ledger.refund({ charge: charge({ cost: 5, limits }), decision })
+    response()
+    expect((await refused).accepted).toBe(false)
+    await settled(3)
+    expect((await ask(5)).accepted).toBe(true)
+  })
+
+  it('is accepted from the moment at which the window ends, also when the refusal took long to arrive', async () => {
+    const { ask, clock, hold, settled } = onStore({ personal: [{ window: HOUR, limit: 5 }], global: null })
+    const { at } = await ask(5)
+    const end = at - AT + HOUR.seconds * 1000
+    clock.now = end - 100
+    const response = hold()
+    const refused = ask(5)
+    await settled(2)
+    clock.now = end - 20
+    response()
+    expect((await refused).accepted).toBe(false)
+    clock.now = end - 1
+    expect((await ask(5)).accepted).toBe(false)
+    clock.now = end
+    expect((await ask(5)).accepted).toBe(true)
+  })
+
+  it('asks each time where refusals are not to be repeated', async () => {
+    const { ledger, batches } = asked(0)
+    for (let i = 0; i < 3; i++) await ledger.charge(charge())
+    expect(batches).toEqual([1, 1, 1])
+    await ledger.close(100)
+  })
+})

@@ -1,0 +1,65 @@
+import { describe, expect, it } from 'vitest'
+import type { Observation } from '../../../src/observe/observation.ts'
+import { createSender, type Outcome } from '../../../src/quota/ledger/sender.ts'
+import { StoreError } from '../../../src/quota/quota-store.ts'
+
+const MINUTE = 60_000
+const BATCH = { instance: 'test', sequence: 1, refunds: [], charges: [] }
+const FOREVER = { isWanted: () => true, isOver: () => false }
+
+/** Sends one batch to a store that fails for ever, and takes so long for it each time. @returns after how long it was given up */
+async function givenUp(error: unknown, eachMs: number): Promise<{ outcome: Outcome; afterMs: number }> {
+  let clock = 0
+  const settle = (): Promise<never> => {
+    clock += eachMs
+    return Promise.reject(error)
+  }
+  const observe = (_: Observation): void => {}
+  const sender = createSender({ store: { settle }, giveUpMs: 30 * MINUTE, observe, now: () => clock, random: () => 0 })
+  return { outcome: await sender.send(BATCH, FOREVER), afterMs: clock }
+}
+
+describe('a batch that may have been applied is given up', () => {
+  it('after giveUpMs where the connection is to blame', async () => {
+    const { outcome, afterMs } = await givenUp(new StoreError('lost', 'connection', 'unknown'), 10 * MINUTE)
+    expect([outcome, afterMs]).toMatchObject([{ settled: false, uncertain: true }, 40 * MINUTE])
+  })
+
+  it.each([
+    ['a reply that cannot be understood', new StoreError('unexpected reply', 'other', 'unknown')],
+    ['an error of no known kind', new TypeError('bug')],
+  ])('after 5 seconds where it is %s: all other charges wait behind it', async (_what, error) => {
+    const { outcome, afterMs } = await givenUp(error, 1500)
+    expect([outcome, afterMs]).toMatchObject([{ settled: false, uncertain: true }, 6000])
+  })
+
+  it('and is not sent again by a process that was stopped between two tries for so long that the store has forgotten it', async () => {
+    let [clock, calls] = [0, 0]
+    const settle = async (): Promise<never> => {
+      calls++
+      throw new StoreError('lost', 'connection', 'unknown')
+    }
+    const stopped = (): number => {
+      clock += 61 * MINUTE
+      return 0
+    }
+    const options = { store: { settle }, giveUpMs: 30 * MINUTE, observe: () => {}, now: () => clock }
+    const outcome = await createSender({ ...options, random: stopped }).send(BATCH, FOREVER)
+    expect([outcome, calls]).toMatchObject([{ settled: false, uncertain: true }, 1])
+  })
+})
+
+it('a batch that nobody sends any more is not sent again when that comes between two tries', async () => {
+  let [isOver, calls] = [false, 0]
+  const settle = async (): Promise<never> => {
+    calls++
+    throw new StoreError('down', 'connection', 'no')
+  }
+  const closing = (): number => {
+    isOver = true
+    return 0
+  }
+  const options = { store: { settle }, giveUpMs: 30 * MINUTE, observe: () => {}, now: () => 0, random: closing }
+  const outcome = await createSender(options).send(BATCH, { isWanted: () => true, isOver: () => isOver })
+  expect([outcome, calls]).toMatchObject([{ settled: false, uncertain: false }, 1])
+})

@@ -1,0 +1,366 @@
+import { afterEach, beforeEach, describe, expect, it } from 'vitest'
+import type { Batch, Charge, Decision, Limits, Refund } from '../../src/quota/charge.ts'
+import { usageOf } from '../../src/quota/counter.ts'
+import type { QuotaStore, StoreError } from '../../src/quota/quota-store.ts'
+
+/** What every quota store must do; a store's own test file calls this with a way to open a fresh, empty one. */
+export interface StoreUnderTest {
+  readonly store: QuotaStore
+  /** Lets the store's clock pass this many milliseconds, or a little more where the clock is not ours. */
+  pass(ms: number): Promise<void>
+  close(): Promise<void>
+}
+
+/** To be waited for: what is read of it must not depend on how long a step takes. */
+const SECOND = { name: '1s', seconds: 1 }
+/** Longer than any test, also where the clock is not ours and the machine has much to do. */
+const MINUTE = { name: '1m', seconds: 60 }
+const DAY = { name: '1d', seconds: 86_400 }
+
+export function limits(personal: [number, number], global: [number, number] | null = null, shortest = MINUTE): Limits {
+  const both = ([short, long]: [number, number]): Limits['personal'] => [
+    { window: shortest, limit: short },
+    { window: DAY, limit: long },
+  ]
+  return { personal: both(personal), global: global === null ? null : both(global) }
+}
+
+export function quotaStoreSuite(open: () => Promise<StoreUnderTest>): void {
+  let under: StoreUnderTest
+  let sequence: number
+
+  beforeEach(async () => {
+    under = await open()
+    sequence = 0
+  })
+  afterEach(() => under.close())
+
+  async function settle(charges: Charge[], refunds: Refund[] = []): Promise<readonly Decision[]> {
+    return under.store.settle({ instance: 'test', sequence: ++sequence, charges, refunds })
+  }
+  const charge = (user: string, cost: number, of: Limits, category = 'read'): Charge => ({
+    user,
+    category,
+    cost,
+    limits: of,
+  })
+  const verdicts = (decisions: readonly Decision[]): boolean[] => decisions.map((d) => d.accepted)
+  async function used(user: string, category = 'read'): Promise<{ personal: number[]; global: number[] }> {
+    const { at, personal, global } = await under.store.standing(user, [category])
+    const of = (counter: (typeof personal)[number] | undefined): number[] =>
+      [MINUTE, DAY].map(({ seconds }) => usageOf(counter ?? [], seconds, at).used)
+    return { personal: of(personal[0]), global: of(global[0]) }
+  }
+
+  describe('a charge', () => {
+    it('starts every window of its category at the same moment and counts its cost in each', async () => {
+      const [decision] = await settle([charge('alice', 4, limits([10, 20], [100, 200]))])
+      expect(decision).toMatchObject({ accepted: true })
+      const at = decision?.at
+      const usage = { startedAt: at, used: 4 }
+      expect(decision?.personal).toEqual([usage, usage])
+      expect(decision?.global).toEqual([usage, usage])
+    })
+
+    it('is accepted up to the limit and not one token beyond', async () => {
+      const of = limits([10, 100])
+      expect(verdicts(await settle([charge('a', 6, of), charge('a', 4, of), charge('a', 1, of)]))).toEqual([
+        true,
+        true,
+        false,
+      ])
+      expect((await used('a')).personal).toEqual([10, 10])
+    })
+
+    it('that one window refuses changes no window of either scope', async () => {
+      await settle([charge('a', 3, limits([10, 100], [10, 100]))])
+      const before = await used('a')
+      const [refused] = await settle([charge('a', 8, limits([100, 100], [10, 100]))])
+      expect(refused?.accepted).toBe(false)
+      expect(refused?.global?.[0]?.used).toBe(3)
+      expect(await used('a')).toEqual(before)
+    })
+
+    it('that is refused before anything was accepted starts no window', async () => {
+      const [refused] = await settle([charge('a', 11, limits([10, 100], [100, 100]))])
+      expect(refused).toMatchObject({
+        accepted: false,
+        personal: [
+          { startedAt: 0, used: 0 },
+          { startedAt: 0, used: 0 },
+        ],
+      })
+      expect(await used('a')).toEqual({ personal: [0, 0], global: [0, 0] })
+    })
+
+    it('larger than a limit of zero is refused', async () => {
+      expect(verdicts(await settle([charge('a', 1, limits([0, 10]))]))).toEqual([false])
+    })
+
+    it('without the global scope neither reads nor writes it', async () => {
+      await settle([charge('a', 5, limits([10, 10], [5, 5]))])
+      expect(verdicts(await settle([charge('b', 5, limits([10, 10], null))]))).toEqual([true])
+      expect((await used('b')).global).toEqual([5, 5])
+    })
+
+    it('counts the global scope over all users and keeps the users apart', async () => {
+      const of = limits([10, 10], [15, 15])
+      expect(verdicts(await settle([charge('a', 10, of), charge('b', 5, of), charge('c', 1, of)]))).toEqual([
+        true,
+        true,
+        false,
+      ])
+      expect(await used('b')).toEqual({ personal: [5, 5], global: [15, 15] })
+    })
+
+    it('keeps categories apart', async () => {
+      await settle([charge('a', 10, limits([10, 10], [10, 10]), 'read')])
+      expect(verdicts(await settle([charge('a', 10, limits([10, 10], [10, 10]), 'write')]))).toEqual([true])
+    })
+
+    it('counts large numbers exactly', async () => {
+      const of = limits([10 ** 12, 10 ** 12])
+      expect(verdicts(await settle([charge('a', 10 ** 12 - 1, of), charge('a', 1, of), charge('a', 1, of)]))).toEqual([
+        true,
+        true,
+        false,
+      ])
+      expect((await used('a')).personal).toEqual([10 ** 12, 10 ** 12])
+    })
+  })
+
+  describe('a forced charge', () => {
+    const forced = (user: string, cost: number, of: Limits): Charge => ({ ...charge(user, cost, of), forced: true })
+
+    it('is another one than a charge of the same limits and cost beside it, which they bound', async () => {
+      const of = limits([10, 10])
+      expect(verdicts(await settle([charge('a', 8, of), forced('a', 8, of), charge('b', 8, of)]))).toEqual([
+        true,
+        true,
+        true,
+      ])
+      expect(verdicts(await settle([forced('c', 8, of), charge('c', 8, of)]))).toEqual([true, false])
+      expect((await used('a')).personal).toEqual([16, 16])
+    })
+
+    it('is accepted above every limit and counts in all windows of both scopes', async () => {
+      await settle([charge('a', 9, limits([10, 10], [10, 10]))])
+      const [decision] = await settle([forced('a', 5, limits([10, 10], [10, 10]))])
+      expect(decision).toMatchObject({ accepted: true, personal: [{ used: 14 }, { used: 14 }] })
+      expect(await used('a')).toEqual({ personal: [14, 14], global: [14, 14] })
+    })
+
+    it('starts the windows that are not running', async () => {
+      const [decision] = await settle([forced('a', 5, limits([0, 0]))])
+      expect(decision?.personal).toEqual([
+        { startedAt: decision?.at, used: 5 },
+        { startedAt: decision?.at, used: 5 },
+      ])
+    })
+
+    it('leaves no room for what its batch charges after it, and what came before it stays', async () => {
+      const of = limits([10, 10], [100, 100])
+      const batch = [charge('a', 8, of), forced('a', 3, of), charge('a', 1, of), charge('b', 1, of)]
+      expect(verdicts(await settle(batch))).toEqual([true, true, false, true])
+      expect(await used('a')).toEqual({ personal: [11, 11], global: [12, 12] })
+    })
+
+    it('can be given back, in parts too', async () => {
+      const one = forced('a', 9, limits([5, 5]))
+      const [decision] = await settle([one])
+      await settle([], [{ charge: { ...one, cost: 4 }, decision: decision as Decision }])
+      expect((await used('a')).personal).toEqual([5, 5])
+    })
+
+    it('may be one in the global scope alone, and be given back', async () => {
+      const both = limits([5, 5], [9, 9])
+      const of = { personal: [], global: both.global }
+      const batch = [charge('a', 1, both), forced('b', 7, of), charge('a', 1, both), charge('c', 1, both)]
+      const decisions = await settle(batch)
+      expect(verdicts(decisions)).toEqual([true, true, true, false])
+      expect(decisions[1]).toMatchObject({ personal: [], global: [{ used: 8 }, { used: 8 }] })
+      expect([await used('a'), await used('b')]).toEqual([
+        { personal: [2, 2], global: [9, 9] },
+        { personal: [0, 0], global: [9, 9] },
+      ])
+      await settle([], [{ charge: forced('b', 3, of), decision: decisions[1] as Decision }])
+      expect((await used('b')).global).toEqual([6, 6])
+    })
+
+    it('that is sent again is applied once', async () => {
+      const batch = { instance: 'again', sequence: 1, refunds: [], charges: [forced('a', 9, limits([5, 5]))] }
+      expect(await under.store.settle(batch)).toEqual(await under.store.settle(batch))
+      expect((await used('a')).personal).toEqual([9, 9])
+    })
+  })
+
+  describe('a window', () => {
+    it('ends at its own time, while a longer one goes on', async () => {
+      const of = limits([5, 8], null, SECOND)
+      await settle([charge('a', 5, of)])
+      await under.pass(1000)
+      const [again] = await settle([charge('a', 3, of)])
+      expect(again).toMatchObject({ accepted: true })
+      expect(again?.personal.map((u) => u.used)).toEqual([3, 8])
+      expect(again?.personal[0]?.startedAt).toBe(again?.at)
+      await under.pass(1000)
+      expect(verdicts(await settle([charge('a', 1, of)]))).toEqual([false])
+    })
+
+    it('keeps what it has counted when its limit changes', async () => {
+      await settle([charge('a', 5, limits([10, 10]))])
+      expect(verdicts(await settle([charge('a', 1, limits([5, 10]))]))).toEqual([false])
+      expect(verdicts(await settle([charge('a', 5, limits([20, 10]))]))).toEqual([true])
+    })
+
+    it('that the configuration no longer names is remembered until it ends', async () => {
+      await settle([charge('a', 5, limits([10, 10]))])
+      const short: Limits = { personal: [{ window: MINUTE, limit: 10 }], global: null }
+      await settle([charge('a', 5, short)])
+      expect((await used('a')).personal).toEqual([10, 5])
+    })
+  })
+
+  describe('a refund', () => {
+    const of = limits([10, 10], [20, 20])
+
+    it('gives back exactly what was charged, in both scopes', async () => {
+      const one = charge('a', 7, of)
+      const [decision] = await settle([one])
+      await settle([], [{ charge: one, decision: decision as Decision }])
+      expect(await used('a')).toEqual({ personal: [0, 0], global: [0, 0] })
+    })
+
+    it('comes before the charges of its batch', async () => {
+      const one = charge('a', 10, of)
+      const [decision] = await settle([one])
+      expect(verdicts(await settle([charge('a', 10, of)], [{ charge: one, decision: decision as Decision }]))).toEqual([
+        true,
+      ])
+    })
+
+    it('of more than a store still knows of, as one that lost its last charges, leaves nothing and not less', async () => {
+      const one = charge('a', 7, of)
+      const [decision] = await settle([one])
+      await settle([], [{ charge: { ...one, cost: 9 }, decision: decision as Decision }])
+      expect(await used('a')).toEqual({ personal: [0, 0], global: [0, 0] })
+      expect(verdicts(await settle([charge('a', 10, of), charge('a', 1, of)]))).toEqual([true, false])
+    })
+
+    it('leaves a later run of the window alone', async () => {
+      const short = limits([10, 10], [20, 20], SECOND)
+      const one = charge('a', 5, short)
+      const [decision] = await settle([one])
+      await under.pass(1000)
+      const [later] = await settle([charge('a', 4, short)])
+      await settle([], [{ charge: one, decision: decision as Decision }])
+      // As it stands at the moment of the later charge, whenever it is read.
+      const { personal, global } = await under.store.standing('a', ['read'])
+      const at = later?.at ?? 0
+      for (const counter of [personal[0], global[0]]) {
+        expect([SECOND, DAY].map(({ seconds }) => usageOf(counter ?? [], seconds, at).used)).toEqual([4, 4])
+      }
+    })
+  })
+
+  describe('a batch', () => {
+    const of = limits([10, 10])
+    const batch = (number: number, cost: number): Batch => ({
+      instance: 'again',
+      sequence: number,
+      refunds: [],
+      charges: [charge('a', cost, of)],
+    })
+
+    it('that is sent again is applied once and answered alike', async () => {
+      const first = await under.store.settle(batch(1, 6))
+      const second = await under.store.settle(batch(1, 6))
+      expect(second).toEqual(first)
+      expect((await used('a')).personal).toEqual([6, 6])
+    })
+
+    it('that was overtaken is refused and never applied', async () => {
+      await under.store.settle(batch(2, 1))
+      await expect(under.store.settle(batch(1, 5))).rejects.toMatchObject({
+        name: 'StoreError',
+        applied: 'no',
+      } satisfies Partial<StoreError>)
+      expect((await used('a')).personal).toEqual([1, 1])
+    })
+
+    it('of another instance with the same sequence is its own', async () => {
+      await under.store.settle({ ...batch(1, 2), instance: 'one' })
+      await under.store.settle({ ...batch(1, 2), instance: 'two' })
+      expect((await used('a')).personal).toEqual([4, 4])
+    })
+
+    it('without anything in it is settled', async () => {
+      expect(await settle([])).toEqual([])
+    })
+
+    it('of 256 charges of as many users is settled in order', async () => {
+      const charges = Array.from({ length: 256 }, (_, i) => charge(`user-${i}`, 1, limits([1, 1], [200, 200])))
+      expect(verdicts(await settle(charges))).toEqual(charges.map((_, i) => i < 200))
+    })
+  })
+
+  it('keeps apart any two user ids, whatever characters they hold', async () => {
+    const ids = [
+      'a',
+      'A',
+      'a:b',
+      'a',
+      'a\u0000',
+      '\u0000a',
+      '{a}',
+      '{tollgate}',
+      '}',
+      'a b',
+      'a\nb',
+      'a\r\n',
+      'read:a',
+      ':a',
+      '__proto__',
+      'constructor',
+      'é',
+      'e\u0301',
+      '用户',
+      '💥',
+      '*',
+      '?',
+      '[a]',
+      '%61',
+      '"',
+      "'",
+      '\\',
+      ' ',
+      'x'.repeat(256),
+      'x'.repeat(100_000),
+    ]
+    const distinct = [...new Set(ids)]
+    await settle(distinct.map((id, i) => charge(id, i + 1, limits([1000, 1000]))))
+    for (const [i, id] of distinct.entries()) expect((await used(id)).personal).toEqual([i + 1, i + 1])
+  })
+
+  it('reads the standing of a user without starting or changing anything', async () => {
+    expect(await used('nobody')).toEqual({ personal: [0, 0], global: [0, 0] })
+    expect(await used('nobody')).toEqual({ personal: [0, 0], global: [0, 0] })
+    expect(verdicts(await settle([charge('nobody', 10, limits([10, 10]))]))).toEqual([true])
+  })
+
+  it('reads many standings at once, each of its own user and categories', async () => {
+    const of = limits([1000, 1000], [100_000, 100_000])
+    const users = Array.from({ length: 300 }, (_, i) => `user ${i}`)
+    await settle(users.flatMap((user, i) => [charge(user, i + 1, of), charge(user, 1, of, 'write')]))
+    const asked = users.map((_, i) => (i % 3 === 0 ? ['write', 'read'] : i % 3 === 1 ? ['read'] : ['none', 'write']))
+    const standings = await Promise.all(users.map((user, i) => under.store.standing(user, asked[i] ?? [])))
+    const everybody = { read: (300 * 301) / 2, write: 300, none: 0 } as Record<string, number>
+    standings.forEach(({ at, personal, global }, i) => {
+      const daily = (counters: typeof personal): number[] =>
+        counters.map((counter) => usageOf(counter, 86_400, at).used)
+      const own = { read: i + 1, write: 1, none: 0 } as Record<string, number>
+      expect(daily(personal)).toEqual(asked[i]?.map((category) => own[category]))
+      expect(daily(global)).toEqual(asked[i]?.map((category) => everybody[category]))
+    })
+  })
+}

@@ -1,0 +1,578 @@
+import { mkdtempSync, rmSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import fc from 'fast-check'
+import { Redis } from 'ioredis'
+import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest'
+import { mintToken, type TokenRecord } from '../../src/control/access-key.ts'
+import type { AuditBounds, ControlStore } from '../../src/control/control-store.ts'
+import type { UserOverride } from '../../src/control/state.ts'
+import { BUCKET_MS, BUCKETS, type Bucket, bucketStart, NOTHING } from '../../src/failures/histogram.ts'
+import type { Charge, Limits } from '../../src/quota/charge.ts'
+import type { Counter } from '../../src/quota/counter.ts'
+import type { Replica } from '../../src/replicas/replica.ts'
+import { type Copyable, copyStore, type Portion } from '../../src/store/copy.ts'
+import { connect } from '../../src/store/redis/client.ts'
+import { redisControl } from '../../src/store/redis/control.ts'
+import { openRedisCopyable } from '../../src/store/redis/copy.ts'
+import { createKeys } from '../../src/store/redis/keys.ts'
+import { openRedisStore } from '../../src/store/redis/redis-store.ts'
+import { sqliteControl } from '../../src/store/sqlite/control.ts'
+import { openSqliteCopyable } from '../../src/store/sqlite/copy.ts'
+import { openDatabase } from '../../src/store/sqlite/database.ts'
+import { openSqliteStore } from '../../src/store/sqlite/sqlite-store.ts'
+import type { Store } from '../../src/store/store.ts'
+import { STRANGE_IDS } from '../quota/usage.suite.ts'
+import { sharedRedis } from '../setup/redis.ts'
+import { whenReady } from './redis/ready.ts'
+
+/** A place for a store, as it is copied and as a gateway uses it. */
+interface Place {
+  readonly name: string
+  copyable(): Promise<Copyable>
+  store(): Promise<Store>
+  /** For changes, with an audit that keeps so many of them. */
+  control(bounds: AuditBounds): Promise<Pick<ControlStore, 'change'>>
+}
+
+const folder = mkdtempSync(join(tmpdir(), 'tollgate-copying-'))
+let redis: Awaited<ReturnType<typeof sharedRedis>>
+beforeAll(async () => {
+  redis = await sharedRedis()
+})
+afterAll(async () => {
+  await redis.stop()
+  rmSync(folder, { recursive: true, force: true })
+})
+
+const open: { close(): Promise<void> }[] = []
+afterEach(async () => {
+  for (const one of open.splice(0)) await one.close()
+})
+
+async function kept<T extends Pick<Store, 'ping' | 'close'>>(one: T): Promise<T> {
+  open.push(one)
+  await whenReady(one)
+  return one
+}
+
+let places = 0
+/** Makes an empty store of a kind. */
+const PLACES = {
+  sqlite(): Place {
+    const file = join(folder, `${++places}.db`)
+    return {
+      name: file,
+      copyable: () => kept(openSqliteCopyable(file)),
+      store: () => kept(openSqliteStore({ file })),
+      async control(bounds) {
+        const database = openDatabase(file)
+        open.push({ close: async () => database.close() })
+        return sqliteControl(database, { clock: Date.now, bounds })
+      },
+    }
+  },
+  redis(): Place {
+    const options = { url: redis.url, prefix: `${redis.prefix}-[${++places}]?*` }
+    return {
+      name: options.prefix,
+      copyable: () => kept(openRedisCopyable(options)),
+      store: () => kept(openRedisStore({ ...options, deadlineMs: 2000, observe: () => {} })),
+      async control(bounds) {
+        const client = connect({ url: options.url, deadlineMs: 2000 })
+        open.push({ close: async () => client.disconnect() })
+        await client.connect()
+        return redisControl(client, createKeys(options.prefix), bounds)
+      },
+    }
+  },
+}
+type Kind = keyof typeof PLACES
+const KINDS: readonly Kind[] = ['sqlite', 'redis']
+
+async function copy(from: Place, to: Place, force = false) {
+  return copyStore({ from: await from.copyable(), to: await to.copyable(), force, progress: () => {} })
+}
+
+/** All that a store gives to read, in an order of its own. */
+async function readings(place: Place) {
+  const store = await place.store()
+  const users = new Map<string, Record<string, Counter>>()
+  let cursor: string | null = null
+  do {
+    const step: Awaited<ReturnType<Store['scanUsers']>> = await store.scanUsers(cursor)
+    for (const { user, counters } of step.users) {
+      users.set(user, Object.fromEntries([...counters].map(([name, counter]) => [name, sorted(counter)])))
+    }
+    cursor = step.next
+  } while (cursor !== null)
+  const { global } = await store.standing('nobody', CATEGORIES)
+  const { version, changedAt, settings, overrides } = await store.readControl()
+  return {
+    users,
+    global: global.map(sorted),
+    tokens: await store.listTokens(),
+    control: { version, changedAt, settings, overrides },
+    audit: await store.readAudit(null, 100_000),
+    forgotten: await store.forgottenChanges(),
+    failures: (await store.readTallies()).buckets,
+  }
+}
+
+function sorted(counter: Counter): Counter {
+  return counter.toSorted((a, b) => a.seconds - b.seconds)
+}
+
+const CATEGORIES = ['read', 'write', 'x'.repeat(32)]
+const DAY: Limits['personal'] = [
+  { window: { name: '1h', seconds: 3600 }, limit: 10 },
+  { window: { name: '90m', seconds: 5400 }, limit: 10 },
+  { window: { name: '1d', seconds: 86_400 }, limit: 10 },
+]
+const charge = (user: string, cost = 7, category = 'read'): Charge => {
+  return { user, category, cost, limits: { personal: DAY, global: DAY.map((one) => ({ ...one, limit: 10 ** 9 })) } }
+}
+
+/** A little of everything, put there as a gateway and its administrators do. */
+async function live(place: Place): Promise<void> {
+  const store = await place.store()
+  const author = { who: 'ada', why: 'a "why" of 用户' }
+  const charges = [...STRANGE_IDS.map((user) => charge(user)), charge('alice', 3, 'write')]
+  await store.settle({ instance: 'live', sequence: 1, refunds: [], charges })
+  await store.change({ kind: 'settings', to: { mode: 'loose', global: { multiplier: 0.5 } } }, author, null)
+  for (const user of STRANGE_IDS) await store.change({ kind: 'override', user, to: override(5) }, author, null)
+  await store.change({ kind: 'override', user: 'a', to: null }, author, null)
+  for (let i = 0; i < 3; i++) {
+    await store.insertToken(mintToken({ user: `owner ${i}`, name: 'laptop', expiresAt: i || null }, 1000 + i).record)
+  }
+  await store.addTally({ ...NOTHING, total: 5, status0: 2, aside: 1 })
+}
+
+function override(limit: number): UserOverride {
+  return {
+    limits: { read: { '1h': limit } },
+    bypassGlobal: false,
+    shadow: true,
+    reason: 'a "reason"\n用户',
+    expiresAt: null,
+  }
+}
+
+/** Of an age, in seconds. */
+const LONGEST = 40 * 86_400
+
+/** What can be in a store, beyond what can be put there in a moment. */
+const content = fc.record({
+  owners: fc.array(
+    fc.record({
+      user: fc.oneof(fc.constantFrom(...STRANGE_IDS), fc.string({ minLength: 1, unit: 'grapheme' }), fc.constant(null)),
+      counters: fc.dictionary(
+        fc.constantFrom(...CATEGORIES),
+        fc.uniqueArray(
+          fc.record({
+            seconds: fc.oneof(
+              fc.integer({ min: 600, max: 2 ** 32 - 1 }),
+              fc.integer({ min: 1, max: 300 }).map((h) => 3600 * h),
+              // The longest that a byte of hours holds, and the next one.
+              fc.constantFrom(255 * 3600, 256 * 3600),
+            ),
+            age: fc.double({ min: 0, max: 0.5, noNaN: true }),
+            used: fc.integer({ min: 0, max: 10 ** 12 }),
+          }),
+          { selector: ({ seconds }) => seconds, minLength: 1, maxLength: 20 },
+        ),
+        { minKeys: 1 },
+      ),
+    }),
+    { minLength: 1, maxLength: 30 },
+  ),
+  tokens: fc.array(fc.tuple(fc.string({ unit: 'grapheme' }), fc.option(fc.integer({ min: 1 }))), { maxLength: 5 }),
+  overrides: fc.dictionary(fc.string({ minLength: 1 }), fc.tuple(fc.integer({ min: 1 }), fc.nat())),
+  audit: fc.array(fc.jsonValue(), { maxLength: 5 }),
+  buckets: fc.array(fc.tuple(fc.nat(300), fc.maxSafeNat(), fc.nat()), { maxLength: 5 }),
+})
+
+function portionsOf(of: typeof content extends fc.Arbitrary<infer T> ? T : never): Portion[] {
+  const now = Date.now()
+  const owners = of.owners.map(({ user, counters }) => {
+    const windows = Object.entries(counters).map(([category, list]): [string, Counter] => [
+      category,
+      list.map(({ seconds, age, used }) => ({
+        seconds,
+        startedAt: now - Math.floor(age * Math.min(seconds, LONGEST) * 1000),
+        used,
+      })),
+    ])
+    return { user, counters: new Map(windows) }
+  })
+  const records = of.tokens.map(
+    ([user, expiresAt], i): TokenRecord => mintToken({ user, name: 'n', expiresAt }, i).record,
+  )
+  const overrides = Object.entries(of.overrides).map(
+    ([user, [version, limit]]) => [user, { version, value: override(limit) }] as const,
+  )
+  const entries = of.audit.map((to, i) => {
+    const what = 'settings' as const
+    return { version: 7 + i, at: now + i, who: 'ada', what, subject: null, from: null, to, why: null }
+  })
+  const buckets = of.buckets.map(([ago, total, status0]): Bucket => {
+    return { ...NOTHING, start: bucketStart(now) - ago * BUCKET_MS, total, status0 }
+  })
+  return [
+    { kind: 'counters', owners },
+    { kind: 'tokens', records },
+    { kind: 'settings', settings: { version: 3, value: { mode: 'custom' } } },
+    { kind: 'overrides', overrides },
+    { kind: 'audit', entries },
+    { kind: 'failures', buckets },
+  ]
+}
+
+describe.each(KINDS.flatMap((from) => KINDS.map((to) => ({ from, to }))))(
+  'a copy from $from to $to',
+  ({ from, to }) => {
+    it('gives the same readings there, and back again', async () => {
+      await fc.assert(
+        fc.asyncProperty(content, async (of) => {
+          const [one, other, back] = [PLACES[from](), PLACES[to](), PLACES[from]()]
+          const refill = await (await one.copyable()).refill()
+          await refill.clear()
+          for (const portion of portionsOf(of)) await refill.put(portion)
+          await refill.done()
+          await copy(one, other)
+          await copy(other, back)
+          const expected = await readings(one)
+          expect(await readings(other)).toEqual(expected)
+          expect(await readings(back)).toEqual(expected)
+          for (const each of open.splice(0)) await each.close()
+        }),
+        { numRuns: 15, endOnFailure: true },
+      )
+    })
+
+    it('has as many changes as the audit has forgotten, and the count goes on from there', async () => {
+      const [one, other] = [PLACES[from](), PLACES[to]()]
+      const bounds = { newest: 5, olderOfKind: 2 }
+      const author = { who: 'ada', why: null }
+      const first = await one.control(bounds)
+      await first.change({ kind: 'settings', to: { mode: 'loose' } }, author, null)
+      for (let i = 0; i < 20; i++) await first.change({ kind: 'override', user: 'bob', to: override(i) }, author, null)
+      await copy(one, other)
+      const expected = await readings(one)
+      expect(expected.forgotten).toBe(13)
+      expect(expected.audit).toHaveLength(8)
+      expect(await readings(other)).toEqual(expected)
+      const changed = await (await other.control(bounds)).change({ kind: 'reset', user: 'bob' }, author, null)
+      expect(changed).toMatchObject({ done: true, forgotten: 1 })
+      expect((await readings(other)).forgotten).toBe(14)
+    })
+
+    it('has all that a gateway and administrators put there, and the next charge is decided as in the first', async () => {
+      const [one, other] = [PLACES[from](), PLACES[to]()]
+      await live(one)
+      const copied = await copy(one, other)
+      const n = STRANGE_IDS.length
+      expect(copied).toEqual({
+        users: n + 1,
+        everybody: 2,
+        windows: 3 * n + 3 + 6,
+        tokens: 3,
+        settings: 1,
+        overrides: n - 1,
+        audit: n + 2,
+        failures: 1,
+      })
+      const expected = await readings(one)
+      expect(expected.users.size).toBe(n + 1)
+      expect(await readings(other)).toEqual(expected)
+      const next = {
+        instance: 'next',
+        sequence: 1,
+        refunds: [],
+        charges: [charge('a', 4), charge('a', 3), charge('new')],
+      }
+      const decisions = async (place: Place) =>
+        (await (await place.store()).settle(next)).map(({ accepted, personal, global }) => ({
+          accepted,
+          used: [...personal, ...(global ?? [])].map(({ used }) => used),
+          started: personal[0]?.startedAt === expected.users.get('a')?.read?.[0]?.startedAt,
+        }))
+      expect((await decisions(one)).map(({ accepted }) => accepted)).toEqual([false, true, true])
+      const { settings, version } = (await readings(other)).control
+      expect(await (await other.store()).change({ kind: 'settings', to: {} }, { who: 'b', why: null }, 0)).toEqual({
+        done: false,
+        version: settings.version,
+      })
+      const reset = await (await other.store()).change({ kind: 'reset', user: '用户' }, { who: 'b', why: null }, null)
+      expect(reset).toMatchObject({ done: true, entry: { version: version + 1 } })
+    })
+
+    it('leaves out windows that have ended', async () => {
+      const [one, other] = [PLACES[from](), PLACES[to]()]
+      const now = Date.now()
+      const ended = { seconds: 60, startedAt: now - 60_000, used: 5 }
+      const refill = await (await one.copyable()).refill()
+      const counters = new Map([['read', [ended, { seconds: 3600, startedAt: now - 60_000, used: 9 }]]])
+      counters.set('write', [ended])
+      await refill.put({ kind: 'counters', owners: [{ user: 'alice', counters }] })
+      await refill.put({ kind: 'counters', owners: [{ user: 'bob', counters: new Map([['read', [ended]]]) }] })
+      await refill.done()
+      const portions: Portion[] = []
+      for await (const portion of (await one.copyable()).portions()) portions.push(portion)
+      const lasting = new Map([['read', counters.get('read')?.slice(1)]])
+      expect(portions).toEqual([{ kind: 'counters', owners: [{ user: 'alice', counters: lasting }] }])
+      expect(await copy(one, other)).toMatchObject({ users: 1, windows: 1 })
+      expect([...(await readings(other)).users]).toEqual([
+        ['alice', { read: [{ seconds: 3600, startedAt: now - 60_000, used: 9 }] }],
+      ])
+    })
+
+    it('has all of what takes several portions', async () => {
+      const [one, other] = [PLACES[from](), PLACES[to]()]
+      const versions = Array.from({ length: 600 }, (_, i) => i + 1)
+      const rest = { at: 1, who: 'a', what: 'override', subject: 'u', from: null, to: null, why: null } as const
+      const refill = await (await one.copyable()).refill()
+      await refill.put({ kind: 'audit', entries: versions.map((version) => ({ version, ...rest })) })
+      await refill.put({
+        kind: 'overrides',
+        overrides: versions.map((version) => [`u${version}`, { version, value: override(1) }]),
+      })
+      await refill.done()
+      expect(await copy(one, other)).toMatchObject({ audit: 600, overrides: 600 })
+      const entries = await (await other.store()).readAudit(null, 1000)
+      expect(entries.map(({ version }) => version)).toEqual(versions.toReversed())
+    })
+
+    it('is refused where the target holds anything, and with force takes its place', async () => {
+      const [one, other] = [PLACES[from](), PLACES[to]()]
+      await live(one)
+      const target = await other.store()
+      await target.settle({ instance: 'x', sequence: 1, refunds: [], charges: [charge('stays')] })
+      await target.insertToken(mintToken({ user: 'stays', name: 'x', expiresAt: null }, 5).record)
+      const before = await readings(other)
+      await expect(copy(one, other)).rejects.toThrow('--to is not empty')
+      expect(await readings(other)).toEqual(before)
+      await copy(one, other, true)
+      expect(await readings(other)).toEqual(await readings(one))
+    })
+
+    it('has once what the source tells twice, as a scan of Redis may', async () => {
+      const [one, other] = [PLACES[from](), PLACES[to]()]
+      await live(one)
+      const refill = await (await other.copyable()).refill()
+      await refill.clear()
+      for await (const portion of (await one.copyable()).portions()) {
+        await refill.put(portion)
+        await refill.put(portion)
+      }
+      await refill.done()
+      expect(await readings(other)).toEqual(await readings(one))
+    })
+
+    it('with force leaves nothing of the target, of whatever kind', async () => {
+      const [one, other] = [PLACES[from](), PLACES[to]()]
+      const source = await one.store()
+      await source.settle({ instance: 'x', sequence: 1, refunds: [], charges: [charge('alone')] })
+      await live(other)
+      await copy(one, other, true)
+      expect(await readings(other)).toEqual(await readings(one))
+    })
+
+    it('is refused while a gateway uses either store, and made with force', async () => {
+      const [one, other] = [PLACES[from](), PLACES[to]()]
+      await live(one)
+      for (const [place, option] of [
+        [one, '--from'],
+        [other, '--to'],
+      ] as const) {
+        const store = await place.store()
+        await store.beat(REPLICA)
+        await expect(copy(one, other)).rejects.toThrow(`a gateway uses ${option} (host-1 pid 42, 0 s ago)`)
+        await store.leave(REPLICA.instance)
+      }
+      await (await one.store()).beat(REPLICA)
+      await copy(one, other, true)
+      expect(await readings(other)).toEqual(await readings(one))
+      expect(await (await other.store()).listReplicas()).toEqual([])
+    })
+
+    it('of a store that holds nothing is refused, also with force', async () => {
+      const [one, other] = [PLACES[from](), PLACES[to]()]
+      await live(other)
+      const before = await readings(other)
+      await expect(copy(one, other, true)).rejects.toThrow('--from holds nothing')
+      expect(await readings(other)).toEqual(before)
+    })
+  },
+)
+
+const REPLICA: Replica = {
+  instance: 'one',
+  host: 'host-1',
+  pid: 42,
+  version: '1',
+  hash: 'h',
+  controlVersion: 0,
+  startedAt: 0,
+  ready: true,
+  reasons: [],
+  configProblems: [],
+  counts: { requests: 0, refused: 0, shadowed: 0, tokens: 0, forwarded: 0, failed: 0, inFlight: 0 },
+  hits: {},
+  unmatched: [],
+}
+
+describe('a Redis that is filled', () => {
+  it('has byte for byte what the gateway wrote into the other, and its keys end at the same moment', async () => {
+    const [one, other] = [PLACES.redis(), PLACES.redis()]
+    await live(one)
+    await copy(one, other)
+    const client = new Redis(redis.url)
+    const dump = async ({ name }: Place) => {
+      const { all, instance } = createKeys(name)
+      const found: Record<string, unknown> = {}
+      for (const key of await client.keys(`${all.replaceAll(/[[\]?*]/g, '\\$&')}*`)) {
+        // The memory of the process that charged stays behind.
+        if (key.startsWith(instance(''))) continue
+        const type = await client.type(key)
+        found[key.slice(all.length)] = [
+          type === 'string' && (await client.getBuffer(key))?.toString('hex'),
+          type === 'hash' && (await client.hgetall(key)),
+          type === 'zset' && (await client.zrange(key, '0', '-1', 'WITHSCORES')),
+          type === 'string' && (await client.pexpiretime(key)),
+          // The failures last from the writing on.
+          type === 'hash' && (await client.pttl(key)) > BUCKETS * BUCKET_MS,
+        ]
+      }
+      return found
+    }
+    expect(Object.keys(await dump(one)).length).toBeGreaterThan(STRANGE_IDS.length)
+    expect(await dump(other)).toEqual(await dump(one))
+    client.disconnect()
+  })
+
+  it('is without what lies under keys of the other and is no counter of anybody', async () => {
+    const [one, other] = [PLACES.redis(), PLACES.redis()]
+    await live(one)
+    const client = new Redis(redis.url)
+    const { user } = createKeys(one.name)
+    await client.set(user('text'), 'what somebody else keeps here')
+    await client.rpush(user('list'), 'a', 'b')
+    await client.copy(user('alice'), user(''))
+    client.disconnect()
+    expect(await copy(one, other)).toMatchObject({ users: STRANGE_IDS.length + 1 })
+    const { users } = await readings(other)
+    expect([...users.keys()].sort()).toEqual(['alice', ...STRANGE_IDS].sort())
+    expect(users).toEqual((await readings(one)).users)
+  })
+
+  it('is marked until it is whole; the next copy begins anew without being forced, and none is made from it', async () => {
+    const [one, other] = [PLACES.sqlite(), PLACES.redis()]
+    await live(one)
+    const half = await (await other.copyable()).refill()
+    const counters = new Map([['read', [{ seconds: 3600, startedAt: Date.now(), used: 1 }]]])
+    await half.put({ kind: 'counters', owners: [{ user: 'left over', counters }] })
+    await expect(copy(other, PLACES.sqlite())).rejects.toThrow('--from is half a copy itself')
+    const second = await (await other.copyable()).refill()
+    await expect(half.done()).rejects.toThrow('another copy')
+    await second.abandon()
+    await copy(one, other)
+    expect(await readings(other)).toEqual(await readings(one))
+    expect(await (await other.copyable()).unfinished()).toBeNull()
+    // The first one goes on after all.
+    await expect(half.done()).rejects.toThrow('another copy')
+  })
+
+  it('is left alone where it is the source by another name', async () => {
+    const one = PLACES.redis()
+    await live(one)
+    const before = await readings(one)
+    await expect(copy(one, one, true)).rejects.toThrow('--from and --to are the same store')
+    expect(await readings(one)).toEqual(before)
+    expect(await (await one.copyable()).unfinished()).toBeNull()
+    const { mark } = await (await one.copyable()).refill()
+    await expect(copy(one, one, true)).rejects.toThrow('--from and --to are the same store')
+    expect(await (await one.copyable()).unfinished()).toBe(mark)
+  })
+
+  it('keeps what gateways remember of their last batch, so that none that is alive charges it twice', async () => {
+    const [one, other] = [PLACES.sqlite(), PLACES.redis()]
+    await live(one)
+    await (await other.store()).settle({ instance: 'alive', sequence: 1, refunds: [], charges: [charge('u')] })
+    await copy(one, other, true)
+    const client = new Redis(redis.url)
+    expect(await client.exists(createKeys(other.name).instance('alive'))).toBe(1)
+    client.disconnect()
+  })
+
+  it('keeps what gateways that are alive tell of themselves', async () => {
+    const [one, other] = [PLACES.sqlite(), PLACES.redis()]
+    await live(one)
+    await (await other.store()).beat(REPLICA)
+    await copy(one, other, true)
+    expect(await (await other.store()).listReplicas()).toMatchObject([{ instance: REPLICA.instance, pid: 42 }])
+  })
+
+  it('keeps what lies beside the prefix', async () => {
+    const [one, beside, other] = [PLACES.sqlite(), PLACES.redis(), PLACES.redis()]
+    await live(one)
+    await live(beside)
+    await live(other)
+    const before = await readings(beside)
+    await copy(one, other, true)
+    expect(await readings(beside)).toEqual(before)
+  })
+})
+
+describe('a file that is copied while a gateway uses it', () => {
+  it('is copied as it was at one moment', async () => {
+    const [one, other] = [PLACES.sqlite(), PLACES.sqlite()]
+    const store = await one.store()
+    const users = Array.from({ length: 2000 }, (_, i) => `user ${i}`)
+    let sequence = 0
+    const all = async (): Promise<void> => {
+      for (let i = 0; i < users.length; i += 250) {
+        const charges = users.slice(i, i + 250).map((user) => charge(user, 1))
+        await store.settle({ instance: 'x', sequence: ++sequence, refunds: [], charges })
+      }
+    }
+    await all()
+    await store.insertToken(mintToken({ user: 'u', name: 'n', expiresAt: null }, 1).record)
+    const late = mintToken({ user: 'late', name: 'n', expiresAt: null }, 2).record
+    let again: Promise<void> | null = null
+    const copied = await copyStore({
+      from: await one.copyable(),
+      to: await other.copyable(),
+      force: true,
+      progress: () => {
+        again ??= store.insertToken(late).then(all)
+      },
+    })
+    await again
+    expect(copied).toMatchObject({ users: 2000, tokens: 1 })
+    const uses = [...(await readings(other)).users.values()].map(({ read }) => read?.[0]?.used)
+    expect(new Set(uses)).toEqual(new Set([1]))
+    expect((await readings(other)).global[0]?.[0]?.used).toBe(2000)
+    expect((await readings(one)).global[0]?.[0]?.used).toBe(4000)
+  })
+
+  it('and is as it was where the copy breaks off', async () => {
+    const [one, other] = [PLACES.sqlite(), PLACES.sqlite()]
+    await live(one)
+    await live(other)
+    const before = await readings(other)
+    const [from, to] = [await one.copyable(), await other.copyable()]
+    const broken = copyStore({
+      from,
+      to,
+      force: true,
+      progress: () => {
+        throw new Error('the disk is full')
+      },
+    })
+    await expect(broken).rejects.toThrow('the copy broke off (the disk is full): run the command again')
+    await to.close()
+    open.splice(open.indexOf(to), 1)
+    expect(await readings(other)).toEqual(before)
+  })
+})

@@ -1,0 +1,77 @@
+import { describe, expect, it } from 'vitest'
+import type { Batch, Limits } from '../../../src/quota/charge.ts'
+import { decodeReply, encodeBatch } from '../../../src/store/redis/charge-batch.ts'
+import { createKeys } from '../../../src/store/redis/keys.ts'
+
+const HOUR = { window: { name: '1h', seconds: 3600 }, limit: 10 }
+const limits: Limits = { personal: [HOUR], global: null }
+const batchOf = (category: string, of = limits): Batch => ({
+  instance: 'i',
+  sequence: 1,
+  refunds: [],
+  charges: [{ user: 'alice', category, cost: 4, limits: of }],
+})
+const keys = createKeys('tollgate')
+
+describe('a reply of the script', () => {
+  const now = 1_800_000_000_000
+  const started = now - 1000
+  function replyOf(verdict: string, used: number): Buffer {
+    const reply = Buffer.alloc(31)
+    reply.write('batch:')
+    reply.writeUIntBE(1, 6, 6)
+    reply.writeUIntBE(now, 12, 6)
+    reply.write(verdict, 18)
+    reply.writeUIntBE(started, 19, 6)
+    reply.writeUIntBE(used, 25, 6)
+    return reply
+  }
+  const decode = (reply: unknown) => decodeReply(reply, batchOf('read'), encodeBatch(batchOf('read'), keys))
+
+  it('gives the decisions that follow from what was used before', () => {
+    expect(decode(replyOf('1', 6))).toEqual([
+      { accepted: true, at: now, personal: [{ startedAt: started, used: 10 }], global: null },
+    ])
+    expect(decode(replyOf('0', 7))).toEqual([
+      { accepted: false, at: now, personal: [{ startedAt: started, used: 7 }], global: null },
+    ])
+  })
+
+  it.each<[string, unknown]>([
+    ['that accepts what does not fit', replyOf('1', 7)],
+    ['that refuses what fits', replyOf('0', 6)],
+    ['that is too short', replyOf('1', 6).subarray(0, -1)],
+    ['that is too long', Buffer.concat([replyOf('1', 6), Buffer.alloc(1)])],
+    ['that is empty', Buffer.alloc(0)],
+    ['that is no bytes', ['1']],
+  ])('%s is an error of unknown outcome', (_, reply) => {
+    expect(() => decode(reply)).toThrow(expect.objectContaining({ name: 'StoreError', applied: 'unknown' }))
+  })
+})
+
+describe('a batch is not sent', () => {
+  const none: Limits = { personal: [], global: null }
+  /** Each of another user, who has a key of his own beside that of the instance. */
+  const chargesOf = (users: number) =>
+    Array.from({ length: users }, (_, i) => ({ user: `u${i}`, category: 'read', cost: 1, limits }))
+  /** All of one user, and of another cost each. */
+  const unlike = (charges: number) =>
+    Array.from({ length: charges }, (_, cost) => ({ user: 'alice', category: 'read', cost, limits }))
+  const nine: Limits = { personal: Array.from({ length: 9 }, () => HOUR), global: null }
+  it.each([
+    ['without a category', batchOf('')],
+    ['with a category of 33 letters', batchOf('x'.repeat(33))],
+    ['with a category that is not ASCII', batchOf('\u00e9')],
+    ['without windows', batchOf('read', none)],
+    ['with nine windows', batchOf('read', nine)],
+    ['of more users than it has numbers for', { ...batchOf('read'), charges: chargesOf(16_383) }],
+    ['of more unlike charges than it has numbers for', { ...batchOf('read'), charges: unlike(16_384) }],
+  ])('%s', (_, batch) => {
+    expect(() => encodeBatch(batch, keys)).toThrow(expect.objectContaining({ name: 'StoreError', applied: 'no' }))
+  })
+
+  it('but one of as many as it has numbers for is', () => {
+    const { keys: names } = encodeBatch({ ...batchOf('read'), charges: chargesOf(16_382) }, keys)
+    expect(names).toHaveLength(16_383)
+  })
+})

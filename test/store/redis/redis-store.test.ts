@@ -1,0 +1,93 @@
+import { setTimeout as sleep } from 'node:timers/promises'
+import { Redis } from 'ioredis'
+import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { FORGET_MS } from '../../../src/replicas/replica.ts'
+import { connect } from '../../../src/store/redis/client.ts'
+import { redisControl } from '../../../src/store/redis/control.ts'
+import { createKeys } from '../../../src/store/redis/keys.ts'
+import { openRedisStore } from '../../../src/store/redis/redis-store.ts'
+import { auditBoundSuite, controlStoreSuite, tokenStoreSuite } from '../../control/control-store.suite.ts'
+import { failureStoreSuite } from '../../failures/failure-store.suite.ts'
+import { quotaStoreSuite } from '../../quota/quota-store.suite.ts'
+import { usageStoreSuite } from '../../quota/usage.suite.ts'
+import { replica, replicaStoreSuite } from '../../replicas/replica.suite.ts'
+import { sharedRedis } from '../../setup/redis.ts'
+import { whenReady } from './ready.ts'
+
+describe('the Redis store', () => {
+  let redis: Awaited<ReturnType<typeof sharedRedis>>
+  beforeAll(async () => {
+    redis = await sharedRedis()
+  })
+  afterAll(() => redis.stop())
+
+  let opened = 0
+  async function open(prefix = `${redis.prefix}-${++opened}`) {
+    const store = openRedisStore({ url: redis.url, prefix, deadlineMs: 2000, observe: () => {} })
+    await whenReady(store)
+    return { store, prefix, close: () => store.close() }
+  }
+  describe('as a quota store', () => quotaStoreSuite(async () => ({ ...(await open()), pass: (ms) => sleep(ms + 5) })))
+  describe('as a failure store', () => failureStoreSuite(() => open()))
+  describe('as a token store', () => tokenStoreSuite(() => open()))
+  describe('as a usage store', () => usageStoreSuite(() => open()))
+  describe('as a control store', () => {
+    controlStoreSuite(async () => {
+      const one = await open()
+      const two = await open(one.prefix)
+      return {
+        store: one.store,
+        other: two.store,
+        close: async () => void (await Promise.all([one.close(), two.close()])),
+      }
+    })
+    auditBoundSuite(async (bounds) => {
+      const client = connect({ url: redis.url, deadlineMs: 2000 })
+      await client.connect()
+      const keys = createKeys(`${redis.prefix}-${++opened}`)
+      return { store: redisControl(client, keys, bounds), close: async () => client.disconnect() }
+    })
+  })
+  describe('as a replica store', () =>
+    replicaStoreSuite(async () => {
+      const { store, prefix, close } = await open()
+      const { beats, replicas } = createKeys(prefix)
+      return {
+        store,
+        close,
+        pass: (ms) => makeOlder(redis.url, beats, ms),
+        held: () =>
+          asking(redis.url, async (client) => Math.max(await client.hlen(beats), await client.hlen(replicas))),
+      }
+    }))
+
+  it('is rid of what processes told when none of them speaks any more', async () => {
+    const { store, prefix, close } = await open()
+    const { beats, replicas } = createKeys(prefix)
+    await store.beat(replica('a'))
+    const left = await asking(redis.url, (client) => Promise.all([beats, replicas].map((key) => client.pttl(key))))
+    for (const ms of left) {
+      expect(ms).toBeGreaterThan(0)
+      expect(ms).toBeLessThanOrEqual(FORGET_MS)
+    }
+    await close()
+  })
+})
+
+/** The clock of Redis is not ours to move; the moments it has written down are. */
+async function makeOlder(url: string, beats: string, ms: number): Promise<void> {
+  await asking(url, async (redis) => {
+    for (const [instance, at] of Object.entries(await redis.hgetall(beats))) {
+      await redis.hset(beats, instance, Number(at) - ms)
+    }
+  })
+}
+
+async function asking<T>(url: string, ask: (redis: Redis) => Promise<T>): Promise<T> {
+  const redis = new Redis(url)
+  try {
+    return await ask(redis)
+  } finally {
+    redis.disconnect()
+  }
+}

@@ -1,0 +1,111 @@
+import { mkdtempSync, rmSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { DatabaseSync } from 'node:sqlite'
+import { afterAll, describe, expect, it } from 'vitest'
+import { BUCKET_MS, BUCKETS, NOTHING } from '../../../src/failures/histogram.ts'
+import { sqliteControl } from '../../../src/store/sqlite/control.ts'
+import { openDatabase } from '../../../src/store/sqlite/database.ts'
+import { openSqliteStore } from '../../../src/store/sqlite/sqlite-store.ts'
+import { auditBoundSuite, controlStoreSuite, tokenStoreSuite } from '../../control/control-store.suite.ts'
+import { failureHistorySuite, failureStoreSuite } from '../../failures/failure-store.suite.ts'
+import { limits, quotaStoreSuite } from '../../quota/quota-store.suite.ts'
+import { usageStoreSuite } from '../../quota/usage.suite.ts'
+import { replicaStoreSuite } from '../../replicas/replica.suite.ts'
+
+const folder = mkdtempSync(join(tmpdir(), 'tollgate-suite-'))
+afterAll(() => rmSync(folder, { recursive: true, force: true }))
+
+describe('the embedded store', () => {
+  let files = 0
+  const newFile = (): string => join(folder, `${++files}.db`)
+
+  async function open(file = ':memory:') {
+    let now = Date.UTC(2026, 7, 6, 15)
+    const store = openSqliteStore({ file, clock: () => now })
+    return {
+      store,
+      pass: async (ms: number) => {
+        now += ms
+      },
+      close: () => store.close(),
+    }
+  }
+  it('tells those who follow changes nothing of one that was not made', async () => {
+    const { store, close } = await open()
+    let heard = 0
+    store.onChange(() => heard++)
+    const change = { kind: 'settings', to: { mode: 'loose' } } as const
+    expect((await store.change(change, { who: 'ann', why: null }, 7)).done).toBe(false)
+    expect(heard).toBe(0)
+    expect((await store.change(change, { who: 'ann', why: null }, 0)).done).toBe(true)
+    expect(heard).toBe(1)
+    await close()
+  })
+
+  describe('as a quota store', () => {
+    quotaStoreSuite(open)
+
+    it('writes nothing for refusals, also to users who have used nothing', async () => {
+      const file = newFile()
+      const { store, close } = await open(file)
+      const of = limits([5, 5], [5, 5])
+      const charge = (user: string, cost: number) => ({ user, category: 'read', cost, limits: of })
+      const settle = (sequence: number, ...charges: ReturnType<typeof charge>[]) =>
+        store.settle({ instance: 'test', sequence, refunds: [], charges })
+      await settle(1, charge('alice', 3))
+      const reader = new DatabaseSync(file, { readOnly: true })
+      const version = () => reader.prepare('PRAGMA data_version').get()
+      const before = version()
+      const refused = await settle(2, charge('alice', 3), charge('bob', 9))
+      expect(refused.map(({ accepted }) => accepted)).toEqual([false, false])
+      expect(version()).toEqual(before)
+      await settle(3, charge('bob', 1))
+      expect(version()).not.toEqual(before)
+      reader.close()
+      await close()
+    })
+  })
+  describe('as a failure store', () => {
+    failureStoreSuite(open)
+    failureHistorySuite(open)
+
+    it('holds no more half hours than it tells of', async () => {
+      const file = newFile()
+      const { store, pass, close } = await open(file)
+      for (let i = 0; i < BUCKETS + 5; i++) {
+        await store.addTally({ ...NOTHING, total: 1 })
+        await pass(BUCKET_MS)
+      }
+      expect(rowsOf(file, 'failures')).toBe(BUCKETS)
+      await close()
+    })
+  })
+  describe('as a token store', () => tokenStoreSuite(open))
+  describe('as a usage store', () => usageStoreSuite(open))
+  describe('as a replica store', () =>
+    replicaStoreSuite(async () => {
+      const file = newFile()
+      return { ...(await open(file)), held: async () => rowsOf(file, 'replicas') }
+    }))
+  describe('as a control store', () => {
+    controlStoreSuite(async () => {
+      const file = newFile()
+      const [store, other] = [openSqliteStore({ file }), openSqliteStore({ file })]
+      return { store, other, close: async () => void (await Promise.all([store.close(), other.close()])) }
+    })
+    auditBoundSuite(async (bounds) => {
+      const database = openDatabase(':memory:')
+      return { store: sqliteControl(database, { clock: Date.now, bounds }), close: async () => database.close() }
+    })
+  })
+})
+
+function rowsOf(file: string, table: string): number {
+  const database = new DatabaseSync(file, { readOnly: true })
+  try {
+    return database.prepare(`SELECT * FROM ${table}`).all().length
+  } finally {
+    database.close()
+  }
+}

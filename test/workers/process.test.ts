@@ -1,8 +1,0 @@
-import { expect, test } from 'vitest'
-import { packagesOf } from '../setup/packages.ts'
-
-test('a worker reads no configuration and has no listener for administrators: what these need it does not load', () => {
-  const loaded = packagesOf('src/workers/process.ts')
-  expect(loaded).toContain('jose')
-  expect(loaded.filter((name) => ['fastify', 'yaml', 'zod'].includes(name))).toEqual([])
-})
