@@ -100,7 +100,7 @@ int main(int argc, char **argv) {
 
   nanoseconds *due = malloc(count * sizeof *due), *took = malloc(count * sizeof *took), *late = malloc(count * sizeof *late);
   struct connection *all = calloc(connections, sizeof *all), **idle = malloc(connections * sizeof *idle);
-  int epoll = epoll_create1(0), idles = 0;
+  int epoll = epoll_create1(0), idles = 0, first = 0;
   for (int i = 0; i < connections; i++) {
     all[i].fd = open_connection(port);
     struct epoll_event event = {.events = EPOLLIN, .data.ptr = &all[i]};
@@ -117,7 +117,10 @@ int main(int argc, char **argv) {
   long sent = 0, answered = 0, measured = 0, lates = 0, failed = 0;
   while (answered < count && now() < give_up) {
     while (sent < count && idles > 0 && due[sent] <= now()) {
-      struct connection *c = idle[--idles];
+      /* The one that was idle for longest: a server closes one that stays silent. */
+      struct connection *c = idle[first];
+      first = (first + 1) % connections;
+      idles--;
       const char *text = requests[sent % request_count];
       c->request = sent++;
       c->length = 0;
@@ -142,7 +145,7 @@ int main(int argc, char **argv) {
       if (c->answer[9] != '2') failed++;
       if (c->request >= skip) took[measured++] = now() - due[c->request];
       if (idles == 0) free_since = now();
-      idle[idles++] = c;
+      idle[(first + idles++) % connections] = c;
     }
   }
 
