@@ -29,7 +29,7 @@ async function takeStoreAway(): Promise<void> {
   await redis.kill('SIGKILL')
   await expect
     .poll(async () => (await stage.api<{ store: unknown }>('GET', '/api/now')).store, SOON)
-    .toMatchObject({ responses: false })
+    .toMatchObject({ answers: false })
 }
 
 describe.each([
