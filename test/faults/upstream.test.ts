@@ -136,27 +136,27 @@ describe('between the gateway and its backend', () => {
   const bad = { status: 502, error: 'bad_upstream_answer', charged: true }
   const late = { status: 504, error: 'upstream_timeout', charged: true }
 
-  fault('backend_refuses', () => expectBroken({ mishap: () => toUpstream.refuseConnects(), ...unreachable }))
-  fault('backend_connect_hangs', () => expectBroken({ mishap: () => toUpstream.hangConnects(), ...unreachable }))
-  fault('backend_request_lost', () => expectBroken({ mishap: () => toUpstream.dropRequest(), ...bad, seen: 0 }))
-  fault('backend_reply_lost', () => expectBroken({ mishap: () => toUpstream.dropReply(), ...bad, seen: 1 }))
-  fault('backend_reply_lost_kept', () =>
+  fault('upstream_refuses', () => expectBroken({ mishap: () => toUpstream.refuseConnects(), ...unreachable }))
+  fault('upstream_connect_hangs', () => expectBroken({ mishap: () => toUpstream.hangConnects(), ...unreachable }))
+  fault('upstream_request_lost', () => expectBroken({ mishap: () => toUpstream.dropRequest(), ...bad, seen: 0 }))
+  fault('upstream_reply_lost', () => expectBroken({ mishap: () => toUpstream.dropReply(), ...bad, seen: 1 }))
+  fault('upstream_reply_lost_kept', () =>
     expectBroken({ mishap: () => toUpstream.dropReply(), warm: true, ...bad, seen: 1 }),
   )
-  fault('backend_head_cut', async () => {
+  fault('upstream_head_cut', async () => {
     await expectBroken({ mishap: () => toUpstream.cutReply(12), ...bad, seen: 1 })
     await expectBroken({ mishap: () => toUpstream.cutReply(12, { by: 'fin' }), ...bad, seen: 1 })
   })
-  fault('backend_body_cut', async () => {
+  fault('upstream_body_cut', async () => {
     const broken = { status: 0, charged: true, seen: 1 }
     await expectBroken({ mishap: () => toUpstream.cutReply(1000), ...broken, error: 'ECONNRESET' })
     await expectBroken({ mishap: () => toUpstream.cutReply(1000, { by: 'fin' }), ...broken, error: 'ECONNRESET' })
   })
-  fault('backend_late', () => expectBroken({ mishap: () => toUpstream.delay(1000), ...late, seen: 1 }))
-  fault('backend_half_open', () => expectBroken({ mishap: () => toUpstream.halfOpen(), warm: true, ...late, seen: 0 }))
-  fault('backend_trickle', () => expectBroken({ mishap: () => toUpstream.throttle(1), ...late, seen: 0 }))
+  fault('upstream_late', () => expectBroken({ mishap: () => toUpstream.delay(1000), ...late, seen: 1 }))
+  fault('upstream_half_open', () => expectBroken({ mishap: () => toUpstream.halfOpen(), warm: true, ...late, seen: 0 }))
+  fault('upstream_trickle', () => expectBroken({ mishap: () => toUpstream.throttle(1), ...late, seen: 0 }))
 
-  fault('backend_blackhole', async () => {
+  fault('upstream_blackhole', async () => {
     begin()
     toUpstream.blackhole()
     expect(await ask(unreached)).toMatchObject({ status: 504 })
@@ -168,7 +168,7 @@ describe('between the gateway and its backend', () => {
     expect([seen(), await used()]).toEqual([2, 2 * COST])
   })
 
-  fault('backend_get_again', async () => {
+  fault('upstream_get_again', async () => {
     for (const gateway of [unreached, never]) {
       begin()
       expect(await ask(gateway, 'GET')).toMatchObject({ status: 200 })
@@ -180,7 +180,7 @@ describe('between the gateway and its backend', () => {
     }
   })
 
-  fault('backend_and_store', async () => {
+  fault('upstream_and_store', async () => {
     begin()
     await toUpstream.hangConnects()
     const waiting = ask(unreached)
