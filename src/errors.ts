@@ -26,7 +26,7 @@ export const STATUS_OF = {
 export type ErrorCode = keyof typeof STATUS_OF
 
 /**
- * A request that is answered by the gateway itself and never reaches the backend.
+ * A request that is answered by the gateway itself and never reaches the upstream.
  * A denial is a value, not an exception: exceptions are for failures.
  */
 export interface Denial {

@@ -20,7 +20,7 @@ export interface AdministeringOptions
   /** The configuration in force; the listener keeps the `admin` section that it began with. */
   readonly current: () => Config
   readonly store: Store
-  /** Started and closed by the caller. That of the process that serves requests, where it is this one. */
+  /** Started and closed by the caller. That of the process that serves requests, if it is this one. */
   readonly control: ControlKeeper
   readonly observe: Observer
 }

@@ -123,7 +123,7 @@ function checkPair(tls: ListenerTls | null, path: readonly string[]): PairProble
   return [{ path, message: `the certificate in ${tls.certFile} has ended (${ended}): replace it and its key` }]
 }
 
-/** Reads what `upstream.tls` names. @throws SetupError with the cure, where it cannot be used */
+/** Reads what `upstream.tls` names. @throws SetupError with the cure, if it cannot be used */
 export function readUpstreamTls({
   caFile,
   certFile,
@@ -147,7 +147,7 @@ function named<T>(path: readonly string[], read: () => T): T {
   }
 }
 
-/** OpenSSL passes over authorities that it cannot read, and then takes no certificate of the backend for good. */
+/** OpenSSL passes over authorities that it cannot read, and then takes no certificate of the upstream for good. */
 function readAuthorities(file: string): string {
   const pem = read(file)
   made(file, 'one or more certificates in PEM', () => {

@@ -33,7 +33,7 @@ import type { Observing } from './telemetry.ts'
 export interface Serving {
   /**
    * Opens the listener. @returns its URL
-   * @param problems why the last configuration file was not taken, where it is not the one that this began with
+   * @param problems why the last configuration file was not taken, if it is not the one that this began with
    */
   start(problems?: readonly string[]): Promise<string>
   /** Does nothing from `stop` on. @throws Error when a part cannot be made; the old configuration then stays */
@@ -54,7 +54,7 @@ export interface Serving {
   readonly drain: Drain
   /**
    * Lets requests finish, settles what was charged, closes everything but the store.
-   * @param limits in the place of those of the configuration
+   * @param limits instead of those of the configuration
    */
   stop(limits?: Config['drain']): Promise<void>
 }
@@ -332,7 +332,7 @@ function openListener({ config, certificate, gateway, observe, shares, current }
   })
 }
 
-/** Longer than the backend may keep a client waiting: for a connection, its opening, the answer, the next piece of it. */
+/** Longer than the upstream may keep a client waiting: for a connection, its opening, the answer, the next piece of it. */
 function idleTimeoutOf({ upstream }: Config): number {
   const { connectTimeoutMs, responseTimeoutMs, idleTimeoutMs } = upstream
   return Math.max(connectTimeoutMs + 2 * responseTimeoutMs, idleTimeoutMs) + 10_000

@@ -102,7 +102,7 @@ function costsOf(cost: Price): Record<string, number> | null {
   return cost.kind === 'fixed' ? null : Object.fromEntries(cost.values)
 }
 
-/** The cost, `null` where nobody knows it, and the least that it can be. */
+/** The cost, `null` if nobody knows it, and the least that it can be. */
 type Priced = { readonly cost: number | null; readonly least: number } | { readonly problem: Reason }
 
 function priceOf(cost: Price, { cost: given, value, bytes = 0 }: Question): Priced {

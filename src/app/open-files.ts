@@ -2,11 +2,11 @@ import { readFileSync } from 'node:fs'
 import { MAX_CONNECTIONS } from '../admin/connections.ts'
 import type { Config } from '../config/config.ts'
 
-/** Beside connections of clients and to the backend: the store, the log, the listeners, and what Node itself has open. */
+/** Beside connections of clients and to the upstream: the store, the log, the listeners, and what Node itself has open. */
 const OTHERS = 64
 
 /**
- * Why this process may run out of open files; `null` where it may not. Above its limit Node closes a new connection at once
+ * Why this process may run out of open files; `null` if it may not. Above its limit Node closes a new connection at once
  * (26.10: libuv, `uv__emfile_trick`), and tells nobody: neither the log nor a metric would have it.
  * @param limit of open files. Default: that of this process
  */

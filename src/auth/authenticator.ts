@@ -73,7 +73,7 @@ const NONE = { fetched: new Map() } as const
  * Judges Bearer credentials: JWTs of the issuers, and gateway tokens. Anything else is refused without asking anybody.
  * @param before the one in force until now: an identity provider that is out at this moment is not missed where its keys
  * were fetched already
- * @throws AuthSetupError where an issuer or its keys cannot be used; not where its URL does not answer
+ * @throws AuthSetupError if an issuer or its keys cannot be used; not where its URL does not answer
  */
 export async function createAuthenticator(
   options: AuthOptions,

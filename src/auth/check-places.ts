@@ -5,7 +5,7 @@ import { LONG } from './jwt-signature.ts'
 export interface CheckPlaces {
   /**
    * @param isLong whether it is one of those of which only so many may be under way
-   * @returns why the check may not be made; where it is `null`, `leave` follows
+   * @returns why the check may not be made; if it is `null`, `leave` follows
    */
   enter(isLong: boolean): Denial | null
   /** @param spent what checks cost that were for nothing, as the token turned out to be no good one, in tenths of a millisecond */

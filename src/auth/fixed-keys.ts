@@ -34,7 +34,7 @@ function parse(text: string): unknown {
 
 /**
  * A shared secret, its UTF-8 bytes as they are. It has no kid: a token's is not looked at.
- * @throws Error where the secret is shorter than the hash of an algorithm (RFC 7518, section 3.2)
+ * @throws Error if the secret is shorter than the hash of an algorithm (RFC 7518, section 3.2)
  */
 export async function keysFromSecret(secret: string, algorithms: readonly string[]): Promise<KeySource> {
   const bytes = new TextEncoder().encode(secret)

@@ -49,7 +49,7 @@ export function keysFromUrl(issuer: string, url: URL, observe: Observer, now: ()
     if (held === null || now() >= held.freshUntil) {
       const mayWait = held === null || !isKnownDown()
       const fetched = refresh()
-      // Keys that are due still serve, as they do when a fetch fails: only where there are none must everybody wait.
+      // Keys that are due still serve, as they do when a fetch fails: only if there are none must everybody wait.
       if (mayWait && !(await waited(fetched)) && held === null) return unavailable()
     }
     if (lookUp(alg, kid).is === 'unknown' && !(await waited(refresh()))) return unavailable()

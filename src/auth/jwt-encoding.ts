@@ -7,7 +7,7 @@ import { topLevelMembers } from '../lib/json-members.ts'
 const UTF8 = new TextDecoder('utf-8', { fatal: true, ignoreBOM: true })
 
 /**
- * The bytes of a base64url text without padding, or `null` where it is not the one canonical spelling of them.
+ * The bytes of a base64url text without padding, or `null` if it is not the one canonical spelling of them.
  * Decoders commonly skip white space and ignore unused bits, which makes tokens malleable: many texts, one meaning.
  */
 export function decodeBase64url(text: string): Buffer | null {
@@ -33,7 +33,7 @@ const MAX_DEPTH = 32
 const [QUOTE, BACKSLASH, COLON, COMMA] = [0x22, 0x5c, 0x3a, 0x2c]
 
 /**
- * Looks over a JSON text in one loop that allocates nothing: whoever sends the text may be anybody. `null` where it is nested
+ * Looks over a JSON text in one loop that allocates nothing: whoever sends the text may be anybody. `null` if it is nested
  * deeper than 32 or ends within a string. Of what is no JSON it may say anything: only the parser knows.
  * @param bytes UTF-8, in which no byte of another character looks like one of those sought
  * @param member plain ASCII. A key that is spelt with escapes is not found

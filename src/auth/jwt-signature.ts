@@ -13,7 +13,7 @@ export interface Signed {
 export const LONG = 5
 
 /**
- * What a check costs, in tenths of a millisecond (Node 26.10). None where it is a third of an accepted request: RSA of up to 3072 bits takes 0.02
+ * What a check costs, in tenths of a millisecond (Node 26.10). None if it is a third of an accepted request: RSA of up to 3072 bits takes 0.02
  * to 0.03 ms, and a shared secret less.
  */
 export function costOf({ asymmetricKeyType, asymmetricKeyDetails }: KeyObject, alg: string): number {

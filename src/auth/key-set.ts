@@ -65,7 +65,7 @@ export function findKeys(
 
 /**
  * Reads a JWK set (RFC 7517, section 5), a parsed JSON value.
- * @throws Error where it is none
+ * @throws Error if it is none
  */
 export async function readKeySet(json: unknown): Promise<ReadKeySet> {
   const jwks = isObject(json) ? member(json, 'keys') : undefined

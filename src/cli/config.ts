@@ -11,7 +11,7 @@ import type { Store } from '../store/store.ts'
 
 export type Loaded = Extract<LoadResult, { ok: true }>
 
-/** Loads a configuration and prints what is to be said about it to the standard error. `null` where it has problems. */
+/** Loads a configuration and prints what is to be said about it to the standard error. `null` if it has problems. */
 export async function loadOrReport(file: string): Promise<Loaded | null> {
   const loaded = await loadConfig(file, process.env)
   const problems = [...(loaded.ok ? [] : loaded.problems), ...loaded.warnings]
@@ -46,7 +46,7 @@ export function isYetToBeMade(location: StoreLocation): boolean {
   return location.kind === 'sqlite' && location.path !== ':memory:' && !existsSync(location.path)
 }
 
-/** For a command that has no use for an empty store. @throws Error with the whole path, where there is no file */
+/** For a command that has no use for an empty store. @throws Error with the whole path, if there is no file */
 export function insistOnStore({ config, problemAt }: Loaded): void {
   const { location } = config.store
   if (!isYetToBeMade(location)) return

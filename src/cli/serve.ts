@@ -82,7 +82,7 @@ function hearEnds(again: (signal: NodeJS.Signals) => void): Promise<void> {
   })
 }
 
-/** @param app `null` where there is none yet */
+/** @param app `null` if there is none yet */
 function endAtOnce(app: App | null, signal: NodeJS.Signals): never {
   console.error(`tollgate: ${signal} for the second time: ended at once`)
   app?.abandon()

@@ -41,7 +41,7 @@ export interface TokenStore {
   readTokens(from: string | null): Promise<TokensStep>
   /** All records, newest first. @throws StoreError */
   listTokens(): Promise<readonly TokenRecord[]>
-  /** Marks a token as revoked; a second call changes nothing. `false` where no such id is known. @throws StoreError */
+  /** Marks a token as revoked; a second call changes nothing. `false` if no such id is known. @throws StoreError */
   revokeToken(id: string, at: number): Promise<boolean>
 }
 

@@ -17,7 +17,7 @@ export interface AccessKeys {
   /**
    * `null` for one that nobody made. Known at once for those that are held. For others the store is asked for what was changed, all of them
    * together and ten times a second at most.
-   * @throws StoreError by the promise, where the store does not answer
+   * @throws StoreError by the promise, if the store does not answer
    */
   find(token: string): AccessKey | null | Promise<AccessKey | null>
 }

@@ -67,7 +67,7 @@ export interface AuditEntry {
   readonly what: Change['kind']
   /** The user, the id of the token, or `global:` and a category; `null` for settings. */
   readonly subject: string | null
-  /** The value before and after, as stored; `null` where there was or is none. For `quota_reset` used tokens by window. */
+  /** The value before and after, as stored; `null` if there was or is none. For `quota_reset` used tokens by window. */
   readonly from: unknown
   readonly to: unknown
   readonly why: string | null
@@ -112,7 +112,7 @@ export interface ControlStore {
    */
   readControl(): Promise<ControlState>
   /**
-   * The changes after this one, oldest first. `null` where they are more than 100, one of them is forgotten or of a kind that
+   * The changes after this one, oldest first. `null` if they are more than 100, one of them is forgotten or of a kind that
    * this build does not know, or the store does not remember this one: it is too old, or was lost and its number is
    * another's. Then all is to be read. @throws StoreError
    */
@@ -129,7 +129,7 @@ export interface ControlStore {
   /** How many entries the audit has forgotten, ever. @throws StoreError */
   forgottenChanges(): Promise<number>
   /**
-   * Calls soon after a change by any replica, where the store can tell; a hint that may be lost, so that whoever follows
+   * Calls soon after a change by any replica, if the store can tell; a hint that may be lost, so that whoever follows
    * asks for the version too. @returns stops it
    */
   onChange(listener: () => void): () => void

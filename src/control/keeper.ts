@@ -43,7 +43,7 @@ export interface ControlKeeper {
 
 /**
  * Where it throws, it is called without these entries the next time.
- * @param entries what was changed since it was called last, oldest first; `null` where that is not known
+ * @param entries what was changed since it was called last, oldest first; `null` if that is not known
  * @param askedAt when the store was asked, by `now` of the keeper
  * @throws StoreError
  */
@@ -213,7 +213,7 @@ interface InForce {
 
 const NEVER = Number.NEGATIVE_INFINITY
 
-/** The state without what has expired; where nothing is new, what there was before. */
+/** The state without what has expired; if nothing is new, what there was before. */
 function inForce(stored: ControlState, last: InForce, at: number): InForce {
   const isCurrent = at >= last.since && at < last.until
   if (isCurrent && stored === last.from) return last

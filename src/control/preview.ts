@@ -10,7 +10,7 @@ export interface PreviewOptions {
   /** Makes the limits in force, and as they would be: of the same categories and windows. */
   readonly now: () => Policy
   readonly next: () => Policy
-  /** By category: the least that a request costs which may be refused; none where nothing is. */
+  /** By category: the least that a request costs which may be refused; none if nothing is. */
   readonly cheapest: ReadonlyMap<string, number>
   /** Whether the whole gateway refuses nothing (shadow mode), now and then. */
   readonly shadow: { readonly now: boolean; readonly next: boolean }
@@ -129,7 +129,7 @@ function createCount() {
 }
 
 /**
- * The personal window without room for the cheapest request that keeps the user waiting longest; `null` where none is, or
+ * The personal window without room for the cheapest request that keeps the user waiting longest; `null` if none is, or
  * shadow mode refuses nothing.
  */
 function blockOf({ user, counters }: UserUsage, { policy, cheapest, shadow }: Rules, at: number): Block | null {

@@ -101,7 +101,7 @@ function usePlace(): Place {
 }
 
 /**
- * After the sign-in the focus goes to what had it before the session was over or, where that is not there or cannot have it, to the
+ * After the sign-in the focus goes to what had it before the session was over or, if that is not there or cannot have it, to the
  * heading of the page.
  * @returns where what has the focus is to be kept: what is pressed may lose it by being disabled before the session is known to be over
  */

@@ -9,7 +9,7 @@ export interface Tally {
   readonly total: number
   /** Those whose forwarding failed (`httpStatus` 0). */
   readonly status0: number
-  /** Those that the backend answered with 500 or above. */
+  /** Those that the upstream answered with 500 or above. */
   readonly status5xx: number
   /** Of `total`, those that the adaptive mode does not hear (`voices.ts`). */
   readonly aside: number

@@ -102,7 +102,7 @@ function tallies(tally: Tally): { readonly heard: Tally; readonly aside: Tally }
   return { heard: tally, aside: { ...tally, aside: 1, asideFailed: tally.status0 + tally.status5xx } }
 }
 
-/** A client that left says nothing about the backend. */
+/** A client that left says nothing about the upstream. */
 function kindOf({ outcome, httpStatus }: RequestDone): keyof typeof KINDS {
   if (outcome === 'aborted') return 'fine'
   if (httpStatus === 0) return 'failed'

@@ -1,4 +1,4 @@
-/** Where a text is no JSON, and the cure; `null` where it is some. */
+/** Where a text is no JSON, and the cure; `null` if it is some. */
 export function jsonFault(text: string): string | null {
   if (isJson(text)) return null
   const end = brokenAt(text)

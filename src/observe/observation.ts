@@ -134,13 +134,13 @@ export interface WorkerEnded {
   readonly reason: string
   /** For the log only: why it could not begin, where it told. */
   readonly problem: string | null
-  /** When another one takes its place, in milliseconds from now; `null` where it was to end. */
+  /** When another one takes its place, in milliseconds from now; `null` if it was to end. */
   readonly restartMs: number | null
 }
 
 /** How a request ended. */
 export type Outcome =
-  /** The backend's answer was passed on whole. */
+  /** The upstream's answer was passed on whole. */
   | 'forwarded'
   /** 429 by us. */
   | 'refused'
@@ -148,7 +148,7 @@ export type Outcome =
   | 'denied'
   /** Answered by the gateway itself, for example /me/quota. */
   | 'answered'
-  /** Forwarding failed: `httpStatus` is 0, or the backend broke off its body. */
+  /** Forwarding failed: `httpStatus` is 0, or the upstream broke off its body. */
   | 'failed'
   /** The client left before the answer was complete. */
   | 'aborted'
@@ -168,18 +168,18 @@ export interface RequestDone {
   /** Whose it is for the adaptive mode, a user or `UNCHARGED`; `null` if it does not count there. */
   readonly voice: string | null
   readonly outcome: Outcome
-  /** The code of our own answer, or what it would have been where the backend's had begun when forwarding failed. */
+  /** The code of our own answer, or what it would have been where the upstream's had begun when forwarding failed. */
   readonly error: ErrorCode | null
   /** For the log only: why, in a few words. */
   readonly reason: string | null
   /** The bound of `edge.shares` that it reached. */
   readonly share: ReachedShare | null
-  /** The backend's status; 0 when forwarding failed; `null` when the request was never forwarded. */
+  /** The upstream's status; 0 when forwarding failed; `null` when the request was never forwarded. */
   readonly httpStatus: number | null
   /** What the client got; 499 when it left first. */
   readonly clientStatus: number
   readonly durationMs: number
-  /** Time from dispatch to the end of the backend's answer; `null` when never forwarded. */
+  /** Time from dispatch to the end of the upstream's answer; `null` when never forwarded. */
   readonly upstreamMs: number | null
 }
 

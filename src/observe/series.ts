@@ -65,7 +65,7 @@ export class Distribution {
     this.series = new Series(labelNames, () => ({ sum: 0, counts: Array<number>(bounds.length + 1).fill(0) }))
   }
 
-  /** @param key the label values, joined by a newline; empty where there are none */
+  /** @param key the label values, joined by a newline; empty if there are none */
   observe(key: string, value: number): void {
     const { bounds } = this
     let i = 0

@@ -31,7 +31,7 @@ export interface Decision {
   readonly at: number
   /** Usage after the decision, one for each of `limits.personal`, in the same order. */
   readonly personal: readonly Usage[]
-  /** The same for `limits.global`; `null` where that is `null`. */
+  /** The same for `limits.global`; `null` if that is `null`. */
   readonly global: readonly Usage[] | null
   /**
    * The limits that it was decided by, where they are not those of the charge: the share of them that may be used while

@@ -75,7 +75,7 @@ export interface Policy {
   trace(category: string, user: string, origin?: Origin): Trace
 }
 
-/** Where the value of a baseline or of mode `custom` was written, for example `tollgate.yaml:22`; `null` where nobody knows. */
+/** Where the value of a baseline or of mode `custom` was written, for example `tollgate.yaml:22`; `null` if nobody knows. */
 export type Origin = (
   scope: keyof ScopedLimits,
   category: string,
@@ -94,7 +94,7 @@ export interface LimitTrace extends Limit {
 export interface Trace {
   readonly personal: readonly LimitTrace[]
   readonly global: readonly LimitTrace[] | null
-  /** Why the global scope does not apply: the switch, or a user's override and its reason; `null` where it does. */
+  /** Why the global scope does not apply: the switch, or a user's override and its reason; `null` if it does. */
   readonly noGlobal: 'switched off' | { readonly bypass: string } | null
 }
 

@@ -121,7 +121,7 @@ function createCounts() {
     if (outcome === 'refused') counts.refused++
     if (shadowed) counts.shadowed++
     if (httpStatus !== null) counts.forwarded++
-    // A client that left says nothing about the backend.
+    // A client that left says nothing about the upstream.
     if (outcome !== 'aborted' && httpStatus !== null && (httpStatus === 0 || httpStatus >= 500)) counts.failed++
     if (route !== null && route !== UNMATCHED && recent.push(route) === AT_ONCE) countRecent()
   }

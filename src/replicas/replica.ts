@@ -16,7 +16,7 @@ export interface Replica {
   readonly ready: boolean
   /** Why not, or what is missing although it is. */
   readonly reasons: readonly string[]
-  /** Why the last configuration file was not taken; empty where it was. */
+  /** Why the last configuration file was not taken; empty if it was. */
   readonly configProblems: readonly string[]
   /** Since it started. */
   readonly counts: ReplicaCounts
@@ -34,7 +34,7 @@ export interface ReplicaCounts {
   readonly shadowed: number
   readonly tokens: number
   readonly forwarded: number
-  /** Forwarding failed, or the backend answered 500 or above. */
+  /** Forwarding failed, or the upstream answered 500 or above. */
   readonly failed: number
   readonly inFlight: number
 }

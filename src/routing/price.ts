@@ -15,7 +15,7 @@ export interface FixedPrice {
 /** The price depends on a field at the top level of a JSON body. */
 export interface BodyPrice {
   readonly kind: 'body'
-  /** Names under which the backend accepts the field, at least one. A request uses exactly one of them. */
+  /** Names under which the upstream accepts the field, at least one. A request uses exactly one of them. */
   readonly fields: readonly string[]
   /** Whole tokens for each value the field may have, by its key as json-scalar.ts has it: the number 2 and the text "2" differ. */
   readonly values: ReadonlyMap<string, number>
@@ -33,7 +33,7 @@ const PLAIN_NAME = /^[0-9A-Za-z]+$/
 
 /**
  * Prices a request by its body. Whatever two parsers could read differently is refused, because a body that says one
- * thing to us and another to the backend is a cheap way to an expensive answer.
+ * thing to us and another to the upstream is a cheap way to an expensive answer.
  */
 export function priceOfBody(
   price: BodyPrice,

@@ -36,7 +36,7 @@ export interface RouteTable<T> {
    * where no rule of that shape names it.
    *
    * @param path in the form that is matched, as `canonicalTarget` gives it
-   * @returns `null` where no rule has such a path
+   * @returns `null` if no rule has such a path
    */
   lookup(method: string, path: string): RouteMatch<T> | MethodNotAllowed | null
 }

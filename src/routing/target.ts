@@ -1,13 +1,13 @@
 /**
- * One spelling for each path. Backends fold many spellings of a path into one resource (`/a//b`, `/a/./b`, `/a%2Fb`,
+ * One spelling for each path. Upstreams fold many spellings of a path into one resource (`/a//b`, `/a/./b`, `/a%2Fb`,
  * `/%61/b`), and each that we would read differently is a way round the price of a route. So a path that two servers
  * could read differently is refused, and of the harmless spellings one is matched and forwarded.
  *
  * What only the operator can know is left alone: letter case, dots and spaces at the end of a name, a slash at the end of
- * the path, compatible Unicode letters. A backend that folds those needs `unmatched: refuse`, and no `*` beside.
+ * the path, compatible Unicode letters. An upstream that folds those needs `unmatched: refuse`, and no `*` beside.
  */
 
-/** What a backend is known to take as plain data, and may therefore pass. Each is off unless the operator says so. */
+/** What an upstream is known to take as plain data, and may therefore pass. Each is off unless the operator says so. */
 export interface PathAllowances {
   /** `%2F`: stays escaped and never divides segments. */
   readonly encodedSlash: boolean
@@ -71,12 +71,12 @@ const CANONICAL: readonly Rule[] = [
   [/%(?:5C|[01].|7F|C2%[89].)/, 'target_control'],
   // Also of harmless characters: `/%2573earch` is `/search` to a chain of servers that decodes twice.
   [/%25[0-9A-Fa-f]{2}/, 'target_escaped_twice'],
-  // Also before an encoded slash or a parameter: a backend that decodes or strips those walks up the tree.
+  // Also before an encoded slash or a parameter: an upstream that decodes or strips those walks up the tree.
   [/(?:\/|%2F)\.\.?(?=\/|%2F|;|%3B|$)/, 'target_dots'],
 ]
 
 const ENCODED_SLASH: Rule = [/%2F/, 'target_escaped_slash']
-// A segment of parameters only (`/;x/`) is empty to a backend that strips them.
+// A segment of parameters only (`/;x/`) is empty to an upstream that strips them.
 const EMPTY_SEGMENT: Rule = [/\/(?:\/|;|%3B)/, 'target_empty_segment']
 const SEMICOLON: Rule = [/;|%3B/, 'target_semicolon']
 
@@ -112,7 +112,7 @@ function canonicalPath(written: string, query: string, allow: PathAllowances): T
 }
 
 /**
- * RFC 3986 keeps `%3A` and `:` apart, most backends do not. Matching takes them for one, so that neither spelling
+ * RFC 3986 keeps `%3A` and `:` apart, most upstreams do not. Matching takes them for one, so that neither spelling
  * escapes its route; the forwarded path keeps the client's, since `c%2B%2B` and `c++` are not the same to all.
  */
 function matchForm(path: string): string {

@@ -6,7 +6,7 @@ import type { Changes, ControlState, LastChange, UserOverride, Versioned } from 
 /** So many changes are read one by one; after more, everything is. */
 const MOST_CHANGES = 100
 
-/** The value that a change sets, as JSON; `null` where it sets none. */
+/** The value that a change sets, as JSON; `null` if it sets none. */
 export function jsonOf(change: Change): string {
   return JSON.stringify('to' in change ? change.to : null) ?? 'null'
 }

@@ -40,7 +40,7 @@ export interface Copyable {
    * @throws StoreError
    */
   portions(): AsyncGenerator<Portion, void>
-  /** Begins to put something else in the place of all that the store holds. @throws StoreError */
+  /** Begins to put something else instead of all that the store holds. @throws StoreError */
   refill(): Promise<Refill>
   /** The mark of a refill that has not ended; `null` for none. @throws StoreError */
   unfinished(): Promise<string | null>
@@ -48,7 +48,7 @@ export interface Copyable {
 }
 
 export interface Refill {
-  /** What `unfinished` tells from now on until `done`; `null` where nothing is there before that. */
+  /** What `unfinished` tells from now on until `done`; `null` if nothing is there before that. */
   readonly mark: string | null
   /** Takes away all that the store held. @throws StoreError */
   clear(): Promise<void>
@@ -80,7 +80,7 @@ class NotCopied extends Error {}
 export interface CopyOptions {
   readonly from: Copyable
   readonly to: Copyable
-  /** Copies also while gateways are alive, from half a copy, and in the place of what the target holds. */
+  /** Copies also while gateways are alive, from half a copy, and instead of what the target holds. */
   readonly force: boolean
   /** Is told after each portion. */
   readonly progress: (copied: Readonly<Copied>) => void
@@ -88,7 +88,7 @@ export interface CopyOptions {
 
 /**
  * A copy that breaks off leaves the target either as it was, or marked: the next one then begins anew without being forced.
- * @throws NotCopied, or another Error where a store fails
+ * @throws NotCopied, or another Error if a store fails
  */
 export async function copyStore({ from, to, force, progress }: CopyOptions): Promise<Copied> {
   if (!force) await checkReady(from, to)

@@ -11,7 +11,7 @@ export type ToWorker =
       readonly version: string
       readonly config: Config
       readonly hash: string
-      /** Why the last configuration file was not taken; empty where it was. */
+      /** Why the last configuration file was not taken; empty if it was. */
       readonly problems: readonly string[]
     }
   /** A configuration file was not taken. */
@@ -23,7 +23,7 @@ export type ToWorker =
 
 export type FromWorker =
   | { readonly type: 'listening'; readonly url: string }
-  /** It could not begin, and ends. `path` is the key of the configuration that is to blame, where one is. */
+  /** It could not begin, and ends. `path` is the key of the configuration that is to blame, if one is. */
   | { readonly type: 'failed'; readonly problem: string; readonly path: readonly string[] | null }
   /** The configuration with this hash is in force, or was not taken. */
   | { readonly type: 'reloaded'; readonly hash: string; readonly problem: string | null }

@@ -28,7 +28,7 @@ export interface WorkerProcess {
   state(): { readonly ready: boolean; readonly reasons: readonly string[] }
   /** Asks for a report; resolves when it has come, at the latest after `deadlineMs`. */
   ask(deadlineMs: number): Promise<void>
-  /** @returns why the configuration was not taken; `null` where it was, or the process has ended */
+  /** @returns why the configuration was not taken; `null` if it was, or the process has ended */
   reload(config: Config, hash: string): Promise<string | null>
   rejected(problems: readonly string[]): void
   drain(on: boolean): void
@@ -59,7 +59,7 @@ const UNANSWERED = `has not answered within ${RELOAD_MS / 1000} s: it takes the 
 
 type Failed = Extract<FromWorker, { type: 'failed' }>
 
-/** @throws Error where there is no memory for a process */
+/** @throws Error if there is no memory for a process */
 export function startWorker({ begin, onReport, write, now }: WorkerProcessOptions): WorkerProcess {
   const child = fork()
   // Where no file descriptor is left there is no process, and nothing to talk to it by (Node 26.10): its error follows.

@@ -15,7 +15,7 @@ export interface Worker {
   rejected(problems: readonly string[]): void
   report(): Promise<Report>
   drain(on: boolean): void
-  /** @param limits in the place of those of the configuration */
+  /** @param limits instead of those of the configuration */
   stop(limits?: Config['drain']): Promise<void>
 }
 

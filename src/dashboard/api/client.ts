@@ -16,7 +16,7 @@ export class ApiError extends Error {
 
 /** Nothing of the API's own came back: no connection, or somebody else in between answered. */
 export class LostError extends Error {
-  /** With which somebody in between answered; `null` where nobody did. */
+  /** With which somebody in between answered; `null` if nobody did. */
   readonly status: number | null
   constructor(status: number | null, cause: unknown) {
     super('no answer', { cause })

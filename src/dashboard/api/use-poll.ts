@@ -6,7 +6,7 @@ export interface Polled<T> {
   /** The latest answer, also of an earlier look at the page, while later ones fail; `null` before the first. */
   readonly data: T | null
   readonly etag: string | null
-  /** Why the last attempt failed; `null` where it did not. */
+  /** Why the last attempt failed; `null` if it did not. */
   readonly error: Error | null
   /** Asks now. */
   readonly reload: () => void

@@ -3,7 +3,7 @@
 export interface Difference {
   /** Dotted; empty where the values as a whole differ. */
   readonly path: string
-  /** `undefined` where there was or is nothing. */
+  /** `undefined` if there was or is nothing. */
   readonly from: unknown
   readonly to: unknown
 }

@@ -44,7 +44,7 @@ export function withFields(form: OverrideForm, { windows }: Pick<UserResponse, '
   return { ...form, limits: Object.fromEntries(Object.entries(form.limits).filter(([path]) => fields.has(path))) }
 }
 
-/** What has been edited since a form was sent, on top of what is set by now; `null` where nothing has. */
+/** What has been edited since a form was sent, on top of what is set by now; `null` if nothing has. */
 export function editsSince(form: OverrideForm, sent: OverrideForm, set: OverrideForm): OverrideForm | null {
   const { limits: _, ...edits } = differing({ ...form }, { ...sent })
   // What was begun anew does not have the limits that were sent: they are given up.
@@ -94,7 +94,7 @@ export function bodyOf(
   return { body: { ...limits, bypassGlobal, shadow, reason, expiresAt: expiresAt ?? null }, problems }
 }
 
-/** In ISO 8601; `null` for never, `undefined` where it is no time to come. */
+/** In ISO 8601; `null` for never, `undefined` if it is no time to come. */
 export function expiryOf(expiry: Expiry, now: number): string | null | undefined {
   if (expiry.kind === 'never') return null
   const at = momentOf(expiry, now)

@@ -16,7 +16,7 @@ export const MODES = ['conservative', 'normal', 'loose', 'adaptive', 'custom'] a
 const MULTIPLIER = { min: 0.25, max: 4 } as const
 export const MAX_LIMIT = 1e12
 
-/** The value at a path; `null` where there is none. */
+/** The value at a path; `null` if there is none. */
 export function valueAt(settings: SettingsResponse, path: string): Value {
   const found = path
     .split('.')

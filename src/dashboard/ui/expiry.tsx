@@ -12,7 +12,7 @@ export function ExpiryField({
 }: {
   readonly label: string
   readonly value: Expiry
-  /** What is set already, in ISO 8601; `null` where nothing is. */
+  /** What is set already, in ISO 8601; `null` if nothing is. */
   readonly keep: string | null
   readonly error: string | undefined
   readonly onChange: (expiry: Expiry) => void

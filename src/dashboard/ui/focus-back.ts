@@ -1,7 +1,7 @@
 import { type RefObject, useEffect, useRef } from 'react'
 
 /**
- * Where the focus goes when a part of the page that took it is closed: back to what opened it or, where that is gone or of no use any
+ * Where the focus goes when a part of the page that took it is closed: back to what opened it or, if that is gone or of no use any
  * more, to its table, else to the heading of its panel. Where somebody has put it elsewhere it stays.
  * @param openerOf asked once, before the focus is taken
  */

@@ -162,7 +162,7 @@ const NOTHING_ON_DISK =
 /** A refused CONFIG would leave an entry in ACL LOG, and this question leaves none. Redis has it from 7.0 on. */
 const MAY_ASK = "return redis.acl_check_cmd and redis.acl_check_cmd('config', 'get', 'save')"
 
-/** `false` also where that is not known: most users of Redis may not see its configuration, which has passwords. */
+/** `false` also if that is not known: most users of Redis may not see its configuration, which has passwords. */
 async function hasNoSavePoints(redis: RedisClient): Promise<boolean> {
   if ((await redis.eval(MAY_ASK, 0)) !== 1) return false
   const [, save] = (await redis.config('GET', 'save')) as string[]

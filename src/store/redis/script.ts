@@ -126,7 +126,7 @@ export class ScriptCall {
   }
 }
 
-/** A reply that is there already is read first, where this process was held up. */
+/** A reply that is there already is read first, if this process was held up. */
 export function giveUpAfter(ms: number, command: Pick<Command, 'reject'>): NodeJS.Timeout {
   const giveUp = (): void => command.reject(new Error('Command timed out'))
   return setTimeout(() => setImmediate(giveUp), ms)

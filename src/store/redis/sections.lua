@@ -16,7 +16,7 @@ local pack, unpack_bytes, call = struct.pack, struct.unpack, redis.call
 local LONGEST = 1048576
 
 -- The section at a position: where the next one begins, where its numbers do, its number of windows, the length of its
--- name and its form: 'seconds', 'hours' or 'short'. Nothing where no whole section is.
+-- name and its form: 'seconds', 'hours' or 'short'. Nothing if no whole section is.
 local function bounds_at(bytes, at)
   local first, letter, second = byte(bytes, at, at + 2)
   if not second then return nil end

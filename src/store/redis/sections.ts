@@ -109,7 +109,7 @@ function asBuffer(bytes: Uint8Array | null | undefined): Buffer {
 
 const NOTHING = Buffer.alloc(0)
 
-/** `null` where no whole section is. */
+/** `null` if no whole section is. */
 function sectionAt(buffer: Buffer, at: number): Section | null {
   if (at >= buffer.length) return null
   const first = buffer[at] as number

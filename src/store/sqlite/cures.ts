@@ -14,7 +14,7 @@ const CURES: readonly (readonly [RegExp, string])[] = [
   [/unable to open/, 'name a file in a folder that exists, and let the user of the gateway read and write both'],
 ]
 
-/** What an operator can do about it; `null` where that is not known. */
+/** What an operator can do about it; `null` if that is not known. */
 export function cureOf(why: string): string | null {
   return CURES.find(([pattern]) => pattern.test(why))?.[1] ?? null
 }

@@ -5,7 +5,7 @@ import { Fact, Facts, Tag } from '../../ui/small.tsx'
 
 interface AdaptiveProps {
   readonly quota: SettingsInForceResponse
-  /** Where the factor comes from; `null` where it is not known. */
+  /** Where the factor comes from; `null` if it is not known. */
   readonly counted: QuotaResponse['adaptive'] | null
   /** The store is out. */
   readonly isStale: boolean

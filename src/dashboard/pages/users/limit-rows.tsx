@@ -5,7 +5,7 @@ import { Rows } from '../../ui/panel.tsx'
 import { At, Bar, Tag } from '../../ui/small.tsx'
 
 interface Row extends LimitInForceResponse {
-  /** `null` where it is not known. */
+  /** `null` if it is not known. */
   readonly usage: Pick<LimitResponse, 'used' | 'resetAt'> | null
   readonly category?: string
   readonly refuses?: boolean

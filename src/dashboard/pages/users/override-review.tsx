@@ -11,7 +11,7 @@ interface UsedUpProps {
   /** `null` for none. */
   readonly body: OverrideBody | null
   readonly response: UserResponse
-  /** `null` where it is not known yet. */
+  /** `null` if it is not known yet. */
   readonly quota: QuotaResponse | null
 }
 

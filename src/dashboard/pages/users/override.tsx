@@ -18,7 +18,7 @@ import { OverrideReview, UsedUpNotes } from './override-review.tsx'
 import { type OverrideProps, type Seen, useOverride } from './use-override.ts'
 
 interface EditorProps extends OverrideProps {
-  /** `null` where it is not known yet. */
+  /** `null` if it is not known yet. */
   readonly quota: QuotaResponse | null
 }
 
@@ -44,7 +44,7 @@ export function OverrideEditor({ quota, ...props }: EditorProps) {
   const { override, user } = response
   const editing = useOverride(props)
   const { form, begunOn, set, problems, error, isOver, reviewed, saving, done, edit } = editing
-  /** What was seen when it was asked whether to take it away; `null` where nothing is asked. */
+  /** What was seen when it was asked whether to take it away; `null` if nothing is asked. */
   const [removing, setRemoving] = useState<Seen | null>(null)
   const fields = fieldProblems(error)
   const ref = useFocusWrong(problems, error)

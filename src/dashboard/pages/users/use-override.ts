@@ -21,7 +21,7 @@ export interface OverrideProps extends Pick<Polled<UserResponse>, 'etag' | 'relo
 
 /** What was looked at. */
 export interface Seen {
-  /** `null` where another one is known to be set by now. */
+  /** `null` if another one is known to be set by now. */
   readonly etag: string | null
   /** When it ends by itself, in ISO 8601. */
   readonly until: string | null
@@ -54,10 +54,10 @@ export function useOverride({ response, etag, path, reload, read }: OverrideProp
   const [reviewed, setReviewed] = useState<Reviewed | null>(null)
   const [saving, setSaving] = useState(false)
   const [done, setDone] = useState<'override.saved' | 'override.removed' | 'override.over' | null>(null)
-  /** What was to be taken away, the last time, where nothing was set since. */
+  /** What was to be taken away, the last time, if nothing was set since. */
   const removed = useRef<Seen | null>(null)
   const isAny = override !== null
-  // One that was set may end, and where none was set somebody else may set one.
+  // One that was set may end, and if none was set somebody else may set one.
   useEffect(() => setDone((now) => ((now === 'override.saved') === isAny ? now : null)), [isAny])
   const form = edited?.form ?? formOf(override)
   const until = override?.expiresAt ?? null
@@ -171,7 +171,7 @@ export function useOverride({ response, etag, path, reload, read }: OverrideProp
 
   return {
     form,
-    /** What the form was begun on; `null` where nothing is edited. */
+    /** What the form was begun on; `null` if nothing is edited. */
     begunOn: edited,
     /** What is set. */
     set: { etag, until } satisfies Seen,

@@ -117,7 +117,7 @@ function pathOf(user: string): string {
 
 interface WindowsProps {
   readonly response: UserResponse
-  /** `null` where it is not known yet. */
+  /** `null` if it is not known yet. */
   readonly quota: QuotaResponse | null
 }
 
@@ -141,7 +141,7 @@ function Windows({ response, quota }: WindowsProps) {
 function Reset({ user, read, reload }: { readonly user: string } & Pick<Polled<UserResponse>, 'read' | 'reload'>) {
   const { t } = useTexts()
   const [asking, setAsking] = useState(false)
-  // Of this user, also where one looks at another one before it is here.
+  // Of this user, also if one looks at another one before it is here.
   const [outcome, change] = useKept<Date | Error | null>(`reset of ${user}`, null)
   async function reset(reason: string): Promise<void> {
     change(() => null)
