@@ -64,7 +64,7 @@ export function openAdmin({ current, store, ...parts }: AdministeringOptions): A
 function reportCommandLine({ control, observe }: Pick<AdministeringOptions, 'control' | 'observe'>): () => void {
   const since = performance.now()
   return control.followChanges((entry) => {
-    // The first look at the store may bring changes from before the start, of which other logs have told.
+    // The first look at the store may bring changes from before the start, which other logs have reported.
     const isNew = control.storeTime() - entry.at <= performance.now() - since
     if (entry.who === COMMAND_LINE && isNew) observe({ type: 'changed', entry: entryResponse(entry), forgotten: 0 })
   })

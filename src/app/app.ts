@@ -14,8 +14,8 @@ export interface App {
   start(): Promise<{ gateway: string; admin: string }>
   /**
    * Puts another configuration in force: whole, from one request to the next. Counters stay.
-   * What cannot change in a running process is told as a warning and waits for a restart.
-   * @param warnings of the file, told with those
+   * What cannot change in a running process is reported as a warning and waits for a restart.
+   * @param warnings of the file, reported with those
    * @throws Error when a part cannot be made (a key set file, a certificate); the old configuration then stays
    */
   reload(config: Config, hash: string, warnings?: readonly string[]): Promise<void>

@@ -27,7 +27,7 @@ const MODERN = {
 } as const
 
 const DAY_MS = 24 * 60 * 60_000
-/** How long before its end a certificate is told of, once a day. */
+/** How long before its end a certificate is reported, once a day. */
 const WARN_MS = 14 * DAY_MS
 
 interface Pair {
@@ -40,22 +40,22 @@ interface Pair {
 
 /**
  * A new pair of files, also by the swap of a symbolic link as a mounted Secret does it, is for the connections that come from
- * then on; one that is no pair is told, and the old one stays.
- * @param listener in whose name it is told
+ * then on; one that is no pair is reported, and the old one stays.
+ * @param listener in whose name it is reported
  * @throws Error with the cure, where the files are no pair now
  */
 export function openCertificate(tls: ListenerTls, listener: 'gateway' | 'admin', observe: Observer): Certificate {
   let pair = readPair(tls)
   const listeners: ((next: SecureContextOptions) => void)[] = []
-  tell()
+  report()
   // Each looks at its own file and reads both: whichever changes last brings the whole pair.
   const watches = [
     watchConfig(tls.certFile, reread, { loadedHash: hashText(pair.cert) }),
     watchConfig(tls.keyFile, reread, { loadedHash: hashText(pair.key) }),
   ]
-  const daily = setInterval(tell, DAY_MS).unref()
+  const daily = setInterval(report, DAY_MS).unref()
 
-  function tell(): void {
+  function report(): void {
     observe({ type: 'certificate_loaded', listener, file: tls.certFile, expiresAt: pair.expiresAt })
     if (isOpenToAll(tls.keyFile)) observe({ type: 'config_warning', file: tls.keyFile, problem: OPEN_TO_ALL })
     const leftMs = pair.expiresAt - Date.now()
@@ -69,7 +69,7 @@ export function openCertificate(tls: ListenerTls, listener: 'gateway' | 'admin',
       if (next.cert === pair.cert) return
       for (const listener of listeners) listener(next.options)
       pair = next
-      tell()
+      report()
     } catch (error) {
       observe({
         type: 'certificate_refused',
@@ -91,7 +91,7 @@ export function openCertificate(tls: ListenerTls, listener: 'gateway' | 'admin',
 
 const OPEN_TO_ALL = 'everybody on this machine can read this key: give it the mode 0400, or 0440 for a group'
 
-/** Asked of a file that was read once, by a timer too: what keeps it from being looked at now is told when it is read again. */
+/** Asked of a file that was read once, by a timer too: what keeps it from being looked at now is reported when it is read again. */
 function isOpenToAll(file: string): boolean {
   try {
     return (statSync(file).mode & 0o004) !== 0

@@ -99,7 +99,7 @@ export async function createServing(options: ServingOptions): Promise<Serving> {
   const { observe, follow } = observing
   letHeapGrow()
   const instance = randomBytes(12).toString('base64url')
-  // Before anybody follows: a store that connects while the parts are made is told of at once.
+  // Before anybody follows: a store that connects while the parts are made is reported at once.
   const state = { started: false, draining: false, stopping: false, hash: options.hash }
   const certificate = config.tls === null ? null : openCertificate(config.tls, 'gateway', observe)
   const health = watchStore(store, follow)
@@ -163,7 +163,7 @@ export async function createServing(options: ServingOptions): Promise<Serving> {
     // A store that answers may take no charges all the same: that is not for the first client to find out.
     if (health.failure() === null) await ledger.ask()
     state.started = true
-    // After what was just told, which would take them for mended.
+    // After what was just reported, which would take them for mended.
     heartbeat.configProblems(problems)
     heartbeat.start()
     storeClock.start()
@@ -275,7 +275,7 @@ const START_TRIES = 40
 const START_PAUSE_MS = 25
 const CHECK_MS = 1000
 
-/** A store that answers and takes no charges is told apart: whoever looks for it will find it well. */
+/** A store that answers and takes no charges is reported as such: whoever looks at the store will find it well. */
 function reasonOf(failure: StoreFailure): string {
   return isSilence(failure) ? `${STORE} does not answer` : `${STORE} takes no charges: ${failure}`
 }

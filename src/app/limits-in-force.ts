@@ -7,7 +7,7 @@ import { createPolicy, type Policy } from '../quota/policy.ts'
 /** What one configuration and the changes at run time come to: the limits in force. */
 export interface Enforcement {
   policy(): Policy
-  /** Whether all refusals of the quota are only counted and told. */
+  /** Whether all refusals of the quota are only counted and reported. */
   shadow(): boolean
   /** Works the limits out anew. @param factor of mode `adaptive` */
   enforce(state: ControlState, factor: number): void

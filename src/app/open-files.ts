@@ -7,7 +7,7 @@ const OTHERS = 64
 
 /**
  * Why this process may run out of open files; `null` if it may not. Above its limit Node closes a new connection at once
- * (26.10: libuv, `uv__emfile_trick`), and tells nobody: neither the log nor a metric would have it.
+ * (26.10: libuv, `uv__emfile_trick`), and reports it to nobody: neither the log nor a metric would have it.
  * @param limit of open files. Default: that of this process
  */
 export function openFilesProblem(
@@ -19,7 +19,7 @@ export function openFilesProblem(
   return `edge: this process may have ${limit} files open, and edge.max_connections, upstream.max_connections, edge.max_tunnels and the admin listener (${MAX_CONNECTIONS}) allow for ${connections} connections: above its limit clients are turned away without a word; raise it (ulimit -Hn, LimitNOFILE) or lower these`
 }
 
-/** `null` where the system does not tell, or has none. Node raises its own to the hard one. */
+/** `null` if the system does not say, or has none. Node raises its own to the hard one. */
 function ownLimit(): number | null {
   try {
     const [, soft] = /^Max open files +(\d+)/m.exec(readFileSync('/proc/self/limits', 'utf8')) ?? []

@@ -74,7 +74,7 @@ export async function tryParts(config: Config): Promise<void> {
   await forwarder.destroy()
 }
 
-/** One for each file; `null` for one that cannot be read, as whoever needs it will tell. */
+/** One for each file; `null` for one that cannot be read, as whoever needs it will report. */
 type Fingerprints = readonly (string | null)[]
 
 function keyFiles({ jwt }: AuthConfig): string[] {

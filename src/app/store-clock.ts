@@ -42,7 +42,7 @@ export function createStoreClock(options: StoreClockOptions): StoreClock {
     }
   }
 
-  /** @param tookMs for so long the store was asked; it read its clock meanwhile */
+  /** @param tookMs how long the store was asked; it read its clock meanwhile */
   function report(sinceAskedMs: number, tookMs: number): void {
     const offsetMs = sinceAskedMs - tookMs / 2
     observe({ type: 'store_clock', offsetMs })

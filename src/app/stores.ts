@@ -44,14 +44,14 @@ const ANOTHER_FILE = 'name a file in a folder that exists and can be written, or
  */
 function reportingItsFile(store: Store, path: string, observe: Observer): Store {
   const opened = identityOf(path)
-  let told = false
+  let reported = false
   return {
     ...store,
     async ping() {
       await store.ping()
       const lost = identityOf(path) !== opened
-      if (lost && !told) observe({ type: 'store_warning', message: lostFile(path) })
-      told = lost
+      if (lost && !reported) observe({ type: 'store_warning', message: lostFile(path) })
+      reported = lost
     },
   }
 }

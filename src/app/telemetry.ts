@@ -4,12 +4,12 @@ import { createMetrics, type GaugeSource, type Metrics } from '../observe/metric
 import type { Observer } from '../observe/observation.ts'
 import { fanOut } from '../observe/tee.ts'
 
-/** One Observer, and those who read what it is told. */
+/** One Observer, and those that read what it hears. */
 export interface Observing {
   readonly observe: Observer
   readonly log: Log
   readonly metrics: Metrics
-  /** Adds a reader of all that is told from now on. */
+  /** Adds a reader of all that is reported from now on. */
   follow(reader: Observer): void
 }
 

@@ -4,7 +4,7 @@ import { LONG } from './jwt-signature.ts'
 /** Who may have signatures checked that cost more than an accepted request: anybody can ask for that. */
 export interface CheckPlaces {
   /**
-   * @param isLong whether it is one of those of which only so many may be under way
+   * @param isLong whether it is one of those of which only a bounded number may be under way
    * @returns why the check may not be made; if it is `null`, `leave` follows
    */
   enter(isLong: boolean): Denial | null

@@ -9,7 +9,7 @@ const RETRY_WITHOUT_KEYS = 2000
 /** While fetches fail, none further apart than this, nobody waits for another where there are keys: it may take 5 seconds to fail. */
 const KNOWN_DOWN = 2 * COOL_DOWN
 /**
- * Requests that wait for one fetch; more are told at once to come back. They are not verified yet, and all of them
+ * Requests that wait for one fetch; more are refused at once. They are not verified yet, and all of them
  * together must not take the places of those that need no key of this issuer.
  */
 const MAX_WAITING = 100

@@ -23,9 +23,9 @@ export interface AdminPlace {
 }
 
 export async function adminPlace(file: string): Promise<AdminPlace> {
-  const told = await adminAddress(file, process.env)
-  const note = 'problem' in told ? `, the default, since ${told.problem}` : ''
-  const { host, port, encrypted, token } = 'value' in told ? told.value : defaultAdminAddress()
+  const found = await adminAddress(file, process.env)
+  const note = 'problem' in found ? `, the default, since ${found.problem}` : ''
+  const { host, port, encrypted, token } = 'value' in found ? found.value : defaultAdminAddress()
   const name = reachedBy(host)
   const origin = `${encrypted ? 'https' : 'http'}://${isIPv6(name) ? `[${name}]` : name}:${port}`
   return { origin, token: isLoopback(name) ? null : token, note }

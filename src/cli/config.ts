@@ -22,7 +22,7 @@ export async function loadOrReport(file: string): Promise<Loaded | null> {
 /** A place as the authenticator names it, `auth.jwt[1].jwks: what is wrong`, at its line of the file. */
 const PLACE = /^auth\.jwt\[(\d+)\]\.(\w+): (.*)$/s
 
-/** What went wrong when the parts of a configuration were made, told like its other problems. */
+/** What went wrong when the parts of a configuration were made, reported like its other problems. */
 export function setupProblem(error: unknown, loaded: Loaded): string {
   if (error instanceof SetupError) return formatProblems([loaded.problemAt(error.path, error.message)])
   if (!(error instanceof AuthSetupError)) return `${loaded.config.file}: ${messageOf(error)}`

@@ -9,7 +9,7 @@ export type Change =
   /** Empties the user's windows. */
   | { readonly kind: 'reset'; readonly user: string }
   | QuotaReset
-  /** A gateway token was made or revoked: only told, the token store has done it. */
+  /** A gateway token was made or revoked: only recorded, the token store has done it. */
   | { readonly kind: 'token_created' | 'token_revoked'; readonly id: string; readonly to: unknown }
 
 /** Empties windows that all users share. The store works out what was used in them, by their names: `from` of the audit. */
@@ -86,7 +86,7 @@ export type Changed =
 export interface AuditBounds {
   /** So many entries, whatever their kind. */
   readonly newest: number
-  /** Beyond these so many of each kind: ten thousand overrides shall not wash out who changed the mode. */
+  /** Beyond these, this many of each kind: ten thousand overrides must not wash out who changed the mode. */
   readonly olderOfKind: number
 }
 
@@ -118,7 +118,7 @@ export interface ControlStore {
    */
   changesSince(last: LastChange): Promise<readonly AuditEntry[] | null>
   /**
-   * Makes a change and its entry in the audit as one, and tells the other replicas.
+   * Makes a change and its entry in the audit as one, and notifies the other replicas.
    * @param expected the version that the settings or the override must have, 0 for none; `null` for whatever they have;
    *   not looked at for a reset or a token
    * @throws StoreError
@@ -129,7 +129,7 @@ export interface ControlStore {
   /** How many entries the audit has forgotten, ever. @throws StoreError */
   forgottenChanges(): Promise<number>
   /**
-   * Calls soon after a change by any replica, if the store can tell; a hint that may be lost, so that whoever follows
+   * Calls soon after a change by any replica, if the store can notify; a hint that may be lost, so that whoever follows
    * asks for the version too. @returns stops it
    */
   onChange(listener: () => void): () => void

@@ -13,7 +13,7 @@ import {
 
 export interface ControlKeeperOptions {
   readonly store: ControlStore
-  /** Is told of what is followed, `control_followed`, and once of each outage: `store_failed` with operation `control`. */
+  /** Hears what is followed, `control_followed`, and once of each outage: `store_failed` with operation `control`. */
   readonly observe: Observer
   /** How often the store is asked for its version, in milliseconds. Default 1000. */
   readonly pollMs?: number
@@ -85,7 +85,7 @@ export function createControlKeeper(options: ControlKeeperOptions): ControlKeepe
       await coReader(entries, askedAt)
       failing = false
     } catch (error) {
-      tell(error)
+      report(error)
       throw error
     } finally {
       publish()
@@ -140,7 +140,7 @@ export function createControlKeeper(options: ControlKeeperOptions): ControlKeepe
     }
   }
 
-  function tell(error: unknown): void {
+  function report(error: unknown): void {
     if (failing || closed) return
     failing = true
     if (error instanceof StoreError) {
@@ -198,7 +198,7 @@ function oneAtATime(work: () => Promise<void>): () => Promise<void> {
   }
 }
 
-/** Nobody waits for it, or its failure was told already. */
+/** Nobody waits for it, or its failure was reported already. */
 function ignore(): void {}
 
 /** What is in force of a stored state. */

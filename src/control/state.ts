@@ -21,7 +21,7 @@ export interface Changes {
   readonly baselines?: ScopedTable
   /** Explicit limits of mode `custom`; what is missing here and in the file is the baseline. */
   readonly custom?: ScopedTable
-  /** Whether refusals are only counted and told, for every route and user. */
+  /** Whether refusals are only counted and reported, for every route and user. */
   readonly shadow?: boolean
 }
 
@@ -31,7 +31,7 @@ export interface UserOverride {
   readonly limits: Table
   /** Whether the global scope is neither checked nor charged for this user. */
   readonly bypassGlobal: boolean
-  /** Whether this user's refusals are only counted and told. */
+  /** Whether this user's refusals are only counted and reported. */
   readonly shadow: boolean
   /** Why, 1 to 500 characters. */
   readonly reason: string

@@ -21,7 +21,7 @@ export interface AdaptiveOptions {
   readonly good: number
   readonly normal: number
   readonly bad: number
-  /** Up to so many requests say nothing: the factor is 1. From twice as many on it follows the share. Default 100. */
+  /** Up to this many requests say nothing: the factor is 1. From twice as many on it follows the share. Default 100. */
   readonly minRequests: number
 }
 

@@ -23,7 +23,7 @@ export interface Bucket extends Tally {
 }
 
 export interface FailureStore {
-  /** Adds to the bucket that the store's clock was in so many milliseconds ago, by default now. @throws StoreError */
+  /** Adds to the bucket that the store's clock was in this many milliseconds ago, by default now. @throws StoreError */
   addTally(tally: Tally, agoMs?: number): Promise<void>
   /** The buckets of the last 7 days that are not empty, oldest first, and the store's time. @throws StoreError */
   readTallies(): Promise<{ readonly at: number; readonly buckets: readonly Bucket[] }>

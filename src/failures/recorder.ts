@@ -7,7 +7,7 @@ export interface TallyKeeperOptions {
   readonly store: Pick<FailureStore, 'addTally'>
   /** How often the sum goes to the store, in milliseconds. Default 1000. */
   readonly flushMs?: number
-  /** Is told of a failure of the store, operation `tally`. */
+  /** Hears of a failure of the store, operation `tally`. */
   readonly observe: Observer
   /** Monotonic milliseconds. Default `performance.now`. */
   readonly now?: () => number
@@ -25,7 +25,7 @@ interface Part {
   readonly tally: Tally
 }
 
-/** Counts that wait for a store that is out are told apart by this much, so that each comes into its own half hour. */
+/** Counts that wait for a store that is out are kept apart by this much, so that each comes into its own half hour. */
 const PART_MS = 60_000
 
 /** Counts forwarded requests for the failure histogram and adds the sum to the store, one call at a time. */

@@ -7,7 +7,7 @@ export interface Member {
 }
 
 /**
- * The members of the outermost object in the order of the text. `JSON.parse` cannot tell: it keeps the last of several
+ * The members of the outermost object in the order of the text. `JSON.parse` cannot say: it keeps the last of several
  * equal keys, where other parsers keep the first, and it does not keep the spelling of numbers.
  *
  * @param text valid JSON whose value is an object; anything else has no meaning here

@@ -7,7 +7,7 @@
 const NUMBER = /^(-?)(\d+)(?:\.(\d+))?(?:[eE]([-+]?\d+))?$/
 /** Longest number that is looked at: to trim zeros takes the square of their count. */
 const MAX_NUMBER = 100
-/** Beyond so many places a key has an exponent. */
+/** Beyond this many places a key has an exponent. */
 const MAX_PLACES = 20
 
 /**
@@ -67,7 +67,7 @@ function decimal(text: string): string | null {
   return sign + spelled(significant, places)
 }
 
-/** The digits, with the decimal point moved to the right by so many places. */
+/** The digits, with the decimal point moved to the right by this many places. */
 function spelled(digits: string, places: number): string {
   if (places < -MAX_PLACES || places + digits.length > MAX_PLACES) return `${digits}e${places}`
   if (places >= 0) return digits + '0'.repeat(places)

@@ -28,7 +28,7 @@ export interface LineSinkOptions {
   readonly flushMs?: number
   /** Drop lines while this many bytes wait for a reader that has stalled. Default 16 MiB. */
   readonly limit?: number
-  /** Is told how many lines are never written, as soon as that is known; not of those that the end of the process loses. */
+  /** Hears how many lines are never written, as soon as that is known; not of those that the end of the process loses. */
   readonly onLost?: (lines: number) => void
 }
 
@@ -165,7 +165,7 @@ function unblocked(fd: number): number {
   try {
     if (fstatSync(fd).isFIFO() || isatty(fd)) return openSync(`/proc/self/fd/${fd}`, ONLY_OURS)
   } catch {
-    // It is written all the same, or that is told by the write.
+    // It is written all the same, or the write reports it.
   }
   neverBlock(fd)
   return fd

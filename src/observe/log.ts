@@ -19,12 +19,12 @@ export interface LogOptions {
   /** A file descriptor, or the path of a file to append to. Default 1, the standard output. */
   readonly destination?: number | string
   /**
-   * What may happen again and again is told at most once in this time: failures of the store, for each operation and
+   * What may happen again and again is reported at most once in this time: failures of the store, for each operation and
    * reason, that it is out, and that it is back, all in their order; connections that find no place. While the store is out it is
    * said once in each. In milliseconds, default 10000.
    */
   readonly storeFailureMs?: number
-  /** Is told of lines that are never written. */
+  /** Hears of lines that are never written. */
   readonly observe?: Observer
 }
 
@@ -39,7 +39,7 @@ export interface Log {
 }
 
 type StoreFailed = Extract<Observation, { type: 'store_failed' }>
-/** What each failure, coming and going of the store tells. */
+/** What each failure, coming and going of the store reports. */
 type StoreNews =
   | StoreFailed
   | Extract<Observation, { type: 'store_out' | 'store_connected' | 'store_recovered' | 'outage_settled' }>
@@ -59,7 +59,7 @@ export function createLog(options: LogOptions = {}): Log {
     if (seen.type === 'store_failed') reportFailure(seen, count, logger)
     else {
       const policy = seen.type === 'store_out' && { policy: outage.policy() }
-      tell(seen, logger, { ...policy, ...(count > 1 && { count }) })
+      report(seen, logger, { ...policy, ...(count > 1 && { count }) })
     }
   }
   const news = createOrderedThrottle(storeFailureMs, reportNews, ({ type }) => type === 'store_failed')
@@ -70,7 +70,7 @@ export function createLog(options: LogOptions = {}): Log {
     logger.warn({ limit, count }, 'connections are turned away: a limit is reached'),
   )
   const startsAhead = createThrottle<Reported>(STARTS_AHEAD_MS, (latest, count) =>
-    tell(latest, logger, count > 1 ? { count } : {}),
+    report(latest, logger, count > 1 ? { count } : {}),
   )
   const requestLines = createRequestLines({ which: requests, worker, everyMs: storeFailureMs }, logger, sink)
   process.on('exit', sink.flushSync)
@@ -105,16 +105,16 @@ export function createLog(options: LogOptions = {}): Log {
           break
         case 'bad_connection': {
           const limit = LIMITS.get(observation.code)
-          if (limit === undefined) tell(observation, logger)
+          if (limit === undefined) report(observation, logger)
           else turnedAway.add(limit, limit)
           break
         }
         case 'config_loaded':
           if (observation.storeOutage !== undefined) outage.setShares(observation.storeOutage)
-          tell(observation, logger)
+          report(observation, logger)
           break
         default:
-          tell(observation, logger)
+          report(observation, logger)
       }
     },
     pass: (lines) => sink.write(lines),
@@ -131,7 +131,7 @@ export function createLog(options: LogOptions = {}): Log {
   }
 }
 
-function tell(observation: Reported, logger: Logger, more: Readonly<Record<string, unknown>> = {}): void {
+function report(observation: Reported, logger: Logger, more: Readonly<Record<string, unknown>> = {}): void {
   const line = lineOf(observation)
   if (line !== null) logger[line.level]({ ...line.fields, ...more }, line.msg)
 }
@@ -152,7 +152,7 @@ interface RequestLines {
 interface RequestLineOptions {
   readonly which: 'all' | 'errors' | 'none'
   readonly worker: number | undefined
-  /** How often lines of one kind are written, in milliseconds, where they are told together. */
+  /** How often lines of one kind are written, in milliseconds, if they are reported together. */
   readonly everyMs: number
 }
 

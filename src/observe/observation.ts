@@ -1,7 +1,7 @@
 import type { ErrorCode, ReachedShare } from '../errors.ts'
 
 /**
- * Everything worth telling, as one union. The code only calls an Observer; the log and the metrics are two readers
+ * Everything worth reporting, as one union. The code only calls an Observer; the log and the metrics are two readers
  * that each take what they want. No step of a request knows a logger or a counter.
  */
 export type Observation =
@@ -99,7 +99,7 @@ export type Observation =
   /** A tunnel is ended since what admitted it holds no longer. */
   | { readonly type: 'tunnel_ended'; readonly why: 'credential' | 'blocked' | 'age' | 'quota' }
   | { readonly type: 'listening'; readonly what: 'gateway' | 'admin'; readonly url: string }
-  /** A listener has this certificate for new connections; told anew each day. `expiresAt` in milliseconds since the epoch. */
+  /** A listener has this certificate for new connections; reported anew each day. `expiresAt` in milliseconds since the epoch. */
   | {
       readonly type: 'certificate_loaded'
       readonly listener: 'gateway' | 'admin'
@@ -118,7 +118,7 @@ export type Observation =
   | { readonly type: 'draining'; readonly inFlight: number }
   /** It is in service again. */
   | { readonly type: 'drain_ended' }
-  /** `drain.timeout` ran out before so many requests and tunnels had ended. */
+  /** `drain.timeout` ran out before this many requests and tunnels had ended. */
   | { readonly type: 'cut_off'; readonly requests: number }
   | { readonly type: 'stopped' }
   | { readonly type: 'worker_started'; readonly worker: number; readonly pid: number }
@@ -132,7 +132,7 @@ export interface WorkerEnded {
   readonly pid: number
   /** The signal, or `exit N`. */
   readonly reason: string
-  /** For the log only: why it could not begin, where it told. */
+  /** For the log only: why it could not begin, if it reported that. */
   readonly problem: string | null
   /** When another one takes its place, in milliseconds from now; `null` if it was to end. */
   readonly restartMs: number | null

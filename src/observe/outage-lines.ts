@@ -25,7 +25,7 @@ export interface StillOut {
 }
 
 /** @param everyMs between two lines, in milliseconds; an outage that is shorter has none */
-export function createOutageLines(everyMs: number, tell: (stillOut: StillOut) => void): OutageLines {
+export function createOutageLines(everyMs: number, report: (stillOut: StillOut) => void): OutageLines {
   let policy: Readonly<Record<string, string>> = {}
   let charges = none()
   let timer: NodeJS.Timeout | undefined
@@ -37,7 +37,7 @@ export function createOutageLines(everyMs: number, tell: (stillOut: StillOut) =>
     charges = none()
     clearInterval(timer)
     timer = setInterval(() => {
-      tell({ reason, outMs: Math.round(performance.now() - since), policy, charges })
+      report({ reason, outMs: Math.round(performance.now() - since), policy, charges })
       charges = none()
     }, everyMs).unref()
   }

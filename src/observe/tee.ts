@@ -1,8 +1,8 @@
 import type { Observation, Observer } from './observation.ts'
 
 /**
- * Joins readers into one Observer, told in the order given. A reader that throws never harms the request that was
- * observed, nor the readers after it: its error is told to the others as an `internal_error`.
+ * Joins readers into one Observer, called in the order given. A reader that throws never harms the request that was
+ * observed, nor the readers after it: its error is reported to the others as an `internal_error`.
  */
 export function fanOut(readers: readonly Observer[]): Observer {
   return function reportAll(observation: Observation): void {

@@ -1,6 +1,6 @@
-/** A thing that may happen thousands of times in a second, told a few times. */
+/** A thing that may happen thousands of times in a second, reported a few times. */
 export interface Throttle<T> {
-  /** The first of a key is told at once; those that follow within the interval are told as one, with their count. */
+  /** The first of a key is reported at once. Those that follow within the interval are reported as one, with their count. */
   add(key: string, latest: T): void
   /** Tells what is still untold, and starts anew. */
   close(): void
@@ -11,16 +11,16 @@ interface Unreported<T> {
   count: number
 }
 
-function reportAll<T>(entries: Iterable<Unreported<T>>, tell: (latest: T, count: number) => void): void {
+function reportAll<T>(entries: Iterable<Unreported<T>>, report: (latest: T, count: number) => void): void {
   for (const entry of entries) {
     const { latest, count } = entry
     entry.count = 0
-    if (count > 0) tell(latest, count)
+    if (count > 0) report(latest, count)
   }
 }
 
-/** @param intervalMs at most one `tell` for each key in this time, in milliseconds */
-export function createThrottle<T>(intervalMs: number, tell: (latest: T, count: number) => void): Throttle<T> {
+/** @param intervalMs at most one `report` for each key in this time, in milliseconds */
+export function createThrottle<T>(intervalMs: number, report: (latest: T, count: number) => void): Throttle<T> {
   const seen = new Map<string, Unreported<T> & { readonly timer: NodeJS.Timeout }>()
 
   function add(key: string, latest: T): void {
@@ -31,15 +31,15 @@ export function createThrottle<T>(intervalMs: number, tell: (latest: T, count: n
       return
     }
     seen.set(key, { latest, count: 0, timer: setInterval(() => tick(key), intervalMs).unref() })
-    tell(latest, 1)
+    report(latest, 1)
   }
 
-  /** A key that stayed quiet for a whole interval is forgotten, so its next event is told at once. */
+  /** A key that stayed quiet for a whole interval is forgotten, so its next event is reported at once. */
   function tick(key: string): void {
     const entry = seen.get(key)
     if (entry === undefined) return
     if (entry.count === 0) forget(key, entry.timer)
-    else tell(entry.latest, entry.count)
+    else report(entry.latest, entry.count)
     entry.count = 0
   }
 
@@ -49,7 +49,7 @@ export function createThrottle<T>(intervalMs: number, tell: (latest: T, count: n
   }
 
   function close(): void {
-    reportAll(seen.values(), tell)
+    reportAll(seen.values(), report)
     for (const [key, { timer }] of seen) forget(key, timer)
   }
 
@@ -58,14 +58,14 @@ export function createThrottle<T>(intervalMs: number, tell: (latest: T, count: n
 
 /**
  * The same for things that follow from each other, like going and coming back: one interval for all keys, and what is untold
- * is told in the order in which it happened last, also before a key that is new. The last that is told so is the last that
+ * is reported in the order in which it happened last, also before a key that is new. The last that is reported so is the last that
  * happened.
  *
  * @param isUnordered what has no order among its like: ten ways to fail, each before the other, would be fifty lines
  */
 export function createOrderedThrottle<T>(
   intervalMs: number,
-  tell: (latest: T, count: number) => void,
+  report: (latest: T, count: number) => void,
   isUnordered: (it: T) => boolean,
 ): Throttle<T> {
   const seen = new Map<string, Unreported<T>>()
@@ -73,19 +73,19 @@ export function createOrderedThrottle<T>(
 
   function add(key: string, latest: T): void {
     const entry = seen.get(key)
-    if (entry === undefined) reportAll(before(latest), tell)
+    if (entry === undefined) reportAll(before(latest), report)
     seen.delete(key)
     seen.set(key, { latest, count: entry === undefined ? 0 : entry.count + 1 })
     timer ??= setInterval(tick, intervalMs).unref()
-    if (entry === undefined) tell(latest, 1)
+    if (entry === undefined) report(latest, 1)
   }
 
-  /** What must be told before something new. */
+  /** What must be reported before something new. */
   function before(latest: T): Unreported<T>[] {
     return [...seen.values()].filter((other) => !(isUnordered(latest) && isUnordered(other.latest)))
   }
 
-  /** A key that stayed quiet is forgotten, so its next event is told at once. */
+  /** A key that stayed quiet is forgotten, so its next event is reported at once. */
   function tick(): void {
     for (const [key, { count }] of seen) if (count === 0) seen.delete(key)
     flush()
@@ -93,7 +93,7 @@ export function createOrderedThrottle<T>(
   }
 
   function flush(): void {
-    reportAll(seen.values(), tell)
+    reportAll(seen.values(), report)
   }
 
   function stop(): void {

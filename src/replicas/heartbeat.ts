@@ -4,7 +4,7 @@ import { scrub } from '../lib/scrub.ts'
 import type { Observation, Observer, RequestDone } from '../observe/observation.ts'
 import { BEAT_MS, type Replica, type ReplicaCounts, type ReplicaStore, UNMATCHED } from './replica.ts'
 
-/** What a replica tells besides what it has counted. */
+/** What a replica reports besides what it has counted. */
 export type ProcessState = Pick<Replica, 'hash' | 'controlVersion' | 'ready' | 'reasons'> & {
   readonly inFlight: number
 }
@@ -35,7 +35,7 @@ const MAX_ROUTES = 200
 const MAX_UNMATCHED = 20
 const MAX_LENGTH = 200
 /**
- * Routes are counted together, so many at the most: of 10,000 that are asked for in a random order that saves 0.5 us of 48 a request (`perf`).
+ * Routes are counted together, this many at most: of 10,000 that are asked for in a random order that saves 0.5 us of 48 a request (`perf`).
  */
 const AT_ONCE = 1000
 
@@ -52,7 +52,7 @@ export function createHeartbeat({ store, instance, version, state, everyMs = BEA
     else if (seen.type === 'config_loaded') configProblems = []
   }
 
-  /** One at a time: a store that is slow is not asked twice. Whoever needs to know that it fails is told elsewhere. */
+  /** One at a time: a store that is slow is not asked twice. Whoever needs to know that it fails hears of it elsewhere. */
   function beat(): void {
     beating ??= store
       .beat(replica())

@@ -1,6 +1,6 @@
-/** The processes that share a store, each telling every few seconds that it is there. */
+/** The processes that share a store, each reporting every few seconds that it is there. */
 
-/** What one process that takes requests tells of itself. Plain JSON. */
+/** What one process that takes requests reports of itself. Plain JSON. */
 export interface Replica {
   /** Random for each start of the process. */
   readonly instance: string
@@ -39,7 +39,7 @@ export interface ReplicaCounts {
   readonly inFlight: number
 }
 
-/** A process tells so often that it is there, in milliseconds, and is forgotten when it was silent for longer than that. */
+/** How often a process reports that it is there, in milliseconds. It is forgotten after a longer silence. */
 export const BEAT_MS = 2000
 export const FORGET_MS = 15_000
 

@@ -11,7 +11,7 @@ export function jsonOf(change: Change): string {
   return JSON.stringify('to' in change ? change.to : null) ?? 'null'
 }
 
-/** That after which they are asked for, and one more than are ever given out, which tells that there are more. */
+/** That after which they are asked for, and one more than are ever given out, which shows that there are more. */
 export const CHANGES_READ = MOST_CHANGES + 2
 
 /** @param entries the first CHANGES_READ that are remembered from the number of `last` on */

@@ -9,7 +9,7 @@ import type { ReplicaStore } from '../replicas/replica.ts'
 /**
  * Copies a whole store into another one. Every implementation passes test/store/copy.test.ts.
  *
- * Two things stay behind. What processes tell of themselves is over when they have stopped. What a store remembers of the
+ * Two things stay behind. What processes report of themselves is over when they have stopped. What a store remembers of the
  * last batch of each process is for that process alone, to send a batch again whose reply was lost; one that starts
  * anew has another name.
  */
@@ -48,7 +48,7 @@ export interface Copyable {
 }
 
 export interface Refill {
-  /** What `unfinished` tells from now on until `done`; `null` if nothing is there before that. */
+  /** What `unfinished` returns from now on until `done`; `null` if nothing is there before that. */
   readonly mark: string | null
   /** Takes away all that the store held. @throws StoreError */
   clear(): Promise<void>
@@ -82,7 +82,7 @@ export interface CopyOptions {
   readonly to: Copyable
   /** Copies also while gateways are alive, from half a copy, and instead of what the target holds. */
   readonly force: boolean
-  /** Is told after each portion. */
+  /** Called after each portion. */
   readonly progress: (copied: Readonly<Copied>) => void
 }
 

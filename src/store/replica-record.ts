@@ -9,7 +9,7 @@ export interface Heard {
 const TEXTS = ['instance', 'host', 'version', 'hash'] as const
 const COUNTS = ['requests', 'refused', 'shadowed', 'tokens', 'forwarded', 'failed', 'inFlight'] as const
 
-/** What was told, or nothing if it is not what we tell: another version may share the store. */
+/** What a process reported, or nothing if it is not a report of this form: another version may share the store. */
 export function heard(text: string, at: number): Heard[] {
   try {
     const replica = JSON.parse(text) as Replica

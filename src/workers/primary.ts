@@ -40,7 +40,7 @@ export async function createPrimary({ config, hash, version, observe: also }: Ap
   if (also !== undefined) observing.follow(also)
   const store = await openStore(config.store, observe)
   const sums = createSums()
-  /** As a worker told last: each draws it by itself, from what all share. */
+  /** As a worker reported last: each draws it by itself, from what all share. */
   let adaptive = UNREAD
   let current: { config: Config; hash: string; problems: readonly string[] } = { config, hash, problems: [] }
   const supervisor = createSupervisor({
@@ -96,7 +96,7 @@ export async function createPrimary({ config, hash, version, observe: also }: Ap
     await tryParts(next)
     current = { config: untilRestart(config, next), hash: nextHash, problems: [] }
     const problems = await supervisor.reload()
-    // Also where not all have it: those tell so in their own figures, for as long as it is so.
+    // Also if not all have it: the others show that in their own figures, for as long as it is so.
     observe({ type: 'config_loaded', file: next.file, hash: nextHash, rules: fingerprint(next) })
     if (problems.length > 0) observe({ type: 'config_partly', file: next.file, problems })
     for (const problem of [...warnings, ...needRestart(config, next)])
@@ -137,7 +137,7 @@ export async function createPrimary({ config, hash, version, observe: also }: Ap
   }
 }
 
-/** One worker that is ready is enough: those that are not get no connections. What keeps those is told all the same. */
+/** One worker that is ready is enough: those that are not get no connections. What keeps the others is reported all the same. */
 function readiness(
   state: { started: boolean; draining: boolean },
   supervisor: Supervisor,

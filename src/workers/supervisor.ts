@@ -52,7 +52,7 @@ interface Place {
 
 const FIRST_PAUSE_MS = 100
 const LONGEST_PAUSE_MS = 5000
-/** A worker that says nothing for so long holds its connections and serves none of them: another takes its place. */
+/** A worker that says nothing for this long holds its connections and serves none of them: another takes its place. */
 const HUNG_MS = 30_000
 /** A worker that has run this long was no failure to start, in milliseconds. */
 const STEADY_MS = 10_000
@@ -81,7 +81,7 @@ export function createSupervisor(options: SupervisorOptions): Supervisor {
     return process
   }
 
-  /** Where there is no memory for a process, Node throws; of other shortages it tells as of the end of one (26.10). */
+  /** Where there is no memory for a process, Node throws; other shortages it reports like the end of a process (26.10). */
   function runAgain(place: Place): void {
     try {
       run(place)
@@ -109,7 +109,7 @@ export function createSupervisor(options: SupervisorOptions): Supervisor {
     return url
   }
 
-  /** Before the end of the worker is told, which is not to speak of a restart then. */
+  /** Before the end of the worker is reported, which is not to speak of a restart then. */
   function giveUp(error: unknown): never {
     stopping = true
     throw error

@@ -17,7 +17,7 @@ export interface Ending {
   readonly problem: string | null
 }
 
-/** A worker as the primary sees it: a process that was told to begin. */
+/** A worker as the primary sees it: a process that was asked to begin. */
 export interface WorkerProcess {
   readonly pid: number
   /** The URL it listens on. Rejects with what it said, where it ends before. */
@@ -36,7 +36,7 @@ export interface WorkerProcess {
   stop(): void
   /** How long it has said nothing, in milliseconds. */
   silentMs(): number
-  /** Ends it at once. @param why told as the reason of its end. Default: the signal */
+  /** Ends it at once. @param why reported as the reason of its end. Default: the signal */
   kill(why?: string): void
 }
 
@@ -99,10 +99,10 @@ export function startWorker({ begin, onReport, write, now }: WorkerProcessOption
     reloading?.answered(null)
     return { reason, problem: failed?.problem ?? null }
   })
-  tell(begin)
+  send(begin)
 
   /** What a worker that is ending does not hear, it needs no more. */
-  function tell(message: ToWorker): void {
+  function send(message: ToWorker): void {
     if (child.connected) child.send(message, () => {})
   }
 
@@ -111,7 +111,7 @@ export function startWorker({ begin, onReport, write, now }: WorkerProcessOption
     const answered = Promise.withResolvers<void>()
     const timer = setTimeout(answered.resolve, deadlineMs)
     questions.set(id, answered.resolve)
-    tell({ type: 'report', id })
+    send({ type: 'report', id })
     await answered.promise
     questions.delete(id)
     clearTimeout(timer)
@@ -121,7 +121,7 @@ export function startWorker({ begin, onReport, write, now }: WorkerProcessOption
     const response = new Promise<string | null>((answered) => {
       reloading = { hash, answered }
     })
-    tell({ type: 'reload', config, hash })
+    send({ type: 'reload', config, hash })
     return Promise.race([response, sleep(RELOAD_MS, UNANSWERED, { ref: false })])
   }
 
@@ -138,9 +138,9 @@ export function startWorker({ begin, onReport, write, now }: WorkerProcessOption
     state,
     ask,
     reload,
-    rejected: (problems) => tell({ type: 'rejected', problems }),
-    drain: (on) => tell({ type: 'drain', on }),
-    stop: () => tell({ type: 'stop' }),
+    rejected: (problems) => send({ type: 'rejected', problems }),
+    drain: (on) => send({ type: 'drain', on }),
+    stop: () => send({ type: 'stop' }),
     silentMs: () => now() - (latest?.at ?? startedAt),
     kill: (why) => {
       killedFor = why

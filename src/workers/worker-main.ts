@@ -6,7 +6,7 @@ import type { FromWorker, Report, ToWorker } from './messages.ts'
 import { createWorker, type Worker } from './worker.ts'
 
 /**
- * The process of a worker: started by the primary, obeys its messages one after another, and ends when told to, on SIGTERM,
+ * The process of a worker: started by the primary, obeys its messages one after another, and ends on request, on SIGTERM,
  * or when the primary is gone. SIGINT and SIGHUP, which a terminal sends to all, are the primary's business.
  */
 
@@ -47,7 +47,7 @@ async function obey(message: Exclude<ToWorker, { type: 'report' }>): Promise<voi
   else if (message.type === 'stop') void end()
   else {
     const problem = (await running?.reload(message.config, message.hash)) ?? null
-    await tell({ type: 'reloaded', hash: message.hash, problem })
+    await send({ type: 'reloaded', hash: message.hash, problem })
   }
 }
 
@@ -55,16 +55,16 @@ async function begin(message: Extract<ToWorker, { type: 'begin' }>): Promise<voi
   try {
     const worker = await createWorker(message)
     running = worker
-    await tell({ type: 'listening', url: await worker.start() })
+    await send({ type: 'listening', url: await worker.start() })
   } catch (error) {
-    await tell({ type: 'failed', problem: messageOf(error), path: error instanceof SetupError ? error.path : null })
+    await send({ type: 'failed', problem: messageOf(error), path: error instanceof SetupError ? error.path : null })
     await running?.stop()
     process.exit(1)
   }
 }
 
 async function report(id: number): Promise<void> {
-  await tell({ type: 'report', id, report: (await running?.report()) ?? STARTING })
+  await send({ type: 'report', id, report: (await running?.report()) ?? STARTING })
 }
 
 function end(limits?: { delayMs: number; timeoutMs: number }): Promise<void> {
@@ -78,8 +78,8 @@ async function stop(limits?: { delayMs: number; timeoutMs: number }): Promise<ne
   process.exit(0)
 }
 
-/** Resolves when it is sent, or there is nobody left to be told. */
-function tell(message: FromWorker): Promise<void> {
+/** Resolves when it is sent, or there is nobody left to receive it. */
+function send(message: FromWorker): Promise<void> {
   return new Promise((resolve) => {
     if (process.connected) process.send?.(message, undefined, undefined, () => resolve())
     else resolve()

@@ -96,7 +96,7 @@ async function poll<T>(
   everyMs: number,
   turn: Turn,
   stop: AbortSignal,
-  tell: (outcome: Answered<T> | Error) => void,
+  report: (outcome: Answered<T> | Error) => void,
 ): Promise<void> {
   let failures = 0
   if (turn.pause) await pause(everyMs, stop)
@@ -105,11 +105,11 @@ async function poll<T>(
       const response = await call<T>('GET', path, { signal: stop })
       remember(path, response)
       failures = 0
-      if (!stop.aborted) tell(response)
+      if (!stop.aborted) report(response)
     } catch (error) {
       if (stop.aborted) return
       failures++
-      tell(error as Error)
+      report(error as Error)
       // Without a session only the bell makes it worth asking again.
       if (error instanceof ApiError && error.status === 401) await pause(FOREVER, stop)
     }

@@ -24,7 +24,7 @@ export function formatRate(language: Language, perSecond: number): string {
   return new Intl.NumberFormat(LOCALES[language], { maximumSignificantDigits: 3 }).format(perSecond)
 }
 
-/** Rounded down: what is not full is not told as 100 %. @param share 0 to 1 */
+/** Rounded down: what is not full is not shown as 100 %. @param share 0 to 1 */
 export function formatShare(language: Language, share: number): string {
   const options = { style: 'percent', maximumSignificantDigits: 3, roundingMode: 'floor' } as const
   return new Intl.NumberFormat(LOCALES[language], options).format(share)

@@ -38,7 +38,7 @@ export function ratesBetween(before: NowResponse, after: NowResponse): Rates | n
   }
 }
 
-/** Looks that are kept, and over how many of them a rate is taken: replicas tell their counts in beats. */
+/** Looks that are kept, and over how many of them a rate is taken: replicas report their counts in beats. */
 export const KEPT = 90
 const SPAN = 3
 

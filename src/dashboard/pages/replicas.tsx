@@ -5,7 +5,7 @@ import { Note } from '../ui/note.tsx'
 import { Panel, Rows } from '../ui/panel.tsx'
 import { At, Tag } from '../ui/small.tsx'
 
-/** A replica that has not told of itself for so long is worth a word. */
+/** A replica that has been silent for this long is worth a word. */
 const SILENT_MS = 5000
 
 export function Replicas({ now, left }: { readonly now: NowResponse; readonly left: readonly Left[] }) {
@@ -57,7 +57,7 @@ function Row({
   readonly now: NowResponse
 }) {
   const { t, number, duration } = useTexts()
-  const told = [...replica.reasons, ...replica.configProblems]
+  const notes = [...replica.reasons, ...replica.configProblems]
   return (
     <tr>
       <th scope="row">
@@ -69,9 +69,9 @@ function Row({
         ) : (
           <Tag tone={replica.ready ? 'good' : 'bad'}>{t(replica.ready ? 'now.ready' : 'now.notReady')}</Tag>
         )}
-        {told.length > 0 && (
+        {notes.length > 0 && (
           <ul className="problems" lang="en">
-            {told.map((text) => (
+            {notes.map((text) => (
               <li key={text}>{text}</li>
             ))}
           </ul>

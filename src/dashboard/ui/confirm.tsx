@@ -27,7 +27,7 @@ export function Confirm({ title, action, danger, needsReason, onConfirm, onClose
   const [missing, setMissing] = useState(false)
   const [busy, setBusy] = useState(false)
   const button = useFocusKept(busy)
-  // A modal returns the focus when it is told to close, and this one is gone then.
+  // A modal returns the focus when it is asked to close, and this one is gone then.
   useFocusBack(() => document.activeElement)
 
   async function confirm(): Promise<void> {

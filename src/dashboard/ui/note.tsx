@@ -4,7 +4,7 @@ import type { ReactNode } from 'react'
 export type Tone = 'good' | 'warn' | 'bad' | 'info'
 const COLOURS = { good: 'green', warn: 'yellow', bad: 'red', info: 'blue' } as const
 
-/** Something worth telling, with a colour that its words do not depend on. `live` ones are read out when they appear. */
+/** Something worth reading, with a colour that its words do not depend on. `live` ones are read out when they appear. */
 export function Note({
   tone,
   title,

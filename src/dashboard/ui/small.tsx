@@ -61,7 +61,7 @@ function copySelected(element: HTMLElement): boolean {
   return document.execCommand('copy')
 }
 
-/** Controls that change something: of no use to a viewer, who is told why. */
+/** Controls that change something: of no use to a viewer, who sees why. */
 export function Changing({ label, children }: { readonly label: string; readonly children: ReactNode }) {
   const { t } = useTexts()
   const may = useMayChange()

@@ -1,12 +1,12 @@
 --[[
-  Keeps what a process tells of itself, at the moment of Redis's clock, and forgets those that were silent for long. Who
+  Keeps what a process reports of itself, at the moment of Redis's clock, and forgets those that were silent for long. Who
   spoke in the future spoke while the clock was ahead: of him the silence begins now.
 
   KEYS[1]  hash: instance -> when it spoke last, in milliseconds
-  KEYS[2]  hash: instance -> what it told, JSON
+  KEYS[2]  hash: instance -> its report, JSON
   KEYS[3]  hash: instance -> the newest form of counters that it reads; a build that knows no form but the first is absent
   ARGV[1]  instance
-  ARGV[2]  what it tells
+  ARGV[2]  its report
   ARGV[3]  silence after which a process is forgotten, in milliseconds
   ARGV[4]  the newest form of counters that it reads
   Output   the newest form that all processes read

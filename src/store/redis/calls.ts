@@ -12,7 +12,7 @@ export async function call<T>(command: () => Promise<T>): Promise<T> {
 }
 
 /**
- * Asks whether Redis is there. Where there is no connection, the error tells what the last try to make one met.
+ * Asks whether Redis is there. If there is no connection, the error says why the last attempt failed.
  * @param key any of ours: in a cluster the node that has them counts, and a PING may go to another
  */
 export function pinging(redis: RedisClient, key: string): () => Promise<void> {

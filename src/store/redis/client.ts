@@ -27,7 +27,7 @@ interface Scripts {
   addTally(key: string, ...counts: number[]): Promise<unknown>
   changeControl(keyCount: number, ...keysAndArguments: string[]): Promise<unknown>
   beat(
-    ...args: [...keys: [string, string, string], instance: string, told: string, forgetMs: number, form: number]
+    ...args: [...keys: [string, string, string], instance: string, report: string, forgetMs: number, form: number]
   ): Promise<number>
   scanKeys(ours: string, cursor: string, pattern: string, count: number): Promise<[next: string, keys: string[]]>
 }
@@ -61,7 +61,7 @@ function optionsOf(deadlineMs: number) {
     connectTimeout: CONNECT_MS,
     // And so is such a sentinel, for the next one: by default ioredis waits for ever. Connecting to it counts too.
     sentinelCommandTimeout: CONNECT_MS + silence,
-    // By default ioredis waits for 2 s when it closes a connection, also one that is closed already: so long a process would not end.
+    // By default ioredis waits for 2 s when it closes a connection, also one that is closed already: a process would not end before that.
     disconnectTimeout: deadlineMs,
     retryStrategy: reconnectDelay,
     reconnectOnError: onceASecond((error) => error.message.includes('READONLY')),
@@ -118,7 +118,7 @@ export function connect({ url, deadlineMs }: ConnectOptions): RedisClient {
 
 /**
  * Gives each command its deadline, twice the caller's: a turn of our event loop that takes long must not pass for a silence of Redis.
- * With `commandTimeout` of ioredis 6.0 it does: where a process was held up for so long, as in a container that is throttled, its timer
+ * With `commandTimeout` of ioredis 6.0 it does: if a process was held up for that long, as in a container that is throttled, its timer
  * comes before the reply that is there already is read.
  */
 function withDeadline(redis: Redis, ms: number): Redis {
@@ -137,8 +137,8 @@ function withDeadline(redis: Redis, ms: number): Redis {
 
 /**
  * What ioredis asks by INFO before it uses a connection. A user without the right to INFO is enough for it, but it prints so for itself
- * at each connection, in the middle of the log: here it is told nothing, and the store warns. What listens in a cluster is out of our reach,
- * and prints still. A Redis that is loading it would wait for up to 10 s at a time, and say nothing: here that is an error, told and tried again.
+ * at each connection, in the middle of the log: here it gets an empty reply, and the store warns. What listens in a cluster is out of our reach,
+ * and prints still. A Redis that is loading it would wait for up to 10 s at a time, and say nothing: here that is an error, reported and tried again.
  */
 function quietly(redis: Redis): Redis {
   const ask = redis.info.bind(redis)
@@ -179,7 +179,7 @@ export async function asksForNoPassword(redis: RedisClient): Promise<boolean> {
 }
 
 /**
- * Where SELECT is refused (no such number, or no right to it), ioredis tells it and goes on in database 0: its counters are
+ * If SELECT is refused (no such number, or no right to it), ioredis reports it and goes on in database 0: its counters are
  * those of somebody else. Such a connection is none.
  */
 function inItsDatabase(redis: Redis): Redis {

@@ -17,7 +17,7 @@
   ARGV[6]  why, as JSON
   ARGV[7]  version that the settings or the override must have, 0 for none; empty for any
   ARGV[8]  entries that the audit keeps
-  ARGV[9]  channel on which the change is told
+  ARGV[9]  channel on which the change is published
   ARGV[10] entries that it keeps beyond these of each kind
   ARGV[11] kinds, each followed by a blank
   ARGV[12] for 'quota_reset', JSON: [category, all, [[seconds, name as JSON], ...]]; the windows to be emptied, and whether
@@ -120,7 +120,7 @@ local entry = table.concat({
   ',"from":', from or 'null', ',"to":', to, ',"why":', ARGV[6], '}',
 })
 
--- What falls out of the newest goes to the older ones of its kind: so many changes of one kind wash out none of another.
+-- What falls out of the newest goes to the older ones of its kind: many changes of one kind wash out none of another.
 local falling = redis.call('ZRANGE', KEYS[2], 0, -keep)
 local forgotten = redis.call('GET', KEYS[3])
 if not forgotten and #falling > 0 then

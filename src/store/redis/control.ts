@@ -142,7 +142,7 @@ function parseEntry(text: string): AuditEntry {
   return parse(text) as AuditEntry
 }
 
-/** Stored as control.lua tells. */
+/** Stored as control.lua describes. */
 function parseVersioned<T>(text: string): Versioned<T> {
   const space = text.indexOf(' ')
   return { version: Number(text.slice(0, space)), value: parse(text.slice(space + 1)) as T }

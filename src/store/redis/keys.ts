@@ -26,11 +26,11 @@ export interface Keys {
   olderAudit(kind: string): string
   /** How many entries of the audit are forgotten. */
   readonly forgotten: string
-  /** Not a key but a channel: each change is told on it. */
+  /** Not a key but a channel: each change is published on it. */
   readonly changes: string
   /** Instance -> when it spoke last. */
   readonly beats: string
-  /** Instance -> what it told. */
+  /** Instance -> its report. */
   readonly replicas: string
   /** Instance -> the newest form of counters that it reads. */
   readonly forms: string

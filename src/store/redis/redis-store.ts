@@ -46,13 +46,13 @@ export function openRedisStore({ url, prefix = 'tollgate', deadlineMs = 250, obs
   const changes = subscription(() => connectToPrimary({ url, deadlineMs }), keys.changes)
 
   redis.on('error', (error: Error) => {
-    // What was not sent follows from an error that was told.
+    // What was not sent follows from an error that was reported.
     if (wasNeverSent(error)) return
     const { message } = asStoreError(error)
     observe({ type: 'store_failed', operation: 'connect', reason: 'connection', message })
   })
   redis.on('ready', () => void welcome())
-  redis.connect().catch(() => {}) // told by the error event; ioredis goes on trying
+  redis.connect().catch(() => {}) // reported by the error event; ioredis goes on trying
 
   async function welcome(): Promise<void> {
     // A cluster is ready before its nodes are connected: the first command connects ours, and others fail meanwhile.
@@ -149,7 +149,7 @@ async function checkServer(redis: RedisClient, keys: Keys, observe: Observer): P
       observe({ type: 'store_warning', message: NOTHING_ON_DISK })
     }
   } catch {
-    // The next call tells what is wrong; a check that fails is no reason to refuse service.
+    // The next call reports what is wrong; a check that fails is no reason to refuse service.
   }
 }
 

@@ -12,18 +12,18 @@ export function redisReplicas(redis: RedisClient, keys: Keys, onForm: (form: num
   const hashes = [keys.beats, keys.replicas, keys.forms] as const
   return {
     async beat(replica) {
-      const told = JSON.stringify(replica)
-      onForm(await call(() => redis.beat(...hashes, replica.instance, told, FORGET_MS, NEWEST_FORM)))
+      const report = JSON.stringify(replica)
+      onForm(await call(() => redis.beat(...hashes, replica.instance, report, FORGET_MS, NEWEST_FORM)))
     },
 
     async listReplicas() {
       type Hash = Record<string, string>
-      // Who has told something has spoken, and not after the time.
-      const [told, beats, time] = await reading<[Hash, Hash, [string, string]]>(redis, (commands) => {
+      // Whoever has a report has a beat, and it is not later than the time.
+      const [reports, beats, time] = await reading<[Hash, Hash, [string, string]]>(redis, (commands) => {
         commands.hgetall(keys.replicas).hgetall(keys.beats).time()
       })
       return listedReplicas(
-        Object.entries(told).flatMap(([instance, text]) => heard(text, Number(beats[instance]))),
+        Object.entries(reports).flatMap(([instance, text]) => heard(text, Number(beats[instance]))),
         milliseconds(time),
       )
     },

@@ -69,7 +69,7 @@ local function window_at(bytes, windows, numbers, i, form)
   return seconds, started, (unpack_bytes(format, bytes, at))
 end
 
--- How the numbers of a section are packed that has so many windows, and is short or not.
+-- How the numbers of a section are packed, by its number of windows and whether it is short.
 local function shape_numbers(shape)
   local n = shape.windows
   if shape.short then

@@ -19,7 +19,7 @@ export function connectToPrimary({ url, deadlineMs }: ConnectOptions): RedisClie
   for (const sentinel of sentinels) {
     sentinel.follow((message) => {
       if (message?.split(' ', 1)[0] !== parsed.name) return
-      // While it asks a sentinel it has nothing to leave yet, and ioredis 6.0 would end for good; what it is told may be the old one.
+      // While it asks a sentinel it has nothing to leave yet, and ioredis 6.0 would end for good; the sentinel may name the old one.
       if (isAsking(redis)) redis.off('connect', leave).once('connect', leave)
       else leave()
     })
@@ -29,7 +29,7 @@ export function connectToPrimary({ url, deadlineMs }: ConnectOptions): RedisClie
   })
 }
 
-/** Whether it is told by a sentinel where to connect, and does not connect yet. */
+/** Whether a sentinel is naming the address, and no connection is being made yet. */
 function isAsking(redis: RedisClient): boolean {
   return redis.status === 'connecting' && !('stream' in redis && redis.stream?.destroyed === false)
 }

@@ -47,7 +47,7 @@ const KINDS: ReadonlyMap<string, Kind> = new Map([
   ['CROSSSLOT', CLUSTER],
 ])
 
-/** What a script is told that calls what its user may not; Redis 7.0 puts ERR before it, later ones other words behind it. */
+/** The error of a script that calls what its user may not; Redis 7.0 puts ERR before it, later ones other words behind it. */
 const FORBIDDEN_WITHIN = /The user executing the script can't|ACL failure in script/
 
 /** What a Redis that is no node of a cluster answers to whoever takes it for one. */

@@ -22,7 +22,7 @@ export function subscription(connect: () => RedisClient, channel: string): Subsc
 
   function open(): RedisClient {
     const opened = connect()
-    opened.on('error', () => {}) // the connection for the commands tells it; ioredis would print it
+    opened.on('error', () => {}) // the connection for the commands reports it; ioredis would print it
     opened.on('message', (_channel: string, message: string) => reportAll(message))
     opened.on('ready', () => void subscribe(opened))
     opened.connect().catch(() => {}) // ioredis goes on trying

@@ -83,7 +83,7 @@ export function sqliteControl(database: DatabaseSync, options: SqliteControlOpti
     const version = last().version + 1
     const { before, after } = apply(change, version, known)
     const row = { version, at: clock(), who, what: change.kind, subject: subjectOf(change), why }
-    sql.tell.run(row.version, row.at, row.who, row.what, row.subject, before, after, row.why)
+    sql.addEntry.run(row.version, row.at, row.who, row.what, row.subject, before, after, row.why)
     const { changes: forgotten } = sql.forget.run(version - bounds.newest, bounds.olderOfKind)
     return { done: true, entry: entryOf({ ...row, before, after }), forgotten: Number(forgotten) }
   }
@@ -133,7 +133,7 @@ function prepare(database: DatabaseSync) {
     shared: database.prepare('SELECT windows FROM counters WHERE category = ? AND scope = 1'),
     setShared: database.prepare('UPDATE counters SET windows = ?, ends = ? WHERE category = ? AND scope = 1'),
     dropShared: database.prepare('DELETE FROM counters WHERE category = ? AND scope = 1'),
-    tell: database.prepare(
+    addEntry: database.prepare(
       'INSERT INTO audit (version, at, who, what, subject, before, after, why) VALUES (?, ?, ?, ?, ?, ?, ?, ?)',
     ),
     // Of those that are older than the newest, each kind keeps as many.

@@ -9,7 +9,7 @@ import { migrate, recognise } from './schema.ts'
 const BUSY_MS = 200
 /** The same while the file is opened, when nothing else is to be done. */
 const OPEN_MS = 2000
-/** A batch of another process takes 0.1 ms: so many looks, one in each turn of the event loop, before the pauses begin. */
+/** A batch of another process takes 0.1 ms: the number of looks, one in each turn of the event loop, before the pauses begin. */
 const QUICK_LOOKS = 20
 
 /**

@@ -1,6 +1,6 @@
 import type { DatabaseSync } from 'node:sqlite'
 
-/** Each entry brings the database one version further; `user_version` tells how many have been applied. */
+/** Each entry brings the database one version further; `user_version` is how many have been applied. */
 const MIGRATIONS = [
   `CREATE TABLE counters (
      scope INTEGER NOT NULL,      -- 0 personal, 1 global

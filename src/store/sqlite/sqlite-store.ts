@@ -85,7 +85,7 @@ export function openSqliteStore(options: SqliteStoreOptions): Store {
     try {
       swept = Number(sql.sweep.run(clock()).changes)
     } catch {
-      // Another process holds the file, or the disk fails, as the next charge will tell: the rows can wait a minute.
+      // Another process holds the file, or the disk fails, as the next charge will report: the rows can wait a minute.
     }
     sweeper = setTimeout(sweep, swept === SWEEP_ROWS ? SWEEP_SOON_MS : SWEEP_MS).unref()
   }

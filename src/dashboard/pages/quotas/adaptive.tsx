@@ -11,7 +11,7 @@ interface AdaptiveProps {
   readonly isStale: boolean
 }
 
-/** The factor of the adaptive mode and why it is what it is; told in every mode. */
+/** The factor of the adaptive mode and why it is what it is; shown in every mode. */
 export function Adaptive({ quota: { adaptive, mode }, counted, isStale }: AdaptiveProps) {
   const { t, number } = useTexts()
   const used = mode === 'adaptive'

@@ -123,7 +123,7 @@ function LimitTable({
   )
 }
 
-/** Who has used nothing yet is in no list of users: limits that no request fits into are told by themselves. */
+/** Who has used nothing yet is in no list of users: limits that no request fits into are shown by themselves. */
 function TooSmall({
   quota,
   response,
@@ -143,7 +143,7 @@ function TooSmall({
   )
 }
 
-/** Limits that only the dearer requests never fit into: those that none fits into are told by `TooSmall`. */
+/** Limits that only the dearer requests never fit into: those that none fits into are shown by `TooSmall`. */
 function TooDear({ response }: { readonly response: PreviewResponse }) {
   const { t, number } = useTexts()
   if (response.warnings.length === 0) return null

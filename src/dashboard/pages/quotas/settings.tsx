@@ -46,7 +46,7 @@ interface SettingsProps extends Pick<Polled<QuotaResponse>, 'etag' | 'reload' | 
 
 /** A change that was made. */
 interface Applied {
-  readonly told: 'quotas.applied' | 'quotas.made'
+  readonly message: 'quotas.applied' | 'quotas.made'
   readonly version: number
 }
 
@@ -83,7 +83,7 @@ export function Settings({ quota, etag, out, reload, take }: SettingsProps) {
   useEffect(() => {
     if (!isOutcomeUnknown(error) || Object.keys(stillEdits(sent.current, quota)).length > 0) return
     setError(null)
-    setApplied({ told: 'quotas.made', version: quota.version })
+    setApplied({ message: 'quotas.made', version: quota.version })
   }, [quota, error])
 
   function change(next: (now: Draft) => Draft): void {
@@ -139,7 +139,7 @@ export function Settings({ quota, etag, out, reload, take }: SettingsProps) {
       const response = await call<QuotaResponse>('PATCH', '/api/quota', { body, ifMatch: of.etag })
       take(response)
       change((now) => editsSince(now, of.draft))
-      setApplied({ told: 'quotas.applied', version: response.data.version })
+      setApplied({ message: 'quotas.applied', version: response.data.version })
     })
   }
 
@@ -186,7 +186,7 @@ export function Settings({ quota, etag, out, reload, take }: SettingsProps) {
       </EditContext>
       {applied !== null && (
         <Note tone="good" live>
-          {t(applied.told, { version: applied.version })}
+          {t(applied.message, { version: applied.version })}
         </Note>
       )}
       {error instanceof ApiError && error.status === 412 ? (
