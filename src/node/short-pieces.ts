@@ -1,0 +1,55 @@
+import type { IncomingMessage } from 'node:http'
+
+/** Bytes of a piece that is passed on as it is. */
+const LONG = 1024
+/** Pieces that are held at a time. */
+const MAX_HELD = 256
+/** How long they are held if nobody has read what came before them, in milliseconds. */
+const HELD_MS = 20
+
+/**
+ * Puts short pieces of a request's body together: chunks that come in one packet, and packets or TLS records of one byte.
+ *
+ * Node's parser makes a Buffer of each piece, 400 bytes for a piece of one byte. It holds up to 64 KiB of them for a request that waits for
+ * its keys, its charge, a connection or a slow upstream: 27 MB (26.10).
+ *
+ * The parser hands pieces over by `push`, and reads on if that returns true (26.10, `lib/_http_common.js`, `parserOnBody`). A method of
+ * the request's own hides it.
+ *
+ * @param onMany called with the number of short pieces that one turn of the event loop has brought so far
+ */
+export function joinShortPieces(req: IncomingMessage, onMany: (pieces: number) => void = () => {}): void {
+  /** Short pieces of this turn. */
+  let pieces = 0
+  const push = req.push.bind(req)
+  let held: Buffer[] = []
+  let size = 0
+
+  function flush(): void {
+    if (held.length === 0 || req.destroyed) return
+    const joined = Buffer.concat(held, size)
+    held = []
+    size = 0
+    push(joined)
+  }
+
+  function flushSoon(): void {
+    pieces = 0
+    if (req.readableLength === 0) flush()
+    // Nobody waits for them yet, and more may come.
+    else if (held.length > 0) setTimeout(flush, HELD_MS)
+  }
+
+  req.push = (piece: Buffer | null): boolean => {
+    if (piece === null || piece.length >= LONG) {
+      flush()
+      return push(piece)
+    }
+    if (held.length === 0) setImmediate(flushSoon)
+    onMany(++pieces)
+    held.push(piece)
+    size += piece.length
+    if (held.length === MAX_HELD) flush()
+    return req.readableLength + size < req.readableHighWaterMark
+  }
+}
