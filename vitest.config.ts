@@ -4,7 +4,7 @@ import { Summary } from './test/setup/summary.ts'
 
 /** What needs no process of its own: with a fresh one for each file these folders take 327 s of CPU in the place of 253. */
 const SHARED = [
-  'test/{admin,auth,bench,cli,config,control,dashboard,docs,failures,quota,reference,routing}/**/*.test.ts',
+  'test/{admin,auth,bench,cli,config,control,dashboard,docs,face,failures,quota,reference,routing}/**/*.test.ts',
   'services/test/**/*.test.ts',
 ]
 const BROWSER = 'test/browser/**/*.test.ts'
