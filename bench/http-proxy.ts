@@ -4,7 +4,7 @@ import { createProxyServer } from 'http-proxy-3'
 import { destination, pino } from 'pino'
 
 /**
- * The plainest proxy that http-proxy-3 makes: no credential, no quota. Arguments: port, port of the backend, and the file of its
+ * The plainest proxy that http-proxy-3 makes: no credential, no quota. Arguments: port, port of the upstream, and the file of its
  * access log if it is to have one.
  */
 const [port, upstream, file] = process.argv.slice(2)

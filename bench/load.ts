@@ -57,7 +57,7 @@ export interface Latency {
   readonly p90: number
   readonly p99: number
   readonly p999: number
-  /** 99th percentile of how late the generator itself sent, where there was a connection to send on. */
+  /** 99th percentile of how late the generator itself sent, if there was a connection to send on. */
   readonly late99: number
 }
 

@@ -38,7 +38,7 @@ function install(missing: readonly string[]): void {
 /**
  * Until the process ends a core that idles polls for work (linux/Documentation/power/pm_qos_interface.rst: no latency is
  * borne). One that was let sleep has to be woken by whoever writes to it, which on a virtual machine can cost more than the request.
- * @throws Error where that is not allowed
+ * @throws Error if that is not allowed
  */
 export function keepAwake(): void {
   try {

@@ -70,7 +70,7 @@ async function measureGroups(options: Options, within: Within, priority: string)
   return { conditions: [...machine, how], sections }
 }
 
-/** What was measured before shall not be lost, where there is any. */
+/** What was measured before shall not be lost, if there is any. */
 function notMeasured(name: string, error: unknown, only: string | null): Section {
   if (interrupted || only !== null) throw error
   process.exitCode = 1

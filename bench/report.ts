@@ -97,7 +97,7 @@ export function writeReport(file: URL, report: Report): void {
   rewrite(file, () => reportText(report))
 }
 
-/** Puts the sections in the place of those of the same title, each with its conditions, which are not those of the others. */
+/** Puts the sections instead of those of the same title, each with its conditions, which are not those of the others. */
 export function writeSections(file: URL, { conditions, sections }: Report): void {
   rewrite(file, (old) => {
     const parts = old.split(/\n\n(?=### )/)

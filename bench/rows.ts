@@ -65,7 +65,7 @@ async function measure(row: Row, seconds: number): Promise<Sample> {
   return { rate: load.rate, p99: load.p99, proxy, redis, total: proxy + redis, unexpected: unexpected(row, load) }
 }
 
-/** @throws Error where it was not the row that was measured */
+/** @throws Error if it was not the row that was measured */
 function unexpected({ name, refused }: Row, load: Saturation): number {
   const wrong = load.broken + (refused ? load.requests - load.refused : load.refused)
   if (load.requests === 0 || wrong > load.requests / 100) {

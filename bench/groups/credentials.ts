@@ -107,7 +107,7 @@ async function measure({ server, path, headers, own }: Door, count: number): Pro
   return times
 }
 
-/** @throws Error where it is not refused */
+/** @throws Error if it is not refused */
 async function refused(options: http.RequestOptions): Promise<void> {
   const [response] = (await once(http.get({ host: '127.0.0.1', ...options }), 'response')) as [http.IncomingMessage]
   if (response.statusCode !== 401) throw new Error(`${options.path}: ${response.statusCode} instead of 401`)

@@ -26,7 +26,7 @@ interface Round extends Latency {
   readonly busy: number
 }
 
-/** Latency at half of the rate that saturates the gateway: for the backend itself and for what stands before it. */
+/** Latency at half of the rate that saturates the gateway: for the upstream itself and for what stands before it. */
 export const latency: Group = async (bench) => {
   const { stage, requests } = bench
   const [redis, upstream] = [await stage.redis(), await stage.upstream()]
@@ -65,7 +65,7 @@ export const latency: Group = async (bench) => {
       {
         name: 'added p99 at half of the saturation load (access log on)',
         unit: 'ms',
-        // The smallest, so that a busy moment of the machine cannot pass for a slow backend and flatter the difference.
+        // The smallest, so that a busy moment of the machine cannot pass for a slow upstream and flatter the difference.
         values: of(charged).map(({ p99 }) => p99 - Math.min(...of(direct).map((round) => round.p99))),
         target: { atMost: 2 },
       },

@@ -24,7 +24,7 @@ const LUA = `load_module ${MODULES}/ndk_http_module.so;
 load_module ${MODULES}/ngx_http_lua_module.so;`
 
 /**
- * The backend of every row: the cheapest answer there is, files of the folder below /files/, and at /upload an answer
+ * The upstream of every row: the cheapest answer there is, files of the folder below /files/, and at /upload an answer
  * when the whole body is there.
  */
 export function upstreamConfig(port: number, folder: string): string {

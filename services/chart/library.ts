@@ -107,8 +107,8 @@ function chartsOf(musicId: number, { title, artist, charts }: Maidata, bytes: Bu
     .map(({ difficulty, level, designer, bpm, first, duration, notes, warnings }) => {
       const counts = countNotes(notes.map(({ note }) => note))
       const levelLabel = labelOf(difficulty, level)
-      const told = { title, artist, designer, bpm, first, duration, notes, warnings }
-      return { ...nameOf(musicId, difficulty), ...told, levelLabel, counts, maxDxScore: 3 * counts.total, file }
+      const facts = { title, artist, designer, bpm, first, duration, notes, warnings }
+      return { ...nameOf(musicId, difficulty), ...facts, levelLabel, counts, maxDxScore: 3 * counts.total, file }
     })
 }
 

@@ -40,7 +40,7 @@ export function createServer({ desk, adminSecret, allowedOrigins, onError }: Ser
   return http
 }
 
-/** Refuses strangers before their body is read, whatever they show: the answer does not tell one kind from another. */
+/** Refuses strangers before their body is read, whatever they show: the response does not show which kind it was. */
 function admit(app: FastifyInstance, { keys }: Desk, isAdminSecret: ReturnType<typeof secretCheck>): void {
   app.addHook('onRequest', async (request, reply) => {
     const access = accessOf(request)
@@ -64,7 +64,7 @@ function accessOf(request: FastifyRequest): Access {
 
 const BEARER = /^Bearer +(\S+)$/i
 
-/** Empty where nothing is shown. */
+/** Empty if nothing is shown. */
 function bearerOf(authorization: string | undefined): string {
   return BEARER.exec(authorization ?? '')?.[1] ?? ''
 }

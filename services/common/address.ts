@@ -5,7 +5,7 @@ export interface Address {
   readonly port: number
 }
 
-/** Reads `HOST:PORT`, with an IPv6 address in brackets; `null` where it is none. */
+/** Reads `HOST:PORT`, with an IPv6 address in brackets; `null` if it is none. */
 export function parseAddress(text: string): Address | null {
   const match = /^(?:\[([^\]]+)\]|([^:]+)):(\d{1,5})$/.exec(text)
   if (match === null || Number(match[3]) > 65_535) return null

@@ -39,7 +39,7 @@ export async function readBody(stream: Readable, limit: number): Promise<Buffer>
   return Buffer.concat(chunks)
 }
 
-/** What a reviver is told beside key and value; TypeScript's library does not know the third argument yet. */
+/** What a reviver gets beside key and value; TypeScript's library does not know the third argument yet. */
 type Reviver = (key: string, value: unknown, context: { source?: string }) => unknown
 const parse = JSON.parse as (text: string, reviver: Reviver) => unknown
 

@@ -12,7 +12,7 @@ export interface ResponseDoc {
   readonly example?: unknown
 }
 
-/** What is told of one route. */
+/** How one route is described. */
 export interface Operation {
   readonly method: 'GET' | 'POST' | 'DELETE'
   /** With parameters as in `/songs/:id`. */
@@ -23,7 +23,7 @@ export interface Operation {
   readonly tag?: string
   /** Names of security schemes of which one is needed; empty: nobody has to show anything. */
   readonly security: readonly string[]
-  /** Objects whose members are the parameters; those of the path are strings where they are not told. */
+  /** Objects whose members are the parameters; those of the path are strings if they are not described. */
   readonly params?: z.ZodObject
   readonly query?: z.ZodObject
   readonly headers?: z.ZodObject

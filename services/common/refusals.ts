@@ -40,7 +40,7 @@ export function responseRefusals<R>(app: FastifyInstance, options: RefusalOption
     if (methods.length === 0) return send(reply, refusals.notFound)
     return send(reply.header('allow', allowed(methods)), refusals.methodNotAllowed)
   }
-  // Before the body is looked at: what is wrong with it says nothing where no route would read it, nor does a missing type.
+  // Before the body is looked at: what is wrong with it says nothing if no route would read it, nor does a missing type.
   app.addHook('onRequest', async (request, reply) => (request.is404 ? refuseStray(request, reply) : undefined))
   app.setNotFoundHandler(refuseStray)
   app.setErrorHandler((error, _request, reply) => send(reply, refusalFor(error, options)))
@@ -54,7 +54,7 @@ function allowed(methods: readonly string[]): string {
   return methods.map((method) => (method === 'GET' ? 'GET, HEAD' : method)).join(', ')
 }
 
-/** What is not foreseen is told to the operator only. */
+/** What is not foreseen is reported to the operator only. */
 function refusalFor<R>(error: unknown, { refusals, onError }: RefusalOptions<R>): R {
   if (error instanceof DatabaseBusy) return refusals.busy
   if (error instanceof BodyTooLarge) return refusals.tooLarge

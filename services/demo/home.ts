@@ -7,14 +7,14 @@ import { messageOf } from '../../src/errors.ts'
 export interface Home {
   /** The path of something in the folder. */
   path(name: string): string
-  /** What is kept under the name; `null` where there is nothing. */
+  /** What is kept under the name; `null` if there is nothing. */
   kept(name: string): string | null
   keep(name: string, text: string): string
   /** A secret that is made at the first start and kept. */
   secret(name: string): string
 }
 
-/** @throws Error with the cure, where it cannot be a folder, or is one of another user; so do its methods */
+/** @throws Error with the cure, if it cannot be a folder, or is one of another user; so do its methods */
 export function openHome(folder: string): Home {
   const orReport = <T>(work: () => T): T => {
     try {
@@ -40,7 +40,7 @@ export function openHome(folder: string): Home {
   return { path, kept, keep, secret }
 }
 
-/** With `recursive` Node goes round for ever in /proc, where nothing can be made (26.10). */
+/** With `recursive` Node goes round for ever in /proc, if nothing can be made (26.10). */
 function makeFolder(folder: string): void {
   if (existsSync(folder)) return
   makeFolder(dirname(folder))

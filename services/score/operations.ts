@@ -15,7 +15,7 @@ import {
 
 type Tag = 'Scores' | 'User data' | 'Tickets' | 'Score platforms' | 'Service'
 
-/** What is told of one endpoint. */
+/** How one endpoint is described. */
 export interface Doc {
   readonly summary: string
   readonly description?: string
@@ -24,7 +24,7 @@ export interface Doc {
   readonly body?: (listLimit: number) => z.ZodType
   readonly bodyExample?: unknown
   readonly headers?: z.ZodObject
-  /** The body of a success; none where there is no success. */
+  /** The body of a success; none if there is no success. */
   readonly response?: z.ZodType
   readonly responseExample?: unknown
   /** Refusals beside those that every endpoint knows. */

@@ -32,11 +32,11 @@ export interface Scores {
   find(player: number, key: ScoreKey): MusicDetail | undefined
   /** All scores of a player, by musicId, then level. */
   list(player: number): MusicDetail[]
-  /** Stores the score as it is, also where it is worse than the old one. The play count is kept, or 1 for a new score. */
+  /** Stores the score as it is, also if it is worse than the old one. The play count is kept, or 1 for a new score. */
   put(player: number, score: NewScore): Written
   setPlayCount(player: number, key: ScoreKey, playCount: number): void
   delete(player: number, key: ScoreKey): void
-  /** Deletes all scores of a player and tells how many there were. */
+  /** Deletes all scores of a player. @returns how many there were */
   clear(player: number): number
 }
 

@@ -8,7 +8,7 @@ import { openStore } from './store.ts'
 export type { ExternalConfig } from './external/config.ts'
 export type { AccessRecord } from './server.ts'
 
-/** Most records in one list of scores, where nothing else is said. */
+/** Most records in one list of scores, if nothing else is said. */
 export const LIST_LIMIT = 20
 
 export interface ScoreServiceOptions {
@@ -33,7 +33,7 @@ export interface ScoreServiceOptions {
   readonly busyTimeout?: number
   /** Told of every request once its answer is ready. */
   readonly onRequest?: (record: AccessRecord) => void
-  /** Where failures that become a 500 are told. Default: nowhere. */
+  /** Where failures that become a 500 are reported. Default: nowhere. */
   readonly logger?: { error(fields: object, message: string): void }
 }
 

@@ -31,7 +31,7 @@ export interface Tickets {
   list(player: number, now: number): Ticket[]
   listFree(player: number): FreeTicket[]
   setFree(player: number, ticket: FreeTicket): void
-  /** Takes all purchased tickets away and tells how many good ones there were, of how many kinds. */
+  /** Takes all purchased tickets away and returns how many good ones there were, of how many kinds. */
   clear(player: number, now: number): { clearedKinds: number; clearedStock: number }
   /** What was answered under a key in the last 24 hours. */
   recall(player: number, key: string, now: number): Purchase | undefined

@@ -18,7 +18,7 @@ export interface Backend {
 export interface Call {
   readonly params: Readonly<Record<string, unknown>>
   readonly query: Readonly<Record<string, unknown>>
-  /** The parsed body; `undefined` where none was sent. */
+  /** The parsed body; `undefined` if none was sent. */
   readonly body: unknown
 }
 

@@ -1,6 +1,6 @@
 import type * as z from 'zod'
 
-/** One thing wrong with a request, as FastAPI tells it. */
+/** One thing wrong with a request, as FastAPI describes it. */
 export interface Problem {
   readonly loc: readonly (string | number)[]
   readonly msg: string
@@ -58,7 +58,7 @@ function isRangeOfPlayer({ code, path }: z.core.$ZodIssue): boolean {
   return (code === 'too_small' || code === 'too_big') && path.length === 1 && PLAYER_KEYS.has(path[0])
 }
 
-/** One value that breaks two rules is told once. */
+/** One value that breaks two rules is reported once. */
 function withoutTwins(problems: readonly Problem[]): Problem[] {
   return [...new Map(problems.toReversed().map((problem) => [problem.loc.join('/'), problem])).values()].toReversed()
 }

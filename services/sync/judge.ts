@@ -54,7 +54,7 @@ export function judgeRecords(sent: readonly SentRecord[], catalogue: Catalogue):
   return { records: [...records.values()], named, errors, warnings, doubtful }
 }
 
-/** A record that cannot be stored. @param key its chart; `null` where that is in doubt */
+/** A record that cannot be stored. @param key its chart; `null` if that is in doubt */
 interface Unusable {
   readonly problem: string
   readonly key: { readonly songId: number; readonly levelIndex: number } | null

@@ -9,7 +9,7 @@ export interface Player {
   readonly updatedAt: number
 }
 
-/** What a sync tells of a player; `null` leaves what is known. */
+/** What a sync reports of a player; `null` leaves what is known. */
 export interface PlayerUpdate {
   readonly nickname: string | null
   readonly source: string | null

@@ -19,7 +19,7 @@ import {
 import { playerPath, snapshotPath, syncBody, trendQuery, undoBody } from './schemas/requests.ts'
 import { syncScores } from './sync.ts'
 
-/** A route and what is told of it. */
+/** A route and its description. */
 export interface Route extends Operation {
   readonly handle: Handler
 }

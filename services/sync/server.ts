@@ -35,7 +35,7 @@ export function createServer({ backend, botTokens, allowedOrigins, onError }: Se
 
 type SecretCheck = ReturnType<typeof secretCheck>
 
-/** Every token is compared, so that the time does not tell which of them it was. */
+/** Every token is compared, so that the time does not show which of them it was. */
 function anyOf(secrets: readonly string[]): SecretCheck {
   const checks = secrets.map(secretCheck)
   return (sent) => checks.map((check) => check(sent)).includes(true)

@@ -17,7 +17,7 @@ export interface SyncServiceOptions {
   readonly snapshotIdleMs?: number
   /** How long a request waits for another process that holds the database, in milliseconds. Default 5000. */
   readonly busyTimeout?: number
-  /** Where failures that become a 500 are told. Default: nowhere. */
+  /** Where failures that become a 500 are reported. Default: nowhere. */
   readonly logger?: { error(fields: object, message: string): void }
 }
 

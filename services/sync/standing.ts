@@ -5,7 +5,7 @@ import { dayOf } from './day.ts'
 import type { ScoreRecord } from './record.ts'
 import type { Store } from './store.ts'
 
-/** What a request says of a player beside the scores; `null` where it does not. */
+/** What a request says of a player beside the scores; `null` if it does not. */
 export interface Reported {
   readonly nickname: string | null
   readonly source: string | null
@@ -29,17 +29,17 @@ export function updateStanding(
   { players, records }: Store,
   catalogue: Catalogue,
   qq: number,
-  told: Reported,
+  reported: Reported,
   now: number,
 ): number {
   const stored = records.list(qq)
   const computed = playerRating(stored.map(ratedOf), catalogue)
   const rating: Rating = {
-    total: told.rating ?? computed.total,
-    old: told.oldRating ?? computed.old,
-    new: told.newRating ?? computed.new,
+    total: reported.rating ?? computed.total,
+    old: reported.oldRating ?? computed.old,
+    new: reported.newRating ?? computed.new,
   }
-  const { nickname, source, playCount } = told
+  const { nickname, source, playCount } = reported
   players.update(qq, { nickname, source, rating, playCount, updatedAt: now })
   players.setDay(qq, { date: dayOf(now), rating, recordCount: stored.length })
   return stored.length

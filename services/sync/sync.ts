@@ -106,7 +106,7 @@ interface End {
 const NOTHING: End = { removed: 0, warnings: [] }
 const KEPT = 'nothing was deleted: a record names no song, or a chunk was refused and has not come again'
 
-/** Deletes what the snapshot does not have, where it is known what it has. */
+/** Deletes what the snapshot does not have, if it is known what it has. */
 function endOf({ snapshots, records }: Store, qq: number, snapshot: Snapshot, closes: boolean): End {
   if (!closes) return { removed: null, warnings: [] }
   const keepsAll = snapshot.keepsAll || snapshots.isOwed(snapshot)

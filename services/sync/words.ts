@@ -17,7 +17,7 @@ const TYPES = new Map<string, ChartType>([
   ['宴会场', 'utage'],
 ])
 
-/** `null` where no type is said, `undefined` for a word that is none. */
+/** `null` if no type is said, `undefined` for a word that is none. */
 export function typeOf(word: string | null | undefined): ChartType | null | undefined {
   return word == null ? null : TYPES.get(plain(word))
 }

@@ -111,7 +111,7 @@ it('is not made where one of its files is gone', async () => {
 
 it('that another takes the place of lets its connections to the backend go', async () => {
   const sockets: Socket[] = []
-  // Kept for ten minutes, as far as the backend is concerned.
+  // Kept for ten minutes, as far as the upstream is concerned.
   const server = createServer({ keepAliveTimeout: 600_000 }, (_req, res) => res.end('ok'))
   server.on('connection', (socket: Socket) => sockets.push(socket))
   await once(server.listen(0, '127.0.0.1'), 'listening')

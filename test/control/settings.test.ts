@@ -17,7 +17,7 @@ const SCOPES = ['personal', 'global'] as const
 const CATEGORIES = ['read', 'write']
 const WINDOWS = ['1h', '1d']
 
-/** A record with any of the keys, and perhaps `null` in the place of some values or of all. */
+/** A record with any of the keys, and perhaps `null` instead of some values or of all. */
 const some = <T>(keys: readonly string[], value: fc.Arbitrary<T>): fc.Arbitrary<Record<string, T>> =>
   fc.record(Object.fromEntries(keys.map((key) => [key, value])), { requiredKeys: [] }) as fc.Arbitrary<
     Record<string, T>
@@ -47,7 +47,7 @@ const patches = fc.record(
 const changesOf = (...all: QuotaPatchLike[]): Changes =>
   all.reduce<Changes>((changes, patch) => applyPatch(changes, patch), {})
 
-/** The value at a dotted path of resolved settings or of the file; `undefined` where there is none. */
+/** The value at a dotted path of resolved settings or of the file; `undefined` if there is none. */
 function valueAt(
   path: string,
   { settings, shadow }: { settings: Omit<FileSettings, 'shadow'>; shadow: boolean },

@@ -108,7 +108,7 @@ describe('the image runs', () => {
   let port: number
   let token: string
   const containers: Container[] = []
-  /** Answers of the backend that wait to be given. */
+  /** Answers of the upstream that wait to be given. */
   const held: http.ServerResponse[] = []
 
   beforeAll(async () => {

@@ -64,7 +64,7 @@ export const queries = dashboards.flatMap(({ title, panels }) =>
   ),
 )
 
-/** As Grafana asks it with everything selected. @param interval in the place of `$__rate_interval` */
+/** As Grafana asks it with everything selected. @param interval instead of `$__rate_interval` */
 export function filledIn(expr: string, interval = '1m'): string {
   return expr
     .replaceAll('$__rate_interval', interval)

@@ -106,7 +106,7 @@ describe('with real gateways', () => {
     }
     await until(async () => (await circuit()) === 0)
     await traffic.rounds(10)
-    // A backend that takes no connections, at last.
+    // An upstream that takes no connections, at last.
     await upstream?.close()
     upstream = null
     await traffic.rounds(10)

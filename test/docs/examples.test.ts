@@ -77,11 +77,11 @@ interface Setting {
   readonly window?: string
   readonly limit?: number
   readonly respond?: Parameters<typeof startUpstream>[0]
-  /** How long the backend may take. */
+  /** How long the upstream may take. */
   readonly responseTimeout?: string
   readonly maxInFlight?: number
   readonly perUser?: number
-  /** Quota and routes, in the place of those with one limit. */
+  /** Quota and routes, instead of those with one limit. */
   readonly rest?: string
 }
 

@@ -7,7 +7,7 @@ import { parseConfig } from '../../src/config/load.ts'
 import type { Observation, RequestDone } from '../../src/observe/observation.ts'
 import { shareOf } from '../../src/workers/share.ts'
 
-/** A backend that remembers what it saw: its log is the truth that charges are held against. */
+/** An upstream that remembers what it saw: its log is the truth that charges are held against. */
 export interface Upstream {
   readonly url: string
   readonly seen: Seen[]

@@ -12,7 +12,7 @@ import { freePort, PERSISTENT, type RedisServer, startRedis } from '../setup/red
 import { type RunningApp, type Seen, startApp, startUpstream, type Upstream, yaml } from './harness.ts'
 import { bearer } from './jwt.ts'
 
-/** Gateways over one Redis that comes and goes, and a backend that misbehaves. */
+/** Gateways over one Redis that comes and goes, and an upstream that misbehaves. */
 
 /** While Redis is there no request is to miss it, also where the machine holds a process up. */
 const PATIENT = '\nstore_options: { deadline: 1s }'

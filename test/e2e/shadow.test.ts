@@ -11,7 +11,7 @@ import { startRedis } from '../setup/redis.ts'
 import { type RunningApp, startApp, startUpstream, type Upstream, yaml } from './harness.ts'
 import { bearer } from './jwt.ts'
 
-/** What the quota would have refused is let through, told, and never charged: held against what the backend saw. */
+/** What the quota would have refused is let through, told, and never charged: held against what the upstream saw. */
 
 const AUTHOR = { who: 'alice', why: null }
 const SOON = { timeout: 30_000, interval: 10 }

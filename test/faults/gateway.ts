@@ -69,7 +69,7 @@ export async function endGateway({ process: { child, end } }: Gateway): Promise<
   if (child.exitCode === null && child.signalCode === null) await end('SIGKILL')
 }
 
-/** It has found its store; for before the first test, where nothing is expected yet. */
+/** It has found its store; for before the first test, if nothing is expected yet. */
 export async function untilReady({ readiness }: Gateway): Promise<void> {
   for (let tries = 0; (await readiness()) !== '200'; tries++) {
     if (tries > 400) throw new Error(`not ready: ${await readiness()}`)

@@ -13,7 +13,7 @@ import { type LoggingUpstream, startLoggingUpstream } from './upstream.ts'
 
 /**
  * Two gateways over one store, of which one has the fault. In every row of the matrix clients ask both for more than the
- * limit, before, within and after the fault. What then must hold is arithmetic: the backend saw exactly as many requests
+ * limit, before, within and after the fault. What then must hold is arithmetic: the upstream saw exactly as many requests
  * as the limit allows, each of them once, and the counters say the same.
  */
 
@@ -143,7 +143,7 @@ export interface Fault {
   readonly reason?: string
   /** What the log of the first gateway says of it. */
   readonly told?: RegExp
-  /** How often it cuts the connection, where that is more than once. */
+  /** How often it cuts the connection, if that is more than once. */
   readonly reconnects?: number
   /** Whether every request is decided all the same: accepted, or refused by the limit. */
   readonly harmless?: boolean
@@ -286,7 +286,7 @@ function expectKnownResponses(asked: readonly Asked[], faulty: readonly Gateway[
   expect(strange).toEqual([])
 }
 
-/** Asks on until nothing more fits, and holds the counters against what the backend saw. */
+/** Asks on until nothing more fits, and holds the counters against what the upstream saw. */
 async function expectExact(world: World, column: Column, fault: Fault): Promise<Asked[]> {
   const { client, gateways } = world
   const asked: Asked[] = []
@@ -296,7 +296,7 @@ async function expectExact(world: World, column: Column, fault: Fault): Promise<
     const urls = [...Array<undefined>(8)].map((_, i) => gateways[i % 2]?.url ?? '')
     const responses = await Promise.all(urls.map((url) => client.ask(url, column.category, nextUser(column))))
     asked.push(...responses)
-    // The counters of every user are a lot to read, and worth it only where nothing more fits.
+    // The counters of every user are a lot to read, and worth it only if nothing more fits.
     if (responses.some(({ status }) => status !== 429)) return { rest: false, exact: false, books: null }
     const books = await booksOf(world, column)
     const { seen, all, sum, wrong } = books
@@ -321,14 +321,14 @@ async function untilSettled<T extends { rest: boolean; exact: boolean }>(standin
   }
 }
 
-/** The counters of a column, against what the backend saw. */
+/** The counters of a column, against what the upstream saw. */
 interface Books {
-  /** Tokens that the backend saw. */
+  /** Tokens that the upstream saw. */
   readonly seen: number
-  /** Tokens of everybody, and of those together whose requests the backend saw: the same, since both scopes are charged at once. */
+  /** Tokens of everybody, and of those together whose requests the upstream saw: the same, since both scopes are charged at once. */
   readonly all: number
   readonly sum: number
-  /** Users who have used something else than the backend saw of them. */
+  /** Users who have used something else than the upstream saw of them. */
   readonly wrong: readonly { readonly user: string; readonly used: number; readonly seen: number }[]
 }
 
@@ -356,7 +356,7 @@ export function expectUnharmed({ process }: Gateway): void {
   expect(process.output()).not.toMatch(/internal error|Unhandled|Exception|^\s+at /m)
 }
 
-/** Nothing arrives later: long after the last fault every counter is what the backend saw. */
+/** Nothing arrives later: long after the last fault every counter is what the upstream saw. */
 export async function expectNothingCameLater(world: World, rows: readonly string[]): Promise<void> {
   for (const column of rows.flatMap(columnsOf)) {
     const seen = world.upstream.of(column.category).length * COST

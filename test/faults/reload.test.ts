@@ -10,7 +10,7 @@ import { commonConfig, endGateway, type Gateway, startGateway, untilReady } from
 import { expectUnharmed } from './matrix.ts'
 import { type LoggingUpstream, startLoggingUpstream } from './upstream.ts'
 
-/** Configurations that differ in everything that a request meets: the limit, the cost, and what the backend is told. */
+/** Configurations that differ in everything that a request meets: the limit, the cost, and what the upstream is told. */
 const CONFIGS = [
   { name: 'one', limit: 100_001, cost: 1 },
   { name: 'two', limit: 100_002, cost: 2 },
@@ -101,7 +101,7 @@ describe('the configuration, changed every 50 ms under traffic,', () => {
     const used = new Map(USERS.map((user) => [user, 0]))
     for (const { headers, user } of asked) {
       const variant = CONFIGS.find(({ name }) => name === headers['x-seen-config']) as Variant
-      // What the backend was told and what the client was told come from one configuration.
+      // What the upstream was told and what the client was told come from one configuration.
       expect([variant.name, headers['ratelimit-policy']]).toEqual([
         variant.name,
         expect.stringContaining(`;q=${variant.limit};`),

@@ -243,7 +243,7 @@ describe('many faults at once', () => {
   )
 })
 
-/** What became of the requests in one category: each came to the backend once, or not at all where its client was told so. */
+/** What became of the requests in one category: each came to the upstream once, or not at all where its client was told so. */
 function expectForwarded(category: string, mine: readonly Asked[]): Set<string> {
   const seen = upstream.of(category)
   const ids = new Set(seen.map(({ id }) => id))
@@ -256,7 +256,7 @@ function expectForwarded(category: string, mine: readonly Asked[]): Set<string> 
   return ids
 }
 
-/** The charges of all users in one category, against what the backend saw and what clients were told. */
+/** The charges of all users in one category, against what the upstream saw and what clients were told. */
 async function expectBooks(category: string, asked: readonly Asked[]): Promise<void> {
   const mine = asked.filter((a) => a.category === category)
   const ids = expectForwarded(category, mine)
@@ -337,7 +337,7 @@ async function usedByEach(): Promise<{ all: number; each: Map<string, number> }>
   }
 }
 
-/** Charged for certain, although the backend did not see it: else a charge that is lost could hide behind it. */
+/** Charged for certain, although the upstream did not see it: else a charge that is lost could hide behind it. */
 function isSentAndLost({ error }: Asked): boolean {
   return error === 'bad_upstream_answer' || error === 'upstream_timeout'
 }

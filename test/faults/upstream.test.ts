@@ -11,8 +11,8 @@ import { expectUnharmed } from './matrix.ts'
 import { type LoggingUpstream, startLoggingUpstream } from './upstream.ts'
 
 /**
- * What goes wrong between a gateway and its backend. A charge is given back only when certainly nothing was sent, so:
- * charges = requests that the backend saw + requests that were sent and that it may have seen.
+ * What goes wrong between a gateway and its upstream. A charge is given back only when certainly nothing was sent, so:
+ * charges = requests that the upstream saw + requests that were sent and that it may have seen.
  */
 
 const COST = 7
@@ -75,7 +75,7 @@ afterEach(async () => {
   for (const gateway of [unreached, never]) expectUnharmed(gateway)
 })
 
-/** A user with nothing used, and no connection to the backend kept. */
+/** A user with nothing used, and no connection to the upstream kept. */
 function begin(): void {
   user = `user-${++users}`
   mark = upstream.seen.length

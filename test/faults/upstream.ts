@@ -3,7 +3,7 @@ import http from 'node:http'
 import type { AddressInfo } from 'node:net'
 
 /**
- * A backend whose log is the truth that charges are held against. It notes a request as soon as it sees its head, so
+ * An upstream whose log is the truth that charges are held against. It notes a request as soon as it sees its head, so
  * that one which is broken off afterwards counts as well.
  */
 export interface LoggingUpstream {

@@ -13,8 +13,8 @@ import { readRequests, type StrictRequest } from './strict-reader.ts'
 
 /**
  * Random bytes that are nearly requests, cut at random places, against the whole gateway. Whatever they are: the process
- * lives; what the backend gets is beyond doubt, and each of it is a request that a strict reader finds in the bytes, with
- * the same body; as many are charged as the backend got.
+ * lives; what the upstream gets is beyond doubt, and each of it is a request that a strict reader finds in the bytes, with
+ * the same body; as many are charged as the upstream got.
  */
 
 const CREDENTIAL = `Authorization: Bearer ${jwtOf('alice')}`
@@ -95,7 +95,7 @@ async function judge({ app, backend }: Fuzzed, together: readonly Sending[]): Pr
   const responses = await Promise.all(together.map((sending) => send(app.url, sending)))
   const count = (type: string): number => app.observations.filter((o) => o.type === type).length
   const charged = (): number => count('tokens_charged') - count('tokens_refunded')
-  // The last bytes may still be on their way to the backend.
+  // The last bytes may still be on their way to the upstream.
   const deadline = performance.now() + 10_000
   while (charged() !== backend.heads() && performance.now() < deadline) await sleep(2)
 

@@ -4,7 +4,7 @@ import type net from 'node:net'
 import { type Certificates, upstreamUrl, type Way } from '../setup/ways.ts'
 import { readRequest, type StrictRequest } from './strict-reader.ts'
 
-/** A backend that reads by the letter: what the gateway sends it must be beyond doubt. */
+/** An upstream that reads by the letter: what the gateway sends it must be beyond doubt. */
 export interface StrictUpstream {
   readonly url: string
   /** The requests that came whole since the last `reset`. */

@@ -1,6 +1,6 @@
 /**
  * A reader of HTTP/1.1 requests that takes RFC 9112 by the letter and knows no mercy: written for the tests alone, and
- * sharing nothing with the gateway or Node, so that it can judge both what a client sent and what the backend got.
+ * sharing nothing with the gateway or Node, so that it can judge both what a client sent and what the upstream got.
  */
 export interface StrictRequest {
   readonly method: string

@@ -212,7 +212,7 @@ function planResponse(
   return {
     status: fault === 'break' ? 200 : random.pick(STATUSES),
     size,
-    // An end of the connection says nothing where it is the end of the body.
+    // An end of the connection says nothing if it is the end of the body.
     framing: fault === 'break' ? 'chunked' : framing,
     chunks: planChunks(random, size),
     interim: random.chance(0.15)

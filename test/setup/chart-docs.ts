@@ -8,7 +8,7 @@ import { parse } from 'yaml'
 
 export interface Value {
   readonly path: readonly string[]
-  /** Empty where there is none, which is a fault for all but the objects of ours. */
+  /** Empty if there is none, which is a fault for all but the objects of ours. */
   readonly description: string
   readonly schema: Readonly<Record<string, unknown>>
   readonly initial: unknown

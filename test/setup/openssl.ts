@@ -15,7 +15,7 @@ export function makeCa(folder: string, name: string): Certificate {
   return make(folder, name, ['-addext', 'basicConstraints=critical,CA:TRUE'])
 }
 
-/** Makes a certificate of that authority, for a name such as `DNS:backend.test`. @param days how long it is good */
+/** Makes a certificate of that authority, for a name such as `DNS:upstream.test`. @param days how long it is good */
 export function makeCertificate(folder: string, name: string, ca: Certificate, altName: string, days = 2): Certificate {
   const signed = ['-CA', ca.certFile, '-CAkey', ca.keyFile, '-addext', `subjectAltName=${altName}`]
   return make(folder, name, [...signed, '-days', String(days)])

@@ -20,7 +20,7 @@ export interface Approach {
   readonly scale: number
 }
 
-/** @param left seconds until the note is due @returns `null` where it cannot be seen yet */
+/** @param left seconds until the note is due @returns `null` if it cannot be seen yet */
 export function approach(left: number, scroll: number): Approach | null {
   const travel = (left * scroll) / TRAVEL_S
   if (travel <= 1) return { radius: ORIGIN + (RING - ORIGIN) * (1 - Math.max(0, travel)), scale: 1 }

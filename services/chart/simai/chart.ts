@@ -171,7 +171,7 @@ const HASHED = new RegExp(`^(#?)(${NUMBER})$`)
 
 /**
  * A number in brackets, which is above zero, and what stands before it. Between its digits everything else is passed over.
- * `undefined` where there is none: then what was before stays in force.
+ * `undefined` if there is none: then what was before stays in force.
  */
 function directive({ scanner, warn }: Reading, bracket: RegExp, form: RegExp, expected: string) {
   const { offset } = scanner
@@ -230,7 +230,7 @@ function addGroup(reading: Reading, time: number): void {
   else for (const note of notes) reading.notes.push({ note, scroll })
 }
 
-/** One note, several taps that are written together, or nothing where no note can be read. */
+/** One note, several taps that are written together, or nothing if no note can be read. */
 function readPart(scanner: Scanner, moment: Moment): SoloNote[] {
   if (!scanner.sees(NOTE_START)) {
     moment.warn(scanner.offset, `expected a note (1 to 8, A1 to E8 or C) but found ${found(scanner)}`)

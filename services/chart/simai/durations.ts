@@ -24,7 +24,7 @@ export function noteLength(bpm: number, n: number, k: number): number {
 /**
  * Reads what stands between brackets: `[n:k]`, `[#s]`, `[bpm#n:k]`, and of slides alone `[bpm#s]`, `[wait##s]`, `[wait##n:k]`
  * and `[wait##bpm#n:k]`. A slide waits one beat where nothing else is said: of the bpm in the brackets, or of the chart.
- * @returns what is wrong with it as a sentence, where it is wrong
+ * @returns what is wrong with it as a sentence, if it is wrong
  */
 export function parseDuration(text: string, chartBpm: number, of: 'hold' | 'slide'): Duration | string {
   const { wait, bpm, hash, n, k, s } = FORM.exec(text)?.groups ?? {}

@@ -69,7 +69,7 @@ export function parseMaidata(text: string): Maidata {
 
 /**
  * A block begins with `&key=` at the beginning of a line and ends where the next one begins. Any other line with an & at its
- * beginning is part of a chart, where it is odd, and means nothing elsewhere.
+ * beginning is part of a chart, if it is odd, and means nothing elsewhere.
  */
 function readBlocks(text: string, faults: Fault[]): Map<string, Block> {
   const blocks = new Map<string, Block>()

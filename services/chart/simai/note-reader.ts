@@ -51,7 +51,7 @@ export function readNote(scanner: Scanner, moment: Moment): SoloNote {
   throw new NoteProblem(offset, `expected a note (1 to 8, A1 to E8 or C) but found ${found(scanner)}`)
 }
 
-/** The next character, as it is told. */
+/** The next character, for a message. */
 export function found(scanner: Scanner): string {
   const character = scanner.peek()
   return character === '' ? 'the end of the chart' : JSON.stringify(character)
@@ -214,7 +214,7 @@ function readShape(scanner: Scanner, how: 'peek' | 'take'): Shape | undefined {
   return shape
 }
 
-/** `undefined` where no bracket comes. @throws NoteProblem */
+/** `undefined` if no bracket comes. @throws NoteProblem */
 function readDuration(scanner: Scanner, { bpm, warn }: Moment, of: 'hold' | 'slide'): Duration | undefined {
   const { offset } = scanner
   const inside = scanner.match(DURATION)?.[1]

@@ -101,7 +101,7 @@ export interface NoteCounts {
 }
 
 /**
- * Counts what is judged, as the score does: a slide is its head (a tap or a break; nothing where it has none) and one slide
+ * Counts what is judged, as the score does: a slide is its head (a tap or a break; nothing if it has none) and one slide
  * or break for each path; a touch hold is a hold; a break hold is a break.
  */
 export function countNotes(notes: Iterable<Note>): NoteCounts {

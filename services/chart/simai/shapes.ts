@@ -9,7 +9,7 @@ function apart(a: string, b: string): number {
   return Math.min(steps, 8 - steps)
 }
 
-/** Why no slide of the shape leads from `start` to `end`; `null` where one does. */
+/** Why no slide of the shape leads from `start` to `end`; `null` if one does. */
 export function shapeProblem(shape: Shape, start: string, end: string, via: string | undefined): string | null {
   const distance = apart(start, end)
   switch (shape) {

@@ -54,7 +54,7 @@ export async function exchange(outgoing: Outgoing, limits: Limits, signal: Abort
 
 interface Waiting {
   resolve(reply: Reply): void
-  /** What is told first holds. */
+  /** The first reason holds. */
   reject(error: unknown): void
 }
 

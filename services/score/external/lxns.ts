@@ -88,7 +88,7 @@ function isNamedBy(refusal: Refusal, { wire }: Outbound): boolean {
 
 const FIRST_DX = 10_000
 
-/** Some DX songs are known to the platform by the game's own id only; `null` where that was tried, or there is none. */
+/** Some DX songs are known to the platform by the game's own id only; `null` if that was tried, or there is none. */
 function underRawId({ name, wire }: Outbound): Outbound | null {
   const { id, type } = wire as RecordName
   return type === 'dx' && id !== null && id < FIRST_DX ? { name, wire: { ...wire, id: id + FIRST_DX } } : null

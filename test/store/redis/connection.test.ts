@@ -26,7 +26,7 @@ afterEach(async () => {
   for (const store of stores.splice(0)) await store.close()
 })
 
-/** @param deadlineMs longer than a busy machine holds Redis up, where no deadline is to pass */
+/** @param deadlineMs longer than a busy machine holds Redis up, if no deadline is to pass */
 function open(url: string, seen: Observation[] = [], deadlineMs = 5000): Store {
   const store = openRedisStore({ url, deadlineMs, observe: (o) => seen.push(o) })
   stores.push(store)

@@ -39,7 +39,7 @@ afterEach(async () => {
   for (const store of stores.splice(0)) await store.close()
 })
 
-/** @param deadlineMs longer than a busy machine holds Redis up, where no deadline is to pass */
+/** @param deadlineMs longer than a busy machine holds Redis up, if no deadline is to pass */
 async function open(url = server.url, deadlineMs = 2000): Promise<Store> {
   const store = openRedisStore({ url, deadlineMs, observe: () => {} })
   stores.push(store)

@@ -35,7 +35,7 @@ function read(reply: unknown): unknown {
   return Array.isArray(reply) ? reply.map(read) : String(reply)
 }
 
-/** Whether the next collection of V8's young heap frees it, where nothing else holds it. */
+/** Whether the next collection of V8's young heap frees it, if nothing else holds it. */
 function isYoung(object: unknown): boolean {
   setFlagsFromString('--allow-natives-syntax')
   return new Function('object', 'return %InYoungGeneration(object)')(object) as boolean

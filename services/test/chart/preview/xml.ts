@@ -12,7 +12,7 @@ const TOKEN =
 
 const CHARACTERS: Record<string, string> = { amp: '&', lt: '<', gt: '>', quot: '"', apos: "'" }
 
-/** All elements in the order in which they begin. @throws Error where the text is not well formed */
+/** All elements in the order in which they begin. @throws Error if the text is not well formed */
 export function readXml(text: string): XmlElement[] {
   const all: XmlElement[] = []
   const open: XmlElement[] = []
