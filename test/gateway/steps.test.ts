@@ -1,6 +1,6 @@
 import { expect, it } from 'vitest'
 import { undecided } from '../../src/gateway/steps.ts'
-import { LedgerFull } from '../../src/quota/ledger/ledger.ts'
+import { LedgerFull } from '../../src/quota/ledger/ledger-contract.ts'
 import { StoreError } from '../../src/quota/quota-store.ts'
 
 it('a charge that nobody decided is 503 where too many wait or the store is out, and anything else is a fault of ours', () => {

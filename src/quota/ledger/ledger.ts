@@ -1,87 +1,11 @@
-import type { Observer } from '../../observe/observation.ts'
 import type { Batch, Charge, Decision, Refund } from '../charge.ts'
-import { type QuotaStore, StoreError, type StoreFailure } from '../quota-store.ts'
+import { StoreError, type StoreFailure } from '../quota-store.ts'
 import { createGathering } from './batching.ts'
+import { type Ledger, LedgerFull, type LedgerOptions } from './ledger-contract.ts'
 import { createOutage } from './outage-allowance.ts'
 import type { Payment } from './outage-debts.ts'
 import { createRecentRefusals } from './recent-refusals.ts'
 import { createSender, type Until } from './sender.ts'
-
-/**
- * Takes charges one by one and settles them with the store in batches: all that arrive while a batch is under way go
- * out together in the next one. One batch at a time, so that a batch whose reply was lost can be sent again under the
- * same sequence number until its outcome is known, and is charged once.
- *
- * A store that leaves a charge without an answer for the deadline is out. From then on nobody waits for it: charges are
- * refused at once, or decided on local counters where the category has a share for that. Meanwhile one batch after the
- * other asks whether the store is back; its first answer ends the outage, and what was admitted is then charged there.
- */
-export interface Ledger {
-  /**
-   * Decides one charge: by the store, or while that is out on local counters; such a decision names its `limits`.
-   * @throws StoreError when the store did not decide within the deadline or is out, and the charge cannot be decided
-   * locally; whatever the store charged for it then is given back
-   * @throws LedgerFull when more charges wait than the ledger takes
-   */
-  charge(charge: Charge): Promise<Decision>
-  /** Gives an accepted charge back; settled with the next batch. Call it at most once for a decision. Nothing happens after `close`. */
-  refund(refund: Refund): void
-  /**
-   * Windows of everybody were emptied in the store, so what was used of their shares while it was out counts no more. What is owed
-   * for it is still charged. Recent refusals end with the policy that they were made under.
-   */
-  emptied(category: string, seconds: readonly number[]): void
-  /**
-   * Asks the store, with a batch of nothing, whether it takes charges: one that answers may be full, or take no writes. Resolves
-   * when it does, or when it did not within the deadline and counts as out, as by a charge. Never rejects.
-   */
-  ask(): Promise<void>
-  /** Why the store is out, so that charges are decided without it; `null` while it is not. */
-  outage(): StoreFailure | null
-  /** Settles what waits and stops; after `graceMs` whatever is left is given up. */
-  close(graceMs: number): Promise<void>
-}
-
-export class LedgerFull extends Error {
-  constructor(waiting: number) {
-    super(`${waiting} charges are waiting for the store`)
-    this.name = 'LedgerFull'
-  }
-}
-
-export interface LedgerOptions {
-  readonly store: Pick<QuotaStore, 'settle'>
-  /** Random for each start of a process: a sequence number counts within it. */
-  readonly instance: string
-  /** How long the store may be silent while a charge waits for it, in milliseconds; a charge waits four times this at most. */
-  readonly deadlineMs: number
-  readonly observe: Observer
-  /**
-   * The share of its limits that a category may use on local counters while the store is out, 0 (charges are refused) to
-   * 1. Default 0 for every category.
-   */
-  readonly outageShare?: (category: string) => number
-  /** How many users, in one category each, may be admitted during an outage. Default 50,000. */
-  readonly maxOutageUsers?: number
-  /**
-   * How long a refusal is repeated without asking the store, in milliseconds; 0 for never. Default 250: what another
-   * process gives back is seen so much later at most.
-   */
-  readonly repeatRefusalsMs?: number
-  /** Bounds the time that one batch holds the store. Default 256. */
-  readonly maxBatch?: number
-  /** Default 10,000. */
-  readonly maxWaiting?: number
-  /**
-   * How long a batch of unknown outcome is sent again, in milliseconds. Default 30 minutes; a store must remember the
-   * last reply of an instance for longer.
-   */
-  readonly giveUpMs?: number
-  /** Monotonic milliseconds. */
-  readonly now?: () => number
-  /** 0 to 1, for the pauses between attempts. */
-  readonly random?: () => number
-}
 
 interface Waiting {
   readonly charge: Charge

@@ -4,7 +4,8 @@ import fc from 'fast-check'
 import { beforeEach, describe, expect, it, vi } from 'vitest'
 import type { Observation } from '../../../src/observe/observation.ts'
 import type { Batch, Charge, Decision } from '../../../src/quota/charge.ts'
-import { createLedger, type Ledger, type LedgerOptions } from '../../../src/quota/ledger/ledger.ts'
+import { createLedger } from '../../../src/quota/ledger/ledger.ts'
+import type { Ledger, LedgerOptions } from '../../../src/quota/ledger/ledger-contract.ts'
 import { type Fault, FaultyStore } from './faulty-store.ts'
 
 /** A ledger whose store is out: the circuit, what is admitted meanwhile, and how that gets into the store. */
