@@ -19,6 +19,7 @@ const LUA = 'src/store/redis/charge.lua'
 const SECTIONS = 'src/store/redis/sections.lua'
 const CONTROL = 'src/store/redis/control.lua'
 const LEDGER = 'src/quota/ledger/ledger.ts'
+const LOCAL = 'src/quota/ledger/local-decisions.ts'
 const SENDER = 'src/quota/ledger/sender.ts'
 const OUTAGE = 'src/quota/ledger/outage-allowance.ts'
 const DEBTS = 'src/quota/ledger/outage-debts.ts'
@@ -318,14 +319,18 @@ export const MUTATIONS: readonly Mutation[] = [
     'else if (isAdmitted(told)) outage.learn(charge, told, decision)',
     'else if (isAdmitted(told)) outage.owe(charge, told)',
   ]),
-  ledger('what is owed is left behind when the clock is set right', [
-    'if (outage.owed() === 0) setClock()',
-    'setClock()',
-  ]),
-  ledger('the clock of an outage is never set right', [
-    'if (outage.owed() === 0) setClock()',
-    'if (ahead === 0) setClock()',
-  ]),
+  edit(
+    LOCAL,
+    'what is owed is left behind when the clock is set right',
+    ['if (outage.owed() > 0) return', ''],
+    ['simulation', 'ledger'],
+  ),
+  edit(
+    LOCAL,
+    'the clock of an outage is never set right',
+    ['if (outage.owed() > 0) return', 'if (outage.owed() > 0 || this.#ahead !== 0) return'],
+    ['simulation', 'ledger'],
+  ),
   edit(OUTAGE, 'limits are used whole while the store is out', ['limit: portion(limit, of)', 'limit'], ['simulation']),
   edit(
     OUTAGE,

@@ -2,6 +2,7 @@ import type { Batch, Charge, Decision, Refund } from '../charge.ts'
 import { StoreError, type StoreFailure } from '../quota-store.ts'
 import { createGathering } from './batching.ts'
 import { type Ledger, LedgerFull, type LedgerOptions } from './ledger-contract.ts'
+import { LocalDecisions } from './local-decisions.ts'
 import { createOutage } from './outage-allowance.ts'
 import type { Payment } from './outage-debts.ts'
 import { createRecentRefusals } from './recent-refusals.ts'
@@ -33,6 +34,7 @@ export function createLedger(options: LedgerOptions): Ledger {
 
   const gathering = createGathering({ waiting: () => queue.length, now })
   const sender = createSender({ store, giveUpMs, observe, now, random })
+  const local = new LocalDecisions({ outage, storeAhead: sender.ahead, observe, now })
   const until: Until = {
     // Refunds, debts, and the question whether the store is back wait for no caller.
     isWanted: () => sent.length === 0 || sent.some((waiting) => waiting.told === null),
@@ -48,8 +50,6 @@ export function createLedger(options: LedgerOptions): Ledger {
   let sentRefunds: Refund[] = NO_REFUNDS
   let payment: Payment = NO_PAYMENT
   let tokensPaid = 0
-  /** From our clock to that of what is decided here. */
-  let ahead = 0
   let sequence = 0
   let busy = false
   let closing = false
@@ -63,7 +63,7 @@ export function createLedger(options: LedgerOptions): Ledger {
 
   function charge(charge: Charge): Promise<Decision> {
     if (stopped) return Promise.reject(new StoreError('the ledger is closed', 'other', 'no'))
-    if (out !== null) return chargeAlone(charge, stillOut(out))
+    if (out !== null) return chargeLocally(charge, stillOut(out))
     const refusal = refusals.recall(charge)
     if (refusal !== null) return Promise.resolve(refusal)
     if (queue.length >= maxWaiting) return Promise.reject(new LedgerFull(queue.length))
@@ -154,7 +154,7 @@ export function createLedger(options: LedgerOptions): Ledger {
   /** While the store is out the batch is empty: it asks whether the store is back, and its loss leaves nothing open. */
   function nextBatch(): Batch {
     if (out === null) {
-      payment = outage.take(maxBatch, localTime())
+      payment = outage.take(maxBatch, local.time())
       ;[sent, queue] = split(queue)
       if (sent.length > 0) gathering.sent(sent.length)
       ;[sentRefunds, refunds] = split(refunds)
@@ -264,19 +264,12 @@ export function createLedger(options: LedgerOptions): Ledger {
     sender.miss()
     out = error
     answered()
-    if (outage.owed() === 0) setClock()
+    local.setClock()
     observe({ type: 'store_out', reason })
     for (const waiting of sent) if (waiting.told === null) reportAlone(waiting, error)
     const waited = queue
     queue = []
-    for (const waiting of waited) chargeAlone(waiting.charge, error).then(waiting.resolve, waiting.reject)
-  }
-
-  /** What was used up by a wrong time stays so until its windows have run out on our clock: no share is handed out twice. */
-  function setClock(): void {
-    const right = Math.round(sender.ahead())
-    outage.shift(right - ahead)
-    ahead = right
+    for (const waiting of waited) chargeLocally(waiting.charge, error).then(waiting.resolve, waiting.reject)
   }
 
   /** The store may have gone out for one reason, and stay so for another. */
@@ -291,37 +284,19 @@ export function createLedger(options: LedgerOptions): Ledger {
     return out
   }
 
-  /** A charge that never goes to the store. */
-  function chargeAlone(charge: Charge, error: StoreError): Promise<Decision> {
-    const decision = decideAlone(charge)
-    if (decision === null) return Promise.reject(error)
-    if (decision.accepted) outage.owe(charge, decision)
-    return Promise.resolve(decision)
+  function chargeLocally(charge: Charge, error: StoreError): Promise<Decision> {
+    const decision = local.admit(charge)
+    return decision === null ? Promise.reject(error) : Promise.resolve(decision)
   }
 
-  /** A charge that the store may have decided, or will yet: what it says is told to the outage, not to the caller. */
+  /** A charge that the store may have decided, or will yet: the outage learns the store's decision, and the caller does not. */
   function reportAlone(waiting: Waiting, error: StoreError): void {
-    const decision = decideAlone(waiting.charge)
+    const decision = local.decide(waiting.charge)
     if (decision === null) abandon(waiting, error)
     else {
       waiting.told = decision
       waiting.resolve(decision)
     }
-  }
-
-  /**
-   * The store's clock carried on by ours, which nobody sets. What is owed keeps the one that it was admitted by: where we had
-   * the store's time wrong (a wall clock, a machine that slept), its first answer would end windows that still run.
-   */
-  function localTime(): number {
-    return Math.floor(now() + ahead)
-  }
-
-  function decideAlone(charge: Charge): Decision | null {
-    const decision = outage.decide(charge, localTime())
-    const verdict = decision === null ? 'unable' : decision.accepted ? 'accepted' : 'refused'
-    observe({ type: 'outage_charge', category: charge.category, verdict })
-    return decision
   }
 
   function giveBackAlone(given: readonly Refund[]): void {

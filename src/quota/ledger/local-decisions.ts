@@ -1,0 +1,66 @@
+import type { Observer } from '../../observe/observation.ts'
+import type { Charge, Decision } from '../charge.ts'
+import type { Outage } from './outage-allowance.ts'
+
+export interface LocalDecisionsOptions {
+  readonly outage: Pick<Outage, 'decide' | 'owe' | 'owed' | 'shift'>
+  /** Milliseconds from our monotonic clock to the store's, as far as its last decision lets know. */
+  readonly storeAhead: () => number
+  readonly observe: Observer
+  /** Monotonic milliseconds. */
+  readonly now: () => number
+}
+
+/**
+ * Decides charges while the store is out: on local counters, by the local clock. That clock is the store's, carried on by our
+ * monotonic one, which nobody sets.
+ *
+ * | Local clock            | Event                                | Next                   |
+ * |------------------------|--------------------------------------|------------------------|
+ * | as of an outage before | `setClock`, and nothing is owed      | as the store's is now  |
+ * | as of an outage before | `setClock`, and something is owed    | as of an outage before |
+ */
+export class LocalDecisions {
+  readonly #options: LocalDecisionsOptions
+  /** From our clock to the local one, in milliseconds. */
+  #ahead = 0
+
+  constructor(options: LocalDecisionsOptions) {
+    this.#options = options
+  }
+
+  /**
+   * An outage begins: sets the local clock right. What was used up by a wrong time stays so until its windows have run out on
+   * our clock, so that no share is handed out twice.
+   *
+   * What is owed keeps the clock that it was admitted by. If we had the store's time wrong (a wall clock, a machine that
+   * slept), the right time would end windows that still run.
+   */
+  setClock(): void {
+    const { outage, storeAhead } = this.#options
+    if (outage.owed() > 0) return
+    const right = Math.round(storeAhead())
+    outage.shift(right - this.#ahead)
+    this.#ahead = right
+  }
+
+  /** Milliseconds since the epoch on the local clock. */
+  time(): number {
+    return Math.floor(this.#options.now() + this.#ahead)
+  }
+
+  /** Decides a charge that the store may have decided, or will yet. `null`: it cannot be decided here. */
+  decide(charge: Charge): Decision | null {
+    const decision = this.#options.outage.decide(charge, this.time())
+    const verdict = decision === null ? 'unable' : decision.accepted ? 'accepted' : 'refused'
+    this.#options.observe({ type: 'outage_charge', category: charge.category, verdict })
+    return decision
+  }
+
+  /** Decides a charge that never goes to the store: if it is accepted, it is owed. `null`: it cannot be decided here. */
+  admit(charge: Charge): Decision | null {
+    const decision = this.decide(charge)
+    if (decision?.accepted) this.#options.outage.owe(charge, decision)
+    return decision
+  }
+}
