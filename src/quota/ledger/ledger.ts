@@ -1,6 +1,8 @@
 import type { Batch, Charge, Decision, Refund } from '../charge.ts'
-import { StoreError, type StoreFailure } from '../quota-store.ts'
+import { StoreError } from '../quota-store.ts'
 import { createGathering } from './batching.ts'
+import { Circuit } from './circuit.ts'
+import { afterDeadline } from './deadline.ts'
 import { type Ledger, LedgerFull, type LedgerOptions } from './ledger-contract.ts'
 import { LocalDecisions } from './local-decisions.ts'
 import { createOutage } from './outage-allowance.ts'
@@ -35,6 +37,14 @@ export function createLedger(options: LedgerOptions): Ledger {
   const gathering = createGathering({ waiting: () => queue.length, now })
   const sender = createSender({ store, giveUpMs, observe, now, random })
   const local = new LocalDecisions({ outage, storeAhead: sender.ahead, observe, now })
+  const circuit = new Circuit({
+    deadlineMs,
+    askedAt: () => (gathering.isUnderWay() ? null : sentAt),
+    sender,
+    onOut: decideWithoutStore,
+    observe,
+    now,
+  })
   const until: Until = {
     // Refunds, debts, and the question whether the store is back wait for no caller.
     isWanted: () => sent.length === 0 || sent.some((waiting) => waiting.told === null),
@@ -55,15 +65,13 @@ export function createLedger(options: LedgerOptions): Ledger {
   let closing = false
   let stopped = false
   let deadline: NodeJS.Timeout | null = null
-  /** The circuit: not `null` while the store is out. */
-  let out: StoreError | null = null
-  let asking: PromiseWithResolvers<void> | null = null
   let idle = Promise.withResolvers<void>()
   idle.resolve()
 
   function charge(charge: Charge): Promise<Decision> {
     if (stopped) return Promise.reject(new StoreError('the ledger is closed', 'other', 'no'))
-    if (out !== null) return chargeLocally(charge, stillOut(out))
+    const error = circuit.error()
+    if (error !== null) return chargeLocally(charge, error)
     const refusal = refusals.recall(charge)
     if (refusal !== null) return Promise.resolve(refusal)
     if (queue.length >= maxWaiting) return Promise.reject(new LedgerFull(queue.length))
@@ -83,23 +91,10 @@ export function createLedger(options: LedgerOptions): Ledger {
   }
 
   async function ask(): Promise<void> {
-    if (out !== null || closing) return
-    asking ??= Promise.withResolvers()
-    const { promise } = asking
-    let timer = afterDeadline(deadlineMs, function late() {
-      if (asking === null) return
-      const left = gathering.isUnderWay() ? deadlineMs : sentAt + deadlineMs - now()
-      if (left > 0) timer = afterDeadline(left, late)
-      else open()
-    })
+    if (closing) return
+    const heard = circuit.ask()
     wake()
-    await promise
-    clearTimeout(timer)
-  }
-
-  function answered(): void {
-    asking?.resolve()
-    asking = null
+    await heard
   }
 
   function wake(): void {
@@ -129,15 +124,14 @@ export function createLedger(options: LedgerOptions): Ledger {
   function hasWork(): boolean {
     if (stopped) return false
     if (queue.length > 0 || refunds.length > 0 || outage.owes()) return true
-    return (out !== null || asking !== null) && !closing
+    return circuit.isAsking() && !closing
   }
 
   async function settleNext(): Promise<void> {
     sentAt = now()
     const outcome = await sender.send(nextBatch(), until)
     if (outcome.settled) {
-      out = null
-      answered()
+      circuit.settled()
       handOut(outcome.decisions)
     } else drop(outcome.failure, outcome.uncertain)
     forget()
@@ -153,7 +147,7 @@ export function createLedger(options: LedgerOptions): Ledger {
 
   /** While the store is out the batch is empty: it asks whether the store is back, and its loss leaves nothing open. */
   function nextBatch(): Batch {
-    if (out === null) {
+    if (!circuit.isOut()) {
       payment = outage.take(maxBatch, local.time())
       ;[sent, queue] = split(queue)
       if (sent.length > 0) gathering.sent(sent.length)
@@ -243,7 +237,7 @@ export function createLedger(options: LedgerOptions): Ledger {
     const time = now()
     const isLate = (waiting: Waiting): boolean => waiting.told === null && dueOf(waiting) <= time
     const late = !gathering.isUnderWay() && (sent.some(isLate) || (queue[0] !== undefined && isLate(queue[0])))
-    if (late && time - sender.lastResponse() >= deadlineMs) open()
+    if (late && time - sender.lastResponse() >= deadlineMs) circuit.open()
     else if (late) giveUpLate(isLate)
     watchDeadlines()
   }
@@ -257,31 +251,13 @@ export function createLedger(options: LedgerOptions): Ledger {
     for (const waiting of late) abandon(waiting, error)
   }
 
-  /** Opens the circuit, and answers all that wait. */
-  function open(): void {
-    const reason = sender.lastFailure()?.reason ?? 'timeout'
-    const error = new StoreError(`the store did not decide within ${deadlineMs} ms`, reason, 'unknown')
-    sender.miss()
-    out = error
-    answered()
+  /** All that wait for a store that is out get their verdict here. */
+  function decideWithoutStore(error: StoreError): void {
     local.setClock()
-    observe({ type: 'store_out', reason })
     for (const waiting of sent) if (waiting.told === null) reportAlone(waiting, error)
     const waited = queue
     queue = []
     for (const waiting of waited) chargeLocally(waiting.charge, error).then(waiting.resolve, waiting.reject)
-  }
-
-  /** The store may have gone out for one reason, and stay so for another. */
-  function reasonNow(error: StoreError): StoreFailure {
-    return (sender.lastFailure() ?? error).reason
-  }
-
-  function stillOut(error: StoreError): StoreError {
-    const reason = reasonNow(error)
-    if (reason === error.reason) return error
-    out = new StoreError(error.message, reason, error.applied)
-    return out
   }
 
   function chargeLocally(charge: Charge, error: StoreError): Promise<Decision> {
@@ -314,7 +290,7 @@ export function createLedger(options: LedgerOptions): Ledger {
 
   async function close(graceMs: number): Promise<void> {
     closing = true
-    answered()
+    circuit.endQuestion()
     await idleFor(graceMs)
     const closed = new StoreError('the ledger is closed', 'other', 'unknown')
     if (!stopped) {
@@ -356,12 +332,7 @@ export function createLedger(options: LedgerOptions): Ledger {
     clearTimeout(timer)
   }
 
-  return { charge, refund, emptied: outage.empty, ask, outage: () => out && reasonNow(out), close }
-}
-
-/** When this process was held up, an answer may be there already: it is read before the next immediate. */
-function afterDeadline(ms: number, act: () => void): NodeJS.Timeout {
-  return setTimeout(() => setImmediate(act), Math.max(1, ms))
+  return { charge, refund, emptied: outage.empty, ask, outage: () => circuit.reason(), close }
 }
 
 function isAdmitted(told: Decision | 'nothing'): told is Decision {
