@@ -1,5 +1,4 @@
 import { z } from 'zod'
-import { reason as checkReason, REASON } from '../control/problems.ts'
 import { didYouMean } from '../lib/suggest.ts'
 import type { FieldProblem } from './http.ts'
 
@@ -29,12 +28,6 @@ function fieldsOf(schema: z.core.$ZodType): string[] {
   if (schema instanceof z.ZodOptional || schema instanceof z.ZodNullable) return fieldsOf(schema.unwrap())
   return schema instanceof z.ZodObject ? Object.keys(schema.shape) : []
 }
-
-/** Why a change is made, for the audit. */
-export const reason = z
-  .string({ error: REASON })
-  .refine((text) => checkReason(text, '').length === 0, { error: REASON })
-  .meta({ description: 'Why it is changed: 1 to 500 characters on one line' })
 
 /** A number of a query, in digits alone, as many as are exact: `Number` takes 1e1, 0x10 and the empty text too. */
 export function whole(min: number, max: number, error: string) {

@@ -72,7 +72,7 @@ describe('in the package', () => {
     const named = [
       'dist/bin/tollgate.cjs',
       'dist/main.js',
-      'dist/workers/process.js',
+      'dist/workers/worker-main.js',
       'dist/store/redis/charge.lua',
       'dist/dashboard/index.html',
     ]
@@ -168,10 +168,10 @@ routes: [{ match: "GET /*", category: read, cost: 1 }]
 
   test('has the types of the admin API for programs, and the schema for editors', async () => {
     const program = `
-      import type { ErrorAnswer } from 'tollgate/api'
-      export const codeOf = (answer: ErrorAnswer): string => answer.error
+      import type { ErrorResponse } from 'tollgate/api'
+      export const codeOf = (response: ErrorResponse): string => response.error
       // @ts-expect-error: no such member
-      export const wrong = (answer: ErrorAnswer) => answer.nothing
+      export const wrong = (response: ErrorResponse) => response.nothing
     `
     writeFileSync(join(installed(), 'program.mts'), program)
     const options = ['--noEmit', '--strict', '--module', 'nodenext', '--types', '']

@@ -4,7 +4,7 @@ import { timeOf } from '../../control/times.ts'
 import { isUserId, USER_ID } from '../../control/user-id.ts'
 import type { TokenResponse } from '../api.ts'
 import type { Desk } from '../change.ts'
-import { readFields, reason } from '../fields.ts'
+import { readFields } from '../fields.ts'
 import { type AdminResponse, badFields, type Call, iso, NO_CONTENT, ok, type Route, refusal } from '../http.ts'
 import * as schemas from '../schemas.ts'
 
@@ -62,7 +62,7 @@ const NewToken = z.strictObject({
     .datetime({ offset: true, error: EXPIRES })
     .nullish()
     .meta({ description: 'When it ends by itself. Default never' }),
-  reason: reason.optional(),
+  reason: schemas.reason.optional(),
 })
 
 /** The audit comes first: there is no token that it does not know of. */

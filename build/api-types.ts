@@ -1,0 +1,83 @@
+import { mkdirSync, writeFileSync } from 'node:fs'
+import { dirname, join } from 'node:path'
+import { fileURLToPath } from 'node:url'
+import { API, type Checker, type Symbol as Named, SymbolFlags, type Type } from 'typescript/unstable/sync'
+
+/**
+ * Writes the types of the admin API as the package has them: those of `src/admin/api.ts` with the schemas resolved, so that
+ * whoever uses them needs neither the schemas nor zod. The compiler's own declarations would name both, and lose the comments
+ * of the fields.
+ */
+
+const root = fileURLToPath(new URL('..', import.meta.url))
+
+/** @returns a module of types that imports nothing */
+export function apiTypes(): string {
+  const file = join(root, 'src/admin/api.ts')
+  const api = new API({ cwd: root })
+  try {
+    const snapshot = api.updateSnapshot({ openProjects: [join(root, 'tsconfig.build.json')] })
+    const [project] = snapshot.getProjects()
+    const source = project?.program.getSourceFile(file)
+    const module = source && project?.checker.getSymbolAtLocation(source)
+    if (project === undefined || module === undefined) throw new Error(`${file} is no module of the build`)
+    const { checker } = project
+    return checker
+      .getExportsOfModule(module)
+      .map((symbol) => declaration(checker, symbol))
+      .join('\n')
+  } finally {
+    api.close()
+  }
+}
+
+function declaration(checker: Checker, symbol: Named): string {
+  const type = written(checker, checker.getDeclaredTypeOfSymbol(symbol), '')
+  return `${comment(checker, symbol, '')}export type ${symbol.name} = ${type}\n`
+}
+
+function written(checker: Checker, type: Type, indent: string): string {
+  if (type.isUnionType()) return union(type.getTypes().map((each) => written(checker, each, indent)))
+  if (type.isIntersectionType()) {
+    const parts = type.getTypes().map((each) => written(checker, each, indent))
+    return parts.join(' & ')
+  }
+  if (!type.isObjectType()) return checker.typeToString(type)
+  const [element] = checker.isArrayType(type) && type.isTypeReference() ? checker.getTypeArguments(type) : []
+  if (element === undefined) return `{\n${members(checker, type, `${indent}  `)}${indent}}`
+  const text = written(checker, element, indent)
+  return element.isUnionType() ? `readonly (${text})[]` : `readonly ${text}[]`
+}
+
+/** `true | false` is `boolean`, and `null` stands last. */
+function union(texts: readonly string[]): string {
+  const isBoolean = texts.includes('true') && texts.includes('false')
+  const named = isBoolean ? ['boolean', ...texts.filter((text) => text !== 'true' && text !== 'false')] : [...texts]
+  return named.sort((a, b) => Number(a === 'null') - Number(b === 'null')).join(' | ')
+}
+
+function members(checker: Checker, type: Type, indent: string): string {
+  const named = checker.getPropertiesOfType(type).map((symbol) => {
+    const value = written(checker, checker.getTypeOfSymbol(symbol) as Type, indent)
+    const isOptional = (symbol.flags & SymbolFlags.Optional) !== 0
+    const member = isOptional
+      ? `${symbol.name}?: ${value.replace(/^undefined \| | \| undefined$/, '')}`
+      : `${symbol.name}: ${value}`
+    return `${comment(checker, symbol, indent)}${indent}readonly ${member}\n`
+  })
+  const indexed = checker.getIndexInfosOfType(type).map(({ keyType, valueType }) => {
+    return `${indent}readonly [key: ${written(checker, keyType, '')}]: ${written(checker, valueType, indent)}\n`
+  })
+  return [...named, ...indexed].join('')
+}
+
+function comment(checker: Checker, symbol: Named, indent: string): string {
+  const text = symbol.getDocumentationComment(checker)
+  return text === '' ? '' : `${indent}/** ${text.replaceAll('\n', `\n${indent} * `)} */\n`
+}
+
+if (import.meta.main) {
+  const target = process.argv[2] ?? join(root, 'dist/admin/api.d.ts')
+  mkdirSync(dirname(target), { recursive: true })
+  writeFileSync(target, apiTypes())
+}

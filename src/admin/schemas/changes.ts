@@ -1,0 +1,98 @@
+import { z } from 'zod'
+import { warnings } from './settings.ts'
+import { byName, count, mode, multiplier, name, reason, scopedTable, tablePatch, time } from './values.ts'
+
+/** Changes of what holds for everybody. */
+
+export const requiredReason = name(z.strictObject({ reason }), 'Reason', 'Why a change is made.')
+export const optionalReason = name(
+  z.strictObject({ reason: reason.optional() }).nullish(),
+  'OptionalReason',
+  'Why a change is made. May be left out.',
+)
+
+const OF_ONE_USER = 'the windows of one user are emptied by POST /api/users/{id}/reset'
+const SCOPES_TO_RESET: Readonly<Record<string, string>> = {
+  personal: `must be "global": ${OF_ONE_USER}`,
+  organisation: 'must be "global": there are no organisations yet',
+}
+
+/** Says what is meant by a scope whose windows cannot be emptied here. */
+function scopeError(input: unknown): string {
+  return (typeof input === 'string' && SCOPES_TO_RESET[input.toLowerCase()]) || 'must be "global"'
+}
+
+export const quotaResetBody = name(
+  z.strictObject({
+    scope: z.literal('global', { error: ({ input }) => scopeError(input) }).meta({ description: 'Whose windows' }),
+    category: z.string({ error: 'must be the name of a category' }),
+    window: z
+      .string({ error: 'must be the name of a window' })
+      .optional()
+      .meta({ description: 'Its name. Default: all windows of the category' }),
+    reason,
+  }),
+  'QuotaResetBody',
+  'Which windows of all users together are to be emptied, and why.',
+)
+
+export const quotaReset = name(
+  z.strictObject({ from: byName(count) }),
+  'QuotaReset',
+  'What was used in each of the windows until they were emptied, by name; a window that no category names any more by its length in seconds.',
+)
+
+export const scopedPatch = z.strictObject({ personal: tablePatch.nullish(), global: tablePatch.nullish() })
+
+export const quotaPatch = name(
+  z.strictObject({
+    mode: mode.nullish(),
+    global: z.strictObject({ enabled: z.boolean().nullish(), multiplier: multiplier.nullish() }).nullish(),
+    baselines: scopedPatch.nullish(),
+    custom: scopedPatch.nullish(),
+    shadow: z.boolean().nullish(),
+    reason: reason.optional(),
+  }),
+  'QuotaPatch',
+  'A JSON merge patch: what is missing stays, null gives a value back to the file.',
+)
+
+const blockedUser = z.strictObject({
+  user: z.string(),
+  category: z.string(),
+  window: z.string(),
+  limit: count,
+  used: count,
+  blockedNow: z.boolean(),
+  resetAt: time.nullable(),
+})
+
+const roomUnderChange = z.strictObject({
+  window: z.string(),
+  used: count,
+  limit: count,
+  remaining: count,
+  limitNow: count.nullable(),
+  remainingNow: count.nullable(),
+})
+
+export const preview = name(
+  z.strictObject({
+    /** Users looked at. */
+    scanned: count,
+    blockedCount: count,
+    /** Those of them who are not blocked now. */
+    newlyBlockedCount: count,
+    /** Users who are blocked now and would not be. */
+    freedCount: count,
+    /** Those first who are not blocked now. */
+    blocked: z.array(blockedUser),
+    /** By category; empty if the global scope is switched off. */
+    windows: byName(z.array(roomUnderChange)),
+    effective: scopedTable,
+    /** As those of the settings, under the change. */
+    warnings,
+  }),
+  'Preview',
+  'Who would be blocked under a change, from even the cheapest request of a category, and the room left in the global windows (`limitNow` and `remainingNow` are null where these are switched off now). `blocked` has the first 100.',
+)

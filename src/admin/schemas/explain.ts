@@ -1,0 +1,72 @@
+import { z } from 'zod'
+import { limit } from './limits.ts'
+import { byName, count, name } from './values.ts'
+
+/** What would become of a request. */
+
+/** What a sentence of an explanation says; behind it the values that it has. */
+export const reasonCode = z.enum([
+  // The gateway would not take it as a request at all.
+  'method_not_accepted',
+  'target_too_long', // max: bytes
+  'target_no_path',
+  'target_unescaped',
+  'target_bad_escape',
+  'target_control',
+  'target_escaped_twice',
+  'target_dots',
+  'target_escaped_slash',
+  'target_empty_segment',
+  'target_semicolon',
+  'target_no_utf8',
+  'query_unescaped',
+  'body_too_large', // max: bytes
+  'priced_in_query', // fields: of the body
+  // No route, or none that charges.
+  'no_route',
+  'method_not_allowed', // allow: methods
+  'own_path',
+  'own_options',
+  'reference_page',
+  'public_route',
+  'unmatched_forwarded',
+  'costs_nothing',
+  // By the quota.
+  'value_unknown', // fields: of the body, values: those that it may have
+  'depends_on_body',
+  'room', // cost: tokens
+  'room_global_off', // cost
+  'room_bypass', // cost, reason: of the override
+  'refused', // scope, category, window, resetAt: ISO 8601 UTC
+  'would_be_refused', // as `refused`, in shadow mode
+  'never_fits', // scope, category, window, limit, cost: no waiting helps
+  'would_never_fit', // as `never_fits`, in shadow mode
+  'costs', // cost
+  'costs_at_least', // cost
+  'shadow_gateway',
+  'shadow_route',
+  'shadow_user',
+])
+
+export const reasonValues = byName(z.union([z.string(), z.number()]))
+
+export const explain = name(
+  z.strictObject({
+    user: z.string(),
+    method: z.string(),
+    path: z.string(),
+    /** `null` if no route matches. */
+    route: z.strictObject({ match: z.string(), line: z.int().min(1).nullable() }).nullable(),
+    category: z.string().nullable(),
+    /** `null` if it depends on the body and was not given. */
+    cost: count.nullable(),
+    /** By the text of the body's field, if the cost depends on it. */
+    costs: byName(count).nullable(),
+    decision: z.enum(['accept', 'refuse', 'shadow', 'not_charged', 'no_route', 'depends_on_body', 'bad_request']),
+    why: z.string(),
+    reasons: z.array(z.strictObject({ code: reasonCode, values: reasonValues })).min(1),
+    limits: z.array(z.strictObject({ ...limit.shape, refuses: z.boolean() })),
+  }),
+  'Explain',
+  'What would become of a request now, and why: `why` in English sentences, `reasons` the same by codes with values, which never change their meaning.',
+)

@@ -1,0 +1,34 @@
+import { z } from 'zod'
+import { byName, count, name, scope, time } from './values.ts'
+
+/** One limit of somebody: what is used of it, how it came about, what it is too small for. */
+
+export const window = name(
+  z.strictObject({
+    scope,
+    window: z.string(),
+    limit: count,
+    used: count,
+    remaining: count,
+    startedAt: time.nullable(),
+    resetAt: time.nullable(),
+  }),
+  'Window',
+  'One window as it stands; one that is not running has `used` 0 and no times.',
+)
+
+/** By category. */
+export const windows = byName(z.array(window))
+
+export const layers = z.strictObject({
+  /** The layers that made the limit, for example `baseline x mode`, `override`, `custom`. */
+  source: z.string(),
+  /** One sentence for each layer: `baseline 120 (tollgate.yaml:22)`, `mode conservative x 0.75`. */
+  steps: z.array(z.string()),
+})
+
+export const limit = name(
+  z.strictObject({ ...window.shape, ...layers.shape }),
+  'Limit',
+  'A window, and how its limit came about.',
+)

@@ -1,0 +1,70 @@
+import { z } from 'zod'
+import { windows } from './limits.ts'
+import { byName, count, name, share, time } from './values.ts'
+
+/** What is going on: the replicas, the store, the upstream. */
+
+export const counts = z.strictObject({
+  requests: count,
+  refused: count,
+  shadowed: count,
+  tokens: count,
+  forwarded: count,
+  failed: count,
+  inFlight: count,
+})
+
+const replica = z.strictObject({
+  instance: z.string(),
+  host: z.string(),
+  pid: count,
+  version: z.string(),
+  hash: z.string(),
+  controlVersion: count,
+  startedAt: time,
+  silentMs: z.number().min(0),
+  ready: z.boolean(),
+  reasons: z.array(z.string()),
+  configProblems: z.array(z.string()),
+  counts,
+})
+
+export const now = name(
+  z.strictObject({
+    at: time,
+    /** Sums over the replicas, since each started. */
+    counts: counts.nullable(),
+    replicas: z.array(replica).nullable(),
+    /** Whether all replicas have the same configuration and follow the last change. */
+    agree: z.boolean().nullable(),
+    store: z.strictObject({ kind: z.enum(['sqlite', 'redis']), answers: z.boolean() }),
+    /** By category: the share of the limits that is admitted while the store is out; 0 refuses with 503. */
+    storeOutage: byName(share),
+    /** By what came of the requests of the last 30 minutes. */
+    backend: z.strictObject({
+      origin: z.string(),
+      requests: count.nullable(),
+      status0: count.nullable(),
+      status5xx: count.nullable(),
+    }),
+    /** `hash` is of what the configuration decides about requests: `rules` of the log's line "configuration loaded". */
+    config: z.strictObject({ file: z.string(), hash: z.string() }),
+    controlVersion: count,
+    /** The global windows by category. */
+    windows: windows.nullable(),
+    shadow: z.boolean(),
+  }),
+  'Now',
+  'The replicas, their sums, the store, the backend and the global windows. While the store is out (it does not answer, is full, or takes no writes), replicas and counts are the last that were seen; null is what is not known.',
+)
+
+export const failures = name(
+  z.strictObject({
+    since: time,
+    until: time,
+    bucketMinutes: z.int(),
+    buckets: z.array(z.strictObject({ start: time, total: count, status0: count, status5xx: count })),
+  }),
+  'Failures',
+  'Forwarded requests of the last 7 days by half-hour, oldest first; the last one is still being counted.',
+)

@@ -1,0 +1,72 @@
+import { z } from 'zod'
+import { byName, count, name, time } from './values.ts'
+
+/** Lists: access keys, routes, the audit. */
+
+export const token = name(
+  z.strictObject({
+    id: z.string(),
+    user: z.string(),
+    name: z.string(),
+    createdAt: time,
+    expiresAt: time.nullable(),
+    revokedAt: time.nullable(),
+  }),
+  'Token',
+  'A gateway token, without itself.',
+)
+
+export const tokens = name(
+  z.strictObject({ tokens: z.array(token) }),
+  'Tokens',
+  'All gateway tokens, newest first, revoked and expired ones too.',
+)
+
+export const madeToken = name(
+  token.extend({ token: z.string() }),
+  'MadeToken',
+  'A gateway token with itself: it is shown this once.',
+)
+
+const route = z.strictObject({
+  match: z.string(),
+  line: z.int(),
+  public: z.boolean(),
+  category: z.string().nullable(),
+  cost: count.nullable(),
+  costs: byName(count).nullable(),
+  health: z.boolean(),
+  shadow: z.boolean(),
+  hits: count,
+})
+
+export const routes = name(
+  z.strictObject({
+    file: z.string(),
+    routes: z.array(route),
+    unmatched: z.strictObject({
+      kind: z.enum(['refuse', 'forward', 'charge']),
+      hits: count,
+      latest: z.array(z.string()),
+    }),
+  }),
+  'Routes',
+  'The route map in the order of the file, with the requests that each rule got since its replicas started.',
+)
+
+const entry = z.strictObject({
+  version: z.int().min(1),
+  at: time,
+  who: z.string(),
+  what: z.enum(['settings', 'override', 'reset', 'quota_reset', 'token_created', 'token_revoked']),
+  subject: z.string().nullable(),
+  from: z.unknown(),
+  to: z.unknown(),
+  why: z.string().nullable(),
+})
+
+export const audit = name(
+  z.strictObject({ entries: z.array(entry), next: z.int().nullable(), forgotten: count }),
+  'Audit',
+  'Changes at run time, newest first. `next` is the value of `before` for the page after this one; `forgotten` is how many entries the audit has forgotten, ever.',
+)

@@ -1,0 +1,89 @@
+import { z } from 'zod'
+import { windows } from './limits.ts'
+import { byName, count, mode, multiplier, name, scope, scopedTable, share } from './values.ts'
+
+/** The settings of the quota that hold for everybody. */
+
+export const settings = name(
+  z.strictObject({
+    mode,
+    global: z.strictObject({ enabled: z.boolean(), multiplier }),
+    baselines: scopedTable,
+    custom: scopedTable.nullable(),
+    shadow: z.boolean(),
+  }),
+  'Settings',
+  'The settings of the quota.',
+)
+
+export const warning = name(
+  z.strictObject({
+    scope,
+    category: z.string(),
+    window: z.string(),
+    limit: count,
+    cost: count,
+    routes: z.array(z.string()),
+    routeCount: count,
+    /** A sentence. */
+    msg: z.string(),
+  }),
+  'Warning',
+  'A limit that some request can never fit into: what it costs at the most, and the first 20 of the `routeCount` rules of such requests.',
+)
+
+export const warnings = z.array(warning)
+
+/** The settings of one layer, and the limits that they make with the others. */
+export const settingsInForce = z.strictObject({
+  version: count,
+  ...settings.shape,
+  /** Of the mode, in force. */
+  factor: z.number(),
+  effective: scopedTable,
+  /** What the file says. */
+  file: settings,
+  /** Dotted paths of the values that were changed at run time: `mode`, `global.multiplier`, `baselines.personal.read.1h`. */
+  changed: z.array(z.string()),
+  categories: z.array(z.string()),
+  /** By category: the least that a request costs which the quota may refuse; none if it refuses nothing. */
+  cheapest: byName(count),
+  windowLengths: z.array(z.strictObject({ name: z.string(), seconds: z.int().min(1) })),
+  /** Limits in force that some request can never fit into; in mode `adaptive` also those of its lowest factor. */
+  warnings,
+  /** The adaptive factor, in every mode. */
+  adaptive: z.strictObject({ factor: z.number() }),
+})
+
+export const quota = name(
+  settingsInForce.extend({
+    /** With why the factor is what it is. */
+    adaptive: z.strictObject({
+      factor: z.number(),
+      /** Forwarded requests of the last 30 minutes that count, and how many of them failed. */
+      requests: z.number().min(0),
+      failed: z.number().min(0),
+      /** `failed / requests`; `null` without a request. */
+      share: share.nullable(),
+      /** The share that counts beside the hours before, and how much it counts: 0 (too few requests) to 1. */
+      settled: share.nullable(),
+      trust: share,
+      minRequests: count,
+      /** A sentence. */
+      why: z.string(),
+    }),
+    /** The global windows now, by category. */
+    windows,
+  }),
+  'Quota',
+  'The settings in force and what became of them. `file` is what the file says, `changed` which values were changed at run time, `cheapest` the least that a request of a category costs which the quota may refuse, `warnings` limits that some request can never fit into.',
+)
+
+export const inForce = name(
+  settingsInForce.extend({
+    /** By category; 0 refuses with 503. */
+    storeOutage: byName(share),
+  }),
+  'InForce',
+  'The settings that this gateway enforces, as `Quota` has them, without what only the store knows. `storeOutage` is the share of the limits that is admitted while the store is out.',
+)

@@ -1,0 +1,73 @@
+import { z } from 'zod'
+import { layers, limit, window, windows } from './limits.ts'
+import { warnings } from './settings.ts'
+import { byName, count, name, reason, table, tablePatch, time } from './values.ts'
+
+/** Users: what they have used, and what was set for one of them. */
+
+/** The categories stand beside these fields. */
+export const overrideFields = z.object({
+  bypassGlobal: z.boolean().nullish(),
+  shadow: z.boolean().nullish(),
+  reason,
+  expiresAt: time.nullish(),
+})
+
+export const overrideBody = name(
+  overrideFields.catchall(tablePatch.valueType),
+  'OverrideBody',
+  'Limits by category and window beside the other fields: `{ "read": { "1h": 500 }, "reason": "a big event" }`. A missing value, or null, follows the default.',
+)
+
+export const override = name(
+  z.strictObject({
+    /** For If-Match; the ETag of the user. */
+    version: count,
+    limits: table,
+    bypassGlobal: z.boolean(),
+    shadow: z.boolean(),
+    reason: z.string(),
+    expiresAt: time.nullable(),
+  }),
+  'Override',
+  'What was set for one user.',
+)
+
+export const overrideSet = name(
+  override.extend({ warnings }),
+  'OverrideSet',
+  'What was set for one user; `warnings` has those of its limits that some request can never fit into.',
+)
+
+export const users = name(
+  z.strictObject({
+    users: z.array(z.strictObject({ user: z.string(), windows, override: override.nullable(), blocked: z.boolean() })),
+    next: z.string().nullable(),
+  }),
+  'Users',
+  'A page of users: those with an override first. `blocked` says that a personal window has no room for the cheapest request of its category, also where shadow mode refuses nothing. `next` is the cursor of the next page; a page may be short, also empty, and not the last.',
+)
+
+export const user = name(
+  z.strictObject({ user: z.string(), windows: byName(z.array(limit)), override: override.nullable() }),
+  'User',
+  'The windows of a user by category, Personal first, with the layers of each limit.',
+)
+
+export const overridesInForce = name(
+  z.strictObject({ users: z.array(z.strictObject({ user: z.string(), override })), total: count }),
+  'OverridesInForce',
+  'The first users with an override that this gateway enforces, in the order of their ids; `total` is how many match.',
+)
+
+export const limitInForce = name(
+  z.strictObject({ ...window.pick({ scope: true, window: true, limit: true }).shape, ...layers.shape }),
+  'LimitInForce',
+  'A limit in force, and how it came about.',
+)
+
+export const userInForce = name(
+  z.strictObject({ user: z.string(), limits: byName(z.array(limitInForce)), override: override.nullable() }),
+  'UserInForce',
+  'The limits of a user that this gateway enforces, by category, Personal first, with the layers of each.',
+)

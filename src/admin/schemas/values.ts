@@ -1,0 +1,39 @@
+import { z } from 'zod'
+import { reason as checkReason, REASON } from '../../control/problems.ts'
+import { MAX_LIMIT, MODES, MULTIPLIER } from '../../quota/policy.ts'
+
+/** What the schemas of several topics are made of. */
+
+/** Those with a name of their own in the OpenAPI document, in its order. */
+export const named = z.registry<{ id: string; description: string }>()
+
+export function name<T extends z.ZodType>(schema: T, id: string, description: string): T {
+  named.add(schema, { id, description })
+  return schema
+}
+
+/** ISO 8601, UTC. */
+export const time = z.iso.datetime({ offset: true })
+export const count = z.int().min(0)
+export const share = z.number().min(0).max(1)
+export const mode = z.enum(MODES)
+export const multiplier = z.number().min(MULTIPLIER.min).max(MULTIPLIER.max)
+export const scope = z.enum(['Personal', 'Global'])
+export const role = z.enum(['viewer', 'admin'])
+export const byName = <T extends z.ZodType>(value: T) => z.record(z.string(), value)
+
+/** Why a change is made, for the audit. */
+export const reason = z
+  .string({ error: REASON })
+  .refine((text) => checkReason(text, '').length === 0, { error: REASON })
+  .meta({ description: 'Why it is changed: 1 to 500 characters on one line' })
+
+export const table = name(byName(byName(count)), 'Table', 'Tokens by category, then by the name of the window.')
+export const scopedTable = name(
+  z.strictObject({ personal: table, global: table }),
+  'ScopedTable',
+  'Tokens in both scopes.',
+)
+
+/** Tokens to set; `null` gives a value back to the file. */
+export const tablePatch = byName(byName(z.int().min(0).max(MAX_LIMIT).nullable()).nullable())
