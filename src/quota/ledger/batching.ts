@@ -24,18 +24,9 @@ const MANY = 16
 const SMALL_MS = 1
 
 /**
- * Lets a batch wait until a turn of the event loop brings no more charges. Against sending at once what waits when a
- * reply comes, a batch is twice as large under saturation (55 instead of 23 charges with 64 connections), a charge costs
- * Redis 14 to 30 % less and the gateway 15 to 26 % (medians of 7 to 11 paired rounds with 16, 64 and 256 connections).
- * At half of that load it is 2 % less, and p50 0.9 ms instead of 1.35.
- *
- * A small one waits for some quiet turns, since a batch costs Redis and the gateway as much as 15 to 30 charges in it: at half
- * of that load p50 is 0.63 ms instead of 0.85 and p90 1.07 instead of 1.46, with 4 connections a charge costs Redis 18.0 us
- * instead of 22.3 (medians of 13 and 7 paired rounds). Not where the last one was a single charge: most likely nobody would
- * join.
- *
- * To space batches by timers was tried at that load, by 0.4 to 1 ms: 5 to 15 % less CPU, but p99 is the higher one in 25 of
- * 27 paired rounds.
+ * Lets a batch wait until a turn of the event loop brings no more charges: a charge then costs Redis 14 to 30 % less. A small one
+ * waits for some quiet turns, since a batch costs as much as 15 to 30 charges in it. Figures, and what was tried instead, are in
+ * docs/decisions/when-a-batch-goes-out.md.
  */
 export function createGathering({ waiting, now }: GatheringOptions): Gathering {
   let underWay = false
