@@ -1,0 +1,39 @@
+import { mkdtempSync, readFileSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { DatabaseSync } from 'node:sqlite'
+import { expect, test } from 'vitest'
+import { createKeys } from '../../src/store/redis/keys.ts'
+import { openSqliteStore } from '../../src/store/sqlite/sqlite-store.ts'
+
+/** `docs/stored-data.md` has a row for each key of Redis and each table of SQLite, and no other rows. */
+
+const [redis = '', sqlite = ''] = readFileSync('docs/stored-data.md', 'utf8').split('## SQLite')
+
+/** What stands in code at the beginning of each row behind a header. */
+function rowsUnder(header: string, text: string): string[] {
+  const table = text.split(header)[1]?.split('\n\n')[0] ?? ''
+  return [...table.matchAll(/^\| `([^`]+)` \|/gm)].map(([, name = '']) => name).sort()
+}
+
+test('each key of Redis has a row', () => {
+  const { all, changes, user, everybody, instance, olderAudit, ...others } = createKeys('prefix')
+  const names = [
+    ...Object.values(others),
+    user('USER'),
+    everybody('CATEGORY'),
+    instance('INSTANCE'),
+    olderAudit('KIND'),
+  ]
+  expect(rowsUnder('| Key | Type |', redis)).toEqual(names.map((name) => String(name).replace(all, '')).sort())
+  expect(redis).toContain(`\`${changes}\``)
+})
+
+test('each table of SQLite has a row', async () => {
+  const file = join(mkdtempSync(join(tmpdir(), 'tollgate-')), 'tollgate.db')
+  await openSqliteStore({ file }).close()
+  const database = new DatabaseSync(file, { readOnly: true })
+  const tables = database.prepare(`SELECT name FROM sqlite_schema WHERE type = 'table' ORDER BY name`).all()
+  database.close()
+  expect(rowsUnder('| Table | Key |', sqlite)).toEqual(tables.map(({ name }) => name))
+})
