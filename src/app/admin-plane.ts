@@ -15,7 +15,7 @@ import type { Store } from '../store/store.ts'
 import { openCertificate } from './certificate.ts'
 import { explain, fileOrigin } from './explain.ts'
 
-export interface AdministeringOptions
+export interface AdminPlaneOptions
   extends Pick<AdminOptions, 'ready' | 'adaptive' | 'lacksStore' | 'metrics' | 'drain' | 'version'> {
   /** The configuration in force; the listener keeps the `admin` section that it began with. */
   readonly current: () => Config
@@ -25,13 +25,13 @@ export interface AdministeringOptions
   readonly observe: Observer
 }
 
-export interface Administering extends Admin {
+export interface AdminPlane extends Admin {
   /** The windows of all users together, as the administrators see them. @throws StoreError */
   globalWindows(): Promise<WindowStatuses>
 }
 
 /** The administrators' listener, which is the same whoever serves the requests. */
-export function openAdmin({ current, store, ...parts }: AdministeringOptions): Administering {
+export function openAdminPlane({ current, store, ...parts }: AdminPlaneOptions): AdminPlane {
   const { listen, tls, tokens } = current().admin
   const certificate = tls === null ? null : openCertificate(tls, 'admin', parts.observe)
   const setup = remembered(current)
@@ -61,7 +61,7 @@ export function openAdmin({ current, store, ...parts }: AdministeringOptions): A
 }
 
 /** Has changes of the command line in the log of each gateway that runs meanwhile. @returns stops it */
-function reportCommandLine({ control, observe }: Pick<AdministeringOptions, 'control' | 'observe'>): () => void {
+function reportCommandLine({ control, observe }: Pick<AdminPlaneOptions, 'control' | 'observe'>): () => void {
   const since = performance.now()
   return control.followChanges((entry) => {
     // The first look at the store may bring changes from before the start, which other logs have reported.
@@ -76,7 +76,7 @@ const DASHBOARD = fileURLToPath(
 )
 
 /** Made anew when the configuration was. */
-function remembered(current: AdministeringOptions['current']): () => Setup {
+function remembered(current: AdminPlaneOptions['current']): () => Setup {
   let last: { readonly config: Config; readonly setup: Setup } | null = null
   return () => {
     const config = current()

@@ -1,12 +1,13 @@
 import type { Config } from '../config/config.ts'
 import type { Observer } from '../observe/observation.ts'
-import { openAdmin } from './admin-plane.ts'
+import { openAdminPlane } from './admin-plane.ts'
 import { checkPairs } from './certificate.ts'
-import { addressProblem, createServing, type Serving, servingGauges } from './data-plane.ts'
+import { createDataPlane, type DataPlane, dataPlaneGauges } from './data-plane.ts'
+import { addressProblem } from './gateway-listener.ts'
 import { globalWindowGauges } from './global-windows.ts'
 import { needRestart, untilRestart } from './restart-warnings.ts'
 import { openStore } from './stores.ts'
-import { createObserving } from './telemetry.ts'
+import { createTelemetry } from './telemetry.ts'
 
 /** A running gateway, made of one configuration: in this process, or (`workers/primary.ts`) in several. */
 export interface App {
@@ -39,19 +40,19 @@ export interface AppOptions {
 /** A gateway in one process. */
 export async function createApp({ config, hash, version, observe: also }: AppOptions): Promise<App> {
   checkPairs(config)
-  let serving: Serving | null = null
-  const gauges = [...servingGauges(() => serving), ...globalWindowGauges(() => admin.globalWindows())]
-  const observing = createObserving({ log: config.log, version, gauges })
-  const { observe, log, metrics } = observing
-  if (also !== undefined) observing.follow(also)
+  let dataPlane: DataPlane | null = null
+  const gauges = [...dataPlaneGauges(() => dataPlane), ...globalWindowGauges(() => admin.globalWindows())]
+  const telemetry = createTelemetry({ log: config.log, version, gauges })
+  const { observe, log, metrics } = telemetry
+  if (also !== undefined) telemetry.follow(also)
   const store = await openStore(config.store, observe)
-  const made = await createServing({ config, hash, version, store, observing }).catch(async (error: unknown) => {
+  const made = await createDataPlane({ config, hash, version, store, telemetry }).catch(async (error: unknown) => {
     await store.close()
     throw error
   })
-  serving = made
+  dataPlane = made
   const { control, configuration, ready, adaptive, lacksStore, drain } = made
-  const admin = openAdmin({
+  const admin = openAdminPlane({
     current: configuration,
     store,
     control,

@@ -4,33 +4,33 @@ import type { Config } from '../config/config.ts'
 import { fingerprint } from '../config/fingerprint.ts'
 import { emptiedBy } from '../control/control-store.ts'
 import type { ControlKeeper } from '../control/keeper.ts'
-import { type ConnectionLimits, createListener, type Listener } from '../edge/listener.ts'
-import { createShares, type Shares } from '../edge/shares.ts'
+import type { Listener } from '../edge/listener.ts'
+import { createShares } from '../edge/shares.ts'
 import type { Adaptive } from '../failures/adaptive.ts'
-import { createTallyKeeper } from '../failures/recorder.ts'
-import { createLagMeter } from '../gateway/event-loop-lag.ts'
+import { createTallyKeeper, type TallyKeeper } from '../failures/recorder.ts'
+import { createLagMeter, type LagMeter } from '../gateway/event-loop-lag.ts'
 import { createGateway, type Gateway } from '../gateway/gateway.ts'
 import { ONE_ADDRESS } from '../gateway/one-address.ts'
 import type { Certificate } from '../lib/tls.ts'
 import { letHeapGrow } from '../node/heap.ts'
 import type { GaugeSource } from '../observe/metrics.ts'
-import type { Observer } from '../observe/observation.ts'
-import { createLedger } from '../quota/ledger/ledger.ts'
-import { isSilence, StoreError, type StoreFailure } from '../quota/quota-store.ts'
-import { createHeartbeat } from '../replicas/heartbeat.ts'
+import { createLedger, type Ledger } from '../quota/ledger/ledger.ts'
+import type { StoreFailure } from '../quota/quota-store.ts'
+import { createHeartbeat, type Heartbeat } from '../replicas/heartbeat.ts'
 import type { Store } from '../store/store.ts'
 import { openCertificate } from './certificate.ts'
+import { addressProblem, idleTimeoutOf, openGatewayListener } from './gateway-listener.ts'
 import { restingChanges } from './limits-in-force.ts'
-import { createFollowing } from './live-policy.ts'
+import { createLivePolicy, type LivePolicy } from './live-policy.ts'
 import { openFilesProblem } from './open-files.ts'
-import { createParts, type Parts, retire } from './runtime.ts'
-import { createScarcity } from './scarcity.ts'
-import { SetupError } from './setup-error.ts'
-import { createStoreClock } from './store-clock.ts'
-import type { Observing } from './telemetry.ts'
+import { createRuntime, type Runtime, retire } from './runtime.ts'
+import { createScarcity, type Scarcity } from './scarcity.ts'
+import { createStoreClock, type StoreClock } from './store-clock.ts'
+import { type StoreHealth, storeReason, watchStore } from './store-health.ts'
+import type { Telemetry } from './telemetry.ts'
 
 /** The part of the gateway that takes requests: its listener, its ledger, and the parts of one configuration. */
-export interface Serving {
+export interface DataPlane {
   /**
    * Opens the listener. @returns its URL
    * @param problems why the last configuration file was not taken, if it is not the one that this began with
@@ -46,7 +46,7 @@ export interface Serving {
   readonly control: ControlKeeper
   /** The adaptive factor that it goes by, and why; in every mode. */
   adaptive(): Adaptive
-  /** @param startup where it is only asked whether it has begun, as a new process would lack the store too */
+  /** @param startup if it is only asked whether it has begun, as a new process would lack the store too */
   ready(startup?: boolean): Readiness
   /** Whether the store takes no charges, or does not answer who asks it every second. */
   lacksStore(): boolean
@@ -68,284 +68,239 @@ export interface Drain {
 
 export interface Readiness {
   readonly ready: boolean
-  /** Why not, or where it is ready all the same: what is missing. */
+  /** Why not; or what is missing although it is ready. */
   readonly reasons: string[]
 }
 
-export interface ServingOptions {
+export interface DataPlaneOptions {
   readonly config: Config
   readonly hash: string
   /** Of Tollgate. */
   readonly version: string
   readonly store: Store
-  readonly observing: Pick<Observing, 'observe' | 'follow'>
+  readonly telemetry: Pick<Telemetry, 'observe' | 'follow'>
 }
 
 const FULL = 'all connections to the backend are taken: requests wait for one, or have waited in vain'
 
 const LATE = 'the event loop is lastingly late (edge.max_lag): requests are refused'
 
-/** Begins the reason of a process that lacks its store. */
-const STORE = 'the quota store'
+/** What a running gateway is made of. */
+interface Plane extends DataPlaneOptions {
+  readonly state: State
+  readonly certificate: Certificate | null
+  readonly health: StoreHealth
+  readonly recorder: TallyKeeper
+  readonly ledger: Ledger
+  readonly livePolicy: LivePolicy
+  readonly lag: LagMeter
+  readonly scarcity: Scarcity
+  readonly gateway: Gateway
+  readonly listener: Listener
+  readonly heartbeat: Heartbeat
+  readonly storeClock: StoreClock
+}
 
-/** Whether a reason of `Readiness` is that the store is lacking. */
-export function isOfStore(reason: string): boolean {
-  return reason.startsWith(STORE)
+/** The only things that change. */
+interface State {
+  /** The configuration in force, and its hash. */
+  current: Runtime
+  hash: string
+  started: boolean
+  draining: boolean
+  stopping: boolean
 }
 
 /** @throws Error when a part of the configuration cannot be made */
-export async function createServing(options: ServingOptions): Promise<Serving> {
-  const { config, version, store, observing } = options
-  const { observe, follow } = observing
+export async function createDataPlane(options: DataPlaneOptions): Promise<DataPlane> {
+  const plane = await assemble(options)
+  const { state, gateway, heartbeat, livePolicy } = plane
+  return {
+    start: (problems) => start(plane, problems),
+    reload: (config, hash) => reload(plane, config, hash),
+    rejected: heartbeat.configProblems,
+    configuration: () => state.current.config,
+    control: livePolicy.control,
+    adaptive: livePolicy.adaptive,
+    ready: (startup) => readinessOf(plane, startup),
+    lacksStore: () => storeFailure(plane) !== null,
+    inFlight: gateway.inFlight,
+    drain: { isOn: () => state.draining, turn: (on) => state.stopping || drain(plane, on) },
+    stop: (limits) => stop(plane, limits),
+  }
+}
+
+async function assemble(options: DataPlaneOptions): Promise<Plane> {
+  const { config, hash, version, store, telemetry } = options
+  const { observe, follow } = telemetry
   letHeapGrow()
   const instance = randomBytes(12).toString('base64url')
-  // Before anybody follows: a store that connects while the parts are made is reported at once.
-  const state = { started: false, draining: false, stopping: false, hash: options.hash }
+  // The configuration in force follows when it is made: nobody asks for it before.
+  const state = { hash, started: false, draining: false, stopping: false } as State
   const certificate = config.tls === null ? null : openCertificate(config.tls, 'gateway', observe)
+  // They follow before the first wait: a store that connects meanwhile is reported at once.
   const health = watchStore(store, follow)
-  const tally = createTallyKeeper({ store, observe })
-  follow(tally.observer)
+  const recorder = createTallyKeeper({ store, observe })
+  follow(recorder.observer)
   const ledger = createLedger({
     store,
     instance,
     deadlineMs: config.store.deadlineMs,
-    outageShare: (category) => outageShareOf(current.config, category),
+    outageShare: (category) => outageShareOf(state.current.config, category),
     observe,
   })
   follow(({ type }) => {
     if (type === 'store_connected' && state.started) void ledger.ask()
   })
-  const following = createFollowing({
-    store,
-    observe,
-    current: () => ({
-      quota: current.config.quota,
-      enforcement: current.enforcement,
-      gatewayTokens: current.config.auth.gatewayTokens,
-    }),
-  })
-  const { control, accessKeys } = following
-  let current = await createParts(config, null, accessKeys, observe).catch(async (error: unknown) => {
+  const livePolicy = createLivePolicy({ store, observe, current: () => livePartsOf(state.current) })
+  state.current = await createRuntime(config, null, livePolicy.accessKeys, observe).catch(async (error: unknown) => {
     certificate?.close()
     health.stop()
-    await tally.close()
+    await recorder.close()
     throw error
   })
   const lag = createLagMeter()
   const scarcity = createScarcity()
   follow(scarcity.observer)
   const shares = createShares()
-  const gateway = createGateway({ rules: () => current.rules, ledger, store, observe, lag: lag.lasting, shares })
-  const listener = openListener({ config, certificate, gateway, observe, shares, current: () => current })
-  control.followChanges((change) => {
-    const emptied = emptiedBy(change, current.config.quota.windows)
+  const gateway = createGateway({
+    rules: () => state.current.rules,
+    ledger,
+    store,
+    observe,
+    lag: lag.lasting,
+    shares,
+  })
+  const listener = openGatewayListener({ config, certificate, gateway, observe, shares, current: () => state.current })
+  livePolicy.control.followChanges((change) => {
+    const emptied = emptiedBy(change, state.current.config.quota.windows)
     if (emptied !== null) ledger.emptied(emptied.category, emptied.seconds)
   })
-  const heartbeat = createHeartbeat({
-    store,
-    instance,
-    version,
-    state: () => ({
-      hash: fingerprint(current.config),
-      controlVersion: control.state().version,
-      ...noticed(ready()),
-      inFlight: gateway.inFlight(),
-    }),
-  })
+  const heartbeat = createHeartbeat({ store, instance, version, state: () => reportOf(plane) })
   follow(heartbeat.observer)
   const storeClock = createStoreClock({ store, observe })
+  const parts = { certificate, health, recorder, ledger, livePolicy, lag, scarcity, gateway, listener, heartbeat }
+  const plane: Plane = { ...options, ...parts, storeClock, state }
+  return plane
+}
 
-  async function start(problems: readonly string[] = []): Promise<string> {
-    await health.patience()
-    await following.start()
-    const url = await listener.start().catch(addressProblem('listen'))
-    reportLoaded()
-    // A store that answers may take no charges all the same: that is not for the first client to find out.
-    if (health.failure() === null) await ledger.ask()
-    state.started = true
-    // After what was just reported, which would take them for mended.
-    heartbeat.configProblems(problems)
-    heartbeat.start()
-    storeClock.start()
-    return url
-  }
+function livePartsOf({ config, limits }: Runtime) {
+  return { quota: config.quota, limits, gatewayTokens: config.auth.gatewayTokens }
+}
 
-  function reportLoaded(): void {
-    const { file, quota } = current.config
-    const shares = [...quota.storeOutage.keys()].map((it) => [it, outageShareOf(current.config, it)] as const)
-    const rules = fingerprint(current.config)
-    observe({ type: 'config_loaded', file, hash: state.hash, rules, storeOutage: new Map(shares) })
-    const tooFew = openFilesProblem(current.config)
-    const warnings = [...(tooFew === null ? [] : [tooFew]), ...restingChanges(quota, control.state())]
-    for (const problem of warnings) observe({ type: 'config_warning', file, problem })
-  }
-
-  function ready(startup = false): Readiness {
-    const reasons = [...(state.started ? [] : ['starting']), ...(state.draining ? ['draining'] : [])]
-    const failure = storeFailure()
-    if (failure === null) return { ready: reasons.length === 0, reasons: [...reasons, ...lacking()] }
-    return {
-      ready: reasons.length === 0 && (startup || admitsAlone()),
-      reasons: [...reasons, reasonOf(failure), ...lacking()],
-    }
-  }
-
-  /** For want of what requests wait or are refused. Other processes may lack the same, so this one stays ready. */
-  function lacking(): string[] {
-    const { forwarder, rules } = current
-    return [
-      ...(forwarder.isFull() ? [FULL] : []),
-      ...(lag.lasting() > rules.maxLagMs ? [LATE] : []),
-      ...scarcity.reasons(),
-    ]
-  }
-
-  /** With what only administrators need to know. */
-  function noticed({ ready, reasons }: Readiness): Readiness {
-    const address = gateway.oneAddress()
-    return { ready, reasons: address === null ? reasons : [...reasons, `${address}: ${ONE_ADDRESS}`] }
-  }
-
-  function storeFailure(): StoreFailure | null {
-    return health.failure() ?? ledger.outage()
-  }
-
-  /** With a share to admit while the store is out there is work for us: every replica has lost the same store. */
-  function admitsAlone(): boolean {
-    return [...current.config.quota.storeOutage.values()].some((share) => share > 0)
-  }
-
-  async function reload(next: Config, nextHash: string): Promise<void> {
-    if (state.stopping) return
-    const parts = await createParts(next, current, accessKeys, observe)
-    // Nobody would end what they ask for: an identity provider may keep that waiting, and the process with it.
-    if (state.stopping) return retire(parts, current)
-    following.bring(parts.enforcement)
-    const old = current
-    current = parts
-    state.hash = nextHash
-    listener.setIdleTimeout(idleTimeoutOf(next))
-    await following.adapt()
-    retire(old, parts)
-    reportLoaded()
-  }
-
-  function drain(on: boolean): void {
-    state.draining = on
-    listener.drain(on)
-  }
-
-  async function stop({ delayMs, timeoutMs } = current.config.drain): Promise<void> {
-    state.stopping = true
-    if (state.started) {
-      drain(true)
-      // Load balancers need a moment to see that we are not ready.
-      if (delayMs > 0) await sleep(delayMs)
-      await listener.stop(timeoutMs)
-    }
-    following.close()
-    storeClock.stop()
-    await current.forwarder.destroy()
-    const graceMs = 2 * config.store.deadlineMs
-    await Promise.all([heartbeat.leave(graceMs), ledger.close(graceMs)])
-    await tally.close()
-    certificate?.close()
-    health.stop()
-    lag.stop()
-    current.authenticator.close()
-  }
-
+/** What this process reports of itself to the others, beside its counts. */
+function reportOf(plane: Plane) {
+  const { state, livePolicy, gateway } = plane
   return {
-    start,
-    reload,
-    rejected: heartbeat.configProblems,
-    configuration: () => current.config,
-    control,
-    adaptive: following.adaptive,
-    ready,
-    lacksStore: () => storeFailure() !== null,
-    inFlight: () => gateway.inFlight(),
-    drain: { isOn: () => state.draining, turn: (on) => state.stopping || drain(on) },
-    stop,
+    hash: fingerprint(state.current.config),
+    controlVersion: livePolicy.control.state().version,
+    ...noticed(readinessOf(plane), gateway.oneAddress()),
+    inFlight: gateway.inFlight(),
   }
 }
 
-/** About a second in all, after which the gateway starts without its store. */
-const START_TRIES = 40
-const START_PAUSE_MS = 25
-const CHECK_MS = 1000
-
-/** A store that answers and takes no charges is reported as such: whoever looks at the store will find it well. */
-function reasonOf(failure: StoreFailure): string {
-  return isSilence(failure) ? `${STORE} does not answer` : `${STORE} takes no charges: ${failure}`
+async function start(plane: Plane, problems: readonly string[] = []): Promise<string> {
+  const { state, health, livePolicy, listener, ledger, heartbeat, storeClock } = plane
+  await health.patience()
+  await livePolicy.start()
+  const url = await listener.start().catch(addressProblem('listen'))
+  reportLoaded(plane)
+  // A store that answers may take no charges all the same: that is not for the first client to find out.
+  if (health.failure() === null) await ledger.ask()
+  state.started = true
+  // After what was just reported, which would take them for mended.
+  heartbeat.configProblems(problems)
+  heartbeat.start()
+  storeClock.start()
+  return url
 }
 
-/** Why the store does not answer, `null` while it does: asked every second, and when it has connected. */
-function watchStore(store: Pick<Store, 'ping'>, follow: Observing['follow']) {
-  let failure: StoreFailure | null = 'connection'
-  const timer = setInterval(check, CHECK_MS).unref()
-  follow(({ type }) => {
-    if (type === 'store_connected') void check()
-  })
-
-  async function check(): Promise<void> {
-    failure = await store.ping().then(
-      () => null,
-      (error: unknown) => (error instanceof StoreError ? error.reason : 'other'),
-    )
-  }
-
-  /** A Redis store connects in the background: who comes first shall not be refused for that. */
-  async function patience(): Promise<void> {
-    for (let tries = 0; tries < START_TRIES && failure !== null; tries++) {
-      await check()
-      if (failure !== null) await sleep(START_PAUSE_MS)
-    }
-  }
-
-  return { failure: () => failure, patience, stop: () => clearInterval(timer) }
+function reportLoaded({ state, livePolicy, telemetry: { observe } }: Plane): void {
+  const { config } = state.current
+  const { file, quota } = config
+  const storeOutage = new Map([...quota.storeOutage.keys()].map((it) => [it, outageShareOf(config, it)]))
+  observe({ type: 'config_loaded', file, hash: state.hash, rules: fingerprint(config), storeOutage })
+  const tooFew = openFilesProblem(config)
+  const warnings = [...(tooFew === null ? [] : [tooFew]), ...restingChanges(quota, livePolicy.control.state())]
+  for (const problem of warnings) observe({ type: 'config_warning', file, problem })
 }
 
-interface ListenerParts {
-  readonly config: Config
-  readonly certificate: Certificate | null
-  readonly gateway: Gateway
-  readonly observe: Observer
-  readonly shares: Shares
-  readonly current: () => Parts
-}
-
-function openListener({ config, certificate, gateway, observe, shares, current }: ListenerParts): Listener {
-  const { maxHeaderSize, headersTimeoutMs, keepAliveTimeoutMs, maxConnections } = config.edge
-  return createListener({
-    listen: config.listen,
-    certificate,
-    gateway,
-    observe,
-    shares,
-    maxHeaderSize,
-    headersTimeoutMs,
-    keepAliveTimeoutMs,
-    idleTimeoutMs: idleTimeoutOf(config),
-    maxConnections,
-    limits: () => connectionLimits(current()),
-  })
-}
-
-/** Longer than the upstream may keep a client waiting: for a connection, its opening, the answer, the next piece of it. */
-function idleTimeoutOf({ upstream }: Config): number {
-  const { connectTimeoutMs, responseTimeoutMs, idleTimeoutMs } = upstream
-  return Math.max(connectTimeoutMs + 2 * responseTimeoutMs, idleTimeoutMs) + 10_000
-}
-
-function connectionLimits({ config: { edge }, rules, isProxy }: Parts): ConnectionLimits {
+function readinessOf(plane: Plane, startup = false): Readiness {
+  const { state } = plane
+  const reasons = [...(state.started ? [] : ['starting']), ...(state.draining ? ['draining'] : [])]
+  const failure = storeFailure(plane)
+  if (failure === null) return { ready: reasons.length === 0, reasons: [...reasons, ...lacking(plane)] }
   return {
-    shares: rules.shares,
-    maxUrl: edge.maxUrl,
-    isProxy,
-    uploads: { minRate: edge.minUploadRate, graceMs: edge.uploadGraceMs },
-    answersHalfClosed: edge.halfClose === 'answer',
+    ready: reasons.length === 0 && (startup || admitsAlone(state.current.config)),
+    reasons: [...reasons, storeReason(failure), ...lacking(plane)],
   }
+}
+
+/** For want of what requests wait or are refused. Other processes may lack the same, so this one stays ready. */
+function lacking({ state, lag, scarcity }: Plane): string[] {
+  const { forwarder, rules } = state.current
+  return [
+    ...(forwarder.isFull() ? [FULL] : []),
+    ...(lag.lasting() > rules.maxLagMs ? [LATE] : []),
+    ...scarcity.reasons(),
+  ]
+}
+
+/** With what only administrators need to know. */
+function noticed({ ready, reasons }: Readiness, oneAddress: string | null): Readiness {
+  return { ready, reasons: oneAddress === null ? reasons : [...reasons, `${oneAddress}: ${ONE_ADDRESS}`] }
+}
+
+function storeFailure({ health, ledger }: Plane): StoreFailure | null {
+  return health.failure() ?? ledger.outage()
+}
+
+/** With a share to admit while the store is out there is work for us: every replica has lost the same store. */
+function admitsAlone({ quota }: Config): boolean {
+  return [...quota.storeOutage.values()].some((share) => share > 0)
+}
+
+async function reload(plane: Plane, config: Config, hash: string): Promise<void> {
+  const { state, livePolicy, listener, telemetry } = plane
+  if (state.stopping) return
+  const next = await createRuntime(config, state.current, livePolicy.accessKeys, telemetry.observe)
+  // Nobody would end what they ask for: an identity provider may keep that waiting, and the process with it.
+  if (state.stopping) return retire(next, state.current)
+  livePolicy.bring(next.limits)
+  const old = state.current
+  state.current = next
+  state.hash = hash
+  listener.setIdleTimeout(idleTimeoutOf(config))
+  await livePolicy.adapt()
+  retire(old, next)
+  reportLoaded(plane)
+}
+
+function drain({ state, listener }: Plane, on: boolean): void {
+  state.draining = on
+  listener.drain(on)
+}
+
+/** In this order: first the requests, then what they have charged, then whatever still listens. */
+async function stop(plane: Plane, limits = plane.state.current.config.drain): Promise<void> {
+  const { config, state, listener, livePolicy, storeClock, heartbeat, ledger } = plane
+  state.stopping = true
+  if (state.started) {
+    drain(plane, true)
+    // Load balancers need a moment to see that we are not ready.
+    if (limits.delayMs > 0) await sleep(limits.delayMs)
+    await listener.stop(limits.timeoutMs)
+  }
+  livePolicy.close()
+  storeClock.stop()
+  await state.current.forwarder.destroy()
+  const graceMs = 2 * config.store.deadlineMs
+  await Promise.all([heartbeat.leave(graceMs), ledger.close(graceMs)])
+  await plane.recorder.close()
+  plane.certificate?.close()
+  plane.health.stop()
+  plane.lag.stop()
+  state.current.authenticator.close()
 }
 
 /** In an outage each worker admits on counters of its own: a part of what the gateway may. */
@@ -353,29 +308,18 @@ function outageShareOf({ quota, sharedBy = 1 }: Config, category: string): numbe
   return (quota.storeOutage.get(category) ?? 0) / sharedBy
 }
 
-/** @param path the key that names the address which cannot be had @throws SetupError */
-export function addressProblem(...path: readonly string[]): (error: Error) => never {
-  return (cause: NodeJS.ErrnoException) => {
-    const cure =
-      cause.code === 'EACCES'
-        ? 'choose a port from 1024 on, or give the gateway the right to lower ones (CAP_NET_BIND_SERVICE)'
-        : 'choose an address of this machine whose port is free'
-    throw new SetupError(path, `${cause.message}: ${cure}`, cause)
-  }
-}
-
 /** Read by whoever scrapes, also before there is anything to read. */
-export function servingGauges(serving: () => Pick<Serving, 'inFlight' | 'lacksStore'> | null): GaugeSource[] {
+export function dataPlaneGauges(plane: () => Pick<DataPlane, 'inFlight' | 'lacksStore'> | null): GaugeSource[] {
   return [
     {
       name: 'inflight_requests',
       help: 'Requests and tunnels under way.',
-      read: () => serving()?.inFlight() ?? 0,
+      read: () => plane()?.inFlight() ?? 0,
     },
     {
       name: 'store_silent',
       help: 'Processes that lack their store, as /readyz tells it: asked every second, also without charges.',
-      read: () => (serving()?.lacksStore() ? 1 : 0),
+      read: () => (plane()?.lacksStore() ? 1 : 0),
     },
   ]
 }

@@ -5,7 +5,7 @@ import { type ControlState, type Table, UNCHANGED } from '../control/state.ts'
 import { createPolicy, type Policy } from '../quota/policy.ts'
 
 /** What one configuration and the changes at run time come to: the limits in force. */
-export interface Enforcement {
+export interface LimitsInForce {
   policy(): Policy
   /** Whether all refusals of the quota are only counted and reported. */
   shadow(): boolean
@@ -14,7 +14,7 @@ export interface Enforcement {
 }
 
 /** At first that of the file alone. */
-export function createEnforcement(quota: QuotaConfig): Enforcement {
+export function createLimitsInForce(quota: QuotaConfig): LimitsInForce {
   let state = UNCHANGED
   let factor = 1
   let resolved = resolve(quota, state.settings.value)

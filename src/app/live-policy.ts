@@ -4,10 +4,10 @@ import { type ControlKeeper, createControlKeeper } from '../control/keeper.ts'
 import { type Adaptive, adaptive, UNREAD } from '../failures/adaptive.ts'
 import type { Observer } from '../observe/observation.ts'
 import type { Store } from '../store/store.ts'
-import type { Enforcement } from './limits-in-force.ts'
+import type { LimitsInForce } from './limits-in-force.ts'
 
 /** Keeps limits and gateway tokens up to what all replicas share: the changes at run time, and the adaptive factor. */
-export interface Following {
+export interface LivePolicy {
   readonly control: ControlKeeper
   /** All gateway tokens of the store, where the configuration in force accepts them. */
   readonly accessKeys: AccessKeys
@@ -16,34 +16,34 @@ export interface Following {
   /** Reads for the first time and follows from then on. Without the store it begins with the file alone. Never rejects. */
   start(): Promise<void>
   /** Puts what is known now in force. */
-  bring(enforcement: Enforcement): void
+  bring(limits: LimitsInForce): void
   /** Draws the adaptive factor anew. Never rejects. */
   adapt(): Promise<void>
   close(): void
 }
 
-export interface FollowingOptions {
+export interface LivePolicyOptions {
   readonly store: Store
   readonly observe: Observer
   /** Of the configuration in force. */
   readonly current: () => {
     readonly quota: QuotaConfig
-    readonly enforcement: Enforcement
+    readonly limits: LimitsInForce
     readonly gatewayTokens: boolean
   }
 }
 
 const ADAPT_MS = 10_000
 
-export function createFollowing({ store, observe, current }: FollowingOptions): Following {
+export function createLivePolicy({ store, observe, current }: LivePolicyOptions): LivePolicy {
   const control = createControlKeeper({ store, observe })
   const accessKeys = createAccessKeys({ store, control, wanted: () => current().gatewayTokens })
   let drawn = UNREAD
   let timer: NodeJS.Timeout | undefined
-  control.follow(() => bring(current().enforcement))
+  control.follow(() => bring(current().limits))
 
-  function bring(enforcement: Enforcement): void {
-    enforcement.enforce(control.state(), drawn.factor)
+  function bring(limits: LimitsInForce): void {
+    limits.enforce(control.state(), drawn.factor)
   }
 
   /** Also in other modes: who changes the mode to `adaptive` has the factor at once. Without the store the last one stays. */
@@ -54,7 +54,7 @@ export function createFollowing({ store, observe, current }: FollowingOptions): 
       const { factor: before } = drawn
       drawn = adaptive({ ...history, options: current().quota.adaptive })
       if (drawn.factor === before) return
-      bring(current().enforcement)
+      bring(current().limits)
       observe({ type: 'adaptive_factor', factor: drawn.factor })
     } catch (error) {
       observe({ type: 'internal_error', where: 'adaptive', error })

@@ -9,12 +9,12 @@ import type { Rules } from '../gateway/snapshot.ts'
 import { remembered } from '../lib/memo.ts'
 import type { Observer } from '../observe/observation.ts'
 import { readUpstreamTls } from './certificate.ts'
-import { createEnforcement, type Enforcement } from './limits-in-force.ts'
+import { createLimitsInForce, type LimitsInForce } from './limits-in-force.ts'
 import { planRulesOf } from './plan-rules.ts'
 import { shareRulesOf } from './share-rules.ts'
 
 /** What one configuration is made into. Parts whose section has not changed are taken over, with all they remember. */
-export interface Parts {
+export interface Runtime {
   readonly config: Config
   readonly rules: Rules
   readonly authenticator: Authenticator
@@ -24,15 +24,15 @@ export interface Parts {
   /** Of what lies in the files that the authenticator and the forwarder are made of: a rotated key has the same name. */
   readonly fingerprints: { readonly keys: Fingerprints; readonly tls: Fingerprints }
   /** Its limits together with what was changed at run time. */
-  readonly enforcement: Enforcement
+  readonly limits: LimitsInForce
 }
 
-export async function createParts(
+export async function createRuntime(
   config: Config,
-  old: Parts | null,
+  old: Runtime | null,
   tokens: AccessKeys,
   observe: Observer,
-): Promise<Parts> {
+): Promise<Runtime> {
   const planRules = await planRulesOf(config)
   const fingerprints = { keys: fingerprintsOf(keyFiles(config.auth)), tls: fingerprintsOf(tlsFiles(config.upstream)) }
   const isProxy = proxyCheck(config.edge)
@@ -42,7 +42,7 @@ export async function createParts(
     same(old.fingerprints.tls, fingerprints.tls)
       ? old.forwarder
       : createForwarder(forwardOptions(config.upstream, isProxy))
-  const enforcement = createEnforcement(config.quota)
+  const limits = createLimitsInForce(config.quota)
   // Last: it asks for keys from here on, and nobody would end that where another part cannot be made.
   const authenticator =
     old !== null && same(old.config.auth, config.auth) && same(old.fingerprints.keys, fingerprints.keys)
@@ -51,8 +51,8 @@ export async function createParts(
   const rules: Rules = {
     ...planRules,
     authenticator,
-    policy: enforcement.policy,
-    shadow: enforcement.shadow,
+    policy: limits.policy,
+    shadow: limits.shadow,
     forwarder,
     timeZone: config.timeZone,
     refundUnreached: config.quota.refund === 'unreached',
@@ -63,13 +63,13 @@ export async function createParts(
     queueTimeoutMs: config.upstream.queueTimeoutMs,
     maxLagMs: config.edge.maxLagMs,
   }
-  return { config, rules, authenticator, forwarder, isProxy, fingerprints, enforcement }
+  return { config, rules, authenticator, forwarder, isProxy, fingerprints, limits }
 }
 
-/** Makes the parts and lets them go: what is wrong with key sets and certificates shows only then. @throws as `createParts` */
-export async function tryParts(config: Config): Promise<void> {
+/** Makes the parts and lets them go: what is wrong with key sets and certificates shows only then. @throws as `createRuntime` */
+export async function tryRuntime(config: Config): Promise<void> {
   const tokens: AccessKeys = { find: () => null }
-  const { authenticator, forwarder } = await createParts(config, null, tokens, () => {})
+  const { authenticator, forwarder } = await createRuntime(config, null, tokens, () => {})
   authenticator.close()
   await forwarder.destroy()
 }
@@ -100,7 +100,7 @@ function forwardSections({ upstream, edge }: Config): unknown {
 }
 
 /** Ends the parts that the next configuration does not use, once the requests under way have finished with them. */
-export function retire(old: Parts, next: Parts): void {
+export function retire(old: Runtime, next: Runtime): void {
   if (old.forwarder !== next.forwarder) void old.forwarder.close()
   if (old.authenticator !== next.authenticator) old.authenticator.close(next.authenticator)
 }

@@ -5,7 +5,7 @@ import type { Observer } from '../observe/observation.ts'
 import { fanOut } from '../observe/tee.ts'
 
 /** One Observer, and those that read what it hears. */
-export interface Observing {
+export interface Telemetry {
   readonly observe: Observer
   readonly log: Log
   readonly metrics: Metrics
@@ -13,7 +13,7 @@ export interface Observing {
   follow(reader: Observer): void
 }
 
-export interface ObservingOptions {
+export interface TelemetryOptions {
   readonly log: LogConfig
   readonly version: string
   /** Number of the worker process, for its log lines; none in a gateway of one process. */
@@ -21,7 +21,7 @@ export interface ObservingOptions {
   readonly gauges: readonly GaugeSource[]
 }
 
-export function createObserving({ log: options, version, worker, gauges }: ObservingOptions): Observing {
+export function createTelemetry({ log: options, version, worker, gauges }: TelemetryOptions): Telemetry {
   const readers: Observer[] = []
   const observe = fanOut(readers)
   const log = createLog({ ...options, ...(worker !== undefined && { worker }), observe })

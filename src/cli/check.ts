@@ -1,6 +1,6 @@
 import { parseArgs } from 'node:util'
 import { checkPairs } from '../app/certificate.ts'
-import { tryParts } from '../app/runtime.ts'
+import { tryRuntime } from '../app/runtime.ts'
 import { type Finding, formatProblems } from '../config/problems.ts'
 import { whyUnusable } from '../store/sqlite/unusable.ts'
 import { loadOrReport, setupProblem } from './config.ts'
@@ -19,7 +19,7 @@ export async function check(args: readonly string[]): Promise<number> {
   if (unusable !== null) warn({ path: ['store'], message: unusable })
   try {
     checkPairs(loaded.config).forEach(warn)
-    await tryParts(loaded.config)
+    await tryRuntime(loaded.config)
   } catch (error) {
     console.error(setupProblem(error, loaded))
     return 1

@@ -1,12 +1,14 @@
-import { openAdmin } from '../app/admin-plane.ts'
+import { openAdminPlane } from '../app/admin-plane.ts'
 import type { App, AppOptions } from '../app/app.ts'
 import { checkPairs } from '../app/certificate.ts'
-import { addressProblem, type Drain, isOfStore, type Readiness } from '../app/data-plane.ts'
+import type { Drain, Readiness } from '../app/data-plane.ts'
+import { addressProblem } from '../app/gateway-listener.ts'
 import { globalWindowGauges } from '../app/global-windows.ts'
 import { needRestart, untilRestart } from '../app/restart-warnings.ts'
-import { tryParts } from '../app/runtime.ts'
+import { tryRuntime } from '../app/runtime.ts'
+import { isOfStore } from '../app/store-health.ts'
 import { openStore } from '../app/stores.ts'
-import { createObserving } from '../app/telemetry.ts'
+import { createTelemetry } from '../app/telemetry.ts'
 import type { Config } from '../config/config.ts'
 import { fingerprint } from '../config/fingerprint.ts'
 import { createControlKeeper } from '../control/keeper.ts'
@@ -30,14 +32,14 @@ const GRACE_MS = 15_000
 export async function createPrimary({ config, hash, version, observe: also }: AppOptions): Promise<App> {
   const count = workerCount(config)
   checkPairs(config)
-  await tryParts(config)
+  await tryRuntime(config)
   const gauges = [
     { name: 'workers', help: 'Worker processes that are ready for requests.', read: () => readyWorkers() },
     ...globalWindowGauges(() => admin.globalWindows()),
   ]
-  const observing = createObserving({ log: config.log, version, gauges })
-  const { observe, log, metrics } = observing
-  if (also !== undefined) observing.follow(also)
+  const telemetry = createTelemetry({ log: config.log, version, gauges })
+  const { observe, log, metrics } = telemetry
+  if (also !== undefined) telemetry.follow(also)
   const store = await openStore(config.store, observe)
   const sums = createSums()
   /** As a worker reported last: each draws it by itself, from what all share. */
@@ -60,7 +62,7 @@ export async function createPrimary({ config, hash, version, observe: also }: Ap
   const ready = (startup: boolean) => readiness(state, supervisor, startup)
   const control = createControlKeeper({ store, observe })
   const drain: Drain = { isOn: () => state.draining, turn }
-  const admin = openAdmin({
+  const admin = openAdminPlane({
     current: () => current.config,
     store,
     control,
@@ -93,7 +95,7 @@ export async function createPrimary({ config, hash, version, observe: also }: Ap
 
   /** All or none: what is wrong with a configuration shows when its parts are made, here first. */
   async function reload(next: Config, nextHash: string, warnings: readonly string[] = []): Promise<void> {
-    await tryParts(next)
+    await tryRuntime(next)
     current = { config: untilRestart(config, next), hash: nextHash, problems: [] }
     const problems = await supervisor.reload()
     // Also if not all have it: the others show that in their own figures, for as long as it is so.

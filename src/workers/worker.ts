@@ -1,6 +1,6 @@
-import { createServing, type Serving, servingGauges } from '../app/data-plane.ts'
+import { createDataPlane, type DataPlane, dataPlaneGauges } from '../app/data-plane.ts'
 import { openStore } from '../app/stores.ts'
-import { createObserving } from '../app/telemetry.ts'
+import { createTelemetry } from '../app/telemetry.ts'
 import type { Config } from '../config/config.ts'
 import { messageOf } from '../errors.ts'
 import type { Report, ToWorker } from './messages.ts'
@@ -21,24 +21,24 @@ export interface Worker {
 
 export async function createWorker(begin: Extract<ToWorker, { type: 'begin' }>): Promise<Worker> {
   const { worker, version, config, hash } = begin
-  let current: Serving | null = null
-  const gauges = servingGauges(() => current)
-  const observing = createObserving({ log: config.log, version, worker, gauges })
-  const { observe, log, metrics } = observing
+  let current: DataPlane | null = null
+  const gauges = dataPlaneGauges(() => current)
+  const telemetry = createTelemetry({ log: config.log, version, worker, gauges })
+  const { observe, log, metrics } = telemetry
   const store = await openStore(config.store, observe)
-  const serving = await createServing({ config, hash, version, store, observing }).catch(async (error: unknown) => {
+  const dataPlane = await createDataPlane({ config, hash, version, store, telemetry }).catch(async (error: unknown) => {
     await store.close()
     throw error
   })
-  current = serving
+  current = dataPlane
 
   async function start(): Promise<string> {
-    return serving.start(begin.problems)
+    return dataPlane.start(begin.problems)
   }
 
   async function reload(next: Config, nextHash: string): Promise<string | null> {
     try {
-      await serving.reload(next, nextHash)
+      await dataPlane.reload(next, nextHash)
       return null
     } catch (error) {
       const problem = messageOf(error)
@@ -48,7 +48,7 @@ export async function createWorker(begin: Extract<ToWorker, { type: 'begin' }>):
   }
 
   async function stop(limits?: Config['drain']): Promise<void> {
-    await serving.stop(limits)
+    await dataPlane.stop(limits)
     await store.close()
     observe({ type: 'stopped' })
     await log.close()
@@ -57,9 +57,9 @@ export async function createWorker(begin: Extract<ToWorker, { type: 'begin' }>):
   return {
     start,
     reload,
-    rejected: serving.rejected,
-    report: async () => ({ ...serving.ready(), adaptive: serving.adaptive(), metrics: await metrics.snapshot() }),
-    drain: serving.drain.turn,
+    rejected: dataPlane.rejected,
+    report: async () => ({ ...dataPlane.ready(), adaptive: dataPlane.adaptive(), metrics: await metrics.snapshot() }),
+    drain: dataPlane.drain.turn,
     stop,
   }
 }

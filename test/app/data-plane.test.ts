@@ -1,5 +1,5 @@
 import { expect, test, vi } from 'vitest'
-import { createServing } from '../../src/app/data-plane.ts'
+import { createDataPlane } from '../../src/app/data-plane.ts'
 import type { Observation, Observer } from '../../src/observe/observation.ts'
 import { fanOut } from '../../src/observe/tee.ts'
 import { openSqliteStore } from '../../src/store/sqlite/sqlite-store.ts'
@@ -103,6 +103,6 @@ function make(text: string, reader: Observer = () => {}, upstream = '') {
   const readers = [reader]
   const observe = fanOut(readers)
   const store = openSqliteStore({ file: ':memory:' })
-  const observing = { observe, follow: (more: Observer) => void readers.push(more) }
-  return { observe, store, making: createServing({ config, hash, version: 'test', store, observing }) }
+  const telemetry = { observe, follow: (more: Observer) => void readers.push(more) }
+  return { observe, store, making: createDataPlane({ config, hash, version: 'test', store, telemetry }) }
 }

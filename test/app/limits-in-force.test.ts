@@ -1,5 +1,5 @@
 import { expect, it } from 'vitest'
-import { createEnforcement, restingChanges } from '../../src/app/limits-in-force.ts'
+import { createLimitsInForce, restingChanges } from '../../src/app/limits-in-force.ts'
 import { type ControlState, UNCHANGED, type UserOverride } from '../../src/control/state.ts'
 import { understood } from '../e2e/harness.ts'
 
@@ -16,81 +16,81 @@ function state(settings: ControlState['settings']['value'], overrides: Record<st
   return { version: 9, changedAt: 0, settings: { version: 1, value: settings }, overrides: new Map(entries) }
 }
 
-const numbers = ({ policy }: ReturnType<typeof createEnforcement>, user = 'nobody') => {
+const numbers = ({ policy }: ReturnType<typeof createLimitsInForce>, user = 'nobody') => {
   const { personal, global } = policy().limitsFor('read', user)
   return [personal[0]?.limit, global?.[0]?.limit ?? null]
 }
 
 it('begins with the file alone', () => {
-  const enforcement = createEnforcement(quota('mode: loose, shadow: true'))
-  expect(numbers(enforcement)).toEqual([15, 150])
-  expect(enforcement.shadow()).toBe(true)
-  expect(numbers(createEnforcement(quota('mode: adaptive')))).toEqual([10, 100])
+  const limits = createLimitsInForce(quota('mode: loose, shadow: true'))
+  expect(numbers(limits)).toEqual([15, 150])
+  expect(limits.shadow()).toBe(true)
+  expect(numbers(createLimitsInForce(quota('mode: adaptive')))).toEqual([10, 100])
 })
 
 it('puts what was changed at run time over it, and gives it back', () => {
-  const enforcement = createEnforcement(quota('mode: loose'))
-  enforcement.enforce(state({ mode: 'conservative', shadow: true }, { alice: { limits: { read: { '1h': 3 } } } }), 1)
-  expect([numbers(enforcement), numbers(enforcement, 'alice')]).toEqual([
+  const limits = createLimitsInForce(quota('mode: loose'))
+  limits.enforce(state({ mode: 'conservative', shadow: true }, { alice: { limits: { read: { '1h': 3 } } } }), 1)
+  expect([numbers(limits), numbers(limits, 'alice')]).toEqual([
     [7, 75],
     [3, 75],
   ])
-  expect(enforcement.shadow()).toBe(true)
-  enforcement.enforce(UNCHANGED, 1)
-  expect([numbers(enforcement), numbers(enforcement, 'alice')]).toEqual([
+  expect(limits.shadow()).toBe(true)
+  limits.enforce(UNCHANGED, 1)
+  expect([numbers(limits), numbers(limits, 'alice')]).toEqual([
     [15, 150],
     [15, 150],
   ])
-  expect(enforcement.shadow()).toBe(false)
+  expect(limits.shadow()).toBe(false)
 })
 
 it('puts other changes of the same number in force, as a store that has lost some gives it again', () => {
-  const enforcement = createEnforcement(quota())
-  enforcement.enforce(state({ mode: 'loose' }, { alice: { limits: { read: { '1h': 3 } } } }), 1)
-  enforcement.enforce(state({ mode: 'conservative' }, { alice: { limits: { read: { '1h': 4 } } } }), 1)
-  expect([numbers(enforcement), numbers(enforcement, 'alice')]).toEqual([
+  const limits = createLimitsInForce(quota())
+  limits.enforce(state({ mode: 'loose' }, { alice: { limits: { read: { '1h': 3 } } } }), 1)
+  limits.enforce(state({ mode: 'conservative' }, { alice: { limits: { read: { '1h': 4 } } } }), 1)
+  expect([numbers(limits), numbers(limits, 'alice')]).toEqual([
     [7, 75],
     [4, 75],
   ])
 })
 
 it('takes the adaptive factor in mode adaptive only, also where that came at run time, and never for overrides', () => {
-  const enforcement = createEnforcement(quota())
+  const limits = createLimitsInForce(quota())
   const adaptive = state({ mode: 'adaptive' }, { alice: { limits: { read: { '1h': 3 } } } })
-  enforcement.enforce(UNCHANGED, 0.8)
-  expect(numbers(enforcement)).toEqual([10, 100])
-  enforcement.enforce(adaptive, 0.8)
-  expect([numbers(enforcement), numbers(enforcement, 'alice')]).toEqual([
+  limits.enforce(UNCHANGED, 0.8)
+  expect(numbers(limits)).toEqual([10, 100])
+  limits.enforce(adaptive, 0.8)
+  expect([numbers(limits), numbers(limits, 'alice')]).toEqual([
     [8, 80],
     [3, 80],
   ])
-  enforcement.enforce(adaptive, 1.2)
-  expect([numbers(enforcement), numbers(enforcement, 'alice')]).toEqual([
+  limits.enforce(adaptive, 1.2)
+  expect([numbers(limits), numbers(limits, 'alice')]).toEqual([
     [12, 120],
     [3, 120],
   ])
-  enforcement.enforce(adaptive, 1)
-  expect(numbers(enforcement)).toEqual([10, 100])
+  limits.enforce(adaptive, 1)
+  expect(numbers(limits)).toEqual([10, 100])
 })
 
 it('keeps its limits while nothing changes, and makes others after each change: refusals are remembered by them', () => {
-  const enforcement = createEnforcement(quota())
+  const limits = createLimitsInForce(quota())
   const first = state({})
-  enforcement.enforce(first, 1)
-  const before = enforcement.policy()
-  enforcement.enforce(first, 0.9)
-  expect(enforcement.policy()).toBe(before)
-  enforcement.enforce({ ...first, version: 10 }, 0.9)
-  expect(enforcement.policy()).not.toBe(before)
+  limits.enforce(first, 1)
+  const before = limits.policy()
+  limits.enforce(first, 0.9)
+  expect(limits.policy()).toBe(before)
+  limits.enforce({ ...first, version: 10 }, 0.9)
+  expect(limits.policy()).not.toBe(before)
 })
 
 it('lets an override go that has ended, which is no change of its own', () => {
-  const enforcement = createEnforcement(quota())
+  const limits = createLimitsInForce(quota())
   const changed = state({}, { alice: { limits: { read: { '1h': 3 } } } })
-  enforcement.enforce(changed, 1)
-  expect(numbers(enforcement, 'alice')).toEqual([3, 100])
-  enforcement.enforce({ ...changed, overrides: new Map() }, 1)
-  expect(numbers(enforcement, 'alice')).toEqual([10, 100])
+  limits.enforce(changed, 1)
+  expect(numbers(limits, 'alice')).toEqual([3, 100])
+  limits.enforce({ ...changed, overrides: new Map() }, 1)
+  expect(numbers(limits, 'alice')).toEqual([10, 100])
 })
 
 it('names what was changed for a category or a window that the file does not have, and nothing else', () => {
@@ -103,9 +103,9 @@ it('names what was changed for a category or a window that the file does not hav
     'quota: settings changed at run time for window "2h" rest: add it, or give those values back to the file',
     'quota: overrides of users changed at run time for category "gone" rest: add it, or give those values back to the file',
   ])
-  const enforcement = createEnforcement(quota())
-  enforcement.enforce(changed, 1)
-  expect([numbers(enforcement, 'alice'), numbers(enforcement, 'bob')]).toEqual([
+  const limits = createLimitsInForce(quota())
+  limits.enforce(changed, 1)
+  expect([numbers(limits, 'alice'), numbers(limits, 'bob')]).toEqual([
     [1, 100],
     [4, 100],
   ])

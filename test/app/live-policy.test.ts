@@ -1,6 +1,6 @@
 import { afterEach, beforeEach, expect, it, vi } from 'vitest'
-import { createEnforcement } from '../../src/app/limits-in-force.ts'
-import { createFollowing, type Following } from '../../src/app/live-policy.ts'
+import { createLimitsInForce } from '../../src/app/limits-in-force.ts'
+import { createLivePolicy, type LivePolicy } from '../../src/app/live-policy.ts'
 import { NOTHING } from '../../src/failures/histogram.ts'
 import type { Observation } from '../../src/observe/observation.ts'
 import type { Store } from '../../src/store/store.ts'
@@ -13,10 +13,10 @@ quota: { mode: adaptive, baselines: { personal: { read: { 1h: 100 } }, global: {
 /** The share of failures that the histogram of the store has. */
 let share: number
 let store: FakeStore
-let following: Following
+let following: LivePolicy
 let observed: Observation[]
-const enforcement = createEnforcement(quota)
-const limit = () => enforcement.policy().limitsOf('read').personal[0]?.limit
+const limits = createLimitsInForce(quota)
+const limit = () => limits.policy().limitsOf('read').personal[0]?.limit
 
 beforeEach(() => {
   vi.useFakeTimers({ now: Date.parse('2026-11-20T10:10:00Z') })
@@ -27,10 +27,10 @@ beforeEach(() => {
     if (store.out) throw new Error('nobody there')
     return { at: store.at, buckets: [{ ...NOTHING, start: store.at, total: 10_000, status5xx: share * 10_000 }] }
   }
-  following = createFollowing({
+  following = createLivePolicy({
     store: { ...store, readTallies } as unknown as Store,
     observe: (observation) => observed.push(observation),
-    current: () => ({ quota, enforcement, gatewayTokens: false }),
+    current: () => ({ quota, limits, gatewayTokens: false }),
   })
 })
 afterEach(() => {
@@ -69,7 +69,7 @@ it('the last adaptive factor stays while the store is out', async () => {
   await vi.advanceTimersByTimeAsync(60_000)
   expect(limit()).toBe(75)
   // Also for a configuration that is loaded meanwhile.
-  following.bring(enforcement)
+  following.bring(limits)
   expect(limit()).toBe(75)
   // Nor is it a fault of ours: who follows the changes tells of the store.
   expect(observed.map(({ type }) => type)).not.toContain('internal_error')

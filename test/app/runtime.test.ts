@@ -6,13 +6,13 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { afterEach, beforeEach, expect, it } from 'vitest'
-import { createParts, type Parts } from '../../src/app/runtime.ts'
+import { createRuntime, type Runtime } from '../../src/app/runtime.ts'
 import { ecKey } from '../auth/support.ts'
 import { startApp, understood, yaml } from '../e2e/harness.ts'
 import { makeCa } from '../setup/openssl.ts'
 
 let folder: string
-let made: Parts[]
+let made: Runtime[]
 beforeEach(() => {
   folder = mkdtempSync(join(tmpdir(), 'tollgate-parts-'))
   made = []
@@ -31,7 +31,7 @@ function writeKeys(): void {
   writeFileSync(join(folder, 'keys.json'), JSON.stringify({ keys: [{ ...ecKey('a').jwk, alg: 'ES256' }] }))
 }
 
-async function make(old: Parts | null, rest = '', headers = '{}'): Promise<Parts> {
+async function make(old: Runtime | null, rest = '', headers = '{}'): Promise<Runtime> {
   const { config } = understood(`
 upstream: { url: "https://127.0.0.1:1", tls: { ca: "${folder}/ca.crt" }, headers: ${headers} }
 auth:
@@ -39,7 +39,7 @@ auth:
     - { issuer: "https://a.test", audience: t, jwks: "file:${folder}/keys.json", algorithms: [ES256] }
     - { issuer: "https://b.test", audience: t, jwks: "http://127.0.0.1:1/keys", algorithms: [ES256] }
 ${rest}`)
-  const parts = await createParts(config, old, { find: () => null }, () => {})
+  const parts = await createRuntime(config, old, { find: () => null }, () => {})
   made.push(parts)
   return parts
 }
@@ -81,7 +81,7 @@ it('asks nobody for keys where another part cannot be made', async () => {
     const { config } = understood(`
 upstream: { url: "https://127.0.0.1:1", tls: { ca: "${join(folder, ca)}" } }
 auth: { jwt: [{ issuer: "https://a.test", audience: t, jwks: "${jwks}", algorithms: [ES256] }] }`)
-    return createParts(config, null, { find: () => null }, () => {})
+    return createRuntime(config, null, { find: () => null }, () => {})
   }
   writeFileSync(join(folder, 'broken.crt'), 'no certificate')
   await expect(from('/first', 'broken.crt')).rejects.toThrow('broken.crt is not')

@@ -3,8 +3,8 @@ import { text } from 'node:stream/consumers'
 import { expect, test } from 'vitest'
 
 const PROGRAM = `
-  import { createObserving } from ${JSON.stringify(new URL('../../src/app/telemetry.ts', import.meta.url).href)}
-  const { observe, log, metrics } = createObserving({ log: { level: 'info', requests: 'all' }, version: '1', gauges: [] })
+  import { createTelemetry } from ${JSON.stringify(new URL('../../src/app/telemetry.ts', import.meta.url).href)}
+  const { observe, log, metrics } = createTelemetry({ log: { level: 'info', requests: 'all' }, version: '1', gauges: [] })
   process.stdin.resume().on('end', async () => {
     for (let i = 0; i < 3; i++) observe({ type: 'stopped' })
     await log.flush()

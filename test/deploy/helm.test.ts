@@ -5,7 +5,7 @@ import { join } from 'node:path'
 import { promisify } from 'node:util'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { parse } from 'yaml'
-import { tryParts } from '../../src/app/runtime.ts'
+import { tryRuntime } from '../../src/app/runtime.ts'
 import { loadConfig } from '../../src/config/load.ts'
 import { formatProblems } from '../../src/config/problems.ts'
 import { printSchema, readValues, valuesSchema, valuesTable, withTable } from '../setup/chart-docs.ts'
@@ -363,7 +363,7 @@ function withFiles(config: string): string {
 async function check(file: string, env: Record<string, string>): Promise<string[]> {
   const loaded = await loadConfig(file, env)
   if (!loaded.ok) return loaded.problems.map((problem) => formatProblems([problem]))
-  await tryParts(loaded.config)
+  await tryRuntime(loaded.config)
   return loaded.warnings.map((problem) => formatProblems([problem]))
 }
 

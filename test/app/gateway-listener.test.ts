@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest'
-import { addressProblem } from '../../src/app/data-plane.ts'
+import { addressProblem } from '../../src/app/gateway-listener.ts'
 
 /** The tests may run as root, which may have any port. */
 test.each([

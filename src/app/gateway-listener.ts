@@ -1,0 +1,61 @@
+import type { Config } from '../config/config.ts'
+import { type ConnectionLimits, createListener, type Listener } from '../edge/listener.ts'
+import type { Shares } from '../edge/shares.ts'
+import type { Gateway } from '../gateway/gateway.ts'
+import type { Certificate } from '../lib/tls.ts'
+import type { Observer } from '../observe/observation.ts'
+import type { Runtime } from './runtime.ts'
+import { SetupError } from './setup-error.ts'
+
+export interface GatewayListenerOptions {
+  /** What cannot change while it runs is taken from here. */
+  readonly config: Config
+  readonly certificate: Certificate | null
+  readonly gateway: Gateway
+  readonly observe: Observer
+  readonly shares: Shares
+  /** The configuration in force. */
+  readonly current: () => Runtime
+}
+
+/** The listener for clients, as the configuration describes it. */
+export function openGatewayListener({ config, current, ...parts }: GatewayListenerOptions): Listener {
+  const { maxHeaderSize, headersTimeoutMs, keepAliveTimeoutMs, maxConnections } = config.edge
+  return createListener({
+    ...parts,
+    listen: config.listen,
+    maxHeaderSize,
+    headersTimeoutMs,
+    keepAliveTimeoutMs,
+    idleTimeoutMs: idleTimeoutOf(config),
+    maxConnections,
+    limits: () => connectionLimits(current()),
+  })
+}
+
+/** Longer than the upstream may keep a client waiting: for a connection, its opening, the response, the next piece of it. */
+export function idleTimeoutOf({ upstream }: Config): number {
+  const { connectTimeoutMs, responseTimeoutMs, idleTimeoutMs } = upstream
+  return Math.max(connectTimeoutMs + 2 * responseTimeoutMs, idleTimeoutMs) + 10_000
+}
+
+function connectionLimits({ config: { edge }, rules, isProxy }: Runtime): ConnectionLimits {
+  return {
+    shares: rules.shares,
+    maxUrl: edge.maxUrl,
+    isProxy,
+    uploads: { minRate: edge.minUploadRate, graceMs: edge.uploadGraceMs },
+    answersHalfClosed: edge.halfClose === 'answer',
+  }
+}
+
+/** @param path the key that names the address which cannot be had @throws SetupError */
+export function addressProblem(...path: readonly string[]): (error: Error) => never {
+  return (cause: NodeJS.ErrnoException) => {
+    const cure =
+      cause.code === 'EACCES'
+        ? 'choose a port from 1024 on, or give the gateway the right to lower ones (CAP_NET_BIND_SERVICE)'
+        : 'choose an address of this machine whose port is free'
+    throw new SetupError(path, `${cause.message}: ${cure}`, cause)
+  }
+}

@@ -1,0 +1,55 @@
+import { setTimeout as sleep } from 'node:timers/promises'
+import { isSilence, StoreError, type StoreFailure } from '../quota/quota-store.ts'
+import type { Store } from '../store/store.ts'
+import type { Telemetry } from './telemetry.ts'
+
+/** About a second in all, after which the gateway starts without its store. */
+const START_TRIES = 40
+const START_PAUSE_MS = 25
+const CHECK_MS = 1000
+
+/** Begins the reason of a process that lacks its store. */
+const STORE = 'the quota store'
+
+/** Whether the store answers: asked every second, and when it has connected. */
+export interface StoreHealth {
+  /** Why the store does not answer; `null` while it does. */
+  failure(): StoreFailure | null
+  /** Waits a moment for the first answer: a Redis store connects in the background, and nobody is to be refused for that. */
+  patience(): Promise<void>
+  stop(): void
+}
+
+export function watchStore(store: Pick<Store, 'ping'>, follow: Telemetry['follow']): StoreHealth {
+  let failure: StoreFailure | null = 'connection'
+  const timer = setInterval(check, CHECK_MS).unref()
+  follow(({ type }) => {
+    if (type === 'store_connected') void check()
+  })
+
+  async function check(): Promise<void> {
+    failure = await store.ping().then(
+      () => null,
+      (error: unknown) => (error instanceof StoreError ? error.reason : 'other'),
+    )
+  }
+
+  async function patience(): Promise<void> {
+    for (let tries = 0; tries < START_TRIES && failure !== null; tries++) {
+      await check()
+      if (failure !== null) await sleep(START_PAUSE_MS)
+    }
+  }
+
+  return { failure: () => failure, patience, stop: () => clearInterval(timer) }
+}
+
+/** A store that answers and takes no charges is reported as such: whoever looks at the store will find it well. */
+export function storeReason(failure: StoreFailure): string {
+  return isSilence(failure) ? `${STORE} does not answer` : `${STORE} takes no charges: ${failure}`
+}
+
+/** Whether a reason of `Readiness` is that the store is lacking. */
+export function isOfStore(reason: string): boolean {
+  return reason.startsWith(STORE)
+}
