@@ -1,3 +1,4 @@
+import { randomUUID } from 'node:crypto'
 import http from 'node:http'
 import https from 'node:https'
 import type { AddressInfo, Socket } from 'node:net'
@@ -16,7 +17,7 @@ import { cutOff, cutOffBy, isForwarded } from './cut-off.ts'
 import { malformedBody, slowBody, targetTooLong, tooManyInFlight } from './denials.ts'
 import { isLeftInDoubt, isWebSocketHandshake, versionNotSupported } from './head-rules.ts'
 import { holdBack, readOn } from './held-back.ts'
-import { newRequestId, requestIdOf } from './request-id.ts'
+import { requestIdOf } from './request-id.ts'
 import type { ShareRules, Shares } from './shares.ts'
 import { createUnderway, type Underway } from './underway.ts'
 
@@ -330,7 +331,7 @@ export function createListener(options: ListenerOptions): Listener {
     // A head that came too slowly may still be finished.
     last.add(socket)
     observe({ type: 'bad_connection', code: refusal.code, status: 0 })
-    writeRawResponse(socket, denialResponse(refusal), newRequestId())
+    writeRawResponse(socket, denialResponse(refusal), randomUUID())
   }
 
   async function start(): Promise<string> {

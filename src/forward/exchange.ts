@@ -1,6 +1,5 @@
 import type { IncomingMessage } from 'node:http'
 import { breakOff } from '../respond/raw.ts'
-import { sendWhole } from '../respond/whole-response.ts'
 import type { Connection, Exchanging } from './client/connection.ts'
 import {
   BadResponseError,
@@ -132,11 +131,6 @@ export class Forwarding implements Exchanging, Waiter {
   onBody(piece: Buffer | string, last: boolean): void {
     const { res } = this.#exchange
     if (res.destroyed) return
-    if (last && this.#response !== null && typeof piece === 'string') {
-      sendWhole(res, this.#status, this.#headersOf(this.#response), piece)
-      this.#response = null
-      return
-    }
     this.#writeHead()
     if (last) {
       res.end(piece, 'latin1')

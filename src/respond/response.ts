@@ -6,7 +6,6 @@ import { rateLimit, rateLimitPolicy } from '../quota/ratelimit.ts'
 import type { QuotaStatus } from '../quota/status.ts'
 import { awaitsContinue, hasBody, SMALL } from './announced-body.ts'
 import { hangUp } from './raw.ts'
-import { sendWhole } from './whole-response.ts'
 
 /** An answer of our own, ready to be written. */
 export interface OwnResponse {
@@ -65,12 +64,6 @@ export function writeResponse(
   const headers = [...response.headers, 'X-Request-Id', requestId]
   // RFC 9110 section 8.6: a 204 has none.
   if (response.status !== 204) headers.push('Content-Length', String(length))
-  const closes = response.headers.includes('Connection')
-  // Of as many bytes as characters: all ASCII.
-  if (!lingers && !closes && length === response.body.length) {
-    sendWhole(res, response.status, headers, response.body)
-    return
-  }
   if (lingers) res.shouldKeepAlive = false // Node then says so in the head, and the listener asks it
   res.writeHead(response.status, headers)
   if (!lingers) {

@@ -1,4 +1,3 @@
-import { ANY_METHOD, type MethodRule, NO_RULE, pack, type TrieNode } from './packed-routes.ts'
 import { canonicalLiteral } from './target.ts'
 
 /** A part of a route pattern, between two slashes. */
@@ -41,22 +40,42 @@ export interface RouteTable<T> {
   lookup(method: string, path: string): RouteMatch<T> | MethodNotAllowed | null
 }
 
+/** A node of a trie of path segments: what has been matched so far. */
+interface Node<T> {
+  /** By the text of the next segment, in the form of `Target.matched`. A map, since a path may hold `__proto__`. */
+  readonly literals: Map<string, Node<T>>
+  /** Behind any segment that is not empty. */
+  param: Node<T> | null
+  /** The rules of paths that end here. */
+  readonly end: Shape<T>
+  /** The rules of all paths that go on from here. */
+  readonly rest: Shape<T>
+}
+
+/** The rules of one path pattern, by their methods. */
+type Shape<T> = Map<string, RouteMatch<T>>
+
+const ANY_METHOD = '*'
+
 /**
  * Compiles the rules; their order does not matter.
  *
  * @throws Error when two rules claim the same method of the same shape, or a `*` is not last
  */
 export function createRouteTable<T extends RoutePattern>(rules: readonly T[]): RouteTable<T> {
-  const find = pack(trieOf(rules), inOrder)
+  const root = newNode<T>()
+  for (const rule of rules) addRule(root, rule)
   const methods = namedMethods(rules)
+  // The empty text before the first slash, the segments of the longest rule, and one more if the path has it.
+  const most = rules.reduce((longest, { segments }) => Math.max(longest, segments.length), 0) + 2
 
   function lookup(method: string, path: string): RouteMatch<T> | MethodNotAllowed | null {
-    const number = find(method, path)
-    return number === NO_RULE ? allowed(path) : { rule: rules[number] as T }
+    const segments = path.split('/', most)
+    return find(root, method, segments, 1) ?? allowed(segments)
   }
 
-  function allowed(path: string): MethodNotAllowed | null {
-    const allow = methods.filter((method) => find(method, path) !== NO_RULE)
+  function allowed(segments: readonly string[]): MethodNotAllowed | null {
+    const allow = methods.filter((method) => find(root, method, segments, 1) !== null)
     return allow.length === 0 ? null : { allow }
   }
   return { lookup }
@@ -67,21 +86,35 @@ function namedMethods(rules: readonly RoutePattern[]): string[] {
   return [...new Set(named.flatMap((method) => (method === 'GET' ? ['GET', 'HEAD'] : [method])))]
 }
 
-function trieOf(rules: readonly RoutePattern[]): TrieNode {
-  const root = newNode()
-  for (const [number, rule] of rules.entries()) {
-    const shape = shapeOf(root, rule)
-    for (const method of rule.methods === '*' ? [ANY_METHOD] : rule.methods) {
-      const other = rules[shape.find((one) => one.method === method)?.rule ?? NO_RULE]
-      if (other) throw new Error(`two rules for ${method} on one path: "${other.match}" and "${rule.match}"`)
-      shape.push({ method, rule: number })
-    }
+function find<T>(node: Node<T>, method: string, segments: readonly string[], at: number): RouteMatch<T> | null {
+  const segment = segments[at]
+  if (segment === undefined) return matchOf(node.end, method)
+  const literal = node.literals.get(segment)
+  const param = segment === '' ? null : node.param
+  return (
+    (literal === undefined ? null : find(literal, method, segments, at + 1)) ??
+    (param === null ? null : find(param, method, segments, at + 1)) ??
+    matchOf(node.rest, method)
+  )
+}
+
+/** Who has the method by name, HEAD as GET, any method. */
+function matchOf<T>(shape: Shape<T>, method: string): RouteMatch<T> | null {
+  const named = shape.get(method) ?? (method === 'HEAD' ? shape.get('GET') : undefined)
+  return named ?? shape.get(ANY_METHOD) ?? null
+}
+
+function addRule<T extends RoutePattern>(root: Node<T>, rule: T): void {
+  const shape = shapeOf(root, rule)
+  for (const method of rule.methods === '*' ? [ANY_METHOD] : rule.methods) {
+    const other = shape.get(method)?.rule
+    if (other) throw new Error(`two rules for ${method} on one path: "${other.match}" and "${rule.match}"`)
+    shape.set(method, { rule })
   }
-  return root
 }
 
 /** The rules of one path pattern. */
-function shapeOf(root: TrieNode, { match, segments }: RoutePattern): MethodRule[] {
+function shapeOf<T>(root: Node<T>, { match, segments }: RoutePattern): Shape<T> {
   let node = root
   for (const [i, segment] of segments.entries()) {
     if (segment.kind === 'rest') {
@@ -93,25 +126,17 @@ function shapeOf(root: TrieNode, { match, segments }: RoutePattern): MethodRule[
   return node.end
 }
 
-function paramOf(node: TrieNode): TrieNode {
+function paramOf<T>(node: Node<T>): Node<T> {
   node.param ??= newNode()
   return node.param
 }
 
-function literalOf(node: TrieNode, text: string): TrieNode {
-  node.literals ??= new Map()
-  const next = node.literals.get(text) ?? newNode()
+function literalOf<T>(node: Node<T>, text: string): Node<T> {
+  const next = node.literals.get(text) ?? newNode<T>()
   node.literals.set(text, next)
   return next
 }
 
-function newNode(): TrieNode {
-  return { literals: null, param: null, end: [], rest: [] }
-}
-
-/** Who has the method by name, HEAD as GET, any method. */
-function inOrder(shape: readonly MethodRule[]): MethodRule[] {
-  const named = shape.filter(({ method }) => method !== ANY_METHOD)
-  const get = named.filter(({ method }) => method === 'GET').map(({ rule }) => ({ method: 'HEAD', rule }))
-  return [...named, ...get, ...shape.filter(({ method }) => method === ANY_METHOD)]
+function newNode<T>(): Node<T> {
+  return { literals: new Map(), param: null, end: new Map(), rest: new Map() }
 }

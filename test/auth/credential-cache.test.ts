@@ -1,8 +1,6 @@
-import { randomBytes } from 'node:crypto'
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
 import { createCache } from '../../src/auth/credential-cache.ts'
-import { mintToken } from '../../src/control/access-key.ts'
 
 describe('the cache', () => {
   it('holds a value until its end and not at it', () => {
@@ -42,26 +40,6 @@ describe('the cache', () => {
     cache.get('over', 9)
     cache.set('new', 'new', 1000, 10)
     expect(['good', 'new'].map((key) => cache.get(key, 11))).toEqual(['good', 'new'])
-  })
-
-  it('takes no key for another that ends alike, and holds the later one', () => {
-    const cache = createCache<string>(10)
-    cache.set('alice.signature', 'alice', 1000, 0)
-    expect(cache.get('bob.signature', 1)).toBeUndefined()
-    expect(cache.get('alice.signature', 1)).toBe('alice')
-    cache.set('bob.signature', 'bob', 1000, 1)
-    expect(cache.get('bob.signature', 2)).toBe('bob')
-    expect(cache.get('alice.signature', 2)).toBeUndefined()
-    expect(cache.size).toBe(1)
-  })
-
-  it('holds nearly as many signatures and tokens as it may', () => {
-    const token = (): string => mintToken({ user: 'alice', name: 'ci', expiresAt: null }, 0).token
-    for (const make of [() => randomBytes(32).toString('base64url'), token]) {
-      const cache = createCache<number>(10_000)
-      for (let i = 0; i < 5000; i++) cache.set(make(), i, 1000, 0)
-      expect(cache.size).toBeGreaterThan(4990)
-    }
   })
 
   it('with no room remembers nothing', () => {

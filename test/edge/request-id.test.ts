@@ -1,16 +1,46 @@
-import { expect, test } from 'vitest'
-import { newRequestId } from '../../src/edge/request-id.ts'
+import { once } from 'node:events'
+import http, { type IncomingMessage } from 'node:http'
+import net, { type AddressInfo } from 'node:net'
+import { afterAll, beforeAll, expect, it } from 'vitest'
+import { requestIdOf } from '../../src/edge/request-id.ts'
 
-const ids = Array.from({ length: 20_000 }, newRequestId)
+const UUID = /^[0-9a-f]{8}-[0-9a-f]{4}-4[0-9a-f]{3}-[89ab][0-9a-f]{3}-[0-9a-f]{12}$/
 
-test('each request has an id of its own, a UUID of version 4', () => {
-  expect(new Set(ids).size).toBe(ids.length)
-  for (const id of ids) expect(id).toMatch(/^[0-9a-f]{8}-[0-9a-f]{4}-4[0-9a-f]{3}-[89ab][0-9a-f]{3}-[0-9a-f]{12}$/)
+let server: http.Server
+let client: net.Socket
+beforeAll(async () => {
+  server = http.createServer((_, res) => res.end())
+  server.listen(0, '127.0.0.1')
+  await once(server, 'listening')
+  client = net.connect((server.address() as AddressInfo).port, '127.0.0.1')
+})
+afterAll(() => {
+  client.destroy()
+  server.close()
 })
 
-test('every digit that is not fixed takes each of its values', () => {
-  for (let place = 0; place < 36; place++) {
-    const values = new Set(ids.map((id) => id[place]))
-    expect(values.size).toBe([8, 13, 14, 18, 23].includes(place) ? 1 : place === 19 ? 4 : 16)
-  }
+async function idOf(fields: string, isProxy: boolean): Promise<string> {
+  const asked = once(server, 'request')
+  client.write(`GET / HTTP/1.1\r\nHost: a\r\n${fields}\r\n`)
+  const [req] = (await asked) as [IncomingMessage]
+  return requestIdOf(req, () => isProxy)
+}
+
+it('each request has an id of its own, a UUID of version 4', async () => {
+  const ids = [await idOf('', false), await idOf('', true), await idOf('X-Request-Id: a\r\n', false)]
+  for (const id of ids) expect(id).toMatch(UUID)
+  expect(new Set(ids).size).toBe(3)
+})
+
+it('the id that a proxy gives a request is kept', async () => {
+  expect(await idOf('X-Request-Id: hop/1:a.b+c=d@e~f-g\r\n', true)).toBe('hop/1:a.b+c=d@e~f-g')
+})
+
+it.each([
+  ['two of them', 'X-Request-Id: a\r\nX-Request-Id: b\r\n'],
+  ['too long', `X-Request-Id: ${'a'.repeat(129)}\r\n`],
+  ['of other characters', 'X-Request-Id: a b\r\n'],
+  ['empty', 'X-Request-Id:\r\n'],
+])('an id from a proxy is replaced if it is %s', async (_, fields) => {
+  expect(await idOf(fields, true)).toMatch(UUID)
 })

@@ -1,5 +1,3 @@
-import { withFields } from '../../respond/header-lines.ts'
-
 /** Methods whose requests usually have a body: a length of 0 says that one has none (RFC 9110 section 8.6). */
 const WITH_BODY: ReadonlySet<string> = new Set(['POST', 'PUT', 'PATCH', 'QUERY', 'PROPFIND', 'PROPPATCH'])
 
@@ -21,7 +19,8 @@ export interface RequestParts {
 /** The first bytes of a request, in latin1: request line, fields, empty line. */
 export function requestHead({ method, target, host, headers, framing, last }: RequestParts): string {
   const connection = last ? 'close' : 'keep-alive'
-  let text = withFields(`${method} ${target} HTTP/1.1\r\nHost: ${host}\r\nConnection: ${connection}`, headers)
+  let text = `${method} ${target} HTTP/1.1\r\nHost: ${host}\r\nConnection: ${connection}`
+  for (let i = 0; i < headers.length; i += 2) text += `\r\n${headers[i]}: ${headers[i + 1]}`
   if (framing === 'chunked') text += '\r\nTransfer-Encoding: chunked'
   else if (framing !== 'none') text += `\r\nContent-Length: ${framing.length}`
   else if (WITH_BODY.has(method)) text += '\r\nContent-Length: 0'
