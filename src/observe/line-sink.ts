@@ -1,6 +1,5 @@
-import { closeSync, constants, fstatSync, openSync, write, writeSync } from 'node:fs'
-import { Socket } from 'node:net'
-import { isatty } from 'node:tty'
+import { closeSync, openSync, write, writeSync } from 'node:fs'
+import { unblocked } from '../node/unblocked-output.ts'
 
 /**
  * Collects log lines and writes many with one call, off the event loop.
@@ -154,33 +153,6 @@ export function openLineSink(
   }
 
   return { write: take, flush, flushSync, close }
-}
-
-/**
- * A pipe or terminal once more, of which only we say that it is not to be waited for: a full one then answers EAGAIN. Node's end
- * waits for a thread that waits within a write, that by `process.exit` too (26.10), so a reader that stalls would keep the process.
- * @returns the same where that cannot be had: a file, a socket, or what belongs to another user
- */
-function unblocked(fd: number): number {
-  try {
-    if (fstatSync(fd).isFIFO() || isatty(fd)) return openSync(`/proc/self/fd/${fd}`, ONLY_OURS)
-  } catch {
-    // It is written all the same, or the write reports it.
-  }
-  neverBlock(fd)
-  return fd
-}
-
-const ONLY_OURS = constants.O_WRONLY | constants.O_NONBLOCK | constants.O_NOCTTY
-
-/** Says it for all who have this very socket or pipe, as Node does with what it writes to itself. */
-function neverBlock(fd: number): void {
-  try {
-    // Nothing goes through it: it is only how Node lets us say so.
-    new Socket({ fd, readable: false, writable: true }).on('error', () => {}).unref()
-  } catch {
-    // A file, which keeps nobody waiting for a reader.
-  }
 }
 
 const NOTHING = Buffer.alloc(0)

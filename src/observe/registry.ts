@@ -1,4 +1,5 @@
-import { AggregatorRegistry, Counter, collectDefaultMetrics, Gauge, type Metric, Registry } from 'prom-client'
+import { AggregatorRegistry, Counter, collectDefaultMetrics, Gauge, Registry } from 'prom-client'
+import { registerFigures } from '../node/custom-metric.ts'
 import { Counts, Distribution } from './series.ts'
 
 /** A value that is read when somebody scrapes, for what is a state and not an event. */
@@ -86,10 +87,6 @@ function plainCounter(registry: Registry, name: string, help: string, labelNames
   return counts
 }
 
-/**
- * A histogram of prom-client cannot be given counts, so this stands in the registry in its place: all a registry asks
- * of a metric is its name and `get()`.
- */
 function plainHistogram(
   registry: Registry,
   name: string,
@@ -98,14 +95,8 @@ function plainHistogram(
   labelNames: string[],
 ): Distribution {
   const distribution = new Distribution(bounds, labelNames)
-  const get = async () => ({
-    name,
-    help,
-    type: 'histogram',
-    aggregator: 'sum',
-    values: bucketValues(name, distribution),
-  })
-  registry.registerMetric({ name, get } as unknown as Metric)
+  const values = () => bucketValues(name, distribution)
+  registerFigures(registry, () => ({ name, help, type: 'histogram', aggregator: 'sum', values: values() }))
   return distribution
 }
 

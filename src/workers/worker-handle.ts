@@ -4,6 +4,7 @@ import { extname, join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { SetupError } from '../app/setup-error.ts'
 import type { Config } from '../config/config.ts'
+import { forgetUnborn } from '../node/unborn-worker.ts'
 import { closeUntaken } from '../node/worker-handoff.ts'
 import { relayLines } from './lines.ts'
 import type { FromWorker, Report, ToWorker } from './messages.ts'
@@ -181,7 +182,6 @@ function fork(): ChildProcess {
   })
   // What could not be said to a worker that has just died is an error event, and its end says all there is to say.
   const worker = cluster.fork().on('error', () => {})
-  // Node forgets one when it ends, and this one never was (26.10).
-  if (worker.process.pid === undefined) delete cluster.workers?.[worker.id]
+  forgetUnborn(worker)
   return worker.process
 }

@@ -1,0 +1,21 @@
+/** Figures of a metric as prom-client takes them. */
+export interface Figures {
+  readonly name: string
+  readonly help: string
+  readonly type: string
+  /** How processes are put together. */
+  readonly aggregator: string
+  readonly values: readonly { readonly metricName: string; readonly labels: object; readonly value: number }[]
+}
+
+/**
+ * Registers a histogram whose figures are kept elsewhere.
+ *
+ * A histogram of prom-client cannot be given counts. A registry asks a metric for its `name` and `get()` only (prom-client 15.1,
+ * `lib/registry.js`), which its types do not say. Counting by prom-client's own takes 1.2 to 1.9 us a request instead of 0.2: 3 % of an
+ * accepted request.
+ */
+export function registerFigures(registry: { registerMetric(metric: never): void }, get: () => Figures): void {
+  const metric = { name: get().name, get: async () => get() }
+  registry.registerMetric(metric as never)
+}
