@@ -59,6 +59,11 @@ export function denial(
   return { code, msg, ...more }
 }
 
+/** The one way to ask whether something gave a denial instead of its result. */
+export function isDenial<T>(result: T | Denial): result is Denial {
+  return typeof result === 'object' && result !== null && 'code' in result
+}
+
 /** Why a file could not be read, by the code of the system, with the cure. */
 export function unreadable(code = 'error'): string {
   if (code !== 'EMFILE' && code !== 'ENFILE') return `cannot be read (${code}): check the path and the permissions`

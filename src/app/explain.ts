@@ -92,9 +92,9 @@ function decisionOf({ denial: { code } }: PlanRefusal): 'no_route' | 'bad_reques
   return code === 'no_route' || code === 'method_not_allowed' ? 'no_route' : 'bad_request'
 }
 
-function ofRoute({ match, line, charged, shadow }: Route, isUnmatched: boolean): Found {
-  if (charged === null && isUnmatched) return { decision: 'not_charged', ...because(REASONS.forwarded) }
-  const access = charged === null ? null : { category: charged.category, cost: charged.price, shadow }
+function ofRoute({ match, line, tariff, shadow }: Route, isUnmatched: boolean): Found {
+  if (tariff === null && isUnmatched) return { decision: 'not_charged', ...because(REASONS.forwarded) }
+  const access = tariff === null ? null : { category: tariff.category, cost: tariff.price, shadow }
   return { route: isUnmatched ? null : { match, line }, access }
 }
 

@@ -40,21 +40,21 @@ async function referenceOf(config: Config): Promise<Reference | null> {
 
 /** Routes of one category and cost share what they charge, so that it stays in the processor's cache: 0.2 us of 10,000 routes in a random order. */
 function routesOf({ routes }: Config): Route[] {
-  const known = new Map<string, Route['charged']>()
+  const known = new Map<string, Route['tariff']>()
 
-  function shared(category: string, price: Price): Route['charged'] {
-    const charged = { category, price }
-    if (price.kind !== 'fixed') return charged
+  function shared(category: string, price: Price): Route['tariff'] {
+    const tariff = { category, price }
+    if (price.kind !== 'fixed') return tariff
     const key = `${category} ${price.cost}`
-    const first = known.get(key) ?? charged
+    const first = known.get(key) ?? tariff
     known.set(key, first)
     return first
   }
 
   return routes.map((route) => {
     const { match, line, methods, segments, health, shadow, tunnelChargeMs } = route
-    const charged = route.public ? null : shared(route.category, route.cost)
-    return { match, line, methods, segments, charged, health, shadow, tunnelChargeMs }
+    const tariff = route.public ? null : shared(route.category, route.cost)
+    return { match, line, methods, segments, tariff, health, shadow, tunnelChargeMs }
   })
 }
 
@@ -68,7 +68,7 @@ function unmatchedOf({ unmatched }: Config): Route | null {
     health: 'charged',
     tunnelChargeMs: null,
   } as const
-  if (unmatched.kind === 'forward') return { ...base, charged: null, shadow: false }
+  if (unmatched.kind === 'forward') return { ...base, tariff: null, shadow: false }
   const { category, cost, shadow } = unmatched
-  return { ...base, charged: { category, price: cost }, shadow }
+  return { ...base, tariff: { category, price: cost }, shadow }
 }

@@ -231,6 +231,8 @@ export function createListener(options: ListenerOptions): Listener {
     void gateway.handle(req, res, exchange.requestId).then(() => {
       exchanges.splice(exchanges.indexOf(exchange), 1)
       if (!res.shouldKeepAlive) last.add(socket)
+      const denial = cutOffBy(req)
+      if (denial !== null && !isForwarded(req)) breakOff(req, denial)
       if (exchanges.length <= 1) readOn(socket, 'turn')
       if (exchanges.length === 0) socket.emit(IDLE)
     })

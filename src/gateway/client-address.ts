@@ -2,7 +2,7 @@ import type { IncomingMessage } from 'node:http'
 import { isIP } from 'node:net'
 import { peerOf } from '../lib/peers.ts'
 
-type AddressOf = (req: IncomingMessage, isProxy: (address: string) => boolean) => string | null
+export type AddressOf = (req: IncomingMessage, isProxy: (address: string) => boolean) => string | null
 
 /**
  * The client of a request, as `peerOf` names it: its peer, or, behind proxies that are trusted, the last address of

@@ -1,13 +1,42 @@
 import type { IncomingMessage, ServerResponse } from 'node:http'
 import type { Caller } from '../auth/authenticator.ts'
-import type { Holder } from '../edge/shares.ts'
-import type { Denial } from '../errors.ts'
-import type { Charge, Decision } from '../quota/charge.ts'
-import type { OwnResponse } from '../respond/response.ts'
+import type { Holder, Shares } from '../edge/shares.ts'
+import type { Observer } from '../observe/observation.ts'
+import type { Ledger } from '../quota/ledger/ledger-contract.ts'
+import type { QuotaStore } from '../quota/quota-store.ts'
 import type { Target } from '../routing/target.ts'
+import type { AddressOf } from './client-address.ts'
+import type { FailedChecks } from './failed-checks.ts'
+import type { OneAddress } from './one-address.ts'
+import type { Settlement } from './settlement.ts'
 import type { Route, Rules } from './snapshot.ts'
+import type { Leases } from './tunnel-leases.ts'
 
-/** What is found out about a request on its way; each step adds its part, the last one records it. */
+/** What the gateway is given. */
+export interface GatewayOptions {
+  /** The configuration in force; asked once for each request. */
+  readonly rules: () => Rules
+  readonly ledger: Pick<Ledger, 'charge' | 'refund'>
+  readonly store: Pick<QuotaStore, 'standing'>
+  readonly observe: Observer
+  /** How late the event loop lastingly is, in milliseconds. */
+  readonly lag: () => number
+  readonly shares: Shares
+}
+
+/** What the gateway is made of: the same for all requests. */
+export interface Context extends GatewayOptions {
+  readonly addressOf: AddressOf
+  readonly failedChecks: FailedChecks
+  readonly leases: Leases
+  readonly oneAddress: OneAddress
+  /** Requests and tunnels under way. */
+  inFlight: number
+  /** Connections on which something ambiguous came, or an upgrade that was not taken up: what follows may be a part of it. */
+  readonly distrusted: WeakSet<object>
+}
+
+/** One request or upgrade: each step adds what it finds out, and the last one records it. */
 export interface Exchange {
   readonly req: IncomingMessage
   /** `null` for an upgrade, which has a bare socket. */
@@ -18,44 +47,18 @@ export interface Exchange {
   readonly startedAt: number
   readonly holder: Holder
   route: Route | null
+  /** The path of a request that no rule matches. */
+  unmatched: string | null
   caller: Caller | null
   cost: number
-  /** Whether the quota refused it and it is let through. */
-  shadowed: boolean
+  /** `null` if the quota is not asked. */
+  settlement: Settlement | null
+  isRefunded: boolean
 }
 
-/** A request that may go to the backend. */
+/** A request that may go to the upstream. */
 export interface Pass {
   readonly target: Target
-  /** The body where it had to be read before the charge. */
+  /** The body, if it had to be read before the charge. */
   readonly body: Buffer | null
-  /** `null` where nothing was charged. */
-  readonly charged: Decided | null
-  /** What was refused and is let through, uncharged; `null` where that is not so. */
-  readonly shadowed: ShadowRefusal | null
-}
-
-export interface Decided {
-  readonly charge: Charge
-  readonly decision: Decision
-}
-
-/** A refusal that is only counted and told. */
-export interface ShadowRefusal {
-  readonly charge: Charge
-  /** `null` where the store did not decide. */
-  readonly decision: Decision | null
-}
-
-/** An answer of ours instead. */
-export type Stop =
-  | { readonly kind: 'answered'; readonly response: OwnResponse }
-  | { readonly kind: 'refused'; readonly response: OwnResponse }
-  | { readonly kind: 'denied'; readonly denial: Denial }
-
-/** What admission comes to. */
-export type Admission = { readonly kind: 'pass'; readonly pass: Pass } | Stop
-
-export function denied(denial: Denial): Stop {
-  return { kind: 'denied', denial }
 }

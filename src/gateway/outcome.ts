@@ -1,9 +1,8 @@
-import { type Denial, type ErrorCode, STATUS_OF } from '../errors.ts'
+import { type Denial, isDenial, STATUS_OF } from '../errors.ts'
 import type { ForwardResult } from '../forward/contract.ts'
 import type { RequestDone } from '../observe/observation.ts'
 import { denialResponse, type OwnResponse } from '../respond/response.ts'
-import type { Stop } from './context.ts'
-import { forwardFailed } from './failure-denials.ts'
+import { forwardFailed } from './responses.ts'
 
 /** How a request ended, for the record. */
 export type Ending = Pick<
@@ -11,18 +10,56 @@ export type Ending = Pick<
   'outcome' | 'error' | 'reason' | 'share' | 'httpStatus' | 'clientStatus' | 'upstreamMs'
 >
 
+/**
+ * A request goes no further. A step of admission gives its result or a Stop, so `instanceof Stop` is the one way to ask whether the
+ * step lets the request pass.
+ */
+export class Stop {
+  readonly ending: Ending
+  /** What the client gets; `null` if it has left. */
+  readonly response: OwnResponse | null
+
+  constructor(ending: Ending, response: OwnResponse | null) {
+    this.ending = ending
+    this.response = response
+  }
+}
+
 /** The usual status for a client that closed its connection first; only ever logged. */
 const CLIENT_CLOSED = 499
 
-export function responseOf(stop: Stop): OwnResponse {
-  return stop.kind === 'denied' ? denialResponse(stop.denial) : stop.response
+/** The gateway answers for itself. */
+export function answered(response: OwnResponse): Stop {
+  return new Stop(
+    { ...NEVER_FORWARDED, outcome: 'answered', error: null, reason: null, clientStatus: response.status },
+    response,
+  )
 }
 
-/** The end of a request that we answered ourselves. */
-export function stopped(stop: Stop): Ending {
-  if (stop.kind === 'denied') return deniedEnding(stop.denial)
-  const error: ErrorCode | null = stop.kind === 'refused' ? 'quota_exceeded' : null
-  return { ...NEVER_FORWARDED, outcome: stop.kind, error, reason: null, clientStatus: stop.response.status }
+/** The quota refuses it. */
+export function refused(response: OwnResponse): Stop {
+  const ending: Ending = {
+    ...NEVER_FORWARDED,
+    outcome: 'refused',
+    error: 'quota_exceeded',
+    reason: null,
+    clientStatus: response.status,
+  }
+  return new Stop(ending, response)
+}
+
+export function denied(denial: Denial): Stop {
+  return new Stop(deniedEnding(denial), denialResponse(denial))
+}
+
+/** The client left before it got a response. */
+export function left(reason: string): Stop {
+  return new Stop({ ...NEVER_FORWARDED, outcome: 'aborted', error: null, reason, clientStatus: CLIENT_CLOSED }, null)
+}
+
+/** What a lower layer gives, which knows denials only. */
+export function resultOf<T>(result: T | Denial): T | Stop {
+  return isDenial(result) ? denied(result) : result
 }
 
 export function deniedEnding({ code, reason, share }: Denial): Ending {
@@ -30,17 +67,13 @@ export function deniedEnding({ code, reason, share }: Denial): Ending {
   return { ...NEVER_FORWARDED, outcome: 'denied', error: code, ...why, clientStatus: STATUS_OF[code] }
 }
 
-export function clientLeft(reason: string): Ending {
-  return { ...NEVER_FORWARDED, outcome: 'aborted', error: null, reason, clientStatus: CLIENT_CLOSED }
-}
-
-/** @param statusSent what the client got, where an answer was begun */
+/** @param statusSent what the client got, if a response was begun */
 export function forwarded(result: ForwardResult, upstreamMs: number, statusSent: number): Ending {
   const { outcome, error, reason, headSent } = result
   if (error === 'no_connection') return deniedEnding(forwardFailed(error))
   const leftEarly = outcome === 'aborted' && !headSent
   const clientStatus = leftEarly ? CLIENT_CLOSED : statusSent
-  // 0 means that forwarding failed, which is not so where the client did not wait for the answer.
+  // 0 means that forwarding failed, which is not so if the client did not wait for the response.
   const httpStatus = leftEarly && result.httpStatus === 0 ? null : result.httpStatus
   return { outcome, error, reason, share: null, httpStatus, clientStatus, upstreamMs }
 }

@@ -33,7 +33,7 @@ export type Plan =
   | { readonly kind: 'page'; readonly target: Target }
   /** No rule matches, and `unmatched` refuses it. */
   | { readonly kind: 'unmatched'; readonly target: Target; readonly refusal: PlanRefusal }
-  /** A rule matches, or it is `rules.unmatched`. Its `charged` says whether a caller, and a body, are needed for the price. */
+  /** A rule matches, or it is `rules.unmatched`. Its `tariff` says whether a caller, and a body, are needed for the price. */
   | { readonly kind: 'route'; readonly target: Target; readonly route: Route }
 
 export interface PlanRefusal {
@@ -78,7 +78,7 @@ export function plan(
 const READ = ['GET', 'HEAD']
 
 function byRoute(route: Route, target: Target): Plan {
-  const price = route.charged?.price
+  const price = route.tariff?.price
   if (price?.kind !== 'body' || !pricedInQuery(price, target.query)) return { kind: 'route', target, route }
   const msg = `The query must not have ${fieldNames(price)}: the body says what this request costs.`
   return refused('priced_in_query', denial('bad_request', msg, { reason: 'body_price' }), {

@@ -13,22 +13,22 @@ export interface Route extends RoutePattern {
   /** Of the rule in the configuration, from 1; `null` for what matches no rule. */
   readonly line: number | null
   /** `null` for a public route: no credential, no charge. */
-  readonly charged: { readonly category: string; readonly price: Price } | null
+  readonly tariff: { readonly category: string; readonly price: Price } | null
   /** Which of its requests count for the adaptive mode. */
   readonly health: 'always' | 'charged' | 'never'
-  /** Whether its refusals are only counted and told. */
+  /** Whether its refusals are only counted and reported. */
   readonly shadow: boolean
   /** After how many milliseconds a tunnel costs again what it did; `null` for never. */
   readonly tunnelChargeMs: number | null
 }
 
-/** Pages that the gateway answers itself: public, and never charged. */
+/** Pages that the gateway serves itself: public, and never charged. */
 export interface Reference {
   /** Whether a canonical path is one of its own. */
   has(path: string): boolean
   /**
    * @param path canonical
-   * @param headers of the request, for which form of the answer is wanted
+   * @param headers of the request, for which form of the response is wanted
    * @returns `null` for a path that is none of its own
    */
   response(path: string, headers: IncomingHttpHeaders): OwnResponse | null
@@ -45,13 +45,13 @@ export interface Rules {
   readonly authenticator: Authenticator
   /** The limits in force now: they follow what administrators change at run time, and the adaptive factor. */
   readonly policy: () => Policy
-  /** Whether all refusals of the quota are only counted and told, now. */
+  /** Whether all refusals of the quota are only counted and reported, now. */
   readonly shadow: () => boolean
   readonly forwarder: Forwarder
   /** IANA zone of the time in the 429's sentence. */
   readonly timeZone: string
   readonly refundUnreached: boolean
-  /** Whether accepted answers carry the RateLimit fields. */
+  /** Whether responses to accepted requests carry the RateLimit fields. */
   readonly rateLimitFields: boolean
   /** Longest request target in bytes. */
   readonly maxUrl: number
@@ -65,6 +65,6 @@ export interface Rules {
   readonly tunnelMaxAgeMs: number
   /** The longest wait for a place among one's own connections to the upstream, in milliseconds. */
   readonly queueTimeoutMs: number
-  /** How late the event loop may lastingly be before new requests are answered 503, in milliseconds. */
+  /** How late the event loop may lastingly be before new requests get 503, in milliseconds. */
   readonly maxLagMs: number
 }

@@ -1,22 +1,36 @@
 import type { Caller, CheckPlaces } from '../auth/authenticator.ts'
-import { beginningOf, isReadWhole, readBody } from '../edge/body/read-body.ts'
+import { beginningOf, ClientLeft, isReadWhole, readBody } from '../edge/body/read-body.ts'
 import { exhausted, overloaded, tooManyFailed } from '../edge/denials.ts'
 import { isLastHop, targetOf, USUAL_METHODS } from '../edge/head-rules.ts'
+import type { Exhausted } from '../edge/shares.ts'
 import type { Denial } from '../errors.ts'
-import { LedgerFull } from '../quota/ledger/ledger-contract.ts'
-import type { Policy } from '../quota/policy.ts'
-import { type QuotaStore, StoreError } from '../quota/quota-store.ts'
+import { StoreError } from '../quota/quota-store.ts'
 import { standingFields } from '../quota/ratelimit.ts'
 import { quotaStatus } from '../quota/status.ts'
 import { statusResponse } from '../respond/response.ts'
-import { type BodyPrice, type Price, priceOfBody } from '../routing/price.ts'
+import { type BodyPrice, priceOfBody } from '../routing/price.ts'
 import type { Target } from '../routing/target.ts'
-import { denied, type Exchange, type Stop } from './context.ts'
+import type { Context, Exchange } from './context.ts'
 import type { FailedChecks } from './failed-checks.ts'
-import { storeUnavailable } from './failure-denials.ts'
-import type { RequestLine } from './plan.ts'
+import { answered, denied, left, refused, resultOf, Stop } from './outcome.ts'
+import type { Plan, RequestLine } from './plan.ts'
+import { refusalOf, storeUnavailable } from './responses.ts'
+import { chargeOrder } from './settlement.ts'
+import type { Route } from './snapshot.ts'
 
-/** The steps of admission, each on its own: their order is written in gateway.ts. */
+/** The steps of admission, each by itself: their order is written in gateway.ts. Each gives its result, or a Stop. */
+
+/** A place among the requests or tunnels under way. */
+export function takePlace({ lag }: Context, { req, res, rules, holder }: Exchange): Stop | null {
+  if (lag() > rules.maxLagMs) return denied(overloaded('event loop'))
+  const full =
+    holder.take('in_flight', rules.shares) ?? holder.take(res === null ? 'tunnels' : 'requests', rules.shares)
+  return stopIf(full, req)
+}
+
+function stopIf(full: Exhausted | null, { headers }: Exchange['req']): Stop | null {
+  return full === null ? null : denied(exhausted(full, headers.accept))
+}
 
 /** What the head says about where the request goes. */
 export function lineOf({ req, res }: Exchange): RequestLine {
@@ -25,21 +39,67 @@ export function lineOf({ req, res }: Exchange): RequestLine {
   return { method, target: targetOf(req), bodyBytes, isUpgrade: res === null, isLastHop: isLastHop(req) }
 }
 
-/** What the gateway answers for itself as the last one of a chain (RFC 9110 section 9.3.7). */
-export const OPTIONS: Stop = Object.freeze({
-  kind: 'answered',
-  response: { status: 204, headers: ['Allow', USUAL_METHODS], body: '' },
-})
-
-/** What is known at once, as it nearly always is, or after something was waited for. */
-export type Later<T> = T | Promise<T>
-
-export function identify(exchange: Exchange, failed: FailedChecks): Later<Caller | Denial> {
-  const { req, rules } = exchange
-  return rules.authenticator.authenticate(req.headers.authorization, () => placesOf(exchange, failed))
+/** What the gateway answers for itself, or why no rule serves the request. */
+export function ownResponse(context: Context, exchange: Exchange, plan: Exclude<Plan, { kind: 'route' }>) {
+  switch (plan.kind) {
+    case 'refused':
+      return denied(plan.refusal.denial)
+    case 'options':
+      return OPTIONS
+    case 'status':
+      return status(context, exchange)
+    case 'page':
+      return referencePage(exchange, plan.target)
+    case 'unmatched':
+      exchange.unmatched = plan.target.path
+      return denied(plan.refusal.denial)
+  }
 }
 
-/** Of all checks that take long an address has a share, and of those that cost much fewer where many of its own were for nothing. */
+/** As the last one of a chain (RFC 9110 section 9.3.7). */
+const OPTIONS = answered({ status: 204, headers: ['Allow', USUAL_METHODS], body: '' })
+
+/** A page of the API's description: no credential is read for it. */
+function referencePage({ req, rules }: Exchange, { path }: Target): Stop {
+  const response = rules.reference?.response(path, req.headers)
+  if (response == null) throw new Error(`planned a page that is none: ${path}`)
+  return answered(response)
+}
+
+/** `GET /me/quota`: authenticated, never charged. */
+async function status(context: Context, exchange: Exchange): Promise<Stop> {
+  const caller = resultOf(await authenticate(context, exchange))
+  if (caller instanceof Stop) return caller
+  exchange.caller = caller
+  const policy = exchange.rules.policy()
+  try {
+    const standing = await context.store.standing(caller.user, policy.categories)
+    const response = statusResponse(
+      quotaStatus(policy, standing, caller.user),
+      standingFields(policy, standing, caller.user),
+    )
+    return answered(response)
+  } catch (error) {
+    if (error instanceof StoreError) return denied(storeUnavailable(error))
+    throw error
+  }
+}
+
+/** Who asks; `null` on a public route. What the request holds counts for its user from now on. */
+export async function identify(context: Context, exchange: Exchange, route: Route): Promise<Caller | Stop | null> {
+  if (route.tariff === null) return null
+  const caller = resultOf(await authenticate(context, exchange))
+  if (caller instanceof Stop) return caller
+  exchange.caller = caller
+  return stopIf(exchange.holder.identify(caller.user, exchange.rules.shares), exchange.req) ?? caller
+}
+
+function authenticate({ failedChecks }: Context, exchange: Exchange) {
+  const { req, rules } = exchange
+  return rules.authenticator.authenticate(req.headers.authorization, () => placesOf(exchange, failedChecks))
+}
+
+/** Of all checks that take long an address has a share, and of those that cost much fewer if many of its own were for nothing. */
 function placesOf({ req, rules, holder }: Exchange, failed: FailedChecks): CheckPlaces {
   return {
     enter(isLong) {
@@ -55,102 +115,69 @@ function placesOf({ req, rules, holder }: Exchange, failed: FailedChecks): Check
   }
 }
 
-/** A cost, and the body of the request where that had to be read. */
+/** A cost, and the body of the request if that had to be read. */
 export interface Priced {
   readonly cost: number
   readonly body: Buffer | null
 }
 
-export function price(exchange: Exchange, price: Price): Later<Priced | Denial> {
-  if (price.kind === 'body') return priceByBody(exchange, price)
-  const body = earlyBody(exchange)
-  if (body === null) return { cost: price.cost, body }
-  return body.then((body) => (body !== null && 'code' in body ? body : { cost: price.cost, body }))
+/** What the request costs: nothing on a public route. */
+export async function price(exchange: Exchange, { tariff }: Route): Promise<Priced | Stop> {
+  if (tariff?.price.kind === 'body') return priceByBody(exchange, tariff.price)
+  const body = await earlyBody(exchange)
+  return body instanceof Stop ? body : { cost: tariff?.price.cost ?? 0, body }
 }
 
-async function priceByBody(exchange: Exchange, price: BodyPrice): Promise<Priced | Denial> {
+async function priceByBody(exchange: Exchange, price: BodyPrice): Promise<Priced | Stop> {
   const { req, res } = exchange
   const body = await awaited(exchange, () => readBody(req, res, price.maxBody))
-  if ('code' in body) return body
-  const priced = priceOfBody(price, body, req.headers['content-type'], req.headers['content-encoding'])
-  return 'code' in priced ? priced : { cost: priced.cost, body }
+  if (body instanceof Stop) return body
+  const priced = resultOf(priceOfBody(price, body, req.headers['content-type'], req.headers['content-encoding']))
+  return priced instanceof Stop ? priced : { cost: priced.cost, body }
 }
 
-/** The body, where it is to be read before the charge. One in chunks that is not may be malformed all the same. */
-export function earlyBody(exchange: Exchange): Promise<Buffer | Denial | null> | null {
+/** The body, if it is to be read before the charge. One in chunks that is not may be malformed all the same. */
+async function earlyBody(exchange: Exchange): Promise<Buffer | Stop | null> {
   const { req, res, rules } = exchange
   if (isReadWhole(req, rules.maxBody)) {
     return awaited(exchange, () => readBody(req, res, rules.maxBody ?? Number.POSITIVE_INFINITY))
   }
-  return req.headers['transfer-encoding'] === undefined ? null : beginningOf(req)
+  return req.headers['transfer-encoding'] === undefined ? null : beginningOf(req).then(resultOf, leftEarly)
 }
 
 /** A body that is awaited takes no place among the requests under way. */
-async function awaited(
-  { req, rules, holder }: Exchange,
-  body: () => Promise<Buffer | Denial>,
-): Promise<Buffer | Denial> {
-  const tooMany = holder.take('bodies', rules.shares)
-  if (tooMany !== null) return exhausted(tooMany, req.headers.accept)
+async function awaited({ req, rules, holder }: Exchange, body: () => Promise<Buffer | Denial>): Promise<Buffer | Stop> {
+  const tooMany = stopIf(holder.take('bodies', rules.shares), req)
+  if (tooMany !== null) return tooMany
   holder.give('requests')
-  const read = await body()
+  const read = await body().then(resultOf, leftEarly)
   holder.give('bodies')
-  if ('code' in read) return read
-  const full = holder.take('requests', rules.shares)
-  return full === null ? read : exhausted(full, req.headers.accept)
+  if (read instanceof Stop) return read
+  return stopIf(holder.take('requests', rules.shares), req) ?? read
+}
+
+function leftEarly(error: unknown): Stop {
+  if (error instanceof ClientLeft) return left('the client left while its body was read')
+  throw error
 }
 
 /**
  * A place among those who may have a connection to the upstream, before anything is charged. A tunnel has one of its own. One
- * address or user that has its share waits for its own requests, and for those only. @returns why there is none
+ * address or user that has its share waits for its own requests, and for those only.
  */
-export function upstreamPlace({ req, res, rules, holder }: Exchange): Later<Denial | null> {
+export async function takeUpstreamPlace({ req, res, rules, holder }: Exchange): Promise<Stop | null> {
   if (res === null) return null
-  const taken = holder.takeWithin('upstream_connections', rules.shares, rules.queueTimeoutMs)
-  if (taken === null) return null
-  const { accept } = req.headers
-  if (!(taken instanceof Promise)) return exhausted(taken, accept)
-  return taken.then((tooMany) => (tooMany === null ? null : exhausted(tooMany, accept)))
+  return stopIf(await holder.takeWithin('upstream_connections', rules.shares, rules.queueTimeoutMs), req)
 }
 
-/** What a charge that the ledger could not decide is answered with. @throws what is a fault of ours */
-export function undecided(error: unknown): Denial {
-  if (error instanceof LedgerFull) return overloaded('charges')
-  if (error instanceof StoreError) return storeUnavailable(error)
-  throw error
-}
-
-/** Whether a refusal of the quota is only counted and told: everywhere, on this route, or for this user. */
-export function isShadowed({ rules, route }: Pick<Exchange, 'rules' | 'route'>, user: string, policy: Policy): boolean {
-  return rules.shadow() || route?.shadow === true || policy.isShadowed(user)
-}
-
-/** A page of the API's description: no credential is read for it. */
-export function referencePage({ req, rules }: Exchange, { path }: Target): Stop {
-  const response = rules.reference?.response(path, req.headers)
-  if (response == null) throw new Error(`planned a page that is none: ${path}`)
-  return { kind: 'answered', response }
-}
-
-/** `GET /me/quota`: authenticated, never charged. */
-export async function status(
-  exchange: Exchange,
-  store: Pick<QuotaStore, 'standing'>,
-  failed: FailedChecks,
-): Promise<Stop> {
-  const caller = await identify(exchange, failed)
-  if ('code' in caller) return denied(caller)
-  exchange.caller = caller
-  const policy = exchange.rules.policy()
-  try {
-    const standing = await store.standing(caller.user, policy.categories)
-    const response = statusResponse(
-      quotaStatus(policy, standing, caller.user),
-      standingFields(policy, standing, caller.user),
-    )
-    return { kind: 'answered', response }
-  } catch (error) {
-    if (error instanceof StoreError) return denied(storeUnavailable(error))
-    throw error
-  }
+/** The charge. A refusal of the quota stops the request, unless it is in shadow. */
+export async function settle({ ledger }: Context, exchange: Exchange, route: Route): Promise<Stop | null> {
+  const { req, rules, caller, cost } = exchange
+  if (route.tariff === null || caller === null || cost === 0) return null
+  const order = { rules, route, user: caller.user, category: route.tariff.category, cost }
+  const settlement = resultOf(await chargeOrder(ledger, order))
+  if (settlement instanceof Stop) return settlement
+  exchange.settlement = settlement
+  if (settlement.kind !== 'refused') return null
+  return refused(refusalOf(settlement.charge, settlement.decision, rules.timeZone, req.headers.accept))
 }

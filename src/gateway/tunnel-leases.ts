@@ -1,11 +1,10 @@
+import type { IncomingMessage } from 'node:http'
 import type { Caller } from '../auth/authenticator.ts'
-import type { Denial } from '../errors.ts'
+import { type Denial, isDenial } from '../errors.ts'
 import type { Observation, Observer } from '../observe/observation.ts'
-import type { Charge } from '../quota/charge.ts'
 import type { Ledger } from '../quota/ledger/ledger-contract.ts'
-import type { Exchange } from './context.ts'
+import { chargeOrder, isShadowed } from './settlement.ts'
 import type { Route, Rules } from './snapshot.ts'
-import { isShadowed, undecided } from './steps.ts'
 
 /** Why a tunnel is ended. */
 type LeaseEnd = Extract<Observation, { type: 'tunnel_ended' }>['why']
@@ -18,10 +17,18 @@ const LEASE_ENDS: Readonly<Record<LeaseEnd, string>> = {
   quota: 'the quota refuses what the tunnel costs (tunnel_charge)',
 }
 
+/** What a tunnel was admitted by, and what it costs so far. */
+interface Leased {
+  readonly req: Pick<IncomingMessage, 'headers'>
+  readonly route: Route | null
+  readonly caller: Caller | null
+  cost: number
+}
+
 /** A tunnel lasts no longer than what admitted it: its credential, its user's limits, its age and what it costs. */
 export interface Leases {
   /** @returns ends the tunnel: aborted with the sentence of `LEASE_ENDS` where it may last no longer, and `close` when it has ended */
-  open(exchange: Exchange): { readonly signal: AbortSignal; close(): void }
+  open(exchange: Leased): { readonly signal: AbortSignal; close(): void }
 }
 
 export interface LeaseOptions {
@@ -32,7 +39,7 @@ export interface LeaseOptions {
 }
 
 interface Lease {
-  readonly exchange: Exchange
+  readonly exchange: Leased
   readonly abort: AbortController
   /** Monotonic milliseconds. */
   readonly openedAt: number
@@ -47,7 +54,7 @@ export function createLeases({ rules, ledger, observe }: LeaseOptions): Leases {
   const leases = new Set<Lease>()
   let timer: NodeJS.Timeout | undefined
 
-  function open(exchange: Exchange) {
+  function open(exchange: Leased) {
     const at = performance.now()
     const lease = { exchange, abort: new AbortController(), openedAt: at, chargedAt: at, isBusy: false }
     leases.add(lease)
@@ -88,8 +95,8 @@ export function createLeases({ rules, ledger, observe }: LeaseOptions): Leases {
     const found = await rules().authenticator.authenticate(req.headers.authorization)
     if (!isStill(found, caller)) return 'credential'
     // What costs nothing has no limit that could end it.
-    if (cost === 0 || route?.charged == null) return null
-    if (isBlocked(caller.user, route, route.charged.category)) return 'blocked'
+    if (cost === 0 || route?.tariff == null) return null
+    if (isBlocked(caller.user, route, route.tariff.category)) return 'blocked'
     return charge(lease)
   }
 
@@ -97,26 +104,24 @@ export function createLeases({ rules, ledger, observe }: LeaseOptions): Leases {
     const policy = rules().policy()
     const { personal, global } = policy.limitsFor(category, user)
     const isZero = [...personal, ...(global ?? [])].some(({ limit }) => limit === 0)
-    return isZero && !isShadowed({ rules: rules(), route }, user, policy)
+    return isZero && !isShadowed(rules(), route, user, policy)
   }
 
-  /** What it costs again, where its rule says so. A store that does not decide is asked the next time. */
+  /** What it costs again, if its rule says so. A store that does not decide is asked the next time. */
   async function charge(lease: Lease): Promise<LeaseEnd | null> {
     const { exchange } = lease
     const { route, caller } = exchange
     const everyMs = route?.tunnelChargeMs ?? null
-    if (everyMs === null || caller === null || route?.charged?.price.kind !== 'fixed') return null
+    if (everyMs === null || caller === null || route?.tariff?.price.kind !== 'fixed') return null
     if (performance.now() - lease.chargedAt < everyMs) return null
-    const { category, price } = route.charged
-    const policy = rules().policy()
-    const { user } = caller
-    const charge: Charge = { user, category, cost: price.cost, limits: policy.limitsFor(category, user) }
-    const decision = await ledger.charge(charge).catch(undecided)
-    if ('code' in decision) return null
+    const { category, price } = route.tariff
+    const { cost } = price
+    const settlement = await chargeOrder(ledger, { rules: rules(), route, user: caller.user, category, cost })
+    if (isDenial(settlement) || settlement.decision === null) return null
     lease.chargedAt += everyMs
-    if (!decision.accepted) return isShadowed({ rules: rules(), route }, user, policy) ? null : 'quota'
-    exchange.cost += price.cost
-    observe({ type: 'tokens_charged', category, cost: price.cost })
+    if (settlement.kind !== 'charged') return settlement.kind === 'refused' ? 'quota' : null
+    exchange.cost += cost
+    observe({ type: 'tokens_charged', category, cost })
     return null
   }
 
@@ -130,5 +135,5 @@ export function createLeases({ rules, ledger, observe }: LeaseOptions): Leases {
 
 /** Whether a credential cannot be known at the moment says nothing about it. */
 function isStill(found: Caller | Denial, { user }: Caller): boolean {
-  return 'code' in found ? found.code !== 'unauthorized' : found.user === user
+  return isDenial(found) ? found.code !== 'unauthorized' : found.user === user
 }

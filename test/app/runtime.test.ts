@@ -184,7 +184,7 @@ routes:
   )
   const charged = (method: string, path: string): unknown => {
     const found = rules.routes.lookup(method, path)
-    return found !== null && 'rule' in found && found.rule.charged
+    return found !== null && 'rule' in found && found.rule.tariff
   }
   const fixed = (category: string, cost: number) => ({ category, price: { kind: 'fixed', cost } })
   const byBody = (cost: number) => ({ category: 'read', price: { kind: 'body', values: new Map([['1', cost]]) } })

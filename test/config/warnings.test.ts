@@ -51,8 +51,8 @@ async function asker(config: Config) {
   return (method: string, path: string) => {
     const planned = plan(rules, { method, target: path, bodyBytes: 0, isUpgrade: false, isLastHop: false })
     if (planned.kind !== 'route') return null
-    const { charged, line } = planned.route
-    return { line: line ?? 2, cost: charged?.price.kind === 'fixed' ? charged.price.cost : -1 }
+    const { tariff, line } = planned.route
+    return { line: line ?? 2, cost: tariff?.price.kind === 'fixed' ? tariff.price.cost : -1 }
   }
 }
 

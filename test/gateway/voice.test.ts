@@ -4,7 +4,12 @@ import type { Exchange } from '../../src/gateway/context.ts'
 import { voiceOf } from '../../src/gateway/voice.ts'
 
 const of = (health: string | null, { cost = 1, shadowed = false, user = 'alice' as string | null } = {}) =>
-  voiceOf({ route: health && { health }, caller: user && { user }, cost, shadowed } as unknown as Exchange)
+  voiceOf({
+    route: health && { health },
+    caller: user && { user },
+    cost,
+    settlement: shadowed ? { kind: 'shadowed' } : null,
+  } as unknown as Exchange)
 
 it.each([
   ['its user, where it is charged', of('charged'), 'alice'],

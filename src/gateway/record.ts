@@ -1,0 +1,58 @@
+import type { Observation } from '../observe/observation.ts'
+import type { Context, Exchange } from './context.ts'
+import type { Ending } from './outcome.ts'
+import { type Settlement, scopeOf } from './settlement.ts'
+import { voiceOf } from './voice.ts'
+
+/** All that is observed about a request: once when it is admitted or not, and once when it has ended. */
+
+/** A tunnel may last for days, so its tokens are not left for its end. */
+export function recordAdmission({ observe }: Context, { req, unmatched, settlement }: Exchange): void {
+  if (unmatched !== null) observe({ type: 'unmatched', method: req.method ?? '', path: unmatched })
+  if (settlement !== null) observe(observationOf(settlement))
+}
+
+function observationOf(settlement: Settlement): Observation {
+  const { charge, decision } = settlement
+  const { category, cost } = charge
+  switch (settlement.kind) {
+    case 'charged':
+      return { type: 'tokens_charged', category, cost }
+    case 'refused':
+      return { type: 'quota_refusal', category, scope: scopeOf(charge, settlement.decision) }
+    case 'shadowed':
+      return { type: 'shadow_refusal', category, scope: decision === null ? 'store' : scopeOf(charge, decision) }
+  }
+}
+
+/** The last step of every request, good or bad. */
+export function record(context: Context, exchange: Exchange, ending: Ending): void {
+  const { req, route, caller, cost, settlement, requestId, startedAt } = exchange
+  const { observe } = context
+  noteAddress(context, exchange)
+  if (exchange.isRefunded && settlement !== null) {
+    observe({ type: 'tokens_refunded', category: settlement.charge.category, cost: settlement.charge.cost })
+  }
+  // The rest first: behind other fields V8 copies it one by one, which takes 0.3 us.
+  observe({
+    ...ending,
+    type: 'request',
+    requestId,
+    user: caller?.user ?? null,
+    method: req.method ?? '',
+    route: route?.match ?? null,
+    category: route?.tariff?.category ?? null,
+    cost,
+    shadowed: settlement?.kind === 'shadowed',
+    voice: voiceOf(exchange),
+    durationMs: performance.now() - startedAt,
+  })
+}
+
+function noteAddress({ rules, oneAddress }: Context, { req, caller }: Exchange): void {
+  const { socket, headers } = req
+  const { remoteAddress } = socket
+  if (remoteAddress === undefined || rules().isProxy(remoteAddress)) return
+  const isForwarded = headers['x-forwarded-for'] !== undefined || headers.forwarded !== undefined
+  oneAddress.note(remoteAddress, caller?.user ?? null, isForwarded)
+}

@@ -1,0 +1,81 @@
+import { exhausted, SOON } from '../edge/denials.ts'
+import { type Denial, denial, STATUS_OF } from '../errors.ts'
+import type { ForwardError } from '../forward/contract.ts'
+import type { Charge, Decision } from '../quota/charge.ts'
+import type { StoreError } from '../quota/quota-store.ts'
+import { problemBody } from '../quota/ratelimit.ts'
+import { refusalBody } from '../quota/refusal.ts'
+import { acceptsProblem } from '../respond/problem.ts'
+import { JSON_TYPE, type OwnResponse, PROBLEM_TYPE, rateLimitFields } from '../respond/response.ts'
+
+/** What a client gets if the quota refuses its request, or if the store, the upstream or the gateway fails. */
+
+/** A 429, and what it depends on besides the decision. */
+interface Refusal {
+  readonly response: OwnResponse
+  readonly cost: number
+  readonly timeZone: string
+  readonly problem: boolean
+}
+
+const known = new WeakMap<Decision, Refusal>()
+
+/**
+ * The 429 for a decision, remembered with it: a client that goes on asking gets the same decision for a while. A refusal takes a
+ * quarter less CPU if its response is there already (35 against 48 µs, Redis included, median of 15 paired rounds).
+ *
+ * @param timeZone IANA name of the zone that `msg` speaks in
+ * @param accept of the request, see `acceptsProblem`
+ */
+export function refusalOf(
+  charge: Charge,
+  decision: Decision,
+  timeZone: string,
+  accept: string | undefined,
+): OwnResponse {
+  const { cost } = charge
+  const problem = acceptsProblem(accept)
+  const before = known.get(decision)
+  if (before?.cost === cost && before.timeZone === timeZone && before.problem === problem) return before.response
+  const response = refusalResponse(charge, decision, timeZone, problem)
+  known.set(decision, { response, cost, timeZone, problem })
+  return response
+}
+
+function refusalResponse(charge: Charge, decision: Decision, timeZone: string, problem: boolean): OwnResponse {
+  const body = refusalBody(charge, decision, timeZone)
+  return {
+    status: STATUS_OF.quota_exceeded,
+    headers: [
+      ...(problem ? PROBLEM_TYPE : JSON_TYPE),
+      'Retry-After',
+      String(body.retryAfterSeconds),
+      'X-Quota-Reset',
+      body.quota.resetAt,
+      ...rateLimitFields(charge, decision),
+    ],
+    body: JSON.stringify(problem ? { ...problemBody(charge, decision, body.msg), ...body } : body),
+  }
+}
+
+export function storeUnavailable({ reason }: StoreError): Denial {
+  const msg = 'The quota store cannot be reached, so this request was not forwarded. Try again in a moment.'
+  return denial('store_unavailable', msg, { headers: SOON, reason })
+}
+
+const FORWARD_FAILED = {
+  upstream_unreachable: 'The backend cannot be reached.',
+  upstream_timeout: 'The backend did not answer in time.',
+  bad_upstream_answer: 'The backend gave no whole answer, or one that is not valid HTTP.',
+} as const satisfies Readonly<Record<Exclude<ForwardError, 'no_connection'>, string>>
+
+export function forwardFailed(error: ForwardError): Denial {
+  if (error === 'no_connection') return NO_CONNECTION
+  return denial(error, FORWARD_FAILED[error])
+}
+
+const NO_CONNECTION = exhausted({ thing: 'upstream_connections', bound: 'total', max: 0 }, undefined)
+
+export function internal(): Denial {
+  return denial('internal', 'Something went wrong in the gateway.')
+}

@@ -1,0 +1,56 @@
+import { overloaded } from '../edge/denials.ts'
+import { type Denial, isDenial } from '../errors.ts'
+import type { Charge, Decision } from '../quota/charge.ts'
+import { type Ledger, LedgerFull } from '../quota/ledger/ledger-contract.ts'
+import type { Policy } from '../quota/policy.ts'
+import { StoreError } from '../quota/quota-store.ts'
+import { violations } from '../quota/refusal.ts'
+import { storeUnavailable } from './responses.ts'
+import type { Route, Rules } from './snapshot.ts'
+
+/** What came of asking the quota for the tokens of a request. */
+export type Settlement =
+  /** They are taken. */
+  | { readonly kind: 'charged'; readonly charge: Charge; readonly decision: Decision }
+  | { readonly kind: 'refused'; readonly charge: Charge; readonly decision: Decision }
+  /** They are not taken, and the request is let through. `decision` is `null` if the store did not decide. */
+  | { readonly kind: 'shadowed'; readonly charge: Charge; readonly decision: Decision | null }
+
+/** Who pays how much, by which configuration. */
+export interface Order {
+  readonly rules: Rules
+  readonly route: Route
+  readonly user: string
+  readonly category: string
+  /** At least 1. */
+  readonly cost: number
+}
+
+/** Asks the ledger. @returns a denial if nobody decided, and the request is not in shadow */
+export async function chargeOrder(ledger: Pick<Ledger, 'charge'>, order: Order): Promise<Settlement | Denial> {
+  const { rules, route, user, category, cost } = order
+  const policy = rules.policy()
+  const charge: Charge = { user, category, cost, limits: policy.limitsFor(category, user) }
+  const decision = await ledger.charge(charge).catch(undecided)
+  const isDecided = !isDenial(decision)
+  if (isDecided && decision.accepted) return { kind: 'charged', charge, decision }
+  if (isShadowed(rules, route, user, policy)) return { kind: 'shadowed', charge, decision: isDecided ? decision : null }
+  return isDecided ? { kind: 'refused', charge, decision } : decision
+}
+
+/** What the client gets if the ledger could not decide. @throws what is a fault of ours */
+export function undecided(error: unknown): Denial {
+  if (error instanceof LedgerFull) return overloaded('charges')
+  if (error instanceof StoreError) return storeUnavailable(error)
+  throw error
+}
+
+/** Whether a refusal of the quota is only counted and reported: everywhere, on this route, or for this user. */
+export function isShadowed(rules: Rules, route: Route, user: string, policy: Policy): boolean {
+  return rules.shadow() || route.shadow || policy.isShadowed(user)
+}
+
+/** The scope of the window that a 429 names, or would name. */
+export function scopeOf(charge: Charge, decision: Decision): 'personal' | 'global' {
+  return violations(charge, decision)[0]?.scope === 'Global' ? 'global' : 'personal'
+}
