@@ -1,9 +1,9 @@
 import type { z } from 'zod'
+import type { Immutable } from '../lib/immutable.ts'
 import type * as schemas from './schemas.ts'
 
 /** What the admin API says, as types: those of its schemas. Nothing but types, so that the page can import them. */
 
-type Immutable<T> = T extends object ? { readonly [K in keyof T]: Immutable<T[K]> } : T
 type Of<T extends z.ZodType> = Immutable<z.output<T>>
 
 export type Mode = Of<typeof schemas.mode>

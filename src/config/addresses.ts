@@ -1,9 +1,34 @@
 import { BlockList, isIP } from 'node:net'
-import type { HostPort, IssuerKeys, StoreLocation, Subnet } from './config.ts'
 import { quote } from './problems.ts'
 import type { Reading } from './units.ts'
 
 /** Places on the network and on disk. URLs with a password are never repeated in a problem. */
+
+export interface HostPort {
+  /** A name or an address; IPv6 without brackets. */
+  readonly host: string
+  /** 0 lets the system choose. */
+  readonly port: number
+}
+
+export type IssuerKeys =
+  | { readonly kind: 'url'; readonly url: string }
+  /** `hash` is of what the file held when the configuration was loaded. */
+  | { readonly kind: 'file'; readonly path: string; readonly hash?: string }
+  | { readonly kind: 'secret'; readonly secret: string }
+
+export type StoreLocation =
+  /** The path is relative to the working directory, or `:memory:`. */
+  | { readonly kind: 'sqlite'; readonly path: string }
+  /** The URL holds credentials: never to be logged. */
+  | { readonly kind: 'redis'; readonly topology: 'single' | 'sentinel' | 'cluster'; readonly url: string }
+
+/** Arguments for `net.BlockList.addSubnet`. */
+export interface Subnet {
+  readonly address: string
+  readonly prefix: number
+  readonly family: 'ipv4' | 'ipv6'
+}
 
 const HOST_NAME = /^(?=.{1,253}$)[A-Za-z0-9_](?:[A-Za-z0-9_-]{0,62})(?:\.[A-Za-z0-9_][A-Za-z0-9_-]{0,62})*\.?$/
 

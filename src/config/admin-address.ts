@@ -1,6 +1,6 @@
 import { readFile } from 'node:fs/promises'
 import { isObject } from '../lib/json.ts'
-import type { HostPort } from './config.ts'
+import type { HostPort } from './addresses.ts'
 import { keys } from './keys.ts'
 import { admin } from './schema/listen.ts'
 import type { Environment } from './substitute.ts'
@@ -40,7 +40,7 @@ export function defaultAdminAddress(): AdminAddress {
 }
 
 function addressIn(data: unknown): AdminAddress | null {
-  const { listen, tls, token, tokens = [] } = keys(admin, isObject(data) ? data.admin : undefined)
+  const { listen, tls, token, tokens = [] } = keys(admin.in, isObject(data) ? data.admin : undefined)
   if (listen === undefined) return null
   const named = tokens.find(({ role }) => role === 'admin')
   return { ...listen, encrypted: tls !== undefined, token: token ?? named?.token ?? null }

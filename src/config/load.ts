@@ -1,7 +1,6 @@
 import { readFile, stat } from 'node:fs/promises'
 import type { z } from 'zod'
 import { unreadable } from '../errors.ts'
-import { buildConfig } from './build.ts'
 import { checkAll } from './checks.ts'
 import type { Config } from './config.ts'
 import { unreadableFiles } from './files.ts'
@@ -11,6 +10,7 @@ import { readOpenapi } from './openapi-file.ts'
 import { salvage } from './partial.ts'
 import { type Finding, formatPath, type Path, type Problem, sortProblems } from './problems.ts'
 import { maskVariables } from './redact.ts'
+import { resolve } from './resolve.ts'
 import { type Parsed, schema } from './schema.ts'
 import type { Environment } from './substitute.ts'
 import { parseTree, type Tree } from './tree.ts'
@@ -108,7 +108,7 @@ export function parseConfig(text: string, file: string, env: Environment): LoadR
   const hash = hashText(text)
   return {
     ok: true,
-    config: buildConfig(parsed.data, tree, file),
+    config: resolve(parsed.data, tree, file),
     warnings: problemsOf(findings, tree, file),
     hash,
     textHash: hash,

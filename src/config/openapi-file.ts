@@ -2,10 +2,12 @@ import { readFile, stat } from 'node:fs/promises'
 import { unreadable } from '../errors.ts'
 import { isObject } from '../lib/json.ts'
 import { jsonFault } from '../lib/json-fault.ts'
-import type { OpenapiDocument } from './config.ts'
 import { formatPath, quote } from './problems.ts'
 import { parseTree, type Tree } from './tree.ts'
 import type { Reading } from './units.ts'
+
+/** An OpenAPI 3 document of others: nothing else of it is known. */
+export type OpenapiDocument = { readonly openapi: string } & { readonly [key: string]: unknown }
 
 /** Bytes. Reading YAML takes a hundred times as long as JSON, and holds everything else up. */
 const MAX_JSON = 8 << 20

@@ -1,8 +1,23 @@
 import { METHODS } from 'node:http'
 import { didYouMean } from '../lib/suggest.ts'
-import type { Pattern, Segment } from './config.ts'
 import { quote } from './problems.ts'
 import type { Reading } from './units.ts'
+
+/** A part of a route pattern, between two slashes. */
+export type Segment =
+  | { readonly kind: 'literal'; readonly text: string }
+  | { readonly kind: 'param'; readonly name: string }
+  | { readonly kind: 'rest' }
+
+/** What a rule matches. */
+export interface Pattern {
+  /** As written in the file. */
+  readonly match: string
+  /** In upper case, at least one; or any method. */
+  readonly methods: readonly string[] | '*'
+  /** One for each slash: `/` is one empty literal, a trailing slash one more at the end. */
+  readonly segments: readonly Segment[]
+}
 
 /** TRACE echoes credentials, CONNECT asks for a tunnel: the gateway answers 405 to both. */
 const SERVED = new Set(METHODS.filter((method) => method !== 'CONNECT' && method !== 'TRACE'))

@@ -10,8 +10,8 @@ import { read, section } from './schema/values.ts'
 import { parseTimeZone } from './time-zone.ts'
 
 /**
- * The configuration file, key by key. What passes is in the words of the domain already, still under the keys of the
- * file; `build.ts` gives it its final shape. Rules between keys are in `checks/`.
+ * The configuration file, key by key. What passes is the configuration, in the words of the domain, but for what the place of
+ * a value decides (`resolve.ts`). Rules between keys are in `checks/`.
  */
 export const schema = section(
   {
@@ -35,7 +35,13 @@ export const schema = section(
     log: log.prefault({}),
   },
   'Configuration of Tollgate',
-)
+).transform(({ store, store_options, time_zone, tls = null, reference = null, ...rest }) => ({
+  ...rest,
+  tls,
+  store: { location: store, ...store_options },
+  timeZone: time_zone,
+  reference,
+}))
 
 /** A file that keeps to the schema. */
 export type Parsed = z.output<typeof schema>

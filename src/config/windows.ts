@@ -1,5 +1,5 @@
+import type { LimitTable } from '../quota/policy.ts'
 import type { Window } from '../quota/window.ts'
-import type { Salvage } from './partial.ts'
 import { parseDuration } from './units.ts'
 
 /** A window before it is known to be a good one. */
@@ -9,8 +9,13 @@ export interface Candidate {
   readonly ms: number | null
 }
 
+interface Named {
+  readonly windows?: ReadonlyMap<string, number> | undefined
+  readonly baselines?: { readonly personal: LimitTable } | undefined
+}
+
 /** Those of `quota.windows`, or the names that the first of the baselines uses. */
-export function windowsOf({ windows, baselines }: Salvage['quota']): Candidate[] {
+export function windowsOf({ windows, baselines }: Named): Candidate[] {
   if (windows !== undefined) return [...windows].map(([name, ms]) => ({ name, ms }))
   const [first] = baselines?.personal.values() ?? []
   return [...(first?.keys() ?? [])].map((name) => {

@@ -28,7 +28,7 @@ export function checkAuth(parsed: Salvage): Finding[] {
 
 function checkEntrance({ auth, routes, unmatched }: Salvage): Finding[] {
   const isNeeded =
-    typeof unmatched === 'object' || unmatched === 'forward' || routes.some((rule) => rule.public === false)
+    (unmatched !== undefined && unmatched.kind !== 'refuse') || routes.some((rule) => rule.public === false)
   if (!isNeeded || auth.jwt.length > 0 || auth.gateway_tokens !== false) return []
   const message =
     'no credential is accepted, so only public rules are served: add auth.jwt, or set gateway_tokens: true'
@@ -72,10 +72,7 @@ function checkSecret({ secret, algorithms = [] }: Issuer, path: Path): Finding[]
 function checkNames({ issuer = '', audience = [], jwks, user_claim = '' }: Issuer, path: Path): Finding[] {
   const warning = (key: string, message: string): Finding => ({ path: [...path, key], message, severity: 'warning' })
   const findings: Finding[] = []
-  for (const [key, text] of [
-    ['issuer', issuer] as const,
-    ...[audience].flat().map((each) => ['audience', each] as const),
-  ]) {
+  for (const [key, text] of [['issuer', issuer] as const, ...audience.map((each) => ['audience', each] as const)]) {
     const placeholder = placeholderIn(text)
     if (placeholder === null) continue
     const claim = key === 'issuer' ? 'iss' : 'aud'
@@ -98,7 +95,7 @@ function checkTwins(issuers: readonly Issuer[]): Finding[] {
   const findings: Finding[] = []
   for (const [i, { issuer, audience = [] }] of issuers.entries()) {
     if (issuer === undefined) continue
-    for (const each of new Set([audience].flat())) {
+    for (const each of audience) {
       const name = JSON.stringify([issuer, each])
       const rival = first.get(name)
       if (rival === undefined) first.set(name, i)

@@ -26,7 +26,7 @@ export function checkCosts({ quota, routes, unmatched }: Salvage): Finding[] {
   const ceilings = ceilingsOf(quota)
   if (ceilings === null) return []
   const findings = routes.flatMap((route, i) => checkCost(route, ['routes', i], ceilings))
-  return typeof unmatched === 'object' ? [...findings, ...checkCost(unmatched, ['unmatched'], ceilings)] : findings
+  return unmatched?.kind === 'charge' ? [...findings, ...checkCost(unmatched, ['unmatched'], ceilings)] : findings
 }
 
 function ceilingsOf(quota: Salvage['quota']): Map<string, Ceilings> | null {
@@ -64,9 +64,9 @@ function checkCost(
   const of = category === undefined ? undefined : ceilings.get(category)
   if (of === undefined) return []
   const costs: (readonly [number, Path])[] =
-    typeof cost === 'object'
+    cost?.kind === 'body'
       ? [...cost.values].map(([value, tokens]) => [tokens, [...path, 'cost', 'values', value]] as const)
-      : [[cost ?? 1, [...path, 'cost']]]
+      : [[cost?.cost ?? 1, [...path, 'cost']]]
   return costs
     .filter(([tokens]) => tokens > of.atWorst.limit)
     .map(([tokens, place]) => ({ path: place, severity: 'warning', message: tooHigh(tokens, category ?? '', of) }))

@@ -1,7 +1,7 @@
 import { createRouteTable, type RouteTable } from '../../routing/route-table.ts'
 import { canonicalLiteral, canonicalTarget, type TargetProblem } from '../../routing/target.ts'
-import type { Pattern } from '../config.ts'
 import type { ParsedRoute, Salvage } from '../partial.ts'
+import type { Pattern } from '../pattern.ts'
 
 /** A rule with its place in the file. */
 export interface NumberedRule extends Partial<Omit<ParsedRoute, 'match'>> {
@@ -39,12 +39,7 @@ export function lookupOf({ routes, edge }: Pick<Salvage, 'routes' | 'edge'>): Lo
   const deepest = rules.reduce((most, { match }) => Math.max(most, match.segments.length), 0)
   const table = tableOf(rules)
   const fresh = freshText(rules)
-  const allowed = (name: 'encoded_slash' | 'empty_segment' | 'semicolon') => edge.allow_in_path?.includes(name) ?? true
-  const allow = {
-    encodedSlash: allowed('encoded_slash'),
-    emptySegment: allowed('empty_segment'),
-    semicolon: allowed('semicolon'),
-  }
+  const allow = edge.allow_in_path ?? { encodedSlash: true, emptySegment: true, semicolon: true }
   const named = new Set(rules.flatMap(({ match }) => (match.methods === '*' ? [] : match.methods)))
   const unnamed = ['GET', 'POST', 'PURGE', 'MERGE', 'NOTIFY', 'LINK'].find((method) => !named.has(method))
 

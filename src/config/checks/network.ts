@@ -1,8 +1,8 @@
-import { isLoopback, leadsTo, shareAddress } from '../addresses.ts'
-import type { HostPort } from '../config.ts'
+import { type HostPort, isLoopback, leadsTo, shareAddress } from '../addresses.ts'
 import type { Salvage } from '../partial.ts'
 import { placeholderIn } from '../placeholder.ts'
 import { type Finding, formatPath, type Path, quote } from '../problems.ts'
+import { ADMIN_NAME } from '../schema/listen.ts'
 
 /** Listeners, the backend, and whom to trust. */
 export function checkNetwork(parsed: Salvage): Finding[] {
@@ -31,9 +31,6 @@ function checkAdmin({ listen, admin }: Salvage): Finding[] {
   }
   return findings
 }
-
-/** The name of `admin.token`. */
-export const ADMIN_NAME = 'admin'
 
 /** The audit must tell them apart, by name and by what they send. */
 function checkAdminTokens({ token, tokens }: Salvage['admin']): Finding[] {
@@ -94,7 +91,7 @@ function checkUpstream({ url, tls, headers, pass_authorization }: Salvage['upstr
       message: 'tls has no meaning for an http url: remove it, or write https',
     })
   }
-  if (tls !== undefined && (tls.cert === undefined) !== (tls.key === undefined)) {
+  if (tls !== undefined && (tls.certFile === null) !== (tls.keyFile === null)) {
     findings.push({ path: ['upstream', 'tls'], message: 'cert and key go together: add the other one' })
   }
   if (pass_authorization && headers?.has('authorization')) {

@@ -38,7 +38,7 @@ export function checkQuota(
   findings.push(...checkLimits(baselines, ['quota', 'baselines'], categories, names))
   if (custom !== undefined) findings.push(...checkLimits(custom, ['quota', 'custom'], categories, names))
   for (const [category, share] of store_outage ?? []) {
-    if (typeof share === 'object') findings.push(...checkShare(category, share.allow, baselines))
+    if (share > 0) findings.push(...checkShare(category, share, baselines))
   }
   return findings
 }

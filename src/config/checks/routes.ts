@@ -24,7 +24,7 @@ export function checkRoutes(parsed: Salvage, lineOf: (path: Path) => number | nu
     )
     findings.push(...checkCategory(route.category, path, categories))
   }
-  if (typeof unmatched === 'object') {
+  if (unmatched?.kind === 'charge') {
     findings.push(...checkCategory(unmatched.category, ['unmatched'], categories))
     findings.push(...checkNames(unmatched.cost, ['unmatched']))
   }
@@ -51,7 +51,7 @@ function checkCategory(category: string | undefined, path: Path, known: readonly
 
 /** Requests of methods without a body would all be refused. */
 function checkBody({ cost, match }: Rule, path: Path): Finding[] {
-  if (typeof cost !== 'object' || match === undefined) return []
+  if (cost?.kind !== 'body' || match === undefined) return []
   const bodiless =
     match.methods === '*' ? ['GET', 'HEAD'] : match.methods.filter((method) => /^(?:GET|HEAD)$/.test(method))
   if (bodiless.length === 0) return []
@@ -64,7 +64,7 @@ function checkBody({ cost, match }: Rule, path: Path): Finding[] {
 function checkTunnel({ tunnel_charge: every, cost, match }: Rule, path: Path): Finding[] {
   if (every === undefined) return []
   const at = [...path, 'tunnel_charge']
-  if (cost === 0 || typeof cost === 'object') {
+  if (cost?.kind === 'body' || cost?.cost === 0) {
     return [{ path: at, message: 'repeats a cost in tokens, and there is none: add cost: 1 or more, or remove it' }]
   }
   if (match === undefined || match.methods === '*' || match.methods.includes('GET')) return []
@@ -73,9 +73,9 @@ function checkTunnel({ tunnel_charge: every, cost, match }: Rule, path: Path): F
 
 /** A field has a name, and no path; its values are texts, and no patterns. */
 function checkNames(cost: Rule['cost'], path: Path): Finding[] {
-  if (typeof cost !== 'object') return []
+  if (cost?.kind !== 'body') return []
   const [value = ''] = cost.values.keys()
-  const findings = [cost.body].flat().flatMap((name): Finding[] => {
+  const findings = cost.fields.flatMap((name): Finding[] => {
     const names = membersIn(name)
     if (names === null) return []
     const message = `${quote(name)} is the name of one field, so a body of ${nested(names, value)} gets 400: name a field at the top level, unless bodies have one of this name`
@@ -113,10 +113,10 @@ function checkReach({ match }: Rule, path: Path, allowed: Salvage['edge']['allow
     ]
   }
   const missing = [
-    [/%2f/i.test(written), 'encoded_slash'] as const,
-    [/;|%3b/i.test(written), 'semicolon'] as const,
-    [literals.slice(0, -1).includes(''), 'empty_segment'] as const,
-  ].filter(([found, name]) => found && allowed !== undefined && !allowed.includes(name))
+    [/%2f/i.test(written) && allowed?.encodedSlash === false, 'encoded_slash'] as const,
+    [/;|%3b/i.test(written) && allowed?.semicolon === false, 'semicolon'] as const,
+    [literals.slice(0, -1).includes('') && allowed?.emptySegment === false, 'empty_segment'] as const,
+  ].filter(([isMissing]) => isMissing)
   return missing.map(([, name]) => ({
     ...at,
     message: `never matches: add ${name} to edge.allow_in_path, or change the path`,

@@ -8,7 +8,7 @@ import { counted, type Lookup, type NumberedRule } from './lookup.ts'
  * One warning for each rule that is too cheap, with the request that saves most.
  */
 export function checkSpellings(
-  { unmatched = 'refuse' }: Pick<Salvage, 'unmatched'>,
+  { unmatched = { kind: 'refuse' } }: Pick<Salvage, 'unmatched'>,
   lookup: Lookup,
   lineOf: (path: Path) => number | null,
 ): Finding[] {
@@ -43,15 +43,15 @@ type Ignored = 'letter case' | 'a final slash'
 const OPEN = -1
 
 /** The most that a rule takes: a body chooses among its costs in any spelling of the path. */
-function priceOf({ public: isPublic, cost = 1 }: Pick<NumberedRule, 'public' | 'cost'>): number {
+function priceOf({ public: isPublic, cost }: Pick<NumberedRule, 'public' | 'cost'>): number {
   if (isPublic) return OPEN
-  return typeof cost === 'object' ? Math.max(...cost.values.values()) : cost
+  return cost?.kind === 'body' ? Math.max(...cost.values.values()) : (cost?.cost ?? 1)
 }
 
 function priceAt(place: Place, unmatched: NonNullable<Salvage['unmatched']>): number | null {
   if (place !== 'unmatched') return priceOf(place)
-  if (unmatched === 'refuse') return null
-  return unmatched === 'forward' ? OPEN : priceOf({ cost: unmatched.cost })
+  if (unmatched.kind === 'refuse') return null
+  return unmatched.kind === 'forward' ? OPEN : priceOf({ cost: unmatched.cost })
 }
 
 /** For each place that takes less, the cheapest spellings of one method. */
@@ -113,7 +113,7 @@ function sentence(place: Place, all: readonly Saving[], lineOf: (path: Path) => 
   const [most, ...others] = all.toSorted((a, b) => b.costs - b.instead - (a.costs - a.instead)) as [Saving, ...Saving[]]
   const { rule, requests, costs, instead } = most
   const takes = instead === OPEN ? 'cost nothing and need no credential' : `cost ${instead}`
-  const upTo = typeof rule.cost === 'object' ? 'up to ' : ''
+  const upTo = rule.cost?.kind === 'body' ? 'up to ' : ''
   const dear = `${upTo}${costs} (${rule.match.match}, line ${lineOf(['routes', rule.index, 'match'])})`
   const more = others.length === 0 ? '' : ` So would spellings of ${counted(others.length)}.`
   const ignored = [...new Set(all.flatMap((saving) => [...saving.ignored]))].join(' or ')

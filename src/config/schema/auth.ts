@@ -1,4 +1,5 @@
 import { parseKeys } from '../addresses.ts'
+import { domain } from './domain.ts'
 import { choice, duration, either, flag, integer, list, read, section, text } from './values.ts'
 
 /** Who may come in. */
@@ -15,7 +16,7 @@ export const issuer = section(
     issuer: text({ description: 'The claim iss, exactly' }),
     audience: either('a text or a list of texts', [audience, list(audience, 1, 100, { description: 'Several' })], {
       description: 'A token must name one of these in its claim aud',
-    }),
+    }).transform((audience) => [...new Set([audience].flat())]),
     jwks: read('https://HOST/PATH, or file:PATH', parseKeys, {
       description: 'The issuer’s keys: an https URL (http on a loopback host only), or file:PATH relative to this file',
     }).optional(),
@@ -42,24 +43,38 @@ export const issuer = section(
     }).optional(),
   },
   'An issuer of JWTs',
-)
+).transform(({ issuer, audience, jwks, secret = '', algorithms, user_claim, clock_tolerance, typ = null }) => ({
+  issuer,
+  audiences: audience,
+  keys: jwks ?? { kind: 'secret' as const, secret },
+  algorithms,
+  userClaim: user_claim,
+  clockToleranceMs: clock_tolerance,
+  types: typ,
+}))
 
-export const auth = section(
-  {
-    jwt: list(issuer, 0, 100, { description: 'Issuers of JWTs. Default none' }).default([]),
-    gateway_tokens: flag({ description: 'Whether gateway tokens (gw_…) are accepted. Default true' }).default(true),
-    credential_cache: section(
-      {
-        max: integer(0, 10_000_000, { description: 'Credentials remembered, 0 to 10000000. Default 10000' }).default(
-          10_000,
+export const auth = domain(
+  section(
+    {
+      jwt: list(issuer, 0, 100, { description: 'Issuers of JWTs. Default none' }).default([]),
+      gateway_tokens: flag({ description: 'Whether gateway tokens (gw_…) are accepted. Default true' }).default(true),
+      credential_cache: domain(
+        section(
+          {
+            max: integer(0, 10_000_000, {
+              description: 'Credentials remembered, 0 to 10000000. Default 10000',
+            }).default(10_000),
+            ttl: duration('0s', '1h', {
+              description:
+                'For how long at most, 0s to 1h: a JWT for three quarters of it to all of it, a gateway token for 1.5 s at most. Default 60s',
+            }).prefault('60s'),
+          },
+          'Credentials that were verified are not verified again at once',
         ),
-        ttl: duration('0s', '1h', {
-          description:
-            'For how long at most, 0s to 1h: a JWT for three quarters of it to all of it, a gateway token for 1.5 s at most. Default 60s',
-        }).prefault('60s'),
-      },
-      'Credentials that were verified are not verified again at once',
-    ).prefault({}),
-  },
-  'Who may come in',
+        { ttl: 'ttlMs' },
+      ).prefault({}),
+    },
+    'Who may come in',
+  ),
+  {},
 )

@@ -2,6 +2,7 @@ import { z } from 'zod'
 import { isTokenName } from '../../control/access-key.ts'
 import { parseHostPort, parseSubnet } from '../addresses.ts'
 import type { Reading } from '../units.ts'
+import { domain } from './domain.ts'
 import { shares } from './shares.ts'
 import { choice, duration, integer, list, read, section, size, text, wanted } from './values.ts'
 
@@ -17,9 +18,15 @@ const pem = (description: string) =>
     { what: 'the path of a PEM file' },
   )
 
-export const listenerTls = section(
-  { cert: pem('Certificate, and those between it and its authority'), key: pem('Its private key, without a password') },
-  'TLS for clients: 1.2 and 1.3, HTTP/1.1',
+export const listenerTls = domain(
+  section(
+    {
+      cert: pem('Certificate, and those between it and its authority'),
+      key: pem('Its private key, without a password'),
+    },
+    'TLS for clients: 1.2 and 1.3, HTTP/1.1',
+  ),
+  { cert: 'certFile', key: 'keyFile' },
 )
 
 export const workers = z
@@ -54,6 +61,9 @@ export const adminToken = section(
   'A token of the admin API',
 )
 
+/** `admin.token` is short for one token of this name. */
+export const ADMIN_NAME = 'admin'
+
 export const admin = section(
   {
     listen: hostPort(
@@ -66,98 +76,124 @@ export const admin = section(
     }).default([]),
   },
   'The administrators’ listener',
-)
+).transform(({ listen, tls = null, token, tokens }) => ({
+  listen,
+  tls,
+  tokens: token === undefined ? tokens : [{ name: ADMIN_NAME, role: 'admin' as const, token }, ...tokens],
+}))
+
+/** Any number. */
+const NONE = z.literal('none').transform(() => null)
 
 const orNone = (limit: z.ZodType<number, number>, description: string) =>
-  z.union([z.literal('none'), limit], { error: 'expected an integer from 1 to 1000000, or none' }).meta({ description })
+  z.union([NONE, limit], { error: 'expected an integer from 1 to 1000000, or none' }).meta({ description })
 
 const IN_PATH = ['encoded_slash', 'semicolon', 'empty_segment'] as const
 
-export const edge = section(
-  {
-    max_body: z
-      .union([z.literal('none'), size('0B', '1024GiB', { description: 'Largest request body' })], {
-        error: 'expected a size with its unit, like 1MiB, or none',
-      })
-      .meta({
-        description: 'Largest request body, 0B to 1024GiB. Default none: any size',
-      })
-      .prefault('none'),
-    max_url: size('256B', '64KiB', {
-      description: 'Longest request target; a longer one is 414. 256B to 64KiB. Default 8KiB',
-    }).prefault('8KiB'),
-    max_header_size: size('1KiB', '1MiB', {
-      description: 'Largest request head; also the longest credential, where above 8KiB. 1KiB to 1MiB. Default 16KiB',
-    }).prefault('16KiB'),
-    headers_timeout: duration('100ms', '10m', {
-      description: 'For the whole request head to arrive, 100ms to 10m. Default 10s',
-    }).prefault('10s'),
-    keep_alive_timeout: duration('1s', '1h', {
-      description: 'How long an idle connection stays open, 1s to 1h; longer than the load balancer’s. Default 65s',
-    }).prefault('65s'),
-    max_connections: integer(1, 1_000_000, {
-      description: 'Connections from clients, 1 to 1000000. Default 10000',
-    }).default(10_000),
-    max_connections_per_address: orNone(
-      integer(1, 1_000_000, { description: 'Connections from one address' }),
-      'Connections from one IPv4 address or IPv6 /64, 1 to 1000000, or none; trusted_proxies are exempt. Behind a load balancer all clients have its address: name it there. Default 1000',
-    ).default(1000),
-    max_in_flight: integer(1, 1_000_000, {
-      description: 'Requests under way at a time, 1 to 1000000; those above get 503. Default 1000',
-    }).default(1000),
-    max_in_flight_per_user: orNone(
-      integer(1, 1_000_000, { description: 'Requests of one user under way' }),
-      'Requests and tunnels of one user under way at a time, 1 to 1000000; those above get 429. Default none: what shares allow',
-    ).default('none'),
-    shares: shares.prefault({}),
-    max_tunnels: integer(1, 1_000_000, {
-      description: 'WebSockets open at a time, beside max_in_flight, 1 to 1000000; those above get 503. Default 1000',
-    }).default(1000),
-    tunnel_max_age: duration('1s', '30d', {
-      description: 'How old a WebSocket may become before it is closed, 1s to 30d. Default 24h',
-    }).prefault('24h'),
-    max_lag: duration('20ms', '1m', {
-      description: 'How late the event loop may lastingly be before new requests get 503, 20ms to 1m. Default 500ms',
-    }).prefault('500ms'),
-    min_upload_rate: size('1B', '1GiB', {
-      description:
-        'Bytes a second that a client must send of a body above 64KiB, of unannounced length or after 100 Continue, 1B to 1GiB. Default 500B',
-    }).prefault('500B'),
-    upload_grace: duration('100ms', '10m', {
-      description:
-        'How long such a body may stay behind that rate before the connection is closed, 100ms to 10m. Default 20s',
-    }).prefault('20s'),
-    half_close: choice(['abort', 'answer'], {
-      description:
-        'A client that ends its side after the request: abort takes it for gone, answer still answers it and then notices clients that left only when it writes. Default abort',
-    }).default('abort'),
-    allow_in_path: list(choice(IN_PATH, { description: 'A spelling' }), 0, IN_PATH.length, {
-      description:
-        'Spellings of a path to let pass, only where the backend takes them as plain data: encoded_slash (%2F), semicolon, empty_segment (//). Default none',
-    }).default([]),
-    trusted_proxies: list(
-      read('an address or a network like 10.0.0.0/8', parseSubnet, { description: 'An address or a network' }),
-      0,
-      1000,
-      {
+/** Spellings of a path that are refused unless the upstream is known to take them as plain data. */
+const allowInPath = list(choice(IN_PATH, { description: 'A spelling' }), 0, IN_PATH.length, {
+  description:
+    'Spellings of a path to let pass, only where the backend takes them as plain data: encoded_slash (%2F), semicolon, empty_segment (//). Default none',
+}).transform((allowed) => ({
+  encodedSlash: allowed.includes('encoded_slash'),
+  semicolon: allowed.includes('semicolon'),
+  emptySegment: allowed.includes('empty_segment'),
+}))
+
+export const edge = domain(
+  section(
+    {
+      max_body: z
+        .union([NONE, size('0B', '1024GiB', { description: 'Largest request body' })], {
+          error: 'expected a size with its unit, like 1MiB, or none',
+        })
+        .meta({
+          description: 'Largest request body, 0B to 1024GiB. Default none: any size',
+        })
+        .prefault('none'),
+      max_url: size('256B', '64KiB', {
+        description: 'Longest request target; a longer one is 414. 256B to 64KiB. Default 8KiB',
+      }).prefault('8KiB'),
+      max_header_size: size('1KiB', '1MiB', {
+        description: 'Largest request head; also the longest credential, where above 8KiB. 1KiB to 1MiB. Default 16KiB',
+      }).prefault('16KiB'),
+      headers_timeout: duration('100ms', '10m', {
+        description: 'For the whole request head to arrive, 100ms to 10m. Default 10s',
+      }).prefault('10s'),
+      keep_alive_timeout: duration('1s', '1h', {
+        description: 'How long an idle connection stays open, 1s to 1h; longer than the load balancer’s. Default 65s',
+      }).prefault('65s'),
+      max_connections: integer(1, 1_000_000, {
+        description: 'Connections from clients, 1 to 1000000. Default 10000',
+      }).default(10_000),
+      max_connections_per_address: orNone(
+        integer(1, 1_000_000, { description: 'Connections from one address' }),
+        'Connections from one IPv4 address or IPv6 /64, 1 to 1000000, or none; trusted_proxies are exempt. Behind a load balancer all clients have its address: name it there. Default 1000',
+      ).prefault(1000),
+      max_in_flight: integer(1, 1_000_000, {
+        description: 'Requests under way at a time, 1 to 1000000; those above get 503. Default 1000',
+      }).default(1000),
+      max_in_flight_per_user: orNone(
+        integer(1, 1_000_000, { description: 'Requests of one user under way' }),
+        'Requests and tunnels of one user under way at a time, 1 to 1000000; those above get 429. Default none: what shares allow',
+      ).prefault('none'),
+      shares: shares.prefault({}),
+      max_tunnels: integer(1, 1_000_000, {
+        description: 'WebSockets open at a time, beside max_in_flight, 1 to 1000000; those above get 503. Default 1000',
+      }).default(1000),
+      tunnel_max_age: duration('1s', '30d', {
+        description: 'How old a WebSocket may become before it is closed, 1s to 30d. Default 24h',
+      }).prefault('24h'),
+      max_lag: duration('20ms', '1m', {
+        description: 'How late the event loop may lastingly be before new requests get 503, 20ms to 1m. Default 500ms',
+      }).prefault('500ms'),
+      min_upload_rate: size('1B', '1GiB', {
         description:
-          'Peers whose facts of the client are kept (X-Forwarded-*, Forwarded, X-Request-Id and the like): addresses or networks. Default none',
-      },
-    ).default([]),
+          'Bytes a second that a client must send of a body above 64KiB, of unannounced length or after 100 Continue, 1B to 1GiB. Default 500B',
+      }).prefault('500B'),
+      upload_grace: duration('100ms', '10m', {
+        description:
+          'How long such a body may stay behind that rate before the connection is closed, 100ms to 10m. Default 20s',
+      }).prefault('20s'),
+      half_close: choice(['abort', 'answer'], {
+        description:
+          'A client that ends its side after the request: abort takes it for gone, answer still answers it and then notices clients that left only when it writes. Default abort',
+      }).default('abort'),
+      allow_in_path: allowInPath.prefault([]),
+      trusted_proxies: list(
+        read('an address or a network like 10.0.0.0/8', parseSubnet, { description: 'An address or a network' }),
+        0,
+        1000,
+        {
+          description:
+            'Peers whose facts of the client are kept (X-Forwarded-*, Forwarded, X-Request-Id and the like): addresses or networks. Default none',
+        },
+      ).default([]),
+    },
+    'Limits on what clients may send',
+  ),
+  {
+    headers_timeout: 'headersTimeoutMs',
+    keep_alive_timeout: 'keepAliveTimeoutMs',
+    tunnel_max_age: 'tunnelMaxAgeMs',
+    max_lag: 'maxLagMs',
+    upload_grace: 'uploadGraceMs',
   },
-  'Limits on what clients may send',
 )
 
-export const drain = section(
-  {
-    delay: duration('0s', '10m', {
-      description: 'From the signal until new connections are refused, 0s to 10m. Default 0s',
-    }).prefault('0s'),
-    timeout: duration('0s', '1h', {
-      description: 'After that, for requests under way, 0s to 1h. Default 30s',
-    }).prefault('30s'),
-  },
-  'How the gateway stops',
+export const drain = domain(
+  section(
+    {
+      delay: duration('0s', '10m', {
+        description: 'From the signal until new connections are refused, 0s to 10m. Default 0s',
+      }).prefault('0s'),
+      timeout: duration('0s', '1h', {
+        description: 'After that, for requests under way, 0s to 1h. Default 30s',
+      }).prefault('30s'),
+    },
+    'How the gateway stops',
+  ),
+  { delay: 'delayMs', timeout: 'timeoutMs' },
 )
 
 export const log = section(

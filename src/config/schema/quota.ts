@@ -1,6 +1,8 @@
 import { z } from 'zod'
 import { MAX_LIMIT, MODES, MULTIPLIER } from '../../quota/policy.ts'
 import { PERCENTAGE, parsePercentage } from '../units.ts'
+import { toWindows, windowsOf } from '../windows.ts'
+import { domain } from './domain.ts'
 import { byName, choice, duration, either, flag, integer, read, section, wanted } from './values.ts'
 
 /** Limits. */
@@ -29,7 +31,7 @@ const allowance = section(
     }),
   },
   'Admits a share of the limits, counted by each gateway for itself',
-)
+).transform(({ allow }) => allow)
 
 export const MAX_WINDOW = '3650d'
 export const MIN_WINDOW = '1s'
@@ -45,19 +47,22 @@ const multiplier = factor(min, max, `Factor on the global limits, ${min} to ${ma
 const share = (description: string) =>
   read('a percentage like 1%', parsePercentage, { description, pattern: PERCENTAGE.source })
 
-const adaptive = section(
-  {
-    min: factor(0.1, 1, 'Least factor, 0.1 to 1. Default 0.75').default(0.75),
-    max: factor(1, 4, 'Greatest factor, 1 to 4. Default 1.5').default(1.5),
-    good: share('Up to this share of failures the factor is max, above 0% to 100%. Default 0.1%').prefault('0.1%'),
-    normal: share('At this share of failures the factor is 1, above 0% to 100%. Default 1%').prefault('1%'),
-    bad: share('From this share of failures on the factor is min, above 0% to 100%. Default 5%').prefault('5%'),
-    min_requests: integer(1, 1e9, {
-      description:
-        'With so many forwarded requests in 30 minutes or fewer the factor is 1; from twice as many on it follows the share. 1 to 1000000000. Default 100',
-    }).default(100),
-  },
-  'How the factor of mode adaptive follows the share of failed forwards and 5xx of the last 30 minutes',
+const adaptive = domain(
+  section(
+    {
+      min: factor(0.1, 1, 'Least factor, 0.1 to 1. Default 0.75').default(0.75),
+      max: factor(1, 4, 'Greatest factor, 1 to 4. Default 1.5').default(1.5),
+      good: share('Up to this share of failures the factor is max, above 0% to 100%. Default 0.1%').prefault('0.1%'),
+      normal: share('At this share of failures the factor is 1, above 0% to 100%. Default 1%').prefault('1%'),
+      bad: share('From this share of failures on the factor is min, above 0% to 100%. Default 5%').prefault('5%'),
+      min_requests: integer(1, 1e9, {
+        description:
+          'With so many forwarded requests in 30 minutes or fewer the factor is 1; from twice as many on it follows the share. 1 to 1000000000. Default 100',
+      }).default(100),
+    },
+    'How the factor of mode adaptive follows the share of failed forwards and 5xx of the last 30 minutes',
+  ),
+  {},
 )
 
 export const quota = section(
@@ -85,9 +90,13 @@ export const quota = section(
         'Whether requests that the quota refuses are forwarded all the same, uncharged, with X-Tollgate-Shadow: would-refuse. Default false',
     }).default(false),
     store_outage: byName(
-      either('refuse, or a share like { allow: 10% }', [choice(['refuse'], { description: '503' }), allowance], {
-        description: 'refuse, or { allow: 10% }',
-      }),
+      either(
+        'refuse, or a share like { allow: 10% }',
+        [choice(['refuse'], { description: '503' }).transform(() => 0), allowance],
+        {
+          description: 'refuse, or { allow: 10% }',
+        },
+      ),
       { description: 'What happens to each category while the store is out. Default refuse (503)' },
     ).prefault({}),
     refund: choice(['unreached', 'never'], {
@@ -99,4 +108,22 @@ export const quota = section(
     }).default(true),
   },
   'Limits',
-)
+).transform(({ windows, mode, baselines, custom = null, global, shadow, adaptive, store_outage, refund, ...rest }) => {
+  const categories = [...baselines.personal.keys()]
+  return {
+    mode,
+    /** Shortest first, one to eight, all of different lengths. */
+    windows: toWindows(windowsOf({ windows, baselines })),
+    /** In the order of `baselines.personal`. */
+    categories,
+    baselines,
+    custom,
+    global,
+    shadow,
+    adaptive,
+    /** By category, each of them: the share of the limits, 0 to 1, to admit while the store is out; 0 refuses. */
+    storeOutage: new Map(categories.map((category) => [category, store_outage.get(category) ?? 0])),
+    refund,
+    ratelimitHeaders: rest.ratelimit_headers,
+  }
+})

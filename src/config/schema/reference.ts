@@ -1,4 +1,5 @@
 import { parsePagePath, parseServiceUrl } from '../addresses.ts'
+import type { OpenapiDocument } from '../openapi-file.ts'
 import { list, read, section, text } from './values.ts'
 
 /** The page that describes the API. */
@@ -40,4 +41,4 @@ export const reference = section(
   },
   'A public page on which the API can be read and tried. Default off',
   'a map like { path: /reference }',
-)
+).transform(({ openapi = null, ...rest }) => ({ ...rest, openapi, document: null as OpenapiDocument | null }))

@@ -5,6 +5,9 @@ import { choice, duration, either, flag, integer, list, name, read, section, siz
 
 /** The route map. */
 
+/** Whole tokens. */
+const fixed = (cost: number) => ({ kind: 'fixed' as const, cost })
+
 const tokens = () => integer(0, 1e9, { description: 'Tokens, 0 to 1000000000' })
 
 const field = text({ description: 'A field at the top level of a JSON body' }, { max: 128, what: 'a field name' })
@@ -46,10 +49,21 @@ const bodyCost = section(
     ),
   },
   'The cost by a field of the body',
-)
+).transform(({ body, values, max_body }) => ({
+  kind: 'body' as const,
+  /** Names of the field at the top level of the body, at least one. */
+  fields: [...new Set([body].flat())],
+  /** Tokens by the key of the field's value (json-scalar.ts). */
+  values,
+  maxBody: max_body,
+}))
 
 const cost = (description: string) =>
-  either('tokens (an integer from 0 to 1000000000) or { body, values }', [tokens(), bodyCost], { description })
+  either('tokens (an integer from 0 to 1000000000) or { body, values }', [tokens().transform(fixed), bodyCost], {
+    description,
+  })
+
+type Cost = z.output<ReturnType<typeof cost>>
 
 const shadow = () =>
   flag({
@@ -77,7 +91,30 @@ export const route = section(
     }).optional(),
   },
   'A rule: the most specific one wins, whatever the order',
-)
+).transform(({ match, health, shadow, tunnel_charge = null, ...access }) => ({
+  ...match,
+  health: whichCount(health),
+  shadow,
+  tunnelChargeMs: tunnel_charge,
+  ...accessOf(access),
+}))
+
+/** Which requests of a rule count for the adaptive mode. */
+function whichCount(health: boolean | undefined): 'always' | 'charged' | 'never' {
+  if (health === undefined) return 'charged'
+  return health ? 'always' : 'never'
+}
+
+interface WrittenAccess {
+  readonly public: boolean
+  readonly category?: string | undefined
+  readonly cost?: Cost | undefined
+}
+
+/** A public rule asks for no credential and charges nothing. */
+function accessOf({ public: isPublic, category = '', cost = fixed(1) }: WrittenAccess) {
+  return isPublic ? { public: true as const } : { public: false as const, category, cost }
+}
 
 export const routes = list(route, 0, 10_000, { description: 'The route map. Default empty' })
 
@@ -86,7 +123,7 @@ export const unmatched = either(
   [
     choice(['refuse', 'forward'], {
       description: 'refuse answers 404; forward asks for no credential and charges nothing',
-    }),
+    }).transform((kind): { kind: 'refuse' } | { kind: 'forward' } => ({ kind })),
     section(
       {
         category: name.meta({ description: 'A category of quota.baselines' }),
@@ -94,7 +131,7 @@ export const unmatched = either(
         shadow: shadow(),
       },
       'Charged',
-    ),
+    ).transform(({ category, cost = fixed(1), shadow }) => ({ kind: 'charge' as const, category, cost, shadow })),
   ],
   {
     description:

@@ -1,9 +1,11 @@
 import { z } from 'zod'
-import type { Part } from '../config.ts'
 import { PERCENTAGE, parsePercentage } from '../units.ts'
 import { integer, read, section } from './values.ts'
 
 /** What one address and one user may hold of what is scarce. */
+
+/** So many, a part of the total (above 0, up to 1), or `null` for any number. */
+type Part = { most: number } | { part: number } | null
 
 const WANTED = 'a percentage like 50%, an integer from 1 to 1000000, or none'
 
@@ -30,7 +32,7 @@ const ofThing = (what: string, total: string) =>
     `${what}; a percentage is one of ${total}`,
   ).prefault({})
 
-export const shares = section(
+const parts = section(
   {
     address: part(
       'Of each thing below, what one IPv4 address or IPv6 /64 may hold: a percentage of the total, a number, or none for all of it. Behind trusted_proxies the address that they name counts. Default 50%',
@@ -53,3 +55,20 @@ export const shares = section(
   },
   'What one address, before its credential is looked at, and one user may hold of what all share; those above get 429',
 )
+
+/** Of each thing, what one address and one user may hold. `checks` come before anybody knows the user. */
+export const shares = parts.transform(({ address, user, ...things }) => {
+  const of = (thing: keyof typeof things) => ({ address, user, ...written(things[thing]) })
+  return {
+    requests: of('requests'),
+    bodies: of('bodies'),
+    upstreamConnections: of('upstream_connections'),
+    tunnels: of('tunnels'),
+    checks: { address, ...written(things.checks) },
+  }
+})
+
+/** `null` is a value of its own here. */
+function written<T extends object>(parts: T): { [K in keyof T]?: Exclude<T[K], undefined> } {
+  return Object.fromEntries(Object.entries(parts).filter(([, part]) => part !== undefined)) as never
+}

@@ -1,6 +1,7 @@
 import { z } from 'zod'
 import { parseOrigin } from '../addresses.ts'
 import { HEADER_VALUE, nameProblem, repeatedName } from '../headers.ts'
+import { domain } from './domain.ts'
 import { duration, flag, integer, read, section, size, text, wanted } from './values.ts'
 
 /** The backend. */
@@ -32,58 +33,72 @@ const file = (description: string) =>
     { what: 'the path of a PEM file' },
   ).optional()
 
-export const tls = section(
-  {
-    ca: file('Authorities to trust instead of the system’s'),
-    cert: file('Client certificate'),
-    key: file('Key of the client certificate'),
-    server_name: text(
-      { description: 'Name to expect in the backend’s certificate. Default the host of url' },
-      { max: 253 },
-    ).optional(),
-  },
-  'TLS to the backend, only with an https url. Certificates are always verified',
+const tls = domain(
+  section(
+    {
+      ca: file('Authorities to trust instead of the system’s'),
+      cert: file('Client certificate'),
+      key: file('Key of the client certificate'),
+      server_name: text(
+        { description: 'Name to expect in the backend’s certificate. Default the host of url' },
+        { max: 253 },
+      ).optional(),
+    },
+    'TLS to the backend, only with an https url. Certificates are always verified',
+  ),
+  { ca: 'caFile', cert: 'certFile', key: 'keyFile' },
 )
 
-export const upstream = section(
+export const upstream = domain(
+  section(
+    {
+      url: read('the backend’s address, like http://127.0.0.1:9000', parseOrigin, {
+        description: 'The backend: http or https, host and port',
+      }),
+      connect_timeout: duration('1ms', '10m', { description: '1ms to 10m. Default 2s' }).prefault('2s'),
+      response_timeout: duration('1ms', '24h', {
+        description: 'Until the response head, 1ms to 24h. Default 30s',
+      }).prefault('30s'),
+      idle_timeout: duration('1ms', '24h', { description: 'Between body chunks, 1ms to 24h. Default 60s' }).prefault(
+        '60s',
+      ),
+      keep_alive: duration('1ms', '10m', {
+        description:
+          'How long a free connection is kept, where the backend does not announce less, 1ms to 10m. Default 4s',
+      }).prefault('4s'),
+      connection_max_age: duration('1s', '24h', {
+        description:
+          'After so long, or up to a fifth less, a connection takes no further request, and its successor resolves the name of the backend anew, 1s to 24h. Default 5m',
+      }).prefault('5m'),
+      max_connections: integer(1, 65_535, {
+        description: 'Connections to the backend, 1 to 65535. Default 256',
+      }).default(256),
+      queue_timeout: duration('1ms', '10m', {
+        description: 'The longest wait for a free connection; then 503 overloaded. 1ms to 10m. Default 2s',
+      }).prefault('2s'),
+      max_header_size: size('1KiB', '1MiB', {
+        description: 'Largest response head, 1KiB to 1MiB. Default 32KiB',
+      }).prefault('32KiB'),
+      headers: headers.prefault({}),
+      pass_authorization: flag({
+        description: 'Whether the backend sees the client’s credential. Default false',
+      }).default(false),
+      reuse_after_body: flag({
+        description:
+          'Whether a connection serves another request after one with a body. false for a backend that may leave a body unread and take it for a request. Default true',
+      }).default(true),
+      tls: tls.optional(),
+    },
+    'The backend',
+    'upstream: { url: http://127.0.0.1:9000 }',
+  ),
   {
-    url: read('the backend’s address, like http://127.0.0.1:9000', parseOrigin, {
-      description: 'The backend: http or https, host and port',
-    }),
-    connect_timeout: duration('1ms', '10m', { description: '1ms to 10m. Default 2s' }).prefault('2s'),
-    response_timeout: duration('1ms', '24h', {
-      description: 'Until the response head, 1ms to 24h. Default 30s',
-    }).prefault('30s'),
-    idle_timeout: duration('1ms', '24h', { description: 'Between body chunks, 1ms to 24h. Default 60s' }).prefault(
-      '60s',
-    ),
-    keep_alive: duration('1ms', '10m', {
-      description:
-        'How long a free connection is kept, where the backend does not announce less, 1ms to 10m. Default 4s',
-    }).prefault('4s'),
-    connection_max_age: duration('1s', '24h', {
-      description:
-        'After so long, or up to a fifth less, a connection takes no further request, and its successor resolves the name of the backend anew, 1s to 24h. Default 5m',
-    }).prefault('5m'),
-    max_connections: integer(1, 65_535, { description: 'Connections to the backend, 1 to 65535. Default 256' }).default(
-      256,
-    ),
-    queue_timeout: duration('1ms', '10m', {
-      description: 'The longest wait for a free connection; then 503 overloaded. 1ms to 10m. Default 2s',
-    }).prefault('2s'),
-    max_header_size: size('1KiB', '1MiB', {
-      description: 'Largest response head, 1KiB to 1MiB. Default 32KiB',
-    }).prefault('32KiB'),
-    headers: headers.prefault({}),
-    pass_authorization: flag({
-      description: 'Whether the backend sees the client’s credential. Default false',
-    }).default(false),
-    reuse_after_body: flag({
-      description:
-        'Whether a connection serves another request after one with a body. false for a backend that may leave a body unread and take it for a request. Default true',
-    }).default(true),
-    tls: tls.optional(),
+    url: 'origin',
+    connect_timeout: 'connectTimeoutMs',
+    response_timeout: 'responseTimeoutMs',
+    idle_timeout: 'idleTimeoutMs',
+    keep_alive: 'keepAliveMs',
+    connection_max_age: 'connectionMaxAgeMs',
+    queue_timeout: 'queueTimeoutMs',
   },
-  'The backend',
-  'upstream: { url: http://127.0.0.1:9000 }',
 )

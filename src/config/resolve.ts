@@ -1,0 +1,57 @@
+import { dirname, isAbsolute, join } from 'node:path'
+import type { ScopedLimits } from '../quota/policy.ts'
+import type { Config, IssuerKeys, ListenerTls, UpstreamConfig } from './config.ts'
+import { lineOf } from './locate.ts'
+import type { Parsed } from './schema.ts'
+import type { Tree } from './tree.ts'
+
+/** Adds what the place of a value decides: its line in the file, and where a path leads, which is relative to the file. */
+export function resolve(parsed: Parsed, tree: Tree, file: string): Config {
+  const { upstream, admin, auth, quota, reference } = parsed
+  return {
+    ...parsed,
+    file,
+    tls: listenerTls(parsed.tls, file),
+    upstream: { ...upstream, tls: upstreamTls(upstream.tls, file) },
+    admin: { ...admin, tls: listenerTls(admin.tls, file) },
+    auth: { ...auth, jwt: auth.jwt.map((issuer) => ({ ...issuer, keys: issuerKeys(issuer.keys, file) })) },
+    quota: {
+      ...quota,
+      baselineLines: linesOf(quota.baselines, 'baselines', tree),
+      customLines: linesOf(quota.custom ?? NO_LIMITS, 'custom', tree),
+    },
+    routes: parsed.routes.map((route, i) => ({ ...route, line: lineOf(tree, ['routes', i, 'match']) ?? 1 })),
+    reference: reference && { ...reference, openapi: beside(reference.openapi, file) },
+  }
+}
+
+function beside<T extends string | null>(path: T, file: string): T | string {
+  return path === null || isAbsolute(path) ? path : join(dirname(file), path)
+}
+
+function listenerTls(tls: Parsed['tls'], file: string): ListenerTls | null {
+  return tls && { certFile: beside(tls.certFile, file), keyFile: beside(tls.keyFile, file) }
+}
+
+function upstreamTls(tls: Parsed['upstream']['tls'], file: string): UpstreamConfig['tls'] {
+  if (tls === null) return null
+  const { caFile, certFile, keyFile } = tls
+  return { ...tls, caFile: beside(caFile, file), certFile: beside(certFile, file), keyFile: beside(keyFile, file) }
+}
+
+function issuerKeys(keys: IssuerKeys, file: string): IssuerKeys {
+  return keys.kind === 'file' ? { ...keys, path: beside(keys.path, file) } : keys
+}
+
+const NO_LIMITS: ScopedLimits = { personal: new Map(), global: new Map() }
+
+function linesOf(limits: ScopedLimits, key: 'baselines' | 'custom', tree: Tree): ScopedLimits {
+  const ofScope = (scope: 'personal' | 'global') =>
+    new Map(
+      [...limits[scope]].map(([category, byWindow]) => {
+        const lines = [...byWindow.keys()].map((name) => [name, lineOf(tree, ['quota', key, scope, category, name])])
+        return [category, new Map(lines.filter((entry): entry is [string, number] => entry[1] !== null))]
+      }),
+    )
+  return { personal: ofScope('personal'), global: ofScope('global') }
+}
