@@ -19,6 +19,7 @@ const LUA = 'src/store/redis/charge.lua'
 const SECTIONS = 'src/store/redis/sections.lua'
 const CONTROL = 'src/store/redis/control.lua'
 const LEDGER = 'src/quota/ledger/ledger.ts'
+const QUEUE = 'src/quota/ledger/queue.ts'
 const LOCAL = 'src/quota/ledger/local-decisions.ts'
 const SENDER = 'src/quota/ledger/sender.ts'
 const OUTAGE = 'src/quota/ledger/outage-allowance.ts'
@@ -300,24 +301,26 @@ export const MUTATIONS: readonly Mutation[] = [
     'else refund({ charge, decision })',
   ]),
   ledger('the refunds of a dropped batch are lost', ['else refunds = [...sentRefunds, ...refunds]', '']),
-  ledger('a charge waits for ever for a store that is slow', [
-    'expiresAt + 3 * deadlineMs',
-    'expiresAt + 300 * deadlineMs',
-  ]),
+  edit(
+    QUEUE,
+    'a charge waits for ever for a store that is slow',
+    ['expiresAt + 3 * deadlineMs', 'expiresAt + 300 * deadlineMs'],
+    ['simulation', 'ledger'],
+  ),
   ledger('two batches are under way at once', ['if (busy) return\n    busy = true', 'busy = true']),
   ledger('decisions are handed to the wrong callers', [
-    'hand(sent[i] as Waiting, decisions[debts + i])',
-    'hand(sent[i] as Waiting, decisions[decisions.length - 1 - i])',
+    'hand(sent[i] as WaitingCharge, decisions[debts + i])',
+    'hand(sent[i] as WaitingCharge, decisions[decisions.length - 1 - i])',
   ]),
   // The outage.
   ledger('what was admitted alone is forgotten when its batch is dropped', [
-    'else if (isAdmitted(told)) outage.owe(charge, told)',
+    'else if (isAdmitted(verdict)) outage.owe(charge, verdict)',
     '',
   ]),
   ledger('debts of a dropped batch are forgotten', ['outage.returned(payment)', '']),
   ledger('what the store accepted after all is paid as well', [
-    'else if (isAdmitted(told)) outage.learn(charge, told, decision)',
-    'else if (isAdmitted(told)) outage.owe(charge, told)',
+    'else if (isAdmitted(verdict)) outage.learn(charge, verdict, decision)',
+    'else if (isAdmitted(verdict)) outage.owe(charge, verdict)',
   ]),
   edit(
     LOCAL,

@@ -2,24 +2,15 @@ import type { Batch, Charge, Decision, Refund } from '../charge.ts'
 import { StoreError } from '../quota-store.ts'
 import { createGathering } from './batching.ts'
 import { Circuit } from './circuit.ts'
-import { afterDeadline } from './deadline.ts'
 import { type Ledger, LedgerFull, type LedgerOptions } from './ledger-contract.ts'
 import { LocalDecisions } from './local-decisions.ts'
 import { createOutage } from './outage-allowance.ts'
 import type { Payment } from './outage-debts.ts'
+import { Queue } from './queue.ts'
 import { createRecentRefusals } from './recent-refusals.ts'
 import { createSender, type Until } from './sender.ts'
+import { abandon, isWaiting, resolveLocally, type WaitingCharge } from './waiting-charge.ts'
 
-interface Waiting {
-  readonly charge: Charge
-  expiresAt: number
-  readonly resolve: (decision: Decision) => void
-  readonly reject: (error: Error) => void
-  /** What its caller was told without the store: a decision on local counters, or that there is none. */
-  told: Decision | 'nothing' | null
-}
-
-const NOBODY: Waiting[] = []
 const NO_REFUNDS: Refund[] = []
 const NO_PAYMENT: Payment = { charges: [], debts: [] }
 
@@ -37,25 +28,30 @@ export function createLedger(options: LedgerOptions): Ledger {
   const gathering = createGathering({ waiting: () => queue.length, now })
   const sender = createSender({ store, giveUpMs, observe, now, random })
   const local = new LocalDecisions({ outage, storeAhead: sender.ahead, observe, now })
+  const askedAt = (): number | null => (gathering.isUnderWay() ? null : sentAt)
   const circuit = new Circuit({
     deadlineMs,
-    askedAt: () => (gathering.isUnderWay() ? null : sentAt),
+    askedAt,
     sender,
     onOut: decideWithoutStore,
     observe,
     now,
   })
+  const queue = new Queue({
+    deadlineMs,
+    askedAt,
+    lastResponse: sender.lastResponse,
+    onSilence: () => circuit.open(),
+    now,
+  })
   const until: Until = {
-    // Refunds, debts, and the question whether the store is back wait for no caller.
-    isWanted: () => sent.length === 0 || sent.some((waiting) => waiting.told === null),
+    isWanted: () => queue.isBatchWanted(),
     isOver: () => stopped || (closing && !isOwing()),
   }
 
-  let queue: Waiting[] = []
   let refunds: Refund[] = []
   /** Of charges that were admitted here, while it is not known whether the store has counted them. */
   const openRefunds: Refund[] = []
-  let sent: Waiting[] = NOBODY
   let sentAt = 0
   let sentRefunds: Refund[] = NO_REFUNDS
   let payment: Payment = NO_PAYMENT
@@ -64,7 +60,6 @@ export function createLedger(options: LedgerOptions): Ledger {
   let busy = false
   let closing = false
   let stopped = false
-  let deadline: NodeJS.Timeout | null = null
   let idle = Promise.withResolvers<void>()
   idle.resolve()
 
@@ -75,11 +70,9 @@ export function createLedger(options: LedgerOptions): Ledger {
     const refusal = refusals.recall(charge)
     if (refusal !== null) return Promise.resolve(refusal)
     if (queue.length >= maxWaiting) return Promise.reject(new LedgerFull(queue.length))
-    return new Promise((resolve, reject) => {
-      queue.push({ charge, expiresAt: now() + deadlineMs, resolve, reject, told: null })
-      if (deadline === null) watchDeadlines()
-      if (!busy) wake()
-    })
+    const decision = queue.add(charge)
+    if (!busy) wake()
+    return decision
   }
 
   function refund(refund: Refund): void {
@@ -111,14 +104,7 @@ export function createLedger(options: LedgerOptions): Ledger {
   }
 
   async function gather(): Promise<void> {
-    excuse(await gathering.next())
-  }
-
-  /** Where this process was held up before it asked, the store was not silent: so long all that wait have more time. */
-  function excuse(ms: number): void {
-    if (ms < deadlineMs / 4) return
-    const latest = now() + deadlineMs
-    for (const waiting of queue) waiting.expiresAt = Math.min(waiting.expiresAt + ms, latest)
+    queue.excuse(await gathering.next())
   }
 
   function hasWork(): boolean {
@@ -139,7 +125,7 @@ export function createLedger(options: LedgerOptions): Ledger {
 
   /** Of the batch that was sent everything is known now that will be. */
   function forget(): void {
-    sent = NOBODY
+    queue.release()
     sentRefunds = NO_REFUNDS
     payment = NO_PAYMENT
     if (openRefunds.length > 0) giveBackAlone(openRefunds.splice(0))
@@ -149,11 +135,11 @@ export function createLedger(options: LedgerOptions): Ledger {
   function nextBatch(): Batch {
     if (!circuit.isOut()) {
       payment = outage.take(maxBatch, local.time())
-      ;[sent, queue] = split(queue)
+      const sent = queue.take(maxBatch)
       if (sent.length > 0) gathering.sent(sent.length)
-      ;[sentRefunds, refunds] = split(refunds)
+      sentRefunds = refunds.splice(0, maxBatch)
     }
-    const charges = sent.map(chargeOf)
+    const charges = queue.sent.map(chargeOf)
     return {
       instance,
       sequence: ++sequence,
@@ -162,17 +148,14 @@ export function createLedger(options: LedgerOptions): Ledger {
     }
   }
 
-  function split<T>(list: T[]): [T[], T[]] {
-    return list.length <= maxBatch ? [list, []] : [list.slice(0, maxBatch), list.slice(maxBatch)]
-  }
-
   function handOut(decisions: readonly Decision[]): void {
     const debts = payment.charges.length
     if (debts > 0) paid(decisions)
     if (tokensPaid > 0 && !outage.owes()) reportPaid()
     // Whatever was refused between the call of `refund` and now did not know of them.
     if (sentRefunds.length > 0) refusals.clear()
-    for (let i = 0; i < sent.length; i++) hand(sent[i] as Waiting, decisions[debts + i])
+    const { sent } = queue
+    for (let i = 0; i < sent.length; i++) hand(sent[i] as WaitingCharge, decisions[debts + i])
   }
 
   function paid(decisions: readonly Decision[]): void {
@@ -187,22 +170,22 @@ export function createLedger(options: LedgerOptions): Ledger {
     tokensPaid = 0
   }
 
-  function hand(waiting: Waiting, decision: Decision | undefined): void {
-    const { charge, told } = waiting
+  function hand(waiting: WaitingCharge, decision: Decision | undefined): void {
+    const { charge, verdict } = waiting
     if (decision === undefined) miss(waiting, new StoreError('the store left out a decision', 'other', 'unknown'))
-    else if (told === null) {
+    else if (verdict === null) {
       if (decision.accepted) refusals.forget(charge)
       else refusals.note(charge, decision, sentAt)
       waiting.resolve(decision)
-    } else if (isAdmitted(told)) outage.learn(charge, told, decision)
+    } else if (isAdmitted(verdict)) outage.learn(charge, verdict, decision)
     else if (decision.accepted) refund({ charge, decision })
   }
 
-  /** There will be no decision of the store: who still waits is told, and what was admitted here is owed. */
-  function miss(waiting: Waiting, error: StoreError): void {
-    const { charge, told } = waiting
-    if (told === null) abandon(waiting, error)
-    else if (isAdmitted(told)) outage.owe(charge, told)
+  /** There will be no decision of the store: a caller that still waits gets an error, and what was admitted here is owed. */
+  function miss(waiting: WaitingCharge, error: StoreError): void {
+    const { charge, verdict } = waiting
+    if (verdict === null) abandon(waiting, error)
+    else if (isAdmitted(verdict)) outage.owe(charge, verdict)
   }
 
   /**
@@ -214,50 +197,14 @@ export function createLedger(options: LedgerOptions): Ledger {
     if (uncertain) reportLostRefunds(sentRefunds)
     else refunds = [...sentRefunds, ...refunds]
     outage.returned(payment)
-    for (const waiting of sent) miss(waiting, failure)
-  }
-
-  /** One timer for all that wait: they expire in the order of arrival, so only the oldest matters. */
-  function watchDeadlines(): void {
-    const oldest = sent.find((waiting) => waiting.told === null) ?? queue[0]
-    if (oldest === undefined) return
-    deadline = afterDeadline(dueOf(oldest) - now(), expire)
-  }
-
-  /**
-   * A store that answers is not late because many wait for it: the deadline counts from its last answer, up to four
-   * times its length.
-   */
-  function dueOf({ expiresAt }: Waiting): number {
-    return Math.min(Math.max(expiresAt, sender.lastResponse() + deadlineMs), expiresAt + 3 * deadlineMs)
-  }
-
-  function expire(): void {
-    deadline = null
-    const time = now()
-    const isLate = (waiting: Waiting): boolean => waiting.told === null && dueOf(waiting) <= time
-    const late = !gathering.isUnderWay() && (sent.some(isLate) || (queue[0] !== undefined && isLate(queue[0])))
-    if (late && time - sender.lastResponse() >= deadlineMs) circuit.open()
-    else if (late) giveUpLate(isLate)
-    watchDeadlines()
-  }
-
-  /** The store answers, and too many wait for it. */
-  function giveUpLate(isLate: (waiting: Waiting) => boolean): void {
-    const error = new StoreError(`the store did not decide within ${4 * deadlineMs} ms`, 'timeout', 'unknown')
-    for (const waiting of sent) if (isLate(waiting)) abandon(waiting, error)
-    const alive = queue.findIndex((waiting) => !isLate(waiting))
-    const late = queue.splice(0, alive === -1 ? queue.length : alive)
-    for (const waiting of late) abandon(waiting, error)
+    for (const waiting of queue.sent) miss(waiting, failure)
   }
 
   /** All that wait for a store that is out get their verdict here. */
   function decideWithoutStore(error: StoreError): void {
     local.setClock()
-    for (const waiting of sent) if (waiting.told === null) reportAlone(waiting, error)
-    const waited = queue
-    queue = []
-    for (const waiting of waited) chargeLocally(waiting.charge, error).then(waiting.resolve, waiting.reject)
+    for (const waiting of queue.sent) if (isWaiting(waiting)) concludeLocally(waiting, error)
+    for (const { charge, resolve, reject } of queue.takeAll()) chargeLocally(charge, error).then(resolve, reject)
   }
 
   function chargeLocally(charge: Charge, error: StoreError): Promise<Decision> {
@@ -266,13 +213,10 @@ export function createLedger(options: LedgerOptions): Ledger {
   }
 
   /** A charge that the store may have decided, or will yet: the outage learns the store's decision, and the caller does not. */
-  function reportAlone(waiting: Waiting, error: StoreError): void {
+  function concludeLocally(waiting: WaitingCharge, error: StoreError): void {
     const decision = local.decide(waiting.charge)
     if (decision === null) abandon(waiting, error)
-    else {
-      waiting.told = decision
-      waiting.resolve(decision)
-    }
+    else resolveLocally(waiting, decision)
   }
 
   function giveBackAlone(given: readonly Refund[]): void {
@@ -281,11 +225,6 @@ export function createLedger(options: LedgerOptions): Ledger {
       if (inStore === null) openRefunds.push(refund)
       else refunds.push(...inStore)
     }
-  }
-
-  function abandon(waiting: Waiting, error: StoreError): void {
-    waiting.told = 'nothing'
-    waiting.reject(error)
   }
 
   async function close(graceMs: number): Promise<void> {
@@ -302,9 +241,7 @@ export function createLedger(options: LedgerOptions): Ledger {
       reportLostRefunds([...sentRefunds, ...refunds, ...openRefunds])
     }
     stopped = true
-    if (deadline !== null) clearTimeout(deadline)
-    for (const waiting of [...sent, ...queue]) abandon(waiting, closed)
-    queue = []
+    queue.close(closed)
     refunds = []
   }
 
@@ -322,7 +259,7 @@ export function createLedger(options: LedgerOptions): Ledger {
 
   /** Whether there is anything but the question for a store that is out. */
   function isOwing(): boolean {
-    return [sent, queue, sentRefunds, refunds].some((list) => list.length > 0) || outage.owed() > 0
+    return [queue.sent, queue, sentRefunds, refunds].some((list) => list.length > 0) || outage.owed() > 0
   }
 
   async function idleFor(graceMs: number): Promise<void> {
@@ -335,8 +272,8 @@ export function createLedger(options: LedgerOptions): Ledger {
   return { charge, refund, emptied: outage.empty, ask, outage: () => circuit.reason(), close }
 }
 
-function isAdmitted(told: Decision | 'nothing'): told is Decision {
-  return told !== 'nothing' && told.accepted
+function isAdmitted(verdict: Decision | 'error'): verdict is Decision {
+  return verdict !== 'error' && verdict.accepted
 }
 
 function tokensOf(charges: readonly Charge[]): number {
@@ -348,6 +285,6 @@ function tokensIn({ debts }: Payment): number {
   return debts.reduce((sum, { tokens }) => sum + tokens, 0)
 }
 
-function chargeOf({ charge }: Waiting): Charge {
+function chargeOf({ charge }: WaitingCharge): Charge {
   return charge
 }
