@@ -19,6 +19,9 @@ const LUA = 'src/store/redis/charge.lua'
 const SECTIONS = 'src/store/redis/sections.lua'
 const CONTROL = 'src/store/redis/control.lua'
 const LEDGER = 'src/quota/ledger/ledger.ts'
+const SETTLEMENT = 'src/quota/ledger/settlement.ts'
+const REFUNDS = 'src/quota/ledger/refunds.ts'
+const PAYMENT = 'src/quota/ledger/debt-payment.ts'
 const QUEUE = 'src/quota/ledger/queue.ts'
 const LOCAL = 'src/quota/ledger/local-decisions.ts'
 const SENDER = 'src/quota/ledger/sender.ts'
@@ -288,19 +291,24 @@ export const MUTATIONS: readonly Mutation[] = [
     ["if (failure.applied === 'unknown') uncertain = true", "uncertain = failure.applied === 'unknown'"],
     ['simulation', 'ledger'],
   ),
-  ledger('an accepted charge whose caller has gone is not given back', [
-    'else if (decision.accepted) refund({ charge, decision })',
+  settlement('an accepted charge whose caller has gone is not given back', [
+    'else if (decision.accepted) this.refund({ charge, decision })',
     '',
   ]),
-  ledger('it is given back twice', [
-    'else if (decision.accepted) refund({ charge, decision })',
-    'else if (decision.accepted) refunds.push({ charge, decision }, { charge, decision })',
+  settlement('it is given back twice', [
+    'else if (decision.accepted) this.refund({ charge, decision })',
+    'else if (decision.accepted) for (let n = 0; n < 2; n++) this.refund({ charge, decision })',
   ]),
-  ledger('a refused charge whose caller has gone is given back', [
-    'else if (decision.accepted) refund({ charge, decision })',
-    'else refund({ charge, decision })',
+  settlement('a refused charge whose caller has gone is given back', [
+    'else if (decision.accepted) this.refund({ charge, decision })',
+    'else this.refund({ charge, decision })',
   ]),
-  ledger('the refunds of a dropped batch are lost', ['else refunds = [...sentRefunds, ...refunds]', '']),
+  edit(
+    REFUNDS,
+    'the refunds of a dropped batch are lost',
+    ['else this.#waiting = [...this.#sent, ...this.#waiting]', ''],
+    ['simulation', 'ledger'],
+  ),
   edit(
     QUEUE,
     'a charge waits for ever for a store that is slow',
@@ -308,17 +316,22 @@ export const MUTATIONS: readonly Mutation[] = [
     ['simulation', 'ledger'],
   ),
   ledger('two batches are under way at once', ['if (busy) return\n    busy = true', 'busy = true']),
-  ledger('decisions are handed to the wrong callers', [
-    'hand(sent[i] as WaitingCharge, decisions[debts + i])',
-    'hand(sent[i] as WaitingCharge, decisions[decisions.length - 1 - i])',
+  settlement('decisions are handed to the wrong callers', [
+    '(sent[i] as WaitingCharge, decisions[debts + i])',
+    '(sent[i] as WaitingCharge, decisions[decisions.length - 1 - i])',
   ]),
   // The outage.
-  ledger('what was admitted alone is forgotten when its batch is dropped', [
-    'else if (isAdmitted(verdict)) outage.owe(charge, verdict)',
+  settlement('what was admitted alone is forgotten when its batch is dropped', [
+    'else if (isAdmitted(verdict)) this.#options.outage.owe(charge, verdict)',
     '',
   ]),
-  ledger('debts of a dropped batch are forgotten', ['outage.returned(payment)', '']),
-  ledger('what the store accepted after all is paid as well', [
+  edit(
+    PAYMENT,
+    'debts of a dropped batch are forgotten',
+    ['this.#options.outage.returned(this.#underWay)', ''],
+    ['simulation', 'ledger'],
+  ),
+  settlement('what the store accepted after all is paid as well', [
     'else if (isAdmitted(verdict)) outage.learn(charge, verdict, decision)',
     'else if (isAdmitted(verdict)) outage.owe(charge, verdict)',
   ]),
@@ -427,6 +440,10 @@ function lua(name: string, change: readonly [string, string]): Mutation {
 
 function ledger(name: string, change: readonly [string, string]): Mutation {
   return edit(LEDGER, name, change, ['simulation', 'ledger'])
+}
+
+function settlement(name: string, change: readonly [string, string]): Mutation {
+  return edit(SETTLEMENT, name, change, ['simulation', 'ledger'])
 }
 
 function shared(file: string, name: string, change: readonly [string, string]): Mutation {

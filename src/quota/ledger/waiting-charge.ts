@@ -27,3 +27,7 @@ export function abandon(waiting: WaitingCharge, error: StoreError): void {
   waiting.verdict = 'error'
   waiting.reject(error)
 }
+
+export function isAdmitted(verdict: Decision | 'error'): verdict is Decision {
+  return verdict !== 'error' && verdict.accepted
+}

@@ -1,0 +1,69 @@
+import type { Observer } from '../../observe/observation.ts'
+import type { Charge, Decision } from '../charge.ts'
+import type { Outage } from './outage-allowance.ts'
+import type { Payment } from './outage-debts.ts'
+
+export interface DebtPaymentOptions {
+  readonly outage: Pick<Outage, 'take' | 'settled' | 'returned' | 'owes' | 'owed'>
+  readonly observe: Observer
+}
+
+const NOTHING: Payment = { charges: [], debts: [] }
+
+/**
+ * Pays what is owed after an outage, a part with each batch.
+ *
+ * | Payment   | Event                             | Next                                              |
+ * |-----------|-----------------------------------|---------------------------------------------------|
+ * | none      | `take`: a batch is made           | under way, if anything is owed                    |
+ * | under way | `settled`                         | none: reported with the last of the debts         |
+ * | under way | `returned`: the batch was dropped | none: what was taken is owed as before            |
+ */
+export class DebtPayment {
+  readonly #options: DebtPaymentOptions
+  #underWay = NOTHING
+  /** Since all was paid last. */
+  #tokensPaid = 0
+
+  constructor(options: DebtPaymentOptions) {
+    this.#options = options
+  }
+
+  /** The charges of the payment under way. */
+  get charges(): readonly Charge[] {
+    return this.#underWay.charges
+  }
+
+  /** Takes debts until they are `enough` charges, or all. */
+  take(enough: number, at: number): void {
+    this.#underWay = this.#options.outage.take(enough, at)
+  }
+
+  /** @param decisions those of `charges`; more may follow */
+  settled(decisions: readonly Decision[]): void {
+    const { outage, observe } = this.#options
+    if (this.charges.length > 0) {
+      const before = outage.owed()
+      outage.settled(this.#underWay, decisions)
+      this.#tokensPaid += before - outage.owed()
+    }
+    this.#underWay = NOTHING
+    // The last debts may also have ended before they were paid.
+    if (this.#tokensPaid === 0 || outage.owes()) return
+    observe({ type: 'outage_settled', tokens: this.#tokensPaid })
+    this.#tokensPaid = 0
+  }
+
+  returned(): void {
+    this.#options.outage.returned(this.#underWay)
+    this.#underWay = NOTHING
+  }
+
+  /** Reports what was admitted and is never charged. The payment under way may have been made. */
+  close(): void {
+    const { outage, observe } = this.#options
+    // A debt that does not count alike in all its windows is paid by several charges: so its tokens are not theirs.
+    const tokens = this.#underWay.debts.reduce((owed, debt) => owed - debt.tokens, outage.owed())
+    if (tokens > 0) observe({ type: 'outage_tokens', event: 'lost', tokens })
+  }
+}

@@ -1,0 +1,86 @@
+import type { Observer } from '../../observe/observation.ts'
+import type { Refund } from '../charge.ts'
+import type { Outage } from './outage-allowance.ts'
+
+export interface RefundsOptions {
+  readonly outage: Pick<Outage, 'made' | 'giveBack'>
+  readonly observe: Observer
+}
+
+const NONE: readonly Refund[] = []
+
+/**
+ * What is to be given back.
+ *
+ * | A refund | Event                                                                       | Next              |
+ * |----------|-----------------------------------------------------------------------------|-------------------|
+ * |          | `add`, and the store has counted the charge                                 | waiting           |
+ * |          | `add`, and the charge is owed                                               | gone: a debt less |
+ * |          | `add`, and it is not known which                                            | open              |
+ * | open     | `retryOpen`: everything is known of the batch under way that will be        | as by `add`       |
+ * | waiting  | `take`: it goes out with a batch                                            | sent              |
+ * | sent     | `settled`                                                                   | gone              |
+ * | sent     | `dropped`, certainly not applied                                            | waiting, as first |
+ * | sent     | `dropped`, uncertain: if it was sent again, it might be given back twice    | lost              |
+ * | any      | `close`                                                                     | lost              |
+ */
+export class Refunds {
+  readonly #options: RefundsOptions
+  #waiting: Refund[] = []
+  #sent = NONE
+  #open: Refund[] = []
+
+  constructor(options: RefundsOptions) {
+    this.#options = options
+  }
+
+  /** Refunds that wait for a batch. */
+  get length(): number {
+    return this.#waiting.length
+  }
+
+  /** Refunds of the batch under way. */
+  get sent(): readonly Refund[] {
+    return this.#sent
+  }
+
+  add(refund: Refund): void {
+    if (this.#options.outage.made(refund.decision)) this.#addLocal(refund)
+    else this.#waiting.push(refund)
+  }
+
+  /** The oldest go out with a batch: `most` of them, or all. */
+  take(most: number): void {
+    this.#sent = this.#waiting.splice(0, most)
+  }
+
+  settled(): void {
+    this.#sent = NONE
+  }
+
+  dropped(isUncertain: boolean): void {
+    if (isUncertain) this.#reportLost(this.#sent)
+    else this.#waiting = [...this.#sent, ...this.#waiting]
+    this.#sent = NONE
+  }
+
+  retryOpen(): void {
+    if (this.#open.length > 0) for (const refund of this.#open.splice(0)) this.#addLocal(refund)
+  }
+
+  close(): void {
+    this.#reportLost([...this.#sent, ...this.#waiting.splice(0), ...this.#open.splice(0)])
+  }
+
+  #addLocal(refund: Refund): void {
+    const inStore = this.#options.outage.giveBack(refund)
+    if (inStore === null) this.#open.push(refund)
+    else this.#waiting.push(...inStore)
+  }
+
+  /** Those that were sent may have been made: that will not be known. */
+  #reportLost(lost: readonly Refund[]): void {
+    const tokens = lost.reduce((sum, { charge }) => sum + charge.cost, 0)
+    if (tokens > 0) this.#options.observe({ type: 'refunds_lost', tokens })
+  }
+}

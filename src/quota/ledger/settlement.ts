@@ -1,0 +1,149 @@
+import type { Observer } from '../../observe/observation.ts'
+import type { Batch, Charge, Decision, Refund } from '../charge.ts'
+import { StoreError } from '../quota-store.ts'
+import { DebtPayment } from './debt-payment.ts'
+import type { LocalDecisions } from './local-decisions.ts'
+import type { Outage } from './outage-allowance.ts'
+import type { Queue } from './queue.ts'
+import type { RecentRefusals } from './recent-refusals.ts'
+import { Refunds } from './refunds.ts'
+import { abandon, isAdmitted, type WaitingCharge } from './waiting-charge.ts'
+
+export interface SettlementOptions {
+  /** Of the batches. */
+  readonly instance: string
+  /** The most charges, refunds and debts, of each, in one batch. */
+  readonly maxBatch: number
+  readonly queue: Queue
+  readonly outage: Outage
+  readonly local: Pick<LocalDecisions, 'time'>
+  readonly refusals: RecentRefusals
+  readonly observe: Observer
+  /** Monotonic milliseconds. */
+  readonly now: () => number
+}
+
+/**
+ * Makes the batches, and settles each part of one when its outcome is known.
+ *
+ * | State     | Event                             | Next                                                      |
+ * |-----------|-----------------------------------|-----------------------------------------------------------|
+ * | idle      | `next`                            | under way, with debts, refunds and charges, or empty      |
+ * | under way | `settled`                         | idle: each caller has its decision, the debts are paid    |
+ * | under way | `dropped`, certainly not applied  | idle: refunds and debts wait again                        |
+ * | under way | `dropped`, uncertain              | idle: debts wait again, refunds are lost                  |
+ */
+export class Settlement {
+  readonly #options: SettlementOptions
+  readonly #refunds: Refunds
+  readonly #payment: DebtPayment
+  #sequence = 0
+  #sentAt = 0
+
+  constructor(options: SettlementOptions) {
+    this.#options = options
+    this.#refunds = new Refunds(options)
+    this.#payment = new DebtPayment(options)
+  }
+
+  /** When the last batch went out first, on our clock. */
+  get sentAt(): number {
+    return this.#sentAt
+  }
+
+  /** Whether there is anything to make a batch of. */
+  hasWork(): boolean {
+    return this.#options.queue.length > 0 || this.#refunds.length > 0 || this.#options.outage.owes()
+  }
+
+  /** Whether the store has still to learn of anything, of the batch under way too. */
+  isOwing(): boolean {
+    const { queue, outage } = this.#options
+    return [queue, queue.sent, this.#refunds, this.#refunds.sent].some((list) => list.length > 0) || outage.owed() > 0
+  }
+
+  /** Gives an accepted charge back, with the next batch. */
+  refund(refund: Refund): void {
+    this.#options.refusals.clear()
+    this.#refunds.add(refund)
+  }
+
+  /** @param isEmpty for a store that is out: the batch asks whether it is back, and its loss leaves nothing open */
+  next(isEmpty: boolean): Batch {
+    const { instance, maxBatch, queue, local, now } = this.#options
+    this.#sentAt = now()
+    if (!isEmpty) {
+      this.#payment.take(maxBatch, local.time())
+      this.#refunds.take(maxBatch)
+      queue.take(maxBatch)
+    }
+    const debts = this.#payment.charges
+    const charges = queue.sent.map(chargeOf)
+    return {
+      instance,
+      sequence: ++this.#sequence,
+      refunds: this.#refunds.sent,
+      charges: debts.length === 0 ? charges : [...debts, ...charges],
+    }
+  }
+
+  /** @param decisions those of the charges of the batch under way */
+  settled(decisions: readonly Decision[]): void {
+    const { queue, refusals } = this.#options
+    const debts = this.#payment.charges.length
+    this.#payment.settled(decisions)
+    // Whatever was refused between the call of `refund` and now did not know of them.
+    if (this.#refunds.sent.length > 0) refusals.clear()
+    const { sent } = queue
+    for (let i = 0; i < sent.length; i++) this.#decided(sent[i] as WaitingCharge, decisions[debts + i])
+    this.#refunds.settled()
+    this.#end()
+  }
+
+  /**
+   * What was admitted locally is owed from now on. If the outcome stays unknown, the store may count it twice, which keeps
+   * every limit; not counting it might not.
+   */
+  dropped(failure: StoreError, isUncertain: boolean): void {
+    this.#refunds.dropped(isUncertain)
+    this.#payment.returned()
+    for (const waiting of this.#options.queue.sent) this.#missed(waiting, failure)
+    this.#end()
+  }
+
+  /** Reports what is never charged and never given back. What is under way may have been made, so it is no loss. */
+  close(): void {
+    this.#payment.close()
+    this.#refunds.close()
+  }
+
+  #decided(waiting: WaitingCharge, decision: Decision | undefined): void {
+    const { outage, refusals } = this.#options
+    const { charge, verdict } = waiting
+    if (decision === undefined)
+      this.#missed(waiting, new StoreError('the store left out a decision', 'other', 'unknown'))
+    else if (verdict === null) {
+      if (decision.accepted) refusals.forget(charge)
+      else refusals.note(charge, decision, this.#sentAt)
+      waiting.resolve(decision)
+    } else if (isAdmitted(verdict)) outage.learn(charge, verdict, decision)
+    else if (decision.accepted) this.refund({ charge, decision })
+  }
+
+  /** There will be no decision of the store: a caller that still waits gets an error, and what was admitted locally is owed. */
+  #missed(waiting: WaitingCharge, error: StoreError): void {
+    const { charge, verdict } = waiting
+    if (verdict === null) abandon(waiting, error)
+    else if (isAdmitted(verdict)) this.#options.outage.owe(charge, verdict)
+  }
+
+  /** Of the batch that was under way everything is known now that will be. */
+  #end(): void {
+    this.#options.queue.release()
+    this.#refunds.retryOpen()
+  }
+}
+
+function chargeOf({ charge }: WaitingCharge): Charge {
+  return charge
+}

@@ -1,0 +1,102 @@
+import { beforeEach, describe, expect, it } from 'vitest'
+import type { Observation } from '../../../src/observe/observation.ts'
+import type { Charge, Decision, Refund } from '../../../src/quota/charge.ts'
+import { createOutage, type Outage } from '../../../src/quota/ledger/outage-allowance.ts'
+import { Refunds } from '../../../src/quota/ledger/refunds.ts'
+
+const AT = Date.UTC(2026, 7, 6)
+const LIMITS = { personal: [{ window: { name: '1h', seconds: 3600 }, limit: 100 }], global: null }
+const charge = (cost: number): Charge => ({ user: 'alice', category: 'read', cost, limits: LIMITS })
+const DECISION: Decision = { accepted: true, at: AT, personal: [{ startedAt: AT, used: 9 }], global: null }
+/** Of a charge that the store decided. */
+const refund = (cost: number): Refund => ({ charge: charge(cost), decision: DECISION })
+
+let outage: Outage
+let refunds: Refunds
+let seen: Observation[]
+beforeEach(() => {
+  seen = []
+  outage = createOutage({ share: () => 1, tell: () => {} })
+  refunds = new Refunds({ outage, observe: (observation) => seen.push(observation) })
+})
+/** Of a charge that was decided locally. */
+function localRefund(cost: number): Refund {
+  return { charge: charge(cost), decision: outage.decide(charge(cost), AT) as Decision }
+}
+const sent = (): number[] => refunds.sent.map((each) => each.charge.cost)
+
+describe('a refund of what the store has counted', () => {
+  it('waits for a batch, and is gone when that is settled', () => {
+    for (const cost of [1, 2, 3]) refunds.add(refund(cost))
+    expect([sent(), refunds.length]).toEqual([[], 3])
+    refunds.take(2)
+    expect([sent(), refunds.length]).toEqual([[1, 2], 1])
+    refunds.settled()
+    refunds.take(2)
+    expect([sent(), refunds.length]).toEqual([[3], 0])
+  })
+
+  it('waits again, as the first, if its batch was certainly not applied', () => {
+    for (const cost of [1, 2, 3]) refunds.add(refund(cost))
+    refunds.take(2)
+    refunds.dropped(false)
+    expect([sent(), refunds.length]).toEqual([[], 3])
+    refunds.take(2)
+    expect(sent()).toEqual([1, 2])
+    expect(seen).toEqual([])
+  })
+
+  it('is lost if it is unknown whether its batch was applied: it might be given back twice', () => {
+    for (const cost of [1, 2, 3]) refunds.add(refund(cost))
+    refunds.take(2)
+    refunds.dropped(true)
+    expect([sent(), refunds.length]).toEqual([[], 1])
+    expect(seen).toEqual([{ type: 'refunds_lost', tokens: 3 }])
+  })
+})
+
+describe('a refund of a local admission', () => {
+  it('lowers the debt, and the store learns nothing of it', () => {
+    const mine = localRefund(4)
+    outage.owe(mine.charge, mine.decision)
+    refunds.add(mine)
+    expect([refunds.length, outage.owed()]).toEqual([0, 0])
+  })
+
+  it('is asked of the store once it is known that the store has counted the charge', () => {
+    const mine = localRefund(4)
+    refunds.add(mine)
+    refunds.retryOpen()
+    expect(refunds.length).toBe(0)
+    outage.learn(mine.charge, mine.decision, DECISION)
+    refunds.retryOpen()
+    refunds.retryOpen()
+    refunds.take(10)
+    expect(refunds.sent).toEqual([{ charge: mine.charge, decision: DECISION }])
+  })
+
+  it('lowers the debt once it is known that the store has not counted the charge', () => {
+    const mine = localRefund(4)
+    refunds.add(mine)
+    outage.owe(mine.charge, mine.decision)
+    refunds.retryOpen()
+    expect([refunds.length, outage.owed()]).toEqual([0, 0])
+  })
+})
+
+it('refunds that close report all that may stay charged, once', () => {
+  refunds.add(localRefund(4))
+  for (const cost of [1, 2]) refunds.add(refund(cost))
+  refunds.take(1)
+  refunds.close()
+  expect(seen).toEqual([{ type: 'refunds_lost', tokens: 7 }])
+  expect(refunds.length).toBe(0)
+})
+
+it('refunds that close with nothing left report nothing', () => {
+  refunds.add(refund(1))
+  refunds.take(1)
+  refunds.settled()
+  refunds.close()
+  expect(seen).toEqual([])
+})

@@ -1,0 +1,196 @@
+import { beforeEach, describe, expect, it } from 'vitest'
+import type { Observation } from '../../../src/observe/observation.ts'
+import { type Batch, type Charge, type Decision, settleBatch } from '../../../src/quota/charge.ts'
+import type { Counter } from '../../../src/quota/counter.ts'
+import { createOutage, type Outage } from '../../../src/quota/ledger/outage-allowance.ts'
+import { Queue } from '../../../src/quota/ledger/queue.ts'
+import { createRecentRefusals, type RecentRefusals } from '../../../src/quota/ledger/recent-refusals.ts'
+import { Settlement } from '../../../src/quota/ledger/settlement.ts'
+import { abandon, resolveLocally } from '../../../src/quota/ledger/waiting-charge.ts'
+import { StoreError } from '../../../src/quota/quota-store.ts'
+
+const AT = Date.UTC(2026, 7, 6)
+const LIMITS = { personal: [{ window: { name: '1h', seconds: 3600 }, limit: 100 }], global: null }
+const charge = (cost: number, user = 'alice'): Charge => ({ user, category: 'read', cost, limits: LIMITS })
+const DOWN = new StoreError('down', 'connection', 'no')
+
+let counters: Map<string, Counter>
+let queue: Queue
+let outage: Outage
+let refusals: RecentRefusals
+let settlement: Settlement
+let seen: Observation[]
+beforeEach(() => {
+  counters = new Map()
+  seen = []
+  const now = (): number => 1000
+  const times = { deadlineMs: 600_000, askedAt: () => 1000, lastResponse: () => 1000 }
+  queue = new Queue({ ...times, onSilence: () => {}, now })
+  outage = createOutage({ share: () => 1, tell: () => {} })
+  refusals = createRecentRefusals(1000, now)
+  const observe = (observation: Observation): void => void seen.push(observation)
+  const local = { time: () => AT }
+  settlement = new Settlement({ instance: 'test', maxBatch: 3, queue, outage, local, refusals, observe, now })
+})
+const close = (): void => queue.close(DOWN)
+
+function counterOf(user: string | null): Counter {
+  const counter = counters.get(String(user)) ?? []
+  counters.set(String(user), counter)
+  return counter
+}
+const used = (user: string): number => counterOf(user)[0]?.used ?? 0
+/** The store settles a batch. */
+const settle = (batch: Batch): Decision[] => settleBatch(batch, counterOf, AT)
+/** Makes the next batch, and the store settles it. */
+function settleNext(): Batch {
+  const batch = settlement.next(false)
+  settlement.settled(settle(batch))
+  return batch
+}
+/** A charge goes out, and its caller gets this verdict before the store has settled the batch. */
+function sendWithVerdict(asked: Charge, verdict: 'accepted' | 'refused' | 'error'): Batch {
+  queue.add(asked).catch(() => {})
+  const batch = settlement.next(false)
+  for (const waiting of queue.sent) {
+    const decision = verdict === 'error' ? null : outage.decide(verdict === 'accepted' ? asked : charge(100), AT)
+    if (decision === null) abandon(waiting, DOWN)
+    else resolveLocally(waiting, decision)
+  }
+  return batch
+}
+
+describe('a batch', () => {
+  it('holds no more charges than allowed, and has the next number', async () => {
+    const decisions = [1, 2, 3, 4].map((cost) => queue.add(charge(cost)))
+    expect(settlement.hasWork()).toBe(true)
+    expect(settleNext()).toMatchObject({
+      instance: 'test',
+      sequence: 1,
+      charges: [{ cost: 1 }, { cost: 2 }, { cost: 3 }],
+    })
+    expect(settleNext()).toMatchObject({ sequence: 2, charges: [{ cost: 4 }] })
+    expect(settlement.hasWork()).toBe(false)
+    expect((await Promise.all(decisions)).map(({ personal }) => personal[0]?.used)).toEqual([1, 3, 6, 10])
+    close()
+  })
+
+  it('is empty for a store that is out, whatever waits', () => {
+    outage.owe(charge(5), outage.decide(charge(5), AT) as Decision)
+    settlement.refund({
+      charge: charge(1),
+      decision: settle({ ...settlement.next(true), charges: [charge(1)] })[0] as Decision,
+    })
+    expect(settlement.next(true)).toMatchObject({ refunds: [], charges: [] })
+    settlement.dropped(DOWN, false)
+    expect([settlement.hasWork(), settlement.isOwing()]).toEqual([true, true])
+  })
+
+  it('pays debts before it charges callers, who get the decisions of their own charges', async () => {
+    outage.owe(charge(5), outage.decide(charge(5), AT) as Decision)
+    const decision = queue.add(charge(2))
+    expect(settleNext().charges).toMatchObject([{ cost: 5, forced: true }, { cost: 2 }])
+    expect(await decision).toMatchObject({ accepted: true, personal: [{ used: 7 }] })
+    expect(settlement.isOwing()).toBe(false)
+    close()
+  })
+
+  it('that leaves out a decision is an error to the caller concerned', async () => {
+    const decision = queue.add(charge(2))
+    settlement.next(false)
+    settlement.settled([])
+    await expect(decision).rejects.toMatchObject({ name: 'StoreError', applied: 'unknown' })
+    close()
+  })
+
+  it('that is dropped fails for the callers that wait for it', async () => {
+    const decision = queue.add(charge(2))
+    settlement.next(false)
+    settlement.dropped(DOWN, true)
+    await expect(decision).rejects.toBe(DOWN)
+    expect(settlement.isOwing()).toBe(false)
+    close()
+  })
+})
+
+describe('a recent refusal', () => {
+  it('is remembered until its user is charged, or anything is given back', async () => {
+    const spent = queue.add(charge(100))
+    const refused = queue.add(charge(1))
+    settleNext()
+    expect(await refused).toMatchObject({ accepted: false })
+    // The refused charge and the next one have the same limits.
+    expect(refusals.recall(charge(1))).toMatchObject({ accepted: false })
+    settlement.refund({ charge: charge(100), decision: await spent })
+    expect(refusals.recall(charge(1))).toBeNull()
+    close()
+  })
+
+  it('of the batch that brings refunds is not forgotten, and any before it is', async () => {
+    const decision = queue.add(charge(100))
+    settleNext()
+    settlement.refund({ charge: charge(100), decision: await decision })
+    const late = queue.add(charge(101, 'bob'))
+    refusals.note(charge(1), settle({ ...settlement.next(true), charges: [charge(101)] })[0] as Decision, 1000)
+    settlement.dropped(DOWN, false)
+    settleNext()
+    expect(await late).toMatchObject({ accepted: false })
+    expect([refusals.recall(charge(1)), refusals.recall(charge(101, 'bob'))]).toMatchObject([null, { accepted: false }])
+    close()
+  })
+})
+
+describe('a charge whose caller got its verdict without the store', () => {
+  it('stands if it was admitted here and the store accepted it', () => {
+    settlement.settled(settle(sendWithVerdict(charge(4), 'accepted')))
+    expect([used('alice'), outage.owed()]).toEqual([4, 0])
+    close()
+  })
+
+  it('is owed if it was admitted here and the store refused it', () => {
+    settle({ ...settlement.next(true), charges: [charge(98)] })
+    settlement.settled(settle(sendWithVerdict(charge(4), 'accepted')))
+    expect([used('alice'), outage.owed()]).toEqual([98, 4])
+    settleNext()
+    expect([used('alice'), outage.owed()]).toEqual([102, 0])
+    close()
+  })
+
+  it.each([true, false])('is owed if it was admitted here and its batch was dropped (uncertain: %s)', (isUncertain) => {
+    sendWithVerdict(charge(4), 'accepted')
+    settlement.dropped(DOWN, isUncertain)
+    expect(outage.owed()).toBe(4)
+    close()
+  })
+
+  it.each(['refused', 'error'] as const)('is given back if the store accepted it: %s', (verdict) => {
+    if (verdict === 'refused') outage.decide(charge(100), AT)
+    settlement.settled(settle(sendWithVerdict(charge(4), verdict)))
+    expect(used('alice')).toBe(4)
+    expect(settleNext()).toMatchObject({ refunds: [{ charge: { cost: 4 } }], charges: [] })
+    expect([used('alice'), settlement.hasWork()]).toEqual([0, false])
+    close()
+  })
+
+  it('is left alone if it got an error and the store refused it, or its batch was dropped', () => {
+    settle({ ...settlement.next(true), charges: [charge(98)] })
+    settlement.settled(settle(sendWithVerdict(charge(4), 'error')))
+    sendWithVerdict(charge(4), 'error')
+    settlement.dropped(DOWN, true)
+    expect([used('alice'), outage.owed(), settlement.isOwing()]).toEqual([98, 0, false])
+    close()
+  })
+})
+
+it('a settlement that closes reports what is never charged and never given back', async () => {
+  const decision = queue.add(charge(7))
+  settleNext()
+  settlement.refund({ charge: charge(7), decision: await decision })
+  outage.owe(charge(5), outage.decide(charge(5), AT) as Decision)
+  settlement.close()
+  expect(seen).toEqual([
+    { type: 'outage_tokens', event: 'lost', tokens: 5 },
+    { type: 'refunds_lost', tokens: 7 },
+  ])
+  close()
+})
