@@ -315,7 +315,7 @@ export const MUTATIONS: readonly Mutation[] = [
     ['expiresAt + 3 * deadlineMs', 'expiresAt + 300 * deadlineMs'],
     ['simulation', 'ledger'],
   ),
-  ledger('two batches are under way at once', ['if (busy) return\n    busy = true', 'busy = true']),
+  ledger('two batches are under way at once', ['this.#work ??= this.#settleAll()', 'this.#work = this.#settleAll()']),
   settlement('decisions are handed to the wrong callers', [
     '(sent[i] as WaitingCharge, decisions[debts + i])',
     '(sent[i] as WaitingCharge, decisions[decisions.length - 1 - i])',

@@ -1,153 +1,157 @@
 import type { Charge, Decision, Refund } from '../charge.ts'
-import { StoreError } from '../quota-store.ts'
-import { createGathering } from './batching.ts'
+import { StoreError, type StoreFailure } from '../quota-store.ts'
+import { createGathering, type Gathering } from './batching.ts'
 import { Circuit } from './circuit.ts'
 import { type Ledger, LedgerFull, type LedgerOptions } from './ledger-contract.ts'
 import { LocalDecisions } from './local-decisions.ts'
-import { createOutage } from './outage-allowance.ts'
+import { createOutage, type Outage } from './outage-allowance.ts'
 import { Queue } from './queue.ts'
-import { createRecentRefusals } from './recent-refusals.ts'
-import { createSender, type Until } from './sender.ts'
+import { createRecentRefusals, type RecentRefusals } from './recent-refusals.ts'
+import { createSender, type Sender, type Until } from './sender.ts'
 import { Settlement } from './settlement.ts'
-import { abandon, isWaiting, resolveLocally, type WaitingCharge } from './waiting-charge.ts'
+
+interface Parts {
+  readonly maxWaiting: number
+  readonly refusals: RecentRefusals
+  readonly outage: Outage
+  readonly local: LocalDecisions
+  readonly circuit: Circuit
+  readonly queue: Queue
+  readonly gathering: Gathering
+  readonly settlement: Settlement
+  readonly sender: Sender
+}
 
 export function createLedger(options: LedgerOptions): Ledger {
-  const { store, instance, deadlineMs, observe, outageShare = () => 0, maxOutageUsers } = options
+  const { store, instance, deadlineMs, observe, outageShare: share = () => 0, maxOutageUsers: maxUsers } = options
   const { maxBatch = 256, maxWaiting = 10_000, giveUpMs = 30 * 60_000 } = options
   const { now = () => performance.now(), random = Math.random, repeatRefusalsMs = 250 } = options
+  const askedAt = (): number | null => (gathering.isUnderWay() ? null : settlement.sentAt)
+
   const refusals = createRecentRefusals(repeatRefusalsMs, now)
   const outage = createOutage({
-    share: outageShare,
-    ...(maxOutageUsers !== undefined && { maxUsers: maxOutageUsers }),
+    share,
+    maxUsers,
     tell: (event, tokens) => observe({ type: 'outage_tokens', event, tokens }),
   })
-
-  const gathering = createGathering({ waiting: () => queue.length, now })
   const sender = createSender({ store, giveUpMs, observe, now, random })
   const local = new LocalDecisions({ outage, storeAhead: sender.ahead, observe, now })
-  const askedAt = (): number | null => (gathering.isUnderWay() ? null : settlement.sentAt)
-  const circuit = new Circuit({
-    deadlineMs,
-    askedAt,
-    sender,
-    onOut: decideWithoutStore,
-    observe,
-    now,
-  })
-  const queue = new Queue({
-    deadlineMs,
-    askedAt,
-    lastResponse: sender.lastResponse,
-    onSilence: () => circuit.open(),
-    now,
-  })
+  const onOut = (error: StoreError): void => local.takeOver(queue, error)
+  const circuit = new Circuit({ deadlineMs, askedAt, sender, onOut, observe, now })
+  const onSilence = (): void => circuit.open()
+  const queue = new Queue({ deadlineMs, askedAt, lastResponse: sender.lastResponse, onSilence, now })
+  const gathering = createGathering({ waiting: () => queue.length, now })
   const settlement = new Settlement({ instance, maxBatch, queue, outage, local, refusals, observe, now })
-  const until: Until = {
-    isWanted: () => queue.isBatchWanted(),
-    isOver: () => stopped || (closing && !settlement.isOwing()),
+  return new BatchLedger({ maxWaiting, refusals, outage, local, circuit, queue, gathering, settlement, sender })
+}
+
+/**
+ * Sends one batch after the other while there is work.
+ *
+ * | Phase   | Event                                    | Next                                                         |
+ * |---------|------------------------------------------|--------------------------------------------------------------|
+ * | open    | `close`                                  | closing: a store that is out is asked only for what is owed  |
+ * | closing | all is settled, or the grace has passed  | closed: what is left is given up                             |
+ */
+class BatchLedger implements Ledger {
+  readonly #parts: Parts
+  readonly #until: Until
+  #phase: 'open' | 'closing' | 'closed' = 'open'
+  /** Resolves when all is settled; `null` while there is nothing to settle. */
+  #work: Promise<void> | null = null
+
+  constructor(parts: Parts) {
+    this.#parts = parts
+    const { queue, settlement } = parts
+    this.#until = {
+      isWanted: () => queue.isBatchWanted(),
+      isOver: () => this.#phase === 'closed' || (this.#phase === 'closing' && !settlement.isOwing()),
+    }
   }
 
-  let busy = false
-  let closing = false
-  let stopped = false
-  let idle = Promise.withResolvers<void>()
-  idle.resolve()
-
-  function charge(charge: Charge): Promise<Decision> {
-    if (stopped) return Promise.reject(new StoreError('the ledger is closed', 'other', 'no'))
+  charge(charge: Charge): Promise<Decision> {
+    const { maxWaiting, refusals, local, circuit, queue } = this.#parts
+    if (this.#phase === 'closed') return Promise.reject(new StoreError('the ledger is closed', 'other', 'no'))
     const error = circuit.error()
-    if (error !== null) return chargeLocally(charge, error)
+    if (error !== null) return local.charge(charge, error)
     const refusal = refusals.recall(charge)
     if (refusal !== null) return Promise.resolve(refusal)
     if (queue.length >= maxWaiting) return Promise.reject(new LedgerFull(queue.length))
     const decision = queue.add(charge)
-    if (!busy) wake()
+    this.#wake()
     return decision
   }
 
-  function refund(refund: Refund): void {
-    if (stopped) return
-    settlement.refund(refund)
-    wake()
+  refund(refund: Refund): void {
+    if (this.#phase === 'closed') return
+    this.#parts.settlement.refund(refund)
+    this.#wake()
   }
 
-  async function ask(): Promise<void> {
-    if (closing) return
-    const heard = circuit.ask()
-    wake()
+  emptied(category: string, seconds: readonly number[]): void {
+    this.#parts.outage.empty(category, seconds)
+  }
+
+  async ask(): Promise<void> {
+    if (this.#phase !== 'open') return
+    const heard = this.#parts.circuit.ask()
+    this.#wake()
     await heard
   }
 
-  function wake(): void {
-    if (busy) return
-    busy = true
-    idle = Promise.withResolvers()
-    void settleAll()
+  outage(): StoreFailure | null {
+    return this.#parts.circuit.reason()
   }
 
-  async function settleAll(): Promise<void> {
-    for (await gather(); hasWork(); await gather()) await settleNext()
-    busy = false
-    idle.resolve()
+  async close(graceMs: number): Promise<void> {
+    const { circuit, queue, settlement, sender } = this.#parts
+    if (this.#phase === 'open') this.#phase = 'closing'
+    circuit.endQuestion()
+    await this.#rest(graceMs)
+    if (this.#phase === 'closed') return
+    const error = new StoreError('the ledger is closed', 'other', 'unknown')
+    if (!sender.abandon()) settlement.dropped(error, false)
+    settlement.close()
+    this.#phase = 'closed'
+    queue.close(error)
   }
 
-  async function gather(): Promise<void> {
+  #wake(): void {
+    this.#work ??= this.#settleAll()
+  }
+
+  async #settleAll(): Promise<void> {
+    for (await this.#gather(); this.#hasWork(); await this.#gather()) await this.#settleNext()
+    this.#work = null
+  }
+
+  async #gather(): Promise<void> {
+    const { gathering, queue } = this.#parts
     queue.excuse(await gathering.next())
   }
 
-  function hasWork(): boolean {
-    if (stopped) return false
-    return settlement.hasWork() || (circuit.isAsking() && !closing)
+  #hasWork(): boolean {
+    if (this.#phase === 'closed') return false
+    const { circuit, settlement } = this.#parts
+    return settlement.hasWork() || (this.#phase === 'open' && circuit.isAsking())
   }
 
-  async function settleNext(): Promise<void> {
+  async #settleNext(): Promise<void> {
+    const { circuit, queue, gathering, settlement, sender } = this.#parts
     const batch = settlement.next(circuit.isOut())
     if (queue.sent.length > 0) gathering.sent(queue.sent.length)
-    const outcome = await sender.send(batch, until)
+    const outcome = await sender.send(batch, this.#until)
     if (outcome.settled) {
       circuit.settled()
       settlement.settled(outcome.decisions)
-    } else if (!stopped) settlement.dropped(outcome.failure, outcome.uncertain)
+    } else if (this.#phase !== 'closed') settlement.dropped(outcome.failure, outcome.uncertain)
   }
 
-  /** All that wait for a store that is out get their verdict here. */
-  function decideWithoutStore(error: StoreError): void {
-    local.setClock()
-    for (const waiting of queue.sent) if (isWaiting(waiting)) concludeLocally(waiting, error)
-    for (const { charge, resolve, reject } of queue.takeAll()) chargeLocally(charge, error).then(resolve, reject)
-  }
-
-  function chargeLocally(charge: Charge, error: StoreError): Promise<Decision> {
-    const decision = local.admit(charge)
-    return decision === null ? Promise.reject(error) : Promise.resolve(decision)
-  }
-
-  /** A charge that the store may have decided, or will yet: the outage learns the store's decision, and the caller does not. */
-  function concludeLocally(waiting: WaitingCharge, error: StoreError): void {
-    const decision = local.decide(waiting.charge)
-    if (decision === null) abandon(waiting, error)
-    else resolveLocally(waiting, decision)
-  }
-
-  async function close(graceMs: number): Promise<void> {
-    closing = true
-    circuit.endQuestion()
-    await idleFor(graceMs)
-    const closed = new StoreError('the ledger is closed', 'other', 'unknown')
-    if (!stopped) {
-      if (!sender.abandon()) settlement.dropped(closed, false)
-      settlement.close()
-    }
-    stopped = true
-    queue.close(closed)
-  }
-
-  async function idleFor(graceMs: number): Promise<void> {
+  /** Resolves when all is settled, or the grace has passed. */
+  async #rest(graceMs: number): Promise<void> {
     const grace = Promise.withResolvers<void>()
     const timer = setTimeout(grace.resolve, graceMs)
-    await Promise.race([idle.promise, grace.promise])
+    await Promise.race([this.#work, grace.promise])
     clearTimeout(timer)
   }
-
-  return { charge, refund, emptied: outage.empty, ask, outage: () => circuit.reason(), close }
 }

@@ -41,7 +41,7 @@ export interface OutageOptions {
   /** The share of the limits that a category may use, 0 (none) to 1. */
   readonly share: (category: string) => number
   /** Pairs of user and category; 1.5 KB each. Default 50,000. */
-  readonly maxUsers?: number
+  readonly maxUsers?: number | undefined
   /** Told whenever tokens change their state. */
   readonly tell: (event: DebtEvent, tokens: number) => void
 }
