@@ -5,8 +5,9 @@ import { join, relative } from 'node:path'
 import { type Check, type Edit, MUTATIONS, type Mutation } from './mutations.ts'
 
 /**
- * npm run mutants            makes each mistake of mutations.ts in a copy of the project, where a test must fail
- * npm run mutants -- clock   only those whose name has this text
+ * npm run mutants                     makes each mistake of mutations.ts in a copy of the project, where a test must fail
+ * npm run mutants -- clock            only those whose name has this text
+ * npm run mutants -- src/quota/ledger only those in files whose path has it
  *
  * Exits with 1 when a mistake goes unnoticed, or when a text to be changed is no longer there.
  */
@@ -20,11 +21,7 @@ const CHECKS: Record<Check, readonly string[]> = {
   model: vitest('test/store/redis/model.test.ts'),
   sqlite: vitest('test/store/sqlite'),
   clock: vitest('test/store/clock.test.ts'),
-  ledger: vitest(
-    'test/quota/ledger',
-    'test/quota/ledger/outage-allowance.test.ts',
-    'test/quota/ledger/outage-debts.test.ts',
-  ),
+  ledger: vitest('test/quota/ledger'),
   arithmetic: vitest('test/quota/charge.test.ts', 'test/quota/counter.test.ts', 'test/quota/window.test.ts'),
 }
 /** A check that takes this long hangs, which is noticed as well. */
@@ -34,7 +31,10 @@ const BROKEN =
   /SyntaxError|Transform failed|Error compiling script|is not defined|attempt to (?!compare number with nil)/
 
 const startedAt = performance.now()
-const wanted = MUTATIONS.filter(({ name }) => name.includes(process.argv[2] ?? ''))
+const text = process.argv[2] ?? ''
+const wanted = MUTATIONS.filter(({ name, edits }) =>
+  [name, ...edits.map(({ file }) => file)].some((each) => each.includes(text)),
+)
 const folder = await mkdtemp(join(tmpdir(), 'tollgate-mutants-'))
 let survivors = 0
 try {
