@@ -34,6 +34,8 @@ const ADAPTERS = [
   'observe/',
   'node/',
 ]
+/** What the upstream client shows: its contract, what fulfils it, and what names and failures are. */
+const CLIENT = ['contract', 'pool', 'failure', 'header-name', 'addresses'].map((name) => `forward/client/${name}.ts`)
 /** They know contracts, and never a store, a logger or a counter. */
 const PLANES = ['edge/', 'gateway/', 'admin/', 'reference/']
 const APP = [...DOMAIN, ...ADAPTERS, ...PLANES, 'app/']
@@ -59,7 +61,9 @@ const PARTS: Readonly<Record<string, Part>> = {
   'store/': { files: DOMAIN },
   'store/redis/': { files: [...DOMAIN, 'store/', 'node/'], libraries: ['ioredis'] },
   'respond/': { files: DOMAIN },
-  'forward/': { files: [...DOMAIN, 'respond/', 'node/'], libraries: ['http-proxy-3'] },
+  'forward/': { files: [...DOMAIN, ...CLIENT, 'respond/', 'node/'], libraries: ['http-proxy-3'] },
+  // A product of its own, which knows neither charges nor users nor what is ours.
+  'forward/client/': { files: LIB },
   'observe/': { files: [...DOMAIN, 'node/'], libraries: ['pino', 'prom-client'] },
   'node/': { files: LIB },
   'edge/': { files: [...DOMAIN, 'respond/', 'routing/', 'node/'] },

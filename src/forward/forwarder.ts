@@ -1,9 +1,10 @@
 import { createSecureContext, type SecureContext } from 'node:tls'
 import { addressesInTurn } from './client/addresses.ts'
-import type { Destination } from './client/connection.ts'
-import { Connections } from './client/pool.ts'
+import type { Destination } from './client/contract.ts'
+import { GivenUpError } from './client/failure.ts'
+import { ConnectionPool } from './client/pool.ts'
 import type { Forwarder, ForwardOptions, UpstreamTls } from './contract.ts'
-import { Forwarding } from './exchange.ts'
+import { UpstreamExchange } from './exchange.ts'
 import { Tunnels } from './handshake.ts'
 import { headerRules } from './headers.ts'
 
@@ -16,22 +17,30 @@ export function createForwarder(options: ForwardOptions): Forwarder {
   const serverName = options.tls?.serverName
   const rules = headerRules(options)
   const destination = destinationOf(origin, options, secureContext)
-  const connections = new Connections({ ...options, destination })
-  const upstream = { ...options, host: origin.host, rules, connections }
+  const client = new ConnectionPool({ ...options, destination })
+  const upstream = {
+    client,
+    rules,
+    responseSilence: { ms: options.responseTimeoutMs, late: 'no answer in time' },
+    idleSilence: { ms: options.idleTimeoutMs, late: 'the answer stopped in its middle' },
+    reuseAfterBody: options.reuseAfterBody,
+  }
   const tunnels = new Tunnels({ ...options, origin, lookup: destination.lookup, secureContext, serverName, rules })
   return {
-    forward: (exchange) => new Promise((resolve) => new Forwarding(exchange, upstream, resolve).begin()),
+    forward: (exchange) => new Promise((resolve) => new UpstreamExchange(exchange, upstream, resolve).begin()),
     upgrade: (exchange) => tunnels.open(exchange),
-    isFull: () => connections.isFull(),
+    isFull: () => client.isFull(),
     close: async () => {
-      await Promise.all([connections.close(), tunnels.close()])
+      await Promise.all([client.close(), tunnels.close()])
     },
     destroy: async () => {
-      connections.destroy()
+      client.destroy(STOPPED)
       await tunnels.destroy()
     },
   }
 }
+
+const STOPPED = new GivenUpError('the gateway stops')
 
 function originOf(text: string): URL {
   const url = new URL(text)
@@ -48,7 +57,7 @@ function destinationOf(origin: URL, options: ForwardOptions, secureContext: Secu
   const host = origin.hostname.replace(/^\[|\]$/g, '')
   const port = Number(origin.port) || (secureContext === undefined ? 80 : 443)
   const secure = secureContext === undefined ? null : { secureContext, serverName: tls?.serverName }
-  return { host, port, lookup: addressesInTurn(), tls: secure, connectTimeoutMs, maxHeaderSize }
+  return { host, port, authority: origin.host, lookup: addressesInTurn(), tls: secure, connectTimeoutMs, maxHeaderSize }
 }
 
 function secureContextOf({ ca, cert, key }: UpstreamTls): SecureContext {

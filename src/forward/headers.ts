@@ -231,12 +231,12 @@ export function headersToClient({ status, names, values }: ResponseFields, ours:
   }
   const headers: string[] = []
   for (let i = 0; i < names.length; i++) {
-    const { text, lower, withheld } = names[i] as FieldName
+    const { text, lower } = names[i] as FieldName
     if (status === 426 && lower === 'upgrade') {
       headers.push(text, values[i] as string)
       continue
     }
-    if (withheld) continue
+    if (isWithheld(lower)) continue
     // A length frames the answer, whatever Connection says of it. RFC 9110 section 8.6: a 204 has none.
     if (lower === 'content-length' ? status === 204 : nominated?.has(lower)) continue
     headers.push(text, values[i] as string)
@@ -244,6 +244,11 @@ export function headersToClient({ status, names, values }: ResponseFields, ours:
   for (const text of ours) headers.push(text)
   return headers
 }
+
+/** Whether no client is given a field: it ends with the connection that it came on, or is one that only the gateway sends. */
+const isWithheld = remembered(
+  (lower) => HOP_BY_HOP.has(lower) || OURS.has(lower) || /^(?:proxy|x-tollgate)-/.test(lower),
+)
 
 /** Whether an answer with such headers has to name Upgrade in its Connection (RFC 9110 section 7.8). */
 export function asksForUpgrade(status: number, headers: readonly string[]): boolean {

@@ -3,10 +3,11 @@ import { type ClientRequest, type IncomingMessage, type OutgoingHttpHeaders, STA
 import type { LookupFunction, Socket } from 'node:net'
 import type { SecureContext } from 'node:tls'
 import { reset } from '../respond/raw.ts'
-import { BadResponseError, forwardErrorOf, GivenUpError, reasonOf, UpstreamTimeoutError } from './client/failure.ts'
-import { MAX_INTERIM } from './client/response-head.ts'
+import { MAX_INTERIM } from './client/contract.ts'
+import { BadResponseError, GivenUpError, UpstreamTimeoutError } from './client/failure.ts'
 import { callerOf } from './client-info.ts'
 import type { ForwardResult, UpgradeExchange } from './contract.ts'
+import { forwardErrorOf, reasonOf } from './failure.ts'
 import { asksForUpgrade, fieldsOf, type HeaderRules, headersToClient, outgoingHead } from './headers.ts'
 
 /** How long the other end may take to read what is left when one end has closed, in milliseconds. */

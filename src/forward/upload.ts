@@ -1,6 +1,6 @@
 import type { IncomingMessage } from 'node:http'
 import { giveBack } from '../node/own-memory.ts'
-import type { Connection } from './client/connection.ts'
+import type { Connection } from './client/contract.ts'
 
 /** How long a client may go on sending a body that nobody wants any more, in milliseconds. */
 const LINGER_MS = 5_000
@@ -9,11 +9,13 @@ const LARGE = 16 * 1024
 /** Pieces that wait to be put together. */
 const MAX_LOOSE = 256
 
-/** A client's body on its way to the backend, as fast as the backend takes it. */
+/** What an upload needs of a connection. */
+type BodyConnection = Pick<Connection, 'write' | 'end' | 'flushed'>
+
+/** A client's body on its way to the upstream, as fast as the upstream takes it. */
 export class Upload {
   readonly #req: IncomingMessage
-  readonly #connection: Connection
-  readonly #chunked: boolean
+  readonly #connection: BodyConnection
   readonly #onProgress: () => void
   readonly #onData = (piece: Buffer): void => this.#add(piece)
   readonly #onEnd = (): void => this.#finish()
@@ -32,23 +34,22 @@ export class Upload {
 
   /**
    * @param req nobody else may keep what its `data` events bring: it is emptied
-   * @param onProgress called whenever the backend has been sent or has taken something
+   * @param onProgress called whenever the upstream has been sent or has taken something
    */
-  constructor(req: IncomingMessage, connection: Connection, chunked: boolean, onProgress: () => void) {
+  constructor(req: IncomingMessage, connection: BodyConnection, onProgress: () => void) {
     this.#req = req
     this.#connection = connection
-    this.#chunked = chunked
     this.#onProgress = onProgress
     req.on('data', this.#onData).on('end', this.#onEnd)
     req.resume()
   }
 
-  /** Whether the backend has been sent all of it. */
+  /** Whether the upstream has been sent all of it. */
   get done(): boolean {
     return this.#done
   }
 
-  /** Whether it is the client that keeps the backend waiting: all that has come is sent. */
+  /** Whether it is the client that keeps the upstream waiting: all that has come is sent. */
   get starved(): boolean {
     return !this.#done && !this.#req.isPaused()
   }
@@ -61,8 +62,8 @@ export class Upload {
   }
 
   /**
-   * The rest is read to nowhere, so that the answer arrives and the connection can serve the next request: closing it over
-   * unread bytes would send a reset, which may destroy the answer on its way (RFC 9112 section 9.6).
+   * The rest is read to nowhere, so that the response arrives and the connection can serve the next request: closing it over
+   * unread bytes would send a reset, which may destroy the response on its way (RFC 9112 section 9.6).
    */
   stop(): void {
     const req = this.#req
@@ -84,7 +85,7 @@ export class Upload {
   }
 
   /**
-   * Short pieces wait until the kernel has taken those before them: where the backend does not read, 64 KiB of writes of a
+   * Short pieces wait until the kernel has taken those before them: if the upstream does not read, 64 KiB of writes of a
    * byte each would take 27 MB (Node 26.10).
    */
   #sendSome(): void {
@@ -99,24 +100,15 @@ export class Upload {
     this.#size = 0
     this.#empty()
     if (body.length >= LARGE) this.#sent.push(body)
-    if (!this.#write(body)) this.#req.pause()
-    this.#onProgress()
-  }
-
-  #write(body: Buffer): boolean {
     this.#untaken++
-    if (!this.#chunked) return this.#connection.write(body, this.#onTaken)
-    // RFC 9112 section 7.1. A short piece is copied together: one write costs less than three.
-    const parts = [Buffer.from(`${body.length.toString(16)}\r\n`), body, CRLF]
-    return body.length < LARGE
-      ? this.#connection.write(Buffer.concat(parts), this.#onTaken)
-      : this.#connection.writeAll(parts, this.#onTaken)
+    if (!this.#connection.write(body, this.#onTaken)) this.#req.pause()
+    this.#onProgress()
   }
 
   #finish(): void {
     this.#send()
     this.#done = true
-    if (this.#chunked) this.#connection.write('0\r\n\r\n')
+    this.#connection.end()
     this.#empty()
     this.#onProgress()
   }
@@ -128,5 +120,3 @@ export class Upload {
     this.#sent = []
   }
 }
-
-const CRLF = Buffer.from('\r\n')

@@ -8,7 +8,8 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import { connect as connectTls, createSecureContext, createServer as createTlsServer } from 'node:tls'
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect } from 'vitest'
 import { isBehindOthers, turnOf } from '../../src/edge/turn.ts'
-import type { Destination } from '../../src/forward/client/connection.ts'
+import type { Connection, Destination } from '../../src/forward/client/contract.ts'
+import { ConnectionPool, type PoolOptions } from '../../src/forward/client/pool.ts'
 import {
   createForwarder,
   type Forwarder,
@@ -73,10 +74,23 @@ function trust(url: string): Pick<ForwardOptions, 'tls'> {
 
 /** As a forwarder makes it of its URL. */
 export function destinationOf(url: string): Destination {
-  const { hostname: host, port, protocol } = new URL(url)
+  const { hostname: host, host: authority, port, protocol } = new URL(url)
   const { ca, name: serverName } = testCertificate()
   const tls = protocol === 'https:' ? { secureContext: createSecureContext({ ca }), serverName } : null
-  return { host, port: Number(port), lookup, tls, connectTimeoutMs: 2_000, maxHeaderSize: 32_768 }
+  return { host, port: Number(port), authority, lookup, tls, connectTimeoutMs: 2_000, maxHeaderSize: 32_768 }
+}
+
+/** The upstream client by itself. `opened` gives a connection as an exchange gets it. */
+export function clientOf(destination: Destination, options: Partial<PoolOptions> = {}) {
+  const client = new ConnectionPool({ ...DEFAULTS, ...options, destination })
+  destroyAtEnd(new WeakRef(client))
+  const opened = () => new Promise<Connection>((start, expire) => client.acquire({ start, expire }))
+  return { client, opened }
+}
+
+/** The clean-up keeps nothing: a test looks whether a client is collected. */
+function destroyAtEnd(client: WeakRef<ConnectionPool>): void {
+  onCleanup(() => client.deref()?.destroy(new Error('the test is over')))
 }
 
 export interface Gateway {

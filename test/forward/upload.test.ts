@@ -1,24 +1,24 @@
 import type { IncomingMessage } from 'node:http'
 import { Readable } from 'node:stream'
 import { expect, it, vi } from 'vitest'
-import type { Connection } from '../../src/forward/client/connection.ts'
 import { Upload } from '../../src/forward/upload.ts'
 
 const turn = () => new Promise((resolve) => setImmediate(resolve))
 
-it('short pieces wait until the backend has taken those before them, and then leave together', async () => {
+it('short pieces wait until the upstream has taken those before them, and then leave together', async () => {
   const written: string[] = []
   let take = (): void => {}
   const connection = {
     flushed: false,
-    write: (piece: Buffer, onTaken = (): void => {}) => {
+    write: (piece: Buffer, onTaken: () => void) => {
       written.push(piece.toString())
       take = onTaken
       return true
     },
+    end: () => {},
   }
   const req = new Readable({ read: () => {} })
-  const upload = new Upload(req as IncomingMessage, connection as unknown as Connection, false, () => {})
+  const upload = new Upload(req as IncomingMessage, connection, () => {})
   await turn()
   const digits = '0123456789'.repeat(200)
   for (const digit of digits) {
@@ -44,7 +44,7 @@ it('one that is whole already is not waited for: its client’s connection serve
   for (const complete of [false, true]) {
     const req = Object.assign(new Readable({ read: () => {} }), { complete }) as unknown as IncomingMessage
     const before = vi.getTimerCount()
-    new Upload(req, { write: () => true } as unknown as Connection, false, () => {}).stop()
+    new Upload(req, { flushed: true, write: () => true, end: () => {} }, () => {}).stop()
     expect(vi.getTimerCount() - before).toBe(complete ? 0 : 1)
   }
   vi.useRealTimers()

@@ -9,7 +9,7 @@ type Resolve = (
 
 /**
  * Resolves a name as Node does, and begins with the next of its addresses each time, so that new connections are shared among
- * all of them. Node tries the others where one takes no connection.
+ * all of them. Node tries the others if one takes no connection.
  *
  * The addresses are put into one order first: a resolver that itself begins with another one each time would undo the turn.
  */

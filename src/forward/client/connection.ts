@@ -1,173 +1,109 @@
-import { connect as connectTcp, type LookupFunction, type Socket } from 'node:net'
-import { connect as connectTls, type SecureContext } from 'node:tls'
-import { ConnectionLostError, ConnectTimeoutError, GivenUpError, UpstreamTimeoutError } from './failure.ts'
-import { ResponseReader, type ResponseSink } from './response-parser.ts'
+import { connect as connectTcp, type Socket } from 'node:net'
+import { connect as connectTls } from 'node:tls'
+import type { Connection, Destination, OutgoingRequest, ResponseReceiver, Silence } from './contract.ts'
+import {
+  ConnectionLostError,
+  ConnectTimeoutError,
+  GivenUpError,
+  isConnectionLost,
+  StrayBytesError,
+  UpstreamTimeoutError,
+} from './failure.ts'
+import { requestHead } from './request-head.ts'
+import { ResponseReader } from './response-parser.ts'
 
-/** Where connections lead, and how. */
-export interface Destination {
-  readonly host: string
-  readonly port: number
-  /** Asked anew for each connection. */
-  readonly lookup: LookupFunction
-  /** `null` for plain HTTP. */
-  readonly tls: { readonly secureContext: SecureContext; readonly serverName: string | undefined } | null
-  /** Milliseconds to a usable connection, TLS handshake included. */
-  readonly connectTimeoutMs: number
-  /** Bytes of the head of an answer. */
-  readonly maxHeaderSize: number
-}
-
-/** An exchange that has the connection to itself until its answer ends or fails. */
-export interface Exchanging extends ResponseSink {
-  /**
-   * All that the backend has sent so far has been told, and the answer goes on.
-   * @returns false to be told no more until the connection is resumed
-   */
-  onPause(): boolean
-  /** Whether pieces of the answer that it was told are still on their way to the client. */
-  readonly sending: boolean
-  /** The connection takes more of the request's body. */
-  onDrain(): void
-  /** There will be no more of the answer, and the connection is gone. */
-  onFailure(error: Error): void
-}
-
-/** Who is told what becomes of a connection. */
+/** Who keeps the connections, and is notified of what becomes of each. */
 export interface ConnectionOwner {
-  onReady(connection: Connection): void
-  /** The answer is whole and the connection free for another request. */
-  onFree(connection: Connection): void
-  /** It is gone. @param error why, where it was never ready */
-  onGone(connection: Connection, error: Error | null): void
+  onReady(connection: UpstreamConnection): void
+  /** The response is whole and the connection free for another request. */
+  onFree(connection: UpstreamConnection): void
+  /** The connection is gone. @param error why, if it was never ready */
+  onGone(connection: UpstreamConnection, error: Error | null): void
+  /** When a silence that begins now has lasted for `ms` milliseconds, by the owner's clock. */
+  deadlineAfter(ms: number): number
 }
 
-type Taken = (error?: Error | null) => void
+/**
+ * | State | What it means | What happens | Next |
+ * |---|---|---|---|
+ * | opening | on the way to the upstream, TLS included | connected: `onReady` | free |
+ * | | | refused, connect timeout, `abandon` | gone |
+ * | free | nobody has it; the socket is read | `send` | reading |
+ * | | | any byte, end, error, deadline, `abandon` | gone |
+ * | reading | a receiver has it; the socket is read | `onPause` returns false | held |
+ * | | | response whole: `onEnd`, `onFree` | free |
+ * | | | response whole and the last one, or request not all sent: `onEnd` | gone |
+ * | | | bad response, end, error, deadline: `onFailure` | gone |
+ * | | | `abandon` | gone |
+ * | held | as reading, but the socket is stopped; TLS may still bring records | `resume` | reading |
+ * | | | all that ends reading | as there |
+ * | gone | the socket is destroyed, and `onGone` was called | | |
+ */
+type State = 'opening' | 'free' | 'reading' | 'held' | 'gone'
 
 /** Bytes that one read takes from the socket. */
 const READ_SIZE = 64 * 1024
+/** Bytes of a body that leave in one write with their head. */
+const MAX_JOINED = 16 * 1024
+/** Bytes of a piece that is not copied to leave with the lines around it. */
+const LARGE = 16 * 1024
 
 /**
- * One connection to the backend, one request at a time. What it reads goes from a buffer of its own straight to the
+ * One connection to the upstream, one request at a time. What it reads goes from a buffer of its own straight to the
  * reader, without a stream in between.
  */
-export class Connection {
+export class UpstreamConnection implements Connection {
   /** By the clock of its owner: when it is given up, idle or waited for. */
   deadline = Number.POSITIVE_INFINITY
   /** By the same clock: when it takes no further request. */
   retireAt = Number.POSITIVE_INFINITY
-  /** Why, where an exchange waits then. */
-  late = ''
-  readonly #socket: Socket
+  readonly #destination: Destination
   readonly #owner: ConnectionOwner
   readonly #reader: ResponseReader
+  readonly #socket: Socket
+  #state: State = 'opening'
   #buffer = Buffer.allocUnsafeSlow(READ_SIZE)
-  #exchange: Exchanging | null = null
-  /** Whether the socket is read. Only this class stops and starts it; a free connection is always read. */
-  #reading = true
-  #ready = false
-  #gone = false
-  #last = false
+  #receiver: ResponseReceiver | null = null
+  /** How many requests it has been given. */
   #served = 0
+  /** Whether the body of the request is framed as chunks. */
+  #chunked = false
+  /** Whether it serves nobody after the request. */
+  #last = false
+  /** What the error says if the deadline passes while a receiver waits. */
+  #late = ''
 
   constructor(destination: Destination, owner: ConnectionOwner) {
+    this.#destination = destination
     this.#owner = owner
     this.#reader = new ResponseReader(destination.maxHeaderSize)
-    const socket = this.#open(destination)
-    this.#socket = socket
-    const timer = setTimeout(
-      () => this.#close(new ConnectTimeoutError('no connection in time')),
-      destination.connectTimeoutMs,
-    )
-    socket.once(destination.tls === null ? 'connect' : 'secureConnect', () => {
+    this.#socket = this.#open()
+  }
+
+  // Opening.
+
+  #open(): Socket {
+    const { connectTimeoutMs, tls } = this.#destination
+    const socket = this.#connect()
+    const tooLong = (): void => this.#close(new ConnectTimeoutError('no connection in time'))
+    const timer = setTimeout(tooLong, connectTimeoutMs)
+    socket.once(tls === null ? 'connect' : 'secureConnect', () => {
       clearTimeout(timer)
-      this.#ready = true
-      owner.onReady(this)
+      this.#state = 'free'
+      this.#owner.onReady(this)
     })
-    socket.on('drain', () => this.#exchange?.onDrain())
+    socket.on('drain', () => this.#receiver?.onDrain())
     socket.on('end', () => this.#ended())
     socket.on('error', (error) => this.#close(error))
     socket.on('close', () => {
       clearTimeout(timer)
       this.#close(new ConnectionLostError('the connection was closed'))
     })
+    return socket
   }
 
-  /** How many requests it has been given. */
-  get served(): number {
-    return this.#served
-  }
-
-  /** Whether any byte of the answer to the current request has come. */
-  get responseBegun(): boolean {
-    return this.#reader.begun
-  }
-
-  /** Seconds that the backend said to keep it, where it did. */
-  get keptFor(): number | null {
-    return this.#reader.keptFor
-  }
-
-  /**
-   * Sends a request, or its beginning; `write` sends the rest of its body.
-   * @param head octets in latin1; a short body may follow in it
-   * @param bodiless whether the answer has no body whatever its head says
-   * @param last whether the connection is to serve nobody after it
-   */
-  send(exchange: Exchanging, head: string, bodiless: boolean, last: boolean): void {
-    if (!this.#reading) throw new Error('a connection that is not read was taken for a request')
-    this.#exchange = exchange
-    this.#last = last
-    this.#served++
-    this.#reader.expect(exchange, bodiless)
-    this.#socket.write(head, 'latin1')
-  }
-
-  /**
-   * @param onTaken called when the kernel has taken it; with an error where it never will
-   * @returns false when the next piece should wait for `onDrain`: never where the kernel has taken all at once
-   */
-  write(piece: Buffer | string, onTaken?: Taken): boolean {
-    return this.#socket.write(piece, 'latin1', onTaken) || this.flushed
-  }
-
-  /** Several pieces in one write, and without a copy. @returns as `write` */
-  writeAll(pieces: readonly Buffer[], onTaken?: Taken): boolean {
-    this.#socket.cork()
-    let wanted = true
-    for (const [i, piece] of pieces.entries()) {
-      wanted = this.#socket.write(piece, i === pieces.length - 1 ? onTaken : undefined)
-    }
-    this.#socket.uncork()
-    return wanted || this.flushed
-  }
-
-  /** Whether the kernel has taken all that was written. */
-  get flushed(): boolean {
-    return this.#socket.writableLength === 0
-  }
-
-  /** Goes on reading after `exchange` has wanted no more for a while. An exchange that has lost the connection changes nothing. */
-  resume(exchange: Exchanging): void {
-    if (exchange === this.#exchange) this.#startReading()
-  }
-
-  /** Breaks off, idle or not. Nothing more is told to the exchange. */
-  abandon(): void {
-    this.#release()
-    this.#close(null)
-  }
-
-  /** Breaks off, and tells the exchange why. */
-  destroy(error: Error): void {
-    this.#close(error)
-  }
-
-  /** Its time is over: an idle one closes, an exchange fails. */
-  expire(): void {
-    this.#close(this.#exchange === null ? null : new UpstreamTimeoutError(this.late))
-  }
-
-  #open({ host, port, lookup, tls }: Destination): Socket {
+  #connect(): Socket {
+    const { host, port, lookup, tls } = this.#destination
     const callback = (length: number): boolean => this.#read(this.#buffer.subarray(0, length))
     const onread = { buffer: () => this.#buffer, callback }
     const options = { host, port, lookup, noDelay: true, keepAlive: true, onread }
@@ -177,21 +113,83 @@ export class Connection {
     return connectTls({ ...options, ...named, secureContext, ALPNProtocols: ['http/1.1'] })
   }
 
+  // Free.
+
+  /** Seconds that the upstream said to keep it, if it did. */
+  get keptFor(): number | null {
+    return this.#reader.keptFor
+  }
+
+  send(request: OutgoingRequest, receiver: ResponseReceiver): void {
+    if (this.#state !== 'free') throw new Error(`a connection that is ${this.#state} was taken for a request`)
+    const { body } = request
+    this.#state = 'reading'
+    this.#receiver = receiver
+    this.#chunked = body === 'chunked'
+    this.#last = request.last
+    this.#served++
+    this.#reader.expect(receiver, request.method === 'HEAD')
+    const head = requestHead(request, this.#destination.authority)
+    if (!Buffer.isBuffer(body)) this.#socket.write(head, 'latin1')
+    else if (body.length <= MAX_JOINED) this.#socket.write(head + body.toString('latin1'), 'latin1')
+    else {
+      this.#socket.write(head, 'latin1')
+      this.#socket.write(body)
+    }
+  }
+
+  // Reading and held.
+
+  write(piece: Buffer, onTaken: (error?: Error | null) => void): boolean {
+    const socket = this.#socket
+    if (!this.#chunked) return socket.write(piece, onTaken) || this.flushed
+    // RFC 9112 section 7.1. A short piece is copied together: one write costs less than three.
+    const size = Buffer.from(`${piece.length.toString(16)}\r\n`)
+    if (piece.length < LARGE) return socket.write(Buffer.concat([size, piece, CRLF]), onTaken) || this.flushed
+    socket.cork()
+    socket.write(size)
+    socket.write(piece)
+    const wanted = socket.write(CRLF, onTaken)
+    socket.uncork()
+    return wanted || this.flushed
+  }
+
+  end(): void {
+    if (this.#chunked) this.#socket.write('0\r\n\r\n')
+  }
+
+  get flushed(): boolean {
+    return this.#socket.writableLength === 0
+  }
+
+  allow(silence: Silence | null): void {
+    this.deadline = silence === null ? Number.POSITIVE_INFINITY : this.#owner.deadlineAfter(silence.ms)
+    this.#late = silence?.late ?? ''
+  }
+
+  /** Only this class stops and starts the reading of the socket. */
+  resume(receiver: ResponseReceiver): void {
+    if (receiver !== this.#receiver || this.#state !== 'held') return
+    this.#state = 'reading'
+    this.#socket.resume()
+  }
+
   #read(bytes: Buffer): boolean {
-    const exchange = this.#exchange
-    if (exchange === null) {
+    const receiver = this.#receiver
+    if (receiver === null) {
       this.#close(null)
       return true
     }
     try {
       this.#reader.read(bytes)
-      const wanted = this.#reader.idle || exchange.onPause()
+      if (this.#receiver === null) return true
+      const wanted = this.#reader.idle || receiver.onPause()
       // What the client's kernel has not taken yet is sent from where it lies. Mostly it has taken all, so that one buffer
-      // serves a whole download: 10 MB take 3.9 ms of CPU this way, and 11.1 ms where each piece is copied (Node 26.10).
-      if (this.#reader.lent && exchange.sending) this.#buffer = Buffer.allocUnsafeSlow(READ_SIZE)
+      // serves a whole download: 10 MB take 3.9 ms of CPU this way, and 11.1 ms if each piece is copied (Node 26.10).
+      if (this.#reader.lent && receiver.sending) this.#buffer = Buffer.allocUnsafeSlow(READ_SIZE)
       if (this.#reader.idle) this.#freed()
-      else if (!wanted) this.#reading = false
-      return this.#reading
+      else if (!wanted && this.#state === 'reading') this.#state = 'held'
+      return this.#state !== 'held'
     } catch (error) {
       this.#close(error as Error)
       return true
@@ -199,52 +197,70 @@ export class Connection {
   }
 
   #freed(): void {
-    if (this.#exchange === null) return
-    this.#exchange = null
+    this.#receiver = null
     // What is left of the request, though nobody wants it any more, would stand before the next one (CVE-2025-4366).
-    if (this.#last || !this.#reader.persistent || this.#socket.writableLength > 0) {
+    if (this.#last || !this.#reader.persistent || !this.flushed) {
       this.#close(null)
       return
     }
-    // Over TLS one read brings several records: the end of a response comes also after its exchange has stopped reading.
+    // Over TLS one read brings several records: the end of a response comes also after its receiver has stopped reading.
     // A free connection that is not read would keep the next request waiting, and notice neither the upstream's end nor
     // bytes that come unasked.
-    this.#startReading()
+    if (this.#state === 'held') this.#socket.resume()
+    this.#state = 'free'
     this.#owner.onFree(this)
   }
 
-  #startReading(): void {
-    if (this.#reading || this.#gone) return
-    this.#reading = true
-    this.#socket.resume()
-  }
-
   #ended(): void {
-    if (this.#exchange === null) {
+    if (this.#receiver === null) {
       this.#close(null)
       return
     }
     try {
       this.#reader.end()
-      this.#exchange = null
+      this.#receiver = null
       this.#close(null)
     } catch (error) {
       this.#close(error as Error)
     }
   }
 
-  #release(): void {
-    this.#exchange = null
-    this.#reader.abandon()
+  // To gone, from each of the others.
+
+  abandon(): void {
+    this.#receiver = null
+    this.#close(null)
+  }
+
+  /** Breaks off, and notifies the receiver why. */
+  destroy(error: Error): void {
+    this.#close(error)
+  }
+
+  /** The deadline has passed: an idle connection closes, an exchange fails. */
+  expire(): void {
+    this.#close(this.#receiver === null ? null : new UpstreamTimeoutError(this.#late))
   }
 
   #close(error: Error | null): void {
-    if (this.#gone) return
-    this.#gone = true
-    const exchange = this.#exchange
-    this.#release()
+    if (this.#state === 'gone') return
+    const wasOpening = this.#state === 'opening'
+    const receiver = this.#receiver
+    this.#state = 'gone'
+    this.#receiver = null
+    this.#reader.abandon()
     this.#socket.destroy()
-    this.#owner.onGone(this, this.#ready ? null : (error ?? new GivenUpError('given up before it was open')))
-    if (exchange !== null && error !== null) exchange.onFailure(error)
+    this.#owner.onGone(this, wasOpening ? (error ?? new GivenUpError('given up before it was open')) : null)
+    if (receiver !== null && error !== null) receiver.onFailure(error, this.#isUnseen(error))
+  }
+
+  /** An upstream may close a connection that was idle just when a request is on its way. */
+  #isUnseen(error: Error): boolean {
+    if (this.#served < 2) return false
+    // Late bytes of an earlier response, as of a body to HEAD.
+    if (error instanceof StrayBytesError) return this.#reader.interim === 0
+    return !this.#reader.begun && isConnectionLost(error)
   }
 }
+
+const CRLF = Buffer.from('\r\n')

@@ -1,4 +1,3 @@
-import { HOP_BY_HOP, OURS } from '../header-names.ts'
 import { BadResponseError } from './failure.ts'
 
 /** What is known of a field from its name alone; worked out once for each spelling. */
@@ -8,8 +7,6 @@ export interface FieldName {
   readonly lower: string
   /** Whether it decides how the message is framed, or what becomes of its connection. */
   readonly framing: boolean
-  /** Whether no client is given it: it ends with the connection that it came on, or is one that only the gateway may send. */
-  readonly withheld: boolean
 }
 
 /** RFC 9110 section 5.6.2. */
@@ -24,7 +21,7 @@ export function isFieldName(text: string): boolean {
   return TOKEN.test(text)
 }
 
-/** @throws BadAnswerError for what is no name */
+/** @throws BadResponseError for what is no name */
 export function fieldName(text: string): FieldName {
   return known.get(text) ?? learn(text)
 }
@@ -34,8 +31,7 @@ function learn(slice: string): FieldName {
   // A slice would keep the whole head alive for as long as it is known.
   const text = Buffer.from(slice, 'latin1').toString('latin1')
   const lower = text.toLowerCase()
-  const withheld = HOP_BY_HOP.has(lower) || OURS.has(lower) || /^(?:proxy|x-tollgate)-/.test(lower)
-  const name = { text, lower, framing: FRAMING.has(lower), withheld }
+  const name = { text, lower, framing: FRAMING.has(lower) }
   if (known.size < MAX_KNOWN) known.set(text, name)
   return name
 }

@@ -1,7 +1,9 @@
-import { Connection, type ConnectionOwner, type Destination } from './connection.ts'
-import { ConnectTimeoutError, GivenUpError, NoConnectionError } from './failure.ts'
+import { type ConnectionOwner, UpstreamConnection } from './connection.ts'
+import type { Destination, UpstreamClient, Waiter } from './contract.ts'
+import { ConnectTimeoutError, NoConnectionError } from './failure.ts'
 
-export interface ConnectionOptions {
+/** Times in milliseconds; the ranges and defaults are those of the configuration. */
+export interface PoolOptions {
   readonly destination: Destination
   readonly responseTimeoutMs: number
   readonly idleTimeoutMs: number
@@ -11,51 +13,45 @@ export interface ConnectionOptions {
   readonly queueTimeoutMs: number
 }
 
-/** Somebody who waits for a connection. */
-export interface Waiter {
-  /** It is yours until its answer has ended or failed. */
-  start(connection: Connection): void
-  /** There will be none. */
-  expire(error: Error): void
-}
-
 /** For whom a connection is being opened. */
 interface Opening {
   readonly waiter: Waiter
-  /** Whether it has to be this one: any other may serve who waits first. */
-  readonly dedicated: boolean
+  /** Whether it has to be this connection: any other may serve whoever waits first. */
+  isDedicated: boolean
 }
 
-/** Given up so much earlier than the backend says that it closes it. */
+/** A connection is given up so much earlier than the upstream says that it closes it. */
 const MARGIN_MS = 1_000
-/** How long it is said that all connections are taken, after a request has waited in vain. */
+/** How long the pool counts as full after a request has waited in vain. */
 const FULL_MS = 10_000
-/** By up to such a share connections retire earlier: those that were opened together do not end together. */
+/** Connections retire earlier by up to this share, so that those that were opened together do not end together. */
 const AGE_JITTER = 0.2
 
 /**
- * The connections to the backend. The one that was used last is used first, so that those that a peak leaves over are idle
+ * The connections to the upstream. The one that was used last is used first, so that those that a peak leaves over are idle
  * for long enough to close. A busy one is never idle: it retires by its age, so that its successor finds where the name of
- * the backend leads by then, and gives new replicas their share. One clock that ticks for all of them takes the place of a timer for each request.
+ * the upstream leads by then, and gives new replicas their share. One clock that ticks for all of them stands instead of a
+ * timer for each request.
  */
-export class Connections implements ConnectionOwner {
-  readonly #options: ConnectionOptions
-  readonly #all = new Set<Connection>()
-  readonly #free: Connection[] = []
-  /** Those whose answer has ended in this turn of the event loop. */
-  readonly #freed: Connection[] = []
+export class ConnectionPool implements UpstreamClient, ConnectionOwner {
+  readonly #options: PoolOptions
+  readonly #all = new Set<UpstreamConnection>()
+  readonly #free: UpstreamConnection[] = []
+  /** Those whose response has ended in this turn of the event loop. */
+  readonly #freed: UpstreamConnection[] = []
   /** In the order of arrival; a timer for those for whom none is being opened. */
   readonly #waiting = new Map<Waiter, NodeJS.Timeout | null>()
-  readonly #opening = new Map<Connection, Opening>()
+  readonly #opening = new Map<UpstreamConnection, Opening>()
   readonly #tickMs: number
   #clock = 0
   #ticker: NodeJS.Timeout | null = null
   #closing: PromiseWithResolvers<void> | null = null
-  #destroyed = false
-  /** Until when somebody remembers that one has waited in vain, by the monotonic clock. */
+  /** Why nothing is opened any more. */
+  #destroyed: Error | null = null
+  /** Until when the pool counts as full, by the monotonic clock. */
   #fullUntil = 0
 
-  constructor(options: ConnectionOptions) {
+  constructor(options: PoolOptions) {
     this.#options = options
     const shortest = Math.min(options.responseTimeoutMs, options.idleTimeoutMs, options.keepAliveMs)
     this.#tickMs = Math.max(1, Math.min(250, Math.floor(shortest / 8)))
@@ -65,12 +61,14 @@ export class Connections implements ConnectionOwner {
     const free = this.#free.pop()
     if (free !== undefined) {
       waiter.start(free)
-    } else if (this.#destroyed) {
-      queueMicrotask(() => waiter.expire(STOPPED))
+    } else if (this.#destroyed !== null) {
+      const reason = this.#destroyed
+      this.#waiting.set(waiter, null)
+      queueMicrotask(() => this.#expire(waiter, reason))
     } else if (this.#all.size < this.#options.maxConnections && this.#freed.length <= this.#waiting.size) {
       // Others are served by those that have just become free.
       this.#waiting.set(waiter, null)
-      this.#open({ waiter, dedicated: false })
+      this.#open({ waiter, isDedicated: false })
     } else {
       const tooLong = (): void => this.#giveUp(waiter)
       this.#waiting.set(waiter, setTimeout(tooLong, this.#options.queueTimeoutMs))
@@ -82,7 +80,16 @@ export class Connections implements ConnectionOwner {
     return this.#all.size >= this.#options.maxConnections && [...this.#waiting.values()].some((timer) => timer !== null)
   }
 
-  /** Where every connection is still being opened, the backend is what does not answer. */
+  acquireNew(waiter: Waiter): void {
+    this.#open({ waiter, isDedicated: true })
+  }
+
+  leave(waiter: Waiter): void {
+    this.#remove(waiter)
+    for (const opening of this.#opening.values()) if (opening.waiter === waiter) opening.isDedicated = false
+  }
+
+  /** If every connection is still being opened, it is the upstream that does not take them. */
   #giveUp(waiter: Waiter): void {
     if (this.#opening.size === this.#all.size) {
       this.#expire(waiter, new ConnectTimeoutError('no connection was opened in time'))
@@ -92,42 +99,36 @@ export class Connections implements ConnectionOwner {
     this.#expire(waiter, new NoConnectionError('all connections to the backend are taken'))
   }
 
-  /** One that nobody has used, in the place of one that has just gone. Who does not want it any more gives it back. */
-  acquireNew(waiter: Waiter): void {
-    this.#open({ waiter, dedicated: true })
-  }
-
-  /** Gives up waiting. `false` where the waiter does not wait, or not any more. */
-  leave(waiter: Waiter): boolean {
+  /** @returns whether the waiter has waited until now */
+  #remove(waiter: Waiter): boolean {
     const timer = this.#waiting.get(waiter)
     if (timer) clearTimeout(timer)
     return this.#waiting.delete(waiter)
   }
 
-  /** From now on the exchange on it may be silent for `ms` milliseconds; a tick or two more are not noticed. */
-  watch(connection: Connection, ms: number, late: string): void {
-    connection.deadline = this.#clock + this.#tickMs + ms
-    connection.late = late
+  /** Whether whoever a connection was opened for still waits for it. */
+  #isWanted({ waiter, isDedicated }: Opening): boolean {
+    return isDedicated || this.#remove(waiter)
   }
 
-  /** It may be silent for as long as it likes. */
-  unwatch(connection: Connection): void {
-    connection.deadline = Number.POSITIVE_INFINITY
+  /** The clock stands still for a tick: nothing is given up too early. */
+  deadlineAfter(ms: number): number {
+    return this.#clock + this.#tickMs + ms
   }
 
-  onReady(connection: Connection): void {
+  onReady(connection: UpstreamConnection): void {
     const opening = this.#opening.get(connection)
     this.#opening.delete(connection)
-    if (opening?.dedicated || (opening && this.leave(opening.waiter))) opening.waiter.start(connection)
+    if (opening !== undefined && this.#isWanted(opening)) opening.waiter.start(connection)
     else this.onFree(connection)
   }
 
   /**
-   * It serves again a turn later, also where nobody waits: bytes that the backend has sent behind its answer, and that are
-   * still to be read, end the connection first and are not taken for the next answer. Over TLS one read brings them record by
-   * record, and whatever a request has waited for may come between two of them.
+   * A connection serves again a turn later, also if nobody waits: bytes that the upstream has sent behind its response, and
+   * that are still to be read, end the connection first and are not taken for the next response. Over TLS one read brings
+   * them record by record, and whatever a request has waited for may come between two of them.
    */
-  onFree(connection: Connection): void {
+  onFree(connection: UpstreamConnection): void {
     if (connection.retireAt <= this.#clock) connection.abandon()
     else if (this.#freed.push(connection) === 1) setImmediate(() => this.#handOnFreed())
   }
@@ -136,12 +137,12 @@ export class Connections implements ConnectionOwner {
     for (const connection of this.#freed.splice(0)) if (this.#all.has(connection)) this.#handOn(connection)
   }
 
-  #handOn(connection: Connection): void {
+  #handOn(connection: UpstreamConnection): void {
     const next = this.#waiting.keys().next()
     if (!next.done) {
-      this.leave(next.value)
+      this.#remove(next.value)
       next.value.start(connection)
-    } else if (this.#closing !== null || this.#destroyed) {
+    } else if (this.#closing !== null || this.#destroyed !== null) {
       connection.abandon()
     } else {
       this.#free.push(connection)
@@ -149,7 +150,7 @@ export class Connections implements ConnectionOwner {
     }
   }
 
-  onGone(connection: Connection, error: Error | null): void {
+  onGone(connection: UpstreamConnection, error: Error | null): void {
     this.#all.delete(connection)
     for (const list of [this.#free, this.#freed]) {
       const at = list.indexOf(connection)
@@ -157,38 +158,35 @@ export class Connections implements ConnectionOwner {
     }
     const opening = this.#opening.get(connection)
     this.#opening.delete(connection)
-    if (opening !== undefined && error !== null && (opening.dedicated || this.leave(opening.waiter))) {
-      opening.waiter.expire(error)
-    }
+    if (opening !== undefined && error !== null && this.#isWanted(opening)) opening.waiter.expire(error)
     // Not at once: whoever has just lost this connection may need its place.
     if (this.#waiting.size > 0) queueMicrotask(() => this.#refill())
     this.#rest()
   }
 
-  /** Resolves when nothing is in flight and no connection is open. Who still comes is served all the same. */
   close(): Promise<void> {
     this.#closing ??= Promise.withResolvers()
     this.#rest()
     return this.#closing.promise
   }
 
-  destroy(): void {
-    this.#destroyed = true
-    for (const waiter of [...this.#waiting.keys()]) this.#expire(waiter, STOPPED)
-    for (const connection of [...this.#all]) connection.destroy(STOPPED)
+  destroy(reason: Error): void {
+    this.#destroyed = reason
+    for (const waiter of [...this.#waiting.keys()]) this.#expire(waiter, reason)
+    for (const connection of [...this.#all]) connection.destroy(reason)
     this.#closing?.resolve()
   }
 
   #open(opening: Opening): void {
-    const connection = new Connection(this.#options.destination, this)
+    const connection = new UpstreamConnection(this.#options.destination, this)
     this.#all.add(connection)
     this.#opening.set(connection, opening)
     if (this.#ticker === null) this.#startClock()
     connection.retireAt = this.#clock + this.#options.connectionMaxAgeMs * (1 - AGE_JITTER * Math.random())
   }
 
-  /** A time that the backend announces counts where it is shorter than ours. */
-  #keptMs({ keptFor }: Connection): number {
+  /** A time that the upstream announces counts if it is shorter than ours. */
+  #keptMs({ keptFor }: UpstreamConnection): number {
     const { keepAliveMs } = this.#options
     return keptFor === null ? keepAliveMs : Math.min(keepAliveMs, Math.max(0, keptFor * 1000 - MARGIN_MS))
   }
@@ -198,14 +196,14 @@ export class Connections implements ConnectionOwner {
     this.#ticker = setInterval(() => this.#tick(), this.#tickMs).unref()
   }
 
-  /** Places that have become free, to those who wait and for whom none is being opened. */
+  /** Gives places that have become free to those who wait and for whom none is being opened. */
   #refill(): void {
     for (const [waiter, timer] of this.#waiting) {
-      if (this.#destroyed || this.#all.size >= this.#options.maxConnections) return
+      if (this.#destroyed !== null || this.#all.size >= this.#options.maxConnections) return
       if (timer === null) continue
       clearTimeout(timer)
       this.#waiting.set(waiter, null)
-      this.#open({ waiter, dedicated: false })
+      this.#open({ waiter, isDedicated: false })
     }
   }
 
@@ -215,7 +213,7 @@ export class Connections implements ConnectionOwner {
   }
 
   #expire(waiter: Waiter, error: Error): void {
-    if (this.leave(waiter)) waiter.expire(error)
+    if (this.#remove(waiter)) waiter.expire(error)
   }
 
   #rest(): void {
@@ -228,5 +226,3 @@ export class Connections implements ConnectionOwner {
     this.#ticker = null
   }
 }
-
-const STOPPED = new GivenUpError('the gateway stops')

@@ -1,32 +1,27 @@
+import type { ResponseHead } from './contract.ts'
 import { BadResponseError } from './failure.ts'
 import { type FieldName, fieldName, isFieldName } from './header-name.ts'
 
-/** How the body of an answer ends. */
+/** How the body of a response ends. */
 export type Framing =
   | { readonly kind: 'length'; readonly length: number }
   | { readonly kind: 'chunked' }
   /** By the end of the connection. */
   | { readonly kind: 'close' }
 
-/** The head of an answer, as the backend sent it. Field values are octets in a latin1 string. */
-export interface ResponseHead {
-  readonly status: number
-  /** In the order that they came, repeated ones repeated. */
-  readonly names: readonly FieldName[]
-  readonly values: readonly string[]
+/** A head with what it says of the bytes behind it. */
+export interface ParsedHead extends ResponseHead {
   readonly framing: Framing
-  /** Whether the backend keeps the connection open, as far as its head says. */
+  /** Whether the upstream keeps the connection open, as far as its head says. */
   readonly persistent: boolean
-  /** Seconds that the backend keeps an idle connection, where it says so. */
+  /** Seconds that the upstream keeps an idle connection, if it says so. */
   readonly keptFor: number | null
 }
 
-/** Interim answers to one request; a backend that sends more is given up. */
-export const MAX_INTERIM = 1_000
 /** Fields in one head; Node as a server has the same limit for requests. */
 const MAX_FIELDS = 2_000
-/** Characters of what is wrong that the log is told. */
-const MAX_TOLD = 40
+/** Characters of what is wrong that an error shows. */
+const MAX_SHOWN = 40
 /** Anything but octets that a head may hold, a CR or LF without its other half among them. */
 const FORBIDDEN = /[^\t\r\n -~\x80-\xff]|\r(?!\n)|(?<!\r)\n/
 /** A LF that ends a line alone. What is not whole yet may still end in a CR. */
@@ -34,14 +29,14 @@ export const BARE_LF = /(?<!\r)\n/
 const STATUS_LINE = /^HTTP\/1\.([01]) ([1-5]\d\d)(?: |$)/
 
 /**
- * Reads the head of an answer by RFC 9112, sections 4 to 6. It is stricter than the RFC demands of a client wherever two
- * readers could disagree on where the answer ends.
+ * Reads the head of a response by RFC 9112, sections 4 to 6. It is stricter than the RFC demands of a client wherever two
+ * readers could disagree on where the response ends.
  *
  * @param text begins with the head
  * @param end where its last field line ends, before the empty line
- * @throws BadAnswerError
+ * @throws BadResponseError
  */
-export function parseResponseHead(text: string, end: number): ResponseHead {
+export function parseResponseHead(text: string, end: number): ParsedHead {
   const head = text.length === end ? text : text.slice(0, end)
   if (FORBIDDEN.test(head)) throw new BadResponseError('a character that no head may hold')
   const lineEnd = endOfLine(head, 0)
@@ -65,7 +60,7 @@ export function parseResponseHead(text: string, end: number): ResponseHead {
   return { status, names, values, framing: framingOf(seen), persistent: !seen.close, keptFor: seen.keptFor }
 }
 
-/** The trailer section of a chunked answer: lines of the same form, which decide nothing. */
+/** The trailer section of a chunked response: lines of the same form, which decide nothing. */
 export function parseTrailers(text: string): string[] {
   if (FORBIDDEN.test(text)) throw new BadResponseError('a character that no trailer may hold')
   const raw: string[] = []
@@ -79,7 +74,7 @@ export function parseTrailers(text: string): string[] {
   return raw
 }
 
-/** What decides where the answer ends and whether its connection goes on. */
+/** What decides where the response ends and whether its connection goes on. */
 interface Seen {
   length: number | null
   chunked: boolean
@@ -94,7 +89,7 @@ const CHUNKED: Framing = Object.freeze({ kind: 'chunked' })
 function statusOf(head: string, lineEnd: number): number {
   const line = STATUS_LINE.exec(lineEnd === head.length ? head : head.slice(0, lineEnd))
   if (line === null)
-    throw new BadResponseError(`status line ${JSON.stringify(head.slice(0, Math.min(lineEnd, MAX_TOLD)))}`)
+    throw new BadResponseError(`status line ${JSON.stringify(head.slice(0, Math.min(lineEnd, MAX_SHOWN)))}`)
   return Number(line[2])
 }
 
@@ -106,7 +101,7 @@ function note(seen: Seen, { lower }: FieldName, value: string): void {
   } else if (lower === 'transfer-encoding') {
     // Any other coding would be passed on without its name: only chunked is undone on the way.
     if (seen.chunked || value.toLowerCase() !== 'chunked')
-      throw new BadResponseError(`transfer coding ${value.slice(0, MAX_TOLD)}`)
+      throw new BadResponseError(`transfer coding ${value.slice(0, MAX_SHOWN)}`)
     seen.chunked = true
   } else if (lower === 'connection') {
     seen.close ||= /(?:^|,)[\t ]*close[\t ]*(?:,|$)/i.test(value)
@@ -116,7 +111,7 @@ function note(seen: Seen, { lower }: FieldName, value: string): void {
   }
 }
 
-/** RFC 9112 section 6.3: both at once is how answers are smuggled. */
+/** RFC 9112 section 6.3: both at once is how responses are smuggled. */
 function framingOf({ length, chunked }: Seen): Framing {
   if (chunked && length !== null) throw new BadResponseError('a length and chunks')
   if (chunked) return CHUNKED

@@ -1,20 +1,9 @@
+import { MAX_INTERIM, type ResponseReceiver } from './contract.ts'
 import { BadResponseError, ConnectionLostError, StrayBytesError } from './failure.ts'
-import { BARE_LF, parseResponseHead, parseTrailers, type ResponseHead } from './response-head.ts'
+import { BARE_LF, type ParsedHead, parseResponseHead, parseTrailers } from './response-head.ts'
 
-/** What an answer is told to, piece by piece. */
-export interface ResponseSink {
-  /** A head of status 1xx: another one follows. */
-  onInterim(head: ResponseHead): void
-  onHead(head: ResponseHead): void
-  /**
-   * A piece of the body, the last one where `last` says so: as text in latin1 where it is short, which joins a head in
-   * one write; else a Buffer, to be kept at will unless the reader says that it has `lent` some. Only a body of announced
-   * length knows its last piece.
-   */
-  onBody(piece: Buffer | string, last: boolean): void
-  /** The answer is whole. @param trailers raw */
-  onEnd(trailers: readonly string[]): void
-}
+/** What a response is handed to, piece by piece. */
+export type ResponseSink = Pick<ResponseReceiver, 'onInterim' | 'onHead' | 'onBody' | 'onEnd'>
 
 /** Bytes of a body, or of its rest, that are handed on as text. */
 const MAX_TEXT = 16 * 1024
@@ -23,14 +12,14 @@ const MAX_COPIED = 16 * 1024
 /** Bytes of a line that opens a chunk, extensions included. */
 const MAX_CHUNK_LINE = 1024
 
-/** Of each answer. */
+/** Of each response. */
 const BEGINNING = 'HTTP/1.'
 
 type State = 'idle' | 'head' | 'length' | 'close' | 'chunk-size' | 'chunk' | 'chunk-end' | 'trailers'
 
 /**
- * Reads the answers of one connection, one after another (RFC 9112, sections 4 to 7). It knows no socket: bytes go in, and
- * what they say goes to the sink of the answer that is awaited.
+ * Reads the responses of one connection, one after another (RFC 9112, sections 4 to 7). It knows no socket: bytes go in, and
+ * what they say goes to the sink of the response that is awaited.
  */
 export class ResponseReader {
   readonly #maxHead: number
@@ -43,9 +32,10 @@ export class ResponseReader {
   /** The beginning of a head or a line whose end has not come yet. */
   #kept: Buffer | null = null
   #begun = false
+  #interim = 0
   #keptFor: number | null = null
   #lent = false
-  /** Where short chunks of this read lie that are still to be told as one piece. */
+  /** Where short chunks of this read lie that are still to be handed on as one piece. */
   #runFrom = 0
   #runTo = 0
 
@@ -53,47 +43,53 @@ export class ResponseReader {
     this.#maxHead = maxHead
   }
 
-  /** @param bodiless whether the answer has no body whatever its head says, as one to HEAD */
+  /** @param bodiless whether the response has no body whatever its head says, as one to HEAD */
   expect(sink: ResponseSink, bodiless: boolean): void {
     this.#sink = sink
     this.#bodiless = bodiless
     this.#begun = false
+    this.#interim = 0
     this.#state = 'head'
   }
 
-  /** Whether any byte of the awaited answer has come. */
+  /** Whether any byte of the awaited response has come. */
   get begun(): boolean {
     return this.#begun
   }
 
-  /** Whether the connection may serve another request; meaningful between two answers. */
+  /** How many interim responses have come before the awaited one. */
+  get interim(): number {
+    return this.#interim
+  }
+
+  /** Whether the connection may serve another request; meaningful between two responses. */
   get persistent(): boolean {
     return this.#persistent
   }
 
-  /** Whether no answer is awaited. */
+  /** Whether no response is awaited. */
   get idle(): boolean {
     return this.#state === 'idle'
   }
 
-  /** Seconds that the backend said to keep the connection, in its last answer that did. */
+  /** Seconds that the upstream said to keep the connection, in its last response that did. */
   get keptFor(): number | null {
     return this.#keptFor
   }
 
-  /** Whether the sink was told pieces in the last `read` that are parts of the bytes read, and no copies. */
+  /** Whether the sink was handed pieces in the last `read` that are parts of the bytes read, and no copies. */
   get lent(): boolean {
     return this.#lent
   }
 
-  /** From now on nothing is told to the sink any more. */
+  /** From now on the sink is not called any more. */
   abandon(): void {
     this.#sink = null
   }
 
   /**
    * @param bytes not kept by the reader, which may move what lies in them
-   * @throws BadAnswerError after which the connection is of no use
+   * @throws BadResponseError after which the connection is of no use
    */
   read(bytes: Buffer): void {
     let at = 0
@@ -116,11 +112,11 @@ export class ResponseReader {
       }
     }
     this.#reportRun(input)
-    // Bytes that nobody asked for: who knows to which question they are the answer.
+    // Bytes that nobody asked for: who knows to which request they are the response.
     if (at < input.length && this.#state === 'idle') this.#persistent = false
   }
 
-  /** The backend has closed its side. @throws Error where the answer is not whole by that */
+  /** The upstream has closed its side. @throws Error if the response is not whole by that */
   end(): void {
     this.#persistent = false
     if (this.#state === 'close') this.#finish([])
@@ -143,6 +139,7 @@ export class ResponseReader {
     const bodyAt = end + 4
     if (head.status < 200) {
       if (head.status === 101) throw new BadResponseError('an upgrade that nobody asked for')
+      if (++this.#interim > MAX_INTERIM) throw new BadResponseError('too many interim answers')
       this.#sink?.onInterim(head)
       return at + bodyAt
     }
@@ -150,7 +147,7 @@ export class ResponseReader {
   }
 
   /** @returns how many bytes of the body were read with the head */
-  #openBody(head: ResponseHead, text: string, bodyAt: number, available: number): number {
+  #openBody(head: ParsedHead, text: string, bodyAt: number, available: number): number {
     const { framing } = head
     const bodiless = this.#bodiless || head.status === 204 || head.status === 304
     // A 204 never has a body (RFC 9110 section 6.4.1): one that announces one may send it, as bytes that nobody asked for.
@@ -189,7 +186,7 @@ export class ResponseReader {
   }
 
   /**
-   * Short chunks are moved together and told at the end of the read: one read may bring 10,000 of a byte each, and all of
+   * Short chunks are moved together and handed on at the end of the read: one read may bring 10,000 of a byte each, and all of
    * them, as writes of their own, would wait for a slow client.
    */
   #readChunk(input: Buffer, at: number, end: number): void {
@@ -226,7 +223,7 @@ export class ResponseReader {
 
   /**
    * By the byte: one read may bring 10,000 of them, and as text they hold everybody up for ten times as long.
-   * @returns where the line ends; -1 where it holds anything but a size, or is not whole
+   * @returns where the line ends; -1 if it holds anything but a size, or is not whole
    */
   #readPlainSize(input: Buffer, at: number): number {
     let size = 0
@@ -251,7 +248,8 @@ export class ResponseReader {
   #readSizeLine(input: Buffer, at: number): number {
     const end = this.#lineEnd(input, at, MAX_CHUNK_LINE)
     if (end === -1) return this.#keep(input, at)
-    // Blanks behind a size, with which old servers pad it, cannot move the end of a chunk. Extensions are dropped; what they may hold is bounded, since a bare LF in one has split messages (CVE-2025-55315).
+    // Blanks behind a size, with which old servers pad it, cannot move the end of a chunk. Extensions are dropped. What they
+    // may hold is bounded, since a bare LF in one has split messages (CVE-2025-55315).
     const size = /^([0-9a-fA-F]{1,12})[\t ]*(?:;[\t -~\x80-\xff]*)?$/.exec(input.toString('latin1', at, end))?.[1]
     if (size === undefined) throw new BadResponseError('a chunk without a size')
     this.#openChunk(Number.parseInt(size, 16))

@@ -2,9 +2,8 @@ import { once } from 'node:events'
 import type { AddressInfo } from 'node:net'
 import { expect, it } from 'vitest'
 import { addressesInTurn } from '../../../src/forward/client/addresses.ts'
-import type { Connection } from '../../../src/forward/client/connection.ts'
-import { Connections } from '../../../src/forward/client/pool.ts'
-import { assertNoSurprises, destinationOf, onCleanup, overEachTransport, until } from '../support.ts'
+import type { Connection } from '../../../src/forward/client/contract.ts'
+import { assertNoSurprises, clientOf, destinationOf, onCleanup, overEachTransport, until } from '../support.ts'
 
 assertNoSurprises()
 
@@ -35,16 +34,7 @@ overEachTransport(({ scheme, tcpServer }) => {
       queueMicrotask(() => callback(null, addresses))
     })
     const destination = { ...destinationOf(`${scheme}://upstream.test:${port}`), lookup }
-    const limits = {
-      responseTimeoutMs: 60_000,
-      idleTimeoutMs: 60_000,
-      keepAliveMs: 60_000,
-      maxConnections: 100,
-      queueTimeoutMs: 60_000,
-    }
-    const connections = new Connections({ destination, connectionMaxAgeMs: 60_000, ...limits })
-    onCleanup(() => connections.destroy())
-    return () => new Promise((start, expire) => connections.acquire({ start, expire }))
+    return clientOf(destination, { keepAliveMs: 60_000, maxConnections: 100 }).opened
   }
 
   it('new connections are shared among all addresses of a name, also where the resolver begins with another each time', async () => {

@@ -1,16 +1,15 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import { describe, expect, it } from 'vitest'
-import type { Connection } from '../../../src/forward/client/connection.ts'
-import { Connections } from '../../../src/forward/client/pool.ts'
+import type { ResponseReceiver } from '../../../src/forward/client/contract.ts'
 import {
   assertNoSurprises,
   CLOSE,
+  clientOf,
   destinationOf,
   exchangeRaw,
   gatewayTo,
   get,
   OK,
-  onCleanup,
   overEachWay,
   rawClient,
   until,
@@ -42,53 +41,43 @@ overEachWay(({ rawUpstream }) => {
     },
   )
 
-  describe('an exchange whose answer has ended', () => {
-    /** Keeps what it is told, and wants no more after each piece. */
-    const exchange = () => {
-      const told: string[] = []
+  describe('a receiver whose response has ended', () => {
+    /** Keeps what it is called with, and wants no more after each piece. */
+    function receiver(): ResponseReceiver & { readonly heard: string[] } {
+      const heard: string[] = []
       return {
-        told,
+        heard,
         sending: false,
         onPause: () => false,
         onDrain: () => {},
         onInterim: () => {},
         onHead: () => {},
-        onBody: (piece: Buffer | string) => void told.push(piece.toString('latin1')),
-        onEnd: () => void told.push('END'),
-        onFailure: (error: Error) => void told.push(error.message),
+        onBody: (piece) => void heard.push(piece.toString('latin1')),
+        onEnd: () => void heard.push('END'),
+        onFailure: (error) => void heard.push(error.message),
       }
     }
-    const head = (path: string): string => `GET ${path} HTTP/1.1\r\nHost: x\r\n\r\n`
+    const request = (target: string) => ({ method: 'GET', target, headers: [], body: null, last: false })
 
     it('has no say any more in what its connection reads', async () => {
       const upstream = await rawUpstream((socket, text) => {
         socket.write(text.includes('/first') ? OK : 'HTTP/1.1 200 OK\r\nContent-Length: 8\r\n\r\none,')
       })
-      const limits = {
-        responseTimeoutMs: 60_000,
-        idleTimeoutMs: 60_000,
-        keepAliveMs: 4_000,
-        connectionMaxAgeMs: 60_000,
-        maxConnections: 1,
-        queueTimeoutMs: 30_000,
-      }
-      const connections = new Connections({ destination: destinationOf(upstream.url), ...limits })
-      onCleanup(() => connections.destroy())
-      const opened = () => new Promise<Connection>((start, expire) => connections.acquire({ start, expire }))
-      const [first, second] = [exchange(), exchange()]
+      const { opened } = clientOf(destinationOf(upstream.url), { maxConnections: 1 })
+      const [first, second] = [receiver(), receiver()]
       const connection = await opened()
-      connection.send(first, head('/first'), false, false)
-      await until(() => first.told.includes('END'))
+      connection.send(request('/first'), first)
+      await until(() => first.heard.includes('END'))
       expect(await opened()).toBe(connection)
-      connection.send(second, head('/second'), false, false)
-      await until(() => second.told.length > 0)
+      connection.send(request('/second'), second)
+      await until(() => second.heard.length > 0)
       connection.resume(first)
       upstream.sockets[0]?.write('two.')
       await sleep(150)
-      expect(second.told).toEqual(['one,'])
+      expect(second.heard).toEqual(['one,'])
       connection.resume(second)
-      await until(() => second.told.includes('END'))
-      expect(second.told).toEqual(['one,', 'two.', 'END'])
+      await until(() => second.heard.includes('END'))
+      expect(second.heard).toEqual(['one,', 'two.', 'END'])
     })
   })
 })

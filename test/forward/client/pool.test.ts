@@ -3,12 +3,13 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import { setFlagsFromString } from 'node:v8'
 import { runInNewContext } from 'node:vm'
 import { describe, expect, it } from 'vitest'
-import type { Connection } from '../../../src/forward/client/connection.ts'
-import { Connections } from '../../../src/forward/client/pool.ts'
+import type { UpstreamConnection } from '../../../src/forward/client/connection.ts'
+import type { UpstreamClient } from '../../../src/forward/client/contract.ts'
 import { createForwarder } from '../../../src/forward/forwarder.ts'
 import {
   assertNoSurprises,
   CLOSE,
+  clientOf,
   destinationOf,
   exchangeRaw,
   gatewayTo,
@@ -74,21 +75,11 @@ overEachTransport(({ rawUpstream }) => {
     setFlagsFromString('--expose-gc')
     const collect: () => void = runInNewContext('gc')
     const upstream = await rawUpstream(() => {})
-    async function ended(): Promise<WeakRef<Connections>> {
-      const destination = destinationOf(upstream.url)
-      const limits = {
-        responseTimeoutMs: 60_000,
-        idleTimeoutMs: 60_000,
-        keepAliveMs: 4_000,
-        connectionMaxAgeMs: 60_000,
-        maxConnections: 1,
-        queueTimeoutMs: 30_000,
-      }
-      const connections = new Connections({ destination, ...limits })
-      const connection = await new Promise<Connection>((start, expire) => connections.acquire({ start, expire }))
-      connections.onFree(connection)
-      await connections.close()
-      return new WeakRef(connections)
+    async function ended(): Promise<WeakRef<UpstreamClient>> {
+      const { client, opened } = clientOf(destinationOf(upstream.url), { maxConnections: 1 })
+      client.onFree((await opened()) as UpstreamConnection)
+      await client.close()
+      return new WeakRef(client)
     }
     const left = await ended()
     await until(() => {
@@ -260,16 +251,7 @@ overEachTransport(({ rawUpstream }) => {
 // Over TCP, where whoever dials first is accepted first.
 it('a place that becomes free while one is being opened for who waits opens no second one', async () => {
   const upstream = await rawUpstream(() => {})
-  const connections = new Connections({
-    destination: destinationOf(upstream.url),
-    responseTimeoutMs: 60_000,
-    idleTimeoutMs: 60_000,
-    keepAliveMs: 60_000,
-    connectionMaxAgeMs: 60_000,
-    maxConnections: 2,
-    queueTimeoutMs: 30_000,
-  })
-  const opened = () => new Promise<Connection>((start, expire) => connections.acquire({ start, expire }))
+  const { opened } = clientOf(destinationOf(upstream.url), { maxConnections: 2 })
   const first = await opened()
   const second = opened()
   first.abandon()
@@ -278,7 +260,6 @@ it('a place that becomes free while one is being opened for who waits opens no s
   const last = rawClient(upstream.port)
   await until(() => upstream.sockets.some(({ remotePort }) => remotePort === last.socket.localPort))
   expect(upstream.sockets).toHaveLength(3)
-  connections.destroy()
 })
 
 describe('the URL of a backend', () => {

@@ -2,7 +2,7 @@ import http from 'node:http'
 import { Duplex } from 'node:stream'
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
-import type { ResponseHead } from '../../../src/forward/client/response-head.ts'
+import type { ResponseHead } from '../../../src/forward/client/contract.ts'
 import { ResponseReader, type ResponseSink } from '../../../src/forward/client/response-parser.ts'
 import { assertNoSurprises } from '../support.ts'
 

@@ -1,0 +1,44 @@
+import { codeOf } from './client/failure.ts'
+import type { ForwardError } from './contract.ts'
+
+/**
+ * Which of our errors a failure is. Without a connection the upstream is unreachable, whatever the cause: refused, unknown
+ * name, certificate, connect timeout. With one it is too slow or its response is bad. A connection that it closes is a bad
+ * response.
+ */
+export function forwardErrorOf(error: Error, connected: boolean): ForwardError {
+  const code = codeOf(error)
+  if (code === 'UPSTREAM_TIMEOUT') return 'upstream_timeout'
+  if (code === 'NO_CONNECTION') return 'no_connection'
+  return connected && code !== 'GIVEN_UP' ? 'bad_upstream_answer' : 'upstream_unreachable'
+}
+
+const UNTRUSTED = 'name its authority under upstream.tls.ca'
+/** For an upstream whose certificate is refused: the key of the configuration that says what is expected of it. */
+const CURES: ReadonlyMap<string, string> = new Map([
+  ['DEPTH_ZERO_SELF_SIGNED_CERT', UNTRUSTED],
+  ['SELF_SIGNED_CERT_IN_CHAIN', UNTRUSTED],
+  ['UNABLE_TO_GET_ISSUER_CERT', UNTRUSTED],
+  ['UNABLE_TO_GET_ISSUER_CERT_LOCALLY', UNTRUSTED],
+  ['UNABLE_TO_VERIFY_LEAF_SIGNATURE', UNTRUSTED],
+  ['ERR_TLS_CERT_ALTNAME_INVALID', 'name what is in it under upstream.tls.server_name'],
+])
+
+/** Node's own (26.10), which is about how it would have to be started. */
+const NODES_CURE = /; if the root CA is installed locally, .*$/
+
+/** For the log: the code and the message, with the cure if the configuration has one. */
+export function reasonOf(error: Error): string {
+  const code = codeOf(error)
+  const message = error.message === '' ? innerMessage(error) : error.message
+  const reason = code === '' || message.includes(code) ? message : `${code}: ${message}`
+  const cure = CURES.get(code)
+  return cure === undefined ? reason : `${reason.replace(NODES_CURE, '')}: ${cure}`
+}
+
+/** Happy eyeballs fails with an AggregateError that has no message of its own. */
+function innerMessage(error: Error): string {
+  return error instanceof AggregateError
+    ? error.errors.map((e) => (e instanceof Error ? e.message : '')).join('; ')
+    : ''
+}
