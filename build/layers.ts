@@ -47,6 +47,8 @@ const BROWSER = { node: [] }
 
 const PARTS: Readonly<Record<string, Part>> = {
   'lib/': { files: [] },
+  // The library has no place in the domain, which may use any other tool.
+  'lib/openapi.ts': { files: LIB, libraries: ['zod'] },
   'errors.ts': { files: [] },
   'observe/observation.ts': { files: DOMAIN, ...PURE },
   'quota/': { files: GROUND, ...PURE },
@@ -68,13 +70,15 @@ const PARTS: Readonly<Record<string, Part>> = {
   'node/': { files: LIB },
   'edge/': { files: [...DOMAIN, 'respond/', 'routing/', 'node/'] },
   'gateway/': { files: [...DOMAIN, 'edge/', 'respond/', 'routing/', 'auth/', 'forward/'] },
-  'admin/': { files: [...DOMAIN, 'forward/header-names.ts'], libraries: SERVER },
-  'reference/': { files: [...DOMAIN, 'config/', 'config/checks/', 'routing/', 'gateway/', 'respond/'] },
+  'admin/': { files: [...DOMAIN, 'lib/openapi.ts', 'forward/header-names.ts'], libraries: SERVER },
+  'reference/': {
+    files: [...DOMAIN, 'lib/openapi.ts', 'config/', 'config/checks/', 'routing/', 'gateway/', 'respond/'],
+  },
   'app/': { files: APP },
   'workers/': { files: APP },
   'cli/': { files: [...APP, 'workers/'] },
   'main.ts': { files: [...APP, 'workers/', 'cli/'] },
-  'services/common/': { files: LIB, libraries: SERVER },
+  'services/common/': { files: [...LIB, 'lib/openapi.ts'], libraries: SERVER },
   'services/music/': { files: SERVICE, libraries: SERVER },
   'services/chart/': { files: SERVICE, libraries: SERVER },
   'services/score/': { files: SERVICE, libraries: SERVER },

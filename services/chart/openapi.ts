@@ -1,10 +1,10 @@
-import { openapiDocument } from '../common/openapi.ts'
+import { serviceDocument } from '../common/openapi.ts'
 import { version } from '../common/version.ts'
 import { ROUTES } from './routes.ts'
 
 /** The API of this service, made of its routes. */
 export function describeApi(): object {
-  return openapiDocument({
+  return serviceDocument({
     title: 'Chart preview',
     version,
     description:

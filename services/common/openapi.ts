@@ -1,6 +1,16 @@
 import * as z from 'zod'
+import {
+  namesIn,
+  openapiDocument,
+  operationId,
+  parametersOf,
+  pathParameter,
+  requestBody,
+  schemaOf,
+  shortenDate,
+} from '../../src/lib/openapi.ts'
 
-/** An OpenAPI 3.1 document, made of the routes of a service and of the very schemas that validate. */
+/** The OpenAPI document of a service, made of its routes. */
 
 /** One answer of an operation. */
 export interface ResponseDoc {
@@ -32,7 +42,7 @@ export interface Operation {
   readonly responses: Readonly<Record<number, ResponseDoc>>
 }
 
-export interface DocumentOptions {
+interface ServiceOptions {
   readonly title: string
   readonly version: string
   readonly description: string
@@ -40,72 +50,34 @@ export interface DocumentOptions {
   readonly securitySchemes?: Readonly<Record<string, object>>
 }
 
-export function openapiDocument({ title, version, description, operations, securitySchemes }: DocumentOptions) {
-  const paths: Record<string, Record<string, unknown>> = {}
-  for (const operation of operations) {
-    const path = operation.path.replace(/:(\w+)/g, '{$1}')
-    paths[path] = { ...paths[path], [operation.method.toLowerCase()]: operationOf(operation) }
-  }
-  return {
-    openapi: '3.1.1',
-    info: { title, version, description },
-    servers: [{ url: '/' }],
-    paths,
-    ...(securitySchemes !== undefined && { components: { securitySchemes } }),
-  }
+export function serviceDocument({ title, version, description, operations, securitySchemes }: ServiceOptions) {
+  return openapiDocument(
+    { title, version, description },
+    operations,
+    operationOf,
+    securitySchemes && { securitySchemes },
+  )
 }
 
-function operationOf(operation: Operation) {
-  const { method, path, summary, description, tag, security, body, bodyExample, responses } = operation
-  const parameters = [...pathParameters(operation), ...parametersOf('query', operation.query)]
-  parameters.push(...parametersOf('header', operation.headers))
+function operationOf({ method, path, summary, description, tag, security, body, responses, ...doc }: Operation) {
+  const known = parametersOf('path', doc.params ?? NONE, OPTIONS)
+  const parameters = [
+    ...namesIn(path).map((name) => known.find((each) => each.name === name) ?? pathParameter(name)),
+    ...parametersOf('query', doc.query ?? NONE, OPTIONS),
+    ...parametersOf('header', doc.headers ?? NONE, OPTIONS),
+  ]
   return {
     operationId: operationId(method, path),
     summary,
     ...(description !== undefined && { description }),
     ...(tag !== undefined && { tags: [tag] }),
     ...(parameters.length > 0 && { parameters }),
-    ...(body !== undefined && {
-      requestBody: {
-        required: !body.safeParse(undefined).success,
-        content: { 'application/json': content(body, bodyExample) },
-      },
-    }),
+    ...(body !== undefined && { requestBody: requestBody(body, content(body, doc.bodyExample)) }),
     responses: Object.fromEntries(
       Object.entries(responses).map(([status, response]) => [status, responseOf(response)]),
     ),
     security: security.map((scheme) => ({ [scheme]: [] })),
   }
-}
-
-/** `GET /api/bot/player/:qq` is `getApiBotPlayerQq`. */
-function operationId(method: string, path: string): string {
-  const capital = (word: string) => word.slice(0, 1).toUpperCase() + word.slice(1)
-  return (
-    method.toLowerCase() +
-    path
-      .split(/[\W_]+/)
-      .map(capital)
-      .join('')
-  )
-}
-
-function pathParameters({ path, params }: Operation) {
-  const known = new Map(parametersOf('path', params).map((parameter) => [parameter.name, parameter]))
-  return [...path.matchAll(/:(\w+)/g)].map(
-    ([, name = '']) => known.get(name) ?? { name, in: 'path', required: true, schema: { type: 'string' } },
-  )
-}
-
-function parametersOf(where: 'path' | 'query' | 'header', object: z.ZodObject | undefined) {
-  if (object === undefined) return []
-  const { properties = {}, required = [] } = schemaOf(object)
-  return Object.entries(properties).map(([name, schema]) => ({
-    name,
-    in: where,
-    required: where === 'path' || required.includes(name),
-    schema: schema as object,
-  }))
 }
 
 function responseOf({ description, schema, contentType = 'application/json', example }: ResponseDoc) {
@@ -116,13 +88,11 @@ function responseOf({ description, schema, contentType = 'application/json', exa
 }
 
 function content(schema: z.ZodType, example: unknown, io: 'input' | 'output' = 'input') {
-  return { schema: schemaOf(schema, io), ...(example !== undefined && { example }) }
+  return { schema: schemaOf(schema, { ...OPTIONS, io }), ...(example !== undefined && { example }) }
 }
 
-function schemaOf(schema: z.ZodType, io: 'input' | 'output' = 'input') {
-  const { $schema, ...json } = z.toJSONSchema(schema, { io, unrepresentable: 'any', override: shorten })
-  return json
-}
+const NONE = z.object({})
+const OPTIONS = { unrepresentable: 'any', override: shorten } as const
 
 interface Shown {
   format?: unknown
@@ -131,9 +101,9 @@ interface Shown {
   maximum?: unknown
 }
 
-/** The pattern of a date is as long as a page, and `format` says the same. No service means the bounds of a double. */
+/** No service means the bounds of a double. */
 function shorten({ jsonSchema }: { jsonSchema: Shown }): void {
-  if (jsonSchema.format === 'date-time') delete jsonSchema.pattern
+  shortenDate({ jsonSchema })
   if (jsonSchema.minimum === Number.MIN_SAFE_INTEGER) delete jsonSchema.minimum
   if (jsonSchema.maximum === Number.MAX_SAFE_INTEGER) delete jsonSchema.maximum
 }

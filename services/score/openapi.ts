@@ -1,5 +1,5 @@
 import * as z from 'zod'
-import { type Operation, openapiDocument, type ResponseDoc } from '../common/openapi.ts'
+import { type Operation, type ResponseDoc, serviceDocument } from '../common/openapi.ts'
 import { version } from '../common/version.ts'
 import { ERRORS, type ErrorCode } from './errors.ts'
 import { DOCS, type Doc } from './operations.ts'
@@ -19,7 +19,7 @@ const COMMON: Readonly<Record<Access, readonly ErrorCode[]>> = {
  * @param listLimit most records in one list of scores
  */
 export function scoreDocument(listLimit: number): object {
-  return openapiDocument({
+  return serviceDocument({
     title: 'Score service',
     version,
     description: 'Music scores and related data of players, behind the gateway.',

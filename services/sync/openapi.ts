@@ -1,5 +1,5 @@
 import * as z from 'zod'
-import { type Operation, openapiDocument } from '../common/openapi.ts'
+import { type Operation, serviceDocument } from '../common/openapi.ts'
 import { version } from '../common/version.ts'
 import { ROUTES } from './routes.ts'
 
@@ -15,7 +15,7 @@ const SELF: Operation = {
 
 /** The API of this service, of its routes and of the schemas that validate. */
 export function describeApi() {
-  return openapiDocument({
+  return serviceDocument({
     title: 'Network score-sync',
     version,
     description: 'Takes scores of players in bulk, in one request or as a snapshot in chunks, and gives them back.',

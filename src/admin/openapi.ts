@@ -1,4 +1,16 @@
 import { z } from 'zod'
+import { ADMIN_SESSION } from '../forward/header-names.ts'
+import {
+  namesIn,
+  openapiDocument,
+  operationId,
+  type Parameter,
+  parametersOf,
+  pathParameter,
+  requestBody,
+  schemaOf,
+  shortenDate,
+} from '../lib/openapi.ts'
 import { type AdminError, type Doc, type Guard, type Method, ok, type Route, STATUS_OF } from './http.ts'
 import { errorResponse, named } from './schemas.ts'
 
@@ -23,102 +35,64 @@ export function openapiRoute(routes: readonly Route[], version: string): Route {
 }
 
 export function openapi(routes: readonly Route[], version: string) {
-  const paths: Record<string, Record<string, unknown>> = {}
-  for (const route of routes) {
-    const path = route.path.replace(/:(\w+)/g, '{$1}')
-    paths[path] = { ...paths[path], [route.method.toLowerCase()]: operation(route) }
+  const info = {
+    title: 'Tollgate admin API',
+    version,
+    description:
+      'What operators and the dashboard read and change at run time. Times are ISO 8601 in UTC. Every change is an entry of the audit.',
+    license: { name: 'MIT', identifier: 'MIT' },
   }
-  return {
-    openapi: '3.1.1',
-    info: {
-      title: 'Tollgate admin API',
-      version,
-      description:
-        'What operators and the dashboard read and change at run time. Times are ISO 8601 in UTC. Every change is an entry of the audit.',
-      license: { name: 'MIT', identifier: 'MIT' },
-    },
-    servers: [{ url: '/' }],
-    paths,
-    components: {
-      schemas: componentSchemas(),
-      securitySchemes: {
-        token: { type: 'http', scheme: 'bearer', description: 'An admin token of the configuration.' },
-        session: {
-          type: 'apiKey',
-          in: 'cookie',
-          name: 'tollgate_session',
-          description: 'Set by POST /api/session; changes things only from the page of the same origin.',
-        },
-        drain: {
-          type: 'apiKey',
-          in: 'header',
-          name: 'X-Tollgate-Drain',
-          description: 'The word yes, from a loopback address of the same machine.',
-        },
-      },
-    },
-  }
+  const components = { schemas: componentSchemas(), securitySchemes: SECURITY_SCHEMES }
+  return openapiDocument(info, routes, operation, components)
+}
+
+const SECURITY_SCHEMES = {
+  token: { type: 'http', scheme: 'bearer', description: 'An admin token of the configuration.' },
+  session: {
+    type: 'apiKey',
+    in: 'cookie',
+    name: ADMIN_SESSION,
+    description: 'Set by POST /api/session; changes things only from the page of the same origin.',
+  },
+  drain: {
+    type: 'apiKey',
+    in: 'header',
+    name: 'X-Tollgate-Drain',
+    description: 'The word yes, from a loopback address of the same machine.',
+  },
 }
 
 function componentSchemas(): Record<string, unknown> {
-  const { schemas } = z.toJSONSchema(named, { io: 'input', uri: (id) => SCHEMAS + id, override: shorten })
+  const { schemas } = z.toJSONSchema(named, { io: 'input', uri: (id) => SCHEMAS + id, override: shortenDate })
   return Object.fromEntries(Object.entries(schemas).map(([id, { $schema, $id, ...schema }]) => [id, schema as unknown]))
 }
 
-/** The pattern of a date is as long as a page; `format` says the same. */
-function shorten({ jsonSchema }: { jsonSchema: { format?: unknown; pattern?: unknown } }): void {
-  if (jsonSchema.format === 'date-time') delete jsonSchema.pattern
-}
-
-function operation({ method, path, guard, doc }: Route): Record<string, unknown> {
-  const parameters = [...pathParameters(path), ...queryParameters(doc), ...(doc.ifMatch === true ? [IF_MATCH] : [])]
+function operation({ method, path, guard, doc }: Route): object {
+  const parameters = [
+    ...namesIn(path).map((name) => pathParameter(name, 'Percent-encoded.')),
+    ...queryParameters(doc),
+    ...(doc.ifMatch === true ? [IF_MATCH] : []),
+  ]
   return {
-    operationId: operationId(method, path),
+    operationId: operationId(method, path.replace(/^\/api/, '')),
     summary: doc.summary,
     ...(parameters.length > 0 && { parameters }),
-    ...(doc.body !== undefined && {
-      requestBody: { required: !doc.body.safeParse(undefined).success, content: json(doc.body) },
-    }),
+    ...(doc.body !== undefined && { requestBody: requestBody(doc.body, content(doc.body)) }),
     responses: { ...errors(method, doc, guard), ...responsesOf(doc) },
     security: SECURITY[guard] ?? [],
   }
 }
 
-/** `GET /api/users/:id/override` is `getUsersIdOverride`. */
-function operationId(method: string, path: string): string {
-  const words = path.replace(/^\/(api\/)?/, '').split(/\W+/)
-  const capital = (word: string) => word.slice(0, 1).toUpperCase() + word.slice(1)
-  return method.toLowerCase() + words.map(capital).join('')
-}
-
-function pathParameters(path: string) {
-  return [...path.matchAll(/:(\w+)/g)].map(([, name]) => ({
-    name,
-    in: 'path',
-    required: true,
-    schema: { type: 'string' },
-    description: 'Percent-encoded.',
-  }))
-}
-
-function queryParameters({ query }: Doc) {
+/** Zod leaves a default out if the text of a query is made a number. */
+function queryParameters({ query }: Doc): Parameter[] {
   if (query === undefined) return []
-  const { properties = {}, required = [] } = z.toJSONSchema(query, { io: 'input' })
-  return Object.entries(properties).map(([name, schema]) => ({
-    name,
-    in: 'query',
-    required: required.includes(name),
-    schema: { ...(schema as object), ...defaultOf(query.shape[name]) },
-  }))
+  return parametersOf('query', query).map((parameter) => {
+    const value = query.shape[parameter.name]?.safeParse(undefined).data
+    return value === undefined ? parameter : { ...parameter, schema: { ...parameter.schema, default: value } }
+  })
 }
 
-/** Zod leaves it out where the text of a query is made a number. */
-function defaultOf(parameter: z.ZodType | undefined): { readonly default?: unknown } {
-  const value = parameter?.safeParse(undefined).data
-  return value === undefined ? {} : { default: value }
-}
-
-const IF_MATCH = {
+const IF_MATCH: Parameter = {
   name: 'If-Match',
   in: 'header',
   required: false,
@@ -138,9 +112,12 @@ function responsesOf({ responses }: Doc): Record<string, unknown> {
 }
 
 function json(schema: z.ZodType) {
+  return { 'application/json': content(schema) }
+}
+
+function content(schema: z.ZodType) {
   const id = named.get(schema)?.id
-  const { $schema, ...inline } = id === undefined ? z.toJSONSchema(schema, { io: 'input' }) : {}
-  return { 'application/json': { schema: id === undefined ? inline : { $ref: SCHEMAS + id } } }
+  return { schema: id === undefined ? schemaOf(schema) : { $ref: SCHEMAS + id } }
 }
 
 /** The empty one says that a request may come without. */

@@ -1,6 +1,7 @@
 import type { Config, Cost, OpenapiDocument, RouteConfig, Segment } from '../config/config.ts'
 import { isObject } from '../lib/json.ts'
 import { valueOfKey } from '../lib/json-scalar.ts'
+import { OPENAPI_VERSION, pathParameter } from '../lib/openapi.ts'
 import { STATUS_PATHS } from '../quota/status.ts'
 import { canonicalLiteral } from '../routing/target.ts'
 import {
@@ -96,7 +97,7 @@ function whole(upstream: Json, { quota, auth, unmatched }: DocumentOptions['conf
   const { categories, windows } = quota
   const cleaned = cleanComponents(components)
   return {
-    openapi: '3.1.1',
+    openapi: OPENAPI_VERSION,
     info: { title: 'Gateway', version: '1', ...info, description: words.join('\n\n') },
     ...(jsonSchemaDialect !== undefined && { jsonSchemaDialect }),
     servers: [{ url: '/' }],
@@ -211,16 +212,6 @@ function parametersOf(
 
 function variablesOf(path: string): string[] {
   return [...path.matchAll(/\{([^{}]*)\}/g)].map(([, name = '']) => name)
-}
-
-function pathParameter(name: string, description?: string) {
-  return {
-    name,
-    in: 'path',
-    required: true,
-    schema: { type: 'string' },
-    ...(description !== undefined && { description }),
-  }
 }
 
 function securityOf({ charged }: Access) {
