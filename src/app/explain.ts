@@ -7,7 +7,7 @@ import type { Route } from '../gateway/snapshot.ts'
 import { keyOfWritten } from '../lib/json-scalar.ts'
 import { usageOf } from '../quota/counter.ts'
 import type { Origin } from '../quota/policy.ts'
-import type { Standing } from '../quota/quota-store.ts'
+import type { UsageSnapshot } from '../quota/quota-store.ts'
 import { neverFits, refusalBody } from '../quota/refusal.ts'
 import { windowStatus } from '../quota/status.ts'
 import type { Limit } from '../quota/window.ts'
@@ -39,9 +39,9 @@ export async function explain(
   if (problem !== null) return { problem }
   const { cost } = priced
   if (cost === 0) return { ...charged, cost, decision: 'not_charged', ...because(REASONS.costsNothing), limits: [] }
-  const { view, standing } = await inForce()
-  const limits = limitsOf(view, standing, { user: question.user, category: access.category, cost: priced.least })
-  return { ...charged, cost, limits, ...verdict(limits, standing, { config, view, question, access, ...priced }) }
+  const { view, snapshot } = await inForce()
+  const limits = limitsOf(view, snapshot, { user: question.user, category: access.category, cost: priced.least })
+  return { ...charged, cost, limits, ...verdict(limits, snapshot, { config, view, question, access, ...priced }) }
 }
 
 /** Where the file has a value, for `LimitAnswer.steps`. */
@@ -135,14 +135,14 @@ type ExplainedLimit = ExplainResponse['limits'][number]
 
 function limitsOf(
   { policy, origin }: View,
-  standing: Standing,
+  snapshot: UsageSnapshot,
   { user, category, cost }: { user: string; category: string; cost: number },
 ): ExplainedLimit[] {
   const { personal, global } = policy.trace(category, user, origin)
   const i = policy.categories.indexOf(category)
   const shown = (scope: LimitResponse['scope'], limit: (typeof personal)[number]): ExplainedLimit => {
-    const counter = (scope === 'Personal' ? standing.personal : standing.global)[i]
-    const status = windowStatus(scope, limit, counter, standing.at)
+    const counter = (scope === 'Personal' ? snapshot.personal : snapshot.global)[i]
+    const status = windowStatus(scope, limit, counter, snapshot.at)
     const { source, steps } = limit
     return { ...status, source, steps, refuses: cost > 0 && status.used + cost > status.limit }
   }
@@ -161,11 +161,11 @@ interface Case {
   readonly least: number
 }
 
-function verdict(limits: readonly ExplainedLimit[], standing: Standing, about: Case) {
+function verdict(limits: readonly ExplainedLimit[], snapshot: UsageSnapshot, about: Case) {
   const { view, question, access, cost, least } = about
   if (limits.some(({ refuses }) => refuses)) {
     const shadow = shadowOf(view, question, access)
-    const [refused, wouldBeRefused] = refusal(standing, about)
+    const [refused, wouldBeRefused] = refusal(snapshot, about)
     const costs = cost === null ? REASONS.costsAtLeast(least) : REASONS.costs(cost)
     if (shadow === null) return { decision: 'refuse', ...because(refused, costs) } as const
     return { decision: 'shadow', ...because(wouldBeRefused, costs, shadow) } as const
@@ -176,14 +176,14 @@ function verdict(limits: readonly ExplainedLimit[], standing: Standing, about: C
 
 /** The very sentence that the client would read, and what it says; in shadow mode the second. */
 function refusal(
-  { at, personal, global }: Standing,
+  { at, personal, global }: UsageSnapshot,
   { config, view, question, access, least }: Case,
 ): [Reason, Reason] {
   const { user } = question
   const { category } = access
   const limits = view.policy.limitsFor(category, user)
   const i = view.policy.categories.indexOf(category)
-  const usages = (of: readonly Limit[], counters: Standing['personal']) =>
+  const usages = (of: readonly Limit[], counters: UsageSnapshot['personal']) =>
     of.map(({ window }) => usageOf(counters[i] ?? [], window.seconds, at))
   const decision = {
     accepted: false,

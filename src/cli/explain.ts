@@ -79,7 +79,7 @@ async function explained({ config }: Loaded, store: Store, question: Question): 
     const control = createControlKeeper({ store, observe: () => {} })
     const [state, tallies] = await Promise.all([control.fresh(), store.readTallies()])
     const view = viewOf(setupOf(config), state, tallies, adaptive({ ...tallies, options: config.quota.adaptive }))
-    return { view, standing: await store.standing(question.user, view.policy.categories) }
+    return { view, snapshot: await store.readUsage(question.user, view.policy.categories) }
   })
 }
 

@@ -6,7 +6,7 @@ import { globalStatus, type LimitsInForce, limitsInForce } from '../quota/status
 import { resetAt } from '../quota/window.ts'
 
 export interface PreviewOptions {
-  readonly store: Pick<QuotaStore, 'standing'> & UsageStore
+  readonly store: Pick<QuotaStore, 'readUsage'> & UsageStore
   /** Makes the limits in force, and as they would be: of the same categories and windows. */
   readonly now: () => Policy
   readonly next: () => Policy
@@ -158,13 +158,13 @@ function blockOf({ user, counters }: UserUsage, { policy, cheapest, shadow }: Ru
 }
 
 async function headRoom(
-  store: Pick<QuotaStore, 'standing'>,
+  store: Pick<QuotaStore, 'readUsage'>,
   now: Policy,
   next: Policy,
 ): Promise<Record<string, HeadRoom[]>> {
-  const standing = await store.standing(ANYBODY, next.categories)
-  const before = globalStatus(now, standing)
-  const after = globalStatus(next, standing)
+  const snapshot = await store.readUsage(ANYBODY, next.categories)
+  const before = globalStatus(now, snapshot)
+  const after = globalStatus(next, snapshot)
   return Object.fromEntries(
     Object.entries(after).map(([category, windows]) => [
       category,

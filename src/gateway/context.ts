@@ -17,7 +17,7 @@ export interface GatewayOptions {
   /** The configuration in force; asked once for each request. */
   readonly rules: () => Rules
   readonly ledger: Pick<Ledger, 'charge' | 'refund'>
-  readonly store: Pick<QuotaStore, 'standing'>
+  readonly store: Pick<QuotaStore, 'readUsage'>
   readonly observe: Observer
   /** How late the event loop lastingly is, in milliseconds. */
   readonly lag: () => number

@@ -5,7 +5,7 @@ import { isLastHop, targetOf, USUAL_METHODS } from '../edge/head-rules.ts'
 import type { Exhausted } from '../edge/shares.ts'
 import type { Denial } from '../errors.ts'
 import { StoreError } from '../quota/quota-store.ts'
-import { standingFields } from '../quota/ratelimit.ts'
+import { snapshotFields } from '../quota/ratelimit.ts'
 import { quotaStatus } from '../quota/status.ts'
 import { statusResponse } from '../respond/response.ts'
 import { type BodyPrice, priceOfBody } from '../routing/price.ts'
@@ -73,10 +73,10 @@ async function status(context: Context, exchange: Exchange): Promise<Stop> {
   exchange.caller = caller
   const policy = exchange.rules.policy()
   try {
-    const standing = await context.store.standing(caller.user, policy.categories)
+    const snapshot = await context.store.readUsage(caller.user, policy.categories)
     const response = statusResponse(
-      quotaStatus(policy, standing, caller.user),
-      standingFields(policy, standing, caller.user),
+      quotaStatus(policy, snapshot, caller.user),
+      snapshotFields(policy, snapshot, caller.user),
     )
     return answered(response)
   } catch (error) {

@@ -2,7 +2,7 @@ import type { Batch, Decision } from './charge.ts'
 import type { Counter } from './counter.ts'
 
 /** What a user has used: one personal and one global counter for each category that was asked for, in that order. */
-export interface Standing {
+export interface UsageSnapshot {
   /** The store's time of the reading, in milliseconds since the epoch. */
   readonly at: number
   readonly personal: readonly Counter[]
@@ -24,7 +24,7 @@ export interface QuotaStore {
   settle(batch: Batch): Promise<readonly Decision[]>
 
   /** Reads without charging. @throws StoreError */
-  standing(user: string, categories: readonly string[]): Promise<Standing>
+  readUsage(user: string, categories: readonly string[]): Promise<UsageSnapshot>
 }
 
 /** A user who has used something, with the counters as they are stored: windows that have ended may be among them. */

@@ -1,7 +1,7 @@
 import type { Charge, Decision, Limits } from './charge.ts'
 import { type Counter, usageOf } from './counter.ts'
 import type { Policy } from './policy.ts'
-import type { Standing } from './quota-store.ts'
+import type { UsageSnapshot } from './quota-store.ts'
 import { violations } from './refusal.ts'
 import { type Limit, NOT_RUNNING, resetAt, type Usage } from './window.ts'
 
@@ -79,9 +79,9 @@ function left(
 
 /**
  * Both fields for all categories, for `/me/quota`.
- * @param standing of the user, read for exactly `policy.categories`, in that order
+ * @param snapshot of the user, read for exactly `policy.categories`, in that order
  */
-export function standingFields(policy: Policy, { at, personal, global }: Standing, user: string): string[] {
+export function snapshotFields(policy: Policy, { at, personal, global }: UsageSnapshot, user: string): string[] {
   const each = policy.categories.map((category, i) => ({ category, limits: policy.limitsFor(category, user), i }))
   const usages = (limits: readonly Limit[], counter: Counter = []): Usage[] =>
     limits.map(({ window }) => usageOf(counter, window.seconds, at))

@@ -1,6 +1,6 @@
 import { type Counter, usageOf } from './counter.ts'
 import type { Policy } from './policy.ts'
-import type { Standing } from './quota-store.ts'
+import type { UsageSnapshot } from './quota-store.ts'
 import type { Scope } from './refusal.ts'
 import { type Limit, NOT_RUNNING, resetAt } from './window.ts'
 
@@ -30,25 +30,25 @@ export interface QuotaStatus {
 
 /**
  * What a user has of each window.
- * @param standing of the user, read for exactly `policy.categories`, in that order
+ * @param snapshot of the user, read for exactly `policy.categories`, in that order
  */
-export function quotaStatus(policy: Policy, standing: Standing, user: string): QuotaStatus {
+export function quotaStatus(policy: Policy, snapshot: UsageSnapshot, user: string): QuotaStatus {
   return {
     windows: byCategory(policy, (category, i) => {
       const { personal, global } = policy.limitsFor(category, user)
       return [
-        ...personal.map((limit) => windowStatus('Personal', limit, standing.personal[i], standing.at)),
-        ...(global ?? []).map((limit) => windowStatus('Global', limit, standing.global[i], standing.at)),
+        ...personal.map((limit) => windowStatus('Personal', limit, snapshot.personal[i], snapshot.at)),
+        ...(global ?? []).map((limit) => windowStatus('Global', limit, snapshot.global[i], snapshot.at)),
       ]
     }),
   }
 }
 
-/** The windows of all users together; empty where the global scope is switched off. @param standing of anybody, as above */
-export function globalStatus(policy: Policy, standing: Pick<Standing, 'at' | 'global'>): WindowStatuses {
+/** The windows of all users together; empty where the global scope is switched off. @param snapshot of anybody, as above */
+export function globalStatus(policy: Policy, snapshot: Pick<UsageSnapshot, 'at' | 'global'>): WindowStatuses {
   return byCategory(policy, (category, i) =>
     (policy.limitsOf(category).global ?? []).map((limit) =>
-      windowStatus('Global', limit, standing.global[i], standing.at),
+      windowStatus('Global', limit, snapshot.global[i], snapshot.at),
     ),
   )
 }

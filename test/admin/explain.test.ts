@@ -74,7 +74,7 @@ test('a value of mode custom is told with its line, like a baseline', async () =
 test('what charges nothing is explained also while the store is out; what it would charge is 503', async () => {
   await running.stop()
   const fails = () => Promise.reject(new StoreError('down', 'connection', 'no'))
-  const names = ['standing', 'controlVersion', 'readControl', 'changesSince', 'readTallies'] as const
+  const names = ['readUsage', 'controlVersion', 'readControl', 'changesSince', 'readTallies'] as const
   running = await startAdmin({ broken: Object.fromEntries(names.map((name) => [name, fails])) })
   const decisions = [
     ['GET', '/v1/health', 'not_charged'],

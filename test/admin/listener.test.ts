@@ -307,7 +307,7 @@ describe('errors', () => {
       'insertToken',
       'controlVersion',
       'change',
-      'standing',
+      'readUsage',
     ] as const
     const more = ['scanUsers', 'readAudit', 'listReplicas', 'changesSince', 'readControl', 'ping'] as const
     const { call } = await start({ broken: Object.fromEntries([...calls, ...more].map((name) => [name, fails])) })

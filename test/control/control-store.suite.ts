@@ -326,7 +326,7 @@ export function controlStoreSuite(open: () => Promise<ControlStoreUnderTest>): v
       )
       await under.store.settle({ instance: 'reset', sequence: 1, refunds: [], charges })
       await done(limited('alice', 5))
-      const before = await under.store.standing('bob', ['read', 'write'])
+      const before = await under.store.readUsage('bob', ['read', 'write'])
       expect(before.personal.flat().map(({ used }) => used)).toEqual([3, 3, 3, 3])
       expect(await done({ kind: 'reset', user: 'alice' })).toMatchObject({
         version: 2,
@@ -335,9 +335,9 @@ export function controlStoreSuite(open: () => Promise<ControlStoreUnderTest>): v
         from: null,
         to: null,
       })
-      const { personal } = await under.store.standing('alice', ['read', 'write'])
+      const { personal } = await under.store.readUsage('alice', ['read', 'write'])
       expect(personal).toEqual([[], []])
-      expect(await under.store.standing('bob', ['read', 'write'])).toEqual({ ...before, at: expect.any(Number) })
+      expect(await under.store.readUsage('bob', ['read', 'write'])).toEqual({ ...before, at: expect.any(Number) })
       expect((await under.store.readControl()).overrides.get('alice')?.value).toEqual(override(5))
       const again = [{ user: 'alice', category: 'read', cost: 10, limits: of }]
       const [decision] = await under.store.settle({ instance: 'reset', sequence: 2, refunds: [], charges: again })
@@ -371,7 +371,7 @@ export function controlStoreSuite(open: () => Promise<ControlStoreUnderTest>): v
       sequence = 0
     })
     const used = async (category = 'read') => {
-      const { at, global, personal } = await under.store.standing('alice', [category])
+      const { at, global, personal } = await under.store.readUsage('alice', [category])
       const all = [...(global[0] ?? [])].filter(({ startedAt, seconds }) => at < startedAt + seconds * 1000)
       const byLength = new Map(all.map(({ seconds, used }) => [seconds, used]))
       const [minute, day] = [byLength.get(60) ?? 0, byLength.get(86_400) ?? 0]

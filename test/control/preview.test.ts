@@ -22,13 +22,13 @@ function counters(used: Usages[string]): Map<string, Counter> {
   )
 }
 
-type PreviewStore = Pick<QuotaStore, 'standing'> & UsageStore
+type PreviewStore = Pick<QuotaStore, 'readUsage'> & UsageStore
 
 /** Users in steps of two, and the global counters. */
 function storeOf(usages: Usages, global: Usages[string] = {}, step = 2): PreviewStore {
   const users: UserUsage[] = Object.entries(usages).map(([user, used]) => ({ user, counters: counters(used) }))
   return {
-    standing: async (_, categories) => ({
+    readUsage: async (_, categories) => ({
       at: AT,
       personal: categories.map(() => []),
       global: categories.map((category) => counters(global).get(category) ?? []),

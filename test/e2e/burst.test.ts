@@ -35,7 +35,7 @@ afterAll(async () => {
 })
 
 /** The store's own clock, by which windows start and end. */
-const storeTime = async (): Promise<number> => (await clock.standing('nobody', ['read'])).at
+const storeTime = async (): Promise<number> => (await clock.readUsage('nobody', ['read'])).at
 
 /** A request of a user, decided between two moments of the store's clock. */
 interface Asked {

@@ -330,7 +330,7 @@ async function usedByEach(): Promise<{ all: number; each: Map<string, number> }>
       }
       cursor = next
     }
-    const { at, global } = await store.standing('nobody', [LENIENT])
+    const { at, global } = await store.readUsage('nobody', [LENIENT])
     return { all: usageOf(global[0] ?? [], DAY, at).used, each }
   } finally {
     await store.close()

@@ -46,7 +46,7 @@ export function quotaStoreSuite(open: () => Promise<StoreUnderTest>): void {
   })
   const verdicts = (decisions: readonly Decision[]): boolean[] => decisions.map((d) => d.accepted)
   async function used(user: string, category = 'read'): Promise<{ personal: number[]; global: number[] }> {
-    const { at, personal, global } = await under.store.standing(user, [category])
+    const { at, personal, global } = await under.store.readUsage(user, [category])
     const of = (counter: (typeof personal)[number] | undefined): number[] =>
       [MINUTE, DAY].map(({ seconds }) => usageOf(counter ?? [], seconds, at).used)
     return { personal: of(personal[0]), global: of(global[0]) }
@@ -255,7 +255,7 @@ export function quotaStoreSuite(open: () => Promise<StoreUnderTest>): void {
       const [later] = await settle([charge('a', 4, short)])
       await settle([], [{ charge: one, decision: decision as Decision }])
       // As it stands at the moment of the later charge, whenever it is read.
-      const { personal, global } = await under.store.standing('a', ['read'])
+      const { personal, global } = await under.store.readUsage('a', ['read'])
       const at = later?.at ?? 0
       for (const counter of [personal[0], global[0]]) {
         expect([SECOND, DAY].map(({ seconds }) => usageOf(counter ?? [], seconds, at).used)).toEqual([4, 4])
@@ -342,20 +342,20 @@ export function quotaStoreSuite(open: () => Promise<StoreUnderTest>): void {
     for (const [i, id] of distinct.entries()) expect((await used(id)).personal).toEqual([i + 1, i + 1])
   })
 
-  it('reads the standing of a user without starting or changing anything', async () => {
+  it('reads the usage of a user without starting or changing anything', async () => {
     expect(await used('nobody')).toEqual({ personal: [0, 0], global: [0, 0] })
     expect(await used('nobody')).toEqual({ personal: [0, 0], global: [0, 0] })
     expect(verdicts(await settle([charge('nobody', 10, limits([10, 10]))]))).toEqual([true])
   })
 
-  it('reads many standings at once, each of its own user and categories', async () => {
+  it('reads many snapshots at once, each of its own user and categories', async () => {
     const of = limits([1000, 1000], [100_000, 100_000])
     const users = Array.from({ length: 300 }, (_, i) => `user ${i}`)
     await settle(users.flatMap((user, i) => [charge(user, i + 1, of), charge(user, 1, of, 'write')]))
     const asked = users.map((_, i) => (i % 3 === 0 ? ['write', 'read'] : i % 3 === 1 ? ['read'] : ['none', 'write']))
-    const standings = await Promise.all(users.map((user, i) => under.store.standing(user, asked[i] ?? [])))
+    const snapshots = await Promise.all(users.map((user, i) => under.store.readUsage(user, asked[i] ?? [])))
     const everybody = { read: (300 * 301) / 2, write: 300, none: 0 } as Record<string, number>
-    standings.forEach(({ at, personal, global }, i) => {
+    snapshots.forEach(({ at, personal, global }, i) => {
       const daily = (counters: typeof personal): number[] =>
         counters.map((counter) => usageOf(counter, 86_400, at).used)
       const own = { read: i + 1, write: 1, none: 0 } as Record<string, number>

@@ -2,7 +2,7 @@ import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
 import type { Charge, Decision, Limits } from '../../src/quota/charge.ts'
 import { createPolicy } from '../../src/quota/policy.ts'
-import { problemBody, rateLimit, rateLimitPolicy, standingFields } from '../../src/quota/ratelimit.ts'
+import { problemBody, rateLimit, rateLimitPolicy, snapshotFields } from '../../src/quota/ratelimit.ts'
 import type { Limit, Usage } from '../../src/quota/window.ts'
 import { parseList } from './structured-field.ts'
 
@@ -108,7 +108,7 @@ it('a problem of type quota-exceeded names the policies that refuse, the reporte
   })
 })
 
-describe('the fields of a standing', () => {
+describe('the fields of a snapshot', () => {
   const table = new Map(['read', 'write'].map((category) => [category, new Map([['1h', 120]])]))
   const fields = (enabled: boolean, startedAt: number): Map<string, string> => {
     const policy = createPolicy({
@@ -119,8 +119,8 @@ describe('the fields of a standing', () => {
       global: { enabled, multiplier: 1 },
     })
     const counter = (used: number) => [{ seconds: 3600, startedAt, used }]
-    const standing = { at: AT, personal: [counter(1), counter(2)], global: [counter(3), counter(4)] }
-    const [a = '', b = '', c = '', d = ''] = standingFields(policy, standing, 'bob')
+    const snapshot = { at: AT, personal: [counter(1), counter(2)], global: [counter(3), counter(4)] }
+    const [a = '', b = '', c = '', d = ''] = snapshotFields(policy, snapshot, 'bob')
     return new Map([
       [a, b],
       [c, d],

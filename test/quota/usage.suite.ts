@@ -78,7 +78,7 @@ export function usageStoreSuite(open: () => Promise<UsageStoreUnderTest>): void 
       const found = (await scan()).flat()
       expect(found.map(({ user }) => user).sort()).toEqual([...STRANGE_IDS].sort())
       for (const { user, counters } of found) {
-        const { personal } = await under.store.standing(user, ['read', 'write'])
+        const { personal } = await under.store.readUsage(user, ['read', 'write'])
         expect(counters.get('read'), user).toEqual(personal[0])
         expect(counters.get('read')?.map(({ used }) => used)).toEqual([2, 2])
         expect(counters.get('write') ?? [], user).toEqual(personal[1])

@@ -141,7 +141,7 @@ const step: fc.Arbitrary<Step> = fc.oneof(
     arbitrary: user.map(
       (user): Step =>
         ({ store }) =>
-          standing(store, user),
+          usage(store, user),
     ),
   },
   { weight: 1, arbitrary: fc.constant<Step>(({ store }) => scan(store)) },
@@ -216,8 +216,8 @@ function following(at: number): Step {
   }
 }
 
-async function standing(store: Store, user: string): Promise<unknown> {
-  const { personal, global } = await store.standing(user, CATEGORIES)
+async function usage(store: Store, user: string): Promise<unknown> {
+  const { personal, global } = await store.readUsage(user, CATEGORIES)
   return [personal.map(used), global.map(used)]
 }
 

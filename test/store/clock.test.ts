@@ -140,7 +140,7 @@ describe.each([
     clocked.set(0)
     for (const ahead of [0, HOUR / 2]) {
       clocked.set(ahead)
-      const { at, personal, global } = await clocked.store.standing('a', ['read'])
+      const { at, personal, global } = await clocked.store.readUsage('a', ['read'])
       for (const counter of [personal[0], global[0]]) {
         expect(usageOf(counter ?? [], 3600, at)).toEqual({ startedAt: at, used: 10 })
       }
@@ -196,7 +196,7 @@ describe.each([
       charges: [],
       refunds: [{ charge: one, decision }],
     })
-    const { at, personal } = await clocked.store.standing('a', ['read'])
+    const { at, personal } = await clocked.store.readUsage('a', ['read'])
     expect(usageOf(personal[0] ?? [], 3600, at)).toMatchObject({ startedAt: after.at, used: 15 })
   })
 

@@ -106,7 +106,7 @@ async function readings(place: Place) {
     }
     cursor = step.next
   } while (cursor !== null)
-  const { global } = await store.standing('nobody', CATEGORIES)
+  const { global } = await store.readUsage('nobody', CATEGORIES)
   const { version, changedAt, settings, overrides } = await store.readControl()
   return {
     users,

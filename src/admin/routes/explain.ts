@@ -1,6 +1,6 @@
 import { z } from 'zod'
 import { isUserId, USER_ID } from '../../control/user-id.ts'
-import type { Standing } from '../../quota/quota-store.ts'
+import type { UsageSnapshot } from '../../quota/quota-store.ts'
 import type { ExplainResponse } from '../api.ts'
 import type { Desk } from '../change.ts'
 import { readFields } from '../fields.ts'
@@ -26,7 +26,7 @@ export interface Question {
 export interface InForce {
   readonly view: View
   /** Of the user, for the categories of the view's policy. */
-  readonly standing: Standing
+  readonly snapshot: UsageSnapshot
 }
 
 /** What no such request has: passed over, it would be taken for a part of the answer. */
@@ -93,7 +93,7 @@ async function responseTo(desk: Desk, explain: Explain, { query }: Call): Promis
   if ('problems' in fields) return badFields(fields.problems)
   const response = await explain(fields.data, async () => {
     const view = await desk.view()
-    return { view, standing: await desk.store.standing(fields.data.user, view.policy.categories) }
+    return { view, snapshot: await desk.store.readUsage(fields.data.user, view.policy.categories) }
   })
   return 'problem' in response ? badFields([response.problem]) : ok(response)
 }

@@ -115,7 +115,7 @@ export async function globalWindows(
   { store }: Pick<Desk, 'store'>,
   { policy }: Pick<View, 'policy'>,
 ): Promise<WindowStatuses> {
-  return globalStatus(policy, await store.standing(ANYBODY, policy.categories))
+  return globalStatus(policy, await store.readUsage(ANYBODY, policy.categories))
 }
 
 function quotaResponse(view: View, windows: WindowStatuses): QuotaResponse {

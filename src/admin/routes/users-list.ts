@@ -146,7 +146,7 @@ const NO_COUNTERS: UserUsage['counters'] = new Map()
 
 /** What one user has used, as a scan would tell it. */
 async function usageOf({ store }: Desk, { policy }: View, user: string): Promise<UserUsage> {
-  const { personal } = await store.standing(user, policy.categories)
+  const { personal } = await store.readUsage(user, policy.categories)
   return { user, counters: new Map(policy.categories.map((category, i) => [category, personal[i] ?? []])) }
 }
 

@@ -83,7 +83,7 @@ export function userRoutes(desk: Desk): Route[] {
 
 async function show({ view, store }: Desk, user: string): Promise<AdminResponse> {
   const now = await view()
-  const { at, personal, global } = await store.standing(user, now.policy.categories)
+  const { at, personal, global } = await store.readUsage(user, now.policy.categories)
   const windows = now.policy.categories.map((category, i): [string, LimitResponse[]] => {
     const trace = now.policy.trace(category, user, now.origin)
     return [

@@ -1,7 +1,7 @@
 import { BUCKET_MS, BUCKETS, type Tally } from '../../failures/histogram.ts'
 import type { Observer } from '../../observe/observation.ts'
 import type { Batch, Decision } from '../../quota/charge.ts'
-import type { Standing } from '../../quota/quota-store.ts'
+import type { UsageSnapshot } from '../../quota/quota-store.ts'
 import type { Store } from '../store.ts'
 import { call, milliseconds, pinging, reading } from './calls.ts'
 import { decodeReply, encodeBatch } from './charge-batch.ts'
@@ -21,7 +21,7 @@ import { redisUsage } from './usage.ts'
 /** Twice as long as a ledger sends a batch of unknown outcome again. */
 const REMEMBER_REPLY_MS = String(60 * 60_000)
 
-/** Users whose standing is read by one command. */
+/** Users whose usage is read by one command. */
 const MOST_READS = 256
 
 interface Asked {
@@ -75,9 +75,9 @@ export function openRedisStore({ url, prefix = 'tollgate', deadlineMs = 250, obs
     return decodeReply(reply, batch, sent, (aheadMs) => observe({ type: 'window_start_ahead', aheadMs }))
   }
 
-  const readStanding = shareReads(readStandings, MOST_READS)
+  const readShared = shareReads(readUsages, MOST_READS)
 
-  async function readStandings(asked: readonly Asked[]): Promise<readonly Standing[]> {
+  async function readUsages(asked: readonly Asked[]): Promise<readonly UsageSnapshot[]> {
     const categories = [...new Set(asked.flatMap((one) => one.categories))]
     const names = [...categories.map(keys.everybody), ...asked.map(({ user }) => keys.user(user))]
     const [time, values] = await reading<[[string, string], (Buffer | null)[]]>(redis, (commands) => {
@@ -104,7 +104,7 @@ export function openRedisStore({ url, prefix = 'tollgate', deadlineMs = 250, obs
 
   return {
     settle,
-    standing: (user, categories) => readStanding({ user, categories }),
+    readUsage: (user, categories) => readShared({ user, categories }),
     addTally,
     readTallies: () => readBuckets(redis, keys),
     ...redisTokens(redis, keys),

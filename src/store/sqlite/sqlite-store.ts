@@ -2,7 +2,7 @@ import { BUCKET_MS, BUCKETS, type Bucket, bucketStart, type Tally } from '../../
 import type { Observer } from '../../observe/observation.ts'
 import { type Batch, type Decision, settleBatch } from '../../quota/charge.ts'
 import { type Counter, endsAt, running } from '../../quota/counter.ts'
-import { type Standing, StoreError } from '../../quota/quota-store.ts'
+import { StoreError, type UsageSnapshot } from '../../quota/quota-store.ts'
 import { pack, unpack } from '../packed-value.ts'
 import type { Store } from '../store.ts'
 import { sqliteControl } from './control.ts'
@@ -147,7 +147,7 @@ export function openSqliteStore(options: SqliteStoreOptions): Store {
     return row?.windows
   }
 
-  function standingNow(user: string, categories: readonly string[]): Standing {
+  function usageNow(user: string, categories: readonly string[]): UsageSnapshot {
     return {
       at: clock(),
       personal: categories.map((category) => unpack(readWindows(user, category))),
@@ -169,7 +169,7 @@ export function openSqliteStore(options: SqliteStoreOptions): Store {
 
   return {
     settle: async (batch) => attempt(() => settleNow(batch)),
-    standing: async (user, categories) => attempt(() => reading(() => standingNow(user, categories))),
+    readUsage: async (user, categories) => attempt(() => reading(() => usageNow(user, categories))),
     addTally: async (tally, agoMs = 0) => attempt(() => writing(() => addTallyNow(tally, agoMs))),
     readTallies: async () => attempt(readTalliesNow),
     ...sqliteTokens(database, () => {

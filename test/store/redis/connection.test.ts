@@ -78,7 +78,7 @@ describe('the connection to Redis', () => {
     const store = open(server.url, [], 100)
     await whenReady(store)
     const sent = new Promise((resolve) => setImmediate(resolve))
-    const asked = [store.ping(), store.standing('alice', ['read']), store.listTokens(), store.settle(nothing(1))]
+    const asked = [store.ping(), store.readUsage('alice', ['read']), store.listTokens(), store.settle(nothing(1))]
     await sent
     Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, 900)
     expect(await Promise.allSettled(asked)).toEqual(asked.map(() => expect.objectContaining({ status: 'fulfilled' })))
@@ -323,9 +323,9 @@ it('the clock is that of Redis, whatever this process takes for the time', async
     const [decision] = await store.settle({ instance: 'clock', sequence: 1, refunds: [], charges })
     await store.addTally({ ...NOTHING, total: 1 })
     const { buckets, at } = await store.readTallies()
-    const standing = await store.standing('clock', ['read'])
+    const snapshot = await store.readUsage('clock', ['read'])
     const after = Number((await admin.time())[0]) * 1000 + 1000
-    for (const moment of [decision?.at ?? 0, decision?.personal[0]?.startedAt ?? 0, at, standing.at]) {
+    for (const moment of [decision?.at ?? 0, decision?.personal[0]?.startedAt ?? 0, at, snapshot.at]) {
       expect(moment).toBeGreaterThanOrEqual(before)
       expect(moment).toBeLessThanOrEqual(after)
     }

@@ -72,13 +72,13 @@ function open(deadlineMs: number): Ledger {
 async function used(users: readonly string[] = ['alice']): Promise<{ all: number; each: number[] }> {
   const direct = openRedisStore({ url: server.url, prefix, deadlineMs: 5000, observe: () => {} })
   await whenReady(direct)
-  const standings = await Promise.all(users.map((user) => direct.standing(user, ['read'])))
+  const snapshots = await Promise.all(users.map((user) => direct.readUsage(user, ['read'])))
   await direct.close()
   const of = (counter: Parameters<typeof usageOf>[0] | undefined, at: number): number =>
     usageOf(counter ?? [], DAY.seconds, at).used
   return {
-    all: of(standings[0]?.global[0], standings[0]?.at ?? 0),
-    each: standings.map((s) => of(s.personal[0], s.at)),
+    all: of(snapshots[0]?.global[0], snapshots[0]?.at ?? 0),
+    each: snapshots.map((s) => of(s.personal[0], s.at)),
   }
 }
 
@@ -280,7 +280,7 @@ describe('a batch that Redis will not write', () => {
     const own = { instance: 'i', host: 'h', pid: 1, version: 'v', hash: 'x', controlVersion: 0, startedAt: 1 }
     await store.beat({ ...own, ready: true, reasons: [], configProblems: [], counts, hits: {}, unmatched: [] })
     await admin.config('SET', 'maxmemory', '1')
-    expect(await store.standing('alice', ['read'])).toMatchObject({ personal: [[{ used: 5 }]] })
+    expect(await store.readUsage('alice', ['read'])).toMatchObject({ personal: [[{ used: 5 }]] })
     expect(await store.controlVersion()).toMatchObject({ version: 1 })
     expect(await store.readControl()).toMatchObject({ settings: { version: 1, value: { mode: 'loose' } } })
     expect(await store.readTallies()).toMatchObject({ buckets: [{ total: 3, status5xx: 1 }] })
@@ -317,7 +317,7 @@ describe('while the store is out of reach', () => {
     proxy.blackhole()
     const calls = [
       store.settle({ instance: 'direct', sequence: 1, refunds: [], charges: [charge()] }),
-      store.standing('alice', ['read', 'write']),
+      store.readUsage('alice', ['read', 'write']),
       store.addTally({ ...NOTHING, total: 1 }),
       store.readTallies(),
       store.findTokens(['i']),

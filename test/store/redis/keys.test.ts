@@ -100,7 +100,7 @@ describe('what lies under the key of a counter', () => {
     ],
   ])('and is %s counts as nothing and is repaired by the next charge', async (_, put) => {
     await put()
-    expect((await store.standing('alice', ['read'])).personal[0]?.filter((e) => e.used > 0)).toEqual([])
+    expect((await store.readUsage('alice', ['read'])).personal[0]?.filter((e) => e.used > 0)).toEqual([])
     expect(await settle(charge(60), charge(41))).toMatchObject([
       { accepted: true, personal: [{ used: 60 }, { used: 60 }, { used: 60 }] },
       { accepted: false, personal: [{ used: 60 }, { used: 60 }, { used: 60 }] },
@@ -124,14 +124,14 @@ describe('what lies under the key of a counter', () => {
       OWN,
       Buffer.concat([sectionInSeconds('read', ...all(at, 5)), sectionInSeconds('write', ...all(at, 8))]),
     )
-    expect((await store.standing('alice', ['read'])).personal[0]).toEqual(all(at, 5))
+    expect((await store.readUsage('alice', ['read'])).personal[0]).toEqual(all(at, 5))
     expect(await settle(charge(96), charge(7))).toMatchObject([
       { accepted: false, personal: WINDOWS.map(() => ({ startedAt: at, used: 5 })) },
       { accepted: true, personal: WINDOWS.map(() => ({ startedAt: at, used: 12 })) },
     ])
     const write = sectionInSeconds('write', ...all(at, 8))
     expect(await redis.getBuffer(OWN)).toEqual(Buffer.concat([section('read', ...all(at, 12)), write]))
-    expect((await store.standing('alice', ['read', 'write'])).personal).toEqual([all(at, 12), all(at, 8)])
+    expect((await store.readUsage('alice', ['read', 'write'])).personal).toEqual([all(at, 12), all(at, 8)])
   })
 
   it.each([
@@ -143,7 +143,7 @@ describe('what lies under the key of a counter', () => {
     const limits: Limits = { personal: [{ window: { name: 'w', seconds }, limit: 9 }], global: null }
     const [one] = await settle(charge(4, 'alice', 'read', limits))
     expect(await redis.strlen(OWN)).toBe(size)
-    expect((await store.standing('alice', ['read'])).personal[0]).toEqual([entry(seconds, one?.at ?? 0, 4)])
+    expect((await store.readUsage('alice', ['read'])).personal[0]).toEqual([entry(seconds, one?.at ?? 0, 4)])
     expect(await settle(charge(5, 'alice', 'read', limits), charge(1, 'alice', 'read', limits))).toMatchObject([
       { accepted: true, personal: [{ used: 9 }] },
       { accepted: false, personal: [{ used: 9 }] },
@@ -154,7 +154,7 @@ describe('what lies under the key of a counter', () => {
     const minutes = { window: { name: '90m', seconds: 5400 }, limit: 100 }
     const longer: Limits = { personal: [...LIMITS.personal, minutes], global: null }
     for (const limits of [LIMITS, longer, LIMITS, longer]) await settle(charge(10, 'alice', 'read', limits))
-    const used = (await store.standing('alice', ['read'])).personal[0]?.map((one) => [one.seconds, one.used])
+    const used = (await store.readUsage('alice', ['read'])).personal[0]?.map((one) => [one.seconds, one.used])
     expect(used).toEqual([...WINDOWS.map(({ seconds }) => [seconds, 40]), [5400, 20]])
   })
 
@@ -172,7 +172,7 @@ describe('what lies under the key of a counter', () => {
       { accepted: true, personal: [{ used: most + 1 }] },
       { accepted: false, personal: [{ used: most + 1 }] },
     ])
-    expect((await store.standing('alice', ['read'])).personal[0]?.[0]?.used).toBe(most + 1)
+    expect((await store.readUsage('alice', ['read'])).personal[0]?.[0]?.used).toBe(most + 1)
   })
 
   describe('that the configuration names no more', () => {
@@ -182,7 +182,7 @@ describe('what lies under the key of a counter', () => {
       const old = section('old', entry(86_400, started, 9))
       await redis.set(OWN, Buffer.concat([old, section('read', entry(7200, started, 8))]))
       await settle(charge(5))
-      const { personal } = await store.standing('alice', ['old', 'read'])
+      const { personal } = await store.readUsage('alice', ['old', 'read'])
       expect(personal[0]).toEqual([entry(86_400, started, 9)])
       expect(personal[1]).toContainEqual(entry(7200, started, 8))
       expect(await redis.pttl(OWN)).toBeGreaterThan(22 * HOUR)
@@ -228,7 +228,7 @@ describe('what lies under the key of a counter', () => {
 describe('one batch', () => {
   const verdicts = (decisions: readonly Decision[]): boolean[] => decisions.map((d) => d.accepted)
   const used = async (category: string): Promise<(number | undefined)[]> => {
-    const counter = (await store.standing('alice', [category])).personal[0] ?? []
+    const counter = (await store.readUsage('alice', [category])).personal[0] ?? []
     return WINDOWS.map(({ seconds }) => counter.find((entry) => entry.seconds === seconds)?.used)
   }
 
@@ -335,7 +335,7 @@ describe('every key', () => {
 
 describe('a section in the short form', () => {
   const used = async (...categories: string[]) =>
-    (await store.standing('alice', categories)).personal.map((counter) => counter.map((entry) => entry.used))
+    (await store.readUsage('alice', categories)).personal.map((counter) => counter.map((entry) => entry.used))
 
   it('is written from the beat on by which all processes that share the store read it, and no longer', async () => {
     await settle(charge(5))
@@ -375,7 +375,7 @@ describe('a section in the short form', () => {
     const charged = counter.map(({ startedAt, used }) => ({ startedAt, used: used + 7 }))
     expect(decision).toMatchObject({ accepted: true, personal: charged })
     expect(await redis.strlen(OWN)).toBe(37)
-    expect((await store.standing('alice', ['read'])).personal[0]).toMatchObject(charged)
+    expect((await store.readUsage('alice', ['read'])).personal[0]).toMatchObject(charged)
     expect(await settle(charge(1, 'alice', 'read', { personal: most, global: null }))).toMatchObject([
       { accepted: false, personal: charged },
     ])

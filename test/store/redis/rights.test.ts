@@ -5,7 +5,7 @@ import { mintToken } from '../../../src/control/access-key.ts'
 import type { Change } from '../../../src/control/control-store.ts'
 import { UNCHANGED } from '../../../src/control/state.ts'
 import type { Observation, Observer } from '../../../src/observe/observation.ts'
-import type { Standing } from '../../../src/quota/quota-store.ts'
+import type { UsageSnapshot } from '../../../src/quota/quota-store.ts'
 import { openRedisStore } from '../../../src/store/redis/redis-store.ts'
 import type { Store } from '../../../src/store/store.ts'
 import { limits } from '../../quota/quota-store.suite.ts'
@@ -32,7 +32,7 @@ it('the rights that docs/operating.md names suffice for everything, and another 
     const [decision] = await store.settle({ instance: 'i', sequence: 1, refunds: [], charges })
     expect(decision?.accepted).toBe(true)
     await store.settle({ instance: 'i', sequence: 2, refunds: [], charges })
-    await store.standing('alice', ['read'])
+    await store.readUsage('alice', ['read'])
     expect((await store.scanUsers(null)).users).toHaveLength(1)
     await store.addTally({ total: 1, status0: 0, status5xx: 0, aside: 0, asideFailed: 0 })
     await store.readTallies()
@@ -101,7 +101,7 @@ it.each(['set', 'setrange'])(
     await admin.acl('SETUSER', 'tollgate', 'on', '>secret', '~*', '&*', '+@all')
     const store = open(`redis://tollgate:secret@127.0.0.1:${redis.port}`)
     const used = async (user: string): Promise<number> =>
-      (await store.standing(user, ['read'])).personal[0]?.[0]?.used ?? 0
+      (await store.readUsage(user, ['read'])).personal[0]?.[0]?.used ?? 0
     const charge = (user: string) => ({ user, category: 'read', cost: 1, limits: limits([10, 10], [100, 100]) })
     try {
       await whenReady(store)
@@ -136,7 +136,7 @@ it.each(['set', 'hset', 'hdel', 'del', 'zadd', 'zremrangebyrank'])(
     const state = async () => [
       await store.readControl(),
       await store.readAudit(null, 10),
-      await store.standing('alice', ['read']),
+      await store.readUsage('alice', ['read']),
     ]
     try {
       await whenReady(store)
@@ -156,7 +156,7 @@ it.each(['set', 'hset', 'hdel', 'del', 'zadd', 'zremrangebyrank'])(
       ]
       const outcomes: boolean[] = []
       for (const change of changes) {
-        const [control, audit, { personal, global }] = (await state()) as [unknown, unknown, Standing]
+        const [control, audit, { personal, global }] = (await state()) as [unknown, unknown, UsageSnapshot]
         const made = await store.change(change, ann, null).then(
           () => true,
           () => false,

@@ -42,7 +42,7 @@ let sequence = 0
 const settle = (store: Store, ...charges: Charge[]): Promise<readonly Decision[]> =>
   store.settle({ instance: 'file', sequence: ++sequence, refunds: [], charges })
 async function used(store: Store, user: string): Promise<[personal: number, global: number]> {
-  const { at, personal, global } = await store.standing(user, ['read'])
+  const { at, personal, global } = await store.readUsage(user, ['read'])
   return [usageOf(personal[0] ?? [], DAY.seconds, at).used, usageOf(global[0] ?? [], DAY.seconds, at).used]
 }
 
