@@ -87,7 +87,7 @@ const PARTS: Readonly<Record<string, Part>> = {
   'services/demo/': { files: [...APP, 'cli/', ...SERVICES] },
   // They run in a browser. When a window blocks is said once, for all.
   'dashboard/': {
-    files: ['admin/api.ts', 'quota/room.ts'],
+    files: ['admin/api.ts', 'quota/window.ts'],
     libraries: [
       'react',
       'react-dom',

@@ -1,9 +1,8 @@
 import { usageOf } from '../quota/counter.ts'
 import type { Policy } from '../quota/policy.ts'
 import type { QuotaStore, UsageStore, UserUsage } from '../quota/quota-store.ts'
-import { lacksRoom } from '../quota/room.ts'
 import { globalStatus, type LimitsInForce, limitsInForce } from '../quota/status.ts'
-import { resetAt } from '../quota/window.ts'
+import { lacksRoom, resetAt } from '../quota/window.ts'
 
 export interface PreviewOptions {
   readonly store: Pick<QuotaStore, 'readUsage'> & UsageStore

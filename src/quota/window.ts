@@ -45,3 +45,15 @@ export function usageAt(usage: Usage, seconds: number, now: number): Usage {
   if (usage.startedAt > now) return { startedAt: now, used: usage.used }
   return usage.startedAt !== 0 && now < resetAt(usage, seconds) ? usage : NOT_RUNNING
 }
+
+/**
+ * Whether a window has no room for the cheapest request of its category, so that it blocks whoever it belongs to. The admin
+ * page asks as well: this file runs in a browser.
+ * @param cost of that request; `undefined` if the quota refuses nothing of the category
+ */
+export function lacksRoom(
+  { used, limit }: { readonly used: number; readonly limit: number },
+  cost: number | undefined,
+): boolean {
+  return cost !== undefined && used + cost > limit
+}

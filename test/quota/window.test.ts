@@ -1,6 +1,6 @@
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
-import { NOT_RUNNING, resetAt, usageAt } from '../../src/quota/window.ts'
+import { lacksRoom, NOT_RUNNING, resetAt, usageAt } from '../../src/quota/window.ts'
 
 const START = Date.UTC(2026, 7, 6, 15, 6, 26)
 const HOUR = 3600
@@ -54,5 +54,16 @@ describe('a window', () => {
         },
       ),
     )
+  })
+})
+
+describe('a window lacks room', () => {
+  it('once the cheapest request of its category no longer fits under the limit', () => {
+    expect([7, 8].map((used) => lacksRoom({ used, limit: 10 }, 3))).toEqual([false, true])
+    expect(lacksRoom({ used: 0, limit: 0 }, 1)).toBe(true)
+  })
+
+  it('never if the quota refuses nothing of the category', () => {
+    expect(lacksRoom({ used: 10, limit: 10 }, undefined)).toBe(false)
   })
 })

@@ -1,5 +1,5 @@
 import type { OverrideBody, OverrideResponse, QuotaResponse, Scope, UserResponse } from '../../admin/api.ts'
-import { lacksRoom } from '../../quota/room.ts'
+import { lacksRoom } from '../../quota/window.ts'
 import { limitOf } from './settings.ts'
 
 /** The editor of an override: everything as typed. */

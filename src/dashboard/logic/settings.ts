@@ -1,5 +1,5 @@
 import type { QuotaPatch, SettingsInForceResponse, SettingsResponse } from '../../admin/api.ts'
-import { lacksRoom } from '../../quota/room.ts'
+import { lacksRoom } from '../../quota/window.ts'
 
 /** What is being edited on the page of the quotas: values by their dotted path, as the API's `changed` has them. */
 

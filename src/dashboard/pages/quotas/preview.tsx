@@ -1,7 +1,7 @@
 import { Button, TextInput } from '@mantine/core'
 import { useEffect, useRef, useState } from 'react'
 import type { PreviewResponse, SettingsInForceResponse } from '../../../admin/api.ts'
-import { lacksRoom } from '../../../quota/room.ts'
+import { lacksRoom } from '../../../quota/window.ts'
 import { useTexts } from '../../i18n/text.tsx'
 import { wholeSecond } from '../../logic/format.ts'
 import { hashOf } from '../../logic/location.ts'

@@ -1,7 +1,7 @@
 import { Button } from '@mantine/core'
 import { useState } from 'react'
 import type { InForceResponse, QuotaResponse, UserInForceResponse, UserResponse } from '../../../admin/api.ts'
-import { lacksRoom } from '../../../quota/room.ts'
+import { lacksRoom } from '../../../quota/window.ts'
 import { ApiError, call, isOutcomeUnknown, serverNow } from '../../api/client.ts'
 import { type Polled, usePoll } from '../../api/use-poll.ts'
 import { useTexts } from '../../i18n/text.tsx'
