@@ -1,10 +1,11 @@
 import { readFileSync } from 'node:fs'
-import { type Callback, Cluster, Redis, type RedisOptions } from 'ioredis'
+import { Cluster, Redis, type RedisOptions } from 'ioredis'
 import { messageOf } from '../../errors.ts'
-import { giveUpAfter, Script, ScriptCall } from './script.ts'
+import { giveDeadline } from '../../node/redis-deadline.ts'
+import { type Judge, judgeReadyCheck } from '../../node/redis-ready-check.ts'
 import { isForbidden, isOfSelect } from './store-errors.ts'
 
-/** The only file that knows ioredis, with script.ts. */
+/** The only file that knows ioredis. */
 
 const script = (name: string): string => readFileSync(new URL(name, import.meta.url), 'utf8')
 
@@ -15,15 +16,16 @@ export const CHARGE_LUA = SECTIONS + script('./charge.lua')
 export const CONTROL_LUA = SECTIONS + script('./control.lua')
 
 const SCRIPTS = {
+  settleBatch: { lua: CHARGE_LUA },
   addTally: { lua: script('./tally.lua'), numberOfKeys: 1 },
   changeControl: { lua: CONTROL_LUA },
   beat: { lua: script('./beat.lua'), numberOfKeys: 3 },
   scanKeys: { lua: script('./scan.lua'), numberOfKeys: 1 },
 }
 
-export const SETTLE_BATCH = new Script(CHARGE_LUA)
-
 interface Scripts {
+  /** Texts of the reply are Buffers. */
+  settleBatchBuffer(keyCount: number, ...keysAndArguments: string[]): Promise<unknown>
   addTally(key: string, ...counts: number[]): Promise<unknown>
   changeControl(keyCount: number, ...keysAndArguments: string[]): Promise<unknown>
   beat(
@@ -98,7 +100,12 @@ export function connect({ url, deadlineMs }: ConnectOptions): RedisClient {
   const options = optionsOf(deadlineMs)
   const parsed = parseUrl(withUser(url))
   const { username, password } = parsed
-  const prepared = (redis: Redis): Redis => quietly(withDeadline(redis, 2 * deadlineMs))
+  /** Commands have twice the caller's deadline, which is to pass first. */
+  const prepared = (redis: Redis): Redis => {
+    giveDeadline(redis, 2 * deadlineMs)
+    judgeReadyCheck(redis, judge)
+    return redis
+  }
   if (parsed.kind === 'single') return prepared(inItsDatabase(new Redis(parsed.url, options))) as RedisClient
   const login = { ...(username && { username }), ...(password && { password }) }
   if (parsed.kind === 'sentinel') {
@@ -117,40 +124,12 @@ export function connect({ url, deadlineMs }: ConnectOptions): RedisClient {
 }
 
 /**
- * Gives each command its deadline, twice the caller's: a turn of our event loop that takes long must not pass for a silence of Redis.
- * With `commandTimeout` of ioredis 6.0 it does: if a process was held up for that long, as in a container that is throttled, its timer
- * comes before the reply that is there already is read.
+ * A user without the right to INFO may use the connection, and the store warns. A Redis that is loading is an error, which is reported and
+ * tried again, instead of a silence of up to 10 s.
  */
-function withDeadline(redis: Redis, ms: number): Redis {
-  const send = redis.sendCommand.bind(redis)
-  redis.sendCommand = (command, stream) => {
-    if (command instanceof ScriptCall) command.within(ms)
-    else {
-      const timer = giveUpAfter(ms, command)
-      const clear = (): void => clearTimeout(timer)
-      command.promise.then(clear, clear)
-    }
-    return send(command, stream)
-  }
-  return redis
-}
-
-/**
- * What ioredis asks by INFO before it uses a connection. A user without the right to INFO is enough for it, but it prints so for itself
- * at each connection, in the middle of the log: here it gets an empty reply, and the store warns. What listens in a cluster is out of our reach,
- * and prints still. A Redis that is loading it would wait for up to 10 s at a time, and say nothing: here that is an error, reported and tried again.
- */
-function quietly(redis: Redis): Redis {
-  const ask = redis.info.bind(redis)
-  function info(answered?: Callback<string>): Promise<string> {
-    if (answered === undefined) return ask()
-    return ask((error, text) => {
-      if (error && isForbidden(error)) return answered(null, '')
-      answered(error ?? (isLoading(text) ? new Error('LOADING Redis is loading its data') : null), text)
-    })
-  }
-  redis.info = info as Redis['info']
-  return redis
+const judge: Judge = (error, info) => {
+  if (error && isForbidden(error)) return { error: null, info: '' }
+  return { error: error ?? (isLoading(info) ? new Error('LOADING Redis is loading its data') : null), info }
 }
 
 function isLoading(info: string | undefined): boolean {

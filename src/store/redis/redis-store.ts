@@ -5,7 +5,7 @@ import type { UsageSnapshot } from '../../quota/quota-store.ts'
 import type { Store } from '../store.ts'
 import { call, milliseconds, pinging, reading } from './calls.ts'
 import { decodeReply, encodeBatch } from './charge-batch.ts'
-import { asksForNoPassword, type RedisClient, SETTLE_BATCH } from './client.ts'
+import { asksForNoPassword, type RedisClient } from './client.ts'
 import { redisControl } from './control.ts'
 import { createKeys, type Keys } from './keys.ts'
 import { NEWEST_FORM, redisReplicas } from './replicas.ts'
@@ -71,7 +71,7 @@ export function openRedisStore({ url, prefix = 'tollgate', deadlineMs = 250, obs
     if (instance !== last.instance || sequence !== last.sequence) last = { instance, sequence, mayBeShort }
     const sent = encodeBatch(batch, keys, last.mayBeShort)
     const args = [String(batch.sequence), REMEMBER_REPLY_MS, sent.json, sent.charges]
-    const reply = await call(() => SETTLE_BATCH.run(redis, sent.keys, args))
+    const reply = await call(() => redis.settleBatchBuffer(sent.keys.length, ...sent.keys, ...args))
     return decodeReply(reply, batch, sent, (aheadMs) => observe({ type: 'window_start_ahead', aheadMs }))
   }
 
