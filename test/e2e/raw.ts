@@ -34,8 +34,9 @@ export async function silence(socket: net.Socket, silenceMs: number): Promise<vo
   socket.on('data', () => {
     left = silenceMs
   })
+  const closed = new Promise((resolve) => socket.once('close', resolve))
   for (let last = performance.now(); left > 0 && !socket.closed; ) {
-    await sleep(LOOK_MS)
+    await Promise.race([sleep(LOOK_MS), closed])
     const now = performance.now()
     left -= Math.min(now - last, MOST_MS)
     last = now

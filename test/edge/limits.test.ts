@@ -77,6 +77,8 @@ function request(line: string, user: string, ...fields: string[]): string {
 const poll = <T>(read: () => T) => expect.poll(read, { interval: 20 })
 const bodyOf = (response: string): unknown => JSON.parse(response.split('\r\n\r\n')[1] ?? '')
 const get = (user: string, path = '/api/now'): string => request(`GET ${path} HTTP/1.1`, user)
+/** Of a connection that ends with its response, so that nobody waits for silence. */
+const last = (user: string): string => request('GET /api/now HTTP/1.1', user, 'Connection: close')
 const upgrade = (user: string): string =>
   request(
     'GET /api/ws HTTP/1.1',
@@ -163,13 +165,13 @@ describe('requests on one connection', () => {
     const client = open(app)
     client.socket.write(get('alice', '/api/slow').repeat(132))
     await poll(() => backend.waiting).toBe(1)
-    await rawExchange(app.url, get('bob'))
+    await rawExchange(app.url, last('bob'))
     expect([charges(app), backend.waiting]).toEqual([2, 1])
     backend.release()
     await poll(client.statuses).toEqual([...new Array(32).fill(200), ...new Array(100).fill(429)])
-    const last = client.text().slice(client.text().lastIndexOf('HTTP/1.1 429'))
-    expect(last).toContain('\r\nRateLimit-Policy: "connection-in-flight";q=32;qu="concurrent-requests"\r\n')
-    expect(bodyOf(last)).toMatchObject({
+    const denied = client.text().slice(client.text().lastIndexOf('HTTP/1.1 429'))
+    expect(denied).toContain('\r\nRateLimit-Policy: "connection-in-flight";q=32;qu="concurrent-requests"\r\n')
+    expect(bodyOf(denied)).toMatchObject({
       error: 'too_many_in_flight',
       msg: expect.stringMatching(/^This connection has as many requests/),
     })
@@ -194,7 +196,7 @@ describe('requests on one connection', () => {
     await poll(() => app.requests().length).toBe(32)
     expect(charges(app)).toBeLessThanOrEqual(1)
     expect(client.text()).toBe('')
-    expect(statusesIn(await rawExchange(app.url, get('alice')))).toEqual([200])
+    expect(statusesIn(await rawExchange(app.url, last('alice')))).toEqual([200])
   })
 
   it.each([
@@ -241,7 +243,7 @@ describe('requests on one connection', () => {
     cleanups.push(() => unsubscribe('http.server.request.start', note))
     client.socket.write(post(path, 'x'.repeat(60_000)).repeat(50))
     await poll(() => bodies.length + app.observations.length).toBeGreaterThan(0)
-    for (let i = 0; i < 20; i++) await rawExchange(app.url, get('carol'))
+    for (let i = 0; i < 20; i++) await rawExchange(app.url, last('carol'))
     expect(bodies.length).toBeLessThanOrEqual(3)
     backend.release()
     await poll(() => backend.seen.length).toBe(charges(app))
@@ -399,10 +401,9 @@ it('a connection that has ended is remembered by nobody', async () => {
   const sockets = (): number => queryObjects(net.Socket, { format: 'count' })
   const backend = await waitingUpstream()
   const app = await start(backend.url, 'max_in_flight_per_user: 9')
-  expect(statusesIn(await rawExchange(app.url, get('alice')))).toEqual([200])
+  expect(statusesIn(await rawExchange(app.url, last('alice')))).toEqual([200])
   const before = sockets()
-  for (let i = 0; i < 50; i++)
-    await rawExchange(app.url, request('GET /api/now HTTP/1.1', 'alice', 'Connection: close'))
+  for (let i = 0; i < 50; i++) await rawExchange(app.url, last('alice'))
   await poll(sockets).toBeLessThan(before + 25)
 })
 
@@ -413,7 +414,7 @@ describe('max_in_flight_per_user', () => {
     const slow = [open(app), open(app)]
     for (const { socket } of slow) socket.write(get('alice', '/api/slow'))
     await poll(() => backend.waiting).toBe(2)
-    const response = await rawExchange(app.url, get('alice'))
+    const response = await rawExchange(app.url, last('alice'))
     expect(response).toMatch(/^HTTP\/1\.1 429 .*\r\nRetry-After: 1\r\n/is)
     expect(response).toContain('\r\nRateLimit-Policy: "user-in-flight";q=2;qu="concurrent-requests"\r\n')
     expect(response).toContain('\r\nRateLimit: "user-in-flight";r=0\r\n')
@@ -422,7 +423,7 @@ describe('max_in_flight_per_user', () => {
     expect(bodyOf(response)).toEqual({ error: 'too_many_in_flight', msg })
     const problem = await rawExchange(
       app.url,
-      request('GET /api/now HTTP/1.1', 'alice', 'Accept: application/problem+json'),
+      request('GET /api/now HTTP/1.1', 'alice', 'Accept: application/problem+json', 'Connection: close'),
     )
     expect(problem).toMatch(/^HTTP\/1\.1 429 .*\r\nContent-Type: application\/problem\+json\r\n/is)
     expect(bodyOf(problem)).toEqual({
@@ -434,11 +435,11 @@ describe('max_in_flight_per_user', () => {
       error: 'too_many_in_flight',
       msg,
     })
-    expect(statusesIn(await rawExchange(app.url, get('bob')))).toEqual([200])
+    expect(statusesIn(await rawExchange(app.url, last('bob')))).toEqual([200])
     expect(charges(app)).toBe(3)
     backend.release()
     await poll(() => slow.map((client) => client.statuses())).toEqual([[200], [200]])
-    expect(statusesIn(await rawExchange(app.url, get('alice')))).toEqual([200])
+    expect(statusesIn(await rawExchange(app.url, last('alice')))).toEqual([200])
     expect([charges(app), backend.seen.length]).toEqual([4, 4])
     const denied = app.requests().filter(({ reason }) => reason === 'user')
     const ending = { outcome: 'denied', error: 'too_many_in_flight', httpStatus: null, clientStatus: 429, cost: 0 }
@@ -455,7 +456,7 @@ describe('max_in_flight_per_user', () => {
     await poll(() => app.requests().length).toBe(1)
     // Nothing failed at the backend, which a status of 0 would say.
     expect(app.requests()[0]).toMatchObject({ outcome: 'aborted', httpStatus: null, clientStatus: 499 })
-    expect(statusesIn(await rawExchange(app.url, get('alice')))).toEqual([200])
+    expect(statusesIn(await rawExchange(app.url, last('alice')))).toEqual([200])
   })
 
   it('is none by default', async () => {
@@ -477,7 +478,7 @@ describe('max_tunnels', () => {
     await poll(() => tunnels.map((tunnel) => tunnel.statuses())).toEqual([[101], [101]])
     const third = await rawExchange(app.url, upgrade('bob'))
     expect(third).toMatch(/^HTTP\/1\.1 503 .*\r\nRetry-After: 1\r\n/is)
-    expect(statusesIn(await rawExchange(app.url, get('bob')))).toEqual([200])
+    expect(statusesIn(await rawExchange(app.url, last('bob')))).toEqual([200])
     expect([charges(app), backend.lines.length]).toEqual([3, 3])
     tunnels[0]?.socket.destroy()
     await poll(async () => statusesIn(await rawExchange(app.url, upgrade('bob'), 50))[0]).toBe(101)
@@ -490,9 +491,9 @@ describe('max_tunnels', () => {
     const tunnel = open(app)
     tunnel.socket.write(upgrade('alice'))
     await poll(tunnel.statuses).toEqual([101])
-    expect(statusesIn(await rawExchange(app.url, get('alice')))).toEqual([429])
+    expect(statusesIn(await rawExchange(app.url, last('alice')))).toEqual([429])
     expect(statusesIn(await rawExchange(app.url, upgrade('alice')))).toEqual([429])
-    expect(statusesIn(await rawExchange(app.url, get('bob')))).toEqual([200])
+    expect(statusesIn(await rawExchange(app.url, last('bob')))).toEqual([200])
     expect(charges(app)).toBe(2)
   })
 })
@@ -511,13 +512,13 @@ describe('max_lag', () => {
       if (busy) setImmediate(burn)
     }
     burn()
-    await poll(async () => statusesIn(await rawExchange(app.url, get('alice'), 500))[0]).toBe(503)
+    await poll(async () => statusesIn(await rawExchange(app.url, last('alice'), 500))[0]).toBe(503)
     const { ok } = await fetch(`${app.admin}/livez`)
     expect(ok).toBe(true)
-    const response = await rawExchange(app.url, get('alice'), 500)
+    const response = await rawExchange(app.url, last('alice'), 500)
     expect(response).toMatch(/^HTTP\/1\.1 503 .*\r\nRetry-After: 1\r\n/is)
     busy = false
-    await poll(async () => statusesIn(await rawExchange(app.url, get('alice'), 50))[0]).toBe(200)
+    await poll(async () => statusesIn(await rawExchange(app.url, last('alice'), 50))[0]).toBe(200)
     const shed = app.requests().filter(({ reason }) => reason === 'event loop')
     expect(shed.length).toBeGreaterThan(0)
     for (const { cost, error } of shed) expect([cost, error]).toEqual([0, 'overloaded'])
@@ -529,7 +530,7 @@ describe('max_lag', () => {
     const app = await start(backend.url, 'max_lag: 250ms')
     const until = performance.now() + 1500
     while (performance.now() < until);
-    expect(statusesIn(await rawExchange(app.url, get('alice'), 50))).toEqual([200])
+    expect(statusesIn(await rawExchange(app.url, last('alice'), 50))).toEqual([200])
   })
 })
 
@@ -558,7 +559,7 @@ describe('min_upload_rate', () => {
       slow.socket.write(upload('alice', framing))
       drip(slow.socket, piece)
       await poll(() => charges(app)).toBe(1)
-      expect(statusesIn(await rawExchange(app.url, get('bob'), 3000))).toEqual([200])
+      expect(statusesIn(await rawExchange(app.url, last('bob'), 3000))).toEqual([200])
       await poll(slow.closed).toBe(true)
       expect(slow.statuses()).toEqual([408])
       const [, id] = /^X-Request-Id: (.*)$/im.exec(slow.text()) ?? []
