@@ -1,27 +1,17 @@
-import { type IncomingHttpHeaders, type IncomingMessage, METHODS, type ServerResponse, STATUS_CODES } from 'node:http'
-import type { Socket } from 'node:net'
-import tls from 'node:tls'
-import fastify, { type FastifyError, type FastifyInstance, type FastifyReply, type FastifyRequest } from 'fastify'
+import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
 import { patientClose } from '../lib/closing.ts'
-import { jsonFault, memberNamedTwice } from '../lib/json-fault.ts'
 import type { Certificate } from '../lib/tls.ts'
-import type { Observer } from '../observe/observation.ts'
-import { isSilence, StoreError } from '../quota/quota-store.ts'
 import { type Assets, pageResponse } from './assets.ts'
-import { createDesk, type DeskOptions, OutcomeUnknown } from './change.ts'
-import { boundConnections } from './connections.ts'
+import { createDesk, type DeskOptions } from './change.ts'
 import { createGuard } from './guard.ts'
 import {
-  type AdminError,
   type AdminResponse,
   badFields,
   type FieldProblem,
   type Guard,
   type Identity,
-  NO_CONTENT,
   type Route,
   refusal,
-  SECURITY_HEADERS,
 } from './http.ts'
 import { unreadConditions } from './if-match.ts'
 import { inForceRoutes } from './limits-now.ts'
@@ -35,6 +25,7 @@ import { type ProbeOptions, probeRoutes } from './routes/probes.ts'
 import { quotaRoutes } from './routes/quota.ts'
 import { tokenRoutes } from './routes/tokens.ts'
 import { userRoutes } from './routes/users.ts'
+import { createServer, send } from './server.ts'
 import type { AdminToken } from './session-cookie.ts'
 import { sessionRoutes } from './sessions.ts'
 
@@ -64,21 +55,6 @@ export interface Admin {
 }
 
 type Check = ReturnType<typeof createGuard>
-
-const MAX_BODY = 64 * 1024
-/** For a whole request to arrive, in milliseconds. */
-const REQUEST_TIMEOUT_MS = 10_000
-/**
- * What Node's server must be made with. Fastify sets the first when the server is there already: beside the usual 60 s for a
- * head, Node then gives a body as long, and looks only every 30 s (26.10).
- */
-const SERVER_TIMEOUTS = {
-  requestTimeout: REQUEST_TIMEOUT_MS,
-  headersTimeout: REQUEST_TIMEOUT_MS,
-  connectionsCheckingInterval: 1000,
-}
-/** A user id of 256 bytes, each of them percent-encoded. */
-const MAX_PARAM = 3 * 256
 
 /** The listener for operators: probes, metrics, the JSON API and the dashboard. Never reachable through the gateway. */
 export function createAdmin(options: AdminOptions): Admin {
@@ -111,62 +87,6 @@ export function routesOf(options: AdminOptions, login: ReturnType<typeof createL
     ...auditRoutes(desk),
   ]
   return [...routes, openapiRoute(routes, options.version)]
-}
-
-/** Routes are validated by their own schemas. Those of Fastify would load compilers at each start. */
-function noCompiler(): never {
-  throw new Error('a route has a schema of Fastify')
-}
-
-function createServer(certificate: Certificate | null, observe: Observer): FastifyInstance {
-  const onError = (error: FastifyError, _request: FastifyRequest, reply: FastifyReply) =>
-    send(reply, responseTo(error, observe))
-  const app: FastifyInstance = fastify({
-    bodyLimit: MAX_BODY,
-    requestTimeout: REQUEST_TIMEOUT_MS,
-    schemaController: { compilersFactory: { buildValidator: noCompiler, buildSerializer: noCompiler } },
-    routerOptions: { maxParamLength: MAX_PARAM },
-    frameworkErrors: onError,
-    clientErrorHandler: refuseConnection,
-    // A handshake that is not finished would else hold its connection for two minutes.
-    ...(certificate === null
-      ? { http: SERVER_TIMEOUTS }
-      : { https: { ...SERVER_TIMEOUTS, ...certificate.current(), handshakeTimeout: REQUEST_TIMEOUT_MS } }),
-  }) as FastifyInstance
-  const { server } = app
-  boundConnections(server)
-  server.prependListener('request', closeBehindUpgrade)
-  if (server instanceof tls.Server) certificate?.onChange((next) => server.setSecureContext(next))
-  // Fastify knows a dozen methods; for the others a known path would be "not found".
-  for (const method of METHODS) if (!app.supportedMethods.includes(method)) app.addHttpMethod(method)
-  // Only JSON: a form of any page could send a body of text/plain that parses as JSON.
-  app.removeAllContentTypeParsers()
-  const parse = app.getDefaultJsonParser('error', 'error')
-  app.addContentTypeParser(
-    ['application/json', 'application/merge-patch+json'],
-    { parseAs: 'string' },
-    // A DELETE may go without, whatever type it names.
-    (request, text, done) => {
-      if (text === '') return done(null, undefined)
-      if (isCoded(request.headers)) return done(new CodedBody())
-      const json = (text as string).replace(BYTE_ORDER_MARK, '')
-      const fault = jsonFault(json)
-      if (fault !== null) return done(new BadBody('', fault))
-      const twice = memberNamedTwice(json)
-      if (twice !== null) return done(new BadBody(twice, 'is here twice: keep one'))
-      return parse(request, text as string, done)
-    },
-  )
-  app.setErrorHandler(onError)
-  return app
-}
-
-/**
- * A request that asks for an upgrade is served as the plain one that it also is, and is the last of its connection: Node throws
- * away what came in one packet behind it, so that what comes next may begin in the middle of a message (26.10).
- */
-function closeBehindUpgrade({ headers }: IncomingMessage, res: ServerResponse): void {
-  if (headers.upgrade !== undefined) res.shouldKeepAlive = false
 }
 
 /** What guards the methods that a path does not have, by the guard of one that it has: nothing is done there. */
@@ -244,100 +164,4 @@ const NOTHING_HERE = refusal('not_found', 'There is nothing at this path.')
 
 function notAllowed(allow: string): AdminResponse {
   return refusal('method_not_allowed', `Use one of: ${allow}.`, { allow })
-}
-
-function send(reply: FastifyReply, { status, body, contentType, headers = {} }: AdminResponse): FastifyReply {
-  reply.status(status).headers({ ...SECURITY_HEADERS, ...headers })
-  if (body === undefined) return reply.send()
-  if (contentType !== undefined) return reply.type(contentType).send(body)
-  return reply.type('application/json; charset=utf-8').send(JSON.stringify(body))
-}
-
-const CLIENT_ERRORS: Readonly<Record<number, readonly [AdminError, string]>> = {
-  413: ['payload_too_large', `The body may have at most ${MAX_BODY} bytes.`],
-  415: ['unsupported_media_type', 'Send the body as JSON, with "Content-Type: application/json".'],
-}
-
-/** By the code of Fastify's error. */
-const CURES: Readonly<Record<string, string>> = {
-  FST_ERR_BAD_URL: 'The path must be UTF-8, percent-encoded.',
-  FST_ERR_MAX_PARAM_LENGTH: 'A part of the path is too long: a user id has at most 256 bytes.',
-  FST_ERR_CTP_INVALID_JSON_BODY: 'The body must have no member "__proto__", and no "prototype" in a "constructor".',
-}
-
-/** What Fastify passes over in front of JSON. */
-const BYTE_ORDER_MARK = /^\uFEFF/
-
-/** The body is no JSON, or names a member twice; the message says what is wrong at the path. */
-class BadBody extends Error {
-  readonly path: string
-  constructor(path: string, message: string) {
-    super(message)
-    this.path = path
-  }
-}
-
-/** The body is compressed: RFC 9110 section 8.4 lets it be refused, and 12.5.3 has the answer say what is taken. */
-class CodedBody extends Error {}
-
-function isCoded({ 'content-encoding': coding }: IncomingHttpHeaders): boolean {
-  return coding !== undefined && !/^\s*identity\s*$/i.test(coding)
-}
-
-const NOT_CODED = refusal('unsupported_media_type', 'Send the body as it is, without "Content-Encoding".', {
-  'accept-encoding': 'identity',
-})
-
-const OUTCOME_UNKNOWN =
-  'The store did not answer in time: the change may have been made. See GET /api/audit, or read again what was to be changed, before you send it once more.'
-
-/** A store that is full or takes no writes still answers: the reason is a word of ours, its own may hold more than is to be told. */
-function fateOf({ reason }: StoreError): string {
-  return isSilence(reason) ? 'The store does not answer' : `The store does not do this: ${reason}`
-}
-
-function responseTo(error: FastifyError, observe: Observer): AdminResponse {
-  if (error instanceof StoreError) return refusal('store_unavailable', `${fateOf(error)}. Try again later.`)
-  if (error instanceof OutcomeUnknown) return refusal('outcome_unknown', OUTCOME_UNKNOWN)
-  if (error instanceof CodedBody) return NOT_CODED
-  if (error instanceof BadBody) return badFields([{ path: error.path, msg: error.message }])
-  // The client has left: nobody reads it.
-  if (error.name === 'AbortError') return NO_CONTENT
-  const { statusCode = 500 } = error
-  const cure = CURES[error.code]
-  if (cure !== undefined) return refusal('bad_request', cure)
-  if (statusCode >= 400 && statusCode < 500) {
-    return refusal(...(CLIENT_ERRORS[statusCode] ?? (['bad_request', 'The request is not well formed.'] as const)))
-  }
-  observe({ type: 'internal_error', where: 'admin', error })
-  return refusal('internal', 'Something went wrong. The log says more.')
-}
-
-/** What cannot be read as a request gets its answer on the bare socket. */
-function refuseConnection(error: NodeJS.ErrnoException, socket: Socket): void {
-  // A failed handshake leaves nobody who could read an answer.
-  if (error.code === 'ECONNRESET' || isOfTls(error) || !socket.writable) {
-    socket.destroy()
-    return
-  }
-  const { status, body } = connectionResponse(error.code)
-  const text = JSON.stringify(body)
-  const headers = {
-    ...SECURITY_HEADERS,
-    'content-type': 'application/json; charset=utf-8',
-    'content-length': text.length,
-    connection: 'close',
-  }
-  const lines = Object.entries(headers).map(([name, value]) => `${name}: ${value}`)
-  socket.end([`HTTP/1.1 ${status} ${STATUS_CODES[status]}`, ...lines, '', text].join('\r\n'))
-}
-
-function isOfTls({ code = '' }: NodeJS.ErrnoException): boolean {
-  return code.startsWith('ERR_SSL') || code.startsWith('ERR_TLS')
-}
-
-function connectionResponse(code: string | undefined): AdminResponse {
-  if (code === 'HPE_HEADER_OVERFLOW') return refusal('headers_too_large', 'The header fields are too long.')
-  if (code === 'ERR_HTTP_REQUEST_TIMEOUT') return refusal('request_timeout', 'The request took too long to arrive.')
-  return refusal('bad_request', 'This is not an HTTP request.')
 }

@@ -1,0 +1,80 @@
+import { STATUS_CODES } from 'node:http'
+import type { Socket } from 'node:net'
+import type { FastifyError } from 'fastify'
+import type { Observer } from '../observe/observation.ts'
+import { isSilence, StoreError } from '../quota/quota-store.ts'
+import { OutcomeUnknown } from './change.ts'
+import { type AdminError, type AdminResponse, badFields, NO_CONTENT, refusal, SECURITY_HEADERS } from './http.ts'
+import { BadBody, CodedBody, MAX_BODY } from './json-body.ts'
+
+/** What becomes of errors: of routes, of Fastify, and of connections that bring no request. */
+
+const CLIENT_ERRORS: Readonly<Record<number, readonly [AdminError, string]>> = {
+  413: ['payload_too_large', `The body may have at most ${MAX_BODY} bytes.`],
+  415: ['unsupported_media_type', 'Send the body as JSON, with "Content-Type: application/json".'],
+}
+
+/** By the code of Fastify's error. */
+const CURES: Readonly<Record<string, string>> = {
+  FST_ERR_BAD_URL: 'The path must be UTF-8, percent-encoded.',
+  FST_ERR_MAX_PARAM_LENGTH: 'A part of the path is too long: a user id has at most 256 bytes.',
+  FST_ERR_CTP_INVALID_JSON_BODY: 'The body must have no member "__proto__", and no "prototype" in a "constructor".',
+}
+
+const NOT_CODED = refusal('unsupported_media_type', 'Send the body as it is, without "Content-Encoding".', {
+  'accept-encoding': 'identity',
+})
+
+const OUTCOME_UNKNOWN =
+  'The store did not answer in time: the change may have been made. See GET /api/audit, or read again what was to be changed, before you send it once more.'
+
+/** A store that is full or takes no writes still answers: the reason is a word of ours, its own may hold more than others shall know. */
+function fateOf({ reason }: StoreError): string {
+  return isSilence(reason) ? 'The store does not answer' : `The store does not do this: ${reason}`
+}
+
+export function responseTo(error: FastifyError, observe: Observer): AdminResponse {
+  if (error instanceof StoreError) return refusal('store_unavailable', `${fateOf(error)}. Try again later.`)
+  if (error instanceof OutcomeUnknown) return refusal('outcome_unknown', OUTCOME_UNKNOWN)
+  if (error instanceof CodedBody) return NOT_CODED
+  if (error instanceof BadBody) return badFields([{ path: error.path, msg: error.message }])
+  // The client has left: nobody reads it.
+  if (error.name === 'AbortError') return NO_CONTENT
+  const { statusCode = 500 } = error
+  const cure = CURES[error.code]
+  if (cure !== undefined) return refusal('bad_request', cure)
+  if (statusCode >= 400 && statusCode < 500) {
+    return refusal(...(CLIENT_ERRORS[statusCode] ?? (['bad_request', 'The request is not well formed.'] as const)))
+  }
+  observe({ type: 'internal_error', where: 'admin', error })
+  return refusal('internal', 'Something went wrong. The log says more.')
+}
+
+/** What cannot be read as a request gets its response on the bare socket. */
+export function refuseConnection(error: NodeJS.ErrnoException, socket: Socket): void {
+  // A failed handshake leaves nobody who could read a response.
+  if (error.code === 'ECONNRESET' || isOfTls(error) || !socket.writable) {
+    socket.destroy()
+    return
+  }
+  const { status, body } = connectionResponse(error.code)
+  const text = JSON.stringify(body)
+  const headers = {
+    ...SECURITY_HEADERS,
+    'content-type': 'application/json; charset=utf-8',
+    'content-length': text.length,
+    connection: 'close',
+  }
+  const lines = Object.entries(headers).map(([name, value]) => `${name}: ${value}`)
+  socket.end([`HTTP/1.1 ${status} ${STATUS_CODES[status]}`, ...lines, '', text].join('\r\n'))
+}
+
+function isOfTls({ code = '' }: NodeJS.ErrnoException): boolean {
+  return code.startsWith('ERR_SSL') || code.startsWith('ERR_TLS')
+}
+
+function connectionResponse(code: string | undefined): AdminResponse {
+  if (code === 'HPE_HEADER_OVERFLOW') return refusal('headers_too_large', 'The header fields are too long.')
+  if (code === 'ERR_HTTP_REQUEST_TIMEOUT') return refusal('request_timeout', 'The request took too long to arrive.')
+  return refusal('bad_request', 'This is not an HTTP request.')
+}

@@ -1,0 +1,51 @@
+import type { IncomingHttpHeaders } from 'node:http'
+import type { FastifyInstance } from 'fastify'
+import { jsonFault, memberNamedTwice } from '../lib/json-fault.ts'
+
+/** Bodies of requests: JSON, and nothing else. */
+
+export const MAX_BODY = 64 * 1024
+
+/** The body is no JSON, or names a member twice; the message says what is wrong at the path. */
+export class BadBody extends Error {
+  readonly path: string
+  constructor(path: string, message: string) {
+    super(message)
+    this.path = path
+  }
+}
+
+/** The body is compressed: RFC 9110 section 8.4 lets it be refused, and 12.5.3 has the response say what is taken. */
+export class CodedBody extends Error {}
+
+/** What Fastify passes over in front of JSON. */
+const BYTE_ORDER_MARK = /^\uFEFF/
+
+/** Takes JSON only: a form of any page could send a body of text/plain that parses as JSON. */
+export function readJsonBodies(app: FastifyInstance): void {
+  app.removeAllContentTypeParsers()
+  const parse = app.getDefaultJsonParser('error', 'error')
+  app.addContentTypeParser(
+    ['application/json', 'application/merge-patch+json'],
+    { parseAs: 'string' },
+    (request, text, done) => {
+      // A DELETE may go without, whatever type it names.
+      if (text === '') return done(null, undefined)
+      const problem = problemOf(request.headers, text as string)
+      return problem === null ? parse(request, text as string, done) : done(problem)
+    },
+  )
+}
+
+function problemOf(headers: IncomingHttpHeaders, text: string): Error | null {
+  if (isCoded(headers)) return new CodedBody()
+  const json = text.replace(BYTE_ORDER_MARK, '')
+  const fault = jsonFault(json)
+  if (fault !== null) return new BadBody('', fault)
+  const twice = memberNamedTwice(json)
+  return twice === null ? null : new BadBody(twice, 'is here twice: keep one')
+}
+
+function isCoded({ 'content-encoding': coding }: IncomingHttpHeaders): boolean {
+  return coding !== undefined && !/^\s*identity\s*$/i.test(coding)
+}

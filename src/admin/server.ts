@@ -1,0 +1,70 @@
+import { type IncomingMessage, METHODS, type ServerResponse } from 'node:http'
+import tls from 'node:tls'
+import fastify, { type FastifyError, type FastifyInstance, type FastifyReply, type FastifyRequest } from 'fastify'
+import type { Certificate } from '../lib/tls.ts'
+import type { Observer } from '../observe/observation.ts'
+import { boundConnections } from './connections.ts'
+import { refuseConnection, responseTo } from './error-response.ts'
+import { type AdminResponse, SECURITY_HEADERS } from './http.ts'
+import { MAX_BODY, readJsonBodies } from './json-body.ts'
+
+/** For a whole request to arrive, in milliseconds. */
+const REQUEST_TIMEOUT_MS = 10_000
+/**
+ * What Node's server must be made with. Fastify sets the first when the server is there already: beside the usual 60 s for a
+ * head, Node then gives a body as long, and looks only every 30 s (26.10).
+ */
+const SERVER_TIMEOUTS = {
+  requestTimeout: REQUEST_TIMEOUT_MS,
+  headersTimeout: REQUEST_TIMEOUT_MS,
+  connectionsCheckingInterval: 1000,
+}
+/** A user id of 256 bytes, each of them percent-encoded. */
+const MAX_PARAM = 3 * 256
+
+/** A server without routes. @param certificate `null` for requests in the clear */
+export function createServer(certificate: Certificate | null, observe: Observer): FastifyInstance {
+  const onError = (error: FastifyError, _request: FastifyRequest, reply: FastifyReply) =>
+    send(reply, responseTo(error, observe))
+  const app: FastifyInstance = fastify({
+    bodyLimit: MAX_BODY,
+    requestTimeout: REQUEST_TIMEOUT_MS,
+    schemaController: { compilersFactory: { buildValidator: noCompiler, buildSerializer: noCompiler } },
+    routerOptions: { maxParamLength: MAX_PARAM },
+    frameworkErrors: onError,
+    clientErrorHandler: refuseConnection,
+    // A handshake that is not finished would else hold its connection for two minutes.
+    ...(certificate === null
+      ? { http: SERVER_TIMEOUTS }
+      : { https: { ...SERVER_TIMEOUTS, ...certificate.current(), handshakeTimeout: REQUEST_TIMEOUT_MS } }),
+  }) as FastifyInstance
+  const { server } = app
+  boundConnections(server)
+  server.prependListener('request', closeBehindUpgrade)
+  if (server instanceof tls.Server) certificate?.onChange((next) => server.setSecureContext(next))
+  // Fastify knows a dozen methods; for the others a known path would be "not found".
+  for (const method of METHODS) if (!app.supportedMethods.includes(method)) app.addHttpMethod(method)
+  readJsonBodies(app)
+  app.setErrorHandler(onError)
+  return app
+}
+
+/** Routes are validated by their own schemas. Those of Fastify would load compilers at each start. */
+function noCompiler(): never {
+  throw new Error('a route has a schema of Fastify')
+}
+
+/**
+ * A request that asks for an upgrade is served as the plain one that it also is, and is the last of its connection: Node throws
+ * away what came in one packet behind it, so that what comes next may begin in the middle of a message (26.10).
+ */
+function closeBehindUpgrade({ headers }: IncomingMessage, res: ServerResponse): void {
+  if (headers.upgrade !== undefined) res.shouldKeepAlive = false
+}
+
+export function send(reply: FastifyReply, { status, body, contentType, headers = {} }: AdminResponse): FastifyReply {
+  reply.status(status).headers({ ...SECURITY_HEADERS, ...headers })
+  if (body === undefined) return reply.send()
+  if (contentType !== undefined) return reply.type(contentType).send(body)
+  return reply.type('application/json; charset=utf-8').send(JSON.stringify(body))
+}
