@@ -29,98 +29,102 @@ export interface DeskOptions {
   readonly adaptive: () => Adaptive
   /** Whether requests are decided without the store, though it may still be read: a replica, a full disk. */
   readonly lacksStore: () => boolean
-  /** Is told of each change that was made, and of errors that should never happen. */
+  /** Is notified of each change that was made, and of errors that should never happen. */
   readonly observe?: Observer
-}
-
-/** What the routes share: the view of everything in force, and the way of a change. */
-export interface Desk extends DeskOptions {
-  /** As it is now, with every change that was made before. @throws StoreError */
-  view(): Promise<View>
-  /**
-   * Changes what has a version, unless the call's If-Match names another one.
-   * @param call who asks, and why
-   * @throws StoreError where nothing was changed; OutcomeUnknown where something may have been
-   */
-  change(call: Call, wish: Wish): Promise<AdminResponse>
-  /** The same for what has none. @param answer does what else belongs to the change, as it was made */
-  record(
-    call: Call,
-    change: Change,
-    response: (entry: AuditEntry) => AdminResponse | Promise<AdminResponse>,
-  ): Promise<AdminResponse>
 }
 
 /** A change of what the state has a version for: settings, or the override of a user. */
 export interface Wish {
-  /** `null` where there is nothing yet. */
+  /** `null` if there is nothing yet. */
   readonly versionOf: (state: ControlState) => number | null
-  /** What to change; `null` where nothing is to be. */
+  /** What to change; `null` if nothing is to be. */
   readonly changeOf: (state: ControlState) => Change | null
-  readonly response: Answering
+  readonly response: Responding
 }
 
-type Answering = () => AdminResponse | Promise<AdminResponse>
+type Responding = () => AdminResponse | Promise<AdminResponse>
 
 /** The store failed in the middle of a change: it may have been made. */
 export class OutcomeUnknown extends Error {}
 
-/** So often a change is tried again when others make theirs at the same moment. */
+/** This often a change is tried again when others make theirs at the same moment. */
 const TRIES = 20
 
-export function createDesk(options: DeskOptions): Desk {
-  const { store, control, setup, adaptive, observe = () => {} } = options
+/** What the routes share: the view of everything in force, and the way of a change. */
+export class Desk {
+  readonly store: AdminStore
+  readonly control: DeskOptions['control']
+  readonly setup: DeskOptions['setup']
+  readonly adaptive: DeskOptions['adaptive']
+  readonly lacksStore: DeskOptions['lacksStore']
+  readonly #observe: Observer
 
-  async function view(): Promise<View> {
-    const [state, tallies] = await Promise.all([control.fresh(), store.readTallies()])
-    return viewOf(setup(), state, tallies, adaptive())
+  constructor({ store, control, setup, adaptive, lacksStore, observe = () => {} }: DeskOptions) {
+    this.store = store
+    this.control = control
+    this.setup = setup
+    this.adaptive = adaptive
+    this.lacksStore = lacksStore
+    this.#observe = observe
   }
 
-  async function change(call: Call, { versionOf, changeOf, response }: Wish): Promise<AdminResponse> {
+  /** As it is now, with every change that was made before. @throws StoreError */
+  async view(): Promise<View> {
+    const [state, tallies] = await Promise.all([this.control.fresh(), this.store.readTallies()])
+    return viewOf(this.setup(), state, tallies, this.adaptive())
+  }
+
+  /**
+   * Changes what has a version, unless the call's If-Match names another one.
+   * @param call who asks, and why
+   * @throws StoreError if nothing was changed; OutcomeUnknown if something may have been
+   */
+  async change(call: Call, { versionOf, changeOf, response }: Wish): Promise<AdminResponse> {
     const ifMatch = readIfMatch(call.headers)
     // An override that has expired counts as none, and is stored under its version until it is replaced.
     let hidden = 0
     for (let tries = 0; tries < TRIES; tries++) {
-      const state = await control.fresh()
+      const state = await this.control.fresh()
       const seen = versionOf(state)
       if (!ifMatch.lets(seen)) return conflict(seen, ifMatch)
       const version = seen ?? 0
       const change = changeOf(state)
       if (change === null) return response()
-      const changed = await make(call, change, version === 0 ? hidden : version)
+      const changed = await this.#make(call, change, version === 0 ? hidden : version)
       if (changed.done) return afterwards(response)
       hidden = changed.version
     }
     return refusal('conflict', 'Others change the same thing all the time. Try again.')
   }
 
-  async function record(
+  /** The same for what has no version. @param response does what else belongs to the change, as it was made */
+  async record(
     call: Call,
     change: Change,
     response: (entry: AuditEntry) => AdminResponse | Promise<AdminResponse>,
   ): Promise<AdminResponse> {
-    const changed = await make(call, change, null)
+    const changed = await this.#make(call, change, null)
     if (!changed.done) throw new Error(`a ${change.kind} has no version to conflict with`)
     return afterwards(() => response(changed.entry))
   }
 
-  async function make(call: Call, change: Change, expected: number | null): Promise<Changed> {
+  async #make(call: Call, change: Change, expected: number | null): Promise<Changed> {
     try {
-      const changed = await store.change(change, authorOf(call), expected)
-      if (changed.done) observe({ type: 'changed', entry: entryResponse(changed.entry), forgotten: changed.forgotten })
+      const changed = await this.store.change(change, authorOf(call), expected)
+      if (changed.done) {
+        this.#observe({ type: 'changed', entry: entryResponse(changed.entry), forgotten: changed.forgotten })
+      }
       return changed
     } catch (error) {
       if (!(error instanceof StoreError) || error.applied === 'no') throw error
-      observe({ type: 'change_unknown', ...wishResponse(change, authorOf(call)) })
+      this.#observe({ type: 'change_unknown', ...wishResponse(change, authorOf(call)) })
       throw outcomeUnknown(error)
     }
   }
-
-  return { ...options, view, change, record }
 }
 
 /** What comes after a change was made: a store that fails now says nothing against it. */
-async function afterwards(response: Answering): Promise<AdminResponse> {
+async function afterwards(response: Responding): Promise<AdminResponse> {
   try {
     return await response()
   } catch (error) {

@@ -1,7 +1,7 @@
 import type { IncomingHttpHeaders } from 'node:http'
 import { type AdminResponse, type Guard, type Identity, type Method, refusal } from './http.ts'
+import { type Login, UNAUTHORIZED } from './login.ts'
 import { isOurHost } from './own-hosts.ts'
-import { type Login, UNAUTHORIZED } from './routes/login.ts'
 import { type AdminToken, identityOf } from './session-cookie.ts'
 
 const HOST_NOT_ALLOWED = refusal(

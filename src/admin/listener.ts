@@ -2,7 +2,7 @@ import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
 import { patientClose } from '../lib/closing.ts'
 import type { Certificate } from '../lib/tls.ts'
 import { type Assets, pageResponse } from './assets.ts'
-import { createDesk, type DeskOptions } from './change.ts'
+import { Desk, type DeskOptions } from './change.ts'
 import { createGuard } from './guard.ts'
 import {
   type AdminResponse,
@@ -15,11 +15,11 @@ import {
 } from './http.ts'
 import { unreadConditions } from './if-match.ts'
 import { inForceRoutes } from './limits-now.ts'
+import { Login } from './login.ts'
 import { openapiRoute } from './openapi.ts'
 import { auditRoutes } from './routes/audit.ts'
 import { type Explain, explainRoutes } from './routes/explain.ts'
 import { failureRoutes } from './routes/failures.ts'
-import { createLogin } from './routes/login.ts'
 import { nowRoutes } from './routes/now.ts'
 import { type ProbeOptions, probeRoutes } from './routes/probes.ts'
 import { quotaRoutes } from './routes/quota.ts'
@@ -59,7 +59,7 @@ type Check = ReturnType<typeof createGuard>
 /** The listener for operators: probes, metrics, the JSON API and the dashboard. Never reachable through the gateway. */
 export function createAdmin(options: AdminOptions): Admin {
   const { listen, certificate = null, credentials, hosts = [], now, observe = () => {} } = options
-  const login = createLogin({ credentials, now })
+  const login = new Login({ credentials, now })
   const check = createGuard({ login, credentials, names: [listen.host.toLowerCase(), ...hosts], now })
   const app = createServer(certificate, observe)
   const routes = routesOf(options, login)
@@ -72,8 +72,8 @@ export function createAdmin(options: AdminOptions): Admin {
 }
 
 /** Every route of the listener, but for the files of the dashboard. */
-export function routesOf(options: AdminOptions, login: ReturnType<typeof createLogin>): Route[] {
-  const desk = createDesk(options)
+export function routesOf(options: AdminOptions, login: Login): Route[] {
+  const desk = new Desk(options)
   const routes = [
     ...probeRoutes(options),
     ...sessionRoutes(login, options.now, options.certificate != null),

@@ -2,7 +2,7 @@ import { z } from 'zod'
 import type { SessionResponse } from './api.ts'
 import { readFields } from './fields.ts'
 import { type AdminResponse, badFields, type Call, type Headers, iso, ok, type Route } from './http.ts'
-import type { Login } from './routes/login.ts'
+import type { Login } from './login.ts'
 import * as schemas from './schemas.ts'
 import { endedCookie, SESSION_MS, sessionCookie } from './session-cookie.ts'
 

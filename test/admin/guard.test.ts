@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest'
 import { createGuard } from '../../src/admin/guard.ts'
-import { createLogin } from '../../src/admin/routes/login.ts'
+import { Login } from '../../src/admin/login.ts'
 
 const TOKEN = 'admin-token-of-the-tests'
 const SAID = { 'x-tollgate-drain': 'yes' }
@@ -9,7 +9,7 @@ const SAID = { 'x-tollgate-drain': 'yes' }
 function judge(address: string, headers: Record<string, string>, hasTokens = true): unknown {
   const credentials = hasTokens ? [{ name: 'ops', role: 'admin', token: TOKEN } as const] : []
   const now = (): number => 0
-  const check = createGuard({ login: createLogin({ credentials, now }), credentials, names: [], now })
+  const check = createGuard({ login: new Login({ credentials, now }), credentials, names: [], now })
   const guarded = check('machine', { method: 'POST', headers: { host: 'localhost', ...headers }, address })
   return 'status' in guarded ? guarded.status : guarded.identity
 }

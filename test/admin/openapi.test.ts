@@ -1,7 +1,7 @@
 import { Ajv2020 } from 'ajv/dist/2020.js'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { routesOf } from '../../src/admin/listener.ts'
-import { createLogin } from '../../src/admin/routes/login.ts'
+import { Login } from '../../src/admin/login.ts'
 import { responseValidator } from './responses.ts'
 import { type Running, startAdmin } from './running.ts'
 
@@ -192,7 +192,7 @@ describe('the OpenAPI document', () => {
 
   test('has every route of the listener and no other', () => {
     const options = { ...fakeOptions(), drain: DRAIN }
-    const routes = routesOf(options, createLogin({ credentials: [], now: Date.now }))
+    const routes = routesOf(options, new Login({ credentials: [], now: Date.now }))
     const listed = routes.map(({ method, path }) => `${method} ${path.replace(/:(\w+)/g, '{$1}')}`)
     expect(
       operations()

@@ -24,8 +24,6 @@ import { quotaResetRoute } from './quota-reset.ts'
 
 /** The routes of the settings that hold for everybody. */
 export function quotaRoutes(desk: Desk): Route[] {
-  /** Each of them looks through all users: two at once would take the turns of twice as many from the requests. */
-  const inTurn = oneAtATime()
   return [
     {
       method: 'GET',
@@ -50,19 +48,25 @@ export function quotaRoutes(desk: Desk): Route[] {
       },
       handle: (call) => change(desk, call),
     },
-    {
-      method: 'POST',
-      path: '/api/quota/preview',
-      guard: 'read',
-      doc: {
-        summary: 'Who would be blocked under a change; changes nothing',
-        body: schemas.quotaPatch,
-        responses: { 200: schemas.preview },
-      },
-      handle: (call) => inTurn(() => previewOf(desk, call)),
-    },
+    previewRoute(desk),
     quotaResetRoute(desk),
   ]
+}
+
+function previewRoute(desk: Desk): Route {
+  /** Each preview looks through all users: two at once would take the turns of twice as many from the requests. */
+  const inTurn = oneAtATime()
+  return {
+    method: 'POST',
+    path: '/api/quota/preview',
+    guard: 'read',
+    doc: {
+      summary: 'Who would be blocked under a change; changes nothing',
+      body: schemas.quotaPatch,
+      responses: { 200: schemas.preview },
+    },
+    handle: (call) => inTurn(() => previewOf(desk, call)),
+  }
 }
 
 async function show(desk: Desk): Promise<AdminResponse> {

@@ -1,8 +1,8 @@
 import { expect, test } from 'vitest'
-import { createLogin, type Login } from '../../../src/admin/routes/login.ts'
+import { Login } from '../../src/admin/login.ts'
 
 const RIGHT = { name: 'admin', role: 'admin', token: 'right' } as const
-const loginAt = (now: () => number) => createLogin({ credentials: [RIGHT], now })
+const loginAt = (now: () => number) => new Login({ credentials: [RIGHT], now })
 const status = (response: object) => ('status' in response ? response.status : 'in')
 const guess = (login: Login, address: string) => status(login.bearer('Bearer wrong', address))
 
@@ -64,7 +64,7 @@ test('guesses by the header and at the sign-in count together', () => {
 
 test('each token has the name and role of its own', () => {
   const credentials = [RIGHT, { name: 'desk', role: 'viewer', token: 'other' } as const]
-  const login = createLogin({ credentials, now: () => 0 })
+  const login = new Login({ credentials, now: () => 0 })
   expect(login.bearer('Bearer other', '192.0.2.1')).toEqual({ name: 'desk', role: 'viewer', expiresAt: null })
   expect(login.bearer('Bearer right', '192.0.2.1')).toEqual({ name: 'admin', role: 'admin', expiresAt: null })
 })
