@@ -5,6 +5,7 @@ import type { ControlState } from '../control/state.ts'
 import type { Adaptive } from '../failures/adaptive.ts'
 import type { FailureStore } from '../failures/histogram.ts'
 import type { Observer } from '../observe/observation.ts'
+import type { KnownUsers } from '../quota/known-users.ts'
 import { type QuotaStore, StoreError, type UsageStore } from '../quota/quota-store.ts'
 import type { ReplicaStore } from '../replicas/replica.ts'
 import { entryResponse, wishResponse } from './audit-entry.ts'
@@ -20,6 +21,10 @@ export type AdminStore = QuotaStore &
   ControlStore &
   ReplicaStore & { /** @throws StoreError */ ping(): Promise<void> }
 
+type KnownToDesk = Pick<KnownUsers, 'isKnown' | 'lookUp'>
+
+const NOBODY: KnownToDesk = { isKnown: () => false, lookUp: () => false }
+
 export interface DeskOptions {
   readonly store: AdminStore
   readonly control: Pick<ControlKeeper, 'fresh' | 'state'>
@@ -27,6 +32,8 @@ export interface DeskOptions {
   readonly setup: () => Setup
   /** The adaptive factor by which this gateway goes, and why; in every mode. */
   readonly adaptive: () => Adaptive
+  /** Who may use what is kept of the global limits. Default nobody. */
+  readonly knownUsers?: KnownToDesk
   /** Whether requests are decided without the store, though it may still be read: a replica, a full disk. */
   readonly lacksStore: () => boolean
   /** Is notified of each change that was made, and of errors that should never happen. */
@@ -56,22 +63,29 @@ export class Desk {
   readonly control: DeskOptions['control']
   readonly setup: DeskOptions['setup']
   readonly adaptive: DeskOptions['adaptive']
+  readonly knownUsers: KnownToDesk
   readonly lacksStore: DeskOptions['lacksStore']
   readonly #observe: Observer
 
-  constructor({ store, control, setup, adaptive, lacksStore, observe = () => {} }: DeskOptions) {
+  constructor({ store, control, setup, adaptive, knownUsers = NOBODY, lacksStore, observe = () => {} }: DeskOptions) {
     this.store = store
     this.control = control
     this.setup = setup
     this.adaptive = adaptive
+    this.knownUsers = knownUsers
     this.lacksStore = lacksStore
     this.#observe = observe
   }
 
-  /** As it is now, with every change that was made before. @throws StoreError */
-  async view(): Promise<View> {
-    const [state, tallies] = await Promise.all([this.control.fresh(), this.store.readTallies()])
-    return viewOf(this.setup(), state, tallies, this.adaptive())
+  /**
+   * As it is now, with every change that was made before.
+   * @param user whose limits are asked for, so that it is known whether they have the reserve
+   * @throws StoreError
+   */
+  async view(user?: string): Promise<View> {
+    const lookUp = user === undefined ? false : this.knownUsers.lookUp(user)
+    const [state, tallies] = await Promise.all([this.control.fresh(), this.store.readTallies(), lookUp])
+    return viewOf(this.setup(), state, tallies, this.adaptive(), this.knownUsers.isKnown)
   }
 
   /**

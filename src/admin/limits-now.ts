@@ -53,8 +53,8 @@ export function inForceRoutes(desk: Desk): Route[] {
 
 const Query = z.strictObject({ query: PageQuery.shape.query, limit: limit(200, 50) })
 
-function inForce({ setup, control, adaptive }: Desk): InForce {
-  return inForceOf(setup(), control.state(), adaptive().factor)
+function inForce({ setup, control, adaptive, knownUsers }: Desk): InForce {
+  return inForceOf(setup(), control.state(), adaptive().factor, knownUsers.isKnown)
 }
 
 function show(desk: Desk): AdminResponse {

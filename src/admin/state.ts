@@ -5,6 +5,7 @@ import type { Priced } from '../control/too-dear.ts'
 import type { Adaptive, AdaptiveOptions } from '../failures/adaptive.ts'
 import type { FailureStore } from '../failures/histogram.ts'
 import { createPolicy, type Origin, type Policy } from '../quota/policy.ts'
+import type { IsKnown } from '../quota/reserve.ts'
 import type { RoutesResponse } from './api.ts'
 
 /** What the admin listener has to know of the configuration in force. */
@@ -50,18 +51,24 @@ export interface View extends InForce {
 
 export type Tallies = Awaited<ReturnType<FailureStore['readTallies']>>
 
-export function viewOf(setup: Setup, state: ControlState, { at, buckets }: Tallies, adaptive: Adaptive): View {
-  return { ...inForceOf(setup, state, adaptive.factor), adaptive, buckets, at }
+export function viewOf(
+  setup: Setup,
+  state: ControlState,
+  { at, buckets }: Tallies,
+  adaptive: Adaptive,
+  isKnown?: IsKnown,
+): View {
+  return { ...inForceOf(setup, state, adaptive.factor, isKnown), adaptive, buckets, at }
 }
 
-/** @param factor of mode `adaptive` */
-export function inForceOf(setup: Setup, state: ControlState, factor: number): InForce {
+/** @param factor of mode `adaptive` @param isKnown as of `createPolicy` */
+export function inForceOf(setup: Setup, state: ControlState, factor: number, isKnown?: IsKnown): InForce {
   const resolved = resolve(setup.quota, state.settings.value)
   return {
     ...resolved,
     setup,
     state,
-    policy: createPolicy(resolved.settings, factor, asOverrides(state)),
+    policy: createPolicy(resolved.settings, factor, asOverrides(state), isKnown),
     origin: originOf(state.settings.value, setup.origin),
   }
 }

@@ -16,7 +16,7 @@ import { openCertificate } from './certificate.ts'
 import { explain, fileOrigin } from './explain.ts'
 
 export interface AdminPlaneOptions
-  extends Pick<AdminOptions, 'ready' | 'adaptive' | 'lacksStore' | 'metrics' | 'drain' | 'version'> {
+  extends Pick<AdminOptions, 'knownUsers' | 'ready' | 'adaptive' | 'lacksStore' | 'metrics' | 'drain' | 'version'> {
   /** The configuration in force; the listener keeps the `admin` section that it began with. */
   readonly current: () => Config
   readonly store: Store

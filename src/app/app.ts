@@ -51,11 +51,12 @@ export async function createApp({ config, hash, version, observe: also }: AppOpt
     throw error
   })
   dataPlane = made
-  const { control, configuration, ready, adaptive, lacksStore, drain } = made
+  const { control, knownUsers, configuration, ready, adaptive, lacksStore, drain } = made
   const admin = openAdminPlane({
     current: configuration,
     store,
     control,
+    knownUsers,
     observe,
     metrics,
     ready,

@@ -14,6 +14,7 @@ import { ONE_ADDRESS } from '../gateway/one-address.ts'
 import type { Certificate } from '../lib/tls.ts'
 import { letHeapGrow } from '../node/heap.ts'
 import type { GaugeSource } from '../observe/metrics.ts'
+import { KnownUsers } from '../quota/known-users.ts'
 import { createLedger } from '../quota/ledger/ledger.ts'
 import type { Ledger } from '../quota/ledger/ledger-contract.ts'
 import type { StoreFailure } from '../quota/quota-store.ts'
@@ -45,6 +46,7 @@ export interface DataPlane {
   configuration(): Config
   /** Follows what administrators change at run time, between `start` and `stop`. */
   readonly control: ControlKeeper
+  readonly knownUsers: KnownUsers
   /** The adaptive factor that it goes by, and why; in every mode. */
   adaptive(): Adaptive
   /** @param startup if it is only asked whether it has begun, as a new process would lack the store too */
@@ -93,6 +95,7 @@ interface Plane extends DataPlaneOptions {
   readonly health: StoreHealth
   readonly recorder: TallyKeeper
   readonly ledger: Ledger
+  readonly knownUsers: KnownUsers
   readonly livePolicy: LivePolicy
   readonly lag: LagMeter
   readonly scarcity: Scarcity
@@ -122,6 +125,7 @@ export async function createDataPlane(options: DataPlaneOptions): Promise<DataPl
     rejected: heartbeat.configProblems,
     configuration: () => state.current.config,
     control: livePolicy.control,
+    knownUsers: plane.knownUsers,
     adaptive: livePolicy.adaptive,
     ready: (startup) => readinessOf(plane, startup),
     lacksStore: () => storeFailure(plane) !== null,
@@ -154,12 +158,16 @@ async function assemble(options: DataPlaneOptions): Promise<Plane> {
     if (type === 'store_connected' && state.started) void ledger.ask()
   })
   const livePolicy = createLivePolicy({ store, observe, current: () => livePartsOf(state.current) })
-  state.current = await createRuntime(config, null, livePolicy.accessKeys, observe).catch(async (error: unknown) => {
-    certificate?.close()
-    health.stop()
-    await recorder.close()
-    throw error
-  })
+  const knownUsers = new KnownUsers({ store, reserve: () => state.current.config.quota.reserve })
+  const { isKnown } = knownUsers
+  state.current = await createRuntime(config, null, livePolicy.accessKeys, observe, isKnown).catch(
+    async (error: unknown) => {
+      certificate?.close()
+      health.stop()
+      await recorder.close()
+      throw error
+    },
+  )
   const lag = createLagMeter()
   const scarcity = createScarcity()
   follow(scarcity.observer)
@@ -167,6 +175,7 @@ async function assemble(options: DataPlaneOptions): Promise<Plane> {
   const gateway = createGateway({
     rules: () => state.current.rules,
     ledger,
+    knownUsers,
     store,
     observe,
     lag: lag.lasting,
@@ -180,7 +189,19 @@ async function assemble(options: DataPlaneOptions): Promise<Plane> {
   const heartbeat = createHeartbeat({ store, instance, version, state: () => reportOf(plane) })
   follow(heartbeat.observer)
   const storeClock = createStoreClock({ store, observe })
-  const parts = { certificate, health, recorder, ledger, livePolicy, lag, scarcity, gateway, listener, heartbeat }
+  const parts = {
+    certificate,
+    health,
+    recorder,
+    ledger,
+    knownUsers,
+    livePolicy,
+    lag,
+    scarcity,
+    gateway,
+    listener,
+    heartbeat,
+  }
   const plane: Plane = { ...options, ...parts, storeClock, state }
   return plane
 }
@@ -262,9 +283,10 @@ function admitsAlone({ quota }: Config): boolean {
 }
 
 async function reload(plane: Plane, config: Config, hash: string): Promise<void> {
-  const { state, livePolicy, listener, telemetry } = plane
+  const { state, livePolicy, listener, telemetry, knownUsers } = plane
   if (state.stopping) return
-  const next = await createRuntime(config, state.current, livePolicy.accessKeys, telemetry.observe)
+  const { accessKeys } = livePolicy
+  const next = await createRuntime(config, state.current, accessKeys, telemetry.observe, knownUsers.isKnown)
   // Nobody would end what they ask for: an identity provider may keep that waiting, and the process with it.
   if (state.stopping) return retire(next, state.current)
   livePolicy.bring(next.limits)
@@ -284,7 +306,7 @@ function drain({ state, listener }: Plane, on: boolean): void {
 
 /** In this order: first the requests, then what they have charged, then whatever still listens. */
 async function stop(plane: Plane, limits = plane.state.current.config.drain): Promise<void> {
-  const { config, state, listener, livePolicy, storeClock, heartbeat, ledger } = plane
+  const { config, state, listener, livePolicy, storeClock, heartbeat, ledger, knownUsers } = plane
   state.stopping = true
   if (state.started) {
     drain(plane, true)
@@ -297,6 +319,7 @@ async function stop(plane: Plane, limits = plane.state.current.config.drain): Pr
   await state.current.forwarder.destroy()
   const graceMs = 2 * config.store.deadlineMs
   await Promise.all([heartbeat.leave(graceMs), ledger.close(graceMs)])
+  await knownUsers.close()
   await plane.recorder.close()
   plane.certificate?.close()
   plane.health.stop()

@@ -65,6 +65,12 @@ export const REASONS = {
   wouldBeRefused: (msg: string, values: ReasonValues) => reason('would_be_refused', msg, values),
   neverFits: (msg: string, values: ReasonValues) => reason('never_fits', `429: ${msg}`, values),
   wouldNeverFit: (msg: string, values: ReasonValues) => reason('would_never_fit', msg, values),
+  newUser: (values: { readonly kept: number; readonly whole: number; readonly after: string }) =>
+    reason(
+      'new_user',
+      `The user is new: of ${values.whole} tokens ${values.kept} are kept for known users, whose first charge lies at least ${values.after} ago.`,
+      values,
+    ),
   costs: (cost: number) => reason('costs', `This costs ${cost}.`, { cost }),
   costsAtLeast: (cost: number) => reason('costs_at_least', `Even the cheapest body costs ${cost}.`, { cost }),
   shadowOfGateway: reason('shadow_gateway', 'Shadow mode is on for the gateway, so it is let through and told.'),

@@ -2,13 +2,14 @@ import type { ExplainResponse, LimitResponse } from '../admin/api.ts'
 import type { InForce, Question, WrongQuestion } from '../admin/routes/explain.ts'
 import type { View } from '../admin/state.ts'
 import type { Config } from '../config/config.ts'
+import { formatDuration } from '../config/units.ts'
 import { bodyTooLarge, type PlanRefusal, plan } from '../gateway/plan.ts'
 import type { Route } from '../gateway/snapshot.ts'
 import { keyOfWritten } from '../lib/json-scalar.ts'
 import { usageOf } from '../quota/counter.ts'
 import type { Origin } from '../quota/policy.ts'
 import type { UsageSnapshot } from '../quota/quota-store.ts'
-import { neverFits, refusalBody } from '../quota/refusal.ts'
+import { neverFits, type QuotaViolation, refusalBody } from '../quota/refusal.ts'
 import { windowStatus } from '../quota/status.ts'
 import type { Limit } from '../quota/window.ts'
 import type { Price } from '../routing/price.ts'
@@ -165,20 +166,29 @@ function verdict(limits: readonly ExplainedLimit[], snapshot: UsageSnapshot, abo
   const { view, question, access, cost, least } = about
   if (limits.some(({ refuses }) => refuses)) {
     const shadow = shadowOf(view, question, access)
-    const [refused, wouldBeRefused] = refusal(snapshot, about)
+    const { refused, wouldBeRefused, window } = refusal(snapshot, about)
     const costs = cost === null ? REASONS.costsAtLeast(least) : REASONS.costs(cost)
-    if (shadow === null) return { decision: 'refuse', ...because(refused, costs) } as const
-    return { decision: 'shadow', ...because(wouldBeRefused, costs, shadow) } as const
+    const also = [...ofNewUser(window, about), costs]
+    if (shadow === null) return { decision: 'refuse', ...because(refused, ...also) } as const
+    return { decision: 'shadow', ...because(wouldBeRefused, ...also, shadow) } as const
   }
   if (cost === null) return { decision: 'depends_on_body', ...because(REASONS.dependsOnBody) } as const
   return { decision: 'accept', ...because(room(view, question, access, cost)) } as const
 }
 
-/** The very sentence that the client would read, and what it says; in shadow mode the second. */
+/** What a 429 says, and why. */
+interface ExplainedRefusal {
+  /** The very sentence that the client would read, and what it says; in shadow mode the second. */
+  readonly refused: Reason
+  readonly wouldBeRefused: Reason
+  /** What it names. */
+  readonly window: Pick<QuotaViolation, 'scope' | 'window'>
+}
+
 function refusal(
   { at, personal, global }: UsageSnapshot,
   { config, view, question, access, least }: Case,
-): [Reason, Reason] {
+): ExplainedRefusal {
   const { user } = question
   const { category } = access
   const limits = view.policy.limitsFor(category, user)
@@ -197,10 +207,24 @@ function refusal(
   if (never !== null) {
     const { window, limit } = never.limit
     const values = { scope: never.scope, category, window: window.name, limit, cost: least }
-    return [REASONS.neverFits(msg, values), REASONS.wouldNeverFit(msg, values)]
+    return {
+      refused: REASONS.neverFits(msg, values),
+      wouldBeRefused: REASONS.wouldNeverFit(msg, values),
+      window: values,
+    }
   }
   const values = { scope: quota.scope, category, window: quota.window, resetAt: quota.resetAt }
-  return [REASONS.refused(msg, values), REASONS.wouldBeRefused(msg, values)]
+  return { refused: REASONS.refused(msg, values), wouldBeRefused: REASONS.wouldBeRefused(msg, values), window: quota }
+}
+
+/** That a part of the window is kept for known users, if it is. */
+function ofNewUser({ scope, window }: ExplainedRefusal['window'], { config, view, question, access }: Case): Reason[] {
+  const { reserve } = config.quota
+  const { global } = view.policy.limitsFor(access.category, question.user)
+  const limit = scope === 'Global' ? global?.find((each) => each.window.name === window) : undefined
+  if (reserve === undefined || limit?.kept === undefined) return []
+  const after = formatDuration(reserve.knownAfterMs)
+  return [REASONS.newUser({ kept: limit.kept, whole: limit.limit + limit.kept, after })]
 }
 
 function room({ policy }: View, { user }: Question, { category }: Charged, cost: number): Reason {

@@ -3,6 +3,7 @@ import { asOverrides } from '../control/overrides.ts'
 import { resolve } from '../control/settings.ts'
 import { type ControlState, type Table, UNCHANGED } from '../control/state.ts'
 import { createPolicy, type Policy } from '../quota/policy.ts'
+import type { IsKnown } from '../quota/reserve.ts'
 
 /** What one configuration and the changes at run time come to: the limits in force. */
 export interface LimitsInForce {
@@ -13,13 +14,13 @@ export interface LimitsInForce {
   enforce(state: ControlState, factor: number): void
 }
 
-/** At first that of the file alone. */
-export function createLimitsInForce(quota: QuotaConfig): LimitsInForce {
+/** At first that of the file alone. @param isKnown as of `createPolicy` */
+export function createLimitsInForce(quota: QuotaConfig, isKnown?: IsKnown): LimitsInForce {
   let state = UNCHANGED
   let factor = 1
   let resolved = resolve(quota, state.settings.value)
   let overrides = asOverrides(state)
-  let policy = createPolicy(resolved.settings, factor, overrides)
+  let policy = createPolicy(resolved.settings, factor, overrides, isKnown)
 
   /** Whole or, on an error, not at all. */
   function enforce(next: ControlState, nextFactor: number): void {
@@ -27,7 +28,7 @@ export function createLimitsInForce(quota: QuotaConfig): LimitsInForce {
     const nextOverrides = next.overrides === state.overrides ? overrides : asOverrides(next)
     const isChanged = next !== state || (nextFactor !== factor && nextResolved.settings.mode === 'adaptive')
     // Refusals are remembered by the limits of the policy: also after a reset it has to be another one.
-    if (isChanged) policy = createPolicy(nextResolved.settings, nextFactor, nextOverrides)
+    if (isChanged) policy = createPolicy(nextResolved.settings, nextFactor, nextOverrides, isKnown)
     state = next
     factor = nextFactor
     resolved = nextResolved

@@ -8,6 +8,7 @@ import { createForwarder, type Forwarder } from '../forward/forwarder.ts'
 import type { Rules } from '../gateway/snapshot.ts'
 import { remembered } from '../lib/memo.ts'
 import type { Observer } from '../observe/observation.ts'
+import type { IsKnown } from '../quota/reserve.ts'
 import { readUpstreamTls } from './certificate.ts'
 import { createLimitsInForce, type LimitsInForce } from './limits-in-force.ts'
 import { planRulesOf } from './plan-rules.ts'
@@ -32,6 +33,7 @@ export async function createRuntime(
   old: Runtime | null,
   tokens: AccessKeys,
   observe: Observer,
+  isKnown?: IsKnown,
 ): Promise<Runtime> {
   const planRules = await planRulesOf(config)
   const fingerprints = { keys: fingerprintsOf(keyFiles(config.auth)), tls: fingerprintsOf(tlsFiles(config.upstream)) }
@@ -42,7 +44,7 @@ export async function createRuntime(
     same(old.fingerprints.tls, fingerprints.tls)
       ? old.forwarder
       : createForwarder(forwardOptions(config.upstream, isProxy))
-  const limits = createLimitsInForce(config.quota)
+  const limits = createLimitsInForce(config.quota, isKnown)
   // Last: it asks for keys from here on, and nobody would end that where another part cannot be made.
   const authenticator =
     old !== null && same(old.config.auth, config.auth) && same(old.fingerprints.keys, fingerprints.keys)

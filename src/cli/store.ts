@@ -94,11 +94,12 @@ function progressLine(): (copied: Copied) => void {
 }
 
 function summary(copied: Copied): string {
-  const { users, windows, everybody, tokens, settings, overrides, audit, failures } = copied
+  const { users, windows, everybody, known, tokens, settings, overrides, audit, failures } = copied
   return [
     `${users} users`,
     `${everybody} categories of everybody`,
     `${windows} windows in all`,
+    ...(known === 0 ? [] : [`${known} known users`]),
     `${tokens} tokens`,
     `settings ${settings > 0 ? 'changed' : 'as in the file'}`,
     `${overrides} overrides`,

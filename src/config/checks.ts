@@ -6,6 +6,7 @@ import { checkNetwork } from './checks/network.ts'
 import { checkGlobalLimits, checkUserClaims } from './checks/newcomers.ts'
 import { checkQuota } from './checks/quota.ts'
 import { checkReference } from './checks/reference.ts'
+import { checkReserve } from './checks/reserve.ts'
 import { checkRoutes } from './checks/routes.ts'
 import { checkSpellings } from './checks/spellings.ts'
 import type { Salvage } from './partial.ts'
@@ -20,6 +21,7 @@ export function checkAll(parsed: Salvage, lineOf: (path: Path) => number | null)
     ...checkAuth(parsed),
     ...checkUserClaims(parsed),
     ...ofQuota,
+    ...checkReserve(parsed),
     ...ofRoutes,
     ...checkReference(parsed, lineOf),
     ...(ofQuota.every(isWarning) ? [...checkCosts(parsed), ...checkGlobalLimits(parsed)] : []),

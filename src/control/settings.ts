@@ -64,6 +64,7 @@ export function resolve(file: FileSettings, changes: Changes): Resolved {
       baselines,
       custom: isEmpty(custom) ? null : custom,
       global: { ...file.global, ...changes.global },
+      ...(file.reserve !== undefined && { reserve: file.reserve }),
     },
     shadow: changes.shadow ?? file.shadow,
     changed: changedPaths(file, changes),

@@ -2,6 +2,7 @@ import type { IncomingMessage, ServerResponse } from 'node:http'
 import type { Caller } from '../auth/authenticator.ts'
 import type { Holder, Shares } from '../edge/shares.ts'
 import type { Observer } from '../observe/observation.ts'
+import type { KnownUsers } from '../quota/known-users.ts'
 import type { Ledger } from '../quota/ledger/ledger-contract.ts'
 import type { QuotaStore } from '../quota/quota-store.ts'
 import type { Target } from '../routing/target.ts'
@@ -17,6 +18,7 @@ export interface GatewayOptions {
   /** The configuration in force; asked once for each request. */
   readonly rules: () => Rules
   readonly ledger: Pick<Ledger, 'charge' | 'refund'>
+  readonly knownUsers: Pick<KnownUsers, 'note' | 'lookUp'>
   readonly store: Pick<QuotaStore, 'readUsage'>
   readonly observe: Observer
   /** How late the event loop lastingly is, in milliseconds. */

@@ -1,4 +1,5 @@
 import type { Observation } from '../observe/observation.ts'
+import { isOfReserve } from '../quota/reserve.ts'
 import type { Context, Exchange } from './context.ts'
 import type { Ending } from './outcome.ts'
 import { type Settlement, scopeOf } from './settlement.ts'
@@ -9,7 +10,12 @@ import { voiceOf } from './voice.ts'
 /** A tunnel may last for days, so its tokens are not left for its end. */
 export function recordAdmission({ observe }: Context, { req, unmatched, settlement }: Exchange): void {
   if (unmatched !== null) observe({ type: 'unmatched', method: req.method ?? '', path: unmatched })
-  if (settlement !== null) observe(observationOf(settlement))
+  if (settlement === null) return
+  observe(observationOf(settlement))
+  const { kind, charge } = settlement
+  if (kind === 'refused' && isOfReserve(charge, settlement.decision)) {
+    observe({ type: 'reserve_refusal', category: charge.category })
+  }
 }
 
 function observationOf(settlement: Settlement): Observation {

@@ -1,10 +1,12 @@
 import { overloaded } from '../edge/denials.ts'
 import { type Denial, isDenial } from '../errors.ts'
 import type { Charge, Decision } from '../quota/charge.ts'
+import type { KnownUsers } from '../quota/known-users.ts'
 import { type Ledger, LedgerFull } from '../quota/ledger/ledger-contract.ts'
 import type { Policy } from '../quota/policy.ts'
 import { StoreError } from '../quota/quota-store.ts'
 import { violations } from '../quota/refusal.ts'
+import { isOfReserve } from '../quota/reserve.ts'
 import { storeUnavailable } from './responses.ts'
 import type { Route, Rules } from './snapshot.ts'
 
@@ -26,14 +28,27 @@ export interface Order {
   readonly cost: number
 }
 
+/** Who charges, and who remembers whom. */
+export interface Charging {
+  readonly ledger: Pick<Ledger, 'charge'>
+  readonly knownUsers: Pick<KnownUsers, 'note' | 'lookUp'>
+}
+
 /** Asks the ledger. @returns a denial if nobody decided, and the request is not in shadow */
-export async function chargeOrder(ledger: Pick<Ledger, 'charge'>, order: Order): Promise<Settlement | Denial> {
+export async function chargeOrder({ ledger, knownUsers }: Charging, order: Order): Promise<Settlement | Denial> {
   const { rules, route, user, category, cost } = order
   const policy = rules.policy()
   const charge: Charge = { user, category, cost, limits: policy.limitsFor(category, user) }
   const decision = await ledger.charge(charge).catch(undecided)
   const isDecided = !isDenial(decision)
-  if (isDecided && decision.accepted) return { kind: 'charged', charge, decision }
+  if (isDecided && decision.accepted) {
+    knownUsers.note(user)
+    return { kind: 'charged', charge, decision }
+  }
+  // A known user whom this process has not met counts as new, and would be refused what is kept for known ones.
+  if (isDecided && isOfReserve(charge, decision) && (await knownUsers.lookUp(user))) {
+    return chargeOrder({ ledger, knownUsers }, order)
+  }
   if (isShadowed(rules, route, user, policy)) return { kind: 'shadowed', charge, decision: isDecided ? decision : null }
   return isDecided ? { kind: 'refused', charge, decision } : decision
 }

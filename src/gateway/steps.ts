@@ -73,7 +73,10 @@ async function status(context: Context, exchange: Exchange): Promise<Stop> {
   exchange.caller = caller
   const policy = exchange.rules.policy()
   try {
-    const snapshot = await context.store.readUsage(caller.user, policy.categories)
+    const [snapshot] = await Promise.all([
+      context.store.readUsage(caller.user, policy.categories),
+      context.knownUsers.lookUp(caller.user),
+    ])
     const response = statusResponse(
       quotaStatus(policy, snapshot, caller.user),
       snapshotFields(policy, snapshot, caller.user),
@@ -171,11 +174,11 @@ export async function takeUpstreamPlace({ req, res, rules, holder }: Exchange): 
 }
 
 /** The charge. A refusal of the quota stops the request, unless it is in shadow. */
-export async function settle({ ledger }: Context, exchange: Exchange, route: Route): Promise<Stop | null> {
+export async function settle(context: Context, exchange: Exchange, route: Route): Promise<Stop | null> {
   const { req, rules, caller, cost } = exchange
   if (route.tariff === null || caller === null || cost === 0) return null
   const order = { rules, route, user: caller.user, category: route.tariff.category, cost }
-  const settlement = resultOf(await chargeOrder(ledger, order))
+  const settlement = resultOf(await chargeOrder(context, order))
   if (settlement instanceof Stop) return settlement
   exchange.settlement = settlement
   if (settlement.kind !== 'refused') return null

@@ -2,8 +2,7 @@ import type { IncomingMessage } from 'node:http'
 import type { Caller } from '../auth/authenticator.ts'
 import { type Denial, isDenial } from '../errors.ts'
 import type { Observation, Observer } from '../observe/observation.ts'
-import type { Ledger } from '../quota/ledger/ledger-contract.ts'
-import { chargeOrder, isShadowed } from './settlement.ts'
+import { type Charging, chargeOrder, isShadowed } from './settlement.ts'
 import type { Route, Rules } from './snapshot.ts'
 
 /** Why a tunnel is ended. */
@@ -31,10 +30,9 @@ export interface Leases {
   open(exchange: Leased): { readonly signal: AbortSignal; close(): void }
 }
 
-export interface LeaseOptions {
+export interface LeaseOptions extends Charging {
   /** Those in force now: a reload may take an issuer away or change limits. The route stays that of the handshake. */
   readonly rules: () => Rules
-  readonly ledger: Pick<Ledger, 'charge'>
   readonly observe: Observer
 }
 
@@ -50,7 +48,8 @@ interface Lease {
 /** What is left of the 2 s of a revocation: a gateway token may be known and remembered for 1.45 s. */
 const EVERY_MS = 400
 
-export function createLeases({ rules, ledger, observe }: LeaseOptions): Leases {
+export function createLeases({ rules, observe, ledger, knownUsers }: LeaseOptions): Leases {
+  const charging = { ledger, knownUsers }
   const leases = new Set<Lease>()
   let timer: NodeJS.Timeout | undefined
 
@@ -116,7 +115,7 @@ export function createLeases({ rules, ledger, observe }: LeaseOptions): Leases {
     if (performance.now() - lease.chargedAt < everyMs) return null
     const { category, price } = route.tariff
     const { cost } = price
-    const settlement = await chargeOrder(ledger, { rules: rules(), route, user: caller.user, category, cost })
+    const settlement = await chargeOrder(charging, { rules: rules(), route, user: caller.user, category, cost })
     if (isDenial(settlement) || settlement.decision === null) return null
     lease.chargedAt += everyMs
     if (settlement.kind !== 'charged') return settlement.kind === 'refused' ? 'quota' : null

@@ -101,6 +101,7 @@ export function lineOf(seen: Reported): Line | null {
       return line('debug', 'adaptive factor', { factor: seen.factor })
     case 'store_clock':
     case 'quota_refusal':
+    case 'reserve_refusal':
     case 'shadow_refusal':
     case 'unmatched':
     case 'outage_charge':

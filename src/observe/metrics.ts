@@ -128,6 +128,11 @@ function otherMetrics(meter: Meter, now: () => number): (seen: Observation) => v
     'Requests that the quota refused with 429, by the scope of the window that the answer names.',
     ['category', 'scope'],
   )
+  const ofReserve = meter.counter(
+    'reserve_refusals_total',
+    'Requests of new users that were refused with 429 although a global window had room, for known users only.',
+    ['category'],
+  )
   const shadowed = meter.counter(
     'shadow_refusals_total',
     'Requests that the quota refused and that were let through: by the scope that refused, or store where that was out.',
@@ -184,6 +189,8 @@ function otherMetrics(meter: Meter, now: () => number): (seen: Observation) => v
         return unmatched.add('')
       case 'quota_refusal':
         return refusals.add(`${seen.category}\n${seen.scope}`)
+      case 'reserve_refusal':
+        return ofReserve.add(seen.category)
       case 'shadow_refusal':
         return shadowed.add(`${seen.category}\n${seen.scope}`)
       case 'changed':

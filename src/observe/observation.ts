@@ -52,6 +52,8 @@ export type Observation =
   | { readonly type: 'tokens_charged'; readonly category: string; readonly cost: number }
   /** The quota refused a request with 429; `scope` is that of the window that the answer names. */
   | { readonly type: 'quota_refusal'; readonly category: string; readonly scope: 'personal' | 'global' }
+  /** It refused a new user for what it keeps for known ones; told beside `quota_refusal`. */
+  | { readonly type: 'reserve_refusal'; readonly category: string }
   /** What the quota refused was let through: by the scope of the window that refused, or because the store was out. */
   | { readonly type: 'shadow_refusal'; readonly category: string; readonly scope: 'personal' | 'global' | 'store' }
   /** One address that is no trusted proxy brings nearly all requests. */

@@ -1,4 +1,6 @@
 import type { Limits } from './charge.ts'
+import { decimal, ONE } from './decimal.ts'
+import { type IsKnown, newcomersLimits, type Reserve } from './reserve.ts'
 import type { Limit, Window } from './window.ts'
 
 /**
@@ -32,6 +34,8 @@ export interface QuotaSettings {
   /** The explicit values of mode `custom`; what is missing there is the baseline. `null` for none. */
   readonly custom: ScopedLimits | null
   readonly global: { readonly enabled: boolean /** In `MULTIPLIER`. */; readonly multiplier: number }
+  /** What is kept of the global limits for known users. Default nothing. */
+  readonly reserve?: Reserve
 }
 
 /** What an administrator has set for one user; its limits replace the personal ones as they stand, whatever the mode. */
@@ -64,8 +68,8 @@ export interface Policy {
    */
   limitsOf(category: string): Limits
   /**
-   * The limits of one user. The same category and user give the same object while this policy lives, and that of
-   * `limitsOf` where nothing was set for the user: texts and memories are kept by it.
+   * The limits of one user: without an override those of `limitsOf`, or of users who are not known, if a reserve is kept from
+   * them. The same ones are the same object while this policy lives: texts and memories are kept by it.
    * @throws Error as `limitsOf`
    */
   limitsFor(category: string, user: string): Limits
@@ -99,8 +103,16 @@ export interface Trace {
 }
 
 const NO_OVERRIDES: Overrides = new Map()
+const NOBODY: IsKnown = () => false
 
-export function createPolicy(settings: QuotaSettings, adaptive = 1, overrides: Overrides = NO_OVERRIDES): Policy {
+/** @param isKnown whether a user without an override may use the reserve, asked with each look at his limits. Default nobody */
+export function createPolicy(
+  settings: QuotaSettings,
+  adaptive = 1,
+  overrides: Overrides = NO_OVERRIDES,
+  isKnown: IsKnown = NOBODY,
+): Policy {
+  const { reserve } = settings
   const categories = [...settings.baselines.personal.keys()]
   const layers = createLayers(settings, adaptive)
   const everybody = new Map(
@@ -114,6 +126,10 @@ export function createPolicy(settings: QuotaSettings, adaptive = 1, overrides: O
       },
     ]),
   )
+  const newcomers =
+    reserve === undefined
+      ? null
+      : new Map([...everybody].map(([category, limits]) => [category, newcomersLimits(limits, reserve.share)]))
   /** Only users with an override are remembered, when they first come. */
   const own = new Map(categories.map((category) => [category, new Map<string, Limits>()]))
 
@@ -123,9 +139,14 @@ export function createPolicy(settings: QuotaSettings, adaptive = 1, overrides: O
     return limits
   }
 
+  function limitsOfNewcomers(category: string): Limits {
+    return newcomers?.get(category) ?? limitsOf(category)
+  }
+
   function limitsFor(category: string, user: string): Limits {
     const override = overrides.size === 0 ? undefined : overrides.get(user)
-    if (override === undefined) return limitsOf(category)
+    if (override === undefined)
+      return newcomers === null || isKnown(user) ? limitsOf(category) : limitsOfNewcomers(category)
     const known = own.get(category)?.get(user)
     if (known !== undefined) return known
     const limits = overridden(limitsOf(category), override.limits.get(category), override.bypassGlobal)
@@ -144,7 +165,7 @@ export function createPolicy(settings: QuotaSettings, adaptive = 1, overrides: O
     const traced = (scope: keyof ScopedLimits, limit: Limit): LimitTrace =>
       scope === 'personal' && set?.has(limit.window.name)
         ? { ...limit, source: 'override', steps: [`override ${limit.limit}${because(override)}`] }
-        : { ...limit, ...layers.explain(scope, category, limit.window, origin) }
+        : { ...limit, ...lessKept(layers.explain(scope, category, limit.window, origin), limit) }
     return {
       personal: personal.map((limit) => traced('personal', limit)),
       global: global?.map((limit) => traced('global', limit)) ?? null,
@@ -170,6 +191,14 @@ function overridden(limits: Limits, own: ReadonlyMap<string, number> | undefined
 
 function because(override: Override | undefined): string {
   return override?.reason === undefined ? '' : ` (${override.reason})`
+}
+
+function lessKept(layers: Pick<LimitTrace, 'source' | 'steps'>, { limit, kept }: Limit): typeof layers {
+  if (kept === undefined) return layers
+  return {
+    source: `${layers.source} - reserve`,
+    steps: [...layers.steps, `reserve: ${kept} of ${limit + kept} are kept for known users`],
+  }
 }
 
 /** The layers from a written value to a limit: baseline or custom value, factor of the mode, multiplier. */
@@ -225,15 +254,4 @@ function isWhole(baseline: number, factor: number, multiplier: number): boolean 
 
 function scaled(baseline: number, factor: number, multiplier: number): bigint {
   return BigInt(baseline) * decimal(factor) * decimal(multiplier)
-}
-
-/** `floor(limit x share)`, in decimal for the same reason: 29% of 100 is 29. @param share 0 to 1 */
-export function portion(limit: number, share: number): number {
-  return Number((BigInt(limit) * decimal(share)) / ONE)
-}
-
-const ONE = 10n ** 12n
-
-function decimal(factor: number): bigint {
-  return BigInt(Math.round(factor * 1e12))
 }

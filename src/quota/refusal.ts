@@ -115,13 +115,13 @@ export function neverFits(charge: Charge, decision: Decision): Pick<Violation, '
 
 /** @param who asks for so many tokens: `This request` */
 export function neverFitsSentence(
-  { scope, limit: { window, limit } }: Pick<Violation, 'scope' | 'limit'>,
+  { scope, limit: { window, limit, kept } }: Pick<Violation, 'scope' | 'limit'>,
   category: string,
   cost: number,
   who: string,
 ): string {
   const tokens = `${cost} ${category} ${cost === 1 ? 'token' : 'tokens'}`
-  const of = `the ${scope} ${spoken(window.seconds)} limit of ${limit}`
+  const of = `the ${scope} ${spoken(window.seconds)} limit of ${limit}${kept === undefined ? '' : ' for new users'}`
   return `${who} costs ${tokens}, more than ${of} ever allows; waiting does not help.`
 }
 
@@ -134,9 +134,13 @@ function sentence(
 ): string {
   if (never !== null) return neverFitsSentence(never, category, cost, 'This request')
   return (
-    `${scope} ${spoken(limit.window.seconds)} ${category} quota is used up. ` +
+    `${scope} ${spoken(limit.window.seconds)} ${category} quota is used up${reserved(limit)}. ` +
     `Requests may continue after ${there} ${timeZone} (${offsetOf(resetAt, timeZone).name}).`
   )
+}
+
+function reserved({ limit, kept }: Limit): string {
+  return kept === undefined ? '' : ` for new users: of ${limit + kept} tokens ${kept} are kept for known ones`
 }
 
 const UNITS = [

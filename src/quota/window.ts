@@ -20,6 +20,8 @@ export interface Limit {
   readonly window: Window
   /** Tokens allowed in one run of the window: an integer from 0 to 10^12. */
   readonly limit: number
+  /** Tokens of a global window that are kept for known users, beyond this limit of somebody who is not known. Default none. */
+  readonly kept?: number
 }
 
 /** What has been counted in one window. */

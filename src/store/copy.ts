@@ -20,9 +20,18 @@ export interface Owner {
   readonly counters: ReadonlyMap<string, Counter>
 }
 
+/** A user whose first charge is remembered. */
+export interface RememberedUser {
+  readonly user: string
+  /** Both in milliseconds since the epoch: when that was, and when it is forgotten. */
+  readonly first: number
+  readonly ends: number
+}
+
 /** A part of what a store holds. Never empty. */
 export type Portion =
   | { readonly kind: 'counters'; readonly owners: readonly Owner[] }
+  | { readonly kind: 'known'; readonly users: readonly RememberedUser[] }
   | { readonly kind: 'tokens'; readonly records: readonly TokenRecord[] }
   | { readonly kind: 'settings'; readonly settings: Versioned<Changes> }
   | { readonly kind: 'overrides'; readonly overrides: readonly (readonly [user: string, Versioned<UserOverride>])[] }
@@ -66,6 +75,8 @@ export interface Copied {
   windows: number
   /** Categories with a global counter. */
   everybody: number
+  /** Users whose first charge is remembered. */
+  known: number
   tokens: number
   settings: number
   overrides: number
@@ -95,7 +106,17 @@ export async function copyStore({ from, to, force, progress }: CopyOptions): Pro
   const portions = from.portions()
   const first = await portions.next()
   if (first.done) throw new NotCopied('--from holds nothing: check the URL, and the prefix of its keys')
-  const copied = { users: 0, windows: 0, everybody: 0, tokens: 0, settings: 0, overrides: 0, audit: 0, failures: 0 }
+  const copied = {
+    users: 0,
+    windows: 0,
+    everybody: 0,
+    known: 0,
+    tokens: 0,
+    settings: 0,
+    overrides: 0,
+    audit: 0,
+    failures: 0,
+  }
   const refill = await to.refill()
   await checkApart(from, refill)
   try {
@@ -150,6 +171,7 @@ async function checkApart(from: Copyable, refill: Refill): Promise<void> {
 
 function count(portion: Portion, copied: Copied): void {
   if (portion.kind === 'counters') for (const owner of portion.owners) countOwner(owner, copied)
+  else if (portion.kind === 'known') copied.known += portion.users.length
   else if (portion.kind === 'tokens') copied.tokens += portion.records.length
   else if (portion.kind === 'settings') copied.settings++
   else if (portion.kind === 'overrides') copied.overrides += portion.overrides.length

@@ -1,11 +1,19 @@
 import type { TokenStore } from '../control/access-key.ts'
 import type { ControlStore } from '../control/control-store.ts'
 import type { FailureStore } from '../failures/histogram.ts'
+import type { KnownUserStore } from '../quota/known-users.ts'
 import type { QuotaStore, UsageStore } from '../quota/quota-store.ts'
 import type { ReplicaStore } from '../replicas/replica.ts'
 
-/** Everything that outlives a process, in one place: counters, failure history, gateway tokens, run-time changes. */
-export interface Store extends QuotaStore, UsageStore, FailureStore, TokenStore, ControlStore, ReplicaStore {
+/** Everything that outlives a process, in one place: counters, known users, failure history, gateway tokens, run-time changes. */
+export interface Store
+  extends QuotaStore,
+    KnownUserStore,
+    UsageStore,
+    FailureStore,
+    TokenStore,
+    ControlStore,
+    ReplicaStore {
   /** Answers when the store can be used. @throws StoreError */
   ping(): Promise<void>
   close(): Promise<void>

@@ -14,6 +14,7 @@ import { fingerprint } from '../config/fingerprint.ts'
 import { createControlKeeper } from '../control/keeper.ts'
 import { UNREAD } from '../failures/adaptive.ts'
 import { createSums } from '../observe/aggregate.ts'
+import { KnownUsers } from '../quota/known-users.ts'
 import { shareOf, workerCount } from './share.ts'
 import { createSupervisor, type Supervisor } from './supervisor.ts'
 
@@ -66,6 +67,8 @@ export async function createPrimary({ config, hash, version, observe: also }: Ap
     current: () => current.config,
     store,
     control,
+    // Of its own: each worker knows those that came to it.
+    knownUsers: new KnownUsers({ store, reserve: () => current.config.quota.reserve }),
     observe,
     metrics: together,
     ready,

@@ -458,6 +458,33 @@ describe('every reason has a code with values beside its sentence, and the dashb
     ])
   })
 
+  test('of a part that is kept for known users', async () => {
+    await other((yaml) => yaml.replace('quota:\n', 'quota:\n  reserve: { share: 20%, known_after: 36h }\n'))
+    await running.spend('everybody', 'read', 960)
+    const window = { scope: 'Global', category: 'read', window: '1h' }
+    const [why, ...codes] = await reasons('POST', '/v1/user/x')
+    expect(why).toBe(
+      '429: Global 1-hour read quota is used up for new users: of 1200 tokens 240 are kept for known ones. Requests may continue after 2026-11-20 19:10:00 Asia/Shanghai (UTC+8). The user is new: of 1200 tokens 240 are kept for known users, whose first charge lies at least 36h ago. This costs 2.',
+    )
+    expect(codes).toEqual([
+      ['refused', { ...window, resetAt: RESET }],
+      ['new_user', { kept: 240, whole: 1200, after: '36h' }],
+      ['costs', { cost: 2 }],
+    ])
+    expect(await explain('POST', '/v1/user/x')).toMatchObject({
+      limits: [
+        {},
+        {},
+        { scope: 'Global', window: '1h', limit: 960, used: 960, refuses: true, source: 'baseline - reserve' },
+        { limit: 3200 },
+      ],
+    })
+    await running.store.noteUsers(['bob'], 60_000)
+    expect(await explain('POST', '/v1/user/x', {}, 'bob')).toMatchObject({ decision: 'refuse' })
+    await put({ read: { '1h': 500 } })
+    expect(await reasons('POST', '/v1/user/x')).toEqual(['All windows have room for 2.', ['room', { cost: 2 }]])
+  })
+
   test('of global limits that do not apply', async () => {
     const text = 'All windows have room for 2; the global limits do not apply'
     await put({ bypassGlobal: true, reason: 'on trial' })

@@ -9,6 +9,7 @@ import type { Config } from '../../src/config/config.ts'
 import { parseConfig } from '../../src/config/load.ts'
 import { createControlKeeper } from '../../src/control/keeper.ts'
 import { UNREAD } from '../../src/failures/adaptive.ts'
+import { KnownUsers } from '../../src/quota/known-users.ts'
 import { createPolicy } from '../../src/quota/policy.ts'
 import { openSqliteStore } from '../../src/store/sqlite/sqlite-store.ts'
 import type { Store } from '../../src/store/store.ts'
@@ -103,6 +104,7 @@ export async function startAdmin({
     control,
     setup: () => setup,
     adaptive: () => UNREAD,
+    knownUsers: new KnownUsers({ store: asked, reserve: () => config.quota.reserve }),
     lacksStore: () => false,
     explain: (question, inForce) => explain(config, question, inForce),
     assets: null,

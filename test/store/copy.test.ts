@@ -11,7 +11,7 @@ import { BUCKET_MS, BUCKETS, type Bucket, bucketStart, NOTHING } from '../../src
 import type { Charge, Limits } from '../../src/quota/charge.ts'
 import type { Counter } from '../../src/quota/counter.ts'
 import type { Replica } from '../../src/replicas/replica.ts'
-import { type Copyable, copyStore, type Portion } from '../../src/store/copy.ts'
+import { type Copyable, copyStore, type Portion, type RememberedUser } from '../../src/store/copy.ts'
 import { connect } from '../../src/store/redis/client.ts'
 import { redisControl } from '../../src/store/redis/control.ts'
 import { openRedisCopyable } from '../../src/store/redis/copy.ts'
@@ -110,6 +110,7 @@ async function readings(place: Place) {
   const { version, changedAt, settings, overrides } = await store.readControl()
   return {
     users,
+    known: await knownUsers(place),
     global: global.map(sorted),
     tokens: await store.listTokens(),
     control: { version, changedAt, settings, overrides },
@@ -117,6 +118,14 @@ async function readings(place: Place) {
     forgotten: await store.forgottenChanges(),
     failures: (await store.readTallies()).buckets,
   }
+}
+
+async function knownUsers(place: Place): Promise<Map<string, RememberedUser>> {
+  const known = new Map<string, RememberedUser>()
+  for await (const portion of (await place.copyable()).portions()) {
+    if (portion.kind === 'known') for (const one of portion.users) known.set(one.user, one)
+  }
+  return known
 }
 
 function sorted(counter: Counter): Counter {
@@ -139,6 +148,7 @@ async function live(place: Place): Promise<void> {
   const author = { who: 'ada', why: 'a "why" of 用户' }
   const charges = [...STRANGE_IDS.map((user) => charge(user)), charge('alice', 3, 'write')]
   await store.settle({ instance: 'live', sequence: 1, refunds: [], charges })
+  await store.noteUsers(STRANGE_IDS, 30 * 86_400_000)
   await store.change({ kind: 'settings', to: { mode: 'loose', global: { multiplier: 0.5 } } }, author, null)
   for (const user of STRANGE_IDS) await store.change({ kind: 'override', user, to: override(5) }, author, null)
   await store.change({ kind: 'override', user: 'a', to: null }, author, null)
@@ -186,6 +196,7 @@ const content = fc.record({
     }),
     { minLength: 1, maxLength: 30 },
   ),
+  known: fc.dictionary(fc.string({ minLength: 1, unit: 'grapheme' }), fc.tuple(fc.nat(), fc.integer({ min: 600_000 }))),
   tokens: fc.array(fc.tuple(fc.string({ unit: 'grapheme' }), fc.option(fc.integer({ min: 1 }))), { maxLength: 5 }),
   overrides: fc.dictionary(fc.string({ minLength: 1 }), fc.tuple(fc.integer({ min: 1 }), fc.nat())),
   audit: fc.array(fc.jsonValue(), { maxLength: 5 }),
@@ -220,6 +231,10 @@ function portionsOf(of: typeof content extends fc.Arbitrary<infer T> ? T : never
   })
   return [
     { kind: 'counters', owners },
+    {
+      kind: 'known',
+      users: Object.entries(of.known).map(([user, [ago, left]]) => ({ user, first: now - ago, ends: now + left })),
+    },
     { kind: 'tokens', records },
     { kind: 'settings', settings: { version: 3, value: { mode: 'custom' } } },
     { kind: 'overrides', overrides },
@@ -275,6 +290,7 @@ describe.each(KINDS.flatMap((from) => KINDS.map((to) => ({ from, to }))))(
       expect(copied).toEqual({
         users: n + 1,
         everybody: 2,
+        known: n,
         windows: 3 * n + 3 + 6,
         tokens: 3,
         settings: 1,
@@ -284,6 +300,7 @@ describe.each(KINDS.flatMap((from) => KINDS.map((to) => ({ from, to }))))(
       })
       const expected = await readings(one)
       expect(expected.users.size).toBe(n + 1)
+      expect(expected.known.size).toBe(n)
       expect(await readings(other)).toEqual(expected)
       const next = {
         instance: 'next',

@@ -92,7 +92,7 @@ async function responseTo(desk: Desk, explain: Explain, { query }: Call): Promis
   const fields = readFields(Asked, query)
   if ('problems' in fields) return badFields(fields.problems)
   const response = await explain(fields.data, async () => {
-    const view = await desk.view()
+    const view = await desk.view(fields.data.user)
     return { view, snapshot: await desk.store.readUsage(fields.data.user, view.policy.categories) }
   })
   return 'problem' in response ? badFields([response.problem]) : ok(response)

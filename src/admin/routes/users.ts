@@ -44,7 +44,7 @@ export function userRoutes(desk: Desk): Route[] {
 }
 
 async function show(desk: Desk, user: string): Promise<AdminResponse> {
-  const now = await desk.view()
+  const now = await desk.view(user)
   const { at, personal, global } = await desk.store.readUsage(user, now.policy.categories)
   const windows = now.policy.categories.map((category, i): [string, LimitResponse[]] => {
     const trace = now.policy.trace(category, user, now.origin)

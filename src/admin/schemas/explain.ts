@@ -41,6 +41,7 @@ export const reasonCode = z.enum([
   'would_be_refused', // as `refused`, in shadow mode
   'never_fits', // scope, category, window, limit, cost: no waiting helps
   'would_never_fit', // as `never_fits`, in shadow mode
+  'new_user', // kept: tokens of the window for known users only, whole: all of them, after: how far back the first charge of a known user lies
   'costs', // cost
   'costs_at_least', // cost
   'shadow_gateway',

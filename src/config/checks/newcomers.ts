@@ -9,11 +9,13 @@ import { toWindows, windowsOf } from '../windows.ts'
 /** So few users are a handful of accounts. */
 const FEW = 10
 
+const WITH_RESERVE = 'raise it, lower the personal one, or keep a part of it for known users (quota.reserve)'
+
 /**
  * Warns of global limits that fewer than `FEW` users exhaust, once for each category. Only for quotas without problems.
  */
 export function checkGlobalLimits({ quota }: Salvage): Finding[] {
-  const { mode, baselines, custom, global } = quota
+  const { mode, baselines, custom, global, reserve } = quota
   if (mode === undefined || baselines === undefined || global === undefined) return []
   const settings = { mode, windows: toWindows(windowsOf(quota)), baselines, custom: custom ?? null, global }
   const policy = createPolicy(settings)
@@ -24,7 +26,7 @@ export function checkGlobalLimits({ quota }: Salvage): Finding[] {
     if (least === null) return []
     const { name } = least.window
     const users = Math.ceil(least.global / least.personal)
-    const message = `comes to ${least.global}, which ${few(users)} at the personal limit of ${least.personal}, and then all others get 429: raise it, or lower the personal one`
+    const message = `comes to ${least.global}, which ${few(users)} at the personal limit of ${least.personal}, and then all others get 429: ${reserve === undefined ? WITH_RESERVE : 'raise it, or lower the personal one'}`
     return [{ path: ['quota', key, 'global', category, name], severity: 'warning', message }]
   })
 }

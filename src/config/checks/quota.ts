@@ -1,5 +1,6 @@
 import { didYouMean } from '../../lib/suggest.ts'
-import { portion, type ScopedLimits } from '../../quota/policy.ts'
+import { portion } from '../../quota/decimal.ts'
+import type { ScopedLimits } from '../../quota/policy.ts'
 import { MOST_WINDOWS } from '../../quota/window.ts'
 import type { Salvage } from '../partial.ts'
 import type { Finding, Path } from '../problems.ts'

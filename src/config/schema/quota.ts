@@ -1,6 +1,6 @@
 import { z } from 'zod'
 import { MAX_LIMIT, MODES, MULTIPLIER } from '../../quota/policy.ts'
-import { PERCENTAGE, parsePercentage } from '../units.ts'
+import { PERCENTAGE, parsePercentage, type Reading } from '../units.ts'
 import { toWindows, windowsOf } from '../windows.ts'
 import { domain } from './domain.ts'
 import { byName, choice, duration, either, flag, integer, read, section, wanted } from './values.ts'
@@ -65,6 +65,35 @@ const adaptive = domain(
   {},
 )
 
+/** With more hardly a new user would ever get through to become known. */
+const MOST_RESERVED = 0.9
+
+function parseReserved(text: string): Reading<number> {
+  const reading = parsePercentage(text)
+  if ('value' in reading && reading.value <= MOST_RESERVED) return reading
+  return { problem: 'is not a percentage above 0% and up to 90%: write one like 20%' }
+}
+
+const reserve = domain(
+  section(
+    {
+      share: read('a percentage like 20%', parseReserved, {
+        description: 'The part that is kept of each global limit, above 0% to 90%',
+        pattern: PERCENTAGE.source,
+      }),
+      known_after: duration('1s', '365d', {
+        description: 'How long ago the first charge of a known user lies at least, 1s to 365d. Default 1d',
+      }).prefault('1d'),
+      remember: duration('1m', '3650d', {
+        description:
+          'How long a user is remembered after his last charge, longer than known_after, 1m to 3650d. Default 30d',
+      }).prefault('30d'),
+    },
+    'A part of the global limits for known users only: for all others they are lower by so much. Users with an override are known',
+  ),
+  { known_after: 'knownAfterMs', remember: 'rememberMs' },
+)
+
 export const quota = section(
   {
     windows: byName(duration(MIN_WINDOW, MAX_WINDOW, { description: 'Length in whole seconds, 1s to 3650d' }), {
@@ -82,6 +111,7 @@ export const quota = section(
       },
       'The limits of all users together',
     ).prefault({}),
+    reserve: reserve.optional(),
     baselines: scopes('Limits by scope, category and window: each category names each window').prefault(BASELINES),
     custom: scopes('The limits of mode custom, of the same shape as baselines').optional(),
     adaptive: adaptive.prefault({}),
@@ -108,22 +138,26 @@ export const quota = section(
     }).default(true),
   },
   'Limits',
-).transform(({ windows, mode, baselines, custom = null, global, shadow, adaptive, store_outage, refund, ...rest }) => {
-  const categories = [...baselines.personal.keys()]
-  return {
-    mode,
-    /** Shortest first, one to eight, all of different lengths. */
-    windows: toWindows(windowsOf({ windows, baselines })),
-    /** In the order of `baselines.personal`. */
-    categories,
-    baselines,
-    custom,
-    global,
-    shadow,
-    adaptive,
-    /** By category, each of them: the share of the limits, 0 to 1, to admit while the store is out; 0 refuses. */
-    storeOutage: new Map(categories.map((category) => [category, store_outage.get(category) ?? 0])),
-    refund,
-    ratelimitHeaders: rest.ratelimit_headers,
-  }
-})
+).transform(
+  ({ windows, mode, baselines, custom = null, global, reserve, shadow, adaptive, store_outage, refund, ...rest }) => {
+    const categories = [...baselines.personal.keys()]
+    return {
+      mode,
+      /** Shortest first, one to eight, all of different lengths. */
+      windows: toWindows(windowsOf({ windows, baselines })),
+      /** In the order of `baselines.personal`. */
+      categories,
+      baselines,
+      custom,
+      global,
+      /** Absent if nothing is kept: a build that does not know the key has the same fingerprint then. */
+      ...(reserve !== undefined && { reserve }),
+      shadow,
+      adaptive,
+      /** By category, each of them: the share of the limits, 0 to 1, to admit while the store is out; 0 refuses. */
+      storeOutage: new Map(categories.map((category) => [category, store_outage.get(category) ?? 0])),
+      refund,
+      ratelimitHeaders: rest.ratelimit_headers,
+    }
+  },
+)

@@ -447,6 +447,7 @@ export const zhReasons: Readonly<Record<ReasonCode, string>> = {
   would_be_refused: '{scope} {category} {window} 配额已用完。{resetAt} 之后可以继续请求。',
   never_fits: '429：此请求的价格 {cost} 高于 {scope} {category} {window} 上限 {limit}，等待无济于事。',
   would_never_fit: '此请求的价格 {cost} 高于 {scope} {category} {window} 上限 {limit}，等待无济于事。',
+  new_user: '{whole} 个令牌中有 {kept} 个保留给已知用户：即首次扣除距今至少 {after} 的用户。此用户是新用户。',
   costs: '此请求的价格为 {cost}。',
   costs_at_least: '最便宜的请求体的价格也有 {cost}。',
   shadow_gateway: '网关已开启影子模式，因此放行并告知。',

@@ -1,6 +1,6 @@
 import { type Charge, type CounterOf, type Decision, type Limits, type Refund, settleBatch } from '../charge.ts'
 import { type Counter, running } from '../counter.ts'
-import { portion } from '../policy.ts'
+import { portion } from '../decimal.ts'
 import type { Limit, Usage } from '../window.ts'
 import { createDebts, type Debt, type DebtEvent, type Debts } from './outage-debts.ts'
 

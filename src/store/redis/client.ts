@@ -21,6 +21,7 @@ const SCRIPTS = {
   changeControl: { lua: CONTROL_LUA },
   beat: { lua: script('./beat.lua'), numberOfKeys: 3 },
   scanKeys: { lua: script('./scan.lua'), numberOfKeys: 1 },
+  noteUsers: { lua: script('./known-users.lua') },
 }
 
 interface Scripts {
@@ -31,6 +32,7 @@ interface Scripts {
   beat(
     ...args: [...keys: [string, string, string], instance: string, report: string, forgetMs: number, form: number]
   ): Promise<number>
+  noteUsers(keyCount: number, ...keysAndArguments: string[]): Promise<number[]>
   scanKeys(ours: string, cursor: string, pattern: string, count: number): Promise<[next: string, keys: string[]]>
 }
 

@@ -1,11 +1,12 @@
 import { randomUUID } from 'node:crypto'
 import { endsAt, running } from '../../quota/counter.ts'
 import { StoreError } from '../../quota/quota-store.ts'
-import type { Copyable, Owner, Portion, Refill } from '../copy.ts'
+import type { Copyable, Owner, Portion, Refill, RememberedUser } from '../copy.ts'
 import { call, milliseconds, pinging, reading, transaction } from './calls.ts'
 import { connect, type RedisClient } from './client.ts'
 import { redisControl } from './control.ts'
 import { createKeys, type Keys } from './keys.ts'
+import { readKnownUser, writeKnownUser } from './known-users.ts'
 import { redisReplicas } from './replicas.ts'
 import { packCounters, readCounters } from './sections.ts'
 import { readBuckets, writeBuckets } from './tallies.ts'
@@ -32,6 +33,8 @@ export function openRedisCopyable(options: { readonly url: string; readonly pref
     for await (const names of scan(redis, keys)) {
       const owners = await readOwners(redis, keys, names)
       if (owners.length > 0) yield { kind: 'counters', owners }
+      const users = await readKnown(redis, keys, names)
+      if (users.length > 0) yield { kind: 'known', users }
     }
     yield* tokens(redis, keys)
     yield* control(redis, keys)
@@ -112,6 +115,18 @@ function ownerOf(keys: Keys, name: string): string | null | undefined {
   return name.startsWith(global) ? null : undefined
 }
 
+/** Of the keys that hold the first charge of a user. */
+async function readKnown(redis: RedisClient, keys: Keys, names: readonly string[]): Promise<RememberedUser[]> {
+  const prefix = keys.known('')
+  const known = names.filter((name) => name.startsWith(prefix))
+  if (known.length === 0) return []
+  const values = await call(() => redis.mget(known))
+  return known.flatMap((name, i) => {
+    const text = values[i] ?? null
+    return text === null ? [] : [{ user: name.slice(prefix.length), ...readKnownUser(text) }]
+  })
+}
+
 async function* tokens(redis: RedisClient, keys: Keys): AsyncGenerator<Portion, void> {
   let from: string | null = null
   do {
@@ -169,7 +184,10 @@ function putOwner(multi: Multi, keys: Keys, { user, counters }: Owner): void {
 }
 
 function putRest(multi: Multi, keys: Keys, portion: Exclude<Portion, { kind: 'counters' }>): void {
-  if (portion.kind === 'tokens') for (const record of portion.records) writeToken(multi, keys, record)
+  if (portion.kind === 'known') {
+    for (const { user, first, ends } of portion.users)
+      multi.set(keys.known(user), writeKnownUser({ first, ends }), 'PXAT', ends)
+  } else if (portion.kind === 'tokens') for (const record of portion.records) writeToken(multi, keys, record)
   else if (portion.kind === 'settings') multi.set(keys.settings, textOf(portion.settings))
   else if (portion.kind === 'overrides') {
     for (const [user, override] of portion.overrides) multi.hset(keys.overrides, user, textOf(override))

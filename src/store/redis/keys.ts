@@ -11,6 +11,8 @@ export interface Keys {
   /** The counter of everybody in one category: the global scope. */
   everybody(category: string): string
   instance(id: string): string
+  /** When the user charged first, as long as that is remembered. */
+  known(user: string): string
   readonly failures: string
   /** SHA-256 of a gateway token -> its record. */
   readonly tokens: string
@@ -45,6 +47,7 @@ export function createKeys(prefix: string): Keys {
     user: (id) => `${tag}:c:${id}`,
     everybody: (category) => `${tag}:all:${category}`,
     instance: (id) => `${tag}:last:${id}`,
+    known: (user) => `${tag}:known:${user}`,
     failures: `${tag}:failures`,
     tokens: `${tag}:tokens`,
     tokenIds: `${tag}:token-ids`,

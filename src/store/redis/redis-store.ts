@@ -8,6 +8,7 @@ import { decodeReply, encodeBatch } from './charge-batch.ts'
 import { asksForNoPassword, type RedisClient } from './client.ts'
 import { redisControl } from './control.ts'
 import { createKeys, type Keys } from './keys.ts'
+import { redisKnownUsers } from './known-users.ts'
 import { NEWEST_FORM, redisReplicas } from './replicas.ts'
 import { readCounter } from './sections.ts'
 import { connectToPrimary } from './sentinels.ts'
@@ -111,6 +112,7 @@ export function openRedisStore({ url, prefix = 'tollgate', deadlineMs = 250, obs
     ...redisControl(redis, keys),
     onChange: (listener) => changes.follow(() => listener()),
     ...redisUsage(redis, keys),
+    ...redisKnownUsers(redis, keys),
     ...redisReplicas(redis, keys, (form) => {
       mayBeShort = form >= NEWEST_FORM
     }),

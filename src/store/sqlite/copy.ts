@@ -2,7 +2,7 @@ import type { DatabaseSync } from 'node:sqlite'
 import { setImmediate as turn } from 'node:timers/promises'
 import { BUCKET_MS, BUCKETS, type Bucket, bucketStart } from '../../failures/histogram.ts'
 import { endsAt, running } from '../../quota/counter.ts'
-import type { Copyable, Owner, Portion, Refill } from '../copy.ts'
+import type { Copyable, Owner, Portion, Refill, RememberedUser } from '../copy.ts'
 import { pack, unpack } from '../packed-value.ts'
 import { type AuditRow, entryOf, type StoredValue, versioned } from './control.ts'
 import { attempt, openDatabase } from './database.ts'
@@ -57,11 +57,14 @@ export function openSqliteCopyable(file: string, clock: () => number = Date.now)
   }
 }
 
-const FILLED = ['counters', 'failures', 'tokens', 'settings', 'overrides', 'audit'] as const
+const FILLED = ['counters', 'known_users', 'failures', 'tokens', 'settings', 'overrides', 'audit'] as const
 
 async function* reading(database: DatabaseSync, now: number): AsyncGenerator<Portion, void> {
   const rows = <Row>(sql: string, ...values: number[]) => inSteps<Row>(database, sql, values)
   yield* owners(database, now)
+  for await (const some of rows<RememberedUser>('SELECT * FROM known_users WHERE ends > ?', now)) {
+    yield { kind: 'known', users: some.map((row) => ({ ...row })) }
+  }
   for await (const some of rows<TokenRow>('SELECT * FROM tokens')) {
     yield { kind: 'tokens', records: some.map(tokenOf) }
   }
@@ -128,6 +131,7 @@ function putting(database: DatabaseSync): (portion: Portion) => void {
   const counter = database.prepare(
     'INSERT OR REPLACE INTO counters (scope, category, user, windows, ends) VALUES (?, ?, ?, ?, ?)',
   )
+  const known = database.prepare('INSERT OR REPLACE INTO known_users (user, first, ends) VALUES (?, ?, ?)')
   const token = insertToken(database, 'OR REPLACE')
   const settings = database.prepare('INSERT OR REPLACE INTO settings (id, version, value) VALUES (1, ?, ?)')
   const override = database.prepare('INSERT OR REPLACE INTO overrides (user, version, value) VALUES (?, ?, ?)')
@@ -146,6 +150,7 @@ function putting(database: DatabaseSync): (portion: Portion) => void {
 
   return function put(portion) {
     if (portion.kind === 'counters') portion.owners.forEach(putOwner)
+    else if (portion.kind === 'known') for (const { user, first, ends } of portion.users) known.run(user, first, ends)
     else if (portion.kind === 'tokens') portion.records.forEach(token)
     else if (portion.kind === 'settings') settings.run(portion.settings.version, JSON.stringify(portion.settings.value))
     else if (portion.kind === 'overrides') {

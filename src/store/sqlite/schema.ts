@@ -54,6 +54,12 @@ const MIGRATIONS = [
      at INTEGER NOT NULL,         -- when it spoke last, milliseconds since the epoch
      told TEXT NOT NULL           -- JSON
    ) WITHOUT ROWID;`,
+  `CREATE TABLE known_users (
+     user TEXT PRIMARY KEY,
+     first INTEGER NOT NULL,      -- of the first charge, milliseconds since the epoch
+     ends INTEGER NOT NULL        -- when it is forgotten
+   ) WITHOUT ROWID;
+   CREATE INDEX known_users_by_end ON known_users (ends);`,
 ]
 
 /** Of all versions. One statement, so that a file which another process just makes is seen before or after it. */

@@ -7,6 +7,7 @@ import { pack, unpack } from '../packed-value.ts'
 import type { Store } from '../store.ts'
 import { sqliteControl } from './control.ts'
 import { attempt, openDatabase, transactions } from './database.ts'
+import { sqliteKnownUsers } from './known-users.ts'
 import { sqliteReplicas } from './replicas.ts'
 import { sqliteTokens } from './tokens.ts'
 import { sqliteUsage } from './usage.ts'
@@ -62,6 +63,9 @@ export function openSqliteStore(options: SqliteStoreOptions): Store {
       `DELETE FROM counters WHERE (category, scope, user) IN
          (SELECT category, scope, user FROM counters WHERE ends <= ? LIMIT ${SWEEP_ROWS})`,
     ),
+    sweepKnown: database.prepare(
+      `DELETE FROM known_users WHERE user IN (SELECT user FROM known_users WHERE ends <= ? LIMIT ${SWEEP_ROWS})`,
+    ),
     tally: database.prepare(
       `INSERT INTO failures (start, total, status0, status5xx, aside, aside_failed) VALUES (?, ?, ?, ?, ?, ?)
        ON CONFLICT DO UPDATE SET total = total + excluded.total, status0 = status0 + excluded.status0,
@@ -79,11 +83,11 @@ export function openSqliteStore(options: SqliteStoreOptions): Store {
   const replies = new Map<string, { sequence: number; decisions: readonly Decision[] }>()
   let sweeper = setTimeout(sweep, SWEEP_MS).unref()
 
-  /** Takes the counters away whose windows are over: a few at a time, and soon again where there are more. */
+  /** Takes counters away whose windows are over, and users who are forgotten: a few at a time, and soon again if there are more. */
   function sweep(): void {
     let swept = 0
     try {
-      swept = Number(sql.sweep.run(clock()).changes)
+      swept = Math.max(...[sql.sweep, sql.sweepKnown].map((rows) => Number(rows.run(clock()).changes)))
     } catch {
       // Another process holds the file, or the disk fails, as the next charge will report: the rows can wait a minute.
     }
@@ -177,6 +181,7 @@ export function openSqliteStore(options: SqliteStoreOptions): Store {
     }),
     ...sqliteControl(database, { clock, listeners }),
     ...sqliteUsage(database, clock),
+    ...sqliteKnownUsers(database, clock),
     ...sqliteReplicas(database, clock),
     ping: async () => {
       await attempt(() => database.prepare('SELECT 1').get())

@@ -8,6 +8,7 @@ import { createKeys } from '../../../src/store/redis/keys.ts'
 import { openRedisStore } from '../../../src/store/redis/redis-store.ts'
 import { auditBoundSuite, controlStoreSuite, tokenStoreSuite } from '../../control/control-store.suite.ts'
 import { failureStoreSuite } from '../../failures/failure-store.suite.ts'
+import { knownUserStoreSuite } from '../../quota/known-users.suite.ts'
 import { quotaStoreSuite } from '../../quota/quota-store.suite.ts'
 import { usageStoreSuite } from '../../quota/usage.suite.ts'
 import { replica, replicaStoreSuite } from '../../replicas/replica.suite.ts'
@@ -31,6 +32,8 @@ describe('the Redis store', () => {
   describe('as a failure store', () => failureStoreSuite(() => open()))
   describe('as a token store', () => tokenStoreSuite(() => open()))
   describe('as a usage store', () => usageStoreSuite(() => open()))
+  describe('as a store of known users', () =>
+    knownUserStoreSuite(async () => ({ ...(await open()), pass: (ms) => sleep(ms + 5) })))
   describe('as a control store', () => {
     controlStoreSuite(async () => {
       const one = await open()

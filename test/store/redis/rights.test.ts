@@ -34,6 +34,8 @@ it('the rights that docs/operating.md names suffice for everything, and another 
     await store.settle({ instance: 'i', sequence: 2, refunds: [], charges })
     await store.readUsage('alice', ['read'])
     expect((await store.scanUsers(null)).users).toHaveLength(1)
+    expect(await store.noteUsers(['alice'], 60_000)).toEqual([0])
+    expect(await store.knownFor('alice')).toBeGreaterThanOrEqual(0)
     await store.addTally({ total: 1, status0: 0, status5xx: 0, aside: 0, asideFailed: 0 })
     await store.readTallies()
     const { record } = mintToken({ user: 'alice', name: 'n', expiresAt: null }, 1)

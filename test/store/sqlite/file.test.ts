@@ -136,8 +136,8 @@ describe('the file of the embedded store', () => {
   }
 
   it('that a newer version wrote is refused and left as it is', () => {
-    const before = foreign(3, 'counters', 'failures', 'tokens')
-    expect(() => openSqliteStore({ file })).toThrow('a newer Tollgate made it: version 3, this one knows 2')
+    const before = foreign(4, 'counters', 'failures', 'tokens')
+    expect(() => openSqliteStore({ file })).toThrow('a newer Tollgate made it: version 4, this one knows 3')
     expect(readFileSync(file)).toEqual(before)
   })
 

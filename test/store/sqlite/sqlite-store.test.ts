@@ -9,6 +9,7 @@ import { openDatabase } from '../../../src/store/sqlite/database.ts'
 import { openSqliteStore } from '../../../src/store/sqlite/sqlite-store.ts'
 import { auditBoundSuite, controlStoreSuite, tokenStoreSuite } from '../../control/control-store.suite.ts'
 import { failureHistorySuite, failureStoreSuite } from '../../failures/failure-store.suite.ts'
+import { knownUserStoreSuite } from '../../quota/known-users.suite.ts'
 import { limits, quotaStoreSuite } from '../../quota/quota-store.suite.ts'
 import { usageStoreSuite } from '../../quota/usage.suite.ts'
 import { replicaStoreSuite } from '../../replicas/replica.suite.ts'
@@ -83,6 +84,7 @@ describe('the embedded store', () => {
   })
   describe('as a token store', () => tokenStoreSuite(open))
   describe('as a usage store', () => usageStoreSuite(open))
+  describe('as a store of known users', () => knownUserStoreSuite(open))
   describe('as a replica store', () =>
     replicaStoreSuite(async () => {
       const file = newFile()

@@ -1,0 +1,38 @@
+import { portion } from '../../quota/decimal.ts'
+import type { ScopedLimits } from '../../quota/policy.ts'
+import type { Salvage } from '../partial.ts'
+import type { Finding } from '../problems.ts'
+import { formatDuration } from '../units.ts'
+
+const PATH = ['quota', 'reserve']
+
+/** That a part of the global limits is kept, and that somebody comes to be known. */
+export function checkReserve({ quota: { reserve, global, baselines } }: Salvage): Finding[] {
+  if (reserve === undefined) return []
+  const { share, knownAfterMs, rememberMs } = reserve
+  const findings: Finding[] = []
+  if (rememberMs <= knownAfterMs) {
+    const message = `is not longer than known_after, ${formatDuration(knownAfterMs)}, so users are forgotten before they are known: lengthen it`
+    findings.push({ path: [...PATH, 'remember'], message })
+  }
+  if (global?.enabled === false) {
+    const message =
+      'keeps nothing while quota.global.enabled is false: switch the global limits on, or remove the reserve'
+    findings.push({ path: PATH, severity: 'warning', message })
+  }
+  if (baselines !== undefined) findings.push(...checkShare(share, baselines))
+  return findings
+}
+
+/** Of a limit whose share is less than a token nothing is kept, which nobody means who writes one. */
+function checkShare(share: number, { global }: ScopedLimits): Finding[] {
+  for (const [category, limits] of global) {
+    for (const [window, limit] of limits) {
+      if (limit === 0 || portion(limit, share) >= 1) continue
+      const of = `the global limit of window ${window} in category ${category}, ${limit}`
+      const message = `is less than one token of ${of}, so it keeps nothing there: raise it`
+      return [{ path: [...PATH, 'share'], severity: 'warning', message }]
+    }
+  }
+  return []
+}

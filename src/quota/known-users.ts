@@ -1,0 +1,203 @@
+import type { Reserve } from './reserve.ts'
+
+/** Remembers since when users have charged. Every implementation passes test/quota/known-users.suite.ts. */
+export interface KnownUserStore {
+  /**
+   * These users have charged a moment ago: they are remembered from now on for `rememberMs`.
+   * @returns how long ago each of them charged first, in milliseconds: 0 for one who was not remembered
+   * @throws StoreError
+   */
+  noteUsers(users: readonly string[], rememberMs: number): Promise<readonly number[]>
+  /** The same without noting anything; `null` for a user who is not remembered. @throws StoreError */
+  knownFor(user: string): Promise<number | null>
+}
+
+export interface KnownUsersOptions {
+  readonly store: KnownUserStore
+  /** That of the configuration in force; `undefined` for none, and then nobody is noted. */
+  readonly reserve: () => Reserve | undefined
+  /** Users of whom the answer is kept. Default 50,000. */
+  readonly most?: number
+  /** How long users gather before they are noted together, in milliseconds. Default 50. */
+  readonly gatherMs?: number
+  /** Monotonic milliseconds. */
+  readonly now?: () => number
+}
+
+/** What the store said of one user. All times are monotonic milliseconds. */
+interface Known {
+  /** Of the first charge; infinite for a user who was not remembered. */
+  readonly since: number
+  /** From here on the next charge is noted. */
+  readonly noteFrom: number
+  /** From here on nothing is known of the user. */
+  readonly until: number
+  used: boolean
+}
+
+const DAY_MS = 86_400_000
+/** Users in one call: it bounds how long it holds the store. */
+const MOST_NOTED = 256
+/** After a failure of the store. */
+const PAUSE_MS = 1000
+
+/**
+ * What one process knows of users, so that a request waits for the store only when it would be refused for want of it.
+ *
+ * | State of a user | A charge is accepted | A charge is refused | Next |
+ * |---|---|---|---|
+ * | unasked: counts as new | is noted soon, and answered | the store is asked | noted, or looked up |
+ * | looked up | is noted soon | nothing | noted; unasked when what was said is too old |
+ * | noted | nothing for a day, or a tenth of `rememberMs` | nothing | unasked after `rememberMs` without a note |
+ *
+ * A store that is out leaves all as it is. What a process forgets for want of room it asks again.
+ */
+export class KnownUsers {
+  readonly #store: KnownUserStore
+  readonly #reserve: KnownUsersOptions['reserve']
+  readonly #most: number
+  readonly #gatherMs: number
+  readonly #now: () => number
+  readonly #users = new Map<string, Known>()
+  readonly #toNote = new Set<string>()
+  readonly #lookUps = new Map<string, Promise<boolean>>()
+  #noting: Promise<void> | null = null
+  #timer: NodeJS.Timeout | null = null
+  #pausedUntil = Number.NEGATIVE_INFINITY
+
+  constructor({ store, reserve, most = 50_000, gatherMs = 50, now = () => performance.now() }: KnownUsersOptions) {
+    this.#store = store
+    this.#reserve = reserve
+    this.#most = most
+    this.#gatherMs = gatherMs
+    this.#now = now
+  }
+
+  /** By what this process knows. */
+  readonly isKnown = (user: string): boolean => {
+    const reserve = this.#reserve()
+    if (reserve === undefined) return false
+    const now = this.#now()
+    const known = this.#current(user, now)
+    return known !== undefined && now - known.since >= reserve.knownAfterMs
+  }
+
+  /** A charge of the user was accepted. Returns at once; the store is told soon. */
+  note(user: string): void {
+    if (this.#reserve() === undefined) return
+    const now = this.#now()
+    const known = this.#current(user, now)
+    if ((known !== undefined && now < known.noteFrom) || this.#toNote.size >= this.#most) return
+    this.#toNote.add(user)
+    this.#noteSoon(now)
+  }
+
+  /**
+   * Asks the store about a user of whom this process knows nothing. Never rejects: without an answer the user stays new.
+   * @returns whether the user is known, and was not before
+   */
+  lookUp(user: string): boolean | Promise<boolean> {
+    if (this.#reserve() === undefined) return false
+    const now = this.#now()
+    if (now < this.#pausedUntil || this.#current(user, now) !== undefined) return false
+    let lookUp = this.#lookUps.get(user)
+    if (lookUp === undefined) {
+      lookUp = this.#ask(user).finally(() => this.#lookUps.delete(user))
+      this.#lookUps.set(user, lookUp)
+    }
+    return lookUp
+  }
+
+  /** Notes whoever is still to be noted. Never rejects. */
+  async close(): Promise<void> {
+    if (this.#timer !== null) clearTimeout(this.#timer)
+    this.#timer = null
+    await this.#noting
+    if (this.#toNote.size > 0) await this.#noteAll()
+  }
+
+  #current(user: string, now: number): Known | undefined {
+    const known = this.#users.get(user)
+    if (known === undefined || now >= known.until) return undefined
+    known.used = true
+    return known
+  }
+
+  async #ask(user: string): Promise<boolean> {
+    try {
+      const age = await this.#store.knownFor(user)
+      const reserve = this.#reserve()
+      if (reserve === undefined) return false
+      const now = this.#now()
+      // Another process may note the user at any moment: that counts from `knownAfterMs` later on.
+      const keepMs = age === null ? Math.min(reserve.knownAfterMs, noteAgainMs(reserve)) : noteAgainMs(reserve)
+      const since = age === null ? Number.POSITIVE_INFINITY : now - age
+      this.#set(user, { since, noteFrom: now, until: now + keepMs, used: false })
+      return now - since >= reserve.knownAfterMs
+    } catch {
+      this.#pausedUntil = this.#now() + PAUSE_MS
+      return false
+    }
+  }
+
+  #noteSoon(now: number): void {
+    if (this.#timer !== null || this.#noting !== null) return
+    const waitMs = Math.max(this.#gatherMs, this.#pausedUntil - now)
+    this.#timer = setTimeout(() => {
+      this.#timer = null
+      this.#noting = this.#noteAll().finally(() => {
+        this.#noting = null
+        if (this.#toNote.size > 0) this.#noteSoon(this.#now())
+      })
+    }, waitMs).unref()
+  }
+
+  /** Until all are noted, or the store fails: whoever is left is noted later. */
+  async #noteAll(): Promise<void> {
+    for (let some = this.#next(); some.length > 0; some = this.#next()) {
+      const reserve = this.#reserve()
+      if (reserve === undefined) return this.#toNote.clear()
+      try {
+        const ages = await this.#store.noteUsers(some, reserve.rememberMs)
+        const now = this.#now()
+        for (let i = 0; i < some.length; i++) this.#noted(some[i] as string, ages[i] ?? 0, now, reserve)
+      } catch {
+        this.#pausedUntil = this.#now() + PAUSE_MS
+        return
+      }
+    }
+  }
+
+  #next(): string[] {
+    const some: string[] = []
+    for (const user of this.#toNote) if (some.push(user) === MOST_NOTED) break
+    return some
+  }
+
+  #noted(user: string, age: number, now: number, reserve: Reserve): void {
+    this.#toNote.delete(user)
+    const noteFrom = now + noteAgainMs(reserve)
+    this.#set(user, { since: now - age, noteFrom, until: now + reserve.rememberMs, used: false })
+  }
+
+  #set(user: string, known: Known): void {
+    this.#users.delete(user)
+    if (this.#users.size >= this.#most) this.#makeRoom()
+    this.#users.set(user, known)
+  }
+
+  /** Drops one at least. Each pass takes a flag away or drops, so it ends. */
+  #makeRoom(): void {
+    for (const [user, known] of this.#users) {
+      this.#users.delete(user)
+      if (!known.used) return
+      known.used = false
+      this.#users.set(user, known)
+    }
+  }
+}
+
+/** A user who charges all the time is noted so often. */
+function noteAgainMs({ rememberMs }: Reserve): number {
+  return Math.min(DAY_MS, rememberMs / 10)
+}

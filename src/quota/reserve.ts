@@ -1,0 +1,36 @@
+import type { Charge, Decision, Limits } from './charge.ts'
+import { portion } from './decimal.ts'
+import type { Limit } from './window.ts'
+
+/**
+ * A part of every global limit that is kept for known users, so that however many new accounts somebody has, users of old ones
+ * are served. Known is a user whose first charge lies `knownAfterMs` back and whose last one no more than `rememberMs`.
+ */
+export interface Reserve {
+  /** The part that is kept, above 0 and below 1. */
+  readonly share: number
+  readonly knownAfterMs: number
+  readonly rememberMs: number
+}
+
+/** Whether a user is known, as far as whoever is asked can tell without waiting. */
+export type IsKnown = (user: string) => boolean
+
+/** The limits of a user who is not known, from those of everybody. Nothing is kept of a limit whose part is less than a token. */
+export function newcomersLimits({ personal, global }: Limits, share: number): Limits {
+  return { personal, global: global === null ? null : global.map((limit) => lessReserve(limit, share)) }
+}
+
+function lessReserve(whole: Limit, share: number): Limit {
+  const kept = portion(whole.limit, share)
+  return kept === 0 ? whole : { window: whole.window, limit: whole.limit - kept, kept }
+}
+
+/** Whether a charge was refused by a global window that has room for it in what is kept for known users. */
+export function isOfReserve({ cost, limits }: Charge, { accepted, global, limits: ofOutage }: Decision): boolean {
+  if (accepted || ofOutage !== undefined || limits.global === null || global === null) return false
+  return limits.global.some(({ limit, kept }, i) => {
+    const after = (global[i]?.used ?? 0) + cost
+    return kept !== undefined && after > limit && after <= limit + kept
+  })
+}

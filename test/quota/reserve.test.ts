@@ -1,0 +1,123 @@
+import fc from 'fast-check'
+import { describe, expect, it } from 'vitest'
+import { settleBatch } from '../../src/quota/charge.ts'
+import type { Counter } from '../../src/quota/counter.ts'
+import { createPolicy, type Override, type QuotaSettings } from '../../src/quota/policy.ts'
+import { isOfReserve, type Reserve } from '../../src/quota/reserve.ts'
+
+const WINDOWS = [
+  { name: '1h', seconds: 3600 },
+  { name: '1d', seconds: 86_400 },
+]
+const KEPT: Reserve = { share: 0.2, knownAfterMs: 86_400_000, rememberMs: 30 * 86_400_000 }
+const table = (hour: number, day: number) => new Map([['read', new Map(Object.entries({ '1h': hour, '1d': day }))]])
+const settings = (change: Partial<QuotaSettings> = {}): QuotaSettings => ({
+  mode: 'normal',
+  windows: WINDOWS,
+  baselines: { personal: table(120, 1200), global: table(12_000, 120_000) },
+  custom: null,
+  global: { enabled: true, multiplier: 1 },
+  reserve: KEPT,
+  ...change,
+})
+const override: Override = { limits: new Map(), bypassGlobal: false, shadow: false }
+const policyOf = (change?: Partial<QuotaSettings>) =>
+  createPolicy(settings(change), 1, new Map([['vip', override]]), (user) => user === 'old')
+
+describe('the limits with a reserve', () => {
+  it('are whole for known users and for those with an override, and in both scopes lower for nobody but new ones', () => {
+    const policy = policyOf()
+    for (const user of ['old', 'vip']) expect(policy.limitsFor('read', user)).toBe(policy.limitsOf('read'))
+    const { personal, global } = policy.limitsFor('read', 'new')
+    expect(personal).toBe(policy.limitsOf('read').personal)
+    expect(global).toEqual([
+      { window: WINDOWS[0], limit: 9600, kept: 2400 },
+      { window: WINDOWS[1], limit: 96_000, kept: 24_000 },
+    ])
+  })
+
+  it('are one object for all new users, so that a batch can send each set once', () => {
+    const policy = policyOf()
+    expect(policy.limitsFor('read', 'new')).toBe(policy.limitsFor('read', 'another'))
+  })
+
+  it('are those without one where the global scope is switched off', () => {
+    const policy = policyOf({ global: { enabled: false, multiplier: 1 } })
+    expect(policy.limitsFor('read', 'new').global).toBeNull()
+  })
+
+  it('say in the layers of a new user how much is kept', () => {
+    const policy = policyOf({ mode: 'loose' })
+    expect(policy.trace('read', 'new').global?.[0]).toEqual({
+      window: WINDOWS[0],
+      limit: 14_400,
+      kept: 3600,
+      source: 'baseline x mode - reserve',
+      steps: ['baseline 12000', 'mode loose x 1.5', 'reserve: 3600 of 18000 are kept for known users'],
+    })
+    expect(policy.trace('read', 'old').global?.[0]?.steps).toEqual(['baseline 12000', 'mode loose x 1.5'])
+  })
+
+  it('are for new users the whole ones less the part, rounded up, and never 0 where the whole one is not', () => {
+    fc.assert(
+      fc.property(
+        fc.integer({ min: 0, max: 10 ** 12 }),
+        fc.integer({ min: 0, max: 200 }),
+        fc.integer({ min: 1, max: 900 }),
+        (large, small, permille) => {
+          const reserve = { ...KEPT, share: permille / 1000 }
+          const policy = policyOf({ baselines: { personal: table(1, 1), global: table(large, small) }, reserve })
+          const limits = policy.limitsFor('read', 'new').global ?? []
+          for (const [i, whole] of [large, small].entries()) {
+            const { limit = -1, kept = 0 } = limits[i] ?? {}
+            expect(limit + kept).toBe(whole)
+            expect(BigInt(limit) * 1000n).toBeGreaterThanOrEqual(BigInt(whole) * BigInt(1000 - permille))
+            expect(BigInt(limit - 1) * 1000n).toBeLessThan(BigInt(whole) * BigInt(1000 - permille))
+            expect(limit > 0).toBe(whole > 0)
+            // An object of its own would have a text of its own that says the same.
+            if (kept === 0) expect(limits[i]).not.toHaveProperty('kept')
+          }
+        },
+      ),
+      { numRuns: 1000 },
+    )
+  })
+
+  it('leave known users their part, whatever new ones charge before', () => {
+    const charges = fc.array(
+      fc.record({
+        user: fc.constantFrom('old', 'new-1', 'new-2', 'new-3', 'vip'),
+        cost: fc.integer({ min: 1, max: 30 }),
+      }),
+      { maxLength: 60 },
+    )
+    fc.assert(
+      fc.property(fc.integer({ min: 0, max: 200 }), charges, (whole, asked) => {
+        const policy = policyOf({ baselines: { personal: table(1e6, 1e6), global: table(whole, 1e6) } })
+        const counters = new Map<string, Counter>()
+        const find = (user: string | null) => {
+          const counter = counters.get(String(user)) ?? []
+          counters.set(String(user), counter)
+          return counter
+        }
+        let byNew = 0
+        let all = 0
+        for (const { user, cost } of asked) {
+          const charge = { user, category: 'read', cost, limits: policy.limitsFor('read', user) }
+          const [decision] = settleBatch({ refunds: [], charges: [charge] }, find, 1000)
+          const isNew = user.startsWith('new')
+          const most = isNew ? Math.ceil(whole * 0.8) : whole
+          expect(decision?.accepted).toBe(all + cost <= most)
+          expect(decision !== undefined && isOfReserve(charge, decision)).toBe(
+            isNew && all + cost > most && all + cost <= whole,
+          )
+          if (!decision?.accepted) continue
+          all += cost
+          if (isNew) byNew += cost
+        }
+        expect(byNew).toBeLessThanOrEqual(Math.ceil(whole * 0.8))
+        expect(all).toBeLessThanOrEqual(whole)
+      }),
+    )
+  })
+})
