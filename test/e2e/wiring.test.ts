@@ -439,18 +439,23 @@ describe('each key of the configuration reaches what it names: edge.shares and u
   })
 
   it('queue_timeout refuses who waits for a connection that comes free for nobody', async () => {
-    respond = () => {}
+    const held = Promise.withResolvers<http.ServerResponse>()
+    respond = (_seen, res) => held.resolve(res)
     await start({
       upstream: 'max_connections: 1, queue_timeout: 100ms',
       rest: 'edge: { shares: { address: none, user: none } }',
     })
-    void get().catch(() => {})
+    const first = get()
     await expect.poll(charges).toBe(1)
     const response = await get('/items/2')
     expect([response.status, await response.json()]).toMatchObject([
       503,
       { error: 'overloaded', msg: expect.stringMatching(/^All connections to the service/) },
     ])
+    // One that is not answered keeps the gateway from its end.
+    const res = await held.promise
+    res.end('ok')
+    expect((await first).status).toBe(200)
   })
 })
 
