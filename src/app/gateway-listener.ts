@@ -1,5 +1,6 @@
 import type { Config } from '../config/config.ts'
-import { type ConnectionLimits, createListener, type Listener } from '../edge/listener.ts'
+import type { ConnectionLimits } from '../edge/connection.ts'
+import { createListener, type Listener } from '../edge/listener.ts'
 import type { Shares } from '../edge/shares.ts'
 import type { Gateway } from '../gateway/gateway.ts'
 import type { Certificate } from '../lib/tls.ts'

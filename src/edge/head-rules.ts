@@ -63,11 +63,6 @@ export function isLastOnConnection({ headers }: IncomingMessage): boolean {
   return hasToken([headers.connection, headers['proxy-connection']].join(), 'upgrade')
 }
 
-/** Whether what comes behind a request may be a part of it, for whoever refuses it without these rules. */
-export function isLeftInDoubt(req: IncomingMessage): boolean {
-  return isLastOnConnection(req) || checkEdge(req) !== null
-}
-
 function hasToken(list: string | undefined, token: string): boolean {
   return list?.split(',').some((item) => item.trim().toLowerCase() === token) ?? false
 }

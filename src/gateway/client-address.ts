@@ -1,26 +1,17 @@
-import type { IncomingMessage } from 'node:http'
 import { isIP } from 'node:net'
+import type { ClientPeer } from '../edge/connection.ts'
 import { peerOf } from '../lib/peers.ts'
-
-export type AddressOf = (req: IncomingMessage, isProxy: (address: string) => boolean) => string | null
 
 /**
  * The client of a request, as `peerOf` names it: its peer, or, behind proxies that are trusted, the last address of
- * X-Forwarded-For that is none of theirs. `null` where such a proxy names nobody.
+ * X-Forwarded-For that is none of theirs. `null` if such a proxy names nobody.
  */
-export function createAddressOf(): AddressOf {
-  /** What a peer counts as takes longer to find out than a request may take for it. */
-  const known = new WeakMap<object, string>()
-  return ({ socket, headers }, isProxy) => {
-    const { remoteAddress = '' } = socket
-    if (isProxy(remoteAddress)) return named(headers['x-forwarded-for'], isProxy)
-    let peer = known.get(socket)
-    if (peer === undefined) {
-      peer = peerOf(remoteAddress)
-      known.set(socket, peer)
-    }
-    return peer
-  }
+export function addressOf(
+  { address, peer }: ClientPeer,
+  forwardedFor: string | string[] | undefined,
+  isProxy: (address: string) => boolean,
+): string | null {
+  return isProxy(address) ? named(forwardedFor, isProxy) : peer
 }
 
 /** Whoever sends the request can write what it likes before the part that our proxies have added. */

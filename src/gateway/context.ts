@@ -1,12 +1,12 @@
 import type { IncomingMessage, ServerResponse } from 'node:http'
 import type { Caller } from '../auth/authenticator.ts'
+import type { ClientPeer } from '../edge/connection.ts'
 import type { Holder, Shares } from '../edge/shares.ts'
 import type { Observer } from '../observe/observation.ts'
 import type { KnownUsers } from '../quota/known-users.ts'
 import type { Ledger } from '../quota/ledger/ledger-contract.ts'
 import type { QuotaStore } from '../quota/quota-store.ts'
 import type { Target } from '../routing/target.ts'
-import type { AddressOf } from './client-address.ts'
 import type { FailedChecks } from './failed-checks.ts'
 import type { OneAddress } from './one-address.ts'
 import type { Settlement } from './settlement.ts'
@@ -28,14 +28,11 @@ export interface GatewayOptions {
 
 /** What the gateway is made of: the same for all requests. */
 export interface Context extends GatewayOptions {
-  readonly addressOf: AddressOf
   readonly failedChecks: FailedChecks
   readonly leases: Leases
   readonly oneAddress: OneAddress
   /** Requests and tunnels under way. */
   inFlight: number
-  /** Connections on which something ambiguous came, or an upgrade that was not taken up: what follows may be a part of it. */
-  readonly distrusted: WeakSet<object>
 }
 
 /** One request or upgrade: each step adds what it finds out, and the last one records it. */
@@ -43,6 +40,7 @@ export interface Exchange {
   readonly req: IncomingMessage
   /** `null` for an upgrade, which has a bare socket. */
   readonly res: ServerResponse | null
+  readonly client: ClientPeer
   readonly rules: Rules
   readonly requestId: string
   /** Monotonic milliseconds. */

@@ -1,16 +1,12 @@
-import type { IncomingMessage, ServerResponse } from 'node:http'
+import type { ServerResponse } from 'node:http'
 import type { Duplex } from 'node:stream'
+import { type IncomingRequest, type IncomingUpgrade, type RequestHandler, turnOf } from '../edge/connection.ts'
 import { cutOffBy, forwardUnlessCutOff } from '../edge/cut-off.ts'
-import { checkEdge, checkUpgrade, isLastOnConnection } from '../edge/head-rules.ts'
-import type { RequestHandler } from '../edge/listener.ts'
-import { requestIdOf } from '../edge/request-id.ts'
-import { isBehindOthers, turnOf } from '../edge/turn.ts'
 import { type Denial, STATUS_OF } from '../errors.ts'
 import type { ForwardResult } from '../forward/contract.ts'
 import { awaitsContinue } from '../respond/announced-body.ts'
-import { readToNowhere } from '../respond/raw.ts'
 import { denialResponse, rateLimitFields, SHADOW_FIELD, writeRawResponse, writeResponse } from '../respond/response.ts'
-import { createAddressOf } from './client-address.ts'
+import { addressOf } from './client-address.ts'
 import type { Context, Exchange, GatewayOptions, Pass } from './context.ts'
 import { createFailedChecks } from './failed-checks.ts'
 import { createOneAddress, ONE_ADDRESS } from './one-address.ts'
@@ -30,33 +26,26 @@ export function createGateway(options: GatewayOptions): Gateway {
   const { observe } = options
   const context: Context = {
     ...options,
-    addressOf: createAddressOf(),
     failedChecks: createFailedChecks(),
     leases: createLeases(options),
     oneAddress: createOneAddress((address) => observe({ type: 'one_address', address, text: ONE_ADDRESS })),
     inFlight: 0,
-    distrusted: new WeakSet(),
   }
   return {
-    handle: (req, res, requestId) => handle(context, req, res, requestId),
-    handleUpgrade: (req, socket, head) => handleUpgrade(context, req, socket, head),
+    handle: (request) => handle(context, request),
+    handleUpgrade: (upgrade) => handleUpgrade(context, upgrade),
     inFlight: () => context.inFlight,
     oneAddress: context.oneAddress.suspect,
-    distrusts: (connection) => context.distrusted.has(connection),
   }
 }
 
-async function handle(context: Context, req: IncomingMessage, res: ServerResponse, requestId: string): Promise<void> {
-  const { distrusted } = context
-  if (distrusted.has(req.socket)) return void req.resume()
-  const ambiguity = checkEdge(req)
-  if (isLastOnConnection(req)) res.shouldKeepAlive = false
-  if (ambiguity !== null || isLastOnConnection(req)) distrusted.add(req.socket)
-  const exchange = begin(context, req, res, requestId)
+async function handle(context: Context, request: IncomingRequest): Promise<void> {
+  const { res, ambiguity } = request
+  const exchange = begin(context, request, res)
   try {
-    if (isBehindOthers(res)) await turnOf(res)
-    const isGone = res.destroyed || res.socket === null
-    const admission = isGone ? left('the client left before its turn') : await admit(context, exchange, ambiguity)
+    const admission = (await turnOf(res))
+      ? await admit(context, exchange, ambiguity)
+      : left('the client left before its turn')
     recordAdmission(context, exchange)
     const ending =
       admission instanceof Stop ? respond(exchange, res, admission) : await forward(context, exchange, res, admission)
@@ -68,17 +57,16 @@ async function handle(context: Context, req: IncomingMessage, res: ServerRespons
   }
 }
 
-async function handleUpgrade(context: Context, req: IncomingMessage, socket: Duplex, head: Buffer): Promise<void> {
-  socket.on('error', () => {}) // a reset while we decide; its close event says the rest
-  if (context.distrusted.has(socket)) return readToNowhere(socket)
-  const exchange = begin(context, req, null, requestIdOf(req, context.rules().isProxy))
+async function handleUpgrade(context: Context, upgrade: IncomingUpgrade): Promise<void> {
+  const { socket, ambiguity } = upgrade
+  const exchange = begin(context, upgrade, null)
   try {
-    const admission = await admit(context, exchange, checkUpgrade(req))
+    const admission = await admit(context, exchange, ambiguity)
     recordAdmission(context, exchange)
     const ending =
       admission instanceof Stop
         ? respondRaw(exchange, socket, admission)
-        : await tunnel(context, exchange, socket, head, admission)
+        : await tunnel(context, exchange, upgrade, admission)
     record(context, exchange, ending)
   } catch (error) {
     record(context, exchange, fail(context, exchange, null, error))
@@ -88,17 +76,22 @@ async function handleUpgrade(context: Context, req: IncomingMessage, socket: Dup
   }
 }
 
-function begin(context: Context, req: IncomingMessage, res: ServerResponse | null, requestId: string): Exchange {
+function begin(
+  context: Context,
+  { req, client, requestId }: IncomingRequest | IncomingUpgrade,
+  res: ServerResponse | null,
+): Exchange {
   const startedAt = performance.now()
   const rules = context.rules()
   context.inFlight++
   return {
     req,
     res,
+    client,
     rules,
     requestId,
     startedAt,
-    holder: context.shares.holder(context.addressOf(req, rules.isProxy)),
+    holder: context.shares.holder(addressOf(client, req.headers['x-forwarded-for'], rules.isProxy)),
     route: null,
     unmatched: null,
     caller: null,
@@ -155,7 +148,8 @@ async function forward(context: Context, exchange: Exchange, res: ServerResponse
     : cutOffEnding(cut, result, upstreamMs, res.statusCode)
 }
 
-async function tunnel(context: Context, exchange: Exchange, socket: Duplex, head: Buffer, pass: Pass): Promise<Ending> {
+async function tunnel(context: Context, exchange: Exchange, upgrade: IncomingUpgrade, pass: Pass): Promise<Ending> {
+  const { socket, head } = upgrade
   const { observe, leases } = context
   const startedAt = performance.now()
   const { signal, close } = leases.open(exchange)

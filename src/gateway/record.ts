@@ -55,10 +55,10 @@ export function record(context: Context, exchange: Exchange, ending: Ending): vo
   })
 }
 
-function noteAddress({ rules, oneAddress }: Context, { req, caller }: Exchange): void {
-  const { socket, headers } = req
-  const { remoteAddress } = socket
-  if (remoteAddress === undefined || rules().isProxy(remoteAddress)) return
+function noteAddress({ rules, oneAddress }: Context, { req, client, caller }: Exchange): void {
+  const { address } = client
+  if (address === '' || rules().isProxy(address)) return
+  const { headers } = req
   const isForwarded = headers['x-forwarded-for'] !== undefined || headers.forwarded !== undefined
-  oneAddress.note(remoteAddress, caller?.user ?? null, isForwarded)
+  oneAddress.note(address, caller?.user ?? null, isForwarded)
 }

@@ -7,7 +7,7 @@ import type { Duplex } from 'node:stream'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { connect as connectTls, createSecureContext, createServer as createTlsServer } from 'node:tls'
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect } from 'vitest'
-import { isBehindOthers, turnOf } from '../../src/edge/turn.ts'
+import { turnOf } from '../../src/edge/connection.ts'
 import type { Connection, Destination } from '../../src/forward/client/contract.ts'
 import { ConnectionPool, type PoolOptions } from '../../src/forward/client/pool.ts'
 import {
@@ -126,7 +126,7 @@ export async function gatewayTo(upstream: string, options: GatewayOptions = {}):
     responseHeaders: options.responseHeaders ?? ['X-Request-Id', 'req-1'],
   })
   server.on('request', async (req: IncomingMessage, res: ServerResponse) => {
-    if (isBehindOthers(res)) await turnOf(res)
+    await turnOf(res)
     await options.admit?.()
     const body = options.readBody ? Buffer.concat(await req.toArray()) : null
     const result = await forwarder.forward({ ...admitted(req), res, body })

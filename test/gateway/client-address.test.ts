@@ -1,14 +1,10 @@
-import type { IncomingMessage } from 'node:http'
 import { expect, it } from 'vitest'
-import { createAddressOf } from '../../src/gateway/client-address.ts'
+import { addressOf } from '../../src/gateway/client-address.ts'
+import { peerOf } from '../../src/lib/peers.ts'
 
 const isProxy = (address: string): boolean => address.startsWith('10.') || address === '::1'
-const addressOf = createAddressOf()
-const of = (remoteAddress: string, forwardedFor?: string): string | null =>
-  addressOf(
-    { socket: { remoteAddress }, headers: { 'x-forwarded-for': forwardedFor } } as unknown as IncomingMessage,
-    isProxy,
-  )
+const of = (address: string, forwardedFor?: string): string | null =>
+  addressOf({ address, peer: peerOf(address) }, forwardedFor, isProxy)
 
 it.each([
   ['its peer', '192.0.2.1', undefined, '192.0.2.1'],
@@ -23,9 +19,9 @@ it.each([
   ],
   ['an address with its port', '10.0.0.1', '198.51.100.7:4711', '198.51.100.7'],
   ['an IPv6 address in brackets, with its port', '::1', '[2001:db8::1]:443', '2001:db8:0:0::/64'],
-  ['nobody, where a trusted proxy names none', '10.0.0.1', undefined, null],
-  ['nobody, where it names no address', '10.0.0.1', '1.1.1.1, unknown', null],
-  ['nobody, where all are trusted', '10.0.0.1', '10.0.0.2, 10.0.0.3', null],
+  ['nobody, if a trusted proxy names none', '10.0.0.1', undefined, null],
+  ['nobody, if it names no address', '10.0.0.1', '1.1.1.1, unknown', null],
+  ['nobody, if all are trusted', '10.0.0.1', '10.0.0.2, 10.0.0.3', null],
 ])('a request counts for %s', (_what, peer, forwardedFor, address) => {
   expect(of(peer, forwardedFor)).toBe(address)
 })

@@ -1,0 +1,383 @@
+import { randomUUID } from 'node:crypto'
+import { once } from 'node:events'
+import type { IncomingMessage, ServerResponse } from 'node:http'
+import type { Socket } from 'node:net'
+import type { Duplex } from 'node:stream'
+import { type Denial, STATUS_OF } from '../errors.ts'
+import { peerOf } from '../lib/peers.ts'
+import { endAsNode, endInstead } from '../node/connection-end.ts'
+import { holdPausedRecords } from '../node/paused-records.ts'
+import type { Observer } from '../observe/observation.ts'
+import { closeLater, hangUp, readToNowhere } from '../respond/raw.ts'
+import { denialResponse, writeRawResponse, writeResponse } from '../respond/response.ts'
+import { joinShortPieces } from './body/coalesce.ts'
+import type { UploadRule, UploadWatch } from './body/slow-upload.ts'
+import { cutOff, cutOffBy, isForwarded } from './cut-off.ts'
+import { malformedBody, slowBody, tooManyInFlight } from './denials.ts'
+import { checkEdge, checkUpgrade, isLastOnConnection } from './head-rules.ts'
+import { isBroken, type ParserError, parserDenial } from './parser-error.ts'
+import { requestIdOf } from './request-id.ts'
+import type { ShareRules } from './shares.ts'
+
+/** What is known of a client by its connection. */
+export interface ClientPeer {
+  /** Its address as the socket has it; empty if it is gone already. */
+  readonly address: string
+  /** What the address counts as, see `peerOf`. */
+  readonly peer: string
+}
+
+interface Incoming {
+  readonly req: IncomingMessage
+  readonly client: ClientPeer
+  /** Of its response and of its line in the log, whoever writes them. */
+  readonly requestId: string
+  /** Why it is denied before anything else is looked at; `null` if it is unambiguous. */
+  readonly ambiguity: Denial | null
+}
+
+/** A request that is served on a connection, and its response. */
+export interface IncomingRequest extends Incoming {
+  readonly res: ServerResponse
+}
+
+/** A WebSocket handshake, or what is denied as one. Nothing else comes on its connection. */
+export interface IncomingUpgrade extends Incoming {
+  readonly socket: Duplex
+  /** What came behind its head. */
+  readonly head: Buffer
+}
+
+/** Whoever serves the requests that come. */
+export interface RequestHandler {
+  /** Serves one request to its end. Never rejects. */
+  handle(request: IncomingRequest): Promise<void>
+  /** Serves one WebSocket handshake, and the tunnel to its end. Never rejects. */
+  handleUpgrade(upgrade: IncomingUpgrade): Promise<void>
+  /** Requests and tunnels under way. */
+  inFlight(): number
+}
+
+/** What may change while a connection lives; asked for each request and upload. */
+export interface ConnectionLimits {
+  readonly shares: ShareRules
+  /** Peers that stand for many clients, so that no share of an address applies to them. */
+  readonly isProxy: (address: string) => boolean
+  readonly uploads: UploadRule
+  /** Longest request target in bytes. */
+  readonly maxUrl: number
+  /** Whether a client that has ended its side after a request still gets the response, and is not taken for gone. */
+  readonly answersHalfClosed: boolean
+}
+
+/** What all connections of a listener share. */
+export interface ConnectionContext {
+  readonly gateway: RequestHandler
+  readonly observe: Observer
+  readonly limits: () => ConnectionLimits
+  readonly uploads: UploadWatch
+  /** Whether every response closes its connection. */
+  readonly isDraining: () => boolean
+}
+
+/** Requests of one connection, all but the first waiting. Browsers and libraries pipeline none, or a few. */
+const MAX_PIPELINED = 32
+/** Those behind them, refused or ignored, that Node keeps until all before them have their responses: 4 KB each (26.10). */
+const MAX_EXCESS = 100
+/** How long a connection is not read that has brought a body in too many pieces, in milliseconds. */
+const REST_MS = 1000
+/** Silence on a tunnel, in milliseconds, after which TCP asks whether the client is there. */
+const KEEP_ALIVE_PROBE_MS = 60_000
+
+/** Why a connection is not read: a request waits for its turn, or a body came in too many pieces. */
+type Hold = 'turn' | 'pieces'
+
+/**
+ * One client connection. Two things say where it stands: whether requests are under way, and whether the last one has come.
+ *
+ * | State | A request comes | A head that is none comes | The body under way breaks | Next |
+ * |---|---|---|---|---|
+ * | idle: no request is under way | served | denied, and the last | | busy by a request, tunnel by an upgrade, last |
+ * | busy: 1 to 32 are under way, the first is looked at | waits; above 32 refused | denied when idle | cut off, and the last | idle when all have their responses, last |
+ * | last, busy: the last one has come | ignored | ignored | cut off | last, idle |
+ * | last, idle | ignored | ignored | | closed by its last response |
+ * | tunnel: Node has let go of it | none comes | none comes | | closed |
+ *
+ * The last request is one that asks for the end, that is ambiguous or cut off, or whose response closes the connection. What comes
+ * behind it may be a part of it, and cannot get a response (RFC 9112, 9.6): it is neither looked at nor charged. More than 100 requests
+ * that are refused or ignored close the connection.
+ */
+export class ClientConnection implements ClientPeer {
+  readonly address: string
+  readonly peer: string
+  readonly #context: ConnectionContext
+  readonly #socket: Socket
+  /** Under way, in the order of their arrival. */
+  readonly #requests: IncomingRequest[] = []
+  readonly #holds = new Set<Hold>()
+  /** The last request of the connection has come. */
+  #isLast = false
+  /** The request with which the client asked for the end, as by `Connection: close`. */
+  #lastAsked: IncomingMessage | null = null
+  /** Requests that are refused or ignored, and are in Node's queue. */
+  #excess = 0
+  /** What is done as soon as it is idle: once, however much garbage comes. */
+  #atIdle: (() => void) | null = null
+
+  constructor(socket: Socket, context: ConnectionContext) {
+    this.#socket = socket
+    this.#context = context
+    this.address = socket.remoteAddress ?? ''
+    this.peer = peerOf(this.address)
+    endInstead(socket, (asNode) => this.#endInOrder(asNode))
+    // Node resumes it by itself whenever it is done with the body of a request.
+    socket.on('resume', () => {
+      if (this.#holds.size > 0) this.#stopReading()
+    })
+  }
+
+  /**
+   * Whether an upgrade can be taken up. A response that is still to come would be written into the tunnel. So behind a request under way
+   * the handshake is a plain request, and behind the last one it is none.
+   */
+  get takesUpgrade(): boolean {
+    return !this.#isLast && this.#requests.length === 0
+  }
+
+  serve(req: IncomingMessage, res: ServerResponse): void {
+    const { gateway, limits, uploads, isDraining } = this.#context
+    if (!res.shouldKeepAlive) this.#lastAsked = req
+    holdPausedRecords(this.#socket)
+    if (this.#isLast) {
+      this.#ignore(res)
+      return
+    }
+    const ambiguity = checkEdge(req)
+    if (ambiguity !== null || isLastOnConnection(req) || isDraining()) res.shouldKeepAlive = false
+    if (!res.shouldKeepAlive) this.#isLast = true
+    if (this.#requests.length >= MAX_PIPELINED) {
+      this.#refuse(req, res)
+      return
+    }
+    const request = { req, res, client: this, requestId: requestIdOf(req, limits().isProxy), ambiguity }
+    if (this.#requests.push(request) > 1) this.#hold('turn')
+    joinShortPieces(req, () => this.#rest())
+    // A request that has its response wants its body no more: it may wait behind others, which are not to be broken off for that.
+    uploads.watch(req, () => {
+      if (this.#isUnderway(request)) this.#tooSlow(request)
+    })
+    void gateway.handle(request).then(() => this.#finish(request))
+  }
+
+  upgrade(req: IncomingMessage, head: Buffer): void {
+    this.#detach()
+    endAsNode(this.#socket)
+    // A tunnel may be silent for long (http-proxy-3 takes its timeout away): only a client that vanished ends it.
+    this.#socket.setKeepAlive(true, KEEP_ALIVE_PROBE_MS)
+    this.#handOver(req, head)
+  }
+
+  /** A CONNECT. It is denied as any method that is not served. */
+  connect(req: IncomingMessage, head: Buffer): void {
+    const socket = this.#socket
+    this.#detach()
+    if (this.#requests.length === 0) {
+      if (this.#isLast) readToNowhere(socket)
+      else this.#handOver(req, head)
+      return
+    }
+    // What came before it gets its responses first (RFC 9112, 9.3.2).
+    this.#serveOn()
+    this.#whenIdle(() => {
+      if (!this.#isLast && !socket.destroyed) this.#handOver(req, head)
+    })
+  }
+
+  /** Node's parser, or one of its limits, takes no more. */
+  fail(error: ParserError): void {
+    const socket = this.#socket
+    const last = this.#requests.at(-1)
+    // What comes behind a response that ended the connection is read to nowhere. By TLS, where one read brings several records, that
+    // response is not out yet.
+    if (socket.writableEnded && !isBroken(error)) closeLater(socket)
+    else if (socket.destroyed || !socket.writable || isBroken(error)) socket.destroy()
+    // Nothing behind a body that is not complete is a request: the error is one of the last request's body.
+    else if (last !== undefined && !last.req.complete) this.#breakBody(last, error)
+    // The requests before the broken one get their responses first, or the denial would be taken for one of those.
+    else this.#whenIdle(() => this.#denyHead(parserDenial(error, this.#context.limits().maxUrl)))
+  }
+
+  #handOver(req: IncomingMessage, head: Buffer): void {
+    const { gateway, limits } = this.#context
+    const requestId = requestIdOf(req, limits().isProxy)
+    const ambiguity = checkUpgrade(req)
+    void gateway.handleUpgrade({ req, client: this, requestId, ambiguity, socket: this.#socket, head })
+  }
+
+  /** Node has let go of the connection, with all that it listened to. Of a reset the close event says the rest. */
+  #detach(): void {
+    this.#socket.on('error', () => {})
+  }
+
+  #isUnderway(request: IncomingRequest): boolean {
+    return this.#requests.includes(request)
+  }
+
+  /** @param work done at once if the connection is idle */
+  #whenIdle(work: () => void): void {
+    if (this.#requests.length === 0) work()
+    else this.#atIdle ??= work
+  }
+
+  #finish(request: IncomingRequest): void {
+    const { req, res } = request
+    this.#requests.splice(this.#requests.indexOf(request), 1)
+    if (!res.shouldKeepAlive) this.#isLast = true
+    const denial = cutOffBy(req)
+    if (denial !== null && !isForwarded(req)) this.#breakOff(request, denial)
+    if (this.#requests.length <= 1) this.#readOn('turn')
+    if (this.#requests.length > 0) return
+    const work = this.#atIdle
+    this.#atIdle = null
+    work?.()
+  }
+
+  /**
+   * Ends a connection with too many requests that wait behind others for no response or a refusal: one packet has room for thousands,
+   * and Node parses it to its end. Their bodies are read to nowhere. @returns whether the connection goes on
+   */
+  #ignore(res: ServerResponse): boolean {
+    res.req.resume()
+    this.#excess++
+    res.once('close', () => this.#excess--)
+    if (this.#excess <= MAX_EXCESS) return true
+    if (!this.#socket.destroyed) this.#context.observe({ type: 'bad_connection', code: 'pipelining', status: 0 })
+    this.#isLast = true
+    this.#socket.destroy()
+    return false
+  }
+
+  /** One client that sends a thousand requests in one packet shall not take the place of a thousand others. */
+  #refuse(req: IncomingMessage, res: ServerResponse): void {
+    if (!this.#ignore(res)) return
+    const { observe, limits } = this.#context
+    observe({ type: 'bad_connection', code: 'pipelining', status: STATUS_OF.too_many_in_flight })
+    const denial = tooManyInFlight('connection', 'requests', MAX_PIPELINED, req.headers.accept)
+    writeResponse(req, res, denialResponse(denial), requestIdOf(req, limits().isProxy))
+  }
+
+  #denyHead(denial: Denial): void {
+    // Behind the last response of a connection there is no other (RFC 9112, 9.6): that ends it.
+    if (this.#isLast) return
+    // A head that came too slowly may still be finished.
+    this.#isLast = true
+    this.#context.observe({ type: 'bad_connection', code: denial.code, status: 0 })
+    writeRawResponse(this.#socket, denialResponse(denial), randomUUID())
+  }
+
+  #breakBody(request: IncomingRequest, { code }: ParserError): void {
+    // A client that ended its side within the body has left, and may still read.
+    if (code === 'HPE_INVALID_EOF_STATE') setImmediate(() => this.#breakOff(request, malformedBody()))
+    else this.#cut(request, malformedBody())
+  }
+
+  /** What the upstream has had of the request stays charged: it may have acted on it. */
+  #tooSlow(request: IncomingRequest): void {
+    this.#context.observe({ type: 'bad_connection', code: 'slow_upload', status: 0 })
+    this.#cut(request, slowBody())
+  }
+
+  /**
+   * Refuses a request whose body is still to come. Until it is forwarded the gateway refuses it in its turn, behind the
+   * responses of those before it. One that the gateway has refused for another reason meanwhile gets that response.
+   */
+  #cut(request: IncomingRequest, denial: Denial): void {
+    const { req } = request
+    if (cutOffBy(req) !== null) return
+    this.#isLast = true
+    cutOff(req, denial)
+    setImmediate(() => {
+      if (isForwarded(req) || !this.#isUnderway(request)) this.#breakOff(request, denial)
+    })
+  }
+
+  #breakOff(request: IncomingRequest, denial: Denial): void {
+    const socket = this.#socket
+    const [first, ...others] = this.#requests
+    if (first === undefined) socket.end(() => socket.destroy())
+    else if (!this.#isUnderway(request))
+      return // its response waits behind those of others, and ends the connection
+    else if (others.length > 0 || first.res.headersSent) socket.destroy()
+    else {
+      if (denial.code === 'bad_request') {
+        this.#context.observe({ type: 'bad_connection', code: denial.code, status: 0 })
+      }
+      // No more of the request may go on to the upstream.
+      socket.once('finish', () => socket.destroy())
+      writeRawResponse(socket, denialResponse(denial), first.requestId)
+    }
+  }
+
+  /**
+   * Node closes a connection behind its last response. Closed on bytes that are not read, TCP resets it, and a client that
+   * still sends loses a response that it has not read yet (RFC 9112, 9.6). One that asked for the end sends no more.
+   */
+  #endInOrder(asNode: () => void): void {
+    if (this.#lastAsked?.complete === true) {
+      asNode()
+      return
+    }
+    // Nobody waits for these bodies any more, and behind one that nobody reads Node reads nothing.
+    for (const { req } of this.#requests) req.resume()
+    hangUp(this.#socket)
+  }
+
+  /** Does for the responses under way what Node did until it let go: they hear that there is room again, and of the end. */
+  #serveOn(): void {
+    const socket = this.#socket
+    socket.on('drain', () => this.#requests[0]?.res.emit('drain'))
+    socket.once('close', () => {
+      for (const { res } of this.#requests) if (res.socket === null) res.emit('close')
+    })
+    // Read to nowhere: a connection that nobody reads never ends.
+    this.#readOn('turn')
+    socket.on('end', () => this.#context.limits().answersHalfClosed || socket.destroy()).resume()
+  }
+
+  /**
+   * Reads no more of the connection: so only what one read has brought is looked at, whatever the client goes on sending. That its
+   * client leaves is noticed when the response before it is written, or when it is read again.
+   */
+  #hold(why: Hold): void {
+    this.#holds.add(why)
+    this.#stopReading()
+  }
+
+  /** Reads on if no other reason is left. */
+  #readOn(why: Hold): void {
+    if (this.#holds.delete(why) && this.#holds.size === 0) this.#socket.resume()
+  }
+
+  /** What others send comes in its turn meanwhile. */
+  #rest(): void {
+    this.#hold('pieces')
+    setTimeout(() => this.#readOn('pieces'), REST_MS).unref()
+  }
+
+  /** Node's server stops the handle by the event. A stream that is paused when it is paused again emits none. */
+  #stopReading(): void {
+    this.#socket.pause()
+    this.#socket.emit('pause')
+  }
+}
+
+/**
+ * Waits until the responses before this one on its connection are out. Until then nobody looks at the request: it would hold a place, a
+ * charge and a connection to the upstream while its response waits, and all of that 32 times for one connection.
+ *
+ * @returns whether its client is still there
+ */
+export async function turnOf(res: ServerResponse): Promise<boolean> {
+  if (res.socket === null && !res.destroyed) await Promise.race([once(res, 'socket'), once(res, 'close')])
+  return res.socket !== null && !res.destroyed
+}

@@ -1,0 +1,35 @@
+import { type Denial, denial } from '../errors.ts'
+import { targetTooLong } from './denials.ts'
+import { versionNotSupported } from './head-rules.ts'
+
+/** Nothing can be said on it any more. */
+export function isBroken({ code = '' }: NodeJS.ErrnoException): boolean {
+  return code === 'ECONNRESET' || code.startsWith('ERR_SSL')
+}
+
+export interface ParserError extends NodeJS.ErrnoException {
+  /** What the parser says beside the code. */
+  readonly reason?: string
+  /** The piece in which it found the fault. */
+  readonly rawPacket?: Buffer
+}
+
+/** Node's parser and limits, in the contract's words. */
+export function parserDenial({ code, reason, rawPacket }: ParserError, maxUrl: number): Denial {
+  // As in the plan of a request the length counts first, before what the target consists of.
+  const isOfTarget = code === 'HPE_HEADER_OVERFLOW' || code === 'HPE_INVALID_URL'
+  if (isOfTarget && beginsTooLong(rawPacket, maxUrl)) return targetTooLong(maxUrl)
+  if (code === 'HPE_HEADER_OVERFLOW') {
+    return denial('headers_too_large', 'The header fields of this request are too large.')
+  }
+  if (code === 'ERR_HTTP_REQUEST_TIMEOUT') return denial('request_timeout', 'The head of this request came too slowly.')
+  // In the form of a version, and none that the parser knows, HTTP/1.2 too; anything else in its place is malformed.
+  if (reason === 'Invalid HTTP version') return versionNotSupported()
+  return denial('bad_request', 'This request is not valid HTTP/1.1.')
+}
+
+/** Whether a piece begins with a request line whose target alone is longer than targets may be. */
+function beginsTooLong(piece: Buffer | undefined, maxUrl: number): boolean {
+  const target = /^[A-Z-]+ (\/[^ \r\n]*)/.exec(piece?.toString('latin1') ?? '')?.[1]
+  return target !== undefined && target.length > maxUrl
+}

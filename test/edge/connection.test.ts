@@ -1,0 +1,84 @@
+import { once } from 'node:events'
+import { createServer } from 'node:http'
+import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest'
+import { type RunningApp, startApp, yaml } from '../e2e/harness.ts'
+import { rawExchange, statusesIn } from '../e2e/raw.ts'
+import { BOTH_WAYS, makeCertificates, upstreamUrl } from '../setup/ways.ts'
+
+/** The states of a client connection, as the head of `src/edge/connection.ts` has them. */
+
+const certificates = makeCertificates()
+afterAll(() => certificates.remove())
+
+const PLAIN = { clients: false, upstream: false, name: '' }
+const upstream = createServer((_req, res) => res.end('ok'))
+beforeAll(async () => {
+  upstream.listen(0, '127.0.0.1')
+  await once(upstream, 'listening')
+})
+afterAll(() => void upstream.close())
+
+const get = (path: string, fields = ''): string => `GET ${path} HTTP/1.1\r\nHost: a\r\n${fields}\r\n`
+const CLOSE = 'Connection: close\r\n'
+const GARBAGE = 'this is no request\r\n\r\n'
+const AMBIGUOUS = 'GET /free HTTP/1.1\r\nHost: a\r\nHost: b\r\n\r\n'
+const BROKEN = 'POST /free HTTP/1.1\r\nHost: a\r\nTransfer-Encoding: chunked\r\n\r\nno chunk\r\n'
+const CONNECT = 'CONNECT a:443 HTTP/1.1\r\nHost: a:443\r\n\r\n'
+
+type Row = readonly [what: string, sent: string, statuses: readonly number[], recorded: readonly number[]]
+
+const ROWS: readonly Row[] = [
+  ['garbage on an idle connection is denied, and ends it', GARBAGE + get('/free'), [400], []],
+  [
+    'garbage behind requests is denied behind their responses',
+    get('/free').repeat(2) + GARBAGE,
+    [200, 200, 400],
+    [200, 200],
+  ],
+  ['CONNECT behind requests is denied behind their responses', get('/free') + CONNECT, [200, 405], [200, 405]],
+  ['a broken body is denied behind the responses before it', get('/free') + BROKEN, [200, 400], [200, 400]],
+  ['behind a request that asks for the end garbage gets no response', get('/free', CLOSE) + GARBAGE, [200], [200]],
+  ['the same holds for a request that gets a response of our own', get('/dear', CLOSE) + GARBAGE, [401], [401]],
+  ['behind a request that asks for the end comes no other', get('/free', CLOSE) + get('/free'), [200], [200]],
+  ['behind a request that asks for the end CONNECT gets no response', get('/free', CLOSE) + CONNECT, [200], [200]],
+  ['behind an ambiguous request comes no other', AMBIGUOUS + get('/free'), [400], [400]],
+  ['behind an ambiguous request garbage gets no response', AMBIGUOUS + GARBAGE, [400], [400]],
+  [
+    'behind a request that asks for the end 100 are ignored',
+    get('/free', CLOSE) + get('/free').repeat(100),
+    [200],
+    [200],
+  ],
+]
+
+describe.each(BOTH_WAYS)('a connection, by $name', (way) => {
+  let app: RunningApp
+  beforeAll(async () => {
+    const routes =
+      'routes: [{ match: GET /free, public: true }, { match: POST /free, public: true }, { match: GET /dear, category: read, cost: 1 }]'
+    const rest = `${routes}\n${certificates.listener(way)}`
+    app = await startApp(yaml(upstreamUrl(PLAIN, upstream), rest, 'sqlite::memory:'))
+  })
+  afterAll(() => app.stop())
+  let seen = 0
+  afterEach(() => {
+    seen = app.requests().length
+  })
+
+  it.each(ROWS)('%s', async (_what, sent, statuses, recorded) => {
+    expect(statusesIn(await rawExchange(app.url, sent))).toEqual(statuses)
+    expect(
+      app
+        .requests()
+        .slice(seen)
+        .map(({ clientStatus }) => clientStatus),
+    ).toEqual(recorded)
+  })
+
+  it('behind an ambiguous request more than 100 close the connection', async () => {
+    const closed = () => app.observations.filter((o) => o.type === 'bad_connection' && o.code === 'pipelining').length
+    const before = closed()
+    await rawExchange(app.url, AMBIGUOUS + get('/free').repeat(101))
+    expect(closed()).toBe(before + 1)
+  })
+})
