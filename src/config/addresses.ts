@@ -68,7 +68,7 @@ export function shareAddress(a: string, b: string): boolean {
   return addressesOf(a).some((one) => addressesOf(b).some((other) => isSame(one, other)))
 }
 
-/** Whether who connects to `host` gets to who listens on `listen`, as far as that shows without asking the machine. */
+/** Whether whoever connects to `host` gets to whoever listens on `listen`, as far as that shows without asking the machine. */
 export function leadsTo(host: string, listen: string): boolean {
   // Nobody is at "every address": the system takes it for this machine.
   const targets = addressesOf(isEvery(host) ? 'localhost' : host)

@@ -16,10 +16,10 @@ export interface AdminAddress extends HostPort {
 }
 
 /**
- * Where the administrators' listener is, told from a file that may have problems elsewhere: a gateway that runs keeps the
+ * Where the administrators' listener is, read from a file that may have problems elsewhere: a gateway that runs keeps the
  * configuration it had before, so a bad change of the file is no reason to take it for dead.
  *
- * @returns a problem where the file cannot tell it: it cannot be read, its syntax is wrong, or the address itself is
+ * @returns a problem if the file does not say: it cannot be read, its syntax is wrong, or the address itself is
  */
 export async function adminAddress(file: string, env: Environment): Promise<Reading<AdminAddress>> {
   const text = await readFile(file, 'utf8').catch(({ code }: NodeJS.ErrnoException) => ({ code }))

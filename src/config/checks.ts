@@ -12,7 +12,7 @@ import { checkSpellings } from './checks/spellings.ts'
 import type { Salvage } from './partial.ts'
 import type { Finding, Path } from './problems.ts'
 
-/** The rules between keys. Each looks at what is there, so that all problems are told at once. */
+/** The rules between keys. Each looks at what is there, so that all problems are reported at once. */
 export function checkAll(parsed: Salvage, lineOf: (path: Path) => number | null): Finding[] {
   const ofQuota = checkQuota(parsed, lineOf)
   const ofRoutes = checkRoutes(parsed, lineOf)

@@ -29,7 +29,7 @@ export interface Loaded {
    * document. Not of what may be each replica's own: its certificates and keys.
    */
   readonly hash: string
-  /** Of the text of the file alone; where it names none of those it is `hash`. */
+  /** Of the text of the file alone; if it names none of those, it is `hash`. */
   readonly textHash: string
   /** A problem found later, for example in a key file, at its place. */
   readonly problemAt: (path: Path, message: string) => Problem
@@ -37,7 +37,7 @@ export interface Loaded {
 
 export interface Rejected {
   readonly ok: false
-  /** At least one; all that can be told, by line. */
+  /** At least one; all that can be reported, by line. */
   readonly problems: readonly Problem[]
   readonly warnings: readonly Problem[]
 }
@@ -86,7 +86,7 @@ async function withKeyHashes(config: Config): Promise<Config> {
   return { ...config, auth: { ...config.auth, jwt: await Promise.all(jwt) } }
 }
 
-/** `undefined` without a file, or where it is gone since it was looked for: whoever needs it tells that. */
+/** `undefined` without a file, or if it is gone since it was looked for: whoever needs it reports that. */
 async function hashOfFile(file: string | null | undefined): Promise<string | undefined> {
   return file == null ? undefined : readFile(file, 'utf8').then(hashText, () => undefined)
 }
@@ -157,7 +157,7 @@ interface Understood {
   readonly parsed: z.ZodSafeParseResult<Parsed>
 }
 
-/** Variables that look like numbers are taken for text in a second try, where text is wanted. */
+/** Variables that look like numbers are taken for text in a second try, if text is wanted. */
 function understand(tree: Tree, env: Environment): Understood {
   const plain = toData(tree, env)
   const parsed = schema.safeParse(plain.data)

@@ -42,7 +42,7 @@ function position({ line, column }: Position): Position {
   return { line, column }
 }
 
-/** The line of the value at a path; `null` where the file does not have it. */
+/** The line of the value at a path; `null` if the file does not have it. */
 export function lineOf(tree: Tree, path: Path): number | null {
   let node: Tree | undefined = tree
   for (const step of path) node = node === undefined ? undefined : child(node, step)?.value

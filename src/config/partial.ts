@@ -25,7 +25,7 @@ export interface Salvage {
   readonly quota: Partial<Of<typeof quota>>
   /** As they are written, also if what they stand before has problems. */
   readonly names: {
-    /** `null` if the file has some, and they cannot be told. */
+    /** `null` if the file has some that cannot be read. */
     readonly categories: readonly string[] | null
     readonly storeOutage: readonly string[]
   }

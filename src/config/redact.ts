@@ -1,7 +1,7 @@
 import { type Finding, formatPath } from './problems.ts'
 import type { Variable } from './yaml-data.ts'
 
-/** Marks of the syntax that our own sentences name, like "%": they tell nothing of a secret, and a cure is not understood without. */
+/** Marks of the syntax that our own sentences name, like "%": they say nothing of a secret, and a cure is not understood without. */
 const MARK = /^[^\p{L}\p{N}\s]{1,2}$/u
 /** As JSON quotes: names from the file stand in some sentences as they are, and may hold what looks like a quotation and is none. */
 const QUOTED = /"(?:[^"\\\x00-\x1f]|\\(?:["\\/bfnrt]|u[\da-fA-F]{4}))*"/g

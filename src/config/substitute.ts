@@ -23,7 +23,7 @@ export function isShellVariable(text: string): boolean {
 }
 
 /**
- * Puts the environment into a text: `${NAME}`, `${NAME:-default}` where the variable is not set or empty, and `$${` for
+ * Puts the environment into a text: `${NAME}`, `${NAME:-default}` if the variable is not set or empty, and `$${` for
  * the characters `${`. What is put in is not looked at again. A default cannot hold a closing brace.
  */
 export function substitute(text: string, env: Environment): Reading<string> {

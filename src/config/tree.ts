@@ -22,7 +22,7 @@ export interface ListTree extends Position {
 
 export interface ScalarTree extends Position {
   readonly kind: 'scalar'
-  /** `undefined` where the value was refused: nothing more is to be said of it. */
+  /** `undefined` if the value was refused: nothing more is to be said of it. */
   readonly value: string | number | boolean | null | undefined
   /** Neither quoted nor a block: YAML gives such a text its type. */
   readonly plain: boolean
@@ -49,7 +49,7 @@ interface Reader {
   aliased: number
 }
 
-/** Counted here: where the syntax is badly wrong the library's parser leaves lines out (yaml 2.9.1). */
+/** Counted here: if the syntax is badly wrong, the library's parser leaves lines out (yaml 2.9.1). */
 function linesOf(text: string): LineCounter {
   const lines = new LineCounter()
   lines.addNewLine(0)
@@ -61,7 +61,7 @@ function linesOf(text: string): LineCounter {
  * Reads one document of YAML 1.2 (core schema). What is refused, besides errors of syntax: duplicate, empty and ambiguous
  * keys, merge keys, tags, directives, more than one document, deep nesting, and aliases that grow without bound.
  *
- * @returns `tree` is `null` for an empty document or where the syntax is wrong
+ * @returns `tree` is `null` for an empty document or if the syntax is wrong
  */
 export function parseTree(text: string): { readonly tree: Tree | null; readonly findings: Finding[] } {
   const lines = linesOf(text)

@@ -9,7 +9,7 @@ export interface WatchOptions {
   readonly debounceMs?: number
   /** How long the file must be gone before that counts, in milliseconds: some editors take it away and write it anew. Default 2000. */
   readonly missingMs?: number
-  /** Between two looks at the file where no event came, in milliseconds. Default 1000. */
+  /** Between two looks at the file if no event comes, in milliseconds. Default 1000. */
   readonly pollMs?: number
   /** `hashText` of what was loaded, so that a change before the watch began is seen. Default: of what is there at the start. */
   readonly loadedHash?: string
@@ -28,59 +28,87 @@ export interface ConfigWatch {
  * systems report nothing, and a modification time can be the same after a change. A small file is cheap to read.
  */
 export function watchConfig(file: string, onChange: () => void, options: WatchOptions = {}): ConfigWatch {
-  const { debounceMs = 200, missingMs = 2000, pollMs = 1000 } = options
-  let known: string | null | undefined = options.loadedHash
-  let isLooking = false
-  let isAskedAgain = false
-  let isClosed = false
+  return new FileWatch(file, onChange, options)
+}
 
-  async function look(): Promise<void> {
-    isAskedAgain = isLooking
-    if (isLooking || isClosed) return
-    isLooking = true
-    await lookOnce()
-    isLooking = false
-    // An event that came in between may tell of a later change than was seen.
-    if (isAskedAgain) await look()
+/**
+ * | State | an event, or the time to look | the content is another | it stays the same |
+ * |---|---|---|---|
+ * | idle | looking | | |
+ * | looking | looks once more afterwards | settling | idle |
+ * | settling | looks once more afterwards | settling | `onChange`, idle |
+ *
+ * Closed, it calls nobody any more.
+ */
+class FileWatch implements ConfigWatch {
+  readonly #file: string
+  readonly #onChange: () => void
+  readonly #debounceMs: number
+  readonly #missingMs: number
+  readonly #watcher: FSWatcher | null
+  readonly #timer: NodeJS.Timeout
+  #known: string | null | undefined
+  #isLooking = false
+  #isAskedAgain = false
+  #isClosed = false
+
+  constructor(file: string, onChange: () => void, options: WatchOptions) {
+    const { debounceMs = 200, missingMs = 2000, pollMs = 1000, loadedHash } = options
+    this.#file = file
+    this.#onChange = onChange
+    this.#debounceMs = debounceMs
+    this.#missingMs = missingMs
+    this.#known = loadedHash
+    const look = () => void this.#look()
+    this.#watcher = watchFolder(file, look)
+    this.#timer = setInterval(look, pollMs).unref()
+    look()
   }
 
-  async function lookOnce(): Promise<void> {
-    let hash = await hashOf(file)
-    if (known === undefined) known = hash
-    while (hash !== known && !isClosed) {
-      const again = hash === null ? await returned() : await hashAfter(debounceMs)
-      if (again === hash) settle(hash)
+  close(): void {
+    this.#isClosed = true
+    clearInterval(this.#timer)
+    this.#watcher?.close()
+  }
+
+  async #look(): Promise<void> {
+    this.#isAskedAgain = this.#isLooking
+    if (this.#isLooking || this.#isClosed) return
+    this.#isLooking = true
+    await this.#lookOnce()
+    this.#isLooking = false
+    // An event that came in between may be of a later change than was seen.
+    if (this.#isAskedAgain) await this.#look()
+  }
+
+  async #lookOnce(): Promise<void> {
+    let hash = await hashOf(this.#file)
+    if (this.#known === undefined) this.#known = hash
+    while (hash !== this.#known && !this.#isClosed) {
+      const again = hash === null ? await this.#returned() : await this.#hashAfter(this.#debounceMs)
+      if (again === hash) this.#settle(hash)
       hash = again
     }
   }
 
   /** Waits for a file that is gone. */
-  async function returned(): Promise<string | null> {
-    const until = performance.now() + missingMs
+  async #returned(): Promise<string | null> {
+    const until = performance.now() + this.#missingMs
     let hash = null
-    while (hash === null && performance.now() < until && !isClosed) hash = await hashAfter(debounceMs)
+    while (hash === null && performance.now() < until && !this.#isClosed) {
+      hash = await this.#hashAfter(this.#debounceMs)
+    }
     return hash
   }
 
-  async function hashAfter(ms: number): Promise<string | null> {
+  async #hashAfter(ms: number): Promise<string | null> {
     await sleep(ms, undefined, { ref: false })
-    return hashOf(file)
+    return hashOf(this.#file)
   }
 
-  function settle(hash: string | null): void {
-    known = hash
-    if (!isClosed) onChange()
-  }
-
-  const watcher = watchFolder(file, look)
-  const timer = setInterval(look, pollMs).unref()
-  void look()
-  return {
-    close() {
-      isClosed = true
-      clearInterval(timer)
-      watcher?.close()
-    },
+  #settle(hash: string | null): void {
+    this.#known = hash
+    if (!this.#isClosed) this.#onChange()
   }
 }
 

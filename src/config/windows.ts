@@ -5,7 +5,7 @@ import { parseDuration } from './units.ts'
 /** A window before it is known to be a good one. */
 export interface Candidate {
   readonly name: string
-  /** `null` where a name that should be a length is none. */
+  /** `null` if a name that should be a length is none. */
   readonly ms: number | null
 }
 

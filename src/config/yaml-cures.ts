@@ -15,7 +15,7 @@ const CURES: Readonly<Record<string, string>> = {
   MULTILINE_IMPLICIT_KEY: 'a key must stand on one line: write name: value, and check the indentation',
 }
 
-/** @param message the parser's own, used where there is no better one */
+/** @param message the parser's own, used if there is no better one */
 export function cureOf(code: string, message: string): string {
   return CURES[code] ?? `${message.replace(/\s+/g, ' ')}: check the syntax here`
 }

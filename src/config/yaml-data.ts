@@ -26,7 +26,7 @@ const AS_WRITTEN = `is taken as it is written, with its "$": write \${NAME} wher
 
 /**
  * Puts the environment in after the file was parsed, so that no value of it can add a key. A plain scalar that is one
- * `${…}` and nothing else becomes a number or a boolean where its text is one.
+ * `${…}` and nothing else becomes a number or a boolean if its text is one.
  *
  * @param asText formatted paths whose values stay text although they look like numbers: a secret of digits is no number
  */

@@ -9,7 +9,7 @@ export function findingsOf(issues: readonly Issue[], base: Path = []): Finding[]
   return issues.flatMap((issue) => findingsOfOne(issue, pathOf(issue, base)))
 }
 
-/** The paths of numbers and booleans where a text was wanted. */
+/** The paths of numbers and booleans that stand where a text is wanted. */
 export function pathsThatWantText(issues: readonly Issue[]): Path[] {
   return issues.filter(wantsText).map((issue) => pathOf(issue, []))
 }

@@ -32,37 +32,37 @@ const METHODS = ['get', 'put', 'post', 'delete', 'options', 'head', 'patch'] as 
 /** Shown for a rule of any method that no operation describes. */
 const USUAL = ['get', 'post', 'put', 'patch', 'delete']
 
-type Paths = Record<string, Record<string, unknown>>
-
 /**
  * The API as clients see it through the gateway, as OpenAPI 3.1: of the upstream's operations those that the route map lets
- * through, with what they cost, who may send them and what the gateway answers; rules that describe nothing known; and the quota.
+ * through, with what they cost, who may send them and how the gateway itself responds; rules that describe nothing known; and the quota.
  * Addresses of the upstream and what it asks of the gateway are left out.
  */
 export function gatewayDocument({ config, path, upstream: written }: DocumentOptions): Json {
   const upstream = written === null ? {} : asVersion31(written)
-  const paths: Paths = {}
-  const firstOfShape = new Map<string, string>()
+  const paths = new Paths(path)
+  const described = addDescribed(paths, upstream, config)
+  for (const route of config.routes) {
+    const at = paths.standing(pathOf(route.segments))
+    for (const method of methodsOf(route)) {
+      const isKnown = described.has(keyOf(route, route.methods === '*' ? '*' : method))
+      if (!isKnown) paths.add(at, method, undescribed(route, method, at))
+    }
+  }
+  const { categories, windows } = config.quota
+  for (const own of STATUS_PATHS) paths.addOwn(own, statusOperation('getQuota', { categories, windows }))
+  return pruned(whole(upstream, config, paths.items))
+}
+
+/** Adds what the upstream's document describes and the route map lets through. @returns the keys of the rules it describes */
+function addDescribed(
+  paths: Paths,
+  upstream: Json,
+  { routes, unmatched, upstream: { headers } }: Options,
+): Set<string> {
   const described = new Set<string>()
-  const ids = new Set<string>()
-  const map = createRouteMap(config.routes, config.unmatched)
-  const hidden = new Set([...config.upstream.headers.keys(), 'authorization', 'x-tollgate-user'])
+  const map = createRouteMap(routes, unmatched)
+  const hidden = new Set([...headers.keys(), 'authorization', 'x-tollgate-user'])
   const base = basePath(upstream)
-
-  /** Templates that differ only in the names of their parameters are one path to OpenAPI: the first one stands. */
-  function standing(at: string): string {
-    const shape = at.replace(/\{[^{}]*\}/g, '{}')
-    const first = firstOfShape.get(shape) ?? at
-    firstOfShape.set(shape, first)
-    return first
-  }
-
-  function add(at: string, method: string, operation: Json): void {
-    const item = paths[at] ?? {}
-    item[method] ??= withOwnId(operation, ids)
-    paths[at] = item
-  }
-
   for (const [template, raw] of Object.entries(isObject(upstream.paths) ? upstream.paths : {})) {
     if (!template.startsWith('/')) continue
     const item = resolve(upstream, raw)
@@ -71,25 +71,71 @@ export function gatewayDocument({ config, path, upstream: written }: DocumentOpt
       const operation = item[method]
       if (!isObject(operation)) continue
       for (const place of placesOf(method.toUpperCase())) {
-        if (isOwn(method, writePath(place.parts), path)) continue
-        described.add(keyOf(place.access.route, method)).add(keyOf(place.access.route, '*'))
-        add(standing(writePath(place.parts)), method, describe({ upstream, item, operation, place, hidden }))
+        const made = describe({ upstream, item, operation, place, hidden })
+        const isAdded = paths.add(writePath(place.parts), method, made)
+        if (isAdded) described.add(keyOf(place.access.route, method)).add(keyOf(place.access.route, '*'))
       }
     }
   }
-  for (const route of config.routes) {
-    const at = standing(pathOf(route.segments))
-    for (const method of methodsOf(route)) {
-      const isKnown = described.has(keyOf(route, route.methods === '*' ? '*' : method))
-      if (!isKnown && !isOwn(method, at, path)) add(at, method, undescribed(route, method, at))
-    }
-  }
-  const { categories, windows } = config.quota
-  for (const own of STATUS_PATHS) add(own, 'get', statusOperation('getQuota', { categories, windows }))
-  return pruned(whole(upstream, config, paths))
+  return described
 }
 
-function whole(upstream: Json, { quota, auth, unmatched }: DocumentOptions['config'], paths: Paths): Json {
+type Options = DocumentOptions['config']
+type Items = Record<string, Record<string, unknown>>
+
+/** The paths of a document while it is made, with what keeps them apart. */
+class Paths {
+  readonly items: Items = {}
+  readonly #page: string
+  readonly #firstOfShape = new Map<string, string>()
+  readonly #ids = new Set<string>()
+
+  /** @param page where the page is: the gateway answers there itself */
+  constructor(page: string) {
+    this.#page = page
+  }
+
+  /**
+   * The first operation of a path and method stands.
+   * @returns false for what the gateway answers itself
+   */
+  add(path: string, method: string, operation: Json): boolean {
+    if (isOwn(method, path, this.#page)) return false
+    this.#set(this.standing(path), method, operation)
+    return true
+  }
+
+  /** What the gateway answers itself. */
+  addOwn(path: string, operation: Json): void {
+    this.#set(path, 'get', operation)
+  }
+
+  #set(path: string, method: string, operation: Json): void {
+    const item = this.items[path] ?? {}
+    item[method] ??= this.#withOwnId(operation)
+    this.items[path] = item
+  }
+
+  /** Templates that differ only in the names of their parameters are one path to OpenAPI: the first one stands. */
+  standing(path: string): string {
+    const shape = path.replace(/\{[^{}]*\}/g, '{}')
+    const first = this.#firstOfShape.get(shape) ?? path
+    this.#firstOfShape.set(shape, first)
+    return first
+  }
+
+  /** An operation that stands at several paths has its own id at each. */
+  #withOwnId(operation: Json): Json {
+    const { operationId } = operation
+    if (typeof operationId !== 'string') return operation
+    let id = operationId
+    for (let n = 2; this.#ids.has(id); n++) id = `${operationId}_${n}`
+    this.#ids.add(id)
+    return { ...operation, operationId: id }
+  }
+}
+
+function whole(upstream: Json, { quota, auth, unmatched }: DocumentOptions['config'], paths: Items): Json {
   const info = isObject(upstream.info) ? withoutExtensions(upstream.info) : {}
   const { externalDocs, jsonSchemaDialect, components } = upstream
   const about = unmatched.kind === 'refuse' ? `${ABOUT} ${OTHERS_REFUSED}` : ABOUT
@@ -148,16 +194,6 @@ function isOwn(method: string, at: string, page: string): boolean {
 
 function keyOf(route: RouteConfig | null, method: string): string {
   return `${method} ${route?.line ?? ''} ${route?.match ?? ''}`
-}
-
-/** An operation that stands at several paths has its own id at each. */
-function withOwnId(operation: Json, ids: Set<string>): Json {
-  const { operationId } = operation
-  if (typeof operationId !== 'string') return operation
-  let id = operationId
-  for (let n = 2; ids.has(id); n++) id = `${operationId}_${n}`
-  ids.add(id)
-  return { ...operation, operationId: id }
 }
 
 interface Described {
@@ -326,7 +362,7 @@ function restName(segments: readonly Segment[]): string {
   return isTaken ? '_rest' : 'rest'
 }
 
-function tagsOf(upstream: Json, paths: Paths): unknown[] {
+function tagsOf(upstream: Json, paths: Items): unknown[] {
   const used = new Set(Object.values(paths).flatMap((item) => maps(item).flatMap(([, { tags }]) => list(tags))))
   const known = list(upstream.tags).filter((tag) => isObject(tag) && used.has(tag.name))
   return known.map((tag) => withoutExtensions(tag as Json))

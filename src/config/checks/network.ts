@@ -32,7 +32,7 @@ function checkAdmin({ listen, admin }: Salvage): Finding[] {
   return findings
 }
 
-/** The audit must tell them apart, by name and by what they send. */
+/** The audit must distinguish them, by name and by what they send. */
 function checkAdminTokens({ token, tokens }: Salvage['admin']): Finding[] {
   return (['name', 'token'] as const).flatMap((key) => {
     const first = new Map<string, string>()

@@ -9,7 +9,7 @@ import { MAX_WINDOW, MIN_WINDOW } from '../schema/quota.ts'
 import { parseDuration } from '../units.ts'
 import { type Candidate, windowsOf } from '../windows.ts'
 
-/** Windows, categories and limits fit together. @param lineOf the line of a path, `null` where the file lacks it */
+/** Windows, categories and limits fit together. @param lineOf the line of a path, `null` if the file lacks it */
 export function checkQuota(
   { quota, names: written }: Pick<Salvage, 'quota' | 'names'>,
   lineOf: (path: Path) => number | null,
@@ -59,7 +59,7 @@ function checkAdaptive(adaptive: Salvage['quota']['adaptive']): Finding[] {
   return [{ path, message: 'the shares do not ascend: write good below normal, and normal below bad' }]
 }
 
-/** A share of less than a token admits nothing, which nobody means who writes one. */
+/** A share of less than a token admits nothing, and nobody who writes one means that. */
 function checkShare(category: string, share: number, baselines: ScopedLimits): Finding[] {
   for (const scope of ['personal', 'global'] as const) {
     for (const [window, limit] of baselines[scope].get(category) ?? []) {
@@ -72,7 +72,7 @@ function checkShare(category: string, share: number, baselines: ScopedLimits): F
   return []
 }
 
-/** `null` where there is nothing that could name one. */
+/** `null` if there is nothing that could name one. */
 function placeOfWindows({ windows, baselines }: Salvage['quota']): Path | null {
   if (windows !== undefined) return ['quota', 'windows']
   const [category] = baselines?.personal.keys() ?? []

@@ -12,7 +12,7 @@ const tokens = () => integer(0, 1e9, { description: 'Tokens, 0 to 1000000000' })
 
 const field = text({ description: 'A field at the top level of a JSON body' }, { max: 128, what: 'a field name' })
 
-/** Helm and JSON make a text of every key of a map, so its type cannot tell a number from a text: its spelling does. */
+/** Helm and JSON make a text of every key of a map, so not its type but its spelling distinguishes a number from a text. */
 function byKey(record: Readonly<Record<string, number>>, context: z.RefinementCtx): ReadonlyMap<string, number> {
   const values = new Map<string, number>()
   const report = (written: string, message: string) =>

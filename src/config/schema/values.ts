@@ -47,7 +47,7 @@ function nameOf(input: unknown): string {
 }
 
 /**
- * zod 4.6 measures whatever has a `length`, also a map with such a key in the place of a text, and throws where that is
+ * zod 4.6 measures whatever has a `length`, also a map with such a key instead of a text, and throws if that is
  * no number. `when` is missing in the types of these checks.
  */
 const IF_TEXT = { when: ({ value }: { value: unknown }): boolean => typeof value === 'string' }
