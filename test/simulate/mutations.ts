@@ -25,8 +25,10 @@ const PAYMENT = 'src/quota/ledger/debt-payment.ts'
 const QUEUE = 'src/quota/ledger/queue.ts'
 const LOCAL = 'src/quota/ledger/local-decisions.ts'
 const SENDER = 'src/quota/ledger/sender.ts'
-const OUTAGE = 'src/quota/ledger/outage-allowance.ts'
+const ALLOWANCE = 'src/quota/ledger/outage-allowance.ts'
 const DEBTS = 'src/quota/ledger/outage-debts.ts'
+const DEBT = 'src/quota/ledger/debt.ts'
+const RUNS = 'src/quota/ledger/debt-runs.ts'
 const CHARGE = 'src/quota/charge.ts'
 const COUNTER = 'src/quota/counter.ts'
 const WINDOW = 'src/quota/window.ts'
@@ -347,9 +349,14 @@ export const MUTATIONS: readonly Mutation[] = [
     ['if (outage.owed() > 0) return', 'if (outage.owed() > 0 || this.#ahead !== 0) return'],
     ['simulation', 'ledger'],
   ),
-  edit(OUTAGE, 'limits are used whole while the store is out', ['limit: portion(limit, of)', 'limit'], ['simulation']),
   edit(
-    OUTAGE,
+    ALLOWANCE,
+    'limits are used whole while the store is out',
+    ['limit: portion(limit, of)', 'limit'],
+    ['simulation'],
+  ),
+  edit(
+    ALLOWANCE,
     'categories use up one share',
     [
       'function userOf({ user, category }: Charge): string {',
@@ -357,22 +364,22 @@ export const MUTATIONS: readonly Mutation[] = [
     ],
     ['ledger'],
   ),
-  edit(DEBTS, 'each window is paid what all charges cost', ['.filter((run) => run.used === cost)', ''], ['simulation']),
+  edit(RUNS, 'each window is paid what all charges cost', ['.filter((run) => run.used === cost)', ''], ['simulation']),
   edit(
     DEBTS,
     'a refund is taken out of a debt that ended',
-    ["debts.delete(debt.key)\n    debt.state = 'settled'", 'debts.delete(debt.key)'],
+    ["this.#open.delete(debt.key)\n    debt.state = 'settled'", 'this.#open.delete(debt.key)'],
     ['ledger'],
   ),
   edit(
-    DEBTS,
+    RUNS,
     'a run that ended takes the place of the one that runs',
     ['else if (known.startedAt < run.startedAt) Object', 'else Object'],
     ['ledger'],
   ),
-  edit(DEBTS, 'a refund is taken out of a debt that another took over', ['  newer.joined = debt\n', ''], ['ledger']),
+  edit(DEBT, 'a refund is taken out of a debt that another took over', ['  newer.joined = debt\n', ''], ['ledger']),
   edit(
-    DEBTS,
+    RUNS,
     'what is owed to the global windows ends with the runs of its user',
     ['runs(limits.global ?? [], global ?? [])', 'runs(limits.global ?? [], personal)'],
     ['ledger'],

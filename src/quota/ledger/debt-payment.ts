@@ -1,6 +1,6 @@
 import type { Observer } from '../../observe/observation.ts'
 import type { Charge, Decision } from '../charge.ts'
-import type { Outage } from './outage-allowance.ts'
+import type { Outage } from './outage.ts'
 import type { Payment } from './outage-debts.ts'
 
 export interface DebtPaymentOptions {

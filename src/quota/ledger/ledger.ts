@@ -4,7 +4,7 @@ import { createGathering, type Gathering } from './batching.ts'
 import { Circuit } from './circuit.ts'
 import { type Ledger, LedgerFull, type LedgerOptions } from './ledger-contract.ts'
 import { LocalDecisions } from './local-decisions.ts'
-import { createOutage, type Outage } from './outage-allowance.ts'
+import { Outage } from './outage.ts'
 import { Queue } from './queue.ts'
 import { createRecentRefusals, type RecentRefusals } from './recent-refusals.ts'
 import { createSender, type Sender, type Until } from './sender.ts'
@@ -29,10 +29,10 @@ export function createLedger(options: LedgerOptions): Ledger {
   const askedAt = (): number | null => (gathering.isUnderWay() ? null : settlement.sentAt)
 
   const refusals = createRecentRefusals(repeatRefusalsMs, now)
-  const outage = createOutage({
+  const outage = new Outage({
     share,
     maxUsers,
-    tell: (event, tokens) => observe({ type: 'outage_tokens', event, tokens }),
+    report: (event, tokens) => observe({ type: 'outage_tokens', event, tokens }),
   })
   const sender = createSender({ store, giveUpMs, observe, now, random })
   const local = new LocalDecisions({ outage, storeAhead: sender.ahead, observe, now })

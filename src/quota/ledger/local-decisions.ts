@@ -1,7 +1,7 @@
 import type { Observer } from '../../observe/observation.ts'
 import type { Charge, Decision } from '../charge.ts'
 import type { StoreError } from '../quota-store.ts'
-import type { Outage } from './outage-allowance.ts'
+import type { Outage } from './outage.ts'
 import type { Queue } from './queue.ts'
 import { abandon, isWaiting, resolveLocally, type WaitingCharge } from './waiting-charge.ts'
 

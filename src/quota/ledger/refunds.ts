@@ -1,6 +1,6 @@
 import type { Observer } from '../../observe/observation.ts'
 import type { Refund } from '../charge.ts'
-import type { Outage } from './outage-allowance.ts'
+import type { Outage } from './outage.ts'
 
 export interface RefundsOptions {
   readonly outage: Pick<Outage, 'made' | 'giveBack'>

@@ -2,7 +2,7 @@ import { beforeEach, expect, it } from 'vitest'
 import type { Observation } from '../../../src/observe/observation.ts'
 import type { Charge, Decision } from '../../../src/quota/charge.ts'
 import { DebtPayment } from '../../../src/quota/ledger/debt-payment.ts'
-import { createOutage, type Outage } from '../../../src/quota/ledger/outage-allowance.ts'
+import { Outage } from '../../../src/quota/ledger/outage.ts'
 
 const AT = Date.UTC(2026, 7, 6)
 const HOUR = { window: { name: '1h', seconds: 3600 }, limit: 1000 }
@@ -20,7 +20,7 @@ let payment: DebtPayment
 let seen: Observation[]
 beforeEach(() => {
   seen = []
-  outage = createOutage({ share: () => 1, tell: () => {} })
+  outage = new Outage({ share: () => 1, report: () => {} })
   payment = new DebtPayment({ outage, observe: (observation) => seen.push(observation) })
 })
 function owe(asked: Charge, at = AT): void {

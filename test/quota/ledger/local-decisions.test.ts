@@ -2,7 +2,7 @@ import { beforeEach, describe, expect, it } from 'vitest'
 import type { Observation } from '../../../src/observe/observation.ts'
 import type { Charge, Decision } from '../../../src/quota/charge.ts'
 import { LocalDecisions } from '../../../src/quota/ledger/local-decisions.ts'
-import { createOutage, type Outage } from '../../../src/quota/ledger/outage-allowance.ts'
+import { Outage } from '../../../src/quota/ledger/outage.ts'
 import { Queue } from '../../../src/quota/ledger/queue.ts'
 import { StoreError } from '../../../src/quota/quota-store.ts'
 
@@ -22,7 +22,7 @@ beforeEach(() => {
   clock = 5000.7
   storeAhead = AUGUST
   seen = []
-  outage = createOutage({ share: (category) => (category === 'read' ? 0.1 : 0), tell: () => {} })
+  outage = new Outage({ share: (category) => (category === 'read' ? 0.1 : 0), report: () => {} })
   const now = (): number => clock
   const times = { deadlineMs: 600_000, askedAt: () => 0, lastResponse: () => 0 }
   queue = new Queue({ ...times, onSilence: () => {}, now })

@@ -1,7 +1,7 @@
 import fc from 'fast-check'
 import { expect, it } from 'vitest'
 import type { Charge, Decision, Limits } from '../../../src/quota/charge.ts'
-import { createOutage, type Outage } from '../../../src/quota/ledger/outage-allowance.ts'
+import { Outage } from '../../../src/quota/ledger/outage.ts'
 
 /** What is owed, against the rule itself: a list of all that was admitted, added up anew for each payment. */
 
@@ -61,7 +61,7 @@ it('what is owed to each window of each scope is what was admitted in the local 
 })
 
 function play(steps: readonly Step[]): void {
-  const open = createOutage({ share: () => 1, tell: () => {} })
+  const open = new Outage({ share: () => 1, report: () => {} })
   const all: Admission[] = []
   let at = Date.UTC(2026, 7, 6)
   for (const step of steps) {

@@ -1,7 +1,7 @@
 import { beforeEach, describe, expect, it } from 'vitest'
 import type { Observation } from '../../../src/observe/observation.ts'
 import type { Charge, Decision, Refund } from '../../../src/quota/charge.ts'
-import { createOutage, type Outage } from '../../../src/quota/ledger/outage-allowance.ts'
+import { Outage } from '../../../src/quota/ledger/outage.ts'
 import { Refunds } from '../../../src/quota/ledger/refunds.ts'
 
 const AT = Date.UTC(2026, 7, 6)
@@ -16,7 +16,7 @@ let refunds: Refunds
 let seen: Observation[]
 beforeEach(() => {
   seen = []
-  outage = createOutage({ share: () => 1, tell: () => {} })
+  outage = new Outage({ share: () => 1, report: () => {} })
   refunds = new Refunds({ outage, observe: (observation) => seen.push(observation) })
 })
 /** Of a charge that was decided locally. */

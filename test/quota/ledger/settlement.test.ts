@@ -2,7 +2,7 @@ import { beforeEach, describe, expect, it } from 'vitest'
 import type { Observation } from '../../../src/observe/observation.ts'
 import { type Batch, type Charge, type Decision, settleBatch } from '../../../src/quota/charge.ts'
 import type { Counter } from '../../../src/quota/counter.ts'
-import { createOutage, type Outage } from '../../../src/quota/ledger/outage-allowance.ts'
+import { Outage } from '../../../src/quota/ledger/outage.ts'
 import { Queue } from '../../../src/quota/ledger/queue.ts'
 import { createRecentRefusals, type RecentRefusals } from '../../../src/quota/ledger/recent-refusals.ts'
 import { Settlement } from '../../../src/quota/ledger/settlement.ts'
@@ -26,7 +26,7 @@ beforeEach(() => {
   const now = (): number => 1000
   const times = { deadlineMs: 600_000, askedAt: () => 1000, lastResponse: () => 1000 }
   queue = new Queue({ ...times, onSilence: () => {}, now })
-  outage = createOutage({ share: () => 1, tell: () => {} })
+  outage = new Outage({ share: () => 1, report: () => {} })
   refusals = createRecentRefusals(1000, now)
   const observe = (observation: Observation): void => void seen.push(observation)
   const local = { time: () => AT }

@@ -1,0 +1,124 @@
+import type { Charge, Decision, Refund } from '../charge.ts'
+import type { Debt } from './debt.ts'
+import { OutageAllowance } from './outage-allowance.ts'
+import { type DebtEvent, OutageDebts, type Payment } from './outage-debts.ts'
+
+export interface OutageOptions {
+  /** The share of the limits that a category may use, 0 (none) to 1. */
+  readonly share: (category: string) => number
+  /** Pairs of user and category; 1.5 KB each. Default 50,000. */
+  readonly maxUsers?: number | undefined
+  /** Hears whenever tokens change their state. */
+  readonly report: (event: DebtEvent, tokens: number) => void
+}
+
+/** What became of a charge that was accepted here; nothing yet if both are `null`. */
+interface Admission {
+  debt: Debt | null
+  /** The store had accepted it as well. */
+  byStore: Decision | null
+  /** How far the local counters had been moved when it was accepted. */
+  readonly moved: number
+}
+
+/**
+ * What one process admits by itself while the store is out, and what it owes the store for it.
+ *
+ * | An admitted charge | Event                                       | Next                                     |
+ * |--------------------|---------------------------------------------|------------------------------------------|
+ * |                    | `decide`                                    | open: the store may have counted it      |
+ * | open               | `owe`: the store certainly has not          | owed, see the debts                      |
+ * | open               | `learn`, and the store had refused it       | owed                                     |
+ * | open               | `learn`, and the store had accepted it      | counted by the store                     |
+ * | open               | `giveBack`                                  | open: what to give back is not known yet |
+ * | owed, counted      | `giveBack`                                  | gone, and its share is free again        |
+ */
+export class Outage {
+  readonly #debts: OutageDebts
+  readonly #allowance: OutageAllowance
+  readonly #admissions = new WeakMap<Decision, Admission>()
+
+  constructor({ share, maxUsers = 50_000, report }: OutageOptions) {
+    this.#debts = new OutageDebts(report)
+    this.#allowance = new OutageAllowance({ share, maxUsers, debts: this.#debts })
+  }
+
+  /** Decides a charge by the outage allowance. `null`: that cannot decide it. */
+  decide(charge: Charge, at: number): Decision | null {
+    const decision = this.#allowance.decide(charge, at)
+    if (decision !== null) this.#admissions.set(decision, { debt: null, byStore: null, moved: this.#allowance.moved })
+    return decision
+  }
+
+  /** Whether it was decided here. */
+  made(decision: Decision): boolean {
+    return this.#admissions.has(decision)
+  }
+
+  /** The store certainly did not count a charge that was accepted here: it is owed. */
+  owe(charge: Charge, decision: Decision): void {
+    const admission = this.#admissions.get(decision)
+    if (admission !== undefined) admission.debt = this.#debts.owe(charge, decision)
+  }
+
+  /** The store had decided the charge as well, before it fell silent: what it accepted is counted and not owed. */
+  learn(charge: Charge, decision: Decision, byStore: Decision): void {
+    const admission = this.#admissions.get(decision)
+    if (admission === undefined) return
+    if (byStore.accepted) admission.byStore = byStore
+    else this.owe(charge, decision)
+  }
+
+  /**
+   * Gives a charge back that was accepted here.
+   * @returns what the store is to give back for it, or `null` while it is not known whether the store has counted it
+   */
+  giveBack(refund: Refund): readonly Refund[] | null {
+    const admission = this.#admissions.get(refund.decision)
+    if (admission === undefined) return []
+    const inStore = this.#inStoreOf(admission, refund)
+    if (inStore === null) return null
+    this.#admissions.delete(refund.decision)
+    this.#allowance.giveBack(refund, admission.moved)
+    return inStore
+  }
+
+  /** Windows of everybody were emptied in the store: their local counters are too. What is owed stays owed. */
+  empty(category: string, seconds: readonly number[]): void {
+    this.#allowance.empty(category, seconds)
+  }
+
+  /** The times given so far were wrong by this many milliseconds. Only while nothing is owed. */
+  shift(ms: number): void {
+    this.#allowance.shift(ms)
+  }
+
+  /** Takes debts until they are `enough` charges, or all; each must come back by `settled` or `returned`. */
+  take(enough: number, at: number): Payment {
+    return this.#debts.take(enough, at)
+  }
+
+  /** @param decisions those of the payment's charges */
+  settled(payment: Payment, decisions: readonly Decision[]): void {
+    this.#debts.settled(payment, decisions)
+  }
+
+  returned(payment: Payment): void {
+    this.#debts.returned(payment)
+  }
+
+  /** Whether there are debts to take. */
+  owes(): boolean {
+    return this.#debts.size() > 0
+  }
+
+  /** Tokens owed, those that were taken included. */
+  owed(): number {
+    return this.#debts.tokens()
+  }
+
+  #inStoreOf({ debt, byStore }: Admission, refund: Refund): readonly Refund[] | null {
+    if (byStore !== null) return [{ charge: refund.charge, decision: byStore }]
+    return debt === null ? null : this.#debts.giveBack(debt, refund)
+  }
+}

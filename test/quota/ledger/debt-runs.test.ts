@@ -1,0 +1,104 @@
+import { describe, expect, it } from 'vitest'
+import type { Charge, Decision, Limits } from '../../../src/quota/charge.ts'
+import {
+  addRuns,
+  isOver,
+  partsOf,
+  type Runs,
+  refundOf,
+  removeRuns,
+  runsOf,
+} from '../../../src/quota/ledger/debt-runs.ts'
+import { MOST_WINDOWS } from '../../../src/quota/window.ts'
+
+const AT = Date.UTC(2026, 7, 6)
+const limit = (seconds: number) => ({ window: { name: `${seconds}s`, seconds }, limit: 100 })
+const LIMITS: Limits = { personal: [limit(60), limit(3600)], global: [limit(60)] }
+const charge = (cost: number, limits = LIMITS): Charge => ({ user: 'alice', category: 'read', cost, limits })
+/** The windows of a decision began at these moments. */
+const decision = (personal: readonly number[], global: readonly number[] | null): Decision => {
+  const usages = (starts: readonly number[]) => starts.map((startedAt) => ({ startedAt, used: 1 }))
+  return { accepted: true, at: AT, personal: usages(personal), global: global === null ? null : usages(global) }
+}
+function owedFor(...admitted: readonly (readonly [Charge, Decision])[]): Runs {
+  const owed = { personal: [], global: [] }
+  for (const each of admitted) addRuns(owed, runsOf(...each))
+  return owed
+}
+
+describe('what is owed', () => {
+  it('is the sum of what was admitted in one run of a window', () => {
+    const all = decision([AT, AT], [AT - 5])
+    expect(owedFor([charge(3), all], [charge(4), all])).toEqual({
+      personal: [
+        { seconds: 60, startedAt: AT, used: 7 },
+        { seconds: 3600, startedAt: AT, used: 7 },
+      ],
+      global: [{ seconds: 60, startedAt: AT - 5, used: 7 }],
+    })
+  })
+
+  it('is what was admitted in the last run, in whatever order the runs come', () => {
+    const early = [charge(3), decision([AT, AT], [AT])] as const
+    const late = [charge(4), decision([AT + 60_000, AT], [AT + 60_000])] as const
+    for (const admitted of [
+      [early, late],
+      [late, early],
+    ]) {
+      const { personal, global } = owedFor(...admitted)
+      expect([personal.map(({ used }) => used), global.map(({ used }) => used)]).toEqual([[4, 7], [4]])
+    }
+  })
+
+  it('is over when the last of the windows has ended', () => {
+    const owed = owedFor([charge(3), decision([AT, AT], [AT])])
+    expect([AT + 60_000, AT + 3_599_999, AT + 3_600_000].map((at) => isOver(owed, at))).toEqual([false, false, true])
+  })
+
+  it('gets less by a charge that is given back, in the runs that still count', () => {
+    const early = [charge(3), decision([AT, AT], [AT])] as const
+    const owed = owedFor(early, [charge(4), decision([AT + 60_000, AT], [AT + 60_000])])
+    removeRuns(owed, runsOf(...early))
+    expect([owed.personal.map(({ used }) => used), owed.global.map(({ used }) => used)]).toEqual([[4, 4], [4]])
+  })
+})
+
+describe('the charges that pay it', () => {
+  it('are one for each different amount, and name the windows that still run', () => {
+    const owed = owedFor([charge(3), decision([AT, AT], [AT])], [charge(4), decision([AT + 60_000, AT], [AT])])
+    expect(partsOf(owed, charge(1), AT + 60_000)).toMatchObject([
+      { user: 'alice', category: 'read', cost: 4, forced: true, limits: { personal: [limitName(60)], global: null } },
+      { cost: 7, forced: true, limits: { personal: [limitName(3600)], global: null } },
+    ])
+    expect(partsOf(owed, charge(1), AT + 3_600_000)).toEqual([])
+  })
+
+  it('hold no more windows than a charge may have', () => {
+    const many = Array.from({ length: MOST_WINDOWS + 1 }, (_, i) => limit(60 + i))
+    const owed = owedFor([
+      charge(3, { personal: many, global: null }),
+      decision(
+        many.map(() => AT),
+        null,
+      ),
+    ])
+    expect(partsOf(owed, charge(1), AT).map(({ limits }) => limits.personal.length)).toEqual([MOST_WINDOWS, 1])
+  })
+
+  it('are given back in the windows whose runs the charge was part of', () => {
+    const early = { charge: charge(3), decision: decision([AT, AT], [AT]) }
+    const late = { charge: charge(4), decision: decision([AT + 60_000, AT], [AT + 60_000]) }
+    const owed = owedFor([early.charge, early.decision], [late.charge, late.decision])
+    const [four, seven] = partsOf(owed, charge(1), AT + 60_000) as [Charge, Charge]
+    const byStore = decision([AT + 61_000], [AT + 61_000])
+    expect(refundOf(owed, four, byStore, early)).toEqual([])
+    expect(refundOf(owed, four, byStore, late)).toEqual([{ charge: four, decision: byStore }])
+    expect(refundOf(owed, seven, decision([AT + 61_000], null), early)).toMatchObject([
+      { charge: { cost: 3, limits: { personal: [limitName(3600)], global: null } } },
+    ])
+  })
+})
+
+function limitName(seconds: number) {
+  return { window: { name: `${seconds}s`, seconds } }
+}
