@@ -19,7 +19,7 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import { Redis } from 'ioredis'
 import { Agent, fetch } from 'undici'
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from 'vitest'
-import type { InForceResponse } from '../../src/admin/api.ts'
+import type { ExplainResponse, InForceResponse } from '../../src/admin/api.ts'
 import { openRedisStore } from '../../src/store/redis/redis-store.ts'
 import { openSqliteStore } from '../../src/store/sqlite/sqlite-store.ts'
 import type { Store } from '../../src/store/store.ts'
@@ -230,6 +230,27 @@ describe.each(['sqlite', 'redis'])('two workers on %s', (kind) => {
     } finally {
       await hand.close()
     }
+  })
+
+  it('both know a user who has charged at one of them, and the primary explains it as they decide', async () => {
+    const reserve = 'reserve: { share: 20%, known_after: 1s, remember: 1h }'
+    await start(config({ ...store(), personal: 100, global: 50 }).replace('quota:', `quota:\n  ${reserve}`))
+    const decisionOn = async (user: string) => {
+      const headers = { authorization: `Bearer ${ADMIN_TOKEN}` }
+      const response = await fetch(`${admin}/api/explain?user=${user}&method=GET&path=/x`, { headers })
+      return ((await response.json()) as ExplainResponse).decision
+    }
+    expect((await askOnce('/x', jwtOf('ann'))).status).toBe(200)
+    // For the worker that has not met her it is the store that says so.
+    await expect
+      .poll(async () => (await askOnce('/me/quota', jwtOf('ann'))).body, { timeout: 30_000 })
+      .toContain('"limit":50')
+    for (let i = 0; i < 60; i++) await askOnce('/x', jwtOf(`new-${i}`))
+    expect(backend.seen).toHaveLength(40)
+    expect(await decisionOn('late')).toBe('refuse')
+    expect(await everywhere(async () => (await askOnce('/x', jwtOf('late'))).status)).toEqual(eight(429))
+    expect(await decisionOn('ann')).toBe('accept')
+    expect(await everywhere(async () => (await askOnce('/x', jwtOf('ann'))).status)).toEqual(eight(200))
   })
 
   it('go by one adaptive factor, which is that of what is in force', async () => {
