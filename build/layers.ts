@@ -49,6 +49,7 @@ const PARTS: Readonly<Record<string, Part>> = {
   'lib/': { files: [] },
   // The library has no place in the domain, which may use any other tool.
   'lib/openapi.ts': { files: LIB, libraries: ['zod'] },
+  'lib/http-client.ts': { files: LIB, libraries: ['undici'] },
   'errors.ts': { files: [] },
   'observe/observation.ts': { files: DOMAIN, ...PURE },
   'quota/': { files: GROUND, ...PURE },
@@ -59,7 +60,7 @@ const PARTS: Readonly<Record<string, Part>> = {
   // A warning about what a request would get is looked up as the gateway does it.
   'config/checks/': { files: [...DOMAIN, 'config/', 'routing/'] },
   'routing/': { files: DOMAIN },
-  'auth/': { files: DOMAIN, libraries: ['jose'] },
+  'auth/': { files: [...DOMAIN, 'lib/http-client.ts'], libraries: ['jose'] },
   'store/': { files: DOMAIN },
   'store/redis/': { files: [...DOMAIN, 'store/', 'node/'], libraries: ['ioredis'] },
   'respond/': { files: DOMAIN },
@@ -81,7 +82,8 @@ const PARTS: Readonly<Record<string, Part>> = {
   'services/common/': { files: [...LIB, 'lib/openapi.ts'], libraries: SERVER },
   'services/music/': { files: SERVICE, libraries: SERVER },
   'services/chart/': { files: SERVICE, libraries: SERVER },
-  'services/score/': { files: SERVICE, libraries: SERVER },
+  'services/score/': { files: [...SERVICE, 'services/score/external/http.ts'], libraries: SERVER },
+  'services/score/external/http.ts': { files: [], libraries: ['undici'] },
   'services/sync/': { files: SERVICE, libraries: SERVER },
   // The only place where the gateway and the services meet.
   'services/demo/': { files: [...APP, 'cli/', ...SERVICES] },

@@ -1,3 +1,5 @@
+import { get } from '../lib/http-client.ts'
+
 const TIMEOUT_MS = 5000
 const MAX_BYTES = 256 * 1024
 
@@ -8,7 +10,7 @@ const MOST_FRESH = 24 * 60 * MINUTE
 
 export interface FetchedJson {
   readonly json: unknown
-  /** How long it may be used without asking again, in milliseconds: 1 minute to 1 day, 10 minutes where the answer does not say. */
+  /** How long it may be used without asking again, in milliseconds: 1 minute to 1 day, 10 minutes if the response does not say. */
   readonly freshMs: number
 }
 
@@ -31,43 +33,26 @@ function isLoopback(hostname: string): boolean {
 }
 
 /**
- * Fetches a JSON document: 5 seconds for all of it, 256 KiB at most, no redirect followed (it could lead to plain http
- * or to an inner address).
+ * Fetches a JSON document: 5 seconds for all of it, 256 KiB at most, no redirect followed.
  * @throws Error
  */
 export async function fetchJson(url: URL, closed: AbortSignal): Promise<FetchedJson> {
-  const signal = AbortSignal.any([closed, AbortSignal.timeout(TIMEOUT_MS)])
-  // A connection that is kept for the next fetch would lead to where the name led before.
-  const headers = { accept: 'application/jwk-set+json, application/json', connection: 'close' }
-  const response = await fetch(url, { redirect: 'manual', signal, headers })
-  if (response.status !== 200) {
-    await response.body?.cancel()
-    throw new Error(`answered ${response.status}`)
-  }
-  const text = await readText(response)
-  return { json: parse(text, response.headers), freshMs: freshness(response.headers.get('cache-control')) }
+  const headers = { accept: 'application/jwk-set+json, application/json' }
+  const request = { url, headers, deadlineMs: TIMEOUT_MS, maxBytes: MAX_BYTES, signal: closed }
+  const { status, header, text } = await get(request)
+  if (status !== 200) throw new Error(`answered ${status}`)
+  return { json: parse(text, header('content-type')), freshMs: freshness(header('cache-control')) }
 }
 
 /** The error of `JSON.parse` would show a piece of the text, and not what to do. */
-function parse(text: string, headers: Headers): unknown {
+function parse(text: string, type: string | null): unknown {
   try {
     return JSON.parse(text)
   } catch {
-    const type = headers.get('content-type') ?? 'of no type'
-    throw new Error(`answered what is no JSON (${type}): name the address of the key set itself under jwks`)
+    throw new Error(
+      `answered what is no JSON (${type ?? 'of no type'}): name the address of the key set itself under jwks`,
+    )
   }
-}
-
-async function readText(response: Response): Promise<string> {
-  const chunks: Uint8Array[] = []
-  let bytes = 0
-  // Leaving the loop cancels the rest of the body. The bytes are counted after decompression.
-  for await (const chunk of response.body ?? []) {
-    bytes += chunk.length
-    if (bytes > MAX_BYTES) throw new Error(`answered more than ${MAX_BYTES / 1024} KiB`)
-    chunks.push(chunk)
-  }
-  return Buffer.concat(chunks).toString('utf8')
 }
 
 function freshness(cacheControl: string | null): number {

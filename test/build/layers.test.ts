@@ -64,6 +64,7 @@ describe('a file may not import another layer:', () => {
     ['the upstream client the domain', 'forward/client/x.ts', 'quota/charge.ts'],
     ['the upstream client what is written to clients', 'forward/client/x.ts', 'respond/raw.ts'],
     ['the forwarder more of its client than the client shows', 'forward/x.ts', 'forward/client/connection.ts'],
+    ['the store the HTTP client of key sets', 'store/x.ts', 'lib/http-client.ts'],
     ['what is written to clients the edge', 'respond/x.ts', 'edge/listener.ts'],
     ['what leans on Node anything but tools', 'node/x.ts', 'quota/window.ts'],
     ['a service another one', 'services/score/x.ts', 'services/sync/x.ts'],
@@ -125,6 +126,12 @@ describe('a library is denied to all but those that are named for it:', () => {
     ['dashboard/x.tsx', '@mantine/core/styles.css', '@mantine/core', false],
     ['dashboard/x.tsx', '@mantine/dates', '@mantine/dates'],
     ['forward/x.ts', 'undici', 'undici'],
+    ['forward/client/x.ts', 'undici', 'undici'],
+    ['auth/x.ts', 'undici', 'undici'],
+    ['lib/x.ts', 'undici', 'undici'],
+    ['lib/http-client.ts', 'undici', 'undici', false],
+    ['services/score/external/x.ts', 'undici', 'undici'],
+    ['services/score/external/http.ts', 'undici', 'undici', false],
     ['main.ts', 'anything-new', 'anything-new'],
   ])('%s, %s', (from, name, library, isDenied = true) => {
     write(from, `import type { X } from '${name}'\n`)

@@ -1,6 +1,6 @@
-import http from 'node:http'
-import https from 'node:https'
+import type { IncomingHttpHeaders } from 'node:http'
 import type { Socket } from 'node:net'
+import type { buildConnector } from 'undici'
 
 /** A small HTTP client: one connection for each request, hard limits, and no redirect is ever followed. */
 
@@ -21,12 +21,12 @@ export interface Limits {
 
 export interface Reply {
   readonly status: number
-  readonly headers: http.IncomingHttpHeaders
+  readonly headers: IncomingHttpHeaders
   readonly body: Buffer
 }
 
 /**
- * Why there is no whole answer: no connection, or one that broke; too slow; an answer that is not HTTP or too large; or
+ * Why there is no whole response: no connection, or one that broke; too slow; a response that is not HTTP or too large; or
  * nobody who waits for it any more.
  */
 export interface Failure {
@@ -38,75 +38,89 @@ export class TooSlow extends Error {
   override readonly name = 'TooSlow'
 }
 
-class TooLarge extends Error {}
+/** What came is not HTTP, or too large. */
+class BadResponse extends Error {}
 
 /**
- * Sends a request and reads the whole answer.
- * @param signal ends it: as a timeout where its reason is TooSlow, otherwise because nobody waits any more
+ * Sends a request and reads the whole response.
+ * @param signal ends it: as a timeout if its reason is TooSlow, otherwise because nobody waits any more
  */
 export async function exchange(outgoing: Outgoing, limits: Limits, signal: AbortSignal): Promise<Reply | Failure> {
   try {
-    return await new Promise((resolve, reject) => send(outgoing, limits, signal, { resolve, reject }))
+    signal.throwIfAborted()
+    return await send(outgoing, limits, signal)
   } catch (error) {
     return { failed: failureOf(error, signal) }
   }
 }
 
-interface Waiting {
-  resolve(reply: Reply): void
-  /** The first reason holds. */
-  reject(error: unknown): void
-}
-
-function send(outgoing: Outgoing, limits: Limits, signal: AbortSignal, { resolve, reject }: Waiting): void {
-  signal.throwIfAborted()
-  const { method, url, headers, body } = outgoing
-  const isTls = url.startsWith('https:')
-  // A connection that was kept alive may break for reasons of its own, and a push is never repeated.
-  const request = (isTls ? https : http).request(url, { method, headers, agent: false })
-  const giveUp = (error: unknown) => {
-    reject(error)
-    request.destroy()
+async function send({ url, ...outgoing }: Outgoing, limits: Limits, signal: AbortSignal): Promise<Reply> {
+  // Loaded when a platform is asked for the first time.
+  const { buildConnector, Client } = await import('undici')
+  const { origin, pathname, search } = new URL(url)
+  const line = new Line(buildConnector({ timeout: limits.connectTimeout, allowH2: false }), limits.readTimeout)
+  // The time between two signs of life is that of the connection: a long body may take longer to send.
+  const client = new Client(origin, { connect: line.open, allowH2: false, headersTimeout: 0, bodyTimeout: 0 })
+  try {
+    // `reset`: a connection that was kept alive may break for reasons of its own, and a push is never repeated.
+    const options = { ...outgoing, body: outgoing.body ?? null, path: `${pathname}${search}`, signal, reset: true }
+    const { statusCode: status, headers, body } = await client.request(options).catch(rethrow)
+    return { status, headers, body: await bodyOf(body, limits.maxResponse) }
+  } finally {
+    line.close()
+    // The response counts, and what is still to be sent does not.
+    void client.destroy()
   }
-  const leave = () => giveUp(signal.reason)
-  const connecting = setTimeout(() => giveUp(new TooSlow('connect')), limits.connectTimeout)
-  signal.addEventListener('abort', leave)
-  let hasAnswered = false
-  request.on('close', () => {
-    clearTimeout(connecting)
-    signal.removeEventListener('abort', leave)
-    // A 101 that nobody asked for is neither an answer nor an error to Node: it closes the connection and says no more.
-    if (!hasAnswered) reject(new Error('closed without an answer'))
-  })
-  request.on('socket', (socket: Socket) => {
-    socket.once(isTls ? 'secureConnect' : 'connect', () => clearTimeout(connecting))
-  })
-  request.setTimeout(limits.readTimeout, () => giveUp(new TooSlow('read')))
-  // A server that answers early may reset what we still send; its answer counts.
-  request.on('error', (error) => hasAnswered || reject(error))
-  request.on('response', async (response) => {
-    hasAnswered = true
-    const { statusCode: status = 0, headers } = response
-    await bodyOf(response, limits.maxResponse).then((bytes) => resolve({ status, headers, body: bytes }), reject)
-    request.destroy()
-  })
-  request.end(body)
 }
 
-async function bodyOf(response: http.IncomingMessage, limit: number): Promise<Buffer> {
+/** The one connection of a request. */
+class Line {
+  readonly #connector: buildConnector.connector
+  readonly #readTimeout: number
+  #socket: Socket | undefined
+
+  constructor(connector: buildConnector.connector, readTimeout: number) {
+    this.#connector = connector
+    this.#readTimeout = readTimeout
+  }
+
+  readonly open: buildConnector.connector = (options, callback) => {
+    this.#connector(options, (...result) => {
+      const [error, socket] = result
+      if (error === null) this.#watch(socket)
+      callback(...result)
+    })
+  }
+
+  close(): void {
+    this.#socket?.destroy()
+  }
+
+  #watch(socket: Socket): void {
+    this.#socket = socket
+    socket.setTimeout(this.#readTimeout, () => socket.destroy(new TooSlow('read')))
+  }
+}
+
+async function bodyOf(body: AsyncIterable<Buffer>, limit: number): Promise<Buffer> {
   const chunks: Buffer[] = []
   let size = 0
-  for await (const chunk of response) {
+  for await (const chunk of body) {
     size += chunk.length
-    if (size > limit) throw new TooLarge()
+    if (size > limit) throw new BadResponse()
     chunks.push(chunk)
   }
   return Buffer.concat(chunks)
 }
 
+/** Before the head. A body that breaks is a connection that breaks. */
+function rethrow(error: NodeJS.ErrnoException): never {
+  const isNoHttp = error.name === 'HTTPParserError' || error.code === 'UND_ERR_HEADERS_OVERFLOW'
+  throw isNoHttp ? new BadResponse() : error
+}
+
 function failureOf(error: unknown, signal: AbortSignal): Failure['failed'] {
-  if (error instanceof TooSlow) return 'timeout'
+  if (error instanceof TooSlow || (error as NodeJS.ErrnoException).code === 'UND_ERR_CONNECT_TIMEOUT') return 'timeout'
   if (signal.aborted) return 'left'
-  const isNoHttp = String((error as NodeJS.ErrnoException).code).startsWith('HPE_')
-  return isNoHttp || error instanceof TooLarge ? 'response' : 'connection'
+  return error instanceof BadResponse ? 'response' : 'connection'
 }

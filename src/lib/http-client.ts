@@ -1,0 +1,52 @@
+/** The HTTP client of all that is not the data path. */
+
+export interface HttpRequest {
+  readonly url: URL
+  readonly headers: Readonly<Record<string, string>>
+  /** For the whole of it, in milliseconds. */
+  readonly deadlineMs: number
+  /** Of the body, in bytes after decompression. */
+  readonly maxBytes: number
+  /** Ends it early. */
+  readonly signal: AbortSignal
+}
+
+export interface HttpResponse {
+  readonly status: number
+  /** `null` without such a field. */
+  readonly header: (name: string) => string | null
+  /** In UTF-8; empty but for a 200, since the body of another status is not read. */
+  readonly text: string
+}
+
+/**
+ * Asks for a document. No redirect is followed: it could lead to plain http or to an inner address. Each request has a
+ * connection of its own: a connection that is kept leads to where the name led before.
+ * @throws Error with its cause, also if the time is over or the body too long
+ */
+export async function get({ url, headers, deadlineMs, maxBytes, signal }: HttpRequest): Promise<HttpResponse> {
+  // A process that asks nobody does without 11 MB and 40 ms of CPU (undici 8.12).
+  const { fetch } = await import('undici')
+  const response = await fetch(url, {
+    redirect: 'manual',
+    signal: AbortSignal.any([signal, AbortSignal.timeout(deadlineMs)]),
+    headers: { ...headers, connection: 'close' },
+  })
+  const { status } = response
+  const header = (name: string): string | null => response.headers.get(name)
+  if (status === 200) return { status, header, text: await textOf(response.body ?? [], maxBytes) }
+  await response.body?.cancel()
+  return { status, header, text: '' }
+}
+
+async function textOf(body: AsyncIterable<Uint8Array> | [], maxBytes: number): Promise<string> {
+  const chunks: Uint8Array[] = []
+  let bytes = 0
+  // Leaving the loop cancels the rest of the body.
+  for await (const chunk of body) {
+    bytes += chunk.length
+    if (bytes > maxBytes) throw new Error(`answered more than ${maxBytes / 1024} KiB`)
+    chunks.push(chunk)
+  }
+  return Buffer.concat(chunks).toString('utf8')
+}
