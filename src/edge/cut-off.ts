@@ -25,7 +25,7 @@ export function cutOffBy(req: IncomingMessage): Denial | null {
 
 /**
  * Marks a request of which the upstream gets a part from now on: nobody refuses it in its turn any more.
- * @returns as `cutOffBy`; where it is refused already, it is not marked
+ * @returns as `cutOffBy`; if it is refused already, it is not marked
  */
 export function forwardUnlessCutOff(req: IncomingMessage): Denial | null {
   if (req.complete) return null

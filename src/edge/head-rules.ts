@@ -3,17 +3,17 @@ import { type Denial, denial } from '../errors.ts'
 import { CLOSE, checkHeaders, refuse } from './header-rules.ts'
 
 /**
- * What Node's parser lets pass and a server at the edge must not: everything that the backend, or a proxy before us,
+ * What Node's parser lets pass and a server at the edge must not: everything that the upstream, or a proxy before us,
  * could read differently. Judged before anything else, on requests, upgrades and CONNECT alike.
  */
 
-/** TRACE answers with the request, credential included; CONNECT asks for a tunnel to anywhere. */
+/** The response to TRACE is the request, credential included; CONNECT asks for a tunnel to anywhere. */
 const METHODS_SERVED = new Set(METHODS.filter((method) => method !== 'CONNECT' && method !== 'TRACE'))
 export const USUAL_METHODS = 'GET, HEAD, POST, PUT, PATCH, DELETE, OPTIONS'
 
 /**
  * Every denial asks for the connection to be closed, so the caller need not know which of them leave the framing in
- * doubt. The header alone is not enough: until that answer is out, Node goes on parsing what arrives, and calls the
+ * doubt. The header alone is not enough: until that response is out, Node goes on parsing what arrives, and calls the
  * handler for each request that it finds there. The caller must take no further request from the connection.
  *
  * Takes about 1 µs for a request with ten headers (Node 26.10), most of it in lower-casing and checking their names.

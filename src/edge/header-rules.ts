@@ -134,7 +134,7 @@ const USUAL_CONNECTION = /^(?:keep-alive|close|upgrade)$/i
 
 /**
  * Headers that a `Connection` header must not name. What it names is removed before forwarding, and a client could so
- * remove what tells the backend who asks, or on what the price was decided.
+ * remove what says to the upstream who asks, or on what the price was decided.
  */
 const NOT_NOMINABLE = new Set([
   'authorization',

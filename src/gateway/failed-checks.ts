@@ -1,6 +1,6 @@
 /** What checks of forged signatures one address has had made, of those that cost more than an accepted request. */
 export interface FailedChecks {
-  /** Seconds until another one may be made, whole; 0 where it may at once. @param address `null` where that says nothing */
+  /** Seconds until another one may be made, whole; 0 if it may be made at once. @param address `null` if the peer stands for many clients */
   wait(address: string | null): number
   /** @param spent on checks that were for nothing, in tenths of a millisecond */
   note(address: string | null, spent: number): void

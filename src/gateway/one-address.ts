@@ -35,7 +35,7 @@ export function createOneAddress(onSuspect: (address: string) => void, now = () 
     // Of 90 for and 10 against 80 are left.
     suspected = requests >= FEW && stands && votes >= requests * (2 * NEARLY_ALL - 1) ? candidate : null
     if (suspected !== null && now() - (reportedAt.get(suspected) ?? Number.NEGATIVE_INFINITY) >= HOUR_MS)
-      tell(suspected)
+      report(suspected)
     requests = 0
     votes = 0
     isForwarded = false
@@ -43,7 +43,7 @@ export function createOneAddress(onSuspect: (address: string) => void, now = () 
     since = now()
   }
 
-  function tell(address: string): void {
+  function report(address: string): void {
     for (const [known, at] of reportedAt) if (now() - at >= HOUR_MS) reportedAt.delete(known)
     reportedAt.set(address, now())
     onSuspect(address)

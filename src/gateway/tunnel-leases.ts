@@ -26,7 +26,7 @@ interface Leased {
 
 /** A tunnel lasts no longer than what admitted it: its credential, its user's limits, its age and what it costs. */
 export interface Leases {
-  /** @returns ends the tunnel: aborted with the sentence of `LEASE_ENDS` where it may last no longer, and `close` when it has ended */
+  /** @returns ends the tunnel: `signal` is aborted with the sentence of `LEASE_ENDS` if it may last no longer; `close` is called when it has ended */
   open(exchange: Leased): { readonly signal: AbortSignal; close(): void }
 }
 

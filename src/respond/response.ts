@@ -7,7 +7,7 @@ import type { QuotaStatus } from '../quota/status.ts'
 import { awaitsContinue, hasBody, SMALL } from './announced-body.ts'
 import { hangUp } from './raw.ts'
 
-/** An answer of our own, ready to be written. */
+/** A response of our own, ready to be written. */
 export interface OwnResponse {
   readonly status: number
   /** Raw: name, value, name, value. */
@@ -41,14 +41,14 @@ export function rateLimitFields({ category, cost, limits: own }: Charge, decisio
   ]
 }
 
-/** For an answer of the backend to a request that the quota refused and that was let through. */
+/** For a response of the upstream to a request that the quota refused and that was let through. */
 export const SHADOW_FIELD = ['X-Tollgate-Shadow', 'would-refuse'] as const
 
 const LINGER_MS = 1000
 
 /**
- * Writes an answer of ours. A client that is still sending a large body is told to close; its bytes are read for a
- * moment all the same, since closing on unread data makes TCP reset the connection and throws the answer away
+ * Writes a response of ours. A client that is still sending a large body is asked to close; its bytes are read for a
+ * moment all the same, since closing on unread data makes TCP reset the connection and throws the response away
  * (RFC 9112, 9.6).
  */
 export function writeResponse(
@@ -58,7 +58,7 @@ export function writeResponse(
   requestId: string,
 ): void {
   const lingers = !req.complete && hasBody(req) && !isSmall(req)
-  // Nobody wants the body. Behind answers that are still to come Node would keep it until this one is out.
+  // Nobody wants the body. Behind responses that are still to come Node would keep it until this one is out.
   if (hasBody(req)) req.resume()
   const length = Buffer.byteLength(response.body)
   const headers = [...response.headers, 'X-Request-Id', requestId]
@@ -76,11 +76,11 @@ export function writeResponse(
     clearTimeout(timer)
     res.end()
   }
-  // Also where the client may wait for 100 Continue: it may have got one, and need not wait at all (RFC 9110, 10.1.1).
+  // Also if the client may wait for 100 Continue: it may have got one, and need not wait at all (RFC 9110, 10.1.1).
   req.once('end', end).once('close', end)
 }
 
-/** Such a body is read to its end after an answer, so that the connection can go on. */
+/** Such a body is read to its end after a response, so that the connection can go on. */
 function isSmall(req: IncomingMessage): boolean {
   return !awaitsContinue(req) && Number(req.headers['content-length'] ?? Number.NaN) <= SMALL
 }

@@ -15,7 +15,7 @@ export function isLong(req: IncomingMessage): boolean {
   return hasBody(req) && !(Number(req.headers['content-length']) <= SMALL && !awaitsContinue(req))
 }
 
-/** Whether Node reads the connection of this request: it does not while too much of earlier answers waits there. */
+/** Whether Node reads the connection of this request: it does not while too much of earlier responses waits there. */
 export function isRead({ socket }: IncomingMessage): boolean {
   return !socket.isPaused()
 }
@@ -26,9 +26,9 @@ function announcedTooLarge(req: IncomingMessage, max: number | null): Denial | n
 }
 
 /**
- * Whether a body is to be read whole although its price does not ask for it. One of unannounced length is, where its size
+ * Whether a body is to be read whole although its price does not ask for it. One of unannounced length is, if its size
  * is bounded, so that 413 comes before any charge. A small one is, so that a client that sends it slowly holds no connection
- * to the backend and pays nothing for what never arrives.
+ * to the upstream and pays nothing for what never arrives.
  */
 export function isReadWhole(req: IncomingMessage, maxBody: number | null): boolean {
   if (req.headers['transfer-encoding'] !== undefined) return maxBody !== null

@@ -9,7 +9,7 @@ export interface UploadRule {
 }
 
 export interface UploadWatch {
-  /** Calls `tooSlow` once where the client sends the body of this request more slowly than the rule asks. */
+  /** Calls `tooSlow` once if the client sends the body of this request more slowly than the rule asks. */
   watch(req: IncomingMessage, tooSlow: () => void): void
   stop(): void
 }
@@ -26,10 +26,10 @@ interface Upload {
 const EVERY_MS = 100
 
 /**
- * Ends long uploads that come too slowly, so that slow clients cannot hold the connections to the backend. Short bodies
- * are read whole before one is taken, and have a deadline of their own (body.ts).
+ * Ends long uploads that come too slowly, so that slow clients cannot hold the connections to the upstream. Short bodies
+ * are read whole before one is taken, and have a deadline of their own (read-body.ts).
  *
- * A client is waited for only while somebody reads and nothing is there to read: a slow backend, answers that are still to
+ * A client is waited for only while somebody reads and nothing is there to read: a slow upstream, responses that are still to
  * go out, and the time before admission are not its fault.
  */
 export function createUploadWatch(rule: () => UploadRule): UploadWatch {
@@ -47,7 +47,7 @@ export function createUploadWatch(rule: () => UploadRule): UploadWatch {
 
   function look(): void {
     const now = performance.now()
-    // Where the event loop itself was late, bytes may have come that nobody has read yet.
+    // If the event loop itself was late, bytes may have come that nobody has read yet.
     const elapsed = Math.min(now - lookedAt, 2 * EVERY_MS)
     lookedAt = now
     for (const upload of uploads) {
