@@ -1,7 +1,7 @@
 import { checkAuth } from './checks/auth.ts'
 import { checkCosts } from './checks/costs.ts'
 import { checkHidden } from './checks/hidden.ts'
-import { lookupOf } from './checks/lookup.ts'
+import { Lookup } from './checks/lookup.ts'
 import { checkNetwork } from './checks/network.ts'
 import { checkGlobalLimits, checkUserClaims } from './checks/newcomers.ts'
 import { checkQuota } from './checks/quota.ts'
@@ -31,7 +31,7 @@ export function checkAll(parsed: Salvage, lineOf: (path: Path) => number | null)
 
 /** What the rules come to together. Only for a route map without problems. */
 function checkTogether(parsed: Salvage, lineOf: (path: Path) => number | null): Finding[] {
-  const lookup = lookupOf(parsed)
+  const lookup = new Lookup(parsed)
   return [...checkHidden(lookup, lineOf), ...checkSpellings(parsed, lookup, lineOf)]
 }
 

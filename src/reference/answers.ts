@@ -19,19 +19,35 @@ export interface Names {
   readonly windows: readonly Window[]
 }
 
-export function responseSchemas({ categories, windows }: Names) {
-  const scope = text('Whose limit: of the user, or of all together.', { enum: ['Personal', 'Global'] })
-  const category = text('Category of the route.', { enum: categories })
-  const window = text('Name of the window.', { enum: windows.map(({ name }) => name) })
-  const refusal = {
+export function responseSchemas(names: Names) {
+  const refusal = refusalOf(names)
+  return {
+    TollgateError: closed(
+      { error: text('What went wrong, for programs.'), msg: text('What went wrong, for people.') },
+      'A refusal of the gateway.',
+    ),
+    TollgateQuotaExceeded: closed(refusal, 'The quota refuses this request.'),
+    TollgateQuotaProblem: closed({ ...PROBLEM, ...refusal }, 'The same for who accepts problems of RFC 9457.'),
+    TollgateTooManyInFlight: closed(IN_FLIGHT, 'Too many requests of the caller are under way.'),
+    TollgateInFlightProblem: closed({ ...PROBLEM, ...IN_FLIGHT }, 'The same for who accepts problems of RFC 9457.'),
+    TollgateQuotaStatus: closed({ windows: windowsOf(names) }, 'What the caller has of each window.'),
+    TollgateWindow: windowOf(names),
+  }
+}
+
+const SCOPE = text('Whose limit: of the user, or of all together.', { enum: ['Personal', 'Global'] })
+const windowName = ({ windows }: Names) => text('Name of the window.', { enum: windows.map(({ name }) => name) })
+
+function refusalOf(names: Names) {
+  return {
     error: { const: 'quota_exceeded' },
     msg: text('What is used up, and from when on requests may continue.'),
     retryAfterSeconds: { type: 'integer', minimum: 1, description: 'Whole seconds, as in Retry-After.' },
     quota: closed(
       {
-        scope,
-        category,
-        window,
+        scope: SCOPE,
+        category: text('Category of the route.', { enum: names.categories }),
+        window: windowName(names),
         limit: whole('Tokens that the window allows.'),
         used: whole('Tokens that are used already.'),
         requested: whole('Tokens that this request would have cost.'),
@@ -44,21 +60,32 @@ export function responseSchemas({ categories, windows }: Names) {
       'The window that refuses.',
     ),
   }
-  const inFlight = {
-    error: { const: 'too_many_in_flight' },
-    msg: text('Whose requests are too many: of the user, or of the connection.'),
-  }
-  const problem = {
-    type: { const: 'https://iana.org/assignments/http-problem-types#quota-exceeded' },
-    title: text('Of the type.'),
-    status: { const: 429 },
-    detail: text('As msg.'),
-    'violated-policies': { type: 'array', items: { type: 'string' }, description: 'As named in RateLimit-Policy.' },
-  }
-  const entry = closed(
+}
+
+const IN_FLIGHT = {
+  error: { const: 'too_many_in_flight' },
+  msg: text('Whose requests are too many: of the user, or of the connection.'),
+}
+
+const PROBLEM = {
+  type: { const: 'https://iana.org/assignments/http-problem-types#quota-exceeded' },
+  title: text('Of the type.'),
+  status: { const: 429 },
+  detail: text('As msg.'),
+  'violated-policies': { type: 'array', items: { type: 'string' }, description: 'As named in RateLimit-Policy.' },
+}
+
+function windowsOf({ categories }: Names) {
+  const ofEach = { type: 'array', items: ref('schemas', 'TollgateWindow') }
+  const byCategory = Object.fromEntries(categories.map((name) => [name, ofEach]))
+  return closed(byCategory, 'By category: Personal first, the shortest window first.')
+}
+
+function windowOf(names: Names) {
+  return closed(
     {
-      scope,
-      window,
+      scope: SCOPE,
+      window: windowName(names),
       limit: whole('Tokens that the window allows.'),
       used: whole('Tokens that are used.'),
       remaining: whole('Tokens that are left.'),
@@ -67,28 +94,6 @@ export function responseSchemas({ categories, windows }: Names) {
     },
     'A window.',
   )
-  return {
-    TollgateError: closed(
-      { error: text('What went wrong, for programs.'), msg: text('What went wrong, for people.') },
-      'A refusal of the gateway.',
-    ),
-    TollgateQuotaExceeded: closed(refusal, 'The quota refuses this request.'),
-    TollgateQuotaProblem: closed({ ...problem, ...refusal }, 'The same for who accepts problems of RFC 9457.'),
-    TollgateTooManyInFlight: closed(inFlight, 'Too many requests of the caller are under way.'),
-    TollgateInFlightProblem: closed({ ...problem, ...inFlight }, 'The same for who accepts problems of RFC 9457.'),
-    TollgateQuotaStatus: closed(
-      {
-        windows: closed(
-          Object.fromEntries(
-            categories.map((name) => [name, { type: 'array', items: ref('schemas', 'TollgateWindow') }]),
-          ),
-          'By category: Personal first, the shortest window first.',
-        ),
-      },
-      'What the caller has of each window.',
-    ),
-    TollgateWindow: entry,
-  }
 }
 
 const header = (description: string, schema: object = { type: 'string' }) => ({ description, schema })

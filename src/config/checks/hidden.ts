@@ -20,9 +20,9 @@ export function checkHidden(lookup: Lookup, lineOf: (path: Path) => number | nul
 /** Spellings that `edge.allow_in_path` lets pass have a warning of their own. */
 const ALLOWED_BY_NAME = new Set(['target_escaped_slash', 'target_empty_segment', 'target_semicolon'])
 
-function refused(rule: NumberedRule, { refusal, samples }: Lookup): string | null {
-  const [path = '/'] = samples(rule)
-  const refused = refusal(path)
+function refused(rule: NumberedRule, lookup: Lookup): string | null {
+  const [path = '/'] = lookup.samples(rule)
+  const refused = lookup.refusal(path)
   if (refused === null || ALLOWED_BY_NAME.has(refused.code)) return null
   return `never matches: ${path} gets 400. ${refused.problem.replace(/\.$/, '')}: change it`
 }
@@ -42,11 +42,11 @@ function shortestOf(segment: Segment): number {
 type NameOf = (rule: NumberedRule) => string
 
 /** Only a last `*` can be hidden wholly: by rules for each number of segments that it stands for. */
-function hidden(rule: NumberedRule, { methods, find, samples, own }: Lookup, nameOf: NameOf): string | null {
+function hidden(rule: NumberedRule, lookup: Lookup, nameOf: NameOf): string | null {
   if (rule.match.segments.at(-1)?.kind !== 'rest') return null
-  const asked = rule.match.methods === '*' ? methods : rule.match.methods
-  if (asked.some((method) => own(rule, method) !== null)) return null
-  const found = new Set([...samples(rule)].flatMap((path) => asked.map((method) => find(method, path))))
+  const asked = rule.match.methods === '*' ? lookup.methods : rule.match.methods
+  if (asked.some((method) => lookup.own(rule, method) !== null)) return null
+  const found = new Set([...lookup.samples(rule)].flatMap((path) => asked.map((method) => lookup.find(method, path))))
   const hiders = [...found].filter((each) => each !== null && each !== 'unmatched')
   const [first] = hiders
   if (first === undefined) return null
@@ -55,11 +55,11 @@ function hidden(rule: NumberedRule, { methods, find, samples, own }: Lookup, nam
 }
 
 /** A browser sends no credential with a preflight. */
-function chargedPreflight(rule: NumberedRule, { rules, own }: Lookup, nameOf: NameOf): string | null {
+function chargedPreflight(rule: NumberedRule, lookup: Lookup, nameOf: NameOf): string | null {
   if (!rule.public || rule.match.methods === '*' || !rule.match.methods.includes('OPTIONS')) return null
-  const taken = rules.flatMap((other) => {
+  const taken = lookup.rules.flatMap((other) => {
     if (other.public !== false || other.match.methods !== '*') return []
-    const path = own(other, 'OPTIONS')
+    const path = lookup.own(other, 'OPTIONS')
     return path !== null && matches(rule, path) ? [[other, path] as const] : []
   })
   if (taken[0] === undefined) return null

@@ -9,76 +9,77 @@ export interface NumberedRule extends Partial<Omit<ParsedRoute, 'match'>> {
   readonly match: Pattern
 }
 
-/** The route map as the gateway looks requests up in it, for warnings about what a request would get. */
-export interface Lookup {
-  readonly rules: readonly NumberedRule[]
-  /** Named by some rule, and one that no rule names. */
-  readonly methods: readonly string[]
-  /** Longest target of a request, in characters. */
-  readonly maxUrl: number
-  /** The rule of a request; `unmatched` if none matches; `null` if the gateway refuses such a path. */
-  find(method: string, path: string): NumberedRule | 'unmatched' | null
-  /** Why the gateway refuses a path, whatever rules there are; `null` if it does not. */
-  refusal(path: string): TargetProblem | null
-  /** Paths that a rule matches, with a text that no rule has for each `:name`, and each number of them for a `*`. */
-  samples(rule: NumberedRule): Iterable<string>
-  /** The first of them that the rule takes by this method; `null` if more specific rules take them all. */
-  own(rule: NumberedRule, method: string): string | null
-}
-
 /** For example `1 other rule`. */
 export function counted(others: number): string {
   return others === 1 ? '1 other rule' : `${others} other rules`
 }
 
-/** @param routes no two of which have the same shape and method */
-export function lookupOf({ routes, edge }: Pick<Salvage, 'routes' | 'edge'>): Lookup {
-  const rules = routes.flatMap((rule, index) =>
-    rule.match === undefined ? [] : [{ ...rule, match: rule.match, index }],
-  )
-  const deepest = rules.reduce((most, { match }) => Math.max(most, match.segments.length), 0)
-  const table = tableOf(rules)
-  const fresh = freshText(rules)
-  const allow = edge.allow_in_path ?? { encodedSlash: true, emptySegment: true, semicolon: true }
-  const named = new Set(rules.flatMap(({ match }) => (match.methods === '*' ? [] : match.methods)))
-  const unnamed = ['GET', 'POST', 'PURGE', 'MERGE', 'NOTIFY', 'LINK'].find((method) => !named.has(method))
+/** The route map as the gateway looks requests up in it, for warnings about what a request would get. */
+export class Lookup {
+  readonly rules: readonly NumberedRule[]
+  /** Named by some rule, and one that no rule names. */
+  readonly methods: readonly string[]
+  /** Longest target of a request, in characters. */
+  readonly maxUrl: number
+  readonly #allowed: PathRules
+  readonly #table: ReturnType<typeof tableOf>
+  /** Segments of the longest rule. */
+  readonly #deepest: number
+  /** A text that no rule has. */
+  readonly #fresh: string
 
-  function find(method: string, path: string): NumberedRule | 'unmatched' | null {
-    const target = canonicalTarget(path, allow)
+  /** @param routes no two of which have the same shape and method */
+  constructor({ routes, edge }: Pick<Salvage, 'routes' | 'edge'>) {
+    this.rules = routes.flatMap((rule, index) =>
+      rule.match === undefined ? [] : [{ ...rule, match: rule.match, index }],
+    )
+    const named = new Set(this.rules.flatMap(({ match }) => (match.methods === '*' ? [] : match.methods)))
+    const unnamed = ['GET', 'POST', 'PURGE', 'MERGE', 'NOTIFY', 'LINK'].find((method) => !named.has(method))
+    this.methods = [...named, ...(unnamed === undefined ? [] : [unnamed])]
+    this.maxUrl = edge.max_url ?? Number.POSITIVE_INFINITY
+    this.#allowed = edge.allow_in_path ?? { encodedSlash: true, emptySegment: true, semicolon: true }
+    this.#table = tableOf(this.rules)
+    this.#deepest = this.rules.reduce((most, { match }) => Math.max(most, match.segments.length), 0)
+    this.#fresh = freshText(this.rules)
+  }
+
+  /** The rule of a request; `unmatched` if none matches; `null` if the gateway refuses such a path. */
+  find(method: string, path: string): NumberedRule | 'unmatched' | null {
+    const target = canonicalTarget(path, this.#allowed)
     if ('problem' in target) return null
-    const found = table.lookup(method, target.matched)
+    const found = this.#table.lookup(method, target.matched)
     return found !== null && 'rule' in found ? found.rule.rule : 'unmatched'
   }
 
-  function* samples({ match: { segments } }: NumberedRule): Generator<string> {
+  /** Why the gateway refuses a path, whatever rules there are; `null` if it does not. */
+  refusal(path: string): TargetProblem | null {
+    const target = canonicalTarget(path, this.#allowed)
+    return 'problem' in target ? target : null
+  }
+
+  /** Paths that a rule matches, with a text that no rule has for each `:name`, and each number of them for a `*`. */
+  *samples({ match: { segments } }: NumberedRule): Generator<string> {
+    const fresh = this.#fresh
     const isOpen = segments.at(-1)?.kind === 'rest'
     const start = (isOpen ? segments.slice(0, -1) : segments)
       .map((segment) => `/${segment.kind === 'literal' ? canonicalLiteral(segment.text) : fresh}`)
       .join('')
     if (!isOpen) yield start
-    for (let more = 0; isOpen && more < Math.max(deepest - segments.length, 0) + 2; more++) {
+    for (let more = 0; isOpen && more < Math.max(this.#deepest - segments.length, 0) + 2; more++) {
       const middle = start + `/${fresh}`.repeat(more)
       yield `${middle}/${fresh}`
       yield `${middle}/`
     }
   }
 
-  return {
-    rules,
-    maxUrl: edge.max_url ?? Number.POSITIVE_INFINITY,
-    methods: [...named, ...(unnamed === undefined ? [] : [unnamed])],
-    find,
-    refusal(path) {
-      const target = canonicalTarget(path, allow)
-      return 'problem' in target ? target : null
-    },
-    samples,
-    own(rule, method) {
-      for (const path of samples(rule)) if (find(method, path) === rule) return path
-      return null
-    },
+  /** The first of the samples that the rule takes by this method; `null` if more specific rules take them all. */
+  own(rule: NumberedRule, method: string): string | null {
+    for (const path of this.samples(rule)) if (this.find(method, path) === rule) return path
+    return null
   }
 }
+
+type PathRules = Parameters<typeof canonicalTarget>[1]
 
 function tableOf(rules: readonly NumberedRule[]): RouteTable<Pattern & { readonly rule: NumberedRule }> {
   return createRouteTable(rules.map((rule) => ({ ...rule.match, rule })))

@@ -59,14 +59,14 @@ function savingsOn(
   rule: NumberedRule,
   costs: number,
   unmatched: NonNullable<Salvage['unmatched']>,
-  { methods, find, own }: Lookup,
+  lookup: Lookup,
 ): Map<Place, Saving> {
   const found = new Map<Place, Saving>()
-  for (const method of rule.match.methods === '*' ? methods : rule.match.methods) {
-    const written = own(rule, method)
+  for (const method of rule.match.methods === '*' ? lookup.methods : rule.match.methods) {
+    const written = lookup.own(rule, method)
     if (written === null) continue
     for (const [path, ignored] of spellingsOf(written)) {
-      const place = find(method, path)
+      const place = lookup.find(method, path)
       const instead = place === null || place === rule ? null : priceAt(place, unmatched)
       if (place === null || instead === null || instead >= costs || isPreflight(method, place)) continue
       const known = found.get(place)
