@@ -67,7 +67,7 @@ export class Circuit {
 
   open(): void {
     const { deadlineMs, sender, onOut, observe } = this.#options
-    const reason = sender.lastFailure()?.reason ?? 'timeout'
+    const reason = sender.lastFailure?.reason ?? 'timeout'
     const error = new StoreError(`the store did not decide within ${deadlineMs} ms`, reason, 'unknown')
     sender.miss()
     this.#become({ name: 'out', error })
@@ -98,7 +98,7 @@ export class Circuit {
   /** Why the store is out now; `null` if it is not. */
   reason(): StoreFailure | null {
     if (this.#state.name !== 'out') return null
-    return (this.#options.sender.lastFailure() ?? this.#state.error).reason
+    return (this.#options.sender.lastFailure ?? this.#state.error).reason
   }
 
   #watch(asking: State, ms: number): void {

@@ -1,13 +1,13 @@
 import type { Charge, Decision, Refund } from '../charge.ts'
 import { StoreError, type StoreFailure } from '../quota-store.ts'
-import { createGathering, type Gathering } from './batching.ts'
+import { type BatchDelay, createBatchDelay } from './batch-delay.ts'
 import { Circuit } from './circuit.ts'
 import { type Ledger, LedgerFull, type LedgerOptions } from './ledger-contract.ts'
 import { LocalDecisions } from './local-decisions.ts'
 import { Outage } from './outage.ts'
 import { Queue } from './queue.ts'
 import { createRecentRefusals, type RecentRefusals } from './recent-refusals.ts'
-import { createSender, type Sender, type Until } from './sender.ts'
+import { Sender, type Until } from './sender.ts'
 import { Settlement } from './settlement.ts'
 
 interface Parts {
@@ -17,7 +17,7 @@ interface Parts {
   readonly local: LocalDecisions
   readonly circuit: Circuit
   readonly queue: Queue
-  readonly gathering: Gathering
+  readonly delay: BatchDelay
   readonly settlement: Settlement
   readonly sender: Sender
 }
@@ -26,7 +26,7 @@ export function createLedger(options: LedgerOptions): Ledger {
   const { store, instance, deadlineMs, observe, outageShare: share = () => 0, maxOutageUsers: maxUsers } = options
   const { maxBatch = 256, maxWaiting = 10_000, giveUpMs = 30 * 60_000 } = options
   const { now = () => performance.now(), random = Math.random, repeatRefusalsMs = 250 } = options
-  const askedAt = (): number | null => (gathering.isUnderWay() ? null : settlement.sentAt)
+  const askedAt = (): number | null => (delay.isUnderWay() ? null : settlement.sentAt)
 
   const refusals = createRecentRefusals(repeatRefusalsMs, now)
   const outage = new Outage({
@@ -34,15 +34,15 @@ export function createLedger(options: LedgerOptions): Ledger {
     maxUsers,
     report: (event, tokens) => observe({ type: 'outage_tokens', event, tokens }),
   })
-  const sender = createSender({ store, giveUpMs, observe, now, random })
-  const local = new LocalDecisions({ outage, storeAhead: sender.ahead, observe, now })
+  const sender = new Sender({ store, giveUpMs, observe, now, random })
+  const local = new LocalDecisions({ outage, storeAhead: () => sender.ahead, observe, now })
   const onOut = (error: StoreError): void => local.takeOver(queue, error)
   const circuit = new Circuit({ deadlineMs, askedAt, sender, onOut, observe, now })
   const onSilence = (): void => circuit.open()
-  const queue = new Queue({ deadlineMs, askedAt, lastResponse: sender.lastResponse, onSilence, now })
-  const gathering = createGathering({ waiting: () => queue.length, now })
+  const queue = new Queue({ deadlineMs, askedAt, lastResponse: () => sender.lastResponse, onSilence, now })
+  const delay = createBatchDelay({ waiting: () => queue.length, now })
   const settlement = new Settlement({ instance, maxBatch, queue, outage, local, refusals, observe, now })
-  return new BatchLedger({ maxWaiting, refusals, outage, local, circuit, queue, gathering, settlement, sender })
+  return new BatchLedger({ maxWaiting, refusals, outage, local, circuit, queue, delay, settlement, sender })
 }
 
 /**
@@ -121,13 +121,13 @@ class BatchLedger implements Ledger {
   }
 
   async #settleAll(): Promise<void> {
-    for (await this.#gather(); this.#hasWork(); await this.#gather()) await this.#settleNext()
+    for (await this.#delay(); this.#hasWork(); await this.#delay()) await this.#settleNext()
     this.#work = null
   }
 
-  async #gather(): Promise<void> {
-    const { gathering, queue } = this.#parts
-    queue.excuse(await gathering.next())
+  async #delay(): Promise<void> {
+    const { delay, queue } = this.#parts
+    queue.excuse(await delay.next())
   }
 
   #hasWork(): boolean {
@@ -137,9 +137,9 @@ class BatchLedger implements Ledger {
   }
 
   async #settleNext(): Promise<void> {
-    const { circuit, queue, gathering, settlement, sender } = this.#parts
+    const { circuit, queue, delay, settlement, sender } = this.#parts
     const batch = settlement.next(circuit.isOut())
-    if (queue.sent.length > 0) gathering.sent(queue.sent.length)
+    if (queue.sent.length > 0) delay.sent(queue.sent.length)
     const outcome = await sender.send(batch, this.#until)
     if (outcome.settled) {
       circuit.settled()

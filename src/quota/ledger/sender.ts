@@ -3,24 +3,6 @@ import type { Observer } from '../../observe/observation.ts'
 import type { Batch, Decision } from '../charge.ts'
 import { type QuotaStore, StoreError } from '../quota-store.ts'
 
-/** Sends batches, one at a time, each again until its outcome is known; and remembers how the store is doing. */
-export interface Sender {
-  send(batch: Batch, until: Until): Promise<Outcome>
-  /** When the store answered last, on our clock; minus infinity before its first answer. */
-  lastResponse(): number
-  /** Why it failed last; `null` when it has answered since. */
-  lastFailure(): StoreError | null
-  /** The batch under way got no answer for too long: the store counts as failing. */
-  miss(): void
-  /** Milliseconds from our monotonic clock to the store's (since the epoch), as far as its last decision lets know. */
-  ahead(): number
-  /**
-   * Nobody waits any more: of a batch under way that may have been applied it is told now, not at its next failure, that its
-   * outcome is unknown. @returns whether there is such a one
-   */
-  abandon(): boolean
-}
-
 export interface Until {
   /** Whether anybody waits for a batch that certainly was not applied; any other is sent on. */
   readonly isWanted: () => boolean
@@ -47,100 +29,139 @@ export interface SenderOptions {
 /** How long a batch is sent again that fails for no reason of the connection. */
 const FAULT_MS = 5000
 const FIRST_PAUSE_MS = 20
-/** With this a process asks a store that is out 5 to 10 times a second, and sees it come back as soon. */
+/** With this pause a process asks a store that is out 5 to 10 times a second, and sees it come back as soon. */
 const LONGEST_PAUSE_MS = 200
 
-export function createSender({ store, giveUpMs, observe, now, random }: SenderOptions): Sender {
-  let lastResponse = Number.NEGATIVE_INFINITY
-  let lastFailure: StoreError | null = null
-  let failingSince: number | null = null
-  let ahead = Date.now() - now()
+/**
+ * Sends batches, one at a time, each again until its outcome is known; and remembers how the store is doing.
+ *
+ * | The batch | Event                                              | Next                                                  |
+ * |-----------|----------------------------------------------------|-------------------------------------------------------|
+ * |           | `send`                                             | certain                                               |
+ * | certain   | it certainly was not applied, and is wanted        | certain: sent again after a pause                     |
+ * | certain   | it certainly was not applied, and is not wanted    | given up                                              |
+ * | certain   | it may have been applied                           | uncertain: sent again after a pause                   |
+ * | uncertain | it fails, however                                  | uncertain: sent again, for as long as the store remembers its reply |
+ * | uncertain | it has failed for too long                         | given up, its outcome is unknown                      |
+ * | any       | the store settles it                               | settled                                               |
+ * | any       | it fails, or a pause ends, and it is over          | given up                                              |
+ */
+export class Sender {
+  readonly #options: SenderOptions
+  #lastResponse = Number.NEGATIVE_INFINITY
+  #lastFailure: StoreError | null = null
+  #failingSince: number | null = null
+  #ahead: number
   /** The batch under way, while it may have been applied. */
-  let open: Batch | null = null
-  let abandoned = false
+  #open: Batch | null = null
+  #isAbandoned = false
 
-  async function send(batch: Batch, until: Until): Promise<Outcome> {
+  constructor(options: SenderOptions) {
+    this.#options = options
+    this.#ahead = Date.now() - options.now()
+  }
+
+  /** When the store responded last, on our clock; minus infinity before its first response. */
+  get lastResponse(): number {
+    return this.#lastResponse
+  }
+
+  /** Why the store failed last; `null` when it has responded since. */
+  get lastFailure(): StoreError | null {
+    return this.#lastFailure
+  }
+
+  /** Milliseconds from our monotonic clock to the store's (since the epoch), as far as its last decision lets know. */
+  get ahead(): number {
+    return this.#ahead
+  }
+
+  async send(batch: Batch, until: Until): Promise<Outcome> {
+    const { store, giveUpMs, now, random } = this.#options
     const startedAt = now()
     let uncertain = false
     for (let pause = FIRST_PAUSE_MS; ; pause = Math.min(pause * 2, LONGEST_PAUSE_MS)) {
       try {
-        open = batch
+        this.#open = batch
         const decisions = await store.settle(batch)
-        open = null
-        succeeded(batch, decisions, now() - startedAt, uncertain)
+        this.#open = null
+        this.#succeeded(batch, decisions, now() - startedAt, uncertain)
         return { settled: true, decisions }
       } catch (error) {
         const failure = asStoreError(error)
-        failed(failure)
+        this.#failed(failure)
         if (failure.applied === 'unknown') uncertain = true
-        if (!uncertain) open = null
-        const isLost = until.isOver() || isHopeless(uncertain, failure, now() - startedAt, until)
-        if (isLost) return giveUp(failure, uncertain)
+        if (!uncertain) this.#open = null
+        const isLost = until.isOver() || this.#isHopeless(uncertain, failure, now() - startedAt, until)
+        if (isLost) return this.#giveUp(failure, uncertain)
         // Processes that lost the same store shall not ask for it in step.
         const wait = pause * (0.5 + random() / 2)
         await new Promise((resolve) => setTimeout(resolve, wait))
-        // What was told at its end as never charged must not be charged after it; and a process that was stopped meanwhile may
-        // wake when the store has forgotten its last reply.
-        if (until.isOver() || (uncertain && now() - startedAt > giveUpMs)) return giveUp(failure, uncertain)
+        // What was reported as never charged when the ledger closed must not be charged after that. And a process that was
+        // stopped meanwhile may wake when the store has forgotten its last reply.
+        if (until.isOver() || (uncertain && now() - startedAt > giveUpMs)) return this.#giveUp(failure, uncertain)
       }
     }
   }
 
-  function giveUp(failure: StoreError, uncertain: boolean): Outcome {
-    reportOpen()
+  /** The batch under way got no response for too long: the store counts as failing. */
+  miss(): void {
+    this.#failingSince ??= this.#options.now()
+  }
+
+  /**
+   * Nobody waits any more. If the batch under way may have been applied, its outcome is reported as unknown now, and not at its
+   * next failure. @returns whether there is such a batch
+   */
+  abandon(): boolean {
+    const isUnknown = this.#open !== null
+    this.#reportOpen()
+    this.#isAbandoned = true
+    return isUnknown
+  }
+
+  #giveUp(failure: StoreError, uncertain: boolean): Outcome {
+    this.#reportOpen()
     return { settled: false, failure, uncertain }
   }
 
-  /** A batch that may have been applied is sent on, for as long as the store remembers replies; any other while somebody waits for it. */
-  function isHopeless(uncertain: boolean, failure: StoreError, ageMs: number, { isWanted }: Until): boolean {
+  #isHopeless(uncertain: boolean, failure: StoreError, ageMs: number, { isWanted }: Until): boolean {
     if (!uncertain) return !isWanted()
+    const { giveUpMs } = this.#options
     // A reply that cannot be understood will be the same at each try, and all other charges wait behind it.
     const isFault = failure.applied === 'unknown' && failure.reason === 'other'
     return ageMs > (isFault ? Math.min(FAULT_MS, giveUpMs) : giveUpMs)
   }
 
-  function succeeded(batch: Batch, decisions: readonly Decision[], durationMs: number, wasUncertain: boolean): void {
-    lastResponse = now()
-    lastFailure = null
+  #succeeded(batch: Batch, decisions: readonly Decision[], durationMs: number, wasUncertain: boolean): void {
+    const { observe, now } = this.#options
+    this.#lastResponse = now()
+    this.#lastFailure = null
     const [first] = decisions
-    // A batch that was sent again may be answered with the time at which it was applied.
-    if (first !== undefined && !wasUncertain) ahead = first.at - lastResponse
+    // A batch that was sent again may come back with the time at which it was applied.
+    if (first !== undefined && !wasUncertain) this.#ahead = first.at - this.#lastResponse
     observe({ type: 'batch_settled', charges: batch.charges.length, refunds: batch.refunds.length, durationMs })
-    if (wasUncertain && !abandoned) reportUnknown(batch, true)
-    if (failingSince !== null) observe({ type: 'store_recovered', downMs: Math.round(lastResponse - failingSince) })
-    failingSince = null
+    if (wasUncertain && !this.#isAbandoned) this.#reportUnknown(batch, true)
+    const since = this.#failingSince
+    if (since !== null) observe({ type: 'store_recovered', downMs: Math.round(this.#lastResponse - since) })
+    this.#failingSince = null
   }
 
-  function failed(error: StoreError): void {
-    failingSince ??= now()
-    lastFailure = error
-    observe({ type: 'store_failed', operation: 'settle', reason: error.reason, message: error.message })
+  #failed(error: StoreError): void {
+    this.miss()
+    this.#lastFailure = error
+    const { reason, message } = error
+    this.#options.observe({ type: 'store_failed', operation: 'settle', reason, message })
   }
 
-  function reportOpen(): void {
-    if (open !== null && !abandoned) reportUnknown(open, false)
-    open = null
+  #reportOpen(): void {
+    if (this.#open !== null && !this.#isAbandoned) this.#reportUnknown(this.#open, false)
+    this.#open = null
   }
 
   /** Of a batch without charges nothing is left open. */
-  function reportUnknown({ charges }: Batch, settled: boolean): void {
-    if (charges.length > 0) observe({ type: 'outcome_unknown', charges: charges.length, settled })
-  }
-
-  return {
-    send,
-    lastResponse: () => lastResponse,
-    lastFailure: () => lastFailure,
-    miss() {
-      failingSince ??= now()
-    },
-    ahead: () => ahead,
-    abandon() {
-      const isUnknown = open !== null
-      reportOpen()
-      abandoned = true
-      return isUnknown
-    },
+  #reportUnknown({ charges }: Batch, settled: boolean): void {
+    if (charges.length > 0) this.#options.observe({ type: 'outcome_unknown', charges: charges.length, settled })
   }
 }
 

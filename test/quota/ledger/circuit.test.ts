@@ -23,7 +23,12 @@ beforeEach(() => {
   circuit = new Circuit({
     deadlineMs: DEADLINE_MS,
     askedAt: () => askedAt,
-    sender: { lastFailure: () => failure, miss: () => void misses++ },
+    sender: {
+      get lastFailure() {
+        return failure
+      },
+      miss: () => void misses++,
+    },
     onOut: (error) => out.push(error),
     observe: (observation) => seen.push(observation),
     now: () => clock,
@@ -58,7 +63,7 @@ describe('a closed circuit', () => {
     circuit = new Circuit({
       deadlineMs: DEADLINE_MS,
       askedAt: () => askedAt,
-      sender: { lastFailure: () => null, miss: () => {} },
+      sender: { lastFailure: null, miss: () => {} },
       onOut: () => heard.push(circuit.isOut()),
       observe: () => heard.push(circuit.isOut()),
       now: () => clock,

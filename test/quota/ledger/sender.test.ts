@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest'
 import type { Observation } from '../../../src/observe/observation.ts'
-import { createSender, type Outcome } from '../../../src/quota/ledger/sender.ts'
+import { type Outcome, Sender } from '../../../src/quota/ledger/sender.ts'
 import { StoreError } from '../../../src/quota/quota-store.ts'
 
 const MINUTE = 60_000
@@ -15,7 +15,7 @@ async function givenUp(error: unknown, eachMs: number): Promise<{ outcome: Outco
     return Promise.reject(error)
   }
   const observe = (_: Observation): void => {}
-  const sender = createSender({ store: { settle }, giveUpMs: 30 * MINUTE, observe, now: () => clock, random: () => 0 })
+  const sender = new Sender({ store: { settle }, giveUpMs: 30 * MINUTE, observe, now: () => clock, random: () => 0 })
   return { outcome: await sender.send(BATCH, FOREVER), afterMs: clock }
 }
 
@@ -44,7 +44,7 @@ describe('a batch that may have been applied is given up', () => {
       return 0
     }
     const options = { store: { settle }, giveUpMs: 30 * MINUTE, observe: () => {}, now: () => clock }
-    const outcome = await createSender({ ...options, random: stopped }).send(BATCH, FOREVER)
+    const outcome = await new Sender({ ...options, random: stopped }).send(BATCH, FOREVER)
     expect([outcome, calls]).toMatchObject([{ settled: false, uncertain: true }, 1])
   })
 })
@@ -60,6 +60,6 @@ it('a batch that nobody sends any more is not sent again when that comes between
     return 0
   }
   const options = { store: { settle }, giveUpMs: 30 * MINUTE, observe: () => {}, now: () => 0, random: closing }
-  const outcome = await createSender(options).send(BATCH, { isWanted: () => true, isOver: () => isOver })
+  const outcome = await new Sender(options).send(BATCH, { isWanted: () => true, isOver: () => isOver })
   expect([outcome, calls]).toMatchObject([{ settled: false, uncertain: false }, 1])
 })

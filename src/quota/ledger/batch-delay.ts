@@ -1,14 +1,14 @@
 /** Decides how long a batch waits for more charges before it goes out. */
-export interface Gathering {
+export interface BatchDelay {
   /** Resolves when the next batch is to go out. @returns for how many milliseconds it waited */
   next(): Promise<number>
   /** Whether a batch waits: the store was not asked yet. */
   isUnderWay(): boolean
-  /** A batch went out with so many charges of callers, at least 1. */
+  /** A batch went out with this many charges of callers, at least 1. */
   sent(charges: number): void
 }
 
-export interface GatheringOptions {
+export interface BatchDelayOptions {
   /** How many charges wait. */
   readonly waiting: () => number
   /** Monotonic milliseconds. */
@@ -20,7 +20,7 @@ const USUAL = { turns: 4, quiet: 1 }
 const SMALL = { turns: 20, quiet: 8 }
 /** Charges of a batch that is small no more. */
 const MANY = 16
-/** Milliseconds for which a batch may wait as a small one: where turns take long, it would wait for all of them. */
+/** Milliseconds for which a batch may wait as a small one: if turns take long, it would wait for all of them. */
 const SMALL_MS = 1
 
 /**
@@ -28,7 +28,7 @@ const SMALL_MS = 1
  * waits for some quiet turns, since a batch costs as much as 15 to 30 charges in it. Figures, and what was tried instead, are in
  * docs/decisions/when-a-batch-goes-out.md.
  */
-export function createGathering({ waiting, now }: GatheringOptions): Gathering {
+export function createBatchDelay({ waiting, now }: BatchDelayOptions): BatchDelay {
   let underWay = false
   /** Charges of callers in the last batch that had any. */
   let lastSize = 0

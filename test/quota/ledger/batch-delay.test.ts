@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest'
-import { createGathering } from '../../../src/quota/ledger/batching.ts'
+import { createBatchDelay } from '../../../src/quota/ledger/batch-delay.ts'
 
 /**
  * Lets so many charges come at once, and at each turn of the event loop that follows.
@@ -10,8 +10,8 @@ import { createGathering } from '../../../src/quota/ledger/batching.ts'
 async function batch(counts: readonly number[], { last = 0, turnMs = 0 } = {}): Promise<number> {
   let waiting = 0
   let time = 0
-  const gathering = createGathering({ waiting: () => waiting, now: () => time })
-  if (last > 0) gathering.sent(last)
+  const delay = createBatchDelay({ waiting: () => waiting, now: () => time })
+  if (last > 0) delay.sent(last)
   const turn = ([count, ...rest]: readonly number[]): void => {
     if (count === undefined) return
     setImmediate(() => turn(rest))
@@ -19,7 +19,7 @@ async function batch(counts: readonly number[], { last = 0, turnMs = 0 } = {}): 
     waiting += count
   }
   turn(counts)
-  await gathering.next()
+  await delay.next()
   return waiting
 }
 
@@ -60,13 +60,13 @@ describe('a batch', () => {
   })
 })
 
-it('a gathering tells whether a batch waits, and how long one waited', async () => {
+it('a delay says whether a batch waits, and for how long one waited', async () => {
   let time = 0
-  const gathering = createGathering({ waiting: () => 1, now: () => time })
-  expect(gathering.isUnderWay()).toBe(false)
-  const next = gathering.next()
-  expect(gathering.isUnderWay()).toBe(true)
+  const delay = createBatchDelay({ waiting: () => 1, now: () => time })
+  expect(delay.isUnderWay()).toBe(false)
+  const next = delay.next()
+  expect(delay.isUnderWay()).toBe(true)
   time = 7
   expect(await next).toBe(7)
-  expect(gathering.isUnderWay()).toBe(false)
+  expect(delay.isUnderWay()).toBe(false)
 })
