@@ -438,7 +438,10 @@ export const MUTATIONS: readonly Mutation[] = [
     'isQuestion(batch) ? tryToWrite() : settleInside(batch)',
     'settleInside(batch)',
   ]),
-  sqlite('the embedded store sweeps what still runs', ['WHERE ends <= ?', 'WHERE ends >= ?']),
+  sqlite('the embedded store sweeps what still runs', [
+    'FROM counters WHERE ends <= ?',
+    'FROM counters WHERE ends >= ?',
+  ]),
 ]
 
 function lua(name: string, change: readonly [string, string]): Mutation {

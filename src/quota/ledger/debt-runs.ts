@@ -4,7 +4,7 @@ import { type Limit, MOST_WINDOWS, type Usage } from '../window.ts'
 
 /**
  * What is owed, by window and local run: a debt counts in a window as long as the local run of that window lasts. The runs of
- * all users together are other ones than those of each. Of a user who bypasses the global scope there is nothing in that.
+ * all users together are not those of each user. `global` is empty for a user who bypasses the global scope.
  */
 export interface Runs {
   readonly personal: Counter

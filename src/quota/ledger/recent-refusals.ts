@@ -4,9 +4,9 @@ import { type Limit, NOT_RUNNING, resetAt, type Usage } from '../window.ts'
 /** What was refused a moment ago, so that a client that goes on asking costs the store nothing. */
 export interface RecentRefusals {
   /**
-   * The refusal again, with the time of now: the same object as long as all the whole seconds are the same that are left of
-   * its windows. `null` where the store has to be asked. Of a window that has not started, and refuses what costs more than
-   * its limit, it says the end as of the moment that is told, which may be `keepMs` ago.
+   * The refusal again, with the time of now. It is the same object as long as no window has a whole second less left. `null`
+   * if the store has to be asked. A window that has not started, and refuses what costs more than its limit, ends as of the
+   * moment that the refusal names, which may be `keepMs` ago.
    */
   recall(charge: Charge): Decision | null
   /** @param askedAt when the store was asked, on our clock: its answer may have been under way for long */

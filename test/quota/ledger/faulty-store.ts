@@ -8,7 +8,7 @@ import { type QuotaStore, StoreError } from '../../../src/quota/quota-store.ts'
  */
 export type Fault = 'none' | 'not_applied' | 'request_lost' | 'reply_lost' | 'silent' | 'odd_error'
 
-/** A quota store in memory that keeps the contract of `settle` and fails as it is told. */
+/** A quota store in memory that keeps the contract of `settle` and fails as it is asked to. */
 export class FaultyStore implements Pick<QuotaStore, 'settle'> {
   /** One for each call to come; after the last, `otherwise` holds. */
   faults: Fault[] = []

@@ -36,10 +36,10 @@ const failure = (promise: Promise<unknown>): Promise<unknown> =>
     () => 'no failure',
     (error: unknown) => error,
   )
-const told = <T extends Observation['type']>(type: T): Extract<Observation, { type: T }>[] =>
+const reported = <T extends Observation['type']>(type: T): Extract<Observation, { type: T }>[] =>
   seen.filter((o): o is Extract<Observation, { type: T }> => o.type === type)
 const tokens = (event: string): number =>
-  told('outage_tokens').reduce((sum, o) => sum + (o.event === event ? o.tokens : 0), 0)
+  reported('outage_tokens').reduce((sum, o) => sum + (o.event === event ? o.tokens : 0), 0)
 async function until(condition: () => boolean): Promise<void> {
   for (let tries = 0; !condition(); tries++) {
     if (tries > 2000) throw new Error('it never came to pass')
@@ -60,7 +60,7 @@ async function heal(open: Ledger): Promise<void> {
 }
 
 describe('the question whether the store takes charges', () => {
-  it('is over with the answer, and leaves nothing behind', async () => {
+  it('the question whether the store takes charges ends with the response, and leaves nothing behind', async () => {
     const open = ledger()
     await Promise.all([open.ask(), open.ask()])
     expect(open.outage()).toBeNull()
@@ -71,25 +71,28 @@ describe('the question whether the store takes charges', () => {
     await open.close(0)
   })
 
-  it.each(['not_applied', 'silent'] as const)('opens the circuit without any charge: %s', async (fault) => {
-    const open = ledger()
-    store.otherwise = fault
-    await open.ask()
-    expect(open.outage()).not.toBeNull()
-    expect(told('store_out')).toHaveLength(1)
-    await open.close(0)
-  })
+  it.each(['not_applied', 'silent'] as const)(
+    'the question whether the store takes charges opens the circuit without any charge: %s',
+    async (fault) => {
+      const open = ledger()
+      store.otherwise = fault
+      await open.ask()
+      expect(open.outage()).not.toBeNull()
+      expect(reported('store_out')).toHaveLength(1)
+      await open.close(0)
+    },
+  )
 
-  it('goes on where the store takes none, until it does', async () => {
+  it('a store that takes no charges is asked until it does', async () => {
     const open = ledger()
     store.otherwise = 'not_applied'
     await open.ask()
     await heal(open)
-    expect(told('store_recovered')).toHaveLength(1)
+    expect(reported('store_recovered')).toHaveLength(1)
     await open.close(0)
   })
 
-  it('is answered by a batch that is under way, too', async () => {
+  it('a batch under way also settles the question whether the store takes charges', async () => {
     const open = ledger()
     const charged = open.charge(charge())
     await open.ask()
@@ -98,27 +101,27 @@ describe('the question whether the store takes charges', () => {
     await open.close(0)
   })
 
-  it('ends with the ledger', async () => {
+  it('the question whether the store takes charges ends with the ledger', async () => {
     const open = ledger({ deadlineMs: 60_000 })
     store.otherwise = 'silent'
     const asked = open.ask()
     await open.close(0)
     await asked
     await open.ask()
-    expect(told('store_out')).toEqual([])
+    expect(reported('store_out')).toEqual([])
   })
 
-  it('is put already where the store is out', async () => {
+  it('a store that is out is not asked a second time', async () => {
     const open = await openCircuit()
     await open.ask()
-    expect(told('store_out')).toHaveLength(1)
+    expect(reported('store_out')).toHaveLength(1)
     await open.close(0)
   })
 })
 
 describe('the circuit', () => {
   it.each(['not_applied', 'request_lost', 'reply_lost', 'silent'] as const)(
-    'opens when a charge got no answer within the deadline (%s); from then on nobody waits for the store',
+    'the circuit opens when a charge got no response within the deadline (%s), and then nobody waits for the store',
     async (fault) => {
       const open = await openCircuit(fault)
       const asked = store.calls.length
@@ -127,18 +130,18 @@ describe('the circuit', () => {
       )
       for (const each of refusals) expect(each).toMatchObject({ name: 'StoreError' })
       expect(store.calls.length).toBe(asked)
-      expect(told('store_out')).toHaveLength(1)
+      expect(reported('store_out')).toHaveLength(1)
       await open.close(0)
     },
   )
 
-  it('tells why: the reason of the last failure, or that there was no answer at all', async () => {
+  it('an open circuit names its reason: that of the last failure, or that there was no response at all', async () => {
     const open = await openCircuit('not_applied')
-    expect(told('store_out')).toEqual([{ type: 'store_out', reason: 'connection' }])
+    expect(reported('store_out')).toEqual([{ type: 'store_out', reason: 'connection' }])
     expect(await failure(open.charge(charge(1, 'a', 'write')))).toMatchObject({ reason: 'connection' })
     await open.close(0)
     const silent = await openCircuit('silent')
-    expect(told('store_out')[1]).toEqual({ type: 'store_out', reason: 'timeout' })
+    expect(reported('store_out')[1]).toEqual({ type: 'store_out', reason: 'timeout' })
     expect(silent.outage()).toBe('timeout')
     await silent.close(0)
     const lost = await openCircuit('request_lost')
@@ -159,16 +162,16 @@ describe('the circuit', () => {
     await again.close(0)
   })
 
-  it('closes at the first answer to a question that carries no charge', async () => {
+  it('the circuit closes at the first response to a batch without charges', async () => {
     const open = await openCircuit()
     await until(() => store.calls.at(-1)?.charges.length === 0)
     await heal(open)
     expect(await open.charge(charge(7, 'a', 'write'))).toMatchObject({ accepted: true })
-    expect(told('store_recovered')).toHaveLength(1)
+    expect(reported('store_recovered')).toHaveLength(1)
     expect(store.used('probe', 'write')).toBe(0)
   })
 
-  it('asks again in pauses that grow and are never the same for two replicas', async () => {
+  it('an open circuit asks the store in pauses that grow and differ from replica to replica', async () => {
     const open = await openCircuit('not_applied', { random: () => 0 })
     const hasty = store.calls.length
     await sleep(1000)
@@ -178,7 +181,7 @@ describe('the circuit', () => {
     await open.close(0)
   })
 
-  it('stays closed where the store answers and too many wait', async () => {
+  it('the circuit stays closed if the store responds and too many wait', async () => {
     const slow = createLedger({
       store: {
         settle: async (batch) => {
@@ -195,12 +198,12 @@ describe('the circuit', () => {
     const all = await Promise.all(Array.from({ length: 30 }, () => failure(slow.charge(charge()))))
     expect(all.filter((each) => each === 'no failure').length).toBeGreaterThan(2)
     expect(all.at(-1)).toMatchObject({ reason: 'timeout' })
-    expect(told('store_out')).toEqual([])
-    expect(told('outage_charge')).toEqual([])
+    expect(reported('store_out')).toEqual([])
+    expect(reported('outage_charge')).toEqual([])
     await slow.close(1000)
   })
 
-  it('lets nobody wait for more than four times the deadline, also whose batch is under way', async () => {
+  it('nobody waits for more than four times the deadline, even if the batch is under way', async () => {
     const slow = ledger({
       store: {
         settle: async (batch) => {
@@ -220,39 +223,42 @@ describe('the circuit', () => {
     expect(store.used('alice')).toBe(all.filter((each) => each === 'no failure').length)
   })
 
-  it('stays closed where this process was held up and nobody waits any more', async () => {
+  it('the circuit stays closed if this process was held up and nobody waits any more', async () => {
     const open = ledger()
     await open.charge(charge())
     const until = performance.now() + 100
     while (performance.now() < until);
     await sleep(20)
-    expect(told('store_out')).toEqual([])
+    expect(reported('store_out')).toEqual([])
     await open.close(0)
   })
 
   it.each([
     ['a charge', async (open: Ledger) => expect(await open.charge(charge())).toMatchObject({ accepted: true })],
     ['the question whether it takes charges', (open: Ledger) => open.ask()],
-  ])('stays closed where this process was held up and the answer to %s had come meanwhile', async (_what, ask) => {
-    const open = ledger({
-      store: {
-        async settle(batch) {
-          const response = stat('.')
-          const until = performance.now() + 100
-          while (performance.now() < until);
-          await response
-          return store.settle(batch)
+  ])(
+    'the circuit stays closed if this process was held up and the response to %s had come meanwhile',
+    async (_what, ask) => {
+      const open = ledger({
+        store: {
+          async settle(batch) {
+            const response = stat('.')
+            const until = performance.now() + 100
+            while (performance.now() < until);
+            await response
+            return store.settle(batch)
+          },
         },
-      },
-    })
-    await ask(open)
-    expect(told('store_out')).toEqual([])
-  })
+      })
+      await ask(open)
+      expect(reported('store_out')).toEqual([])
+    },
+  )
 
   it.each([
     ['a charge', (open: Ledger) => open.charge(charge())],
     ['the question whether it takes charges', (open: Ledger) => open.ask()],
-  ])('stays closed where this process was held up before the store was asked by %s', async (_what, ask) => {
+  ])('the circuit stays closed if this process was held up before the store was asked by %s', async (_what, ask) => {
     // The deadline's timer comes between the question and its answer.
     const settle = async (batch: Batch): Promise<readonly Decision[]> => {
       await sleep(20)
@@ -270,13 +276,13 @@ describe('the circuit', () => {
     while (performance.now() < until);
     await asked
     expect(await Promise.all(others)).toMatchObject(Array(3).fill({ accepted: true }))
-    expect(told('store_out')).toEqual([])
+    expect(reported('store_out')).toEqual([])
     await open.close(0)
   })
 })
 
 describe('a category with a share', () => {
-  it('is decided locally once the circuit is open, up to its share, also for those who waited', async () => {
+  it('a category with a share is decided locally once the circuit is open, also for charges that waited', async () => {
     store.otherwise = 'not_applied'
     const open = ledger({ maxBatch: 2 })
     const waited = await Promise.all(Array.from({ length: 6 }, () => open.charge(charge(10))))
@@ -287,26 +293,30 @@ describe('a category with a share', () => {
       personal: [{ used: 100 }],
       limits: { personal: [{ limit: 100 }], global: [{ limit: 1000 }] },
     })
-    expect(told('outage_charge').map((o) => o.verdict)).toEqual([...Array(10).fill('accepted'), 'refused', 'refused'])
+    expect(reported('outage_charge').map((o) => o.verdict)).toEqual([
+      ...Array(10).fill('accepted'),
+      'refused',
+      'refused',
+    ])
     await open.close(0)
   })
 
-  it('and a category without one: 503 for the one, local decisions for the other', async () => {
+  it('a category without a share fails while another is decided locally', async () => {
     const open = await openCircuit()
     expect(await open.charge(charge(1))).toMatchObject({ accepted: true })
     expect(await failure(open.charge(charge(1, 'alice', 'write')))).toMatchObject({ name: 'StoreError' })
     await open.close(0)
   })
 
-  it('refuses users beyond those it keeps as if it had no share', async () => {
+  it('users beyond those that are kept fail as if their category had no share', async () => {
     const open = await openCircuit('not_applied', { maxOutageUsers: 2 })
     for (const user of ['a', 'b']) expect(await open.charge(charge(1, user))).toMatchObject({ accepted: true })
     expect(await failure(open.charge(charge(1, 'c')))).toMatchObject({ name: 'StoreError' })
-    expect(told('outage_charge').at(-1)).toMatchObject({ verdict: 'unable' })
+    expect(reported('outage_charge').at(-1)).toMatchObject({ verdict: 'unable' })
     await open.close(0)
   })
 
-  it('is decided on the clock of the store, carried on by ours', async () => {
+  it('local decisions are made on the clock of the store, carried on by ours', async () => {
     const open = ledger()
     const { at } = await open.charge(charge(1))
     store.otherwise = 'not_applied'
@@ -317,7 +327,7 @@ describe('a category with a share', () => {
   })
 
   it.each([Date.UTC(2020, 0, 1), Date.UTC(2030, 0, 1)])(
-    'hands out its share once where this process had the time wrong by more than a window (%d)',
+    'a share is handed out once if this process had the time wrong by more than a window (%d)',
     async (wrong) => {
       const date = vi.spyOn(Date, 'now').mockReturnValue(wrong)
       const open = await openCircuit().finally(() => date.mockRestore())
@@ -333,7 +343,7 @@ describe('a category with a share', () => {
     },
   )
 
-  it('is not decided by the time of a reply that the store remembered and gave late', async () => {
+  it('local decisions do not go by the time of a reply that the store remembered and gave late', async () => {
     let later = 0
     const open = ledger({ now: () => performance.now() + later })
     const { at } = await open.charge(charge(1))
@@ -349,7 +359,7 @@ describe('a category with a share', () => {
 })
 
 describe('when the store is back', () => {
-  it('it is charged what was admitted, for each user once, before what comes then', async () => {
+  it('a store that is back is charged what was admitted, for each user once, before any later charge', async () => {
     const open = await openCircuit()
     for (let i = 0; i < 5; i++) await open.charge(charge(10))
     await open.charge(charge(7, 'bob'))
@@ -364,11 +374,11 @@ describe('when the store is back', () => {
       { user: 'bob', cost: 7, forced: true },
     ])
     expect(then.filter(({ forced }) => forced)).toEqual([])
-    expect(told('outage_settled')).toEqual([{ type: 'outage_settled', tokens: 57 }])
+    expect(reported('outage_settled')).toEqual([{ type: 'outage_settled', tokens: 57 }])
     expect([tokens('owed'), tokens('settled')]).toEqual([57, 57])
   })
 
-  it('what was admitted counts above the limit too', async () => {
+  it('what was admitted in an outage also counts above the limit', async () => {
     const open = ledger()
     await open.charge(charge(1000))
     store.otherwise = 'not_applied'
@@ -379,7 +389,7 @@ describe('when the store is back', () => {
   })
 
   it.each(['request_lost', 'reply_lost', 'not_applied', 'odd_error'] as const)(
-    'and fails at the very payment (%s), the debt is charged once all the same',
+    'a debt is charged once even if the store fails at the very payment (%s)',
     async (fault) => {
       const open = await openCircuit()
       await open.charge(charge(40))
@@ -395,22 +405,22 @@ describe('when the store is back', () => {
     const open = await openCircuit('not_applied', { maxBatch: 4 })
     await Promise.all(Array.from({ length: 10 }, (_, i) => open.charge(charge(i + 1, `user-${i}`))))
     await heal(open)
-    await until(() => told('outage_settled').length === 1)
+    await until(() => reported('outage_settled').length === 1)
     expect(store.calls.map((b) => b.charges.length).filter((n) => n > 1)).toEqual([4, 4, 2])
     expect(store.used(null)).toBe(55)
   })
 
-  it('many debts are all paid where this process had the time wrong by more than a window', async () => {
+  it('many debts are all paid if this process had the time wrong by more than a window', async () => {
     vi.useFakeTimers({ toFake: ['Date'], now: Date.UTC(2020, 0, 1) })
     const open = await openCircuit('not_applied', { maxBatch: 4 }).finally(() => vi.useRealTimers())
     await Promise.all(Array.from({ length: 10 }, (_, i) => open.charge(charge(i + 1, `user-${i}`))))
     await heal(open)
-    await until(() => told('outage_settled').length === 1)
+    await until(() => reported('outage_settled').length === 1)
     expect([store.used(null), tokens('expired')]).toEqual([55, 0])
     await open.close(0)
   })
 
-  it('what was paid is told also where the windows of the rest have ended meanwhile', async () => {
+  it('what was paid is reported also if the windows of the rest have ended meanwhile', async () => {
     let later = 0
     const open = await openCircuit('not_applied', {
       maxBatch: 4,
@@ -422,13 +432,13 @@ describe('when the store is back', () => {
     })
     await Promise.all(Array.from({ length: 10 }, (_, i) => open.charge(charge(1, `user-${i}`))))
     await heal(open)
-    await until(() => told('outage_settled').length === 1)
-    expect(told('outage_settled')).toEqual([{ type: 'outage_settled', tokens: 4 }])
+    await until(() => reported('outage_settled').length === 1)
+    expect(reported('outage_settled')).toEqual([{ type: 'outage_settled', tokens: 4 }])
     expect(tokens('expired')).toBe(6)
     await open.close(0)
   })
 
-  it('many debts are all paid also where it is out again before the last, when the right time is known', async () => {
+  it('many debts are all paid also if the store is out again before the last, when the right time is known', async () => {
     vi.useFakeTimers({ toFake: ['Date'], now: Date.UTC(2020, 0, 1) })
     const open = await openCircuit('not_applied', { maxBatch: 4 }).finally(() => vi.useRealTimers())
     await Promise.all(Array.from({ length: 10 }, (_, i) => open.charge(charge(i + 1, `user-${i}`))))
@@ -436,24 +446,24 @@ describe('when the store is back', () => {
     await until(() => store.used(null) > 0 && open.outage() === null)
     expect(await open.charge(charge(1, 'late'))).toMatchObject({ limits: expect.anything() })
     await heal(open)
-    await until(() => told('outage_settled').length === 1)
+    await until(() => reported('outage_settled').length === 1)
     expect([store.used(null), tokens('expired')]).toEqual([56, 0])
     await open.close(0)
   })
 
-  it('the next outage goes by the time that it told', async () => {
+  it("the next outage goes by the store's time", async () => {
     vi.useFakeTimers({ toFake: ['Date'], now: Date.UTC(2020, 0, 1) })
     const open = await openCircuit().finally(() => vi.useRealTimers())
     await heal(open)
-    const told = await open.charge(charge())
+    const byStore = await open.charge(charge())
     store.otherwise = 'not_applied'
     const alone = await open.charge(charge())
     expect(alone.limits).toBeDefined()
-    expect([told, alone].map(({ at }) => new Date(at).getUTCFullYear())).toEqual([2026, 2026])
+    expect([byStore, alone].map(({ at }) => new Date(at).getUTCFullYear())).toEqual([2026, 2026])
     await open.close(0)
   })
 
-  it('who charges while debts are paid gets the decision of its own charge', async () => {
+  it('a caller that charges while debts are paid gets the decision of its own charge', async () => {
     const slow = {
       settle: async (batch: Batch) => {
         await sleep(5)
@@ -477,7 +487,7 @@ describe('when the store is back', () => {
     await open.close(1000)
   })
 
-  it('and goes again before all is paid, the rest is paid the next time', async () => {
+  it('debts that were not paid before the next outage are paid after it', async () => {
     const slow = {
       settle: async (batch: Batch) => {
         await sleep(5)
@@ -491,14 +501,14 @@ describe('when the store is back', () => {
       observe(seenNow) {
         seen.push(seenNow)
         // While the first debt is being paid: so it travels with the second.
-        if (seenNow.type === 'store_recovered' && told('store_recovered').length === 1)
+        if (seenNow.type === 'store_recovered' && reported('store_recovered').length === 1)
           setTimeout(() => (refused = failure(open.charge(charge(1, 'carol', 'write')))), 1)
       },
     })
     await open.charge(charge(40))
     await open.charge(charge(7, 'bob'))
     store.faults = ['none', 'none']
-    await until(() => told('store_out').length === 2)
+    await until(() => reported('store_out').length === 2)
     expect(await refused).toMatchObject({ name: 'StoreError' })
     await until(() => store.calls.at(-1)?.charges.length === 0)
     expect(store.calls.some((batch) => batch.charges.map((c) => c.user).join() === 'bob,carol')).toBe(true)
@@ -508,7 +518,7 @@ describe('when the store is back', () => {
     expect([store.used('alice'), store.used('bob'), store.used('carol', 'write')]).toEqual([40, 7, 0])
   })
 
-  it('and goes again, and comes again, no share is handed out twice and each debt is paid', async () => {
+  it('no share is handed out twice, and each debt is paid, in outages that follow one another', async () => {
     const open = await openCircuit()
     let admitted = 0
     for (let i = 0; i < 4; i++) {
@@ -525,7 +535,7 @@ describe('when the store is back', () => {
 })
 
 describe('a charge whose batch was under way when the store fell silent', () => {
-  it('and that was admitted locally, stands where the store had accepted it', async () => {
+  it('a charge that was sent and admitted locally stands if the store had accepted it', async () => {
     store.otherwise = 'reply_lost'
     const open = ledger()
     expect(await open.charge(charge(40))).toMatchObject({ accepted: true, limits: {} })
@@ -535,7 +545,7 @@ describe('a charge whose batch was under way when the store fell silent', () => 
     expect(tokens('owed')).toBe(0)
   })
 
-  it('and that was admitted locally, is charged by force where the store had refused it', async () => {
+  it('a charge that was sent and admitted locally is forced if the store had refused it', async () => {
     const open = ledger()
     await open.charge(charge(1000))
     store.otherwise = 'reply_lost'
@@ -544,7 +554,7 @@ describe('a charge whose batch was under way when the store fell silent', () => 
     await until(() => store.used('alice') === 1040)
   })
 
-  it('and that was refused locally, is given back where the store had accepted it', async () => {
+  it('a charge that was sent and refused locally is given back if the store had accepted it', async () => {
     const open = await openCircuit()
     await open.charge(charge(100))
     await heal(open)
@@ -557,30 +567,30 @@ describe('a charge whose batch was under way when the store fell silent', () => 
     await open.close(1000)
   })
 
-  it('and whose outcome is never learnt, is counted rather twice than never', async () => {
+  it('a charge that was admitted locally, and whose outcome is never learnt, is counted rather twice than never', async () => {
     store.otherwise = 'request_lost'
     // Long after the deadline, also on a machine with much to do: a batch that is given up before has nothing decided here.
     const open = ledger({ giveUpMs: 1000 })
     expect(await open.charge(charge(40))).toMatchObject({ accepted: true })
-    await until(() => told('outcome_unknown').length === 1)
+    await until(() => reported('outcome_unknown').length === 1)
     await heal(open)
     await until(() => store.used('alice') === 40)
   })
 })
 
 describe('a refund of a local admission', () => {
-  it('before the store is back lowers what is charged then, and frees the share', async () => {
+  it('a refund of a local admission before the store is back lowers what is charged then, and frees the share', async () => {
     const open = await openCircuit()
     const decision = await open.charge(charge(60))
     await open.charge(charge(30))
     open.refund({ charge: charge(60), decision })
     expect(await open.charge(charge(70))).toMatchObject({ accepted: true })
     await heal(open)
-    await until(() => told('outage_settled').length === 1)
+    await until(() => reported('outage_settled').length === 1)
     expect(store.used('alice')).toBe(100)
   })
 
-  it('after it was charged is given back by the store', async () => {
+  it('a local admission that was charged is given back by the store', async () => {
     const open = await openCircuit()
     const decision = await open.charge(charge(60))
     await open.charge(charge(30))
@@ -590,7 +600,7 @@ describe('a refund of a local admission', () => {
     await until(() => store.used('alice') === 30)
   })
 
-  it('that the store may have charged waits until that is known', async () => {
+  it('a refund waits until it is known whether the store has charged the local admission', async () => {
     store.otherwise = 'reply_lost'
     const open = ledger()
     const decision = await open.charge(charge(60))
@@ -603,7 +613,7 @@ describe('a refund of a local admission', () => {
 })
 
 describe('closing during an outage', () => {
-  it('waits for the store within its grace, and charges what is owed', async () => {
+  it('a ledger that closes in an outage waits for the store within its grace, and charges what is owed', async () => {
     const open = await openCircuit()
     await open.charge(charge(60))
     const closed = open.close(5000)
@@ -613,7 +623,7 @@ describe('closing during an outage', () => {
     expect(tokens('lost')).toBe(0)
   })
 
-  it('tells how much was never charged', async () => {
+  it('a ledger that closes in an outage reports how much was never charged', async () => {
     const open = await openCircuit()
     await open.charge(charge(60))
     await open.charge(charge(7, 'bob'))
@@ -623,7 +633,7 @@ describe('closing during an outage', () => {
     expect(tokens('lost')).toBe(67)
   })
 
-  it('tells how much it could not give back', async () => {
+  it('a ledger that closes in an outage reports how much it could not give back', async () => {
     const open = ledger()
     const [mine, other] = [charge(60), charge(7, 'bob')]
     const decisions = [await open.charge(mine), await open.charge(other)]
@@ -632,34 +642,37 @@ describe('closing during an outage', () => {
     await until(() => store.calls.at(-1)?.refunds.length === 1)
     open.refund({ charge: other, decision: decisions[1] as Decision })
     await open.close(20)
-    expect(told('refunds_lost')).toEqual([{ type: 'refunds_lost', tokens: 67 }])
+    expect(reported('refunds_lost')).toEqual([{ type: 'refunds_lost', tokens: 67 }])
     expect([store.used('alice'), store.used('bob')]).toEqual([60, 7])
     await open.close(20)
-    expect(told('refunds_lost')).toHaveLength(1)
+    expect(reported('refunds_lost')).toHaveLength(1)
   })
 
-  it.each(['silent', 'request_lost'] as const)('tells which charges may have been made, once: %s', async (fault) => {
-    const open = ledger()
-    store.otherwise = fault
-    expect(await failure(open.charge(charge(60, 'bob', 'write')))).toMatchObject({ name: 'StoreError' })
-    await open.close(20)
-    expect(told('outcome_unknown')).toEqual([{ type: 'outcome_unknown', charges: 1, settled: false }])
-    await open.close(20)
-    await sleep(300)
-    expect(told('outcome_unknown')).toHaveLength(1)
-  })
+  it.each(['silent', 'request_lost'] as const)(
+    'a ledger that closes in an outage reports which charges may have been made, once: %s',
+    async (fault) => {
+      const open = ledger()
+      store.otherwise = fault
+      expect(await failure(open.charge(charge(60, 'bob', 'write')))).toMatchObject({ name: 'StoreError' })
+      await open.close(20)
+      expect(reported('outcome_unknown')).toEqual([{ type: 'outcome_unknown', charges: 1, settled: false }])
+      await open.close(20)
+      await sleep(300)
+      expect(reported('outcome_unknown')).toHaveLength(1)
+    },
+  )
 
-  it('tells what was admitted and sent, and may have been made, as unknown and not as never charged', async () => {
+  it('what was admitted and sent, and may have been charged, is reported as unknown and not as never charged', async () => {
     store.otherwise = 'silent'
     const open = ledger()
     await open.charge(charge(60))
     await open.charge(charge(7, 'bob'))
     await open.close(20)
     expect(tokens('lost')).toBe(7)
-    expect(told('outcome_unknown')).toEqual([{ type: 'outcome_unknown', charges: 1, settled: false }])
+    expect(reported('outcome_unknown')).toEqual([{ type: 'outcome_unknown', charges: 1, settled: false }])
   })
 
-  it('tells a payment under way as unknown, and not as never charged', async () => {
+  it('a payment under way is reported as unknown, and not as never charged', async () => {
     const open = await openCircuit()
     await open.charge(charge(60))
     store.otherwise = 'silent'
@@ -667,10 +680,10 @@ describe('closing during an outage', () => {
     await until(() => store.calls.at(-1)?.charges[0]?.forced === true)
     await open.close(20)
     expect(tokens('lost')).toBe(0)
-    expect(told('outcome_unknown')).toEqual([{ type: 'outcome_unknown', charges: 1, settled: false }])
+    expect(reported('outcome_unknown')).toEqual([{ type: 'outcome_unknown', charges: 1, settled: false }])
   })
 
-  it('tells what is left beside a payment under way as never charged, also where a debt is paid in several charges', async () => {
+  it('what is left beside a payment under way is reported as never charged, also if a debt is paid in several charges', async () => {
     const open = await openCircuit('not_applied', { maxBatch: 2 })
     const hour = [{ window: { name: '1h', seconds: 3600 }, limit: 1000 }]
     await open.charge(charge(60))
@@ -683,7 +696,7 @@ describe('closing during an outage', () => {
     expect(tokens('lost')).toBe(7)
   })
 
-  it('tells what it could not give back of a payment under way', async () => {
+  it('a ledger that closes reports what it could not give back of a payment under way', async () => {
     const open = await openCircuit()
     const mine = charge(60)
     const decision = await open.charge(mine)
@@ -693,37 +706,37 @@ describe('closing during an outage', () => {
     open.refund({ charge: mine, decision })
     await open.close(20)
     // The charge that opened the circuit was made after all, and its refund left with the payment.
-    expect(told('refunds_lost')).toEqual([{ type: 'refunds_lost', tokens: 60 + 1 }])
+    expect(reported('refunds_lost')).toEqual([{ type: 'refunds_lost', tokens: 60 + 1 }])
   })
 
-  it('tells nothing of charges that certainly were not made', async () => {
+  it('charges that certainly were not made are not reported as unknown', async () => {
     const open = await openCircuit('not_applied')
     await open.charge(charge(60))
     await open.close(20)
-    expect(told('outcome_unknown')).toEqual([])
+    expect(reported('outcome_unknown')).toEqual([])
   })
 
-  it('tells nothing of what was admitted and given back, and certainly was not made', async () => {
+  it('what was admitted and given back, and certainly was not charged, is not reported as lost', async () => {
     store.otherwise = 'not_applied'
     // The pauses are the longest, so that the batch waits for its next try when the ledger closes.
     const open = ledger({ random: () => 1 })
     const mine = charge(60)
     open.refund({ charge: mine, decision: await open.charge(mine) })
     await open.close(0)
-    expect([tokens('lost'), told('refunds_lost')]).toEqual([0, []])
+    expect([tokens('lost'), reported('refunds_lost')]).toEqual([0, []])
     expect([tokens('owed'), tokens('given_back')]).toEqual([60, 60])
   })
 
-  it('tells nothing of refunds that the store took', async () => {
+  it('refunds that the store took are not reported as lost', async () => {
     const open = ledger()
     const mine = charge(60)
     open.refund({ charge: mine, decision: await open.charge(mine) })
     await open.close(1000)
     expect(store.used('alice')).toBe(0)
-    expect(told('refunds_lost')).toEqual([])
+    expect(reported('refunds_lost')).toEqual([])
   })
 
-  it('leaves no attempt behind, whatever is owed, and takes nothing back of what it told as never charged', async () => {
+  it('a closed ledger leaves no attempt behind, and takes nothing back of what it reported as never charged', async () => {
     const open = await openCircuit()
     const decision = await open.charge(charge(7))
     await open.close(0)
@@ -734,7 +747,7 @@ describe('closing during an outage', () => {
     expect([tokens('lost'), tokens('given_back')]).toEqual([7, 0])
   })
 
-  it('asks the store in pauses while it waits', async () => {
+  it('a ledger that closes asks the store in pauses while it waits', async () => {
     const open = await openCircuit()
     await open.charge(charge(7))
     const { length } = store.calls
@@ -742,7 +755,7 @@ describe('closing during an outage', () => {
     expect(store.calls.length - length).toBeLessThan(30)
   })
 
-  it('does not wait where nothing is owed', async () => {
+  it('a ledger that closes does not wait if nothing is owed', async () => {
     const open = await openCircuit()
     await until(() => store.calls.at(-1)?.charges.length === 0)
     await open.close(3_600_000)
@@ -802,7 +815,7 @@ it('whatever the store does and whenever it is out, it has counted in the end ea
   )
 }, 120_000)
 
-it('whatever the store does until a stop, what is never charged and what stays charged is told, and nothing else', async () => {
+it('whatever the store does until a stop, what is never charged and what stays charged is reported, and nothing else', async () => {
   const step = fc.record({
     cost: fc.integer({ min: 1, max: 40 }),
     pauseMs: fc.constantFrom(0, 0, 0, 1, 5, 20),
@@ -836,10 +849,10 @@ it('whatever the store does until a stop, what is never charged and what stays c
       store.otherwise = 'none'
       await Promise.all(settled)
       const sum = (charges: readonly Charge[]): number => charges.reduce((all, { cost }) => all + cost, 0)
-      const refundsLost = told('refunds_lost').reduce((all, o) => all + o.tokens, 0)
-      // Refunds whose batch may have been made are told too.
+      const refundsLost = reported('refunds_lost').reduce((all, o) => all + o.tokens, 0)
+      // Refunds whose batch may have been made are reported too.
       expect(refundsLost).toBeGreaterThanOrEqual(sum(given.filter(({ user }) => store.used(user) > 0)))
-      if (told('outcome_unknown').some((o) => !o.settled)) return
+      if (reported('outcome_unknown').some((o) => !o.settled)) return
       expect(tokens('lost')).toBe(sum(kept.filter(({ user }) => store.used(user) === 0)))
       expect(tokens('owed')).toBe(tokens('settled') + tokens('given_back') + tokens('lost'))
     }),

@@ -31,7 +31,7 @@ const failure = (promise: Promise<unknown>): Promise<unknown> =>
     () => 'no failure',
     (error: unknown) => error,
   )
-const told = (type: Observation['type']): Observation[] => seen.filter((o) => o.type === type)
+const reported = (type: Observation['type']): Observation[] => seen.filter((o) => o.type === type)
 async function until(condition: () => boolean): Promise<void> {
   for (let tries = 0; !condition(); tries++) {
     if (tries > 1000) throw new Error('it never came to pass')
@@ -57,14 +57,14 @@ async function drip(open: Ledger, counts: readonly number[]): Promise<void> {
 }
 
 describe('a ledger', () => {
-  it('hands each caller the decision of its own charge', async () => {
+  it('a caller gets the decision of its own charge', async () => {
     const open = ledger()
     const decisions = await Promise.all([open.charge(charge(600)), open.charge(charge(500)), open.charge(charge(400))])
     expect(decisions.map((d) => d.accepted)).toEqual([true, false, true])
     expect(store.used('alice')).toBe(1000)
   })
 
-  it('settles what arrives in one turn of the event loop as one batch', async () => {
+  it('charges of one turn of the event loop go out as one batch', async () => {
     const open = ledger()
     const after = async (steps: number): Promise<Decision> => {
       for (let i = 0; i < steps; i++) await null
@@ -74,7 +74,7 @@ describe('a ledger', () => {
     expect(store.distinct()).toEqual([50])
   })
 
-  it('does not give up those who wait behind others while the store keeps answering', async () => {
+  it('a charge that waits behind others is not given up while the store keeps responding', async () => {
     const slow = createLedger({
       store: {
         settle: async (batch) => {
@@ -91,7 +91,7 @@ describe('a ledger', () => {
     expect(decisions.map((d) => d.accepted)).toEqual([true, true, true, true, true])
   })
 
-  it('gathers what arrives while a batch is under way for the next one', async () => {
+  it('charges that arrive while a batch is under way go out with the next one', async () => {
     const open = ledger()
     const release = hold()
     const all = [open.charge(charge())]
@@ -105,7 +105,7 @@ describe('a ledger', () => {
     expect(store.distinct()).toEqual([1, 30])
   })
 
-  it('sends a lone charge at the end of its turn of the event loop', async () => {
+  it('a lone charge goes out at the end of its turn of the event loop', async () => {
     const open = ledger()
     const one = open.charge(charge())
     expect(store.calls).toHaveLength(0)
@@ -114,7 +114,7 @@ describe('a ledger', () => {
     await one
   })
 
-  it('lets a batch wait while each turn of the event loop brings more charges, for four turns at most', async () => {
+  it('a batch waits while each turn of the event loop brings more charges, for four turns at most', async () => {
     await drip(ledger(), [1, 1, 1])
     expect(store.distinct()).toEqual([3])
     store = new FaultyStore()
@@ -122,7 +122,7 @@ describe('a ledger', () => {
     expect(store.distinct()[0]).toBe(5)
   })
 
-  it('lets a small batch behind one of several wait for eight turns without a new charge', async () => {
+  it('a small batch behind one of several charges waits for eight turns without a new charge', async () => {
     const open = ledger({ now: () => 0 })
     await drip(open, [2])
     await drip(open, [1, 0, 0, 0, 0, 0, 0, 0, 1])
@@ -130,7 +130,7 @@ describe('a ledger', () => {
     expect(store.distinct()).toEqual([2, 2, 1, 1])
   })
 
-  it('asks at once whether the store takes charges where none waits', async () => {
+  it('the question whether the store takes charges goes out at once if no charge waits', async () => {
     const open = ledger({ now: () => 0 })
     await drip(open, [2])
     await sleep(5)
@@ -142,14 +142,14 @@ describe('a ledger', () => {
     expect(store.distinct()).toEqual([2, 0, 2])
   })
 
-  it('lets no charge wait behind a single one: nobody would join it', async () => {
+  it('a charge behind a single one does not wait: nobody would join it', async () => {
     const open = ledger()
     await drip(open, [1])
     await drip(open, [1, 0, 1])
     expect(store.distinct()).toEqual([1, 1, 1])
   })
 
-  it('takes all that the turn of a reply brings into the next batch', async () => {
+  it('charges of the turn in which a reply comes go out with the next batch', async () => {
     const open = ledger()
     const release = hold()
     const all = [open.charge(charge())]
@@ -162,20 +162,20 @@ describe('a ledger', () => {
     expect(store.distinct()).toEqual([1, 2])
   })
 
-  it('sends one batch at a time, and none larger than allowed', async () => {
+  it('one batch is under way at a time, and none is larger than allowed', async () => {
     const open = ledger({ maxBatch: 8 })
     await Promise.all(Array.from({ length: 20 }, () => open.charge(charge())))
     expect(store.distinct()).toEqual([8, 8, 4])
     expect(store.mostAtOnce).toBe(1)
   })
 
-  it('numbers its batches up from 1', async () => {
+  it('batches are numbered up from 1', async () => {
     const open = ledger()
     for (let i = 0; i < 3; i++) await open.charge(charge())
     expect(store.calls.map((batch) => batch.sequence)).toEqual([1, 2, 3])
   })
 
-  it('takes no more charges than it may let wait', async () => {
+  it('a ledger refuses charges beyond those that may wait', async () => {
     const open = ledger({ maxWaiting: 5 })
     const release = hold()
     const sent = open.charge(charge())
@@ -190,18 +190,18 @@ describe('a ledger', () => {
 
 describe('a batch of unknown outcome', () => {
   it.each(['request_lost', 'reply_lost', 'odd_error'] as const)(
-    'is sent again as it was and charged once: %s',
+    'a batch of unknown outcome is sent again as it was and charged once: %s',
     async (fault) => {
       store.faults = [fault, fault]
       const decision = await ledger().charge(charge(7))
       expect(decision).toMatchObject({ accepted: true, personal: [{ used: 7 }] })
       expect(store.calls.map((batch) => batch.sequence)).toEqual([1, 1, 1])
       expect(store.used('alice')).toBe(7)
-      expect(told('outcome_unknown')).toEqual([{ type: 'outcome_unknown', charges: 1, settled: true }])
+      expect(reported('outcome_unknown')).toEqual([{ type: 'outcome_unknown', charges: 1, settled: true }])
     },
   )
 
-  it('is sent again although its callers have gone, and what it charged for them is given back', async () => {
+  it('a batch of unknown outcome is sent again although its callers have gone, and what it charged for them is given back', async () => {
     store.otherwise = 'reply_lost'
     const open = ledger({ deadlineMs: 30 })
     expect(await failure(open.charge(charge(7)))).toMatchObject({ name: 'StoreError', reason: 'timeout' })
@@ -212,7 +212,7 @@ describe('a batch of unknown outcome', () => {
     expect(store.calls.flatMap((batch) => (batch.sequence === 2 ? batch.refunds : []))).toHaveLength(1)
   })
 
-  it('keeps its number when the store then certainly refuses it for a while', async () => {
+  it('a batch of unknown outcome keeps its number when the store then certainly refuses it for a while', async () => {
     store.faults = ['reply_lost', 'not_applied', 'not_applied']
     const open = ledger({ deadlineMs: 10 })
     await failure(open.charge(charge(7)))
@@ -220,7 +220,7 @@ describe('a batch of unknown outcome', () => {
     expect(store.calls.slice(0, 4).map((batch) => batch.sequence)).toEqual([1, 1, 1, 1])
   })
 
-  it('is given up in the end, so that later charges get their turn', async () => {
+  it('a batch of unknown outcome is given up in the end, so that later charges get their turn', async () => {
     store.faults = [
       'request_lost',
       'request_lost',
@@ -232,34 +232,34 @@ describe('a batch of unknown outcome', () => {
     ]
     const open = ledger({ giveUpMs: 100 })
     expect(await failure(open.charge(charge(7)))).toMatchObject({ name: 'StoreError', applied: 'unknown' })
-    expect(told('outcome_unknown')).toEqual([{ type: 'outcome_unknown', charges: 1, settled: false }])
+    expect(reported('outcome_unknown')).toEqual([{ type: 'outcome_unknown', charges: 1, settled: false }])
     store.faults = []
     expect(await open.charge(charge(1))).toMatchObject({ accepted: true })
     expect(store.calls.at(-1)?.sequence).toBe(2)
   })
 
-  it('that is given up tells how much it was to give back', async () => {
+  it('a batch that is given up reports how much it was to give back', async () => {
     const open = ledger({ giveUpMs: 100 })
     const mine = charge(7)
     const decision = await open.charge(mine)
     store.otherwise = 'reply_lost'
     open.refund({ charge: mine, decision })
-    await until(() => told('refunds_lost').length > 0)
+    await until(() => reported('refunds_lost').length > 0)
     await open.close(0)
-    expect(told('refunds_lost')).toEqual([{ type: 'refunds_lost', tokens: 7 }])
-    expect(told('outcome_unknown')).toEqual([])
+    expect(reported('refunds_lost')).toEqual([{ type: 'refunds_lost', tokens: 7 }])
+    expect(reported('outcome_unknown')).toEqual([])
   })
 })
 
 describe('a store that is down', () => {
-  it('is tried again while somebody waits', async () => {
+  it('a store that is down is tried again while somebody waits', async () => {
     store.faults = ['not_applied', 'not_applied', 'not_applied']
     expect(await ledger().charge(charge(7))).toMatchObject({ accepted: true })
-    expect(told('store_failed')).toHaveLength(3)
-    expect(told('store_recovered')).toHaveLength(1)
+    expect(reported('store_failed')).toHaveLength(3)
+    expect(reported('store_recovered')).toHaveLength(1)
   })
 
-  it('leaves no caller without an answer after the deadline, and charges none of them later', async () => {
+  it('no caller waits beyond the deadline for a store that is down, and none is charged later', async () => {
     store.otherwise = 'not_applied'
     const open = ledger({ deadlineMs: 40, maxBatch: 2 })
     const failures = await Promise.all(Array.from({ length: 7 }, () => failure(open.charge(charge()))))
@@ -270,7 +270,7 @@ describe('a store that is down', () => {
     expect(store.used('alice')).toBe(3)
   })
 
-  it('that never answers holds nobody beyond the deadline', async () => {
+  it('a store that never responds holds nobody beyond the deadline', async () => {
     store.otherwise = 'silent'
     const open = ledger({ deadlineMs: 40 })
     const sent = failure(open.charge(charge()))
@@ -281,7 +281,7 @@ describe('a store that is down', () => {
     expect(store.calls).toHaveLength(1)
   })
 
-  it('is not asked over and over without a pause, whether callers wait or refunds', async () => {
+  it('a store that is down is asked in pauses, whether callers wait or refunds', async () => {
     const open = ledger({ deadlineMs: 100 })
     const accepted = charge(5)
     const decision = await open.charge(accepted)
@@ -301,21 +301,21 @@ describe('a store that is down', () => {
 describe('a refund', () => {
   const accepted = charge(5)
 
-  it('goes out with the next batch, before its charges', async () => {
+  it('a refund goes out with the next batch, before its charges', async () => {
     const open = ledger()
     open.refund({ charge: accepted, decision: await open.charge(accepted) })
     expect(await open.charge(charge(1000))).toMatchObject({ accepted: true })
     expect(store.calls.at(-1)).toMatchObject({ refunds: [{ charge: accepted }], charges: [{ cost: 1000 }] })
   })
 
-  it('goes out without any charge to travel with', async () => {
+  it('a refund goes out without any charge to travel with', async () => {
     const open = ledger()
     open.refund({ charge: accepted, decision: await open.charge(accepted) })
     await until(() => store.used('alice') === 0)
   })
 
   it.each(['not_applied', 'request_lost', 'reply_lost'] as const)(
-    'that meets a store in trouble (%s) arrives once',
+    'a refund that meets a store in trouble (%s) arrives once',
     async (fault) => {
       const open = ledger({ deadlineMs: 20 })
       await open.charge(charge(100))
@@ -330,7 +330,7 @@ describe('a refund', () => {
     },
   )
 
-  it('ends also what was refused for want of it while it was on its way', async () => {
+  it('a refund also ends what was refused for want of it while it was on its way', async () => {
     const open = ledger()
     const decision = await open.charge(charge(1000))
     const release = hold()
@@ -343,7 +343,7 @@ describe('a refund', () => {
     expect(await open.charge(charge(5))).toMatchObject({ accepted: true })
   })
 
-  it('whose outcome is never learnt is not asked for again: it would be given back twice', async () => {
+  it('a refund whose outcome is never learnt is not sent again: it would be given back twice', async () => {
     const open = ledger({ giveUpMs: 60 })
     await open.charge(charge(100))
     const decision = await open.charge(accepted)
@@ -357,7 +357,7 @@ describe('a refund', () => {
     expect(store.used('alice')).toBe(101)
   })
 
-  it('is split over batches like charges are', async () => {
+  it('refunds are split over batches as charges are', async () => {
     const open = ledger({ maxBatch: 4 })
     const decisions = await Promise.all(Array.from({ length: 10 }, () => open.charge(accepted)))
     for (const decision of decisions) open.refund({ charge: accepted, decision })
@@ -368,14 +368,14 @@ describe('a refund', () => {
 })
 
 describe('close', () => {
-  it('settles what waits first', async () => {
+  it('a ledger that closes settles what waits first', async () => {
     const open = ledger({ maxBatch: 2 })
     const all = Array.from({ length: 6 }, () => open.charge(charge()))
     await open.close(1000)
     expect((await Promise.all(all)).every((d) => d.accepted)).toBe(true)
   })
 
-  it('gives up at the end of its grace and tells every caller', async () => {
+  it('a ledger that closes gives up at the end of its grace, and every caller gets an error', async () => {
     store.otherwise = 'silent'
     const open = ledger()
     const sent = failure(open.charge(charge()))
@@ -386,7 +386,7 @@ describe('close', () => {
       expect(each).toMatchObject({ name: 'StoreError', message: 'the ledger is closed' })
   })
 
-  it('leaves nothing running: neither charges, nor refunds, nor attempts', async () => {
+  it('a closed ledger leaves nothing running: neither charges, nor refunds, nor attempts', async () => {
     const open = ledger()
     const decision = await open.charge(charge(5))
     store.otherwise = 'not_applied'
@@ -401,7 +401,7 @@ describe('close', () => {
     expect(store.calls).toHaveLength(settled)
   })
 
-  it('has told what is unknown, and does not tell it as learnt when the store answers after that', async () => {
+  it('a closed ledger has reported what is unknown, and does not report it as learnt when the store responds after that', async () => {
     const open = ledger()
     store.faults = ['reply_lost']
     const charged = failure(open.charge(charge()))
@@ -411,11 +411,11 @@ describe('close', () => {
     await open.close(0)
     release()
     await charged
-    await until(() => told('batch_settled').length === 1)
-    expect(told('outcome_unknown')).toMatchObject([{ charges: 1, settled: false }])
+    await until(() => reported('batch_settled').length === 1)
+    expect(reported('outcome_unknown')).toMatchObject([{ charges: 1, settled: false }])
   })
 
-  it('leaves no timer behind that would keep the process', async () => {
+  it('a closed ledger leaves no timer behind that would keep the process', async () => {
     const timers = (): number => process.getActiveResourcesInfo().filter((kind) => kind === 'Timeout').length
     // So many that those of the tests before, which end meanwhile, make no difference.
     const all = Array.from({ length: 200 }, () => ledger({ deadlineMs: 600_000 }))
@@ -424,7 +424,7 @@ describe('close', () => {
     expect(timers()).toBeLessThan(100)
   })
 
-  it('of an idle ledger is done at once, and may be repeated', async () => {
+  it('an idle ledger closes at once, and may be closed again', async () => {
     const open = ledger()
     await open.close(60_000)
     await open.close(60_000)
@@ -436,7 +436,7 @@ it('a store that leaves out a decision is an error to the caller concerned', asy
   expect(await failure(broken.charge(charge()))).toMatchObject({ name: 'StoreError', applied: 'unknown' })
 })
 
-it('whatever the store does, it has counted in the end what callers were told was accepted', async () => {
+it('whatever the store does, it has counted in the end what was accepted', async () => {
   const fault: fc.Arbitrary<Fault> = fc.constantFrom(
     'none',
     'none',

@@ -63,7 +63,7 @@ describe('while the store is out', () => {
     expect(counts).toEqual([10, 10, 10, 0])
   })
 
-  it('a decision tells the limits that made it, and the numbers of the local windows', () => {
+  it('a decision names the limits that made it, and the numbers of the local windows', () => {
     const open = allowance()
     accepted(open, charge(1))
     expect(open.decide(charge(1), AT)).toEqual({

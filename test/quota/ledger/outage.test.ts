@@ -71,7 +71,7 @@ function pay(open: Outage, to: ReturnType<typeof bank>, at = AT): number {
 }
 
 describe('a debt', () => {
-  it('is added to all windows of both scopes, one charge for a user and category', () => {
+  it('a debt is added to all windows of both scopes, by one charge for a user and category', () => {
     const open = outage()
     const store = bank()
     accepted(open, charge(3))
@@ -83,7 +83,7 @@ describe('a debt', () => {
     expect(tokens).toMatchObject({ owed: 19, settled: 19 })
   })
 
-  it('counts above the limits of the store, in the windows that run there', () => {
+  it('a debt counts above the limits of the store, in the windows that run there', () => {
     const open = outage()
     const store = bank()
     store.settle([charge(100)], AT)
@@ -93,7 +93,7 @@ describe('a debt', () => {
     expect(store.used('alice', AT + 60 * MINUTE)).toEqual([0, 110])
   })
 
-  it('is paid once, and what is admitted after that is a new one', () => {
+  it('a debt is paid once, and what is admitted after that is a new one', () => {
     const open = outage()
     const store = bank()
     admit(open, charge(5))
@@ -103,7 +103,7 @@ describe('a debt', () => {
     expect(store.used('alice', AT)).toEqual([10, 10])
   })
 
-  it('paid does not give the share back: a store that comes and goes hands out no second one', () => {
+  it('a paid debt does not give the share back: a store that comes and goes hands out no second one', () => {
     const open = outage()
     accepted(open, charge(1))
     pay(open, bank())
@@ -111,7 +111,7 @@ describe('a debt', () => {
     expect(accepted(open, charge(1), AT + 60 * MINUTE)).toBe(10)
   })
 
-  it('may come from two local runs in one window of the store, after an outage before: never from a third', () => {
+  it('a window of the store may get debts of two local runs, after an outage before, and never of a third', () => {
     const [open, store] = [outage(), bank()]
     expect(accepted(open, charge(1, 'alice', limits([10, 300])))).toBe(1)
     // The window of the store starts with the payment, after the local one.
@@ -126,7 +126,7 @@ describe('a debt', () => {
     expect(store.used('alice', AT + 70 * MINUTE)).toEqual([0, 20])
   })
 
-  it('counts in a window only while its local run lasts', () => {
+  it('a debt counts in a window only while its local run lasts', () => {
     const open = outage()
     const store = bank()
     admit(open, charge(4))
@@ -138,7 +138,7 @@ describe('a debt', () => {
     expect(tokens.settled).toBe(7)
   })
 
-  it('counts in a global window while the local run of all together lasts, longer or shorter than that of its user', () => {
+  it('a debt counts in a global window while the local run of all together lasts, which is not that of its user', () => {
     const used = (minutes: number) => {
       const [open, store] = [outage(), bank()]
       admit(open, charge(1, 'bob'))
@@ -153,7 +153,7 @@ describe('a debt', () => {
     expect(used(130)).toEqual({ alice: [0, 7], all: [0, 8] })
   })
 
-  it('of before a reset of the windows of everybody stays owed beside that of the share that begins anew', () => {
+  it('a debt of before a reset of the windows of everybody stays owed beside that of the share that begins anew', () => {
     const [open, store] = [outage(), bank()]
     const most = limits([1000, 3000], [100, 3000])
     expect(accepted(open, charge(4, 'alice', most))).toBe(2)
@@ -168,7 +168,7 @@ describe('a debt', () => {
     expect(store.used(null, AT + 2 * MINUTE)).toEqual([28, 28])
   })
 
-  it('of a user is the sum of what he was admitted before such a reset and after it', () => {
+  it('a debt of a user is the sum of what was admitted before a reset and after it', () => {
     const [open, store] = [outage(), bank()]
     admit(open, charge(4))
     open.empty('read', [HOUR.seconds, DAY.seconds])
@@ -179,7 +179,7 @@ describe('a debt', () => {
     expect(store.used(null, AT + 40 * MINUTE)).toEqual([6, 6])
   })
 
-  it('that is owed only after its window has ended leaves what the next one holds', () => {
+  it('a debt that is owed only after its window has ended leaves what the next one holds', () => {
     const [open, store] = [outage(), bank()]
     const early = { charge: charge(4), decision: open.decide(charge(4), AT) as Decision }
     const later = AT + 61 * MINUTE
@@ -192,14 +192,14 @@ describe('a debt', () => {
     ])
   })
 
-  it('whose windows have all ended is over', () => {
+  it('a debt whose windows have all ended is over', () => {
     const open = outage()
     admit(open, charge(4))
     expect(pay(open, bank(), AT + 24 * 60 * MINUTE)).toBe(0)
     expect([open.owes(), open.owed(), tokens.expired]).toEqual([false, 0, 4])
   })
 
-  it('that came back unpaid is paid later with what was admitted since', () => {
+  it('a debt that came back unpaid is paid later with what was admitted since', () => {
     const open = outage()
     const store = bank()
     admit(open, charge(4))
@@ -212,7 +212,7 @@ describe('a debt', () => {
     expect([open.owed(), tokens.settled]).toEqual([0, 7])
   })
 
-  it('of a user who bypasses the global scope is not added there', () => {
+  it('a debt of a user who bypasses the global scope is not added there', () => {
     const open = outage()
     const store = bank()
     admit(open, charge(4, 'alice', limits([100, 300])))
@@ -224,7 +224,7 @@ describe('a debt', () => {
     ])
   })
 
-  it('in more windows than a charge may have, since a reload made them others, is paid in several', () => {
+  it('a debt in more windows than a charge may have, after a reload, is paid by several charges', () => {
     const open = outage()
     const windows = (from: number): Limits => ({
       personal: Array.from({ length: 8 }, (_, i) => ({ window: { name: `${i}`, seconds: from + i }, limit: 100 })),
@@ -250,7 +250,7 @@ describe('a debt', () => {
     )
   })
 
-  it('is kept while any of its windows runs, when those that ended make room', () => {
+  it('a debt is kept while any of its windows runs, when those that ended make room', () => {
     const [open, store] = [outage({ maxUsers: 2 }), bank()]
     const hour = (limit: number) => [{ window: HOUR, limit }]
     const hours = { personal: hour(100), global: hour(1000) }
@@ -269,7 +269,7 @@ describe('a debt', () => {
     ])
   })
 
-  it('of which nothing is left in a window does not start it', () => {
+  it('a debt of which nothing is left in a window does not start that window', () => {
     const [open, store] = [outage(), bank()]
     admit(open, charge(4))
     const later = AT + 61 * MINUTE
@@ -280,7 +280,7 @@ describe('a debt', () => {
     open.settled(payment, store.settle(payment.charges, later))
   })
 
-  it('is one of many: they are taken in portions', () => {
+  it('debts are taken in portions if there are many', () => {
     const open = outage()
     for (let i = 0; i < 10; i++) admit(open, charge(1, `user-${i}`))
     expect(open.take(4, AT).charges).toHaveLength(4)
@@ -291,7 +291,7 @@ describe('a debt', () => {
 })
 
 describe('a charge that the store may have decided before it fell silent', () => {
-  it('stands where the store had accepted it, and is not owed', () => {
+  it('a charge that the store had accepted before it fell silent stands, and is not owed', () => {
     const open = outage()
     const store = bank()
     const [byStore] = store.settle([charge(4)], AT)
@@ -301,7 +301,7 @@ describe('a charge that the store may have decided before it fell silent', () =>
     expect(open.giveBack({ charge: charge(4), decision })).toEqual([{ charge: charge(4), decision: byStore }])
   })
 
-  it('is owed where the store had refused it', () => {
+  it('a charge that the store had refused before it fell silent is owed', () => {
     const open = outage()
     const store = bank()
     store.settle([charge(100)], AT)
@@ -313,7 +313,7 @@ describe('a charge that the store may have decided before it fell silent', () =>
 })
 
 describe('a refund of what was admitted locally', () => {
-  it('before it is paid lowers the debt and frees the share', () => {
+  it('a refund before the debt is paid lowers it and frees the share', () => {
     const open = outage()
     const store = bank()
     const decision = admit(open, charge(4)) as Decision
@@ -325,7 +325,7 @@ describe('a refund of what was admitted locally', () => {
     expect(tokens).toEqual({ owed: 14, given_back: 4, settled: 10, expired: 0 })
   })
 
-  it('frees the share also when the clock was set right since', () => {
+  it('a refund frees the share also if the clock was set right since', () => {
     const open = outage()
     const wrong = AT + 365 * 24 * 60 * MINUTE
     const of = limits([100, 300], [100, 300])
@@ -337,7 +337,7 @@ describe('a refund of what was admitted locally', () => {
     expect(accepted(open, charge(1, 'alice', of))).toBe(10)
   })
 
-  it('frees the share also of a run that began after the clock was set right', () => {
+  it('a refund frees the share also of a run that began after the clock was set right', () => {
     const open = outage()
     open.shift(-MINUTE)
     const decision = admit(open, charge(10)) as Decision
@@ -347,14 +347,14 @@ describe('a refund of what was admitted locally', () => {
     expect(accepted(open, charge(1))).toBe(10)
   })
 
-  it('of all of it leaves no debt', () => {
+  it('a refund of all that was admitted leaves no debt', () => {
     const open = outage()
     const decision = admit(open, charge(4)) as Decision
     open.giveBack({ charge: charge(4), decision })
     expect([open.owes(), open.owed()]).toEqual([false, 0])
   })
 
-  it('while it is being paid must wait, and is then asked of the store, in the windows that were charged', () => {
+  it('a refund waits while the debt is paid, and is then asked of the store, in the windows that were charged', () => {
     const open = outage()
     const store = bank()
     const refund = { charge: charge(4), decision: admit(open, charge(4)) as Decision }
@@ -369,7 +369,7 @@ describe('a refund of what was admitted locally', () => {
     ])
   })
 
-  it('whose payment came back finds the debt that took it over', () => {
+  it('a refund finds the debt that took over one whose payment came back', () => {
     const open = outage()
     const store = bank()
     const first = { charge: charge(4), decision: admit(open, charge(4)) as Decision }
@@ -380,7 +380,7 @@ describe('a refund of what was admitted locally', () => {
     expect([open.owes(), pay(open, store)]).toEqual([false, 0])
   })
 
-  it('whose payment came back leaves the rest of the debt that took it over', () => {
+  it('a refund leaves the rest of the debt that took over one whose payment came back', () => {
     const open = outage()
     const store = bank()
     admit(open, charge(4))
@@ -391,7 +391,7 @@ describe('a refund of what was admitted locally', () => {
     expect(store.used('alice', AT)).toEqual([4, 4])
   })
 
-  it('whose debt ended with its windows leaves a new one of that user alone', () => {
+  it('a refund whose debt ended with its windows leaves a new debt of that user alone', () => {
     const open = outage()
     const store = bank()
     const early = { charge: charge(4), decision: admit(open, charge(4)) as Decision }
@@ -403,7 +403,7 @@ describe('a refund of what was admitted locally', () => {
     expect(tokens).toEqual({ owed: 8, settled: 4, given_back: 0, expired: 4 })
   })
 
-  it('must wait while the store has not told whether it had counted it', () => {
+  it('a refund waits while it is unknown whether the store has counted the charge', () => {
     const open = outage()
     const decision = open.decide(charge(4), AT) as Decision
     expect(open.giveBack({ charge: charge(4), decision })).toBeNull()
@@ -412,7 +412,7 @@ describe('a refund of what was admitted locally', () => {
     expect(open.owed()).toBe(0)
   })
 
-  it('that became owed after later ones is taken out of the debt all the same', () => {
+  it('a refund of a charge that became owed after later ones is taken out of the debt all the same', () => {
     const open = outage()
     const early = { charge: charge(4), decision: open.decide(charge(4), AT) as Decision }
     admit(open, charge(3), AT + 500)
@@ -423,7 +423,7 @@ describe('a refund of what was admitted locally', () => {
     expect(store.used('alice', AT + 1000)).toEqual([3, 3])
   })
 
-  it('is asked of the store in the windows of each scope whose runs it was part of', () => {
+  it('a refund is asked of the store in the windows of each scope whose runs the charge was part of', () => {
     const [open, store] = [outage(), bank()]
     admit(open, charge(1, 'bob'))
     const early = { charge: charge(4), decision: admit(open, charge(4), AT + 30 * MINUTE) as Decision }
@@ -447,7 +447,7 @@ describe('a refund of what was admitted locally', () => {
     ])
   })
 
-  it('before it is paid lowers what is owed in the global windows too', () => {
+  it('a refund before the debt is paid lowers what is owed in the global windows too', () => {
     const [open, store] = [outage(), bank()]
     admit(open, charge(1, 'bob'))
     const back = { charge: charge(4), decision: admit(open, charge(4), AT + 30 * MINUTE) as Decision }
@@ -457,7 +457,7 @@ describe('a refund of what was admitted locally', () => {
     expect(store.used(null, AT + 31 * MINUTE)).toEqual([4, 4])
   })
 
-  it('leaves a window alone whose run it was not part of', () => {
+  it('a refund leaves a window alone whose run the charge was not part of', () => {
     const open = outage()
     const store = bank()
     const early = { charge: charge(4), decision: admit(open, charge(4)) as Decision }
@@ -468,7 +468,7 @@ describe('a refund of what was admitted locally', () => {
     expect(store.used('alice', later + 2)).toEqual([6, 6])
   })
 
-  it('is done once', () => {
+  it('a refund is done once', () => {
     const open = outage()
     const refund = { charge: charge(4), decision: admit(open, charge(4)) as Decision }
     expect([open.made(refund.decision), open.giveBack(refund)]).toEqual([true, []])

@@ -42,7 +42,7 @@ function memory(keepMs = 250) {
 }
 
 describe('a refusal of a moment ago', () => {
-  it('is repeated with the time of now, for the same cost and for a higher one', () => {
+  it('a refusal is repeated with the time of now, for the same cost and for a higher one', () => {
     const { clock, refusals } = memory(1000)
     // 1,800 s less 50 ms are left.
     refusals.note(charge(), refusal(1_799_950), clock.now)
@@ -51,7 +51,7 @@ describe('a refusal of a moment ago', () => {
     expect(refusals.recall(charge({ cost: 5 }))?.accepted).toBe(false)
   })
 
-  it('is the same object, for an answer that is remembered with it, until a second has passed of one of its windows', () => {
+  it('a refusal is the same object, for a response that is remembered with it, until a second of one of its windows has passed', () => {
     const { clock, refusals } = memory(5000)
     refusals.note(charge(), refusal(1_800_300), clock.now)
     const said = [0, 299, 1, 699, 1].map((ms) => {
@@ -61,7 +61,7 @@ describe('a refusal of a moment ago', () => {
     expect(said.map((decision) => said.indexOf(decision))).toEqual([0, 0, 2, 2, 4])
   })
 
-  it('keeps to the clock, however often it is repeated', () => {
+  it('a refusal keeps to the clock, however often it is repeated', () => {
     const { clock, refusals } = memory(60_000)
     refusals.note(charge(), refusal(), clock.now)
     for (let i = 0; i < 30; i++) {
@@ -71,7 +71,7 @@ describe('a refusal of a moment ago', () => {
     expect(refusals.recall(charge())?.at).toBe(AT + 30_027)
   })
 
-  it('says of every window what is left of it, at any moment', () => {
+  it('a refusal says of every window what is left of it, at any moment', () => {
     const moment = fc.integer({ min: 1, max: 3_600_000 })
     fc.assert(
       fc.property(moment, moment, fc.array(fc.double({ min: 0, max: 900, noNaN: true })), (own, all, steps) => {
@@ -102,14 +102,14 @@ describe('a refusal of a moment ago', () => {
     expect(refusals.recall(other)).toBe(null)
   })
 
-  it('of a user stays when another one, of whom there is none, is admitted', () => {
+  it('a refusal of a user stays when another user, who has none, is admitted', () => {
     const { clock, refusals } = memory()
     refusals.note(charge(), refusal(), clock.now)
     refusals.forget(charge({ user: 'bob' }))
     expect(refusals.recall(charge())).not.toBe(null)
   })
 
-  it('is forgotten after a quarter of a second, when a window ends, and when anything is given back', () => {
+  it('a refusal is forgotten after a quarter of a second, when a window ends, and when anything is given back', () => {
     const { clock, refusals } = memory()
     refusals.note(charge(), refusal(), clock.now)
     clock.now += 250
@@ -125,7 +125,7 @@ describe('a refusal of a moment ago', () => {
     expect(refusals.recall(charge())).toBe(null)
   })
 
-  it('is forgotten when a global window ends', () => {
+  it('a refusal is forgotten when a global window ends', () => {
     const { clock, refusals } = memory()
     const byAll = { ...refusal(), global: [{ startedAt: AT - 3_600_000 + 40, used: 998 }] }
     refusals.note(charge(), byAll, clock.now)
@@ -135,7 +135,7 @@ describe('a refusal of a moment ago', () => {
     expect(refusals.recall(charge())).toBe(null)
   })
 
-  it('takes bounded memory, however many are refused', () => {
+  it('refusals take bounded memory, however many there are', () => {
     const { clock, refusals } = memory()
     for (let i = 0; i < 25_000; i++) refusals.note(charge({ user: `user-${i}` }), refusal(), clock.now)
     const kept = Array.from({ length: 25_000 }, (_, i) => refusals.recall(charge({ user: `user-${i}` }))).filter(
@@ -160,7 +160,7 @@ describe('a ledger whose client goes on asking', () => {
     return { ledger, batches }
   }
 
-  it('asks the store once, and again after a refund', async () => {
+  it('a client that goes on asking costs the store one charge, and another after a refund', async () => {
     const { ledger, batches } = asked()
     for (let i = 0; i < 5; i++) expect((await ledger.charge(charge())).accepted).toBe(false)
     expect(batches).toEqual([1])
@@ -207,7 +207,7 @@ describe('a ledger whose client goes on asking', () => {
     global: null,
   })
 
-  it('is told of the window that it must wait for longest, also when a cheaper charge has just used that up', async () => {
+  it('a refusal names the window that its client must wait for longest, also if a cheaper charge has just used that up', async () => {
     const limits = both(5, 6)
     const { ask } = onStore(limits)
     const asked: Decision[] = []
@@ -217,7 +217,7 @@ describe('a ledger whose client goes on asking', () => {
     expect([worst(1), worst(3)]).toEqual(['1h', '1d'])
   })
 
-  it('is not refused for what was given back while that refusal was under way', async () => {
+  it('a client is not refused for what was given back while the refusal was under way', async () => {
     const limits = both(5, 5)
     const { ask, ledger, hold, settled } = onStore(limits)
     const decision = await ask(5)
@@ -231,7 +231,7 @@ describe('a ledger whose client goes on asking', () => {
     expect((await ask(5)).accepted).toBe(true)
   })
 
-  it('is accepted from the moment at which the window ends, also when the refusal took long to arrive', async () => {
+  it('a client is accepted from the moment at which the window ends, also if the refusal took long to arrive', async () => {
     const { ask, clock, hold, settled } = onStore({ personal: [{ window: HOUR, limit: 5 }], global: null })
     const { at } = await ask(5)
     const end = at - AT + HOUR.seconds * 1000
@@ -248,7 +248,7 @@ describe('a ledger whose client goes on asking', () => {
     expect((await ask(5)).accepted).toBe(true)
   })
 
-  it('asks each time where refusals are not to be repeated', async () => {
+  it('a ledger asks each time if refusals are not to be repeated', async () => {
     const { ledger, batches } = asked(0)
     for (let i = 0; i < 3; i++) await ledger.charge(charge())
     expect(batches).toEqual([1, 1, 1])

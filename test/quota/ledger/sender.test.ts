@@ -20,7 +20,7 @@ async function givenUp(error: unknown, eachMs: number): Promise<{ outcome: Outco
 }
 
 describe('a batch that may have been applied is given up', () => {
-  it('after giveUpMs where the connection is to blame', async () => {
+  it('a batch that may have been applied is given up after giveUpMs if the connection is to blame', async () => {
     const { outcome, afterMs } = await givenUp(new StoreError('lost', 'connection', 'unknown'), 10 * MINUTE)
     expect([outcome, afterMs]).toMatchObject([{ settled: false, uncertain: true }, 40 * MINUTE])
   })
@@ -28,12 +28,15 @@ describe('a batch that may have been applied is given up', () => {
   it.each([
     ['a reply that cannot be understood', new StoreError('unexpected reply', 'other', 'unknown')],
     ['an error of no known kind', new TypeError('bug')],
-  ])('after 5 seconds where it is %s: all other charges wait behind it', async (_what, error) => {
-    const { outcome, afterMs } = await givenUp(error, 1500)
-    expect([outcome, afterMs]).toMatchObject([{ settled: false, uncertain: true }, 6000])
-  })
+  ])(
+    'a batch is given up after 5 seconds if the fault is %s: all other charges wait behind it',
+    async (_what, error) => {
+      const { outcome, afterMs } = await givenUp(error, 1500)
+      expect([outcome, afterMs]).toMatchObject([{ settled: false, uncertain: true }, 6000])
+    },
+  )
 
-  it('and is not sent again by a process that was stopped between two tries for so long that the store has forgotten it', async () => {
+  it('a batch is not sent again if the process was stopped for so long that the store has forgotten it', async () => {
     let [clock, calls] = [0, 0]
     const settle = async (): Promise<never> => {
       calls++
@@ -49,7 +52,7 @@ describe('a batch that may have been applied is given up', () => {
   })
 })
 
-it('a batch that nobody sends any more is not sent again when that comes between two tries', async () => {
+it('a batch is not sent again if it is over between two tries', async () => {
   let [isOver, calls] = [false, 0]
   const settle = async (): Promise<never> => {
     calls++
