@@ -9,14 +9,14 @@ interface Admitted {
   /** The verified user id; `null` on a public route, where no X-Tollgate-User is sent. */
   readonly user: string | null
   readonly requestId: string
-  /** Raw `[name, value, …]` added to the backend's answer; fields of these names in the backend's own answer are dropped. */
+  /** Raw `[name, value, …]` added to the upstream's response; fields of these names in the upstream's own response are dropped. */
   readonly responseHeaders: readonly string[]
 }
 
 export interface Exchange extends Admitted {
   /** The responses before it on its connection are out. */
   readonly res: ServerResponse
-  /** The whole body where it has been read already; sent unchanged. `null`: what `req` still holds is sent. */
+  /** The whole body if it has been read already; sent unchanged. `null`: what `req` still holds is sent. */
   readonly body: Buffer | null
 }
 
@@ -33,39 +33,39 @@ export type ForwardError =
   | 'upstream_unreachable'
   | 'upstream_timeout'
   | 'bad_upstream_answer'
-  /** All connections were taken for too long: no fault of the backend. */
+  /** All connections were taken for too long: no fault of the upstream. */
   | 'no_connection'
 
 export interface ForwardResult {
-  /** The backend's status, also when it broke off its body later; 0 where nothing came that could be passed on. */
+  /** The upstream's status, also when it broke off its body later; 0 if nothing came that could be passed on. */
   readonly httpStatus: number
   /** `aborted`: the client left first. */
   readonly outcome: 'forwarded' | 'failed' | 'aborted'
   /** Set with `failed` only. */
   readonly error: ForwardError | null
-  /** `false` only when certainly no byte of the request was sent to the backend. */
+  /** `false` only when certainly no byte of the request was sent to the upstream. */
   readonly reached: boolean
-  /** Whether the answer to the client has begun. If not, and the client is still there, the caller answers. */
+  /** Whether the response to the client has begun. If not, and the client is still there, the caller responds. */
   readonly headSent: boolean
   /** For the log: why it did not succeed. */
   readonly reason: string | null
 }
 
-/** How the backend is reached. Numbers are not checked here: the configuration has these ranges and defaults. */
+/** How the upstream is reached. Numbers are not checked here: the configuration has these ranges and defaults. */
 export interface ForwardOptions {
-  /** Origin of the backend, `http:` or `https:`. Path, query, fragment and credentials in it are refused with a TypeError. */
+  /** Origin of the upstream, `http:` or `https:`. Path, query, fragment and credentials in it are refused with a TypeError. */
   readonly url: string
   /** Milliseconds to a usable connection, TLS handshake included; whole, 1 to 600,000, by default 2000. */
   readonly connectTimeoutMs: number
-  /** Milliseconds from the end of the request to the head of the answer; whole, 1 to 86,400,000, by default 30,000. */
+  /** Milliseconds from the end of the request to the head of the response; whole, 1 to 86,400,000, by default 30,000. */
   readonly responseTimeoutMs: number
   /**
-   * Milliseconds between two pieces of an answer's body, and the longest that a client may read nothing of it, or of what
+   * Milliseconds between two pieces of the body of a response, and the longest that a client may read nothing of it, or of what
    * a tunnel brings; whole, 1 to 86,400,000, by default 60,000.
    */
   readonly idleTimeoutMs: number
   /**
-   * Milliseconds that a free connection is kept, where the backend does not announce a shorter time; whole, 1 to 600,000, by
+   * Milliseconds that a free connection is kept, if the upstream does not announce a shorter time; whole, 1 to 600,000, by
    * default 4000.
    */
   readonly keepAliveMs: number
@@ -74,19 +74,19 @@ export interface ForwardOptions {
    * Whole, 1000 to 86,400,000, by default 300,000.
    */
   readonly connectionMaxAgeMs: number
-  /** Connections to the backend at one time, 1 to 65,535, by default 256. Upgraded ones are not counted. */
+  /** Connections to the upstream at one time, 1 to 65,535, by default 256. Upgraded ones are not counted. */
   readonly maxConnections: number
   /** The longest wait for a free connection, in milliseconds; whole, 1 to 600,000, by default 2000. */
   readonly queueTimeoutMs: number
-  /** Bytes of names and values in the head of an answer, 1024 to 1,048,576, by default 32,768. */
+  /** Bytes of names and values in the head of a response, 1024 to 1,048,576, by default 32,768. */
   readonly maxHeaderSize: number
-  /** Added to each request in the place of the client's fields of these names, which are in lower case. */
+  /** Added to each request instead of the client's fields of these names, which are in lower case. */
   readonly headers: Readonly<Record<string, string>>
   /** Whether the client's Authorization is passed on. By default it is not. */
   readonly passAuthorization: boolean
   /**
-   * Whether a connection serves another request after one with a body. A backend that does not read a body by its length takes
-   * it for the next request (CL.0), and the answer to that goes to whoever comes next. By default it does.
+   * Whether a connection serves another request after one with a body. An upstream that does not read a body by its length takes
+   * it for the next request (CL.0), and the response to that goes to whoever comes next. By default it does.
    */
   readonly reuseAfterBody: boolean
   /** For an https origin. Default: the authorities that Node brings, and no client certificate. */
@@ -95,7 +95,7 @@ export interface ForwardOptions {
   readonly trustedProxies?: (address: string) => boolean
 }
 
-/** For an https backend. The certificate is always verified; there is no switch for it. */
+/** For an https upstream. The certificate is always verified; there is no switch for it. */
 export interface UpstreamTls {
   /** PEM, instead of the authorities that Node brings. */
   readonly ca?: string | Buffer
@@ -107,9 +107,9 @@ export interface UpstreamTls {
 }
 
 export interface Forwarder {
-  /** Sends the request and writes the backend's answer to `res`. Never rejects. */
+  /** Sends the request and writes the upstream's response to `res`. Never rejects. */
   forward(exchange: Exchange): Promise<ForwardResult>
-  /** Opens a tunnel once the backend has answered 101; settles when it has ended. Never rejects. */
+  /** Opens a tunnel once the upstream has responded with 101; settles when it has ended. Never rejects. */
   upgrade(exchange: UpgradeExchange): Promise<ForwardResult>
   /** Whether requests wait because all connections are taken, or one has waited in vain in the last 10 seconds. */
   isFull(): boolean

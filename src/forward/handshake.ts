@@ -2,7 +2,7 @@ import { createProxyServer, type ProxyServer } from 'http-proxy-3'
 import type { ForwardResult, UpgradeExchange } from './contract.ts'
 import { type Handshake, Tunnel, type TunnelOptions } from './tunnel.ts'
 
-/** The upgrades under way. http-proxy-3 shakes hands and joins the sockets; how it fails and answers is decided by Tunnel. */
+/** The upgrades under way. http-proxy-3 shakes hands and joins the sockets; how it fails and responds is decided by Tunnel. */
 export class Tunnels {
   readonly #options: TunnelOptions
   readonly #proxy: ProxyServer

@@ -24,7 +24,7 @@ type Fate = 'passes' | 'dropped' | 'length' | 'coding' | 'te' | 'hops' | 'fact' 
 export interface OutgoingHead {
   /** Raw `[name, value, …]`. */
   readonly headers: string[]
-  /** Canonical decimal digits; `null` where the client declared none. */
+  /** Canonical decimal digits; `null` if the client declared none. */
   readonly contentLength: string | null
   /** Whether the request is framed as having a body. */
   readonly hasBody: boolean
@@ -117,7 +117,7 @@ export function outgoingHead(raw: readonly string[], caller: Caller, rules: Head
 
 /**
  * Cookies know no ports: a browser that is signed in to the dashboard sends that session here too, where gateway and
- * dashboard have one host name. The backend could use it to change the quota.
+ * dashboard have one host name. The upstream could use it to change the quota.
  */
 function withoutSession(cookies: string): string {
   if (!cookies.includes(ADMIN_SESSION)) return cookies
@@ -125,7 +125,7 @@ function withoutSession(cookies: string): string {
   return others.join(';').trim()
 }
 
-/** RFC 9110 section 7.6.2, for what is not 0: that the gateway answers itself. */
+/** RFC 9110 section 7.6.2, for what is not 0: the gateway responds to that itself. */
 function hopsLeft(value: string, method: string): string {
   if (method !== 'OPTIONS' || !/^[0-9]+$/.test(value)) return value
   return String(Math.max(0, Math.min(Number(value), Number.MAX_SAFE_INTEGER) - 1))
@@ -157,7 +157,7 @@ const SCHEMES: ReadonlyMap<string, string> = new Map([
   ['wss', 'https'],
 ])
 
-/** What the gateway says itself, but for what a fixed field says in its place. */
+/** What the gateway says itself, but for what a fixed field says instead. */
 function setOurs(
   headers: string[],
   caller: Caller,
@@ -178,7 +178,7 @@ function setOurs(
   if (caller.user !== null) headers.push('X-Tollgate-User', encodeUser(caller.user))
 }
 
-/** An underscore is a dash to CGI-like backends, so `X_Tollgate_User` would be read as ours. */
+/** An underscore is a dash to CGI-like upstreams, so `X_Tollgate_User` would be read as ours. */
 function passes(lower: string, dropped: ReadonlySet<string>): boolean {
   return !dropped.has(lower) && !lower.startsWith('proxy-') && !lower.startsWith('x-tollgate-') && !lower.includes('_')
 }
@@ -201,12 +201,12 @@ function nominate(names: Set<string> | null, value: string): Set<string> | null 
   return all
 }
 
-/** `05` and `5` are one length; backends disagree on the first spelling. */
+/** `05` and `5` are one length; upstreams disagree on the first spelling. */
 function canonicalLength(value: string): string {
   return value.trim().replace(/^0+(?=\d)/, '')
 }
 
-/** An answer as far as its fields go. */
+/** A response as far as its fields go. */
 export interface ResponseFields {
   readonly status: number
   readonly names: readonly FieldName[]
@@ -214,14 +214,14 @@ export interface ResponseFields {
   readonly values: readonly string[]
 }
 
-/** The fields of an answer that Node has read. */
+/** The fields of a response that Node has read. */
 export function fieldsOf(status: number, raw: readonly string[]): ResponseFields {
   const names = raw.filter((_, i) => i % 2 === 0).map(fieldName)
   return { status, names, values: raw.filter((_, i) => i % 2 === 1) }
 }
 
 /**
- * What the backend's answer is passed on with: its fields without the hop's own and those that only the gateway sends, then `ours`.
+ * What the upstream's response is passed on with: its fields without the hop's own and those that only the gateway sends, then `ours`.
  * A 426 keeps its Upgrade, which says what it asks for (RFC 9110 section 15.5.22); whoever writes its Connection names it there.
  */
 export function headersToClient({ status, names, values }: ResponseFields, ours: readonly string[]): string[] {
@@ -237,7 +237,7 @@ export function headersToClient({ status, names, values }: ResponseFields, ours:
       continue
     }
     if (isWithheld(lower)) continue
-    // A length frames the answer, whatever Connection says of it. RFC 9110 section 8.6: a 204 has none.
+    // A length frames the response, whatever Connection says of it. RFC 9110 section 8.6: a 204 has none.
     if (lower === 'content-length' ? status === 204 : nominated?.has(lower)) continue
     headers.push(text, values[i] as string)
   }
@@ -250,12 +250,12 @@ const isWithheld = remembered(
   (lower) => HOP_BY_HOP.has(lower) || OURS.has(lower) || /^(?:proxy|x-tollgate)-/.test(lower),
 )
 
-/** Whether an answer with such headers has to name Upgrade in its Connection (RFC 9110 section 7.8). */
+/** Whether a response with such headers has to name Upgrade in its Connection (RFC 9110 section 7.8). */
 export function asksForUpgrade(status: number, headers: readonly string[]): boolean {
   return status === 426 && isNamed(headers, 'upgrade')
 }
 
-/** Trailers of an answer that a client may be given: never one that belongs into the head, nor one that only the gateway sends. */
+/** Trailers of a response that a client may be given: never one that belongs into the head, nor one that only the gateway sends. */
 export function responseTrailers(raw: readonly string[]): [string, string][] {
   const trailers: [string, string][] = []
   for (let i = 0; i < raw.length; i += 2) {

@@ -25,7 +25,7 @@ export interface TunnelOptions {
   readonly rules: HeaderRules
 }
 
-/** `ws` of http-proxy-3: shakes hands with the backend and, once it agrees, joins the sockets. */
+/** `ws` of http-proxy-3: shakes hands with the upstream and, once it agrees, joins the sockets. */
 export type Join = (req: IncomingMessage, client: Socket, head: Buffer, options: { ssl: object }) => void
 
 /** What http-proxy-3 reads of a request, built by us: it would copy the client's headers as they are. */
@@ -65,7 +65,7 @@ export class Tunnel {
     this.#exchange.signal?.addEventListener('abort', this.#onAbort)
     if (client.destroyed || client.readableEnded) this.#clientClosed()
     else {
-      // Nobody reads the client until the backend agrees: its end is told as long as nothing came early, which is left.
+      // Nobody reads the client until the upstream agrees: Node reports its end if nothing came early, which is left.
       client.on('close', this.#onClientClose).on('end', this.#onClientClose)
       this.#handshake(join)
     }
@@ -140,7 +140,7 @@ export class Tunnel {
     return handshake as unknown as IncomingMessage
   }
 
-  /** The backend has answered 101: http-proxy-3 writes the head from `answer.headers` and joins the sockets. */
+  /** The upstream has responded with 101: http-proxy-3 writes the head from `response.headers` and joins the sockets. */
   #opened(response: IncomingMessage, upstream: Socket): void {
     clearTimeout(this.#timer)
     this.#status = 101
@@ -155,7 +155,7 @@ export class Tunnel {
     ]) as typeof response.headers
     this.#client.off('close', this.#onClientClose)
     this.#ignoreEnd()
-    // The pipe passes the end on; a backend that ignores it must not keep both ends open.
+    // The pipe passes the end on; an upstream that ignores it must not keep both ends open.
     this.#client.once('end', () => destroyLater(upstream))
     this.#client.once('close', () => end(upstream))
     // Whoever waits for one end reads nothing of the other, and would hear neither of its end nor of a reset.
@@ -169,7 +169,7 @@ export class Tunnel {
     })
   }
 
-  /** Any other answer is passed on as a plain one, and ends the connection. */
+  /** Any other response is passed on as a plain one, and ends the connection. */
   #refused(response: IncomingMessage): void {
     clearTimeout(this.#timer)
     const status = response.statusCode ?? 0
@@ -220,7 +220,7 @@ export class Tunnel {
     this.#outgoing?.destroy()
   }
 
-  /** Closed, or ended before there was an answer: half a WebSocket is of no use. */
+  /** Closed, or ended before there was a response: half a WebSocket is of no use. */
   #clientClosed(): void {
     this.#settle('aborted', CLIENT_LEFT)
     this.#outgoing?.destroy()
@@ -261,7 +261,7 @@ export class Tunnel {
     })
   }
 
-  /** A backend without a connection is unreachable, however long that took. */
+  /** An upstream without a connection is unreachable, however long that took. */
   #errorOf(error: Error) {
     return this.#reached ? forwardErrorOf(error, true) : 'upstream_unreachable'
   }
