@@ -2,7 +2,7 @@ import type { Observation } from '../observe/observation.ts'
 import { isOfReserve } from '../quota/reserve.ts'
 import type { Context, Exchange } from './context.ts'
 import type { Ending } from './outcome.ts'
-import { type Settlement, scopeOf } from './settlement.ts'
+import { SCOPES, type Settlement, shadowScopeOf } from './settlement.ts'
 import { voiceOf } from './voice.ts'
 
 /** All that is observed about a request: once when it is admitted or not, and once when it has ended. */
@@ -25,9 +25,9 @@ function observationOf(settlement: Settlement): Observation {
     case 'charged':
       return { type: 'tokens_charged', category, cost }
     case 'refused':
-      return { type: 'quota_refusal', category, scope: scopeOf(charge, settlement.decision) }
+      return { type: 'quota_refusal', category, scope: SCOPES[settlement.refusal.scope] }
     case 'shadowed':
-      return { type: 'shadow_refusal', category, scope: decision === null ? 'store' : scopeOf(charge, decision) }
+      return { type: 'shadow_refusal', category, scope: shadowScopeOf(charge, decision) }
   }
 }
 

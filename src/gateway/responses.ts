@@ -4,21 +4,26 @@ import type { ForwardError } from '../forward/contract.ts'
 import type { Charge, Decision } from '../quota/charge.ts'
 import type { StoreError } from '../quota/quota-store.ts'
 import { problemBody } from '../quota/ratelimit.ts'
-import { refusalBody } from '../quota/refusal.ts'
+import { type RefusalBody, refusalBody, type Scope } from '../quota/refusal.ts'
 import { acceptsProblem } from '../respond/problem.ts'
 import { JSON_TYPE, type OwnResponse, PROBLEM_TYPE, rateLimitFields } from '../respond/response.ts'
 
 /** What a client gets if the quota refuses its request, or if the store, the upstream or the gateway fails. */
 
-/** A 429, and what it depends on besides the decision. */
-interface Refusal {
+/** A 429, and the scope that it names. */
+export interface Refusal {
   readonly response: OwnResponse
+  readonly scope: Scope
+}
+
+/** What it depends on besides the decision. */
+interface Known extends Refusal {
   readonly cost: number
   readonly timeZone: string
   readonly problem: boolean
 }
 
-const known = new WeakMap<Decision, Refusal>()
+const known = new WeakMap<Decision, Known>()
 
 /**
  * The 429 for a decision, remembered with it: a client that goes on asking gets the same decision for a while. A refusal takes a
@@ -27,23 +32,19 @@ const known = new WeakMap<Decision, Refusal>()
  * @param timeZone IANA name of the zone that `msg` speaks in
  * @param accept of the request, see `acceptsProblem`
  */
-export function refusalOf(
-  charge: Charge,
-  decision: Decision,
-  timeZone: string,
-  accept: string | undefined,
-): OwnResponse {
+export function refusalOf(charge: Charge, decision: Decision, timeZone: string, accept: string | undefined): Refusal {
   const { cost } = charge
   const problem = acceptsProblem(accept)
   const before = known.get(decision)
-  if (before?.cost === cost && before.timeZone === timeZone && before.problem === problem) return before.response
-  const response = refusalResponse(charge, decision, timeZone, problem)
-  known.set(decision, { response, cost, timeZone, problem })
-  return response
+  if (before?.cost === cost && before.timeZone === timeZone && before.problem === problem) return before
+  const body = refusalBody(charge, decision, timeZone)
+  const response = refusalResponse(charge, decision, body, problem)
+  const refusal = { response, scope: body.quota.scope, cost, timeZone, problem }
+  known.set(decision, refusal)
+  return refusal
 }
 
-function refusalResponse(charge: Charge, decision: Decision, timeZone: string, problem: boolean): OwnResponse {
-  const body = refusalBody(charge, decision, timeZone)
+function refusalResponse(charge: Charge, decision: Decision, body: RefusalBody, problem: boolean): OwnResponse {
   return {
     status: STATUS_OF.quota_exceeded,
     headers: [

@@ -5,16 +5,16 @@ import type { KnownUsers } from '../quota/known-users.ts'
 import { type Ledger, LedgerFull } from '../quota/ledger/ledger-contract.ts'
 import type { Policy } from '../quota/policy.ts'
 import { StoreError } from '../quota/quota-store.ts'
-import { violations } from '../quota/refusal.ts'
+import { type Scope, violations } from '../quota/refusal.ts'
 import { isOfReserve } from '../quota/reserve.ts'
-import { storeUnavailable } from './responses.ts'
+import { type Refusal, refusalOf, storeUnavailable } from './responses.ts'
 import type { Route, Rules } from './snapshot.ts'
 
 /** What came of asking the quota for the tokens of a request. */
 export type Settlement =
   /** They are taken. */
   | { readonly kind: 'charged'; readonly charge: Charge; readonly decision: Decision }
-  | { readonly kind: 'refused'; readonly charge: Charge; readonly decision: Decision }
+  | { readonly kind: 'refused'; readonly charge: Charge; readonly decision: Decision; readonly refusal: Refusal }
   /** They are not taken, and the request is let through. `decision` is `null` if the store did not decide. */
   | { readonly kind: 'shadowed'; readonly charge: Charge; readonly decision: Decision | null }
 
@@ -26,6 +26,8 @@ export interface Order {
   readonly category: string
   /** At least 1. */
   readonly cost: number
+  /** Of the request, for the form of a 429. */
+  readonly accept: string | undefined
 }
 
 /** Who charges, and who remembers whom. */
@@ -50,7 +52,8 @@ export async function chargeOrder({ ledger, knownUsers }: Charging, order: Order
     return chargeOrder({ ledger, knownUsers }, order)
   }
   if (isShadowed(rules, route, user, policy)) return { kind: 'shadowed', charge, decision: isDecided ? decision : null }
-  return isDecided ? { kind: 'refused', charge, decision } : decision
+  if (!isDecided) return decision
+  return { kind: 'refused', charge, decision, refusal: refusalOf(charge, decision, rules.timeZone, order.accept) }
 }
 
 /** What the client gets if the ledger could not decide. @throws what is a fault of ours */
@@ -65,7 +68,10 @@ export function isShadowed(rules: Rules, route: Route, user: string, policy: Pol
   return rules.shadow() || route.shadow || policy.isShadowed(user)
 }
 
-/** The scope of the window that a 429 names, or would name. */
-export function scopeOf(charge: Charge, decision: Decision): 'personal' | 'global' {
-  return violations(charge, decision)[0]?.scope === 'Global' ? 'global' : 'personal'
+/** The scope of the window that a 429 would have named; `store` if the store did not decide. */
+export function shadowScopeOf(charge: Charge, decision: Decision | null): 'personal' | 'global' | 'store' {
+  const [worst] = decision === null ? [] : violations(charge, decision)
+  return worst === undefined ? 'store' : SCOPES[worst.scope]
 }
+
+export const SCOPES = { Personal: 'personal', Global: 'global' } as const satisfies Record<Scope, string>

@@ -14,7 +14,7 @@ import type { Context, Exchange } from './context.ts'
 import type { FailedChecks } from './failed-checks.ts'
 import { answered, denied, left, refused, resultOf, Stop } from './outcome.ts'
 import type { Plan, RequestLine } from './plan.ts'
-import { refusalOf, storeUnavailable } from './responses.ts'
+import { storeUnavailable } from './responses.ts'
 import { chargeOrder } from './settlement.ts'
 import type { Route } from './snapshot.ts'
 
@@ -177,10 +177,10 @@ export async function takeUpstreamPlace({ req, res, rules, holder }: Exchange): 
 export async function settle(context: Context, exchange: Exchange, route: Route): Promise<Stop | null> {
   const { req, rules, caller, cost } = exchange
   if (route.tariff === null || caller === null || cost === 0) return null
-  const order = { rules, route, user: caller.user, category: route.tariff.category, cost }
+  const { category } = route.tariff
+  const order = { rules, route, user: caller.user, category, cost, accept: req.headers.accept }
   const settlement = resultOf(await chargeOrder(context, order))
   if (settlement instanceof Stop) return settlement
   exchange.settlement = settlement
-  if (settlement.kind !== 'refused') return null
-  return refused(refusalOf(settlement.charge, settlement.decision, rules.timeZone, req.headers.accept))
+  return settlement.kind === 'refused' ? refused(settlement.refusal.response) : null
 }

@@ -115,7 +115,8 @@ export function createLeases({ rules, observe, ledger, knownUsers }: LeaseOption
     if (performance.now() - lease.chargedAt < everyMs) return null
     const { category, price } = route.tariff
     const { cost } = price
-    const settlement = await chargeOrder(charging, { rules: rules(), route, user: caller.user, category, cost })
+    const order = { rules: rules(), route, user: caller.user, category, cost, accept: undefined }
+    const settlement = await chargeOrder(charging, order)
     if (isDenial(settlement) || settlement.decision === null) return null
     lease.chargedAt += everyMs
     if (settlement.kind !== 'charged') return settlement.kind === 'refused' ? 'quota' : null

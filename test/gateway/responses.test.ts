@@ -1,7 +1,6 @@
 import { describe, expect, it } from 'vitest'
-import { refusalOf } from '../../src/gateway/responses.ts'
+import { type Refusal, refusalOf } from '../../src/gateway/responses.ts'
 import type { Charge, Decision } from '../../src/quota/charge.ts'
-import type { OwnResponse } from '../../src/respond/response.ts'
 
 const AT = Date.UTC(2026, 7, 6, 14, 36, 26)
 const HOUR = { name: '1h', seconds: 3600 }
@@ -19,7 +18,7 @@ const decision = (at = AT): Decision => ({
 })
 const PROBLEM = 'application/problem+json'
 
-function parts(response: OwnResponse) {
+function parts({ response }: Refusal) {
   const field = (name: string): string => response.headers[response.headers.indexOf(name) + 1] ?? ''
   return { field, body: JSON.parse(String(response.body)) }
 }
@@ -51,5 +50,13 @@ describe('the 429 of a decision', () => {
     expect(problem.body.status).toBe(429)
     expect(elsewhere.body.msg).toContain('Asia/Tokyo')
     expect(again.body).toEqual(first.body)
+  })
+
+  it('names the scope that refused', () => {
+    const global = [{ window: HOUR, limit: 3 }]
+    const charge = { ...CHARGE, cost: 1, limits: { ...CHARGE.limits, global } }
+    const used = [{ startedAt: AT - 1000, used: 3 }]
+    expect(refusalOf(charge, { ...decision(), global: used }, 'UTC', undefined).scope).toBe('Global')
+    expect(refusalOf(CHARGE, decision(), 'UTC', undefined).scope).toBe('Personal')
   })
 })

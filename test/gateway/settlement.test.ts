@@ -1,5 +1,5 @@
 import { expect, it } from 'vitest'
-import { scopeOf, undecided } from '../../src/gateway/settlement.ts'
+import { shadowScopeOf, undecided } from '../../src/gateway/settlement.ts'
 import { LedgerFull } from '../../src/quota/ledger/ledger-contract.ts'
 import { StoreError } from '../../src/quota/quota-store.ts'
 
@@ -19,14 +19,14 @@ it('a charge that nobody decided is 503 where too many wait or the store is out,
   expect(() => undecided(new TypeError('a bug'))).toThrow('a bug')
 })
 
-it('a refusal counts for the scope of the window that it names', () => {
+it('a refusal in shadow counts for the scope of the window that a 429 would name', () => {
   const at = Date.UTC(2026, 7, 6, 14, 36, 26)
   const limits = (limit: number) => [{ window: { name: '1h', seconds: 3600 }, limit }]
   const charge = { user: 'alice', category: 'read', cost: 4, limits: { personal: limits(10), global: limits(3) } }
   const decision = { accepted: false, at, personal: [{ startedAt: at - 1_800_000, used: 8 }] }
   const global = [{ startedAt: at - 1000, used: 3 }]
-  expect(scopeOf(charge, { ...decision, global })).toBe('global')
-  expect(scopeOf({ ...charge, limits: { ...charge.limits, global: null } }, { ...decision, global: null })).toBe(
+  expect(shadowScopeOf(charge, { ...decision, global })).toBe('global')
+  expect(shadowScopeOf({ ...charge, limits: { ...charge.limits, global: null } }, { ...decision, global: null })).toBe(
     'personal',
   )
 })
