@@ -3,7 +3,7 @@ import type { Socket } from 'node:net'
 import type { FastifyError } from 'fastify'
 import type { Observer } from '../observe/observation.ts'
 import { isSilence, StoreError } from '../quota/quota-store.ts'
-import { OutcomeUnknown } from './change.ts'
+import { OutcomeUnknown } from './desk.ts'
 import { type AdminError, type AdminResponse, badFields, NO_CONTENT, refusal, SECURITY_HEADERS } from './http.ts'
 import { BadBody, CodedBody, MAX_BODY } from './json-body.ts'
 

@@ -1,6 +1,6 @@
 import { z } from 'zod'
 import type { InForceResponse, LimitInForceResponse, OverridesInForceResponse, UserInForceResponse } from './api.ts'
-import { type Desk, etag } from './change.ts'
+import { type Desk, etag } from './desk.ts'
 import { limit, readFields } from './fields.ts'
 import { type AdminResponse, badFields, type Call, ok, type Route } from './http.ts'
 import { overrideOf } from './override.ts'

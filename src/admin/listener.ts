@@ -2,7 +2,7 @@ import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
 import { patientClose } from '../lib/closing.ts'
 import type { Certificate } from '../lib/tls.ts'
 import { type Assets, pageResponse } from './assets.ts'
-import { Desk, type DeskOptions } from './change.ts'
+import { Desk, type DeskOptions } from './desk.ts'
 import { createGuard } from './guard.ts'
 import {
   type AdminResponse,

@@ -6,8 +6,8 @@ import { globalWindows } from '../admin/routes/quota.ts'
 import { inForceOf, type Setup } from '../admin/state.ts'
 import type { Config } from '../config/config.ts'
 import { fingerprint } from '../config/fingerprint.ts'
+import type { ChangeFollower } from '../control/change-follower.ts'
 import { COMMAND_LINE } from '../control/control-store.ts'
-import type { ControlKeeper } from '../control/keeper.ts'
 import type { Priced } from '../control/too-dear.ts'
 import type { Observer } from '../observe/observation.ts'
 import type { WindowStatuses } from '../quota/status.ts'
@@ -21,7 +21,7 @@ export interface AdminPlaneOptions
   readonly current: () => Config
   readonly store: Store
   /** Started and closed by the caller. That of the process that serves requests, if it is this one. */
-  readonly control: ControlKeeper
+  readonly control: ChangeFollower
   readonly observe: Observer
 }
 

@@ -2,8 +2,8 @@ import { randomBytes } from 'node:crypto'
 import { setTimeout as sleep } from 'node:timers/promises'
 import type { Config } from '../config/config.ts'
 import { fingerprint } from '../config/fingerprint.ts'
+import type { ChangeFollower } from '../control/change-follower.ts'
 import { emptiedBy } from '../control/control-store.ts'
-import type { ControlKeeper } from '../control/keeper.ts'
 import type { Listener } from '../edge/listener.ts'
 import { createShares } from '../edge/shares.ts'
 import type { Adaptive } from '../failures/adaptive.ts'
@@ -45,7 +45,7 @@ export interface DataPlane {
   /** The configuration in force. */
   configuration(): Config
   /** Follows what administrators change at run time, between `start` and `stop`. */
-  readonly control: ControlKeeper
+  readonly control: ChangeFollower
   readonly knownUsers: KnownUsers
   /** The adaptive factor that it goes by, and why; in every mode. */
   adaptive(): Adaptive

@@ -1,6 +1,6 @@
 import type { QuotaConfig } from '../config/config.ts'
-import { type AccessKeys, createAccessKeys } from '../control/access-keys.ts'
-import { type ControlKeeper, createControlKeeper } from '../control/keeper.ts'
+import { type ChangeFollower, createChangeFollower } from '../control/change-follower.ts'
+import { type AccessKeys, createAccessKeys } from '../control/held-access-keys.ts'
 import { type Adaptive, adaptive, UNREAD } from '../failures/adaptive.ts'
 import type { Observer } from '../observe/observation.ts'
 import type { Store } from '../store/store.ts'
@@ -8,7 +8,7 @@ import type { LimitsInForce } from './limits-in-force.ts'
 
 /** Keeps limits and gateway tokens up to what all replicas share: the changes at run time, and the adaptive factor. */
 export interface LivePolicy {
-  readonly control: ControlKeeper
+  readonly control: ChangeFollower
   /** All gateway tokens of the store, where the configuration in force accepts them. */
   readonly accessKeys: AccessKeys
   /** The adaptive factor that is in force, and why; in every mode. */
@@ -36,7 +36,7 @@ export interface LivePolicyOptions {
 const ADAPT_MS = 10_000
 
 export function createLivePolicy({ store, observe, current }: LivePolicyOptions): LivePolicy {
-  const control = createControlKeeper({ store, observe })
+  const control = createChangeFollower({ store, observe })
   const accessKeys = createAccessKeys({ store, control, wanted: () => current().gatewayTokens })
   let drawn = UNREAD
   let timer: NodeJS.Timeout | undefined

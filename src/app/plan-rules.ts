@@ -3,7 +3,7 @@ import type { PlanRules } from '../gateway/plan.ts'
 import type { Reference, Route } from '../gateway/snapshot.ts'
 import { gatewayDocument } from '../reference/document.ts'
 import { createReference } from '../reference/reference.ts'
-import { UNMATCHED } from '../replicas/replica.ts'
+import { UNMATCHED } from '../replicas/presence.ts'
 import { createRouteTable } from '../routing/route-table.ts'
 
 const known = new WeakMap<Config, Promise<PlanRules>>()

@@ -1,18 +1,18 @@
 import { createHash } from 'node:crypto'
-import type { AccessKeys } from '../control/access-keys.ts'
+import type { AccessKeys } from '../control/held-access-keys.ts'
 import type { Denial } from '../errors.ts'
 import type { Observation, Observer } from '../observe/observation.ts'
-import { isGatewayToken, verifyGatewayToken } from './access-key.ts'
 import { readBearer } from './bearer-credential.ts'
-import { type Caller, invalid, type Verified } from './caller.ts'
 import { type CheckPlaces, UNBOUNDED } from './check-places.ts'
 import { createCache } from './credential-cache.ts'
 import { closeAllBut, type FetchedKeys, type IssuerOptions, openIssuers } from './issuer.ts'
 import { createJwtVerifier, type ReadJwt } from './jwt.ts'
+import { type Caller, invalid, type Verified } from './verdict.ts'
+import { isAccessKey, verifyAccessKey } from './verify-access-key.ts'
 
-export type { Caller } from './caller.ts'
 export type { CheckPlaces } from './check-places.ts'
 export { AuthSetupError, type IssuerOptions } from './issuer.ts'
+export type { Caller } from './verdict.ts'
 
 export interface AuthOptions {
   readonly issuers: readonly IssuerOptions[]
@@ -116,8 +116,8 @@ export async function createAuthenticator(
     at: number,
     places: () => CheckPlaces,
   ): Caller | Denial | Promise<Caller | Denial> {
-    if (isGatewayToken(credential)) {
-      return gatewayTokens ? checkGatewayToken(key, credential, at) : invalid('gateway tokens are switched off')
+    if (isAccessKey(credential)) {
+      return gatewayTokens ? checkAccessKey(key, credential, at) : invalid('gateway tokens are switched off')
     }
     if (!credential.includes('.')) return invalid('neither a JWT nor a gateway token')
     const jwt = jwts.read(credential)
@@ -128,9 +128,9 @@ export async function createAuthenticator(
     return 'code' in jwt ? jwt : checkJwt(key, jwt, at, places)
   }
 
-  function checkGatewayToken(key: string, token: string, at: number): Caller | Denial | Promise<Caller | Denial> {
+  function checkAccessKey(key: string, token: string, at: number): Caller | Denial | Promise<Caller | Denial> {
     observe(MISS)
-    const result = verifyGatewayToken(tokens, token, at)
+    const result = verifyAccessKey(tokens, token, at)
     return result instanceof Promise ? result.then(settle) : settle(result)
 
     function settle(verified: Verified | Denial): Caller | Denial {

@@ -1,5 +1,5 @@
 import { type Denial, denial } from '../errors.ts'
-import { invalid, missing } from './caller.ts'
+import { invalid, missing } from './verdict.ts'
 
 /** The scheme, with room for a few needless spaces. */
 const MAX_SCHEME = 64

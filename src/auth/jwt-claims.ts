@@ -1,8 +1,8 @@
 import { isUserId } from '../control/user-id.ts'
 import type { Denial } from '../errors.ts'
-import { invalid } from './caller.ts'
 import type { Issuer } from './issuer.ts'
 import { integerText, type JsonObject, member } from './jwt-encoding.ts'
+import { invalid } from './verdict.ts'
 
 /** The claims of a JWT as one issuer's rules read them (RFC 7519, section 4.1; RFC 8725, sections 3.8 to 3.10). */
 

@@ -1,11 +1,11 @@
 import type { Denial } from '../errors.ts'
-import { invalid, unknowable, type Verified } from './caller.ts'
 import { type CheckPlaces, Checks } from './check-places.ts'
 import type { Issuer } from './issuer.ts'
 import { type Claims, readClaims } from './jwt-claims.ts'
 import { decodeBase64url, type JsonObject, member, type Outline, outlineOf, parseObject } from './jwt-encoding.ts'
 import { holds, holdsInPool, LONG, type Signed } from './jwt-signature.ts'
 import type { VerifyingKey } from './key-set.ts'
+import { invalid, unknowable, type Verified } from './verdict.ts'
 
 /** A JWT in compact serialisation that an issuer of ours may have made. Nothing in it is verified yet. */
 export interface ReadJwt extends Signed {

@@ -5,7 +5,7 @@ import { viewOf } from '../admin/state.ts'
 import { setupOf } from '../app/admin-plane.ts'
 import { explain } from '../app/explain.ts'
 import { openStoreToLook } from '../app/stores.ts'
-import { createControlKeeper } from '../control/keeper.ts'
+import { createChangeFollower } from '../control/change-follower.ts'
 import { isUserId, USER_ID } from '../control/user-id.ts'
 import { adaptive } from '../failures/adaptive.ts'
 import type { Store } from '../store/store.ts'
@@ -76,7 +76,7 @@ function questionOf({ user, method = 'GET', path, cost, value, bytes }: Options)
 
 async function explained({ config }: Loaded, store: Store, question: Question): ReturnType<typeof explain> {
   return explain(config, question, async () => {
-    const control = createControlKeeper({ store, observe: () => {} })
+    const control = createChangeFollower({ store, observe: () => {} })
     const [state, tallies] = await Promise.all([control.fresh(), store.readTallies()])
     const view = viewOf(setupOf(config), state, tallies, adaptive({ ...tallies, options: config.quota.adaptive }))
     return { view, snapshot: await store.readUsage(question.user, view.policy.categories) }

@@ -1,7 +1,7 @@
 import { parseArgs } from 'node:util'
 import { openStore, openStoreToLook } from '../app/stores.ts'
 import { parseDuration } from '../config/units.ts'
-import { hashToken, isTokenName, looksLikeToken, mintToken, type TokenRecord } from '../control/access-key.ts'
+import { hashToken, isTokenName, looksLikeToken, mintToken, type TokenRecord } from '../control/access-key-record.ts'
 import { COMMAND_LINE } from '../control/control-store.ts'
 import { isUserId, USER_ID } from '../control/user-id.ts'
 import type { Store } from '../store/store.ts'

@@ -1,6 +1,6 @@
 import { type Denial, denial } from '../errors.ts'
-import { quotaProblem } from '../quota/ratelimit.ts'
-import { acceptsProblem } from '../respond/problem.ts'
+import { quotaProblem } from '../quota/problem-body.ts'
+import { acceptsProblem } from '../respond/accepts-problem.ts'
 import { CLOSE } from './header-rules.ts'
 import type { Exhausted, Thing } from './shares.ts'
 

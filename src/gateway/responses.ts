@@ -2,10 +2,10 @@ import { exhausted, SOON } from '../edge/denials.ts'
 import { type Denial, denial, STATUS_OF } from '../errors.ts'
 import type { ForwardError } from '../forward/contract.ts'
 import type { Charge, Decision } from '../quota/charge.ts'
+import { problemBody } from '../quota/problem-body.ts'
 import type { StoreError } from '../quota/quota-store.ts'
-import { problemBody } from '../quota/ratelimit.ts'
 import { type RefusalBody, refusalBody, type Scope } from '../quota/refusal.ts'
-import { acceptsProblem } from '../respond/problem.ts'
+import { acceptsProblem } from '../respond/accepts-problem.ts'
 import { JSON_TYPE, type OwnResponse, PROBLEM_TYPE, rateLimitFields } from '../respond/response.ts'
 
 /** What a client gets if the quota refuses its request, or if the store, the upstream or the gateway fails. */

@@ -2,7 +2,7 @@ import type { IncomingMessage } from 'node:http'
 import type { Caller } from '../auth/authenticator.ts'
 import { type Denial, isDenial } from '../errors.ts'
 import type { Observation, Observer } from '../observe/observation.ts'
-import { type Charging, chargeOrder, isShadowed } from './settlement.ts'
+import { type Charging, chargeOrder, isShadowed } from './charge-order.ts'
 import type { Route, Rules } from './snapshot.ts'
 
 /** Why a tunnel is ended. */

@@ -1,5 +1,5 @@
 import { type AheadListener, type Counter, put, takeBack, usageToCharge } from './counter.ts'
-import type { Limit, Usage } from './window.ts'
+import { type Limit, startOf, type Usage } from './window.ts'
 
 /** The limits of one user in one category, each list shortest window first. */
 export interface Limits {
@@ -119,7 +119,7 @@ function fits(usages: readonly Usage[], limits: readonly Limit[], cost: number):
 function add(cost: number, counter: Counter, usages: MutableUsage[], limits: readonly Limit[], now: number): void {
   for (let i = 0; i < limits.length; i++) {
     const usage = usages[i] as MutableUsage
-    if (usage.startedAt === 0) usage.startedAt = now
+    usage.startedAt = startOf(usage, now)
     usage.used += cost
     put(counter, (limits[i] as Limit).window.seconds, usage)
   }

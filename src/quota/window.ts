@@ -34,6 +34,11 @@ export interface Usage {
 
 export const NOT_RUNNING: Usage = Object.freeze({ startedAt: 0, used: 0 })
 
+/** The start of a window in which something is charged at `now`: one that is not running starts then. */
+export function startOf(usage: Usage, now: number): number {
+  return usage.startedAt === 0 ? now : usage.startedAt
+}
+
 /** The moment at which a running window ends, in milliseconds since the epoch. */
 export function resetAt(usage: Usage, seconds: number): number {
   return usage.startedAt + seconds * 1000

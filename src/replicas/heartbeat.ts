@@ -2,7 +2,7 @@ import { hostname } from 'node:os'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { scrub } from '../lib/scrub.ts'
 import type { Observation, Observer, RequestDone } from '../observe/observation.ts'
-import { BEAT_MS, type Replica, type ReplicaCounts, type ReplicaStore, UNMATCHED } from './replica.ts'
+import { BEAT_MS, type Replica, type ReplicaCounts, type ReplicaStore, UNMATCHED } from './presence.ts'
 
 /** What a replica reports besides what it has counted. */
 export type ProcessState = Pick<Replica, 'hash' | 'controlVersion' | 'ready' | 'reasons'> & {

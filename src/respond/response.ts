@@ -2,7 +2,7 @@ import { type IncomingMessage, type ServerResponse, STATUS_CODES } from 'node:ht
 import type { Duplex } from 'node:stream'
 import { type Denial, STATUS_OF } from '../errors.ts'
 import type { Charge, Decision } from '../quota/charge.ts'
-import { rateLimit, rateLimitPolicy } from '../quota/ratelimit.ts'
+import { rateLimit, rateLimitPolicy } from '../quota/ratelimit-fields.ts'
 import type { QuotaStatus } from '../quota/status.ts'
 import { awaitsContinue, hasBody, SMALL } from './announced-body.ts'
 import { hangUp } from './raw.ts'

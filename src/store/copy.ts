@@ -1,10 +1,10 @@
-import type { TokenRecord } from '../control/access-key.ts'
+import type { TokenRecord } from '../control/access-key-record.ts'
 import type { AuditEntry } from '../control/control-store.ts'
 import type { Changes, UserOverride, Versioned } from '../control/state.ts'
 import { messageOf } from '../errors.ts'
 import type { Bucket } from '../failures/histogram.ts'
 import type { Counter } from '../quota/counter.ts'
-import type { ReplicaStore } from '../replicas/replica.ts'
+import type { ReplicaStore } from '../replicas/presence.ts'
 
 /**
  * Copies a whole store into another one. Every implementation passes test/store/copy.test.ts.

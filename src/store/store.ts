@@ -1,9 +1,9 @@
-import type { TokenStore } from '../control/access-key.ts'
+import type { AccessKeyStore } from '../control/access-key-record.ts'
 import type { ControlStore } from '../control/control-store.ts'
 import type { FailureStore } from '../failures/histogram.ts'
 import type { KnownUserStore } from '../quota/known-users.ts'
 import type { QuotaStore, UsageStore } from '../quota/quota-store.ts'
-import type { ReplicaStore } from '../replicas/replica.ts'
+import type { ReplicaStore } from '../replicas/presence.ts'
 
 /** Everything that outlives a process, in one place: counters, known users, failure history, gateway tokens, run-time changes. */
 export interface Store
@@ -11,7 +11,7 @@ export interface Store
     KnownUserStore,
     UsageStore,
     FailureStore,
-    TokenStore,
+    AccessKeyStore,
     ControlStore,
     ReplicaStore {
   /** Answers when the store can be used. @throws StoreError */

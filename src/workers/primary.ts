@@ -11,7 +11,7 @@ import { openStore } from '../app/stores.ts'
 import { createTelemetry } from '../app/telemetry.ts'
 import type { Config } from '../config/config.ts'
 import { fingerprint } from '../config/fingerprint.ts'
-import { createControlKeeper } from '../control/keeper.ts'
+import { createChangeFollower } from '../control/change-follower.ts'
 import { UNREAD } from '../failures/adaptive.ts'
 import { createSums } from '../observe/aggregate.ts'
 import { KnownUsers } from '../quota/known-users.ts'
@@ -61,7 +61,7 @@ export async function createPrimary({ config, hash, version, observe: also }: Ap
   const readyWorkers = (): number => supervisor.states().filter(({ ready }) => ready).length
   const together = { render: renderAll, contentType: metrics.contentType }
   const ready = (startup: boolean) => readiness(state, supervisor, startup)
-  const control = createControlKeeper({ store, observe })
+  const control = createChangeFollower({ store, observe })
   const drain: Drain = { isOn: () => state.draining, turn }
   const admin = openAdminPlane({
     current: () => current.config,

@@ -7,7 +7,7 @@ import { setupOf } from '../../src/app/admin-plane.ts'
 import { explain } from '../../src/app/explain.ts'
 import type { Config } from '../../src/config/config.ts'
 import { parseConfig } from '../../src/config/load.ts'
-import { createControlKeeper } from '../../src/control/keeper.ts'
+import { createChangeFollower } from '../../src/control/change-follower.ts'
 import { UNREAD } from '../../src/failures/adaptive.ts'
 import { KnownUsers } from '../../src/quota/known-users.ts'
 import { createPolicy } from '../../src/quota/policy.ts'
@@ -92,7 +92,7 @@ export async function startAdmin({
   const { config } = configOf(yaml)
   const store = given ?? openSqliteStore({ file: ':memory:', clock: now })
   const asked = { ...store, ...broken }
-  const control = createControlKeeper({ store: asked, observe: () => {} })
+  const control = createChangeFollower({ store: asked, observe: () => {} })
   const setup = setupOf(config)
   const admin = createAdmin({
     listen: { host: '127.0.0.1', port: 0 },

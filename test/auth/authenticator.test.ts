@@ -1,9 +1,9 @@
 import { describe, expect, it } from 'vitest'
 import type { Caller } from '../../src/auth/authenticator.ts'
-import { mintToken } from '../../src/control/access-key.ts'
+import { mintToken } from '../../src/control/access-key-record.ts'
 import type { Denial } from '../../src/errors.ts'
 import { StoreError } from '../../src/quota/quota-store.ts'
-import { bench, claims, jwt, NOW, tokenStore, word } from './support.ts'
+import { accessKeyStore, bench, claims, jwt, NOW, word } from './support.ts'
 
 const SECRET = 'the shared secret of a test, 32 bytes and more'
 const hmac = { algorithms: ['HS256'], keys: { kind: 'secret', secret: SECRET } } as const
@@ -119,7 +119,7 @@ describe('a credential of another kind', () => {
     'undefined',
     'null',
   ])('such as %s is refused unseen', async (credential) => {
-    const tokens = tokenStore()
+    const tokens = accessKeyStore()
     const { auth } = await bench([hmac], { tokens })
     const response = auth.authenticate(`Bearer ${credential}`)
     expect(response).toMatchObject({ code: 'unauthorized', reason: 'neither a JWT nor a gateway token' })
@@ -129,7 +129,7 @@ describe('a credential of another kind', () => {
 
   it('is a gateway token with a letter mistyped', async () => {
     const { token: good, record } = mint()
-    const tokens = tokenStore(record)
+    const tokens = accessKeyStore(record)
     const { outcome } = await bench([], { tokens })
     const letter = good[10] === 'x' ? 'y' : 'x'
     expect(await outcome(`${good.slice(0, 10)}${letter}${good.slice(11)}`)).toBe('unauthorized')
@@ -138,7 +138,7 @@ describe('a credential of another kind', () => {
 
   it('is a gateway token where those are switched off', async () => {
     const { token: good, record } = mint()
-    const tokens = tokenStore(record)
+    const tokens = accessKeyStore(record)
     const { outcome } = await bench([hmac], { tokens, gatewayTokens: false })
     expect(await outcome(good)).toBe('unauthorized')
     expect(tokens.asked).toBe(0)
@@ -153,7 +153,7 @@ describe('a credential of another kind', () => {
 describe('a gateway token', () => {
   it('is remembered for a quarter of a second at most, whatever is configured', async () => {
     const { token: good, record } = mint()
-    const tokens = tokenStore(record)
+    const tokens = accessKeyStore(record)
     const gateway = await bench([], { tokens, cache: { max: 10, ttlMs: 3_600_000 } })
     expect(await gateway.ask(good)).toEqual({ user: 'alice', kind: 'gateway_token' })
     gateway.time += 249
@@ -166,7 +166,7 @@ describe('a gateway token', () => {
 
   it('is forgotten at another moment than others that came with it', async () => {
     const { token: good, record } = mint()
-    const tokens = tokenStore(record)
+    const tokens = accessKeyStore(record)
     const gateway = await bench([], { tokens, random: () => 1 })
     await gateway.ask(good)
     gateway.time += 187
@@ -179,7 +179,7 @@ describe('a gateway token', () => {
 
   it('is remembered no longer than is configured', async () => {
     const { token: good, record } = mint()
-    const tokens = tokenStore(record)
+    const tokens = accessKeyStore(record)
     const gateway = await bench([], { tokens, cache: { max: 10, ttlMs: 100 } })
     await gateway.ask(good)
     gateway.time += 99
@@ -209,7 +209,7 @@ describe('a gateway token', () => {
 
   it('is not remembered past its own end', async () => {
     const { token: good, record } = mint('alice', NOW + 500)
-    const gateway = await bench([], { tokens: tokenStore(record) })
+    const gateway = await bench([], { tokens: accessKeyStore(record) })
     expect(await gateway.outcome(good)).toBe('alice')
     gateway.time += 500
     expect(await gateway.outcome(good)).toBe('unauthorized')
@@ -217,7 +217,7 @@ describe('a gateway token', () => {
 
   it('that many requests bring at once is looked up once', async () => {
     const { token: good, record } = mint()
-    const tokens = tokenStore(record)
+    const tokens = accessKeyStore(record)
     const { outcome } = await bench([], { tokens })
     expect(new Set(await Promise.all(Array.from({ length: 50 }, () => outcome(good))))).toEqual(new Set(['alice']))
     expect(tokens.asked).toBe(1)
@@ -225,7 +225,7 @@ describe('a gateway token', () => {
 
   it('that is good stays remembered in a flood of bad ones', async () => {
     const { token: good, record } = mint()
-    const tokens = tokenStore(record)
+    const tokens = accessKeyStore(record)
     const gateway = await bench([], { tokens, cache: { max: 1, ttlMs: 10_000 } })
     await gateway.outcome(good)
     for (let i = 0; i < 50; i++) await gateway.outcome(mint().token)
@@ -263,7 +263,7 @@ describe('a gateway token', () => {
 
   it('and a JWT of one user name one user', async () => {
     const { token: good, record } = mint()
-    const { outcome } = await bench([hmac], { tokens: tokenStore(record) })
+    const { outcome } = await bench([hmac], { tokens: accessKeyStore(record) })
     expect(await outcome(good)).toBe(await outcome(token()))
   })
 })

@@ -1,5 +1,10 @@
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
-import { mintToken, type TokenRecord, type TokenStore, type TokensStep } from '../../src/control/access-key.ts'
+import {
+  type AccessKeyStore,
+  mintToken,
+  type TokenRecord,
+  type TokensStep,
+} from '../../src/control/access-key-record.ts'
 import type { AuditBounds, AuditEntry, Author, Change, Changed, ControlStore } from '../../src/control/control-store.ts'
 import { type ControlState, type LastChange, UNCHANGED, type UserOverride } from '../../src/control/state.ts'
 import type { Charge, Decision, Limits, Refund } from '../../src/quota/charge.ts'
@@ -8,14 +13,14 @@ import type { Window } from '../../src/quota/window.ts'
 import { limits } from '../quota/quota-store.suite.ts'
 import { STRANGE_IDS } from '../quota/usage.suite.ts'
 
-export interface TokenStoreUnderTest {
-  readonly store: TokenStore
+export interface AccessKeyStoreUnderTest {
+  readonly store: AccessKeyStore
   close(): Promise<void>
 }
 
 /** What every token store must do. */
-export function tokenStoreSuite(open: () => Promise<TokenStoreUnderTest>): void {
-  let under: TokenStoreUnderTest
+export function accessKeyStoreSuite(open: () => Promise<AccessKeyStoreUnderTest>): void {
+  let under: AccessKeyStoreUnderTest
   beforeEach(async () => {
     under = await open()
   })

@@ -5,7 +5,7 @@ import fc from 'fast-check'
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import type { ExplainResponse } from '../../src/admin/api.ts'
 import type { Observation } from '../../src/observe/observation.ts'
-import { UNMATCHED } from '../../src/replicas/replica.ts'
+import { UNMATCHED } from '../../src/replicas/presence.ts'
 import { type RunningApp, startApp, startUpstream, type Upstream, yaml } from './harness.ts'
 import { bearer } from './jwt.ts'
 

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest'
-import { mintToken } from '../../src/control/access-key.ts'
+import { mintToken } from '../../src/control/access-key-record.ts'
 import { plainError, scrub } from '../../src/lib/scrub.ts'
 
 const gateway = mintToken({ user: 'alice', name: 'phone', expiresAt: null }, 0).token

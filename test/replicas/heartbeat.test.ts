@@ -1,7 +1,7 @@
 import { afterEach, expect, it } from 'vitest'
 import { StoreError } from '../../src/quota/quota-store.ts'
 import { createHeartbeat, type Heartbeat, type ProcessState } from '../../src/replicas/heartbeat.ts'
-import type { Replica } from '../../src/replicas/replica.ts'
+import type { Replica } from '../../src/replicas/presence.ts'
 import { request } from '../observe/request.ts'
 
 const STANDING: ProcessState = { hash: 'abc', controlVersion: 3, ready: true, reasons: [], inFlight: 2 }

@@ -1,5 +1,5 @@
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
-import { FORGET_MS, type Replica, type ReplicaStore } from '../../src/replicas/replica.ts'
+import { FORGET_MS, type Replica, type ReplicaStore } from '../../src/replicas/presence.ts'
 
 export interface ReplicaStoreUnderTest {
   readonly store: ReplicaStore

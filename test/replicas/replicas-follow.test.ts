@@ -2,8 +2,8 @@ import { mkdtemp, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest'
+import { type ChangeFollower, createChangeFollower } from '../../src/control/change-follower.ts'
 import type { Change } from '../../src/control/control-store.ts'
-import { type ControlKeeper, createControlKeeper } from '../../src/control/keeper.ts'
 import { asOverrides } from '../../src/control/overrides.ts'
 import { preview } from '../../src/control/preview.ts'
 import { applyPatch, resolve } from '../../src/control/settings.ts'
@@ -45,7 +45,7 @@ const PLACES: [string, () => Promise<Place>][] = [
 describe.each(PLACES)('two replicas that share %s', (_, make) => {
   let place: Place
   let stores: [Store, Store]
-  let keepers: [ControlKeeper, ControlKeeper]
+  let keepers: [ChangeFollower, ChangeFollower]
 
   beforeEach(async () => {
     place = await make()
@@ -60,7 +60,7 @@ describe.each(PLACES)('two replicas that share %s', (_, make) => {
     await place.clean()
   })
 
-  const keeperOf = (store: Store) => createControlKeeper({ store, observe: () => {}, pollMs: 20 })
+  const keeperOf = (store: Store) => createChangeFollower({ store, observe: () => {}, pollMs: 20 })
   const change = (store: Store, to: Change) => store.change(to, { who: 'ada', why: 'test' }, null)
   const override = (user: string, expiresAt: number | null): Change => ({
     kind: 'override',

@@ -36,7 +36,7 @@ const BATCH = 'src/store/redis/charge-batch.ts'
 const REDIS = 'src/store/redis/redis-store.ts'
 const ERRORS = 'src/store/redis/store-errors.ts'
 const SQLITE = 'src/store/sqlite/sqlite-store.ts'
-const REPLICAS = 'src/store/replica-record.ts'
+const REPLICAS = 'src/store/presence-record.ts'
 
 export const MUTATIONS: readonly Mutation[] = [
   // The script: exactly once.

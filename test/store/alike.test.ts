@@ -1,7 +1,7 @@
 import fc from 'fast-check'
 import { Redis } from 'ioredis'
 import { afterAll, beforeAll, expect, it } from 'vitest'
-import { mintToken, type TokenRecord } from '../../src/control/access-key.ts'
+import { mintToken, type TokenRecord } from '../../src/control/access-key-record.ts'
 import type { Change } from '../../src/control/control-store.ts'
 import type { Changes, LastChange, UserOverride } from '../../src/control/state.ts'
 import { NOTHING } from '../../src/failures/histogram.ts'

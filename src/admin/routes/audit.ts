@@ -1,7 +1,7 @@
 import { z } from 'zod'
 import type { AuditResponse } from '../api.ts'
 import { entryResponse } from '../audit-entry.ts'
-import type { Desk } from '../change.ts'
+import type { Desk } from '../desk.ts'
 import { limit, readFields, whole } from '../fields.ts'
 import { type AdminResponse, badFields, type Call, ok, type Route } from '../http.ts'
 import * as schemas from '../schemas.ts'

@@ -15,7 +15,7 @@ import type {
   SettingsResponse,
   WarningResponse,
 } from '../api.ts'
-import { type Desk, etag } from '../change.ts'
+import { type Desk, etag } from '../desk.ts'
 import { readFields } from '../fields.ts'
 import { type AdminResponse, badFields, type Call, ok, type Route } from '../http.ts'
 import * as schemas from '../schemas.ts'

@@ -1,7 +1,7 @@
 import { oneAtATime } from '../../lib/serialize.ts'
 import { windowStatus } from '../../quota/status.ts'
 import type { LayersResponse, LimitResponse, UserResponse } from '../api.ts'
-import { type Desk, etag } from '../change.ts'
+import { type Desk, etag } from '../desk.ts'
 import { readFields } from '../fields.ts'
 import { type AdminResponse, badFields, type Call, NO_CONTENT, ok, type Route } from '../http.ts'
 import { overrideOf } from '../override.ts'

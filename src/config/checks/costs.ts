@@ -1,7 +1,7 @@
 import { createPolicy } from '../../quota/policy.ts'
 import type { ParsedRoute, Salvage } from '../partial.ts'
 import { type Finding, type Path, quote } from '../problems.ts'
-import { toWindows, windowsOf } from '../windows.ts'
+import { toWindows, windowsOf } from '../window-lengths.ts'
 
 interface Ceiling {
   readonly limit: number

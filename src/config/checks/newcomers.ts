@@ -2,7 +2,7 @@ import { createPolicy } from '../../quota/policy.ts'
 import type { Limit } from '../../quota/window.ts'
 import type { Salvage } from '../partial.ts'
 import { type Finding, quote } from '../problems.ts'
-import { toWindows, windowsOf } from '../windows.ts'
+import { toWindows, windowsOf } from '../window-lengths.ts'
 
 /** What whoever can have more than one account, or choose his user id, does to others. */
 

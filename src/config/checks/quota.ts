@@ -7,7 +7,7 @@ import type { Finding, Path } from '../problems.ts'
 import { quote } from '../problems.ts'
 import { MAX_WINDOW, MIN_WINDOW } from '../schema/quota.ts'
 import { parseDuration } from '../units.ts'
-import { type Candidate, windowsOf } from '../windows.ts'
+import { type Candidate, windowsOf } from '../window-lengths.ts'
 
 /** Windows, categories and limits fit together. @param lineOf the line of a path, `null` if the file lacks it */
 export function checkQuota(

@@ -1,5 +1,5 @@
 import { z } from 'zod'
-import { isTokenName } from '../../control/access-key.ts'
+import { isTokenName } from '../../control/access-key-record.ts'
 import { parseHostPort, parseSubnet } from '../addresses.ts'
 import type { Reading } from '../units.ts'
 import { domain } from './domain.ts'

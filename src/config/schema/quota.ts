@@ -1,7 +1,7 @@
 import { z } from 'zod'
 import { MAX_LIMIT, MODES, MULTIPLIER } from '../../quota/policy.ts'
 import { PERCENTAGE, parsePercentage, type Reading } from '../units.ts'
-import { toWindows, windowsOf } from '../windows.ts'
+import { toWindows, windowsOf } from '../window-lengths.ts'
 import { domain } from './domain.ts'
 import { byName, choice, duration, either, flag, integer, read, section, wanted } from './values.ts'
 

@@ -1,6 +1,6 @@
 import type { Observer } from '../../observe/observation.ts'
 import { StoreError, type StoreFailure } from '../quota-store.ts'
-import { afterDeadline } from './deadline.ts'
+import { afterDeadline } from './after-deadline.ts'
 import type { Sender } from './sender.ts'
 
 export interface CircuitOptions {

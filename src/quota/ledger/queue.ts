@@ -1,6 +1,6 @@
 import type { Charge, Decision } from '../charge.ts'
 import { StoreError } from '../quota-store.ts'
-import { afterDeadline } from './deadline.ts'
+import { afterDeadline } from './after-deadline.ts'
 import { abandon, isWaiting, type WaitingCharge } from './waiting-charge.ts'
 
 export interface QueueOptions {

@@ -10,7 +10,7 @@ import {
 } from '../../control/control-store.ts'
 import type { Changes, LastChange, UserOverride, Versioned } from '../../control/state.ts'
 import { StoreError } from '../../quota/quota-store.ts'
-import { CHANGES_READ, changesAfter, type Head, jsonOf, type OverridesStep, readInSteps } from '../change-feed.ts'
+import { CHANGES_READ, changesAfter, type Head, jsonOf, type OverridesStep, readInSteps } from '../change-catch-up.ts'
 import { call, milliseconds, reading } from './calls.ts'
 import type { RedisClient } from './client.ts'
 import type { Keys } from './keys.ts'

@@ -2,6 +2,7 @@ import { randomUUID } from 'node:crypto'
 import { endsAt, running } from '../../quota/counter.ts'
 import { StoreError } from '../../quota/quota-store.ts'
 import type { Copyable, Owner, Portion, Refill, RememberedUser } from '../copy.ts'
+import { readTokens, writeToken } from './access-keys.ts'
 import { call, milliseconds, pinging, reading, transaction } from './calls.ts'
 import { connect, type RedisClient } from './client.ts'
 import { redisControl } from './control.ts'
@@ -10,7 +11,6 @@ import { readKnownUser, writeKnownUser } from './known-users.ts'
 import { redisReplicas } from './replicas.ts'
 import { packCounters, readCounters } from './sections.ts'
 import { readBuckets, writeBuckets } from './tallies.ts'
-import { readTokens, writeToken } from './tokens.ts'
 
 /** Keys of the database that one step looks at, and entries of a portion. */
 const STEP = 250

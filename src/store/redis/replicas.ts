@@ -1,5 +1,5 @@
-import { FORGET_MS, type ReplicaStore } from '../../replicas/replica.ts'
-import { heard, listedReplicas } from '../replica-record.ts'
+import { FORGET_MS, type ReplicaStore } from '../../replicas/presence.ts'
+import { heard, listedReplicas } from '../presence-record.ts'
 import { call, milliseconds, reading, transaction } from './calls.ts'
 import type { RedisClient } from './client.ts'
 import type { Keys } from './keys.ts'

@@ -12,7 +12,7 @@ import {
 } from '../../control/control-store.ts'
 import type { LastChange, Versioned } from '../../control/state.ts'
 import { empty, endsAt, running } from '../../quota/counter.ts'
-import { CHANGES_READ, changesAfter, type Head, jsonOf, type OverridesStep, readInSteps } from '../change-feed.ts'
+import { CHANGES_READ, changesAfter, type Head, jsonOf, type OverridesStep, readInSteps } from '../change-catch-up.ts'
 import { pack, unpack } from '../packed-value.ts'
 import { attempt, transactions } from './database.ts'
 

@@ -4,10 +4,10 @@ import { BUCKET_MS, BUCKETS, type Bucket, bucketStart } from '../../failures/his
 import { endsAt, running } from '../../quota/counter.ts'
 import type { Copyable, Owner, Portion, Refill, RememberedUser } from '../copy.ts'
 import { pack, unpack } from '../packed-value.ts'
+import { insertToken, type TokenRow, tokenOf } from './access-keys.ts'
 import { type AuditRow, entryOf, type StoredValue, versioned } from './control.ts'
 import { attempt, openDatabase } from './database.ts'
 import { sqliteReplicas } from './replicas.ts'
-import { insertToken, type TokenRow, tokenOf } from './tokens.ts'
 
 /** Rows of one portion. */
 const STEP = 500

@@ -1,6 +1,6 @@
 import type { DatabaseSync } from 'node:sqlite'
-import { FORGET_MS, type Replica, type ReplicaStore } from '../../replicas/replica.ts'
-import { heard, listedReplicas } from '../replica-record.ts'
+import { FORGET_MS, type Replica, type ReplicaStore } from '../../replicas/presence.ts'
+import { heard, listedReplicas } from '../presence-record.ts'
 import { attempt, transactions } from './database.ts'
 
 export function sqliteReplicas(database: DatabaseSync, clock: () => number): ReplicaStore {

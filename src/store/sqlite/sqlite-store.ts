@@ -5,11 +5,11 @@ import { type Counter, endsAt, running } from '../../quota/counter.ts'
 import { StoreError, type UsageSnapshot } from '../../quota/quota-store.ts'
 import { pack, unpack } from '../packed-value.ts'
 import type { Store } from '../store.ts'
+import { sqliteTokens } from './access-keys.ts'
 import { sqliteControl } from './control.ts'
 import { attempt, openDatabase, transactions } from './database.ts'
 import { sqliteKnownUsers } from './known-users.ts'
 import { sqliteReplicas } from './replicas.ts'
-import { sqliteTokens } from './tokens.ts'
 import { sqliteUsage } from './usage.ts'
 
 export interface SqliteStoreOptions {

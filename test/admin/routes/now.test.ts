@@ -1,6 +1,6 @@
 import { afterEach, expect, test } from 'vitest'
 import { StoreError } from '../../../src/quota/quota-store.ts'
-import type { Replica } from '../../../src/replicas/replica.ts'
+import type { Replica } from '../../../src/replicas/presence.ts'
 import { NOW, type Running, startAdmin, YAML } from '../running.ts'
 
 let running: Running

@@ -1,5 +1,5 @@
 import { afterEach, beforeEach, describe, expect, test } from 'vitest'
-import { hashToken, looksLikeToken } from '../../../src/control/access-key.ts'
+import { hashToken, looksLikeToken } from '../../../src/control/access-key-record.ts'
 import { StoreError } from '../../../src/quota/quota-store.ts'
 import { NOW, type Running, startAdmin } from '../running.ts'
 

@@ -4,7 +4,7 @@ import type { Charge, Decision, Limits } from '../../../src/quota/charge.ts'
 import { createLedger } from '../../../src/quota/ledger/ledger.ts'
 import { createRecentRefusals } from '../../../src/quota/ledger/recent-refusals.ts'
 import type { QuotaStore } from '../../../src/quota/quota-store.ts'
-import { rateLimit } from '../../../src/quota/ratelimit.ts'
+import { rateLimit } from '../../../src/quota/ratelimit-fields.ts'
 import { refusalBody, violations } from '../../../src/quota/refusal.ts'
 import { openSqliteStore } from '../../../src/store/sqlite/sqlite-store.ts'
 

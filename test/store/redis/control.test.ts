@@ -1,8 +1,8 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import { Redis } from 'ioredis'
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from 'vitest'
+import { createChangeFollower } from '../../../src/control/change-follower.ts'
 import type { Author, Change } from '../../../src/control/control-store.ts'
-import { createControlKeeper } from '../../../src/control/keeper.ts'
 import { UNCHANGED } from '../../../src/control/state.ts'
 import { milliseconds } from '../../../src/store/redis/calls.ts'
 import { openRedisStore } from '../../../src/store/redis/redis-store.ts'
@@ -162,7 +162,7 @@ describe('a change by one process', () => {
 
 it('a Redis that was emptied and changed as often again is read anew', async () => {
   const store = await open()
-  const keeper = createControlKeeper({ store, observe: () => {}, pollMs: 1e9 })
+  const keeper = createChangeFollower({ store, observe: () => {}, pollMs: 1e9 })
   await store.change(LOOSE, ANN, null)
   await store.change(ALICE, ANN, null)
   expect((await keeper.fresh()).overrides.size).toBe(1)

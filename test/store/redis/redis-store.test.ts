@@ -1,12 +1,12 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import { Redis } from 'ioredis'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
-import { FORGET_MS } from '../../../src/replicas/replica.ts'
+import { FORGET_MS } from '../../../src/replicas/presence.ts'
 import { connect } from '../../../src/store/redis/client.ts'
 import { redisControl } from '../../../src/store/redis/control.ts'
 import { createKeys } from '../../../src/store/redis/keys.ts'
 import { openRedisStore } from '../../../src/store/redis/redis-store.ts'
-import { auditBoundSuite, controlStoreSuite, tokenStoreSuite } from '../../control/control-store.suite.ts'
+import { accessKeyStoreSuite, auditBoundSuite, controlStoreSuite } from '../../control/control-store.suite.ts'
 import { failureStoreSuite } from '../../failures/failure-store.suite.ts'
 import { knownUserStoreSuite } from '../../quota/known-users.suite.ts'
 import { quotaStoreSuite } from '../../quota/quota-store.suite.ts'
@@ -30,7 +30,7 @@ describe('the Redis store', () => {
   }
   describe('as a quota store', () => quotaStoreSuite(async () => ({ ...(await open()), pass: (ms) => sleep(ms + 5) })))
   describe('as a failure store', () => failureStoreSuite(() => open()))
-  describe('as a token store', () => tokenStoreSuite(() => open()))
+  describe('as a token store', () => accessKeyStoreSuite(() => open()))
   describe('as a usage store', () => usageStoreSuite(() => open()))
   describe('as a store of known users', () =>
     knownUserStoreSuite(async () => ({ ...(await open()), pass: (ms) => sleep(ms + 5) })))

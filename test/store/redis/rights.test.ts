@@ -1,7 +1,7 @@
 import { readFileSync } from 'node:fs'
 import { Redis } from 'ioredis'
 import { expect, it, vi } from 'vitest'
-import { mintToken } from '../../../src/control/access-key.ts'
+import { mintToken } from '../../../src/control/access-key-record.ts'
 import type { Change } from '../../../src/control/control-store.ts'
 import { UNCHANGED } from '../../../src/control/state.ts'
 import type { Observation, Observer } from '../../../src/observe/observation.ts'

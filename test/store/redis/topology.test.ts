@@ -12,7 +12,7 @@ import type { Observation } from '../../../src/observe/observation.ts'
 import type { Batch, Decision } from '../../../src/quota/charge.ts'
 import { openRedisStore } from '../../../src/store/redis/redis-store.ts'
 import type { Store } from '../../../src/store/store.ts'
-import { controlStoreSuite, tokenStoreSuite } from '../../control/control-store.suite.ts'
+import { accessKeyStoreSuite, controlStoreSuite } from '../../control/control-store.suite.ts'
 import { failureStoreSuite } from '../../failures/failure-store.suite.ts'
 import { quotaStoreSuite } from '../../quota/quota-store.suite.ts'
 import { usageStoreSuite } from '../../quota/usage.suite.ts'
@@ -76,7 +76,7 @@ describe('the Redis store on a cluster', () => {
   // One primary checks as a thousand do that all keys of a script are in one slot.
   describe('as a quota store', () => quotaStoreSuite(() => open(url)))
   describe('as a failure store', () => failureStoreSuite(() => open(url)))
-  describe('as a token store', () => tokenStoreSuite(() => open(url)))
+  describe('as a token store', () => accessKeyStoreSuite(() => open(url)))
   describe('as a usage store', () => usageStoreSuite(() => open(url)))
   describe('as a control store', () =>
     controlStoreSuite(async () => {

@@ -7,7 +7,7 @@ import { BUCKET_MS, BUCKETS, NOTHING } from '../../../src/failures/histogram.ts'
 import { sqliteControl } from '../../../src/store/sqlite/control.ts'
 import { openDatabase } from '../../../src/store/sqlite/database.ts'
 import { openSqliteStore } from '../../../src/store/sqlite/sqlite-store.ts'
-import { auditBoundSuite, controlStoreSuite, tokenStoreSuite } from '../../control/control-store.suite.ts'
+import { accessKeyStoreSuite, auditBoundSuite, controlStoreSuite } from '../../control/control-store.suite.ts'
 import { failureHistorySuite, failureStoreSuite } from '../../failures/failure-store.suite.ts'
 import { knownUserStoreSuite } from '../../quota/known-users.suite.ts'
 import { limits, quotaStoreSuite } from '../../quota/quota-store.suite.ts'
@@ -82,7 +82,7 @@ describe('the embedded store', () => {
       await close()
     })
   })
-  describe('as a token store', () => tokenStoreSuite(open))
+  describe('as a token store', () => accessKeyStoreSuite(open))
   describe('as a usage store', () => usageStoreSuite(open))
   describe('as a store of known users', () => knownUserStoreSuite(open))
   describe('as a replica store', () =>

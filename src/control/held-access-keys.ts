@@ -1,8 +1,8 @@
 import { hash } from 'node:crypto'
 import { StoreError } from '../quota/quota-store.ts'
-import type { TokenRecord, TokenStore } from './access-key.ts'
+import type { AccessKeyStore, TokenRecord } from './access-key-record.ts'
+import type { ChangeFollower } from './change-follower.ts'
 import type { AuditEntry, ControlStore } from './control-store.ts'
-import type { ControlKeeper } from './keeper.ts'
 
 /** What is known of a gateway token without asking the store. */
 export type AccessKey = Pick<TokenRecord, 'user' | 'expiresAt' | 'revokedAt'>
@@ -23,8 +23,8 @@ export interface AccessKeys {
 }
 
 export interface AccessKeysOptions {
-  readonly store: Pick<TokenStore, 'readTokens' | 'findTokens'> & Pick<ControlStore, 'readAudit'>
-  readonly control: Pick<ControlKeeper, 'fresh' | 'storeTime' | 'accompany'>
+  readonly store: Pick<AccessKeyStore, 'readTokens' | 'findTokens'> & Pick<ControlStore, 'readAudit'>
+  readonly control: Pick<ChangeFollower, 'fresh' | 'storeTime' | 'accompany'>
   /** Whether gateway tokens are accepted at this moment: else none are held. */
   readonly wanted: () => boolean
   /** Monotonic milliseconds. Default `performance.now`. */

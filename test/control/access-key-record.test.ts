@@ -1,7 +1,7 @@
 import { createHash } from 'node:crypto'
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
-import { hashToken, looksLikeToken, mintToken } from '../../src/control/access-key.ts'
+import { hashToken, looksLikeToken, mintToken } from '../../src/control/access-key-record.ts'
 
 const OWNER = { user: 'alice', name: 'laptop', expiresAt: null }
 const mint = (): string => mintToken(OWNER, 1000).token

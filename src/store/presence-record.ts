@@ -1,4 +1,4 @@
-import { FORGET_MS, type Replica } from '../replicas/replica.ts'
+import { FORGET_MS, type Replica } from '../replicas/presence.ts'
 
 /** A process and the store's time at which it spoke last. */
 export interface Heard {

@@ -28,7 +28,7 @@ export interface TokensStep {
   readonly next: string | null
 }
 
-export interface TokenStore {
+export interface AccessKeyStore {
   /** @throws StoreError */
   insertToken(record: TokenRecord): Promise<void>
   /** The records of those ids that are known, in any order. @throws StoreError */

@@ -1,4 +1,4 @@
-import type { TokenRecord, TokenStore, TokensStep } from '../../control/access-key.ts'
+import type { AccessKeyStore, TokenRecord, TokensStep } from '../../control/access-key-record.ts'
 import { call, reading, transaction } from './calls.ts'
 import type { RedisClient } from './client.ts'
 import type { Keys } from './keys.ts'
@@ -16,7 +16,7 @@ export async function readTokens(redis: RedisClient, keys: Keys, from: string | 
   return { records: flat.filter((_, i) => i % 2 === 1).map(parse), next: next === '0' ? null : next }
 }
 
-export function redisTokens(redis: RedisClient, keys: Keys): TokenStore {
+export function redisTokens(redis: RedisClient, keys: Keys): AccessKeyStore {
   async function insertToken(record: TokenRecord): Promise<void> {
     await transaction(redis, (multi) => {
       writeToken(multi, keys, record)

@@ -11,7 +11,7 @@ import {
   type Versioned,
 } from './state.ts'
 
-export interface ControlKeeperOptions {
+export interface ChangeFollowerOptions {
   readonly store: ControlStore
   /** Hears what is followed, `control_followed`, and once of each outage: `store_failed` with operation `control`. */
   readonly observe: Observer
@@ -22,7 +22,7 @@ export interface ControlKeeperOptions {
 }
 
 /** Follows what administrators change, by any replica. */
-export interface ControlKeeper {
+export interface ChangeFollower {
   /** Reads for the first time and follows from then on. Without the store it begins with nothing changed. Never rejects. */
   start(): Promise<void>
   /** What is in force, without overrides that have expired. Parts that a change left alone are the same objects as before. */
@@ -49,7 +49,7 @@ export interface ControlKeeper {
  */
 export type CoReader = (entries: readonly AuditEntry[] | null, askedAt: number) => Promise<void>
 
-export function createControlKeeper(options: ControlKeeperOptions): ControlKeeper {
+export function createChangeFollower(options: ChangeFollowerOptions): ChangeFollower {
   const { store, observe, pollMs = 1000, now = () => performance.now() } = options
   const listeners = new Set<Listener<ControlState>>()
   const changeListeners = new Set<Listener<AuditEntry>>()

@@ -1,7 +1,7 @@
 import fc from 'fast-check'
 import { afterEach, beforeEach, describe, expect, it, onTestFinished, vi } from 'vitest'
+import { type ChangeFollower, createChangeFollower } from '../../src/control/change-follower.ts'
 import type { Change } from '../../src/control/control-store.ts'
-import { type ControlKeeper, createControlKeeper } from '../../src/control/keeper.ts'
 import type { ControlState, UserOverride } from '../../src/control/state.ts'
 import type { Observation } from '../../src/observe/observation.ts'
 import { createFakeStore, type FakeStore } from './fake-store.ts'
@@ -17,7 +17,7 @@ const forUser = (user: string, to: UserOverride | null): Change => ({ kind: 'ove
 const loose: Change = { kind: 'settings', to: { mode: 'loose' } }
 
 let store: FakeStore
-let keeper: ControlKeeper
+let keeper: ChangeFollower
 /** But for what is followed. */
 let told: Observation[]
 let followed: Observation[]
@@ -25,7 +25,7 @@ let followed: Observation[]
 let time: number
 
 const open = (pollMs = 5) =>
-  createControlKeeper({
+  createChangeFollower({
     store,
     observe: (seen) => (seen.type === 'control_followed' ? followed : told).push(seen),
     pollMs,
@@ -92,7 +92,7 @@ describe('what administrators change', () => {
     vi.useFakeTimers()
     onTestFinished(() => void vi.useRealTimers())
     store.isDeaf = true
-    const usual = createControlKeeper({ store, observe: () => {} })
+    const usual = createChangeFollower({ store, observe: () => {} })
     onTestFinished(() => usual.close())
     await usual.start()
     await store.set(loose)

@@ -1,13 +1,13 @@
-import type { TokenStore } from '../control/access-key.ts'
+import type { AccessKeyStore } from '../control/access-key-record.ts'
+import type { ChangeFollower } from '../control/change-follower.ts'
 import type { AuditEntry, Author, Change, Changed, ControlStore } from '../control/control-store.ts'
-import type { ControlKeeper } from '../control/keeper.ts'
 import type { ControlState } from '../control/state.ts'
 import type { Adaptive } from '../failures/adaptive.ts'
 import type { FailureStore } from '../failures/histogram.ts'
 import type { Observer } from '../observe/observation.ts'
 import type { KnownUsers } from '../quota/known-users.ts'
 import { type QuotaStore, StoreError, type UsageStore } from '../quota/quota-store.ts'
-import type { ReplicaStore } from '../replicas/replica.ts'
+import type { ReplicaStore } from '../replicas/presence.ts'
 import { entryResponse, wishResponse } from './audit-entry.ts'
 import { type AdminResponse, type Call, refusal } from './http.ts'
 import { type IfMatch, readIfMatch } from './if-match.ts'
@@ -17,7 +17,7 @@ import { type Setup, type View, viewOf } from './state.ts'
 export type AdminStore = QuotaStore &
   UsageStore &
   FailureStore &
-  TokenStore &
+  AccessKeyStore &
   ControlStore &
   ReplicaStore & { /** @throws StoreError */ ping(): Promise<void> }
 
@@ -27,7 +27,7 @@ const NOBODY: KnownToDesk = { isKnown: () => false, lookUp: () => false }
 
 export interface DeskOptions {
   readonly store: AdminStore
-  readonly control: Pick<ControlKeeper, 'fresh' | 'state'>
+  readonly control: Pick<ChangeFollower, 'fresh' | 'state'>
   /** Of the configuration in force. */
   readonly setup: () => Setup
   /** The adaptive factor by which this gateway goes, and why; in every mode. */

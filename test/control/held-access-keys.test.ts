@@ -1,7 +1,7 @@
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
-import { mintToken, type TokenRecord } from '../../src/control/access-key.ts'
-import { type AccessKeys, createAccessKeys } from '../../src/control/access-keys.ts'
-import { type ControlKeeper, createControlKeeper } from '../../src/control/keeper.ts'
+import { mintToken, type TokenRecord } from '../../src/control/access-key-record.ts'
+import { type ChangeFollower, createChangeFollower } from '../../src/control/change-follower.ts'
+import { type AccessKeys, createAccessKeys } from '../../src/control/held-access-keys.ts'
 import { createFakeStore, type FakeStore } from './fake-store.ts'
 
 const AUTHOR = { who: 'ada', why: null }
@@ -10,7 +10,7 @@ const mint = (user = 'alice', expiresAt: number | null = null) => mintToken({ us
 /** By id. */
 let records: Map<string, TokenRecord>
 let store: FakeStore
-let control: ControlKeeper
+let control: ChangeFollower
 let keys: AccessKeys
 let wanted: boolean
 /** Our monotonic clock. */
@@ -28,7 +28,7 @@ afterEach(() => control.close())
 /** Never polls by itself: what is seen was seen by a hint or by asking. */
 function open(): void {
   const now = () => time
-  control = createControlKeeper({ store, observe: () => {}, pollMs: 1e9, now })
+  control = createChangeFollower({ store, observe: () => {}, pollMs: 1e9, now })
   const asking = async <T>(what: string, value: () => T): Promise<T> => {
     store.asked.push(what)
     await store.pace

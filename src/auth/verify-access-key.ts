@@ -1,19 +1,19 @@
-import { looksLikeToken } from '../control/access-key.ts'
-import type { AccessKey, AccessKeys } from '../control/access-keys.ts'
+import { looksLikeToken } from '../control/access-key-record.ts'
+import type { AccessKey, AccessKeys } from '../control/held-access-keys.ts'
 import { isUserId } from '../control/user-id.ts'
 import type { Denial } from '../errors.ts'
 import { StoreError } from '../quota/quota-store.ts'
-import { invalid, unknowable, type Verified } from './caller.ts'
+import { invalid, unknowable, type Verified } from './verdict.ts'
 
 /** Whether a credential is to be judged as a gateway token. */
-export const isGatewayToken = looksLikeToken
+export const isAccessKey = looksLikeToken
 
 /**
  * Verifies a gateway token by its hash: it is found or not, so there is no comparison of secrets to be timed. At once, where the token is
  * known.
  * @param now milliseconds since the epoch
  */
-export function verifyGatewayToken(
+export function verifyAccessKey(
   tokens: AccessKeys,
   token: string,
   now: number,

@@ -1,5 +1,5 @@
 import { expect, it } from 'vitest'
-import { shadowScopeOf, undecided } from '../../src/gateway/settlement.ts'
+import { shadowScopeOf, undecided } from '../../src/gateway/charge-order.ts'
 import { LedgerFull } from '../../src/quota/ledger/ledger-contract.ts'
 import { StoreError } from '../../src/quota/quota-store.ts'
 

@@ -1,8 +1,7 @@
-import type { Charge, Decision, Limits } from './charge.ts'
+import type { Decision, Limits } from './charge.ts'
 import { type Counter, usageOf } from './counter.ts'
 import type { Policy } from './policy.ts'
 import type { UsageSnapshot } from './quota-store.ts'
-import { violations } from './refusal.ts'
 import { type Limit, NOT_RUNNING, resetAt, type Usage } from './window.ts'
 
 /**
@@ -96,25 +95,7 @@ export function snapshotFields(policy: Policy, { at, personal, global }: UsageSn
   return ['RateLimit-Policy', policies.join(', '), 'RateLimit', left.join(', ')]
 }
 
-function policyName(scope: string, category: string, { window }: Limit): string {
+/** As the RateLimit fields name a window. */
+export function policyName(scope: string, category: string, { window }: Limit): string {
   return `${scope}-${category}-${window.name}`
-}
-
-/** The 429 as a problem of type `quota-exceeded`, for clients that accept `application/problem+json`. */
-export function problemBody(charge: Charge, decision: Decision, detail: string): object {
-  const violated = violations(charge, decision).map(({ scope, limit }) =>
-    policyName(scope.toLowerCase(), charge.category, limit),
-  )
-  return quotaProblem(violated, detail)
-}
-
-/** @param violated names of policies */
-export function quotaProblem(violated: readonly string[], detail: string): object {
-  return {
-    type: 'https://iana.org/assignments/http-problem-types#quota-exceeded',
-    title: 'Request cannot be satisfied as assigned quota has been exceeded',
-    status: 429,
-    detail,
-    'violated-policies': violated,
-  }
 }

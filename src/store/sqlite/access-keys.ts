@@ -1,5 +1,5 @@
 import type { DatabaseSync } from 'node:sqlite'
-import type { TokenRecord, TokenStore, TokensStep } from '../../control/access-key.ts'
+import type { AccessKeyStore, TokenRecord, TokensStep } from '../../control/access-key-record.ts'
 import { attempt } from './database.ts'
 
 /** A gateway token as a row. */
@@ -30,7 +30,7 @@ export function insertToken(database: DatabaseSync, otherwise: '' | 'OR REPLACE'
 const STEP = 500
 
 /** @param changed called when one was made or revoked, after its entry in the audit */
-export function sqliteTokens(database: DatabaseSync, changed: () => void): TokenStore {
+export function sqliteTokens(database: DatabaseSync, changed: () => void): AccessKeyStore {
   const insert = insertToken(database)
   const sql = {
     find: database.prepare('SELECT * FROM tokens WHERE id = ?'),

@@ -1,6 +1,6 @@
 import { expect, it } from 'vitest'
-import { FORGET_MS } from '../../src/replicas/replica.ts'
-import { heard, listedReplicas } from '../../src/store/replica-record.ts'
+import { FORGET_MS } from '../../src/replicas/presence.ts'
+import { heard, listedReplicas } from '../../src/store/presence-record.ts'
 import { openDatabase } from '../../src/store/sqlite/database.ts'
 import { sqliteReplicas } from '../../src/store/sqlite/replicas.ts'
 

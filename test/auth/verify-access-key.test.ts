@@ -1,11 +1,11 @@
 import { describe, expect, it } from 'vitest'
-import { verifyGatewayToken } from '../../src/auth/access-key.ts'
-import { mintToken, type TokenRecord } from '../../src/control/access-key.ts'
+import { verifyAccessKey } from '../../src/auth/verify-access-key.ts'
+import { mintToken, type TokenRecord } from '../../src/control/access-key-record.ts'
 import { StoreError } from '../../src/quota/quota-store.ts'
-import { NOW, tokenStore } from './support.ts'
+import { accessKeyStore, NOW } from './support.ts'
 
 const { token, record } = mintToken({ user: 'alice', name: 'laptop', expiresAt: null }, NOW)
-const judge = (changes: Partial<TokenRecord>) => verifyGatewayToken(tokenStore({ ...record, ...changes }), token, NOW)
+const judge = (changes: Partial<TokenRecord>) => verifyAccessKey(accessKeyStore({ ...record, ...changes }), token, NOW)
 
 describe('a gateway token', () => {
   it('is good for its owner, without end where it has none', async () => {
@@ -17,7 +17,7 @@ describe('a gateway token', () => {
   })
 
   it('that the store does not know is refused', async () => {
-    expect(await verifyGatewayToken(tokenStore(), token, NOW)).toMatchObject({
+    expect(await verifyAccessKey(accessKeyStore(), token, NOW)).toMatchObject({
       code: 'unauthorized',
       reason: 'unknown gateway token',
     })
@@ -40,7 +40,7 @@ describe('a gateway token', () => {
     const find = async () => {
       throw new StoreError('Redis said canary', 'timeout', 'no')
     }
-    const response = await verifyGatewayToken({ find }, token, NOW)
+    const response = await verifyAccessKey({ find }, token, NOW)
     expect(response).toMatchObject({
       code: 'store_unavailable',
       headers: { 'Retry-After': '1' },
@@ -53,6 +53,6 @@ describe('a gateway token', () => {
     const find = async () => {
       throw new TypeError('a bug')
     }
-    await expect(verifyGatewayToken({ find }, token, NOW)).rejects.toThrow('a bug')
+    await expect(verifyAccessKey({ find }, token, NOW)).rejects.toThrow('a bug')
   })
 })
