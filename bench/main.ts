@@ -2,6 +2,7 @@ import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { watchOthers } from './cpu.ts'
+import { against } from './groups/against.ts'
 import { attacks } from './groups/attacks.ts'
 import { bodies } from './groups/bodies.ts'
 import { connections } from './groups/connections.ts'
@@ -50,10 +51,11 @@ const PAGE = new URL('../docs/benchmarks.md', import.meta.url)
 const TOO_BUSY = 0.1
 
 async function measureGroups(options: Options, within: Within, priority: string): Promise<Report> {
-  const { rounds, seconds, only, awake } = options
+  const { rounds, seconds, only, awake, against: checkout } = options
+  const groups = checkout === null ? GROUPS : { against: against(checkout) }
   const sections: Section[] = []
   const machine = [...describeMachine(), priority, ...(awake ? ['Cores that idle are kept awake'] : [])]
-  for (const [name, group] of Object.entries(GROUPS)) {
+  for (const [name, group] of Object.entries(groups)) {
     if (only !== null && name !== only) continue
     const before = memoryStep()
     const others = watchOthers()

@@ -9,6 +9,8 @@ export interface Options {
   readonly awake: boolean
   /** The only group to run; `null` for all. */
   readonly only: string | null
+  /** Folder of another checkout to compare with, and nothing else; `null` for none. */
+  readonly against: string | null
   /** The row whose profile is wanted instead of the table; `null` for none. */
   readonly profile: string | null
 }
@@ -25,6 +27,7 @@ export const helpOf = ({ groups, profiles }: Choices): string => `npm run bench 
   --quick        1 round of 1 second: to see that it works, not to quote
   --awake        keeps cores that idle awake, as root: what waking one costs is then left out. Not with --write
   --write        puts the result into docs/benchmarks.md too, with --only the section of that group
+  --against DIR  this checkout against another one, with its node_modules, in the same rounds
   --profile ROW  no table, but where the gateway's CPU time goes in ${profiles.join(', ')}`
 
 /** @returns `null` where help is asked for. @throws Error that names a wrong option */
@@ -33,6 +36,7 @@ export function optionsOf(args: readonly string[], { groups, profiles }: Choices
     args: [...args],
     options: {
       only: { type: 'string' },
+      against: { type: 'string' },
       rounds: { type: 'string' },
       seconds: { type: 'string' },
       quick: { type: 'boolean', default: false },
@@ -58,6 +62,18 @@ export function optionsOf(args: readonly string[], { groups, profiles }: Choices
   if (write && (quick || profile !== null))
     throw new Error('--write is for what may be quoted: not with --quick or --profile')
   if (write && awake) throw new Error('--write is without --awake: the page has what operators have by default')
+  const against = values.against ?? null
+  if (against !== null && (only !== null || write))
+    throw new Error('--against is by itself: not with --only or --write')
   const [rounds, seconds] = quick ? [1, 1] : [5, 2]
-  return { rounds: number('rounds', rounds), seconds: number('seconds', seconds), quick, write, awake, only, profile }
+  return {
+    rounds: number('rounds', rounds),
+    seconds: number('seconds', seconds),
+    quick,
+    write,
+    awake,
+    only,
+    against,
+    profile,
+  }
 }

@@ -57,6 +57,8 @@ export interface Gateway {
   readonly flags?: readonly string[]
   /** Default the core that is tested. */
   readonly cores?: string
+  /** Folder of another checkout whose gateway is started. Default this one. */
+  readonly checkout?: string
 }
 
 export function createStage(parent: string): Stage {
@@ -109,12 +111,13 @@ export function createStage(parent: string): Stage {
     return start(log ? [...command, join(own, 'access.log')] : command, TESTED_CORE, port, own)
   }
 
-  async function gateway({ cores = TESTED_CORE, flags = [], ...options }: Gateway): Promise<Running> {
+  async function gateway({ cores = TESTED_CORE, flags = [], checkout, ...options }: Gateway): Promise<Running> {
     const own = folder('gateway')
     const port = await freePort()
     const config = join(own, 'tollgate.yaml')
     writeFileSync(config, JSON.stringify(gatewayConfig(port, await freePort(), options)))
-    return start([process.execPath, ...flags, file('../src/main.ts'), 'serve', '-c', config], cores, port, own)
+    const main = checkout === undefined ? file('../src/main.ts') : join(checkout, 'src/main.ts')
+    return start([process.execPath, ...flags, main, 'serve', '-c', config], cores, port, own)
   }
 
   return {

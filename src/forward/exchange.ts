@@ -1,4 +1,5 @@
 import type { IncomingMessage } from 'node:http'
+import { sendWhole } from '../node/whole-response.ts'
 import { breakOff } from '../respond/raw.ts'
 import type { Connection, ResponseHead, ResponseReceiver, Silence, UpstreamClient, Waiter } from './client/contract.ts'
 import { GivenUpError } from './client/failure.ts'
@@ -186,6 +187,12 @@ export class UpstreamExchange implements ResponseReceiver, Waiter {
   onBody(piece: Buffer | string, last: boolean): void {
     const { res } = this.#exchange
     if (res.destroyed) return
+    if (last && this.#response !== null && typeof piece === 'string') {
+      sendWhole(res, this.#status, this.#headersOf(this.#response), piece)
+      this.#response = null
+      this.#state = 'body'
+      return
+    }
     this.#writeHead()
     if (last) {
       res.end(piece, 'latin1')

@@ -1,6 +1,7 @@
 import { type IncomingMessage, type ServerResponse, STATUS_CODES } from 'node:http'
 import type { Duplex } from 'node:stream'
 import { type Denial, STATUS_OF } from '../errors.ts'
+import { sendWhole } from '../node/whole-response.ts'
 import type { Charge, Decision } from '../quota/charge.ts'
 import { rateLimit, rateLimitPolicy } from '../quota/ratelimit-fields.ts'
 import type { QuotaStatus } from '../quota/status.ts'
@@ -64,6 +65,13 @@ export function writeResponse(
   const headers = [...response.headers, 'X-Request-Id', requestId]
   // RFC 9110 section 8.6: a 204 has none.
   if (response.status !== 204) headers.push('Content-Length', String(length))
+  const closes = response.headers.includes('Connection')
+  const { body } = response
+  // Of as many bytes as characters: all ASCII.
+  if (!lingers && !closes && typeof body === 'string' && length === body.length && length > 0) {
+    sendWhole(res, response.status, headers, body)
+    return
+  }
   if (lingers) res.shouldKeepAlive = false // Node then says so in the head, and the listener asks it
   res.writeHead(response.status, headers)
   if (!lingers) {

@@ -12,6 +12,7 @@ test('by default everything is measured in five rounds', () => {
     write: false,
     awake: false,
     only: null,
+    against: null,
     profile: null,
   })
 })

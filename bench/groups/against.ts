@@ -1,0 +1,57 @@
+import { sampleTable } from '../report.ts'
+import { measureRounds, type Row } from '../rows.ts'
+import { ratios } from '../statistics.ts'
+import { type Bench, type Group, inShortTurns } from './group.ts'
+
+const PATHS = { 'refusal (429)': '/spent', 'bare forward': '/public', 'accepted charge': '/read' } as const
+type Kind = keyof typeof PATHS
+
+/** This checkout against another one, such as the commit before, in the same rounds. */
+export function against(checkout: string): Group {
+  return async function measureAgainst(bench) {
+    const [here, there] = [await rowsOf(bench, 'here'), await rowsOf(bench, 'there', checkout)]
+    const kinds = Object.keys(PATHS) as Kind[]
+    const turns = inShortTurns(bench)
+    const samples = await measureRounds(
+      kinds.flatMap((kind) => [here[kind], there[kind]]),
+      turns,
+    )
+    return {
+      title: `Against ${checkout}`,
+      lines: [
+        `Access log off; CPU for one request, in microseconds, ${turns.rounds} rounds of ${turns.seconds} s:`,
+        '',
+        ...sampleTable(samples),
+      ],
+      figures: kinds.map((kind) => ({
+        name: `${kind}, CPU of the gateway here against there`,
+        unit: 'x' as const,
+        values: ratios(samples.get(here[kind]) ?? [], samples.get(there[kind]) ?? [], ({ proxy }) => proxy),
+        // Runs of one and the same thing differ by some percent.
+        target: { atMost: 1.05 },
+      })),
+    }
+  }
+}
+
+async function rowsOf({ stage, requests }: Bench, where: string, checkout?: string): Promise<Record<Kind, Row>> {
+  const [redis, upstream] = [await stage.redis(), await stage.upstream()]
+  const server = await stage.gateway({
+    upstream,
+    store: redis,
+    log: false,
+    ...(checkout !== undefined && { checkout }),
+  })
+  const row = (kind: Kind): Row => ({
+    name: `${kind}, ${where}`,
+    server,
+    redis,
+    refused: kind === 'refusal (429)',
+    load: { port: server.port, requests: requests.byUsers('GET', PATHS[kind]) },
+  })
+  return {
+    'refusal (429)': row('refusal (429)'),
+    'bare forward': row('bare forward'),
+    'accepted charge': row('accepted charge'),
+  }
+}
