@@ -3,6 +3,7 @@ import { once } from 'node:events'
 import type { IncomingMessage, ServerResponse } from 'node:http'
 import type { Socket } from 'node:net'
 import type { Duplex } from 'node:stream'
+import { setImmediate as nextTurn } from 'node:timers/promises'
 import { type Denial, STATUS_OF } from '../errors.ts'
 import { peerOf } from '../lib/peers.ts'
 import { endAsNode, endInstead } from '../node/connection-end.ts'
@@ -373,11 +374,15 @@ export class ClientConnection implements ClientPeer {
 
 /**
  * Waits until the responses before this one on its connection are out. Until then nobody looks at the request: it would hold a place, a
- * charge and a connection to the upstream while its response waits, and all of that 32 times for one connection.
+ * charge and a connection to the upstream while its response waits, and all of that 32 times for one connection. A request that had to
+ * wait starts in a turn of the event loop of its own: 32 refusals that are dear to find would else hold up every other connection.
  *
  * @returns whether its client is still there
  */
 export async function turnOf(res: ServerResponse): Promise<boolean> {
-  if (res.socket === null && !res.destroyed) await Promise.race([once(res, 'socket'), once(res, 'close')])
+  if (res.socket === null && !res.destroyed) {
+    await Promise.race([once(res, 'socket'), once(res, 'close')])
+    await nextTurn()
+  }
   return res.socket !== null && !res.destroyed
 }

@@ -75,6 +75,22 @@ describe.each(BOTH_WAYS)('a connection, by $name', (way) => {
     ).toEqual(recorded)
   })
 
+  it('requests that wait for others are worked off one in each turn of the event loop', async () => {
+    const inOneTurn: number[] = []
+    const count = () => {
+      const requests = app.requests().length
+      if (requests > seen) inOneTurn.push(requests - seen)
+      seen = requests
+      if (!isOver) setImmediate(count)
+    }
+    let isOver = false
+    setImmediate(count)
+    const response = await rawExchange(app.url, get('/dear').repeat(32))
+    isOver = true
+    expect(statusesIn(response)).toEqual(Array(32).fill(401))
+    expect(inOneTurn).toEqual(Array(32).fill(1))
+  })
+
   it('behind an ambiguous request more than 100 close the connection', async () => {
     const closed = () => app.observations.filter((o) => o.type === 'bad_connection' && o.code === 'pipelining').length
     const before = closed()
