@@ -48,7 +48,7 @@ const BROWSER = { node: [] }
 const PARTS: Readonly<Record<string, Part>> = {
   'lib/': { files: [] },
   // The library has no place in the domain, which may use any other tool.
-  'lib/openapi.ts': { files: LIB, libraries: ['zod'] },
+  'lib/openapi-schemas.ts': { files: LIB, libraries: ['zod'] },
   'lib/http-client.ts': { files: LIB, libraries: ['undici'] },
   'errors.ts': { files: [] },
   'observe/observation.ts': { files: DOMAIN, ...PURE },
@@ -71,15 +71,15 @@ const PARTS: Readonly<Record<string, Part>> = {
   'node/': { files: LIB },
   'edge/': { files: [...DOMAIN, 'respond/', 'routing/', 'node/'] },
   'gateway/': { files: [...DOMAIN, 'edge/', 'respond/', 'routing/', 'auth/', 'forward/'] },
-  'admin/': { files: [...DOMAIN, 'lib/openapi.ts', 'forward/header-names.ts'], libraries: SERVER },
+  'admin/': { files: [...DOMAIN, 'lib/openapi-schemas.ts', 'forward/header-names.ts'], libraries: SERVER },
   'reference/': {
-    files: [...DOMAIN, 'lib/openapi.ts', 'config/', 'config/checks/', 'routing/', 'gateway/', 'respond/'],
+    files: [...DOMAIN, 'config/', 'config/checks/', 'routing/', 'gateway/', 'respond/'],
   },
   'app/': { files: APP },
   'workers/': { files: APP },
   'cli/': { files: [...APP, 'workers/'] },
   'main.ts': { files: [...APP, 'workers/', 'cli/'] },
-  'services/common/': { files: [...LIB, 'lib/openapi.ts'], libraries: SERVER },
+  'services/common/': { files: [...LIB, 'lib/openapi-schemas.ts'], libraries: SERVER },
   'services/music/': { files: SERVICE, libraries: SERVER },
   'services/chart/': { files: SERVICE, libraries: SERVER },
   'services/score/': { files: [...SERVICE, 'services/score/external/http.ts'], libraries: SERVER },

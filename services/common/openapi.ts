@@ -1,14 +1,6 @@
 import * as z from 'zod'
-import {
-  namesIn,
-  openapiDocument,
-  operationId,
-  parametersOf,
-  pathParameter,
-  requestBody,
-  schemaOf,
-  shortenDate,
-} from '../../src/lib/openapi.ts'
+import { namesIn, openapiDocument, operationId, pathParameter } from '../../src/lib/openapi.ts'
+import { parametersOf, requestBody, schemaOf, shortenDate } from '../../src/lib/openapi-schemas.ts'
 
 /** The OpenAPI document of a service, made of its routes. */
 

@@ -1,16 +1,7 @@
 import { z } from 'zod'
 import { ADMIN_SESSION } from '../forward/header-names.ts'
-import {
-  namesIn,
-  openapiDocument,
-  operationId,
-  type Parameter,
-  parametersOf,
-  pathParameter,
-  requestBody,
-  schemaOf,
-  shortenDate,
-} from '../lib/openapi.ts'
+import { namesIn, openapiDocument, operationId, type Parameter, pathParameter } from '../lib/openapi.ts'
+import { parametersOf, requestBody, schemaOf, shortenDate } from '../lib/openapi-schemas.ts'
 import { type AdminError, type Doc, type Guard, type Method, ok, type Route, STATUS_OF } from './http.ts'
 import { errorResponse, named } from './schemas.ts'
 

@@ -1,6 +1,7 @@
 import { expect, test } from 'vitest'
 import { z } from 'zod'
-import { namesIn, openapiDocument, operationId, parametersOf, schemaOf, shortenDate } from '../../src/lib/openapi.ts'
+import { namesIn, openapiDocument, operationId } from '../../src/lib/openapi.ts'
+import { parametersOf, schemaOf, shortenDate } from '../../src/lib/openapi-schemas.ts'
 
 test('routes of one path are operations of one item, and parameters stand in braces', () => {
   const routes = [

@@ -398,7 +398,10 @@ export const MUTATIONS: readonly Mutation[] = [
     'queueMicrotask(() => batch.refunds.forEach((refund) => giveBack(refund, counterOf)))\n',
   ]),
   shared(COUNTER, 'a refund counts in a later run of the window', [' && e.startedAt === startedAt)', ')']),
-  shared(CHARGE, 'each charge starts its windows anew', ['if (usage.startedAt === 0) usage', 'usage']),
+  shared(CHARGE, 'each charge starts its windows anew', [
+    'usage.startedAt = startOf(usage, now)',
+    'usage.startedAt = now',
+  ]),
   shared(COUNTER, 'a new run starts with what the last one used', ['entry.used = used', 'entry.used += used']),
   shared(COUNTER, 'a counter ends with its first window', [
     'Math.max(latest, e.startedAt + e.seconds * 1000), 0)',
