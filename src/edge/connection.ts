@@ -85,6 +85,8 @@ export interface ConnectionContext {
 const MAX_PIPELINED = 32
 /** Those behind them, refused or ignored, that Node keeps until all before them have their responses: 4 KB each (26.10). */
 const MAX_EXCESS = 100
+/** How long requests wait unread behind a response without a head, in milliseconds. */
+const TURN_MS = 1000
 /** How long a connection is not read that has brought a body in too many pieces, in milliseconds. */
 const REST_MS = 1000
 /** Silence on a tunnel, in milliseconds, after which TCP asks whether the client is there. */
@@ -100,9 +102,13 @@ type Hold = 'turn' | 'pieces'
  * |---|---|---|---|---|
  * | idle: no request is under way | served | denied, and the last | | busy by a request, tunnel by an upgrade, last |
  * | busy: 1 to 32 are under way, the first is looked at | waits; above 32 refused | denied when idle | cut off, and the last | idle when all have their responses, last |
+ * | held back: busy, others wait, not read | | | | as busy; last, busy after 1 s behind a response without a head |
  * | last, busy: the last one has come | ignored | ignored | cut off | last, idle |
  * | last, idle | ignored | ignored | | closed by its last response |
  * | tunnel: Node has let go of it | none comes | none comes | | closed |
+ *
+ * A held back connection is read on after that second: nobody else would notice that its client leaves, and its request would keep its
+ * place. Its last request is then the last one that is complete.
  *
  * The last request is one that asks for the end, that is ambiguous or cut off, or whose response closes the connection. What comes
  * behind it may be a part of it, and cannot get a response (RFC 9112, 9.6): it is neither looked at nor charged. More than 100 requests
@@ -116,6 +122,8 @@ export class ClientConnection implements ClientPeer {
   /** Under way, in the order of their arrival. */
   readonly #requests: IncomingRequest[] = []
   readonly #holds = new Set<Hold>()
+  /** Runs while requests wait behind the same response. */
+  #turnTimer: NodeJS.Timeout | undefined
   /** The last request of the connection has come. */
   #isLast = false
   /** The request with which the client asked for the end, as by `Connection: close`. */
@@ -161,7 +169,7 @@ export class ClientConnection implements ClientPeer {
       return
     }
     const request = { req, res, client: this, requestId: requestIdOf(req, limits().isProxy), ambiguity }
-    if (this.#requests.push(request) > 1) this.#hold('turn')
+    if (this.#requests.push(request) === 2) this.#holdForTurn()
     joinShortPieces(req, () => this.#rest())
     // A request that has its response wants its body no more: it may wait behind others, which are not to be broken off for that.
     uploads.watch(req, () => {
@@ -236,7 +244,8 @@ export class ClientConnection implements ClientPeer {
     if (!res.shouldKeepAlive) this.#isLast = true
     const denial = cutOffBy(req)
     if (denial !== null && !isForwarded(req)) this.#breakOff(request, denial)
-    if (this.#requests.length <= 1) this.#readOn('turn')
+    if (this.#requests.length > 1) this.#turnTimer?.refresh()
+    else this.#readOn('turn')
     if (this.#requests.length > 0) return
     const work = this.#atIdle
     this.#atIdle = null
@@ -352,6 +361,27 @@ export class ClientConnection implements ClientPeer {
   #hold(why: Hold): void {
     this.#holds.add(why)
     this.#stopReading()
+  }
+
+  #holdForTurn(): void {
+    this.#hold('turn')
+    clearTimeout(this.#turnTimer)
+    this.#turnTimer = setTimeout(() => this.#letWaitingGo(), TURN_MS).unref()
+  }
+
+  /** A response that has its head is written, and by that the end of the client is noticed. */
+  #letWaitingGo(): void {
+    if (!this.#holds.has('turn') || this.#socket.destroyed) return
+    if (this.#requests[0]?.res.headersSent) {
+      this.#turnTimer?.refresh()
+      return
+    }
+    this.#isLast = true
+    const last = this.#requests.findLast(({ req }) => req.complete)
+    if (last !== undefined) last.res.shouldKeepAlive = false
+    // The body of one behind the last is read to nowhere: the end of the connection comes behind it.
+    for (const { req } of this.#requests) if (!req.complete) req.resume()
+    this.#readOn('turn')
   }
 
   /** Reads on if no other reason is left. */

@@ -1,9 +1,10 @@
 import { once } from 'node:events'
-import { createServer } from 'node:http'
+import { createServer, type ServerResponse } from 'node:http'
+import { setTimeout as sleep } from 'node:timers/promises'
 import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest'
 import { type RunningApp, startApp, yaml } from '../e2e/harness.ts'
 import { rawExchange, statusesIn } from '../e2e/raw.ts'
-import { BOTH_WAYS, makeCertificates, upstreamUrl } from '../setup/ways.ts'
+import { BOTH_WAYS, connectTo, makeCertificates, upstreamUrl } from '../setup/ways.ts'
 
 /** The states of a client connection, as the head of `src/edge/connection.ts` has them. */
 
@@ -11,7 +12,12 @@ const certificates = makeCertificates()
 afterAll(() => certificates.remove())
 
 const PLAIN = { clients: false, upstream: false, name: '' }
-const upstream = createServer((_req, res) => res.end('ok'))
+/** Responses to `/slow` that are still to come. */
+const pending: ServerResponse[] = []
+const upstream = createServer((req, res) => {
+  if (req.url === '/slow') pending.push(res)
+  else res.end('ok')
+})
 beforeAll(async () => {
   upstream.listen(0, '127.0.0.1')
   await once(upstream, 'listening')
@@ -55,7 +61,7 @@ describe.each(BOTH_WAYS)('a connection, by $name', (way) => {
   let app: RunningApp
   beforeAll(async () => {
     const routes =
-      'routes: [{ match: GET /free, public: true }, { match: POST /free, public: true }, { match: GET /dear, category: read, cost: 1 }]'
+      'routes: [{ match: GET /free, public: true }, { match: GET /slow, public: true }, { match: POST /free, public: true }, { match: GET /dear, category: read, cost: 1 }]'
     const rest = `${routes}\n${certificates.listener(way)}`
     app = await startApp(yaml(upstreamUrl(PLAIN, upstream), rest, 'sqlite::memory:'))
   })
@@ -96,5 +102,38 @@ describe.each(BOTH_WAYS)('a connection, by $name', (way) => {
     const before = closed()
     await rawExchange(app.url, AMBIGUOUS + get('/free').repeat(101))
     expect(closed()).toBe(before + 1)
+  })
+  it('whose client leaves while a request waits behind a slow one gives up both', async () => {
+    const client = connectTo(app.url)
+    client.write(get('/slow') + get('/free'))
+    await expect.poll(() => pending.length).toBe(1)
+    const [response] = pending.splice(0) as [ServerResponse]
+    client.end()
+    await once(response, 'close')
+    const outcomes = () =>
+      app
+        .requests()
+        .slice(seen)
+        .map(({ outcome }) => outcome)
+    await expect.poll(outcomes).toEqual(['aborted', 'aborted'])
+    client.destroy()
+  })
+
+  it('ends behind the requests that it had when it waited too long for the first response', async () => {
+    const client = connectTo(app.url)
+    let text = ''
+    client.on('data', (bytes: Buffer) => {
+      text += bytes.toString('latin1')
+    })
+    const upload = 'POST /free HTTP/1.1\r\nHost: a\r\nContent-Length: 100000\r\n\r\n'
+    client.write(get('/slow') + get('/free') + upload)
+    await expect.poll(() => pending.length).toBe(1)
+    const [response] = pending.splice(0) as [ServerResponse]
+    await sleep(1500)
+    response.end('ok')
+    await once(client, 'end')
+    expect(statusesIn(text)).toEqual([200, 200])
+    expect(text.match(/^connection: .*$/gim)?.at(-1)).toBe('Connection: close')
+    client.destroy()
   })
 })
