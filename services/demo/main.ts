@@ -4,7 +4,7 @@ import { openStore } from '../../src/app/stores.ts'
 import { loadOrReport, orReportWhere, reachable } from '../../src/cli/config.ts'
 import { serveFile } from '../../src/cli/serve.ts'
 import { makeToken } from '../../src/cli/token.ts'
-import { hashToken } from '../../src/control/access-key-record.ts'
+import { hashAccessKey } from '../../src/control/access-key-record.ts'
 import { addressIn, originsOf } from './addresses.ts'
 import { type Home, openHome } from './home.ts'
 import { type Services, startServices } from './services.ts'
@@ -64,7 +64,7 @@ async function credential(home: Home, file: string): Promise<string | null> {
   try {
     await reachable(store)
     const old = home.kept('token') ?? ''
-    const known = (await store.listTokens()).find(({ hash }) => hash === hashToken(old))
+    const known = (await store.listTokens()).find(({ hash }) => hash === hashAccessKey(old))
     if (known?.revokedAt === null) return old
     const { token } = await makeToken(store, { user: USER, name: 'demo', lifetime: null })
     return home.keep('token', token)

@@ -7,7 +7,7 @@ import { emptiedBy } from '../control/control-store.ts'
 import type { Listener } from '../edge/listener.ts'
 import { createShares } from '../edge/shares.ts'
 import type { Adaptive } from '../failures/adaptive.ts'
-import { createTallyKeeper, type TallyKeeper } from '../failures/recorder.ts'
+import { createFailureRecorder, type FailureRecorder } from '../failures/recorder.ts'
 import { createLagMeter, type LagMeter } from '../gateway/event-loop-lag.ts'
 import { createGateway, type Gateway } from '../gateway/gateway.ts'
 import { ONE_ADDRESS } from '../gateway/one-address.ts'
@@ -93,7 +93,7 @@ interface Plane extends DataPlaneOptions {
   readonly state: State
   readonly certificate: Certificate | null
   readonly health: StoreHealth
-  readonly recorder: TallyKeeper
+  readonly recorder: FailureRecorder
   readonly ledger: Ledger
   readonly knownUsers: KnownUsers
   readonly livePolicy: LivePolicy
@@ -145,7 +145,7 @@ async function assemble(options: DataPlaneOptions): Promise<Plane> {
   const certificate = config.tls === null ? null : openCertificate(config.tls, 'gateway', observe)
   // They follow before the first wait: a store that connects meanwhile is reported at once.
   const health = watchStore(store, follow)
-  const recorder = createTallyKeeper({ store, observe })
+  const recorder = createFailureRecorder({ store, observe })
   follow(recorder.observer)
   const ledger = createLedger({
     store,

@@ -1,4 +1,4 @@
-import { looksLikeToken } from '../control/access-key-record.ts'
+import { looksLikeAccessKey } from '../control/access-key-record.ts'
 import type { AccessKey, AccessKeys } from '../control/held-access-keys.ts'
 import { isUserId } from '../control/user-id.ts'
 import type { Denial } from '../errors.ts'
@@ -6,7 +6,7 @@ import { StoreError } from '../quota/quota-store.ts'
 import { invalid, unknowable, type Verified } from './verdict.ts'
 
 /** Whether a credential is to be judged as a gateway token. */
-export const isAccessKey = looksLikeToken
+export const isAccessKey = looksLikeAccessKey
 
 /**
  * Verifies a gateway token by its hash: it is found or not, so there is no comparison of secrets to be timed. At once, where the token is

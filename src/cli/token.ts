@@ -1,7 +1,13 @@
 import { parseArgs } from 'node:util'
 import { openStore, openStoreToLook } from '../app/stores.ts'
 import { parseDuration } from '../config/units.ts'
-import { hashToken, isTokenName, looksLikeToken, mintToken, type TokenRecord } from '../control/access-key-record.ts'
+import {
+  type AccessKeyRecord,
+  hashAccessKey,
+  isTokenName,
+  looksLikeAccessKey,
+  mintToken,
+} from '../control/access-key-record.ts'
 import { COMMAND_LINE } from '../control/control-store.ts'
 import { isUserId, USER_ID } from '../control/user-id.ts'
 import type { Store } from '../store/store.ts'
@@ -110,7 +116,7 @@ async function list(store: Store, name: string): Promise<number> {
   return 0
 }
 
-function stateOf({ revokedAt, expiresAt }: TokenRecord, now: number): string {
+function stateOf({ revokedAt, expiresAt }: AccessKeyRecord, now: number): string {
   if (revokedAt !== null) return `revoked ${new Date(revokedAt).toISOString()}`
   if (expiresAt === null) return 'good'
   return `${expiresAt <= now ? 'expired' : 'good until'} ${new Date(expiresAt).toISOString()}`
@@ -118,10 +124,10 @@ function stateOf({ revokedAt, expiresAt }: TokenRecord, now: number): string {
 
 /** @param which the id, or the token itself: whoever finds one that has got out has nothing else of it. It is not repeated. */
 async function revoke(store: Store, which: string): Promise<number> {
-  const hash = hashToken(which)
+  const hash = hashAccessKey(which)
   const record = (await store.listTokens()).find((each) => each.id === which || each.hash === hash)
   if (record === undefined) {
-    const named = looksLikeToken(which) ? 'no such token is known' : `no token has the id ${which}`
+    const named = looksLikeAccessKey(which) ? 'no such token is known' : `no token has the id ${which}`
     console.error(`tollgate: ${named}. See: tollgate token list`)
     return 1
   }

@@ -7,7 +7,7 @@ import { crc32 } from 'node:zlib'
  */
 
 /** What is kept of a gateway token. The token itself is not: only its SHA-256. */
-export interface TokenRecord {
+export interface AccessKeyRecord {
   readonly id: string
   /** SHA-256 of the whole token, in hexadecimal. */
   readonly hash: string
@@ -22,25 +22,25 @@ export interface TokenRecord {
   readonly revokedAt: number | null
 }
 
-export interface TokensStep {
-  readonly records: readonly TokenRecord[]
+export interface AccessKeysStep {
+  readonly records: readonly AccessKeyRecord[]
   /** Where the next step begins; `null` at the end. */
   readonly next: string | null
 }
 
 export interface AccessKeyStore {
   /** @throws StoreError */
-  insertToken(record: TokenRecord): Promise<void>
+  insertToken(record: AccessKeyRecord): Promise<void>
   /** The records of those ids that are known, in any order. @throws StoreError */
-  findTokens(ids: readonly string[]): Promise<readonly TokenRecord[]>
+  findTokens(ids: readonly string[]): Promise<readonly AccessKeyRecord[]>
   /**
    * Some records of all, revoked and expired ones too. One that is there from the first step to the last is in one of them, perhaps in two.
    * @param from `null` for the first step, then `next` of the step before
    * @throws StoreError
    */
-  readTokens(from: string | null): Promise<TokensStep>
+  readTokens(from: string | null): Promise<AccessKeysStep>
   /** All records, newest first. @throws StoreError */
-  listTokens(): Promise<readonly TokenRecord[]>
+  listTokens(): Promise<readonly AccessKeyRecord[]>
   /** Marks a token as revoked; a second call changes nothing. `false` if no such id is known. @throws StoreError */
   revokeToken(id: string, at: number): Promise<boolean>
 }
@@ -59,19 +59,19 @@ export function isTokenName(name: string): boolean {
 export function mintToken(
   owner: { user: string; name: string; expiresAt: number | null },
   now: number,
-): { token: string; record: TokenRecord } {
+): { token: string; record: AccessKeyRecord } {
   const secret = randomText(SECRET_CHARS)
   const token = `gw_${secret}${checksum(secret)}`
-  return { token, record: { id: randomUUID(), hash: hashToken(token), ...owner, createdAt: now, revokedAt: null } }
+  return { token, record: { id: randomUUID(), hash: hashAccessKey(token), ...owner, createdAt: now, revokedAt: null } }
 }
 
 /** Whether a credential has the shape and the checksum of a gateway token. Says nothing of its being known. */
-export function looksLikeToken(credential: string): boolean {
+export function looksLikeAccessKey(credential: string): boolean {
   const match = SHAPE.exec(credential)
   return match !== null && checksum(match[1] ?? '') === match[2]
 }
 
-export function hashToken(token: string): string {
+export function hashAccessKey(token: string): string {
   return createHash('sha256').update(token).digest('hex')
 }
 

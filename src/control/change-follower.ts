@@ -35,7 +35,7 @@ export interface ChangeFollower {
   follow(listener: (state: ControlState) => void): () => void
   /** Calls for each change that is read one by one, before it is in force; not for those that are read as a whole. @returns stops it */
   followChanges(listener: (entry: AuditEntry) => void): () => void
-  /** Reads with the keeper, for what follows the same changes and is held elsewhere. There is one at most. */
+  /** Reads with the follower, for what follows the same changes and is held elsewhere. There is one at most. */
   accompany(reader: CoReader): void
   /** Tells and polls no more. */
   close(): void
@@ -44,7 +44,7 @@ export interface ChangeFollower {
 /**
  * Where it throws, it is called without these entries the next time.
  * @param entries what was changed since it was called last, oldest first; `null` if that is not known
- * @param askedAt when the store was asked, by `now` of the keeper
+ * @param askedAt when the store was asked, by `now` of the follower
  * @throws StoreError
  */
 export type CoReader = (entries: readonly AuditEntry[] | null, askedAt: number) => Promise<void>

@@ -1,11 +1,11 @@
 import { hash } from 'node:crypto'
 import { StoreError } from '../quota/quota-store.ts'
-import type { AccessKeyStore, TokenRecord } from './access-key-record.ts'
+import type { AccessKeyRecord, AccessKeyStore } from './access-key-record.ts'
 import type { ChangeFollower } from './change-follower.ts'
 import type { AuditEntry, ControlStore } from './control-store.ts'
 
 /** What is known of a gateway token without asking the store. */
-export type AccessKey = Pick<TokenRecord, 'user' | 'expiresAt' | 'revokedAt'>
+export type AccessKey = Pick<AccessKeyRecord, 'user' | 'expiresAt' | 'revokedAt'>
 
 /**
  * All gateway tokens of the store, by their hashes. A token that nobody made so never reaches the store, however many are sent.
@@ -142,7 +142,7 @@ function packed(hash: string): string {
   return Buffer.from(hash, 'hex').toString('latin1')
 }
 
-function keyOf({ user, expiresAt, revokedAt }: TokenRecord): AccessKey {
+function keyOf({ user, expiresAt, revokedAt }: AccessKeyRecord): AccessKey {
   return { user, expiresAt, revokedAt }
 }
 

@@ -2,7 +2,7 @@ import type { Mode } from '../quota/policy.ts'
 
 /**
  * What administrators have changed at run time, as it is stored and sent: plain JSON. It lives beside the counters, and
- * every replica follows it (`keeper.ts`).
+ * every replica follows it (`change-follower.ts`).
  */
 
 /** Tokens by category, then by window name; any of them may be missing. */

@@ -3,7 +3,7 @@ import { StoreError } from '../quota/quota-store.ts'
 import { BUCKET_MS, BUCKETS, type FailureStore, NOTHING, plus, type Tally } from './histogram.ts'
 import { createVoices } from './voices.ts'
 
-export interface TallyKeeperOptions {
+export interface FailureRecorderOptions {
   readonly store: Pick<FailureStore, 'addTally'>
   /** How often the sum goes to the store, in milliseconds. Default 1000. */
   readonly flushMs?: number
@@ -13,7 +13,7 @@ export interface TallyKeeperOptions {
   readonly now?: () => number
 }
 
-export interface TallyKeeper {
+export interface FailureRecorder {
   readonly observer: Observer
   /** Sends what is left, until the store fails, and stops. Never rejects. */
   close(): Promise<void>
@@ -29,7 +29,7 @@ interface Part {
 const PART_MS = 60_000
 
 /** Counts forwarded requests for the failure histogram and adds the sum to the store, one call at a time. */
-export function createTallyKeeper(options: TallyKeeperOptions): TallyKeeper {
+export function createFailureRecorder(options: FailureRecorderOptions): FailureRecorder {
   const { store, flushMs = 1000, observe, now = () => performance.now() } = options
   const voices = createVoices(now)
   let sum = NOTHING

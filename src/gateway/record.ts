@@ -2,8 +2,8 @@ import type { Observation } from '../observe/observation.ts'
 import { isOfReserve } from '../quota/reserve.ts'
 import { SCOPES, type Settlement, shadowScopeOf } from './charge-order.ts'
 import type { Context, Exchange } from './context.ts'
+import { voiceOf } from './failure-voice.ts'
 import type { Ending } from './outcome.ts'
-import { voiceOf } from './voice.ts'
 
 /** All that is observed about a request: once when it is admitted or not, and once when it has ended. */
 

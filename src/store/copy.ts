@@ -1,4 +1,4 @@
-import type { TokenRecord } from '../control/access-key-record.ts'
+import type { AccessKeyRecord } from '../control/access-key-record.ts'
 import type { AuditEntry } from '../control/control-store.ts'
 import type { Changes, UserOverride, Versioned } from '../control/state.ts'
 import { messageOf } from '../errors.ts'
@@ -32,7 +32,7 @@ export interface RememberedUser {
 export type Portion =
   | { readonly kind: 'counters'; readonly owners: readonly Owner[] }
   | { readonly kind: 'known'; readonly users: readonly RememberedUser[] }
-  | { readonly kind: 'tokens'; readonly records: readonly TokenRecord[] }
+  | { readonly kind: 'tokens'; readonly records: readonly AccessKeyRecord[] }
   | { readonly kind: 'settings'; readonly settings: Versioned<Changes> }
   | { readonly kind: 'overrides'; readonly overrides: readonly (readonly [user: string, Versioned<UserOverride>])[] }
   | { readonly kind: 'audit'; readonly entries: readonly AuditEntry[] }

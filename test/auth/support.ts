@@ -15,7 +15,7 @@ import {
   createAuthenticator,
   type IssuerOptions,
 } from '../../src/auth/authenticator.ts'
-import { hashToken, type TokenRecord } from '../../src/control/access-key-record.ts'
+import { type AccessKeyRecord, hashAccessKey } from '../../src/control/access-key-record.ts'
 import type { Denial } from '../../src/errors.ts'
 import type { Observation } from '../../src/observe/observation.ts'
 
@@ -181,13 +181,13 @@ export function issuer(changes: Partial<IssuerOptions>): IssuerOptions {
 }
 
 /** Gateway tokens as the process knows them, with a count of look-ups. */
-export function accessKeyStore(...records: TokenRecord[]) {
+export function accessKeyStore(...records: AccessKeyRecord[]) {
   const store = {
     asked: 0,
     records: new Map(records.map((record) => [record.hash, record])),
     find(token: string) {
       store.asked++
-      return store.records.get(hashToken(token)) ?? null
+      return store.records.get(hashAccessKey(token)) ?? null
     },
   }
   return store

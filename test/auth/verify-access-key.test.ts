@@ -1,11 +1,12 @@
 import { describe, expect, it } from 'vitest'
 import { verifyAccessKey } from '../../src/auth/verify-access-key.ts'
-import { mintToken, type TokenRecord } from '../../src/control/access-key-record.ts'
+import { type AccessKeyRecord, mintToken } from '../../src/control/access-key-record.ts'
 import { StoreError } from '../../src/quota/quota-store.ts'
 import { accessKeyStore, NOW } from './support.ts'
 
 const { token, record } = mintToken({ user: 'alice', name: 'laptop', expiresAt: null }, NOW)
-const judge = (changes: Partial<TokenRecord>) => verifyAccessKey(accessKeyStore({ ...record, ...changes }), token, NOW)
+const judge = (changes: Partial<AccessKeyRecord>) =>
+  verifyAccessKey(accessKeyStore({ ...record, ...changes }), token, NOW)
 
 describe('a gateway token', () => {
   it('is good for its owner, without end where it has none', async () => {

@@ -1,7 +1,7 @@
 import { createHash } from 'node:crypto'
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
-import { hashToken, looksLikeToken, mintToken } from '../../src/control/access-key-record.ts'
+import { hashAccessKey, looksLikeAccessKey, mintToken } from '../../src/control/access-key-record.ts'
 
 const OWNER = { user: 'alice', name: 'laptop', expiresAt: null }
 const mint = (): string => mintToken(OWNER, 1000).token
@@ -13,7 +13,7 @@ describe('a minted token', () => {
 
   it('looks like one, and no two are alike', () => {
     const tokens = Array.from({ length: 200 }, mint)
-    expect(tokens.every(looksLikeToken)).toBe(true)
+    expect(tokens.every(looksLikeAccessKey)).toBe(true)
     expect(new Set(tokens).size).toBe(200)
   })
 
@@ -40,11 +40,11 @@ describe('a minted token', () => {
   })
 
   it('is taken by every later version, since nobody could make it again', () => {
-    expect(looksLikeToken('gw_0123456789ABCDEFGHIJKLMNOPQRSTUV1ggZdL')).toBe(true)
+    expect(looksLikeAccessKey('gw_0123456789ABCDEFGHIJKLMNOPQRSTUV1ggZdL')).toBe(true)
   })
 
   it('is known by its SHA-256 in hexadecimal', () => {
-    expect(hashToken('abc')).toBe('ba7816bf8f01cfea414140de5dae2223b00361a396177a9cb410ff61f20015ad')
+    expect(hashAccessKey('abc')).toBe('ba7816bf8f01cfea414140de5dae2223b00361a396177a9cb410ff61f20015ad')
   })
 })
 
@@ -55,7 +55,8 @@ describe('what looks like a token', () => {
     const token = mint()
     for (let at = 3; at < token.length; at++)
       for (const other of CHARACTERS) {
-        if (other !== token[at]) expect(looksLikeToken(token.slice(0, at) + other + token.slice(at + 1))).toBe(false)
+        if (other !== token[at])
+          expect(looksLikeAccessKey(token.slice(0, at) + other + token.slice(at + 1))).toBe(false)
       }
   })
 
@@ -64,7 +65,7 @@ describe('what looks like a token', () => {
       fc.property(fc.nat(36), (offset) => {
         const [token, at] = [mint(), offset + 3]
         fc.pre(token[at] !== token[at + 1])
-        expect(looksLikeToken(token.slice(0, at) + token[at + 1] + token[at] + token.slice(at + 2))).toBe(false)
+        expect(looksLikeAccessKey(token.slice(0, at) + token[at + 1] + token[at] + token.slice(at + 2))).toBe(false)
       }),
     )
   })
@@ -81,13 +82,13 @@ describe('what looks like a token', () => {
     ['two in a row', () => mint() + mint()],
     ['a JWT', () => 'eyJhbGciOiJIUzI1NiJ9.eyJzdWIiOiJhIn0.c2ln'],
   ])('is never %s', (_, make) => {
-    expect(looksLikeToken(make())).toBe(false)
+    expect(looksLikeAccessKey(make())).toBe(false)
   })
 
   it('is no text that only has the shape', () => {
     const noise = fc
       .array(fc.constantFrom(...CHARACTERS), { minLength: 38, maxLength: 38 })
       .map((c) => `gw_${c.join('')}`)
-    fc.assert(fc.property(noise, (text) => !looksLikeToken(text)))
+    fc.assert(fc.property(noise, (text) => !looksLikeAccessKey(text)))
   })
 })

@@ -1,9 +1,9 @@
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
 import {
+  type AccessKeyRecord,
   type AccessKeyStore,
+  type AccessKeysStep,
   mintToken,
-  type TokenRecord,
-  type TokensStep,
 } from '../../src/control/access-key-record.ts'
 import type { AuditBounds, AuditEntry, Author, Change, Changed, ControlStore } from '../../src/control/control-store.ts'
 import { type ControlState, type LastChange, UNCHANGED, type UserOverride } from '../../src/control/state.ts'
@@ -26,7 +26,7 @@ export function accessKeyStoreSuite(open: () => Promise<AccessKeyStoreUnderTest>
   })
   afterEach(() => under.close())
 
-  const record = (createdAt: number, user = 'alice', expiresAt: number | null = null): TokenRecord =>
+  const record = (createdAt: number, user = 'alice', expiresAt: number | null = null): AccessKeyRecord =>
     mintToken({ user, name: `made at ${createdAt}`, expiresAt }, createdAt).record
 
   describe('a gateway token', () => {
@@ -50,11 +50,11 @@ export function accessKeyStoreSuite(open: () => Promise<AccessKeyStoreUnderTest>
       const kept = Array.from({ length: 1300 }, (_, i) => record(i, 'alice', i % 2 === 0 ? null : i))
       await Promise.all(kept.map((each) => under.store.insertToken(each)))
       await under.store.revokeToken(kept[7]?.id ?? '', 5000)
-      const read = new Map<string, TokenRecord>()
+      const read = new Map<string, AccessKeyRecord>()
       let steps = 0
       let from: string | null = null
       do {
-        const step: TokensStep = await under.store.readTokens(from)
+        const step: AccessKeysStep = await under.store.readTokens(from)
         for (const each of step.records) read.set(each.id, each)
         from = step.next
         steps++

@@ -1,5 +1,5 @@
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
-import { mintToken, type TokenRecord } from '../../src/control/access-key-record.ts'
+import { type AccessKeyRecord, mintToken } from '../../src/control/access-key-record.ts'
 import { type ChangeFollower, createChangeFollower } from '../../src/control/change-follower.ts'
 import { type AccessKeys, createAccessKeys } from '../../src/control/held-access-keys.ts'
 import { createFakeStore, type FakeStore } from './fake-store.ts'
@@ -8,7 +8,7 @@ const AUTHOR = { who: 'ada', why: null }
 const mint = (user = 'alice', expiresAt: number | null = null) => mintToken({ user, name: 'test', expiresAt }, 1000)
 
 /** By id. */
-let records: Map<string, TokenRecord>
+let records: Map<string, AccessKeyRecord>
 let store: FakeStore
 let control: ChangeFollower
 let keys: AccessKeys
@@ -55,16 +55,16 @@ function step(from: string | null) {
 }
 
 /** As administrators do: the audit comes first. */
-async function create(made = mint()): Promise<{ token: string; record: TokenRecord }> {
+async function create(made = mint()): Promise<{ token: string; record: AccessKeyRecord }> {
   const { id, user, name } = made.record
   await store.change({ kind: 'token_created', id, to: { user, name } }, AUTHOR, null)
   records.set(id, made.record)
   return made
 }
 
-async function revoke({ id }: TokenRecord): Promise<void> {
+async function revoke({ id }: AccessKeyRecord): Promise<void> {
   await store.change({ kind: 'token_revoked', id, to: {} }, AUTHOR, null)
-  records.set(id, { ...(records.get(id) as TokenRecord), revokedAt: 5000 })
+  records.set(id, { ...(records.get(id) as AccessKeyRecord), revokedAt: 5000 })
 }
 
 describe('a gateway token', () => {

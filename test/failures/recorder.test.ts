@@ -1,17 +1,17 @@
 import { afterEach, expect, test } from 'vitest'
 import type { Tally } from '../../src/failures/histogram.ts'
-import { createTallyKeeper, type TallyKeeper } from '../../src/failures/recorder.ts'
+import { createFailureRecorder, type FailureRecorder } from '../../src/failures/recorder.ts'
 import { UNCHARGED } from '../../src/failures/voices.ts'
 import type { Observation } from '../../src/observe/observation.ts'
 import { StoreError } from '../../src/quota/quota-store.ts'
 import { request } from '../observe/request.ts'
 
-let keeper: TallyKeeper
+let keeper: FailureRecorder
 afterEach(() => keeper.close())
 
 function start(addTally: (tally: Tally) => Promise<void>, flushMs = 60_000) {
   const observed: Observation[] = []
-  keeper = createTallyKeeper({ store: { addTally }, flushMs, observe: (o) => observed.push(o) })
+  keeper = createFailureRecorder({ store: { addTally }, flushMs, observe: (o) => observed.push(o) })
   return observed
 }
 
@@ -108,7 +108,7 @@ test('a tally that was certainly not applied is kept and sent again', async () =
 test('what was counted while the store was out comes with its age, minute by minute, when it is back', async () => {
   const added: [total: number, agoMs: number | undefined][] = []
   let [fail, clock, tries] = [true, 0, 0]
-  keeper = createTallyKeeper({
+  keeper = createFailureRecorder({
     store: {
       async addTally({ total }, agoMs) {
         tries++

@@ -1,7 +1,7 @@
 import fc from 'fast-check'
 import { Redis } from 'ioredis'
 import { afterAll, beforeAll, expect, it } from 'vitest'
-import { mintToken, type TokenRecord } from '../../src/control/access-key-record.ts'
+import { type AccessKeyRecord, mintToken } from '../../src/control/access-key-record.ts'
 import type { Change } from '../../src/control/control-store.ts'
 import type { Changes, LastChange, UserOverride } from '../../src/control/state.ts'
 import { NOTHING } from '../../src/failures/histogram.ts'
@@ -101,7 +101,7 @@ const charge: fc.Arbitrary<Charge> = fc.record({
   }),
 })
 
-const TOKENS: readonly TokenRecord[] = USERS.slice(0, 3).map(
+const TOKENS: readonly AccessKeyRecord[] = USERS.slice(0, 3).map(
   (user, i) => mintToken({ user, name: `token ${i}`, expiresAt: i % 2 === 0 ? null : 5000 }, 1000 + (i % 3)).record,
 )
 const token = fc.constantFrom(...TOKENS)
@@ -235,7 +235,7 @@ async function scan(store: Store): Promise<unknown> {
 }
 
 /** Ids are random: none is ever made twice. */
-function inserting(record: TokenRecord): Step {
+function inserting(record: AccessKeyRecord): Step {
   return async ({ store }) => {
     if ((await store.findTokens([record.id])).length === 0) await store.insertToken(record)
   }

@@ -4,7 +4,7 @@ import { join } from 'node:path'
 import fc from 'fast-check'
 import { Redis } from 'ioredis'
 import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest'
-import { mintToken, type TokenRecord } from '../../src/control/access-key-record.ts'
+import { type AccessKeyRecord, mintToken } from '../../src/control/access-key-record.ts'
 import type { AuditBounds, ControlStore } from '../../src/control/control-store.ts'
 import type { UserOverride } from '../../src/control/state.ts'
 import { BUCKET_MS, BUCKETS, type Bucket, bucketStart, NOTHING } from '../../src/failures/histogram.ts'
@@ -217,7 +217,7 @@ function portionsOf(of: typeof content extends fc.Arbitrary<infer T> ? T : never
     return { user, counters: new Map(windows) }
   })
   const records = of.tokens.map(
-    ([user, expiresAt], i): TokenRecord => mintToken({ user, name: 'n', expiresAt }, i).record,
+    ([user, expiresAt], i): AccessKeyRecord => mintToken({ user, name: 'n', expiresAt }, i).record,
   )
   const overrides = Object.entries(of.overrides).map(
     ([user, [version, limit]]) => [user, { version, value: override(limit) }] as const,

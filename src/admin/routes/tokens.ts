@@ -1,5 +1,5 @@
 import { z } from 'zod'
-import { isTokenName, mintToken, type TokenRecord } from '../../control/access-key-record.ts'
+import { type AccessKeyRecord, isTokenName, mintToken } from '../../control/access-key-record.ts'
 import { timeOf } from '../../control/times.ts'
 import { isUserId, USER_ID } from '../../control/user-id.ts'
 import type { TokenResponse } from '../api.ts'
@@ -96,7 +96,7 @@ async function revoke(desk: Desk, call: Call, now: number): Promise<AdminRespons
 }
 
 /** A record as it is shown: without its hash. */
-function shown({ id, user, name, createdAt, expiresAt, revokedAt }: TokenRecord): TokenResponse {
+function shown({ id, user, name, createdAt, expiresAt, revokedAt }: AccessKeyRecord): TokenResponse {
   const time = (at: number | null) => (at === null ? null : iso(at))
   return { id, user, name, createdAt: iso(createdAt), expiresAt: time(expiresAt), revokedAt: time(revokedAt) }
 }

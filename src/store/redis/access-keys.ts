@@ -1,23 +1,23 @@
-import type { AccessKeyStore, TokenRecord, TokensStep } from '../../control/access-key-record.ts'
+import type { AccessKeyRecord, AccessKeyStore, AccessKeysStep } from '../../control/access-key-record.ts'
 import { call, reading, transaction } from './calls.ts'
 import type { RedisClient } from './client.ts'
 import type { Keys } from './keys.ts'
 
 /** A gateway token is found by its SHA-256, and that by its id. */
-export function writeToken(multi: ReturnType<RedisClient['multi']>, keys: Keys, record: TokenRecord): void {
+export function writeToken(multi: ReturnType<RedisClient['multi']>, keys: Keys, record: AccessKeyRecord): void {
   multi.hset(keys.tokens, record.hash, JSON.stringify(record)).hset(keys.tokenIds, record.id, record.hash)
 }
 
 /** Tokens that one step of HSCAN looks at. */
 const STEP = 500
 
-export async function readTokens(redis: RedisClient, keys: Keys, from: string | null): Promise<TokensStep> {
+export async function readTokens(redis: RedisClient, keys: Keys, from: string | null): Promise<AccessKeysStep> {
   const [next, flat] = await call(() => redis.hscan(keys.tokens, from ?? '0', 'COUNT', STEP))
   return { records: flat.filter((_, i) => i % 2 === 1).map(parse), next: next === '0' ? null : next }
 }
 
-export function redisTokens(redis: RedisClient, keys: Keys): AccessKeyStore {
-  async function insertToken(record: TokenRecord): Promise<void> {
+export function redisAccessKeys(redis: RedisClient, keys: Keys): AccessKeyStore {
+  async function insertToken(record: AccessKeyRecord): Promise<void> {
     await transaction(redis, (multi) => {
       writeToken(multi, keys, record)
     })
@@ -25,7 +25,7 @@ export function redisTokens(redis: RedisClient, keys: Keys): AccessKeyStore {
     redis.publish(keys.changes, '').catch(() => {})
   }
 
-  async function findTokens(ids: readonly string[]): Promise<readonly TokenRecord[]> {
+  async function findTokens(ids: readonly string[]): Promise<readonly AccessKeyRecord[]> {
     const hashes = await eachOf(keys.tokenIds, ids)
     return (await eachOf(keys.tokens, hashes)).map(parse)
   }
@@ -39,7 +39,7 @@ export function redisTokens(redis: RedisClient, keys: Keys): AccessKeyStore {
     return values.filter((value) => value !== null)
   }
 
-  async function listTokens(): Promise<readonly TokenRecord[]> {
+  async function listTokens(): Promise<readonly AccessKeyRecord[]> {
     const records = await call(() => redis.hvals(keys.tokens))
     return records.map(parse).sort(newestFirst)
   }
@@ -54,10 +54,10 @@ export function redisTokens(redis: RedisClient, keys: Keys): AccessKeyStore {
   return { insertToken, findTokens, readTokens: (from) => readTokens(redis, keys, from), listTokens, revokeToken }
 }
 
-function parse(text: string): TokenRecord {
-  return JSON.parse(text) as TokenRecord
+function parse(text: string): AccessKeyRecord {
+  return JSON.parse(text) as AccessKeyRecord
 }
 
-function newestFirst(a: TokenRecord, b: TokenRecord): number {
+function newestFirst(a: AccessKeyRecord, b: AccessKeyRecord): number {
   return b.createdAt - a.createdAt || (a.id < b.id ? -1 : 1)
 }

@@ -3,7 +3,7 @@ import type { Observer } from '../../observe/observation.ts'
 import type { Batch, Decision } from '../../quota/charge.ts'
 import type { UsageSnapshot } from '../../quota/quota-store.ts'
 import type { Store } from '../store.ts'
-import { redisTokens } from './access-keys.ts'
+import { redisAccessKeys } from './access-keys.ts'
 import { call, milliseconds, pinging, reading } from './calls.ts'
 import { decodeReply, encodeBatch } from './charge-batch.ts'
 import { asksForNoPassword, type RedisClient } from './client.ts'
@@ -108,7 +108,7 @@ export function openRedisStore({ url, prefix = 'tollgate', deadlineMs = 250, obs
     readUsage: (user, categories) => readShared({ user, categories }),
     addTally,
     readTallies: () => readBuckets(redis, keys),
-    ...redisTokens(redis, keys),
+    ...redisAccessKeys(redis, keys),
     ...redisControl(redis, keys),
     onChange: (listener) => changes.follow(() => listener()),
     ...redisUsage(redis, keys),

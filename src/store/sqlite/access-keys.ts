@@ -1,5 +1,5 @@
 import type { DatabaseSync } from 'node:sqlite'
-import type { AccessKeyStore, TokenRecord, TokensStep } from '../../control/access-key-record.ts'
+import type { AccessKeyRecord, AccessKeyStore, AccessKeysStep } from '../../control/access-key-record.ts'
 import { attempt } from './database.ts'
 
 /** A gateway token as a row. */
@@ -13,13 +13,13 @@ export interface TokenRow {
   readonly revoked_at: number | null
 }
 
-export function tokenOf(row: TokenRow): TokenRecord {
+export function tokenOf(row: TokenRow): AccessKeyRecord {
   const { hash, id, user, name, created_at: createdAt, expires_at: expiresAt, revoked_at: revokedAt } = row
   return { hash, id, user, name, createdAt, expiresAt, revokedAt }
 }
 
 /** @param otherwise what to do where the token is there already. Default: an error */
-export function insertToken(database: DatabaseSync, otherwise: '' | 'OR REPLACE' = ''): (t: TokenRecord) => void {
+export function insertToken(database: DatabaseSync, otherwise: '' | 'OR REPLACE' = ''): (t: AccessKeyRecord) => void {
   const sql = database.prepare(
     `INSERT ${otherwise} INTO tokens (hash, id, user, name, created_at, expires_at, revoked_at) VALUES (?, ?, ?, ?, ?, ?, ?)`,
   )
@@ -30,7 +30,7 @@ export function insertToken(database: DatabaseSync, otherwise: '' | 'OR REPLACE'
 const STEP = 500
 
 /** @param changed called when one was made or revoked, after its entry in the audit */
-export function sqliteTokens(database: DatabaseSync, changed: () => void): AccessKeyStore {
+export function sqliteAccessKeys(database: DatabaseSync, changed: () => void): AccessKeyStore {
   const insert = insertToken(database)
   const sql = {
     find: database.prepare('SELECT * FROM tokens WHERE id = ?'),
@@ -39,7 +39,7 @@ export function sqliteTokens(database: DatabaseSync, changed: () => void): Acces
     revoke: database.prepare('UPDATE tokens SET revoked_at = coalesce(revoked_at, ?) WHERE id = ?'),
   }
 
-  function read(from: string | null): TokensStep {
+  function read(from: string | null): AccessKeysStep {
     const records = (sql.read.all(from ?? '') as unknown as TokenRow[]).map(tokenOf)
     return { records, next: records.length === STEP ? (records.at(-1)?.hash ?? null) : null }
   }

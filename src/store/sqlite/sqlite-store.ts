@@ -5,7 +5,7 @@ import { type Counter, endsAt, running } from '../../quota/counter.ts'
 import { StoreError, type UsageSnapshot } from '../../quota/quota-store.ts'
 import { pack, unpack } from '../packed-value.ts'
 import type { Store } from '../store.ts'
-import { sqliteTokens } from './access-keys.ts'
+import { sqliteAccessKeys } from './access-keys.ts'
 import { sqliteControl } from './control.ts'
 import { attempt, openDatabase, transactions } from './database.ts'
 import { sqliteKnownUsers } from './known-users.ts'
@@ -176,7 +176,7 @@ export function openSqliteStore(options: SqliteStoreOptions): Store {
     readUsage: async (user, categories) => attempt(() => reading(() => usageNow(user, categories))),
     addTally: async (tally, agoMs = 0) => attempt(() => writing(() => addTallyNow(tally, agoMs))),
     readTallies: async () => attempt(readTalliesNow),
-    ...sqliteTokens(database, () => {
+    ...sqliteAccessKeys(database, () => {
       for (const listener of [...listeners]) listener()
     }),
     ...sqliteControl(database, { clock, listeners }),

@@ -1,5 +1,5 @@
 import { afterEach, beforeEach, describe, expect, test } from 'vitest'
-import { hashToken, looksLikeToken } from '../../../src/control/access-key-record.ts'
+import { hashAccessKey, looksLikeAccessKey } from '../../../src/control/access-key-record.ts'
 import { StoreError } from '../../../src/quota/quota-store.ts'
 import { NOW, type Running, startAdmin } from '../running.ts'
 
@@ -15,7 +15,7 @@ test('a token lives from its making to its revocation, and is shown once', async
   const made = await create({ user: 'alice', name: 'phone', expiresAt: '2027-01-01T00:00:00+08:00' })
   expect(made.status).toBe(201)
   const { token, ...record } = made.json
-  expect(looksLikeToken(token)).toBe(true)
+  expect(looksLikeAccessKey(token)).toBe(true)
   expect(record).toEqual({
     id: expect.any(String),
     user: 'alice',
@@ -24,12 +24,12 @@ test('a token lives from its making to its revocation, and is shown once', async
     expiresAt: '2026-12-31T16:00:00.000Z',
     revokedAt: null,
   })
-  expect((await running.store.listTokens())[0]?.hash).toBe(hashToken(token))
+  expect((await running.store.listTokens())[0]?.hash).toBe(hashAccessKey(token))
 
   const listed = await running.call('GET', '/api/tokens')
   expect(listed.json).toEqual({ tokens: [record] })
   expect(listed.text).not.toContain(token)
-  expect(listed.text).not.toContain(hashToken(token))
+  expect(listed.text).not.toContain(hashAccessKey(token))
 
   const revoked = await running.call('DELETE', `/api/tokens/${record.id}`)
   expect([revoked.status, revoked.text]).toEqual([204, ''])

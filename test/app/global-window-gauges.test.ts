@@ -1,5 +1,5 @@
 import { afterEach, describe, expect, it } from 'vitest'
-import { globalWindowGauges } from '../../src/app/global-windows.ts'
+import { globalWindowGauges } from '../../src/app/global-window-gauges.ts'
 import { createMetrics } from '../../src/observe/metrics.ts'
 import type { WindowStatus } from '../../src/quota/status.ts'
 import { type RunningApp, startApp, startUpstream, type Upstream, yaml } from '../e2e/harness.ts'

@@ -1,7 +1,7 @@
 import { expect, it } from 'vitest'
 import { UNCHARGED } from '../../src/failures/voices.ts'
 import type { Exchange } from '../../src/gateway/context.ts'
-import { voiceOf } from '../../src/gateway/voice.ts'
+import { voiceOf } from '../../src/gateway/failure-voice.ts'
 
 const of = (health: string | null, { cost = 1, shadowed = false, user = 'alice' as string | null } = {}) =>
   voiceOf({
