@@ -54,7 +54,7 @@ const QUERY = /^(?:\?[!"$-~]*)?$/
 const ESCAPE = /%[0-9A-Fa-f]{2}/g
 const UNRESERVED = /[\w.~-]/
 /** Not allowed in a path (RFC 3986), and harmless: browsers leave some of them as they are, and peers let them pass. */
-const LEFT_RAW = /[[\]^|]/g
+const LEFT_RAW = Object.entries({ '[': '%5B', ']': '%5D', '^': '%5E', '|': '%7C' })
 const PCHAR = /[\w.~!$&'()*+,;=:@-]/
 
 type Rule = readonly [refused: RegExp, code: TargetProblem['code']]
@@ -104,11 +104,18 @@ export function canonicalLiteral(text: string): string {
 function canonicalPath(written: string, query: string, allow: PathAllowances): Target | TargetProblem {
   const problem = firstProblem(AS_WRITTEN, written)
   if (problem !== null) return problemOf(problem)
-  const path = decodeOnly(UNRESERVED, written.replace(LEFT_RAW, encodeURIComponent))
+  const path = decodeOnly(UNRESERVED, written)
   const refused = firstProblem(CANONICAL, path) ?? firstProblem(notAllowed(allow), path)
   if (refused !== null) return problemOf(refused)
   if (!isUtf8(path)) return problemOf('target_no_utf8')
-  return { path, matched: matchForm(path), query }
+  const escaped = escapeLeftRaw(path)
+  const matched = matchForm(path)
+  return { path: escaped, matched: matched === path ? escaped : escapeLeftRaw(matched), query }
+}
+
+/** The last step: escaped earlier, each of these characters, which no rule looks for, would be decoded and judged as an escape. */
+function escapeLeftRaw(path: string): string {
+  return LEFT_RAW.reduce((text, [raw, escaped]) => text.replaceAll(raw, escaped), path)
 }
 
 /**

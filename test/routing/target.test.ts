@@ -1,5 +1,5 @@
 import fc from 'fast-check'
-import { describe, expect, test } from 'vitest'
+import { describe, expect, onTestFinished, test, vi } from 'vitest'
 import { canonicalLiteral, canonicalTarget, type PathAllowances, type Target } from '../../src/routing/target.ts'
 
 const STRICT: PathAllowances = { encodedSlash: false, emptySegment: false, semicolon: false }
@@ -264,6 +264,28 @@ describe('whatever is sent', () => {
       fc.property(fc.string({ unit: 'binary' }), (text) => {
         expect(canonicalTarget(text, LAX)).toBeTypeOf('object')
       }),
+    )
+  })
+
+  test('characters that browsers leave raw are no escapes to be looked at: 8 KiB of them take no work for each', () => {
+    const fromCharCode = vi.spyOn(String, 'fromCharCode')
+    const encode = vi.spyOn(globalThis, 'encodeURIComponent')
+    onTestFinished(() => void vi.restoreAllMocks())
+    const target = canonicalTarget(`/%41%3a${'[]^|'.repeat(2000)}`, STRICT)
+    expect(target).toMatchObject({ path: `/A%3A${'%5B%5D%5E%7C'.repeat(2000)}` })
+    expect(target).toMatchObject({ matched: `/A:${'%5B%5D%5E%7C'.repeat(2000)}` })
+    expect(fromCharCode.mock.calls.length + encode.mock.calls.length).toBeLessThan(10)
+  })
+
+  test('a raw bracket, caret or bar is read as its escape', () => {
+    const pieces = fc.constantFrom(...PIECES, ...'[]^|', '%5b', '%5D', '%7c', '%5E', '%')
+    fc.assert(
+      fc.property(fc.array(pieces, { maxLength: 12 }), allowances, (parts, allow) => {
+        const path = `/${parts.join('')}`.replace(/[?#].*/s, '')
+        const escaped = path.replace(/[[\]^|]/g, encodeURIComponent)
+        expect(canonicalTarget(path, allow)).toEqual(canonicalTarget(escaped, allow))
+      }),
+      { numRuns: 3000 },
     )
   })
 
