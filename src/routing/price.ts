@@ -30,6 +30,8 @@ const OBJECT = /^[ \t\n\r]*\{/
 const MAX_MEMBERS = 10_000
 /** Names that differ in letter case at most: a body of 6000 keys (58 KB) takes 1.7 ms so, and 3.1 ms without. */
 const PLAIN_NAME = /^[0-9A-Za-z]+$/
+/** ASCII without a percent sign. */
+const PLAIN_TEXT = /^[ -$&-~]*$/
 
 /**
  * Prices a request by its body. Whatever two parsers could read differently is refused, because a body that says one
@@ -65,24 +67,23 @@ export function priceOfBody(
 export function pricedInQuery({ fields }: BodyPrice, query: string): boolean {
   if (query.length <= 1) return false
   const isPriced = spellingsOf(fields.map((field) => field.replaceAll('.', '')))
-  return query
-    .slice(1)
-    .split(/[&;]/)
-    .flatMap((pair) => readingsOf(nameOf(pair)))
-    .some(isPriced)
+  // Each once: a query has room for thousands of pairs, most of them empty.
+  const pairs = new Set(query.slice(1).split(/[&;]/))
+  const names = new Set(Array.from(pairs, (pair) => pair.split('=', 1)[0] ?? ''))
+  return [...names].some((name) => readingsOf(decoded(name)).some(isPriced))
 }
 
 /** `chargeId[]` and `chargeId[0]` are a list of that name, `charge[id]` and `charge.id` a member or `charge_id` (PHP, Rails, qs). */
 function readingsOf(name: string): string[] {
+  if (!/[[\].]/.test(name)) return [name]
   return [name.split('[', 1)[0] ?? '', name.replace(/[[\]]/g, '')].map((each) => each.replaceAll('.', ''))
 }
 
-/** The name of a pair, decoded. */
-function nameOf(pair: string): string {
-  const [name = ''] = pair.split('=', 1)
-  const bytes = name
-    .replaceAll('+', ' ')
-    .replace(/%([0-9A-Fa-f]{2})/g, (_, hex) => String.fromCharCode(Number.parseInt(hex, 16)))
+/** The name of a pair. */
+function decoded(name: string): string {
+  const spaced = name.replaceAll('+', ' ')
+  if (PLAIN_TEXT.test(spaced)) return spaced
+  const bytes = spaced.replace(/%([0-9A-Fa-f]{2})/g, (_, hex) => String.fromCharCode(Number.parseInt(hex, 16)))
   return Buffer.from(bytes, 'latin1').toString('utf8')
 }
 

@@ -24,6 +24,13 @@ function sentence(body: string, more: Partial<BodyPrice> = {}): string | null {
   return 'cost' in response ? null : response.msg
 }
 
+/** A name as all its spellings have it. */
+function foldedAtOnce(name: string): string {
+  const [visible = ''] = name.split('\0', 1)
+  const without = (text: string) => text.replace(/[\p{M}\p{C}\s_-]/gu, '')
+  return without(without(visible).normalize('NFKD')).toUpperCase().toLowerCase()
+}
+
 describe('the price of a body', () => {
   test.each([
     ['{"chargeId":2}', 10],
@@ -345,12 +352,6 @@ describe('whatever the body', () => {
     )
   })
 
-  function foldedAtOnce(name: string): string {
-    const [visible = ''] = name.split('\0', 1)
-    const without = (text: string) => text.replace(/[\p{M}\p{C}\s_-]/gu, '')
-    return without(without(visible).normalize('NFKD')).toUpperCase().toLowerCase()
-  }
-
   /** Every value that some backend could take for the field. */
   function readingsOf(written: readonly (readonly [string, string])[]): unknown[] {
     return written
@@ -365,7 +366,8 @@ describe('whatever the body', () => {
 })
 
 describe('a query beside a priced body', () => {
-  const inQuery = (query: string, fields: string[] = ['chargeId']) => pricedInQuery({ ...CHARGE, fields }, query)
+  const inQuery = (query: string, fields: readonly string[] = ['chargeId']) =>
+    pricedInQuery({ ...CHARGE, fields }, query)
 
   test.each([
     '?chargeId=5',
@@ -400,4 +402,53 @@ describe('a query beside a priced body', () => {
     expect(inQuery('?ticket=2', ['chargeId', 'ticket'])).toBe(true)
     expect(inQuery('?a.b=2', ['a.b'])).toBe(true)
   })
+
+  test('is looked at once for each name that it has, however often', () => {
+    const decode = vi.spyOn(Buffer, 'from')
+    const replace = vi.spyOn(String.prototype, 'replaceAll')
+    onTestFinished(() => void vi.restoreAllMocks())
+    expect(inQuery(`?${'&'.repeat(8000)}`)).toBe(false)
+    expect(inQuery(`?${'a&'.repeat(4000)}`)).toBe(false)
+    expect(inQuery(`?${'%41=1;'.repeat(1300)}`)).toBe(false)
+    expect(inQuery(`?${Array.from({ length: 1300 }, (_, i) => `%41=${i}`).join('&')}`)).toBe(false)
+    expect(decode.mock.calls.length + replace.mock.calls.length).toBeLessThan(20)
+  })
+
+  test('has the name of the field if one of its pairs, decoded each by itself, has it', () => {
+    const pieces = [
+      ...'&&&;;==+.[]-_',
+      'charge',
+      'chargeId',
+      'Id',
+      'id',
+      '%49d',
+      '%69',
+      '%',
+      '%C4%B1',
+      '%00',
+      '\xc4\xb1',
+    ]
+    const query = fc.array(fc.constantFrom(...pieces), { maxLength: 12 }).map((parts) => `?${parts.join('')}`)
+    fc.assert(
+      fc.property(query, fc.constantFrom(['chargeId'], ['_'], ['charge.id', 'x']), (text, fields) => {
+        const known = fields.map((field) => foldedAtOnce(field.replaceAll('.', '')))
+        const names = namesIn(text).map((name) => foldedAtOnce(name.replaceAll('.', '')))
+        expect(inQuery(text, fields)).toBe(text !== '?' && names.some((name) => known.includes(name)))
+      }),
+      { numRuns: 3000 },
+    )
+  })
+
+  /** Of each pair, in the readings of several frameworks. */
+  function namesIn(query: string): string[] {
+    return query
+      .slice(1)
+      .split(/[&;]/)
+      .flatMap((pair) => {
+        const written = pair.replace(/=.*/s, '').replace(/\+/g, ' ')
+        const bytes = written.replace(/%(?=[0-9A-Fa-f]{2})(..)/g, (_, hex) => String.fromCharCode(Number(`0x${hex}`)))
+        const name = Buffer.from(bytes, 'latin1').toString()
+        return [name.replace(/\[.*/s, ''), name.replace(/[[\]]/g, '')]
+      })
+  }
 })
