@@ -7,7 +7,7 @@ import { setImmediate as nextTurn } from 'node:timers/promises'
 import { type Denial, STATUS_OF } from '../errors.ts'
 import { peerOf } from '../lib/peers.ts'
 import { endAsNode, endInstead } from '../node/connection-end.ts'
-import { holdPausedRecords } from '../node/paused-records.ts'
+import { holdPausedRecords, readReleased } from '../node/paused-records.ts'
 import type { Observer } from '../observe/observation.ts'
 import { closeLater, hangUp, readToNowhere } from '../respond/raw.ts'
 import { denialResponse, writeRawResponse, writeResponse } from '../respond/response.ts'
@@ -351,7 +351,8 @@ export class ClientConnection implements ClientPeer {
     })
     // Read to nowhere: a connection that nobody reads never ends.
     this.#readOn('turn')
-    socket.on('end', () => this.#context.limits().answersHalfClosed || socket.destroy()).resume()
+    socket.on('end', () => this.#context.limits().answersHalfClosed || socket.destroy())
+    readReleased(socket)
   }
 
   /**

@@ -1,10 +1,17 @@
-import net from 'node:net'
+import type net from 'node:net'
 import { setTimeout as sleep } from 'node:timers/promises'
-import { afterEach, describe, expect, it } from 'vitest'
+import { afterAll, afterEach, describe, expect, it } from 'vitest'
 import { type RunningApp, startApp, startUpstream, type Upstream, yaml } from '../e2e/harness.ts'
 import { rawExchange, statusesIn } from '../e2e/raw.ts'
+import { connectTo, makeCertificates, type Way } from '../setup/ways.ts'
 
 /** CONNECT makes Node let go of a connection, with all that it listened to. */
+
+const certificates = makeCertificates()
+afterAll(() => certificates.remove())
+
+const PLAIN: Way = { name: 'in the clear', clients: false, upstream: false }
+const TLS: Way = { name: 'by TLS', clients: true, upstream: false }
 
 const BIG = Buffer.alloc(8_000_000, 'x')
 let upstream: Upstream
@@ -16,14 +23,13 @@ afterEach(async () => {
   await upstream.close()
 })
 
-async function start(): Promise<void> {
+async function start(way: Way = PLAIN): Promise<void> {
   upstream = await startUpstream(({ url }, res) => void res.end(url === '/big' ? BIG : 'ok'))
-  app = await startApp(yaml(upstream.url, 'routes: [{ match: "GET /*", public: true }]'))
+  app = await startApp(yaml(upstream.url, `routes: [{ match: "GET /*", public: true }]\n${certificates.listener(way)}`))
 }
 
 function open(): net.Socket {
-  const { hostname, port } = new URL(app.url)
-  const socket = net.connect({ host: hostname, port: Number(port), allowHalfOpen: true }).on('error', () => {})
+  const socket = connectTo(app.url, { allowHalfOpen: true })
   sockets.add(socket)
   return socket
 }
@@ -78,6 +84,19 @@ describe('a CONNECT and a reset', () => {
 })
 
 describe('a CONNECT', () => {
+  it.each([PLAIN, TLS])(
+    '$name behind responses that are still to come gives them up when the client leaves',
+    async (way) => {
+      await start(way)
+      const socket = open().pause()
+      socket.write(get('/big').repeat(2) + CONNECT)
+      await expect.poll(() => upstream.seen.length).toBe(1)
+      await sleep(40)
+      socket.destroy()
+      await expect.poll(() => app.requests().map(({ outcome }) => outcome)).toEqual(['aborted', 'aborted'])
+    },
+  )
+
   it('behind requests is refused when all of them have their responses, also a large one', async () => {
     await start()
     const socket = open()
