@@ -121,18 +121,18 @@ function priceOfMembers(price: BodyPrice, members: readonly Member[]): { readonl
  * Whether a name is one of the fields to some JSON parser or object mapper: by letter case (Go, .NET), as `charge_id` for
  * `chargeId` (protobuf), cut at NUL, without lone surrogates and invisible characters.
  *
- * Character by character, each folded once, and no further than the longest field: one character may fold to 18, and to sort
- * a run of marks takes the square of its length.
+ * Character by character, each folded once, and no further than one of the fields begins so: one character may fold to 18, a body has
+ * room for 16,000 that differ, and to sort a run of marks takes the square of its length.
  */
 function spellingsOf(fields: readonly string[]): (name: string) => boolean {
   const known = new Map<string, string>()
-  const folded = new Set(fields.map((field) => fold(field, Number.POSITIVE_INFINITY, known)))
-  const longest = Math.max(...[...folded].map(({ length }) => length))
-  return (name) => folded.has(PLAIN_NAME.test(name) ? name.toLowerCase() : fold(name, longest, known))
+  const folded = fields.map((field) => fold(field, known, () => true))
+  const begins = (text: string) => folded.some((field) => field.startsWith(text))
+  return (name) => folded.includes(PLAIN_NAME.test(name) ? name.toLowerCase() : fold(name, known, begins))
 }
 
-/** A name as all its spellings have it, or its beginning where that is longer than `longest`. */
-function fold(name: string, longest: number, known: Map<string, string>): string {
+/** A name as all its spellings have it, or its beginning with which no field begins. */
+function fold(name: string, known: Map<string, string>, begins: (text: string) => boolean): string {
   const end = name.indexOf('\0')
   let text = ''
   for (const char of end < 0 ? name : name.slice(0, end)) {
@@ -142,7 +142,7 @@ function fold(name: string, longest: number, known: Map<string, string>): string
       known.set(char, folded)
     }
     text += folded
-    if (text.length > longest) break
+    if (!begins(text)) break
   }
   return text
 }

@@ -195,6 +195,16 @@ describe('a field that parsers find differently', () => {
     expect(normalized).toBeLessThan(100)
   })
 
+  test('is not looked for in more of a name than one of the fields begins with', () => {
+    let char = 0xac00
+    const hangul = () => String.fromCharCode(...Array.from({ length: 8 }, () => char++))
+    const members = Array.from({ length: 690 }, () => `"${hangul()}":0,"Char${hangul()}":0`)
+    const normalize = vi.spyOn(String.prototype, 'normalize')
+    onTestFinished(() => normalize.mockRestore())
+    expect(price(`{${members.join()},"chargeId":2}`, { maxBody: 64 * 1024 })).toBe(10)
+    expect(normalize).toHaveBeenCalledTimes('chargeId'.length + 'C'.length + 2 * members.length)
+  })
+
   test('leaves other members alone', () => {
     expect(price('{"chargeId":2,"x":1,"X":2,"@chargeId":5,"chargeIds":5}')).toBe(10)
   })
