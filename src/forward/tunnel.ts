@@ -7,6 +7,7 @@ import { MAX_INTERIM } from './client/contract.ts'
 import { BadResponseError, GivenUpError, UpstreamTimeoutError } from './client/failure.ts'
 import { callerOf } from './client-info.ts'
 import type { ForwardResult, UpgradeExchange } from './contract.ts'
+import { EarlyBytes } from './early-bytes.ts'
 import { forwardErrorOf, reasonOf } from './failure.ts'
 import { asksForUpgrade, fieldsOf, type HeaderRules, headersToClient, outgoingHead } from './headers.ts'
 
@@ -44,9 +45,11 @@ export class Tunnel {
   readonly #options: TunnelOptions
   readonly #client: Socket
   readonly #result = Promise.withResolvers<ForwardResult>()
-  readonly #onClientClose = (): void => this.#clientClosed()
+  readonly #onClientClose = (): void => this.#clientGone(CLIENT_LEFT)
   readonly #onAbort = (): void => this.#end(new GivenUpError(String(this.#exchange.signal?.reason)))
   #outgoing: ClientRequest | null = null
+  /** Until there is a response. */
+  #early: EarlyBytes | null = null
   #upstream: Socket | null = null
   #timer: NodeJS.Timeout | undefined
   #reached = false
@@ -63,9 +66,8 @@ export class Tunnel {
     const client = this.#client
     client.on('error', ignore)
     this.#exchange.signal?.addEventListener('abort', this.#onAbort)
-    if (client.destroyed || client.readableEnded) this.#clientClosed()
+    if (client.destroyed || client.readableEnded) this.#clientGone(CLIENT_LEFT)
     else {
-      // Nobody reads the client until the upstream agrees: Node reports its end if nothing came early, which is left.
       client.on('close', this.#onClientClose).on('end', this.#onClientClose)
       this.#handshake(join)
     }
@@ -102,6 +104,8 @@ export class Tunnel {
     try {
       join(this.#request(), this.#client, this.#exchange.head, { ssl })
       this.#takeOver()
+      // Behind what came with the head, which http-proxy-3 has put back.
+      this.#early = new EarlyBytes(this.#client, () => this.#clientGone(CLIENT_TOO_EARLY))
     } catch (error) {
       this.#fail(error as Error)
     }
@@ -145,6 +149,7 @@ export class Tunnel {
     clearTimeout(this.#timer)
     this.#status = 101
     this.#upstream = upstream
+    this.#early?.giveBack()
     const headers = headersToClient(fieldsOf(101, response.rawHeaders), this.#exchange.responseHeaders)
     response.headers = collected([
       ...headers,
@@ -178,6 +183,7 @@ export class Tunnel {
       return
     }
     this.#status = status
+    this.#early?.discard()
     this.#ignoreEnd()
     const headers = headersToClient(fieldsOf(status, response.rawHeaders), this.#exchange.responseHeaders)
     this.#client.write(plainHead(status, headers), 'latin1')
@@ -221,8 +227,8 @@ export class Tunnel {
   }
 
   /** Closed, or ended before there was a response: half a WebSocket is of no use. */
-  #clientClosed(): void {
-    this.#settle('aborted', CLIENT_LEFT)
+  #clientGone(why: GivenUpError): void {
+    this.#settle('aborted', why)
     this.#outgoing?.destroy()
     this.#client.destroy()
   }
@@ -248,6 +254,7 @@ export class Tunnel {
   /** The first call counts. */
   #settle(outcome: ForwardResult['outcome'], error: Error | null): void {
     clearTimeout(this.#timer)
+    if (this.#status === 0) this.#early?.discard()
     this.#client.off('close', this.#onClientClose)
     this.#exchange.signal?.removeEventListener('abort', this.#onAbort)
     this.#ignoreEnd()
@@ -280,6 +287,7 @@ function isHandshakeOf({ headers }: IncomingMessage, { headers: asked }: Incomin
 }
 
 const CLIENT_LEFT = new GivenUpError('the client left')
+const CLIENT_TOO_EARLY = new GivenUpError('the client sent too much before the upstream agreed')
 const CLIENT_STALLED = new GivenUpError('the client stopped reading')
 
 function ignore(): void {}

@@ -435,6 +435,33 @@ overEachTransport(({ scheme, httpUpstream, rawUpstream }) => {
       await until(() => upstream.sockets[0]?.destroyed === true || upstream.sockets[0]?.readableEnded === true)
     })
 
+    it.each(LEAVE)(
+      'before a client leaves by %s that has sent something ahead is left alone too',
+      async (_what, leave) => {
+        const upstream = await rawUpstream(() => {})
+        const gateway = await gatewayTo(upstream.url)
+        const client = rawClient(gateway.port, handshake())
+        await until(() => upstream.sockets.length === 1)
+        client.socket.write('early')
+        await sleep(20)
+        leave(client.socket)
+        expect(await gateway.settled()).toMatchObject({ outcome: 'aborted', headSent: false })
+        await until(() => upstream.sockets[0]?.destroyed === true || upstream.sockets[0]?.readableEnded === true)
+      },
+    )
+
+    it('gets nothing of a client that sends more than 16 KiB ahead, which is closed', async () => {
+      const upstream = await rawUpstream(() => {})
+      const gateway = await gatewayTo(upstream.url)
+      const client = rawClient(gateway.port, handshake())
+      await until(() => upstream.received[0]?.includes('\r\n\r\n') === true)
+      client.socket.write(PIECE)
+      client.socket.write('and more')
+      await until(() => client.socket.destroyed)
+      expect(await gateway.settled()).toMatchObject({ outcome: 'aborted', headSent: false })
+      expect(upstream.received[0]).not.toContain('and more')
+    })
+
     it('because the client had ended its side while it was admitted is left alone', async () => {
       const upstream = await rawUpstream(() => {})
       const gateway = await gatewayTo(upstream.url)
@@ -455,8 +482,9 @@ overEachTransport(({ scheme, httpUpstream, rawUpstream }) => {
       const exchange = await upgraded
       void gateway.forwarder.upgrade(exchange)
       await until(() => upstream.received[0]?.includes('\r\n\r\n') === true)
+      const early = once(exchange.socket, 'data')
       client.socket.write('early')
-      await until(() => exchange.socket.readableLength > 0)
+      await early
       upstream.sockets[0]?.write(SWITCH)
       await until(() => upstream.received[0]?.endsWith('\r\n\r\nearly') === true)
       client.socket.write(', late')
