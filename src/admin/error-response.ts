@@ -4,15 +4,10 @@ import type { FastifyError } from 'fastify'
 import type { Observer } from '../observe/observation.ts'
 import { isSilence, StoreError } from '../quota/quota-store.ts'
 import { OutcomeUnknown } from './desk.ts'
-import { type AdminError, type AdminResponse, badFields, NO_CONTENT, refusal, SECURITY_HEADERS } from './http.ts'
-import { BadBody, CodedBody, MAX_BODY } from './json-body.ts'
+import { type AdminResponse, badFields, NO_CONTENT, refusal, SECURITY_HEADERS } from './http.ts'
+import { BadBody, CodedBody } from './json-body.ts'
 
 /** What becomes of errors: of routes, of Fastify, and of connections that bring no request. */
-
-const CLIENT_ERRORS: Readonly<Record<number, readonly [AdminError, string]>> = {
-  413: ['payload_too_large', `The body may have at most ${MAX_BODY} bytes.`],
-  415: ['unsupported_media_type', 'Send the body as JSON, with "Content-Type: application/json".'],
-}
 
 /** By the code of Fastify's error. */
 const CURES: Readonly<Record<string, string>> = {
@@ -20,6 +15,8 @@ const CURES: Readonly<Record<string, string>> = {
   FST_ERR_MAX_PARAM_LENGTH: 'A part of the path is too long: a user id has at most 256 bytes.',
   FST_ERR_CTP_INVALID_JSON_BODY: 'The body must have no member "__proto__", and no "prototype" in a "constructor".',
 }
+
+const NOT_JSON = refusal('unsupported_media_type', 'Send the body as JSON, with "Content-Type: application/json".')
 
 const NOT_CODED = refusal('unsupported_media_type', 'Send the body as it is, without "Content-Encoding".', {
   'accept-encoding': 'identity',
@@ -33,7 +30,8 @@ function fateOf({ reason }: StoreError): string {
   return isSilence(reason) ? 'The store does not answer' : `The store does not do this: ${reason}`
 }
 
-export function responseTo(error: FastifyError, observe: Observer): AdminResponse {
+/** @param maxBody of the route, in bytes */
+export function responseTo(error: FastifyError, maxBody: number, observe: Observer): AdminResponse {
   if (error instanceof StoreError) return refusal('store_unavailable', `${fateOf(error)}. Try again later.`)
   if (error instanceof OutcomeUnknown) return refusal('outcome_unknown', OUTCOME_UNKNOWN)
   if (error instanceof CodedBody) return NOT_CODED
@@ -43,9 +41,9 @@ export function responseTo(error: FastifyError, observe: Observer): AdminRespons
   const { statusCode = 500 } = error
   const cure = CURES[error.code]
   if (cure !== undefined) return refusal('bad_request', cure)
-  if (statusCode >= 400 && statusCode < 500) {
-    return refusal(...(CLIENT_ERRORS[statusCode] ?? (['bad_request', 'The request is not well formed.'] as const)))
-  }
+  if (statusCode === 413) return refusal('payload_too_large', `The body may have at most ${maxBody} bytes.`)
+  if (statusCode === 415) return NOT_JSON
+  if (statusCode >= 400 && statusCode < 500) return refusal('bad_request', 'The request is not well formed.')
   observe({ type: 'internal_error', where: 'admin', error })
   return refusal('internal', 'Something went wrong. The log says more.')
 }

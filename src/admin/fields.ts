@@ -2,25 +2,37 @@ import { z } from 'zod'
 import { didYouMean } from '../lib/suggest.ts'
 import type { FieldProblem } from './http.ts'
 
+/** A body has room for thousands of unknown fields, each of which is compared with every known one for its description. */
+const MAX_DESCRIBED = 20
+
 /** What a schema made of a value from outside, or one problem for each field that is wrong. */
 export type Fields<T> = { readonly data: T } | { readonly problems: readonly FieldProblem[] }
 
 export function readFields<T>(schema: z.ZodType<T>, value: unknown): Fields<T> {
   const parsed = schema.safeParse(value)
   if (parsed.success) return { data: parsed.data }
-  return { problems: parsed.error.issues.flatMap((issue) => problemsOf(issue, schema)) }
+  const wrong = parsed.error.issues.flatMap(faultsOf)
+  const problems = wrong.slice(0, MAX_DESCRIBED).map((fault) => describe(fault, fieldsOf(schema)))
+  const others = wrong.length - problems.length
+  if (others === 0) return { problems }
+  return { problems: [...problems, { path: '', msg: `${others} more ${others === 1 ? 'problem' : 'problems'}` }] }
 }
 
-function problemsOf(issue: z.core.$ZodIssue, schema: z.ZodType): FieldProblem[] {
-  const known = fieldsOf(schema)
-  if (issue.code === 'invalid_type' && issue.path.length === 0)
-    return [{ path: '', msg: `must be a JSON object with ${known.join(', ')}` }]
-  if (issue.code !== 'unrecognized_keys') return [{ path: issue.path.join('.'), msg: issue.message }]
-  const cure = `; there ${known.length === 1 ? 'is' : 'are'} ${known.join(', ')}`
-  return issue.keys.map((key) => ({
-    path: key,
-    msg: `unknown field ${JSON.stringify(key)}${didYouMean(key, known) || cure}`,
-  }))
+/** What is wrong with one field, by the name of an unknown one or by the issue of a known one. */
+type Fault = string | z.core.$ZodIssue
+
+function faultsOf(issue: z.core.$ZodIssue): readonly Fault[] {
+  return issue.code === 'unrecognized_keys' ? issue.keys : [issue]
+}
+
+function describe(fault: Fault, known: readonly string[]): FieldProblem {
+  if (typeof fault === 'string') {
+    const cure = `; there ${known.length === 1 ? 'is' : 'are'} ${known.join(', ')}`
+    return { path: fault, msg: `unknown field ${JSON.stringify(fault)}${didYouMean(fault, known) || cure}` }
+  }
+  if (fault.code === 'invalid_type' && fault.path.length === 0)
+    return { path: '', msg: `must be a JSON object with ${known.join(', ')}` }
+  return { path: fault.path.join('.'), msg: fault.message }
 }
 
 /** Also of a body that may be left out. */

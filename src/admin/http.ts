@@ -41,6 +41,8 @@ export interface Route {
   /** Segments, `:name` for a parameter. */
   readonly path: string
   readonly guard: Guard
+  /** Of its body, in bytes, for all methods of its path; default `MAX_BODY` of json-body.ts. */
+  readonly maxBody?: number
   /** How the OpenAPI document describes it. */
   readonly doc: Doc
   readonly handle: (call: Call) => AdminResponse | Promise<AdminResponse>

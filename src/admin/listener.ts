@@ -14,6 +14,7 @@ import {
   refusal,
 } from './http.ts'
 import { unreadConditions } from './if-match.ts'
+import { MAX_BODY } from './json-body.ts'
 import { inForceRoutes } from './limits-now.ts'
 import { Login } from './login.ts'
 import { openapiRoute } from './openapi.ts'
@@ -104,6 +105,7 @@ function addPath(app: FastifyInstance, path: string, routes: readonly Route[], c
   app.route({
     method: app.supportedMethods,
     url: path,
+    bodyLimit: Math.min(...routes.map(({ maxBody = MAX_BODY }) => maxBody)),
     async onRequest(request, reply) {
       const { method, headers, ip } = request
       const route = routeOf(method)

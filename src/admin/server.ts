@@ -24,8 +24,8 @@ const MAX_PARAM = 3 * 256
 
 /** A server without routes. @param certificate `null` for requests in the clear */
 export function createServer(certificate: Certificate | null, observe: Observer): FastifyInstance {
-  const onError = (error: FastifyError, _request: FastifyRequest, reply: FastifyReply) =>
-    send(reply, responseTo(error, observe))
+  const onError = (error: FastifyError, request: FastifyRequest, reply: FastifyReply) =>
+    send(reply, responseTo(error, request.routeOptions.bodyLimit ?? MAX_BODY, observe))
   const app: FastifyInstance = fastify({
     bodyLimit: MAX_BODY,
     requestTimeout: REQUEST_TIMEOUT_MS,

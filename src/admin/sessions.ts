@@ -6,6 +6,8 @@ import type { Login } from './login.ts'
 import * as schemas from './schemas.ts'
 import { endedCookie, SESSION_MS, sessionCookie } from './session-cookie.ts'
 
+/** Of the body of a sign-in, in bytes: anybody may send one. */
+const MAX_LOGIN = 4096
 const TOKEN = 'must be an admin token'
 const Credential = z.strictObject({
   token: z
@@ -39,6 +41,7 @@ export function sessionRoutes(login: Login, now: () => number, encrypted: boolea
       method: 'POST',
       path: '/api/session',
       guard: 'login',
+      maxBody: MAX_LOGIN,
       doc: {
         summary: 'Signs in for 12 hours: the answer sets the cookie of the session',
         body: Credential,

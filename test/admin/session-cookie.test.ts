@@ -89,6 +89,17 @@ describe('signing in', () => {
     expect(reply).toMatchObject({ status: 400, json: { error: 'bad_request', problems: [{ path }] } })
   })
 
+  test('with a body of more than 4 KiB is refused unread', async () => {
+    await start()
+    const post = (size: number) => {
+      const body = `{"tokn":"${'x'.repeat(size - 11)}"}`
+      return running.call('POST', '/api/session', { headers: noToken, body })
+    }
+    expect(await post(4096)).toMatchObject({ status: 400, json: { error: 'bad_request' } })
+    const msg = 'The body may have at most 4096 bytes.'
+    expect(await post(4097)).toMatchObject({ status: 413, json: { error: 'payload_too_large', msg } })
+  })
+
   test('is not done by a page of another site', async () => {
     await start()
     for (const headers of [
