@@ -50,6 +50,11 @@ export const QUOTAS: Dashboard = {
               '{{category}}, {{scope}}',
               'sum by (category, scope) (rate(tollgate_quota_refusals_total{@}[$__rate_interval]))',
             ),
+            // Without `quota.reserve` there is no such series.
+            q(
+              '{{category}}, kept for known users',
+              'sum by (category) (rate(tollgate_reserve_refusals_total{@}[$__rate_interval])) or 0 * sum by (category) (rate(tollgate_quota_refusals_total{@}[$__rate_interval]))',
+            ),
           ],
         },
         {

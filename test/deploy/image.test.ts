@@ -33,7 +33,7 @@ describe('in the image', () => {
     const rules = [
       /^(?:package\.json|LICENSE)$/,
       /^dist\/.*\.js(?:\.map)?$/,
-      /^dist\/store\/redis\/\w+\.lua$/,
+      /^dist\/store\/redis\/[\w-]+\.lua$/,
       /^dist\/(?:dashboard|reference\/page)\/(?:.*\/)?[\w.-]+\.(?:html|js|css|svg|png)$/,
       /^dist\/reference\/page\/licenses\//,
       /^node_modules\/.*\.(?:[cm]?js|json)$/,
@@ -41,7 +41,7 @@ describe('in the image', () => {
     ]
     const files = filesOfApp()
     expect(files.filter((file) => !rules.some((rule) => rule.test(file)))).toEqual([])
-    const named = ['main.js', 'workers/process.js', 'store/redis/charge.lua', 'dashboard/index.html']
+    const named = ['main.js', 'workers/worker-main.js', 'store/redis/charge.lua', 'dashboard/index.html']
     expect(files).toEqual(expect.arrayContaining(named.map((name) => `dist/${name}`)))
   })
 
@@ -51,8 +51,14 @@ describe('in the image', () => {
   })
 
   test('are the packages of production only, each with its licence', () => {
-    const lock = JSON.parse(readFileSync('package-lock.json', 'utf8')) as { packages: Record<string, { dev?: true }> }
-    const production = Object.keys(lock.packages).filter((path) => path !== '' && lock.packages[path]?.dev !== true)
+    const lock = JSON.parse(readFileSync('package-lock.json', 'utf8')) as {
+      packages: Record<string, { dev?: true; link?: true }>
+    }
+    const production = Object.keys(lock.packages).filter((path) => {
+      const { dev, link } = lock.packages[path] ?? {}
+      // Not the workspace of the bundled services, which is a link.
+      return path.startsWith('node_modules/') && dev !== true && link !== true
+    })
     const packages = filesOfApp().flatMap(
       (file) => /^((?:.*\/)?node_modules\/(?:@[^/]+\/)?[^/]+)\/package\.json$/.exec(file)?.[1] ?? [],
     )

@@ -63,7 +63,7 @@ describe('in the package', () => {
       /^config\/tollgate\.(?:yaml|schema\.json)$/,
       /^dist\/.*\.js$/,
       /^dist\/bin\/\w+\.cjs$/,
-      /^dist\/store\/redis\/\w+\.lua$/,
+      /^dist\/store\/redis\/[\w-]+\.lua$/,
       /^dist\/(?:dashboard|reference\/page)\/(?:.*\/)?[\w.-]+\.(?:html|js|css|svg|png)$/,
       /^dist\/reference\/page\/licenses\//,
       /^dist\/admin\/api\.d\.ts$/,
