@@ -2,6 +2,7 @@ import { createHash } from 'node:crypto'
 import { type ClientRequest, type IncomingMessage, type OutgoingHttpHeaders, STATUS_CODES } from 'node:http'
 import type { LookupFunction, Socket } from 'node:net'
 import type { SecureContext } from 'node:tls'
+import { restBehindShortPieces } from '../node/rest.ts'
 import { reset } from '../respond/raw.ts'
 import { MAX_INTERIM } from './client/contract.ts'
 import { BadResponseError, GivenUpError, UpstreamTimeoutError } from './client/failure.ts'
@@ -150,6 +151,7 @@ export class Tunnel {
     this.#status = 101
     this.#upstream = upstream
     this.#early?.giveBack()
+    restBehindShortPieces(this.#client, upstream)
     const headers = headersToClient(fieldsOf(101, response.rawHeaders), this.#exchange.responseHeaders)
     response.headers = collected([
       ...headers,
