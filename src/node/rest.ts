@@ -11,8 +11,8 @@ const [SHORTEST_MS, LONGEST_MS] = [1000, 1500]
  * Lets the client of a tunnel rest when one turn of the event loop has brought many short pieces of it. One read by TLS brings up to 2800
  * records of one byte, each a Buffer and a write: ten connections would take 400 ms of each turn from all others (26.10).
  *
- * A stream that is paused reads on up to 64 KiB, each byte a piece. So the handle stops, too. The stream then believes that it is read,
- * and asks for no more when it is resumed: an empty piece ends its wait.
+ * A stream that is paused reads on up to 64 KiB, each byte a piece. So the handle stops, too. It still says that it reads, or the stream
+ * would start it in the same turn. It starts when what has come is through: one read brings more than a turn may.
  *
  * @param source which is piped to `reader`
  */
@@ -22,17 +22,16 @@ export function restBehindShortPieces(source: Socket, reader: Socket): void {
 
   function stop(): void {
     source.pause()
-    const handle = (source as unknown as { _handle: Handle | null })._handle
-    if (handle === null) return
-    handle.reading = false
-    handle.readStop()
+    handleOf(source)?.readStop()
   }
 
   function goOn(): void {
     isResting = false
     // Otherwise the pipe resumes it when the reader has room again.
     if (!reader.writableNeedDrain) source.resume()
-    if (!source.destroyed && !source.readableEnded) source.push(EMPTY)
+    setImmediate(() => {
+      if (!isResting && !source.destroyed && !source.readableEnded) handleOf(source)?.readStart()
+    })
   }
 
   source.on('resume', () => isResting && stop())
@@ -50,8 +49,10 @@ export function restBehindShortPieces(source: Socket, reader: Socket): void {
 }
 
 interface Handle {
-  reading: boolean
+  readStart(): void
   readStop(): void
 }
 
-const EMPTY = Buffer.alloc(0)
+function handleOf(socket: Socket): Handle | null {
+  return (socket as unknown as { _handle: Handle | null })._handle
+}
