@@ -2,6 +2,7 @@ import { createHash } from 'node:crypto'
 import { once } from 'node:events'
 import type net from 'node:net'
 import { setTimeout as sleep } from 'node:timers/promises'
+import type { TLSSocket } from 'node:tls'
 import { afterAll, afterEach, describe, expect, it } from 'vitest'
 import { startApp, yaml } from '../e2e/harness.ts'
 import { jwtOf } from '../e2e/jwt.ts'
@@ -163,4 +164,17 @@ describe.each(WAYS)('the bytes of a tunnel, by $name', (way) => {
     await expect.poll(() => client.socket.readableEnded).toBe(true)
     expect(seen(client)).toEqual(WHOLE)
   })
+})
+
+it('the bytes of a tunnel arrive from a client that sends hundreds of short records, and that rests between them', async () => {
+  const length = 400_000
+  const { app, client, upstream } = await start({ name: '', clients: true, upstream: false })
+  const socket = client.socket as TLSSocket
+  socket.setMaxSendFragment(512)
+  socket.write(bytesOf(UP, 0, length))
+  await expect.poll(() => upstream.received).toBeGreaterThan(0)
+  // Others get their turn meanwhile.
+  await fetch(`${app.admin}/livez`)
+  expect(upstream.received).toBeLessThan(length)
+  await expect.poll(() => seen(upstream)).toEqual({ received: length, difference: null })
 })
