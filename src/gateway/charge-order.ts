@@ -47,7 +47,8 @@ export async function chargeOrder({ ledger, knownUsers }: Charging, order: Order
     knownUsers.note(user)
     return { kind: 'charged', charge, decision }
   }
-  // A known user whom this process has not met counts as new, and would be refused what is kept for known ones.
+  // A known user whom this process has not met counts as new, and would be refused what is kept for known ones. The second charge is the
+  // last one: a user who was looked up is not looked up again.
   if (isDecided && isOfReserve(charge, decision) && (await knownUsers.lookUp(user))) {
     return chargeOrder({ ledger, knownUsers }, order)
   }

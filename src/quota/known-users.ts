@@ -1,3 +1,4 @@
+import { type Cache, createCache } from '../lib/second-chance-cache.ts'
 import type { Reserve } from './reserve.ts'
 
 /** Remembers since when users have charged. Every implementation passes test/quota/known-users.suite.ts. */
@@ -16,7 +17,7 @@ export interface KnownUsersOptions {
   readonly store: KnownUserStore
   /** That of the configuration in force; `undefined` for none, and then nobody is noted. */
   readonly reserve: () => Reserve | undefined
-  /** Users of whom the answer is kept. Default 50,000. */
+  /** Users of whom the reply is kept. Default 50,000. */
   readonly most?: number
   /** How long users gather before they are noted together, in milliseconds. Default 50. */
   readonly gatherMs?: number
@@ -30,9 +31,6 @@ interface Known {
   readonly since: number
   /** From here on the next charge is noted. */
   readonly noteFrom: number
-  /** From here on nothing is known of the user. */
-  readonly until: number
-  used: boolean
 }
 
 const DAY_MS = 86_400_000
@@ -46,7 +44,7 @@ const PAUSE_MS = 1000
  *
  * | State of a user | A charge is accepted | A charge is refused | Next |
  * |---|---|---|---|
- * | unasked: counts as new | is noted soon, and answered | the store is asked | noted, or looked up |
+ * | unasked: counts as new | is noted soon | the store is asked | noted, or looked up |
  * | looked up | is noted soon | nothing | noted; unasked when what was said is too old |
  * | noted | nothing for a day, or a tenth of `rememberMs` | nothing | unasked after `rememberMs` without a note |
  *
@@ -58,7 +56,7 @@ export class KnownUsers {
   readonly #most: number
   readonly #gatherMs: number
   readonly #now: () => number
-  readonly #users = new Map<string, Known>()
+  readonly #users: Cache<Known>
   readonly #toNote = new Set<string>()
   readonly #lookUps = new Map<string, Promise<boolean>>()
   #noting: Promise<void> | null = null
@@ -69,6 +67,7 @@ export class KnownUsers {
     this.#store = store
     this.#reserve = reserve
     this.#most = most
+    this.#users = createCache(most)
     this.#gatherMs = gatherMs
     this.#now = now
   }
@@ -78,28 +77,28 @@ export class KnownUsers {
     const reserve = this.#reserve()
     if (reserve === undefined) return false
     const now = this.#now()
-    const known = this.#current(user, now)
+    const known = this.#users.get(user, now)
     return known !== undefined && now - known.since >= reserve.knownAfterMs
   }
 
-  /** A charge of the user was accepted. Returns at once; the store is told soon. */
+  /** A charge of the user was accepted. Returns at once; the store is asked to note it soon. */
   note(user: string): void {
     if (this.#reserve() === undefined) return
     const now = this.#now()
-    const known = this.#current(user, now)
+    const known = this.#users.get(user, now)
     if ((known !== undefined && now < known.noteFrom) || this.#toNote.size >= this.#most) return
     this.#toNote.add(user)
     this.#noteSoon(now)
   }
 
   /**
-   * Asks the store about a user of whom this process knows nothing. Never rejects: without an answer the user stays new.
+   * Asks the store about a user of whom this process knows nothing. Never rejects: without a reply the user stays new.
    * @returns whether the user is known, and was not before
    */
   lookUp(user: string): boolean | Promise<boolean> {
     if (this.#reserve() === undefined) return false
     const now = this.#now()
-    if (now < this.#pausedUntil || this.#current(user, now) !== undefined) return false
+    if (now < this.#pausedUntil || this.#users.get(user, now) !== undefined) return false
     let lookUp = this.#lookUps.get(user)
     if (lookUp === undefined) {
       lookUp = this.#ask(user).finally(() => this.#lookUps.delete(user))
@@ -116,13 +115,6 @@ export class KnownUsers {
     if (this.#toNote.size > 0) await this.#noteAll()
   }
 
-  #current(user: string, now: number): Known | undefined {
-    const known = this.#users.get(user)
-    if (known === undefined || now >= known.until) return undefined
-    known.used = true
-    return known
-  }
-
   async #ask(user: string): Promise<boolean> {
     try {
       const age = await this.#store.knownFor(user)
@@ -132,7 +124,7 @@ export class KnownUsers {
       // Another process may note the user at any moment: that counts from `knownAfterMs` later on.
       const keepMs = age === null ? Math.min(reserve.knownAfterMs, noteAgainMs(reserve)) : noteAgainMs(reserve)
       const since = age === null ? Number.POSITIVE_INFINITY : now - age
-      this.#set(user, { since, noteFrom: now, until: now + keepMs, used: false })
+      this.#users.set(user, { since, noteFrom: now }, now + keepMs, now)
       return now - since >= reserve.knownAfterMs
     } catch {
       this.#pausedUntil = this.#now() + PAUSE_MS
@@ -176,28 +168,12 @@ export class KnownUsers {
 
   #noted(user: string, age: number, now: number, reserve: Reserve): void {
     this.#toNote.delete(user)
-    const noteFrom = now + noteAgainMs(reserve)
-    this.#set(user, { since: now - age, noteFrom, until: now + reserve.rememberMs, used: false })
-  }
-
-  #set(user: string, known: Known): void {
-    this.#users.delete(user)
-    if (this.#users.size >= this.#most) this.#makeRoom()
-    this.#users.set(user, known)
-  }
-
-  /** Drops one at least. Each pass takes a flag away or drops, so it ends. */
-  #makeRoom(): void {
-    for (const [user, known] of this.#users) {
-      this.#users.delete(user)
-      if (!known.used) return
-      known.used = false
-      this.#users.set(user, known)
-    }
+    const known = { since: now - age, noteFrom: now + noteAgainMs(reserve) }
+    this.#users.set(user, known, now + reserve.rememberMs, now)
   }
 }
 
-/** A user who charges all the time is noted so often. */
+/** How often a user is noted who charges all the time, in milliseconds. */
 function noteAgainMs({ rememberMs }: Reserve): number {
   return Math.min(DAY_MS, rememberMs / 10)
 }

@@ -43,7 +43,7 @@ export interface Override {
   /** By category, then window name; a missing value follows the default. */
   readonly limits: LimitTable
   readonly bypassGlobal: boolean
-  /** Whether this user's refusals are only counted and told. */
+  /** Whether this user's refusals are only counted and reported. */
   readonly shadow: boolean
   /** Why, for whoever asks where a limit comes from. */
   readonly reason?: string
@@ -73,7 +73,7 @@ export interface Policy {
    * @throws Error as `limitsOf`
    */
   limitsFor(category: string, user: string): Limits
-  /** Whether the user's refusals are only counted and told, by an override. */
+  /** Whether the user's refusals are only counted and reported, by an override. */
   isShadowed(user: string): boolean
   /** How the limits of one user came about. @param origin where a value was written. @throws Error as `limitsOf` */
   trace(category: string, user: string, origin?: Origin): Trace

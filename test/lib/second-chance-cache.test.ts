@@ -1,6 +1,6 @@
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
-import { createCache } from '../../src/auth/credential-cache.ts'
+import { createCache } from '../../src/lib/second-chance-cache.ts'
 
 describe('the cache', () => {
   it('holds a value until its end and not at it', () => {

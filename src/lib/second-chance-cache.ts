@@ -2,7 +2,7 @@
 export interface Cache<V> {
   /** The value, while `now < until`. */
   get(key: string, now: number): V | undefined
-  /** Remembers a value until a moment in milliseconds since the epoch; one that is over already is not kept. */
+  /** Remembers a value until a moment in milliseconds, on the clock of `now`; one that is over already is not kept. */
   set(key: string, value: V, until: number, now: number): void
   clear(): void
   readonly size: number
@@ -19,9 +19,6 @@ interface Entry<V> {
 /**
  * Evicts by second chance: the oldest entry goes unless it was used since it was last looked at. A hit then only
  * sets a flag; an LRU would delete and insert on each.
- *
- * Keys are the credentials themselves up to 8 KiB, not their hashes: the SHA-256 of 800 characters alone costs 1.3 us. A longer one
- * comes as its hash, so `max` bounds the memory too.
  *
  * @param max most entries, 0 or more
  */
