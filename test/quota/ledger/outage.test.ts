@@ -3,25 +3,7 @@ import { type Charge, type Decision, type Limits, settleBatch } from '../../../s
 import { type Counter, usageOf } from '../../../src/quota/counter.ts'
 import { Outage, type OutageOptions } from '../../../src/quota/ledger/outage.ts'
 import type { DebtEvent } from '../../../src/quota/ledger/outage-debts.ts'
-
-const HOUR = { name: '1h', seconds: 3600 }
-const DAY = { name: '1d', seconds: 86_400 }
-const limits = (personal: readonly [number, number], global: readonly [number, number] | null = null): Limits => {
-  const both = ([hour, day]: readonly [number, number]): Limits['personal'] => [
-    { window: HOUR, limit: hour },
-    { window: DAY, limit: day },
-  ]
-  return { personal: both(personal), global: global === null ? null : both(global) }
-}
-const LIMITS = limits([100, 300], [1000, 3000])
-const charge = (cost: number, user = 'alice', of = LIMITS, category = 'read'): Charge => ({
-  user,
-  category,
-  cost,
-  limits: of,
-})
-const AT = Date.UTC(2026, 7, 6)
-const MINUTE = 60_000
+import { AT, charge, DAY, HOUR, limits, MINUTE } from './outage-charges.ts'
 
 let tokens: Record<DebtEvent, number>
 beforeEach(() => {

@@ -1,0 +1,25 @@
+import type { Charge, Limits } from '../../../src/quota/charge.ts'
+
+/** Charges of windows of an hour and a day, for tests of an outage. */
+
+export const HOUR = { name: '1h', seconds: 3600 }
+export const DAY = { name: '1d', seconds: 86_400 }
+export const limits = (
+  personal: readonly [number, number],
+  global: readonly [number, number] | null = null,
+): Limits => {
+  const both = ([hour, day]: readonly [number, number]): Limits['personal'] => [
+    { window: HOUR, limit: hour },
+    { window: DAY, limit: day },
+  ]
+  return { personal: both(personal), global: global === null ? null : both(global) }
+}
+export const LIMITS = limits([100, 300], [1000, 3000])
+export const charge = (cost: number, user = 'alice', of = LIMITS, category = 'read'): Charge => ({
+  user,
+  category,
+  cost,
+  limits: of,
+})
+export const AT = Date.UTC(2026, 7, 6)
+export const MINUTE = 60_000
