@@ -50,9 +50,9 @@ export type Observation =
   | { readonly type: 'adaptive_factor'; readonly factor: number }
   | { readonly type: 'batch_settled'; readonly charges: number; readonly refunds: number; readonly durationMs: number }
   | { readonly type: 'tokens_charged'; readonly category: string; readonly cost: number }
-  /** The quota refused a request with 429; `scope` is that of the window that the answer names. */
+  /** The quota refused a request with 429; `scope` is that of the window that the response names. */
   | { readonly type: 'quota_refusal'; readonly category: string; readonly scope: 'personal' | 'global' }
-  /** It refused a new user for what it keeps for known ones; told beside `quota_refusal`. */
+  /** It refused a new user for what it keeps for known ones; reported beside `quota_refusal`. */
   | { readonly type: 'reserve_refusal'; readonly category: string }
   /** What the quota refused was let through: by the scope of the window that refused, or because the store was out. */
   | { readonly type: 'shadow_refusal'; readonly category: string; readonly scope: 'personal' | 'global' | 'store' }
@@ -142,7 +142,7 @@ export interface WorkerEnded {
 
 /** How a request ended. */
 export type Outcome =
-  /** The upstream's answer was passed on whole. */
+  /** The upstream's response was passed on whole. */
   | 'forwarded'
   /** 429 by us. */
   | 'refused'
@@ -152,7 +152,7 @@ export type Outcome =
   | 'answered'
   /** Forwarding failed: `httpStatus` is 0, or the upstream broke off its body. */
   | 'failed'
-  /** The client left before the answer was complete. */
+  /** The client left before the response was complete. */
   | 'aborted'
 
 /** One for each request and upgrade, good or bad; the source of the access log line. */
@@ -170,7 +170,7 @@ export interface RequestDone {
   /** Whose it is for the adaptive mode, a user or `UNCHARGED`; `null` if it does not count there. */
   readonly voice: string | null
   readonly outcome: Outcome
-  /** The code of our own answer, or what it would have been where the upstream's had begun when forwarding failed. */
+  /** The code of our own response, or what it would have been where the upstream's had begun when forwarding failed. */
   readonly error: ErrorCode | null
   /** For the log only: why, in a few words. */
   readonly reason: string | null
@@ -181,7 +181,7 @@ export interface RequestDone {
   /** What the client got; 499 when it left first. */
   readonly clientStatus: number
   readonly durationMs: number
-  /** Time from dispatch to the end of the upstream's answer; `null` when never forwarded. */
+  /** Time from dispatch to the end of the upstream's response; `null` when never forwarded. */
   readonly upstreamMs: number | null
 }
 
