@@ -35,7 +35,7 @@ const WINDOW = 'src/quota/window.ts'
 const BATCH = 'src/store/redis/charge-batch.ts'
 const REDIS = 'src/store/redis/redis-store.ts'
 const ERRORS = 'src/store/redis/store-errors.ts'
-const SQLITE = 'src/store/sqlite/sqlite-store.ts'
+const SQLITE = 'src/store/sqlite'
 const REPLICAS = 'src/store/presence-record.ts'
 
 export const MUTATIONS: readonly Mutation[] = [
@@ -420,28 +420,28 @@ export const MUTATIONS: readonly Mutation[] = [
     'now < resetAt(usage, seconds) - 1',
   ]),
   // The embedded store.
-  sqlite('the embedded store answers a repeated batch anew', [
+  sqlite('counters.ts', 'the embedded store answers a repeated batch anew', [
     'if (last?.sequence === batch.sequence) return last.decisions',
     '',
   ]),
-  sqlite('the embedded store applies an overtaken batch', ['last.sequence > batch.sequence', 'false']),
-  sqlite('the embedded store does not remember its last reply', [
+  sqlite('counters.ts', 'the embedded store applies an overtaken batch', ['last.sequence > batch.sequence', 'false']),
+  sqlite('counters.ts', 'the embedded store does not remember its last reply', [
     'replies.set(batch.instance, { sequence: batch.sequence, decisions })',
     '',
   ]),
-  sqlite('the embedded store writes the global scope to the wrong row', [
-    "sql.write.run(category, user === null ? 1 : 0, user ?? ''",
-    "sql.write.run(category, 0, user ?? ''",
+  sqlite('counter-rows.ts', 'the embedded store writes the global scope to the wrong row', [
+    "this.#write.run(category, user === null ? 1 : 0, user ?? ''",
+    "this.#write.run(category, 0, user ?? ''",
   ]),
-  sqlite('the embedded store writes without a transaction', [
-    'writing(() => (isQuestion(batch) ? tryToWrite() : settleInside(batch)))',
-    'isQuestion(batch) ? tryToWrite() : settleInside(batch)',
-  ]),
-  sqlite('the embedded store takes a full disk for one that has room', [
-    'isQuestion(batch) ? tryToWrite() : settleInside(batch)',
+  sqlite('counters.ts', 'the embedded store writes without a transaction', [
+    'writing(() => settleInside(batch))',
     'settleInside(batch)',
   ]),
-  sqlite('the embedded store sweeps what still runs', [
+  sqlite('counters.ts', 'the embedded store takes a full disk for one that has room', [
+    'if (isQuestion(batch)) {',
+    'if (false) {',
+  ]),
+  sqlite('sweeper.ts', 'the embedded store sweeps what still runs', [
     'FROM counters WHERE ends <= ?',
     'FROM counters WHERE ends >= ?',
   ]),
@@ -467,8 +467,8 @@ function short(name: string, change: readonly [string, string]): Mutation {
   return edit(LUA, name, change, ['model'])
 }
 
-function sqlite(name: string, change: readonly [string, string]): Mutation {
-  return edit(SQLITE, name, change, ['sqlite'])
+function sqlite(file: string, name: string, change: readonly [string, string]): Mutation {
+  return edit(`${SQLITE}/${file}`, name, change, ['sqlite'])
 }
 
 function edit(
