@@ -5,7 +5,7 @@ import { type Claims, readClaims } from './jwt-claims.ts'
 import { decodeBase64url, type JsonObject, member, type Outline, outlineOf, parseObject } from './jwt-encoding.ts'
 import { holds, holdsInPool, LONG, type Signed } from './jwt-signature.ts'
 import type { VerifyingKey } from './key-set.ts'
-import { invalid, unknowable, type Verified } from './verdict.ts'
+import { callerOf, invalid, unknowable, type Verified } from './verdict.ts'
 
 /** A JWT in compact serialisation that an issuer of ours may have made. Nothing in it is verified yet. */
 export interface ReadJwt extends Signed {
@@ -121,7 +121,7 @@ async function verifyFor(
   if (unsigned !== null) return unsigned
   const claims = early ?? lateClaims(issuer, jwt, now)
   if ('code' in claims) return claims
-  return { caller: { user: claims.user, kind: 'jwt' }, until: claims.expiresAt }
+  return { caller: callerOf(claims.user, 'jwt'), until: claims.expiresAt }
 }
 
 function lateClaims(issuer: Issuer, { payloadBytes, outline }: ReadJwt, now: number): Claims | Denial {

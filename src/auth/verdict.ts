@@ -1,10 +1,39 @@
 import { type Denial, denial } from '../errors.ts'
 
+/**
+ * How a user came to be known. Only the kinds of `VERIFIED` say who somebody is. `unverified_key` and `address` tell callers
+ * apart, and no more.
+ */
+export type CallerKind =
+  | 'jwt'
+  | 'gateway_token'
+  | 'introspected'
+  | 'trusted'
+  | 'certificate'
+  | 'unverified_key'
+  | 'address'
+
 /** Whom a request is charged to. */
 export interface Caller {
-  /** The verified user id, as it stood in the credential: never folded, trimmed or normalised. */
+  /**
+   * The user id. A verified one is as it stood in the credential: never folded, trimmed or normalised. One of the kinds that
+   * could name the user of another kind begins with its kind, as in `address:192.0.2.1`.
+   */
   readonly user: string
-  readonly kind: 'jwt' | 'gateway_token'
+  readonly kind: CallerKind
+  /** `null` if nothing names one. */
+  readonly organisation: string | null
+  /** `null` if nothing names one. */
+  readonly plan: string | null
+  /** The claims that are forwarded, as texts by their path. */
+  readonly claims: Readonly<Record<string, string>>
+}
+
+const NO_CLAIMS = Object.freeze({})
+
+/** A caller of whom nothing but the user is known. */
+export function callerOf(user: string, kind: CallerKind): Caller {
+  return { user, kind, organisation: null, plan: null, claims: NO_CLAIMS }
 }
 
 /** A caller, and the moment from which the credential no longer holds (milliseconds since the epoch; may be Infinity). */

@@ -3,7 +3,7 @@ import type { AccessKey, AccessKeys } from '../control/held-access-keys.ts'
 import { isUserId } from '../control/user-id.ts'
 import type { Denial } from '../errors.ts'
 import { StoreError } from '../quota/quota-store.ts'
-import { invalid, unknowable, type Verified } from './verdict.ts'
+import { callerOf, invalid, unknowable, type Verified } from './verdict.ts'
 
 /** Whether a credential is to be judged as a gateway token. */
 export const isAccessKey = looksLikeAccessKey
@@ -33,5 +33,5 @@ function judge(key: AccessKey | null, now: number): Verified | Denial {
   const until = key.expiresAt ?? Number.POSITIVE_INFINITY
   if (now >= until) return invalid('expired gateway token', 'The token has expired.')
   if (!isUserId(key.user)) return invalid('the owner of the gateway token is no user id')
-  return { caller: { user: key.user, kind: 'gateway_token' }, until }
+  return { caller: callerOf(key.user, 'gateway_token'), until }
 }

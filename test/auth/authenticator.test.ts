@@ -1,5 +1,6 @@
 import { describe, expect, it } from 'vitest'
 import type { Caller } from '../../src/auth/authenticator.ts'
+import { callerOf } from '../../src/auth/verdict.ts'
 import { mintToken } from '../../src/control/access-key-record.ts'
 import type { Denial } from '../../src/errors.ts'
 import { StoreError } from '../../src/quota/quota-store.ts'
@@ -21,7 +22,7 @@ describe('a credential', () => {
     const first = auth.authenticate(header)
     expect(isNow(first)).toBe(false)
     await first
-    expect(auth.authenticate(header)).toEqual({ user: 'alice', kind: 'jwt' })
+    expect(auth.authenticate(header)).toEqual(callerOf('alice', 'jwt'))
     expect(seen).toEqual([
       { type: 'credential_checked', cached: false },
       { type: 'credential_checked', cached: true },
@@ -155,9 +156,9 @@ describe('a gateway token', () => {
     const { token: good, record } = mint()
     const tokens = accessKeyStore(record)
     const gateway = await bench([], { tokens, cache: { max: 10, ttlMs: 3_600_000 } })
-    expect(await gateway.ask(good)).toEqual({ user: 'alice', kind: 'gateway_token' })
+    expect(await gateway.ask(good)).toEqual(callerOf('alice', 'gateway_token'))
     gateway.time += 249
-    expect(gateway.auth.authenticate(`Bearer ${good}`)).toEqual({ user: 'alice', kind: 'gateway_token' })
+    expect(gateway.auth.authenticate(`Bearer ${good}`)).toEqual(callerOf('alice', 'gateway_token'))
     tokens.records.set(record.hash, { ...record, revokedAt: gateway.time })
     gateway.time += 1
     expect(await gateway.outcome(good)).toBe('unauthorized')

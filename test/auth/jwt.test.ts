@@ -5,6 +5,7 @@ import { join } from 'node:path'
 import fc from 'fast-check'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import type { IssuerOptions } from '../../src/auth/authenticator.ts'
+import { callerOf } from '../../src/auth/verdict.ts'
 import { type Denial, denial } from '../../src/errors.ts'
 import {
   AUDIENCE,
@@ -68,7 +69,7 @@ describe('a good JWT', () => {
     ['ES512', ec512],
     ['EdDSA', ed],
   ])('signed with %s names its user', async (alg, key) => {
-    expect(await judge(jwt({ alg, key }), { algorithms: [alg] })).toEqual({ user: 'alice', kind: 'jwt' })
+    expect(await judge(jwt({ alg, key }), { algorithms: [alg] })).toEqual(callerOf('alice', 'jwt'))
   })
 
   it('may be signed with Ed25519, under its old and its new name', async () => {
@@ -711,7 +712,7 @@ describe('the user', () => {
   it.each(['0', '42', '-7', '9007199254740991', '-9007199254740991'])(
     'can be the integer %s, and is its digits',
     async (number) => {
-      expect(await judge(spelt(number))).toEqual({ user: number, kind: 'jwt' })
+      expect(await judge(spelt(number))).toEqual(callerOf(number, 'jwt'))
     },
   )
 
@@ -740,7 +741,7 @@ describe('the user', () => {
   it.each(['a', '__proto__', 'constructor', 'a:b', '{x}', ' alice', 'Ａlice', '🎵', 'a'.repeat(256), 'ü'.repeat(128)])(
     'can be %j, and is left as it is',
     async (sub) => {
-      expect(await judge(withClaims({ sub }))).toEqual({ user: sub, kind: 'jwt' })
+      expect(await judge(withClaims({ sub }))).toEqual(callerOf(sub, 'jwt'))
     },
   )
 

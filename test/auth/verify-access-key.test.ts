@@ -1,4 +1,5 @@
 import { describe, expect, it } from 'vitest'
+import { callerOf } from '../../src/auth/verdict.ts'
 import { verifyAccessKey } from '../../src/auth/verify-access-key.ts'
 import { type AccessKeyRecord, mintToken } from '../../src/control/access-key-record.ts'
 import { StoreError } from '../../src/quota/quota-store.ts'
@@ -11,7 +12,7 @@ const judge = (changes: Partial<AccessKeyRecord>) =>
 describe('a gateway token', () => {
   it('is good for its owner, without end where it has none', async () => {
     expect(await judge({})).toEqual({
-      caller: { user: 'alice', kind: 'gateway_token' },
+      caller: callerOf('alice', 'gateway_token'),
       until: Number.POSITIVE_INFINITY,
     })
     expect(await judge({ expiresAt: NOW + 1 })).toMatchObject({ until: NOW + 1 })
