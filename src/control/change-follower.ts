@@ -1,15 +1,9 @@
-import { isObject } from '../lib/json.ts'
 import type { Observer } from '../observe/observation.ts'
 import { StoreError } from '../quota/quota-store.ts'
 import type { AuditEntry, ControlStore } from './control-store.ts'
-import {
-  type Changes,
-  type ControlState,
-  type LastChange,
-  UNCHANGED,
-  type UserOverride,
-  type Versioned,
-} from './state.ts'
+import { inForce, NOTHING_CHANGED } from './in-force.ts'
+import type { ControlState } from './state.ts'
+import { StoredState } from './stored-state.ts'
 
 export interface ChangeFollowerOptions {
   readonly store: ControlStore
@@ -37,7 +31,7 @@ export interface ChangeFollower {
   followChanges(listener: (entry: AuditEntry) => void): () => void
   /** Reads with the follower, for what follows the same changes and is held elsewhere. There is one at most. */
   accompany(reader: CoReader): void
-  /** Tells and polls no more. */
+  /** Stops polling and calling listeners. */
   close(): void
 }
 
@@ -51,135 +45,146 @@ export type CoReader = (entries: readonly AuditEntry[] | null, askedAt: number) 
 
 export function createChangeFollower(options: ChangeFollowerOptions): ChangeFollower {
   const { store, observe, pollMs = 1000, now = () => performance.now() } = options
-  const listeners = new Set<Listener<ControlState>>()
-  const changeListeners = new Set<Listener<AuditEntry>>()
-  /** As stored, with overrides that have expired: what later changes are applied to. */
-  let stored = UNCHANGED
-  let current: InForce = { state: UNCHANGED, from: UNCHANGED, since: NEVER, until: Number.POSITIVE_INFINITY }
-  let clock = { at: Date.now(), readAt: now() }
-  let followed = 0
-  let lastFell = false
-  let failing = false
-  let closed = false
-  let timer: NodeJS.Timeout | undefined
-  let unsubscribe: () => void = () => {}
-  let coReader: CoReader = async () => {}
+  return new PollingFollower({ store, observe, pollMs, now })
+}
 
-  function storeTime(): number {
-    return Math.floor(clock.at + now() - clock.readAt)
+class PollingFollower implements ChangeFollower {
+  readonly #options: Required<ChangeFollowerOptions>
+  readonly #listeners: Listeners<ControlState>
+  readonly #changeListeners: Listeners<AuditEntry>
+  readonly #stored: StoredState
+  readonly #ask = oneAtATime(() => this.#read())
+  #current = NOTHING_CHANGED
+  #clock: { readonly at: number; readonly readAt: number }
+  /** The version that listeners took last. */
+  #followed = 0
+  /** Whether the outage that lasts was reported. */
+  #isOutReported = false
+  #coReader: CoReader = async () => {}
+  #unfollow: () => void = () => {}
+  #closed = false
+
+  constructor(options: Required<ChangeFollowerOptions>) {
+    this.#options = options
+    this.#listeners = new Listeners(options.observe)
+    this.#changeListeners = new Listeners(options.observe)
+    this.#stored = new StoredState(options.store, (entry) => this.#changeListeners.inform(entry))
+    this.#clock = { at: Date.now(), readAt: options.now() }
   }
 
-  const ask = oneAtATime(read)
-
-  function look(): void {
-    ask().catch(ignore)
+  async start(): Promise<void> {
+    const { store, pollMs } = this.#options
+    const look = (): void => void this.#ask().catch(ignore)
+    const unsubscribe = store.onChange(look)
+    const timer = setInterval(look, pollMs).unref()
+    this.#unfollow = () => {
+      clearInterval(timer)
+      unsubscribe()
+    }
+    await this.#ask().catch(ignore)
   }
 
-  async function read(): Promise<void> {
+  state(): ControlState {
+    return this.#current.state
+  }
+
+  async fresh(): Promise<ControlState> {
+    await this.#ask()
+    return this.#current.state
+  }
+
+  storeTime(): number {
+    return Math.floor(this.#clock.at + this.#options.now() - this.#clock.readAt)
+  }
+
+  accompany(reader: CoReader): void {
+    this.#coReader = reader
+  }
+
+  follow(listener: (state: ControlState) => void): () => void {
+    return this.#listeners.add(listener)
+  }
+
+  followChanges(listener: (entry: AuditEntry) => void): () => void {
+    return this.#changeListeners.add(listener)
+  }
+
+  close(): void {
+    this.#closed = true
+    this.#unfollow()
+  }
+
+  async #read(): Promise<void> {
+    const { store, now } = this.#options
     try {
       const askedAt = now()
       const { at, ...last } = await store.controlVersion()
-      clock = { at, readAt: now() }
-      const entries = await catchUp(last)
-      lastFell = last.version < stored.version
-      await coReader(entries, askedAt)
-      failing = false
+      this.#clock = { at, readAt: now() }
+      const entries = await this.#stored.catchUp(last)
+      await this.#coReader(entries, askedAt)
+      this.#isOutReported = false
     } catch (error) {
-      report(error)
+      this.#report(error)
       throw error
     } finally {
-      publish()
+      this.#publish()
     }
   }
 
-  /** What the store does not know as its own was lost there: then nothing of it counts any more. @returns as a `CoReader` takes it */
-  async function catchUp(last: LastChange): Promise<readonly AuditEntry[] | null> {
-    // Once it may be the late answer of a store that is being replaced.
-    if (last.version < stored.version) return lastFell ? readAll() : []
-    if (last.version === stored.version && last.changedAt === stored.changedAt) return []
-    const entries = await store.changesSince(stored)
-    if (entries === null) return readAll()
-    stored = follow(stored, entries)
-    return entries
-  }
-
-  /** It is read in steps: what was changed meanwhile is applied once more. */
-  async function readAll(): Promise<null> {
-    const all = await store.readControl()
-    stored = follow(all, (await store.changesSince(all)) ?? [])
-    return null
-  }
-
-  function follow(from: ControlState, entries: readonly AuditEntry[]): ControlState {
-    for (const entry of entries) for (const listener of changeListeners) inform(listener, entry)
-    return applied(from, entries)
-  }
-
-  function publish(): void {
-    const next = inForce(stored, current, storeTime())
-    if (closed || next === current) return
-    current = next
-    announce(next.state)
-  }
-
-  /** What a listener could not take is not in force. */
-  function announce(state: ControlState): void {
-    const isTaken = [...listeners].map((listener) => inform(listener, state)).every(Boolean)
-    if (!isTaken) return
-    observe({ type: 'control_followed', version: state.version, before: followed })
-    followed = state.version
-  }
-
-  function inform<T>(listener: Listener<T>, news: T): boolean {
-    try {
-      listener(news)
-      return true
-    } catch (error) {
-      observe({ type: 'internal_error', where: 'control', error })
-      return false
-    }
-  }
-
-  function report(error: unknown): void {
-    if (failing || closed) return
-    failing = true
+  #report(error: unknown): void {
+    const { observe } = this.#options
+    if (this.#isOutReported || this.#closed) return
+    this.#isOutReported = true
     if (error instanceof StoreError) {
       observe({ type: 'store_failed', operation: 'control', reason: error.reason, message: error.message })
     } else observe({ type: 'internal_error', where: 'control', error })
   }
 
-  return {
-    async start() {
-      unsubscribe = store.onChange(look)
-      timer = setInterval(look, pollMs).unref()
-      await ask().catch(ignore)
-    },
-    state: () => current.state,
-    async fresh() {
-      await ask()
-      return current.state
-    },
-    storeTime,
-    accompany(reader) {
-      coReader = reader
-    },
-    follow(listener) {
-      listeners.add(listener)
-      return () => void listeners.delete(listener)
-    },
-    followChanges(listener) {
-      changeListeners.add(listener)
-      return () => void changeListeners.delete(listener)
-    },
-    close() {
-      closed = true
-      clearInterval(timer)
-      unsubscribe()
-    },
+  #publish(): void {
+    const next = inForce(this.#stored.state, this.#current, this.storeTime())
+    if (this.#closed || next === this.#current) return
+    this.#current = next
+    this.#announce(next.state)
+  }
+
+  /** What a listener could not take is not in force. */
+  #announce(state: ControlState): void {
+    if (!this.#listeners.inform(state)) return
+    this.#options.observe({ type: 'control_followed', version: state.version, before: this.#followed })
+    this.#followed = state.version
   }
 }
 
-type Listener<T> = (news: T) => void
+/** A listener that throws keeps no other from the news. */
+class Listeners<T> {
+  readonly #observe: Observer
+  readonly #listeners = new Set<(news: T) => void>()
+
+  constructor(observe: Observer) {
+    this.#observe = observe
+  }
+
+  /** @returns takes it away */
+  add(listener: (news: T) => void): () => void {
+    this.#listeners.add(listener)
+    return () => void this.#listeners.delete(listener)
+  }
+
+  /** @returns whether every listener took it */
+  inform(news: T): boolean {
+    return [...this.#listeners].map((listener) => this.#informOne(listener, news)).every(Boolean)
+  }
+
+  #informOne(listener: (news: T) => void, news: T): boolean {
+    try {
+      listener(news)
+      return true
+    } catch (error) {
+      this.#observe({ type: 'internal_error', where: 'control', error })
+      return false
+    }
+  }
+}
 
 /** Whoever asks while the work is done waits for it to be done again: that sees what was changed before he asked. */
 function oneAtATime(work: () => Promise<void>): () => Promise<void> {
@@ -200,59 +205,3 @@ function oneAtATime(work: () => Promise<void>): () => Promise<void> {
 
 /** Nobody waits for it, or its failure was reported already. */
 function ignore(): void {}
-
-/** What is in force of a stored state. */
-interface InForce {
-  readonly state: ControlState
-  readonly from: ControlState
-  /** The store's time at which the last of those left out expired: a clock that is set back before it brings them back. */
-  readonly since: number
-  /** The store's time at which the next override expires. */
-  readonly until: number
-}
-
-const NEVER = Number.NEGATIVE_INFINITY
-
-/** The state without what has expired; if nothing is new, what there was before. */
-function inForce(stored: ControlState, last: InForce, at: number): InForce {
-  const isCurrent = at >= last.since && at < last.until
-  if (isCurrent && stored === last.from) return last
-  if (isCurrent && stored.overrides === last.from.overrides) {
-    return { state: { ...stored, overrides: last.state.overrides }, from: stored, since: last.since, until: last.until }
-  }
-  const known = [...stored.overrides].filter(([, { value }]) => isOverride(value))
-  const isOver = ({ expiresAt }: UserOverride): boolean => expiresAt !== null && expiresAt <= at
-  const rest = known.filter(([, { value }]) => !isOver(value))
-  const isWhole = rest.length === stored.overrides.size
-  return {
-    state: isWhole ? stored : { ...stored, overrides: new Map(rest) },
-    from: stored,
-    since: known.reduce(
-      (last, [, { value }]) => (isOver(value) ? Math.max(last, value.expiresAt ?? last) : last),
-      NEVER,
-    ),
-    until: rest.reduce((first, [, { value }]) => Math.min(first, value.expiresAt ?? first), Number.POSITIVE_INFINITY),
-  }
-}
-
-/** One value that others wrote to the store must not keep every replica from following all the rest. */
-function isOverride(value: unknown): value is UserOverride {
-  if (!isObject(value)) return false
-  const { limits, expiresAt } = value
-  return isObject(limits) && Object.values(limits).every(isObject) && (expiresAt === null || Number.isFinite(expiresAt))
-}
-
-/** However many changes there are, the overrides are copied once. */
-function applied(state: ControlState, entries: readonly AuditEntry[]): ControlState {
-  let { version, changedAt, settings } = state
-  let changed: Map<string, Versioned<UserOverride>> | null = null
-  for (const entry of entries) {
-    ;({ version, at: changedAt } = entry)
-    if (entry.what === 'settings') settings = { version, value: entry.to as Changes }
-    if (entry.what !== 'override' || entry.subject === null) continue
-    changed ??= new Map(state.overrides)
-    if (entry.to === null) changed.delete(entry.subject)
-    else changed.set(entry.subject, { version, value: entry.to as UserOverride })
-  }
-  return { version, changedAt, settings, overrides: changed ?? state.overrides }
-}

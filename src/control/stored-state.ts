@@ -1,0 +1,76 @@
+import type { AuditEntry, ControlStore } from './control-store.ts'
+import {
+  type Changes,
+  type ControlState,
+  type LastChange,
+  UNCHANGED,
+  type UserOverride,
+  type Versioned,
+} from './state.ts'
+
+/** The follower's copy of what is stored, with overrides that have expired. */
+export class StoredState {
+  readonly #store: ControlStore
+  readonly #onChange: (entry: AuditEntry) => void
+  #state = UNCHANGED
+  #hasFallen = false
+
+  /** @param onChange called for each change that is read one by one, before it is applied */
+  constructor(store: ControlStore, onChange: (entry: AuditEntry) => void) {
+    this.#store = store
+    this.#onChange = onChange
+  }
+
+  get state(): ControlState {
+    return this.#state
+  }
+
+  /**
+   * Brings the copy up to the last change of the store. Changes that the store has lost count no more.
+   * @returns as a `CoReader` takes it
+   * @throws StoreError
+   */
+  async catchUp(last: LastChange): Promise<readonly AuditEntry[] | null> {
+    const entries = await this.#read(last)
+    this.#hasFallen = last.version < this.#state.version
+    return entries
+  }
+
+  async #read(last: LastChange): Promise<readonly AuditEntry[] | null> {
+    const { version, changedAt } = this.#state
+    // A first lower version may be the late response of a store that is being replaced.
+    if (last.version < version) return this.#hasFallen ? this.#readAll() : []
+    if (last.version === version && last.changedAt === changedAt) return []
+    const entries = await this.#store.changesSince(this.#state)
+    if (entries === null) return this.#readAll()
+    this.#apply(this.#state, entries)
+    return entries
+  }
+
+  /** It is read in steps: what was changed meanwhile is applied once more. */
+  async #readAll(): Promise<null> {
+    const all = await this.#store.readControl()
+    this.#apply(all, (await this.#store.changesSince(all)) ?? [])
+    return null
+  }
+
+  #apply(from: ControlState, entries: readonly AuditEntry[]): void {
+    for (const entry of entries) this.#onChange(entry)
+    this.#state = applied(from, entries)
+  }
+}
+
+/** However many changes there are, the overrides are copied once. */
+function applied(state: ControlState, entries: readonly AuditEntry[]): ControlState {
+  let { version, changedAt, settings } = state
+  let changed: Map<string, Versioned<UserOverride>> | null = null
+  for (const entry of entries) {
+    ;({ version, at: changedAt } = entry)
+    if (entry.what === 'settings') settings = { version, value: entry.to as Changes }
+    if (entry.what !== 'override' || entry.subject === null) continue
+    changed ??= new Map(state.overrides)
+    if (entry.to === null) changed.delete(entry.subject)
+    else changed.set(entry.subject, { version, value: entry.to as UserOverride })
+  }
+  return { version, changedAt, settings, overrides: changed ?? state.overrides }
+}
