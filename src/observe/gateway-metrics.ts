@@ -1,0 +1,84 @@
+import type { Counting } from './counting.ts'
+import type { Meter } from './registry.ts'
+
+/** The gateway itself: its configuration, changes at run time, keys and certificates, and what goes wrong within. */
+export function gatewayMetrics(meter: Meter, now: () => number): Counting {
+  return { ...faultMetrics(meter), ...keyMetrics(meter, now), ...configMetrics(meter, now), ...controlMetrics(meter) }
+}
+
+function faultMetrics(meter: Meter): Counting {
+  const internal = meter.counter('internal_errors_total', 'Errors that should never happen.', ['where'])
+  const logLost = meter.counter('log_lost_lines_total', 'Lines of the log that are never written.', [])
+  logLost.add('', 0)
+  const workerExits = meter.counter('worker_exits_total', 'Worker processes that ended unasked.', ['reason'])
+  return {
+    internal_error: (seen) => internal.add(seen.where),
+    log_lost: (seen) => logLost.add('', seen.lines),
+    worker_ended(seen) {
+      if (seen.restartMs !== null) workerExits.add(seen.reason)
+    },
+  }
+}
+
+function keyMetrics(meter: Meter, now: () => number): Counting {
+  const success = meter.gauge(
+    'jwks_last_success_timestamp_seconds',
+    'When the signing keys were fetched last.',
+    ['issuer'],
+    'min',
+  )
+  const failures = meter.counter('jwks_failures_total', 'Fetches of signing keys that failed.', ['issuer'])
+  const expiry = meter.gauge(
+    'tls_certificate_expiry_timestamp_seconds',
+    'When the certificate of a listener ends.',
+    ['listener'],
+    'min',
+  )
+  return {
+    jwks_fetched({ issuer }) {
+      success.set({ issuer }, now() / 1000)
+      failures.add(issuer, 0)
+    },
+    jwks_failed: ({ issuer }) => failures.add(issuer),
+    certificate_loaded: ({ listener, expiresAt }) => expiry.set({ listener }, expiresAt / 1000),
+  }
+}
+
+function configMetrics(meter: Meter, now: () => number): Counting {
+  const info = meter.gauge('config_info', 'Constant 1; the hash tells replicas apart that disagree.', ['hash'], 'max')
+  const good = meter.gauge(
+    'config_last_reload_successful',
+    'Whether the configuration file was accepted when last read.',
+    [],
+    'min',
+  )
+  const loaded = meter.gauge(
+    'config_last_reload_success_timestamp_seconds',
+    'When the configuration in force was read.',
+    [],
+    'min',
+  )
+  return {
+    config_rejected: () => good.set(0),
+    config_loaded({ hash }) {
+      good.set(1)
+      loaded.set(now() / 1000)
+      // Only the hash in force: with the old ones beside it every reload would look like replicas that disagree.
+      info.reset()
+      info.set({ hash }, 1)
+    },
+  }
+}
+
+/** Processes that follow the same store show the same. */
+function controlMetrics(meter: Meter): Counting {
+  const version = meter.gauge('control_version', 'The last change at run time that is in force.', [], 'min')
+  const factor = meter.gauge('adaptive_factor', 'Factor of mode adaptive, whichever mode is in force.', [], 'max')
+  const trimmed = meter.counter('audit_trimmed_total', 'Entries that the audit forgot for newer ones.', [])
+  trimmed.add('', 0)
+  return {
+    changed: (seen) => trimmed.add('', seen.forgotten),
+    control_followed: (seen) => version.set(seen.version),
+    adaptive_factor: (seen) => factor.set(seen.factor),
+  }
+}
