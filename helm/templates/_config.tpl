@@ -51,8 +51,17 @@ auth:
       {{- if $issuer.existingSecret }}
       secret: {{ printf "${%s}" (include "tollgate.jwtVariable" $issuer) }}
       {{- end }}
+      {{- with $issuer.audienceClaim }}
+      audience_claim: {{ . | quote }}
+      {{- end }}
       {{- with $issuer.userClaim }}
       user_claim: {{ . | quote }}
+      {{- end }}
+      {{- with $issuer.planClaim }}
+      plan_claim: {{ . | quote }}
+      {{- end }}
+      {{- with $issuer.organisationClaim }}
+      organisation_claim: {{ . | quote }}
       {{- end }}
       {{- with $issuer.clockTolerance }}
       clock_tolerance: {{ . }}

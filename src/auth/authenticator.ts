@@ -16,6 +16,8 @@ export type { Caller } from './verdict.ts'
 
 export interface AuthOptions {
   readonly issuers: readonly IssuerOptions[]
+  /** Paths of the claims that are forwarded. Default none. */
+  readonly claims?: readonly string[]
   /** Whether gateway tokens are accepted. */
   readonly gatewayTokens: boolean
   readonly tokens: AccessKeys
@@ -82,7 +84,7 @@ export async function createAuthenticator(
   const { gatewayTokens, tokens, observe, now = Date.now, random = Math.random } = options
   const { issuers, fetched } = await openIssuers(options.issuers, before.fetched, observe, now)
   const maxCredential = Math.max(MAX_CREDENTIAL, options.maxCredential ?? 0)
-  const jwts = createJwtVerifier(issuers)
+  const jwts = createJwtVerifier(issuers, options.claims)
   // By the credentials themselves up to 8 KiB: the SHA-256 of 800 characters alone costs 1.3 us. A longer one comes as its hash.
   const accepted = createCache<Caller>(options.cache.max)
   /** Checks of JWTs under way. */

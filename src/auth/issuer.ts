@@ -1,16 +1,19 @@
 import { messageOf } from '../errors.ts'
 import type { Observer } from '../observe/observation.ts'
 import { ALGORITHMS } from './algorithms.ts'
+import type { FactClaims } from './claim-facts.ts'
 import { keysFromFile, keysFromSecret } from './fixed-keys.ts'
 import { keysFromUrl } from './jwks.ts'
 import { keySetUrl } from './jwks-fetch.ts'
 import type { KeySource } from './key-set.ts'
 
-export interface IssuerOptions {
+export interface IssuerOptions extends FactClaims {
   /** Compared with `iss` character by character. Several issuers may have one name and different audiences. */
   readonly issuer: string
   /** A token must be meant for one of these. At least one. */
   readonly audiences: readonly string[]
+  /** The claim that names them, by path; `aud` by default. */
+  readonly audienceClaim?: string
   /** `url`: https, or http to this machine. `secret`: its UTF-8 bytes are the key. */
   readonly keys:
     | { readonly kind: 'url'; readonly url: string }
@@ -18,7 +21,7 @@ export interface IssuerOptions {
     | { readonly kind: 'secret'; readonly secret: string }
   /** Allowed values of `alg`. HS256, HS384 and HS512 go with a secret only, and a secret only with them. */
   readonly algorithms: readonly string[]
-  /** Name of the claim that holds the user id, for example `sub`. */
+  /** The claim that holds the user id, by path, for example `sub` or `app.user` (claim-path.ts). */
   readonly userClaim: string
   /** Allowed difference of clocks in seconds, 0 or more. A token is never remembered past its `exp` all the same. */
   readonly clockToleranceSeconds: number

@@ -1,7 +1,8 @@
 import { isUserId } from '../control/user-id.ts'
 import type { Denial } from '../errors.ts'
+import { idOf, type Payload, textsOf } from './claim-facts.ts'
 import type { Issuer } from './issuer.ts'
-import { integerText, type JsonObject, member } from './jwt-encoding.ts'
+import { member } from './jwt-encoding.ts'
 import { invalid } from './verdict.ts'
 
 /** The claims of a JWT as one issuer's rules read them (RFC 7519, section 4.1; RFC 8725, sections 3.8 to 3.10). */
@@ -13,35 +14,33 @@ export interface Claims {
 }
 
 /** Whether `aud`, a string or a list of strings, names one of the audiences exactly. */
-function isMeantFor(payload: JsonObject, audiences: readonly string[]): boolean {
-  const aud = member(payload, 'aud')
+function isMeantFor(payload: Payload, { audiences, audienceClaim = 'aud' }: Issuer): boolean {
+  const aud = textsOf(payload, audienceClaim)
   const list: readonly unknown[] = Array.isArray(aud) ? aud : [aud]
   return list.every((one) => typeof one === 'string') && list.some((one) => audiences.includes(one))
 }
 
 /**
  * Reads user and times, and judges whose token it is and for whom.
- * @param bytes what `payload` was read from
  * @param now milliseconds since the epoch
  */
-export function readClaims(payload: JsonObject, bytes: Uint8Array, issuer: Issuer, now: number): Claims | Denial {
-  if (member(payload, 'iss') !== issuer.issuer) return invalid('unknown issuer')
-  if (!isMeantFor(payload, issuer.audiences)) {
+export function readClaims(payload: Payload, issuer: Issuer, now: number): Claims | Denial {
+  const { object } = payload
+  if (member(object, 'iss') !== issuer.issuer) return invalid('unknown issuer')
+  if (!isMeantFor(payload, issuer)) {
     return invalid('meant for another audience', 'The token is not meant for this service.')
   }
   const tolerance = issuer.clockToleranceSeconds
-  const exp = member(payload, 'exp')
+  const exp = member(object, 'exp')
   if (!isDate(exp)) return invalid('exp is missing or no number')
   if (now / 1000 >= exp + tolerance) return invalid('expired', 'The token has expired.')
   for (const claim of ['nbf', 'iat']) {
-    const from = member(payload, claim)
+    const from = member(object, claim)
     if (from === undefined) continue
     if (!isDate(from)) return invalid(`${claim} is no number`)
     if (now / 1000 < from - tolerance) return invalid(`${claim} is in the future`, 'The token is not valid yet.')
   }
-  const claimed = member(payload, issuer.userClaim)
-  // Issuers that number their users seldom write the number as a text.
-  const user = typeof claimed === 'number' ? integerText(bytes, issuer.userClaim) : claimed
+  const user = idOf(payload, issuer.userClaim)
   return isUserId(user) ? { user, expiresAt: exp * 1000 } : invalid(`${issuer.userClaim} is no user id`)
 }
 

@@ -117,16 +117,3 @@ function readMembers(text: string): JsonObject {
 export function member(object: JsonObject, key: string): unknown {
   return Object.hasOwn(object, key) ? object[key] : undefined
 }
-
-/** The largest integer of which the one before and the one behind it are other numbers has 16 digits. */
-const INTEGER = /^(?:0|-?[1-9][0-9]{0,15})$/
-
-/**
- * The digits of an integer that a member of the outermost object holds, as the JSON spells it; `null` for any other value, and
- * for a spelling beside the usual one (`42.0`, `4.2e1`, `-0`) or a number that JSON readers round.
- * @param bytes as `parseObject` has taken them
- */
-export function integerText(bytes: Uint8Array, key: string): string | null {
-  const value = topLevelMembers(UTF8.decode(bytes)).find((one) => one.key === key)?.value ?? ''
-  return INTEGER.test(value) && Number.isSafeInteger(Number(value)) ? value : null
-}

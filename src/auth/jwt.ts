@@ -1,11 +1,12 @@
 import type { Denial } from '../errors.ts'
 import { type CheckPlaces, Checks } from './check-places.ts'
+import { type Payload, readFacts } from './claim-facts.ts'
 import type { Issuer } from './issuer.ts'
-import { type Claims, readClaims } from './jwt-claims.ts'
-import { decodeBase64url, type JsonObject, member, type Outline, outlineOf, parseObject } from './jwt-encoding.ts'
+import { readClaims } from './jwt-claims.ts'
+import { decodeBase64url, member, type Outline, outlineOf, parseObject } from './jwt-encoding.ts'
 import { holds, holdsInPool, LONG, type Signed } from './jwt-signature.ts'
 import type { VerifyingKey } from './key-set.ts'
-import { callerOf, invalid, unknowable, type Verified } from './verdict.ts'
+import { invalid, unknowable, type Verified } from './verdict.ts'
 
 /** A JWT in compact serialisation that an issuer of ours may have made. Nothing in it is verified yet. */
 export interface ReadJwt extends Signed {
@@ -51,8 +52,9 @@ export interface JwtVerifier {
  * signature, the claims of any other. So a token that is refused anyway mostly costs no signature check and causes no fetch of keys. The
  * signature covers the very bytes that are judged, and none is accepted whose claims have not been read whole.
  * `jwk`, `jku`, `x5u` and `x5c` in a token are never looked at.
+ * @param forwarded paths of the claims that are forwarded
  */
-export function createJwtVerifier(issuers: readonly Issuer[]): JwtVerifier {
+export function createJwtVerifier(issuers: readonly Issuer[], forwarded: readonly string[] = []): JwtVerifier {
   const algorithms = new Set(issuers.flatMap((issuer) => issuer.algorithms))
 
   function read(token: string): ReadJwt | Denial {
@@ -74,17 +76,22 @@ export function createJwtVerifier(issuers: readonly Issuer[]): JwtVerifier {
     return { alg, kid, input: token.slice(0, second), signature, payloadBytes, outline, issuers: candidates }
   }
 
-  return { read, verify }
+  return { read, verify: (jwt, now, places) => verify(jwt, now, places, forwarded) }
 }
 
-async function verify(jwt: ReadJwt, now: number, places: () => CheckPlaces): Promise<Verified | Denial> {
+async function verify(
+  jwt: ReadJwt,
+  now: number,
+  places: () => CheckPlaces,
+  forwarded: readonly string[],
+): Promise<Verified | Denial> {
   const isSmall = jwt.outline.commas <= MOST_COMMAS
-  const payload = isSmall ? parseObject(jwt.payloadBytes, jwt.outline) : undefined
+  const payload = isSmall ? payloadOf(jwt) : undefined
   if (payload === null) return MALFORMED
   const checks = new Checks(places)
   let isGood = false
   try {
-    const result = await verifyForAny(jwt, payload, now, checks)
+    const result = await verifyForAny(jwt, payload, { now, checks, forwarded })
     isGood = 'caller' in result
     return result
   } finally {
@@ -92,15 +99,25 @@ async function verify(jwt: ReadJwt, now: number, places: () => CheckPlaces): Pro
   }
 }
 
+function payloadOf({ payloadBytes, outline }: ReadJwt): Payload | null {
+  const object = parseObject(payloadBytes, outline)
+  return object && { object, bytes: payloadBytes }
+}
+
+interface Verification {
+  readonly now: number
+  readonly checks: Checks
+  readonly forwarded: readonly string[]
+}
+
 async function verifyForAny(
   jwt: ReadJwt,
-  payload: JsonObject | undefined,
-  now: number,
-  checks: Checks,
+  payload: Payload | undefined,
+  verification: Verification,
 ): Promise<Verified | Denial> {
   let refused: Denial | undefined
   for (const issuer of jwt.issuers) {
-    const result = await verifyFor(issuer, jwt, payload, { now, checks })
+    const result = await verifyFor(issuer, jwt, payload, verification)
     if ('caller' in result) return result
     // "Cannot know" outweighs "no": the key that would say yes may be among those we could not fetch.
     if (refused === undefined || result.code !== 'unauthorized') refused = result
@@ -108,25 +125,24 @@ async function verifyForAny(
   return refused ?? invalid('no issuer')
 }
 
-/** @param payload undefined where it is parsed only when the signature holds */
+/** @param small undefined where the payload is parsed only when the signature holds */
 async function verifyFor(
   issuer: Issuer,
   jwt: ReadJwt,
-  payload: JsonObject | undefined,
-  { now, checks }: { readonly now: number; readonly checks: Checks },
+  small: Payload | undefined,
+  { now, checks, forwarded }: Verification,
 ): Promise<Verified | Denial> {
-  const early = payload === undefined ? null : readClaims(payload, jwt.payloadBytes, issuer, now)
-  if (early !== null && 'code' in early) return early
+  const early = small && readClaims(small, issuer, now)
+  if (early !== undefined && 'code' in early) return early
   const unsigned = await faultOfSignature(issuer, jwt, checks)
   if (unsigned !== null) return unsigned
-  const claims = early ?? lateClaims(issuer, jwt, now)
+  const payload = small ?? payloadOf(jwt)
+  if (payload === null) return MALFORMED
+  const claims = early ?? readClaims(payload, issuer, now)
   if ('code' in claims) return claims
-  return { caller: callerOf(claims.user, 'jwt'), until: claims.expiresAt }
-}
-
-function lateClaims(issuer: Issuer, { payloadBytes, outline }: ReadJwt, now: number): Claims | Denial {
-  const payload = parseObject(payloadBytes, outline)
-  return payload === null ? MALFORMED : readClaims(payload, payloadBytes, issuer, now)
+  const facts = readFacts(payload, issuer, forwarded)
+  if ('code' in facts) return facts
+  return { caller: { user: claims.user, kind: 'jwt', ...facts }, until: claims.expiresAt }
 }
 
 /** `null` where a key of the issuer has signed the token. */

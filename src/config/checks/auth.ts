@@ -69,13 +69,14 @@ function checkSecret({ secret, algorithms = [] }: Issuer, path: Path): Finding[]
 }
 
 /** What is compared letter by letter, and written as if it were not. */
-function checkNames({ issuer = '', audience = [], jwks, user_claim = '' }: Issuer, path: Path): Finding[] {
+function checkNames(parsed: Issuer, path: Path): Finding[] {
+  const { issuer = '', audience = [], audience_claim = 'aud', jwks } = parsed
   const warning = (key: string, message: string): Finding => ({ path: [...path, key], message, severity: 'warning' })
   const findings: Finding[] = []
   for (const [key, text] of [['issuer', issuer] as const, ...audience.map((each) => ['audience', each] as const)]) {
     const placeholder = placeholderIn(text)
     if (placeholder === null) continue
-    const claim = key === 'issuer' ? 'iss' : 'aud'
+    const claim = key === 'issuer' ? 'iss' : audience_claim
     const message = `${quote(placeholder)} is compared letter by letter with the claim ${claim} of a token: write what the tokens have there`
     findings.push(warning(key, message))
   }
@@ -83,10 +84,20 @@ function checkNames({ issuer = '', audience = [], jwks, user_claim = '' }: Issue
   if (placeholder !== null) {
     findings.push(warning('jwks', `${quote(placeholder)} is asked for as it stands: write the address of the keys`))
   }
-  const names = membersIn(user_claim)
-  if (names === null) return findings
-  const message = `${quote(user_claim)} is the name of one claim, so a token with ${nested(names, 'alice')} gets 401: name a claim at the top level, unless the tokens have one of this name`
-  return [...findings, warning('user_claim', message)]
+  return [...findings, ...checkPaths(parsed, path)]
+}
+
+const CLAIM_KEYS = ['audience_claim', 'user_claim', 'plan_claim', 'organisation_claim'] as const
+
+/** Paths of claims as JSONPath and JSON Pointer have them. */
+function checkPaths(claims: Partial<Record<(typeof CLAIM_KEYS)[number], string | undefined>>, path: Path): Finding[] {
+  return CLAIM_KEYS.flatMap((key): Finding[] => {
+    const written = claims[key]
+    const names = written === undefined || !/^[$/]/.test(written) ? null : membersIn(written)
+    if (written === undefined || names === null) return []
+    const message = `${quote(written)} is the name of one claim, so a token with ${nested(names, '…')} has none: write ${quote(names.join('.'))}, unless the tokens have a claim of this name`
+    return [{ path: [...path, key], severity: 'warning', message }]
+  })
 }
 
 /** Which keys verify a token must be plain from its issuer and audience. */

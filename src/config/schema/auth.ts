@@ -9,14 +9,32 @@ const PUBLIC_KEY = [
   ...(['ES256', 'ES384', 'ES512', 'RS256', 'RS384', 'RS512', 'PS256', 'PS384', 'PS512', 'EdDSA', 'Ed25519'] as const),
 ] as const
 
-const audience = text({ description: 'A value of the claim aud' })
+const audience = text({ description: 'A value of the claim that names audiences' })
+
+const CLAIM = 'By path, like app.plan; at each level the longest name that fits counts'
+
+/** A claim by its path. */
+const claim = (description: string) => text({ description }, { max: 128, what: 'the path of a claim' })
+
+/** The claims that say more of a caller than who he is. */
+const FACTS = {
+  plan_claim: claim(
+    `The claim that holds the plan, a text or a whole number. ${CLAIM}. Default none: plans come from elsewhere`,
+  ).optional(),
+  organisation_claim: claim(
+    `The claim that holds the organisation, a text or a whole number. ${CLAIM}. Default none`,
+  ).optional(),
+}
 
 export const issuer = section(
   {
     issuer: text({ description: 'The claim iss, exactly' }),
     audience: either('a text or a list of texts', [audience, list(audience, 1, 100, { description: 'Several' })], {
-      description: 'A token must name one of these in its claim aud',
+      description: 'A token must name one of these in its audience_claim',
     }).transform((audience) => [...new Set([audience].flat())]),
+    audience_claim: claim(
+      `The claim that names audiences: a text, or a list of texts, for example client_id. ${CLAIM}. Default aud`,
+    ).default('aud'),
     jwks: read('https://HOST/PATH, or file:PATH', parseKeys, {
       description: 'The issuer’s keys: an https URL (http on a loopback host only), or file:PATH relative to this file',
     }).optional(),
@@ -28,13 +46,10 @@ export const issuer = section(
       description:
         'Signature algorithms to accept; HS256, HS384 and HS512 only with a secret, all others only with jwks',
     }),
-    user_claim: text(
-      {
-        description:
-          'The claim that holds the user id: a text, or a whole number, which stands for its digits. Default sub',
-      },
-      { max: 128 },
+    user_claim: claim(
+      `The claim that holds the user id: a text, or a whole number, which stands for its digits. ${CLAIM}. Default sub`,
     ).default('sub'),
+    ...FACTS,
     clock_tolerance: duration('0s', '5m', { description: 'For exp, nbf and iat, 0s to 5m. Default 30s' }).prefault(
       '30s',
     ),
@@ -43,12 +58,15 @@ export const issuer = section(
     }).optional(),
   },
   'An issuer of JWTs',
-).transform(({ issuer, audience, jwks, secret = '', algorithms, user_claim, clock_tolerance, typ = null }) => ({
+).transform(({ issuer, audience, jwks, secret = '', algorithms, clock_tolerance, typ = null, ...claims }) => ({
   issuer,
   audiences: audience,
   keys: jwks ?? { kind: 'secret' as const, secret },
   algorithms,
-  userClaim: user_claim,
+  audienceClaim: claims.audience_claim,
+  userClaim: claims.user_claim,
+  planClaim: claims.plan_claim ?? null,
+  organisationClaim: claims.organisation_claim ?? null,
   clockToleranceMs: clock_tolerance,
   types: typ,
 }))

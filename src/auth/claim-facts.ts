@@ -1,0 +1,73 @@
+import { isUserId } from '../control/user-id.ts'
+import type { Denial } from '../errors.ts'
+import { forwardable, integerOf, jsonAt } from './claim-path.ts'
+import { type JsonObject, member } from './jwt-encoding.ts'
+import { type Caller, invalid } from './verdict.ts'
+
+/** What claims say of a caller, whether a JWT or an introspection response holds them. */
+
+/** What the claims are read from. */
+export interface Payload {
+  /** As `parseObject` gives it. */
+  readonly object: JsonObject
+  readonly bytes: Uint8Array
+}
+
+/** What is known of a caller besides the user. */
+export type Facts = Pick<Caller, 'organisation' | 'plan' | 'claims'>
+
+/** Where the facts are. */
+export interface FactClaims {
+  /** By path, as `userClaim`; none by default. */
+  readonly planClaim?: string | null
+  readonly organisationClaim?: string | null
+}
+
+/**
+ * The plan, the organisation and the claims that are forwarded. A claim that is missing, or null, says nothing; one that can be no name
+ * is refused: a caller without his organisation would pass by its limits.
+ * @param forwarded paths of the claims that are forwarded
+ */
+export function readFacts(payload: Payload, claims: FactClaims, forwarded: readonly string[]): Facts | Denial {
+  const { planClaim = null, organisationClaim = null } = claims
+  const [plan, organisation] = [planClaim, organisationClaim].map((path) => path && (idOf(payload, path) ?? null))
+  if (plan !== null && !isUserId(plan)) return invalid(`${planClaim} is no name of a plan`)
+  if (organisation !== null && !isUserId(organisation))
+    return invalid(`${organisationClaim} is no name of an organisation`)
+  return { plan, organisation, claims: forwarded.length === 0 ? NO_CLAIMS : forwardedClaims(payload, forwarded) }
+}
+
+const NO_CLAIMS = Object.freeze({})
+
+function forwardedClaims({ bytes }: Payload, paths: readonly string[]): Record<string, string> {
+  const text = textOf(bytes)
+  const found = paths.map((path) => {
+    const json = jsonAt(text, path)
+    return [path, json === null ? null : forwardable(json)] as const
+  })
+  return Object.fromEntries(found.filter((entry): entry is [string, string] => entry[1] !== null))
+}
+
+/**
+ * What may be an id: a text, or the digits of a whole number, as issuers that number their users seldom write the number as
+ * a text. Anything else as it is; undefined if there is no such claim.
+ */
+export function idOf({ object, bytes }: Payload, path: string): unknown {
+  const plain = member(object, path)
+  if (plain !== undefined && typeof plain !== 'number') return plain
+  const json = plain === undefined && !path.includes('.') ? null : jsonAt(textOf(bytes), path)
+  if (json === null) return undefined
+  return integerOf(json) ?? (JSON.parse(json) as unknown)
+}
+
+/** The same for what may be a list. */
+export function textsOf({ object, bytes }: Payload, path: string): unknown {
+  const plain = member(object, path)
+  const json = plain === undefined && path.includes('.') ? jsonAt(textOf(bytes), path) : null
+  return json === null ? plain : JSON.parse(json)
+}
+
+/** Whoever has parsed it knows that it is UTF-8. */
+function textOf(bytes: Uint8Array): string {
+  return Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength).toString('utf8')
+}

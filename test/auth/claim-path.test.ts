@@ -1,0 +1,136 @@
+import fc from 'fast-check'
+import { describe, expect, it } from 'vitest'
+import { forwardable, jsonAt } from '../../src/auth/claim-path.ts'
+import type { IssuerOptions } from '../../src/auth/issuer.ts'
+import { AUDIENCE, bench, claims, jwt } from './support.ts'
+
+const SECRET = 'x'.repeat(64)
+
+describe('a claim by path', () => {
+  it.each([
+    ['sub', '{"sub":"alice"}', '"alice"'],
+    ['app.plan', '{"app":{"plan":"pro"}}', '"pro"'],
+    ['app.plan', '{"app":{"plan":"pro"},"app.plan":"free"}', '"free"'],
+    ['https://id.example.org/uid', '{"https://id":{"example":{"org/uid":1}},"https://id.example.org/uid":2}', '2'],
+    ['https://id.example.org/app.plan', '{"https://id.example.org/app":{"plan":"pro"}}', '"pro"'],
+    ['a.b.c', '{"a.b":{"c":1},"a":{"b.c":2}}', '1'],
+    ['a.b', '{ "a" : { "b" : [ 1, 2 ] } }', '[ 1, 2 ]'],
+    ['a.b', '{"a":{"\\u0062":1}}', '1'],
+    ['a.__proto__', '{"a":{"__proto__":1}}', '1'],
+  ])('%s of %s is %s', (path, text, json) => {
+    expect(jsonAt(text, path)).toBe(json)
+  })
+
+  it.each([
+    ['that is not there', 'a.b', '{"a":{"c":1}}'],
+    ['below a text', 'a.b', '{"a":"{\\"b\\":1}"}'],
+    ['below a list', 'a.0', '{"a":["x"]}'],
+    ['below null', 'a.b', '{"a":null}'],
+    ['that is there twice', 'a.b', '{"a":{"b":1,"b":2}}'],
+    ['that is there twice, once with an escape', 'a.b', '{"a":{"b":1,"\\u0062":2}}'],
+    ['of the prototype', 'a.constructor', '{"a":{}}'],
+    ['in another one than the longest that fits', 'a.b.c', '{"a.b":{"d":1},"a":{"b":{"c":2}}}'],
+  ])('%s is none', (_, path, text) => {
+    expect(jsonAt(text, path)).toBe(null)
+  })
+
+  it('is what JSON.parse finds where no name has a dot or stands twice', () => {
+    const name = fc.string({ minLength: 1, maxLength: 3 }).filter((text) => !text.includes('.'))
+    const object = fc.dictionary(name, fc.dictionary(name, fc.jsonValue({ maxDepth: 2 })), { minKeys: 1 })
+    fc.assert(
+      fc.property(object, (value) => {
+        for (const [outer, inner] of Object.entries(value)) {
+          for (const [key, leaf] of Object.entries(inner)) {
+            expect(jsonAt(JSON.stringify(value), `${outer}.${key}`)).toBe(JSON.stringify(leaf))
+          }
+        }
+      }),
+    )
+  })
+
+  it('may hold the user, the audience, the plan and the organisation', async () => {
+    const paths = { userClaim: 'app.uid', audienceClaim: 'app.for', planClaim: 'app.plan', organisationClaim: 'org' }
+    const app = { uid: 42, for: ['others', AUDIENCE], plan: 'pro' }
+    expect(await judge({ app, org: 7, aud: undefined }, paths)).toEqual({
+      ...{ user: '42', kind: 'jwt', plan: 'pro', organisation: '7', claims: {} },
+    })
+  })
+
+  it.each([{ for: 'others' }, { for: { 0: AUDIENCE } }, { for: [AUDIENCE, 1] }, {}, 'text'])(
+    'that holds the audience and is %j lets nobody in, whatever aud says',
+    async (app) => {
+      expect(await judge({ app }, { audienceClaim: 'app.for' })).toMatchObject({ reason: 'meant for another audience' })
+    },
+  )
+
+  it.each([null, undefined])('that is %j names no plan and no organisation', async (nothing) => {
+    const paths = { planClaim: 'plan', organisationClaim: 'app.org' }
+    expect(await judge({ plan: nothing, app: { org: nothing } }, paths)).toMatchObject({
+      plan: null,
+      organisation: null,
+    })
+  })
+
+  it.each([true, '', 1.5, ['pro'], { name: 'pro' }, 'a\nb', '..'])(
+    'that is %j can be no plan and no organisation, and is refused',
+    async (value) => {
+      expect(await judge({ plan: value }, { planClaim: 'plan' })).toMatchObject({ reason: 'plan is no name of a plan' })
+      expect(await judge({ app: { org: value } }, { organisationClaim: 'app.org' })).toMatchObject({
+        reason: 'app.org is no name of an organisation',
+      })
+    },
+  )
+
+  it('is read of a large payload too, once its signature holds', async () => {
+    const many = Array.from({ length: 100 }, (_, i) => i)
+    const paths = { userClaim: 'app.uid', planClaim: 'app.plan' }
+    expect(await judge({ many, app: { uid: 'alice', plan: 'pro' } }, paths)).toMatchObject({
+      user: 'alice',
+      plan: 'pro',
+    })
+  })
+})
+
+describe('a claim that is forwarded', () => {
+  it('is there under its path, as text, where the token has it', async () => {
+    const wanted = ['email', 'app.admin', 'app.level', 'groups', 'nothing', 'app']
+    const result = await judge(
+      { email: 'a@example.org', app: { admin: true, level: 2.5 }, groups: ['a', 'b'] },
+      {},
+      wanted,
+    )
+    expect(result).toMatchObject({ user: 'alice' })
+    expect('claims' in result && result.claims).toEqual({
+      email: 'a@example.org',
+      'app.admin': 'true',
+      'app.level': '2.5',
+      groups: 'a,b',
+    })
+  })
+
+  it.each([
+    ['"text"', 'text'],
+    ['"ü"', 'ü'],
+    ['1.50', '1.50'],
+    ['false', 'false'],
+    ['["a",1,true]', 'a,1,true'],
+    [JSON.stringify('a'.repeat(4096)), 'a'.repeat(4096)],
+  ])('%.20s is %.20s', (json, text) => {
+    expect(forwardable(json)).toBe(text)
+  })
+
+  it.each([
+    ...['null', '{}', '""', '[]', '[""]', '["a,admin"]', '[["a"]]', '[null]', '"a\\u0000"', '"a\\r\\nX-Admin: 1"'],
+    ...['"\\ud800"', JSON.stringify('a'.repeat(4097)), JSON.stringify('ü'.repeat(2049))],
+  ])('%.20s is not forwarded', (json) => {
+    expect(forwardable(json)).toBe(null)
+  })
+})
+
+async function judge(changes: Record<string, unknown>, issuer: Partial<IssuerOptions> = {}, wanted: string[] = []) {
+  const rules = { keys: { kind: 'secret', secret: SECRET }, algorithms: ['HS256'], ...issuer } as const
+  const { ask, auth } = await bench([rules], { claims: wanted })
+  const result = await ask(jwt({ key: SECRET, alg: 'HS256', payload: claims(changes) }))
+  auth.close()
+  return result
+}
