@@ -1,5 +1,7 @@
-import { closeSync, openSync, write, writeSync } from 'node:fs'
+import { closeSync, openSync } from 'node:fs'
 import { unblocked } from '../node/unblocked-output.ts'
+import { LineBacklog, linesIn } from './line-backlog.ts'
+import { isFull, type Written, writeAll, writeAllSync } from './whole-write.ts'
 
 /**
  * Collects log lines and writes many with one call, off the event loop.
@@ -31,188 +33,119 @@ export interface LineSinkOptions {
   readonly onLost?: (lines: number) => void
 }
 
-/** Between two tries to write into a full pipe, in milliseconds: 13 MB a second pass, and a reader that stalls costs little. */
-const RETRY_MS = 5
-/** Bytes of a block. Lines become bytes at once: a string that grows to as much costs twice the time by its garbage. */
-const BLOCK = 65_536
-
 /** @param destination a file descriptor, or the path of a file to append to */
-export function openLineSink(
-  destination: number | string,
-  { chunk = 65_536, flushMs = 500, limit = 16 * 1024 * 1024, onLost = () => {} }: LineSinkOptions = {},
-): LineSink {
-  const fd = typeof destination === 'number' ? unblocked(destination) : openSync(destination, 'a')
-  let block = Buffer.allocUnsafeSlow(BLOCK)
-  let filled = 0
-  /** What comes before the block, and its bytes. */
-  const full: Buffer[] = []
-  let behind = 0
-  let dropped = 0
-  let broken = false
-  let closing = false
-  /** Tried again with the next flush. */
-  let diskFull = false
-  let writing: Promise<void> | null = null
-  const timer = setInterval(start, flushMs).unref()
-  const waiting = (): number => behind + filled
-  const isBehind = (): boolean => !broken && (waiting() > 0 || dropped > 0)
+export function openLineSink(destination: number | string, options: LineSinkOptions = {}): LineSink {
+  const { chunk = 65_536, flushMs = 500, limit = 16 * 1024 * 1024, onLost = () => {} } = options
+  const isOurs = typeof destination === 'string'
+  const fd = isOurs ? openSync(destination, 'a') : unblocked(destination)
+  return new FileSink(fd, isOurs, { chunk, flushMs, limit, onLost })
+}
 
-  function take(lines: string): void {
-    if (broken || waiting() >= limit) {
-      drop(lines)
+/**
+ * | State  | Event                                      | Next                                               |
+ * |--------|--------------------------------------------|----------------------------------------------------|
+ * | open   | a write finds the disk full                | full: only `flush` and the timer try again         |
+ * | full   | a write is done                            | open                                               |
+ * | any    | a write fails otherwise                    | broken: lines that wait, and that come, are lost   |
+ * | any    | `close`, once all is flushed that can be   | broken                                             |
+ */
+class FileSink implements LineSink {
+  readonly #fd: number
+  readonly #isOurs: boolean
+  readonly #options: Required<LineSinkOptions>
+  readonly #backlog = new LineBacklog()
+  readonly #timer: NodeJS.Timeout
+  #state: 'open' | 'full' | 'broken' = 'open'
+  /** Lines that were dropped and that no line of the log reports yet. */
+  #dropped = 0
+  #isClosing = false
+  #writing: Promise<void> | null = null
+
+  /** @param isOurs whether the sink closes the file */
+  constructor(fd: number, isOurs: boolean, options: Required<LineSinkOptions>) {
+    this.#fd = fd
+    this.#isOurs = isOurs
+    this.#options = options
+    this.#timer = setInterval(() => this.#start(), options.flushMs).unref()
+  }
+
+  write(lines: string): void {
+    const { chunk, limit } = this.#options
+    if (this.#state === 'broken' || this.#backlog.bytes >= limit) {
+      this.#drop(lines)
       return
     }
-    reportDropped()
-    put(lines)
-    if (waiting() >= chunk && !diskFull) start()
-  }
-
-  function drop(lines: string): void {
-    const count = lines.split('\n').length - 1
-    dropped += count
-    onLost(count)
-  }
-
-  function put(lines: string): void {
-    if (!fits(lines, BLOCK - filled)) seal()
-    if (fits(lines, BLOCK)) filled += block.write(lines, filled)
-    else queue(Buffer.from(lines))
-  }
-
-  function seal(): void {
-    if (filled === 0) return
-    queue(block.subarray(0, filled))
-    block = Buffer.allocUnsafeSlow(BLOCK)
-    filled = 0
-  }
-
-  function queue(bytes: Buffer): void {
-    full.push(bytes)
-    behind += bytes.length
-  }
-
-  function reportDropped(): void {
-    if (dropped === 0) return
-    const count = dropped
-    dropped = 0
-    put(droppedLine(count))
-  }
-
-  function start(): Promise<void> {
-    if (writing === null && isBehind()) writing = writeAll(fd, next(), () => closing).then(finished)
-    return writing ?? Promise.resolve()
-  }
-
-  function next(): Buffer {
-    if (full.length === 0) {
-      reportDropped()
-      seal()
-    }
-    const bytes = full.shift() as Buffer
-    behind -= bytes.length
-    return bytes
-  }
-
-  function finished({ left, error }: Written): void {
-    writing = null
-    diskFull = isFull(error)
-    if (left !== null && diskFull) {
-      full.unshift(left)
-      behind += left.length
-    } else if (error !== null) giveUp(left)
-    else if (waiting() >= chunk) start()
-  }
-
-  /** A reader that has gone (EPIPE) does not come back, and a gateway without a log is better than no gateway. */
-  function giveUp(left: Buffer | null): void {
-    broken = true
-    const lost = [left ?? NOTHING, ...full.splice(0), block.subarray(0, filled)]
-    onLost(lost.reduce((sum, bytes) => sum + linesIn(bytes), 0))
+    this.#reportDropped()
+    this.#backlog.add(lines)
+    if (this.#backlog.bytes >= chunk && this.#state === 'open') this.#start()
   }
 
   /** Until all is written, or the disk is full. */
-  async function flush(): Promise<void> {
-    do await start()
-    while (!diskFull && (writing !== null || isBehind()))
+  async flush(): Promise<void> {
+    do await this.#start()
+    while (this.#state !== 'full' && (this.#writing !== null || this.#isBehind()))
   }
 
-  function flushSync(): void {
+  flushSync(): void {
     try {
-      while (isBehind()) writeAllSync(fd, next())
+      while (this.#isBehind()) writeAllSync(this.#fd, this.#next())
     } catch {
-      giveUp(null)
+      this.#giveUp(0)
     }
   }
 
-  async function close(): Promise<void> {
-    clearInterval(timer)
-    closing = true
-    await flush()
-    broken = true
-    if (fd !== destination) closeSync(fd)
+  async close(): Promise<void> {
+    clearInterval(this.#timer)
+    this.#isClosing = true
+    await this.flush()
+    this.#state = 'broken'
+    if (this.#isOurs) closeSync(this.#fd)
   }
 
-  return { write: take, flush, flushSync, close }
-}
+  #drop(lines: string): void {
+    const count = lines.split('\n').length - 1
+    this.#dropped += count
+    this.#options.onLost(count)
+  }
 
-const NOTHING = Buffer.alloc(0)
+  #reportDropped(): void {
+    if (this.#dropped === 0) return
+    this.#backlog.add(droppedLine(this.#dropped))
+    this.#dropped = 0
+  }
 
-function linesIn(bytes: Buffer): number {
-  let count = 0
-  for (let at = bytes.indexOf(10); at !== -1; at = bytes.indexOf(10, at + 1)) count++
-  return count
-}
+  #isBehind(): boolean {
+    return this.#state !== 'broken' && (this.#backlog.bytes > 0 || this.#dropped > 0)
+  }
 
-/** UTF-8 takes at most three bytes for a unit of a string. */
-function fits(text: string, room: number): boolean {
-  return 3 * text.length <= room || Buffer.byteLength(text) <= room
+  #start(): Promise<void> {
+    if (this.#writing === null && this.#isBehind()) {
+      const isLast = (): boolean => this.#isClosing
+      this.#writing = writeAll(this.#fd, this.#next(), isLast).then((written) => this.#finish(written))
+    }
+    return this.#writing ?? Promise.resolve()
+  }
+
+  #next(): Buffer {
+    if (this.#backlog.isLastBlock) this.#reportDropped()
+    return this.#backlog.take()
+  }
+
+  #finish({ left, error }: Written): void {
+    this.#writing = null
+    if (this.#state !== 'broken') this.#state = isFull(error) ? 'full' : 'open'
+    if (left !== null && isFull(error)) this.#backlog.putBack(left)
+    else if (error !== null) this.#giveUp(left === null ? 0 : linesIn(left))
+    else if (this.#backlog.bytes >= this.#options.chunk) this.#start()
+  }
+
+  /** A reader that has gone (EPIPE) does not come back, and a gateway without a log is better than no gateway. */
+  #giveUp(linesLeft: number): void {
+    this.#state = 'broken'
+    this.#options.onLost(linesLeft + this.#backlog.clear())
+  }
 }
 
 function droppedLine(count: number): string {
   return `${JSON.stringify({ level: 40, time: Date.now(), count, msg: 'log lines dropped: their reader is too slow, or the disk was full' })}\n`
-}
-
-/** What became of a write; `left` are the bytes that were not taken. */
-interface Written {
-  readonly left: Buffer | null
-  readonly error: NodeJS.ErrnoException | null
-}
-
-/** Never rejects. @param isLast whether a reader that takes nothing is given up after LAST_WAIT_MS */
-function writeAll(fd: number, bytes: Buffer, isLast: () => boolean): Promise<Written> {
-  return new Promise((resolve) => {
-    const step = (offset: number, waited = 0): void => {
-      write(fd, bytes, offset, bytes.length - offset, null, (error, written) => {
-        if (error?.code === 'EAGAIN' && waited < LAST_WAIT_MS) {
-          setTimeout(step, RETRY_MS, offset, isLast() ? waited + RETRY_MS : 0)
-        } else if (error) resolve({ left: bytes.subarray(offset), error })
-        else if (offset + written < bytes.length) step(offset + written)
-        else resolve({ left: null, error: null })
-      })
-    }
-    step(0)
-  })
-}
-
-/** The disk, or what its owner may use of it. */
-function isFull(error: NodeJS.ErrnoException | null): boolean {
-  return error?.code === 'ENOSPC' || error?.code === 'EDQUOT'
-}
-
-/** How long the end of the process waits for a reader that is slow, in milliseconds. */
-const LAST_WAIT_MS = 1000
-
-/** @throws the error of the write; EAGAIN when the reader took nothing more for LAST_WAIT_MS */
-function writeAllSync(fd: number, bytes: Buffer): void {
-  let waited = 0
-  for (let offset = 0; offset < bytes.length; ) {
-    try {
-      offset += writeSync(fd, bytes, offset)
-      waited = 0
-    } catch (error) {
-      if ((error as NodeJS.ErrnoException).code !== 'EAGAIN' || waited >= LAST_WAIT_MS) throw error
-      Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, RETRY_MS)
-      waited += RETRY_MS
-    }
-  }
 }

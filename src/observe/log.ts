@@ -73,7 +73,8 @@ export function createLog(options: LogOptions = {}): Log {
     report(latest, logger, count > 1 ? { count } : {}),
   )
   const requestLines = createRequestLines({ which: requests, worker, everyMs: storeFailureMs }, logger, sink)
-  process.on('exit', sink.flushSync)
+  const flushAtExit = (): void => sink.flushSync()
+  process.on('exit', flushAtExit)
 
   return {
     observer: function logObservation(observation) {
@@ -126,7 +127,7 @@ export function createLog(options: LogOptions = {}): Log {
       startsAhead.close()
       requestLines.close()
       await sink.close()
-      process.off('exit', sink.flushSync)
+      process.off('exit', flushAtExit)
     },
   }
 }

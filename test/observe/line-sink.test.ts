@@ -126,7 +126,7 @@ test('a line that comes after the end is not written into what has the number of
 const PROGRAM = `
   import { openLineSink } from ${JSON.stringify(new URL('../../src/observe/line-sink.ts', import.meta.url).href)}
   const sink = openLineSink(1)
-  process.on('exit', sink.flushSync)
+  process.on('exit', () => sink.flushSync())
 `
 
 /** Runs its arguments on a terminal of which it reads nothing, and ends with their exit code. */
