@@ -1,5 +1,6 @@
 import type { IncomingMessage, ServerResponse } from 'node:http'
 import type { Duplex } from 'node:stream'
+import type { Leniency } from './client/contract.ts'
 
 /** What is known of an admitted request when it is forwarded. */
 interface Admitted {
@@ -49,6 +50,8 @@ export interface ForwardResult {
   readonly headSent: boolean
   /** For the log: why it did not succeed. */
   readonly reason: string | null
+  /** What had to be let pass of the upstream's heads, in the order in which it came. */
+  readonly lenient: readonly Leniency[]
 }
 
 /** How the upstream is reached. Numbers are not checked here: the configuration has these ranges and defaults. */
@@ -80,6 +83,8 @@ export interface ForwardOptions {
   readonly queueTimeoutMs: number
   /** Bytes of names and values in the head of a response, 1024 to 1,048,576, by default 32,768. */
   readonly maxHeaderSize: number
+  /** What is let pass of the head of a response, of those that are no upgrade. Default: nothing. */
+  readonly lenient?: readonly Leniency[]
   /** Added to each request instead of the client's fields of these names, which are in lower case. */
   readonly headers: Readonly<Record<string, string>>
   /** Whether the client's Authorization is passed on. By default it is not. */

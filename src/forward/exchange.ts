@@ -1,7 +1,15 @@
 import type { IncomingMessage } from 'node:http'
 import { sendWhole } from '../node/whole-response.ts'
 import { breakOff } from '../respond/raw.ts'
-import type { Connection, ResponseHead, ResponseReceiver, Silence, UpstreamClient, Waiter } from './client/contract.ts'
+import type {
+  Connection,
+  Leniency,
+  ResponseHead,
+  ResponseReceiver,
+  Silence,
+  UpstreamClient,
+  Waiter,
+} from './client/contract.ts'
 import { GivenUpError } from './client/failure.ts'
 import { callerOf } from './client-info.ts'
 import type { Exchange, ForwardResult } from './contract.ts'
@@ -67,6 +75,8 @@ export class UpstreamExchange implements ResponseReceiver, Waiter {
   #interim = 0
   /** The upstream's status, once its head has come. */
   #status = 0
+  /** What had to be let pass of the upstream's heads. */
+  #lenient: readonly Leniency[] = NOTHING
   /** The upstream's head, until it is written together with the first piece of its body. */
   #response: ResponseHead | null = null
   /** Whether pieces of the body are held back until all that one read has brought can leave in one write. */
@@ -138,7 +148,8 @@ export class UpstreamExchange implements ResponseReceiver, Waiter {
     this.#upload?.onDrain()
   }
 
-  onInterim({ status, names, values }: ResponseHead): void {
+  onInterim({ status, names, values, needed }: ResponseHead): void {
+    this.#noteLenient(needed)
     const { req, res } = this.#exchange
     // RFC 9110 section 15.2: HTTP/1.0 knows no interim responses.
     if (++this.#interim > MAX_HINTS || status !== 103 || req.httpVersion === '1.0') return
@@ -154,7 +165,12 @@ export class UpstreamExchange implements ResponseReceiver, Waiter {
     this.#state = 'head'
     this.#response = head
     this.#status = head.status
+    this.#noteLenient(head.needed)
     this.#awaitBody()
+  }
+
+  #noteLenient(needed: readonly Leniency[]): void {
+    if (needed.length > 0) this.#lenient = [...new Set([...this.#lenient, ...needed])]
   }
 
   // Head.
@@ -324,10 +340,12 @@ export class UpstreamExchange implements ResponseReceiver, Waiter {
       reached: this.#reached,
       headSent: this.#status !== 0,
       reason: error === null ? null : reasonOf(error),
+      lenient: this.#lenient,
     })
   }
 }
 
+const NOTHING: readonly Leniency[] = []
 const CLIENT_LEFT = new GivenUpError('the client left')
 const CLIENT_STALLED = new GivenUpError('the client stopped reading')
 

@@ -52,12 +52,21 @@ function originOf(text: string): URL {
 }
 
 function destinationOf(origin: URL, options: ForwardOptions, secureContext: SecureContext | undefined): Destination {
-  const { connectTimeoutMs, maxHeaderSize, tls } = options
+  const { connectTimeoutMs, maxHeaderSize, lenient, tls } = options
   // Brackets belong to the URL's spelling of an IPv6 address.
   const host = origin.hostname.replace(/^\[|\]$/g, '')
   const port = Number(origin.port) || (secureContext === undefined ? 80 : 443)
   const secure = secureContext === undefined ? null : { secureContext, serverName: tls?.serverName }
-  return { host, port, authority: origin.host, lookup: addressesInTurn(), tls: secure, connectTimeoutMs, maxHeaderSize }
+  return {
+    host,
+    port,
+    authority: origin.host,
+    lookup: addressesInTurn(),
+    tls: secure,
+    connectTimeoutMs,
+    maxHeaderSize,
+    lenient: new Set(lenient),
+  }
 }
 
 function secureContextOf({ ca, cert, key }: UpstreamTls): SecureContext {

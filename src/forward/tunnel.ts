@@ -267,6 +267,7 @@ export class Tunnel {
       reached: this.#reached,
       headSent: this.#status !== 0,
       reason: error === null ? null : reasonOf(error),
+      lenient: [],
     })
   }
 

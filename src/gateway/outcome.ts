@@ -7,7 +7,7 @@ import { forwardFailed } from './responses.ts'
 /** How a request ended, for the record. */
 export type Ending = Pick<
   RequestDone,
-  'outcome' | 'error' | 'reason' | 'share' | 'httpStatus' | 'clientStatus' | 'upstreamMs'
+  'outcome' | 'error' | 'reason' | 'lenient' | 'share' | 'httpStatus' | 'clientStatus' | 'upstreamMs'
 >
 
 /**
@@ -69,13 +69,13 @@ export function deniedEnding({ code, reason, share }: Denial): Ending {
 
 /** @param statusSent what the client got, if a response was begun */
 export function forwarded(result: ForwardResult, upstreamMs: number, statusSent: number): Ending {
-  const { outcome, error, reason, headSent } = result
+  const { outcome, error, reason, lenient, headSent } = result
   if (error === 'no_connection') return deniedEnding(forwardFailed(error))
   const leftEarly = outcome === 'aborted' && !headSent
   const clientStatus = leftEarly ? CLIENT_CLOSED : statusSent
   // 0 means that forwarding failed, which is not so if the client did not wait for the response.
   const httpStatus = leftEarly && result.httpStatus === 0 ? null : result.httpStatus
-  return { outcome, error, reason, share: null, httpStatus, clientStatus, upstreamMs }
+  return { outcome, error, reason, lenient, share: null, httpStatus, clientStatus, upstreamMs }
 }
 
 /** Its body turned out malformed, or came too slowly, when the upstream had had a part of it. */
@@ -85,7 +85,8 @@ export function cutOffEnding(denial: Denial, result: ForwardResult, upstreamMs: 
   return { ...deniedEnding(denial), upstreamMs }
 }
 
-const NEVER_FORWARDED: Pick<Ending, 'share' | 'httpStatus' | 'upstreamMs'> = {
+const NEVER_FORWARDED: Pick<Ending, 'lenient' | 'share' | 'httpStatus' | 'upstreamMs'> = {
+  lenient: [],
   share: null,
   httpStatus: null,
   upstreamMs: null,

@@ -174,6 +174,8 @@ export interface RequestDone {
   readonly error: ErrorCode | null
   /** For the log only: why, in a few words. */
   readonly reason: string | null
+  /** What of `upstream.lenient` was needed to let the response pass. */
+  readonly lenient: readonly string[]
   /** The bound of `edge.shares` that it reached. */
   readonly share: ReachedShare | null
   /** The upstream's status; 0 when forwarding failed; `null` when the request was never forwarded. */

@@ -4,6 +4,9 @@ import type { Meter } from './registry.ts'
 
 const SECONDS = [0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30]
 
+/** What may be let pass. From the start: `increase` does not see a first one that comes with its series. */
+const FAULTS = ['bare_lf', 'control_bytes', 'identity_coding', 'line_without_colon', 'equal_lengths']
+
 /** Each request and upgrade, once at its end. */
 export function requestMetrics(meter: Meter): Counting {
   const key = joined()
@@ -19,6 +22,12 @@ export function requestMetrics(meter: Meter): Counting {
   )
   // From the start: `increase` does not see a first one that comes with its series.
   shares.add(key('upstream_connections', 'total'), 0)
+  const lenient = meter.counter(
+    'lenient_requests_total',
+    'Requests whose response was passed on only since the configuration lets a fault of it pass.',
+    ['fault'],
+  )
+  for (const fault of FAULTS) lenient.add(fault, 0)
   const duration = meter.histogram('request_duration_seconds', 'From request to complete answer.', SECONDS, [
     'category',
     'code_class',
@@ -39,6 +48,7 @@ export function requestMetrics(meter: Meter): Counting {
     total.add(key(key(category, done.outcome), done.error ?? 'none'))
     duration.observe(key(category, classOf(done.clientStatus)), done.durationMs / 1000)
     if (done.share !== null) shares.add(key(done.share.thing, done.share.bound))
+    for (const fault of done.lenient) lenient.add(fault)
     if (done.httpStatus !== null) responses.add(classOf(done.httpStatus))
     if (done.outcome === 'failed' && done.error !== null) errors.add(done.error)
     if (done.upstreamMs === null || isUpgrade(done)) return

@@ -77,7 +77,16 @@ export function destinationOf(url: string): Destination {
   const { hostname: host, host: authority, port, protocol } = new URL(url)
   const { ca, name: serverName } = testCertificate()
   const tls = protocol === 'https:' ? { secureContext: createSecureContext({ ca }), serverName } : null
-  return { host, port: Number(port), authority, lookup, tls, connectTimeoutMs: 2_000, maxHeaderSize: 32_768 }
+  return {
+    host,
+    port: Number(port),
+    authority,
+    lookup,
+    tls,
+    connectTimeoutMs: 2_000,
+    maxHeaderSize: 32_768,
+    lenient: new Set(),
+  }
 }
 
 /** The upstream client by itself. `opened` gives a connection as an exchange gets it. */

@@ -96,6 +96,12 @@ describe('a request', () => {
     expect(other).not.toHaveProperty('shadowed')
   })
 
+  test('names what was let pass of it, and only then', async () => {
+    const [mended, other] = await lines([request({ lenient: ['bare_lf', 'equal_lengths'] }), request()])
+    expect(mended).toMatchObject({ outcome: 'forwarded', lenient: ['bare_lf', 'equal_lengths'] })
+    expect(other).not.toHaveProperty('lenient')
+  })
+
   test('has the same envelope as the lines that pino writes', async () => {
     const [ours, pinos] = await lines([request(), { type: 'stopped' }])
     expect(Object.keys(pinos)).toEqual(['level', 'time', 'msg'])

@@ -15,6 +15,7 @@ export function request(changes: Partial<RequestDone> = {}): RequestDone {
     outcome: 'forwarded',
     error: null,
     reason: null,
+    lenient: [],
     share: null,
     httpStatus: 200,
     clientStatus: 200,

@@ -13,6 +13,7 @@ export function checkNetwork(parsed: Salvage): Finding[] {
     ...checkWorkers(parsed),
     ...checkLoop(parsed),
     ...checkUpstream(parsed.upstream),
+    ...checkLenient(parsed.upstream),
     ...checkProxies(parsed.edge),
   ]
 }
@@ -99,6 +100,15 @@ function checkUpstream({ url, tls, headers, pass_authorization }: Salvage['upstr
     findings.push({ path: ['upstream'], key: 'pass_authorization', message })
   }
   return [...findings, ...checkHeaders(headers)]
+}
+
+/** The other faults give no field a meaning that its line has not by itself. */
+function checkLenient({ lenient = [] }: Salvage['upstream']): Finding[] {
+  const at = lenient.indexOf('bare_lf')
+  if (at < 0) return []
+  const message =
+    'a service that writes what it is sent into a field lets GET /?x=%0ASet-Cookie:%20a=b set one: remove it unless the backend ends its lines in LF alone'
+  return [{ path: ['upstream', 'lenient', at], severity: 'warning', message }]
 }
 
 function checkHeaders(headers: Salvage['upstream']['headers'] = new Map()): Finding[] {

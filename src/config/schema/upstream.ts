@@ -2,7 +2,7 @@ import { z } from 'zod'
 import { parseOrigin } from '../addresses.ts'
 import { HEADER_VALUE, nameProblem, repeatedName } from '../headers.ts'
 import { domain } from './domain.ts'
-import { duration, flag, integer, read, section, size, text, wanted } from './values.ts'
+import { choice, duration, flag, integer, list, read, section, size, text, wanted } from './values.ts'
 
 /** The backend. */
 
@@ -26,6 +26,13 @@ const headers = z
     return new Map(Object.entries(record).map(([name, value]) => [name.toLowerCase(), value]))
   })
   .meta({ description: 'Fixed headers for the backend, for example a shared secret. They replace those of the client' })
+
+const LENIENCIES = ['bare_lf', 'control_bytes', 'identity_coding', 'line_without_colon', 'equal_lengths'] as const
+
+const lenient = list(choice(LENIENCIES, { description: 'A fault' }), 0, LENIENCIES.length, {
+  description:
+    'Faults in the head of a response to let pass, each only where the backend needs it; else such a response is 502: bare_lf (lines that end in LF alone), control_bytes (each becomes a blank; never NUL), identity_coding (Transfer-Encoding: identity, dropped), line_without_colon (dropped), equal_lengths (Content-Length more than once with one value). Default none',
+})
 
 const file = (description: string) =>
   text(
@@ -87,6 +94,7 @@ export const upstream = domain(
         description:
           'Whether a connection serves another request after one with a body. false for a backend that may leave a body unread and take it for a request. Default true',
       }).default(true),
+      lenient: lenient.default([]),
       tls: tls.optional(),
     },
     'The backend',

@@ -76,7 +76,7 @@ export class UpstreamConnection implements Connection {
   constructor(destination: Destination, owner: ConnectionOwner) {
     this.#destination = destination
     this.#owner = owner
-    this.#reader = new ResponseReader(destination.maxHeaderSize)
+    this.#reader = new ResponseReader(destination.maxHeaderSize, destination.lenient)
     this.#socket = this.#open()
   }
 

@@ -1,6 +1,9 @@
 import type { LookupFunction } from 'node:net'
 import type { SecureContext } from 'node:tls'
 import type { FieldName } from './header-name.ts'
+import type { Leniency } from './leniency.ts'
+
+export type { Leniency } from './leniency.ts'
 
 /**
  * An HTTP/1.1 client of one origin. It keeps connections, serves one request at a time on each, and streams both bodies.
@@ -36,6 +39,8 @@ export interface Destination {
   readonly connectTimeoutMs: number
   /** Bytes of the head of a response. */
   readonly maxHeaderSize: number
+  /** What is let pass of a head that is not well formed. */
+  readonly lenient: ReadonlySet<Leniency>
 }
 
 /** Whoever waits for a connection. One of the two is called, once. */
@@ -122,6 +127,8 @@ export interface ResponseHead {
   /** In the order in which they came, repeated ones repeated. */
   readonly names: readonly FieldName[]
   readonly values: readonly string[]
+  /** What was let pass of it; empty if it is well formed. */
+  readonly needed: readonly Leniency[]
 }
 
 /** Interim responses to one request; an upstream that sends more is given up. */

@@ -1,6 +1,7 @@
 import type { ResponseHead } from './contract.ts'
 import { BadResponseError } from './failure.ts'
 import { type FieldName, fieldName, isFieldName } from './header-name.ts'
+import type { Leniency } from './leniency.ts'
 
 /** How the body of a response ends. */
 export type Framing =
@@ -57,7 +58,15 @@ export function parseResponseHead(text: string, end: number): ParsedHead {
     at = next + 2
   }
   if (names.length > MAX_FIELDS) throw new BadResponseError('too many header fields')
-  return { status, names, values, framing: framingOf(seen), persistent: !seen.close, keptFor: seen.keptFor }
+  return {
+    status,
+    names,
+    values,
+    needed: NOTHING,
+    framing: framingOf(seen),
+    persistent: !seen.close,
+    keptFor: seen.keptFor,
+  }
 }
 
 /** The trailer section of a chunked response: lines of the same form, which decide nothing. */
@@ -83,6 +92,7 @@ interface Seen {
 }
 
 const DIGIT_0 = 48
+const NOTHING: readonly Leniency[] = Object.freeze([])
 const UNTIL_CLOSE: Framing = Object.freeze({ kind: 'close' })
 const CHUNKED: Framing = Object.freeze({ kind: 'chunked' })
 

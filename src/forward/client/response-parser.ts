@@ -1,5 +1,6 @@
 import { MAX_INTERIM, type ResponseReceiver } from './contract.ts'
 import { BadResponseError, ConnectionLostError, StrayBytesError } from './failure.ts'
+import { LENIENT_END, type Leniency, mended } from './leniency.ts'
 import { BARE_LF, type ParsedHead, parseResponseHead, parseTrailers } from './response-head.ts'
 
 /** What a response is handed to, piece by piece. */
@@ -23,6 +24,7 @@ type State = 'idle' | 'head' | 'length' | 'close' | 'chunk-size' | 'chunk' | 'ch
  */
 export class ResponseReader {
   readonly #maxHead: number
+  readonly #lenient: ReadonlySet<Leniency>
   #state: State = 'idle'
   #sink: ResponseSink | null = null
   #bodiless = false
@@ -33,14 +35,18 @@ export class ResponseReader {
   #kept: Buffer | null = null
   #begun = false
   #interim = 0
+  /** Whether a head of the awaited response was not well formed. */
+  #mended = false
   #keptFor: number | null = null
   #lent = false
   /** Where short chunks of this read lie that are still to be handed on as one piece. */
   #runFrom = 0
   #runTo = 0
 
-  constructor(maxHead: number) {
+  /** @param lenient what is let pass of a head that the strict parser refuses */
+  constructor(maxHead: number, lenient: ReadonlySet<Leniency> = STRICT) {
     this.#maxHead = maxHead
+    this.#lenient = lenient
   }
 
   /** @param bodiless whether the response has no body whatever its head says, as one to HEAD */
@@ -49,6 +55,7 @@ export class ResponseReader {
     this.#bodiless = bodiless
     this.#begun = false
     this.#interim = 0
+    this.#mended = false
     this.#state = 'head'
   }
 
@@ -128,15 +135,16 @@ export class ResponseReader {
     const text = input.toString('latin1', at, Math.min(input.length, at + Math.max(this.#maxHead + 4, MAX_TEXT)))
     // What no head can begin with need not be waited for.
     if (!BEGINNING.startsWith(text.slice(0, BEGINNING.length))) throw new StrayBytesError('this is not HTTP/1')
-    const end = text.indexOf('\r\n\r\n')
+    const [end, bodyAt] = this.#endOfHead(text)
     if (end > this.#maxHead || (end === -1 && text.length > this.#maxHead))
       throw new BadResponseError('too long a head')
     if (end === -1) {
-      if (BARE_LF.test(text)) throw new BadResponseError('a line that ends in LF alone')
+      if (!this.#lenient.has('bare_lf') && BARE_LF.test(text))
+        throw new BadResponseError('a line that ends in LF alone')
       return this.#keep(input, at)
     }
-    const head = parseResponseHead(text, end)
-    const bodyAt = end + 4
+    const head = this.#lenient.size === 0 ? parseResponseHead(text, end) : this.#parseLeniently(text, end, bodyAt)
+    this.#mended ||= head.needed.length > 0
     if (head.status < 200) {
       if (head.status === 101) throw new BadResponseError('an upgrade that nobody asked for')
       if (++this.#interim > MAX_INTERIM) throw new BadResponseError('too many interim answers')
@@ -146,6 +154,31 @@ export class ResponseReader {
     return at + bodyAt + this.#openBody(head, text, bodyAt, input.length - at)
   }
 
+  /** @returns where the last line of the head ends, -1 if the head is not whole; and where the body begins */
+  #endOfHead(text: string): readonly [end: number, bodyAt: number] {
+    if (this.#lenient.has('bare_lf')) {
+      const found = LENIENT_END.exec(text)
+      return found === null ? [-1, -1] : [found.index, found.index + found[0].length]
+    }
+    const end = text.indexOf('\r\n\r\n')
+    return [end, end + 4]
+  }
+
+  /** Strictly first: most heads need nothing. */
+  #parseLeniently(text: string, end: number, bodyAt: number): ParsedHead {
+    const head = text.slice(0, end)
+    const endsInLf = text.slice(end, bodyAt) !== '\r\n\r\n'
+    try {
+      const parsed = parseResponseHead(head, end)
+      return endsInLf ? { ...parsed, needed: ['bare_lf'] } : parsed
+    } catch (error) {
+      const { head: strict, needed } = mended(head, this.#lenient)
+      if (needed.length === 0) throw error
+      const all = endsInLf ? new Set<Leniency>(['bare_lf', ...needed]) : needed
+      return { ...parseResponseHead(strict, strict.length), needed: [...all] }
+    }
+  }
+
   /** @returns how many bytes of the body were read with the head */
   #openBody(head: ParsedHead, text: string, bodyAt: number, available: number): number {
     const { framing } = head
@@ -153,7 +186,8 @@ export class ResponseReader {
     // A 204 never has a body (RFC 9110 section 6.4.1): one that announces one may send it, as bytes that nobody asked for.
     const overstated =
       head.status === 204 && (framing.kind === 'chunked' || (framing.kind === 'length' && framing.length > 0))
-    this.#persistent = head.persistent && !overstated && (bodiless || framing.kind !== 'close')
+    // Who writes one head wrong may have more behind it than was asked for, which the next request is not to get.
+    this.#persistent = head.persistent && !this.#mended && !overstated && (bodiless || framing.kind !== 'close')
     this.#keptFor = head.keptFor ?? this.#keptFor
     this.#sink?.onHead(head)
     if (bodiless || (framing.kind === 'length' && framing.length === 0)) {
@@ -294,6 +328,8 @@ export class ResponseReader {
     sink?.onEnd(trailers)
   }
 }
+
+const STRICT: ReadonlySet<Leniency> = new Set()
 
 const CR = 13
 const LF = 10

@@ -1,5 +1,5 @@
 import { expect } from 'vitest'
-import type { ResponseHead } from '../../../src/forward/client/contract.ts'
+import type { Leniency, ResponseHead } from '../../../src/forward/client/contract.ts'
 import { ResponseReader, type ResponseSink } from '../../../src/forward/client/response-parser.ts'
 
 /** A response as a reader hands it on. */
@@ -58,15 +58,17 @@ export interface Reading {
  * Reads bytes in pieces of the given sizes, the last size over and over.
  * @param ends whether the end of the connection follows
  * @param bodiless as to HEAD
+ * @param lenient what is let pass. Default nothing
  */
 export function readResponse(
   bytes: Buffer,
   sizes: readonly number[] = [bytes.length],
   ends = false,
   bodiless = false,
+  lenient: readonly Leniency[] = [],
 ): Reading {
   const heard = new Heard()
-  const reader = new ResponseReader(32 * 1024)
+  const reader = new ResponseReader(32 * 1024, new Set(lenient))
   reader.expect(heard, bodiless)
   try {
     for (let at = 0, i = 0; at < bytes.length; i++) {
