@@ -47,7 +47,9 @@ export async function createRuntime(
   const limits = createLimitsInForce(config.quota, isKnown)
   // Last: it asks for keys from here on, and nobody would end that where another part cannot be made.
   const authenticator =
-    old !== null && same(old.config.auth, config.auth) && same(old.fingerprints.keys, fingerprints.keys)
+    old !== null &&
+    same(authSections(old.config), authSections(config)) &&
+    same(old.fingerprints.keys, fingerprints.keys)
       ? old.authenticator
       : await createAuthenticator(authOptions(config, tokens, observe), old?.authenticator)
   const rules: Rules = {
@@ -101,6 +103,15 @@ function forwardSections({ upstream, edge }: Config): unknown {
   return [upstream, edge.trustedProxies]
 }
 
+function authSections({ auth, upstream }: Config): unknown {
+  return [auth, claimsFor(upstream)]
+}
+
+/** The claims of which the upstream is told, by their paths. */
+function claimsFor({ identity }: UpstreamConfig): string[] {
+  return [...new Set([...identity.values()].flatMap((fact) => (fact.kind === 'claim' ? fact.path : [])))]
+}
+
 /** Ends the parts that the next configuration does not use, once the requests under way have finished with them. */
 export function retire(old: Runtime, next: Runtime): void {
   if (old.forwarder !== next.forwarder) void old.forwarder.close()
@@ -116,7 +127,7 @@ function withMaps(_key: string, value: unknown): unknown {
 }
 
 function authOptions(
-  { auth: { jwt, gatewayTokens, credentialCache }, edge }: Config,
+  { auth: { jwt, gatewayTokens, credentialCache }, edge, upstream }: Config,
   tokens: AccessKeys,
   observe: Observer,
 ) {
@@ -126,6 +137,7 @@ function authOptions(
     tokens,
     cache: credentialCache,
     maxCredential: edge.maxHeaderSize,
+    claims: claimsFor(upstream),
     observe,
   }
 }

@@ -13,6 +13,14 @@ export type CallerKind =
   | 'unverified_key'
   | 'address'
 
+/** The others only tell callers apart, so the upstream is told of none of them. */
+const VERIFIED: ReadonlySet<CallerKind> = new Set(['jwt', 'gateway_token', 'introspected', 'trusted', 'certificate'])
+
+/** Whether it is known who a caller is. */
+export function isVerified({ kind }: Pick<Caller, 'kind'>): boolean {
+  return VERIFIED.has(kind)
+}
+
 /** Whom a request is charged to. */
 export interface Caller {
   /**

@@ -1,4 +1,5 @@
 import { quote } from './problems.ts'
+import type { Reading } from './units.ts'
 
 /** Rules for the fixed headers that the backend gets. */
 
@@ -9,13 +10,53 @@ export const HEADER_VALUE = /^[!-~\x80-\xff](?:[\t -~\x80-\xff]*[!-~\x80-\xff])?
 /** The gateway writes these itself, or they belong to one connection (RFC 9110 section 7.6.1). */
 const OURS = new Set([
   ...['connection', 'keep-alive', 'proxy-authenticate', 'proxy-authorization', 'proxy-connection', 'te', 'trailer'],
-  ...['transfer-encoding', 'upgrade', 'content-length', 'expect', 'host', 'x-tollgate-user'],
+  ...['transfer-encoding', 'upgrade', 'content-length', 'expect', 'host', 'x-tollgate-user', 'http2-settings'],
+])
+
+/** What a request is and where it comes from: none of these may say who asks. */
+const TAKEN = new Set([
+  ...['x-request-id', 'via', 'authorization', 'cookie', 'content-type', 'content-encoding', 'max-forwards'],
+  ...['x-forwarded-for', 'x-forwarded-proto', 'x-forwarded-host', 'x-forwarded-port', 'x-forwarded-prefix'],
 ])
 
 /** What is wrong with the name of a fixed header; `null` for a good one. */
 export function nameProblem(name: string): string | null {
   if (!TOKEN.test(name)) return `${quote(name)} is not a header name: write letters, digits and "-"`
   return OURS.has(name.toLowerCase()) ? `header ${name} is set by the gateway itself: remove it` : null
+}
+
+/** What is wrong with the name of a field that says who asks; `null` for a good one. */
+export function identityNameProblem(name: string): string | null {
+  const problem = nameProblem(name)
+  if (problem !== null || !(TAKEN.has(foldedName(name)) || foldedName(name).startsWith('x-tollgate-'))) return problem
+  return `header ${name} says something else already: take a name like X-Remote-User`
+}
+
+/** What a field says of the caller. */
+export type Fact =
+  | { readonly kind: 'user' | 'organisation' | 'plan' }
+  | { readonly kind: 'claim'; readonly path: string }
+
+/** `user`, `organisation`, `plan`, or `claim` and its path. */
+export function parseFact(text: string): Reading<Fact> {
+  if (text === 'user' || text === 'organisation' || text === 'plan') return { value: { kind: text } }
+  const [, path] = /^claim +(\S{1,128})$/.exec(text) ?? []
+  if (path !== undefined) return { value: { kind: 'claim', path } }
+  return {
+    problem: `${quote(text)} is nothing that is known of a caller: write user, organisation, plan, or claim PATH, like claim email`,
+  }
+}
+
+/** What is wrong with the name of a header that is to be removed; `null` for a good one. */
+export function removedNameProblem(name: string): string | null {
+  return name.includes('*')
+    ? `${quote(name)} looks like a pattern: write the whole name of each header`
+    : nameProblem(name)
+}
+
+/** CGI and its heirs take `X_Remote_User` for `X-Remote-User`. */
+export function foldedName(name: string): string {
+  return name.toLowerCase().replaceAll('_', '-')
 }
 
 /** A name that differs from an earlier one in letter case only. */

@@ -1,26 +1,27 @@
 import type { IncomingMessage } from 'node:http'
+import type { IdentityFact, VerifiedCaller } from './contract.ts'
 
 /** Where a request came from and for whom it is sent. */
-export interface Caller {
+export interface Origin {
   /** Address of the TCP peer. */
   readonly peer: string
   readonly encrypted: boolean
   /** `1.0` or `1.1`. */
   readonly httpVersion: string
-  readonly user: string | null
+  readonly caller: VerifiedCaller | null
   readonly requestId: string
   readonly method: string
 }
 
 interface Call {
   readonly req: IncomingMessage
-  readonly user: string | null
+  readonly caller: VerifiedCaller | null
   readonly requestId: string
 }
 
-export function callerOf({ req, user, requestId }: Call): Caller {
+export function originOf({ req, caller, requestId }: Call): Origin {
   const { httpVersion, method = '', socket } = req
-  return { peer: addressOfPeer(req), encrypted: 'encrypted' in socket, httpVersion, user, requestId, method }
+  return { peer: addressOfPeer(req), encrypted: 'encrypted' in socket, httpVersion, caller, requestId, method }
 }
 
 /** IPv4 in its usual form also where the listener is an IPv6 one. */
@@ -29,16 +30,22 @@ function addressOfPeer(req: IncomingMessage): string {
   return address.startsWith('::ffff:') ? address.slice(7) : address
 }
 
-const PLAIN_USER = /^[!-$&-~]+$/
+/** `null` if nothing is known. */
+export function factOf(caller: VerifiedCaller, fact: IdentityFact): string | null {
+  if (fact.kind !== 'claim') return caller[fact.kind]
+  return Object.hasOwn(caller.claims, fact.path) ? (caller.claims[fact.path] ?? null) : null
+}
+
+const PLAIN = /^[!-$&-~]+$/
 
 /**
- * The user id as a field value: UTF-8 bytes outside visible ASCII, and `%` itself, are percent-encoded,
- * so that decoding always gives the very id back.
+ * What is said of a caller, as a field value: UTF-8 bytes outside visible ASCII, and `%` itself, are percent-encoded, so that
+ * decoding always gives the very text back.
  */
-export function encodeUser(user: string): string {
-  if (PLAIN_USER.test(user)) return user
+export function encodeFact(fact: string): string {
+  if (PLAIN.test(fact)) return fact
   let text = ''
-  for (const byte of Buffer.from(user, 'utf8')) {
+  for (const byte of Buffer.from(fact, 'utf8')) {
     const plain = byte > 0x20 && byte < 0x7f && byte !== 0x25
     text += plain ? String.fromCharCode(byte) : `%${byte.toString(16).toUpperCase().padStart(2, '0')}`
   }

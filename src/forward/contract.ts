@@ -2,13 +2,29 @@ import type { IncomingMessage, ServerResponse } from 'node:http'
 import type { Duplex } from 'node:stream'
 import type { Leniency } from './client/contract.ts'
 
+/** What the upstream may learn of who asks. */
+export interface VerifiedCaller {
+  readonly user: string
+  /** `null` if nothing names one. */
+  readonly organisation: string | null
+  /** `null` if nothing names one. */
+  readonly plan: string | null
+  /** By their paths. */
+  readonly claims: Readonly<Record<string, string>>
+}
+
+/** What a field of `identity` says of the caller. */
+export type IdentityFact =
+  | { readonly kind: 'user' | 'organisation' | 'plan' }
+  | { readonly kind: 'claim'; readonly path: string }
+
 /** What is known of an admitted request when it is forwarded. */
 interface Admitted {
   readonly req: IncomingMessage
   /** Canonical path and query, as matched: exactly these bytes are sent. */
   readonly target: string
-  /** The verified user id; `null` on a public route, where no X-Tollgate-User is sent. */
-  readonly user: string | null
+  /** `null` if nobody is verified: then the upstream is told of nobody. */
+  readonly caller: VerifiedCaller | null
   readonly requestId: string
   /** Raw `[name, value, …]` added to the upstream's response; fields of these names in the upstream's own response are dropped. */
   readonly responseHeaders: readonly string[]
@@ -87,6 +103,13 @@ export interface ForwardOptions {
   readonly lenient?: readonly Leniency[]
   /** Added to each request instead of the client's fields of these names, which are in lower case. */
   readonly headers: Readonly<Record<string, string>>
+  /**
+   * What the upstream learns of a verified caller, beside X-Tollgate-User, by the names of the fields as they are to be sent.
+   * Nobody else's fields of these names pass. By default none.
+   */
+  readonly identity?: ReadonlyMap<string, IdentityFact>
+  /** Names of fields that the upstream does not get, neither the client's nor ours. By default none. */
+  readonly removeHeaders?: readonly string[]
   /** Whether the client's Authorization is passed on. By default it is not. */
   readonly passAuthorization: boolean
   /**

@@ -11,7 +11,7 @@ import type {
   Waiter,
 } from './client/contract.ts'
 import { GivenUpError } from './client/failure.ts'
-import { callerOf } from './client-info.ts'
+import { originOf } from './client-info.ts'
 import type { Exchange, ForwardResult } from './contract.ts'
 import { forwardErrorOf, reasonOf } from './failure.ts'
 import {
@@ -90,7 +90,7 @@ export class UpstreamExchange implements ResponseReceiver, Waiter {
     this.#exchange = exchange
     this.#upstream = upstream
     this.#resolve = resolve
-    this.#head = outgoingHead(exchange.req.rawHeaders, callerOf(exchange), upstream.rules)
+    this.#head = outgoingHead(exchange.req.rawHeaders, originOf(exchange), upstream.rules)
     this.#body = exchange.body
   }
 

@@ -1,14 +1,17 @@
 import { remembered } from '../lib/memo.ts'
 import { type FieldName, fieldName } from './client/header-name.ts'
-import { type Caller, encodeUser } from './client-info.ts'
+import { encodeFact, factOf, type Origin } from './client-info.ts'
+import type { IdentityFact, VerifiedCaller } from './contract.ts'
 import { ADMIN_SESSION, HOP_BY_HOP, isFact, NEVER_IN_TRAILERS, OURS, OVERRIDES } from './header-names.ts'
 
 /** What does not change from request to request. */
 export interface HeaderRules {
   /** Fixed fields, raw. */
   readonly fixed: readonly string[]
-  /** Their names in lower case: the gateway sets none of these itself. */
-  readonly fixedNames: ReadonlySet<string>
+  /** Names in lower case, of fixed fields and of those that are taken off: the gateway sets none of these itself. */
+  readonly notOurs: ReadonlySet<string>
+  /** Fields that say who asks. */
+  readonly identity: readonly (readonly [name: string, fact: IdentityFact])[]
   /** What becomes of a client's field, by its name as spelt. */
   readonly fateOf: (name: string) => Fate
   readonly trusted: (address: string) => boolean
@@ -35,26 +38,38 @@ export interface OutgoingHead {
 /** @throws TypeError for a fixed field that no head can hold */
 export function headerRules(options: {
   readonly headers: Readonly<Record<string, string>>
+  readonly identity?: ReadonlyMap<string, IdentityFact> | undefined
+  readonly removeHeaders?: readonly string[] | undefined
   readonly passAuthorization: boolean
   readonly trustedProxies?: ((address: string) => boolean) | undefined
 }): HeaderRules {
+  const { removeHeaders = [] } = options
+  const identity = [...(options.identity ?? [])]
   const fixed = Object.entries(options.headers)
+  for (const [name] of identity) fieldName(name)
   for (const [name, value] of fixed) {
     fieldName(name)
     if (!VALUE.test(value)) throw new TypeError(`the value of ${name} has a character that no header may hold`)
   }
-  const fixedNames = new Set(fixed.map(([name]) => name.toLowerCase()))
-  const dropped = new Set([...HOP_BY_HOP, ...OVERRIDES, ...fixedNames, 'expect', 'x-request-id'])
+  const notOurs = new Set([...fixed.map(([name]) => name), ...removeHeaders].map((name) => name.toLowerCase()))
+  const replaced = [...notOurs, ...identity.map(([name]) => name)].map(folded)
+  const dropped = new Set([...HOP_BY_HOP, ...OVERRIDES, ...replaced, 'expect', 'x-request-id'])
   if (!options.passAuthorization) dropped.add('authorization')
   return {
     fixed: fixed.flat(),
-    fixedNames,
+    notOurs,
+    identity,
     fateOf: remembered((name) => fate(name.toLowerCase(), dropped)),
     trusted: remembered(options.trustedProxies ?? (() => false)),
   }
 }
 
 const VALUE = /^[\t -~\x80-\xff]*$/
+
+/** CGI and its heirs take `X_Remote_User` for `X-Remote-User`. */
+export function folded(name: string): string {
+  return name.toLowerCase().replaceAll('_', '-')
+}
 
 function fate(lower: string, dropped: ReadonlySet<string>): Fate {
   if (lower === 'content-length') return 'length'
@@ -80,9 +95,9 @@ const CLAIMS: ReadonlySet<string> = new Set([
  * Builds the outgoing head from the client's raw one, which is left as it is: drops what belongs to the client's
  * connection and what it might lie about, then sets the true values, so that no order of fields can undo it.
  */
-export function outgoingHead(raw: readonly string[], caller: Caller, rules: HeaderRules): OutgoingHead {
+export function outgoingHead(raw: readonly string[], origin: Origin, rules: HeaderRules): OutgoingHead {
   const nominated = nominatedNames(raw)
-  const trusted = rules.trusted(caller.peer)
+  const trusted = rules.trusted(origin.peer)
   const headers: string[] = []
   const claims: Claims = { host: '', for: '', first: {} }
   let contentLength: string | null = null
@@ -99,13 +114,14 @@ export function outgoingHead(raw: readonly string[], caller: Caller, rules: Head
       if (kept !== '' && nominated?.has('cookie') !== true) headers.push(name, kept)
     } else if (fate === 'claim') noteClaim(claims, name.toLowerCase(), value, trusted)
     else if (fate === 'hops' && nominated?.has('max-forwards') !== true)
-      headers.push(name, hopsLeft(value, caller.method))
+      headers.push(name, hopsLeft(value, origin.method))
     else if (fate === 'length') contentLength = canonicalLength(value)
     else if (fate === 'coding') chunked = true
     else if (fate === 'te') takesTrailers ||= TAKES_TRAILERS.test(value)
   }
   if (takesTrailers) headers.push('TE', 'trailers')
-  setOurs(headers, caller, claims, rules)
+  setOurs(headers, origin, claims, rules)
+  if (origin.caller !== null) identify(headers, origin.caller, rules)
   for (const text of rules.fixed) headers.push(text)
   return {
     headers,
@@ -160,22 +176,29 @@ const SCHEMES: ReadonlyMap<string, string> = new Map([
 /** What the gateway says itself, but for what a fixed field says instead. */
 function setOurs(
   headers: string[],
-  caller: Caller,
+  origin: Origin,
   { host, for: before, first }: Claims,
-  { fixedNames }: HeaderRules,
+  { notOurs }: HeaderRules,
 ): void {
   const set = (name: string, value: string | undefined): void => {
-    if (value && (fixedNames.size === 0 || !fixedNames.has(name.toLowerCase()))) headers.push(name, value)
+    if (value && (notOurs.size === 0 || !notOurs.has(name.toLowerCase()))) headers.push(name, value)
   }
-  set('X-Forwarded-For', before === '' ? caller.peer : `${before}, ${caller.peer}`)
+  set('X-Forwarded-For', before === '' ? origin.peer : `${before}, ${origin.peer}`)
   const proto = SCHEMES.get(first['x-forwarded-proto']?.toLowerCase() ?? '')
-  set('X-Forwarded-Proto', proto ?? (caller.encrypted ? 'https' : 'http'))
+  set('X-Forwarded-Proto', proto ?? (origin.encrypted ? 'https' : 'http'))
   set('X-Forwarded-Host', first['x-forwarded-host'] || host)
   set('X-Forwarded-Port', first['x-forwarded-port'])
   set('X-Forwarded-Prefix', first['x-forwarded-prefix'])
-  set('Via', `${caller.httpVersion} tollgate`)
-  set('X-Request-Id', caller.requestId)
-  if (caller.user !== null) headers.push('X-Tollgate-User', encodeUser(caller.user))
+  set('Via', `${origin.httpVersion} tollgate`)
+  set('X-Request-Id', origin.requestId)
+}
+
+function identify(headers: string[], caller: VerifiedCaller, { identity }: HeaderRules): void {
+  headers.push('X-Tollgate-User', encodeFact(caller.user))
+  for (const [name, fact] of identity) {
+    const text = factOf(caller, fact)
+    if (text) headers.push(name, encodeFact(text))
+  }
 }
 
 /** An underscore is a dash to CGI-like upstreams, so `X_Tollgate_User` would be read as ours. */

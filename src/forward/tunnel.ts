@@ -6,7 +6,7 @@ import { restBehindShortPieces } from '../node/rest.ts'
 import { reset } from '../respond/raw.ts'
 import { MAX_INTERIM } from './client/contract.ts'
 import { BadResponseError, GivenUpError, UpstreamTimeoutError } from './client/failure.ts'
-import { callerOf } from './client-info.ts'
+import { originOf } from './client-info.ts'
 import type { ForwardResult, UpgradeExchange } from './contract.ts'
 import { EarlyBytes } from './early-bytes.ts'
 import { forwardErrorOf, reasonOf } from './failure.ts'
@@ -132,7 +132,7 @@ export class Tunnel {
   #request(): IncomingMessage {
     const { req, target } = this.#exchange
     const { rules, origin } = this.#options
-    const raw = outgoingHead(req.rawHeaders, callerOf(this.#exchange), rules).headers
+    const raw = outgoingHead(req.rawHeaders, originOf(this.#exchange), rules).headers
     raw.push('Host', origin.host, 'Connection', 'Upgrade', 'Upgrade', 'websocket')
     const handshake: Handshake = {
       method: 'GET',

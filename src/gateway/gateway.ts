@@ -1,5 +1,6 @@
 import type { ServerResponse } from 'node:http'
 import type { Duplex } from 'node:stream'
+import { isVerified } from '../auth/verdict.ts'
 import { type IncomingRequest, type IncomingUpgrade, type RequestHandler, turnOf } from '../edge/connection.ts'
 import { cutOffBy, forwardUnlessCutOff } from '../edge/cut-off.ts'
 import { type Denial, STATUS_OF } from '../errors.ts'
@@ -164,14 +165,14 @@ async function tunnel(context: Context, exchange: Exchange, upgrade: IncomingUpg
 }
 
 /** What the forwarder needs to know of a request. */
-function outgoing({ req, rules, caller, settlement, requestId }: Exchange, { target }: Pass) {
+function outgoing({ req, rules, caller: known, settlement, requestId }: Exchange, { target }: Pass) {
   const responseHeaders = ['X-Request-Id', requestId]
   if (settlement?.kind === 'shadowed') responseHeaders.push(...SHADOW_FIELD)
   if (settlement !== null && settlement.decision !== null && rules.rateLimitFields) {
     responseHeaders.push(...rateLimitFields(settlement.charge, settlement.decision))
   }
-  const user = caller?.user ?? null
-  return { req, target: target.path + target.query, user, requestId, responseHeaders }
+  const caller = known !== null && isVerified(known) ? known : null
+  return { req, target: target.path + target.query, caller, requestId, responseHeaders }
 }
 
 /** Only if the upstream certainly saw nothing: anything else may have had its effect there. A denial of ours is never charged. */

@@ -310,6 +310,24 @@ describe('each key of the configuration reaches what it names: upstream', () => 
     expect(backend.seen[0]?.headers).toMatchObject({ ...credential, 'x-tollgate-user': 'alice' })
   })
 
+  it('identity and remove_headers: who asks is told in these fields, and no copy of a client arrives, on a public route neither', async () => {
+    const identity = 'X-Remote-User: user, X-Tenant: organisation, X_Plan: plan, X-User-Email: claim email'
+    const upstream = `identity: { ${identity} }, remove_headers: [X-Legacy-Debug, Via]`
+    app = await startApp(config({ upstream }).replace('routes: [', 'routes: [{ match: GET /open, public: true }, '))
+    const names = ['X-Remote-User', 'x-tenant', 'X-PLAN', 'x-user-email', 'X-Legacy-Debug', 'x-tollgate-user']
+    const forged = Object.fromEntries(names.map((name) => [name, 'forged']))
+    await get('/items/1', { ...bearer('zoë'), ...forged, connection: 'keep-alive' })
+    await get('/open', { ...bearer('zoë'), ...forged })
+    const [known, open] = backend.seen.map(({ headers }) => headers)
+    expect(known).toMatchObject({ 'x-remote-user': 'zo%C3%AB', 'x-tollgate-user': 'zo%C3%AB' })
+    for (const headers of [known, open]) {
+      expect(Object.values(headers ?? {})).not.toContain('forged')
+      expect(headers).not.toHaveProperty('via')
+      expect(headers).not.toHaveProperty('x-legacy-debug')
+    }
+    expect(open).not.toHaveProperty('x-remote-user')
+  })
+
   it('response_timeout ends a request that the backend does not answer, with its charge kept', async () => {
     respond = () => {}
     await start({ upstream: 'response_timeout: 100ms' })

@@ -2,24 +2,40 @@ import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
 import { sessionCookie } from '../../src/admin/session-cookie.ts'
 import { nameProblem } from '../../src/config/headers.ts'
-import { type Caller, encodeUser } from '../../src/forward/client-info.ts'
+import { encodeFact, type Origin } from '../../src/forward/client-info.ts'
 import { ADMIN_SESSION } from '../../src/forward/header-names.ts'
 import { fieldsOf, headerRules, headersToClient, outgoingHead, responseTrailers } from '../../src/forward/headers.ts'
-import { assertNoSurprises } from './support.ts'
+import { assertNoSurprises, callerNamed } from './support.ts'
 
 assertNoSurprises()
 
-const CALLER: Caller = {
+const CALLER: Origin = {
   peer: '192.0.2.7',
   encrypted: false,
   httpVersion: '1.1',
-  user: 'alice',
+  caller: callerNamed('alice'),
   requestId: 'req-1',
   method: 'GET',
 }
-const STRANGER: Caller = { ...CALLER, peer: '192.0.2.8' }
+const STRANGER: Origin = { ...CALLER, peer: '192.0.2.8' }
 const PLAIN = headerRules({ headers: {}, passAuthorization: false })
 const TRUSTING = headerRules({ headers: {}, passAuthorization: false, trustedProxies: (a) => a === '192.0.2.7' })
+
+const IDENTITY = ['X-Remote-User', 'X-Tenant', 'X-Plan', 'X-User-Email', 'X-Made-Up', 'X-Forwarded-User']
+const NAMING = headerRules({
+  headers: {},
+  passAuthorization: false,
+  trustedProxies: (a) => a === '192.0.2.7',
+  identity: new Map([
+    ['X-Remote-User', { kind: 'user' }],
+    ['X-Tenant', { kind: 'organisation' }],
+    ['X-Plan', { kind: 'plan' }],
+    ['X-User-Email', { kind: 'claim', path: 'email' }],
+    // Every object has something of this name.
+    ['X-Made-Up', { kind: 'claim', path: 'constructor' }],
+    ['X-Forwarded-User', { kind: 'user' }],
+  ]),
+})
 
 describe('a request on its way to the backend', () => {
   it('keeps names, values, order and repetition of ordinary fields', () => {
@@ -139,6 +155,53 @@ describe('a request on its way to the backend', () => {
     expect(() => headerRules({ headers: { 'X Bad': 'a' }, passAuthorization: false })).toThrow()
   })
 
+  it('names the caller in the fields of the configuration, percent-encoded where it is not plain ASCII', () => {
+    const caller = {
+      user: 'zoë',
+      organisation: 'acme inc',
+      plan: null,
+      claims: { email: 'z@example.org', 'app.id': '7' },
+    }
+    const head = outgoingHead([], { ...CALLER, caller }, NAMING).headers
+    expect(grouped(head)).toMatchObject({
+      'x-tollgate-user': ['zo%C3%AB'],
+      'x-remote-user': ['zo%C3%AB'],
+      'x-tenant': ['acme%20inc'],
+      'x-user-email': ['z@example.org'],
+    })
+    expect(head).toContain('X-Remote-User')
+    expect(Object.keys(grouped(head))).not.toContain('x-plan')
+    expect(Object.keys(grouped(head))).not.toContain('x-made-up')
+  })
+
+  it.each(IDENTITY)('carries no %s of a client, trusted or not, verified or not, however it is spelt', (name) => {
+    const spellings = [name, name.toLowerCase(), name.toUpperCase(), name.replaceAll('-', '_'), name.replace('-', '_')]
+    for (const spelt of spellings)
+      for (const peer of [CALLER.peer, STRANGER.peer])
+        for (const caller of [null, callerNamed('alice')]) {
+          const raw = [spelt, 'forged']
+          expect(outgoingHead(raw, { ...CALLER, peer, caller }, NAMING).headers).not.toContain('forged')
+          const named = outgoingHead([...raw, 'Connection', name], { ...CALLER, peer, caller }, NAMING).headers
+          expect(named).toEqual(outgoingHead([], { ...CALLER, peer, caller }, NAMING).headers)
+        }
+  })
+
+  it('carries nothing that a server of variables takes for a field with underscores of the configuration', () => {
+    const identity = new Map([['X_Remote_User', { kind: 'user' }]] as const)
+    const rules = headerRules({ headers: {}, passAuthorization: false, identity, removeHeaders: ['X_Debug'] })
+    const fields = outgoingHead(['X-Remote-User', 'forged', 'X-Debug', 'forged'], CALLER, rules).headers
+    expect(fields).not.toContain('forged')
+    expect(fields).toContain('X_Remote_User')
+  })
+
+  it('loses the fields that are to be removed, those of the gateway too', () => {
+    const removeHeaders = ['X-Legacy-Debug', 'via', 'Cookie', 'X-Forwarded-For', 'X-Request-ID']
+    const rules = headerRules({ headers: {}, passAuthorization: false, removeHeaders, trustedProxies: () => true })
+    const raw = ['x-legacy-debug', '1', 'Via', '1.1 a', 'Cookie', 'a=1', 'X-Forwarded-For', '1.1.1.1', 'X-Kept', '1']
+    const fields = grouped(outgoingHead(raw, CALLER, rules).headers)
+    expect(Object.keys(fields)).toEqual(['x-kept', 'x-forwarded-proto', 'x-tollgate-user'])
+  })
+
   it('says where it came from', () => {
     const fields = groupedFields(['Host', 'shop.example', 'X-Forwarded-For', '1.1.1.1', 'X-Forwarded-Proto', 'https'])
     expect(fields).toMatchObject({
@@ -211,7 +274,7 @@ describe('a request on its way to the backend', () => {
     ['SSL-Client-Verify', 'SUCCESS'],
   ])('has the %s of a trusted proxy as it came, and nobody else’s', (name, value) => {
     const raw = [name, value]
-    const passed = (caller: Caller) => grouped(outgoingHead(raw, caller, TRUSTING).headers)[name.toLowerCase()]
+    const passed = (caller: Origin) => grouped(outgoingHead(raw, caller, TRUSTING).headers)[name.toLowerCase()]
     expect(passed(CALLER)).toEqual([value])
     expect(passed(STRANGER)).toBeUndefined()
   })
@@ -324,20 +387,20 @@ it('what is remembered of addresses has a bound, whoever comes', () => {
 
 describe('the user id in a field', () => {
   it('is itself where it is plain ASCII', () => {
-    expect(encodeUser('auth0|64:a@b.c')).toBe('auth0|64:a@b.c')
+    expect(encodeFact('auth0|64:a@b.c')).toBe('auth0|64:a@b.c')
   })
 
   it('is percent-encoded otherwise, with the percent sign', () => {
-    expect(encodeUser('100%')).toBe('100%25')
-    expect(encodeUser('王 a')).toBe('%E7%8E%8B%20a')
-    expect(encodeUser('a\r\nX: 1')).toBe('a%0D%0AX:%201')
+    expect(encodeFact('100%')).toBe('100%25')
+    expect(encodeFact('王 a')).toBe('%E7%8E%8B%20a')
+    expect(encodeFact('a\r\nX: 1')).toBe('a%0D%0AX:%201')
   })
 
   it('always decodes to the same id, and is always a legal value', () => {
     fc.assert(
       fc.property(fc.string({ unit: 'binary', minLength: 1 }), (user) => {
-        expect(encodeUser(user)).toMatch(/^[\x21-\x7e]+$/)
-        expect(decodeURIComponent(encodeUser(user))).toBe(user)
+        expect(encodeFact(user)).toMatch(/^[\x21-\x7e]+$/)
+        expect(decodeURIComponent(encodeFact(user))).toBe(user)
       }),
     )
   })

@@ -15,6 +15,7 @@ import {
   type Forwarder,
   type ForwardOptions,
   type ForwardResult,
+  type VerifiedCaller,
 } from '../../src/forward/forwarder.ts'
 import { type TestCertificate, testCertificate } from './certificate.ts'
 
@@ -102,6 +103,11 @@ function destroyAtEnd(client: WeakRef<ConnectionPool>): void {
   onCleanup(() => client.deref()?.destroy(new Error('the test is over')))
 }
 
+/** A verified caller of whom nothing but the user is known. */
+export function callerNamed(user: string): VerifiedCaller {
+  return { user, organisation: null, plan: null, claims: {} }
+}
+
 export interface Gateway {
   readonly port: number
   readonly url: string
@@ -130,7 +136,7 @@ export async function gatewayTo(upstream: string, options: GatewayOptions = {}):
   const admitted = (req: IncomingMessage) => ({
     req,
     target: req.url ?? '/',
-    user: options.user === undefined ? 'alice' : options.user,
+    caller: options.user === null ? null : callerNamed(options.user ?? 'alice'),
     requestId: 'req-1',
     responseHeaders: options.responseHeaders ?? ['X-Request-Id', 'req-1'],
   })

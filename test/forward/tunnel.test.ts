@@ -8,6 +8,7 @@ import type { UpgradeExchange } from '../../src/forward/contract.ts'
 import { freePort } from '../setup/redis.ts'
 import {
   assertNoSurprises,
+  callerNamed,
   exchangeRaw,
   type Gateway,
   gatewayTo,
@@ -47,7 +48,7 @@ const PIECE = Buffer.alloc(16 * 1024)
 
 /** The next handshake, which the caller forwards. */
 function nextUpgrade({ server }: Gateway): Promise<UpgradeExchange> {
-  const admitted = { target: '/', user: 'alice', requestId: 'req-1', responseHeaders: [] }
+  const admitted = { target: '/', caller: callerNamed('alice'), requestId: 'req-1', responseHeaders: [] }
   server.removeAllListeners('upgrade')
   return new Promise((resolve) => {
     server.once('upgrade', (req, socket, head) => resolve({ ...admitted, req, socket, head }))

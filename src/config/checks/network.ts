@@ -1,4 +1,5 @@
 import { type HostPort, isLoopback, leadsTo, shareAddress } from '../addresses.ts'
+import { foldedName } from '../headers.ts'
 import type { Salvage } from '../partial.ts'
 import { placeholderIn } from '../placeholder.ts'
 import { type Finding, formatPath, type Path, quote } from '../problems.ts'
@@ -83,7 +84,8 @@ function checkLoop({ listen, upstream }: Salvage): Finding[] {
   return [{ path: ['upstream', 'url'], message }]
 }
 
-function checkUpstream({ url, tls, headers, pass_authorization }: Salvage['upstream']): Finding[] {
+function checkUpstream(upstream: Salvage['upstream']): Finding[] {
+  const { url, tls, headers, pass_authorization } = upstream
   const findings: Finding[] = []
   if (tls !== undefined && url?.startsWith('http:')) {
     findings.push({
@@ -99,7 +101,7 @@ function checkUpstream({ url, tls, headers, pass_authorization }: Salvage['upstr
     const message = 'pass_authorization and a fixed Authorization header exclude each other: remove one of them'
     findings.push({ path: ['upstream'], key: 'pass_authorization', message })
   }
-  return [...findings, ...checkHeaders(headers)]
+  return [...findings, ...checkHeaders(headers), ...checkNames(upstream)]
 }
 
 /** The other faults give no field a meaning that its line has not by itself. */
@@ -117,6 +119,27 @@ function checkHeaders(headers: Salvage['upstream']['headers'] = new Map()): Find
     if (placeholder === null) return []
     const message = `the upstream gets ${quote(placeholder)} as it stands, for every user: write a fixed value, and read the user from X-Tollgate-User`
     return [{ path: ['upstream', 'headers', name], severity: 'warning', message }]
+  })
+}
+
+/** Each header has one source, also where a backend takes `_` for `-`. */
+function checkNames({
+  headers = new Map(),
+  identity = new Map(),
+  remove_headers = [],
+}: Salvage['upstream']): Finding[] {
+  const places = [
+    ...[...headers.keys()].map((name) => [name, ['headers', name]] as const),
+    ...[...identity.keys()].map((name) => [name, ['identity', name]] as const),
+    ...remove_headers.map((name, i) => [name, ['remove_headers', i]] as const),
+  ]
+  const first = new Map<string, Path>()
+  return places.flatMap(([name, place]): Finding[] => {
+    const rival = first.get(foldedName(name))
+    if (rival === undefined) first.set(foldedName(name), place)
+    if (rival === undefined || (rival[0] === 'headers' && place[0] === 'headers')) return []
+    const message = `header ${name} stands in upstream.${rival[0]} as well: remove one of them`
+    return [{ path: ['upstream', ...place], message }]
   })
 }
 

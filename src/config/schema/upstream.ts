@@ -1,27 +1,41 @@
 import { z } from 'zod'
 import { parseOrigin } from '../addresses.ts'
-import { HEADER_VALUE, nameProblem, repeatedName } from '../headers.ts'
+import {
+  HEADER_VALUE,
+  identityNameProblem,
+  nameProblem,
+  parseFact,
+  removedNameProblem,
+  repeatedName,
+} from '../headers.ts'
 import { domain } from './domain.ts'
 import { choice, duration, flag, integer, list, read, section, size, text, wanted } from './values.ts'
 
 /** The backend. */
 
-const headerName = z.string().refine((name) => nameProblem(name) === null, {
-  error: ({ input }) => nameProblem(String(input)) ?? '',
-})
+function nameOf(problemOf: (name: string) => string | null) {
+  return z
+    .string({ error: ({ input }) => wanted('the name of a header', input) })
+    .refine((name) => problemOf(name) === null, { error: ({ input }) => problemOf(String(input)) ?? '' })
+}
+
+const headerName = nameOf(nameProblem)
+
+/** Each name once, in whatever letter case. */
+function named<V extends z.ZodType>(name: z.ZodString, value: V, what: string) {
+  return z.record(name, value, { error: ({ input }) => wanted(what, input) }).superRefine((record, context) => {
+    const twice = repeatedName(Object.keys(record))
+    if (twice === undefined) return
+    const message = `header ${twice} is here twice in different letter case: remove one of them`
+    context.addIssue({ code: 'custom', message, path: [twice] })
+  })
+}
 
 const headerValue = text({ description: 'The value' }, { max: 8192, what: 'a header value' }).regex(HEADER_VALUE, {
   error: 'has a character that no header may have: write visible ASCII, without line ends',
 })
 
-const headers = z
-  .record(headerName, headerValue, { error: ({ input }) => wanted('a map of header names to values', input) })
-  .superRefine((record, context) => {
-    const name = repeatedName(Object.keys(record))
-    if (name === undefined) return
-    const message = `header ${name} is here twice in different letter case: remove one of them`
-    context.addIssue({ code: 'custom', message, path: [name] })
-  })
+const headers = named(headerName, headerValue, 'a map of header names to values')
   .transform((record): ReadonlyMap<string, string> => {
     return new Map(Object.entries(record).map(([name, value]) => [name.toLowerCase(), value]))
   })
@@ -33,6 +47,22 @@ const lenient = list(choice(LENIENCIES, { description: 'A fault' }), 0, LENIENCI
   description:
     'Faults in the head of a response to let pass, each only where the backend needs it; else such a response is 502: bare_lf (lines that end in LF alone), control_bytes (each becomes a blank; never NUL), identity_coding (Transfer-Encoding: identity, dropped), line_without_colon (dropped), equal_lengths (Content-Length more than once with one value). Default none',
 })
+
+const fact = read('user, organisation, plan, or claim PATH', parseFact, {
+  description: 'user, organisation, plan, or claim and its path, like claim email',
+})
+
+const identity = named(
+  nameOf(identityNameProblem),
+  fact,
+  'a map of header names to user, organisation, plan or claim PATH',
+)
+  .refine((record) => Object.keys(record).length <= 50, { error: 'has more than 50 headers: remove some' })
+  .transform((record): ReadonlyMap<string, z.output<typeof fact>> => new Map(Object.entries(record)))
+  .meta({
+    description:
+      'Headers that tell the backend who asks, beside X-Tollgate-User, of verified callers only; up to 50. A client’s own never pass',
+  })
 
 const file = (description: string) =>
   text(
@@ -87,6 +117,10 @@ export const upstream = domain(
         description: 'Largest response head, 1KiB to 1MiB. Default 32KiB',
       }).prefault('32KiB'),
       headers: headers.prefault({}),
+      identity: identity.prefault({}),
+      remove_headers: list(nameOf(removedNameProblem), 0, 100, {
+        description: 'Headers of requests that the backend does not get, also those that the gateway adds, like Via',
+      }).default([]),
       pass_authorization: flag({
         description: 'Whether the backend sees the client’s credential. Default false',
       }).default(false),
