@@ -19,13 +19,13 @@ export function planRulesOf(config: Config): Promise<PlanRules> {
 }
 
 async function make(config: Config): Promise<PlanRules> {
-  const { maxUrl, maxBody, allowInPath } = config.edge
+  const { maxUrl, maxBody, allowInPath, folding } = config.edge
   return {
     maxUrl,
     maxBody,
     paths: allowInPath,
     reference: await referenceOf(config),
-    routes: createRouteTable(routesOf(config)),
+    routes: createRouteTable(routesOf(config), folding),
     unmatched: unmatchedOf(config),
   }
 }

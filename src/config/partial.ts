@@ -2,7 +2,7 @@ import type { z } from 'zod'
 import { isObject } from '../lib/json.ts'
 import { keys } from './keys.ts'
 import { auth, issuer } from './schema/auth.ts'
-import { admin, adminToken, edge } from './schema/listen.ts'
+import { admin, adminToken, edge, match } from './schema/listen.ts'
 import { quota } from './schema/quota.ts'
 import { reference, referenceService } from './schema/reference.ts'
 import { route } from './schema/routes.ts'
@@ -32,7 +32,7 @@ export interface Salvage {
   readonly routes: readonly Partial<ParsedRoute>[]
   /** `undefined` if the file has none. */
   readonly reference?: { readonly path?: string; readonly services: readonly Partial<ParsedService>[] } | undefined
-  readonly edge: Partial<Of<typeof edge>>
+  readonly edge: Partial<Omit<Of<typeof edge>, 'match'>> & { readonly match: Partial<z.output<typeof match>> }
 }
 
 /** A section before it is in the words of the domain. */
@@ -62,7 +62,7 @@ export function salvage(data: unknown): Salvage {
     names: namesIn(root.quota),
     routes: items(route.in, root.routes),
     reference: isObject(root.reference) ? referenceIn(root.reference) : undefined,
-    edge: keys(edge.in, root.edge),
+    edge: { ...keys(edge.in, root.edge), match: keys(match, isObject(root.edge) ? root.edge.match : undefined) },
   }
 }
 

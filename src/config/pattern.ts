@@ -36,17 +36,6 @@ export function parsePattern(text: string): Reading<Pattern> {
   return { value: { match: text, methods: methods === '*' ? '*' : methods.split('|'), segments } }
 }
 
-/** Two patterns of one shape match the same paths: parameter names and the spelling of escapes make no difference. */
-export function shapeOf({ segments }: Pattern): string {
-  return segments
-    .map((s) => (s.kind === 'literal' ? `/${canonical(s.text)}` : s.kind === 'param' ? '/:' : '/*'))
-    .join('')
-}
-
-function canonical(literal: string): string {
-  return encodeURIComponent(decodeURIComponent(literal))
-}
-
 function whatIsWrong(text: string): string {
   if (text.startsWith('/')) return `${quote(text)} has no method: write GET ${text}, or * ${text} for any`
   if (/^\S+ +\S+$/.test(text)) return `the path of ${quote(text)} does not begin with "/": ${EXAMPLE}`

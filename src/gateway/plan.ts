@@ -3,7 +3,7 @@ import { checkMethod } from '../edge/head-rules.ts'
 import { type Denial, denial } from '../errors.ts'
 import { STATUS_PATHS } from '../quota/status.ts'
 import { fieldNames, pricedInQuery } from '../routing/price.ts'
-import { canonicalTarget, type Target, type TargetProblem } from '../routing/target.ts'
+import { canonicalTarget, problemOf, type Target, type TargetProblem } from '../routing/target.ts'
 import type { Route, Rules } from './snapshot.ts'
 
 /** The part of the rules that says where a request goes. */
@@ -64,13 +64,14 @@ export function plan(
   if (isLastHop || (method === 'OPTIONS' && written === '*')) return { kind: 'options' }
   if (written.length > maxUrl) return refused('target_too_long', targetTooLong(maxUrl), { max: maxUrl })
   const target = canonicalTarget(written, rules.paths)
-  if ('problem' in target) return refused(target.code, denial('bad_request', target.problem))
+  if ('problem' in target) return unreadable(target)
   if (maxBody !== null && bodyBytes > maxBody) return { kind: 'refused', refusal: bodyTooLarge(maxBody) }
   const isRead = method === 'GET' || method === 'HEAD'
   if (isRead && STATUS_PATHS.has(target.path)) return { kind: 'status', target }
   if (isRead && !isUpgrade && rules.reference?.has(target.path)) return { kind: 'page', target }
   const found = rules.routes.lookup(method, target.matched)
   if (found !== null && 'rule' in found) return byRoute(found.rule, target)
+  if (found !== null && 'unclear' in found) return unreadable(problemOf(found.unclear))
   if (rules.unmatched !== null) return byRoute(rules.unmatched, target)
   return { kind: 'unmatched', target, refusal: noRule(found?.allow ?? (STATUS_PATHS.has(target.path) ? READ : null)) }
 }
@@ -84,6 +85,10 @@ function byRoute(route: Route, target: Target): Plan {
   return refused('priced_in_query', denial('bad_request', msg, { reason: 'body_price' }), {
     fields: price.fields.join(', '),
   })
+}
+
+function unreadable({ code, problem }: TargetProblem): Plan {
+  return refused(code, denial('bad_request', problem))
 }
 
 function refused(code: PlanRefusal['code'], denial: Denial, values: PlanRefusal['values'] = {}): Plan {

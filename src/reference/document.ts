@@ -20,7 +20,7 @@ import { type Access, createRouteMap, type Part, type Place, readTemplate, write
 import { asVersion31 } from './version-30.ts'
 
 export interface DocumentOptions {
-  readonly config: Pick<Config, 'routes' | 'unmatched' | 'quota' | 'upstream' | 'auth'>
+  readonly config: Pick<Config, 'routes' | 'unmatched' | 'quota' | 'upstream' | 'auth' | 'edge'>
   /** Where the page is; the gateway answers there itself. */
   readonly path: string
   /** Of the upstream; `null` where nothing is known of it but the route map. */
@@ -57,10 +57,10 @@ export function gatewayDocument({ config, path, upstream: written }: DocumentOpt
 function addDescribed(
   paths: Paths,
   upstream: Json,
-  { routes, unmatched, upstream: { headers } }: Options,
+  { routes, unmatched, upstream: { headers }, edge }: Options,
 ): Set<string> {
   const described = new Set<string>()
-  const map = createRouteMap(routes, unmatched)
+  const map = createRouteMap(routes, unmatched, edge.folding)
   const hidden = new Set([...headers.keys(), 'authorization', 'x-tollgate-user'])
   const base = basePath(upstream)
   for (const [template, raw] of Object.entries(isObject(upstream.paths) ? upstream.paths : {})) {

@@ -1,4 +1,5 @@
 import type { Cost, RouteConfig, Segment, UnmatchedConfig } from '../config/config.ts'
+import { type Folding, foldLiteral } from '../routing/folding.ts'
 import { createRouteTable } from '../routing/route-table.ts'
 import { canonicalLiteral } from '../routing/target.ts'
 
@@ -52,21 +53,21 @@ function asPattern(literal: string): string {
   return literal.replace(/[^\w%~-]/g, '\\$&')
 }
 
-export function createRouteMap(routes: readonly RouteConfig[], unmatched: UnmatchedConfig): RouteMap {
-  const table = createRouteTable(routes)
+export function createRouteMap(routes: readonly RouteConfig[], unmatched: UnmatchedConfig, folding: Folding): RouteMap {
+  const table = createRouteTable(routes, folding)
   const rules = routes.map(({ segments }) => segments.map(canonical))
 
   function accessOf(method: string, parts: readonly Part[]): Access | null {
     // A variable can be anything: no literal of a rule has its braces, which are escaped in canonical form.
     const found = table.lookup(method, writePath(parts))
-    if (found === null || 'allow' in found) return accessUnmatched(unmatched)
+    if (found === null || !('rule' in found)) return accessUnmatched(unmatched)
     const { rule } = found
     return { route: rule, charged: rule.public ? null : rule }
   }
 
   return {
     placesOf(template) {
-      const all = [template, ...rules.flatMap((rule) => narrowed(rule, template))]
+      const all = [template, ...rules.flatMap((rule) => narrowed(rule, template, folding))]
       const paths = new Map(all.map((parts) => [writePath(parts), parts]))
       return (method) =>
         [...paths.values()].flatMap((parts) => {
@@ -87,22 +88,22 @@ function accessUnmatched(unmatched: UnmatchedConfig): Access | null {
 }
 
 /** The template with the literals of a rule in the place of its parameters; nothing where they have no path in common. */
-function narrowed(rule: readonly Segment[], template: readonly Part[]): [] | [Part[]] {
+function narrowed(rule: readonly Segment[], template: readonly Part[], folding: Folding): [] | [Part[]] {
   const parts: Part[] = []
   for (const [i, segment] of rule.entries()) {
     const part = template[i]
     if (part === undefined) return []
     if (segment.kind === 'rest') return [[...parts, ...template.slice(i)]]
-    const both = meet(segment, part)
+    const both = meet(segment, part, folding)
     if (both === null) return []
     parts.push(both)
   }
   return rule.length === template.length ? [parts] : []
 }
 
-function meet(segment: Exclude<Segment, { kind: 'rest' }>, part: Part): Part | null {
+function meet(segment: Exclude<Segment, { kind: 'rest' }>, part: Part, folding: Folding): Part | null {
   if (segment.kind === 'param') return part.text === '' ? null : part
   const { text } = segment
-  const isSame = part.kind === 'literal' ? part.text === text : part.matches.test(text)
-  return isSame ? { kind: 'literal', text } : null
+  if (part.kind === 'variable') return part.matches.test(text) ? { kind: 'literal', text } : null
+  return foldLiteral(part.text, folding) === foldLiteral(text, folding) ? part : null
 }

@@ -1,8 +1,9 @@
-import { canonicalLiteral } from './target.ts'
+import { EXACT, type Folding, foldCase, foldLiteral, foldPath, hasOtherLetters, type Letters } from './folding.ts'
+import type { TargetProblem } from './target.ts'
 
 /** A part of a route pattern, between two slashes. */
 export type Segment =
-  /** Matches itself, letter case included. Escapes are compared in canonical form, so `caf%c3%a9` is `café`. */
+  /** Matches itself, letter case included unless that is folded. Escapes are compared in canonical form, so `caf%c3%a9` is `café`. */
   | { readonly kind: 'literal'; readonly text: string }
   /** `:name`: matches one segment that is not empty. */
   | { readonly kind: 'param'; readonly name: string }
@@ -28,6 +29,11 @@ export interface MethodNotAllowed {
   readonly allow: readonly string[]
 }
 
+/** Services that fold paths differ on which rule has this one, so it is refused. */
+export interface Unclear {
+  readonly unclear: Extract<TargetProblem['code'], 'target_only_dots' | 'target_letter_case'>
+}
+
 export interface RouteTable<T> {
   /**
    * The most specific rule for a request: segment by segment from the left, literal before `:name` before `*`, then a
@@ -37,12 +43,18 @@ export interface RouteTable<T> {
    * @param path in the form that is matched, as `canonicalTarget` gives it
    * @returns `null` if no rule has such a path
    */
+  lookup(method: string, path: string): RouteMatch<T> | MethodNotAllowed | Unclear | null
+}
+
+/** The rules by one way to fold letters. */
+interface Trie<T> {
+  /** @param path folded, but for a slash at its end */
   lookup(method: string, path: string): RouteMatch<T> | MethodNotAllowed | null
 }
 
 /** A node of a trie of path segments: what has been matched so far. */
 interface Node<T> {
-  /** By the text of the next segment, in the form of `Target.matched`. A map, since a path may hold `__proto__`. */
+  /** By the text of the next segment, folded. A map, since a path may hold `__proto__`. */
   readonly literals: Map<string, Node<T>>
   /** Behind any segment that is not empty. */
   param: Node<T> | null
@@ -60,22 +72,46 @@ const ANY_METHOD = '*'
 /**
  * Compiles the rules; their order does not matter.
  *
+ * With `case` a letter beyond ASCII has two readings. A path that another rule has by the second one is unclear.
+ *
+ * @param folding what the upstream ignores. Default nothing
  * @throws Error when two rules claim the same method of the same shape, or a `*` is not last
  */
-export function createRouteTable<T extends RoutePattern>(rules: readonly T[]): RouteTable<T> {
+export function createRouteTable<T extends RoutePattern>(rules: readonly T[], folding: Folding = EXACT): RouteTable<T> {
+  const trie = createTrie(rules, folding, 'ascii')
+  if (!folding.case && !folding.trailingDots) return trie
+  const ofAllLetters = folding.case ? createTrie(rules, folding, 'all') : trie
+  return {
+    lookup(method, path) {
+      const folded = foldPath(path, folding)
+      if (folded === null) return { unclear: 'target_only_dots' }
+      const found = trie.lookup(method, folded)
+      if (!folding.case || !hasOtherLetters(folded)) return found
+      const other = ofAllLetters.lookup(method, foldCase(folded, folding, 'all'))
+      return ruleOf(found) === ruleOf(other) ? found : { unclear: 'target_letter_case' }
+    },
+  }
+}
+
+function ruleOf<T>(found: ReturnType<Trie<T>['lookup']>): T | null {
+  return found !== null && 'rule' in found ? found.rule : null
+}
+
+function createTrie<T extends RoutePattern>(rules: readonly T[], folding: Folding, letters: Letters): Trie<T> {
   const root = newNode<T>()
-  for (const rule of rules) addRule(root, rule)
+  for (const rule of rules) addRule(root, rule, folding, letters)
   const methods = namedMethods(rules)
-  // The empty text before the first slash, the segments of the longest rule, and one more if the path has it.
-  const most = rules.reduce((longest, { segments }) => Math.max(longest, segments.length), 0) + 2
+  // The empty text before the first slash, the segments of the longest rule, and two more if the path has them: whether a slash
+  // behind it is the last one.
+  const most = rules.reduce((longest, { segments }) => Math.max(longest, segments.length), 0) + 3
 
   function lookup(method: string, path: string): RouteMatch<T> | MethodNotAllowed | null {
     const segments = path.split('/', most)
-    return find(root, method, segments, 1) ?? allowed(segments)
+    return find(root, method, segments, 1, folding.trailingSlash) ?? allowed(segments)
   }
 
   function allowed(segments: readonly string[]): MethodNotAllowed | null {
-    const allow = methods.filter((method) => find(root, method, segments, 1) !== null)
+    const allow = methods.filter((method) => find(root, method, segments, 1, folding.trailingSlash) !== null)
     return allow.length === 0 ? null : { allow }
   }
   return { lookup }
@@ -86,14 +122,23 @@ function namedMethods(rules: readonly RoutePattern[]): string[] {
   return [...new Set(named.flatMap((method) => (method === 'GET' ? ['GET', 'HEAD'] : [method])))]
 }
 
-function find<T>(node: Node<T>, method: string, segments: readonly string[], at: number): RouteMatch<T> | null {
+/** @param slash whether one at the end is ignored, or else is an empty rest: `/a/` is `/a`, or what `/a/*` matches */
+function find<T>(
+  node: Node<T>,
+  method: string,
+  segments: readonly string[],
+  at: number,
+  slash: boolean,
+): RouteMatch<T> | null {
   const segment = segments[at]
   if (segment === undefined) return matchOf(node.end, method)
+  const isSlash = slash && segment === '' && at > 1 && at === segments.length - 1
   const literal = node.literals.get(segment)
   const param = segment === '' ? null : node.param
   return (
-    (literal === undefined ? null : find(literal, method, segments, at + 1)) ??
-    (param === null ? null : find(param, method, segments, at + 1)) ??
+    (isSlash ? matchOf(node.end, method) : null) ??
+    (literal === undefined ? null : find(literal, method, segments, at + 1, slash)) ??
+    (param === null ? null : find(param, method, segments, at + 1, slash)) ??
     matchOf(node.rest, method)
   )
 }
@@ -104,8 +149,8 @@ function matchOf<T>(shape: Shape<T>, method: string): RouteMatch<T> | null {
   return named ?? shape.get(ANY_METHOD) ?? null
 }
 
-function addRule<T extends RoutePattern>(root: Node<T>, rule: T): void {
-  const shape = shapeOf(root, rule)
+function addRule<T extends RoutePattern>(root: Node<T>, rule: T, folding: Folding, letters: Letters): void {
+  const shape = shapeOf(root, rule, (text) => foldLiteral(text, folding, letters), folding)
   for (const method of rule.methods === '*' ? [ANY_METHOD] : rule.methods) {
     const other = shape.get(method)?.rule
     if (other) throw new Error(`two rules for ${method} on one path: "${other.match}" and "${rule.match}"`)
@@ -114,16 +159,39 @@ function addRule<T extends RoutePattern>(root: Node<T>, rule: T): void {
 }
 
 /** The rules of one path pattern. */
-function shapeOf<T>(root: Node<T>, { match, segments }: RoutePattern): Shape<T> {
+function shapeOf<T>(
+  root: Node<T>,
+  { match, segments }: RoutePattern,
+  literal: (text: string) => string,
+  folding: Folding,
+): Shape<T> {
   let node = root
-  for (const [i, segment] of segments.entries()) {
+  for (const [i, segment] of withoutSlash(segments, folding).entries()) {
     if (segment.kind === 'rest') {
       if (i < segments.length - 1) throw new Error(`"*" must be the last segment: "${match}"`)
       return node.rest
     }
-    node = segment.kind === 'param' ? paramOf(node) : literalOf(node, canonicalLiteral(segment.text))
+    node = segment.kind === 'param' ? paramOf(node) : literalOf(node, literal(segment.text))
   }
   return node.end
+}
+
+/** One behind another slash is an empty segment, and `/` is all that is left of the path. */
+function withoutSlash(segments: readonly Segment[], { trailingSlash }: Folding): readonly Segment[] {
+  const [before, last] = segments.slice(-2)
+  const isSlash = trailingSlash && isEmpty(last) && !isEmpty(before)
+  return isSlash ? segments.slice(0, -1) : segments
+}
+
+function isEmpty(segment: Segment | undefined): boolean {
+  return segment?.kind === 'literal' && segment.text === ''
+}
+
+/** Two patterns of one shape match the same paths: parameter names, the spelling of escapes and what is folded make no difference. */
+export function shapeText({ segments }: Pick<RoutePattern, 'segments'>, folding: Folding): string {
+  return withoutSlash(segments, folding)
+    .map((s) => (s.kind === 'literal' ? `/${foldLiteral(s.text, folding, 'all')}` : s.kind === 'param' ? '/:' : '/*'))
+    .join('')
 }
 
 function paramOf<T>(node: Node<T>): Node<T> {

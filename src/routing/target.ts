@@ -4,7 +4,7 @@
  * could read differently is refused, and of the harmless spellings one is matched and forwarded.
  *
  * What only the operator can know is left alone: letter case, dots and spaces at the end of a name, a slash at the end of
- * the path, compatible Unicode letters. An upstream that folds those needs `unmatched: refuse`, and no `*` beside.
+ * the path (`edge.match` says which of them the upstream folds), and compatible Unicode letters.
  */
 
 /** What an upstream is known to take as plain data, and may therefore pass. Each is off unless the operator says so. */
@@ -45,6 +45,8 @@ const PROBLEMS = {
   target_empty_segment: 'The path holds an empty segment.',
   target_semicolon: 'The path holds a semicolon.',
   target_no_utf8: 'The path is not valid UTF-8.',
+  target_only_dots: 'The path holds a segment of dots and blanks only.',
+  target_letter_case: 'The path holds a letter whose case servers read in different ways.',
   query_unescaped: 'The query holds a character that has to be percent-encoded.',
 } as const
 
@@ -137,7 +139,7 @@ function firstProblem(rules: readonly Rule[], path: string): TargetProblem['code
   return rules.find(([refused]) => refused.test(path))?.[1] ?? null
 }
 
-function problemOf(code: TargetProblem['code']): TargetProblem {
+export function problemOf(code: TargetProblem['code']): TargetProblem {
   return { code, problem: PROBLEMS[code] }
 }
 

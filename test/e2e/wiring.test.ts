@@ -203,6 +203,24 @@ describe('each key of the configuration reaches what it names: edge', () => {
   })
 
   it.each([
+    ['case: fold', '/ITEMS/1'],
+    ['trailing_dots: ignore', '/items./1'],
+    ['trailing_slash: ignore', '/list/'],
+  ])('match: { %s } finds the rule of %s, and forwards the bytes as they came', async (match, path) => {
+    const rule =
+      'routes: [{ match: "GET /items/:id", category: read, cost: 4 }, { match: GET /list, category: read, cost: 4 }]'
+    const limits = 'quota: { baselines: { personal: { read: { 1h: 10 } }, global: { read: { 1h: 100 } } } }'
+    const text = (edge: string) => yaml(backend.url, `${limits}\n${rule}\n${edge}`)
+    app = await startApp(text(`edge: { match: { ${match} } }`))
+    expect((await get(path)).status).toBe(200)
+    expect(backend.seen.at(-1)?.url).toBe(path)
+    expect((await get('/me/quota')).status).toBe(200)
+    expect((await get('/ME/quota')).status).toBe(404)
+    await app.reload(text(''))
+    expect((await get(path)).status).toBe(404)
+  })
+
+  it.each([
     ['encoded_slash', '/items/a%2Fb'],
     ['semicolon', '/items/a;b=1'],
     ['empty_segment', '/items//a'],

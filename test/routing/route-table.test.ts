@@ -17,7 +17,8 @@ function segment(text: string): Segment {
 function ask(rules: readonly string[], request: string): string | readonly string[] | null {
   const [method = '', path = ''] = request.split(' ')
   const found = createRouteTable(rules.map(rule)).lookup(method, path)
-  return found === null ? null : 'rule' in found ? found.rule.match : found.allow
+  if (found === null || 'unclear' in found) return null
+  return 'rule' in found ? found.rule.match : found.allow
 }
 
 describe('which paths a pattern matches', () => {
@@ -203,7 +204,12 @@ describe('against a list searched from the most specific rule down', () => {
         const table = createRouteTable(rules)
         for (const { method, segments } of requests) {
           const found = table.lookup(method, `/${segments.join('/')}`)
-          const response = found !== null && 'allow' in found ? new Set(found.allow) : (found?.rule.match ?? null)
+          const response =
+            found !== null && 'rule' in found
+              ? found.rule.match
+              : found && 'allow' in found
+                ? new Set(found.allow)
+                : null
           expect(response).toEqual(modelResponse(rules, method, segments))
         }
       }),

@@ -19,6 +19,8 @@ export const reasonCode = z.enum([
   'target_empty_segment',
   'target_semicolon',
   'target_no_utf8',
+  'target_only_dots',
+  'target_letter_case',
   'query_unescaped',
   'body_too_large', // max: bytes
   'priced_in_query', // fields: of the body

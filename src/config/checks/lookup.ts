@@ -1,7 +1,9 @@
+import type { Folding } from '../../routing/folding.ts'
 import { createRouteTable, type RouteTable } from '../../routing/route-table.ts'
 import { canonicalLiteral, canonicalTarget, type TargetProblem } from '../../routing/target.ts'
 import type { ParsedRoute, Salvage } from '../partial.ts'
 import type { Pattern } from '../pattern.ts'
+import { foldingOf } from '../schema/listen.ts'
 
 /** A rule with its place in the file. */
 export interface NumberedRule extends Partial<Omit<ParsedRoute, 'match'>> {
@@ -38,7 +40,7 @@ export class Lookup {
     this.methods = [...named, ...(unnamed === undefined ? [] : [unnamed])]
     this.maxUrl = edge.max_url ?? Number.POSITIVE_INFINITY
     this.#allowed = edge.allow_in_path ?? { encodedSlash: true, emptySegment: true, semicolon: true }
-    this.#table = tableOf(this.rules)
+    this.#table = tableOf(this.rules, foldingOf(edge.match))
     this.#deepest = this.rules.reduce((most, { match }) => Math.max(most, match.segments.length), 0)
     this.#fresh = freshText(this.rules)
   }
@@ -48,6 +50,7 @@ export class Lookup {
     const target = canonicalTarget(path, this.#allowed)
     if ('problem' in target) return null
     const found = this.#table.lookup(method, target.matched)
+    if (found !== null && 'unclear' in found) return null
     return found !== null && 'rule' in found ? found.rule.rule : 'unmatched'
   }
 
@@ -81,8 +84,14 @@ export class Lookup {
 
 type PathRules = Parameters<typeof canonicalTarget>[1]
 
-function tableOf(rules: readonly NumberedRule[]): RouteTable<Pattern & { readonly rule: NumberedRule }> {
-  return createRouteTable(rules.map((rule) => ({ ...rule.match, rule })))
+function tableOf(
+  rules: readonly NumberedRule[],
+  folding: Folding,
+): RouteTable<Pattern & { readonly rule: NumberedRule }> {
+  return createRouteTable(
+    rules.map((rule) => ({ ...rule.match, rule })),
+    folding,
+  )
 }
 
 /** Whether a pattern matches a path, for some method of its own. */

@@ -1,9 +1,11 @@
 import { didYouMean } from '../../lib/suggest.ts'
+import { EXACT } from '../../routing/folding.ts'
+import { shapeText } from '../../routing/route-table.ts'
 import { canonicalLiteral } from '../../routing/target.ts'
 import type { ParsedRoute, Salvage } from '../partial.ts'
-import { shapeOf } from '../pattern.ts'
 import { membersIn, nested } from '../placeholder.ts'
 import { type Finding, formatPath, type Path, quote } from '../problems.ts'
+import { foldingOf } from '../schema/listen.ts'
 
 type Rule = Partial<ParsedRoute>
 
@@ -28,7 +30,7 @@ export function checkRoutes(parsed: Salvage, lineOf: (path: Path) => number | nu
     findings.push(...checkCategory(unmatched.category, ['unmatched'], categories))
     findings.push(...checkNames(unmatched.cost, ['unmatched']))
   }
-  return [...findings, ...checkShapes(routes, lineOf)]
+  return [...findings, ...checkShapes(parsed, lineOf)]
 }
 
 function checkAccess(route: Rule, path: Path): Finding[] {
@@ -123,24 +125,29 @@ function checkReach({ match }: Rule, path: Path, allowed: Salvage['edge']['allow
   }))
 }
 
-function checkShapes(routes: Salvage['routes'], lineOf: (path: Path) => number | null): Finding[] {
+function checkShapes({ routes, edge }: Salvage, lineOf: (path: Path) => number | null): Finding[] {
+  const folding = foldingOf(edge.match)
   const taken = new Map<string, number>()
   const findings: Finding[] = []
+  const clash = (rival: number, i: number) => {
+    const [first, second] = [rival, i].map((index) => lineOf(['routes', index, 'match']))
+    const [one, other] = [rival, i].map((index) => exactShape(routes[index]?.match))
+    const why = one === other ? '' : ', as edge.match has it'
+    return `lines ${first} and ${second} match the same requests (${formatPath(['routes', rival])})${why}: remove one, or change its path or methods`
+  }
   for (const [i, { match }] of routes.entries()) {
     if (match === undefined) continue
-    const shape = shapeOf(match)
+    const shape = shapeText(match, folding)
     const claims = match.methods === '*' ? ['*'] : match.methods
     const rivals = new Set(
       claims.map((method) => taken.get(`${method} ${shape}`)).filter((rival) => rival !== undefined),
     )
-    for (const rival of rivals) findings.push({ path: ['routes', i, 'match'], message: clash(rival, i, lineOf) })
+    for (const rival of rivals) findings.push({ path: ['routes', i, 'match'], message: clash(rival, i) })
     for (const method of claims) if (!taken.has(`${method} ${shape}`)) taken.set(`${method} ${shape}`, i)
   }
   return findings
 }
 
-function clash(rival: number, i: number, lineOf: (path: Path) => number | null): string {
-  const [first, second] = [rival, i].map((index) => lineOf(['routes', index, 'match']))
-  const place = formatPath(['routes', rival])
-  return `lines ${first} and ${second} match the same requests (${place}): remove one, or change its path or methods`
+function exactShape(match: Rule['match']): string | null {
+  return match === undefined ? null : shapeText(match, EXACT)
 }

@@ -100,6 +100,28 @@ const allowInPath = list(choice(IN_PATH, { description: 'A spelling' }), 0, IN_P
   emptySegment: allowed.includes('empty_segment'),
 }))
 
+const says = (what: string, folds: 'fold' | 'ignore') =>
+  choice(['exact', folds], {
+    description: `${what}: ${folds} it, as the backend does, when a rule is looked for. Default exact`,
+  }).optional()
+
+/** What is written stands as the upstream's word: `exact` too, of which `check` then does not warn. */
+export const match = section(
+  {
+    case: says('Letter case (/V1/Charge)', 'fold'),
+    trailing_slash: says('A slash at the end (/v1/charge/)', 'ignore'),
+    trailing_dots: says('Dots and blanks at the end of a segment (/v1/charge.), which Windows drops', 'ignore'),
+  },
+  'Which spellings of a path are one path to the backend. What is forwarded stays as the client wrote it',
+)
+
+type Match = z.output<typeof match>
+
+/** The same as the look-up has it. */
+export function foldingOf({ case: letters, trailing_slash: slash, trailing_dots: dots }: Partial<Match>) {
+  return { case: letters === 'fold', trailingSlash: slash === 'ignore', trailingDots: dots === 'ignore' }
+}
+
 export const edge = domain(
   section(
     {
@@ -159,6 +181,7 @@ export const edge = domain(
         description:
           'A client that ends its side after the request: abort takes it for gone, answer still answers it and then notices clients that left only when it writes. Default abort',
       }).default('abort'),
+      match: match.transform(foldingOf).prefault({}),
       allow_in_path: allowInPath.prefault([]),
       trusted_proxies: list(
         read('an address or a network like 10.0.0.0/8', parseSubnet, { description: 'An address or a network' }),
@@ -178,6 +201,7 @@ export const edge = domain(
     tunnel_max_age: 'tunnelMaxAgeMs',
     max_lag: 'maxLagMs',
     upload_grace: 'uploadGraceMs',
+    match: 'folding',
   },
 )
 

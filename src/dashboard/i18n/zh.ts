@@ -427,6 +427,8 @@ export const zhReasons: Readonly<Record<ReasonCode, string>> = {
   target_empty_segment: '400：路径含有空段。',
   target_semicolon: '400：路径含有分号。',
   target_no_utf8: '400：路径不是有效的 UTF-8。',
+  target_only_dots: '400：路径含有只由点和空格组成的段。',
+  target_letter_case: '400：路径含有各服务器大小写处理不一致的字母。',
   query_unescaped: '400：查询串含有必须百分号编码的字符。',
   body_too_large: '413：此请求的正文最多 {max} 字节。',
   priced_in_query: '400：查询串不能含有 {fields}：此请求的价格由请求体决定。',

@@ -1,0 +1,86 @@
+import { canonicalLiteral } from './target.ts'
+
+/**
+ * Which differences between two spellings of a path the upstream ignores. Only the look-up ignores them too: what is
+ * forwarded has the client's spelling.
+ */
+export interface Folding {
+  /** `/v1/CHARGE` is `/v1/charge`. */
+  readonly case: boolean
+  /** `/v1/charge/` is `/v1/charge`. */
+  readonly trailingSlash: boolean
+  /** Dots and blanks at the end of a segment, which Windows drops: `/v1/charge.` is `/v1/charge`. */
+  readonly trailingDots: boolean
+}
+
+export const EXACT: Folding = { case: false, trailingSlash: false, trailingDots: false }
+
+/** Which letters have one case: those of ASCII, as in the regular expressions of Express, or all, as in .NET and Python. */
+export type Letters = 'ascii' | 'all'
+
+/** A literal of a route pattern as the look-up compares it. */
+export function foldLiteral(text: string, folding: Folding, letters: Letters = 'ascii'): string {
+  const literal = canonicalLiteral(text)
+  const trimmed = folding.trailingDots ? withoutEnd(literal) : literal
+  // One of nothing else matches nothing: requests with such a segment are refused.
+  return foldCase(trimmed === '' ? literal : trimmed, folding, letters)
+}
+
+/**
+ * A path as the look-up compares it, but for a slash at its end.
+ * @param path in the form of `Target.matched`
+ * @returns `null` if one of its segments is dots and blanks only: some systems drop it, others keep it as a name
+ */
+export function foldPath(path: string, folding: Folding): string | null {
+  if (!folding.trailingDots || !ENDS.test(path)) return foldCase(path, folding, 'ascii')
+  const segments = path.split('/')
+  const trimmed = segments.map(withoutEnd)
+  if (trimmed.some((segment, i) => segment === '' && segments[i] !== '')) return null
+  return foldCase(trimmed.join('/'), folding, 'ascii')
+}
+
+/** A segment that ends in a dot or blank. */
+const ENDS = /(?:\.|%20)(?:\/|$)/
+
+/** One character after the other: a regular expression takes the square of their number. */
+function withoutEnd(segment: string): string {
+  let end = segment.length
+  for (;;) {
+    if (segment[end - 1] === '.') end -= 1
+    else if (segment.endsWith('%20', end)) end -= 3
+    else return segment.slice(0, end)
+  }
+}
+
+/** @param text in canonical form: what is not ASCII is escaped, so that lower case is that of ASCII letters and of escapes */
+export function foldCase(text: string, folding: Folding, letters: Letters): string {
+  if (!folding.case) return text
+  return (letters === 'ascii' ? text : text.replace(NO_ASCII, foldLetters)).toLowerCase()
+}
+
+const NO_ASCII = /(?:%[89A-F][0-9A-F])+/gi
+
+/** Whether a path has letters beyond ASCII. */
+export function hasOtherLetters(path: string): boolean {
+  return /%[89A-F]/i.test(path)
+}
+
+function foldLetters(escapes: string): string {
+  return Array.from(decoded(escapes), foldLetter).join('')
+}
+
+/** As UTF-8, or else as the one-byte encoding that such bytes are. */
+function decoded(escapes: string): string {
+  try {
+    return decodeURIComponent(escapes)
+  } catch {
+    return Buffer.from(escapes.replaceAll('%', ''), 'hex').toString('latin1')
+  }
+}
+
+/** By way of the upper case: the Kelvin sign is a `k` so, and the long `ſ` an `s`, as in Python. A letter stays one letter. */
+function foldLetter(letter: string): string {
+  const upper = letter.toUpperCase()
+  const lower = (upper.length === letter.length ? upper : letter).toLowerCase()
+  return lower.length === letter.length ? lower : letter
+}
