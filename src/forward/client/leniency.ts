@@ -14,12 +14,14 @@ export interface Mended {
 /** The end of a head of which some lines may end in LF alone. */
 export const LENIENT_END = /\r?\n\r?\n/
 
+/** A LF that ends a line alone. What is not whole yet may still end in a CR. */
+export const BARE_LF = /(?<!\r)\n/
 /** At these, readers in other languages end a text or a line: whatever else a head has, it is not mended. */
 const NEVER = /\0|\r(?!\n)/
 
 /** @param head without the line break before its empty line */
 export function mended(head: string, lenient: ReadonlySet<Leniency>): Mended {
-  if (NEVER.test(head)) return { head, needed: [] }
+  if (NEVER.test(head) || (!lenient.has('bare_lf') && BARE_LF.test(head))) return { head, needed: [] }
   const needed: Leniency[] = []
   const apply = (leniency: Leniency, change: (lines: readonly string[]) => readonly string[]): void => {
     if (!lenient.has(leniency)) return

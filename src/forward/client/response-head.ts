@@ -25,8 +25,6 @@ const MAX_FIELDS = 2_000
 const MAX_SHOWN = 40
 /** Anything but octets that a head may hold, a CR or LF without its other half among them. */
 const FORBIDDEN = /[^\t\r\n -~\x80-\xff]|\r(?!\n)|(?<!\r)\n/
-/** A LF that ends a line alone. What is not whole yet may still end in a CR. */
-export const BARE_LF = /(?<!\r)\n/
 const STATUS_LINE = /^HTTP\/1\.([01]) ([1-5]\d\d)(?: |$)/
 
 /**

@@ -1,7 +1,7 @@
 import { MAX_INTERIM, type ResponseReceiver } from './contract.ts'
 import { BadResponseError, ConnectionLostError, StrayBytesError } from './failure.ts'
-import { LENIENT_END, type Leniency, mended } from './leniency.ts'
-import { BARE_LF, type ParsedHead, parseResponseHead, parseTrailers } from './response-head.ts'
+import { BARE_LF, LENIENT_END, type Leniency, mended } from './leniency.ts'
+import { type ParsedHead, parseResponseHead, parseTrailers } from './response-head.ts'
 
 /** What a response is handed to, piece by piece. */
 export type ResponseSink = Pick<ResponseReceiver, 'onInterim' | 'onHead' | 'onBody' | 'onEnd'>
