@@ -1,4 +1,4 @@
-import { openAdminPlane } from '../app/admin-plane.ts'
+import { type AdminPlane, type AdminPlaneOptions, openAdminPlane } from '../app/admin-plane.ts'
 import type { App, AppOptions } from '../app/app.ts'
 import { checkPairs } from '../app/certificate.ts'
 import type { Drain, Readiness } from '../app/data-plane.ts'
@@ -8,13 +8,15 @@ import { needRestart, untilRestart } from '../app/restart-warnings.ts'
 import { tryRuntime } from '../app/runtime.ts'
 import { isOfStore } from '../app/store-health.ts'
 import { openStore } from '../app/stores.ts'
-import { createTelemetry } from '../app/telemetry.ts'
+import { createTelemetry, type Telemetry } from '../app/telemetry.ts'
 import type { Config } from '../config/config.ts'
 import { fingerprint } from '../config/fingerprint.ts'
-import { createChangeFollower } from '../control/change-follower.ts'
-import { UNREAD } from '../failures/adaptive.ts'
-import { createSums } from '../observe/aggregate.ts'
+import { type ChangeFollower, createChangeFollower } from '../control/change-follower.ts'
+import { type Adaptive, UNREAD } from '../failures/adaptive.ts'
+import { createSums, type Sums } from '../observe/aggregate.ts'
+import type { Metrics } from '../observe/metrics.ts'
 import { KnownUsers } from '../quota/known-users.ts'
+import type { Store } from '../store/store.ts'
 import { shareOf, workerCount } from './share.ts'
 import { createSupervisor, type Supervisor } from './supervisor.ts'
 
@@ -25,130 +27,188 @@ const SCRAPE_MS = 500
 /** Beyond delay and timeout of the drain, for a worker to settle and close, in milliseconds. */
 const GRACE_MS = 15_000
 
+/** What the primary is made of. */
+interface Primary {
+  /** The configuration that it began with, and its hash. */
+  readonly config: Config
+  readonly hash: string
+  readonly telemetry: Telemetry
+  readonly store: Store
+  readonly control: ChangeFollower
+  readonly supervisor: Supervisor
+  readonly admin: AdminPlane
+  /** Asks the workers for their state. */
+  readonly asking: NodeJS.Timeout
+  readonly state: State
+}
+
+/** The only things that change. */
+interface State {
+  /** What a worker begins with: the configuration in force, and why a later file was not taken. */
+  current: { readonly config: Config; readonly hash: string; readonly problems: readonly string[] }
+  /** As a worker reported last: each draws it by itself, from what all share. */
+  adaptive: Adaptive
+  started: boolean
+  draining: boolean
+  stopping: boolean
+}
+
 /**
  * A gateway in several processes: the workers take the requests; this one starts and watches them, reads the configuration
  * for all, and has the administrators' listener, where all of them look like one.
  * @throws as `createApp`
  */
-export async function createPrimary({ config, hash, version, observe: also }: AppOptions): Promise<App> {
-  const count = workerCount(config)
-  checkPairs(config)
-  await tryRuntime(config)
+export async function createPrimary(options: AppOptions): Promise<App> {
+  checkPairs(options.config)
+  await tryRuntime(options.config)
+  const primary = await assemble(options)
+  return {
+    start: () => start(primary),
+    reload: (config, hash, warnings) => reload(primary, config, hash, warnings),
+    stop: () => stop(primary),
+    reject: (file, problems) => reject(primary, file, problems),
+    abandon: primary.supervisor.kill,
+  }
+}
+
+async function assemble({ config, hash, version, observe: also }: AppOptions): Promise<Primary> {
+  const state: State = {
+    current: { config, hash, problems: [] },
+    adaptive: UNREAD,
+    started: false,
+    draining: false,
+    stopping: false,
+  }
   const gauges = [
-    { name: 'workers', help: 'Worker processes that are ready for requests.', read: () => readyWorkers() },
+    {
+      name: 'workers',
+      help: 'Worker processes that are ready for requests.',
+      read: () => supervisor.states().filter(({ ready }) => ready).length,
+    },
     ...globalWindowGauges(() => admin.globalWindows()),
   ]
   const telemetry = createTelemetry({ log: config.log, version, gauges })
-  const { observe, log, metrics } = telemetry
+  const { observe } = telemetry
   if (also !== undefined) telemetry.follow(also)
   const store = await openStore(config.store, observe)
   const sums = createSums()
-  /** As a worker reported last: each draws it by itself, from what all share. */
-  let adaptive = UNREAD
-  let current: { config: Config; hash: string; problems: readonly string[] } = { config, hash, problems: [] }
-  const supervisor = createSupervisor({
+  const supervisor = superviseWorkers(state, sums, version, telemetry)
+  const control = createChangeFollower({ store, observe })
+  const admin: AdminPlane = openAdminPlane({
+    current: () => state.current.config,
+    store,
+    control,
+    // Of its own: each worker knows those that came to it.
+    knownUsers: new KnownUsers({ store, reserve: () => state.current.config.quota.reserve }),
+    observe,
+    metrics: metricsOfAll(sums, supervisor, telemetry.metrics),
+    ready: (startup) => readiness(state, supervisor, startup),
+    adaptive: () => state.adaptive,
+    lacksStore: () => supervisor.states().some(({ reasons }) => reasons.some(isOfStore)),
+    drain: drainOf(state, supervisor),
+    version,
+  })
+  const asking = setInterval(supervisor.ask, ASK_MS, ASK_MS).unref()
+  return { config, hash, telemetry, store, control, supervisor, admin, asking, state }
+}
+
+function superviseWorkers(state: State, sums: Sums, version: string, { observe, log }: Telemetry): Supervisor {
+  const count = workerCount(state.current.config)
+  return createSupervisor({
     count,
-    begin: () => ({ ...current, version, config: shareOf(current.config, count) }),
+    begin: () => ({ ...state.current, version, config: shareOf(state.current.config, count) }),
     onReport(worker, report) {
-      adaptive = report.adaptive
+      state.adaptive = report.adaptive
       sums.take(worker, report.metrics)
     },
     onEnd: (worker) => void sums.bury(worker),
     write: log.pass,
     observe,
   })
-  const state = { started: false, draining: false, stopping: false }
-  const readyWorkers = (): number => supervisor.states().filter(({ ready }) => ready).length
-  const together = { render: renderAll, contentType: metrics.contentType }
-  const ready = (startup: boolean) => readiness(state, supervisor, startup)
-  const control = createChangeFollower({ store, observe })
-  const drain: Drain = { isOn: () => state.draining, turn }
-  const admin = openAdminPlane({
-    current: () => current.config,
-    store,
-    control,
-    // Of its own: each worker knows those that came to it.
-    knownUsers: new KnownUsers({ store, reserve: () => current.config.quota.reserve }),
-    observe,
-    metrics: together,
-    ready,
-    adaptive: () => adaptive,
-    lacksStore: () => supervisor.states().some(({ reasons }) => reasons.some(isOfStore)),
-    drain,
-    version,
-  })
-  const asking = setInterval(supervisor.ask, ASK_MS, ASK_MS).unref()
+}
 
-  async function renderAll(): Promise<string> {
-    await supervisor.ask(SCRAPE_MS)
-    return sums.render(await metrics.snapshot())
-  }
-
-  async function start(): Promise<{ gateway: string; admin: string }> {
-    const { url } = await admin.listen().catch(addressProblem('admin', 'listen'))
-    observe({ type: 'listening', what: 'admin', url })
-    const gateway = await supervisor.start()
-    // Workers wait for the store when they start; asked before that, it would count as one that fails.
-    void control.start() // never rejects
-    await supervisor.ask(ASK_MS)
-    state.started = true
-    observe({ type: 'config_loaded', file: config.file, hash, rules: fingerprint(config) })
-    return { admin: url, gateway }
-  }
-
-  /** All or none: what is wrong with a configuration shows when its parts are made, here first. */
-  async function reload(next: Config, nextHash: string, warnings: readonly string[] = []): Promise<void> {
-    await tryRuntime(next)
-    current = { config: untilRestart(config, next), hash: nextHash, problems: [] }
-    const problems = await supervisor.reload()
-    // Also if not all have it: the others show that in their own figures, for as long as it is so.
-    observe({ type: 'config_loaded', file: next.file, hash: nextHash, rules: fingerprint(next) })
-    if (problems.length > 0) observe({ type: 'config_partly', file: next.file, problems })
-    for (const problem of [...warnings, ...needRestart(config, next)])
-      observe({ type: 'config_warning', file: next.file, problem })
-  }
-
-  function reject(file: string, problems: readonly string[]): void {
-    current = { ...current, problems }
-    observe({ type: 'config_rejected', file, problems })
-    supervisor.rejected(problems)
-  }
-
-  function turn(on: boolean): void {
-    if (state.stopping) return
-    state.draining = on
-    supervisor.drain(on)
-  }
-
-  async function stop(): Promise<void> {
-    state.stopping = true
-    state.draining = true
-    const { delayMs, timeoutMs } = current.config.drain
-    await supervisor.stop(delayMs + timeoutMs + GRACE_MS)
-    clearInterval(asking)
-    control.close()
-    await admin.close()
-    await store.close()
-    observe({ type: 'stopped' })
-    await log.close()
-  }
-
+function metricsOfAll(sums: Sums, supervisor: Supervisor, own: Metrics): AdminPlaneOptions['metrics'] {
   return {
-    start,
-    reload,
-    stop,
-    reject,
-    abandon: supervisor.kill,
+    async render() {
+      await supervisor.ask(SCRAPE_MS)
+      return sums.render(await own.snapshot())
+    },
+    contentType: own.contentType,
   }
 }
 
+function drainOf(state: State, supervisor: Supervisor): Drain {
+  return {
+    isOn: () => state.draining,
+    turn(on) {
+      if (state.stopping) return
+      state.draining = on
+      supervisor.drain(on)
+    },
+  }
+}
+
+async function start({
+  config,
+  hash,
+  telemetry,
+  control,
+  supervisor,
+  admin,
+  state,
+}: Primary): ReturnType<App['start']> {
+  const { observe } = telemetry
+  const { url } = await admin.listen().catch(addressProblem('admin', 'listen'))
+  observe({ type: 'listening', what: 'admin', url })
+  const gateway = await supervisor.start()
+  // Workers wait for the store when they start; asked before that, it would count as one that fails.
+  void control.start() // never rejects
+  await supervisor.ask(ASK_MS)
+  state.started = true
+  observe({ type: 'config_loaded', file: config.file, hash, rules: fingerprint(config) })
+  return { admin: url, gateway }
+}
+
+/** All or none: what is wrong with a configuration shows when its parts are made, here first. */
+async function reload(
+  { config, telemetry, supervisor, state }: Primary,
+  next: Config,
+  hash: string,
+  warnings: readonly string[] = [],
+): Promise<void> {
+  const { observe } = telemetry
+  await tryRuntime(next)
+  state.current = { config: untilRestart(config, next), hash, problems: [] }
+  const problems = await supervisor.reload()
+  // Also if not all have it: the others show that in their own figures, for as long as it is so.
+  observe({ type: 'config_loaded', file: next.file, hash, rules: fingerprint(next) })
+  if (problems.length > 0) observe({ type: 'config_partly', file: next.file, problems })
+  for (const problem of [...warnings, ...needRestart(config, next)])
+    observe({ type: 'config_warning', file: next.file, problem })
+}
+
+function reject({ telemetry, supervisor, state }: Primary, file: string, problems: readonly string[]): void {
+  state.current = { ...state.current, problems }
+  telemetry.observe({ type: 'config_rejected', file, problems })
+  supervisor.rejected(problems)
+}
+
+async function stop({ telemetry, store, control, supervisor, admin, asking, state }: Primary): Promise<void> {
+  state.stopping = true
+  state.draining = true
+  const { delayMs, timeoutMs } = state.current.config.drain
+  await supervisor.stop(delayMs + timeoutMs + GRACE_MS)
+  clearInterval(asking)
+  control.close()
+  await admin.close()
+  await store.close()
+  telemetry.observe({ type: 'stopped' })
+  await telemetry.log.close()
+}
+
 /** One worker that is ready is enough: those that are not get no connections. What keeps the others is reported all the same. */
-function readiness(
-  state: { started: boolean; draining: boolean },
-  supervisor: Supervisor,
-  startup: boolean,
-): Readiness {
-  const own = [...(state.started ? [] : ['starting']), ...(state.draining ? ['draining'] : [])]
+function readiness({ started, draining }: State, supervisor: Supervisor, startup = false): Readiness {
+  const own = [...(started ? [] : ['starting']), ...(draining ? ['draining'] : [])]
   if (own.length > 0) return { ready: false, reasons: own }
   const workers = supervisor.states()
   return {
