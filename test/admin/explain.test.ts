@@ -485,6 +485,19 @@ describe('every reason has a code with values beside its sentence, and the dashb
     expect(await reasons('POST', '/v1/user/x')).toEqual(['All windows have room for 2.', ['room', { cost: 2 }]])
   })
 
+  test('of paths that are folded', async () => {
+    await other((yaml) => `${yaml}edge: { match: { case: fold, trailing_dots: ignore } }\n`)
+    expect(await explain('POST', '/V1/user./x')).toMatchObject({ decision: 'accept', cost: 2 })
+    expect(await reasons('POST', '/v1/u%C5%BFer/x')).toEqual([
+      '400: The path holds a letter whose case servers read in different ways.',
+      ['target_letter_case', {}],
+    ])
+    expect(await reasons('POST', '/v1/.../x')).toEqual([
+      '400: The path holds a segment of dots and blanks only.',
+      ['target_only_dots', {}],
+    ])
+  })
+
   test('of global limits that do not apply', async () => {
     const text = 'All windows have room for 2; the global limits do not apply'
     await put({ bypassGlobal: true, reason: 'on trial' })
