@@ -1,0 +1,120 @@
+import type { Cost, RouteConfig } from '../config/config.ts'
+import { isObject } from '../lib/json.ts'
+import { valueOfKey } from '../lib/json-scalar.ts'
+import { pathParameter } from '../lib/openapi.ts'
+import { SECURITY_SCHEME } from './answers.ts'
+import { cleanItem } from './clean.ts'
+import { type Json, list, resolve, without } from './json.ts'
+import { type Access, type Part, type Place, writePath } from './matching.ts'
+import { withOwnResponses } from './own-responses.ts'
+import { restName } from './paths.ts'
+
+const OTHERS = 'Other routes'
+
+const REST_TEXT = 'One or more segments: all that follows.'
+
+export interface Described {
+  readonly upstream: Json
+  readonly item: Json
+  readonly operation: Json
+  readonly place: Place
+  readonly hidden: ReadonlySet<string>
+}
+
+/** An operation that the upstream's document describes, as clients see it at one place of the route map. */
+export function describe({ upstream, item, operation, place, hidden }: Described): Json {
+  const parameters = parametersOf(upstream, item, operation, place.parts, hidden)
+  const { post: cleaned } = cleanItem({ post: operation })
+  const { description, responses, tags, ...rest } = without(cleaned as Json, 'parameters')
+  return {
+    ...rest,
+    tags: list(tags).length > 0 ? tags : [titleOf(upstream)],
+    ...(parameters.length > 0 && { parameters }),
+    description: [description, priceText(place.access)].filter((text) => typeof text === 'string').join('\n\n'),
+    security: securityOf(place.access),
+    responses: withOwnResponses(upstream, isObject(responses) ? responses : {}, place.access),
+    'x-tollgate': extensionOf(place.access),
+  }
+}
+
+/** The group of operations that have none: pages show them under "default". */
+function titleOf({ info }: Json): string {
+  return isObject(info) && typeof info.title === 'string' ? info.title : 'Service'
+}
+
+/** Those of the path as well; without what the gateway says to the upstream, and without what the path fixes. */
+function parametersOf(
+  upstream: Json,
+  item: Json,
+  operation: Json,
+  parts: readonly Part[],
+  hidden: ReadonlySet<string>,
+) {
+  const byName = new Map<string, unknown>()
+  for (const written of [...list(item.parameters), ...list(operation.parameters)]) {
+    const { name, in: where } = resolve(upstream, written)
+    byName.set(`${where} ${where === 'header' ? String(name).toLowerCase() : name}`, written)
+  }
+  const variables = variablesOf(writePath(parts))
+  for (const key of byName.keys()) {
+    const [where, name = ''] = [key.slice(0, key.indexOf(' ')), key.slice(key.indexOf(' ') + 1)]
+    if (where === 'header' ? hidden.has(name) : where === 'path' && !variables.includes(name)) byName.delete(key)
+  }
+  const missing = variables.filter((name) => !byName.has(`path ${name}`))
+  return [...byName.values(), ...missing.map((name) => pathParameter(name))]
+}
+
+function variablesOf(path: string): string[] {
+  return [...path.matchAll(/\{([^{}]*)\}/g)].map(([, name = '']) => name)
+}
+
+function securityOf({ charged }: Access) {
+  return charged === null ? [] : [{ [SECURITY_SCHEME]: [] }]
+}
+
+function extensionOf({ route, charged }: Access): Json {
+  const match = route === null ? {} : { match: route.match }
+  if (charged === null) return { ...match, public: true }
+  const { category, cost } = charged
+  if (cost.kind === 'fixed') return { ...match, category, cost: cost.cost }
+  return { ...match, category, cost: { body: cost.fields, values: Object.fromEntries(cost.values) } }
+}
+
+function priceText({ charged }: Access): string {
+  if (charged === null) return '**Quota:** public, so it asks for no credential and costs nothing.'
+  return `**Quota:** category \`${charged.category}\`, ${costText(charged.cost)}.`
+}
+
+function costText(cost: Cost): string {
+  if (cost.kind === 'fixed') return `costs ${tokens(cost.cost)}`
+  const values = [...cost.values].map(([value, amount]) => `\`${value}\` costs ${tokens(amount)}`)
+  return `by the field ${cost.fields.map((field) => `\`${field}\``).join(' or ')} of the body: ${values.join(', ')}`
+}
+
+const tokens = (cost: number) => (cost === 1 ? '1 token' : `${cost} tokens`)
+
+/** What a rule lets through that no document describes. */
+export function undescribed(route: RouteConfig, method: string, at: string): Json {
+  const access: Access = { route, charged: route.public ? null : route }
+  const parameters = variablesOf(at).map((name) =>
+    pathParameter(name, name === restName(route.segments) ? REST_TEXT : undefined),
+  )
+  return {
+    tags: [OTHERS],
+    summary: route.match,
+    description: priceText(access),
+    ...(parameters.length > 0 && { parameters }),
+    ...(method.startsWith('p') && { requestBody: { content: { 'application/json': bodyOf(access) } } }),
+    security: securityOf(access),
+    responses: { default: { description: 'Whatever the service answers.' }, ...withOwnResponses({}, {}, access) },
+    'x-tollgate': extensionOf(access),
+  }
+}
+
+/** Nothing is known of a body but what it is priced by. */
+function bodyOf({ charged }: Access): Json {
+  if (charged === null || charged.cost.kind === 'fixed') return { schema: {} }
+  const [field = ''] = charged.cost.fields
+  const values = [...charged.cost.values.keys()].map(valueOfKey)
+  return { schema: { type: 'object', properties: { [field]: { examples: values } } }, example: { [field]: values[0] } }
+}

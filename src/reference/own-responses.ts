@@ -1,0 +1,44 @@
+import { OF_FORWARDED, type OwnStatus, RESPONSES, responseRef } from './answers.ts'
+import { cleanResponse } from './clean.ts'
+import { type Json, maps, resolve } from './json.ts'
+import type { Access } from './matching.ts'
+
+function ownStatuses({ charged }: Access): OwnStatus[] {
+  return charged === null ? [...OF_FORWARDED] : [...OF_FORWARDED, 401]
+}
+
+/** With what the gateway itself responds. */
+export function withOwnResponses(upstream: Json, responses: Json, access: Access): Json {
+  const own = ownStatuses(access).map((status) => {
+    const theirs = theirResponse(responses, status)
+    return [
+      status,
+      theirs === undefined ? responseRef(status) : eitherResponse(status, cleanResponse(resolve(upstream, theirs))),
+    ]
+  })
+  return { ...responses, ...Object.fromEntries(own) }
+}
+
+/** What they say of a status by itself goes before what they say of its class, and that before what they say of all. */
+function theirResponse(responses: Json, status: OwnStatus): unknown {
+  return responses[status] ?? responses[`${Math.floor(status / 100)}XX`] ?? responses.default
+}
+
+/** An answer of one status may be of either. */
+function eitherResponse(status: OwnStatus, theirs: Json): Json {
+  const ours = RESPONSES[status]
+  const content = Object.fromEntries(maps(theirs.content))
+  const mine = Object.fromEntries(maps(ours.content))
+  const type = 'application/json'
+  const schemas = [mine[type]?.schema, content[type]?.schema].filter((schema) => schema !== undefined)
+  return {
+    ...theirs,
+    description: `${ours.description} Or, of the service: ${theirs.description ?? ''}`,
+    headers: { ...Object.fromEntries(maps(theirs.headers)), ...Object.fromEntries(maps(ours.headers)) },
+    content: {
+      ...content,
+      ...mine,
+      [type]: { ...content[type], schema: schemas.length > 1 ? { anyOf: schemas } : schemas[0] },
+    },
+  }
+}

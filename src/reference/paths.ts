@@ -1,0 +1,79 @@
+import type { Segment } from '../config/config.ts'
+import { STATUS_PATHS } from '../quota/status.ts'
+import { canonicalLiteral } from '../routing/target.ts'
+import type { Json } from './json.ts'
+
+export type Items = Record<string, Record<string, unknown>>
+
+/** The paths of a document while it is made, with what keeps them apart. */
+export class Paths {
+  readonly items: Items = {}
+  readonly #page: string
+  readonly #firstOfShape = new Map<string, string>()
+  readonly #ids = new Set<string>()
+
+  /** @param page where the page is: the gateway answers there itself */
+  constructor(page: string) {
+    this.#page = page
+  }
+
+  /**
+   * The first operation of a path and method stands.
+   * @returns false for what the gateway answers itself
+   */
+  add(path: string, method: string, operation: Json): boolean {
+    if (isOwn(method, path, this.#page)) return false
+    this.#set(this.standing(path), method, operation)
+    return true
+  }
+
+  /** What the gateway answers itself. */
+  addOwn(path: string, operation: Json): void {
+    this.#set(path, 'get', operation)
+  }
+
+  #set(path: string, method: string, operation: Json): void {
+    const item = this.items[path] ?? {}
+    item[method] ??= this.#withOwnId(operation)
+    this.items[path] = item
+  }
+
+  /** Templates that differ only in the names of their parameters are one path to OpenAPI: the first one stands. */
+  standing(path: string): string {
+    const shape = path.replace(/\{[^{}]*\}/g, '{}')
+    const first = this.#firstOfShape.get(shape) ?? path
+    this.#firstOfShape.set(shape, first)
+    return first
+  }
+
+  /** An operation that stands at several paths has its own id at each. */
+  #withOwnId(operation: Json): Json {
+    const { operationId } = operation
+    if (typeof operationId !== 'string') return operation
+    let id = operationId
+    for (let n = 2; this.#ids.has(id); n++) id = `${operationId}_${n}`
+    this.#ids.add(id)
+    return { ...operation, operationId: id }
+  }
+}
+
+function isOwn(method: string, at: string, page: string): boolean {
+  if (method !== 'get' && method !== 'head') return false
+  return STATUS_PATHS.has(at) || at === page || at.startsWith(`${page}/`)
+}
+
+/** A rule's path as OpenAPI writes it. */
+export function pathOf(segments: readonly Segment[]): string {
+  return segments
+    .map((segment) => {
+      if (segment.kind === 'rest') return `/{${restName(segments)}}`
+      return segment.kind === 'param' ? `/{${segment.name}}` : `/${canonicalLiteral(segment.text)}`
+    })
+    .join('')
+}
+
+/** The name of the parameter for all that follows. */
+export function restName(segments: readonly Segment[]): string {
+  const isTaken = segments.some((segment) => segment.kind === 'param' && segment.name === 'rest')
+  return isTaken ? '_rest' : 'rest'
+}
