@@ -5,6 +5,7 @@ import type { Shares } from '../edge/shares.ts'
 import type { Gateway } from '../gateway/gateway.ts'
 import type { Certificate } from '../lib/tls.ts'
 import type { Observer } from '../observe/observation.ts'
+import { patiencesOf } from './patience.ts'
 import type { Runtime } from './runtime.ts'
 import { SetupError } from './setup-error.ts'
 
@@ -35,9 +36,13 @@ export function openGatewayListener({ config, current, ...parts }: GatewayListen
 }
 
 /** Longer than the upstream may keep a client waiting: for a connection, its opening, the response, the next piece of it. */
-export function idleTimeoutOf({ upstream }: Config): number {
-  const { connectTimeoutMs, responseTimeoutMs, idleTimeoutMs } = upstream
-  return Math.max(connectTimeoutMs + 2 * responseTimeoutMs, idleTimeoutMs) + 10_000
+export function idleTimeoutOf(config: Config): number {
+  const { connectTimeoutMs } = config.upstream
+  const longest = patiencesOf(config).reduce(
+    (ms, { responseTimeoutMs, idleTimeoutMs }) => Math.max(ms, connectTimeoutMs + 2 * responseTimeoutMs, idleTimeoutMs),
+    0,
+  )
+  return longest + 10_000
 }
 
 function connectionLimits({ config: { edge }, rules, isProxy }: Runtime): ConnectionLimits {

@@ -5,6 +5,7 @@ import { gatewayDocument } from '../reference/document.ts'
 import { createReference } from '../reference/reference.ts'
 import { UNMATCHED } from '../replicas/presence.ts'
 import { createRouteTable } from '../routing/route-table.ts'
+import { patienceOf } from './patience.ts'
 
 const known = new WeakMap<Config, Promise<PlanRules>>()
 
@@ -37,15 +38,16 @@ async function referenceOf(config: Config): Promise<Reference | null> {
   return createReference({ config: reference, document })
 }
 
-function routesOf({ routes }: Config): Route[] {
+function routesOf({ routes, upstream }: Config): Route[] {
   return routes.map((route) => {
     const { match, line, methods, segments, health, shadow, tunnelChargeMs } = route
     const tariff = route.public ? null : { category: route.category, price: route.cost }
-    return { match, line, methods, segments, tariff, health, shadow, tunnelChargeMs }
+    const patience = patienceOf(route, upstream)
+    return { match, line, methods, segments, tariff, health, shadow, tunnelChargeMs, patience }
   })
 }
 
-function unmatchedOf({ unmatched }: Config): Route | null {
+function unmatchedOf({ unmatched, upstream }: Config): Route | null {
   if (unmatched.kind === 'refuse') return null
   const base = {
     match: UNMATCHED,
@@ -55,7 +57,8 @@ function unmatchedOf({ unmatched }: Config): Route | null {
     health: 'charged',
     tunnelChargeMs: null,
   } as const
-  if (unmatched.kind === 'forward') return { ...base, tariff: null, shadow: false }
+  if (unmatched.kind === 'forward') return { ...base, tariff: null, shadow: false, patience: null }
   const { category, cost, shadow } = unmatched
-  return { ...base, tariff: { category, price: cost }, shadow }
+  const patience = patienceOf(unmatched, upstream)
+  return { ...base, tariff: { category, price: cost }, shadow, patience }
 }

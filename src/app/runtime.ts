@@ -11,6 +11,7 @@ import type { Observer } from '../observe/observation.ts'
 import type { IsKnown } from '../quota/reserve.ts'
 import { readUpstreamTls } from './certificate.ts'
 import { createLimitsInForce, type LimitsInForce } from './limits-in-force.ts'
+import { shortestOf } from './patience.ts'
 import { planRulesOf } from './plan-rules.ts'
 import { shareRulesOf } from './share-rules.ts'
 
@@ -43,7 +44,7 @@ export async function createRuntime(
     same(forwardSections(old.config), forwardSections(config)) &&
     same(old.fingerprints.tls, fingerprints.tls)
       ? old.forwarder
-      : createForwarder(forwardOptions(config.upstream, isProxy))
+      : createForwarder(forwardOptions(config, isProxy))
   const limits = createLimitsInForce(config.quota, isKnown)
   // Last: it asks for keys from here on, and nobody would end that where another part cannot be made.
   const authenticator =
@@ -99,8 +100,8 @@ function fingerprintsOf(files: readonly string[]): Fingerprints {
   })
 }
 
-function forwardSections({ upstream, edge }: Config): unknown {
-  return [upstream, edge.trustedProxies]
+function forwardSections(config: Config): unknown {
+  return [config.upstream, config.edge.trustedProxies, shortestOf(config)]
 }
 
 function authSections({ auth, upstream }: Config): unknown {
@@ -152,12 +153,14 @@ function proxyCheck({ trustedProxies }: EdgeConfig): (address: string) => boolea
   return remembered((address) => trusted.check(address, isIPv6(address) ? 'ipv6' : 'ipv4'))
 }
 
-function forwardOptions(upstream: UpstreamConfig, trustedProxies: (address: string) => boolean) {
+function forwardOptions(config: Config, trustedProxies: (address: string) => boolean) {
+  const { upstream } = config
   return {
     ...upstream,
     url: upstream.origin,
     headers: Object.fromEntries(upstream.headers),
     tls: upstream.tls === null ? {} : readUpstreamTls(upstream.tls),
+    shortestMs: shortestOf(config),
     trustedProxies,
   }
 }

@@ -18,6 +18,17 @@ export type IdentityFact =
   | { readonly kind: 'user' | 'organisation' | 'plan' }
   | { readonly kind: 'claim'; readonly path: string }
 
+/** For how long the upstream may be silent, in milliseconds. */
+export interface Patience {
+  /** From the end of the request to the head of the response; whole, 1 to 86,400,000. */
+  readonly responseTimeoutMs: number
+  /**
+   * Between two pieces of the body of a response, and the longest that a client may read nothing of it, or of what a tunnel
+   * brings; whole, 1 to 86,400,000.
+   */
+  readonly idleTimeoutMs: number
+}
+
 /** What is known of an admitted request when it is forwarded. */
 interface Admitted {
   readonly req: IncomingMessage
@@ -26,6 +37,8 @@ interface Admitted {
   /** `null` if nobody is verified: then the upstream is told of nobody. */
   readonly caller: VerifiedCaller | null
   readonly requestId: string
+  /** `null` for that of the options. */
+  readonly patience: Patience | null
   /** Raw `[name, value, …]` added to the upstream's response; fields of these names in the upstream's own response are dropped. */
   readonly responseHeaders: readonly string[]
 }
@@ -71,18 +84,13 @@ export interface ForwardResult {
 }
 
 /** How the upstream is reached. Numbers are not checked here: the configuration has these ranges and defaults. */
-export interface ForwardOptions {
+export interface ForwardOptions extends Patience {
   /** Origin of the upstream, `http:` or `https:`. Path, query, fragment and credentials in it are refused with a TypeError. */
   readonly url: string
   /** Milliseconds to a usable connection, TLS handshake included; whole, 1 to 600,000, by default 2000. */
   readonly connectTimeoutMs: number
-  /** Milliseconds from the end of the request to the head of the response; whole, 1 to 86,400,000, by default 30,000. */
-  readonly responseTimeoutMs: number
-  /**
-   * Milliseconds between two pieces of the body of a response, and the longest that a client may read nothing of it, or of what
-   * a tunnel brings; whole, 1 to 86,400,000, by default 60,000.
-   */
-  readonly idleTimeoutMs: number
+  /** The shortest time of any `patience`, in milliseconds. Default: no exchange has one that is shorter than these. */
+  readonly shortestMs?: number
   /**
    * Milliseconds that a free connection is kept, if the upstream does not announce a shorter time; whole, 1 to 600,000, by
    * default 4000.

@@ -12,7 +12,7 @@ import type {
 } from './client/contract.ts'
 import { GivenUpError } from './client/failure.ts'
 import { originOf } from './client-info.ts'
-import type { Exchange, ForwardResult } from './contract.ts'
+import type { Exchange, ForwardResult, Patience } from './contract.ts'
 import { forwardErrorOf, reasonOf } from './failure.ts'
 import {
   asksForUpgrade,
@@ -28,12 +28,23 @@ import { Upload } from './upload.ts'
 export interface Upstream {
   readonly client: UpstreamClient
   readonly rules: HeaderRules
-  /** Before the head of a response. */
-  readonly responseSilence: Silence
-  /** Within its body. */
-  readonly idleSilence: Silence
+  readonly silences: Silences
   /** Whether a connection serves another request after one with a body. */
   readonly reuseAfterBody: boolean
+}
+
+interface Silences {
+  /** Before the head of a response. */
+  readonly response: Silence
+  /** Within its body. */
+  readonly idle: Silence
+}
+
+export function silencesOf({ responseTimeoutMs, idleTimeoutMs }: Patience): Silences {
+  return {
+    response: { ms: responseTimeoutMs, late: 'no answer in time' },
+    idle: { ms: idleTimeoutMs, late: 'the answer stopped in its middle' },
+  }
 }
 
 /** Interim responses that are Early Hints: so many are passed on. */
@@ -63,6 +74,7 @@ export class UpstreamExchange implements ResponseReceiver, Waiter {
   readonly #exchange: Exchange
   readonly #upstream: Upstream
   readonly #head: OutgoingHead
+  readonly #silences: Silences
   readonly #resolve: (result: ForwardResult) => void
   readonly #onClose = (): void => this.#clientClosed()
   #state: State = 'waiting'
@@ -92,6 +104,7 @@ export class UpstreamExchange implements ResponseReceiver, Waiter {
     this.#resolve = resolve
     this.#head = outgoingHead(exchange.req.rawHeaders, originOf(exchange), upstream.rules)
     this.#body = exchange.body
+    this.#silences = exchange.patience === null ? upstream.silences : silencesOf(exchange.patience)
   }
 
   // Waiting.
@@ -141,7 +154,7 @@ export class UpstreamExchange implements ResponseReceiver, Waiter {
    */
   #awaitResponse(): void {
     if (this.#state !== 'sent') return
-    this.#connection?.allow(this.#upload?.starved ? null : this.#upstream.responseSilence)
+    this.#connection?.allow(this.#upload?.starved ? null : this.#silences.response)
   }
 
   onDrain(): void {
@@ -195,7 +208,7 @@ export class UpstreamExchange implements ResponseReceiver, Waiter {
   }
 
   #awaitBody(): void {
-    this.#connection?.allow(this.#upstream.idleSilence)
+    this.#connection?.allow(this.#silences.idle)
   }
 
   // Body.
@@ -256,7 +269,7 @@ export class UpstreamExchange implements ResponseReceiver, Waiter {
   }
 
   #limitStall(): void {
-    this.#stall = setTimeout(() => this.#abandon(CLIENT_STALLED), this.#upstream.idleSilence.ms)
+    this.#stall = setTimeout(() => this.#abandon(CLIENT_STALLED), this.#silences.idle.ms)
   }
 
   // End.

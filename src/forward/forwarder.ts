@@ -4,7 +4,7 @@ import type { Destination } from './client/contract.ts'
 import { GivenUpError } from './client/failure.ts'
 import { ConnectionPool } from './client/pool.ts'
 import type { Forwarder, ForwardOptions, UpstreamTls } from './contract.ts'
-import { UpstreamExchange } from './exchange.ts'
+import { silencesOf, UpstreamExchange } from './exchange.ts'
 import { Tunnels } from './handshake.ts'
 import { headerRules } from './headers.ts'
 
@@ -17,12 +17,16 @@ export function createForwarder(options: ForwardOptions): Forwarder {
   const serverName = options.tls?.serverName
   const rules = headerRules(options)
   const destination = destinationOf(origin, options, secureContext)
-  const client = new ConnectionPool({ ...options, destination })
+  const { responseTimeoutMs, idleTimeoutMs, shortestMs = Number.POSITIVE_INFINITY } = options
+  const client = new ConnectionPool({
+    ...options,
+    destination,
+    shortestMs: Math.min(responseTimeoutMs, idleTimeoutMs, shortestMs),
+  })
   const upstream = {
     client,
     rules,
-    responseSilence: { ms: options.responseTimeoutMs, late: 'no answer in time' },
-    idleSilence: { ms: options.idleTimeoutMs, late: 'the answer stopped in its middle' },
+    silences: silencesOf(options),
     reuseAfterBody: options.reuseAfterBody,
   }
   const tunnels = new Tunnels({ ...options, origin, lookup: destination.lookup, secureContext, serverName, rules })

@@ -7,7 +7,7 @@ import { reset } from '../respond/raw.ts'
 import { MAX_INTERIM } from './client/contract.ts'
 import { BadResponseError, GivenUpError, UpstreamTimeoutError } from './client/failure.ts'
 import { originOf } from './client-info.ts'
-import type { ForwardResult, UpgradeExchange } from './contract.ts'
+import type { ForwardResult, Patience, UpgradeExchange } from './contract.ts'
 import { EarlyBytes } from './early-bytes.ts'
 import { forwardErrorOf, reasonOf } from './failure.ts'
 import { asksForUpgrade, fieldsOf, type HeaderRules, headersToClient, outgoingHead } from './headers.ts'
@@ -15,12 +15,10 @@ import { asksForUpgrade, fieldsOf, type HeaderRules, headersToClient, outgoingHe
 /** How long the other end may take to read what is left when one end has closed, in milliseconds. */
 const LINGER_MS = 2_000
 
-export interface TunnelOptions {
+export interface TunnelOptions extends Patience {
   readonly origin: URL
   readonly lookup: LookupFunction
   readonly connectTimeoutMs: number
-  readonly responseTimeoutMs: number
-  readonly idleTimeoutMs: number
   readonly maxHeaderSize: number
   readonly secureContext: SecureContext | undefined
   readonly serverName: string | undefined
@@ -45,6 +43,7 @@ export class Tunnel {
   readonly #exchange: UpgradeExchange
   readonly #options: TunnelOptions
   readonly #client: Socket
+  readonly #patience: Patience
   readonly #result = Promise.withResolvers<ForwardResult>()
   readonly #onClientClose = (): void => this.#clientGone(CLIENT_LEFT)
   readonly #onAbort = (): void => this.#end(new GivenUpError(String(this.#exchange.signal?.reason)))
@@ -61,6 +60,7 @@ export class Tunnel {
     this.#exchange = exchange
     this.#options = options
     this.#client = exchange.socket as Socket
+    this.#patience = exchange.patience ?? options
   }
 
   run(join: Join): Promise<ForwardResult> {
@@ -91,7 +91,7 @@ export class Tunnel {
     outgoing.once('socket', (socket) => {
       socket.once(this.#options.secureContext === undefined ? 'connect' : 'secureConnect', () => {
         this.#reached = true
-        this.#within(this.#options.responseTimeoutMs, 'no answer in time')
+        this.#within(this.#patience.responseTimeoutMs, 'no answer in time')
       })
     })
     outgoing.on('information', () => this.#countInterim())
@@ -166,7 +166,7 @@ export class Tunnel {
     this.#client.once('end', () => destroyLater(upstream))
     this.#client.once('close', () => end(upstream))
     // Whoever waits for one end reads nothing of the other, and would hear neither of its end nor of a reset.
-    const { idleTimeoutMs } = this.#options
+    const { idleTimeoutMs } = this.#patience
     whenStalled(upstream, this.#client, idleTimeoutMs, () => this.#clientStalled())
     whenStalled(this.#client, upstream, idleTimeoutMs, () => this.#upstreamStalled())
     upstream.once('close', () => {
@@ -190,7 +190,7 @@ export class Tunnel {
     const headers = headersToClient(fieldsOf(status, response.rawHeaders), this.#exchange.responseHeaders)
     this.#client.write(plainHead(status, headers), 'latin1')
     response.pipe(this.#client, { end: false })
-    response.setTimeout(this.#options.idleTimeoutMs, () => {
+    response.setTimeout(this.#patience.idleTimeoutMs, () => {
       if (this.#client.writableLength > 0) this.#clientStalled()
       else response.destroy(new UpstreamTimeoutError('the answer stalled'))
     })
@@ -201,7 +201,7 @@ export class Tunnel {
   /** What is left of it may be read slowly: the end of the connection is what ends it, and comes behind its last byte only. */
   #awaitReader(): void {
     const client = this.#client
-    this.#timer = setTimeout(() => this.#clientStalled(), this.#options.idleTimeoutMs)
+    this.#timer = setTimeout(() => this.#clientStalled(), this.#patience.idleTimeoutMs)
     client.end((error?: Error | null) => {
       if (error) return
       this.#settle('forwarded', null)

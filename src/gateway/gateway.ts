@@ -165,14 +165,15 @@ async function tunnel(context: Context, exchange: Exchange, upgrade: IncomingUpg
 }
 
 /** What the forwarder needs to know of a request. */
-function outgoing({ req, rules, caller: known, settlement, requestId }: Exchange, { target }: Pass) {
+function outgoing({ req, rules, route, caller: known, settlement, requestId }: Exchange, { target }: Pass) {
   const responseHeaders = ['X-Request-Id', requestId]
   if (settlement?.kind === 'shadowed') responseHeaders.push(...SHADOW_FIELD)
   if (settlement !== null && settlement.decision !== null && rules.rateLimitFields) {
     responseHeaders.push(...rateLimitFields(settlement.charge, settlement.decision))
   }
   const caller = known !== null && isVerified(known) ? known : null
-  return { req, target: target.path + target.query, caller, requestId, responseHeaders }
+  const patience = route?.patience ?? null
+  return { req, target: target.path + target.query, caller, requestId, patience, responseHeaders }
 }
 
 /** Only if the upstream certainly saw nothing: anything else may have had its effect there. A denial of ours is never charged. */

@@ -1,7 +1,7 @@
 import type { IncomingHttpHeaders } from 'node:http'
 import type { Authenticator } from '../auth/authenticator.ts'
 import type { ShareRules } from '../edge/shares.ts'
-import type { Forwarder } from '../forward/forwarder.ts'
+import type { Forwarder, Patience } from '../forward/forwarder.ts'
 import type { Policy } from '../quota/policy.ts'
 import type { OwnResponse } from '../respond/response.ts'
 import type { Price } from '../routing/price.ts'
@@ -20,6 +20,8 @@ export interface Route extends RoutePattern {
   readonly shadow: boolean
   /** After how many milliseconds a tunnel costs again what it did; `null` for never. */
   readonly tunnelChargeMs: number | null
+  /** For how long the upstream may be silent; `null` for as long as elsewhere. */
+  readonly patience: Patience | null
 }
 
 /** Pages that the gateway serves itself: public, and never charged. */

@@ -357,6 +357,35 @@ describe('each key of the configuration reaches what it names: upstream', () => 
     expect(app.requests()[0]).toMatchObject({ httpStatus: 0, clientStatus: 504, outcome: 'failed', cost: 4 })
   })
 
+  it('routes[].response_timeout and idle_timeout hold for their rule, and for unmatched those of its own', async () => {
+    const text = config({ upstream: 'response_timeout: 30s, idle_timeout: 30s' })
+    const own = 'response_timeout: 100ms, idle_timeout: 150ms'
+    const quick = `{ match: GET /quick, category: read, cost: 1, ${own} }, { match: GET /open, public: true, ${own} }`
+    const rest = `unmatched: { category: read, cost: 0, ${own} }`
+    app = await startApp(`${text.replace('routes: [', `routes: [${quick}, `)}\n${rest}`)
+    respond = ({ url }, res) => {
+      if (url.startsWith('/items/')) setTimeout(() => res.end('late'), 1_500)
+      if (url.endsWith('half')) res.writeHead(200).write('half')
+    }
+    const slow = get('/items/1')
+    for (const path of ['/quick', '/open', '/other']) expect((await get(path)).status, path).toBe(504)
+    await expect((await get('/half')).text()).rejects.toThrow()
+    expect(await (await slow).text()).toBe('late')
+  })
+
+  it('routes[].response_timeout is less than the silence for which the connection of a client is given up', async () => {
+    const told: (number | undefined)[] = []
+    const note = (message: unknown): void => void told.push((message as { socket: Socket }).socket.timeout)
+    subscribe('http.server.request.start', note)
+    try {
+      app = await startApp(config({}).replace('cost: 4', 'cost: 4, response_timeout: 1h'))
+      await get()
+    } finally {
+      unsubscribe('http.server.request.start', note)
+    }
+    expect(told).toContain(2_000 + 2 * 3_600_000 + 10_000)
+  })
+
   it('response_timeout that a reload lengthens is not cut short by the time that a connection of a client may be silent', async () => {
     await start({ upstream: 'connect_timeout: 100ms, response_timeout: 100ms, idle_timeout: 100ms' })
     await app.reload(config({ upstream: 'response_timeout: 30s' }))

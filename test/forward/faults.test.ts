@@ -240,6 +240,14 @@ overEachTransport(({ scheme, httpUpstream, rawUpstream, tcpServer }) => {
       expect(await gateway.settled()).toMatchObject({ httpStatus: 0, error: 'upstream_timeout', reached: true })
     })
 
+    it('in the time of its own rule gives 504, however long others may take', async () => {
+      const upstream = await rawUpstream(() => {})
+      const patience = { responseTimeoutMs: 200, idleTimeoutMs: 60_000 }
+      const gateway = await gatewayTo(upstream.url, { patience, shortestMs: 200 })
+      const { text } = await exchangeRaw(gateway.port, get('/', CLOSE))
+      expect(text).toMatch(/^HTTP\/1\.1 504 /)
+    })
+
     it('in time gives 504 also while it does not read a large body', async () => {
       const upstream = await rawUpstream((socket) => socket.pause())
       const gateway = await gatewayTo(upstream.url, { responseTimeoutMs: 300 })

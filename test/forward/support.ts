@@ -15,6 +15,7 @@ import {
   type Forwarder,
   type ForwardOptions,
   type ForwardResult,
+  type Patience,
   type VerifiedCaller,
 } from '../../src/forward/forwarder.ts'
 import { type TestCertificate, testCertificate } from './certificate.ts'
@@ -92,7 +93,7 @@ export function destinationOf(url: string): Destination {
 
 /** The upstream client by itself. `opened` gives a connection as an exchange gets it. */
 export function clientOf(destination: Destination, options: Partial<PoolOptions> = {}) {
-  const client = new ConnectionPool({ ...DEFAULTS, ...options, destination })
+  const client = new ConnectionPool({ ...DEFAULTS, shortestMs: 60_000, ...options, destination })
   destroyAtEnd(new WeakRef(client))
   const opened = () => new Promise<Connection>((start, expire) => client.acquire({ start, expire }))
   return { client, opened }
@@ -121,6 +122,7 @@ export interface Gateway {
 export interface GatewayOptions extends Partial<ForwardOptions> {
   readonly user?: string | null
   readonly responseHeaders?: readonly string[]
+  readonly patience?: Patience
   /** Reads the body before forwarding, as pricing by a body field does. */
   readonly readBody?: boolean
   /** Runs before forwarding, as authentication and charging do. */
@@ -138,6 +140,7 @@ export async function gatewayTo(upstream: string, options: GatewayOptions = {}):
     target: req.url ?? '/',
     caller: options.user === null ? null : callerNamed(options.user ?? 'alice'),
     requestId: 'req-1',
+    patience: options.patience ?? null,
     responseHeaders: options.responseHeaders ?? ['X-Request-Id', 'req-1'],
   })
   server.on('request', async (req: IncomingMessage, res: ServerResponse) => {

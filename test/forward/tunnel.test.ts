@@ -48,7 +48,13 @@ const PIECE = Buffer.alloc(16 * 1024)
 
 /** The next handshake, which the caller forwards. */
 function nextUpgrade({ server }: Gateway): Promise<UpgradeExchange> {
-  const admitted = { target: '/', caller: callerNamed('alice'), requestId: 'req-1', responseHeaders: [] }
+  const admitted = {
+    target: '/',
+    caller: callerNamed('alice'),
+    requestId: 'req-1',
+    patience: null,
+    responseHeaders: [],
+  }
   server.removeAllListeners('upgrade')
   return new Promise((resolve) => {
     server.once('upgrade', (req, socket, head) => resolve({ ...admitted, req, socket, head }))
@@ -399,6 +405,14 @@ overEachTransport(({ scheme, httpUpstream, rawUpstream }) => {
     it('in time gives a timeout', async () => {
       const upstream = await rawUpstream(() => {})
       const gateway = await gatewayTo(upstream.url, { responseTimeoutMs: 100 })
+      await exchangeRaw(gateway.port, handshake())
+      const reason = 'UPSTREAM_TIMEOUT: no answer in time'
+      expect(await gateway.settled()).toMatchObject({ error: 'upstream_timeout', reached: true, reason })
+    })
+
+    it('in the time of its own rule gives a timeout', async () => {
+      const upstream = await rawUpstream(() => {})
+      const gateway = await gatewayTo(upstream.url, { patience: { responseTimeoutMs: 100, idleTimeoutMs: 60_000 } })
       await exchangeRaw(gateway.port, handshake())
       const reason = 'UPSTREAM_TIMEOUT: no answer in time'
       expect(await gateway.settled()).toMatchObject({ error: 'upstream_timeout', reached: true, reason })

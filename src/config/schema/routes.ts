@@ -70,6 +70,16 @@ const shadow = () =>
     description: 'Whether requests that the quota refuses are forwarded all the same, uncharged. Default false',
   }).default(false)
 
+/** Those of `upstream` are for all rules that have none of their own. */
+const timeouts = () => ({
+  response_timeout: duration('1ms', '24h', {
+    description: 'Until the response head, 1ms to 24h. Default that of upstream',
+  }).optional(),
+  idle_timeout: duration('1ms', '24h', {
+    description: 'Between body chunks, 1ms to 24h. Default that of upstream',
+  }).optional(),
+})
+
 export const route = section(
   {
     match: read('methods and a path, like GET /v1/items/:id', parsePattern, {
@@ -89,15 +99,20 @@ export const route = section(
       description:
         'After so long a WebSocket costs again what it did, 1s to 24h; where the quota refuses that, it is closed. Only with a cost in tokens. Default never',
     }).optional(),
+    ...timeouts(),
   },
   'A rule: the most specific one wins, whatever the order',
-).transform(({ match, health, shadow, tunnel_charge = null, ...access }) => ({
-  ...match,
-  health: whichCount(health),
-  shadow,
-  tunnelChargeMs: tunnel_charge,
-  ...accessOf(access),
-}))
+).transform(
+  ({ match, health, shadow, tunnel_charge = null, response_timeout = null, idle_timeout = null, ...access }) => ({
+    ...match,
+    health: whichCount(health),
+    shadow,
+    tunnelChargeMs: tunnel_charge,
+    responseTimeoutMs: response_timeout,
+    idleTimeoutMs: idle_timeout,
+    ...accessOf(access),
+  }),
+)
 
 /** Which requests of a rule count for the adaptive mode. */
 function whichCount(health: boolean | undefined): 'always' | 'charged' | 'never' {
@@ -129,9 +144,17 @@ export const unmatched = either(
         category: name.meta({ description: 'A category of quota.baselines' }),
         cost: cost('As in a rule. Default 1').optional(),
         shadow: shadow(),
+        ...timeouts(),
       },
       'Charged',
-    ).transform(({ category, cost = fixed(1), shadow }) => ({ kind: 'charge' as const, category, cost, shadow })),
+    ).transform(({ category, cost = fixed(1), shadow, response_timeout = null, idle_timeout = null }) => ({
+      kind: 'charge' as const,
+      category,
+      cost,
+      shadow,
+      responseTimeoutMs: response_timeout,
+      idleTimeoutMs: idle_timeout,
+    })),
   ],
   {
     description:

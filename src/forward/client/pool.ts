@@ -5,8 +5,8 @@ import { ConnectTimeoutError, NoConnectionError } from './failure.ts'
 /** Times in milliseconds; the ranges and defaults are those of the configuration. */
 export interface PoolOptions {
   readonly destination: Destination
-  readonly responseTimeoutMs: number
-  readonly idleTimeoutMs: number
+  /** The shortest silence that will be asked of a connection: how often the clock ticks. */
+  readonly shortestMs: number
   readonly keepAliveMs: number
   readonly connectionMaxAgeMs: number
   readonly maxConnections: number
@@ -53,7 +53,7 @@ export class ConnectionPool implements UpstreamClient, ConnectionOwner {
 
   constructor(options: PoolOptions) {
     this.#options = options
-    const shortest = Math.min(options.responseTimeoutMs, options.idleTimeoutMs, options.keepAliveMs)
+    const shortest = Math.min(options.shortestMs, options.keepAliveMs)
     this.#tickMs = Math.max(1, Math.min(250, Math.floor(shortest / 8)))
   }
 
