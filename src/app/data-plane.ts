@@ -10,14 +10,11 @@ import type { Adaptive } from '../failures/adaptive.ts'
 import { createFailureRecorder, type FailureRecorder } from '../failures/recorder.ts'
 import { createLagMeter, type LagMeter } from '../gateway/event-loop-lag.ts'
 import { createGateway, type Gateway } from '../gateway/gateway.ts'
-import { ONE_ADDRESS } from '../gateway/one-address.ts'
 import type { Certificate } from '../lib/tls.ts'
 import { letHeapGrow } from '../node/heap.ts'
-import type { GaugeSource } from '../observe/metrics.ts'
 import { KnownUsers } from '../quota/known-users.ts'
 import { createLedger } from '../quota/ledger/ledger.ts'
 import type { Ledger } from '../quota/ledger/ledger-contract.ts'
-import type { StoreFailure } from '../quota/quota-store.ts'
 import { createHeartbeat, type Heartbeat } from '../replicas/heartbeat.ts'
 import type { Store } from '../store/store.ts'
 import { openCertificate } from './certificate.ts'
@@ -25,10 +22,11 @@ import { addressProblem, idleTimeoutOf, openGatewayListener } from './gateway-li
 import { restingChanges } from './limits-in-force.ts'
 import { createLivePolicy, type LivePolicy } from './live-policy.ts'
 import { openFilesProblem } from './open-files.ts'
+import { noticed, type Readiness, readinessOf, storeFailure } from './readiness.ts'
 import { createRuntime, type Runtime, retire } from './runtime.ts'
 import { createScarcity, type Scarcity } from './scarcity.ts'
 import { createStoreClock, type StoreClock } from './store-clock.ts'
-import { type StoreHealth, storeReason, watchStore } from './store-health.ts'
+import { type StoreHealth, watchStore } from './store-health.ts'
 import type { Telemetry } from './telemetry.ts'
 
 /** The part of the gateway that takes requests: its listener, its ledger, and the parts of one configuration. */
@@ -69,12 +67,6 @@ export interface Drain {
   turn(on: boolean): void
 }
 
-export interface Readiness {
-  readonly ready: boolean
-  /** Why not; or what is missing although it is ready. */
-  readonly reasons: string[]
-}
-
 export interface DataPlaneOptions {
   readonly config: Config
   readonly hash: string
@@ -83,10 +75,6 @@ export interface DataPlaneOptions {
   readonly store: Store
   readonly telemetry: Pick<Telemetry, 'observe' | 'follow'>
 }
-
-const FULL = 'all connections to the backend are taken: requests wait for one, or have waited in vain'
-
-const LATE = 'the event loop is lastingly late (edge.max_lag): requests are refused'
 
 /** What a running gateway is made of. */
 interface Plane extends DataPlaneOptions {
@@ -247,41 +235,6 @@ function reportLoaded({ state, livePolicy, telemetry: { observe } }: Plane): voi
   for (const problem of warnings) observe({ type: 'config_warning', file, problem })
 }
 
-function readinessOf(plane: Plane, startup = false): Readiness {
-  const { state } = plane
-  const reasons = [...(state.started ? [] : ['starting']), ...(state.draining ? ['draining'] : [])]
-  const failure = storeFailure(plane)
-  if (failure === null) return { ready: reasons.length === 0, reasons: [...reasons, ...lacking(plane)] }
-  return {
-    ready: reasons.length === 0 && (startup || admitsAlone(state.current.config)),
-    reasons: [...reasons, storeReason(failure), ...lacking(plane)],
-  }
-}
-
-/** For want of what requests wait or are refused. Other processes may lack the same, so this one stays ready. */
-function lacking({ state, lag, scarcity }: Plane): string[] {
-  const { forwarder, rules } = state.current
-  return [
-    ...(forwarder.isFull() ? [FULL] : []),
-    ...(lag.lasting() > rules.maxLagMs ? [LATE] : []),
-    ...scarcity.reasons(),
-  ]
-}
-
-/** With what only administrators need to know. */
-function noticed({ ready, reasons }: Readiness, oneAddress: string | null): Readiness {
-  return { ready, reasons: oneAddress === null ? reasons : [...reasons, `${oneAddress}: ${ONE_ADDRESS}`] }
-}
-
-function storeFailure({ health, ledger }: Plane): StoreFailure | null {
-  return health.failure() ?? ledger.outage()
-}
-
-/** With a share to admit while the store is out there is work for us: every replica has lost the same store. */
-function admitsAlone({ quota }: Config): boolean {
-  return [...quota.storeOutage.values()].some((share) => share > 0)
-}
-
 async function reload(plane: Plane, config: Config, hash: string): Promise<void> {
   const { state, livePolicy, listener, telemetry, knownUsers } = plane
   if (state.stopping) return
@@ -330,20 +283,4 @@ async function stop(plane: Plane, limits = plane.state.current.config.drain): Pr
 /** In an outage each worker admits on counters of its own: a part of what the gateway may. */
 function outageShareOf({ quota, sharedBy = 1 }: Config, category: string): number {
   return (quota.storeOutage.get(category) ?? 0) / sharedBy
-}
-
-/** Read by whoever scrapes, also before there is anything to read. */
-export function dataPlaneGauges(plane: () => Pick<DataPlane, 'inFlight' | 'lacksStore'> | null): GaugeSource[] {
-  return [
-    {
-      name: 'inflight_requests',
-      help: 'Requests and tunnels under way.',
-      read: () => plane()?.inFlight() ?? 0,
-    },
-    {
-      name: 'store_silent',
-      help: 'Processes that lack their store, as /readyz tells it: asked every second, also without charges.',
-      read: () => (plane()?.lacksStore() ? 1 : 0),
-    },
-  ]
 }

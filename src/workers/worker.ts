@@ -1,4 +1,5 @@
-import { createDataPlane, type DataPlane, dataPlaneGauges } from '../app/data-plane.ts'
+import { createDataPlane, type DataPlane } from '../app/data-plane.ts'
+import { dataPlaneGauges } from '../app/data-plane-gauges.ts'
 import { openStore } from '../app/stores.ts'
 import { createTelemetry } from '../app/telemetry.ts'
 import type { Config } from '../config/config.ts'

@@ -1,0 +1,62 @@
+import type { Config } from '../config/config.ts'
+import type { LagMeter } from '../gateway/event-loop-lag.ts'
+import { ONE_ADDRESS } from '../gateway/one-address.ts'
+import type { Ledger } from '../quota/ledger/ledger-contract.ts'
+import type { StoreFailure } from '../quota/quota-store.ts'
+import type { Runtime } from './runtime.ts'
+import type { Scarcity } from './scarcity.ts'
+import { type StoreHealth, storeReason } from './store-health.ts'
+
+export interface Readiness {
+  readonly ready: boolean
+  /** Why not; or what is missing although it is ready. */
+  readonly reasons: string[]
+}
+
+/** The parts of a gateway that say whether it is ready. */
+interface Observed {
+  readonly state: { readonly current: Runtime; readonly started: boolean; readonly draining: boolean }
+  readonly health: StoreHealth
+  readonly ledger: Ledger
+  readonly lag: LagMeter
+  readonly scarcity: Scarcity
+}
+
+const FULL = 'all connections to the backend are taken: requests wait for one, or have waited in vain'
+
+const LATE = 'the event loop is lastingly late (edge.max_lag): requests are refused'
+
+export function readinessOf(plane: Observed, startup = false): Readiness {
+  const { state } = plane
+  const reasons = [...(state.started ? [] : ['starting']), ...(state.draining ? ['draining'] : [])]
+  const failure = storeFailure(plane)
+  if (failure === null) return { ready: reasons.length === 0, reasons: [...reasons, ...lacking(plane)] }
+  return {
+    ready: reasons.length === 0 && (startup || admitsAlone(state.current.config)),
+    reasons: [...reasons, storeReason(failure), ...lacking(plane)],
+  }
+}
+
+/** For want of what requests wait or are refused. Other processes may lack the same, so this one stays ready. */
+function lacking({ state, lag, scarcity }: Observed): string[] {
+  const { forwarder, rules } = state.current
+  return [
+    ...(forwarder.isFull() ? [FULL] : []),
+    ...(lag.lasting() > rules.maxLagMs ? [LATE] : []),
+    ...scarcity.reasons(),
+  ]
+}
+
+/** With what only administrators need to know. */
+export function noticed({ ready, reasons }: Readiness, oneAddress: string | null): Readiness {
+  return { ready, reasons: oneAddress === null ? reasons : [...reasons, `${oneAddress}: ${ONE_ADDRESS}`] }
+}
+
+export function storeFailure({ health, ledger }: Pick<Observed, 'health' | 'ledger'>): StoreFailure | null {
+  return health.failure() ?? ledger.outage()
+}
+
+/** With a share to admit while the store is out there is work for us: every replica has lost the same store. */
+function admitsAlone({ quota }: Config): boolean {
+  return [...quota.storeOutage.values()].some((share) => share > 0)
+}
