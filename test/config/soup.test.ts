@@ -3,6 +3,7 @@ import fc from 'fast-check'
 import { expect, test } from 'vitest'
 import { stringify } from 'yaml'
 import { parseConfig } from '../../src/config/load.ts'
+import { runs } from '../setup/runs.ts'
 
 /** A result of the right form, whatever the input. */
 function expectResponse(text: string): void {
@@ -84,7 +85,7 @@ test('any bytes get an answer', () => {
 
 test('any soup of YAML gets an answer', () => {
   const soup = fc.array(fc.constantFrom(...PIECES), { maxLength: 60 }).map((pieces) => pieces.join(''))
-  fc.assert(fc.property(soup, expectResponse), { numRuns: 1000 })
+  fc.assert(fc.property(soup, expectResponse), { numRuns: runs(1000) })
 })
 
 test('any document gets an answer', () => {
@@ -149,6 +150,6 @@ test('any values under the right keys get an answer', () => {
   )
   fc.assert(
     fc.property(file, (value) => expectResponse(stringify(value))),
-    { numRuns: 300 },
+    { numRuns: runs(300) },
   )
 })

@@ -5,6 +5,7 @@ import type { Config } from '../../src/config/config.ts'
 import { parseConfig } from '../../src/config/load.ts'
 import type { Problem } from '../../src/config/problems.ts'
 import { plan } from '../../src/gateway/plan.ts'
+import { runs } from '../setup/runs.ts'
 
 /** Warnings about the route map are held against what the gateway does with the requests that they name, both ways. */
 
@@ -73,7 +74,7 @@ test('a request that a warning names costs what the warning says, and less than 
         expect(same, message).toContainEqual({ line: Number(dear), cost: Number(costs) })
       }
     }),
-    { numRuns: 300 },
+    { numRuns: runs(300) },
   )
 })
 
@@ -100,7 +101,7 @@ test('no spelling is cheaper by a rule without a warning', async () => {
         }
       }
     }),
-    { numRuns: 300 },
+    { numRuns: runs(300) },
   )
 })
 
@@ -122,7 +123,7 @@ test('a rule has the warning that it never matches exactly if no request gets to
       const lines = routes.map((_, i) => i + 4)
       expect(warnings.filter(neverMatches).map(({ line }) => line)).toEqual(lines.filter((line) => !reached.has(line)))
     }),
-    { numRuns: 300 },
+    { numRuns: runs(300) },
   )
 })
 
@@ -156,7 +157,7 @@ describe('an open rule for preflights', () => {
           routes.push(JSON.parse((found[2] ?? '').replace(/(\w+):/, '"$1":').replace(', public', ', "public"')))
         }
       }),
-      { numRuns: 100, examples: [[hiding]] },
+      { numRuns: runs(100), examples: [[hiding]] },
     )
   })
 })

@@ -4,6 +4,7 @@ import type { QuotaReset } from '../../src/control/control-store.ts'
 import type { Batch, Charge, Decision, Limits, Refund } from '../../src/quota/charge.ts'
 import { violations } from '../../src/quota/refusal.ts'
 import { type Limit, resetAt, type Usage, type Window } from '../../src/quota/window.ts'
+import { runs } from '../setup/runs.ts'
 import { Model } from './model.ts'
 
 /** A store whose clock the test holds. */
@@ -102,7 +103,7 @@ export async function agreesWithTheModel(open: () => Promise<ClockedStore>, unit
         await store.close()
       }
     }),
-    { numRuns: 300 },
+    { numRuns: runs(300) },
   )
 }
 

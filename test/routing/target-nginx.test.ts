@@ -7,6 +7,7 @@ import { type RunningApp, startApp, yaml } from '../e2e/harness.ts'
 import { jwtOf } from '../e2e/jwt.ts'
 import { type RawUpstream, startRawUpstream } from '../edge/raw-upstream.ts'
 import { type Nginx, startNginx } from '../setup/nginx.ts'
+import { runs } from '../setup/runs.ts'
 
 /**
  * nginx, as a backend that many have, says which path a spelling is: the gateway must charge what that path costs, or
@@ -59,7 +60,7 @@ async function ask(port: number, target: string, fields = ''): Promise<{ status:
   return { status: Number(/^HTTP\/1\.1 (\d+)/.exec(text)?.[1] ?? 0), body: text.slice(end + 4) }
 }
 
-const RUNS = Number(process.env.TOLLGATE_SPELLINGS ?? 1500)
+const RUNS = runs(1500)
 const CREDENTIAL = `Authorization: Bearer ${jwtOf('alice')}\r\n`
 
 /** What the gateway makes of a spelling: the cost and the forwarded target, or the status of its refusal. */

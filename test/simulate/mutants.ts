@@ -95,7 +95,8 @@ async function verdict(noticedBy: readonly Check[]): Promise<string> {
 }
 
 async function run(check: Check): Promise<{ failed: boolean; output: string }> {
-  const child = spawn(process.execPath, CHECKS[check], { cwd: folder, stdio: ['ignore', 'pipe', 'pipe'] })
+  const env = { ...process.env, TOLLGATE_RUNS: '1' }
+  const child = spawn(process.execPath, CHECKS[check], { cwd: folder, env, stdio: ['ignore', 'pipe', 'pipe'] })
   let output = ''
   for (const stream of [child.stdout, child.stderr]) {
     stream.setEncoding('utf8').on('data', (text: string) => {

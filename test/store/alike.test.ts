@@ -15,6 +15,7 @@ import { openRedisStore } from '../../src/store/redis/redis-store.ts'
 import { openSqliteStore } from '../../src/store/sqlite/sqlite-store.ts'
 import type { Store } from '../../src/store/store.ts'
 import { type RedisServer, startRedis } from '../setup/redis.ts'
+import { runs } from '../setup/runs.ts'
 import { whenReady } from './redis/ready.ts'
 
 /**
@@ -289,11 +290,11 @@ it('both stores decide alike while their clock is set forth, and back within wha
   const redis = new Redis(server.url)
   redis.defineCommand('settle', { lua: shipped.replace("redis.call('TIME')", '{ ARGV[5], ARGV[6] }') })
   const { settleBuffer } = redis as unknown as { settleBuffer(...args: (string | number)[]): Promise<unknown> }
-  let runs = 0
+  let tries = 0
   const property = fc.asyncProperty(fc.array(clocked, { maxLength: 20 }), async (steps) => {
     // Far ahead, so that Redis keeps every key.
     let now = Date.UTC(2150, 0, 1)
-    const keys = createKeys(`clock-${++runs}`)
+    const keys = createKeys(`clock-${++tries}`)
     const embedded = openSqliteStore({ file: ':memory:', clock: () => now })
     const given: Refund[] = []
     const ends: number[] = []
@@ -321,14 +322,14 @@ it('both stores decide alike while their clock is set forth, and back within wha
     }
     await embedded.close()
   })
-  await fc.assert(property, { numRuns: 300 }).finally(() => redis.disconnect())
+  await fc.assert(property, { numRuns: runs(300) }).finally(() => redis.disconnect())
 })
 
 it('both stores answer any history of calls alike', async () => {
-  let runs = 0
+  let tries = 0
   await fc.assert(
     fc.asyncProperty(fc.array(step, { minLength: 30, maxLength: 60 }), async (steps) => {
-      const redis = openRedisStore({ url: server.url, prefix: `alike-${++runs}`, deadlineMs: 5000, observe: () => {} })
+      const redis = openRedisStore({ url: server.url, prefix: `alike-${++tries}`, deadlineMs: 5000, observe: () => {} })
       const sides = [openSqliteStore({ file: ':memory:' }), redis].map(
         (store): Side => ({ store, sequence: 0, refunds: [], seen: [] }),
       )
@@ -342,6 +343,6 @@ it('both stores answer any history of calls alike', async () => {
         for (const { store } of sides) await store.close()
       }
     }),
-    { numRuns: 100 },
+    { numRuns: runs(100) },
   )
 })

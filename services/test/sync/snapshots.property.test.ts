@@ -1,5 +1,6 @@
 import fc from 'fast-check'
 import { expect, test } from 'vitest'
+import { runs } from '../../../test/setup/runs.ts'
 import { MINUTE, startSync } from './harness.ts'
 import { keyOf, largest, Model, type ModelRecord, type Upload } from './model.ts'
 
@@ -88,7 +89,7 @@ test('chunks, repeats, other snapshots, incremental syncs, restarts and expiry l
         expect(stored_records).toBe(Object.keys(after).length)
       }
     }),
-    { numRuns: 50 },
+    { numRuns: runs(50) },
   )
 }, 120_000)
 
@@ -124,7 +125,7 @@ test('no score is lost that the newest snapshot names, and none is lowered by wh
         expect(lowered.filter((key) => !names.has(key))).toEqual([])
       }
     }),
-    { numRuns: 50 },
+    { numRuns: runs(50) },
   )
 }, 120_000)
 
@@ -189,7 +190,7 @@ test('a snapshot with numbers deletes once, when each of its numbers has come, a
         if (final && !keepsAll) expect(Object.keys(await storedOf(running, qq)).sort()).toEqual([...names].sort())
       }
     }),
-    { numRuns: 50 },
+    { numRuns: runs(50) },
   )
 }, 120_000)
 
@@ -217,6 +218,6 @@ test('the chunks of a snapshot give one result in any order and with any repeats
       const union = Object.fromEntries(largest(parts.flat()))
       expect(results).toEqual([union, union])
     }),
-    { numRuns: 30 },
+    { numRuns: runs(30) },
   )
 }, 120_000)

@@ -1,5 +1,6 @@
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
+import { runs } from '../../../../test/setup/runs.ts'
 import { parseMaidata } from '../../../chart/simai/maidata.ts'
 import { countNotes } from '../../../chart/simai/notes.ts'
 
@@ -93,17 +94,17 @@ const soup = fc
 
 describe('the parser', () => {
   it('answers any text', () => {
-    fc.assert(fc.property(fc.string({ unit: 'binary', maxLength: 300 }), mustAnswer), { numRuns: 200 })
+    fc.assert(fc.property(fc.string({ unit: 'binary', maxLength: 300 }), mustAnswer), { numRuns: runs(200) })
   })
 
   it('answers any mixture of the notation', () => {
     fc.assert(
       fc.property(soup, (body) => mustAnswer(`&title=T\n&inote_5=(120)${body}`)),
-      { numRuns: 1500 },
+      { numRuns: runs(1500) },
     )
     fc.assert(
       fc.property(soup, (text) => mustAnswer(`&title=T\n${text}`)),
-      { numRuns: 500 },
+      { numRuns: runs(500) },
     )
   })
 
@@ -121,7 +122,7 @@ describe('the parser', () => {
           mustAnswer(VALID.slice(0, from) + part + put + VALID.slice(to))
         },
       ),
-      { numRuns: 1500 },
+      { numRuns: runs(1500) },
     )
   })
 
@@ -131,7 +132,7 @@ describe('the parser', () => {
         fc.pre(!(stray === '|' && /(^|[\n|])$|^\|/.test(around(at))))
         expect(notesOf(BODY.slice(0, at) + stray + BODY.slice(at))).toEqual(notesOf(BODY))
       }),
-      { numRuns: 1500 },
+      { numRuns: runs(1500) },
     )
   })
 
@@ -146,7 +147,7 @@ describe('the parser', () => {
           others(notesOf(`(60){4}${GROUPS.join(',')},E`)),
         )
       }),
-      { numRuns: 3000 },
+      { numRuns: runs(3000) },
     )
   })
 
@@ -159,7 +160,7 @@ describe('the parser', () => {
         const changed = GROUPS.with(n, odd)
         expect(notesOf(`(60){4}${changed.join(',')},E`)).toEqual(notesOf(`(60){4}${GROUPS.join(',')},E`))
       }),
-      { numRuns: 500 },
+      { numRuns: runs(500) },
     )
   })
 
