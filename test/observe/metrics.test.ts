@@ -279,8 +279,20 @@ test('every label is one of these, all of which have few values', async () => {
   const own = text.split('\n').filter((line) => line.startsWith('tollgate_'))
   const labels = own.flatMap((line) => [...line.matchAll(/[{,]([a-z_]+)="/g)].map(([, label]) => label))
   expect([...new Set(labels)].sort()).toEqual([
-    ...['bound', 'cached', 'category', 'code', 'code_class', 'error', 'event', 'hash', 'issuer', 'le', 'listener'],
-    ...['node_version', 'operation', 'outcome', 'reason', 'scope', 'settled', 'thing', 'verdict', 'version', 'where'],
+    ...['bound', 'cached', 'category', 'code', 'code_class', 'error', 'event', 'fault', 'hash', 'issuer', 'le'],
+    ...[
+      'listener',
+      'node_version',
+      'operation',
+      'outcome',
+      'reason',
+      'scope',
+      'settled',
+      'thing',
+      'verdict',
+      'version',
+    ],
+    'where',
   ])
 })
 
