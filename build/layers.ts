@@ -71,7 +71,10 @@ const PARTS: Readonly<Record<string, Part>> = {
   'node/': { files: LIB },
   'edge/': { files: [...DOMAIN, 'respond/', 'routing/', 'node/'] },
   'gateway/': { files: [...DOMAIN, 'edge/', 'respond/', 'routing/', 'auth/', 'forward/'] },
-  'admin/': { files: [...DOMAIN, 'lib/openapi-schemas.ts', 'forward/header-names.ts'], libraries: SERVER },
+  'admin/': {
+    files: [...DOMAIN, 'lib/openapi-schemas.ts', 'forward/header-names.ts', 'node/short-records.ts'],
+    libraries: SERVER,
+  },
   'reference/': {
     files: [...DOMAIN, 'config/', 'config/checks/', 'routing/', 'gateway/', 'respond/'],
   },

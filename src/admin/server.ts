@@ -2,6 +2,7 @@ import { type IncomingMessage, METHODS, type ServerResponse } from 'node:http'
 import tls from 'node:tls'
 import fastify, { type FastifyError, type FastifyInstance, type FastifyReply, type FastifyRequest } from 'fastify'
 import type { Certificate } from '../lib/tls.ts'
+import { boundRecords } from '../node/short-records.ts'
 import type { Observer } from '../observe/observation.ts'
 import { boundConnections } from './connections.ts'
 import { refuseConnection, responseTo } from './error-response.ts'
@@ -41,7 +42,10 @@ export function createServer(certificate: Certificate | null, observe: Observer)
   const { server } = app
   boundConnections(server)
   server.prependListener('request', closeBehindUpgrade)
-  if (server instanceof tls.Server) certificate?.onChange((next) => server.setSecureContext(next))
+  if (server instanceof tls.Server) {
+    certificate?.onChange((next) => server.setSecureContext(next))
+    boundRecords(server, { onFlood: () => observe({ type: 'bad_connection', code: 'short_records', status: 0 }) })
+  }
   // Fastify knows a dozen methods; for the others a known path would be "not found".
   for (const method of METHODS) if (!app.supportedMethods.includes(method)) app.addHttpMethod(method)
   readJsonBodies(app)

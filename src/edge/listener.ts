@@ -7,6 +7,7 @@ import { peerOf } from '../lib/peers.ts'
 import type { Certificate } from '../lib/tls.ts'
 import { closeAboveMaximum } from '../node/full-workers.ts'
 import { answerHalfClosed } from '../node/half-closed-clients.ts'
+import { boundRecords } from '../node/short-records.ts'
 import type { Observer } from '../observe/observation.ts'
 import { createUploadWatch } from './body/slow-upload.ts'
 import { ClientConnection, type ConnectionLimits, type RequestHandler } from './connection.ts'
@@ -73,6 +74,10 @@ export function createListener(options: ListenerOptions): Listener {
     Object.assign(socket, { allowHalfOpen: true })
     connections.set(socket, new ClientConnection(socket, context))
   })
+  if (server instanceof https.Server) {
+    const onFlood = () => observe({ type: 'bad_connection', code: 'short_records', status: 0 })
+    boundRecords(server, { isProxy: (address) => limits().isProxy(address), onFlood })
+  }
   server.on('tlsClientError', (error: NodeJS.ErrnoException, socket: Duplex) => {
     // One that came and went is a load balancer that looks whether the port is open.
     if (error.code !== 'ECONNRESET') observe({ type: 'bad_connection', code: 'tls', status: 0 })

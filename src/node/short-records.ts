@@ -1,0 +1,140 @@
+import type { IncomingMessage } from 'node:http'
+import type { Socket } from 'node:net'
+import type { Server, TLSSocket } from 'node:tls'
+import { peerOf } from '../lib/peers.ts'
+
+/** Reads that one head may come in, with the line ends before it. A head of 16 KiB in full records takes two. */
+const MAX_READS = 256
+/** New keys that a client may announce within the time below. Those that do it at all do it after gigabytes. */
+const MAX_KEYS = 8
+const KEYS_MS = 1000
+/** How long the other connections of such an address are not read, in milliseconds: not all come back in the same turn. */
+const [SHORTEST_MS, LONGEST_MS] = [1000, 1500]
+
+export interface RecordRules {
+  /** Whether an address stands for many clients, who shall not wait for one of them. */
+  readonly isProxy?: (address: string) => boolean
+  /** Called for each connection that is ended. */
+  readonly onFlood?: () => void
+}
+
+/**
+ * Ends a connection by TLS whose records bring nearly nothing: a head of one byte each, line ends without a request, new keys without end.
+ *
+ * One read of 64 KiB has room for 2800 records of one byte, or for 2400 KeyUpdates of 25 microseconds each, and libuv reads a connection
+ * up to 32 times a turn (26.10, OpenSSL 3.5). No request has come by then, so no rule on requests applies. What one read has brought is
+ * worked through in any case. So the other connections of the address rest: theirs would follow in the same turn.
+ *
+ * Node's parser reads the native socket itself, and calls `_unrefTimer` of the socket for each read. A method of the socket's own hides it.
+ * New keys are seen by the event `keylog`, whose secrets are dropped. Bodies and tunnels have rules of their own.
+ */
+export function boundRecords(server: Server, { isProxy = () => false, onFlood = () => {} }: RecordRules): void {
+  const open = new Map<Socket, Connection>()
+  /** Addresses whose connections rest. */
+  const resting = new Set<string>()
+
+  function flood({ address, peer }: Connection): void {
+    onFlood()
+    if (isProxy(address) || resting.has(peer)) return
+    resting.add(peer)
+    setTimeout(() => resting.delete(peer), SHORTEST_MS).unref()
+    for (const other of open.values()) if (other.peer === peer) other.rest()
+  }
+
+  server.on('connection', (raw: Socket) => {
+    const connection = new Connection(raw, flood)
+    open.set(raw, connection)
+    raw.once('close', () => open.delete(raw))
+    // Node starts to read it behind this event.
+    if (resting.has(connection.peer)) setImmediate(() => connection.rest())
+  })
+  server.on('secureConnection', (socket: TLSSocket) => open.get((socket as Secure)._parent)?.watch(socket as Secure))
+}
+
+interface Handle {
+  readonly reading: boolean
+  readStart(): void
+  readStop(): void
+}
+
+interface Inner {
+  readonly _handle: Handle | null
+}
+
+interface Secure extends TLSSocket, Inner {
+  readonly _handle: Handle | null
+  readonly _parent: Socket
+  readonly parser?: { readonly incoming: IncomingMessage | null } | null
+  _unrefTimer(): void
+}
+
+/** A connection from its first byte on. The handle below TLS is stopped; the one above still says that it reads. */
+class Connection {
+  readonly address: string
+  readonly peer: string
+  readonly #raw: Socket & Inner
+  readonly #onFlood: (connection: Connection) => void
+  #socket: Secure | null = null
+  #isEnded = false
+  #bytes = 0
+  #reads = 0
+  /** The last request of which the head has come. */
+  #request: IncomingMessage | null = null
+  #keys = 0
+  #keysSince = 0
+
+  constructor(raw: Socket, onFlood: (connection: Connection) => void) {
+    this.#raw = raw as Socket & Inner
+    this.#onFlood = onFlood
+    this.address = raw.remoteAddress ?? ''
+    this.peer = peerOf(this.address)
+  }
+
+  watch(socket: Secure): void {
+    this.#socket = socket
+    const refresh = socket._unrefTimer
+    socket._unrefTimer = () => {
+      this.#countRead(socket)
+      refresh.call(socket)
+    }
+    socket.on('keylog', (line: Buffer) => {
+      if (line.includes('CLIENT_TRAFFIC_SECRET_N')) this.#countKey()
+    })
+  }
+
+  rest(): void {
+    this.#raw._handle?.readStop()
+    setTimeout(() => this.#goOn(), SHORTEST_MS + Math.random() * (LONGEST_MS - SHORTEST_MS)).unref()
+  }
+
+  #goOn(): void {
+    if (this.#socket?._handle?.reading !== false) this.#raw._handle?.readStart()
+  }
+
+  /** It is called for each write, too, which brings no bytes. */
+  #countRead({ bytesRead, parser }: Secure): void {
+    if (bytesRead === this.#bytes) return
+    this.#bytes = bytesRead
+    const request = parser?.incoming ?? null
+    const isWithinHead = request === this.#request && (request === null || request.complete)
+    this.#request = request
+    this.#reads = isWithinHead && parser != null ? this.#reads + 1 : 0
+    if (this.#reads > MAX_READS) this.#end()
+  }
+
+  #countKey(): void {
+    const now = performance.now()
+    if (now - this.#keysSince > KEYS_MS) {
+      this.#keys = 0
+      this.#keysSince = now
+    }
+    if (++this.#keys > MAX_KEYS) this.#end()
+  }
+
+  #end(): void {
+    if (this.#isEnded) return
+    this.#isEnded = true
+    this.#socket?.destroy()
+    this.#onFlood(this)
+  }
+}
