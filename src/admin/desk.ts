@@ -21,9 +21,9 @@ export type AdminStore = QuotaStore &
   ControlStore &
   ReplicaStore & { /** @throws StoreError */ ping(): Promise<void> }
 
-type KnownToDesk = Pick<KnownUsers, 'isKnown' | 'lookUp'>
+type KnownToDesk = Pick<KnownUsers, 'isKnown' | 'lookUp' | 'standing'>
 
-const NOBODY: KnownToDesk = { isKnown: () => false, lookUp: () => false }
+const NOBODY: KnownToDesk = { isKnown: () => false, lookUp: () => false, standing: () => null }
 
 export interface DeskOptions {
   readonly store: AdminStore

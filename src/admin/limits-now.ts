@@ -80,7 +80,7 @@ function list({ control }: Desk, { query }: Call): AdminResponse {
 }
 
 function showUser(desk: Desk, user: string): AdminResponse {
-  const { policy, state, origin } = inForce(desk)
+  const { policy, state, origin, settings } = inForce(desk)
   const limits = policy.categories.map((category): [string, LimitInForceResponse[]] => {
     const { personal, global } = policy.trace(category, user, origin)
     const rows = (scope: 'Personal' | 'Global', traced: typeof personal) =>
@@ -88,6 +88,7 @@ function showUser(desk: Desk, user: string): AdminResponse {
     return [category, [...rows('Personal', personal), ...rows('Global', global ?? [])]]
   })
   const override = overrideOf(state, user)
-  const response: UserInForceResponse = { user, limits: Object.fromEntries(limits), override }
+  const known = settings.reserve !== undefined && { known: override !== null || desk.knownUsers.standing(user) }
+  const response: UserInForceResponse = { user, limits: Object.fromEntries(limits), override, ...known }
   return ok(response, etag(override?.version ?? 0))
 }

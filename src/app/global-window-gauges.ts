@@ -16,6 +16,12 @@ export function globalWindowGauges(read: () => Promise<WindowStatuses>): GaugeSo
       read: async () => samples(await reading(), 'limit'),
     },
     {
+      name: 'global_limit_new_users_tokens',
+      help: 'What new users may fill a window of all users up to; none where no part of it is kept for known users.',
+      labels: ['category', 'window'],
+      read: async () => samples(await reading(), 'limitOfNewUsers'),
+    },
+    {
       name: 'global_used_tokens',
       help: 'What all users together have used of the window that is running.',
       labels: ['category', 'window'],
@@ -35,8 +41,10 @@ function shared<T>(ask: () => Promise<T>): () => Promise<T> {
   }
 }
 
-function samples(windows: WindowStatuses, of: 'limit' | 'used'): Sample[] {
+function samples(windows: WindowStatuses, of: 'limit' | 'limitOfNewUsers' | 'used'): Sample[] {
   return Object.entries(windows).flatMap(([category, statuses]) =>
-    statuses.map((status) => ({ labels: { category, window: status.window }, value: status[of] })),
+    statuses.flatMap(({ window, [of]: value }) =>
+      value === undefined ? [] : [{ labels: { category, window }, value }],
+    ),
   )
 }

@@ -51,6 +51,8 @@ export interface HeadRoom {
   readonly window: string
   readonly used: number
   readonly limit: number
+  /** As in `WindowStatus`. */
+  readonly limitOfNewUsers?: number
   readonly remaining: number
   /** `null` where the global scope is switched off now. */
   readonly limitNow: number | null
@@ -167,9 +169,9 @@ async function headRoom(
   return Object.fromEntries(
     Object.entries(after).map(([category, windows]) => [
       category,
-      windows.map(({ window, used, limit, remaining }) => {
-        const old = before[category]?.find((entry) => entry.window === window)
-        return { window, used, limit, remaining, limitNow: old?.limit ?? null, remainingNow: old?.remaining ?? null }
+      windows.map(({ scope: _, startedAt: __, resetAt: ___, ...room }) => {
+        const old = before[category]?.find((entry) => entry.window === room.window)
+        return { ...room, limitNow: old?.limit ?? null, remainingNow: old?.remaining ?? null }
       }),
     ]),
   )

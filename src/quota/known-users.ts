@@ -81,6 +81,11 @@ export class KnownUsers {
     return known !== undefined && now - known.since >= reserve.knownAfterMs
   }
 
+  /** The same, or `null` for a user of whom this process has not asked the store: counts as new until a refusal makes it ask. */
+  standing(user: string): boolean | null {
+    return this.#users.get(user, this.#now()) === undefined ? null : this.isKnown(user)
+  }
+
   /** A charge of the user was accepted. Returns at once; the store is asked to note it soon. */
   note(user: string): void {
     if (this.#reserve() === undefined) return

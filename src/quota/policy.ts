@@ -67,6 +67,8 @@ export interface Policy {
    * @throws Error for a category that the settings do not name: routes are checked against them at load
    */
   limitsOf(category: string): Limits
+  /** Those of users without an override who are not known: the same object if no reserve is kept. @throws Error as `limitsOf` */
+  limitsOfNewcomers(category: string): Limits
   /**
    * The limits of one user: without an override those of `limitsOf`, or of users who are not known, if a reserve is kept from
    * them. The same ones are the same object while this policy lives: texts and memories are kept by it.
@@ -173,7 +175,7 @@ export function createPolicy(
     }
   }
 
-  return { categories, limitsOf, limitsFor, isShadowed, trace }
+  return { categories, limitsOf, limitsOfNewcomers, limitsFor, isShadowed, trace }
 }
 
 function overridden(limits: Limits, own: ReadonlyMap<string, number> | undefined, bypassGlobal: boolean): Limits {

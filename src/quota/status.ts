@@ -12,6 +12,8 @@ export interface WindowStatus {
   readonly scope: Scope
   readonly window: string
   readonly limit: number
+  /** Of a global window of which a part is kept for known users: what new users may fill it up to. Only where all users are shown together. */
+  readonly limitOfNewUsers?: number
   readonly used: number
   /** Never below 0, also where a limit was lowered under what is used. */
   readonly remaining: number
@@ -46,11 +48,17 @@ export function quotaStatus(policy: Policy, snapshot: UsageSnapshot, user: strin
 
 /** The windows of all users together; empty where the global scope is switched off. @param snapshot of anybody, as above */
 export function globalStatus(policy: Policy, snapshot: Pick<UsageSnapshot, 'at' | 'global'>): WindowStatuses {
-  return byCategory(policy, (category, i) =>
-    (policy.limitsOf(category).global ?? []).map((limit) =>
-      windowStatus('Global', limit, snapshot.global[i], snapshot.at),
-    ),
-  )
+  return byCategory(policy, (category, i) => {
+    const { global: ofNewcomers } = policy.limitsOfNewcomers(category)
+    return (policy.limitsOf(category).global ?? []).map((limit, j) => ({
+      ...windowStatus('Global', limit, snapshot.global[i], snapshot.at),
+      ...limitOfNewUsers(ofNewcomers?.[j]),
+    }))
+  })
+}
+
+function limitOfNewUsers(limit: Limit | undefined): Pick<WindowStatus, 'limitOfNewUsers'> {
+  return limit?.kept === undefined ? {} : { limitOfNewUsers: limit.limit }
 }
 
 function byCategory<T>({ categories }: Policy, of: (category: string, i: number) => T): Record<string, T> {

@@ -125,6 +125,13 @@ ${place.more}`,
     const metrics = await (await fetch(`${app.admin}/metrics`)).text()
     expect(metrics).toContain('\ntollgate_reserve_refusals_total{category="read"} 22\n')
     expect(metrics).toContain('\ntollgate_global_limit_tokens{category="read",window="1h"} 100\n')
+    expect(metrics).toContain('\ntollgate_global_limit_new_users_tokens{category="read",window="1h"} 80\n')
+    const both = { windows: { read: [{ limit: 100, limitOfNewUsers: 80 }] } }
+    expect(await api(app, 'quota')).toMatchObject(both)
+    expect(await api(app, 'quota/preview', { method: 'POST', body: '{"mode":"normal"}' })).toMatchObject(both)
+    expect(await api(app, 'in-force/users/ann')).toMatchObject({ known: true })
+    expect(await api(app, `in-force/users/${LATE}`)).toMatchObject({ known: false })
+    expect(await api(app, 'in-force/users/nobody')).toMatchObject({ known: null })
 
     const served = await request(app, 'ann')
     expect(served.status).toBe(200)

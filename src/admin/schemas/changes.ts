@@ -1,4 +1,5 @@
 import { z } from 'zod'
+import { limitOfNewUsers } from './limits.ts'
 import { warnings } from './settings.ts'
 import { byName, count, mode, multiplier, name, reason, scopedTable, tablePatch, time } from './values.ts'
 
@@ -71,6 +72,7 @@ const roomUnderChange = z.strictObject({
   window: z.string(),
   used: count,
   limit: count,
+  limitOfNewUsers,
   remaining: count,
   limitNow: count.nullable(),
   remainingNow: count.nullable(),

@@ -67,7 +67,12 @@ export const limitInForce = name(
 )
 
 export const userInForce = name(
-  z.strictObject({ user: z.string(), limits: byName(z.array(limitInForce)), override: override.nullable() }),
+  z.strictObject({
+    user: z.string(),
+    limits: byName(z.array(limitInForce)),
+    override: override.nullable(),
+    /** Only with `quota.reserve`. */ known: z.boolean().nullable().optional(),
+  }),
   'UserInForce',
-  'The limits of a user that this gateway enforces, by category, Personal first, with the layers of each.',
+  'The limits of a user that this gateway enforces, by category, Personal first, with the layers of each. With `quota.reserve`, `known` says whether the user may use the reserve; null if this process has not asked the store, and the limits shown are those of new users.',
 )
