@@ -52,6 +52,7 @@ function connectionLimits({ config: { edge }, rules, isProxy }: Runtime): Connec
     isProxy,
     uploads: { minRate: edge.minUploadRate, graceMs: edge.uploadGraceMs },
     answersHalfClosed: edge.halfClose === 'answer',
+    underscoreNames: rules.underscoreNames,
   }
 }
 

@@ -20,11 +20,11 @@ export function planRulesOf(config: Config): Promise<PlanRules> {
 }
 
 async function make(config: Config): Promise<PlanRules> {
-  const { maxUrl, maxBody, allowInPath, folding } = config.edge
+  const { maxUrl, maxBody, allowInPath, folding, lenient } = config.edge
   return {
     maxUrl,
     maxBody,
-    paths: allowInPath,
+    paths: { ...allowInPath, lenient: new Set<string>(lenient) },
     reference: await referenceOf(config),
     routes: createRouteTable(routesOf(config), folding),
     unmatched: unmatchedOf(config),

@@ -63,6 +63,7 @@ export async function createRuntime(
     refundUnreached: config.quota.refund === 'unreached',
     rateLimitFields: config.quota.ratelimitHeaders,
     isProxy,
+    underscoreNames: takesUnderscores(config.edge),
     shares: shareRulesOf(config),
     tunnelMaxAgeMs: config.edge.tunnelMaxAgeMs,
     queueTimeoutMs: config.upstream.queueTimeoutMs,
@@ -101,7 +102,7 @@ function fingerprintsOf(files: readonly string[]): Fingerprints {
 }
 
 function forwardSections(config: Config): unknown {
-  return [config.upstream, config.edge.trustedProxies, shortestOf(config)]
+  return [config.upstream, config.edge.trustedProxies, shortestOf(config), takesUnderscores(config.edge)]
 }
 
 function authSections({ auth, upstream }: Config): unknown {
@@ -153,8 +154,12 @@ function proxyCheck({ trustedProxies }: EdgeConfig): (address: string) => boolea
   return remembered((address) => trusted.check(address, isIPv6(address) ? 'ipv6' : 'ipv4'))
 }
 
+function takesUnderscores({ lenient }: EdgeConfig): boolean {
+  return lenient.includes('underscore_names')
+}
+
 function forwardOptions(config: Config, trustedProxies: (address: string) => boolean) {
-  const { upstream } = config
+  const { upstream, edge } = config
   return {
     ...upstream,
     url: upstream.origin,
@@ -162,5 +167,6 @@ function forwardOptions(config: Config, trustedProxies: (address: string) => boo
     tls: upstream.tls === null ? {} : readUpstreamTls(upstream.tls),
     shortestMs: shortestOf(config),
     trustedProxies,
+    underscoreNames: takesUnderscores(edge),
   }
 }

@@ -24,5 +24,5 @@ function decisive({ timeZone, auth, quota, routes, unmatched, edge }: Config): u
     keys.kind === 'file' ? { ...issuer, keys: keys.hash } : issuer,
   )
   const rules = routes.map(({ line: _, ...route }) => route)
-  return [timeZone, auth.gatewayTokens, issuers, limits, rules, unmatched, edge.allowInPath, edge.folding]
+  return [timeZone, auth.gatewayTokens, issuers, limits, rules, unmatched, edge.allowInPath, edge.folding, edge.lenient]
 }

@@ -69,6 +69,8 @@ export interface ConnectionLimits {
   readonly maxUrl: number
   /** Whether a client that has ended its side after a request still gets the response, and is not taken for gone. */
   readonly answersHalfClosed: boolean
+  /** Whether the name of a field may hold `_`. */
+  readonly underscoreNames: boolean
 }
 
 /** What all connections of a listener share. */
@@ -161,7 +163,7 @@ export class ClientConnection implements ClientPeer {
       this.#ignore(res)
       return
     }
-    const ambiguity = checkEdge(req)
+    const ambiguity = checkEdge(req, limits().underscoreNames)
     if (ambiguity !== null || isLastOnConnection(req) || isDraining()) res.shouldKeepAlive = false
     if (!res.shouldKeepAlive) this.#isLast = true
     if (this.#requests.length >= MAX_PIPELINED) {
@@ -219,7 +221,7 @@ export class ClientConnection implements ClientPeer {
   #handOver(req: IncomingMessage, head: Buffer): void {
     const { gateway, limits } = this.#context
     const requestId = requestIdOf(req, limits().isProxy)
-    const ambiguity = checkUpgrade(req)
+    const ambiguity = checkUpgrade(req, limits().underscoreNames)
     void gateway.handleUpgrade({ req, client: this, requestId, ambiguity, socket: this.#socket, head })
   }
 

@@ -15,8 +15,9 @@ interface Seen {
  * Judges the headers of a request as they came over the wire: `req.headers` has already dropped or joined duplicates.
  *
  * @param version as in `IncomingMessage.httpVersion`
+ * @param underscores whether a name may hold `_`
  */
-export function checkHeaders(raw: readonly string[], version: string): Denial | null {
+export function checkHeaders(raw: readonly string[], version: string, underscores: boolean): Denial | null {
   if (raw.length > 2 * MAX_FIELDS) return tooMany()
   const seen: Seen = {
     host: undefined,
@@ -28,7 +29,7 @@ export function checkHeaders(raw: readonly string[], version: string): Denial | 
     coding: false,
   }
   for (let i = 0; i < raw.length; i += 2) {
-    const refused = look(seen, raw[i] ?? '', raw[i + 1] ?? '')
+    const refused = look(seen, raw[i] ?? '', raw[i + 1] ?? '', underscores)
     if (refused !== null) return refused
   }
   return checkFraming(seen, version) ?? checkHost(seen.host, version) ?? checkExpect(seen.expect)
@@ -54,7 +55,7 @@ export function refuse(reason: string, msg: string): Denial {
 
 export const CLOSE = Object.freeze({ Connection: 'close' })
 
-function look(seen: Seen, name: string, value: string): Denial | null {
+function look(seen: Seen, name: string, value: string, underscores: boolean): Denial | null {
   const { host, length, encoding, expect, authorization, type, coding } = seen
   switch (name.toLowerCase()) {
     case 'host':
@@ -81,7 +82,7 @@ function look(seen: Seen, name: string, value: string): Denial | null {
     case 'connection':
       return checkConnection(value)
     default:
-      return checkName(name)
+      return checkName(name, underscores)
   }
 }
 
@@ -93,8 +94,8 @@ function twice(name: string): Denial {
  * CGI, WSGI and their heirs turn `X-Tollgate-User`, `X_Tollgate_User` and `X.Tollgate.User` into one variable, so that a
  * client could set what is ours to set. Refused rather than dropped: a header that vanishes is hard to find.
  */
-function checkName(name: string): Denial | null {
-  if (!/[^0-9A-Za-z-]/.test(name)) return null
+function checkName(name: string, underscores: boolean): Denial | null {
+  if (!/[^0-9A-Za-z-]/.test(name) || (underscores && !/[^\w-]/.test(name))) return null
   return refuse('header_name', 'Header names may consist of letters, digits and hyphens only.')
 }
 

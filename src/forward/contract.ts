@@ -129,6 +129,8 @@ export interface ForwardOptions extends Patience {
   readonly tls?: UpstreamTls
   /** Whether a peer is a proxy of ours, whose facts of the client (X-Forwarded-* and the like) are kept. Default: nobody. */
   readonly trustedProxies?: (address: string) => boolean
+  /** Whether a client's fields with `_` in their names pass, of those that are only data. Default `false`. */
+  readonly underscoreNames?: boolean
 }
 
 /** For an https upstream. The certificate is always verified; there is no switch for it. */

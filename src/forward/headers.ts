@@ -19,9 +19,9 @@ export interface HeaderRules {
 
 /**
  * What becomes of a client's field. `fact`: passes from a trusted peer only. `claim`: goes into a field that the gateway
- * sets, as far as the peer is trusted.
+ * sets, as far as the peer is trusted. `underscored`: passes unless the request has it with dashes too.
  */
-type Fate = 'passes' | 'dropped' | 'length' | 'coding' | 'te' | 'hops' | 'fact' | 'claim' | 'cookie'
+type Fate = 'passes' | 'underscored' | 'dropped' | 'length' | 'coding' | 'te' | 'hops' | 'fact' | 'claim' | 'cookie'
 
 /** The head of an outgoing request, without Host, which the connection knows, and without the framing of the body. */
 export interface OutgoingHead {
@@ -41,6 +41,7 @@ export function headerRules(options: {
   readonly identity?: ReadonlyMap<string, IdentityFact> | undefined
   readonly removeHeaders?: readonly string[] | undefined
   readonly passAuthorization: boolean
+  readonly underscoreNames?: boolean | undefined
   readonly trustedProxies?: ((address: string) => boolean) | undefined
 }): HeaderRules {
   const { removeHeaders = [] } = options
@@ -55,11 +56,12 @@ export function headerRules(options: {
   const replaced = [...notOurs, ...identity.map(([name]) => name)].map(folded)
   const dropped = new Set([...HOP_BY_HOP, ...OVERRIDES, ...replaced, 'expect', 'x-request-id'])
   if (!options.passAuthorization) dropped.add('authorization')
+  const underscores = options.underscoreNames === true
   return {
     fixed: fixed.flat(),
     notOurs,
     identity,
-    fateOf: remembered((name) => fate(name.toLowerCase(), dropped)),
+    fateOf: remembered((name) => fate(name.toLowerCase(), dropped, underscores)),
     trusted: remembered(options.trustedProxies ?? (() => false)),
   }
 }
@@ -71,7 +73,8 @@ export function folded(name: string): string {
   return name.toLowerCase().replaceAll('_', '-')
 }
 
-function fate(lower: string, dropped: ReadonlySet<string>): Fate {
+function fate(lower: string, dropped: ReadonlySet<string>, underscores: boolean): Fate {
+  if (lower.includes('_')) return underscores && isOnlyData(folded(lower), dropped) ? 'underscored' : 'dropped'
   if (lower === 'content-length') return 'length'
   if (lower === 'transfer-encoding') return 'coding'
   if (lower === 'te') return 'te'
@@ -80,6 +83,12 @@ function fate(lower: string, dropped: ReadonlySet<string>): Fate {
   if (lower === 'host' || CLAIMS.has(lower)) return 'claim'
   if (!passes(lower, dropped)) return 'dropped'
   return isFact(lower) ? 'fact' : 'passes'
+}
+
+/** Whether a field, were it written with dashes, says nothing that the gateway reads, sets or takes off. */
+function isOnlyData(dashed: string, dropped: ReadonlySet<string>): boolean {
+  const isRead = NEVER_IN_TRAILERS.has(dashed) || dashed.startsWith('sec-websocket-')
+  return !isRead && fate(dashed, dropped, false) === 'passes'
 }
 
 /** Fields of a trusted peer that the gateway writes anew. */
@@ -112,6 +121,8 @@ export function outgoingHead(raw: readonly string[], origin: Origin, rules: Head
     } else if (fate === 'cookie') {
       const kept = withoutSession(value)
       if (kept !== '' && nominated?.has('cookie') !== true) headers.push(name, kept)
+    } else if (fate === 'underscored') {
+      if (!isNamed(raw, folded(name)) && nominated?.has(name.toLowerCase()) !== true) headers.push(name, value)
     } else if (fate === 'claim') noteClaim(claims, name.toLowerCase(), value, trusted)
     else if (fate === 'hops' && nominated?.has('max-forwards') !== true)
       headers.push(name, hopsLeft(value, origin.method))

@@ -49,6 +49,8 @@ export interface Exchange {
   route: Route | null
   /** The path of a request that no rule matches. */
   unmatched: string | null
+  /** What of `edge.lenient` it needed. */
+  lenient: readonly string[]
   caller: Caller | null
   cost: number
   /** `null` if the quota is not asked. */

@@ -95,11 +95,19 @@ function begin(
     holder: context.shares.holder(addressOf(client, req.headers['x-forwarded-for'], rules.isProxy)),
     route: null,
     unmatched: null,
+    lenient: rules.underscoreNames && hasUnderscores(req.rawHeaders) ? UNDERSCORES : NOTHING,
     caller: null,
     cost: 0,
     settlement: null,
     isRefunded: false,
   }
+}
+
+const NOTHING: readonly string[] = []
+const UNDERSCORES = ['underscore_names']
+
+function hasUnderscores(raw: readonly string[]): boolean {
+  return raw.some((text, i) => i % 2 === 0 && text.includes('_'))
 }
 
 function end(context: Context, { holder }: Exchange): void {
@@ -115,6 +123,7 @@ async function admit(context: Context, exchange: Exchange, ambiguity: Denial | n
   if (planned.kind !== 'route') return ownResponse(context, exchange, planned)
   const { target, route } = planned
   exchange.route = route
+  if (target.lenient !== undefined) exchange.lenient = [...exchange.lenient, ...target.lenient]
   if (route === exchange.rules.unmatched) exchange.unmatched = target.path
   const caller = await identify(context, exchange, route)
   if (caller instanceof Stop) return caller

@@ -34,6 +34,7 @@ function observationOf(settlement: Settlement): Observation {
 /** The last step of every request, good or bad. */
 export function record(context: Context, exchange: Exchange, ending: Ending): void {
   const { req, route, caller, cost, settlement, requestId, startedAt } = exchange
+  const lenient = exchange.lenient.length === 0 ? ending.lenient : [...exchange.lenient, ...ending.lenient]
   const { observe } = context
   noteAddress(context, exchange)
   if (exchange.isRefunded && settlement !== null) {
@@ -49,6 +50,7 @@ export function record(context: Context, exchange: Exchange, ending: Ending): vo
     route: route?.match ?? null,
     category: route?.tariff?.category ?? null,
     cost,
+    lenient,
     shadowed: settlement?.kind === 'shadowed',
     voice: voiceOf(exchange),
     durationMs: performance.now() - startedAt,

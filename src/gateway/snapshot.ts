@@ -57,6 +57,8 @@ export interface Rules {
   readonly rateLimitFields: boolean
   /** Longest request target in bytes. */
   readonly maxUrl: number
+  /** Whether the name of a request's field may hold `_`. */
+  readonly underscoreNames: boolean
   /** Whether an address is one of `edge.trusted_proxies`. */
   readonly isProxy: (address: string) => boolean
   /** Largest request body in bytes; `null` for any. */

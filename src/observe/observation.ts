@@ -174,7 +174,7 @@ export interface RequestDone {
   readonly error: ErrorCode | null
   /** For the log only: why, in a few words. */
   readonly reason: string | null
-  /** What of `upstream.lenient` was needed to let the response pass. */
+  /** What of `edge.lenient` and `upstream.lenient` was needed to let the request and the response pass. */
   readonly lenient: readonly string[]
   /** The bound of `edge.shares` that it reached. */
   readonly share: ReachedShare | null

@@ -5,7 +5,8 @@ import type { Meter } from './registry.ts'
 const SECONDS = [0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30]
 
 /** What may be let pass. From the start: `increase` does not see a first one that comes with its series. */
-const FAULTS = ['bare_lf', 'control_bytes', 'identity_coding', 'line_without_colon', 'equal_lengths']
+const OF_RESPONSES = ['bare_lf', 'control_bytes', 'identity_coding', 'line_without_colon', 'equal_lengths']
+const OF_REQUESTS = ['underscore_names', 'non_utf8_path', 'encoded_percent', 'encoded_backslash']
 
 /** Each request and upgrade, once at its end. */
 export function requestMetrics(meter: Meter): Counting {
@@ -24,10 +25,10 @@ export function requestMetrics(meter: Meter): Counting {
   shares.add(key('upstream_connections', 'total'), 0)
   const lenient = meter.counter(
     'lenient_requests_total',
-    'Requests whose response was passed on only since the configuration lets a fault of it pass.',
+    'Requests that were passed on, or their responses, only since the configuration lets a fault of them pass.',
     ['fault'],
   )
-  for (const fault of FAULTS) lenient.add(fault, 0)
+  for (const fault of [...OF_REQUESTS, ...OF_RESPONSES]) lenient.add(fault, 0)
   const duration = meter.histogram('request_duration_seconds', 'From request to complete answer.', SECONDS, [
     'category',
     'code_class',

@@ -15,7 +15,18 @@ export interface PathAllowances {
   readonly emptySegment: boolean
   /** `;` and `%3B`. A segment of dots before it (`/..;/`) stays refused. */
   readonly semicolon: boolean
+  /** Names of what is let pass by name; others than these mean nothing here. Default none. */
+  readonly lenient?: ReadonlySet<string>
 }
+
+/** Each is off unless the operator says so, and named where a path needed it. */
+export type PathLeniency =
+  /** `caf%E9`. Not the overlong forms of ASCII characters, which some decoders take for those. */
+  | 'non_utf8_path'
+  /** `%252F`: an escaped percent sign before two digits, for an upstream that decodes once. */
+  | 'encoded_percent'
+  /** `%5C`, for an upstream that divides segments by slashes only. */
+  | 'encoded_backslash'
 
 /** A request target that every server reads alike. */
 export interface Target {
@@ -25,6 +36,8 @@ export interface Target {
   readonly matched: string
   /** As the client wrote it: empty, or `?` and what follows. */
   readonly query: string
+  /** What was let pass; absent for nothing. */
+  readonly lenient?: readonly PathLeniency[]
 }
 
 /** Why a target is refused. */
@@ -59,7 +72,7 @@ const UNRESERVED = /[\w.~-]/
 const LEFT_RAW = Object.entries({ '[': '%5B', ']': '%5D', '^': '%5E', '|': '%7C' })
 const PCHAR = /[\w.~!$&'()*+,;=:@-]/
 
-type Rule = readonly [refused: RegExp, code: TargetProblem['code']]
+type Rule = readonly [refused: RegExp, code: TargetProblem['code'], unless?: PathLeniency]
 
 /** Judged on the path as written. */
 const AS_WRITTEN: readonly Rule[] = [
@@ -68,13 +81,18 @@ const AS_WRITTEN: readonly Rule[] = [
   [/%(?![0-9A-Fa-f]{2})/, 'target_bad_escape'],
 ]
 
+/** ASCII in more bytes than it has: `%C0%AF` is a slash to decoders that take it. */
+const OVERLONG = /%(?:C[01]%[89AB]|E0%[89]|F0%8)/
+
 /** Judged on the canonical path, so that no mixture of escapes hides anything. */
 const CANONICAL: readonly Rule[] = [
-  [/%(?:5C|[01].|7F|C2%[89].)/, 'target_control'],
+  [/%(?:[01].|7F|C2%[89].)/, 'target_control'],
+  [/%5C/, 'target_control', 'encoded_backslash'],
   // Also of harmless characters: `/%2573earch` is `/search` to a chain of servers that decodes twice.
-  [/%25[0-9A-Fa-f]{2}/, 'target_escaped_twice'],
+  [/%25[0-9A-Fa-f]{2}/, 'target_escaped_twice', 'encoded_percent'],
   // Also before an encoded slash or a parameter: an upstream that decodes or strips those walks up the tree.
-  [/(?:\/|%2F)\.\.?(?=\/|%2F|;|%3B|$)/, 'target_dots'],
+  [/(?:\/|%2F|%5C)\.\.?(?=\/|%2F|%5C|;|%3B|$)/, 'target_dots'],
+  [OVERLONG, 'target_no_utf8'],
 ]
 
 const ENCODED_SLASH: Rule = [/%2F/, 'target_escaped_slash']
@@ -107,12 +125,21 @@ function canonicalPath(written: string, query: string, allow: PathAllowances): T
   const problem = firstProblem(AS_WRITTEN, written)
   if (problem !== null) return problemOf(problem)
   const path = decodeOnly(UNRESERVED, written)
-  const refused = firstProblem(CANONICAL, path) ?? firstProblem(notAllowed(allow), path)
+  const isText = isUtf8(path)
+  const broken = CANONICAL.filter(([refused]) => refused.test(path))
+  const needed = broken.map(([, , unless]) => unless)
+  if (!isText) needed.push('non_utf8_path')
+  const refused = broken.find(([, , unless]) => !isLet(unless, allow))?.[1] ?? firstProblem(notAllowed(allow), path)
   if (refused !== null) return problemOf(refused)
-  if (!isUtf8(path)) return problemOf('target_no_utf8')
+  if (!isText && !isLet('non_utf8_path', allow)) return problemOf('target_no_utf8')
   const escaped = escapeLeftRaw(path)
   const matched = matchForm(path)
-  return { path: escaped, matched: matched === path ? escaped : escapeLeftRaw(matched), query }
+  const target = { path: escaped, matched: matched === path ? escaped : escapeLeftRaw(matched), query }
+  return needed.length === 0 ? target : { ...target, lenient: needed.filter((name) => name !== undefined) }
+}
+
+function isLet(name: PathLeniency | undefined, { lenient }: PathAllowances): boolean {
+  return name !== undefined && lenient?.has(name) === true
 }
 
 /** The last step: escaped earlier, each of these characters, which no rule looks for, would be decoded and judged as an escape. */

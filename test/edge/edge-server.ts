@@ -34,7 +34,7 @@ export async function startEdge(options: ServerOptions = {}): Promise<TestEdge> 
 
   async function handle(req: IncomingMessage, res: ServerResponse): Promise<void> {
     if (ended.has(req.socket)) return
-    const refused = checkEdge(req)
+    const refused = checkEdge(req, false)
     if (isLastOnConnection(req)) res.shouldKeepAlive = false
     if (refused !== null || isLastOnConnection(req)) ended.add(req.socket)
     if (refused !== null) {
@@ -53,7 +53,7 @@ export async function startEdge(options: ServerOptions = {}): Promise<TestEdge> 
   }
 
   function tunnel(req: IncomingMessage, socket: Duplex): void {
-    const refused = checkUpgrade(req)
+    const refused = checkUpgrade(req, false)
     if (refused === null) accepted.push({ line: `UPGRADE ${req.url}`, body: '' })
     const status = refused === null ? 101 : STATUS_OF[refused.code]
     const headers = Object.entries(refused?.headers ?? {}).map(([name, value]) => `${name}: ${value}\r\n`)

@@ -133,7 +133,7 @@ describe('the framing', () => {
   function judge(...headers: string[]) {
     const req = new IncomingMessage(new Socket())
     Object.assign(req, { method: 'POST', url: '/a', httpVersion: '1.1', rawHeaders: ['Host', 'a', ...headers] })
-    return checkEdge(req)
+    return checkEdge(req, false)
   }
 })
 
