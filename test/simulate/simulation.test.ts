@@ -6,7 +6,7 @@ import { type ScriptRunner, startScriptRunner } from './real-redis.ts'
 import { type Outcome, simulate } from './simulation.ts'
 
 /** `npm run simulate` runs 10,000. */
-const SEEDS = 200
+const SEEDS = 80
 
 let runner: ScriptRunner
 beforeAll(async () => {
