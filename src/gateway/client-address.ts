@@ -14,13 +14,18 @@ export function addressOf(
   return isProxy(address) ? named(forwardedFor, isProxy) : peer
 }
 
-/** Whoever sends the request can write what it likes before the part that our proxies have added. */
+/**
+ * Whoever sends the request can write what it likes before the part that our proxies have added. A header has room for thousands of
+ * commas: only the part that counts is taken apart.
+ */
 function named(forwardedFor: string | string[] | undefined, isProxy: (address: string) => boolean): string | null {
-  const hops = String(forwardedFor ?? '').split(',')
-  for (const hop of hops.reverse()) {
-    const address = withoutPort(hop.trim())
+  const hops = String(forwardedFor ?? '')
+  for (let end = hops.length; end >= 0; ) {
+    const comma = end === 0 ? -1 : hops.lastIndexOf(',', end - 1)
+    const address = withoutPort(hops.slice(comma + 1, end).trim())
     if (isIP(address) === 0) return null
     if (!isProxy(address)) return peerOf(address)
+    end = comma
   }
   return null
 }

@@ -17,5 +17,10 @@ function firstGroups(address: string): string {
   const before = head.split(':').filter((group) => group !== '')
   const after = (tail ?? '').split(':').filter((group) => group !== '')
   const zeros = tail === undefined ? 0 : Math.max(0, 8 - before.length - after.length)
-  return [...before, ...new Array<string>(zeros).fill('0'), ...after].slice(0, 4).join(':')
+  return [...before, ...new Array<string>(zeros).fill('0'), ...after].slice(0, 4).map(short).join(':')
+}
+
+/** Proxies that report an address may write it in another way than a socket does. */
+function short(group: string): string {
+  return group.replace(/^0+(?=.)/, '').toLowerCase()
 }
