@@ -459,6 +459,16 @@ describe('a check of a signature', () => {
     expect(counted).toMatchObject({ asked: [false], left: [1] })
   })
 
+  it('counts for a large token that its claims refuse, since those are read behind it', async () => {
+    const { auth } = await open(all)
+    const { counted, take } = places()
+    const expired = (filler: string) => jwt({ alg: 'RS256', key: rsa, payload: claims({ exp: 1, filler }) })
+    expect(await auth.authenticate(`Bearer ${expired('')}`, take)).toMatchObject({ reason: 'expired' })
+    expect(counted.asked).toEqual([])
+    expect(await auth.authenticate(`Bearer ${expired('x'.repeat(2048))}`, take)).toMatchObject({ reason: 'expired' })
+    expect(counted).toMatchObject({ asked: [false], left: [1] })
+  })
+
   it('counts from the second key on, where the token names none', async () => {
     const path = join(folder, 'several.json')
     await writeFile(path, JSON.stringify(keySet(rsaKey('a'), rsaKey('b'), rsaKey('c'))))
