@@ -68,13 +68,21 @@ type Found =
 
 async function find(config: Config, { method, path, bytes = 0 }: Question): Promise<Found> {
   const rules = await planRulesOf(config)
-  const planned = plan(rules, { method, target: asSent(path), bodyBytes: bytes, isUpgrade: false, isLastHop: false })
+  const planned = plan(rules, {
+    method,
+    target: asSent(path),
+    bodyBytes: bytes,
+    isUpgrade: false,
+    isLastHop: false,
+    preflight: null,
+  })
   switch (planned.kind) {
     case 'refused':
     case 'unmatched':
       return { decision: decisionOf(planned.refusal), ...because(REASONS.denied(planned.refusal)) }
     case 'status':
       return { decision: 'not_charged', ...because(REASONS.own) }
+    case 'preflight':
     case 'options':
       return { decision: 'not_charged', ...because(REASONS.options) }
     case 'page':

@@ -26,6 +26,7 @@ async function make(config: Config): Promise<PlanRules> {
     maxBody,
     paths: { ...allowInPath, lenient: new Set<string>(lenient) },
     reference: await referenceOf(config),
+    preflight: config.cors?.preflight ?? null,
     routes: createRouteTable(routesOf(config), folding),
     unmatched: unmatchedOf(config),
   }

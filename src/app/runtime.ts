@@ -13,6 +13,7 @@ import { readUpstreamTls } from './certificate.ts'
 import { createLimitsInForce, type LimitsInForce } from './limits-in-force.ts'
 import { shortestOf } from './patience.ts'
 import { planRulesOf } from './plan-rules.ts'
+import { presentationOf } from './presentation.ts'
 import { shareRulesOf } from './share-rules.ts'
 
 /** What one configuration is made into. Parts whose section has not changed are taken over, with all they remember. */
@@ -55,6 +56,7 @@ export async function createRuntime(
       : await createAuthenticator(authOptions(config, tokens, observe), old?.authenticator)
   const rules: Rules = {
     ...planRules,
+    presentation: presentationOf(config),
     authenticator,
     policy: limits.policy,
     shadow: limits.shadow,

@@ -57,6 +57,21 @@ function isHostName(host: string): boolean {
   return HOST_NAME.test(host) && !/^[\d.]+$/.test(host)
 }
 
+/** As browsers send it in `Origin`; or `*`, or `null`. */
+export function parseWebOrigin(text: string): Reading<string> {
+  if (text === '*' || text === 'null') return { value: text }
+  const origin = webOriginOf(text)
+  if (origin === null) return { problem: `${quote(text)} is not an origin: write one like https://app.example.org` }
+  return origin === text ? { value: text } : { problem: `browsers never send ${quote(text)}: write ${origin}` }
+}
+
+/** Lower case, without a path and without the port that the scheme has anyway. */
+function webOriginOf(text: string): string | null {
+  if (!/^[A-Za-z][A-Za-z0-9+.-]*:\/\/[^\s/*]/.test(text) || !URL.canParse(text)) return null
+  const { protocol, host } = new URL(text)
+  return host === '' ? null : `${protocol}//${host.toLowerCase()}`
+}
+
 /** Whether only this machine reaches it. */
 export function isLoopback(host: string): boolean {
   return host === '::1' || host.toLowerCase() === 'localhost' || (isIP(host) === 4 && host.startsWith('127.'))

@@ -1,4 +1,5 @@
 import { checkAuth } from './checks/auth.ts'
+import { checkCors } from './checks/cors.ts'
 import { checkCosts } from './checks/costs.ts'
 import { checkHidden } from './checks/hidden.ts'
 import { Lookup } from './checks/lookup.ts'
@@ -19,6 +20,7 @@ export function checkAll(parsed: Salvage, lineOf: (path: Path) => number | null)
   return [
     ...checkNetwork(parsed),
     ...checkAuth(parsed),
+    ...checkCors(parsed),
     ...checkUserClaims(parsed),
     ...ofQuota,
     ...checkReserve(parsed),
@@ -32,7 +34,7 @@ export function checkAll(parsed: Salvage, lineOf: (path: Path) => number | null)
 /** What the rules come to together. Only for a route map without problems. */
 function checkTogether(parsed: Salvage, lineOf: (path: Path) => number | null): Finding[] {
   const lookup = new Lookup(parsed)
-  return [...checkHidden(lookup, lineOf), ...checkSpellings(parsed, lookup, lineOf)]
+  return [...checkHidden(lookup, lineOf, parsed.cors === undefined), ...checkSpellings(parsed, lookup, lineOf)]
 }
 
 function isWarning({ severity }: Finding): boolean {

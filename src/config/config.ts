@@ -52,4 +52,6 @@ export type EdgeConfig = Understood['edge']
 export type PartsConfig = EdgeConfig['shares']['requests']
 /** So many, a part of the total (above 0, up to 1), or `null` for any number. */
 export type Part = PartsConfig['address']
+/** What pages of other origins may read. */
+export type CorsConfig = NonNullable<Understood['cors']>
 export type LogConfig = Understood['log']

@@ -18,11 +18,22 @@ export function fingerprint(config: Config): string {
   return found
 }
 
-function decisive({ timeZone, auth, quota, routes, unmatched, edge }: Config): unknown {
+function decisive({ timeZone, auth, quota, routes, unmatched, edge, cors }: Config): unknown {
   const { baselineLines: _, customLines: __, ...limits } = quota
   const issuers = auth.jwt.map(({ keys, ...issuer }) =>
     keys.kind === 'file' ? { ...issuer, keys: keys.hash } : issuer,
   )
   const rules = routes.map(({ line: _, ...route }) => route)
-  return [timeZone, auth.gatewayTokens, issuers, limits, rules, unmatched, edge.allowInPath, edge.folding, edge.lenient]
+  return [
+    timeZone,
+    auth.gatewayTokens,
+    issuers,
+    limits,
+    rules,
+    unmatched,
+    edge.allowInPath,
+    edge.folding,
+    edge.lenient,
+    cors?.preflight,
+  ]
 }

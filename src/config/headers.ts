@@ -32,6 +32,12 @@ export function identityNameProblem(name: string): string | null {
   return `header ${name} says something else already: take a name like X-Remote-User`
 }
 
+/** What is wrong with a name of a header that a list has; `null` for a good one. */
+export function fieldNameProblem(name: string): string | null {
+  if (TOKEN.test(name) && name !== '*') return null
+  return `${quote(name)} is not a header name: write letters, digits and "-"`
+}
+
 /** What a field says of the caller. */
 export type Fact =
   | { readonly kind: 'user' | 'organisation' | 'plan' }

@@ -2,6 +2,7 @@ import type { z } from 'zod'
 import { isObject } from '../lib/json.ts'
 import { keys } from './keys.ts'
 import { auth, issuer } from './schema/auth.ts'
+import { cors } from './schema/cors.ts'
 import { admin, adminToken, edge, match } from './schema/listen.ts'
 import { quota } from './schema/quota.ts'
 import { reference, referenceService } from './schema/reference.ts'
@@ -15,6 +16,8 @@ import { schema } from './schema.ts'
  * `undefined`.
  */
 export interface Salvage {
+  /** `undefined` if the file has none. */
+  readonly cors?: Partial<Of<typeof cors>> | undefined
   readonly listen?: Root['listen'] | undefined
   readonly workers?: Root['workers'] | undefined
   readonly store?: Root['store'] | undefined
@@ -61,6 +64,7 @@ export function salvage(data: unknown): Salvage {
     quota: keys(quota.in, root.quota),
     names: namesIn(root.quota),
     routes: items(route.in, root.routes),
+    cors: isObject(root.cors) ? keys(cors.in, root.cors) : undefined,
     reference: isObject(root.reference) ? referenceIn(root.reference) : undefined,
     edge: { ...keys(edge.in, root.edge), match: keys(match, isObject(root.edge) ? root.edge.match : undefined) },
   }

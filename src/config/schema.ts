@@ -1,5 +1,6 @@
 import type { z } from 'zod'
 import { auth } from './schema/auth.ts'
+import { cors } from './schema/cors.ts'
 import { admin, drain, edge, listen, listenerTls, log, workers } from './schema/listen.ts'
 import { quota } from './schema/quota.ts'
 import { reference } from './schema/reference.ts'
@@ -31,16 +32,18 @@ export const schema = section(
     unmatched: unmatched.prefault('refuse'),
     reference: reference.optional(),
     edge: edge.prefault({}),
+    cors: cors.optional(),
     drain: drain.prefault({}),
     log: log.prefault({}),
   },
   'Configuration of Tollgate',
-).transform(({ store, store_options, time_zone, tls = null, reference = null, ...rest }) => ({
+).transform(({ store, store_options, time_zone, tls = null, reference = null, cors = null, ...rest }) => ({
   ...rest,
   tls,
   store: { location: store, ...store_options },
   timeZone: time_zone,
   reference,
+  cors,
 }))
 
 /** A file that keeps to the schema. */

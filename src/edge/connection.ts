@@ -9,14 +9,15 @@ import { peerOf } from '../lib/peers.ts'
 import { endAsNode, endInstead } from '../node/connection-end.ts'
 import { holdPausedRecords, readReleased } from '../node/paused-records.ts'
 import type { Observer } from '../observe/observation.ts'
+import { type Presentation, presented } from '../respond/presentation.ts'
 import { closeLater, hangUp, readToNowhere } from '../respond/raw.ts'
-import { denialResponse, writeRawResponse, writeResponse } from '../respond/response.ts'
+import { denialResponse, type OwnResponse, writeRawResponse, writeResponse } from '../respond/response.ts'
 import { joinShortPieces } from './body/coalesce.ts'
 import type { UploadRule, UploadWatch } from './body/slow-upload.ts'
 import { cutOff, cutOffBy, isForwarded } from './cut-off.ts'
 import { malformedBody, slowBody, tooManyInFlight } from './denials.ts'
 import { checkEdge, checkUpgrade, isLastOnConnection } from './head-rules.ts'
-import { isBroken, type ParserError, parserDenial } from './parser-error.ts'
+import { isBroken, originIn, type ParserError, parserDenial } from './parser-error.ts'
 import { requestIdOf } from './request-id.ts'
 import type { ShareRules } from './shares.ts'
 
@@ -71,6 +72,8 @@ export interface ConnectionLimits {
   readonly answersHalfClosed: boolean
   /** Whether the name of a field may hold `_`. */
   readonly underscoreNames: boolean
+  /** How the gateway's own responses go out; `null` as they are. */
+  readonly presentation: Presentation | null
 }
 
 /** What all connections of a listener share. */
@@ -215,7 +218,7 @@ export class ClientConnection implements ClientPeer {
     // Nothing behind a body that is not complete is a request: the error is one of the last request's body.
     else if (last !== undefined && !last.req.complete) this.#breakBody(last, error)
     // The requests before the broken one get their responses first, or the denial would be taken for one of those.
-    else this.#whenIdle(() => this.#denyHead(parserDenial(error, this.#context.limits().maxUrl)))
+    else this.#whenIdle(() => this.#denyHead(parserDenial(error, this.#context.limits().maxUrl), originIn(error)))
   }
 
   #handOver(req: IncomingMessage, head: Buffer): void {
@@ -275,16 +278,21 @@ export class ClientConnection implements ClientPeer {
     const { observe, limits } = this.#context
     observe({ type: 'bad_connection', code: 'pipelining', status: STATUS_OF.too_many_in_flight })
     const denial = tooManyInFlight('connection', 'requests', MAX_PIPELINED, req.headers.accept)
-    writeResponse(req, res, denialResponse(denial), requestIdOf(req, limits().isProxy))
+    writeResponse(req, res, this.#own(denial, req.headers.origin), requestIdOf(req, limits().isProxy))
   }
 
-  #denyHead(denial: Denial): void {
+  /** A response of the gateway's own to what never came as far as the gateway. @param origin of the page that asks */
+  #own(denial: Denial, origin: string | undefined): OwnResponse {
+    return presented(this.#context.limits().presentation, denialResponse(denial), { origin })
+  }
+
+  #denyHead(denial: Denial, origin: string | undefined): void {
     // Behind the last response of a connection there is no other (RFC 9112, 9.6): that ends it.
     if (this.#isLast) return
     // A head that came too slowly may still be finished.
     this.#isLast = true
     this.#context.observe({ type: 'bad_connection', code: denial.code, status: 0 })
-    writeRawResponse(this.#socket, denialResponse(denial), randomUUID())
+    writeRawResponse(this.#socket, this.#own(denial, origin), randomUUID())
   }
 
   #breakBody(request: IncomingRequest, { code }: ParserError): void {
@@ -326,7 +334,7 @@ export class ClientConnection implements ClientPeer {
       }
       // No more of the request may go on to the upstream.
       socket.once('finish', () => socket.destroy())
-      writeRawResponse(socket, denialResponse(denial), first.requestId)
+      writeRawResponse(socket, this.#own(denial, first.req.headers.origin), first.requestId)
     }
   }
 

@@ -33,3 +33,10 @@ function beginsTooLong(piece: Buffer | undefined, maxUrl: number): boolean {
   const target = /^[A-Z-]+ (\/[^ \r\n]*)/.exec(piece?.toString('latin1') ?? '')?.[1]
   return target !== undefined && target.length > maxUrl
 }
+
+/** The origin of the page that asks, as far as the piece shows it in which the parser found the fault. */
+export function originIn({ rawPacket }: ParserError): string | undefined {
+  const [head = ''] = rawPacket?.toString('latin1').split('\r\n\r\n', 1) ?? []
+  const origins = [...head.matchAll(/\r\norigin:[\t ]*([!-~]+)[\t ]*(?=\r\n|$)/gi)]
+  return origins.length === 1 ? origins[0]?.[1] : undefined
+}

@@ -41,6 +41,8 @@ interface Admitted {
   readonly patience: Patience | null
   /** Raw `[name, value, …]` added to the upstream's response; fields of these names in the upstream's own response are dropped. */
   readonly responseHeaders: readonly string[]
+  /** Names that a response which allows an origin exposes to its pages, besides those that it exposes itself. Default none. */
+  readonly exposed?: readonly string[] | null
 }
 
 export interface Exchange extends Admitted {

@@ -199,8 +199,8 @@ export class UpstreamExchange implements ResponseReceiver, Waiter {
   }
 
   #headersOf(response: ResponseHead): string[] {
-    const { res, responseHeaders } = this.#exchange
-    const headers = headersToClient(response, responseHeaders)
+    const { res, responseHeaders, exposed } = this.#exchange
+    const headers = headersToClient(response, responseHeaders, exposed)
     if (asksForUpgrade(response.status, headers)) {
       headers.push('Connection', res.shouldKeepAlive ? 'Upgrade' : 'close, Upgrade')
     }

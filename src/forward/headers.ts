@@ -257,8 +257,14 @@ export function fieldsOf(status: number, raw: readonly string[]): ResponseFields
 /**
  * What the upstream's response is passed on with: its fields without the hop's own and those that only the gateway sends, then `ours`.
  * A 426 keeps its Upgrade, which says what it asks for (RFC 9110 section 15.5.22); whoever writes its Connection names it there.
+ *
+ * @param exposed names that pages of another origin may read as well, if the upstream allows that origin
  */
-export function headersToClient({ status, names, values }: ResponseFields, ours: readonly string[]): string[] {
+export function headersToClient(
+  { status, names, values }: ResponseFields,
+  ours: readonly string[],
+  exposed: readonly string[] | null = null,
+): string[] {
   let nominated: Set<string> | null = null
   for (let i = 0; i < names.length; i++) {
     if (names[i]?.lower === 'connection') nominated = nominate(nominated, values[i] as string)
@@ -276,7 +282,21 @@ export function headersToClient({ status, names, values }: ResponseFields, ours:
     headers.push(text, values[i] as string)
   }
   for (const text of ours) headers.push(text)
+  if (exposed !== null) expose(headers, exposed)
   return headers
+}
+
+/** Lines of this field are one list. A `*` in it is every name, but for a response that comes with cookies. */
+function expose(headers: string[], exposed: readonly string[]): void {
+  if (!isNamed(headers, 'access-control-allow-origin')) return
+  const known = new Set<string>()
+  for (let i = 0; i < headers.length; i += 2) {
+    if (headers[i]?.toLowerCase() !== 'access-control-expose-headers') continue
+    for (const name of headers[i + 1]?.split(',') ?? []) known.add(name.trim().toLowerCase())
+  }
+  if (known.has('*') && !isNamed(headers, 'access-control-allow-credentials')) return
+  const more = exposed.filter((name) => !known.has(name.toLowerCase()))
+  if (more.length > 0) headers.push('Access-Control-Expose-Headers', more.join(', '))
 }
 
 /** Whether no client is given a field: it ends with the connection that it came on, or is one that only the gateway sends. */

@@ -187,7 +187,8 @@ export class Tunnel {
     this.#status = status
     this.#early?.discard()
     this.#ignoreEnd()
-    const headers = headersToClient(fieldsOf(status, response.rawHeaders), this.#exchange.responseHeaders)
+    const { responseHeaders, exposed } = this.#exchange
+    const headers = headersToClient(fieldsOf(status, response.rawHeaders), responseHeaders, exposed)
     this.#client.write(plainHead(status, headers), 'latin1')
     response.pipe(this.#client, { end: false })
     response.setTimeout(this.#patience.idleTimeoutMs, () => {

@@ -6,7 +6,15 @@ import { cutOffBy, forwardUnlessCutOff } from '../edge/cut-off.ts'
 import { type Denial, STATUS_OF } from '../errors.ts'
 import type { ForwardResult } from '../forward/contract.ts'
 import { awaitsContinue } from '../respond/announced-body.ts'
-import { denialResponse, rateLimitFields, SHADOW_FIELD, writeRawResponse, writeResponse } from '../respond/response.ts'
+import { presented } from '../respond/presentation.ts'
+import {
+  denialResponse,
+  type OwnResponse,
+  rateLimitFields,
+  SHADOW_FIELD,
+  writeRawResponse,
+  writeResponse,
+} from '../respond/response.ts'
 import { addressOf } from './client-address.ts'
 import type { Context, Exchange, GatewayOptions, Pass } from './context.ts'
 import { createFailedChecks } from './failed-checks.ts'
@@ -150,7 +158,7 @@ async function forward(context: Context, exchange: Exchange, res: ServerResponse
   const upstreamMs = performance.now() - startedAt
   refundUnreached(context, exchange, result)
   if (result.error !== null && !result.headSent) {
-    writeResponse(req, res, denialResponse(forwardFailed(result.error)), requestId)
+    writeResponse(req, res, own(exchange, denialResponse(forwardFailed(result.error))), requestId)
   }
   const cut = result.outcome === 'aborted' ? cutOffBy(req) : null
   return cut === null
@@ -169,7 +177,7 @@ async function tunnel(context: Context, exchange: Exchange, upgrade: IncomingUpg
   close()
   refundUnreached(context, exchange, result)
   const error = result.error !== null && !result.headSent ? forwardFailed(result.error) : null
-  if (error !== null) writeRawResponse(socket, denialResponse(error), exchange.requestId)
+  if (error !== null) writeRawResponse(socket, own(exchange, denialResponse(error)), exchange.requestId)
   return forwarded(result, performance.now() - startedAt, error === null ? result.httpStatus : STATUS_OF[error.code])
 }
 
@@ -182,7 +190,8 @@ function outgoing({ req, rules, route, caller: known, settlement, requestId }: E
   }
   const caller = known !== null && isVerified(known) ? known : null
   const patience = route?.patience ?? null
-  return { req, target: target.path + target.query, caller, requestId, patience, responseHeaders }
+  const exposed = rules.presentation?.cors.expose ?? null
+  return { req, target: target.path + target.query, caller, requestId, patience, responseHeaders, exposed }
 }
 
 /** Only if the upstream certainly saw nothing: anything else may have had its effect there. A denial of ours is never charged. */
@@ -197,21 +206,27 @@ function refundUnreached(
   exchange.isRefunded = true
 }
 
-function respond({ req, requestId }: Exchange, res: ServerResponse, { response, ending }: Stop): Ending {
-  if (response !== null) writeResponse(req, res, response, requestId)
+function respond(exchange: Exchange, res: ServerResponse, { response, ending }: Stop): Ending {
+  if (response !== null) writeResponse(exchange.req, res, own(exchange, response), exchange.requestId)
   return ending
 }
 
-function respondRaw({ requestId }: Exchange, socket: Duplex, { response, ending }: Stop): Ending {
-  if (response !== null) writeRawResponse(socket, response, requestId)
+function respondRaw(exchange: Exchange, socket: Duplex, { response, ending }: Stop): Ending {
+  if (response !== null) writeRawResponse(socket, own(exchange, response), exchange.requestId)
   return ending
+}
+
+/** A response of the gateway's own, as the configuration presents it. */
+function own({ req, rules }: Exchange, response: OwnResponse): OwnResponse {
+  return presented(rules.presentation, response, { origin: req.headers.origin })
 }
 
 /** A fault of ours. */
 function fail({ observe }: Context, exchange: Exchange, res: ServerResponse | null, error: unknown): Ending {
   observe({ type: 'internal_error', where: 'gateway', error })
   const { response, ending } = denied(internal())
-  if (res?.headersSent === false && response !== null) writeResponse(exchange.req, res, response, exchange.requestId)
+  if (res?.headersSent === false && response !== null)
+    writeResponse(exchange.req, res, own(exchange, response), exchange.requestId)
   else res?.destroy()
   return ending
 }

@@ -7,7 +7,7 @@ import { canonicalTarget, problemOf, type Target, type TargetProblem } from '../
 import type { Route, Rules } from './snapshot.ts'
 
 /** The part of the rules that says where a request goes. */
-export type PlanRules = Pick<Rules, 'maxUrl' | 'paths' | 'maxBody' | 'reference' | 'routes' | 'unmatched'>
+export type PlanRules = Pick<Rules, 'maxUrl' | 'paths' | 'maxBody' | 'reference' | 'routes' | 'unmatched' | 'preflight'>
 
 /** What the head of a request says about where it goes. */
 export interface RequestLine {
@@ -20,6 +20,8 @@ export interface RequestLine {
   readonly isUpgrade: boolean
   /** Whether it may go no further than to the gateway. */
   readonly isLastHop: boolean
+  /** Of a preflight the method that a page wants to use; else `null`. */
+  readonly preflight: string | null
 }
 
 /** Where a request goes. */
@@ -31,6 +33,8 @@ export type Plan =
   | { readonly kind: 'status'; readonly target: Target }
   /** A page of the API reference: no credential is read. */
   | { readonly kind: 'page'; readonly target: Target }
+  /** A preflight that the gateway answers for itself: with these methods, which the path has. No credential is read. */
+  | { readonly kind: 'preflight'; readonly target: Target; readonly methods: readonly string[] }
   /** No rule matches, and `unmatched` refuses it. */
   | { readonly kind: 'unmatched'; readonly target: Target; readonly refusal: PlanRefusal }
   /** A rule matches, or it is `rules.unmatched`. Its `tariff` says whether a caller, and a body, are needed for the price. */
@@ -56,7 +60,7 @@ export interface PlanRefusal {
  */
 export function plan(
   rules: PlanRules,
-  { method, target: written, bodyBytes, isUpgrade, isLastHop }: RequestLine,
+  { method, target: written, bodyBytes, isUpgrade, isLastHop, preflight }: RequestLine,
 ): Plan {
   const { maxUrl, maxBody } = rules
   const notServed = checkMethod(method)
@@ -66,6 +70,7 @@ export function plan(
   const target = canonicalTarget(written, rules.paths)
   if ('problem' in target) return unreadable(target)
   if (maxBody !== null && bodyBytes > maxBody) return { kind: 'refused', refusal: bodyTooLarge(maxBody) }
+  if (preflight !== null && rules.preflight !== null) return planPreflight(rules, preflight, target)
   const isRead = method === 'GET' || method === 'HEAD'
   if (isRead && STATUS_PATHS.has(target.path)) return { kind: 'status', target }
   if (isRead && !isUpgrade && rules.reference?.has(target.path)) return { kind: 'page', target }
@@ -77,6 +82,33 @@ export function plan(
 }
 
 const READ = ['GET', 'HEAD']
+
+/**
+ * A browser sends no credential with a preflight, and needs one for each path that has a rule for some method. The gateway's own
+ * paths are nothing to the upstream.
+ */
+function planPreflight(rules: PlanRules, wanted: string, target: Target): Plan {
+  const { routes, unmatched } = rules
+  if (STATUS_PATHS.has(target.path) || rules.reference?.has(target.path)) {
+    return { kind: 'preflight', target, methods: READ }
+  }
+  const found = routes.lookup('OPTIONS', target.matched)
+  if (found !== null && 'unclear' in found) return unreadable(problemOf(found.unclear))
+  const rule = found !== null && 'allow' in found ? routes.lookup(found.allow[0] ?? '', target.matched) : found
+  const route = rule !== null && 'rule' in rule ? rule.rule : unmatched
+  if (route === null) return { kind: 'unmatched', target, refusal: noRule(null) }
+  if (rules.preflight === 'answer') return { kind: 'preflight', target, methods: methodsOf(rules, wanted, target) }
+  return { kind: 'route', target, route: { ...route, tariff: null, health: 'never' } }
+}
+
+/** Those that rules name, and the wanted one if it is served by a rule for any. */
+function methodsOf({ routes, unmatched }: PlanRules, wanted: string, { matched }: Target): readonly string[] {
+  // No rule names it.
+  const any = routes.lookup('', matched)
+  const named = any !== null && 'allow' in any ? any.allow : []
+  const takesAny = unmatched !== null || (any !== null && 'rule' in any)
+  return takesAny && checkMethod(wanted) === null ? [...new Set([...named, wanted])] : named
+}
 
 function byRoute(route: Route, target: Target): Plan {
   const price = route.tariff?.price

@@ -3,6 +3,7 @@ import type { Authenticator } from '../auth/authenticator.ts'
 import type { ShareRules } from '../edge/shares.ts'
 import type { Forwarder, Patience } from '../forward/forwarder.ts'
 import type { Policy } from '../quota/policy.ts'
+import type { Presentation } from '../respond/presentation.ts'
 import type { OwnResponse } from '../respond/response.ts'
 import type { Price } from '../routing/price.ts'
 import type { RoutePattern, RouteTable } from '../routing/route-table.ts'
@@ -44,6 +45,10 @@ export interface Rules {
   readonly paths: PathAllowances
   /** The description of the API; `null` for none. */
   readonly reference: Reference | null
+  /** Who answers preflights of browsers; `null` if they are requests as any. */
+  readonly preflight: 'forward' | 'answer' | null
+  /** How the gateway's own responses go out; `null` as they are. */
+  readonly presentation: Presentation | null
   readonly authenticator: Authenticator
   /** The limits in force now: they follow what administrators change at run time, and the adaptive factor. */
   readonly policy: () => Policy

@@ -1,12 +1,13 @@
 import type { Caller, CheckPlaces } from '../auth/authenticator.ts'
 import { beginningOf, ClientLeft, isReadWhole, readBody } from '../edge/body/read-body.ts'
 import { exhausted, overloaded, tooManyFailed } from '../edge/denials.ts'
-import { isLastHop, targetOf, USUAL_METHODS } from '../edge/head-rules.ts'
+import { isLastHop, preflightOf, targetOf, USUAL_METHODS } from '../edge/head-rules.ts'
 import type { Exhausted } from '../edge/shares.ts'
 import type { Denial } from '../errors.ts'
 import { StoreError } from '../quota/quota-store.ts'
 import { snapshotFields } from '../quota/ratelimit-fields.ts'
 import { quotaStatus } from '../quota/status.ts'
+import { preflightResponse } from '../respond/cors.ts'
 import { statusResponse } from '../respond/response.ts'
 import { type BodyPrice, priceOfBody } from '../routing/price.ts'
 import type { Target } from '../routing/target.ts'
@@ -36,7 +37,8 @@ function stopIf(full: Exhausted | null, { headers }: Exchange['req']): Stop | nu
 export function lineOf({ req, res }: Exchange): RequestLine {
   const { method = '', headers } = req
   const bodyBytes = Number(headers['content-length'] ?? 0)
-  return { method, target: targetOf(req), bodyBytes, isUpgrade: res === null, isLastHop: isLastHop(req) }
+  const isUpgrade = res === null
+  return { method, target: targetOf(req), bodyBytes, isUpgrade, isLastHop: isLastHop(req), preflight: preflightOf(req) }
 }
 
 /** What the gateway answers for itself, or why no rule serves the request. */
@@ -50,6 +52,8 @@ export function ownResponse(context: Context, exchange: Exchange, plan: Exclude<
       return status(context, exchange)
     case 'page':
       return referencePage(exchange, plan.target)
+    case 'preflight':
+      return preflight(exchange, plan.methods)
     case 'unmatched':
       exchange.unmatched = plan.target.path
       return denied(plan.refusal.denial)
@@ -58,6 +62,13 @@ export function ownResponse(context: Context, exchange: Exchange, plan: Exclude<
 
 /** As the last one of a chain (RFC 9110 section 9.3.7). */
 const OPTIONS = answered({ status: 204, headers: ['Allow', USUAL_METHODS], body: '' })
+
+/** What a page wants to ask for by another request, and whether it may. */
+function preflight({ req: { headers }, rules }: Exchange, methods: readonly string[]): Stop {
+  const fields = String(headers['access-control-request-headers'] ?? '')
+  if (rules.presentation === null) throw new Error('planned a preflight without rules for it')
+  return answered(preflightResponse(rules.presentation.cors, { origin: headers.origin ?? '', fields, methods }))
+}
 
 /** A page of the API's description: no credential is read for it. */
 function referencePage({ req, rules }: Exchange, { path }: Target): Stop {

@@ -35,6 +35,7 @@ test.each([
   ['the cost of a route', { 'cost: 1': 'cost: 2' }],
   ['a route', { 'GET /a': 'GET /b' }],
   ['an issuer', { 'id.test': 'id2.test' }],
+  ['who answers preflights', { '# a comment': 'cors: { origins: ["*"] }' }],
   ['what a path may hold', { '# a comment': 'edge: { allow_in_path: [semicolon] }' }],
 ])('two replicas that differ in %s do not', (_what, changes) => {
   expect(of(changes)).not.toBe(of())

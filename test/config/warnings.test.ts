@@ -50,7 +50,14 @@ async function load(map: { readonly routes: readonly object[]; readonly unmatche
 async function asker(config: Config) {
   const rules = await planRulesOf(config)
   return (method: string, path: string) => {
-    const planned = plan(rules, { method, target: path, bodyBytes: 0, isUpgrade: false, isLastHop: false })
+    const planned = plan(rules, {
+      method,
+      target: path,
+      bodyBytes: 0,
+      isUpgrade: false,
+      isLastHop: false,
+      preflight: null,
+    })
     if (planned.kind !== 'route') return null
     const { tariff, line } = planned.route
     return { line: line ?? 2, cost: tariff?.price.kind === 'fixed' ? tariff.price.cost : -1 }

@@ -3,14 +3,21 @@ import type { Segment } from '../config.ts'
 import { type Finding, type Path, quote } from '../problems.ts'
 import { counted, type Lookup, matches, type NumberedRule } from './lookup.ts'
 
-/** Warns of rules that others hide, wholly or from the requests that they are written for. */
-export function checkHidden(lookup: Lookup, lineOf: (path: Path) => number | null): Finding[] {
+/**
+ * Warns of rules that others hide, wholly or from the requests that they are written for.
+ * @param chargesPreflights whether a rule for any method charges those of browsers, as it does without `cors`
+ */
+export function checkHidden(
+  lookup: Lookup,
+  lineOf: (path: Path) => number | null,
+  chargesPreflights: boolean,
+): Finding[] {
   const nameOf = ({ index, match }: NumberedRule) =>
     `${quote(match.match)} (line ${lineOf(['routes', index, 'match'])})`
   return lookup.rules.flatMap((rule): Finding[] => {
     // A rule for preflights that is hidden wholly has both: one says what to add, the other what is left over then.
     const messages = [
-      chargedPreflight(rule, lookup, nameOf),
+      chargesPreflights ? chargedPreflight(rule, lookup, nameOf) : null,
       refused(rule, lookup) ?? tooLong(rule, lookup) ?? hidden(rule, lookup, nameOf),
     ].filter((message) => message !== null)
     return messages.map((message) => ({ path: ['routes', rule.index, 'match'], severity: 'warning', message }))

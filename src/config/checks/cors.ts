@@ -1,0 +1,24 @@
+import type { Salvage } from '../partial.ts'
+import type { Finding } from '../problems.ts'
+
+/** Pages of other origins. */
+export function checkCors({ cors }: Salvage): Finding[] {
+  const { origins = [], credentials = false } = cors ?? {}
+  const any = origins.indexOf('*')
+  const findings: Finding[] = []
+  if (any >= 0 && origins.length > 1) {
+    findings.push({ path: ['cors', 'origins', any], message: '"*" is any origin: remove it, or the others' })
+  }
+  if (any >= 0 && credentials) {
+    const message =
+      'is not possible with any origin: a page anywhere could read what whoever is signed in gets. Name the origins, or write credentials: false'
+    findings.push({ path: ['cors', 'credentials'], message })
+  }
+  const sandboxed = origins.indexOf('null')
+  if (sandboxed >= 0) {
+    const message =
+      'any page can send "Origin: null" from a sandboxed frame, and so read what these origins may: name the origin, unless a file or an app without one has to ask'
+    findings.push({ path: ['cors', 'origins', sandboxed], severity: 'warning', message })
+  }
+  return findings
+}

@@ -1,0 +1,54 @@
+import { parseWebOrigin } from '../addresses.ts'
+import { fieldNameProblem } from '../headers.ts'
+import type { Reading } from '../units.ts'
+import { domain } from './domain.ts'
+import { choice, duration, flag, list, read, section } from './values.ts'
+
+/** What pages of other origins may do. */
+
+/** What the gateway says of a quota and of a request. */
+const EXPOSED = ['RateLimit', 'RateLimit-Policy', 'Retry-After', 'X-Quota-Reset', 'X-Request-Id']
+
+function parseName(name: string): Reading<string> {
+  const problem = fieldNameProblem(name)
+  return problem === null ? { value: name } : { problem }
+}
+
+const name = read('the name of a header', parseName, { description: 'Name of a header' })
+
+export const cors = domain(
+  section(
+    {
+      origins: list(
+        read('an origin like https://app.example.org', parseWebOrigin, {
+          description: 'An origin as browsers send it, or "*"',
+        }),
+        1,
+        100,
+        {
+          description:
+            'Origins whose pages may read the gateway’s own responses: SCHEME://HOST or SCHEME://HOST:PORT, compared letter by letter; or "*" alone, any',
+        },
+      ),
+      credentials: flag({
+        description: 'Whether those pages may send cookies and read what comes then; not with "*". Default false',
+      }).default(false),
+      expose: list(name, 0, 100, {
+        description: `Response headers that their scripts may read, of the backend’s responses too where these allow an origin. Default ${EXPOSED.join(', ')}`,
+      }).default(EXPOSED),
+      preflight: choice(['forward', 'answer'], {
+        description:
+          'Who answers a preflight, which needs no credential and is never charged: forward asks the backend, answer is by the route map. Default forward',
+      }).default('forward'),
+      allow_headers: list(name, 0, 100, {
+        description: 'Request headers that pages may send, where the gateway answers. Default those that they ask for',
+      }).optional(),
+      max_age: duration('0s', '24h', {
+        description: 'How long browsers may remember an answer of the gateway to a preflight, 0s to 24h. Default 5m',
+      }).prefault('5m'),
+    },
+    'What pages of other origins may read. Default off',
+    'a map like { origins: [https://app.example.org] }',
+  ),
+  { max_age: 'maxAgeMs' },
+)
