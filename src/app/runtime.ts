@@ -131,12 +131,13 @@ function withMaps(_key: string, value: unknown): unknown {
 }
 
 function authOptions(
-  { auth: { jwt, gatewayTokens, credentialCache }, edge, upstream }: Config,
+  { auth: { jwt, introspection, gatewayTokens, credentialCache }, edge, upstream }: Config,
   tokens: AccessKeys,
   observe: Observer,
 ) {
   return {
     issuers: jwt.map(issuerOf),
+    introspection,
     gatewayTokens,
     tokens,
     cache: credentialCache,

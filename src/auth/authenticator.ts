@@ -5,6 +5,7 @@ import { createCache } from '../lib/second-chance-cache.ts'
 import type { Observation, Observer } from '../observe/observation.ts'
 import { readBearer } from './bearer-credential.ts'
 import { type CheckPlaces, UNBOUNDED } from './check-places.ts'
+import { createIntrospection, type IntrospectionOptions } from './introspection.ts'
 import { closeAllBut, type FetchedKeys, type IssuerOptions, openIssuers } from './issuer.ts'
 import { createJwtVerifier, type ReadJwt } from './jwt.ts'
 import { type Caller, invalid, type Verified } from './verdict.ts'
@@ -16,6 +17,8 @@ export type { Caller } from './verdict.ts'
 
 export interface AuthOptions {
   readonly issuers: readonly IssuerOptions[]
+  /** Who is asked for what is neither a gateway token nor a JWT of an issuer. Default nobody. */
+  readonly introspection?: readonly IntrospectionOptions[]
   /** Paths of the claims that are forwarded. Default none. */
   readonly claims?: readonly string[]
   /** Whether gateway tokens are accepted. */
@@ -69,10 +72,19 @@ const MAX_KEY = MAX_CREDENTIAL + 64
 const HIT: Observation = Object.freeze({ type: 'credential_checked', cached: true })
 const MISS: Observation = Object.freeze({ type: 'credential_checked', cached: false })
 
+/** Three parts: a JWT in compact serialisation, whatever is in them. */
+const JWT_SHAPED = /^[^.]+\.[^.]+\.[^.]+$/
+
+/** A gateway token with a letter mistyped is no matter of others. */
+function isForProvider(credential: string, hasIssuers: boolean): boolean {
+  return !credential.startsWith('gw_') && !(hasIssuers && JWT_SHAPED.test(credential))
+}
+
 const NONE = { fetched: new Map() } as const
 
 /**
- * Judges Bearer credentials: JWTs of the issuers, and gateway tokens. Anything else is refused without asking anybody.
+ * Judges Bearer credentials: JWTs of the issuers, gateway tokens, and what a provider knows. Anything else is refused without asking
+ * anybody.
  * @param before the one in force until now: an identity provider that is out at this moment is not missed where its keys
  * were fetched already
  * @throws AuthSetupError if an issuer or its keys cannot be used; not where its URL does not answer
@@ -84,10 +96,12 @@ export async function createAuthenticator(
   const { gatewayTokens, tokens, observe, now = Date.now, random = Math.random } = options
   const { issuers, fetched } = await openIssuers(options.issuers, before.fetched, observe, now)
   const maxCredential = Math.max(MAX_CREDENTIAL, options.maxCredential ?? 0)
-  const jwts = createJwtVerifier(issuers, options.claims)
+  const { claims = [], introspection: providers = [] } = options
+  const jwts = createJwtVerifier(issuers, claims)
+  const introspection = createIntrospection(providers, claims, observe, now)
   // By the credentials themselves up to 8 KiB: the SHA-256 of 800 characters alone costs 1.3 us. A longer one comes as its hash.
   const accepted = createCache<Caller>(options.cache.max)
-  /** Checks of JWTs under way. */
+  /** Checks under way. */
   const checks = new Map<string, { readonly startedAt: number; readonly result: Promise<Caller | Denial> }>()
 
   function authenticate(
@@ -122,12 +136,14 @@ export async function createAuthenticator(
     if (isAccessKey(credential)) {
       return gatewayTokens ? checkAccessKey(key, credential, at) : invalid('gateway tokens are switched off')
     }
-    if (!credential.includes('.')) return invalid('neither a JWT nor a gateway token')
-    const jwt = jwts.read(credential)
+    const asks = providers.length > 0 && isForProvider(credential, issuers.length > 0)
+    if (!asks && !credential.includes('.')) return invalid('neither a JWT nor a gateway token')
+    const jwt = asks ? null : jwts.read(credential)
     // Others who bring the same one meanwhile wait for the same result.
-    const running = 'code' in jwt ? undefined : checks.get(key)
+    const running = jwt !== null && 'code' in jwt ? undefined : checks.get(key)
     if (running !== undefined && at < running.startedAt + JOIN_MS) return running.result
     observe(MISS)
+    if (jwt === null) return introspect(key, credential, at, places)
     return 'code' in jwt ? jwt : checkJwt(key, jwt, at, places)
   }
 
@@ -143,9 +159,23 @@ export async function createAuthenticator(
   }
 
   function checkJwt(key: string, jwt: ReadJwt, at: number, places: () => CheckPlaces): Promise<Caller | Denial> {
-    const result = jwts.verify(jwt, at, places).then((verified) => {
+    return shared(key, at, async () => {
+      const verified = await jwts.verify(jwt, at, places)
       return 'code' in verified ? verified : accept(key, verified, now(), options.cache.ttlMs)
     })
+  }
+
+  /** Remembered from the moment on in which it was asked for: it may have been revoked since. */
+  function introspect(key: string, credential: string, at: number, places: () => CheckPlaces) {
+    return shared(key, at, async () => {
+      const verified = await introspection.introspect(credential, at, places)
+      return 'code' in verified ? verified : accept(key, verified, at, options.cache.ttlMs)
+    })
+  }
+
+  /** A check that others may join. */
+  function shared(key: string, at: number, make: () => Promise<Caller | Denial>): Promise<Caller | Denial> {
+    const result = make()
     const check = { startedAt: at, result }
     checks.set(key, check)
     const done = () => {
@@ -167,6 +197,7 @@ export async function createAuthenticator(
 
   function close(next: Pick<Authenticator, 'fetched'> = NONE): void {
     closeAllBut(next.fetched, fetched)
+    introspection.close()
     accepted.clear()
   }
 

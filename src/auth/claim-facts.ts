@@ -13,6 +13,16 @@ export interface Payload {
   readonly bytes: Uint8Array
 }
 
+/** Whether a claim, `aud` by default, is one of the audiences exactly, or a list of texts that has one. */
+export function isMeantFor(
+  payload: Payload,
+  { audiences, audienceClaim = 'aud' }: { readonly audiences: readonly string[]; readonly audienceClaim?: string },
+): boolean {
+  const named = textsOf(payload, audienceClaim)
+  const list: readonly unknown[] = Array.isArray(named) ? named : [named]
+  return list.every((one) => typeof one === 'string') && list.some((one) => audiences.includes(one))
+}
+
 /** What is known of a caller besides the user. */
 export type Facts = Pick<Caller, 'organisation' | 'plan' | 'claims'>
 
@@ -61,7 +71,7 @@ export function idOf({ object, bytes }: Payload, path: string): unknown {
 }
 
 /** The same for what may be a list. */
-export function textsOf({ object, bytes }: Payload, path: string): unknown {
+function textsOf({ object, bytes }: Payload, path: string): unknown {
   const plain = member(object, path)
   const json = plain === undefined && path.includes('.') ? jsonAt(textOf(bytes), path) : null
   return json === null ? plain : JSON.parse(json)

@@ -1,6 +1,6 @@
 import { isUserId } from '../control/user-id.ts'
 import type { Denial } from '../errors.ts'
-import { idOf, type Payload, textsOf } from './claim-facts.ts'
+import { idOf, isMeantFor, type Payload } from './claim-facts.ts'
 import type { Issuer } from './issuer.ts'
 import { member } from './jwt-encoding.ts'
 import { invalid } from './verdict.ts'
@@ -11,13 +11,6 @@ export interface Claims {
   readonly user: string
   /** `exp` in milliseconds since the epoch. */
   readonly expiresAt: number
-}
-
-/** Whether `aud`, a string or a list of strings, names one of the audiences exactly. */
-function isMeantFor(payload: Payload, { audiences, audienceClaim = 'aud' }: Issuer): boolean {
-  const aud = textsOf(payload, audienceClaim)
-  const list: readonly unknown[] = Array.isArray(aud) ? aud : [aud]
-  return list.every((one) => typeof one === 'string') && list.some((one) => audiences.includes(one))
 }
 
 /**

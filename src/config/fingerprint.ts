@@ -23,17 +23,8 @@ function decisive({ timeZone, auth, quota, routes, unmatched, edge, cors }: Conf
   const issuers = auth.jwt.map(({ keys, ...issuer }) =>
     keys.kind === 'file' ? { ...issuer, keys: keys.hash } : issuer,
   )
+  const introspection = auth.introspection.map(({ clientSecret: _, ...provider }) => provider)
   const rules = routes.map(({ line: _, ...route }) => route)
-  return [
-    timeZone,
-    auth.gatewayTokens,
-    issuers,
-    limits,
-    rules,
-    unmatched,
-    edge.allowInPath,
-    edge.folding,
-    edge.lenient,
-    cors?.preflight,
-  ]
+  const paths = [edge.allowInPath, edge.folding, edge.lenient, cors?.preflight]
+  return [timeZone, auth.gatewayTokens, issuers, introspection, limits, rules, unmatched, ...paths]
 }

@@ -1,7 +1,7 @@
 import type { z } from 'zod'
 import { isObject } from '../lib/json.ts'
 import { keys } from './keys.ts'
-import { auth, issuer } from './schema/auth.ts'
+import { auth, introspection, issuer } from './schema/auth.ts'
 import { cors } from './schema/cors.ts'
 import { admin, adminToken, edge, match } from './schema/listen.ts'
 import { quota } from './schema/quota.ts'
@@ -24,7 +24,10 @@ export interface Salvage {
   readonly unmatched?: Root['unmatched'] | undefined
   readonly admin: Partial<Omit<Of<typeof admin>, 'tokens'>> & { readonly tokens: readonly Partial<ParsedAdminToken>[] }
   readonly upstream: Partial<Of<typeof upstream>>
-  readonly auth: Partial<Omit<Of<typeof auth>, 'jwt'>> & { readonly jwt: readonly Partial<ParsedIssuer>[] }
+  readonly auth: Partial<Omit<Of<typeof auth>, 'jwt' | 'introspection'>> & {
+    readonly jwt: readonly Partial<ParsedIssuer>[]
+    readonly introspection: readonly Partial<ParsedIntrospection>[]
+  }
   readonly quota: Partial<Of<typeof quota>>
   /** As they are written, also if what they stand before has problems. */
   readonly names: {
@@ -43,6 +46,7 @@ type Of<S extends { readonly in: z.ZodType }> = z.output<S['in']>
 type Root = Of<typeof schema>
 
 export type ParsedIssuer = Of<typeof issuer>
+export type ParsedIntrospection = Of<typeof introspection>
 type ParsedAdminToken = z.output<typeof adminToken>
 type ParsedService = z.output<typeof referenceService>
 export type ParsedRoute = Of<typeof route>
@@ -60,13 +64,22 @@ export function salvage(data: unknown): Salvage {
       tokens: items(adminToken, isObject(root.admin) ? root.admin.tokens : undefined),
     },
     upstream: keys(upstream.in, root.upstream),
-    auth: { ...keys(auth.in, root.auth), jwt: items(issuer.in, isObject(root.auth) ? root.auth.jwt : undefined) },
+    auth: authIn(root.auth),
     quota: keys(quota.in, root.quota),
     names: namesIn(root.quota),
     routes: items(route.in, root.routes),
     cors: isObject(root.cors) ? keys(cors.in, root.cors) : undefined,
     reference: isObject(root.reference) ? referenceIn(root.reference) : undefined,
     edge: { ...keys(edge.in, root.edge), match: keys(match, isObject(root.edge) ? root.edge.match : undefined) },
+  }
+}
+
+function authIn(value: unknown): Salvage['auth'] {
+  const lists = isObject(value) ? value : {}
+  return {
+    ...keys(auth.in, value),
+    jwt: items(issuer.in, lists.jwt),
+    introspection: items(introspection.in, lists.introspection),
   }
 }
 

@@ -1,3 +1,5 @@
+import type { Pool } from 'undici'
+
 /** The HTTP client of all that is not the data path. */
 
 export interface HttpRequest {
@@ -49,4 +51,60 @@ async function textOf(body: AsyncIterable<Uint8Array> | [], maxBytes: number): P
     chunks.push(chunk)
   }
   return Buffer.concat(chunks).toString('utf8')
+}
+
+/** Posts to one address again and again, by connections that are kept. */
+export interface Poster {
+  /** @throws Error with its cause, also if the time is over or the body too long */
+  post(body: string): Promise<HttpResponse>
+  /** Posts under way end as they would have. */
+  close(): Promise<void>
+}
+
+export interface PosterOptions extends Pick<HttpRequest, 'url' | 'headers' | 'deadlineMs' | 'maxBytes'> {
+  /** Most connections; posts above it wait for one, as a part of their time. */
+  readonly connections: number
+}
+
+/** So many on one connection, then a new one is made: a change of the name is followed. */
+const MOST_ON_CONNECTION = 1000
+
+export function openPoster({ url, headers, deadlineMs, maxBytes, connections }: PosterOptions): Poster {
+  const options = { connections, maxRequestsPerClient: MOST_ON_CONNECTION, allowH2: false, connectTimeout: deadlineMs }
+  let opened: Promise<Pool> | null = null
+
+  function open(): Promise<Pool> {
+    opened ??= import('undici').then((undici) => new undici.Pool(url.origin, options))
+    return opened
+  }
+
+  async function post(body: string): Promise<HttpResponse> {
+    const signal = AbortSignal.timeout(deadlineMs)
+    const pool = await open()
+    try {
+      return await send(pool, body, signal)
+    } catch (error) {
+      // The peer has closed a free connection at the moment in which it was taken.
+      if (!isStale(error) || signal.aborted) throw error
+      return await send(pool, body, signal)
+    }
+  }
+
+  async function send(pool: Pool, body: string, signal: AbortSignal): Promise<HttpResponse> {
+    const path = `${url.pathname}${url.search}`
+    const response = await pool.request({ path, method: 'POST', headers, body, signal })
+    const header = (name: string): string | null => response.headers[name.toLowerCase()]?.toString() ?? null
+    const status = response.statusCode
+    if (status === 200) return { status, header, text: await textOf(response.body, maxBytes) }
+    await response.body.dump({ limit: maxBytes })
+    return { status, header, text: '' }
+  }
+
+  return { post, close: async () => (await opened)?.close() }
+}
+
+const STALE: ReadonlySet<unknown> = new Set(['UND_ERR_SOCKET', 'ECONNRESET', 'EPIPE'])
+
+function isStale(error: unknown): boolean {
+  return error instanceof Error && 'code' in error && STALE.has(error.code)
 }

@@ -1,9 +1,15 @@
-import type { Counting } from './counting.ts'
+import { type Counting, SHORT_SECONDS } from './counting.ts'
 import type { Meter } from './registry.ts'
 
 /** The gateway itself: its configuration, changes at run time, keys and certificates, and what goes wrong within. */
 export function gatewayMetrics(meter: Meter, now: () => number): Counting {
-  return { ...faultMetrics(meter), ...keyMetrics(meter, now), ...configMetrics(meter, now), ...controlMetrics(meter) }
+  return {
+    ...faultMetrics(meter),
+    ...keyMetrics(meter, now),
+    ...introspectionMetrics(meter),
+    ...configMetrics(meter, now),
+    ...controlMetrics(meter),
+  }
 }
 
 function faultMetrics(meter: Meter): Counting {
@@ -41,6 +47,28 @@ function keyMetrics(meter: Meter, now: () => number): Counting {
     },
     jwks_failed: ({ issuer }) => failures.add(issuer),
     certificate_loaded: ({ listener, expiresAt }) => expiry.set({ listener }, expiresAt / 1000),
+  }
+}
+
+function introspectionMetrics(meter: Meter): Counting {
+  const duration = meter.histogram(
+    'introspection_duration_seconds',
+    'Until a provider has said what it knows of a credential.',
+    SHORT_SECONDS,
+    ['provider'],
+  )
+  const failures = meter.counter('introspection_failures_total', 'Credentials of which a provider has said nothing.', [
+    'provider',
+    'reason',
+  ])
+  return {
+    introspected({ provider, durationMs }) {
+      duration.observe(provider, durationMs / 1000)
+      // From the start: `increase` does not see a first failure that comes with its series.
+      for (const reason of ['timeout', 'connection', 'status', 'malformed', 'busy'])
+        failures.add(`${provider}\n${reason}`, 0)
+    },
+    introspection_failed: ({ provider, reason }) => failures.add(`${provider}\n${reason}`),
   }
 }
 

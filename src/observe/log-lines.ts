@@ -54,6 +54,16 @@ export function lineOf(seen: Reported): Line | null {
       return line('warn', 'signing keys are left out', { issuer: seen.issuer, detail: scrub(seen.message) })
     case 'jwks_failed':
       return line('warn', 'signing keys could not be fetched', { issuer: seen.issuer, detail: scrub(seen.message) })
+    case 'introspection_out':
+      return line('error', 'credentials cannot be introspected', {
+        provider: seen.provider,
+        detail: scrub(seen.message),
+      })
+    case 'introspection_recovered':
+      return line('info', 'credentials can be introspected again', {
+        provider: seen.provider,
+        downMs: Math.round(seen.downMs),
+      })
     case 'bad_connection':
       // Anybody can send nonsense as often as they like: the metrics count it, the log stays readable.
       return line('debug', 'not an HTTP request', { code: seen.code, status: seen.status })
@@ -109,6 +119,8 @@ export function lineOf(seen: Reported): Line | null {
     case 'tokens_charged':
     case 'tokens_refunded':
     case 'credential_checked':
+    case 'introspected':
+    case 'introspection_failed':
     case 'log_lost':
     case 'upgrade_opened':
     case 'upgrade_closed':

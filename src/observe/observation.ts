@@ -95,6 +95,13 @@ export type Observation =
   | { readonly type: 'jwks_fetched'; readonly issuer: string; readonly keys: number }
   | { readonly type: 'jwks_keys_refused'; readonly issuer: string; readonly message: string }
   | { readonly type: 'jwks_failed'; readonly issuer: string; readonly message: string }
+  /** A provider has said what it knows of a credential. `provider` is its address. */
+  | { readonly type: 'introspected'; readonly provider: string; readonly durationMs: number }
+  /** It has not. */
+  | { readonly type: 'introspection_failed'; readonly provider: string; readonly reason: string }
+  /** Several times one after the other: from now on one request in a second asks it, until `introspection_recovered`. */
+  | { readonly type: 'introspection_out'; readonly provider: string; readonly message: string }
+  | { readonly type: 'introspection_recovered'; readonly provider: string; readonly downMs: number }
   | { readonly type: 'bad_connection'; readonly code: string; readonly status: number }
   | { readonly type: 'upgrade_opened' }
   | { readonly type: 'upgrade_closed' }

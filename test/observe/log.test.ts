@@ -465,6 +465,8 @@ test.each<[Observation, number]>([
   [{ type: 'outcome_unknown', charges: 3, settled: true }, INFO],
   [{ type: 'jwks_failed', issuer: 'https://id', message: 'timeout' }, WARN],
   [{ type: 'jwks_keys_refused', issuer: 'https://id', message: 'key 2' }, WARN],
+  [{ type: 'introspection_out', provider: 'https://id/introspect', message: 'timeout' }, ERROR],
+  [{ type: 'introspection_recovered', provider: 'https://id/introspect', downMs: 7 }, INFO],
   [{ type: 'certificate_refused', listener: 'admin', problem: 'no key' }, ERROR],
   [{ type: 'listening', what: 'admin', url: 'http://x' }, INFO],
   [{ type: 'draining', inFlight: 2 }, INFO],
@@ -488,6 +490,7 @@ test('no credential gets into the log, whatever text carries it', async () => {
     { type: 'config_rejected', file: 'f', problems: [url] },
     { type: 'config_warning', file: 'f', problem: url },
     { type: 'jwks_failed', issuer: 'i', message: `Bearer CANARY` },
+    { type: 'introspection_out', provider: 'i', message: `Basic CANARY` },
     { type: 'certificate_refused', listener: 'gateway', problem: url },
     {
       type: 'internal_error',
@@ -495,7 +498,7 @@ test('no credential gets into the log, whatever text carries it', async () => {
       error: Object.assign(new Error(secret, { cause: new Error(url) }), { headers: { authorization: 'CANARY' } }),
     },
   ])
-  expect(told).toHaveLength(8)
+  expect(told).toHaveLength(9)
   expect(JSON.stringify(told)).not.toMatch(/canary/i)
 })
 

@@ -65,6 +65,10 @@ const everything: Observation[] = [
   { type: 'credential_checked', cached: false },
   { type: 'jwks_fetched', issuer: 'https://id', keys: 2 },
   { type: 'jwks_failed', issuer: 'https://id', message: 'm' },
+  { type: 'introspected', provider: 'https://id/introspect', durationMs: 30 },
+  { type: 'introspection_failed', provider: 'https://id/introspect', reason: 'timeout' },
+  { type: 'introspection_out', provider: 'https://id/introspect', message: 'm' },
+  { type: 'introspection_recovered', provider: 'https://id/introspect', downMs: 5 },
   { type: 'bad_connection', code: 'HPE_INVALID_METHOD', status: 400 },
   { type: 'certificate_loaded', listener: 'gateway', file: 'f', expiresAt: 1_800_000_000_000 },
   { type: 'upgrade_opened' },
@@ -168,6 +172,9 @@ test('everything observed comes out as numbers', async () => {
     ['tollgate_credential_checks_total{cached="false"}', 2],
     ['tollgate_jwks_last_success_timestamp_seconds{issuer="https://id"}', 1_700_000_000],
     ['tollgate_jwks_failures_total{issuer="https://id"}', 1],
+    ['tollgate_introspection_duration_seconds_count{provider="https://id/introspect"}', 1],
+    ['tollgate_introspection_failures_total{provider="https://id/introspect",reason="timeout"}', 1],
+    ['tollgate_introspection_failures_total{provider="https://id/introspect",reason="status"}', 0],
     ['tollgate_log_lost_lines_total', 7],
     ['tollgate_bad_connections_total{code="HPE_INVALID_METHOD"}', 1],
     ['tollgate_tls_certificate_expiry_timestamp_seconds{listener="gateway"}', 1_800_000_000],
@@ -280,19 +287,8 @@ test('every label is one of these, all of which have few values', async () => {
   const labels = own.flatMap((line) => [...line.matchAll(/[{,]([a-z_]+)="/g)].map(([, label]) => label))
   expect([...new Set(labels)].sort()).toEqual([
     ...['bound', 'cached', 'category', 'code', 'code_class', 'error', 'event', 'fault', 'hash', 'issuer', 'le'],
-    ...[
-      'listener',
-      'node_version',
-      'operation',
-      'outcome',
-      'reason',
-      'scope',
-      'settled',
-      'thing',
-      'verdict',
-      'version',
-    ],
-    'where',
+    ...['listener', 'node_version', 'operation', 'outcome', 'provider', 'reason', 'scope', 'settled', 'thing'],
+    ...['verdict', 'version', 'where'],
   ])
 })
 

@@ -1,4 +1,4 @@
-import type { ParsedIssuer, Salvage } from '../partial.ts'
+import type { ParsedIntrospection, ParsedIssuer, Salvage } from '../partial.ts'
 import { membersIn, nested, placeholderIn } from '../placeholder.ts'
 import { type Finding, type Path, quote } from '../problems.ts'
 
@@ -13,7 +13,7 @@ type Issuer = Partial<ParsedIssuer>
 
 /** Issuers, and whether anybody can come in at all. */
 export function checkAuth(parsed: Salvage): Finding[] {
-  const { jwt } = parsed.auth
+  const { jwt, introspection } = parsed.auth
   const ofEach = jwt.flatMap((issuer, i) => {
     const path = ['auth', 'jwt', i]
     return [
@@ -23,13 +23,13 @@ export function checkAuth(parsed: Salvage): Finding[] {
       ...checkNames(issuer, path),
     ]
   })
-  return [...checkEntrance(parsed), ...ofEach, ...checkTwins(jwt)]
+  return [...checkEntrance(parsed), ...ofEach, ...checkTwins(jwt), ...checkIntrospection(introspection)]
 }
 
 function checkEntrance({ auth, routes, unmatched }: Salvage): Finding[] {
   const isNeeded =
     (unmatched !== undefined && unmatched.kind !== 'refuse') || routes.some((rule) => rule.public === false)
-  if (!isNeeded || auth.jwt.length > 0 || auth.gateway_tokens !== false) return []
+  if (!isNeeded || auth.jwt.length > 0 || auth.introspection.length > 0 || auth.gateway_tokens !== false) return []
   const message =
     'no credential is accepted, so only public rules are served: add auth.jwt, or set gateway_tokens: true'
   return [{ path: ['auth'], severity: 'warning', message }]
@@ -98,6 +98,21 @@ function checkPaths(claims: Partial<Record<(typeof CLAIM_KEYS)[number], string |
     const message = `${quote(written)} is the name of one claim, so a token with ${nested(names, '…')} has none: write ${quote(names.join('.'))}, unless the tokens have a claim of this name`
     return [{ path: [...path, key], severity: 'warning', message }]
   })
+}
+
+/** What a provider knows of a credential need not be meant for this service, and what it is asked it is told. */
+function checkIntrospection(all: readonly Partial<ParsedIntrospection>[]): Finding[] {
+  const findings = all.flatMap((each, i): Finding[] => {
+    const path = ['auth', 'introspection', i]
+    if (!('audience' in each) || each.audience !== undefined) return checkPaths(each, path)
+    const message =
+      'has no audience, so "Authorization: Bearer TOKEN" with a token that the provider issued for another service, or to be refreshed, is accepted: add audience, unless it says none'
+    return [{ path, severity: 'warning', message }, ...checkPaths(each, path)]
+  })
+  if (all.length < 2) return findings
+  const message =
+    'is shown the credentials of all entries below it, since it is asked first: let it stand alone, unless these providers trust each other'
+  return [...findings, { path: ['auth', 'introspection', 0], severity: 'warning', message }]
 }
 
 /** Which keys verify a token must be plain from its issuer and audience. */

@@ -60,9 +60,11 @@ const CHOSEN: ReadonlySet<string> = new Set([
 
 /** Warns of claims whose value users choose or change, wherever in a token they are. */
 export function checkUserClaims({ auth }: Salvage): Finding[] {
-  return auth.jwt.flatMap(({ user_claim }, i): Finding[] => {
-    if (user_claim === undefined || !CHOSEN.has(user_claim.replace(/^.*\./, ''))) return []
-    const message = `most identity providers let users change ${quote(user_claim)}: whoever does has a new quota, and whoever takes the one of another has his; name sub, or a claim that never changes`
-    return [{ path: ['auth', 'jwt', i, 'user_claim'], severity: 'warning', message }]
-  })
+  return (['jwt', 'introspection'] as const).flatMap((key) =>
+    auth[key].flatMap(({ user_claim }, i): Finding[] => {
+      if (user_claim === undefined || !CHOSEN.has(user_claim.replace(/^.*\./, ''))) return []
+      const message = `most identity providers let users change ${quote(user_claim)}: whoever does has a new quota, and whoever takes the one of another has his; name sub, or a claim that never changes`
+      return [{ path: ['auth', key, i, 'user_claim'], severity: 'warning', message }]
+    }),
+  )
 }

@@ -1,4 +1,4 @@
-import { parseKeys } from '../addresses.ts'
+import { parseIntrospection, parseKeys } from '../addresses.ts'
 import { domain } from './domain.ts'
 import { choice, duration, either, flag, integer, list, read, section, text } from './values.ts'
 
@@ -16,8 +16,18 @@ const CLAIM = 'By path, like app.plan; at each level the longest name that fits 
 /** A claim by its path. */
 const claim = (description: string) => text({ description }, { max: 128, what: 'the path of a claim' })
 
-/** The claims that say more of a caller than who he is. */
-const FACTS = {
+const audiences = either('a text or a list of texts', [audience, list(audience, 1, 100, { description: 'Several' })], {
+  description: 'A token must name one of these in its audience_claim',
+}).transform((audience) => [...new Set([audience].flat())])
+
+/** Whom a token is for, and whom it names. */
+const CLAIMS = {
+  audience_claim: claim(
+    `The claim that names audiences: a text, or a list of texts, for example client_id. ${CLAIM}. Default aud`,
+  ).default('aud'),
+  user_claim: claim(
+    `The claim that holds the user id: a text, or a whole number, which stands for its digits. ${CLAIM}. Default sub`,
+  ).default('sub'),
   plan_claim: claim(
     `The claim that holds the plan, a text or a whole number. ${CLAIM}. Default none: plans come from elsewhere`,
   ).optional(),
@@ -29,12 +39,7 @@ const FACTS = {
 export const issuer = section(
   {
     issuer: text({ description: 'The claim iss, exactly' }),
-    audience: either('a text or a list of texts', [audience, list(audience, 1, 100, { description: 'Several' })], {
-      description: 'A token must name one of these in its audience_claim',
-    }).transform((audience) => [...new Set([audience].flat())]),
-    audience_claim: claim(
-      `The claim that names audiences: a text, or a list of texts, for example client_id. ${CLAIM}. Default aud`,
-    ).default('aud'),
+    audience: audiences,
     jwks: read('https://HOST/PATH, or file:PATH', parseKeys, {
       description: 'The issuer’s keys: an https URL (http on a loopback host only), or file:PATH relative to this file',
     }).optional(),
@@ -46,10 +51,7 @@ export const issuer = section(
       description:
         'Signature algorithms to accept; HS256, HS384 and HS512 only with a secret, all others only with jwks',
     }),
-    user_claim: claim(
-      `The claim that holds the user id: a text, or a whole number, which stands for its digits. ${CLAIM}. Default sub`,
-    ).default('sub'),
-    ...FACTS,
+    ...CLAIMS,
     clock_tolerance: duration('0s', '5m', { description: 'For exp, nbf and iat, 0s to 5m. Default 30s' }).prefault(
       '30s',
     ),
@@ -71,10 +73,36 @@ export const issuer = section(
   types: typ,
 }))
 
+export const introspection = section(
+  {
+    url: read('https://HOST/PATH', parseIntrospection, {
+      description: 'The introspection endpoint: an https URL (http on a loopback host only)',
+    }),
+    client_id: text({ description: 'What the gateway calls itself there' }, { what: 'a client id' }),
+    client_secret: text({ description: 'Its secret, sent by HTTP Basic' }, { what: 'a secret' }),
+    audience: audiences.optional(),
+    ...CLAIMS,
+  },
+  'A provider that is asked about credentials (RFC 7662)',
+).transform(({ url, client_id, client_secret, audience = [], ...claims }) => ({
+  url,
+  clientId: client_id,
+  clientSecret: client_secret,
+  audiences: audience,
+  audienceClaim: claims.audience_claim,
+  userClaim: claims.user_claim,
+  planClaim: claims.plan_claim ?? null,
+  organisationClaim: claims.organisation_claim ?? null,
+}))
+
 export const auth = domain(
   section(
     {
       jwt: list(issuer, 0, 100, { description: 'Issuers of JWTs. Default none' }).default([]),
+      introspection: list(introspection, 0, 10, {
+        description:
+          'Who is asked about credentials that are neither gateway tokens nor JWTs (without auth.jwt also about those), one after the other until one knows it. Default nobody',
+      }).default([]),
       gateway_tokens: flag({ description: 'Whether gateway tokens (gw_…) are accepted. Default true' }).default(true),
       credential_cache: domain(
         section(

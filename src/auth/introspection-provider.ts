@@ -1,0 +1,157 @@
+import { messageOf } from '../errors.ts'
+import { openPoster } from '../lib/http-client.ts'
+import type { Observer } from '../observe/observation.ts'
+import type { Payload } from './claim-facts.ts'
+import { parseObject } from './jwt-encoding.ts'
+
+/** The endpoint of one provider: how it is asked, and how long nobody asks it while it is out. */
+
+export interface ProviderOptions {
+  /** https, or http to this machine. */
+  readonly url: string
+  readonly clientId: string
+  readonly clientSecret: string
+}
+
+export interface Unanswered {
+  /** For the log. */
+  readonly problem: string
+}
+
+export interface Provider {
+  /** Never rejects. */
+  ask(credential: string): Promise<Payload | Unanswered>
+  close(): void
+}
+
+/** For the whole of one question, the wait for a connection with it. */
+const DEADLINE_MS = 2000
+/** Questions at a time; those above wait for one of them. */
+const CONNECTIONS = 64
+/** Questions that are asked or wait; those above are not asked. */
+const MOST_ASKED = 320
+const MAX_BYTES = 64 * 1024
+
+/** After so many failures one after the other the provider is out. */
+const FAILURES = 3
+/** While it is out it is asked so often, by one request; all others need not wait to learn that it still is. */
+const PAUSE_MS = 1000
+
+class Failure extends Error {
+  readonly reason: 'status' | 'malformed'
+
+  constructor(reason: Failure['reason'], message: string) {
+    super(message)
+    this.reason = reason
+  }
+}
+
+export function openProvider({ url, clientId, clientSecret }: ProviderOptions, observe: Observer): Provider {
+  const address = new URL(url)
+  /** Without a query, which may hold a secret. */
+  const provider = `${address.origin}${address.pathname}`
+  const poster = openPoster({
+    url: address,
+    headers: {
+      accept: 'application/json',
+      'content-type': 'application/x-www-form-urlencoded',
+      authorization: basic(clientId, clientSecret),
+    },
+    deadlineMs: DEADLINE_MS,
+    maxBytes: MAX_BYTES,
+    connections: CONNECTIONS,
+  })
+  const availability = createAvailability(provider, observe)
+  let asked = 0
+
+  async function ask(credential: string): Promise<Payload | Unanswered> {
+    if (asked >= MOST_ASKED) return failed('busy', 'too many credentials wait for the provider')
+    if (!availability.mayAsk()) return { problem: 'the provider is out' }
+    const startedAt = performance.now()
+    asked++
+    try {
+      const payload = await question(credential)
+      observe({ type: 'introspected', provider, durationMs: performance.now() - startedAt })
+      availability.succeeded()
+      return payload
+    } catch (error) {
+      const { reason, message } = describe(error)
+      availability.failed(message)
+      return failed(reason, message)
+    } finally {
+      asked--
+    }
+  }
+
+  function failed(reason: string, problem: string): Unanswered {
+    observe({ type: 'introspection_failed', provider, reason })
+    return { problem }
+  }
+
+  async function question(credential: string): Promise<Payload> {
+    const form = new URLSearchParams({ token: credential, token_type_hint: 'access_token' })
+    const { status, text } = await poster.post(form.toString())
+    if (status === 401 || status === 403) {
+      throw new Failure(
+        'status',
+        `answered ${status}: it does not know client_id and client_secret, or does not let them ask`,
+      )
+    }
+    if (status !== 200) throw new Failure('status', `answered ${status}`)
+    const bytes = Buffer.from(text)
+    const object = parseObject(bytes)
+    if (object === null)
+      throw new Failure('malformed', 'answered what is no JSON object: name the introspection endpoint')
+    return { object, bytes }
+  }
+
+  return { ask, close: () => void poster.close().catch(() => {}) }
+}
+
+/** RFC 6749, section 2.3.1: both are form-encoded before. */
+function basic(id: string, secret: string): string {
+  const encode = (text: string) => new URLSearchParams({ '': text }).toString().slice(1)
+  return `Basic ${Buffer.from(`${encode(id)}:${encode(secret)}`).toString('base64')}`
+}
+
+function describe(error: unknown): { readonly reason: string; readonly message: string } {
+  if (error instanceof Failure) return error
+  if (error instanceof Error && error.name === 'TimeoutError') {
+    return { reason: 'timeout', message: `no answer within ${DEADLINE_MS / 1000} s` }
+  }
+  return { reason: 'connection', message: messageOf(error) || 'no connection' }
+}
+
+/**
+ * `up`: asked by everybody. `out`: the last questions failed; one is asked in each pause, and the first that succeeds
+ * ends it.
+ */
+function createAvailability(provider: string, observe: Observer) {
+  let failures = 0
+  /** Monotonic milliseconds; `null` while it is up. */
+  let out: { readonly since: number; askedAt: number } | null = null
+
+  function mayAsk(): boolean {
+    if (out === null) return true
+    if (performance.now() - out.askedAt < PAUSE_MS) return false
+    out.askedAt = performance.now()
+    return true
+  }
+
+  function failed(message: string): void {
+    failures++
+    if (out !== null || failures < FAILURES) return
+    const since = performance.now()
+    out = { since, askedAt: since }
+    observe({ type: 'introspection_out', provider, message })
+  }
+
+  function succeeded(): void {
+    failures = 0
+    if (out === null) return
+    observe({ type: 'introspection_recovered', provider, downMs: performance.now() - out.since })
+    out = null
+  }
+
+  return { mayAsk, failed, succeeded }
+}

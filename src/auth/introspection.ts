@@ -1,0 +1,141 @@
+import { createHash } from 'node:crypto'
+import { isUserId } from '../control/user-id.ts'
+import type { Denial } from '../errors.ts'
+import { createCache } from '../lib/second-chance-cache.ts'
+import type { Observer } from '../observe/observation.ts'
+import type { CheckPlaces } from './check-places.ts'
+import { type FactClaims, idOf, isMeantFor, type Payload, readFacts } from './claim-facts.ts'
+import { openProvider, type Provider, type ProviderOptions } from './introspection-provider.ts'
+import { member } from './jwt-encoding.ts'
+import { invalid, unknowable, type Verified } from './verdict.ts'
+
+/** Credentials that say nothing by themselves: whoever issued them is asked (RFC 7662). */
+
+export interface IntrospectionOptions extends ProviderOptions, FactClaims {
+  /** A credential must be meant for one of these; empty for any. */
+  readonly audiences: readonly string[]
+  /** By path, as in `IssuerOptions`. */
+  readonly audienceClaim: string
+  readonly userClaim: string
+}
+
+export interface Introspection {
+  /** Never rejects for a fault of a provider. @param at milliseconds since the epoch */
+  introspect(credential: string, at: number, places: () => CheckPlaces): Promise<Verified | Denial>
+  /** What is asked already is waited for. */
+  close(): void
+}
+
+/** How long "no" is remembered: a credential that was used before its issuer knew it is good soon after. */
+const REFUSED_MS = 10_000
+/** Each has about 200 bytes. */
+const MOST_REFUSED = 10_000
+/** What a "no" costs the address that asked, in tenths of a millisecond: 40 at once, and 10 a second from then on. */
+const REFUSED_COST = 50
+
+/** For clocks that differ, in seconds. */
+const TOLERANCE = 30
+
+const INACTIVE = invalid('the issuer does not know the credential, or it has ended')
+
+interface Rules {
+  readonly options: IntrospectionOptions
+  readonly provider: Provider
+}
+
+/**
+ * @param all are asked in this order, each only if the ones before say "no"
+ * @param forwarded paths of the claims that are forwarded
+ */
+export function createIntrospection(
+  all: readonly IntrospectionOptions[],
+  forwarded: readonly string[],
+  observe: Observer,
+  now: () => number,
+): Introspection {
+  const rules = all.map((options): Rules => ({ options, provider: openProvider(options, observe) }))
+  const refused = createCache<Denial>(MOST_REFUSED)
+
+  async function introspect(credential: string, at: number, places: () => CheckPlaces): Promise<Verified | Denial> {
+    const key = createHash('sha256').update(credential).digest('base64')
+    const known = refused.get(key, at)
+    if (known !== undefined) return known
+    const held = places()
+    const noPlace = held.enter(true)
+    if (noPlace !== null) return noPlace
+    let spent = 0
+    try {
+      const result = await ask(rules, credential, { at, forwarded })
+      if ('caller' in result || result.code !== 'unauthorized') return result
+      spent = REFUSED_COST
+      refused.set(key, result, at + REFUSED_MS, now())
+      return result
+    } finally {
+      held.leave(spent)
+    }
+  }
+
+  function close(): void {
+    for (const { provider } of rules) provider.close()
+    refused.clear()
+  }
+
+  return { introspect, close }
+}
+
+interface Question {
+  readonly at: number
+  readonly forwarded: readonly string[]
+}
+
+async function ask(rules: readonly Rules[], credential: string, question: Question): Promise<Verified | Denial> {
+  let refused: Denial = INACTIVE
+  for (const { options, provider } of rules) {
+    const answer = await provider.ask(credential)
+    const result = 'problem' in answer ? out(answer.problem) : judge(answer, options, question)
+    if ('caller' in result) return result
+    // "Cannot know" outweighs "no": whoever would say yes may be the one that cannot be asked.
+    if (refused.code === 'unauthorized') refused = result
+  }
+  return refused
+}
+
+/** As soon as this a client may ask again. */
+const RETRY_SECONDS = 1
+
+function out(problem: string): Denial {
+  return unknowable('overloaded', `introspection: ${problem}`, RETRY_SECONDS)
+}
+
+/** What a provider says of a credential, held against our rules: it may be active and yet not be for us. */
+function judge(payload: Payload, options: IntrospectionOptions, { at, forwarded }: Question): Verified | Denial {
+  const { object } = payload
+  if (member(object, 'active') !== true) return INACTIVE
+  const bound = proofOf(payload)
+  if (bound !== null) return invalid(bound)
+  if (options.audiences.length > 0 && !isMeantFor(payload, options)) {
+    return invalid('meant for another audience', 'The token is not meant for this service.')
+  }
+  const [exp, nbf] = [member(object, 'exp'), member(object, 'nbf')]
+  if (!isOptionalDate(exp) || !isOptionalDate(nbf)) return invalid('exp or nbf is no number')
+  const until = exp === undefined ? Number.POSITIVE_INFINITY : exp * 1000
+  if (at >= until) return invalid('expired', 'The token has expired.')
+  if (nbf !== undefined && at / 1000 < nbf - TOLERANCE) {
+    return invalid('nbf is in the future', 'The token is not valid yet.')
+  }
+  const user = idOf(payload, options.userClaim)
+  if (!isUserId(user)) return invalid(`${options.userClaim} is no user id`)
+  const facts = readFacts(payload, options, forwarded)
+  return 'code' in facts ? facts : { caller: { user, kind: 'introspected', ...facts }, until }
+}
+
+/** Why a credential is good only with a proof that is not asked for here (RFC 8705, RFC 9449); `null` if its bearer is enough. */
+function proofOf({ object }: Payload): string | null {
+  const type = member(object, 'token_type')
+  if (typeof type === 'string' && type.toLowerCase() !== 'bearer') return 'the credential is no Bearer token'
+  return member(object, 'cnf') === undefined ? null : 'the credential is bound to a key of its client'
+}
+
+function isOptionalDate(value: unknown): value is number | undefined {
+  return value === undefined || (typeof value === 'number' && Number.isFinite(value))
+}
