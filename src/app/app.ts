@@ -74,7 +74,9 @@ export async function createApp({ config, hash, version, observe: also }: AppOpt
   }
 
   async function reload(next: Config, nextHash: string, warnings: readonly string[] = []): Promise<void> {
-    await made.reload(untilRestart(config, next), nextHash)
+    const possible = untilRestart(config, next)
+    await store.renew(possible.store)
+    await made.reload(possible, nextHash)
     for (const problem of [...warnings, ...needRestart(config, next)])
       observe({ type: 'config_warning', file: next.file, problem })
   }

@@ -1,12 +1,11 @@
 import { constants, createPrivateKey, X509Certificate } from 'node:crypto'
 import { readFileSync, statSync } from 'node:fs'
 import { createSecureContext, type SecureContextOptions } from 'node:tls'
-import type { Config, ListenerTls, UpstreamConfig } from '../config/config.ts'
+import type { ClientTls, Config, ListenerTls } from '../config/config.ts'
 import { hashText } from '../config/hash.ts'
 import { watchConfig } from '../config/watch.ts'
 import { messageOf, unreadable } from '../errors.ts'
-import type { UpstreamTls } from '../forward/forwarder.ts'
-import type { Certificate } from '../lib/tls.ts'
+import type { Certificate, ClientCredentials } from '../lib/tls.ts'
 import type { Observer } from '../observe/observation.ts'
 import { SetupError } from './setup-error.ts'
 
@@ -123,14 +122,15 @@ function checkPair(tls: ListenerTls | null, path: readonly string[]): PairProble
   return [{ path, message: `the certificate in ${tls.certFile} has ended (${ended}): replace it and its key` }]
 }
 
-/** Reads what `upstream.tls` names. @throws SetupError with the cure, if it cannot be used */
-export function readUpstreamTls({
-  caFile,
-  certFile,
-  keyFile,
-  serverName,
-}: NonNullable<UpstreamConfig['tls']>): UpstreamTls {
-  const path = ['upstream', 'tls']
+/**
+ * Reads the files for connections that the gateway makes.
+ * @param path of the section that names them
+ * @throws SetupError with the cure, if they cannot be used
+ */
+export function readClientTls(
+  { caFile, certFile, keyFile, serverName }: ClientTls,
+  path: readonly string[],
+): ClientCredentials {
   const pair = certFile === null || keyFile === null ? null : named(path, () => readPair({ certFile, keyFile }))
   return {
     ...(caFile !== null && { ca: named([...path, 'ca'], () => readAuthorities(caFile)) }),

@@ -11,7 +11,10 @@ import { cureOf } from '../store/sqlite/cures.ts'
  * @param exists whether it must be there already: a file that is not would be made, and be empty
  * @throws Error with the cure, where a file cannot be used
  */
-export function openCopyable({ location, prefix }: Omit<StoreConfig, 'deadlineMs'>, exists: boolean): Copyable {
+export function openCopyable(
+  { location, prefix }: Pick<StoreConfig, 'location' | 'prefix'>,
+  exists: boolean,
+): Copyable {
   if (location.kind === 'redis') return openRedisCopyable({ url: location.url, prefix })
   if (exists && !existsSync(location.path)) throw new Error(`there is no file ${location.path}: check the path`)
   try {

@@ -6,9 +6,20 @@ const SECTIONS = ['listen', 'tls', 'store', 'admin', 'log', 'workers'] as const
 /** Of `edge`: what the listener was opened with. */
 const EDGE = ['maxHeaderSize', 'headersTimeoutMs', 'keepAliveTimeoutMs', 'maxConnections'] as const
 
+/** Another login or certificate for the same store is taken over. */
+function hasChanged(running: Config, next: Config, key: (typeof SECTIONS)[number]): boolean {
+  if (key === 'store') return !same(placeOf(running), placeOf(next))
+  return !same(running[key], next[key])
+}
+
+function placeOf({ store: { location, prefix, deadlineMs } }: Config): unknown {
+  const place = location.kind === 'redis' ? location.url.replace(/\/\/[^/]*@/, '//') : location.path
+  return [place, prefix, deadlineMs]
+}
+
 /** What has changed that a running process cannot take over: one sentence for each. */
 export function needRestart(running: Config, next: Config): string[] {
-  const sections = SECTIONS.filter((key) => !same(running[key], next[key]))
+  const sections = SECTIONS.filter((key) => hasChanged(running, next, key))
   const edge = EDGE.some((key) => running.edge[key] !== next.edge[key])
   return [...sections, ...(edge ? ['edge (limits of connections and heads)'] : [])].map(
     (what) =>
@@ -25,7 +36,8 @@ function hasMoved({ admin: before }: Config, { admin: after }: Config): boolean 
 
 /** The next configuration without those changes, so that a worker that starts later is like the others. */
 export function untilRestart(running: Config, next: Config): Config {
-  return { ...next, ...pick(running, SECTIONS), edge: { ...next.edge, ...pick(running.edge, EDGE) } }
+  const kept = SECTIONS.filter((key) => key !== 'store' || hasChanged(running, next, key))
+  return { ...next, ...pick(running, kept), edge: { ...next.edge, ...pick(running.edge, EDGE) } }
 }
 
 function pick<T, K extends keyof T>(from: T, keys: readonly K[]): Pick<T, K> {

@@ -9,7 +9,7 @@ import type { Rules } from '../gateway/snapshot.ts'
 import { remembered } from '../lib/memo.ts'
 import type { Observer } from '../observe/observation.ts'
 import type { IsKnown } from '../quota/reserve.ts'
-import { readUpstreamTls } from './certificate.ts'
+import { readClientTls } from './certificate.ts'
 import { createLimitsInForce, type LimitsInForce } from './limits-in-force.ts'
 import { shortestOf } from './patience.ts'
 import { planRulesOf } from './plan-rules.ts'
@@ -167,7 +167,7 @@ function forwardOptions(config: Config, trustedProxies: (address: string) => boo
     ...upstream,
     url: upstream.origin,
     headers: Object.fromEntries(upstream.headers),
-    tls: upstream.tls === null ? {} : readUpstreamTls(upstream.tls),
+    tls: upstream.tls === null ? {} : readClientTls(upstream.tls, ['upstream', 'tls']),
     shortestMs: shortestOf(config),
     trustedProxies,
     underscoreNames: takesUnderscores(edge),

@@ -1,15 +1,92 @@
 import { statSync } from 'node:fs'
+import { setTimeout as sleep } from 'node:timers/promises'
 import type { StoreConfig } from '../config/config.ts'
 import { messageOf } from '../errors.ts'
 import type { Observer } from '../observe/observation.ts'
+import type { RedisAccess } from '../store/redis/client.ts'
+import { replaceable } from '../store/replaceable.ts'
 import { cureOf } from '../store/sqlite/cures.ts'
 import { openSqliteStore } from '../store/sqlite/sqlite-store.ts'
 import type { Store } from '../store/store.ts'
+import { readClientTls } from './certificate.ts'
 import { SetupError } from './setup-error.ts'
 
-/** Opens the store that a configuration names, for a gateway. @throws SetupError with the cure, where the file of the embedded store cannot be used */
-export async function openStore(config: StoreConfig, observe: Observer): Promise<Store> {
-  return open(config, observe, true)
+/** The store of a gateway, which may be given another login without a pause. */
+export interface GatewayStore extends Store {
+  /**
+   * Takes over login and certificates of a configuration that names the same store, if they have changed.
+   * @throws SetupError with the cure, where they cannot be used; the old ones then stay
+   */
+  renew(config: StoreConfig): Promise<void>
+}
+
+/** Opens the store that a configuration names, for a gateway. @throws SetupError with the cure, where it cannot be used */
+export async function openStore(config: StoreConfig, observe: Observer): Promise<GatewayStore> {
+  let access = accessOf(config)
+  const { store, replace } = replaceable(await open(config, observe, true), 2 * config.deadlineMs)
+
+  async function renew(next: StoreConfig): Promise<void> {
+    const wanted = accessOf(next)
+    if (JSON.stringify(wanted) === JSON.stringify(access)) return
+    let isInUse = false
+    const opened = await open(next, (observation) => isInUse && observe(observation), true)
+    const problem = await problemOf(opened, PATIENCE_MS)
+    // Where the old one is of no use either, nothing is lost by the new one.
+    if (problem !== null && (await problemOf(store, 0)) === null) {
+      await opened.close()
+      throw new SetupError(['store'], `the new login or certificate is refused (${problem}): ${UNCHANGED}`)
+    }
+    access = wanted
+    isInUse = true
+    replace(opened)
+    observe({ type: 'store_login_renewed' })
+  }
+
+  return { ...store, renew }
+}
+
+const UNCHANGED = 'the old one stays in use; check it, and reload'
+
+/** How long a new connection may take to be made. */
+const PATIENCE_MS = 5000
+
+/** Why a store does not answer; `null` if it does. A Redis connects in the background. */
+async function problemOf(store: Store, patienceMs: number): Promise<string | null> {
+  const until = performance.now() + patienceMs
+  for (;;) {
+    try {
+      await store.ping()
+      return null
+    } catch (error) {
+      if (performance.now() > until) return messageOf(error)
+      await sleep(20)
+    }
+  }
+}
+
+/** Where it is and who we are there, with what lies in the files now. @throws SetupError */
+function accessOf({ location, username, password, tls, sentinel }: StoreConfig): RedisAccess | null {
+  if (location.kind !== 'redis') return null
+  return {
+    url: location.url,
+    ...(username !== null && { username }),
+    ...(password !== null && { password }),
+    ...(tls !== null && { tls: readClientTls(tls, ['store_options', 'tls']) }),
+    ...(sentinel !== null && { sentinel: sentinelAccess(sentinel, tls) }),
+  }
+}
+
+function sentinelAccess(
+  { username, password, tls }: NonNullable<StoreConfig['sentinel']>,
+  ofRedis: StoreConfig['tls'],
+): NonNullable<RedisAccess['sentinel']> {
+  const path = ['store_options', 'sentinel', 'tls']
+  const own = tls === true ? ofRedis : tls
+  return {
+    ...(username !== null && { username }),
+    ...(password !== null && { password }),
+    ...(tls !== null && { tls: tls === false ? null : own === null || own === false ? {} : readClientTls(own, path) }),
+  }
 }
 
 /** The same for a command, which may do with a file that it can only read. */
@@ -18,15 +95,14 @@ export async function openStoreToLook(config: StoreConfig): Promise<Store> {
 }
 
 /** The client of Redis is loaded with its store: 10 MB and 50 ms of CPU that a gateway with the embedded one does not spend. */
-async function open(
-  { location, prefix, deadlineMs }: StoreConfig,
-  observe: Observer,
-  toWrite: boolean,
-): Promise<Store> {
-  if (location.kind === 'redis') {
+async function open(config: StoreConfig, observe: Observer, toWrite: boolean): Promise<Store> {
+  const { location, prefix, deadlineMs } = config
+  const access = accessOf(config)
+  if (access !== null) {
     const { openRedisStore } = await import('../store/redis/redis-store.ts')
-    return openRedisStore({ url: location.url, prefix, deadlineMs, observe })
+    return openRedisStore({ ...access, prefix, deadlineMs, observe })
   }
+  if (location.kind === 'redis') throw new Error('a Redis without access')
   try {
     return reportingItsFile(openSqliteStore({ file: location.path, toWrite, observe }), location.path, observe)
   } catch (cause) {

@@ -21,7 +21,13 @@ export type StoreLocation =
   /** The path is relative to the working directory, or `:memory:`. */
   | { readonly kind: 'sqlite'; readonly path: string }
   /** The URL holds credentials: never to be logged. */
-  | { readonly kind: 'redis'; readonly topology: 'single' | 'sentinel' | 'cluster'; readonly url: string }
+  | {
+      readonly kind: 'redis'
+      readonly topology: 'single' | 'sentinel' | 'cluster'
+      /** Whether its connections are by TLS. */
+      readonly encrypted: boolean
+      readonly url: string
+    }
 
 /** Arguments for `net.BlockList.addSubnet`. */
 export interface Subnet {
@@ -167,7 +173,7 @@ function parseFile(path: string): Reading<IssuerKeys> {
 }
 
 const STORES =
-  'write sqlite:PATH, redis://HOST:PORT, rediss://HOST:PORT, redis+sentinel://HOST:PORT,HOST:PORT/NAME or redis+cluster://HOST:PORT,HOST:PORT'
+  'write sqlite:PATH, redis://HOST:PORT, redis+unix:///PATH, redis+sentinel://HOST:PORT,HOST:PORT/NAME or redis+cluster://HOST:PORT,HOST:PORT; rediss with two s, also rediss+sentinel and rediss+cluster, is by TLS; valkey may stand for redis'
 
 /** Of every key in Redis. No brace, which ends a prefix there: the keys of one store would lie within those of another. */
 export const PREFIX = /^[A-Za-z0-9_.:-]{1,64}$/
@@ -175,11 +181,12 @@ export const NOT_A_PREFIX = 'is not a prefix: write 1 to 64 letters, digits, "_"
 
 /** Where counters are kept. */
 export function parseStore(text: string): Reading<StoreLocation> {
-  if (text.startsWith('redis') && !isDecodable(text)) return { problem: 'has a bad percent escape: write %25 for "%"' }
   if (text.startsWith('sqlite:')) return parseSqlite(text.slice(7))
-  if (/^rediss?:\/\//.test(text)) return parseRedis(text)
-  if (/^redis\+(?:sentinel|cluster):\/\//.test(text)) return parseSeveral(text)
-  return { problem: `is not a store: ${STORES}` }
+  const [, encrypted, kind] = /^(?:redis|valkey)(s?)(?:\+(sentinel|cluster|unix))?:\/\//.exec(text) ?? []
+  if (encrypted === undefined) return { problem: `is not a store: ${STORES}` }
+  if (!isDecodable(text)) return { problem: 'has a bad percent escape: write %25 for "%"' }
+  if (kind === undefined) return parseRedis(text, encrypted === 's')
+  return kind === 'unix' ? parseSocket(text, encrypted === 's') : parseSeveral(text, encrypted === 's')
 }
 
 function isDecodable(text: string): boolean {
@@ -198,7 +205,7 @@ function parseSqlite(path: string): Reading<StoreLocation> {
   return { value: { kind: 'sqlite', path: path.replace(/^\/\/(?=\/)/, '') } }
 }
 
-function parseRedis(text: string): Reading<StoreLocation> {
+function parseRedis(text: string, encrypted: boolean): Reading<StoreLocation> {
   const url = URL.parse(text)
   if (url === null || url.hostname === '')
     return {
@@ -211,12 +218,26 @@ function parseRedis(text: string): Reading<StoreLocation> {
       problem:
         'ends in something that is no database number: write redis://HOST:PORT/0; in a password write %2F for "/"',
     }
-  return { value: { kind: 'redis', topology: 'single', url: text } }
+  return { value: { kind: 'redis', topology: 'single', encrypted, url: text } }
 }
 
-function parseSeveral(text: string): Reading<StoreLocation> {
+/** Longest path of a Unix socket, in bytes: `sun_path` without its end. */
+const MOST_SOCKET_BYTES = 107
+
+function parseSocket(text: string, encrypted: boolean): Reading<StoreLocation> {
+  const [, path] = /^[a-z+]+:\/\/(?:[^:@/?#]*(?::[^@/?#]*)?@)?(\/[^?#]+)$/.exec(text) ?? []
+  if (path === undefined)
+    return { problem: 'names no socket: write redis+unix:///PATH, like redis+unix:///run/redis.sock' }
+  if (encrypted) return { problem: 'is TLS on a Unix socket, which Redis does not have: write redis+unix' }
+  if (Buffer.byteLength(decodeURIComponent(path)) > MOST_SOCKET_BYTES) {
+    return { problem: `names a socket of more than ${MOST_SOCKET_BYTES} bytes, which no system has: shorten its path` }
+  }
+  return { value: { kind: 'redis', topology: 'single', encrypted, url: text } }
+}
+
+function parseSeveral(text: string, encrypted: boolean): Reading<StoreLocation> {
   const [, kind, hosts = '', path = ''] =
-    /^redis\+(sentinel|cluster):\/\/(?:[^:@/?#]*(?::[^@/?#]*)?@)?([^/@?#]+)(?:\/([^?#]*))?$/.exec(text) ?? []
+    /^[a-z]+\+(sentinel|cluster):\/\/(?:[^:@/?#]*(?::[^@/?#]*)?@)?([^/@?#]+)(?:\/([^?#]*))?$/.exec(text) ?? []
   if (kind === undefined) return { problem: `is not a list of Redis hosts: ${STORES}` }
   const topology = kind as 'sentinel' | 'cluster'
   for (const host of hosts.split(',')) {
@@ -227,7 +248,7 @@ function parseSeveral(text: string): Reading<StoreLocation> {
   if (topology === 'sentinel' && !/^[\w.-]{1,128}$/.test(path)) {
     return { problem: 'does not name the master set: write redis+sentinel://HOST:PORT,HOST:PORT/NAME' }
   }
-  return { value: { kind: 'redis', topology, url: text } }
+  return { value: { kind: 'redis', topology, encrypted, url: text } }
 }
 
 /** An address, or a network like 10.0.0.0/8. */

@@ -10,6 +10,7 @@ import { checkReference } from './checks/reference.ts'
 import { checkReserve } from './checks/reserve.ts'
 import { checkRoutes } from './checks/routes.ts'
 import { checkSpellings } from './checks/spellings.ts'
+import { checkStore } from './checks/store.ts'
 import type { Salvage } from './partial.ts'
 import type { Finding, Path } from './problems.ts'
 
@@ -19,6 +20,7 @@ export function checkAll(parsed: Salvage, lineOf: (path: Path) => number | null)
   const ofRoutes = checkRoutes(parsed, lineOf)
   return [
     ...checkNetwork(parsed),
+    ...checkStore(parsed),
     ...checkAuth(parsed),
     ...checkCors(parsed),
     ...checkUserClaims(parsed),

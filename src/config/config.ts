@@ -25,6 +25,8 @@ export interface Config extends Omit<Understood, 'quota' | 'routes'> {
 type Understood = Immutable<Parsed>
 
 export type ListenerTls = NonNullable<Understood['tls']>
+/** Files for connections that the gateway makes. */
+export type ClientTls = NonNullable<UpstreamConfig['tls']>
 export type UpstreamConfig = Understood['upstream']
 export type StoreConfig = Understood['store']
 export type AuthConfig = Understood['auth']

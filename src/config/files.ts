@@ -1,7 +1,7 @@
 import { constants } from 'node:fs'
 import { access } from 'node:fs/promises'
 import { unreadable } from '../errors.ts'
-import type { Config, ListenerTls } from './config.ts'
+import type { ClientTls, Config, ListenerTls } from './config.ts'
 import { type Finding, type Path, quote } from './problems.ts'
 
 /** The files that a configuration names and that cannot be read. */
@@ -10,17 +10,26 @@ export async function unreadableFiles(config: Config): Promise<Finding[]> {
   return findings.filter((finding) => finding !== null)
 }
 
-function namedFiles({ auth, upstream, reference, ...own }: Config): (readonly [Path, string])[] {
+function namedFiles({ auth, upstream, store, reference, ...own }: Config): (readonly [Path, string])[] {
   const keys = auth.jwt.flatMap((issuer, i) =>
     issuer.keys.kind === 'file' ? [[['auth', 'jwt', i, 'jwks'], issuer.keys.path] as const] : [],
   )
-  const { caFile = null, certFile = null, keyFile = null } = upstream.tls ?? {}
-  const tls = Object.entries({ ca: caFile, cert: certFile, key: keyFile }).flatMap(([key, file]) =>
-    file === null ? [] : [[['upstream', 'tls', key], file] as const],
-  )
+  const ofSentinels = typeof store.sentinel?.tls === 'object' ? store.sentinel.tls : null
+  const tls = [
+    ...ofClient(['upstream', 'tls'], upstream.tls),
+    ...ofClient(['store_options', 'tls'], store.tls),
+    ...ofClient(['store_options', 'sentinel', 'tls'], ofSentinels),
+  ]
   const openapi = reference?.openapi ?? null
   const listeners = [...ofListener(['tls'], own.tls), ...ofListener(['admin', 'tls'], own.admin.tls)]
   return [...keys, ...tls, ...listeners, ...(openapi === null ? [] : [[['reference', 'openapi'], openapi] as const])]
+}
+
+function ofClient(path: Path, tls: ClientTls | null): (readonly [Path, string])[] {
+  const { caFile = null, certFile = null, keyFile = null } = tls ?? {}
+  return Object.entries({ ca: caFile, cert: certFile, key: keyFile }).flatMap(([key, file]) =>
+    file === null ? [] : [[[...path, key], file] as const],
+  )
 }
 
 function ofListener(path: Path, tls: ListenerTls | null): (readonly [Path, string])[] {

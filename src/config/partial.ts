@@ -21,6 +21,7 @@ export interface Salvage {
   readonly listen?: Root['listen'] | undefined
   readonly workers?: Root['workers'] | undefined
   readonly store?: Root['store'] | undefined
+  readonly storeOptions?: Root['store_options'] | undefined
   readonly unmatched?: Root['unmatched'] | undefined
   readonly admin: Partial<Omit<Of<typeof admin>, 'tokens'>> & { readonly tokens: readonly Partial<ParsedAdminToken>[] }
   readonly upstream: Partial<Of<typeof upstream>>
@@ -53,11 +54,12 @@ export type ParsedRoute = Of<typeof route>
 
 export function salvage(data: unknown): Salvage {
   const root = isObject(data) ? data : {}
-  const { listen, workers, store, unmatched } = keys(schema.in, root)
+  const { listen, workers, store, store_options, unmatched } = keys(schema.in, root)
   return {
     listen,
     workers,
     store,
+    storeOptions: store_options,
     unmatched,
     admin: {
       ...keys(admin.in, root.admin),

@@ -1,18 +1,19 @@
 import { dirname, isAbsolute, join } from 'node:path'
 import type { ScopedLimits } from '../quota/policy.ts'
-import type { Config, IssuerKeys, ListenerTls, UpstreamConfig } from './config.ts'
+import type { ClientTls, Config, IssuerKeys, ListenerTls, StoreConfig } from './config.ts'
 import { lineOf } from './locate.ts'
 import type { Parsed } from './schema.ts'
 import type { Tree } from './tree.ts'
 
 /** Adds what the place of a value decides: its line in the file, and where a path leads, which is relative to the file. */
 export function resolve(parsed: Parsed, tree: Tree, file: string): Config {
-  const { upstream, admin, auth, quota, reference } = parsed
+  const { upstream, admin, auth, quota, reference, store } = parsed
   return {
     ...parsed,
     file,
     tls: listenerTls(parsed.tls, file),
-    upstream: { ...upstream, tls: upstreamTls(upstream.tls, file) },
+    upstream: { ...upstream, tls: clientTls(upstream.tls, file) },
+    store: { ...store, tls: clientTls(store.tls, file), sentinel: sentinelOf(store.sentinel, file) },
     admin: { ...admin, tls: listenerTls(admin.tls, file) },
     auth: { ...auth, jwt: auth.jwt.map((issuer) => ({ ...issuer, keys: issuerKeys(issuer.keys, file) })) },
     quota: {
@@ -33,7 +34,12 @@ function listenerTls(tls: Parsed['tls'], file: string): ListenerTls | null {
   return tls && { certFile: beside(tls.certFile, file), keyFile: beside(tls.keyFile, file) }
 }
 
-function upstreamTls(tls: Parsed['upstream']['tls'], file: string): UpstreamConfig['tls'] {
+function sentinelOf(sentinel: Parsed['store']['sentinel'], file: string): StoreConfig['sentinel'] {
+  if (sentinel === null || typeof sentinel.tls === 'boolean') return sentinel
+  return { ...sentinel, tls: clientTls(sentinel.tls, file) }
+}
+
+function clientTls(tls: Parsed['upstream']['tls'], file: string): ClientTls | null {
   if (tls === null) return null
   const { caFile, certFile, keyFile } = tls
   return { ...tls, caFile: beside(caFile, file), certFile: beside(certFile, file), keyFile: beside(keyFile, file) }

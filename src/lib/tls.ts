@@ -8,3 +8,12 @@ export interface Certificate {
   onChange(listener: (next: SecureContextOptions) => void): void
   close(): void
 }
+
+/** What connections that the gateway makes are trusted by and sign in with: PEM texts. */
+export interface ClientCredentials {
+  readonly ca?: string
+  readonly cert?: string
+  readonly key?: string
+  /** Name to expect in the other's certificate. Default the host that is connected to. */
+  readonly serverName?: string
+}

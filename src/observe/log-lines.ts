@@ -22,6 +22,8 @@ export function lineOf(seen: Reported): Line | null {
       return line('warn', 'configuration warning', { file: seen.file, detail: scrub(seen.problem) })
     case 'store_connected':
       return line('info', 'connected to the store', {})
+    case 'store_login_renewed':
+      return line('info', 'the store took the new login or certificate', {})
     case 'store_clock_apart':
       return seen.apart
         ? line('warn', 'the clock of the store and that of this gateway differ', offsetOf(seen))

@@ -63,6 +63,8 @@ export type Observation =
   | { readonly type: 'tokens_refunded'; readonly category: string; readonly cost: number }
   | { readonly type: 'store_failed'; readonly operation: string; readonly reason: string; readonly message: string }
   | { readonly type: 'store_connected' }
+  /** A reload brought another login or certificate, and the store took it. */
+  | { readonly type: 'store_login_renewed' }
   /** The store's clock less ours, asked for again and again. */
   | { readonly type: 'store_clock'; readonly offsetMs: number }
   /** The two clocks are seconds apart from now on, or are not any more. */

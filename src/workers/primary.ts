@@ -8,7 +8,7 @@ import type { Readiness } from '../app/readiness.ts'
 import { needRestart, untilRestart } from '../app/restart-warnings.ts'
 import { tryRuntime } from '../app/runtime.ts'
 import { isOfStore } from '../app/store-health.ts'
-import { openStore } from '../app/stores.ts'
+import { type GatewayStore, openStore } from '../app/stores.ts'
 import { createTelemetry, type Telemetry } from '../app/telemetry.ts'
 import type { Config } from '../config/config.ts'
 import { fingerprint } from '../config/fingerprint.ts'
@@ -17,7 +17,6 @@ import { type Adaptive, UNREAD } from '../failures/adaptive.ts'
 import { createSums, type Sums } from '../observe/aggregate.ts'
 import type { Metrics } from '../observe/metrics.ts'
 import { KnownUsers } from '../quota/known-users.ts'
-import type { Store } from '../store/store.ts'
 import { shareOf, workerCount } from './share.ts'
 import { createSupervisor, type Supervisor } from './supervisor.ts'
 
@@ -34,7 +33,7 @@ interface Primary {
   readonly config: Config
   readonly hash: string
   readonly telemetry: Telemetry
-  readonly store: Store
+  readonly store: GatewayStore
   readonly control: ChangeFollower
   readonly supervisor: Supervisor
   readonly admin: AdminPlane
@@ -172,14 +171,16 @@ async function start({
 
 /** All or none: what is wrong with a configuration shows when its parts are made, here first. */
 async function reload(
-  { config, telemetry, supervisor, state }: Primary,
+  { config, telemetry, store, supervisor, state }: Primary,
   next: Config,
   hash: string,
   warnings: readonly string[] = [],
 ): Promise<void> {
   const { observe } = telemetry
+  const possible = untilRestart(config, next)
   await tryRuntime(next)
-  state.current = { config: untilRestart(config, next), hash, problems: [] }
+  await store.renew(possible.store)
+  state.current = { config: possible, hash, problems: [] }
   const problems = await supervisor.reload()
   // Also if not all have it: the others show that in their own figures, for as long as it is so.
   observe({ type: 'config_loaded', file: next.file, hash, rules: fingerprint(next) })

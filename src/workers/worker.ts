@@ -39,6 +39,7 @@ export async function createWorker(begin: Extract<ToWorker, { type: 'begin' }>):
 
   async function reload(next: Config, nextHash: string): Promise<string | null> {
     try {
+      await store.renew(next.store)
       await dataPlane.reload(next, nextHash)
       return null
     } catch (error) {

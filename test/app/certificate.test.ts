@@ -2,7 +2,7 @@ import { mkdtempSync, readFileSync, rmSync, symlinkSync, writeFileSync } from 'n
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest'
-import { openCertificate, readUpstreamTls } from '../../src/app/certificate.ts'
+import { openCertificate, readClientTls } from '../../src/app/certificate.ts'
 import { SetupError } from '../../src/app/setup-error.ts'
 import type { Observation } from '../../src/observe/observation.ts'
 import { makeCa } from '../setup/openssl.ts'
@@ -61,7 +61,10 @@ describe('what a backend is reached with', () => {
   it('is taken as the files hold it, several authorities in one file too', () => {
     const [one, other] = [makeCa(folder, 'one'), makeCa(folder, 'other')]
     const caFile = file(`of one\n${one.cert}of the other\n${other.cert}`)
-    const read = readUpstreamTls({ caFile, certFile: one.certFile, keyFile: one.keyFile, serverName: 'backend.test' })
+    const read = readClientTls({ caFile, certFile: one.certFile, keyFile: one.keyFile, serverName: 'backend.test' }, [
+      'upstream',
+      'tls',
+    ])
     expect(read).toEqual({
       ca: readFileSync(caFile, 'utf8'),
       cert: readFileSync(one.certFile, 'utf8'),
@@ -80,18 +83,20 @@ describe('what a backend is reached with', () => {
       path: ['upstream', 'tls', 'ca'],
       message: expect.stringContaining(`${caFile} is not one or more`),
     }
-    expect(() => readUpstreamTls({ ...files, caFile })).toThrow(expect.objectContaining(problem))
-    expect(() => readUpstreamTls({ ...files, caFile })).toThrow(SetupError)
+    expect(() => readClientTls({ ...files, caFile }, ['upstream', 'tls'])).toThrow(expect.objectContaining(problem))
+    expect(() => readClientTls({ ...files, caFile }, ['upstream', 'tls'])).toThrow(SetupError)
   })
 
   it('has no authorities in a file where a broken one follows a good one', () => {
     const caFile = file(`${makeCa(folder, 'one').cert}-----BEGIN CERTIFICATE-----\nAAAA\n-----END CERTIFICATE-----\n`)
-    expect(() => readUpstreamTls({ ...files, caFile })).toThrow(`${caFile} is not one or more`)
+    expect(() => readClientTls({ ...files, caFile }, ['upstream', 'tls'])).toThrow(`${caFile} is not one or more`)
   })
 
   it('is refused where certificate and key are no pair', () => {
     const [{ certFile }, { keyFile }] = [makeCa(folder, 'one'), makeCa(folder, 'other')]
     const problem = { path: ['upstream', 'tls'], message: expect.stringContaining(`the key in ${keyFile} is not that`) }
-    expect(() => readUpstreamTls({ ...files, certFile, keyFile })).toThrow(expect.objectContaining(problem))
+    expect(() => readClientTls({ ...files, certFile, keyFile }, ['upstream', 'tls'])).toThrow(
+      expect.objectContaining(problem),
+    )
   })
 })

@@ -8,8 +8,10 @@ import type { Observation } from '../../src/observe/observation.ts'
 import * as sqlite from '../../src/store/sqlite/sqlite-store.ts'
 import { packagesOf } from '../setup/packages.ts'
 
+const NO_LOGIN = { username: null, password: null, tls: null, sentinel: null }
+
 const open = (path: string) =>
-  openStore({ location: { kind: 'sqlite', path }, prefix: 'tollgate', deadlineMs: 250 }, () => {})
+  openStore({ location: { kind: 'sqlite', path }, prefix: 'tollgate', ...NO_LOGIN, deadlineMs: 250 }, () => {})
 
 test('a file that is no database, or cannot be opened: told with its path and the cure', async () => {
   const folder = mkdtempSync(join(tmpdir(), 'tollgate-open-'))
@@ -48,6 +50,7 @@ test('a file that can only be read: its rights are the cure, and a command that 
   const looking = await openStoreToLook({
     location: { kind: 'sqlite', path: readOnly },
     prefix: 'tollgate',
+    ...NO_LOGIN,
     deadlineMs: 250,
   })
   expect(await looking.listTokens()).toEqual([])
@@ -82,8 +85,9 @@ test('a file that is taken away, or replaced, under a gateway that has it open i
   const folder = mkdtempSync(join(tmpdir(), 'tollgate-open-'))
   const path = join(folder, 'quota.db')
   const seen: Observation[] = []
-  const store = await openStore({ location: { kind: 'sqlite', path }, prefix: 'tollgate', deadlineMs: 250 }, (o) =>
-    seen.push(o),
+  const store = await openStore(
+    { location: { kind: 'sqlite', path }, prefix: 'tollgate', ...NO_LOGIN, deadlineMs: 250 },
+    (o) => seen.push(o),
   )
   await store.ping()
   expect(seen).toEqual([])
@@ -114,7 +118,7 @@ test('a store that cannot be read does not answer, though its file is there', as
 test('a store in memory has no file to look for', async () => {
   const seen: Observation[] = []
   const store = await openStore(
-    { location: { kind: 'sqlite', path: ':memory:' }, prefix: 'tollgate', deadlineMs: 250 },
+    { location: { kind: 'sqlite', path: ':memory:' }, prefix: 'tollgate', ...NO_LOGIN, deadlineMs: 250 },
     (o) => seen.push(o),
   )
   await store.ping()

@@ -1,13 +1,37 @@
 import { NOT_A_PREFIX, PREFIX, parseStore } from '../addresses.ts'
+import { clientTls } from './client-tls.ts'
 import { domain } from './domain.ts'
-import { duration, read, section, text } from './values.ts'
+import { duration, either, flag, read, section, text } from './values.ts'
 
 /** Where counters, settings and tokens are kept. */
 
 export const store = read('a store like sqlite:./tollgate.db or redis://127.0.0.1:6379', parseStore, {
   description:
-    'sqlite:PATH for one gateway; redis://, rediss://, redis+sentinel://HOST:PORT,HOST:PORT/NAME or redis+cluster://HOST:PORT,HOST:PORT for several. Default sqlite:./tollgate.db',
+    'sqlite:PATH for one gateway; redis://HOST:PORT, redis+unix:///PATH, redis+sentinel://HOST:PORT,HOST:PORT/NAME or redis+cluster://HOST:PORT,HOST:PORT for several; rediss, rediss+sentinel and rediss+cluster are by TLS; valkey may stand for redis. Default sqlite:./tollgate.db',
 })
+
+const login = {
+  username: text({ description: 'The user to log in as, instead of that of the URL' }, { max: 256 }).optional(),
+  password: text({ description: 'The password, instead of that of the URL' }, { what: 'a password' }).optional(),
+}
+
+const sentinel = domain(
+  section(
+    {
+      ...login,
+      tls: either(
+        'true, false, or { ca, cert, key, server_name }',
+        [
+          flag({ description: 'Whether sentinels are asked by TLS, with the files of store_options.tls' }),
+          clientTls('TLS with files of their own', 'Name to expect in the certificates of sentinels'),
+        ],
+        { description: 'Whether, and how, sentinels are asked by TLS. Default as Redis itself' },
+      ).optional(),
+    },
+    'How sentinels are asked. Default without a login',
+  ),
+  {},
+)
 
 export const storeOptions = domain(
   section(
@@ -19,8 +43,14 @@ export const storeOptions = domain(
       prefix: text({ description: 'First part of every key in Redis. Default tollgate', pattern: PREFIX.source })
         .regex(PREFIX, { error: NOT_A_PREFIX })
         .default('tollgate'),
+      ...login,
+      tls: clientTls(
+        'TLS to Redis, only with rediss. Certificates are always verified',
+        'Name to expect in the certificates of Redis. Default the host that is connected to',
+      ).optional(),
+      sentinel: sentinel.optional(),
     },
-    'How the store is used',
+    'How the store is used. Login and certificates are read again by a reload',
   ),
   { deadline: 'deadlineMs' },
 )

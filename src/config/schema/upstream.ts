@@ -8,6 +8,7 @@ import {
   removedNameProblem,
   repeatedName,
 } from '../headers.ts'
+import { clientTls } from './client-tls.ts'
 import { domain } from './domain.ts'
 import { choice, duration, flag, integer, list, read, section, size, text, wanted } from './values.ts'
 
@@ -64,26 +65,9 @@ const identity = named(
       'Headers that tell the backend who asks, beside X-Tollgate-User, of verified callers only; up to 50. A client’s own never pass',
   })
 
-const file = (description: string) =>
-  text(
-    { description: `${description}: a PEM file, relative to this file` },
-    { what: 'the path of a PEM file' },
-  ).optional()
-
-const tls = domain(
-  section(
-    {
-      ca: file('Authorities to trust instead of the system’s'),
-      cert: file('Client certificate'),
-      key: file('Key of the client certificate'),
-      server_name: text(
-        { description: 'Name to expect in the backend’s certificate. Default the host of url' },
-        { max: 253 },
-      ).optional(),
-    },
-    'TLS to the backend, only with an https url. Certificates are always verified',
-  ),
-  { ca: 'caFile', cert: 'certFile', key: 'keyFile' },
+const tls = clientTls(
+  'TLS to the backend, only with an https url. Certificates are always verified',
+  'Name to expect in the backend’s certificate. Default the host of url',
 )
 
 export const upstream = domain(

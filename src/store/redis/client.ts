@@ -1,6 +1,8 @@
 import { readFileSync } from 'node:fs'
+import type { ConnectionOptions } from 'node:tls'
 import { Cluster, Redis, type RedisOptions } from 'ioredis'
 import { messageOf } from '../../errors.ts'
+import type { ClientCredentials } from '../../lib/tls.ts'
 import { giveDeadline } from '../../node/redis-deadline.ts'
 import { type Judge, judgeReadyCheck } from '../../node/redis-ready-check.ts'
 import { isForbidden, isOfSelect } from './store-errors.ts'
@@ -40,9 +42,28 @@ export type RedisClient = (Redis | Cluster) & Scripts
 
 const CONNECT_MS = 2000
 
-export interface ConnectOptions {
-  /** redis://, rediss://, redis+sentinel://host:port,host:port/NAME or redis+cluster://host:port,host:port */
+/** How Redis is reached, and who we are there. */
+export interface RedisAccess {
+  /**
+   * redis://, redis+unix:///path, redis+sentinel://host:port,host:port/NAME or redis+cluster://host:port,host:port; `rediss` is by
+   * TLS, `valkey` is `redis`.
+   */
   readonly url: string
+  /** In place of those of the URL. */
+  readonly username?: string | undefined
+  readonly password?: string | undefined
+  /** Where the URL is by TLS. Default the authorities of the system. */
+  readonly tls?: ClientCredentials
+  /** How sentinels are asked. Default as Redis, without a login. */
+  readonly sentinel?: {
+    readonly username?: string
+    readonly password?: string
+    /** `null` for none. Default as Redis. */
+    readonly tls?: ClientCredentials | null
+  }
+}
+
+export interface ConnectOptions extends RedisAccess {
   /** How long a command may take, in milliseconds. */
   readonly deadlineMs: number
 }
@@ -98,23 +119,30 @@ function reconnectDelay(attempt: number): number {
   return delay / 2 + Math.random() * (delay / 2)
 }
 
-export function connect({ url, deadlineMs }: ConnectOptions): RedisClient {
+export function connect({ deadlineMs, ...access }: ConnectOptions): RedisClient {
   const options = optionsOf(deadlineMs)
-  const parsed = parseUrl(withUser(url))
-  const { username, password } = parsed
+  const place = parseUrl(access.url)
+  const login = loginOf(access, place)
+  const tls = place.encrypted ? { tls: tlsOf(access.tls) } : {}
   /** Commands have twice the caller's deadline, which is to pass first. */
   const prepared = (redis: Redis): Redis => {
     giveDeadline(redis, 2 * deadlineMs)
     judgeReadyCheck(redis, judge)
     return redis
   }
-  if (parsed.kind === 'single') return prepared(inItsDatabase(new Redis(parsed.url, options))) as RedisClient
-  const login = { ...(username && { username }), ...(password && { password }) }
-  if (parsed.kind === 'sentinel') {
-    return prepared(new Redis({ ...options, ...login, sentinels: parsed.hosts, name: parsed.name })) as RedisClient
+  if (place.kind === 'single') {
+    const { database, ...address } = place.address
+    const redis = new Redis({ ...options, ...login, ...tls, ...address, ...(database > 0 && { db: database }) })
+    return prepared(inItsDatabase(redis)) as RedisClient
   }
-  const cluster = new Cluster(parsed.hosts, {
-    redisOptions: { ...options, ...login },
+  if (place.kind === 'sentinel') {
+    const sentinels = { sentinels: place.hosts, name: place.name, ...askingSentinels(access, place.encrypted) }
+    return prepared(new Redis({ ...options, ...login, ...tls, ...sentinels })) as RedisClient
+  }
+  const cluster = new Cluster(place.hosts, {
+    redisOptions: { ...options, ...login, ...tls },
+    // A certificate is for the name of a node. ioredis would connect to the address behind it.
+    ...(place.encrypted && { dnsLookup: (name, found) => found(null, name) }),
     scripts: SCRIPTS,
     enableOfflineQueue: false,
     // A command whose connection was lost would be sent again, and an error that only the second try met (no node is there,
@@ -123,6 +151,47 @@ export function connect({ url, deadlineMs }: ConnectOptions): RedisClient {
     lazyConnect: true,
   })
   return cluster.on('+node', prepared) as RedisClient
+}
+
+function tlsOf({ ca, cert, key, serverName }: ClientCredentials = {}): ConnectionOptions {
+  return {
+    ...(ca && { ca }),
+    ...(cert && { cert }),
+    ...(key && { key }),
+    ...(serverName && { servername: serverName }),
+  }
+}
+
+/**
+ * Names the user that a password alone is of. Where Redis asks for none, it takes any from a user by name; without the name ioredis
+ * would print that for itself, in the middle of the log.
+ */
+function loginOf(access: RedisAccess, place: Place): { username?: string; password?: string } {
+  const { username = place.username, password = place.password } = access
+  return password === undefined ? {} : { username: username ?? DEFAULT_USER, password }
+}
+
+/** What ioredis asks sentinels with. */
+function askingSentinels({ sentinel = {}, tls }: RedisAccess, encrypted: boolean) {
+  const { username, password } = sentinel
+  const own = sentinel.tls === undefined ? (encrypted ? (tls ?? {}) : null) : sentinel.tls
+  return {
+    ...(username !== undefined && { sentinelUsername: username }),
+    ...(password !== undefined && { sentinelPassword: password }),
+    ...(own !== null && { sentinelTLS: tlsOf(own), enableTLSForSentinelMode: encrypted }),
+  }
+}
+
+/** One of the sentinels, as a Redis of its own. */
+export function accessToSentinel({ sentinel = {}, tls, url }: RedisAccess, { host, port }: Host): RedisAccess {
+  const isEncrypted = sentinel.tls === undefined ? parseUrl(url).encrypted : sentinel.tls !== null
+  const { username, password } = sentinel
+  return {
+    url: `redis${isEncrypted ? 's' : ''}://${host.includes(':') ? `[${host}]` : host}:${port}`,
+    ...(username !== undefined && { username }),
+    ...(password !== undefined && { password }),
+    ...(isEncrypted && { tls: sentinel.tls ?? tls ?? {} }),
+  }
 }
 
 /**
@@ -139,14 +208,6 @@ function isLoading(info: string | undefined): boolean {
 }
 
 const DEFAULT_USER = 'default'
-
-/**
- * Names the user that a password alone is of. Where Redis asks for none, it takes any from a user by name; without the name ioredis
- * would print that for itself, in the middle of the log.
- */
-function withUser(url: string): string {
-  return url.replace(/^([a-z+]+:\/\/):(?=[^@/]+@)/, `$1${DEFAULT_USER}:`)
-}
 
 /** Whether we have a password for a user of whom Redis wants none. Never rejects. */
 export async function asksForNoPassword(redis: RedisClient): Promise<boolean> {
@@ -175,23 +236,33 @@ export interface Host {
   readonly port: number
 }
 
-type ParsedUrl = { readonly username?: string; readonly password?: string } & (
-  | { readonly kind: 'single'; readonly url: string }
+/** A Unix socket, or a host and a port. */
+type Address = { readonly path: string } | Host
+
+/** What a URL says. */
+export type Place = { readonly username?: string; readonly password?: string; readonly encrypted: boolean } & (
+  | { readonly kind: 'single'; readonly address: Address & { readonly database: number } }
   | { readonly kind: 'sentinel'; readonly hosts: Host[]; readonly name: string }
   | { readonly kind: 'cluster'; readonly hosts: Host[] }
 )
 
+const URL_PARTS =
+  /^(?:redis|valkey)(s?)(?:\+(sentinel|cluster|unix))?:\/\/(?:([^:@/]*)(?::([^@/]*))?@)?([^/]*)(?:\/(.*))?$/
+
 /** WHATWG URLs hold one host; sentinels and clusters are named by several. */
-export function parseUrl(url: string): ParsedUrl {
-  const many = /^redis\+(sentinel|cluster):\/\/(?:([^:@/]*)(?::([^@/]*))?@)?([^/]+)(?:\/(.*))?$/.exec(url)
-  if (many === null) return { kind: 'single', url }
-  const [, kind, user, password, list = '', name = ''] = many
-  const hosts = list.split(',').map((text) => hostOf(text, kind === 'sentinel' ? 26379 : 6379))
-  const login = {
+export function parseUrl(url: string): Place {
+  const [, encrypted, kind, user, password, list = '', rest = ''] = URL_PARTS.exec(url) ?? []
+  const common = {
+    encrypted: encrypted === 's',
     ...(user && { username: decodeURIComponent(user) }),
     ...(password && { password: decodeURIComponent(password) }),
   }
-  return kind === 'sentinel' ? { kind, hosts, name, ...login } : { kind: 'cluster', hosts, ...login }
+  if (kind === 'unix')
+    return { kind: 'single', address: { path: decodeURIComponent(`/${rest}`), database: 0 }, ...common }
+  const hosts = list.split(',').map((text) => hostOf(text, kind === 'sentinel' ? 26379 : 6379))
+  if (kind === 'sentinel') return { kind, hosts, name: rest, ...common }
+  if (kind === 'cluster') return { kind, hosts, ...common }
+  return { kind: 'single', address: { ...(hosts[0] as Host), database: Number(rest) }, ...common }
 }
 
 function hostOf(text: string, defaultPort: number): Host {

@@ -4,7 +4,7 @@ import { StoreError } from '../../quota/quota-store.ts'
 import type { Copyable, Owner, Portion, Refill, RememberedUser } from '../copy.ts'
 import { readTokens, writeToken } from './access-keys.ts'
 import { call, milliseconds, pinging, reading, transaction } from './calls.ts'
-import { connect, type RedisClient } from './client.ts'
+import { connect, type RedisAccess, type RedisClient } from './client.ts'
 import { redisControl } from './control.ts'
 import { createKeys, type Keys } from './keys.ts'
 import { readKnownUser, writeKnownUser } from './known-users.ts'
@@ -22,12 +22,12 @@ const DEADLINE_MS = 2000
  * What a Redis holds under a prefix, to be copied. Redis has no transactions that could hold all of it: while it is filled, and
  * when that is broken off, it has a mark.
  */
-export function openRedisCopyable(options: { readonly url: string; readonly prefix: string }): Copyable {
-  const redis = connect({ url: options.url, deadlineMs: DEADLINE_MS })
+export function openRedisCopyable({ prefix, ...access }: RedisAccess & { readonly prefix: string }): Copyable {
+  const redis = connect({ ...access, deadlineMs: DEADLINE_MS })
   // Told by whatever is asked next; ioredis goes on trying.
   redis.on('error', () => {})
   redis.connect().catch(() => {})
-  const keys = createKeys(options.prefix)
+  const keys = createKeys(prefix)
 
   async function* portions(): AsyncGenerator<Portion, void> {
     for await (const names of scan(redis, keys)) {

@@ -6,7 +6,7 @@ import type { Store } from '../store.ts'
 import { redisAccessKeys } from './access-keys.ts'
 import { call, milliseconds, pinging, reading } from './calls.ts'
 import { decodeReply, encodeBatch } from './charge-batch.ts'
-import { asksForNoPassword, type RedisClient } from './client.ts'
+import { asksForNoPassword, type RedisAccess, type RedisClient } from './client.ts'
 import { redisControl } from './control.ts'
 import { createKeys, type Keys } from './keys.ts'
 import { redisKnownUsers } from './known-users.ts'
@@ -30,8 +30,7 @@ interface Asked {
   readonly categories: readonly string[]
 }
 
-export interface RedisStoreOptions {
-  readonly url: string
+export interface RedisStoreOptions extends RedisAccess {
   /** Name of the hash tag that all keys share; one for each quota. Default `tollgate`. */
   readonly prefix?: string
   /** Deadline of one command in milliseconds. Default 250. */
@@ -40,11 +39,16 @@ export interface RedisStoreOptions {
 }
 
 /** Redis 6.2 or newer, or Valkey. Connects in the background: until then every call fails with a StoreError. */
-export function openRedisStore({ url, prefix = 'tollgate', deadlineMs = 250, observe }: RedisStoreOptions): Store {
-  const redis = connectToPrimary({ url, deadlineMs })
+export function openRedisStore({
+  prefix = 'tollgate',
+  deadlineMs = 250,
+  observe,
+  ...access
+}: RedisStoreOptions): Store {
+  const redis = connectToPrimary({ ...access, deadlineMs })
   const keys = createKeys(prefix)
   const ping = pinging(redis, keys.version)
-  const changes = subscription(() => connectToPrimary({ url, deadlineMs }), keys.changes)
+  const changes = subscription(() => connectToPrimary({ ...access, deadlineMs }), keys.changes)
 
   redis.on('error', (error: Error) => {
     // What was not sent follows from an error that was reported.

@@ -1,5 +1,5 @@
-import { type ConnectOptions, connect, type Host, parseUrl, type RedisClient } from './client.ts'
-import { type Subscription, subscription } from './subscription.ts'
+import { accessToSentinel, type ConnectOptions, connect, parseUrl, type RedisClient } from './client.ts'
+import { subscription } from './subscription.ts'
 
 /** https://redis.io/docs/latest/operate/oss_and_stack/management/sentinel/#pubsub-messages */
 const SWITCHED = '+switch-master'
@@ -8,11 +8,13 @@ const SWITCHED = '+switch-master'
  * Connects, and behind sentinels leaves a primary as soon as one of them says that another took its place. In a failover that was
  * asked for, the old one goes on taking charges for 10 s, until it is demoted, and then forgets them all.
  */
-export function connectToPrimary({ url, deadlineMs }: ConnectOptions): RedisClient {
-  const redis = connect({ url, deadlineMs })
-  const parsed = parseUrl(url)
+export function connectToPrimary(options: ConnectOptions): RedisClient {
+  const redis = connect(options)
+  const parsed = parseUrl(options.url)
   if (parsed.kind !== 'sentinel') return redis
-  const sentinels = parsed.hosts.map((host) => subscribeTo(host, deadlineMs))
+  const sentinels = parsed.hosts.map((host) => {
+    return subscription(() => connect({ ...accessToSentinel(options, host), deadlineMs: options.deadlineMs }), SWITCHED)
+  })
   const leave = (): void => redis.disconnect(true)
   // Each attempt asks anew.
   redis.on('connecting', () => redis.off('connect', leave))
@@ -32,9 +34,4 @@ export function connectToPrimary({ url, deadlineMs }: ConnectOptions): RedisClie
 /** Whether a sentinel is naming the address, and no connection is being made yet. */
 function isAsking(redis: RedisClient): boolean {
   return redis.status === 'connecting' && !('stream' in redis && redis.stream?.destroyed === false)
-}
-
-function subscribeTo({ host, port }: Host, deadlineMs: number): Subscription {
-  const url = `redis://${host.includes(':') ? `[${host}]` : host}:${port}`
-  return subscription(() => connect({ url, deadlineMs }), SWITCHED)
 }

@@ -2,14 +2,40 @@ import { describe, expect, it } from 'vitest'
 import { parseUrl } from '../../../src/store/redis/client.ts'
 
 describe('the URL of a store', () => {
-  it('with one host is left to ioredis', () => {
-    for (const url of ['redis://localhost', 'rediss://user:pass@[::1]:6380/2'])
-      expect(parseUrl(url)).toEqual({ kind: 'single', url })
+  it('with one host says its port and its database', () => {
+    expect(parseUrl('redis://localhost')).toEqual({
+      kind: 'single',
+      encrypted: false,
+      address: { host: 'localhost', port: 6379, database: 0 },
+    })
+    expect(parseUrl('rediss://user:pass@[::1]:6380/2')).toEqual({
+      kind: 'single',
+      encrypted: true,
+      username: 'user',
+      password: 'pass',
+      address: { host: '::1', port: 6380, database: 2 },
+    })
+  })
+
+  it('may name a Unix socket', () => {
+    expect(parseUrl('redis+unix://:p%40ss@/run/my%20redis.sock')).toEqual({
+      kind: 'single',
+      encrypted: false,
+      password: 'p@ss',
+      address: { path: '/run/my redis.sock', database: 0 },
+    })
+  })
+
+  it('may say valkey for redis', () => {
+    for (const rest of ['://a:1/2', 's://a', '+sentinel://a,b/quota', 's+cluster://a', '+unix:///run/a']) {
+      expect(parseUrl(`valkey${rest}`)).toEqual(parseUrl(`redis${rest}`))
+    }
   })
 
   it('with sentinels names the primary they watch', () => {
     expect(parseUrl('redis+sentinel://a:1,b/quota')).toEqual({
       kind: 'sentinel',
+      encrypted: false,
       hosts: [
         { host: 'a', port: 1 },
         { host: 'b', port: 26379 },
@@ -21,6 +47,7 @@ describe('the URL of a store', () => {
   it('with a cluster names some of its hosts, also by IPv6', () => {
     expect(parseUrl('redis+cluster://[::1]:7000,10.0.0.2')).toEqual({
       kind: 'cluster',
+      encrypted: false,
       hosts: [
         { host: '::1', port: 7000 },
         { host: '10.0.0.2', port: 6379 },
