@@ -9,8 +9,8 @@ import { closeAboveMaximum } from '../node/full-workers.ts'
 import { answerHalfClosed } from '../node/half-closed-clients.ts'
 import { boundRecords } from '../node/short-records.ts'
 import type { Observer } from '../observe/observation.ts'
-import { createUploadWatch } from './body/slow-upload.ts'
-import { ClientConnection, type ConnectionLimits, type RequestHandler } from './connection.ts'
+import { createUploadWatch, type UploadWatch } from './body/slow-upload.ts'
+import { ClientConnection, type ConnectionContext, type ConnectionLimits, type RequestHandler } from './connection.ts'
 import { isWebSocketHandshake } from './head-rules.ts'
 import type { ParserError } from './parser-error.ts'
 import type { Shares } from './shares.ts'
@@ -50,54 +50,116 @@ const DRAIN_POLL_MS = 10
 /** How long what was broken off may take to be recorded, in milliseconds. */
 const RECORD_MS = 1000
 
-/** The door: Node's HTTP server and its limits. What comes on a connection goes to the object of that connection. */
 export function createListener(options: ListenerOptions): Listener {
-  const { gateway, observe, limits, shares } = options
+  return new NodeListener(options)
+}
+
+/** The door: Node's HTTP server and its limits. What comes on a connection goes to the object of that connection. */
+class NodeListener implements Listener {
+  readonly #options: ListenerOptions
+  readonly #server: http.Server
   /** Of TLS the connection within: it is there once the hands are shaken. */
-  const connections = new WeakMap<Duplex, ClientConnection>()
+  readonly #connections = new WeakMap<Duplex, ClientConnection>()
   /** Also those that Node's server has let go of: tunnels, and what its parser refused. */
-  const sockets = new Set<Socket>()
-  const uploads = createUploadWatch(() => limits().uploads)
-  let draining = false
-  const context = { gateway, observe, limits, uploads, isDraining: () => draining }
-  const server = createServer(options, (socket) => connections.get(socket)?.takesUpgrade === true)
+  readonly #sockets = new Set<Socket>()
+  readonly #uploads: UploadWatch
+  readonly #context: ConnectionContext
+  #isDraining = false
 
-  server.on('connection', (socket: Socket) => {
-    answerHalfClosed(server, limits().answersHalfClosed)
-    sockets.add(socket)
-    socket.once('close', () => sockets.delete(socket))
-    countPeer(socket)
-    if (options.certificate === null) connections.set(socket, new ClientConnection(socket, context))
-  })
-  server.on('secureConnection', (socket: Socket) => {
-    // As connections in the clear are: on others Node ends our side when the client ends its own, whatever `half_close` says.
-    Object.assign(socket, { allowHalfOpen: true })
-    connections.set(socket, new ClientConnection(socket, context))
-  })
-  if (server instanceof https.Server) {
-    const onFlood = () => observe({ type: 'bad_connection', code: 'short_records', status: 0 })
-    boundRecords(server, { isProxy: (address) => limits().isProxy(address), onFlood })
+  constructor(options: ListenerOptions) {
+    const { gateway, observe, limits } = options
+    this.#options = options
+    this.#uploads = createUploadWatch(() => limits().uploads)
+    this.#context = { gateway, observe, limits, uploads: this.#uploads, isDraining: () => this.#isDraining }
+    this.#server = createServer(options, (socket) => this.#connections.get(socket)?.takesUpgrade === true)
+    this.#watchConnections()
+    this.#routeRequests()
   }
-  server.on('tlsClientError', (error: NodeJS.ErrnoException, socket: Duplex) => {
-    // One that came and went is a load balancer that looks whether the port is open.
-    if (error.code !== 'ECONNRESET') observe({ type: 'bad_connection', code: 'tls', status: 0 })
-    socket.destroy()
-  })
-  server.on('drop', () => observe({ type: 'bad_connection', code: 'too_many', status: 0 }))
-  // Admission decides about `Expect: 100-continue` first, so that a refused upload never sends its body.
-  for (const event of ['request', 'checkContinue', 'checkExpectation']) {
-    server.on(event, (req: http.IncomingMessage, res: http.ServerResponse) => of(req.socket)?.serve(req, res))
-  }
-  server.on('upgrade', (req: http.IncomingMessage, socket: Socket, head: Buffer) => of(socket)?.upgrade(req, head))
-  server.on('connect', (req: http.IncomingMessage, socket: Socket, head: Buffer) => of(socket)?.connect(req, head))
-  server.on('clientError', (error: ParserError, socket: Duplex) => of(socket)?.fail(error))
 
-  function of(socket: Duplex): ClientConnection | undefined {
-    return connections.get(socket)
+  async start(): Promise<string> {
+    const { certificate, observe } = this.#options
+    const { host, port } = this.#options.listen
+    await new Promise<void>((resolve, reject) => {
+      this.#server.once('error', reject)
+      this.#server.listen({ host, port, backlog: 1024 }, () => {
+        this.#server.off('error', reject)
+        resolve()
+      })
+    })
+    const url = urlOf(this.#server.address() as AddressInfo, certificate === null ? 'http' : 'https')
+    observe({ type: 'listening', what: 'gateway', url })
+    return url
+  }
+
+  drain(on: boolean): void {
+    const { gateway, observe } = this.#options
+    if (this.#isDraining === on) return
+    this.#isDraining = on
+    observe(on ? { type: 'draining', inFlight: gateway.inFlight() } : { type: 'drain_ended' })
+  }
+
+  setIdleTimeout(ms: number): void {
+    this.#server.timeout = ms
+  }
+
+  async stop(timeoutMs: number): Promise<void> {
+    const { gateway, observe } = this.#options
+    this.drain(true)
+    let open = true
+    const closed = new Promise<void>((resolve) => {
+      this.#server.close(() => resolve())
+    }).then(() => {
+      open = false
+    })
+    const deadline = performance.now() + timeoutMs
+    while (open && performance.now() < deadline) {
+      // Responses that were begun before the drain keep their connection alive; it goes once its last byte is out.
+      this.#server.closeIdleConnections()
+      await Promise.race([closed, sleep(DRAIN_POLL_MS)])
+    }
+    const requests = gateway.inFlight()
+    if (open && requests > 0) observe({ type: 'cut_off', requests })
+    for (const socket of this.#sockets) socket.destroy()
+    this.#uploads.stop()
+    await closed
+    // What was broken off is recorded as well; that takes a moment, not longer.
+    const recorded = performance.now() + RECORD_MS
+    while (gateway.inFlight() > 0 && performance.now() < recorded) await sleep(DRAIN_POLL_MS)
+  }
+
+  #watchConnections(): void {
+    const { certificate, limits, observe } = this.#options
+    this.#server.on('connection', (socket: Socket) => {
+      answerHalfClosed(this.#server, limits().answersHalfClosed)
+      this.#sockets.add(socket)
+      socket.once('close', () => this.#sockets.delete(socket))
+      this.#countPeer(socket)
+      if (certificate === null) this.#connect(socket)
+    })
+    this.#server.on('secureConnection', (socket: Socket) => {
+      // As connections in the clear are: on others Node ends our side when the client ends its own, whatever `half_close` says.
+      Object.assign(socket, { allowHalfOpen: true })
+      this.#connect(socket)
+    })
+    if (this.#server instanceof https.Server) {
+      const onFlood = () => observe({ type: 'bad_connection', code: 'short_records', status: 0 })
+      boundRecords(this.#server, { isProxy: (address) => limits().isProxy(address), onFlood })
+    }
+    this.#server.on('tlsClientError', (error: NodeJS.ErrnoException, socket: Duplex) => {
+      // One that came and went is a load balancer that looks whether the port is open.
+      if (error.code !== 'ECONNRESET') observe({ type: 'bad_connection', code: 'tls', status: 0 })
+      socket.destroy()
+    })
+    this.#server.on('drop', () => observe({ type: 'bad_connection', code: 'too_many', status: 0 }))
+  }
+
+  #connect(socket: Socket): void {
+    this.#connections.set(socket, new ClientConnection(socket, this.#context))
   }
 
   /** Before a handshake of TLS, which costs something: so it is no part of the connection within. */
-  function countPeer(socket: Socket): void {
+  #countPeer(socket: Socket): void {
+    const { limits, shares, observe } = this.#options
     const { shares: rules, isProxy } = limits()
     const address = socket.remoteAddress ?? ''
     if (isProxy(address)) return
@@ -111,55 +173,20 @@ export function createListener(options: ListenerOptions): Listener {
     socket.destroy()
   }
 
-  async function start(): Promise<string> {
-    const { host, port } = options.listen
-    await new Promise<void>((resolve, reject) => {
-      server.once('error', reject)
-      server.listen({ host, port, backlog: 1024 }, () => {
-        server.off('error', reject)
-        resolve()
-      })
-    })
-    const url = urlOf(server.address() as AddressInfo, options.certificate === null ? 'http' : 'https')
-    observe({ type: 'listening', what: 'gateway', url })
-    return url
-  }
-
-  async function stop(timeoutMs: number): Promise<void> {
-    drain(true)
-    let open = true
-    const closed = new Promise<void>((resolve) => {
-      server.close(() => resolve())
-    }).then(() => {
-      open = false
-    })
-    const deadline = performance.now() + timeoutMs
-    while (open && performance.now() < deadline) {
-      // Responses that were begun before the drain keep their connection alive; it goes once its last byte is out.
-      server.closeIdleConnections()
-      await Promise.race([closed, sleep(DRAIN_POLL_MS)])
+  #routeRequests(): void {
+    const of = (socket: Duplex): ClientConnection | undefined => this.#connections.get(socket)
+    // Admission decides about `Expect: 100-continue` first, so that a refused upload never sends its body.
+    for (const event of ['request', 'checkContinue', 'checkExpectation']) {
+      this.#server.on(event, (req: http.IncomingMessage, res: http.ServerResponse) => of(req.socket)?.serve(req, res))
     }
-    const requests = gateway.inFlight()
-    if (open && requests > 0) observe({ type: 'cut_off', requests })
-    for (const socket of sockets) socket.destroy()
-    uploads.stop()
-    await closed
-    // What was broken off is recorded as well; that takes a moment, not longer.
-    const recorded = performance.now() + RECORD_MS
-    while (gateway.inFlight() > 0 && performance.now() < recorded) await sleep(DRAIN_POLL_MS)
+    this.#server.on('upgrade', (req: http.IncomingMessage, socket: Socket, head: Buffer) =>
+      of(socket)?.upgrade(req, head),
+    )
+    this.#server.on('connect', (req: http.IncomingMessage, socket: Socket, head: Buffer) =>
+      of(socket)?.connect(req, head),
+    )
+    this.#server.on('clientError', (error: ParserError, socket: Duplex) => of(socket)?.fail(error))
   }
-
-  function drain(on: boolean): void {
-    if (draining === on) return
-    draining = on
-    observe(on ? { type: 'draining', inFlight: gateway.inFlight() } : { type: 'drain_ended' })
-  }
-
-  function setIdleTimeout(ms: number): void {
-    server.timeout = ms
-  }
-
-  return { start, stop, drain, setIdleTimeout }
 }
 
 /** A server for clients in the clear, or by TLS, where the handshake has as long as a head. */
