@@ -65,20 +65,21 @@ async function asker(config: Config) {
 }
 
 const SPELLING =
-  /^(\w+) (\S+)(?: and (\w+) (\S+))? would cost (\d+|nothing and need no credential) here instead of (\d+) \(.*, line (\d+)\)\./
+  /^((?:\w+ \S+?(?:, | and |(?= would)))+) would cost (\d+|nothing and need no credential) here instead of (\d+) \(.*, line (\d+)\)\./
 
 test('a request that a warning names costs what the warning says, and less than in the spelling of the rule', async () => {
   await fc.assert(
     fc.asyncProperty(routes, unmatched, async (routes, unmatched) => {
       const { warnings, ask } = await load({ routes, unmatched })
       for (const { line, message } of warnings.filter(({ message }) => message.includes(' would cost '))) {
-        const [, method = '', path = '', method2, path2, instead, costs, dear] = SPELLING.exec(message) ?? []
+        const [, requests = '', instead, costs, dear] = SPELLING.exec(message) ?? []
         const cost = instead === 'nothing and need no credential' ? -1 : Number(instead)
         expect(cost, message).toBeLessThan(Number(costs))
-        expect(ask(method, path), message).toEqual({ line, cost })
-        if (method2 !== undefined && path2 !== undefined) expect(ask(method2, path2), message).toEqual({ line, cost })
-        const same = PATHS.filter((other) => fold(other) === fold(path)).map((other) => ask(method, other))
-        expect(same, message).toContainEqual({ line: Number(dear), cost: Number(costs) })
+        for (const [method = '', path = ''] of requests.split(/, | and /).map((request) => request.split(' '))) {
+          expect(ask(method, path), message).toEqual({ line, cost })
+          const same = PATHS.filter((other) => fold(other) === fold(path)).map((other) => ask(method, other))
+          expect(same, message).toContainEqual({ line: Number(dear), cost: Number(costs) })
+        }
       }
     }),
     { numRuns: runs(300) },
@@ -86,7 +87,10 @@ test('a request that a warning names costs what the warning says, and less than 
 })
 
 function fold(path: string): string {
-  return path.toLowerCase().replace(/(?<=.)\/$/, '')
+  return path
+    .toLowerCase()
+    .replaceAll('.', '')
+    .replace(/(?<=.)\/$/, '')
 }
 
 test('no spelling is cheaper by a rule without a warning', async () => {
@@ -112,12 +116,13 @@ test('no spelling is cheaper by a rule without a warning', async () => {
   )
 })
 
-/** With the case of one segment changed, or a slash at the end. */
+/** With the case of one segment changed, a dot behind it, or a slash at the end. */
 function spellings(path: string): string[] {
   const segments = path.split('/')
   const cases = segments.flatMap((text, i) => [
     segments.with(i, text.toUpperCase()),
     segments.with(i, text.toLowerCase()),
+    segments.with(i, text === '' ? '' : `${text}.`),
   ])
   return [...cases.map((each) => each.join('/')), `${path}/`.replace('//', '/')].filter((other) => other !== path)
 }

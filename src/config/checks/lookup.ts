@@ -39,7 +39,8 @@ export class Lookup {
     const unnamed = ['GET', 'POST', 'PURGE', 'MERGE', 'NOTIFY', 'LINK'].find((method) => !named.has(method))
     this.methods = [...named, ...(unnamed === undefined ? [] : [unnamed])]
     this.maxUrl = edge.max_url ?? Number.POSITIVE_INFINITY
-    this.#allowed = edge.allow_in_path ?? { encodedSlash: true, emptySegment: true, semicolon: true }
+    const allowed = edge.allow_in_path ?? { encodedSlash: true, emptySegment: true, semicolon: true }
+    this.#allowed = { ...allowed, lenient: new Set<string>(edge.lenient) }
     this.#table = tableOf(this.rules, foldingOf(edge.match))
     this.#deepest = this.rules.reduce((most, { match }) => Math.max(most, match.segments.length), 0)
     this.#fresh = freshText(this.rules)

@@ -4,28 +4,65 @@ import { counted, type Lookup, type NumberedRule } from './lookup.ts'
 
 /**
  * Warns of a request that costs less in another spelling of its path. Many services take `/v1/CHARGE` and `/v1/charge/` for
- * `/v1/charge`, and the route map tells them apart. The cost of each spelling is looked up as the gateway does it.
- * One warning for each rule that is too cheap, with the request that saves most.
+ * `/v1/charge`, and the route map tells them apart unless `edge.match` says so. The cost of each spelling is looked up as the gateway
+ * does it. One warning for each rule that is too cheap, with the request that saves most, and for what `edge.lenient` lets pass.
  */
-export function checkSpellings(
-  { unmatched = { kind: 'refuse' } }: Pick<Salvage, 'unmatched'>,
-  lookup: Lookup,
-  lineOf: (path: Path) => number | null,
-): Finding[] {
-  const savings = new Map<Place, Saving[]>()
-  for (const rule of lookup.rules) {
-    for (const [place, saving] of savingsOn(rule, priceOf(rule), unmatched, lookup)) {
-      savings.set(place, [...(savings.get(place) ?? []), saving])
-    }
-  }
-  return [...savings].map(([place, all]) => ({
-    path: place === 'unmatched' ? ['unmatched'] : ['routes', place.index, 'match'],
-    severity: 'warning',
-    message: sentence(place, all, lineOf),
-  }))
+export function checkSpellings(parsed: Parsed, lookup: Lookup, lineOf: (path: Path) => number | null): Finding[] {
+  const { edge } = parsed
+  const unsaid = FOLDS.filter(({ key }) => edge.match[key] === undefined)
+  const cheap = savingsBy(unsaid, parsed, lookup)
+  const findings = [...cheap].map(([place, all]): Finding => {
+    const path = place === 'unmatched' ? ['unmatched'] : ['routes', place.index, 'match']
+    return { path, severity: 'warning', message: `${sentence(all, 'here', lineOf)} ${cureOf(place, all)}` }
+  })
+  const ofLenient = (edge.lenient ?? []).flatMap((name, i): Finding[] => {
+    const kinds = READ_AGAIN.filter(({ key }) => key === name)
+    const all = [...savingsBy(kinds, parsed, lookup).values()].flat()
+    if (all.length === 0) return []
+    const message = `${sentence(all, 'so', lineOf)} If the upstream ${kinds[0]?.ignores}, take ${name} off edge.lenient`
+    return [{ path: ['edge', 'lenient', i], severity: 'warning', message }]
+  })
+  return [...findings, ...ofLenient]
 }
 
+type Parsed = Pick<Salvage, 'unmatched' | 'edge'>
 type Place = NumberedRule | 'unmatched'
+
+/** A way in which services take two paths for one. */
+interface Kind {
+  /** Of `edge.match`, or a name of `edge.lenient`. */
+  readonly key: string
+  /** For a sentence. */
+  readonly ignores: string
+  /** Those with one difference, from the end of the path. */
+  readonly spellings: (segments: readonly string[]) => string[]
+}
+
+/** What `edge.match` folds, with the value that does. */
+const FOLDS = [
+  { key: 'case', value: 'fold', ignores: 'letter case', spellings: (of) => eachOf(of, otherCases).reverse() },
+  { key: 'trailing_slash', value: 'ignore', ignores: 'a final slash', spellings: otherSlash },
+  {
+    key: 'trailing_dots',
+    value: 'ignore',
+    ignores: 'final dots',
+    spellings: (of) => eachOf(of, (segment) => [`${segment}.`]).reverse(),
+  },
+] as const satisfies (Kind & { value: string })[]
+
+/** What services read that are not as `edge.lenient` says. */
+const READ_AGAIN: readonly Kind[] = [
+  {
+    key: 'encoded_percent',
+    ignores: 'decodes a path twice',
+    spellings: (of) => eachOf(of, escapedTwice).reverse(),
+  },
+  {
+    key: 'encoded_backslash',
+    ignores: 'takes a backslash for a slash',
+    spellings: (of) => (of.length > 2 ? [`${of.slice(0, -1).join('/')}%5C${of.at(-1)}`] : []),
+  },
+]
 
 interface Saving {
   /** The dear rule, and the requests that it would match in the spelling of its own. */
@@ -34,10 +71,18 @@ interface Saving {
   readonly costs: number
   /** What the requests cost instead; `OPEN` if they need no credential either. */
   readonly instead: number
-  readonly ignored: ReadonlySet<Ignored>
+  readonly kinds: ReadonlySet<Kind>
 }
 
-type Ignored = 'letter case' | 'a final slash'
+function savingsBy(kinds: readonly Kind[], { unmatched = { kind: 'refuse' } }: Parsed, lookup: Lookup) {
+  const savings = new Map<Place, Saving[]>()
+  for (const rule of lookup.rules) {
+    for (const [place, saving] of savingsOn(rule, kinds, unmatched, lookup)) {
+      savings.set(place, [...(savings.get(place) ?? []), saving])
+    }
+  }
+  return savings
+}
 
 /** Costs nothing, and asks for no credential. */
 const OPEN = -1
@@ -54,27 +99,27 @@ function priceAt(place: Place, unmatched: NonNullable<Salvage['unmatched']>): nu
   return unmatched.kind === 'forward' ? OPEN : priceOf({ cost: unmatched.cost })
 }
 
-/** For each place that takes less, the cheapest spellings of one method. */
+/** For each place that takes less, the cheapest spellings of one method: one of each kind. */
 function savingsOn(
   rule: NumberedRule,
-  costs: number,
+  kinds: readonly Kind[],
   unmatched: NonNullable<Salvage['unmatched']>,
   lookup: Lookup,
 ): Map<Place, Saving> {
+  const costs = priceOf(rule)
   const found = new Map<Place, Saving>()
   for (const method of rule.match.methods === '*' ? lookup.methods : rule.match.methods) {
     const written = lookup.own(rule, method)
     if (written === null) continue
-    for (const [path, ignored] of spellingsOf(written)) {
+    for (const [kind, path] of spellingsOf(written, kinds)) {
       const place = lookup.find(method, path)
       const instead = place === null || place === rule ? null : priceAt(place, unmatched)
       if (place === null || instead === null || instead >= costs || isPreflight(method, place)) continue
       const known = found.get(place)
-      if (known === undefined) {
-        found.set(place, { rule, requests: [`${method} ${path}`], costs, instead, ignored: new Set([ignored]) })
-      } else if (!known.ignored.has(ignored) && known.requests[0]?.startsWith(`${method} `)) {
-        const requests = [...known.requests, `${method} ${path}`]
-        found.set(place, { ...known, requests, ignored: new Set([...known.ignored, ignored]) })
+      const request = `${method} ${path}`
+      if (known === undefined) found.set(place, { rule, requests: [request], costs, instead, kinds: new Set([kind]) })
+      else if (!known.kinds.has(kind) && known.requests[0]?.startsWith(`${method} `)) {
+        found.set(place, { ...known, requests: [...known.requests, request], kinds: new Set([...known.kinds, kind]) })
       }
     }
   }
@@ -86,19 +131,22 @@ function isPreflight(method: string, place: Place): boolean {
   return method === 'OPTIONS' && place !== 'unmatched' && place.public === true && place.match.methods !== '*'
 }
 
-/** Those with one difference, from the end of the path. */
-function spellingsOf(path: string): [path: string, ignored: Ignored][] {
+function spellingsOf(path: string, kinds: readonly Kind[]): [kind: Kind, path: string][] {
   const segments = path.split('/')
-  const cases = segments.flatMap((segment, i) =>
-    [toCase(segment, 'upper'), toCase(segment, 'lower')]
-      .filter((other) => other !== segment)
-      .map((other) => segments.with(i, other).join('/')),
+  return kinds.flatMap((kind) =>
+    kind.spellings(segments).flatMap((other): [Kind, string][] => (other === path ? [] : [[kind, other]])),
   )
-  const slash = path.endsWith('/') ? path.slice(0, -1) : `${path}/`
-  return [
-    ...cases.reverse().map((other): [string, Ignored] => [other, 'letter case']),
-    ...(slash === '' ? [] : [[slash, 'a final slash'] satisfies [string, Ignored]]),
-  ]
+}
+
+/** The path with another spelling of one segment, each in turn. */
+function eachOf(segments: readonly string[], others: (segment: string) => string[]): string[] {
+  return segments.flatMap((segment, i) =>
+    segment === '' ? [] : others(segment).map((other) => segments.with(i, other).join('/')),
+  )
+}
+
+function otherCases(segment: string): string[] {
+  return [toCase(segment, 'upper'), toCase(segment, 'lower')].filter((other) => other !== segment)
 }
 
 /** Of letters that are not those of an escape. */
@@ -109,14 +157,39 @@ function toCase(segment: string, to: 'upper' | 'lower'): string {
   })
 }
 
-function sentence(place: Place, all: readonly Saving[], lineOf: (path: Path) => number | null): string {
+function otherSlash(segments: readonly string[]): string[] {
+  const path = segments.join('/')
+  const other = path.endsWith('/') ? path.slice(0, -1) : `${path}/`
+  return other === '' ? [] : [other]
+}
+
+/** The first letter, as `%2563` for `c`. */
+function escapedTwice(segment: string): string[] {
+  const code = segment.charCodeAt(0)
+  return /^[A-Za-z0-9]/.test(segment) ? [`%25${code.toString(16)}${segment.slice(1)}`] : []
+}
+
+function sentence(all: readonly Saving[], where: 'here' | 'so', lineOf: (path: Path) => number | null): string {
   const [most, ...others] = all.toSorted((a, b) => b.costs - b.instead - (a.costs - a.instead)) as [Saving, ...Saving[]]
   const { rule, requests, costs, instead } = most
   const takes = instead === OPEN ? 'cost nothing and need no credential' : `cost ${instead}`
   const upTo = rule.cost?.kind === 'body' ? 'up to ' : ''
   const dear = `${upTo}${costs} (${rule.match.match}, line ${lineOf(['routes', rule.index, 'match'])})`
   const more = others.length === 0 ? '' : ` So would spellings of ${counted(others.length)}.`
-  const ignored = [...new Set(all.flatMap((saving) => [...saving.ignored]))].join(' or ')
+  return `${listed(requests, 'and')} would ${takes} ${where} instead of ${dear}.${more}`
+}
+
+function cureOf(place: Place, all: readonly Saving[]): string {
+  const kinds = FOLDS.filter((kind) => all.some((saving) => saving.kinds.has(kind)))
+  const ignored = listed(
+    kinds.map(({ ignores }) => ignores),
+    'or',
+  )
+  const folds = kinds.map(({ key, value }) => `${key}: ${value}`).join(', ')
   const cure = place === 'unmatched' ? 'write unmatched: refuse' : 'name only the paths that are meant'
-  return `${requests.join(' and ')} would ${takes} here instead of ${dear}.${more} If the upstream ignores ${ignored}, charge as much here, or ${cure}`
+  return `If the upstream ignores ${ignored}, write edge.match: { ${folds} }, charge as much here, or ${cure}; write exact for what it does not ignore`
+}
+
+function listed(texts: readonly string[], last: 'and' | 'or'): string {
+  return texts.length < 2 ? texts.join('') : `${texts.slice(0, -1).join(', ')} ${last} ${texts.at(-1)}`
 }
