@@ -7,8 +7,8 @@ import type { Readable } from 'node:stream'
 const DRAINED = 16
 
 /**
- * Most values in one body: 10,000 records of 14 members have 150,000. A megabyte of `0,` has half a million, each of them as
- * dear to whoever reads it as a record, and meanwhile nobody else is served.
+ * Most values in one body: 10,000 records of 14 members have 150,000. A megabyte of `0,` has half a million.
+ * Each costs its reader as much as a record does, and nobody else is served meanwhile.
  */
 const MAX_VALUES = 500_000
 

@@ -103,8 +103,8 @@ function isFromPage(headers: IncomingHttpHeaders): boolean {
 }
 
 /**
- * An image of any page, with referrerpolicy="no-referrer", comes without a trace of the page where we are reached in the
- * clear by anything but a loopback name: browsers then send no Sec-Fetch-Site. These no page can keep them from sending.
+ * Browsers send no Sec-Fetch-Site to us in the clear, unless we are reached by a loopback name. An image with
+ * referrerpolicy="no-referrer" then shows nothing of its page. No page can keep a browser from sending these fields.
  * A script in Node says `*`.
  */
 function isFromBrowser(headers: IncomingHttpHeaders): boolean {

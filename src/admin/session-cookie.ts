@@ -12,7 +12,7 @@ export interface AdminToken {
 }
 
 /**
- * Sessions of the page: a cookie in the place of the token. Nothing is kept for it: it holds the name of the token and its
+ * Sessions of the page: a cookie instead of the token. Nothing is kept for it: it holds the name of the token and its
  * end, signed with a key that is drawn from the token itself. So it is good on every replica and after every restart, and
  * ends when the token is taken out of the configuration or replaced.
  */

@@ -4,9 +4,9 @@ import type { Config } from './config.ts'
 const known = new WeakMap<Config, string>()
 
 /**
- * What a configuration decides about requests, as 16 hexadecimal digits: replicas with the same one decide alike. Made of
- * what was understood, so that neither a comment nor an address or a size of one replica matters, but a variable of its
- * environment does, and so do the public keys of a file. No secret is in it.
+ * What a configuration decides about requests, as 16 hexadecimal digits: replicas with the same one decide alike. It is
+ * made of what was understood. Variables of the environment and the public keys of a file count. Comments, and addresses
+ * and sizes of one replica, do not. No secret is in it.
  */
 export function fingerprint(config: Config): string {
   let found = known.get(config)

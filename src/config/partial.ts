@@ -11,9 +11,8 @@ import { upstream } from './schema/upstream.ts'
 import { schema } from './schema.ts'
 
 /**
- * What of a file keeps to the schema, under the keys of the file, so that the rules between keys are checked, and their problems
- * reported, although other keys have problems: those are absent, while an optional key that the file does not have is there as
- * `undefined`.
+ * What of a file keeps to the schema, under the keys of the file. With it the rules between keys are checked although other
+ * keys have problems. Keys with problems are absent. An optional key that the file does not have is there as `undefined`.
  */
 export interface Salvage {
   /** `undefined` if the file has none. */

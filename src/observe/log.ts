@@ -146,7 +146,7 @@ const STARTS_AHEAD_MS = 3_600_000
 
 interface RequestLines {
   write(done: RequestDone): void
-  /** Tells what is still untold. */
+  /** Reports what is not yet reported. */
   close(): void
 }
 

@@ -4,8 +4,8 @@ const MAX_SERIES = 500
 /**
  * The values of one metric, kept as plain numbers under the label values joined by a newline; prom-client sees them
  * only when somebody asks. It hashes and checks the labels at each call, also of a child resolved beforehand.
- * One request (2 counters, 3 histograms) costs 0.2 us this way, and 1.2 to 1.9 us when the histograms are those of
- * prom-client with label objects.
+ * One request (2 counters, 3 histograms) costs 0.2 us this way. With histograms of prom-client and label objects it
+ * costs 1.2 to 1.9 us.
  */
 class Series<T> {
   readonly #byKey = new Map<string, T>()

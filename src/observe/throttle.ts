@@ -2,7 +2,7 @@
 export interface Throttle<T> {
   /** The first of a key is reported at once. Those that follow within the interval are reported as one, with their count. */
   add(key: string, latest: T): void
-  /** Tells what is still untold, and starts anew. */
+  /** Reports what is not yet reported, and starts anew. */
   close(): void
 }
 
@@ -57,9 +57,8 @@ export function createThrottle<T>(intervalMs: number, report: (latest: T, count:
 }
 
 /**
- * The same for things that follow from each other, like going and coming back: one interval for all keys, and what is untold
- * is reported in the order in which it happened last, also before a key that is new. The last that is reported so is the last that
- * happened.
+ * The same for things that follow from each other, like going and coming back. All keys share one interval. What is not yet
+ * reported is reported in the order in which it happened last, also before a new key. So the last report is of what happened last.
  *
  * @param isUnordered what has no order among its like: ten ways to fail, each before the other, would be fifty lines
  */

@@ -21,7 +21,7 @@ export interface Ending {
 /** A worker as the primary sees it: a process that was asked to begin. */
 export interface WorkerProcess {
   readonly pid: number
-  /** The URL it listens on. Rejects with what it said, where it ends before. */
+  /** The URL it listens on. Rejects with what it said, if it ends before. */
   readonly listening: Promise<string>
   /** How it ended, once everything that it wrote has been read. */
   readonly ended: Promise<Ending>
@@ -167,8 +167,8 @@ function endOf(child: ChildProcess): Promise<string> {
 
 /**
  * The workers share one listening socket, which the primary holds: it hands each new connection to the next worker that
- * has taken its last one. Against a socket for each worker (SO_REUSEPORT): few connections spread evenly and not by a hash, a
- * worker that is stuck gets no more of them, and one that ends leaves no queue of connections behind that are reset.
+ * has taken its last one. A socket for each worker (SO_REUSEPORT) would spread connections by a hash, and few of them
+ * unevenly. A worker that is stuck would get more of them, and one that ends would leave a queue of them to be reset.
  */
 function fork(): ChildProcess {
   cluster.schedulingPolicy = cluster.SCHED_RR

@@ -21,8 +21,8 @@ const QUARTER = 4
 const MAX_UNITS_PER_WHOLE = 2 ** 20
 
 /**
- * Commas are counted, not added up: while the tempo lasts, the position is a whole number of units of which so many make a
- * whole note, and becomes seconds in one product and one division. Only stretches of different tempo are added, with the
+ * Commas are counted, not added up. While the tempo lasts, the position is a whole number of units, which are a fixed part
+ * of a whole note. One product and one division turn it into seconds. Only stretches of different tempo are added, with the
  * rounding error of each sum kept (Neumaier). So the error is that of a few roundings after ten thousand commas as after one.
  */
 export function createTimeline(): Timeline {

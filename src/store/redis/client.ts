@@ -145,8 +145,8 @@ export function connect({ deadlineMs, ...access }: ConnectOptions): RedisClient 
     ...(place.encrypted && { dnsLookup: (name, found) => found(null, name) }),
     scripts: SCRIPTS,
     enableOfflineQueue: false,
-    // A command whose connection was lost would be sent again, and an error that only the second try met (no node is there,
-    // no memory) would say that it was not applied.
+    // Otherwise a command whose connection was lost would be sent again. An error of the second try alone (no node is there,
+    // no memory) would then say that nothing was applied.
     retryDelayOnFailover: 0,
     lazyConnect: true,
   })

@@ -8,7 +8,7 @@ import { type Limit, MOST_WINDOWS } from '../../quota/window.ts'
  * describes the bytes. `charge.lua` and `control.lua` write them, and so does whoever copies a whole store.
  */
 
-/** A section's first byte holds the number of windows less 1 in 3 bits, so that `MOST_WINDOWS` fit, and the length of its name less 1 in 5. */
+/** A section's first byte holds the number of windows less 1 in 3 bits (`MOST_WINDOWS`), and the length of its name less 1 in 5. */
 const LONGEST_NAME = 32
 
 /** Seconds. */

@@ -6,7 +6,7 @@ const SWITCHED = '+switch-master'
 
 /**
  * Connects, and behind sentinels leaves a primary as soon as one of them says that another took its place. In a failover that was
- * asked for, the old one goes on taking charges for 10 s, until it is demoted, and then forgets them all.
+ * asked for, the old primary takes charges for 10 s more, until it is demoted. It then forgets them all.
  */
 export function connectToPrimary(options: ConnectOptions): RedisClient {
   const redis = connect(options)
