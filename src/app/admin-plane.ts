@@ -95,7 +95,7 @@ export function setupOf(config: Config): Setup {
     quota,
     adaptive: quota.adaptive,
     origin: fileOrigin(config),
-    upstream: upstream.origin,
+    upstream: addressOf(upstream),
     store: store.location.kind,
     storeOutage: quota.storeOutage,
     routes: routes.map(routeLine),
@@ -103,6 +103,11 @@ export function setupOf(config: Config): Setup {
     priced,
     cheapest: cheapestOf(priced),
   }
+}
+
+/** Where the upstream is, for people. */
+function addressOf({ url, socket }: Config['upstream']): string {
+  return socket === null ? url : `unix:${socket}`
 }
 
 /** Routes in shadow mode refuse nothing, and a cost of 0 fits always. */

@@ -165,7 +165,6 @@ function forwardOptions(config: Config, trustedProxies: (address: string) => boo
   const { upstream, edge } = config
   return {
     ...upstream,
-    url: upstream.origin,
     headers: Object.fromEntries(upstream.headers),
     tls: upstream.tls === null ? {} : readClientTls(upstream.tls, ['upstream', 'tls']),
     shortestMs: shortestOf(config),

@@ -124,8 +124,8 @@ function familyOf(address: string): 'ipv4' | 'ipv6' {
   return isIP(address) === 4 ? 'ipv4' : 'ipv6'
 }
 
-/** An http or https URL that is a host and a port, as origin. */
-export function parseOrigin(text: string): Reading<string> {
+/** An http or https URL that is a host and a port, and perhaps a path: the origin and the path, which does not end in a slash. */
+export function parseUpstream(text: string): Reading<string> {
   const url = URL.parse(text)
   if (url === null || !/^https?:\/\//i.test(text))
     return { problem: 'is not an http or https URL: write one like http://127.0.0.1:9000' }
@@ -134,13 +134,21 @@ export function parseOrigin(text: string): Reading<string> {
   }
   if (url.search !== '' || url.hash !== '' || /[?#]/.test(text))
     return { problem: 'holds a query or fragment: remove it' }
-  if (url.pathname !== '/') {
-    return {
-      problem: `holds the path ${quote(url.pathname)}: remove it; the path of a request is forwarded as it stands`,
-    }
+  // As written: a URL that is parsed has no dots any more.
+  const path = /^https?:\/\/[^/]*(.*?)\/?$/i.exec(text)?.[1] ?? ''
+  if (!BASE_PATH.test(path) || path.length > 1024) {
+    const cure =
+      "write one like /base, of letters, digits and - . _ ~ ! $ & ' ( ) * + , = : @, without empty segments and dots alone"
+    return { problem: `holds the path ${quote(path)}: ${cure}` }
   }
-  return { value: url.origin }
+  return { value: url.origin + path }
 }
+
+/** Written in one way only, so that it joins the canonical path of a request. */
+const BASE_PATH = /^(?:\/(?!\.\.?(?:\/|$))[\w.~!$&'()*+,=:@-]+)*$/
+
+/** Bytes of the path of a Unix socket (Linux). */
+export const MAX_SOCKET_PATH = 107
 
 /** Where an issuer's keys are. */
 export function parseKeys(text: string): Reading<IssuerKeys> {

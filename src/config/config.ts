@@ -12,11 +12,12 @@ export type { Pattern, Segment } from './pattern.ts'
  * Times are in milliseconds (`…Ms`) or seconds as the name says, sizes in bytes. The commented reference of every key, its
  * unit, range and default is config/tollgate.yaml.
  */
-export interface Config extends Omit<Understood, 'quota' | 'routes'> {
+export interface Config extends Omit<Understood, 'quota' | 'routes' | 'upstream'> {
   /** The file it was read from, as it was named. */
   readonly file: string
   /** Among how many workers it is divided, if it is the share of one (`workers/share.ts`). Default 1: it is the whole. */
   readonly sharedBy?: number
+  readonly upstream: UpstreamConfig
   readonly quota: QuotaConfig
   /** In the order of the file, which means nothing. */
   readonly routes: readonly RouteConfig[]
@@ -27,7 +28,10 @@ type Understood = Immutable<Parsed>
 export type ListenerTls = NonNullable<Understood['tls']>
 /** Files for connections that the gateway makes. */
 export type ClientTls = NonNullable<UpstreamConfig['tls']>
-export type UpstreamConfig = Understood['upstream']
+export type UpstreamConfig = Omit<Understood['upstream'], 'url'> & {
+  /** Origin, and perhaps a path that does not end in a slash. */
+  readonly url: string
+}
 export type StoreConfig = Understood['store']
 export type AuthConfig = Understood['auth']
 export type IssuerConfig = AuthConfig['jwt'][number]

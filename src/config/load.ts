@@ -3,7 +3,7 @@ import type { z } from 'zod'
 import { unreadable } from '../errors.ts'
 import { checkAll } from './checks.ts'
 import type { Config } from './config.ts'
-import { unreadableFiles } from './files.ts'
+import { unusableFiles } from './files.ts'
 import { hashText } from './hash.ts'
 import { lineOf, locate } from './locate.ts'
 import { readOpenapi } from './openapi-file.ts'
@@ -51,7 +51,7 @@ export async function loadConfig(file: string, env: Environment): Promise<LoadRe
   if ('problem' in reading) return reject([{ path: [], message: reading.problem }], null, file)
   const result = parseConfig(reading.text, file, env)
   if (!result.ok) return result
-  const problems = (await unreadableFiles(result.config)).map(({ path, message }) => result.problemAt(path, message))
+  const problems = (await unusableFiles(result.config)).map(({ path, message }) => result.problemAt(path, message))
   return problems.length === 0
     ? withFiles(result)
     : { ok: false, problems: sortProblems(problems), warnings: result.warnings }

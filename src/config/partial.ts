@@ -64,7 +64,7 @@ export function salvage(data: unknown): Salvage {
       ...keys(admin.in, root.admin),
       tokens: items(adminToken, isObject(root.admin) ? root.admin.tokens : undefined),
     },
-    upstream: keys(upstream.in, root.upstream),
+    upstream: isObject(root.upstream) ? keys(upstream.in, root.upstream) : {},
     auth: authIn(root.auth),
     quota: keys(quota.in, root.quota),
     names: namesIn(root.quota),

@@ -12,7 +12,12 @@ export function resolve(parsed: Parsed, tree: Tree, file: string): Config {
     ...parsed,
     file,
     tls: listenerTls(parsed.tls, file),
-    upstream: { ...upstream, tls: clientTls(upstream.tls, file) },
+    upstream: {
+      ...upstream,
+      url: upstream.url ?? BEHIND_A_SOCKET,
+      socket: beside(upstream.socket, file),
+      tls: clientTls(upstream.tls, file),
+    },
     store: { ...store, tls: clientTls(store.tls, file), sentinel: sentinelOf(store.sentinel, file) },
     admin: { ...admin, tls: listenerTls(admin.tls, file) },
     auth: { ...auth, jwt: auth.jwt.map((issuer) => ({ ...issuer, keys: issuerKeys(issuer.keys, file) })) },
@@ -25,6 +30,9 @@ export function resolve(parsed: Parsed, tree: Tree, file: string): Config {
     reference: reference && { ...reference, openapi: beside(reference.openapi, file) },
   }
 }
+
+/** Nobody is asked for this name. */
+const BEHIND_A_SOCKET = 'http://localhost'
 
 function beside<T extends string | null>(path: T, file: string): T | string {
   return path === null || isAbsolute(path) ? path : join(dirname(file), path)

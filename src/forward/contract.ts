@@ -87,8 +87,13 @@ export interface ForwardResult {
 
 /** How the upstream is reached. Numbers are not checked here: the configuration has these ranges and defaults. */
 export interface ForwardOptions extends Patience {
-  /** Origin of the upstream, `http:` or `https:`. Path, query, fragment and credentials in it are refused with a TypeError. */
+  /**
+   * Origin of the upstream, `http:` or `https:`, and perhaps a path that is put before the target of each request. Query,
+   * fragment and credentials in it are refused with a TypeError.
+   */
   readonly url: string
+  /** Path of a Unix socket to connect to, instead of host and port of `url`. Default `null`. */
+  readonly socket?: string | null
   /** Milliseconds to a usable connection, TLS handshake included; whole, 1 to 600,000, by default 2000. */
   readonly connectTimeoutMs: number
   /** The shortest time of any `patience`, in milliseconds. Default: no exchange has one that is shorter than these. */

@@ -27,6 +27,8 @@ import { Upload } from './upload.ts'
 /** What all exchanges with one upstream share. */
 export interface Upstream {
   readonly client: UpstreamClient
+  /** Before the target of each request. */
+  readonly base: string
   readonly rules: HeaderRules
   readonly silences: Silences
   /** Whether a connection serves another request after one with a body. */
@@ -139,7 +141,8 @@ export class UpstreamExchange implements ResponseReceiver, Waiter {
   // Sent.
 
   #send(connection: Connection): void {
-    const { req, target } = this.#exchange
+    const { req } = this.#exchange
+    const target = this.#upstream.base + this.#exchange.target
     const { headers, contentLength, hasBody } = this.#head
     const isStreamed = this.#body === null && hasBody
     const body = isStreamed ? framingOf(contentLength) : this.#body

@@ -14,13 +14,16 @@ export function forwardErrorOf(error: Error, connected: boolean): ForwardError {
 }
 
 const UNTRUSTED = 'name its authority under upstream.tls.ca'
-/** For an upstream whose certificate is refused: the key of the configuration that says what is expected of it. */
+/** For an upstream whose certificate or socket cannot be used: the key of the configuration that says what is expected of it. */
 const CURES: ReadonlyMap<string, string> = new Map([
   ['DEPTH_ZERO_SELF_SIGNED_CERT', UNTRUSTED],
   ['SELF_SIGNED_CERT_IN_CHAIN', UNTRUSTED],
   ['UNABLE_TO_GET_ISSUER_CERT', UNTRUSTED],
   ['UNABLE_TO_GET_ISSUER_CERT_LOCALLY', UNTRUSTED],
   ['UNABLE_TO_VERIFY_LEAF_SIGNATURE', UNTRUSTED],
+  // Only a Unix socket is a file.
+  ['ENOENT', 'start the backend, or name its socket under upstream.socket'],
+  ['EACCES', 'let the user of the gateway write to the socket'],
   ['ERR_TLS_CERT_ALTNAME_INVALID', 'name what is in it under upstream.tls.server_name'],
 ])
 

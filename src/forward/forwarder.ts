@@ -1,3 +1,4 @@
+import { isIP } from 'node:net'
 import { createSecureContext, type SecureContext } from 'node:tls'
 import { addressesInTurn } from './client/addresses.ts'
 import type { Destination } from './client/contract.ts'
@@ -12,9 +13,8 @@ export type * from './contract.ts'
 
 /** @throws TypeError for a URL that is not an origin; Error for TLS material that cannot be read */
 export function createForwarder(options: ForwardOptions): Forwarder {
-  const origin = originOf(options.url)
+  const { origin, base } = partsOf(options.url)
   const secureContext = origin.protocol === 'https:' ? secureContextOf(options.tls ?? {}) : undefined
-  const serverName = options.tls?.serverName
   const rules = headerRules(options)
   const destination = destinationOf(origin, options, secureContext)
   const { responseTimeoutMs, idleTimeoutMs, shortestMs = Number.POSITIVE_INFINITY } = options
@@ -25,11 +25,12 @@ export function createForwarder(options: ForwardOptions): Forwarder {
   })
   const upstream = {
     client,
+    base,
     rules,
     silences: silencesOf(options),
     reuseAfterBody: options.reuseAfterBody,
   }
-  const tunnels = new Tunnels({ ...options, origin, lookup: destination.lookup, secureContext, serverName, rules })
+  const tunnels = new Tunnels({ ...options, origin, base, destination, rules })
   return {
     forward: (exchange) => new Promise((resolve) => new UpstreamExchange(exchange, upstream, resolve).begin()),
     upgrade: (exchange) => tunnels.open(exchange),
@@ -46,13 +47,13 @@ export function createForwarder(options: ForwardOptions): Forwarder {
 
 const STOPPED = new GivenUpError('the gateway stops')
 
-function originOf(text: string): URL {
+/** @returns the origin, and the path before that of each request, which does not end in a slash */
+function partsOf(text: string): { origin: URL; base: string } {
   const url = new URL(text)
   const web = url.protocol === 'http:' || url.protocol === 'https:'
-  const bare =
-    url.pathname === '/' && url.search === '' && url.hash === '' && url.username === '' && url.password === ''
-  if (!web || !bare) throw new TypeError(`not an http or https origin: ${url.protocol}//${url.host}`)
-  return url
+  const bare = url.search === '' && url.hash === '' && url.username === '' && url.password === ''
+  if (!web || !bare) throw new TypeError(`not an http or https origin with a path: ${url.protocol}//${url.host}`)
+  return { origin: new URL(url.origin), base: url.pathname.replace(/\/$/, '') }
 }
 
 function destinationOf(origin: URL, options: ForwardOptions, secureContext: SecureContext | undefined): Destination {
@@ -60,10 +61,13 @@ function destinationOf(origin: URL, options: ForwardOptions, secureContext: Secu
   // Brackets belong to the URL's spelling of an IPv6 address.
   const host = origin.hostname.replace(/^\[|\]$/g, '')
   const port = Number(origin.port) || (secureContext === undefined ? 80 : 443)
-  const secure = secureContext === undefined ? null : { secureContext, serverName: tls?.serverName }
+  // An address is no name that could be sent; the certificate is held against it all the same.
+  const serverName = tls?.serverName ?? (isIP(host) === 0 ? host : undefined)
+  const secure = secureContext === undefined ? null : { secureContext, serverName }
   return {
     host,
     port,
+    socket: options.socket ?? null,
     authority: origin.host,
     lookup: addressesInTurn(),
     tls: secure,

@@ -1,4 +1,4 @@
-import { createProxyServer, type ProxyServer } from 'http-proxy-3'
+import { createProxyServer, type ProxyServer, type ServerOptions } from 'http-proxy-3'
 import type { ForwardResult, UpgradeExchange } from './contract.ts'
 import { type Handshake, Tunnel, type TunnelOptions } from './tunnel.ts'
 
@@ -11,7 +11,7 @@ export class Tunnels {
   constructor(options: TunnelOptions) {
     this.#options = options
     // toProxy: the target is not parsed again.
-    this.#proxy = createProxyServer({ target: options.origin.origin, toProxy: true })
+    this.#proxy = createProxyServer({ target: targetOf(options), toProxy: true })
     // Each tunnel hears of its own errors; with no listener but its own http-proxy-3 throws them.
     this.#proxy.on('error', () => {})
     this.#proxy.on('proxyReqWs', (outgoing, req) => (req as unknown as Handshake).tunnel.prepare(outgoing))
@@ -33,4 +33,12 @@ export class Tunnels {
     for (const tunnel of this.#open.keys()) tunnel.destroy()
     await this.close()
   }
+}
+
+function targetOf({
+  origin,
+  destination: { host, port, socket },
+}: TunnelOptions): NonNullable<ServerOptions['target']> {
+  if (socket === null) return origin.origin
+  return { protocol: origin.protocol, host, port, socketPath: socket }
 }

@@ -1,10 +1,9 @@
 import { createHash } from 'node:crypto'
 import { type ClientRequest, type IncomingMessage, type OutgoingHttpHeaders, STATUS_CODES } from 'node:http'
-import type { LookupFunction, Socket } from 'node:net'
-import type { SecureContext } from 'node:tls'
+import type { Socket } from 'node:net'
 import { restBehindShortPieces } from '../node/rest.ts'
 import { reset } from '../respond/raw.ts'
-import { MAX_INTERIM } from './client/contract.ts'
+import { type Destination, MAX_INTERIM } from './client/contract.ts'
 import { BadResponseError, GivenUpError, UpstreamTimeoutError } from './client/failure.ts'
 import { originOf } from './client-info.ts'
 import type { ForwardResult, Patience, UpgradeExchange } from './contract.ts'
@@ -17,11 +16,11 @@ const LINGER_MS = 2_000
 
 export interface TunnelOptions extends Patience {
   readonly origin: URL
-  readonly lookup: LookupFunction
+  /** Before the target of each request. */
+  readonly base: string
+  readonly destination: Destination
   readonly connectTimeoutMs: number
   readonly maxHeaderSize: number
-  readonly secureContext: SecureContext | undefined
-  readonly serverName: string | undefined
   readonly rules: HeaderRules
 }
 
@@ -86,10 +85,10 @@ export class Tunnel {
    */
   prepare(outgoing: ClientRequest): void {
     this.#outgoing = outgoing
-    outgoing.path = this.#exchange.target
+    outgoing.path = this.#options.base + this.#exchange.target
     this.#within(this.#options.connectTimeoutMs, 'no connection in time')
     outgoing.once('socket', (socket) => {
-      socket.once(this.#options.secureContext === undefined ? 'connect' : 'secureConnect', () => {
+      socket.once(this.#options.destination.tls === null ? 'connect' : 'secureConnect', () => {
         this.#reached = true
         this.#within(this.#patience.responseTimeoutMs, 'no answer in time')
       })
@@ -99,9 +98,12 @@ export class Tunnel {
   }
 
   #handshake(join: Join): void {
-    const { secureContext, serverName, lookup, maxHeaderSize } = this.#options
+    const { maxHeaderSize, destination } = this.#options
+    const { lookup, tls } = destination
+    // Node takes the name of Host for the server's if none is given.
+    const secure = tls && { secureContext: tls.secureContext, servername: tls.serverName ?? '' }
     // A new object each time: http-proxy-3 writes into it.
-    const ssl = { maxHeaderSize, lookup, secureContext, ...(serverName !== undefined && { servername: serverName }) }
+    const ssl = { maxHeaderSize, lookup, ...secure }
     try {
       join(this.#request(), this.#client, this.#exchange.head, { ssl })
       this.#takeOver()

@@ -9,7 +9,7 @@ import { runs } from '../setup/runs.ts'
 function expectResponse(text: string): void {
   const result = parseConfig(text, 'tollgate.yaml', { NAME: 'value', NUMBER: '7' })
   if (result.ok) {
-    expect(result.config.upstream.origin).toMatch(/^https?:/)
+    expect(result.config.upstream.url).toMatch(/^https?:/)
     return
   }
   expect(result.problems.length).toBeGreaterThan(0)

@@ -106,7 +106,7 @@ describe('the Compose file', () => {
     if (!config.ok) throw new Error(JSON.stringify(config.problems))
     const { upstream, store, admin, drain } = config.config
     expect(Object.keys(services.gateway.environment ?? {})).toEqual(['TOLLGATE_ADMIN_TOKEN'])
-    expect(services).toHaveProperty(new URL(upstream.origin).hostname)
+    expect(services).toHaveProperty(new URL(upstream.url).hostname)
     expect(services).toHaveProperty(new URL((store.location as { url: string }).url).hostname)
     expect(admin.listen).toEqual({ host: '0.0.0.0', port: 9090 })
     const grace = Number(/^(\d+)s$/.exec(services.gateway.stop_grace_period ?? '')?.[1]) * 1000

@@ -3,10 +3,12 @@ import { subscribe, unsubscribe } from 'node:diagnostics_channel'
 import { once } from 'node:events'
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
 import type http from 'node:http'
+import { createServer } from 'node:http'
 import https from 'node:https'
 import type { AddressInfo, Socket } from 'node:net'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
+import { setTimeout as sleep } from 'node:timers/promises'
 import type { TLSSocket } from 'node:tls'
 import { fetch } from 'undici'
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
@@ -326,6 +328,24 @@ describe('each key of the configuration reaches what it names: upstream', () => 
     const credential = bearer('alice')
     await get('/items/1', credential)
     expect(backend.seen[0]?.headers).toMatchObject({ ...credential, 'x-tollgate-user': 'alice' })
+  })
+
+  it('socket and the path of url: a reload leads to a Unix socket, and back, and requests under way end where they began', async () => {
+    const path = join(folder, 'app.sock')
+    const behind = createServer((req, res) => void res.end(`socket ${req.url}`)).listen(path)
+    await once(behind, 'listening')
+    more = behind
+    const { promise: held, resolve: release } = Promise.withResolvers<void>()
+    respond = ({ url }, res) => void held.then(() => res.end(`host ${url}`))
+    await start({ backend: `${backend.url}/base` })
+    const slow = get()
+    while (backend.seen.length === 0) await sleep(5)
+    await app.reload(config({ backend: 'http://localhost/b', upstream: `socket: "${path}"` }))
+    expect(await (await get()).text()).toBe('socket /b/items/1')
+    release()
+    expect(await (await slow).text()).toBe('host /base/items/1')
+    await app.reload(config({}))
+    expect(await (await get('/items/2', bearer('bob'))).text()).toBe('host /items/2')
   })
 
   it('identity and remove_headers: who asks is told in these fields, and no copy of a client arrives, on a public route neither', async () => {

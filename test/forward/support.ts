@@ -82,6 +82,7 @@ export function destinationOf(url: string): Destination {
   return {
     host,
     port: Number(port),
+    socket: null,
     authority,
     lookup,
     tls,

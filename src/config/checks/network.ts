@@ -75,7 +75,7 @@ function checkWorkers({ workers = 1, store }: Salvage): Finding[] {
 
 /** Each request would come back, be charged again and go out again, until there is no connection left. */
 function checkLoop({ listen, upstream }: Salvage): Finding[] {
-  if (listen === undefined || upstream.url === undefined) return []
+  if (listen === undefined || upstream.url === undefined || upstream.socket !== undefined) return []
   const { protocol, hostname, port } = new URL(upstream.url)
   const target = Number(port) || (protocol === 'https:' ? 443 : 80)
   if (target !== listen.port || !leadsTo(hostname.replace(/^\[|\]$/g, ''), listen.host)) return []
@@ -85,9 +85,16 @@ function checkLoop({ listen, upstream }: Salvage): Finding[] {
 }
 
 function checkUpstream(upstream: Salvage['upstream']): Finding[] {
-  const { url, tls, headers, pass_authorization } = upstream
+  const { url, socket, tls, headers, pass_authorization } = upstream
   const findings: Finding[] = []
-  if (tls !== undefined && url?.startsWith('http:')) {
+  if ('url' in upstream && url === undefined && 'socket' in upstream && socket === undefined) {
+    const message = 'is missing: write the backend’s address, like http://127.0.0.1:9000, or upstream.socket'
+    findings.push({ path: ['upstream', 'url'], message })
+  }
+  if (socket !== undefined && /^(?:unix:|[a-z]+:\/\/)/i.test(socket)) {
+    findings.push({ path: ['upstream', 'socket'], message: 'is a URL: write the path alone, like /run/app.sock' })
+  }
+  if (tls !== undefined && (url?.startsWith('http:') || (url === undefined && socket !== undefined))) {
     findings.push({
       path: ['upstream'],
       key: 'tls',

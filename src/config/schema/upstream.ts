@@ -1,5 +1,5 @@
 import { z } from 'zod'
-import { parseOrigin } from '../addresses.ts'
+import { MAX_SOCKET_PATH, parseUpstream } from '../addresses.ts'
 import {
   HEADER_VALUE,
   identityNameProblem,
@@ -73,9 +73,17 @@ const tls = clientTls(
 export const upstream = domain(
   section(
     {
-      url: read('the backend’s address, like http://127.0.0.1:9000', parseOrigin, {
-        description: 'The backend: http or https, host and port',
-      }),
+      url: read('the backend’s address, like http://127.0.0.1:9000', parseUpstream, {
+        description:
+          'The backend: http or https, host and port, and perhaps a path that is put before the one of each request. Required unless socket is there',
+      }).optional(),
+      socket: text(
+        {
+          description:
+            'A Unix socket, relative to this file, on which the backend is reached instead of host and port of url. url is then http://localhost by default',
+        },
+        { max: MAX_SOCKET_PATH, what: 'the path of a Unix socket' },
+      ).optional(),
       connect_timeout: duration('1ms', '10m', { description: '1ms to 10m. Default 2s' }).prefault('2s'),
       response_timeout: duration('1ms', '24h', {
         description: 'Until the response head, 1ms to 24h. Default 30s',
@@ -119,7 +127,6 @@ export const upstream = domain(
     'upstream: { url: http://127.0.0.1:9000 }',
   ),
   {
-    url: 'origin',
     connect_timeout: 'connectTimeoutMs',
     response_timeout: 'responseTimeoutMs',
     idle_timeout: 'idleTimeoutMs',

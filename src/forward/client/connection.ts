@@ -103,10 +103,11 @@ export class UpstreamConnection implements Connection {
   }
 
   #connect(): Socket {
-    const { host, port, lookup, tls } = this.#destination
+    const { host, port, socket, lookup, tls } = this.#destination
     const callback = (length: number): boolean => this.#read(this.#buffer.subarray(0, length))
     const onread = { buffer: () => this.#buffer, callback }
-    const options = { host, port, lookup, noDelay: true, keepAlive: true, onread }
+    const place = socket === null ? { host, port, lookup } : { host, path: socket }
+    const options = { ...place, noDelay: true, keepAlive: true, onread }
     if (tls === null) return connectTcp(options)
     const { secureContext, serverName } = tls
     const named = serverName === undefined ? {} : { servername: serverName }

@@ -27,8 +27,11 @@ export interface UpstreamClient {
 
 /** Where connections lead, and how. */
 export interface Destination {
+  /** A name or an address; of a socket, the name that its certificate is for. */
   readonly host: string
   readonly port: number
+  /** Path of a Unix socket, which is connected to instead; `null` for host and port. */
+  readonly socket: string | null
   /** Of the Host field. */
   readonly authority: string
   /** Asked anew for each connection. */
