@@ -39,16 +39,17 @@ async function referenceOf(config: Config): Promise<Reference | null> {
   return createReference({ config: reference, document })
 }
 
-function routesOf({ routes, upstream }: Config): Route[] {
+function routesOf({ routes, upstream, auth }: Config): Route[] {
   return routes.map((route) => {
     const { match, line, methods, segments, health, shadow, tunnelChargeMs } = route
+    const anonymous = !route.public && (route.anonymous ?? auth.anonymous !== null)
     const tariff = route.public ? null : { category: route.category, price: route.cost }
     const patience = patienceOf(route, upstream)
-    return { match, line, methods, segments, tariff, health, shadow, tunnelChargeMs, patience }
+    return { match, line, methods, segments, tariff, anonymous, health, shadow, tunnelChargeMs, patience }
   })
 }
 
-function unmatchedOf({ unmatched, upstream }: Config): Route | null {
+function unmatchedOf({ unmatched, upstream, auth }: Config): Route | null {
   if (unmatched.kind === 'refuse') return null
   const base = {
     match: UNMATCHED,
@@ -56,6 +57,7 @@ function unmatchedOf({ unmatched, upstream }: Config): Route | null {
     methods: '*',
     segments: [],
     health: 'charged',
+    anonymous: auth.anonymous !== null,
     tunnelChargeMs: null,
   } as const
   if (unmatched.kind === 'forward') return { ...base, tariff: null, shadow: false, patience: null }

@@ -9,6 +9,7 @@ import type { Rules } from '../gateway/snapshot.ts'
 import { remembered } from '../lib/memo.ts'
 import type { Observer } from '../observe/observation.ts'
 import type { IsKnown } from '../quota/reserve.ts'
+import { callerRulesOf, credentialPlacesOf } from './caller-rules.ts'
 import { readClientTls } from './certificate.ts'
 import { createLimitsInForce, type LimitsInForce } from './limits-in-force.ts'
 import { shortestOf } from './patience.ts'
@@ -57,7 +58,8 @@ export async function createRuntime(
   const rules: Rules = {
     ...planRules,
     presentation: presentationOf(config),
-    authenticator,
+    callers: callerRulesOf(config, authenticator, isProxy),
+    credentials: placesToHide(config),
     policy: limits.policy,
     shadow: limits.shadow,
     forwarder,
@@ -104,7 +106,8 @@ function fingerprintsOf(files: readonly string[]): Fingerprints {
 }
 
 function forwardSections(config: Config): unknown {
-  return [config.upstream, config.edge.trustedProxies, shortestOf(config), takesUnderscores(config.edge)]
+  const { upstream, edge, auth } = config
+  return [upstream, edge.trustedProxies, shortestOf(config), takesUnderscores(edge), credentialPlacesOf(auth)]
 }
 
 function authSections({ auth, upstream }: Config): unknown {
@@ -115,6 +118,14 @@ function authSections({ auth, upstream }: Config): unknown {
 function claimsFor({ identity }: UpstreamConfig): string[] {
   return [...new Set([...identity.values()].flatMap((fact) => (fact.kind === 'claim' ? fact.path : [])))]
 }
+
+/** What of a target and a handshake is hidden; nothing, if the upstream is shown what its clients' credentials are. */
+function placesToHide({ auth, upstream }: Config): Rules['credentials'] {
+  const { parameters, subprotocols } = upstream.passAuthorization ? NOTHING_HIDDEN : credentialPlacesOf(auth)
+  return { parameters: new Set(parameters), subprotocols: new Set(subprotocols) }
+}
+
+const NOTHING_HIDDEN = { parameters: [], subprotocols: [] }
 
 /** Ends the parts that the next configuration does not use, once the requests under way have finished with them. */
 export function retire(old: Runtime, next: Runtime): void {
@@ -162,12 +173,13 @@ function takesUnderscores({ lenient }: EdgeConfig): boolean {
 }
 
 function forwardOptions(config: Config, trustedProxies: (address: string) => boolean) {
-  const { upstream, edge } = config
+  const { upstream, edge, auth } = config
   return {
     ...upstream,
     headers: Object.fromEntries(upstream.headers),
     tls: upstream.tls === null ? {} : readClientTls(upstream.tls, ['upstream', 'tls']),
     shortestMs: shortestOf(config),
+    credentials: credentialPlacesOf(auth),
     trustedProxies,
     underscoreNames: takesUnderscores(edge),
   }

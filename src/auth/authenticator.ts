@@ -3,7 +3,7 @@ import type { AccessKeys } from '../control/held-access-keys.ts'
 import type { Denial } from '../errors.ts'
 import { createCache } from '../lib/second-chance-cache.ts'
 import type { Observation, Observer } from '../observe/observation.ts'
-import { readBearer } from './bearer-credential.ts'
+import { faultOfCredential, readBearer } from './bearer-credential.ts'
 import { type CheckPlaces, UNBOUNDED } from './check-places.ts'
 import { createIntrospection, type IntrospectionOptions } from './introspection.ts'
 import { closeAllBut, type FetchedKeys, type IssuerOptions, openIssuers } from './issuer.ts'
@@ -13,7 +13,7 @@ import { isAccessKey, verifyAccessKey } from './verify-access-key.ts'
 
 export type { CheckPlaces } from './check-places.ts'
 export { AuthSetupError, type IssuerOptions } from './issuer.ts'
-export type { Caller } from './verdict.ts'
+export { type Caller, type CallerKind, callerOf, isMissing, isVerified } from './verdict.ts'
 
 export interface AuthOptions {
   readonly issuers: readonly IssuerOptions[]
@@ -52,6 +52,8 @@ export interface Authenticator {
     authorization: string | undefined,
     places?: () => CheckPlaces,
   ): Caller | Denial | Promise<Caller | Denial>
+  /** The same for a credential by itself, which stood somewhere else. One that came as Bearer is remembered for both. */
+  judge(credential: string, places?: () => CheckPlaces): Caller | Denial | Promise<Caller | Denial>
   /** Keys by URL, for the one that comes after. */
   readonly fetched: FetchedKeys
   /** Stops the fetching of keys, but for those that `next` goes on with, and forgets all credentials. */
@@ -119,6 +121,17 @@ export async function createAuthenticator(
       isKey && authorization.length === credential.length + USUAL.length && authorization.startsWith(USUAL)
     const key = isUsual ? authorization : keyOf(credential)
     return (key === authorization ? undefined : recall(key, at)) ?? check(key, credential, at, places)
+  }
+
+  function judge(
+    credential: string,
+    places: () => CheckPlaces = UNBOUNDED,
+  ): Caller | Denial | Promise<Caller | Denial> {
+    const fault = faultOfCredential(credential, maxCredential)
+    if (fault !== null) return fault
+    const at = now()
+    const key = keyOf(credential)
+    return recall(key, at) ?? check(key, credential, at, places)
   }
 
   function recall(key: string, at: number): Caller | undefined {
@@ -201,7 +214,7 @@ export async function createAuthenticator(
     accepted.clear()
   }
 
-  return { authenticate, fetched, close }
+  return { authenticate, judge, fetched, close }
 }
 
 /** The usual spelling of the header. */

@@ -5,6 +5,7 @@ import { invalid, missing } from './verdict.ts'
 const MAX_SCHEME = 64
 
 /** RFC 9110, section 11.4: 1*SP after the scheme, which has no case; RFC 6750, section 2.1: b64token. A comma or a tab fits nowhere. */
+const TOKEN = /^[a-z0-9\-._~+/]+=*$/i
 const BEARER = /^bearer +([a-z0-9\-._~+/]+=*)$/i
 
 /**
@@ -21,9 +22,16 @@ export function readBearer(authorization: string | undefined, max: number): stri
   return invalid('malformed Authorization header', 'The Authorization header is malformed.')
 }
 
+/**
+ * A credential that stands by itself, wherever it came from: of the same characters.
+ * @returns why it is none; `null` if it may be one
+ */
+export function faultOfCredential(credential: string, max: number): Denial | null {
+  if (credential.length > max) return tooLong(max, 'credential too long')
+  return TOKEN.test(credential) ? null : invalid('malformed credential', 'The credential is malformed.')
+}
+
 /** No 401: it would have the client fetch the same credential again. */
-function tooLong(max: number): Denial {
-  return denial('headers_too_large', `The credential may have at most ${max} characters.`, {
-    reason: 'Authorization header too long',
-  })
+export function tooLong(max: number, reason = 'Authorization header too long'): Denial {
+  return denial('headers_too_large', `The credential may have at most ${max} characters.`, { reason })
 }

@@ -1,8 +1,8 @@
 import { type Denial, denial } from '../errors.ts'
 
 /**
- * How a user came to be known. Only the kinds of `VERIFIED` say who somebody is. `unverified_key` and `address` tell callers
- * apart, and no more.
+ * How a user came to be known. `unverified_key` and `address` tell callers apart, and do not say who somebody is
+ * (`isVerified`).
  */
 export type CallerKind =
   | 'jwt'
@@ -52,12 +52,21 @@ export interface Verified {
 
 const CHALLENGE = 'Bearer realm="tollgate"'
 
-/** No Bearer credential came. The challenge has no error code then (RFC 6750, section 3.1). */
-export function missing(reason: string): Denial {
-  return denial('unauthorized', 'A Bearer credential is required.', {
-    headers: { 'WWW-Authenticate': CHALLENGE },
-    reason,
-  })
+/** No credential came. Whoever takes callers without one looks for this. */
+export interface Missing extends Denial {
+  readonly isMissing: true
+}
+
+/** The challenge has no error code then (RFC 6750, section 3.1). @param msg for the client */
+export function missing(reason: string, msg = 'A Bearer credential is required.'): Missing {
+  return {
+    ...denial('unauthorized', msg, { headers: { 'WWW-Authenticate': CHALLENGE }, reason }),
+    isMissing: true,
+  }
+}
+
+export function isMissing(refused: Denial): refused is Missing {
+  return 'isMissing' in refused
 }
 
 /**
@@ -69,6 +78,13 @@ export function invalid(reason: string, msg = 'The credential is not valid.'): D
   return denial('unauthorized', msg, {
     headers: { 'WWW-Authenticate': `${CHALLENGE}, error="invalid_token", error_description="${msg}"` },
     reason,
+  })
+}
+
+/** Two different credentials: which of them counts must not be for the service behind to guess. */
+export function several(): Denial {
+  return denial('bad_request', 'The request holds two different credentials: send one.', {
+    reason: 'two different credentials',
   })
 }
 

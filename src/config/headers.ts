@@ -69,3 +69,25 @@ export function foldedName(name: string): string {
 export function repeatedName(names: readonly string[]): string | undefined {
   return names.find((name, i) => names.findIndex((other) => other.toLowerCase() === name.toLowerCase()) < i)
 }
+
+/** They frame, route or describe a message, or the gateway reads them as something else. */
+const NO_CALLER = new Set([
+  ...['origin', 'referer', 'range', 'date', 'via', 'max-forwards', 'x-request-id', 'x-forwarded-for'],
+  ...['content-type', 'content-encoding', 'forwarded', 'sec-websocket-protocol', 'sec-websocket-key', 'accept'],
+])
+
+/** What is wrong with the name of a field that says who asks; `null` for a good one. Requests have letters, digits and "-" only. */
+export function callerHeaderProblem(name: string): string | null {
+  const lower = name.toLowerCase()
+  if (!/^[0-9A-Za-z-]{1,128}$/.test(name)) return `${quote(name)} is not a header name: write letters, digits and "-"`
+  if (lower === 'cookie') return 'is the field of cookies: write { cookie: NAME }'
+  if (!OURS.has(lower) && !NO_CALLER.has(lower) && !/^(?:proxy|x-tollgate)-/.test(lower)) return null
+  return `header ${name} cannot say who asks: name another`
+}
+
+/** What is wrong with the name of a cookie that says who asks; `null` for a good one. */
+export function cookieProblem(name: string): string | null {
+  if (!TOKEN.test(name)) return `${quote(name)} is not a cookie name: write letters, digits and "-"`
+  // As in forward/header-names.ts: it is never forwarded.
+  return name === 'tollgate_session' ? 'is the session of the dashboard, and no credential here: name another' : null
+}

@@ -9,6 +9,7 @@ export interface Origin {
   /** `1.0` or `1.1`. */
   readonly httpVersion: string
   readonly caller: VerifiedCaller | null
+  readonly passCredentials?: boolean
   readonly requestId: string
   readonly method: string
 }
@@ -16,12 +17,14 @@ export interface Origin {
 interface Call {
   readonly req: IncomingMessage
   readonly caller: VerifiedCaller | null
+  readonly passCredentials?: boolean
   readonly requestId: string
 }
 
-export function originOf({ req, caller, requestId }: Call): Origin {
+export function originOf({ req, caller, passCredentials = false, requestId }: Call): Origin {
   const { httpVersion, method = '', socket } = req
-  return { peer: addressOfPeer(req), encrypted: 'encrypted' in socket, httpVersion, caller, requestId, method }
+  const encrypted = 'encrypted' in socket
+  return { peer: addressOfPeer(req), encrypted, httpVersion, caller, passCredentials, requestId, method }
 }
 
 /** IPv4 in its usual form also where the listener is an IPv6 one. */

@@ -36,6 +36,8 @@ interface Admitted {
   readonly target: string
   /** `null` if nobody is verified: then the upstream is told of nobody. */
   readonly caller: VerifiedCaller | null
+  /** Whether a credential that nobody here took is forwarded, as it is the upstream's. By default it is not. */
+  readonly passCredentials?: boolean
   readonly requestId: string
   /** `null` for that of the options. */
   readonly patience: Patience | null
@@ -59,6 +61,8 @@ export interface UpgradeExchange extends Admitted {
   readonly head: Buffer
   /** Ends the tunnel; its reason is a sentence for the log. Default: it ends by itself. */
   readonly signal?: AbortSignal
+  /** What the 101 chooses, instead of the upstream, which was offered nothing. */
+  readonly subprotocol?: string | null
 }
 
 export type ForwardError =
@@ -83,6 +87,21 @@ export interface ForwardResult {
   readonly reason: string | null
   /** What had to be let pass of the upstream's heads, in the order in which it came. */
   readonly lenient: readonly Leniency[]
+}
+
+/** What of a client's fields the gateway reads as a credential, so that it is not passed on. */
+export interface CredentialPlaces {
+  /** Fields, in lower case. */
+  readonly fields: readonly string[]
+  /** Such a field that is passed on all the same, if its value has the scheme: keys that only the upstream can check. In lower case. */
+  readonly kept: { readonly field: string; readonly scheme: string | null } | null
+  readonly cookies: readonly string[]
+  /** Parameters of a query, also of one in a field that holds a URL. */
+  readonly parameters: readonly string[]
+  /** Names behind which `Sec-WebSocket-Protocol` has a credential. */
+  readonly subprotocols: readonly string[]
+  /** Fields by which a trusted peer names the caller, in lower case: of anybody else they are dropped. */
+  readonly trusted: readonly string[]
 }
 
 /** How the upstream is reached. Numbers are not checked here: the configuration has these ranges and defaults. */
@@ -125,8 +144,10 @@ export interface ForwardOptions extends Patience {
   readonly identity?: ReadonlyMap<string, IdentityFact>
   /** Names of fields that the upstream does not get, neither the client's nor ours. By default none. */
   readonly removeHeaders?: readonly string[]
-  /** Whether the client's Authorization is passed on. By default it is not. */
+  /** Whether a client's credentials are passed on. By default they are not. */
   readonly passAuthorization: boolean
+  /** Where a client's credential may be. Default Authorization. */
+  readonly credentials?: CredentialPlaces
   /**
    * Whether a connection serves another request after one with a body. An upstream that does not read a body by its length takes
    * it for the next request (CL.0), and the response to that goes to whoever comes next. By default it does.

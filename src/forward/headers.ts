@@ -1,7 +1,10 @@
+import { withoutCookies } from '../lib/cookies.ts'
 import { remembered } from '../lib/memo.ts'
+import { urlWithoutParameters } from '../lib/query-parameters.ts'
+import { offeredIn } from '../lib/subprotocols.ts'
 import { type FieldName, fieldName } from './client/header-name.ts'
 import { encodeFact, factOf, type Origin } from './client-info.ts'
-import type { IdentityFact, VerifiedCaller } from './contract.ts'
+import type { CredentialPlaces, IdentityFact, VerifiedCaller } from './contract.ts'
 import { ADMIN_SESSION, HOP_BY_HOP, isFact, NEVER_IN_TRAILERS, OURS, OVERRIDES } from './header-names.ts'
 
 /** What does not change from request to request. */
@@ -15,13 +18,36 @@ export interface HeaderRules {
   /** What becomes of a client's field, by its name as spelt. */
   readonly fateOf: (name: string) => Fate
   readonly trusted: (address: string) => boolean
+  readonly hidden: Hidden
+}
+
+/** What a field that passes on may hold of a credential. */
+interface Hidden {
+  /** Whether a field that holds credentials holds something else of this value. */
+  readonly isKept: (lower: string, value: string) => boolean
+  readonly cookies: ReadonlySet<string>
+  readonly parameters: ReadonlySet<string>
+  readonly subprotocols: ReadonlySet<string>
 }
 
 /**
  * What becomes of a client's field. `fact`: passes from a trusted peer only. `claim`: goes into a field that the gateway
- * sets, as far as the peer is trusted. `underscored`: passes unless the request has it with dashes too.
+ * sets, as far as the peer is trusted. `underscored`: passes unless the request has it with dashes too. `credential`, and what a
+ * `cookie`, `url` or `subprotocol` has of one, is dropped.
  */
-type Fate = 'passes' | 'underscored' | 'dropped' | 'length' | 'coding' | 'te' | 'hops' | 'fact' | 'claim' | 'cookie'
+type Fate = Plain | Holder
+type Plain =
+  | 'passes'
+  | 'underscored'
+  | 'dropped'
+  | 'length'
+  | 'coding'
+  | 'te'
+  | 'hops'
+  | 'fact'
+  | 'claim'
+  | 'subprotocol'
+type Holder = 'credential' | 'cookie' | 'url'
 
 /** The head of an outgoing request, without Host, which the connection knows, and without the framing of the body. */
 export interface OutgoingHead {
@@ -42,6 +68,7 @@ export function headerRules(options: {
   readonly removeHeaders?: readonly string[] | undefined
   readonly passAuthorization: boolean
   readonly underscoreNames?: boolean | undefined
+  readonly credentials?: CredentialPlaces | undefined
   readonly trustedProxies?: ((address: string) => boolean) | undefined
 }): HeaderRules {
   const { removeHeaders = [] } = options
@@ -55,14 +82,42 @@ export function headerRules(options: {
   const notOurs = new Set([...fixed.map(([name]) => name), ...removeHeaders].map((name) => name.toLowerCase()))
   const replaced = [...notOurs, ...identity.map(([name]) => name)].map(folded)
   const dropped = new Set([...HOP_BY_HOP, ...OVERRIDES, ...replaced, 'expect', 'x-request-id'])
-  if (!options.passAuthorization) dropped.add('authorization')
   const underscores = options.underscoreNames === true
+  const { trusted = [], ...places } = options.credentials ?? AUTHORIZATION
+  const hidden = options.passAuthorization ? { ...NOTHING, fields: places.fields } : places
+  const special = specialFates(hidden, trusted)
   return {
     fixed: fixed.flat(),
     notOurs,
     identity,
-    fateOf: remembered((name) => fate(name.toLowerCase(), dropped, underscores)),
+    fateOf: remembered((name) => fate(name.toLowerCase(), { dropped, special, underscores })),
     trusted: remembered(options.trustedProxies ?? (() => false)),
+    hidden: options.passAuthorization ? { ...hiddenOf(hidden), isKept: () => true } : hiddenOf(hidden),
+  }
+}
+
+const NOTHING = { fields: [], kept: null, cookies: [], parameters: [], subprotocols: [] }
+const AUTHORIZATION: CredentialPlaces = { ...NOTHING, fields: ['authorization'], trusted: [] }
+
+/** Fields that have a fate of their own only because of where credentials, and the names of callers, may be. */
+function specialFates(
+  { fields, parameters, subprotocols }: Omit<CredentialPlaces, 'trusted'>,
+  trusted: readonly string[],
+): ReadonlyMap<string, Fate> {
+  const fates = new Map<string, Fate>(trusted.map((lower) => [lower, 'fact']))
+  for (const lower of parameters.length > 0 ? ['referer', 'x-forwarded-uri'] : []) fates.set(lower, 'url')
+  if (subprotocols.length > 0) fates.set('sec-websocket-protocol', 'subprotocol')
+  for (const lower of fields) fates.set(lower, 'credential')
+  return fates
+}
+
+function hiddenOf({ kept, cookies, parameters, subprotocols }: Omit<CredentialPlaces, 'trusted'>): Hidden {
+  const scheme = kept === null || kept.scheme === null ? '' : `${kept.scheme.toLowerCase()} `
+  return {
+    isKept: (lower, value) => lower === kept?.field && value.toLowerCase().startsWith(scheme),
+    cookies: new Set([ADMIN_SESSION, ...cookies]),
+    parameters: new Set(parameters),
+    subprotocols: new Set(subprotocols),
   }
 }
 
@@ -73,8 +128,17 @@ export function folded(name: string): string {
   return name.toLowerCase().replaceAll('_', '-')
 }
 
-function fate(lower: string, dropped: ReadonlySet<string>, underscores: boolean): Fate {
-  if (lower.includes('_')) return underscores && isOnlyData(folded(lower), dropped) ? 'underscored' : 'dropped'
+interface Fates {
+  readonly dropped: ReadonlySet<string>
+  readonly special: ReadonlyMap<string, Fate>
+  readonly underscores: boolean
+}
+
+function fate(lower: string, fates: Fates): Fate {
+  const { dropped, special, underscores } = fates
+  if (lower.includes('_')) return underscores && isOnlyData(folded(lower), fates) ? 'underscored' : 'dropped'
+  const own = dropped.has(lower) ? undefined : special.get(lower)
+  if (own !== undefined) return own
   if (lower === 'content-length') return 'length'
   if (lower === 'transfer-encoding') return 'coding'
   if (lower === 'te') return 'te'
@@ -86,9 +150,9 @@ function fate(lower: string, dropped: ReadonlySet<string>, underscores: boolean)
 }
 
 /** Whether a field, were it written with dashes, says nothing that the gateway reads, sets or takes off. */
-function isOnlyData(dashed: string, dropped: ReadonlySet<string>): boolean {
+function isOnlyData(dashed: string, fates: Fates): boolean {
   const isRead = NEVER_IN_TRAILERS.has(dashed) || dashed.startsWith('sec-websocket-')
-  return !isRead && fate(dashed, dropped, false) === 'passes'
+  return !isRead && fate(dashed, fates) === 'passes'
 }
 
 /** Fields of a trusted peer that the gateway writes anew. */
@@ -108,7 +172,7 @@ export function outgoingHead(raw: readonly string[], origin: Origin, rules: Head
   const nominated = nominatedNames(raw)
   const trusted = rules.trusted(origin.peer)
   const headers: string[] = []
-  const claims: Claims = { host: '', for: '', first: {} }
+  const claims: Claims = { host: '', for: '', offered: '', first: {} }
   let contentLength: string | null = null
   let chunked = false
   let takesTrailers = false
@@ -118,12 +182,13 @@ export function outgoingHead(raw: readonly string[], origin: Origin, rules: Head
     const fate = rules.fateOf(name)
     if (fate === 'passes' || (fate === 'fact' && trusted)) {
       if (nominated === null || !nominated.has(name.toLowerCase())) headers.push(name, value)
-    } else if (fate === 'cookie') {
-      const kept = withoutSession(value)
-      if (kept !== '' && nominated?.has('cookie') !== true) headers.push(name, kept)
+    } else if (isHolder(fate)) {
+      const kept = withoutCredential(fate, name.toLowerCase(), value, { origin, trusted, rules })
+      if (kept !== '' && nominated?.has(name.toLowerCase()) !== true) headers.push(name, kept)
     } else if (fate === 'underscored') {
       if (!isNamed(raw, folded(name)) && nominated?.has(name.toLowerCase()) !== true) headers.push(name, value)
-    } else if (fate === 'claim') noteClaim(claims, name.toLowerCase(), value, trusted)
+    } else if (fate === 'subprotocol') claims.offered = joined(claims.offered, value)
+    else if (fate === 'claim') noteClaim(claims, name.toLowerCase(), value, trusted)
     else if (fate === 'hops' && nominated?.has('max-forwards') !== true)
       headers.push(name, hopsLeft(value, origin.method))
     else if (fate === 'length') contentLength = canonicalLength(value)
@@ -131,6 +196,7 @@ export function outgoingHead(raw: readonly string[], origin: Origin, rules: Head
     else if (fate === 'te') takesTrailers ||= TAKES_TRAILERS.test(value)
   }
   if (takesTrailers) headers.push('TE', 'trailers')
+  if (claims.offered !== '') offer(headers, claims.offered, origin, rules.hidden)
   setOurs(headers, origin, claims, rules)
   if (origin.caller !== null) identify(headers, origin.caller, rules)
   for (const text of rules.fixed) headers.push(text)
@@ -142,15 +208,35 @@ export function outgoingHead(raw: readonly string[], origin: Origin, rules: Head
   }
 }
 
-/**
- * Cookies know no ports: a browser that is signed in to the dashboard sends that session here too, where gateway and
- * dashboard have one host name. The upstream could use it to change the quota.
- */
-function withoutSession(cookies: string): string {
-  if (!cookies.includes(ADMIN_SESSION)) return cookies
-  const others = cookies.split(';').filter((pair) => !pair.trim().startsWith(`${ADMIN_SESSION}=`))
-  return others.join(';').trim()
+function isHolder(fate: Fate): fate is Holder {
+  return fate === 'cookie' || fate === 'credential' || fate === 'url'
 }
+
+function offer(headers: string[], list: string, { passCredentials }: Origin, { subprotocols }: Hidden): void {
+  const others = passCredentials === true ? list : offeredIn(list, subprotocols).others.join(', ')
+  if (others !== '') headers.push('Sec-WebSocket-Protocol', others)
+}
+
+interface Passing {
+  readonly origin: Origin
+  readonly trusted: boolean
+  readonly rules: HeaderRules
+}
+
+/**
+ * What of a field passes on; nothing if it is empty. Cookies know no ports: a browser that is signed in to the dashboard sends that
+ * session here too, where gateway and dashboard have one host name. The upstream could use it to change the quota.
+ */
+function withoutCredential(fate: Holder, lower: string, value: string, { origin, trusted, rules }: Passing): string {
+  const { isKept, cookies, parameters } = rules.hidden
+  if (isFact(lower) && !trusted) return ''
+  if (origin.passCredentials === true) return fate === 'cookie' ? withoutCookies(value, ONLY_SESSION) : value
+  if (fate === 'cookie') return withoutCookies(value, cookies)
+  if (fate === 'url') return urlWithoutParameters(value, parameters)
+  return isKept(lower, value) ? value : ''
+}
+
+const ONLY_SESSION: ReadonlySet<string> = new Set([ADMIN_SESSION])
 
 /** RFC 9110 section 7.6.2, for what is not 0: the gateway responds to that itself. */
 function hopsLeft(value: string, method: string): string {
@@ -165,6 +251,8 @@ interface Claims {
   host: string
   /** The whole of X-Forwarded-For. */
   for: string
+  /** The whole of Sec-WebSocket-Protocol: a credential may stand in another line than what goes before it. */
+  offered: string
   /** The first element of the other lists: what the first proxy saw. By name. */
   readonly first: Partial<Record<string, string>>
 }
@@ -172,8 +260,12 @@ interface Claims {
 function noteClaim(claims: Claims, lower: string, value: string, trusted: boolean): void {
   if (lower === 'host') claims.host = value
   else if (!trusted) return
-  else if (lower === 'x-forwarded-for') claims.for = claims.for === '' ? value : `${claims.for}, ${value}`
+  else if (lower === 'x-forwarded-for') claims.for = joined(claims.for, value)
   else claims.first[lower] ??= value.split(',', 1)[0]?.trim() ?? ''
+}
+
+function joined(before: string, value: string): string {
+  return before === '' ? value : `${before}, ${value}`
 }
 
 /** How proxies spell the scheme of a request. Of a WebSocket handshake some say the scheme of the socket. */

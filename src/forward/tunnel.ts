@@ -154,7 +154,8 @@ export class Tunnel {
     this.#upstream = upstream
     this.#early?.giveBack()
     restBehindShortPieces(this.#client, upstream)
-    const headers = headersToClient(fieldsOf(101, response.rawHeaders), this.#exchange.responseHeaders)
+    const { responseHeaders, subprotocol = null } = this.#exchange
+    const headers = withSubprotocol(headersToClient(fieldsOf(101, response.rawHeaders), responseHeaders), subprotocol)
     response.headers = collected([
       ...headers,
       'Connection',
@@ -297,6 +298,13 @@ const CLIENT_TOO_EARLY = new GivenUpError('the client sent too much before the u
 const CLIENT_STALLED = new GivenUpError('the client stopped reading')
 
 function ignore(): void {}
+
+/** @param chosen by us, if the upstream was offered none: whatever it chose all the same is dropped */
+function withSubprotocol(headers: string[], chosen: string | null): string[] {
+  if (chosen === null) return headers
+  const others = headers.filter((_, i) => headers[i - (i % 2)]?.toLowerCase() !== 'sec-websocket-protocol')
+  return [...others, 'Sec-WebSocket-Protocol', chosen]
+}
 
 /** Raw fields as an object: repeated ones become a list, and no name can reach a prototype. */
 function collected(raw: readonly string[]): OutgoingHttpHeaders {

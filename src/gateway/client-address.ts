@@ -1,6 +1,10 @@
 import { isIP } from 'node:net'
+import type { Asking } from '../auth/asking.ts'
+import { type Caller, isMissing } from '../auth/authenticator.ts'
 import type { ClientPeer } from '../edge/connection.ts'
+import type { Denial } from '../errors.ts'
 import { peerOf } from '../lib/peers.ts'
+import type { Rules } from './snapshot.ts'
 
 /**
  * The client of a request, as `peerOf` names it: its peer, or, behind proxies that are trusted, the last address of
@@ -11,7 +15,33 @@ export function addressOf(
   forwardedFor: string | string[] | undefined,
   isProxy: (address: string) => boolean,
 ): string | null {
-  return isProxy(address) ? named(forwardedFor, isProxy) : peer
+  if (!isProxy(address)) return peer
+  const client = named(forwardedFor, isProxy)
+  return client === null ? null : peerOf(client)
+}
+
+/** The whole address of the client; that of the proxy itself if a proxy that is trusted names nobody. */
+export function wholeAddressOf(
+  { address }: Pick<ClientPeer, 'address'>,
+  forwardedFor: string | string[] | undefined,
+  isProxy: (address: string) => boolean,
+): string {
+  return (isProxy(address) ? named(forwardedFor, isProxy) : null) ?? address
+}
+
+/**
+ * The caller of a request whose credential is missing or not good: the user of its address, if such callers are let in, or if nobody
+ * is refused for that. @returns else `refused` itself
+ * @param anonymous whether it needs no credential
+ */
+export function callerByAddress(
+  { callers, isProxy }: Pick<Rules, 'callers' | 'isProxy'>,
+  { req, client }: Pick<Asking, 'req' | 'client'>,
+  refused: Denial,
+  anonymous: boolean,
+): Caller | Denial {
+  if (!callers.shadow && !(anonymous && isMissing(refused))) return refused
+  return callers.ofAddress(wholeAddressOf(client, req.headers['x-forwarded-for'], isProxy))
 }
 
 /**
@@ -24,7 +54,7 @@ function named(forwardedFor: string | string[] | undefined, isProxy: (address: s
     const comma = end === 0 ? -1 : hops.lastIndexOf(',', end - 1)
     const address = withoutPort(hops.slice(comma + 1, end).trim())
     if (isIP(address) === 0) return null
-    if (!isProxy(address)) return peerOf(address)
+    if (!isProxy(address)) return address
     end = comma
   }
   return null

@@ -2,6 +2,7 @@ import type { IncomingMessage, ServerResponse } from 'node:http'
 import type { Caller } from '../auth/authenticator.ts'
 import type { ClientPeer } from '../edge/connection.ts'
 import type { Holder, Shares } from '../edge/shares.ts'
+import type { Denial } from '../errors.ts'
 import type { Observer } from '../observe/observation.ts'
 import type { KnownUsers } from '../quota/known-users.ts'
 import type { Ledger } from '../quota/ledger/ledger-contract.ts'
@@ -52,6 +53,8 @@ export interface Exchange {
   /** What of `edge.lenient` it needed. */
   lenient: readonly string[]
   caller: Caller | null
+  /** Why the caller would have been refused, had `auth.shadow` not let it in. */
+  letIn: Denial | null
   cost: number
   /** `null` if the quota is not asked. */
   settlement: Settlement | null

@@ -5,6 +5,8 @@ import { type IncomingRequest, type IncomingUpgrade, type RequestHandler, turnOf
 import { cutOffBy, forwardUnlessCutOff } from '../edge/cut-off.ts'
 import { type Denial, STATUS_OF } from '../errors.ts'
 import type { ForwardResult } from '../forward/contract.ts'
+import { withoutParameters } from '../lib/query-parameters.ts'
+import { offeredIn } from '../lib/subprotocols.ts'
 import { awaitsContinue } from '../respond/announced-body.ts'
 import { presented } from '../respond/presentation.ts'
 import {
@@ -105,6 +107,7 @@ function begin(
     unmatched: null,
     lenient: rules.underscoreNames && hasUnderscores(req.rawHeaders) ? UNDERSCORES : NOTHING,
     caller: null,
+    letIn: null,
     cost: 0,
     settlement: null,
     isRefunded: false,
@@ -172,7 +175,14 @@ async function tunnel(context: Context, exchange: Exchange, upgrade: IncomingUpg
   const startedAt = performance.now()
   const { signal, close } = leases.open(exchange)
   observe({ type: 'upgrade_opened' })
-  const result = await exchange.rules.forwarder.upgrade({ ...outgoing(exchange, pass), socket, head, signal })
+  const subprotocol = answeredSubprotocol(exchange)
+  const result = await exchange.rules.forwarder.upgrade({
+    ...outgoing(exchange, pass),
+    socket,
+    head,
+    signal,
+    subprotocol,
+  })
   observe({ type: 'upgrade_closed' })
   close()
   refundUnreached(context, exchange, result)
@@ -182,16 +192,33 @@ async function tunnel(context: Context, exchange: Exchange, upgrade: IncomingUpg
 }
 
 /** What the forwarder needs to know of a request. */
-function outgoing({ req, rules, route, caller: known, settlement, requestId }: Exchange, { target }: Pass) {
+function outgoing({ req, rules, route, caller: known, letIn, settlement, requestId }: Exchange, { target }: Pass) {
   const responseHeaders = ['X-Request-Id', requestId]
   if (settlement?.kind === 'shadowed') responseHeaders.push(...SHADOW_FIELD)
   if (settlement !== null && settlement.decision !== null && rules.rateLimitFields) {
     responseHeaders.push(...rateLimitFields(settlement.charge, settlement.decision))
   }
   const caller = known !== null && isVerified(known) ? known : null
+  const { parameters } = rules.credentials
+  // A credential that nobody here took belongs to the upstream.
+  const passCredentials = letIn !== null
+  const isWhole = parameters.size === 0 || passCredentials
+  const query = isWhole ? target.query : withoutParameters(target.query, parameters)
   const patience = route?.patience ?? null
   const exposed = rules.presentation?.cors.expose ?? null
-  return { req, target: target.path + target.query, caller, requestId, patience, responseHeaders, exposed }
+  return { req, target: target.path + query, caller, passCredentials, requestId, patience, responseHeaders, exposed }
+}
+
+/**
+ * The subprotocol that the gateway itself answers with: a browser gives a WebSocket up if it offered some and none is chosen, and
+ * the upstream is shown none of those that hold a credential.
+ */
+function answeredSubprotocol({ req, rules, letIn }: Exchange): string | null {
+  const { subprotocols } = rules.credentials
+  const list = req.headers['sec-websocket-protocol']
+  if (subprotocols.size === 0 || list === undefined || letIn !== null) return null
+  const { credentials, others } = offeredIn(list, subprotocols)
+  return others.length === 0 ? (credentials[0]?.[0] ?? null) : null
 }
 
 /** Only if the upstream certainly saw nothing: anything else may have had its effect there. A denial of ours is never charged. */

@@ -1,3 +1,5 @@
+import { type CallerKind, isMissing } from '../auth/authenticator.ts'
+import type { Denial } from '../errors.ts'
 import type { Observation } from '../observe/observation.ts'
 import { isOfReserve } from '../quota/reserve.ts'
 import { SCOPES, type Settlement, shadowScopeOf } from './charge-order.ts'
@@ -8,7 +10,8 @@ import type { Ending } from './outcome.ts'
 /** All that is observed about a request: once when it is admitted or not, and once when it has ended. */
 
 /** A tunnel may last for days, so its tokens are not left for its end. */
-export function recordAdmission({ observe }: Context, { req, unmatched, settlement }: Exchange): void {
+export function recordAdmission({ observe }: Context, { req, unmatched, letIn, settlement }: Exchange): void {
+  if (letIn !== null) observe({ type: 'caller_let_in', why: whyLetIn(letIn) })
   if (unmatched !== null) observe({ type: 'unmatched', method: req.method ?? '', path: unmatched })
   if (settlement === null) return
   observe(observationOf(settlement))
@@ -16,6 +19,13 @@ export function recordAdmission({ observe }: Context, { req, unmatched, settleme
   if (kind === 'refused' && isOfReserve(charge, settlement.decision)) {
     observe({ type: 'reserve_refusal', category: charge.category })
   }
+}
+
+/** What would have been, in a few words for a metric. */
+function whyLetIn(refused: Denial): Extract<Observation, { type: 'caller_let_in' }>['why'] {
+  if (isMissing(refused)) return 'missing'
+  if (refused.code === 'bad_request') return 'ambiguous'
+  return refused.code === 'unauthorized' || refused.code === 'headers_too_large' ? 'invalid' : 'unchecked'
 }
 
 function observationOf(settlement: Settlement): Observation {
@@ -31,9 +41,12 @@ function observationOf(settlement: Settlement): Observation {
   }
 }
 
+/** Of users who are what they are called by: the log need not say so. */
+const USUAL_KINDS: ReadonlySet<CallerKind> = new Set(['jwt', 'gateway_token'])
+
 /** The last step of every request, good or bad. */
 export function record(context: Context, exchange: Exchange, ending: Ending): void {
-  const { req, route, caller, cost, settlement, requestId, startedAt } = exchange
+  const { req, route, caller, letIn, cost, settlement, requestId, startedAt } = exchange
   const lenient = exchange.lenient.length === 0 ? ending.lenient : [...exchange.lenient, ...ending.lenient]
   const { observe } = context
   noteAddress(context, exchange)
@@ -46,6 +59,8 @@ export function record(context: Context, exchange: Exchange, ending: Ending): vo
     type: 'request',
     requestId,
     user: caller?.user ?? null,
+    kind: caller === null || USUAL_KINDS.has(caller.kind) ? null : caller.kind,
+    letIn: letIn === null ? null : (letIn.reason ?? letIn.code),
     method: req.method ?? '',
     route: route?.match ?? null,
     category: route?.tariff?.category ?? null,

@@ -1,5 +1,6 @@
 import type { IncomingHttpHeaders } from 'node:http'
-import type { Authenticator } from '../auth/authenticator.ts'
+import type { Caller } from '../auth/authenticator.ts'
+import type { CallerResolver } from '../auth/caller-resolver.ts'
 import type { ShareRules } from '../edge/shares.ts'
 import type { Forwarder, Patience } from '../forward/forwarder.ts'
 import type { Policy } from '../quota/policy.ts'
@@ -15,6 +16,8 @@ export interface Route extends RoutePattern {
   readonly line: number | null
   /** `null` for a public route: no credential, no charge. */
   readonly tariff: { readonly category: string; readonly price: Price } | null
+  /** Whether callers without a credential are let in, each as the user of an address. */
+  readonly anonymous: boolean
   /** Which of its requests count for the adaptive mode. */
   readonly health: 'always' | 'charged' | 'never'
   /** Whether its refusals are only counted and reported. */
@@ -37,6 +40,22 @@ export interface Reference {
   response(path: string, headers: IncomingHttpHeaders): OwnResponse | null
 }
 
+/** Who asks. */
+export interface CallerRules extends CallerResolver {
+  /** Who asks without a credential from an address. */
+  readonly ofAddress: (address: string) => Caller
+  /** Whether such a caller may see its quota. */
+  readonly anonymousStatus: boolean
+  /** Whether whoever would be refused for its credential is let in as the user of its address. */
+  readonly shadow: boolean
+}
+
+/** What of a request's target and handshake is never forwarded, since a credential may be there. Fields are the forwarder's. */
+export interface CredentialPlaces {
+  readonly parameters: ReadonlySet<string>
+  readonly subprotocols: ReadonlySet<string>
+}
+
 /** Everything that one configuration decides about a request. A request sees one of these from beginning to end. */
 export interface Rules {
   readonly routes: RouteTable<Route>
@@ -49,7 +68,8 @@ export interface Rules {
   readonly preflight: 'forward' | 'answer' | null
   /** How the gateway's own responses go out; `null` as they are. */
   readonly presentation: Presentation | null
-  readonly authenticator: Authenticator
+  readonly callers: CallerRules
+  readonly credentials: CredentialPlaces
   /** The limits in force now: they follow what administrators change at run time, and the adaptive factor. */
   readonly policy: () => Policy
   /** Whether all refusals of the quota are only counted and reported, now. */

@@ -1,9 +1,9 @@
-import type { Caller, CheckPlaces } from '../auth/authenticator.ts'
+import { type Caller, type CheckPlaces, isMissing } from '../auth/authenticator.ts'
 import { beginningOf, ClientLeft, isReadWhole, readBody } from '../edge/body/read-body.ts'
 import { exhausted, overloaded, tooManyFailed } from '../edge/denials.ts'
 import { isLastHop, preflightOf, targetOf, USUAL_METHODS } from '../edge/head-rules.ts'
 import type { Exhausted } from '../edge/shares.ts'
-import type { Denial } from '../errors.ts'
+import { type Denial, isDenial } from '../errors.ts'
 import { StoreError } from '../quota/quota-store.ts'
 import { snapshotFields } from '../quota/ratelimit-fields.ts'
 import { quotaStatus } from '../quota/status.ts'
@@ -12,6 +12,7 @@ import { statusResponse } from '../respond/response.ts'
 import { type BodyPrice, priceOfBody } from '../routing/price.ts'
 import type { Target } from '../routing/target.ts'
 import { chargeOrder } from './charge-order.ts'
+import { callerByAddress } from './client-address.ts'
 import type { Context, Exchange } from './context.ts'
 import type { FailedChecks } from './failed-checks.ts'
 import { answered, denied, left, refused, resultOf, Stop } from './outcome.ts'
@@ -79,9 +80,9 @@ function referencePage({ req, rules }: Exchange, { path }: Target): Stop {
 
 /** `GET /me/quota`: authenticated, never charged. */
 async function status(context: Context, exchange: Exchange): Promise<Stop> {
-  const caller = resultOf(await authenticate(context, exchange))
+  const { callers } = exchange.rules
+  const caller = noteCaller(exchange, await resolve(context, exchange), callers.anonymousStatus)
   if (caller instanceof Stop) return caller
-  exchange.caller = caller
   const policy = exchange.rules.policy()
   try {
     const [snapshot] = await Promise.all([
@@ -102,15 +103,22 @@ async function status(context: Context, exchange: Exchange): Promise<Stop> {
 /** Who asks; `null` on a public route. What the request holds counts for its user from now on. */
 export async function identify(context: Context, exchange: Exchange, route: Route): Promise<Caller | Stop | null> {
   if (route.tariff === null) return null
-  const caller = resultOf(await authenticate(context, exchange))
+  const caller = noteCaller(exchange, await resolve(context, exchange), route.anonymous)
   if (caller instanceof Stop) return caller
-  exchange.caller = caller
   return stopIf(exchange.holder.identify(caller.user, exchange.rules.shares), exchange.req) ?? caller
 }
 
-function authenticate({ failedChecks }: Context, exchange: Exchange) {
-  const { req, rules } = exchange
-  return rules.authenticator.authenticate(req.headers.authorization, () => placesOf(exchange, failedChecks))
+function resolve({ failedChecks }: Context, exchange: Exchange) {
+  return exchange.rules.callers.resolve(exchange, () => placesOf(exchange, failedChecks))
+}
+
+/** By credential; without one by address, if such callers are let in, or if nobody is refused for it. */
+function noteCaller(exchange: Exchange, found: Caller | Denial, anonymous: boolean): Caller | Stop {
+  const caller = isDenial(found) ? callerByAddress(exchange.rules, exchange, found, anonymous) : found
+  if (isDenial(caller)) return denied(caller)
+  if (isDenial(found) && !(anonymous && isMissing(found))) exchange.letIn = found
+  exchange.caller = caller
+  return caller
 }
 
 /** Of all checks that take long an address has a share, and of those that cost much fewer if many of its own were for nothing. */

@@ -1,8 +1,9 @@
-import type { IncomingMessage } from 'node:http'
+import type { Asking } from '../auth/asking.ts'
 import type { Caller } from '../auth/authenticator.ts'
-import { type Denial, isDenial } from '../errors.ts'
+import { isDenial } from '../errors.ts'
 import type { Observation, Observer } from '../observe/observation.ts'
 import { type Charging, chargeOrder, isShadowed } from './charge-order.ts'
+import { callerByAddress } from './client-address.ts'
 import type { Route, Rules } from './snapshot.ts'
 
 /** Why a tunnel is ended. */
@@ -17,8 +18,7 @@ const LEASE_ENDS: Readonly<Record<LeaseEnd, string>> = {
 }
 
 /** What a tunnel was admitted by, and what it costs so far. */
-interface Leased {
-  readonly req: Pick<IncomingMessage, 'headers'>
+interface Leased extends Asking {
   readonly route: Route | null
   readonly caller: Caller | null
   cost: number
@@ -89,14 +89,23 @@ export function createLeases({ rules, observe, ledger, knownUsers }: LeaseOption
   }
 
   async function judge(lease: Lease): Promise<LeaseEnd | null> {
-    const { req, caller, route, cost } = lease.exchange
+    const { caller, route, cost } = lease.exchange
     if (caller === null) return null
-    const found = await rules().authenticator.authenticate(req.headers.authorization)
-    if (!isStill(found, caller)) return 'credential'
+    if (!(await isStill(lease.exchange, caller))) return 'credential'
     // What costs nothing has no limit that could end it.
     if (cost === 0 || route?.tariff == null) return null
     if (isBlocked(caller.user, route, route.tariff.category)) return 'blocked'
     return charge(lease)
+  }
+
+  /** Whether a credential cannot be known at the moment says nothing about it. */
+  async function isStill(exchange: Leased, { user, kind }: Caller): Promise<boolean> {
+    const now = rules()
+    const found = await now.callers.resolve(exchange)
+    if (!isDenial(found)) return found.user === user
+    if (kind !== 'address') return found.code !== 'unauthorized'
+    const caller = callerByAddress(now, exchange, found, exchange.route?.anonymous === true)
+    return !isDenial(caller) && caller.user === user
   }
 
   function isBlocked(user: string, route: Route, category: string): boolean {
@@ -131,9 +140,4 @@ export function createLeases({ rules, observe, ledger, knownUsers }: LeaseOption
   }
 
   return { open }
-}
-
-/** Whether a credential cannot be known at the moment says nothing about it. */
-function isStill(found: Caller | Denial, { user }: Caller): boolean {
-  return isDenial(found) ? found.code !== 'unauthorized' : found.user === user
 }

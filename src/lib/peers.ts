@@ -1,4 +1,4 @@
-import { isIPv4 } from 'node:net'
+import { isIP, isIPv4 } from 'node:net'
 
 /**
  * What counts as one client: an IPv4 address, or an IPv6 network of 64 bits, since that is what one subscriber gets.
@@ -23,4 +23,55 @@ function firstGroups(address: string): string {
 /** Proxies that report an address may write it in another way than a socket does. */
 function short(group: string): string {
   return group.replace(/^0+(?=.)/, '').toLowerCase()
+}
+
+/** How many bits of an address count. */
+export interface NetworkBits {
+  /** 0 to 32. */
+  readonly ipv4: number
+  /** 0 to 128. */
+  readonly ipv6: number
+}
+
+/**
+ * The network of an address in its one spelling: `192.0.2.1`, `192.0.2.0/24`, `2001:db8::/64`. IPv4 within IPv6
+ * (`::ffff:192.0.2.1`, in any spelling) is IPv4.
+ *
+ * @param address as in `socket.remoteAddress`, or as a proxy names it
+ * @returns `unknown` for what is no address, as of a socket that is gone
+ */
+export function networkOf(address: string, { ipv4, ipv6 }: NetworkBits): string {
+  const bare = address.replace(/%.*$/, '')
+  if (isIP(bare) === 0) return 'unknown'
+  const bytes = isIPv4(bare) ? bare.split('.').map(Number) : bytesOf(bare)
+  const isMapped = bytes.length === 16 && bytes.every((byte, i) => i > 11 || byte === (i < 10 ? 0 : 255))
+  return bytes.length === 4 || isMapped ? ipv4Network(bytes.slice(-4), ipv4) : ipv6Network(bytes, ipv6)
+}
+
+function ipv4Network(bytes: readonly number[], bits: number): string {
+  const network = masked(bytes, bits).join('.')
+  return bits === 32 ? network : `${network}/${bits}`
+}
+
+function ipv6Network(bytes: readonly number[], bits: number): string {
+  const hex = Buffer.from(masked(bytes, bits)).toString('hex')
+  const network = spelt(hex.match(/..../g)?.join(':') ?? '')
+  return bits === 128 ? network : `${network}/${bits}`
+}
+
+function masked(bytes: readonly number[], bits: number): number[] {
+  return bytes.map((byte, i) => byte & (0xff00 >> Math.min(8, Math.max(0, bits - 8 * i))) & 0xff)
+}
+
+function bytesOf(ipv6: string): number[] {
+  const [head = '', tail] = spelt(ipv6).split('::')
+  const groups = (text = '') => text.split(':').filter((group) => group !== '')
+  const zeros = new Array<string>(8 - groups(head).length - groups(tail).length).fill('0')
+  const all = [...groups(head), ...zeros, ...groups(tail)].map((group) => group.padStart(4, '0'))
+  return [...Buffer.from(all.join(''), 'hex')]
+}
+
+/** As RFC 5952 has it, without IPv4 in it. */
+function spelt(ipv6: string): string {
+  return new URL(`http://[${ipv6}]`).hostname.slice(1, -1)
 }

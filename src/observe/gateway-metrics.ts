@@ -5,6 +5,7 @@ import type { Meter } from './registry.ts'
 export function gatewayMetrics(meter: Meter, now: () => number): Counting {
   return {
     ...faultMetrics(meter),
+    ...callerMetrics(meter),
     ...keyMetrics(meter, now),
     ...introspectionMetrics(meter),
     ...configMetrics(meter, now),
@@ -24,6 +25,15 @@ function faultMetrics(meter: Meter): Counting {
       if (seen.restartMs !== null) workerExits.add(seen.reason)
     },
   }
+}
+
+function callerMetrics(meter: Meter): Counting {
+  const letIn = meter.counter(
+    'auth_shadow_total',
+    'Requests that auth.shadow let in: without a credential, with one that is not good, with several, or with one that could not be checked.',
+    ['reason'],
+  )
+  return { caller_let_in: ({ why }) => letIn.add(why) }
 }
 
 function keyMetrics(meter: Meter, now: () => number): Counting {

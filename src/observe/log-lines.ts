@@ -115,6 +115,7 @@ export function lineOf(seen: Reported): Line | null {
     case 'quota_refusal':
     case 'reserve_refusal':
     case 'shadow_refusal':
+    case 'caller_let_in':
     case 'unmatched':
     case 'outage_charge':
     case 'batch_settled':

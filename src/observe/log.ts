@@ -200,13 +200,13 @@ function isOurFault({ outcome, error }: RequestDone): boolean {
 }
 
 function requestLine(done: RequestDone, level: number, worker: number | undefined, count: number | undefined): string {
-  const { requestId, user, method, route, category, cost, outcome, httpStatus, clientStatus, error, reason, lenient } =
-    done
+  const { requestId, user, kind, letIn, method, route, category, cost, outcome, httpStatus, clientStatus, error } = done
+  const { reason, lenient } = done
   const durationMs = Math.round(done.durationMs * 1000) / 1000
   return (
     `{"level":${level},"time":${Date.now()}${worker === undefined ? '' : `,"worker":${worker}`},"requestId":"${requestId}"` +
-    `,"user":${json(user)},"method":${json(method)},"route":${json(route)},"category":${json(category)},"cost":${cost}` +
-    `,"outcome":"${outcome}"${done.shadowed ? ',"shadowed":true' : ''},"httpStatus":${httpStatus}` +
+    `,"user":${json(user)}${kind === null ? '' : `,"kind":"${kind}"`},"method":${json(method)},"route":${json(route)},"category":${json(category)},"cost":${cost}` +
+    `,"outcome":"${outcome}"${done.shadowed ? ',"shadowed":true' : ''}${letIn === null ? '' : `,"authShadow":${json(scrub(letIn))}`},"httpStatus":${httpStatus}` +
     `,"clientStatus":${clientStatus},"durationMs":${durationMs}${error === null ? '' : `,"error":"${error}"`}` +
     `${reason === null ? '' : `,"reason":${json(scrub(reason))}`}${lenient.length === 0 ? '' : `,"lenient":${JSON.stringify(lenient)}`}${count === undefined ? '' : `,"count":${count}`},"msg":"request"}\n`
   )

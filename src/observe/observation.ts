@@ -56,6 +56,8 @@ export type Observation =
   | { readonly type: 'reserve_refusal'; readonly category: string }
   /** What the quota refused was let through: by the scope of the window that refused, or because the store was out. */
   | { readonly type: 'shadow_refusal'; readonly category: string; readonly scope: 'personal' | 'global' | 'store' }
+  /** Whose credential was not taken was let in: there was none, it was not good, there were several, it could not be checked. */
+  | { readonly type: 'caller_let_in'; readonly why: 'missing' | 'invalid' | 'ambiguous' | 'unchecked' }
   /** One address that is no trusted proxy brings nearly all requests. */
   | { readonly type: 'one_address'; readonly address: string; readonly text: string }
   /** A request matched no route. `path` is as it was sent, without the query. */
@@ -169,6 +171,10 @@ export interface RequestDone {
   readonly type: 'request'
   readonly requestId: string
   readonly user: string | null
+  /** How the user came to be known, if not by JWT or gateway token. */
+  readonly kind: string | null
+  /** Why the caller would have been refused, had `auth.shadow` not let it in as the user of its address. */
+  readonly letIn: string | null
   readonly method: string
   /** The rule that matched, as written in the configuration; never the raw path. */
   readonly route: string | null

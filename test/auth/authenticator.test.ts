@@ -99,6 +99,7 @@ describe('a missing credential', () => {
   it('is refused at once with the plain challenge', async () => {
     const { auth } = await bench([hmac])
     expect(auth.authenticate(undefined)).toEqual({
+      isMissing: true,
       code: 'unauthorized',
       msg: 'A Bearer credential is required.',
       headers: { 'WWW-Authenticate': 'Bearer realm="tollgate"' },

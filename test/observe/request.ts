@@ -6,6 +6,8 @@ export function request(changes: Partial<RequestDone> = {}): RequestDone {
     type: 'request',
     requestId: 'r-1',
     user: 'alice',
+    kind: null,
+    letIn: null,
     method: 'POST',
     route: 'POST /v1/music/upsert',
     category: 'write',

@@ -1,4 +1,5 @@
 import { parseIntrospection, parseKeys } from '../addresses.ts'
+import { CALLERS } from './callers.ts'
 import { domain } from './domain.ts'
 import { choice, duration, either, flag, integer, list, read, section, text } from './values.ts'
 
@@ -119,6 +120,7 @@ export const auth = domain(
         ),
         { ttl: 'ttlMs' },
       ).prefault({}),
+      ...CALLERS,
     },
     'Who may come in',
   ),

@@ -94,6 +94,10 @@ export const route = section(
       description:
         'Whether its requests count for mode adaptive: true, also those that are public or cost nothing; false, none. Default those that are charged',
     }).optional(),
+    anonymous: flag({
+      description:
+        'Whether callers without a credential are let in, each as the user of its address. Default whether auth.anonymous is there',
+    }).optional(),
     shadow: shadow(),
     tunnel_charge: duration('1s', '24h', {
       description:
@@ -124,11 +128,12 @@ interface WrittenAccess {
   readonly public: boolean
   readonly category?: string | undefined
   readonly cost?: Cost | undefined
+  readonly anonymous?: boolean | undefined
 }
 
 /** A public rule asks for no credential and charges nothing. */
-function accessOf({ public: isPublic, category = '', cost = fixed(1) }: WrittenAccess) {
-  return isPublic ? { public: true as const } : { public: false as const, category, cost }
+function accessOf({ public: isPublic, category = '', cost = fixed(1), anonymous }: WrittenAccess) {
+  return isPublic ? { public: true as const } : { public: false as const, category, cost, anonymous: anonymous ?? null }
 }
 
 export const routes = list(route, 0, 10_000, { description: 'The route map. Default empty' })

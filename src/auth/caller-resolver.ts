@@ -1,0 +1,135 @@
+import { type Denial, isDenial } from '../errors.ts'
+import type { Asking } from './asking.ts'
+import type { Authenticator } from './authenticator.ts'
+import { createChallenges } from './challenges.ts'
+import type { CheckPlaces } from './check-places.ts'
+import { isForeignPage } from './cookie-origin.ts'
+import { type CredentialSource, readerOf } from './credential-sources.ts'
+import { createTrustedReader, type TrustedFields } from './trusted-fields.ts'
+import { createKeyReader } from './unverified-keys.ts'
+import { type Caller, invalid, isMissing, missing, several } from './verdict.ts'
+
+export interface ResolverOptions {
+  readonly authenticator: Pick<Authenticator, 'authenticate' | 'judge'>
+  /** Where credentials may be, in the order that counts. */
+  readonly from: readonly CredentialSource[]
+  /** What becomes of two different ones: `first` takes that of the source that stands first. */
+  readonly several: 'refuse' | 'first'
+  /** Where keys are that nobody here can check; `null` for nowhere. */
+  readonly unverifiedKeys: CredentialSource | null
+  readonly trusted: TrustedFields | null
+  /** Whether an address is a trusted proxy. */
+  readonly isProxy: (address: string) => boolean
+  /** Of pages that may use cookies, besides those of the gateway's own host. */
+  readonly origins: readonly string[]
+  /** How the ids of other kinds of users begin: no verified user may have such an id. */
+  readonly reserved: readonly string[]
+  /** Longest key in characters. */
+  readonly maxKey: number
+}
+
+/** Tells who asks. */
+export interface CallerResolver {
+  /**
+   * By the sources in their order, then by what the others say. A credential that is there and is not good is refused, whatever
+   * else the request brings.
+   * @param places as for an authenticator
+   * @returns a denial that `isMissing` if nothing says who asks
+   */
+  resolve(asking: Asking, places?: () => CheckPlaces): Caller | Denial | Promise<Caller | Denial>
+}
+
+type Judged = Caller | Denial | Promise<Caller | Denial>
+
+export function createCallerResolver(options: ResolverOptions): CallerResolver {
+  const { authenticator, from, unverifiedKeys, trusted, reserved } = options
+  const isPlain = isBearerOnly(from) && unverifiedKeys === null && trusted === null
+  // The way of nearly all gateways: one look-up by the field as it stands.
+  if (isPlain && reserved.length === 0) {
+    return { resolve: ({ req }, places) => authenticator.authenticate(req.headers.authorization, places) }
+  }
+  const byCredential = isBearerOnly(from) ? createBearerJudge(authenticator) : createSourceJudge(options)
+  const byOthers = createOthers(options, isPlain ? undefined : 'A credential is required.')
+  const challenged = createChallenges(unverifiedKeys === null ? from : [...from, unverifiedKeys])
+
+  function settle(found: Caller | Denial): Caller | Denial {
+    if (isDenial(found)) return challenged(found)
+    const isReserved = hasPlainId(found) && reserved.some((prefix) => found.user.startsWith(prefix))
+    return isReserved ? challenged(RESERVED) : found
+  }
+
+  return {
+    resolve(asking, places) {
+      const judged = byCredential(asking, places) ?? byOthers(asking)
+      return judged instanceof Promise ? judged.then(settle) : settle(judged)
+    },
+  }
+}
+
+const RESERVED = invalid('the user id begins as that of a user of another kind')
+
+function isBearerOnly(from: readonly CredentialSource[]): boolean {
+  return from.length === 1 && from[0]?.kind === 'bearer'
+}
+
+/** Whether its id comes as it is from whoever verified it. */
+function hasPlainId({ kind }: Caller): boolean {
+  return kind !== 'unverified_key' && kind !== 'certificate' && kind !== 'address'
+}
+
+/** By the whole field, of which a credential that is remembered needs no part. */
+function createBearerJudge({ authenticate }: ResolverOptions['authenticator']) {
+  return ({ req }: Asking, places?: () => CheckPlaces): Judged | null => {
+    const judged = authenticate(req.headers.authorization, places)
+    return !(judged instanceof Promise) && isDenial(judged) && isMissing(judged) ? null : judged
+  }
+}
+
+function createSourceJudge(options: ResolverOptions) {
+  const findCredential = createFinder(options)
+  return (asking: Asking, places?: () => CheckPlaces): Judged | null => {
+    const credential = findCredential(asking)
+    return typeof credential === 'string' ? options.authenticator.judge(credential, places) : credential
+  }
+}
+
+/** Who asks without a credential that could be checked here. */
+function createOthers({ unverifiedKeys, trusted, maxKey, isProxy }: ResolverOptions, nobody: string | undefined) {
+  const readers = [
+    ...(unverifiedKeys === null ? [] : [createKeyReader(unverifiedKeys, maxKey)]),
+    ...(trusted === null ? [] : [createTrustedReader(trusted, isProxy)]),
+  ]
+  return (asking: Asking): Caller | Denial => {
+    for (const read of readers) {
+      const found = read(asking)
+      if (found !== null) return found
+    }
+    return missing('no credential', nobody)
+  }
+}
+
+/** The credential of a request by the table of sources; `null` if there is none in any. */
+function createFinder({ from, several: rule, isProxy, origins }: ResolverOptions) {
+  const readers = from.map((source) => ({ read: readerOf(source), isCookie: source.kind === 'cookie' }))
+  const known = new Set(origins)
+
+  return function findCredential(asking: Asking): string | Denial | null {
+    let found: string | null = null
+    let isCookie = true
+    for (const reader of readers) {
+      const texts = reader.read(asking)
+      if (texts.length === 0) continue
+      const [text = '', ...more] = texts
+      if (more.some((other) => other !== text) || (found !== null && found !== text)) return several()
+      found = text
+      isCookie &&= reader.isCookie
+      if (rule === 'first') break
+    }
+    return found !== null && isCookie && isForeignPage(asking, known, isProxy) ? FOREIGN : found
+  }
+}
+
+const FOREIGN = invalid(
+  'a cookie that a page of another origin has sent',
+  'A cookie is no credential for a page of another origin.',
+)

@@ -1,0 +1,56 @@
+import { isUserId } from '../control/user-id.ts'
+import { type Denial, denial } from '../errors.ts'
+import { type Asking, linesOf } from './asking.ts'
+import { type Caller, callerOf, invalid } from './verdict.ts'
+
+/** Fields in which a proxy of ours names the caller. In lower case; `null` for what it does not name. */
+export interface TrustedFields {
+  readonly user: string
+  readonly organisation: string | null
+  readonly plan: string | null
+}
+
+/**
+ * Callers whom a trusted proxy has verified. Of any other peer the fields are nothing: whoever sends them asks without a credential.
+ * @param isProxy whether an address is a trusted proxy
+ */
+export function createTrustedReader(
+  fields: TrustedFields,
+  isProxy: (address: string) => boolean,
+): (asking: Asking) => Caller | Denial | null {
+  return (asking) => {
+    if (!isProxy(asking.client.address)) return null
+    const user = idIn(asking, fields.user)
+    if (user === null) return null
+    const organisation = fields.organisation === null ? null : idIn(asking, fields.organisation)
+    const plan = fields.plan === null ? null : idIn(asking, fields.plan)
+    const fault = [user, organisation, plan].find((value) => value !== null && typeof value !== 'string')
+    if (fault !== undefined) return fault as Denial
+    return { ...callerOf(user as string, 'trusted'), organisation, plan } as Caller
+  }
+}
+
+/** `null` if it is not there, or empty: some proxies send it for everybody. */
+function idIn(asking: Asking, lower: string): string | Denial | null {
+  const [value = '', ...others] = linesOf(asking, lower)
+  if (others.length > 0 || value.includes(',')) return listed(lower)
+  if (value === '') return null
+  const text = utf8Of(value)
+  return isUserId(text) ? text : invalid(`the trusted field ${lower} holds no id`)
+}
+
+/** A client that could add a line or an element to what the proxy says would choose who it is. */
+function listed(lower: string): Denial {
+  return denial('bad_request', `The request must name one caller in ${lower}.`, { reason: `a list in ${lower}` })
+}
+
+/** `null` for bytes that are no UTF-8. @param value one character for each byte */
+function utf8Of(value: string): string | null {
+  try {
+    return UTF8.decode(Buffer.from(value, 'latin1'))
+  } catch {
+    return null
+  }
+}
+
+const UTF8 = new TextDecoder('utf-8', { fatal: true, ignoreBOM: true })

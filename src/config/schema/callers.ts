@@ -1,0 +1,139 @@
+import { z } from 'zod'
+import { callerHeaderProblem, cookieProblem } from '../headers.ts'
+import { quote } from '../problems.ts'
+import type { Reading } from '../units.ts'
+import { domain } from './domain.ts'
+import { choice, either, flag, integer, list, read, section, text } from './values.ts'
+
+/** Where it stands who asks, and what becomes of those who do not say so. */
+
+type Source =
+  | { readonly kind: 'bearer' }
+  | { readonly kind: 'header'; readonly name: string; readonly scheme: string | null }
+  | { readonly kind: 'cookie' | 'query' | 'websocket_protocol'; readonly name: string }
+
+const TOKEN = /^[!#$%&'*+.^_`|~0-9A-Za-z-]{1,128}$/
+/** Written in one way, percent-encoded or not. */
+const PARAMETER = /^[\w.~-]{1,128}$/
+
+const judged = (what: string, problemOf: (name: string) => string | null, description: string) =>
+  read(
+    what,
+    (name): Reading<string> => {
+      const problem = problemOf(name)
+      return problem === null ? { value: name } : { problem }
+    },
+    { description },
+  )
+
+const spelt = (what: string, pattern: RegExp, description: string) =>
+  judged(
+    what,
+    (name) => (pattern.test(name) ? null : `${quote(name)} is not ${what}: write letters, digits and "-"`),
+    description,
+  )
+
+const header = (description: string) => judged('a header name', callerHeaderProblem, description)
+
+const PLACES = {
+  header: header('A field that holds the credential alone, or behind a scheme').optional(),
+  scheme: spelt(
+    'a scheme',
+    TOKEN,
+    'Of a header: what stands before the credential, as in Authorization: Token …',
+  ).optional(),
+  cookie: judged('a cookie name', cookieProblem, 'A cookie, by its name').optional(),
+  query: spelt('a parameter name', PARAMETER, 'A parameter of the query').optional(),
+}
+
+type Kind = Exclude<Source['kind'], 'bearer'>
+type Place = { readonly [K in Kind | 'scheme']?: string | undefined }
+
+function sourceOf(place: Place, context: z.RefinementCtx): Source {
+  const { scheme, ...rest } = place
+  const given = Object.entries(rest).filter((entry): entry is [Kind, string] => entry[1] !== undefined)
+  const problem = problemOf(given.length, scheme !== undefined && place.header === undefined)
+  const [[kind, name] = ['cookie', ''] as const] = given
+  if (problem === null) return kind === 'header' ? { kind, name, scheme: scheme ?? null } : { kind, name }
+  context.addIssue({ code: 'custom', message: problem, input: place })
+  return z.NEVER
+}
+
+/** Each place is an entry of its own, so that their order is plain. */
+function problemOf(places: number, hasLoneScheme: boolean): string | null {
+  if (places > 1) return 'names several places: write an entry for each'
+  if (hasLoneScheme) return 'has a scheme without a header: add header: NAME, or remove it'
+  return places === 1 ? null : 'names no place: write one like { header: X-API-Key }'
+}
+
+const from = list(
+  either(
+    'bearer or a place like { header: X-API-Key }',
+    [
+      choice(['bearer'], { description: 'Authorization: Bearer CREDENTIAL' }).transform(
+        (): Source => ({ kind: 'bearer' }),
+      ),
+      section(
+        {
+          ...PLACES,
+          websocket_protocol: spelt(
+            'a subprotocol',
+            TOKEN,
+            'Of a WebSocket handshake: Sec-WebSocket-Protocol: NAME, CREDENTIAL',
+          ).optional(),
+        },
+        'A place: exactly one key, and scheme with header',
+      ).transform(sourceOf),
+    ],
+    { description: 'Where a credential may be' },
+  ),
+  0,
+  16,
+  {
+    description:
+      'Where a credential may be, in the order that counts: bearer, { header }, { header, scheme }, { cookie }, { query }, { websocket_protocol }. What is read is not forwarded. Default [bearer]',
+  },
+)
+
+const unverifiedKeys = section(
+  PLACES,
+  'Where a key is that only the backend can check: its user is a hash of the key',
+).transform(sourceOf)
+
+const trusted = domain(
+  section(
+    {
+      user: header('The field that names the user'),
+      organisation: header('The field that names the organisation. Default none').optional(),
+      plan: header('The field that names the plan. Default none').optional(),
+    },
+    'Fields in which a peer of edge.trusted_proxies names the caller. Of anybody else they are dropped',
+  ),
+  {},
+)
+
+const anonymous = section(
+  {
+    by: choice(['address'], { description: 'Each address is a user. Default address' }).default('address'),
+    ipv4: integer(8, 32, { description: 'Bits of an IPv4 address that count, 8 to 32. Default 32' }).default(32),
+    ipv6: integer(32, 128, { description: 'Bits of an IPv6 address that count, 32 to 128. Default 64' }).default(64),
+    plan: text({ description: 'Their plan. Default none' }, { max: 256 }).optional(),
+  },
+  'Who has no credential is the user of an address, on every charged rule without anonymous: false',
+).transform(({ ipv4, ipv6, plan = null }) => ({ ipv4, ipv6, plan }))
+
+/** The keys of `auth` that say who asks. */
+export const CALLERS = {
+  from: from.prefault(['bearer']),
+  several: choice(['refuse', 'first'], {
+    description:
+      'What becomes of a request with two different credentials: refuse (400), or first, that of the place that stands first in from. Default refuse',
+  }).default('refuse'),
+  unverified_keys: unverifiedKeys.optional(),
+  trusted: trusted.optional(),
+  anonymous: anonymous.optional(),
+  shadow: flag({
+    description:
+      'true lets everybody in whose credential is missing or not good, as the user of an address: counted, and told in the log. Default false',
+  }).default(false),
+}

@@ -1,0 +1,392 @@
+import { once } from 'node:events'
+import net, { type AddressInfo } from 'node:net'
+import { afterEach, beforeEach, describe, expect, it } from 'vitest'
+import { type RunningApp, SECRET, startApp } from './harness.ts'
+import { jwtOf } from './jwt.ts'
+import { rawExchange, statusesIn } from './raw.ts'
+
+/** Who asks, wherever the request says it: by the bytes that the upstream gets. */
+
+let seen: Buffer[]
+let upstream: net.Server
+let app: RunningApp
+beforeEach(async () => {
+  seen = []
+  upstream = net.createServer((socket) => {
+    let head = ''
+    socket
+      .on('error', () => {})
+      .on('data', (piece: Buffer) => {
+        seen.push(piece)
+        head += piece.toString('latin1')
+        for (let end = head.indexOf('\r\n\r\n'); end >= 0; end = head.indexOf('\r\n\r\n')) {
+          head = head.slice(end + 4)
+          socket.write('HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nok')
+        }
+      })
+  })
+  upstream.listen(0, '127.0.0.1')
+  await once(upstream, 'listening')
+})
+afterEach(async () => {
+  await app?.stop()
+  upstream.close()
+  expect(app.observations.filter((o) => o.type === 'internal_error')).toEqual([])
+})
+
+const PROXY = 'edge: { trusted_proxies: [127.0.0.0/8] }'
+
+function text(auth: string, rest = ''): string {
+  const port = (upstream.address() as AddressInfo).port
+  return `
+listen: 127.0.0.1:0
+upstream: { url: "http://127.0.0.1:${port}" }
+store: "sqlite::memory:"
+admin: { listen: "127.0.0.1:0", token: test-admin-token-0001 }
+auth: { jwt: [{ issuer: "https://id.test", audience: tollgate, secret: ${SECRET}, algorithms: [HS256] }], ${auth} }
+log: { level: fatal, requests: none }
+quota: { baselines: { personal: { read: { 1h: 100 } }, global: { read: { 1h: 100000 } } } }
+routes:
+  - { match: "* /*", category: read }
+  - { match: "* /pub/*", public: true }
+  - { match: "* /known", category: read, anonymous: false }
+  - { match: "* /open", category: read, anonymous: true }
+${rest}`
+}
+
+async function start(auth: string, rest?: string): Promise<void> {
+  app = await startApp(text(auth, rest))
+}
+
+interface Asked {
+  readonly status: number
+  readonly head: string
+  /** What the upstream got of it. */
+  readonly sent: string
+}
+
+async function ask(path: string, fields: readonly string[] = [], method = 'GET'): Promise<Asked> {
+  const before = seen.length
+  const request = [`${method} ${path} HTTP/1.1`, 'Host: api.test', ...fields, 'Connection: close', '', ''].join('\r\n')
+  const response = await rawExchange(app.url, Buffer.from(request))
+  const sent = Buffer.concat(seen.slice(before)).toString('latin1')
+  return { status: statusesIn(response)[0] ?? 0, head: response.split('\r\n\r\n')[0] ?? '', sent }
+}
+
+const userOf = ({ sent }: Asked): string | undefined => /^X-Tollgate-User: (.*)\r$/m.exec(sent)?.[1]
+const charged = (): (string | null)[] => app.requests().map(({ user }) => user)
+const challenge = ({ head }: Asked): string | undefined => /^WWW-Authenticate: (.*)$/im.exec(head)?.[1]?.trim()
+const reasons = (): (string | null)[] => app.requests().map(({ reason }) => reason)
+
+const JWT = jwtOf('alice')
+const OTHER = jwtOf('bob')
+
+const ALL =
+  'from: [bearer, { header: X-API-Key }, { header: Authorization, scheme: Token }, { cookie: session }, { query: access_token }]'
+
+describe('a credential counts in each place that auth.from names, and stays at the gateway', () => {
+  const places: [string, string, string[]][] = [
+    ['Bearer', '/a', [`Authorization: bEARER   ${JWT}`]],
+    ['a field of its own', '/a', [`x-api-KEY: ${JWT}`]],
+    ['another scheme', '/a', [`Authorization: tOKEN ${JWT}`]],
+    ['a cookie', '/a', [`Cookie: a=1; session=${JWT}; b=2`]],
+    ['a cookie in quotes', '/a', [`Cookie: session="${JWT}"`]],
+    ['a cookie of a second line', '/a', ['Cookie: a=1', `Cookie: session=${JWT}`]],
+    ['a parameter', `/a?x=%20&access_token=${JWT}&y`, []],
+    ['a parameter whose name is encoded', `/a?%61ccess%5Ftoken=${JWT}`, []],
+    ['a parameter whose value is encoded', `/a?access_token=${JWT.replaceAll('.', '%2E')}`, []],
+    ['a parameter that is there twice', `/a?access_token=${JWT}&x&access_token=${JWT}`, []],
+    ['two places', `/a?access_token=${JWT}`, [`X-API-Key: ${JWT}`]],
+  ]
+  it.each(places)('%s', async (_what, path, fields) => {
+    await start(ALL)
+    const asked = await ask(path, fields)
+    expect(asked.status).toBe(200)
+    expect(userOf(asked)).toBe('alice')
+    expect(asked.sent).not.toContain(JWT.split('.')[2])
+    expect((await ask(`/pub/${path}`, fields)).sent).not.toContain(JWT.split('.')[2])
+  })
+
+  it('what stands beside it is forwarded byte for byte', async () => {
+    await start(ALL)
+    const { sent } = await ask(`/a?x=%2f&&access_token=${JWT}&y=a+b&z`, [`Cookie: a=1;b=2; session=${JWT}; c="3"`])
+    expect(sent).toContain('GET /a?x=%2f&&y=a+b&z HTTP/1.1')
+    expect(sent).toContain('Cookie: a=1;b=2; c="3"\r\n')
+    expect((await ask(`/a?access_token=${JWT}`)).sent).toContain('GET /a HTTP/1.1')
+  })
+
+  it('a Referer shows no parameter either', async () => {
+    await start(ALL)
+    const { sent } = await ask(`/a?access_token=${JWT}`, [`Referer: https://api.test/p?a=1&access_token=${JWT}#x`])
+    expect(sent).toContain('Referer: https://api.test/p?a=1#x')
+  })
+
+  it('pass_authorization shows the upstream all of it', async () => {
+    app = await startApp(text(ALL).replace('upstream: {', 'upstream: { pass_authorization: true,'))
+    const { sent } = await ask(`/a?access_token=${JWT}`, [`X-API-Key: ${JWT}`, `Cookie: session=${JWT}`])
+    expect(sent.split(JWT)).toHaveLength(4)
+  })
+
+  it('where no place is Authorization, the one of the client passes', async () => {
+    await start('from: [{ header: X-API-Key }]')
+    const asked = await ask('/a', [`X-API-Key: ${JWT}`, 'Authorization: Basic YTpi'])
+    expect(userOf(asked)).toBe('alice')
+    expect(asked.sent).toContain('Authorization: Basic YTpi')
+  })
+
+  it('a gateway token and a JWT of one user share one quota wherever they are', async () => {
+    await start(ALL)
+    const made = await fetch(`${app.admin}/api/tokens`, {
+      method: 'POST',
+      headers: { authorization: 'Bearer test-admin-token-0001', 'content-type': 'application/json' },
+      body: JSON.stringify({ user: 'alice', name: 'n' }),
+    })
+    const { token } = (await made.json()) as { token: string }
+    expect((await ask('/a', [`X-API-Key: ${token}`])).status).toBe(200)
+    expect((await ask('/a', [`Cookie: session=${JWT}`])).status).toBe(200)
+    expect(charged()).toEqual(['alice', 'alice'])
+  })
+
+  it('a body is not read for one', async () => {
+    await start(ALL)
+    const form = `access_token=${JWT}`
+    const fields = ['Content-Type: application/x-www-form-urlencoded', `Content-Length: ${form.length}`]
+    const raw = `POST /a HTTP/1.1\r\nHost: api.test\r\n${fields.join('\r\n')}\r\nConnection: close\r\n\r\n${form}`
+    expect(statusesIn(await rawExchange(app.url, raw))).toEqual([401])
+  })
+})
+
+describe('a request with a credential that does not do', () => {
+  it('two different ones are 400, and 200 with several: first', async () => {
+    await start(ALL)
+    const both = [`Authorization: Bearer ${OTHER}`, `X-API-Key: ${JWT}`]
+    expect((await ask('/a', both)).status).toBe(400)
+    expect((await ask('/a', [`Cookie: session=${JWT}; session=${OTHER}`])).status).toBe(400)
+    expect((await ask('/a', [`X-API-Key: ${JWT}`, `X-API-Key: ${OTHER}`])).status).toBe(400)
+    expect((await ask(`/a?access_token=${JWT}&access_token=${OTHER}`)).status).toBe(400)
+    expect(seen).toEqual([])
+    await app.reload(text(`${ALL}, several: first`))
+    expect(userOf(await ask('/a', both))).toBe('bob')
+    expect((await ask('/a', [`Cookie: session=${JWT}; session=${OTHER}`])).status).toBe(400)
+  })
+
+  it('a bad one is 401, although another source, or an address, would do', async () => {
+    await start(`${ALL}, anonymous: {}`)
+    for (const fields of [
+      ['X-API-Key: nonsense'],
+      ['Authorization: Token'],
+      ['Cookie: session=gw_no'],
+      ['Authorization: Bearer a,b'],
+    ])
+      expect((await ask('/a', fields)).status, fields[0]).toBe(401)
+    expect((await ask('/a', ['Authorization: Basic YTpi'])).status).toBe(200)
+  })
+
+  it('a 401 names each scheme that is accepted, once', async () => {
+    await start(ALL)
+    expect(challenge(await ask('/a'))).toBe(
+      'Bearer realm="tollgate", ApiKey realm="tollgate", header="X-API-Key", Token realm="tollgate"',
+    )
+    const invalid = challenge(await ask('/a', [`X-API-Key: ${JWT}x`]))
+    expect(invalid).toContain('Bearer realm="tollgate", error="invalid_token"')
+    expect(invalid).toContain(', Token realm="tollgate"')
+    await app.reload(text('from: [{ header: Authorization, scheme: Token }]'))
+    expect(challenge(await ask('/a'))).toBe('Token realm="tollgate"')
+  })
+})
+
+describe('a cookie is a credential for pages of the own host only', () => {
+  const cookie = `Cookie: session=${JWT}`
+  it.each([
+    ['no page at all', 'POST', [], 200],
+    ['a page of the own host', 'POST', ['Origin: https://API.test'], 200],
+    ['a page that only reads', 'GET', ['Origin: https://evil.test'], 200],
+    ['a page of another host', 'POST', ['Origin: https://evil.test'], 401],
+    ['a page of a host that begins alike', 'DELETE', ['Origin: https://api.test.evil.test'], 401],
+    ['a page of another port', 'POST', ['Origin: https://api.test:8443'], 401],
+    ['a page without an origin', 'POST', ['Origin: null'], 401],
+    ['a host that only the client says', 'POST', ['Origin: https://evil.test', 'X-Forwarded-Host: evil.test'], 401],
+  ])('%s', async (_what, method, fields, status) => {
+    await start(ALL)
+    expect((await ask('/a', [cookie, ...fields], method)).status).toBe(status)
+    expect((await ask('/a', [`X-API-Key: ${JWT}`, ...fields], method)).status).toBe(200)
+  })
+
+  it('behind a trusted proxy the host that it reports', async () => {
+    await start(ALL, PROXY)
+    const fields = [cookie, 'Origin: https://app.test', 'X-Forwarded-Host: app.test']
+    expect((await ask('/a', fields, 'POST')).status).toBe(200)
+  })
+})
+
+describe('keys that only the upstream can check', () => {
+  it('each is a user of its own, is forwarded, and stands nowhere else', async () => {
+    await start('unverified_keys: { header: X-API-Key }')
+    const one = await ask('/a', ['X-API-Key: the-key'])
+    expect([one.status, userOf(one)]).toEqual([200, undefined])
+    expect(one.sent).toContain('X-API-Key: the-key')
+    await ask('/a', ['X-API-Key: another'])
+    await ask('/a', ['X-API-Key: the-key'])
+    const [a, b, c] = charged()
+    expect(a).toMatch(/^key:[\w-]{43}$/)
+    expect([a === b, a === c]).toEqual([false, true])
+    expect(JSON.stringify(app.observations)).not.toContain('the-key')
+    expect(app.requests()[0]?.kind).toBe('unverified_key')
+  })
+
+  it('a scheme beside Bearer is forwarded, and Bearer is not', async () => {
+    await start('unverified_keys: { header: Authorization, scheme: Basic }')
+    expect((await ask('/a', ['Authorization: Basic YTpi'])).sent).toContain('Authorization: Basic YTpi')
+    expect((await ask('/a', [`Authorization: Bearer ${JWT}`])).sent).not.toContain('Authorization')
+    expect((await ask('/pub/a', [`Authorization: Bearer ${JWT}`])).sent).not.toContain('Authorization')
+    expect(challenge(await ask('/a'))).toBe('Bearer realm="tollgate", Basic realm="tollgate"')
+  })
+
+  it('a user whom a credential calls like a key is refused', async () => {
+    await start('unverified_keys: { header: X-API-Key }')
+    await ask('/a', ['X-API-Key: the-key'])
+    const [user] = charged()
+    expect((await ask('/a', [`Authorization: Bearer ${jwtOf(user ?? '')}`])).status).toBe(401)
+    expect((await ask('/a', [`Authorization: Bearer ${jwtOf('keys:1')}`])).status).toBe(200)
+  })
+})
+
+describe('callers whom a trusted proxy names', () => {
+  const trusted = 'trusted: { user: X-Forwarded-User, organisation: X-Org }'
+  it('are its users, in UTF-8, and its fields pass on', async () => {
+    await start(trusted, PROXY)
+    const asked = await ask('/a', ['X-Forwarded-User: j\u00f6rg', 'X-Org: acme'])
+    expect(userOf(asked)).toBe('j%C3%B6rg')
+    expect(asked.sent).toContain('X-Org: acme')
+    expect(app.requests()[0]).toMatchObject({ user: 'j\u00f6rg', kind: 'trusted' })
+  })
+
+  it.each([
+    ['a list', ['X-Forwarded-User: alice, bob'], 400],
+    ['two lines', ['X-Forwarded-User: alice', 'X-Forwarded-User: alice'], 400],
+    ['a list of organisations', ['X-Forwarded-User: alice', 'X-Org: a,b'], 400],
+    ['nothing', ['X-Forwarded-User:'], 401],
+    ['no id', ['X-Forwarded-User: ..'], 401],
+  ])('%s is refused', async (_what, fields, status) => {
+    await start(trusted, PROXY)
+    expect((await ask('/a', fields)).status).toBe(status)
+  })
+
+  it('bytes that are no UTF-8 are refused', async () => {
+    await start(trusted, PROXY)
+    const raw = Buffer.from(
+      'GET /a HTTP/1.1\r\nHost: a\r\nX-Forwarded-User: j\u00f6rg\r\nConnection: close\r\n\r\n',
+      'latin1',
+    )
+    expect(statusesIn(await rawExchange(app.url, raw))).toEqual([401])
+  })
+
+  it('of anybody else the fields are nothing, and are dropped, also on a public rule', async () => {
+    await start(trusted)
+    const fields = ['X-Forwarded-User: alice', 'X-Org: acme']
+    expect((await ask('/a', fields)).status).toBe(401)
+    expect((await ask('/pub/a', fields)).sent).not.toMatch(/alice|acme/)
+    const own = await ask('/a', [`Authorization: Bearer ${OTHER}`, ...fields])
+    expect([userOf(own), /alice|acme/.test(own.sent)]).toEqual(['bob', false])
+  })
+})
+
+describe('callers without a credential', () => {
+  it('are users of their address on every charged rule but those that refuse them, and see their quota', async () => {
+    await start('anonymous: {}')
+    const asked = await ask('/a')
+    expect([asked.status, userOf(asked)]).toEqual([200, undefined])
+    expect((await ask('/known')).status).toBe(401)
+    const quota = await fetch(`${app.url}/me/quota`)
+    expect(((await quota.json()) as { windows: { read: { used: number }[] } }).windows.read[0]?.used).toBe(1)
+    expect(app.requests()[0]).toMatchObject({ user: 'address:127.0.0.1', kind: 'address' })
+  })
+
+  it('without auth.anonymous only the rules that say so let them in', async () => {
+    await start('gateway_tokens: true')
+    expect([(await ask('/a')).status, (await ask('/open')).status]).toEqual([401, 200])
+    expect((await fetch(`${app.url}/me/quota`)).status).toBe(200)
+  })
+
+  it('cannot send X-Tollgate-User along', async () => {
+    await start('anonymous: {}')
+    expect((await ask('/a', ['X-Tollgate-User: admin'])).sent).not.toContain('admin')
+  })
+
+  it('X-Forwarded-For counts of a trusted proxy only, and there its last untrusted element', async () => {
+    await start('anonymous: { ipv4: 24, ipv6: 48 }')
+    await ask('/a', ['X-Forwarded-For: 9.9.9.9'])
+    await app.reload(text('anonymous: { ipv4: 24, ipv6: 48 }', PROXY))
+    await ask('/a', ['X-Forwarded-For: 9.9.9.9, 198.51.100.7'])
+    await ask('/a', ['X-Forwarded-For: 2001:db8:1:2::3'])
+    await ask('/a', ['X-Forwarded-For: ::ffff:c633:6407'])
+    await ask('/a')
+    expect(charged()).toEqual([
+      'address:127.0.0.0/24',
+      'address:198.51.100.0/24',
+      'address:2001:db8:1::/48',
+      'address:198.51.100.0/24',
+      'address:127.0.0.0/24',
+    ])
+  })
+
+  it('no verified user has the id of an address', async () => {
+    await start(`anonymous: {}, trusted: { user: X-User }`, PROXY)
+    expect((await ask('/a', [`Authorization: Bearer ${jwtOf('address:127.0.0.1')}`])).status).toBe(401)
+    expect((await ask('/a', ['X-User: address:127.0.0.1'])).status).toBe(401)
+    expect((await ask('/a', ['X-User: addressee'])).status).toBe(200)
+    expect(reasons()[0]).toBe('the user id begins as that of a user of another kind')
+  })
+})
+
+describe('with auth.shadow and quota.shadow', () => {
+  const shadow = `${ALL}, unverified_keys: { header: X-Key }, shadow: true`
+  const withQuota = (yaml: string) => yaml.replace('quota: {', 'quota: { shadow: true,').replace('1h: 100 ', '1h: 5 ')
+
+  it('nobody of 200 who bring anything is refused, and each is told', async () => {
+    app = await startApp(withQuota(text(shadow)))
+    const bring = [
+      () => [],
+      () => ['Authorization: Bearer nonsense'],
+      () => ['Authorization: Bearer'],
+      () => ['Authorization: Basic YTpi'],
+      () => [`X-API-Key: ${JWT}`, `Authorization: Bearer ${OTHER}`],
+      () => [`X-API-Key: ${'k'.repeat(9000)}`],
+      () => [`Cookie: session=${Math.random()}; session=${Math.random()}`],
+      () => [`Cookie: session=${JWT}`, 'Origin: https://evil.test'],
+      () => [`Authorization: Bearer ${jwtOf(`user ${Math.random()}`)}`],
+      () => [`Authorization: Bearer ${jwtOf('x', { exp: 1 })}`],
+      () => [`Authorization: Token gw_${Math.random()}`],
+      () => [`X-Key: ${Math.random()}`],
+    ]
+    for (let i = 0; i < 200; i++) {
+      const fields = bring[Math.floor(Math.random() * bring.length)]?.() ?? []
+      expect((await ask(`/a?i=${i}`, fields, i % 2 ? 'POST' : 'GET')).status, String(fields)).toBe(200)
+    }
+    const all = app.requests()
+    const letIn = all.filter((done) => done.letIn !== null)
+    expect(all).toHaveLength(200)
+    expect(letIn.every(({ user, kind }) => user === 'address:127.0.0.1' && kind === 'address')).toBe(true)
+    expect(letIn.length).toBeGreaterThan(100)
+    expect(app.observations.filter((o) => o.type === 'caller_let_in')).toHaveLength(letIn.length)
+  }, 120_000)
+
+  it('a credential that was not taken is forwarded, and one that was taken is not', async () => {
+    await start(shadow)
+    const { sent } = await ask('/a?access_token=theirs', ['Authorization: Bearer nonsense'])
+    expect(sent).toContain('access_token=theirs')
+    expect(sent).toContain('Authorization: Bearer nonsense')
+    expect((await ask('/a', [`Authorization: Bearer ${JWT}`])).sent).not.toContain(JWT)
+  })
+
+  it('the reasons are few', async () => {
+    await start(shadow)
+    await ask('/a')
+    await ask('/a', ['Authorization: Bearer nonsense'])
+    await ask('/a', [`X-API-Key: ${JWT}`, `Authorization: Bearer ${OTHER}`])
+    const why = app.observations.flatMap((o) => (o.type === 'caller_let_in' ? o.why : []))
+    expect(why).toEqual(['missing', 'invalid', 'ambiguous'])
+    const metrics = await (await fetch(`${app.admin}/metrics`)).text()
+    expect(metrics).toContain('tollgate_auth_shadow_total{reason="missing"} 1')
+  })
+})
