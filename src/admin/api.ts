@@ -11,8 +11,6 @@ export type Scope = Of<typeof schemas.scope>
 export type Role = Of<typeof schemas.role>
 export type Table = Of<typeof schemas.table>
 export type ScopedTable = Of<typeof schemas.scopedTable>
-export type TablePatch = Of<typeof schemas.tablePatch>
-export type ScopedPatch = Of<typeof schemas.scopedPatch>
 
 /** Any response of 400 and above. */
 export type ErrorResponse = Of<typeof schemas.errorResponse>

@@ -6,8 +6,6 @@ export interface StoreClockOptions {
   readonly observe: Observer
   /** How often the store is asked for its time, in milliseconds. Default 10,000. */
   readonly everyMs?: number
-  /** Milliseconds since the epoch, our clock. Default `Date.now`. */
-  readonly wallClock?: () => number
   /** Monotonic milliseconds. Default `performance.now`. */
   readonly now?: () => number
 }
@@ -23,7 +21,7 @@ export interface StoreClock {
 const APART_MS = 5000
 
 export function createStoreClock(options: StoreClockOptions): StoreClock {
-  const { store, observe, everyMs = 10_000, wallClock = Date.now, now = () => performance.now() } = options
+  const { store, observe, everyMs = 10_000, now = () => performance.now() } = options
   let isApart = false
   let isAsking = false
   let timer: NodeJS.Timeout | undefined
@@ -31,7 +29,7 @@ export function createStoreClock(options: StoreClockOptions): StoreClock {
   async function compare(): Promise<void> {
     if (isAsking) return
     isAsking = true
-    const [ours, askedAt] = [wallClock(), now()]
+    const [ours, askedAt] = [Date.now(), now()]
     try {
       const { at } = await store.controlVersion()
       if (timer !== undefined) report(at - ours, now() - askedAt)
