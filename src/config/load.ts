@@ -3,6 +3,7 @@ import type { z } from 'zod'
 import { unreadable } from '../errors.ts'
 import { checkAll } from './checks.ts'
 import type { Config } from './config.ts'
+import { readErrorBodies } from './error-bodies.ts'
 import { unusableFiles } from './files.ts'
 import { hashText } from './hash.ts'
 import { lineOf, locate } from './locate.ts'
@@ -64,9 +65,18 @@ async function withFiles(loaded: Loaded): Promise<LoadResult> {
   if ('problem' in reading) {
     return { ok: false, problems: [problemAt(['reference', 'openapi'], reading.problem)], warnings }
   }
-  const config = await withKeyHashes(reading.value)
+  const { bodies, findings } = await readErrorBodies(reading.value.errors)
+  if (findings.length > 0) {
+    const problems = findings.map(({ path, message }) => problemAt(path, message))
+    return { ok: false, problems: sortProblems(problems), warnings }
+  }
+  const config = await withKeyHashes({ ...reading.value, errors: bodies })
   const keys = config.auth.jwt.map(({ keys }) => (keys.kind === 'file' ? keys.hash : undefined))
-  const others = [config.upstream.tls?.caFile, config.reference?.openapi].map(hashOfFile)
+  const others = [
+    config.upstream.tls?.caFile,
+    config.reference?.openapi,
+    ...[...bodies.values()].map(({ file }) => file),
+  ].map(hashOfFile)
   const hashes = [...keys, ...(await Promise.all(others))].filter((hash) => hash !== undefined)
   return { ...loaded, config, hash: hashes.length === 0 ? loaded.hash : hashText([loaded.hash, ...hashes].join()) }
 }

@@ -7,7 +7,7 @@ import type { Tree } from './tree.ts'
 
 /** Adds what the place of a value decides: its line in the file, and where a path leads, which is relative to the file. */
 export function resolve(parsed: Parsed, tree: Tree, file: string): Config {
-  const { upstream, admin, auth, quota, reference, store } = parsed
+  const { upstream, admin, auth, quota, reference, errors, store } = parsed
   return {
     ...parsed,
     file,
@@ -27,6 +27,7 @@ export function resolve(parsed: Parsed, tree: Tree, file: string): Config {
       customLines: linesOf(quota.custom ?? NO_LIMITS, 'custom', tree),
     },
     routes: parsed.routes.map((route, i) => ({ ...route, line: lineOf(tree, ['routes', i, 'match']) ?? 1 })),
+    errors: new Map([...errors].map(([code, body]) => [code, { ...body, file: beside(body.file, file) }])),
     reference: reference && { ...reference, openapi: beside(reference.openapi, file) },
   }
 }

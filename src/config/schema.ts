@@ -1,6 +1,7 @@
 import type { z } from 'zod'
 import { auth } from './schema/auth.ts'
 import { cors } from './schema/cors.ts'
+import { errors } from './schema/errors.ts'
 import { admin, drain, edge, listen, listenerTls, log, workers } from './schema/listen.ts'
 import { quota } from './schema/quota.ts'
 import { reference } from './schema/reference.ts'
@@ -33,6 +34,7 @@ export const schema = section(
     reference: reference.optional(),
     edge: edge.prefault({}),
     cors: cors.optional(),
+    errors: errors.prefault({}),
     drain: drain.prefault({}),
     log: log.prefault({}),
   },

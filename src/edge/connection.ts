@@ -9,7 +9,7 @@ import { peerOf } from '../lib/peers.ts'
 import { endAsNode, endInstead } from '../node/connection-end.ts'
 import { holdPausedRecords, readReleased } from '../node/paused-records.ts'
 import type { Observer } from '../observe/observation.ts'
-import { type Presentation, presented } from '../respond/presentation.ts'
+import { type Asked, askedBy, type Presentation, presented } from '../respond/presentation.ts'
 import { closeLater, hangUp, readToNowhere } from '../respond/raw.ts'
 import { denialResponse, type OwnResponse, writeRawResponse, writeResponse } from '../respond/response.ts'
 import { joinShortPieces } from './body/coalesce.ts'
@@ -278,12 +278,13 @@ export class ClientConnection implements ClientPeer {
     const { observe, limits } = this.#context
     observe({ type: 'bad_connection', code: 'pipelining', status: STATUS_OF.too_many_in_flight })
     const denial = tooManyInFlight('connection', 'requests', MAX_PIPELINED, req.headers.accept)
-    writeResponse(req, res, this.#own(denial, req.headers.origin), requestIdOf(req, limits().isProxy))
+    const requestId = requestIdOf(req, limits().isProxy)
+    writeResponse(req, res, this.#own(denial, askedBy(req, requestId, null)), requestId)
   }
 
-  /** A response of the gateway's own to what never came as far as the gateway. @param origin of the page that asks */
-  #own(denial: Denial, origin: string | undefined): OwnResponse {
-    return presented(this.#context.limits().presentation, denialResponse(denial), { origin })
+  /** A response of the gateway's own to what never came as far as the gateway. */
+  #own(denial: Denial, asked: Asked): OwnResponse {
+    return presented(this.#context.limits().presentation, denialResponse(denial), asked)
   }
 
   #denyHead(denial: Denial, origin: string | undefined): void {
@@ -292,7 +293,9 @@ export class ClientConnection implements ClientPeer {
     // A head that came too slowly may still be finished.
     this.#isLast = true
     this.#context.observe({ type: 'bad_connection', code: denial.code, status: 0 })
-    writeRawResponse(this.#socket, this.#own(denial, origin), randomUUID())
+    const requestId = randomUUID()
+    const asked = { origin, requestId, method: null, path: null, user: null }
+    writeRawResponse(this.#socket, this.#own(denial, asked), requestId)
   }
 
   #breakBody(request: IncomingRequest, { code }: ParserError): void {
@@ -334,7 +337,7 @@ export class ClientConnection implements ClientPeer {
       }
       // No more of the request may go on to the upstream.
       socket.once('finish', () => socket.destroy())
-      writeRawResponse(socket, this.#own(denial, first.req.headers.origin), first.requestId)
+      writeRawResponse(socket, this.#own(denial, askedBy(first.req, first.requestId, null)), first.requestId)
     }
   }
 

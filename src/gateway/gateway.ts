@@ -8,7 +8,7 @@ import type { ForwardResult } from '../forward/contract.ts'
 import { withoutParameters } from '../lib/query-parameters.ts'
 import { offeredIn } from '../lib/subprotocols.ts'
 import { awaitsContinue } from '../respond/announced-body.ts'
-import { presented } from '../respond/presentation.ts'
+import { askedBy, presented } from '../respond/presentation.ts'
 import {
   denialResponse,
   type OwnResponse,
@@ -205,7 +205,7 @@ function outgoing({ req, rules, route, caller: known, letIn, settlement, request
   const isWhole = parameters.size === 0 || passCredentials
   const query = isWhole ? target.query : withoutParameters(target.query, parameters)
   const patience = route?.patience ?? null
-  const exposed = rules.presentation?.cors.expose ?? null
+  const exposed = rules.presentation?.cors?.expose ?? null
   return { req, target: target.path + query, caller, passCredentials, requestId, patience, responseHeaders, exposed }
 }
 
@@ -244,8 +244,9 @@ function respondRaw(exchange: Exchange, socket: Duplex, { response, ending }: St
 }
 
 /** A response of the gateway's own, as the configuration presents it. */
-function own({ req, rules }: Exchange, response: OwnResponse): OwnResponse {
-  return presented(rules.presentation, response, { origin: req.headers.origin })
+function own({ req, rules, caller, requestId }: Exchange, response: OwnResponse): OwnResponse {
+  if (rules.presentation === null) return response
+  return presented(rules.presentation, response, askedBy(req, requestId, caller?.user ?? null))
 }
 
 /** A fault of ours. */

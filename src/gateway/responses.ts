@@ -56,6 +56,7 @@ function refusalResponse(charge: Charge, decision: Decision, body: RefusalBody, 
       ...rateLimitFields(charge, decision),
     ],
     body: JSON.stringify(problem ? { ...problemBody(charge, decision, body.msg), ...body } : body),
+    facts: { code: body.error, msg: body.msg, quota: body.quota },
   }
 }
 

@@ -67,8 +67,9 @@ const OPTIONS = answered({ status: 204, headers: ['Allow', USUAL_METHODS], body:
 /** What a page wants to ask for by another request, and whether it may. */
 function preflight({ req: { headers }, rules }: Exchange, methods: readonly string[]): Stop {
   const fields = String(headers['access-control-request-headers'] ?? '')
-  if (rules.presentation === null) throw new Error('planned a preflight without rules for it')
-  return answered(preflightResponse(rules.presentation.cors, { origin: headers.origin ?? '', fields, methods }))
+  const cors = rules.presentation?.cors
+  if (cors == null) throw new Error('planned a preflight without rules for it')
+  return answered(preflightResponse(cors, { origin: headers.origin ?? '', fields, methods }))
 }
 
 /** A page of the API's description: no credential is read for it. */

@@ -1,19 +1,85 @@
+import type { IncomingMessage } from 'node:http'
+import type { ErrorCode } from '../errors.ts'
+import { fill, type Template } from '../lib/template.ts'
 import { type CorsRules, corsFields } from './cors.ts'
-import type { OwnResponse } from './response.ts'
+import { type ErrorFacts, type OwnResponse, PROBLEM_TYPE } from './response.ts'
 
 /** How one configuration presents the gateway's own responses. */
 export interface Presentation {
-  readonly cors: CorsRules
+  /** `null`: no page of another origin reads them. */
+  readonly cors: CorsRules | null
+  /** Bodies of the operator's, by the code of the refusal. */
+  readonly bodies: ReadonlyMap<ErrorCode, ErrorBody>
+}
+
+export interface ErrorBody {
+  readonly contentType: string
+  readonly template: Template
 }
 
 /** What a response of the gateway's own may depend on besides what it says. */
 export interface Asked {
   /** Of the page that asks; `undefined` if nothing says so. */
   readonly origin: string | undefined
+  readonly requestId: string
+  /** `null` if it never came as a request. */
+  readonly method: string | null
+  /** As it was sent, without the query. */
+  readonly path: string | null
+  /** `null` if nobody has been identified yet. */
+  readonly user: string | null
+}
+
+export function askedBy({ headers, method, url }: IncomingMessage, requestId: string, user: string | null): Asked {
+  return { origin: headers.origin, requestId, method: method ?? null, path: url?.split('?', 1)[0] ?? null, user }
 }
 
 /** @param presentation `null` if responses go out as they are */
-export function presented(presentation: Presentation | null, response: OwnResponse, { origin }: Asked): OwnResponse {
+export function presented(presentation: Presentation | null, response: OwnResponse, asked: Asked): OwnResponse {
   if (presentation === null) return response
-  return { ...response, headers: [...response.headers, ...corsFields(presentation.cors, origin)] }
+  const { cors, bodies } = presentation
+  const body = response.facts === undefined ? undefined : bodies.get(response.facts.code)
+  const filled =
+    body === undefined || response.facts === undefined ? response : withBody(response, response.facts, body, asked)
+  return cors === null ? filled : { ...filled, headers: [...filled.headers, ...corsFields(cors, asked.origin)] }
+}
+
+/** Who accepts a problem of RFC 9457 asked for that form, unless the body is one. */
+function withBody(response: OwnResponse, facts: ErrorFacts, body: ErrorBody, asked: Asked): OwnResponse {
+  const { headers } = response
+  const at = headers.indexOf('Content-Type') + 1
+  const isProblem = headers[at] === PROBLEM_TYPE[1]
+  if (isProblem && !body.contentType.toLowerCase().startsWith('application/problem+json')) return response
+  return {
+    ...response,
+    headers: headers.with(at, body.contentType),
+    body: fill(body.template, valuesOf(response, facts, asked)),
+  }
+}
+
+/** Characters of a path that a body shows. */
+const MAX_PATH = 1024
+
+function valuesOf({ status, headers }: OwnResponse, { code, msg, quota }: ErrorFacts, asked: Asked) {
+  const { requestId, method, path, user } = asked
+  const retryAt = headers.indexOf('Retry-After')
+  return {
+    error: code,
+    msg,
+    status,
+    request_id: requestId,
+    retry_after: retryAt < 0 ? null : Number(headers[retryAt + 1]),
+    method,
+    path: path?.slice(0, MAX_PATH) ?? null,
+    user,
+    scope: quota?.scope ?? null,
+    category: quota?.category ?? null,
+    window: quota?.window ?? null,
+    limit: quota?.limit ?? null,
+    used: quota?.used ?? null,
+    requested: quota?.requested ?? null,
+    reset_at: quota?.resetAt ?? null,
+    retry_at: quota?.retryAtBeijing ?? null,
+    time_zone: quota?.timeZone ?? null,
+  }
 }

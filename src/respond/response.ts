@@ -1,9 +1,10 @@
 import { type IncomingMessage, type ServerResponse, STATUS_CODES } from 'node:http'
 import type { Duplex } from 'node:stream'
-import { type Denial, STATUS_OF } from '../errors.ts'
+import { type Denial, type ErrorCode, STATUS_OF } from '../errors.ts'
 import { sendWhole } from '../node/whole-response.ts'
 import type { Charge, Decision } from '../quota/charge.ts'
 import { rateLimit, rateLimitPolicy } from '../quota/ratelimit-fields.ts'
+import type { QuotaViolation } from '../quota/refusal.ts'
 import type { QuotaStatus } from '../quota/status.ts'
 import { awaitsContinue, hasBody, SMALL } from './announced-body.ts'
 import { hangUp } from './raw.ts'
@@ -14,6 +15,15 @@ export interface OwnResponse {
   /** Raw: name, value, name, value. */
   readonly headers: readonly string[]
   readonly body: string | Buffer
+  /** What a refusal says, for a body of another form. */
+  readonly facts?: ErrorFacts
+}
+
+export interface ErrorFacts {
+  readonly code: ErrorCode
+  readonly msg: string
+  /** `null` if it is none of the quota. */
+  readonly quota: QuotaViolation | null
 }
 
 export const JSON_TYPE = ['Content-Type', 'application/json; charset=utf-8', 'Cache-Control', 'no-store']
@@ -24,7 +34,7 @@ export function denialResponse({ code, msg, headers = {}, problem }: Denial): Ow
   const type = problem === undefined ? JSON_TYPE : PROBLEM_TYPE
   const extra = Object.entries(headers).flat()
   const body = JSON.stringify({ ...problem, error: code, msg })
-  return { status: STATUS_OF[code], headers: [...type, ...extra], body }
+  return { status: STATUS_OF[code], headers: [...type, ...extra], body, facts: { code, msg, quota: null } }
 }
 
 export function statusResponse(status: QuotaStatus, fields: readonly string[]): OwnResponse {
