@@ -1,4 +1,5 @@
 import { checkAuth } from './checks/auth.ts'
+import { checkCallers } from './checks/callers.ts'
 import { checkCors } from './checks/cors.ts'
 import { checkCosts } from './checks/costs.ts'
 import { checkHidden } from './checks/hidden.ts'
@@ -22,6 +23,7 @@ export function checkAll(parsed: Salvage, lineOf: (path: Path) => number | null)
     ...checkNetwork(parsed),
     ...checkStore(parsed),
     ...checkAuth(parsed),
+    ...checkCallers(parsed),
     ...checkCors(parsed),
     ...checkUserClaims(parsed),
     ...ofQuota,
@@ -36,7 +38,10 @@ export function checkAll(parsed: Salvage, lineOf: (path: Path) => number | null)
 /** What the rules come to together. Only for a route map without problems. */
 function checkTogether(parsed: Salvage, lineOf: (path: Path) => number | null): Finding[] {
   const lookup = new Lookup(parsed)
-  return [...checkHidden(lookup, lineOf, parsed.cors === undefined), ...checkSpellings(parsed, lookup, lineOf)]
+  return [
+    ...checkHidden(lookup, lineOf, parsed.cors === undefined && parsed.auth.anonymous === undefined),
+    ...checkSpellings(parsed, lookup, lineOf),
+  ]
 }
 
 function isWarning({ severity }: Finding): boolean {

@@ -29,11 +29,18 @@ export function checkAuth(parsed: Salvage): Finding[] {
 function checkEntrance({ auth, routes, unmatched }: Salvage): Finding[] {
   const isNeeded =
     (unmatched !== undefined && unmatched.kind !== 'refuse') || routes.some((rule) => rule.public === false)
-  if (!isNeeded || auth.jwt.length > 0 || auth.introspection.length > 0 || auth.gateway_tokens !== false) return []
+  const { from, unverified_keys, trusted, anonymous, shadow } = auth
+  const isRead = from === undefined || from.length > 0
+  const isJudged = auth.jwt.length > 0 || auth.introspection.length > 0 || auth.gateway_tokens !== false
+  const takesOthers = [unverified_keys, trusted, anonymous].some((key) => key !== undefined) || shadow !== false
+  if (!isNeeded || (isRead && isJudged) || takesOthers || routes.some((rule) => rule.anonymous === true)) return []
+  if (!isRead) return [{ path: ['auth', 'from'], severity: 'warning', message: NOWHERE }]
   const message =
     'no credential is accepted, so only public rules are served: add auth.jwt, or set gateway_tokens: true'
   return [{ path: ['auth'], severity: 'warning', message }]
 }
+
+const NOWHERE = 'names no place, so no credential is read and only public rules are served: add one, like bearer'
 
 function checkKeys(issuer: Issuer, path: Path): Finding[] {
   if (!('jwks' in issuer && 'secret' in issuer)) return []

@@ -40,7 +40,7 @@ function checkAccess(route: Rule, path: Path): Finding[] {
     const message = 'has neither category nor public: add category (and cost), or public: true'
     return isBare ? [{ path, message }] : []
   }
-  return (['category', 'cost', 'shadow', 'tunnel_charge'] as const)
+  return (['category', 'cost', 'anonymous', 'shadow', 'tunnel_charge'] as const)
     .filter((key) => route[key] !== undefined && route[key] !== false)
     .map((key) => ({ path, key, message: `${key} has no meaning in a public rule: remove it, or remove public` }))
 }

@@ -1,0 +1,123 @@
+import type { Salvage } from '../partial.ts'
+import { type Finding, type Path, quote } from '../problems.ts'
+
+/** Who asks: places that exclude each other, and what strangers can make of the others. */
+export function checkCallers(parsed: Salvage): Finding[] {
+  return [
+    ...checkTwins(parsed.auth),
+    ...checkKeys(parsed),
+    ...checkTrusted(parsed),
+    ...checkCookies(parsed),
+    ...checkAnonymous(parsed.auth),
+    ...checkShadow(parsed.auth),
+  ]
+}
+
+type Auth = Salvage['auth']
+type Source = NonNullable<Auth['from']>[number]
+
+/** Two entries that read the same. */
+function checkTwins({ from = [], unverified_keys: keys }: Auth): Finding[] {
+  const twins = from.flatMap((source, i): Finding[] => {
+    const first = from.findIndex((other) => nameOf(other) === nameOf(source))
+    return first < i ? [{ path: ['auth', 'from', i], message: `reads what auth.from[${first}] reads: remove one` }] : []
+  })
+  const rival = keys === undefined ? -1 : from.findIndex((source) => overlap(source, keys))
+  if (rival < 0) return twins
+  const message = `is where auth.from[${rival}] reads credentials, which are 401 if they are not good: remove one`
+  return [...twins, { path: ['auth', 'unverified_keys'], message }]
+}
+
+function overlap(a: Source, b: Source): boolean {
+  if (nameOf(a) === nameOf(b)) return true
+  if (a.kind !== 'header' || b.kind !== 'header') return false
+  return a.name.toLowerCase() === b.name.toLowerCase() && (a.scheme === null) !== (b.scheme === null)
+}
+
+function nameOf(source: Source): string {
+  if (source.kind === 'bearer') return 'header authorization bearer'
+  if (source.kind !== 'header') return `${source.kind} ${source.name}`
+  return `header ${source.name} ${source.scheme ?? ''}`.toLowerCase()
+}
+
+/** Whoever has used up the limits of one key makes up another. */
+function checkKeys({ auth, quota }: Salvage): Finding[] {
+  const { unverified_keys: keys } = auth
+  const isBounded = quota.global?.enabled !== false && quota.reserve !== undefined
+  if (keys === undefined || isBounded) return []
+  const what =
+    quota.global?.enabled === false
+      ? 'and there are no global limits: switch quota.global on'
+      : 'and takes from the global limits: keep a part of them for known users (quota.reserve)'
+  const message = `anybody can make up keys, each of which is a user of its own: curl ${curlOf(keys)} has new personal limits, ${what}`
+  return [warning(['auth', 'unverified_keys'], message)]
+}
+
+function curlOf(source: Source): string {
+  switch (source.kind) {
+    case 'header':
+      return `-H '${source.name}: ${source.scheme === null ? '' : `${source.scheme} `}made-up-1'`
+    case 'cookie':
+      return `-b '${source.name}=made-up-1'`
+    default:
+      return `'…?${source.kind === 'bearer' ? '' : source.name}=made-up-1'`
+  }
+}
+
+function checkTrusted({ auth: { trusted, from = [] }, edge }: Salvage): Finding[] {
+  if (trusted === undefined) return []
+  const path = ['auth', 'trusted']
+  const names = [trusted.user, trusted.organisation, trusted.plan].filter((name) => name !== null)
+  const twice = names.find((name, i) => names.findIndex((other) => isSame(other, name)) < i)
+  const read = names.find((name) => from.some((source) => source.kind === 'header' && isSame(source.name, name)))
+  return [
+    ...(twice === undefined ? [] : [{ path, message: `names ${twice} twice: give each a field of its own` }]),
+    ...(read === undefined ? [] : [{ path, message: `names ${read}, where auth.from reads a credential: remove one` }]),
+    ...(edge.trusted_proxies?.length === 0
+      ? [{ path, message: 'is true of trusted proxies only, and there is none: name yours in edge.trusted_proxies' }]
+      : []),
+  ]
+}
+
+function isSame(a: string, b: string): boolean {
+  return a.toLowerCase() === b.toLowerCase()
+}
+
+/** Only what changes something is asked for the origin of the page. */
+function checkCookies({ auth: { from = [] }, routes }: Salvage): Finding[] {
+  const dear = routes.find(
+    ({ public: isPublic, match, cost }) =>
+      isPublic === false &&
+      match !== undefined &&
+      (match.methods === '*' || match.methods.includes('GET')) &&
+      !(cost?.kind === 'fixed' && cost.cost === 0),
+  )
+  if (dear?.match === undefined) return []
+  const path = dear.match.match.replace(/^\S+ +/, '').replaceAll(/:[^/]+|\*$/g, '1')
+  const example = `<img src="${path}">`
+  return from.flatMap((source, i) => {
+    if (source.kind !== 'cookie') return []
+    const message = `a page of any site can spend the tokens of who is signed in, by ${example}: set the cookie ${quote(source.name)} with SameSite=Lax or Strict`
+    return [warning(['auth', 'from', i], message)]
+  })
+}
+
+/** What one subscriber gets. */
+const SUBSCRIBER = 64
+
+function checkAnonymous({ anonymous }: Auth): Finding[] {
+  if (anonymous === undefined || anonymous.ipv6 <= SUBSCRIBER) return []
+  const message = `whoever has an IPv6 /${SUBSCRIBER}, which is everybody with one, is as many users as it has addresses, each with personal limits of its own: write ipv6: ${SUBSCRIBER} or less`
+  return [warning(['auth', 'anonymous', 'ipv6'], message)]
+}
+
+function checkShadow({ shadow }: Auth): Finding[] {
+  if (shadow !== true) return []
+  const message =
+    "lets everybody in: curl -H 'Authorization: Bearer nonsense' is forwarded on every charged rule. Set it to false once log and metrics show that nobody is missed"
+  return [warning(['auth', 'shadow'], message)]
+}
+
+function warning(path: Path, message: string): Finding {
+  return { path, message, severity: 'warning' }
+}
