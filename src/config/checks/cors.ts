@@ -1,8 +1,8 @@
 import type { Salvage } from '../partial.ts'
-import type { Finding } from '../problems.ts'
+import { type Finding, quote } from '../problems.ts'
 
 /** Pages of other origins. */
-export function checkCors({ cors }: Salvage): Finding[] {
+export function checkCors({ cors, auth }: Salvage): Finding[] {
   const { origins = [], credentials = false } = cors ?? {}
   const any = origins.indexOf('*')
   const findings: Finding[] = []
@@ -13,6 +13,11 @@ export function checkCors({ cors }: Salvage): Finding[] {
     const message =
       'is not possible with any origin: a page anywhere could read what whoever is signed in gets. Name the origins, or write credentials: false'
     findings.push({ path: ['cors', 'credentials'], message })
+  }
+  const [cookie] = auth.from?.flatMap((source) => (source.kind === 'cookie' ? source.name : [])) ?? []
+  if (credentials && cookie !== undefined) {
+    const message = `a script of these origins acts for whoever has the cookie ${quote(cookie)}: fetch("/me/quota", { credentials: "include" }) reads his quota. Name only origins whose pages you trust with that, or take the credential from a header`
+    findings.push({ path: ['cors', 'credentials'], severity: 'warning', message })
   }
   const sandboxed = origins.indexOf('null')
   if (sandboxed >= 0) {
