@@ -1,0 +1,87 @@
+import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { type Document, parseDocument } from 'yaml'
+import { createApp } from '../../src/app/app.ts'
+import { type LoadResult, loadConfig } from '../../src/config/load.ts'
+import { formatProblems } from '../../src/config/problems.ts'
+import { blocksIn } from '../docs/blocks.ts'
+import { makeCa, makeCertificate } from '../setup/openssl.ts'
+import type { Door } from './ask.ts'
+
+/** The name under which clients know the service. */
+export const HOST = 'shop.example.org'
+
+export interface Guide {
+  /** Port of the service, or of what stands before it. */
+  readonly upstream: number
+  readonly env?: Readonly<Record<string, string>>
+  /** Files that the page names, beside `tls.crt` and `tls.key`. */
+  readonly files?: Readonly<Record<string, string>>
+  /** What `tollgate check` says of the page. Default nothing */
+  readonly warns?: RegExp
+  /** Set besides, by path: what the page says to begin with. */
+  readonly also?: readonly (readonly [path: readonly string[], value: unknown])[]
+}
+
+export interface RunningGuide {
+  readonly door: Door
+  stop(): Promise<void>
+}
+
+/** The configuration on a page of docs/guides. */
+export function configurationOf(page: string): string {
+  const blocks = blocksIn(readFileSync(`docs/guides/${page}.md`, 'utf8'))
+  const found = blocks.filter(({ file }) => file === 'tollgate.yaml')
+  if (found.length !== 1) throw new Error(`docs/guides/${page}.md has ${found.length} blocks named tollgate.yaml`)
+  return found[0]?.text ?? ''
+}
+
+/**
+ * A gateway with the configuration of a page, of which only addresses are others: those it listens on, those of the upstream and of the store.
+ * @throws Error if `tollgate check` says anything else of it than the page
+ */
+export async function startGuide(
+  page: string,
+  { upstream, env = {}, files = {}, also = [], warns = /^$/ }: Guide,
+): Promise<RunningGuide> {
+  const folder = mkdtempSync(join(tmpdir(), 'tollgate-guide-'))
+  const ca = makeCa(folder, 'ca')
+  makeCertificate(folder, 'tls', ca, `DNS:${HOST}`)
+  for (const [name, text] of Object.entries(files)) writeFileSync(join(folder, name), text)
+  const document = parseDocument(configurationOf(page))
+  const checked = await read(document.toString(), folder, env)
+  const said = formatProblems([...(checked.ok ? [] : checked.problems), ...checked.warnings])
+  if (!warns.test(said)) throw new Error(`docs/guides/${page}.md: ${said}`)
+  moveTo(document, upstream)
+  for (const [path, value] of also) document.setIn(path, value)
+  const loaded = await read(document.toString(), folder, env)
+  if (!loaded.ok) throw new Error(formatProblems(loaded.problems))
+  const app = await createApp({ config: loaded.config, hash: loaded.hash, version: 'test', observe: () => {} })
+  const { gateway } = await app.start()
+  rmSync(folder, { recursive: true })
+  const { protocol, port } = new URL(gateway)
+  const secure = protocol === 'https:'
+  return {
+    door: { port: Number(port), origin: `${protocol}//${HOST}`, ...(secure ? { ca: ca.cert } : {}) },
+    stop: () => app.stop(),
+  }
+}
+
+function read(text: string, folder: string, env: Readonly<Record<string, string>>): Promise<LoadResult> {
+  const file = join(folder, 'tollgate.yaml')
+  writeFileSync(file, text)
+  return loadConfig(file, env)
+}
+
+/** Other addresses, and nothing else. */
+function moveTo(document: Document, upstream: number): void {
+  document.setIn(['listen'], '127.0.0.1:0')
+  document.setIn(['admin', 'listen'], '127.0.0.1:0')
+  document.setIn(['store'], 'sqlite::memory:')
+  document.setIn(['log'], { level: 'fatal' })
+  const url = new URL(String(document.getIn(['upstream', 'url'])))
+  url.hostname = '127.0.0.1'
+  url.port = String(upstream)
+  document.setIn(['upstream', 'url'], url.href.replace(/\/$/, ''))
+}
