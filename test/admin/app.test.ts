@@ -45,8 +45,8 @@ async function eventually(holds: () => Promise<boolean>): Promise<void> {
   throw new Error('it never held')
 }
 
-describe('a change is what the next request meets', () => {
-  test('of the mode: the next 429 carries the new limit', async () => {
+describe('a change at run time', () => {
+  test('of the mode puts the new limit into the next 429', async () => {
     for (let i = 0; i < 8; i++) expect((await send('GET', '/v1/items/1')).status).toBe(200)
     await admin('PATCH', '/api/quota', { mode: 'conservative' })
     await eventually(async () => (await send('GET', '/me/quota')).json.windows.read[0].limit === 15)
@@ -55,7 +55,7 @@ describe('a change is what the next request meets', () => {
     await eventually(async () => (await send('GET', '/v1/items/1')).status === 200)
   })
 
-  test('of the global windows that were emptied: whom they refused is let through', async () => {
+  test('that empties the global windows lets those through whom they refused', async () => {
     await admin('PATCH', '/api/quota', { baselines: { global: { read: { '1h': 4 } } } })
     await eventually(async () => (await send('GET', '/v1/items/1')).json?.quota?.scope === 'Global')
     const { json } = await admin('POST', '/api/quota/reset', { scope: 'global', category: 'read', reason: 'r' })
@@ -63,7 +63,7 @@ describe('a change is what the next request meets', () => {
     await eventually(async () => (await send('GET', '/v1/items/1')).status === 200)
   })
 
-  test('as its preview said: who has room for no request of a category is blocked, though some of the window is left', async () => {
+  test('blocks whom its preview names: whoever has no room for any request of a category, though some of the window is left', async () => {
     for (let i = 0; i < 8; i++) expect((await send('GET', '/v1/items/1')).status).toBe(200)
     for (const [limit, blocked, status] of [
       [17, 1, 429],
@@ -79,7 +79,7 @@ describe('a change is what the next request meets', () => {
     expect((await admin('GET', '/api/quota')).json.cheapest).toEqual({ read: 2, write: 7 })
   })
 
-  test('of one user: an override replaces the limit, and is gone when it ends', async () => {
+  test('by an override replaces the limit of one user, until the override ends', async () => {
     // A change may take 2 seconds to be in force, and must be seen before it ends.
     const expiresAt = new Date(Date.now() + 8000).toISOString()
     expect(
@@ -90,7 +90,7 @@ describe('a change is what the next request meets', () => {
     expect((await admin('GET', '/api/users/alice')).json.override).toBeNull()
   })
 
-  test('of shadow mode: nothing is refused any more, and what would have been is told', async () => {
+  test('to shadow mode refuses nothing any more, and reports what would have been refused', async () => {
     await admin('PUT', '/api/users/alice/override', { read: { '1h': 1 }, reason: 'r' })
     await eventually(async () => (await send('GET', '/v1/items/1')).status === 429)
     await admin('PATCH', '/api/quota', { shadow: true })
@@ -99,7 +99,7 @@ describe('a change is what the next request meets', () => {
   })
 })
 
-test('an explanation is what then happens, for hundreds of requests', async () => {
+test('an explanation says what then happens, for hundreds of requests', async () => {
   const paths = [
     ['GET', '/v1/items/1'],
     ['GET', '/v1/items/special'],
@@ -174,7 +174,7 @@ test('a reload of the file shows at once: its values, its routes, its hash', asy
   expect((await admin('GET', '/api/now')).json.config.hash).not.toBe(before)
 })
 
-test('what waits for a restart is told as it is until then: /api/now names the store in use', async () => {
+test('/api/now names the store in use while another one waits for a restart', async () => {
   await app.reload(yaml(upstream.url, `${RULES.replace('1h: 20', '1h: 25')}`, 'redis://127.0.0.1:1'))
   expect((await admin('GET', '/api/quota')).json.effective.personal.read['1h']).toBe(25)
   expect((await admin('GET', '/api/now')).json.store).toEqual({ kind: 'sqlite', answers: true })

@@ -31,7 +31,7 @@ function build(): void {
 
 const get = (path: string, headers: Record<string, string> = browser) => call(running.url, 'GET', path, { headers })
 
-test('a dashboard that is not built is told with the cure, and is there as soon as it is', async () => {
+test('a dashboard that is not built is reported with the cure, and is served as soon as it is built', async () => {
   const before = await get('/')
   expect(before.status).toBe(404)
   expect(before.headers['content-type']).toBe('text/plain; charset=utf-8')
@@ -112,13 +112,13 @@ describe('a file', () => {
     })
   })
 
-  test('is sent as it is where that is smaller, to whoever takes it otherwise too', async () => {
+  test('is sent as it is if that is smaller, also to whoever takes it compressed', async () => {
     const response = await fetch(`${running.url}/favicon.svg`, { headers: { 'accept-encoding': 'gzip' } })
     expect(response.headers.get('content-encoding')).toBeNull()
     expect(await response.text()).toBe('<svg/>')
   })
 
-  test('is sent smaller to who takes it so', async () => {
+  test('is sent compressed to whoever takes it so', async () => {
     const response = await fetch(`${running.url}/assets/index-4f2a.js`, { headers: { 'accept-encoding': 'gzip' } })
     expect(response.headers.get('content-encoding')).toBe('gzip')
     expect(response.headers.get('vary')).toBe('accept-encoding')
@@ -148,7 +148,7 @@ describe('a file', () => {
     '/assets/..%2f..%2fsecret.txt',
     '//secret.txt',
     '/link.txt',
-  ])('outside of the folder is not there: %s', async (path) => {
+  ])('outside of the folder is not served: %s', async (path) => {
     symlinkSync(join(folder, 'secret.txt'), join(folder, 'dashboard/link.txt'))
     const { status, text } = await get(path, { authorization: '' })
     expect([400, 404]).toContain(status)

@@ -38,7 +38,7 @@ afterEach(async () => {
 
 const newest = async () => (await admin.call('GET', '/api/audit?limit=1')).json.entries[0]
 
-test('of settings is told as one that may have been made, and it was', async () => {
+test('a change of settings whose reply is lost is reported as one that may have been made, and it was', async () => {
   const { headers } = await admin.call('GET', '/api/quota')
   const sent = { headers: { 'if-match': headers.etag ?? '' }, body: { mode: 'loose', reason: 'lost on the way' } }
   proxy.dropReply({ containing: 'lost on the way' })
@@ -53,7 +53,7 @@ test.each([
   ['POST', '/api/users/alice/reset', { reason: 'lost on the way' }],
   ['POST', '/api/quota/reset', { scope: 'global', category: 'read', reason: 'lost on the way' }],
   ['POST', '/api/tokens', { user: 'alice', name: 'n', reason: 'lost on the way' }],
-])('of another kind is told alike: %s %s', async (method, path, body) => {
+])('a change whose reply is lost is reported as one that may have been made: %s %s', async (method, path, body) => {
   proxy.dropReply({ containing: 'lost on the way' })
   expect(await admin.call(method, path, { body })).toMatchObject(UNKNOWN)
   await whenReady(store)
@@ -63,15 +63,18 @@ test.each([
 test.each([
   ['POST', '/api/tokens', { user: 'alice', name: 'n' }, 'insertToken'],
   ['PATCH', '/api/quota', { shadow: true }, 'readTallies'],
-] as const)('where the store fails after the change, it is told alike: %s %s', async (method, path, body, call) => {
-  const fails = () => Promise.reject(new StoreError('refused', 'readonly', 'no'))
-  const halfway = await startAdmin({ store, broken: { [call]: fails } })
-  try {
-    expect(await halfway.call(method, path, { body })).toMatchObject(UNKNOWN)
-  } finally {
-    await halfway.stop()
-  }
-})
+] as const)(
+  'a change is reported as one that may have been made if the store fails after it: %s %s',
+  async (method, path, body, call) => {
+    const fails = () => Promise.reject(new StoreError('refused', 'readonly', 'no'))
+    const halfway = await startAdmin({ store, broken: { [call]: fails } })
+    try {
+      expect(await halfway.call(method, path, { body })).toMatchObject(UNKNOWN)
+    } finally {
+      await halfway.stop()
+    }
+  },
+)
 
 test('a change that the store refused was certainly not made', async () => {
   const before = await newest()

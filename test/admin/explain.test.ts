@@ -50,7 +50,7 @@ test('a request is explained with rule, line, cost and every limit, as the contr
   ])
 })
 
-test('a value of mode custom is told with its line, like a baseline', async () => {
+test('a value of mode custom is explained with its line, like a baseline', async () => {
   const custom = `  mode: custom
   custom:
     personal: { read: { 1h: 7, 5h: 70 }, write: { 1h: 7, 5h: 70 } }
@@ -71,7 +71,7 @@ test('a value of mode custom is told with its line, like a baseline', async () =
   expect((await steps()).slice(0, 2)).toEqual(['custom 9 (set at run time)', 'custom 70 (tollgate.yaml:15)'])
 })
 
-test('what charges nothing is explained also while the store is out; what it would charge is 503', async () => {
+test('a request that charges nothing is explained also while the store is out, and any other is 503', async () => {
   await running.stop()
   const fails = () => Promise.reject(new StoreError('down', 'connection', 'no'))
   const names = ['readUsage', 'controlVersion', 'readControl', 'changesSince', 'readTallies'] as const
@@ -88,7 +88,7 @@ test('what charges nothing is explained also while the store is out; what it wou
   expect(await ask('POST', '/v1/user/music')).toMatchObject({ status: 503, json: { error: 'store_unavailable' } })
 })
 
-test('a refusal is told with the sentence of the 429 and the window that refuses', async () => {
+test('a refusal is explained with the sentence of the 429 and the window that refuses', async () => {
   await running.spend('alice', 'read', 119)
   const response = await explain('POST', '/v1/user/music')
   expect(response).toMatchObject({
@@ -102,7 +102,7 @@ test('a refusal is told with the sentence of the 429 and the window that refuses
   ])
 })
 
-test('a refusal tells the time as the 429 does, in the time zone of the file', async () => {
+test('a refusal names the time as the 429 does, in the time zone of the file', async () => {
   await other((yaml) => `${yaml}time_zone: Europe/Berlin\n`)
   await running.spend('alice', 'read', 119)
   const { why } = await explain('POST', '/v1/user/music')
@@ -126,7 +126,7 @@ test('the method may be in any letter case, and HEAD goes as GET', async () => {
   expect(await explain('HEAD', '/v1/trial')).toMatchObject({ route: { match: 'GET /v1/trial' } })
 })
 
-describe('the path is read as the gateway reads it', () => {
+describe('a path', () => {
   test.each([
     ['/v1/%75ser/music?x=1', 'accept', 'POST /v1/user/:what'],
     ['/v1/user/a%2Fb', 'bad_request', undefined],
@@ -135,18 +135,18 @@ describe('the path is read as the gateway reads it', () => {
     ['v1/user/music', 'bad_request', undefined],
     [`/${'x'.repeat(8190)}`, 'no_route', undefined],
     ['/nothing', 'no_route', undefined],
-  ])('%s', async (path, decision, match) => {
+  ])('is read as the gateway reads it: %s', async (path, decision, match) => {
     const response = await explain('POST', path)
     expect([response.decision, response.route?.match]).toEqual([decision, match])
   })
 
-  test('a spelling that the file allows is one that is read', async () => {
+  test('is read also in a spelling that the file allows', async () => {
     await other((yaml) => `${yaml}edge: { allow_in_path: [encoded_slash] }\n`)
     expect(await explain('POST', '/v1/user/a%2Fb')).toMatchObject({ decision: 'accept' })
     expect(await explain('POST', '/v1//user/music')).toMatchObject({ decision: 'bad_request' })
   })
 
-  test('one that is too long for the gateway is a bad request', async () => {
+  test('is a bad request if it is too long for the gateway', async () => {
     await other((yaml) => `${yaml}edge: { max_url: 256B }\n`)
     expect(await explain('GET', `/${'x'.repeat(256)}`)).toMatchObject({
       decision: 'bad_request',
@@ -172,7 +172,7 @@ test('a body that is too large is refused before anything else is looked at, as 
   })
 })
 
-describe('without a charge', () => {
+describe('a request that charges nothing', () => {
   test.each([
     ['GET', '/v1/health', 'not_charged', /public/],
     ['GET', '/v1/whoami', 'not_charged', /costs nothing/],
@@ -181,15 +181,21 @@ describe('without a charge', () => {
     ['POST', '/me/quota', 'no_route', /405.*GET, HEAD/],
     ['DELETE', '/v1/health', 'no_route', /405.*GET, HEAD/],
     ['GET', '/nothing', 'no_route', /404/],
-  ])('%s %s: %s', async (method, path, decision, why) => {
+  ])('%s %s is explained as %s', async (method, path, decision, why) => {
     expect(await explain(method, path)).toMatchObject({ decision, why: expect.stringMatching(why) })
   })
 
-  test.each(['TRACE', 'CONNECT', 'PLAY', 'NONSENSE'])('%s: not even by a rule for any method', async (method) => {
-    await other((yaml) => yaml.replace('routes:\n', 'routes:\n  - { match: "* /any", category: read, cost: 1 }\n'))
-    expect(await explain('PURGE', '/any')).toMatchObject({ decision: 'accept' })
-    expect(await explain(method, '/any')).toMatchObject({ decision: 'no_route', why: expect.stringMatching(/method/) })
-  })
+  test.each(['TRACE', 'CONNECT', 'PLAY', 'NONSENSE'])(
+    '%s matches no route, not even a rule for any method',
+    async (method) => {
+      await other((yaml) => yaml.replace('routes:\n', 'routes:\n  - { match: "* /any", category: read, cost: 1 }\n'))
+      expect(await explain('PURGE', '/any')).toMatchObject({ decision: 'accept' })
+      expect(await explain(method, '/any')).toMatchObject({
+        decision: 'no_route',
+        why: expect.stringMatching(/method/),
+      })
+    },
+  )
 
   test('what matches no route may be let through, or charged', async () => {
     await other((yaml) => `${yaml}unmatched: forward\n`)
@@ -209,7 +215,7 @@ describe('without a charge', () => {
 describe('a cost by the body', () => {
   const costs = { 2: 10, 3: 15, 5: 25 }
 
-  test('is open without the body, and every value is told', async () => {
+  test('is open without the body, and every value is listed', async () => {
     expect(await explain('POST', '/v1/charge')).toMatchObject({ decision: 'depends_on_body', cost: null, costs })
   })
 
@@ -231,18 +237,21 @@ describe('a cost by the body', () => {
     ['/v1/charge', { cost: '10', value: '3' }, 'cost', 'must be what this request can cost: 15'],
     ['/v1/user/x', { cost: '1' }, 'cost', 'is for a cost that depends on the body: this request costs 2'],
     ['/v1/user/x', { value: '3' }, 'value', 'is for a cost that depends on the body: this request costs 2'],
-  ])('of %s that no such request has is no question: %j', async (path, asked, field, msg) => {
+  ])('of %s cannot be asked about as %j, which no such request has', async (path, asked, field, msg) => {
     expect(await ask('POST', path, asked)).toMatchObject({ status: 400, json: { problems: [{ path: field, msg }] } })
   })
 
-  test.each(['', ' ', '0x10', '1e1', '1.5', '-1', '1000000001'])('of %j is not asked about', async (cost) => {
-    expect(await ask('POST', '/v1/charge', { cost })).toMatchObject({
-      status: 400,
-      json: { problems: [{ path: 'cost', msg: 'must be a whole number of tokens from 0 to 1000000000' }] },
-    })
-  })
+  test.each(['', ' ', '0x10', '1e1', '1.5', '-1', '1000000001'])(
+    'cannot be asked about as %j, which is no number of tokens',
+    async (cost) => {
+      expect(await ask('POST', '/v1/charge', { cost })).toMatchObject({
+        status: 400,
+        json: { problems: [{ path: 'cost', msg: 'must be a whole number of tokens from 0 to 1000000000' }] },
+      })
+    },
+  )
 
-  test('is refused without the body where even the cheapest does not fit', async () => {
+  test('is refused without the body if even the cheapest does not fit', async () => {
     await running.spend('alice', 'write', 55)
     expect(await explain('POST', '/v1/charge')).toMatchObject({
       decision: 'refuse',
@@ -251,7 +260,7 @@ describe('a cost by the body', () => {
     })
   })
 
-  test('is not refused beyond the limit where a body may cost nothing', async () => {
+  test('is not refused beyond the limit if a body may cost nothing', async () => {
     await other((yaml) => yaml.replace('values: { 2: 10,', 'values: { 2: 0,'))
     await running.spend('alice', 'write', 61)
     expect(await explain('POST', '/v1/charge')).toMatchObject({ decision: 'depends_on_body' })
@@ -280,7 +289,7 @@ describe('shadow mode', () => {
   })
 })
 
-test('an override, and why the global limits do not apply, are told', async () => {
+test('an explanation names an override, and why the global limits do not apply', async () => {
   await running.call('PUT', '/api/users/alice/override', {
     body: { read: { '1h': 1 }, bypassGlobal: true, reason: 'on trial' },
   })
@@ -316,7 +325,7 @@ test.each([
   expect([...new Set(reply.json.problems.map(({ path }: { path: string }) => path))]).toEqual(fields)
 })
 
-test('a question with a text that is too long says so once', async () => {
+test('a question whose user and path are too long is told both, each once', async () => {
   const reply = await running.call('GET', `/api/explain?user=${'x'.repeat(257)}&method=GET&path=/${'x'.repeat(8192)}`)
   expect(reply.json.problems).toEqual([
     { path: 'user', msg: 'must be a user id: 1 to 256 bytes without control characters, and neither "." nor ".."' },
@@ -324,7 +333,7 @@ test('a question with a text that is too long says so once', async () => {
   ])
 })
 
-describe('every reason has a code with values beside its sentence, and the dashboard the words for it', () => {
+describe('the sentence of an explanation', () => {
   const RESET = '2026-11-20T11:10:00.000Z'
   const refused = { scope: 'Personal', category: 'read', window: '1h', resetAt: RESET }
   const sentence =
@@ -368,11 +377,14 @@ describe('every reason has a code with values beside its sentence, and the dashb
       'The cost depends on the body: the cheapest one fits now. Name its cost or the value of its field to know for certain.',
       'depends_on_body',
     ],
-  ])('%s %s: %s', async (method, path, why, code, values = {}) => {
-    expect(await reasons(method, path)).toEqual([why, [code, values]])
-  })
+  ])(
+    'about %s %s has a code, its values, and words in the dashboard: %s',
+    async (method, path, why, code, values = {}) => {
+      expect(await reasons(method, path)).toEqual([why, [code, values]])
+    },
+  )
 
-  test('of the configuration', async () => {
+  test('about the configuration has a code, its values, and words in the dashboard', async () => {
     await other((yaml) => `${yaml}edge: { max_url: 256B }\nunmatched: forward\nreference: { path: /reference }\n`)
     expect(await reasons('GET', `/${'x'.repeat(256)}`)).toEqual([
       '414: The request target may have at most 256 bytes.',
@@ -401,7 +413,7 @@ describe('every reason has a code with values beside its sentence, and the dashb
       expect(await explain(method, path)).toMatchObject({ reasons: [{ code: 'unmatched_forwarded' }] })
   })
 
-  test('of a body', async () => {
+  test('about a body has a code, its values, and words in the dashboard', async () => {
     await other((yaml) => yaml.replace('body: chargeId', 'body: [chargeId, charge]'))
     expect(await reasons('POST', '/v1/charge', { value: '2', bytes: '65537' })).toEqual([
       '413: The body of this request may have at most 65536 bytes.',
@@ -417,7 +429,7 @@ describe('every reason has a code with values beside its sentence, and the dashb
     ])
   })
 
-  test('of a refusal and of shadow mode', async () => {
+  test('about a refusal or shadow mode has a code, its values, and words in the dashboard', async () => {
     await running.spend('alice', 'read', 120)
     await running.spend('alice', 'write', 55)
     expect(await reasons('POST', '/v1/user/x')).toEqual([
@@ -442,7 +454,7 @@ describe('every reason has a code with values beside its sentence, and the dashb
     expect(await reasons('POST', '/v1/user/x')).toEqual(shadow('gateway', 2))
   })
 
-  test('of a cost that a limit never allows', async () => {
+  test('about a cost that a limit never allows has a code, its values, and words in the dashboard', async () => {
     await put({ read: { '1h': 1 }, write: { '5h': 0 } })
     const never = { scope: 'Personal', category: 'read', window: '1h', limit: 1, cost: 2 }
     expect(await reasons('POST', '/v1/user/x')).toEqual([
@@ -458,7 +470,7 @@ describe('every reason has a code with values beside its sentence, and the dashb
     ])
   })
 
-  test('of a part that is kept for known users', async () => {
+  test('about a part that is kept for known users has a code, its values, and words in the dashboard', async () => {
     await other((yaml) => yaml.replace('quota:\n', 'quota:\n  reserve: { share: 20%, known_after: 36h }\n'))
     await running.spend('everybody', 'read', 960)
     const window = { scope: 'Global', category: 'read', window: '1h' }
@@ -485,7 +497,7 @@ describe('every reason has a code with values beside its sentence, and the dashb
     expect(await reasons('POST', '/v1/user/x')).toEqual(['All windows have room for 2.', ['room', { cost: 2 }]])
   })
 
-  test('of paths that are folded', async () => {
+  test('about a path that is folded has a code, its values, and words in the dashboard', async () => {
     await other((yaml) => `${yaml}edge: { match: { case: fold, trailing_dots: ignore } }\n`)
     expect(await explain('POST', '/V1/user./x')).toMatchObject({ decision: 'accept', cost: 2 })
     expect(await reasons('POST', '/v1/u%C5%BFer/x')).toEqual([
@@ -498,7 +510,7 @@ describe('every reason has a code with values beside its sentence, and the dashb
     ])
   })
 
-  test('of global limits that do not apply', async () => {
+  test('about global limits that do not apply has a code, its values, and words in the dashboard', async () => {
     const text = 'All windows have room for 2; the global limits do not apply'
     await put({ bypassGlobal: true, reason: 'on trial' })
     expect(await reasons('POST', '/v1/user/x')).toEqual([
@@ -509,7 +521,7 @@ describe('every reason has a code with values beside its sentence, and the dashb
     expect(await reasons('POST', '/v1/user/x')).toEqual([`${text}: switched off.`, ['room_global_off', { cost: 2 }]])
   })
 
-  test('and no other has one', () => {
+  test('has no code that none of these tests has seen', () => {
     expect([...seen].sort()).toEqual(Object.keys(zhReasons).sort())
   })
 })

@@ -24,7 +24,7 @@ test.each(['127.0.0.1', '127.1.2.3', '::1', '::ffff:127.0.0.1'])(
 )
 
 test.each(['10.0.0.7', '::ffff:10.0.0.7', '192.0.2.1', 'fe80::1', '::127.0.0.1', '128.0.0.1', ''])(
-  '%s is not, and needs the admin token',
+  '%s is another machine, and needs the admin token',
   (address) => {
     expect(judge(address, SAID)).toBe(401)
     expect(judge(address, SAID, false)).toBe(403)

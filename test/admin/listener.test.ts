@@ -125,7 +125,7 @@ describe('probes', () => {
     expect([startup.status, startup.json]).toEqual([200, { ready: true }])
   })
 
-  test('tell what a process that is ready must do without', async () => {
+  test('report what a process that is ready must do without', async () => {
     const { call } = await start({ ready: () => ({ ready: true, reasons: ['the store does not answer'] }) })
     const json = { ready: true, degraded: ['the store does not answer'] }
     expect(await call('GET', '/readyz')).toMatchObject({ status: 200, json })
@@ -185,7 +185,7 @@ describe('drain', () => {
     expect(json).toEqual({ draining: true, msg: expect.stringContaining('being stopped') })
   })
 
-  test.each(['GET', 'HEAD', 'PUT', 'DELETE'])('is no matter of %s, which anybody may learn', async (method) => {
+  test.each(['GET', 'HEAD', 'PUT', 'DELETE'])('is not begun by %s, and everybody is told so', async (method) => {
     const { turns, ...rest } = drain()
     const { call } = await start({ drain: rest })
     for (const headers of [said, { ...said, via: '1.1 proxy' }]) {
@@ -340,7 +340,7 @@ describe('errors', () => {
     ['connection', 'The store does not answer. Try again later.'],
     ['out_of_memory', 'The store does not do this: out_of_memory. Try again later.'],
     ['readonly', 'The store does not do this: readonly. Try again later.'],
-  ] as const)('a store that fails by %s is told so', async (reason, msg) => {
+  ] as const)('a store that fails by %s is reported as that', async (reason, msg) => {
     const { call } = await start({ broken: { change: () => Promise.reject(new StoreError('secret', reason, 'no')) } })
     const { json } = await call('PATCH', '/api/quota', { body: { mode: 'loose' } })
     expect(json).toEqual({ error: 'store_unavailable', msg })
@@ -426,12 +426,12 @@ describe('errors', () => {
     ['/api/users/%FF', 'The path must be UTF-8, percent-encoded.'],
     ['/api/users/%zz/override', 'The path must be UTF-8, percent-encoded.'],
     [`/api/users/${'x'.repeat(769)}`, 'A part of the path is too long: a user id has at most 256 bytes.'],
-  ])('a path that cannot be read is told with the cure: %s', async (path, msg) => {
+  ])('a path that cannot be read is refused with the cure: %s', async (path, msg) => {
     const { call } = await start()
     expect(await call('GET', path)).toMatchObject({ status: 400, json: { error: 'bad_request', msg } })
   })
 
-  test('a compressed body is refused, and the answer says what is taken', async () => {
+  test('a compressed body is refused, and the response says what is taken', async () => {
     const { call, store } = await start()
     const body = '{"user":"u","name":"n","reason":"r"}'
     const coded = (coding: string) => call('POST', '/api/tokens', { body, headers: { 'content-encoding': coding } })
@@ -447,7 +447,7 @@ describe('errors', () => {
     ['{"user":"u",\n"name":"n",}', 'line 2, column 12: is not valid JSON: check commas, quotes and brackets there'],
     ['{"user":x}', 'line 1, column 9: is not valid JSON: check commas, quotes and brackets there'],
     ['{"user":"u"', 'line 1, column 11: is not valid JSON: it ends too early: close what is open'],
-  ])('a body that is no JSON is told with its place and the cure: %j', async (body, msg) => {
+  ])('a body that is no JSON is refused with its place and the cure: %j', async (body, msg) => {
     const { call } = await start()
     const { status, json } = await call('POST', '/api/tokens', { body })
     expect([status, json.problems]).toEqual([400, [{ path: '', msg }]])
@@ -457,7 +457,7 @@ describe('errors', () => {
     ['{"mode":"loose","mode":"normal"}', 'mode'],
     ['{"baselines":{"personal":{"read":{"1h":1},"r\\u0065ad":{"1h":2}}}}', 'baselines.personal.read'],
     ['\uFEFF{"reason":"a \\"{\\" in it","global":{"enabled":true},"reason":"b"}', 'reason'],
-  ])('a body that names a member twice is told which one, and changes nothing: %j', async (body, path) => {
+  ])('a body that names a member twice is refused with its name, and changes nothing: %j', async (body, path) => {
     const { call } = await start()
     const { status, json } = await call('PATCH', '/api/quota', { body })
     expect([status, json.problems]).toEqual([400, [{ path, msg: 'is here twice: keep one' }]])
@@ -514,7 +514,7 @@ test.each([
   ['GET', '/openapi.json'],
   ['GET', '/nothing'],
   ['GET', '/%E0%A4%A'],
-])('the security headers are on every answer: %s %s', async (method, path) => {
+])('the security headers are on every response: %s %s', async (method, path) => {
   const { call } = await start()
   const { headers } = await call(method, path)
   expect(headers).toMatchObject({

@@ -160,7 +160,7 @@ describe('the OpenAPI document', () => {
     }
   })
 
-  test('says what a parameter of a query is where it is left out', () => {
+  test('says what a parameter of a query is if it is left out', () => {
     const of = (name: string) => operations().find(([each]) => each === name)?.[1].parameters ?? []
     for (const name of ['GET /api/users', 'GET /api/audit'])
       expect(of(name), name).toContainEqual({
@@ -232,7 +232,7 @@ describe('the OpenAPI document', () => {
     }
   })
 
-  test('tells of a body that is too large or no JSON, wherever one is read, and of what any request may be told', async () => {
+  test('describes a body that is too large or no JSON, wherever one is read, and what any request may be refused for', async () => {
     const send = async (name: string, headers: Record<string, string>) => {
       const [method = '', path = ''] = name.split(' ')
       const reply = await running.call(method, path.replace('{id}', 'x'), { body: 'x'.repeat(70_000), headers })
@@ -247,7 +247,7 @@ describe('the OpenAPI document', () => {
     }
   })
 
-  test('would tell of an answer that is not what it promises', () => {
+  test('would report a response that is not what it promises', () => {
     const validate = responseValidator(document)
     const reply = (json: unknown, status = 200) => ({
       status,

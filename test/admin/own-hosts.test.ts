@@ -12,7 +12,7 @@ test.each([
   '[FE80::1]',
   'ops.example',
   'OPS.example:1',
-])('ours: %s', (host) => expect(isOurHost(host, ['ops.example'])).toBe(true))
+])('%s is a host of ours', (host) => expect(isOurHost(host, ['ops.example'])).toBe(true))
 
 test.each([
   undefined,
@@ -28,4 +28,4 @@ test.each([
   'evil.example a.localhost',
   '[::1].evil.example',
   'x.ops.example',
-])('not ours: %s', (host) => expect(isOurHost(host, ['ops.example'])).toBe(false))
+])('%s is no host of ours', (host) => expect(isOurHost(host, ['ops.example'])).toBe(false))

@@ -31,7 +31,7 @@ afterEach(async () => {
 })
 
 describe('two replicas', () => {
-  test('answer alike as soon as a change is made at one of them', async () => {
+  test('respond alike as soon as a change is made at one of them', async () => {
     const { json } = await one.call('PATCH', '/api/quota', { body: { mode: 'conservative' } })
     expect((await other.call('GET', '/api/quota')).json).toMatchObject({ mode: 'conservative', version: json.version })
     await other.call('PUT', '/api/users/alice/override', { body: { read: { '1h': 7 }, reason: 'r' } })

@@ -39,7 +39,7 @@ describe('signing in', () => {
   test.each([
     ['a page that came by TLS', { origin: 'https://ops.test', host: 'ops.test', 'sec-fetch-site': 'same-origin' }],
     ['a proxy that ended TLS', { 'x-forwarded-proto': 'https' }],
-  ])('for %s the cookie goes by TLS only', async (_who, headers) => {
+  ])('sends the cookie by TLS only for %s', async (_who, headers) => {
     running = await startAdmin({ hosts: ['ops.test'] })
     expect((await signIn(TOKEN, headers)).line).toMatch(/; Secure$/)
   })
@@ -83,7 +83,7 @@ describe('signing in', () => {
     ['a number', { token: 7 }, 'token'],
     ['another field', { token: TOKEN, tokn: 1 }, 'tokn'],
     ['no object', 'null', ''],
-  ])('with %s tells the field', async (_what, body, path) => {
+  ])('with %s is refused with the field', async (_what, body, path) => {
     await start()
     const reply = await running.call('POST', '/api/session', { headers: noToken, body })
     expect(reply).toMatchObject({ status: 400, json: { error: 'bad_request', problems: [{ path }] } })
@@ -113,16 +113,16 @@ describe('signing in', () => {
       })
   })
 
-  test('is not to be had where no token is configured', async () => {
+  test('is refused if no token is configured', async () => {
     await start(YAML.replace(/^admin:.*\n/m, ''))
     expect((await signIn()).reply).toMatchObject({ status: 403, json: { error: 'no_admin_token' } })
   })
 })
 
-describe('who is signed in', () => {
+describe('GET /api/session', () => {
   const whoami = (headers: Record<string, string>) => running.call('GET', '/api/session', { headers })
 
-  test('is nobody, and no error, before anybody has signed in and after the session is over', async () => {
+  test('names nobody, without an error, before anybody has signed in and after the session is over', async () => {
     await start()
     expect(await whoami(noToken)).toMatchObject({ status: 200, json: NOBODY })
     const { cookie } = await signIn()
@@ -131,7 +131,7 @@ describe('who is signed in', () => {
     expect(await whoami({ ...noToken, cookie })).toMatchObject({ status: 200, json: NOBODY })
   })
 
-  test('is the owner of the token that was sent, and a wrong one is refused and counts as a guess', async () => {
+  test('names the owner of the token that was sent, and a wrong one is refused and counts as a guess', async () => {
     await start()
     expect((await whoami({ authorization: `Bearer ${VIEWER}` })).json).toEqual({
       name: 'desk',
@@ -144,7 +144,7 @@ describe('who is signed in', () => {
     expect(await whoami({ authorization: 'Bearer wrong', cookie })).toMatchObject({ status: 429 })
   })
 
-  test('is not to be had where no token is configured', async () => {
+  test('is refused if no token is configured', async () => {
     await start(YAML.replace(/^admin:.*\n/m, ''))
     expect(await whoami(noToken)).toMatchObject({ status: 403, json: { error: 'no_admin_token' } })
   })
@@ -216,7 +216,7 @@ describe('a session', () => {
     expect(await change(cookie)).toMatchObject({ status: 403, json: { error: 'forbidden' } })
   })
 
-  test('cannot be made or changed by who does not have the token', async () => {
+  test('cannot be made or changed by whoever does not have the token', async () => {
     await start()
     const { cookie } = await signIn(VIEWER)
     const [, name = '', expiry = '', mac = ''] = /=(.+)\.(.+)\.(.+)$/.exec(cookie) ?? []
@@ -255,7 +255,7 @@ describe('a session', () => {
     expect((await signIn()).reply.status).toBe(200)
   })
 
-  test('does not help who sends a wrong token with it', async () => {
+  test('does not help whoever sends a wrong token with it', async () => {
     await start()
     const { cookie } = await signIn()
     expect(

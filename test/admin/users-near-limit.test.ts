@@ -33,7 +33,7 @@ test('the first of all steps are found, however many users there are, and each o
   expect([names(found), found.next]).toEqual([['alice', 'bob'], null])
 })
 
-test('what was used of a category that the configuration no longer has counts nowhere', async () => {
+test('use of a category that the configuration no longer has counts nowhere', async () => {
   const gone = { user: 'a', counters: new Map([['gone', [{ seconds: HOUR, startedAt: NOW, used: 9 }]]]) }
   expect(names(await ask([[gone, usage('b', 1)]]))).toEqual(['b'])
 })

@@ -13,7 +13,7 @@ beforeEach(() => {
 })
 afterEach(() => rmSync(folder, { recursive: true }))
 
-it('the daily look at a certificate goes on where its key cannot be looked at any more', () => {
+it('the daily look at a certificate goes on if its key cannot be looked at any more', () => {
   vi.useFakeTimers({ toFake: ['setInterval', 'clearInterval'] })
   const pair = makeCa(folder, 'one')
   const seen: Observation['type'][] = []
@@ -50,7 +50,7 @@ it('a chain with a part that is broken is refused, though its first certificate 
   expect(() => openCertificate(pair, 'gateway', () => {})).toThrow(`${pair.certFile} is not a chain that can be used`)
 })
 
-describe('what a backend is reached with', () => {
+describe('the TLS of an upstream', () => {
   const files = { caFile: null, certFile: null, keyFile: null, serverName: null }
   const file = (text: string): string => {
     const path = join(folder, 'some.pem')
@@ -87,12 +87,12 @@ describe('what a backend is reached with', () => {
     expect(() => readClientTls({ ...files, caFile }, ['upstream', 'tls'])).toThrow(SetupError)
   })
 
-  it('has no authorities in a file where a broken one follows a good one', () => {
+  it('has no authorities in a file in which a broken one follows a good one', () => {
     const caFile = file(`${makeCa(folder, 'one').cert}-----BEGIN CERTIFICATE-----\nAAAA\n-----END CERTIFICATE-----\n`)
     expect(() => readClientTls({ ...files, caFile }, ['upstream', 'tls'])).toThrow(`${caFile} is not one or more`)
   })
 
-  it('is refused where certificate and key are no pair', () => {
+  it('is refused if certificate and key are no pair', () => {
     const [{ certFile }, { keyFile }] = [makeCa(folder, 'one'), makeCa(folder, 'other')]
     const problem = { path: ['upstream', 'tls'], message: expect.stringContaining(`the key in ${keyFile} is not that`) }
     expect(() => readClientTls({ ...files, certFile, keyFile }, ['upstream', 'tls'])).toThrow(

@@ -6,7 +6,7 @@ import { openCopyable } from '../../src/app/copyable-stores.ts'
 
 const open = (path: string) => openCopyable({ location: { kind: 'sqlite', path }, prefix: 'tollgate' }, true)
 
-test('a file that cannot be copied from is told with its path and the cure', () => {
+test('a file that cannot be copied from is reported with its path and the cure', () => {
   const folder = mkdtempSync(join(tmpdir(), 'tollgate-copy-'))
   const path = join(folder, 'x.db')
   expect(() => open(path)).toThrow(`there is no file ${path}: check the path`)

@@ -21,7 +21,7 @@ describe('the gauges of the global windows', () => {
     expect([asked, next.value('tollgate_global_used_tokens{category="read",window="1h"}')]).toEqual([2, 2])
   })
 
-  it('are left out while the store does not answer, and come back with it', async () => {
+  it('are left out while the store is out, and come back with it', async () => {
     let out = true
     const read = async () => {
       if (out) throw new Error('out')
@@ -66,13 +66,13 @@ routes: [{ match: GET /items/*, category: read }]`,
     expect(value('tollgate_global_used_tokens{category="read",window="1h"}')).toBe(2)
   })
 
-  it('shows none where the global scope is switched off', async () => {
+  it('shows none if the global scope is switched off', async () => {
     await start('enabled: false')
     expect(await get('alice')).toBe(200)
     expect([...(await scrape()).samples.keys()].filter((key) => key.includes('_global_'))).toEqual([])
   })
 
-  it('counts refusals by the scope that the answer names', async () => {
+  it('counts refusals by the scope that the response names', async () => {
     await start()
     for (let i = 0; i < 3; i++) expect(await get('alice')).toBe(200)
     expect(await get('alice')).toBe(429)

@@ -21,14 +21,14 @@ const numbers = ({ policy }: ReturnType<typeof createLimitsInForce>, user = 'nob
   return [personal[0]?.limit, global?.[0]?.limit ?? null]
 }
 
-it('begins with the file alone', () => {
+it('limits in force begin with the file alone', () => {
   const limits = createLimitsInForce(quota('mode: loose, shadow: true'))
   expect(numbers(limits)).toEqual([15, 150])
   expect(limits.shadow()).toBe(true)
   expect(numbers(createLimitsInForce(quota('mode: adaptive')))).toEqual([10, 100])
 })
 
-it('puts what was changed at run time over it, and gives it back', () => {
+it('limits in force put changes at run time over the file, and give back the values of the file', () => {
   const limits = createLimitsInForce(quota('mode: loose'))
   limits.enforce(state({ mode: 'conservative', shadow: true }, { alice: { limits: { read: { '1h': 3 } } } }), 1)
   expect([numbers(limits), numbers(limits, 'alice')]).toEqual([
@@ -44,7 +44,7 @@ it('puts what was changed at run time over it, and gives it back', () => {
   expect(limits.shadow()).toBe(false)
 })
 
-it('puts other changes of the same number in force, as a store that has lost some gives it again', () => {
+it('limits in force follow other changes of the same number, as a store that has lost some gives it again', () => {
   const limits = createLimitsInForce(quota())
   limits.enforce(state({ mode: 'loose' }, { alice: { limits: { read: { '1h': 3 } } } }), 1)
   limits.enforce(state({ mode: 'conservative' }, { alice: { limits: { read: { '1h': 4 } } } }), 1)
@@ -54,7 +54,7 @@ it('puts other changes of the same number in force, as a store that has lost som
   ])
 })
 
-it('takes the adaptive factor in mode adaptive only, also where that came at run time, and never for overrides', () => {
+it('limits in force take the adaptive factor in mode adaptive only, also if that came at run time, and never for overrides', () => {
   const limits = createLimitsInForce(quota())
   const adaptive = state({ mode: 'adaptive' }, { alice: { limits: { read: { '1h': 3 } } } })
   limits.enforce(UNCHANGED, 0.8)
@@ -73,7 +73,7 @@ it('takes the adaptive factor in mode adaptive only, also where that came at run
   expect(numbers(limits)).toEqual([10, 100])
 })
 
-it('keeps its limits while nothing changes, and makes others after each change: refusals are remembered by them', () => {
+it('limits in force stay the same objects until a change, since refusals are remembered by them', () => {
   const limits = createLimitsInForce(quota())
   const first = state({})
   limits.enforce(first, 1)
@@ -84,7 +84,7 @@ it('keeps its limits while nothing changes, and makes others after each change: 
   expect(limits.policy()).not.toBe(before)
 })
 
-it('lets an override go that has ended, which is no change of its own', () => {
+it('limits in force let an override go that has ended, which is no change of its own', () => {
   const limits = createLimitsInForce(quota())
   const changed = state({}, { alice: { limits: { read: { '1h': 3 } } } })
   limits.enforce(changed, 1)
@@ -93,7 +93,7 @@ it('lets an override go that has ended, which is no change of its own', () => {
   expect(numbers(limits, 'alice')).toEqual([10, 100])
 })
 
-it('names what was changed for a category or a window that the file does not have, and nothing else', () => {
+it('limits in force name what was changed for a category or window that the file does not have, and nothing else', () => {
   const changed = state(
     { baselines: { personal: { gone: { '1h': 1 }, read: { '1h': 1 } } }, custom: { global: { read: { '2h': 1 } } } },
     { alice: { limits: { gone: { '1h': 3 } } }, bob: { limits: { gone: { '1h': 4 }, read: { '1h': 4 } } } },
@@ -112,7 +112,7 @@ it('names what was changed for a category or a window that the file does not hav
   expect(restingChanges(quota(), UNCHANGED)).toEqual([])
 })
 
-it.each(['baselines', 'custom'])('names them in both scopes of the %s', (layer) => {
+it.each(['baselines', 'custom'])('limits in force name such changes in both scopes of the %s', (layer) => {
   for (const scope of ['personal', 'global'])
     expect(restingChanges(quota(), state({ [layer]: { [scope]: { gone: { '1h': 1 } } } }))).toHaveLength(1)
 })

@@ -75,7 +75,7 @@ it('the last adaptive factor stays while the store is out', async () => {
   expect(observed.map(({ type }) => type)).not.toContain('internal_error')
 })
 
-it('the factor is told at the start and whenever it has become another one', async () => {
+it('the adaptive factor is reported at the start and whenever it has become another one', async () => {
   const told = (factor: number) => ({ type: 'adaptive_factor', factor })
   await following.start()
   await vi.advanceTimersByTimeAsync(30_000)
@@ -84,7 +84,7 @@ it('the factor is told at the start and whenever it has become another one', asy
   expect(observed).toEqual([told(1), told(0.75), told(1.5)])
 })
 
-it('what was changed at run time is in force once it has started, and what is changed after its close is not', async () => {
+it('changes at run time are in force once the policy has started, and not after its close', async () => {
   await store.set({ kind: 'settings', to: { mode: 'loose' } })
   await following.start()
   expect(limit()).toBe(150)

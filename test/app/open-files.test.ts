@@ -13,7 +13,7 @@ test('a process that may open fewer files than connections are allowed is warned
   expect(openFilesProblem(config, null)).toBeNull()
 })
 
-test('the limit is that of this process', () => {
+test('the limit of open files is that of this process', () => {
   const many = { ...config, edge: { ...config.edge, maxConnections: 1e9 } }
   const [, limit] = /may have (\d+) files open/.exec(openFilesProblem(many) ?? '') ?? []
   expect(Number(limit)).toBeGreaterThan(0)

@@ -29,7 +29,7 @@ it.each([
   'routes: [{ match: GET /x, public: true }]',
   'drain: { delay: 1s }',
   'edge: { max_in_flight: 7 }',
-])('%s does not', (text) => {
+])('%s does not wait for a restart', (text) => {
   const next = config(text)
   expect(needRestart(running, next)).toEqual([])
   expect(untilRestart(running, next)).toEqual(next)
@@ -39,12 +39,12 @@ it.each([
   ['admin: { listen: 127.0.0.1:1 }', true],
   ['admin: { tls: { cert: a.crt, key: a.key } }', true],
   ['admin: { token: another-admin-token-01 }', false],
-])('%s: whether a health check is led astray until then is told', (text, astray) => {
+])('%s has a warning exactly if a health check is led astray until the restart', (text, astray) => {
   const [told] = needRestart(running, config(text))
   expect(told?.includes('`tollgate healthcheck` and `tollgate drain` find nobody')).toBe(astray)
 })
 
-it('a health check is led astray by the admin listener alone', () => {
+it('only the admin listener leads a health check astray', () => {
   const told = needRestart(running, config('listen: 127.0.0.1:1\nadmin: { listen: 127.0.0.1:2 }'))
   expect(told.map((line) => line.includes('healthcheck'))).toEqual([false, true])
 })

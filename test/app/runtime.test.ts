@@ -44,31 +44,31 @@ ${rest}`)
   return parts
 }
 
-it('what has files is taken over with all it remembers, such as the keys that were fetched, while these hold the same', async () => {
+it('a part with files is taken over with all it remembers, such as fetched keys, while the files hold the same', async () => {
   const before = await make(null)
   const after = await make(before, 'time_zone: Europe/Berlin')
   expect(after.authenticator).toBe(before.authenticator)
   expect(after.forwarder).toBe(before.forwarder)
 })
 
-it('what the backend is told of us is of the configuration in force: a secret that was replaced', async () => {
+it('the upstream gets the secret of the configuration in force, also after it was replaced', async () => {
   const before = await make(null, '', '{ X-Backend-Secret: one }')
   expect((await make(before, '', '{ X-Backend-Secret: one }')).forwarder).toBe(before.forwarder)
   expect((await make(before, '', '{ X-Backend-Secret: other }')).forwarder).not.toBe(before.forwarder)
 })
 
-it('whom to trust is asked anew of requests to the same backend', async () => {
+it('proxies to trust are those of the configuration in force, for the same upstream too', async () => {
   const before = await make(null, 'edge: { trusted_proxies: [127.0.0.1] }')
   expect((await make(before)).forwarder).not.toBe(before.forwarder)
 })
 
-it('whom to let in is asked anew where another kind of credential is taken', async () => {
+it('the kinds of credentials are those of the configuration in force', async () => {
   const before = await make(null, '  gateway_tokens: true')
   expect((await make(before, '  gateway_tokens: true')).authenticator).toBe(before.authenticator)
   expect((await make(before, '  gateway_tokens: false')).authenticator).not.toBe(before.authenticator)
 })
 
-it('asks nobody for keys where another part cannot be made', async () => {
+it('no key server is asked if another part cannot be made', async () => {
   const asked: string[] = []
   const keys = createServer((req, res) => {
     asked.push(req.url ?? '')
@@ -91,7 +91,7 @@ auth: { jwt: [{ issuer: "https://a.test", audience: t, jwks: "${jwks}", algorith
   keys.close()
 })
 
-it('is made anew where one of its files holds something else', async () => {
+it('a part is made anew if one of its files holds something else', async () => {
   const first = await make(null)
   writeKeys()
   const second = await make(first)
@@ -103,13 +103,13 @@ it('is made anew where one of its files holds something else', async () => {
   expect(third.forwarder).not.toBe(second.forwarder)
 })
 
-it('is not made where one of its files is gone', async () => {
+it('a part is not made if one of its files is gone', async () => {
   const before = await make(null)
   rmSync(join(folder, 'keys.json'))
   await expect(make(before)).rejects.toThrow('keys.json')
 })
 
-it('that another takes the place of lets its connections to the backend go', async () => {
+it('a part that was replaced lets its connections to the upstream go', async () => {
   const sockets: Socket[] = []
   // Kept for ten minutes, as far as the upstream is concerned.
   const server = createServer({ keepAliveTimeout: 600_000 }, (_req, res) => res.end('ok'))
@@ -134,7 +134,7 @@ it('that another takes the place of lets its connections to the backend go', asy
   }
 })
 
-it('of a configuration that comes when the gateway ends wait for no key server', async () => {
+it('parts of a configuration that comes when the gateway ends wait for no key server', async () => {
   // It takes questions and never answers: five seconds until that is given up.
   // Its connections tell nothing: fetch makes a new one for a question that is given up, and keeps it idle for four seconds.
   const open = new Set<ServerResponse>()

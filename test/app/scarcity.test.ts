@@ -2,7 +2,7 @@ import { expect, test } from 'vitest'
 import { createScarcity } from '../../src/app/scarcity.ts'
 import { request } from '../observe/request.ts'
 
-test('a total that refused a request is a reason for 10 s, what one address or user has too many of is none', () => {
+test('a limit in total that refused a request is a reason for 10 seconds, and one for an address or user is none', () => {
   let now = 0
   const { observer, reasons } = createScarcity(() => now)
   observer(request({ share: { thing: 'bodies', bound: 'address' } }))

@@ -18,7 +18,7 @@ afterAll(async () => {
 })
 afterEach(() => clock.set(0))
 
-it('says how far the clock of Redis is from ours, and once that they differ and once that they agree again', async () => {
+it('a gateway says how far the clock of Redis is from its own, once that they differ, and once that they agree again', async () => {
   const store = openRedisStore({ url: server.url, prefix: 'clock', deadlineMs: 5000, observe: () => {} })
   await whenReady(store)
   const seen: Observation[] = []

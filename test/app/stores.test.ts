@@ -13,7 +13,7 @@ const NO_LOGIN = { username: null, password: null, tls: null, sentinel: null }
 const open = (path: string) =>
   openStore({ location: { kind: 'sqlite', path }, prefix: 'tollgate', ...NO_LOGIN, deadlineMs: 250 }, () => {})
 
-test('a file that is no database, or cannot be opened: told with its path and the cure', async () => {
+test('a file that is no database, or cannot be opened, is reported with its path and the cure', async () => {
   const folder = mkdtempSync(join(tmpdir(), 'tollgate-open-'))
   const path = join(folder, 'x.db')
   writeFileSync(path, 'no database, but long enough to be looked at as one. '.repeat(20))
@@ -39,7 +39,7 @@ test('a database of another program, or of a newer Tollgate, is refused with the
   rmSync(folder, { recursive: true })
 })
 
-test('a file that can only be read: its rights are the cure, and a command that looks does with it', async () => {
+test('a file that can only be read has its rights as the cure, and is enough for a command that looks', async () => {
   const folder = mkdtempSync(join(tmpdir(), 'tollgate-open-'))
   const store = await open(join(folder, 'quota.db'))
   // For root every file can be written.
@@ -71,7 +71,7 @@ test('a file that another process is writing can be written', async () => {
 })
 
 test.each(['disk I/O error', 'database or disk is full'])(
-  '%s: no other file is to be named, which would be empty',
+  'a file with "%s" has another cure than the name of another file, which would be empty',
   async (why) => {
     vi.spyOn(sqlite, 'openSqliteStore').mockImplementation(() => {
       throw new Error(why)
@@ -81,7 +81,7 @@ test.each(['disk I/O error', 'database or disk is full'])(
   },
 )
 
-test('a file that is taken away, or replaced, under a gateway that has it open is told of once', async () => {
+test('a file that is taken away, or replaced, under a gateway that has it open is reported once', async () => {
   const folder = mkdtempSync(join(tmpdir(), 'tollgate-open-'))
   const path = join(folder, 'quota.db')
   const seen: Observation[] = []
@@ -107,7 +107,7 @@ test('a file that is taken away, or replaced, under a gateway that has it open i
   rmSync(folder, { recursive: true })
 })
 
-test('a store that cannot be read does not answer, though its file is there', async () => {
+test('a store that cannot be read is out, though its file is there', async () => {
   const folder = mkdtempSync(join(tmpdir(), 'tollgate-open-'))
   const store = await open(join(folder, 'quota.db'))
   await store.close()

@@ -137,7 +137,7 @@ describe('tollgate check', () => {
     ])
   })
 
-  test('tells it beside what else is wrong with files', async () => {
+  test('reports it beside what else is wrong with files', async () => {
     writeFileSync(join(folder, 'keys.json'), '{}')
     const issuer = `{ issuer: "https://id.example.org", audience: a, jwks: "file:keys.json", algorithms: [ES256] }`
     const [code, said] = await check(`sqlite:${folder}/none/tollgate.db`, `auth: { jwt: [${issuer}] }\n`)

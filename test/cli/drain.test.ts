@@ -56,7 +56,7 @@ describe('tollgate drain', () => {
     expect([code, said]).toEqual([1, expect.stringMatching(/^not done: http:\/\/127.0.0.1:\d+: connect ECONNREFUSED/)])
   })
 
-  test('shows the admin token of the file where the gateway listens on no loopback address, and nowhere else', async () => {
+  test('sends the admin token of the file if the gateway listens on no loopback address, and only then', async () => {
     const own = Object.values(networkInterfaces()).flatMap((all = []) => all.filter(({ internal }) => !internal))
     const address = own.find(({ address }) => isIPv4(address))?.address
     const seen: [string, IncomingHttpHeaders['authorization']][] = []
@@ -73,6 +73,6 @@ describe('tollgate drain', () => {
   })
 })
 
-test('loads what tells the address and no more: it runs in the memory that the gateway was given', () => {
+test('loads what reads the address and no more, since it runs in the memory that the gateway was given', () => {
   expect(packagesOf('src/cli/drain.ts').sort()).toEqual(['yaml', 'zod'])
 })

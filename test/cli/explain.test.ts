@@ -55,7 +55,7 @@ describe('tollgate explain', () => {
     expect(third).toMatch(/^ {3}Global {4}1h {2}119 of 2400 used .* baseline 1200 \(.*\), multiplier x 2$/)
   })
 
-  test('gives the answer of the API with --json', async () => {
+  test('prints the response of the API with --json', async () => {
     const { stdout } = await explain(
       '--user',
       'bob',
@@ -78,7 +78,7 @@ describe('tollgate explain', () => {
   test.each([
     ['--cost', '5'],
     ['--value', '3'],
-  ])('does not take %s %s where the cost is fixed', async (option, value) => {
+  ])('does not take %s %s if the cost is fixed', async (option, value) => {
     const music = ['--user', 'bob', '--method', 'POST', '--path', '/v1/user/music']
     expect(await explain(...music, option, value)).toMatchObject({
       code: 2,
@@ -104,11 +104,11 @@ describe('tollgate explain', () => {
     [['--user', 'a', '--path', '/x', '--cost', '1.5'], /--cost takes/],
     [['--user', 'a', '--path', '/x', '--bytes', '1k'], /--bytes takes/],
     [['--user', 'a', '--path', '/x', '--cost', '1000000001'], /--cost takes .*1000000000$/m],
-  ])('called wrongly says how: %j', async (args, message) => {
+  ])('says how it was called wrongly: %j', async (args, message) => {
     expect(await wrongCall(explainRequest(['-c', file, ...args]))).toMatch(message)
   })
 
-  test('called wrongly ends with 2, and leads to its help', async () => {
+  test('ends with 2 if it is called wrongly, and leads to its help', async () => {
     const stderr = 'tollgate: explain needs --user and --path\nSee: tollgate explain --help\n'
     expect(await explain('--path', '/x')).toMatchObject({ code: 2, stdout: '', stderr })
   })
@@ -117,12 +117,12 @@ describe('tollgate explain', () => {
     expect((await explain('--help')).stdout).toMatch(/^Usage: tollgate explain --user USER/)
   })
 
-  test('tells the version too, an option of every command', async () => {
+  test('prints the version too, an option of every command', async () => {
     expect(await explain('--version')).toMatchObject({ code: 0, stdout: expect.stringMatching(/^\d+\.\d+\.\d+/) })
   })
 })
 
-test('what a user id could make a terminal do is not done', () => {
+test('makes a terminal do nothing that a user id asks of it', () => {
   const text = asText({
     user: '\u001b[31mred\u202e',
     method: 'GET',

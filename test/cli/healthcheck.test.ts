@@ -47,7 +47,7 @@ describe('tollgate healthcheck', () => {
     expect(await healthcheck(admin(`${host}:${port}`))).toEqual([0, `alive: http://${asked}:${port}/livez`])
   })
 
-  test('one whose file went wrong meanwhile is still alive, since it goes on with what it had', async () => {
+  test('a gateway whose file went wrong meanwhile is still alive, since it goes on with what it had', async () => {
     const text = `${admin(`127.0.0.1:${port}`)}routes: [{ match: nonsense }]\nunknown: \${UNSET}\n`
     expect(await healthcheck(text)).toEqual([0, `alive: http://127.0.0.1:${port}/livez`])
   })
@@ -57,7 +57,7 @@ describe('tollgate healthcheck', () => {
     expect(await healthcheck(text, { ADMIN_PORT: port })).toEqual([0, `alive: http://127.0.0.1:${port}/livez`])
   })
 
-  test('one that speaks TLS is asked by TLS, whatever names its certificate has', async () => {
+  test('a gateway that speaks TLS is asked by TLS, whatever names its certificate has', async () => {
     const ca = makeCa(folder, 'ca')
     const { certFile, keyFile } = makeCertificate(folder, 'admin', ca, 'DNS:gateway.example.org')
     const server = https.createServer({ cert: readFileSync(certFile), key: readFileSync(keyFile) }, (req, res) => {
@@ -70,7 +70,7 @@ describe('tollgate healthcheck', () => {
     server.close()
   })
 
-  test.each(['::1', '::'])('nobody there is not alive, with the reason: %s', async (host) => {
+  test.each(['::1', '::'])('a gateway that is not there is not alive, with the reason: %s', async (host) => {
     const none = await freePort()
     const [code, said] = await healthcheck(admin(`[${host}]:${none}`))
     expect([code, said.split(/: connect /)[0]]).toEqual([1, `not alive: http://[::1]:${none}/livez`])
@@ -79,12 +79,12 @@ describe('tollgate healthcheck', () => {
     )
   })
 
-  test('a file that does not tell the address has the default asked, and says so', async () => {
+  test('a file that does not say the address leads to the default, and a word about it', async () => {
     const [, said] = await healthcheck('admin: [')
     expect(said).toContain('http://127.0.0.1:9090/livez, the default, since FILE does not tell admin.listen')
   })
 
-  test('a file that is not there is told as missing, beside what came of the default', async () => {
+  test('a file that is not there is reported as missing, beside what came of the default', async () => {
     const missing = run(process.execPath, ['src/main.ts', 'healthcheck', '-c', join(folder, 'nope.yaml')])
     const { stdout, stderr } = await missing.catch((error: { stdout: string; stderr: string }) => error)
     expect(stdout + stderr).toContain(
@@ -107,7 +107,7 @@ describe('tollgate healthcheck', () => {
     server.close()
   })
 
-  test('an answer is enough, and its end is not waited for', async () => {
+  test('the head of a response is enough, and its end is not waited for', async () => {
     let openMs = Number.NaN
     const server = net.createServer((socket) => {
       const since = performance.now()
@@ -126,6 +126,6 @@ describe('tollgate healthcheck', () => {
   })
 })
 
-test('loads what tells the address and no more: it runs in the memory that the gateway was given', () => {
+test('the command loads what reads the address and no more, since it runs in the memory that the gateway was given', () => {
   expect(packagesOf('src/cli/healthcheck.ts').sort()).toEqual(['yaml', 'zod'])
 })

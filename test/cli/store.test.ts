@@ -90,7 +90,7 @@ describe('tollgate store copy', () => {
     await store.close()
   })
 
-  it('reads the URLs from the environment where they name it, and tells no password', async () => {
+  it('reads the URLs from the environment if they name it, and prints no password', async () => {
     const one = join(folder, 'one.db')
     await filled(one, 3)
     const locked = await startRedis({ args: ['--requirepass', 'not-to-be-told'] })

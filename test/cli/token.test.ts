@@ -22,7 +22,7 @@ afterAll(() => rmSync(folder, { recursive: true, force: true }))
 const file = (): string[] => ['-c', join(folder, 'tollgate.yaml')]
 const token = (...args: string[]) => run(process.execPath, ['src/main.ts', 'token', ...args, ...file()])
 
-test('tokens made and revoked on the command line are in the audit, once each', async () => {
+test('access keys made and revoked on the command line are in the audit, once each', async () => {
   const { stdout } = await token('create', '--user', 'alice', '--name', 'phone')
   const id = (await token('list')).stdout.split('\t')[0] ?? ''
   for (let i = 0; i < 2; i++) await token('revoke', id)
@@ -37,7 +37,7 @@ test('tokens made and revoked on the command line are in the audit, once each', 
   expect(JSON.stringify(entries)).not.toContain(stdout.trim())
 })
 
-test('a store that is not there is told with its whole path and not made, but by the first token, which tells it', async () => {
+test('a store that is not there is reported with its whole path, and made by the first access key alone, which reports it', async () => {
   const elsewhere = mkdtempSync(join(folder, 'elsewhere-'))
   const config = join(elsewhere, 'tollgate.yaml')
   writeFileSync(config, YAML.replace('sqlite::memory:', 'sqlite:quota.db'))
@@ -64,7 +64,7 @@ test('a store that is not there is told with its whole path and not made, but by
   expect((await there('token', 'create', '--user', 'alice', '--name', 'b')).stderr).not.toContain(made)
 })
 
-test('one that has got out is revoked by itself, and told by its id alone', async () => {
+test('an access key that has got out is revoked by itself, and reported by its id alone', async () => {
   const made = (await token('create', '--user', 'eve', '--name', 'leaked')).stdout.trim()
   const id = (await token('list')).stdout
     .split('\n')
@@ -79,7 +79,7 @@ test('one that has got out is revoked by itself, and told by its id alone', asyn
   })
 })
 
-test('a lifetime that no date can hold is refused, and the list and the audit stay readable', async () => {
+test('a lifetime that no date can hold is refused, and leaves the list and the audit readable', async () => {
   const call = (lifetime: string) => ['create', '--user', 'bob', '--name', 'long', '--expires', lifetime]
   await token(...call('36500d'))
   const stderr = expect.stringContaining('at most 36500d')
@@ -99,6 +99,6 @@ test.each([
   [['revoke', 'some-id', 'another-id'], 'one ID'],
   [['revoke'], 'one ID'],
   [['lst'], 'create, list or revoke'],
-])('token %j is called wrongly: nothing is ignored', async (args, said) => {
+])('token %j is called wrongly, since nothing is ignored', async (args, said) => {
   expect(await wrongCall(tokenCommand([...args, ...file()]))).toContain(said)
 })

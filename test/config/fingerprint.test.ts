@@ -37,7 +37,7 @@ test.each([
   ['an issuer', { 'id.test': 'id2.test' }],
   ['who answers preflights', { '# a comment': 'cors: { origins: ["*"] }' }],
   ['what a path may hold', { '# a comment': 'edge: { allow_in_path: [semicolon] }' }],
-])('two replicas that differ in %s do not', (_what, changes) => {
+])('two replicas that differ in %s do not decide alike', (_what, changes) => {
   expect(of(changes)).not.toBe(of())
 })
 

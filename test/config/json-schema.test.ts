@@ -12,7 +12,7 @@ const validate = new Ajv2020({ strict: true, strictTypes: false }).compile(jsonS
 const accepts = (text: string) => validate(parse(text))
 
 describe('the JSON Schema', () => {
-  test('that ships is the one of this program', () => {
+  test('that ships is the one that this program writes', () => {
     expect(read('tollgate.schema.json')).toBe(printJsonSchema())
   })
 

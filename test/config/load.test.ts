@@ -37,7 +37,7 @@ describe('loading a file', () => {
     expect(result).toMatchObject({ ok: true, hash: createHash('sha256').update(SHORTEST).digest('hex').slice(0, 16) })
   })
 
-  test('gives another hash where a key set, an authority or an OpenAPI document that it names holds something else', async () => {
+  test('gives another hash if a key set, an authority or an OpenAPI document that it names holds something else', async () => {
     const file = put(
       'tollgate.yaml',
       `upstream: { url: https://127.0.0.1:9000, tls: { ca: ca.pem, cert: c.pem, key: k.pem } }
@@ -93,7 +93,7 @@ auth: { jwt: [{ issuer: a, audience: b, algorithms: [ES256], jwks: file:./jwks.j
     expect(result.ok && result.config.store.location).toEqual({ kind: 'sqlite', path: './tollgate.db' })
   })
 
-  test('tells of every file that it names and that cannot be read', async () => {
+  test('reports every file that it names and that cannot be read', async () => {
     const file = put(
       'tollgate.yaml',
       `upstream: { url: https://127.0.0.1:9000, tls: { ca: ca.pem, cert: c.pem, key: k.pem } }
@@ -117,7 +117,7 @@ auth: { jwt: [{ issuer: a, audience: b, algorithms: [ES256], jwks: file:jwks.jso
     )
   })
 
-  test('tells that a file is missing, is a folder, or is not UTF-8', async () => {
+  test('reports a file that is missing, is a folder, or is not UTF-8', async () => {
     const missing = '/no.yaml:1:1 file: cannot be read (ENOENT): check the path and the permissions'
     expect(await problemsOf(join(folder, 'no.yaml'))).toBe(missing)
     expect(await problemsOf(folder)).toBe(':1:1 file: is not a regular file: name the configuration file')
@@ -157,7 +157,7 @@ describe('a file that is made to hurt', () => {
     expect(problemsIn(`${SHORTEST}a:\n  ${'- '.repeat(10_000)}1\n`)).toContainEqual(expect.stringContaining('too deep'))
   })
 
-  test('tens of thousands of keys, aliases and errors are told in finite words', () => {
+  test('tens of thousands of keys, aliases and errors are reported in finite words', () => {
     const keys = Array.from({ length: 40_000 }, (_, i) => `k${i}: 1`).join('\n')
     expect(problemsIn(keys)).toHaveLength(40_001)
     expect(problemsIn(`a: &a 1\nb: [${'*a,'.repeat(200_000)}1]`)).not.toEqual([])

@@ -37,7 +37,7 @@ describe('the OpenAPI document of the configuration', () => {
     expect(loaded.ok && loaded.config.reference?.document).toEqual({ openapi: '3.1.0', paths: {} })
   })
 
-  test('of YAML has the status codes as keys, and lists and nothings where they stand', async () => {
+  test('of YAML has its status codes as keys, and its lists and empty values in their places', async () => {
     write('openapi: 3.0.3\npaths: { /a: { get: { tags: [x], responses: { 200: { description: "" } }, summary: } } }')
     const loaded = await load()
     const get = { tags: ['x'], responses: { '200': { description: '' } }, summary: null }
@@ -72,7 +72,7 @@ describe('the OpenAPI document of the configuration', () => {
     expect(await problem(text)).toBe(`:4:12 reference.openapi: FILE ${expected}`)
   })
 
-  test('is refused where it is of another encoding, too large, missing, or no file', async () => {
+  test('is refused if it is of another encoding, too large, missing, or no file', async () => {
     expect(await problem(Buffer.from([0x7b, 0xff]))).toContain('is not UTF-8: save it in that encoding')
     expect(await problem(' '.repeat((8 << 20) + 1))).toContain('is larger than 8 MiB: shorten it')
     expect(await problem(`a: ${'x'.repeat(1 << 20)}`)).toContain(

@@ -21,7 +21,7 @@ test('a problem is one line: file, line, column, path, what is wrong', () => {
   )
 })
 
-test('problems are told by line, then column, each once', () => {
+test('problems are listed by line, then column, each once', () => {
   const sorted = sortProblems([
     problem(9, 1, 'c'),
     problem(10, 2, 'd'),

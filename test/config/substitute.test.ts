@@ -9,7 +9,7 @@ describe('substitution', () => {
     expect(substitute('a ${X} b ${Y}${X}', { X: '1', Y: '2' })).toEqual({ value: 'a 1 b 21' })
   })
 
-  test('takes the default where a variable is not set or empty', () => {
+  test('takes the default if a variable is not set or empty', () => {
     expect(substitute('${X:-a:-b}|${EMPTY:-c}|${SET:-d}|${X:-}', { EMPTY: '', SET: 'e' })).toEqual({
       value: 'a:-b|c|e|',
     })
@@ -20,7 +20,7 @@ describe('substitution', () => {
     expect(substitute('a${X}', { X: '' })).toHaveProperty('problem', expect.stringContaining('X is empty'))
   })
 
-  test('tells of all that is missing in one text', () => {
+  test('reports all that is missing in one text', () => {
     expect(substitute('${X} ${Y}', {})).toHaveProperty('problem', expect.stringMatching(/X is not set.*Y is not set/))
   })
 

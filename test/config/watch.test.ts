@@ -105,7 +105,7 @@ describe('a watched file', () => {
     await calls(2)
   })
 
-  test('behind a link to another folder is noticed, although no event of its own folder tells of it', async () => {
+  test('behind a link to another folder is noticed, although its own folder has no event of it', async () => {
     mkdirSync(join(folder, 'elsewhere'))
     writeFileSync(join(folder, 'elsewhere', 'real.yaml'), 'a')
     symlinkSync('elsewhere/real.yaml', join(folder, 'tollgate.yaml'))
@@ -133,7 +133,7 @@ describe('a watched file', () => {
     await calls(1)
   })
 
-  test('that stays away is told of once, and its return too, also with the same content', async () => {
+  test('that stays away is reported once, and its return too, also with the same content', async () => {
     const file = join(folder, 'tollgate.yaml')
     writeFileSync(file, 'a')
     await start(file, { missingMs: 100 })
@@ -152,7 +152,7 @@ describe('a watched file', () => {
     await calls(1)
   })
 
-  test('that is written in pieces is told of once, when it rests', async () => {
+  test('that is written in pieces is reported once, when it rests', async () => {
     const file = join(folder, 'tollgate.yaml')
     writeFileSync(file, 'a')
     await start(file, { debounceMs: 300 })

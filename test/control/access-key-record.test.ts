@@ -6,7 +6,7 @@ import { hashAccessKey, looksLikeAccessKey, mintToken } from '../../src/control/
 const OWNER = { user: 'alice', name: 'laptop', expiresAt: null }
 const mint = (): string => mintToken(OWNER, 1000).token
 
-describe('a minted token', () => {
+describe('a minted access key', () => {
   it('is gw_, 32 characters and a checksum of 6', () => {
     for (let i = 0; i < 200; i++) expect(mint()).toMatch(/^gw_[0-9A-Za-z]{38}$/)
   })
@@ -48,7 +48,7 @@ describe('a minted token', () => {
   })
 })
 
-describe('what looks like a token', () => {
+describe('what looks like an access key', () => {
   const CHARACTERS = [...'0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz']
 
   it('does not any more when any single character is another one', () => {

@@ -48,7 +48,7 @@ async function onlyWhenAsked(): Promise<void> {
   await keeper.start()
 }
 
-describe('what administrators change', () => {
+describe('a change by an administrator', () => {
   it('is known once the keeper has started', async () => {
     await store.set(loose)
     await store.set(forUser('alice', override(5)))
@@ -64,7 +64,7 @@ describe('what administrators change', () => {
   it.each([
     ...[1, 'null', [], {}, { limits: null, expiresAt: null }, { limits: { read: 1 }, expiresAt: null }],
     ...[{ limits: {} }, { limits: {}, expiresAt: 'soon' }],
-  ])('is followed also where the store has an override that is none: %j', async (odd) => {
+  ])('is followed also if the store has an override that is none: %j', async (odd) => {
     await store.set(forUser('mallory', odd as never))
     await store.set(forUser('alice', override(5)))
     await keeper.start()
@@ -81,14 +81,14 @@ describe('what administrators change', () => {
     await vi.waitFor(() => expect(keeper.state().settings.value).toEqual({ mode: 'loose' }), { timeout: 30_000 })
   })
 
-  it('comes with the next poll where the hint was lost', async () => {
+  it('comes with the next poll if the hint was lost', async () => {
     await keeper.start()
     store.isDeaf = true
     await store.set(loose)
     await vi.waitFor(() => expect(keeper.state().version).toBe(1), { timeout: 30_000 })
   })
 
-  it('comes within a second where nothing else is asked for', async () => {
+  it('comes within a second if nothing else is asked for', async () => {
     vi.useFakeTimers()
     onTestFinished(() => void vi.useRealTimers())
     store.isDeaf = true
@@ -102,7 +102,7 @@ describe('what administrators change', () => {
     expect(usual.state().version).toBe(1)
   })
 
-  it('is told to whoever follows, until he has heard enough', async () => {
+  it('is reported to every follower until it unsubscribes', async () => {
     await onlyWhenAsked()
     const heard: ControlState[] = []
     const stop = keeper.follow((state) => heard.push(state))
@@ -119,7 +119,7 @@ describe('what administrators change', () => {
     ])
   })
 
-  it('is in force already when it is told', async () => {
+  it('is in force already when it is reported', async () => {
     await onlyWhenAsked()
     const heard: boolean[] = []
     keeper.follow((state) => heard.push(state === keeper.state()))
@@ -128,7 +128,7 @@ describe('what administrators change', () => {
     expect(heard).toEqual([true])
   })
 
-  it('reaches the others where one who follows fails', async () => {
+  it('reaches the other followers if one fails', async () => {
     await onlyWhenAsked()
     const heard: number[] = []
     keeper.follow(() => {
@@ -142,7 +142,7 @@ describe('what administrators change', () => {
     expect(told).toMatchObject([{ type: 'internal_error', where: 'control' }])
   })
 
-  it('is told change by change to whoever follows those, and not where all is read at once', async () => {
+  it('is reported one by one to those who follow single changes, and not if all is read at once', async () => {
     const heard: string[] = []
     await onlyWhenAsked()
     const stop = keeper.followChanges(({ version, what }) => heard.push(`${version} ${what}`))
@@ -180,7 +180,7 @@ describe('what administrators change', () => {
     expect(overrides).toBe(between.overrides)
   })
 
-  it('is read change by change, and all of it where there were too many', async () => {
+  it('is read change by change, and all of it if there were too many', async () => {
     await onlyWhenAsked()
     await store.set(loose)
     await keeper.fresh()
@@ -243,7 +243,7 @@ describe('an override that expires', () => {
     expect(keeper.state().overrides.size).toBe(0)
   })
 
-  it('is dropped in time also where something else was changed meanwhile', async () => {
+  it('is dropped in time also if something else was changed meanwhile', async () => {
     await store.set(forUser('alice', override(5, store.at + 60_000)))
     await onlyWhenAsked()
     await store.set(loose)
@@ -261,7 +261,7 @@ describe('an override that expires', () => {
     expect((await keeper.fresh()).overrides.get('alice')).toEqual({ version: 2, value: override(7, store.at + 1000) })
   })
 
-  it("comes back where the store's clock had leapt ahead and is set back", async () => {
+  it('comes back if the clock of the store had leapt ahead and is set back', async () => {
     await store.set(forUser('alice', override(5, store.at + 60_000)))
     await store.set(forUser('bob', override(5)))
     await onlyWhenAsked()
@@ -283,14 +283,14 @@ describe('an override that expires', () => {
 })
 
 describe("the store's time", () => {
-  it('is that of its last answer, and goes on from there by our clock', async () => {
+  it('is that of its last response, and goes on from there by our clock', async () => {
     await onlyWhenAsked()
     expect(keeper.storeTime()).toBe(store.at)
     time += 250.7
     expect(keeper.storeTime()).toBe(store.at + 250)
   })
 
-  it('is ours before the first answer', () => {
+  it('is ours before the first response', () => {
     const before = Date.now()
     const fresh = open()
     expect(fresh.storeTime()).toBeGreaterThanOrEqual(before)
@@ -308,7 +308,7 @@ describe('while the store is out', () => {
     await vi.waitFor(() => expect(keeper.state().settings.value).toEqual({ mode: 'loose' }), { timeout: 30_000 })
   })
 
-  it('keeps what it knew, tells once of each outage, and catches up with what was changed meanwhile', async () => {
+  it('the keeper keeps what it knew, reports each outage once, and catches up with what was changed meanwhile', async () => {
     await onlyWhenAsked()
     await store.set(loose)
     await keeper.fresh()
@@ -324,7 +324,7 @@ describe('while the store is out', () => {
     }
   })
 
-  it('sees what is changed while everything is being read', async () => {
+  it('the keeper sees what is changed while everything is being read', async () => {
     await store.set(loose)
     await store.set(loose)
     store.remembered = 1
@@ -360,7 +360,7 @@ describe('a version that is lower than one seen before', () => {
     await keeper.fresh()
   })
 
-  it('once is passed over: it is the late answer of a store that is being replaced', async () => {
+  it('once is passed over: it is the late response of a store that is being replaced', async () => {
     const controlVersion = store.controlVersion
     store.controlVersion = async () => ({ version: 1, changedAt: store.at, at: store.at })
     expect((await keeper.fresh()).version).toBe(2)
@@ -464,7 +464,7 @@ describe('many hints at once', () => {
   })
 })
 
-it('a keeper that was closed says nothing of a store that closes meanwhile', async () => {
+it('a closed keeper reports nothing of a store that closes meanwhile', async () => {
   await keeper.start()
   const asked = keeper.fresh()
   keeper.close()
@@ -473,7 +473,7 @@ it('a keeper that was closed says nothing of a store that closes meanwhile', asy
   expect(told).toEqual([])
 })
 
-it('a keeper that was closed tells and asks nothing any more', async () => {
+it('a closed keeper reports and asks nothing any more', async () => {
   await keeper.start()
   const heard: ControlState[] = []
   keeper.follow((state) => heard.push(state))

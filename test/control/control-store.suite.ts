@@ -29,7 +29,7 @@ export function accessKeyStoreSuite(open: () => Promise<AccessKeyStoreUnderTest>
   const record = (createdAt: number, user = 'alice', expiresAt: number | null = null): AccessKeyRecord =>
     mintToken({ user, name: `made at ${createdAt}`, expiresAt }, createdAt).record
 
-  describe('a gateway token', () => {
+  describe('an access key', () => {
     it('is found by its id, with all that was kept of it', async () => {
       const kept = [record(1000, '用户 "x" {y}\n', 2000), record(2000)]
       for (const each of kept) await under.store.insertToken(each)
@@ -223,7 +223,7 @@ export function controlStoreSuite(open: () => Promise<ControlStoreUnderTest>): v
       expect(await under.other.readControl()).toMatchObject({ ...UNCHANGED, version: 1, changedAt: expect.any(Number) })
     })
 
-    it('is counted without a gap under eight writers at once', async () => {
+    it('is numbered without a gap under eight writers at once', async () => {
       const writer = async (store: ControlStore, user: string): Promise<Changed[]> => {
         const made: Changed[] = []
         for (let i = 0; i < 10; i++) made.push(await store.change(limited(user, i), ANN, null))
@@ -254,7 +254,7 @@ export function controlStoreSuite(open: () => Promise<ControlStoreUnderTest>): v
   })
 
   describe('a change that expects another version', () => {
-    it('changes nothing, and tells the version there is', async () => {
+    it('changes nothing, and gets the version there is', async () => {
       await done(mode('loose'))
       await done(limited('alice', 1))
       const before = [await under.store.readControl(), await under.store.readAudit(null, 10)]
@@ -292,7 +292,7 @@ export function controlStoreSuite(open: () => Promise<ControlStoreUnderTest>): v
   })
 
   describe('the changes after a version', () => {
-    it('are told up to a hundred; after that, all is to be read', async () => {
+    it('are listed up to a hundred; after that, all is to be read', async () => {
       const made: AuditEntry[] = []
       for (let i = 0; i < 101; i++) made.push(await done(limited('alice', i)))
       const since = (i: number) => under.other.changesSince(lastOf(made[i - 1]))
@@ -301,7 +301,7 @@ export function controlStoreSuite(open: () => Promise<ControlStoreUnderTest>): v
       expect(await since(101)).toEqual([])
     })
 
-    it('are not told after one that the store has lost, also where another has its number', async () => {
+    it('are not listed after one that the store has lost, also if another has its number', async () => {
       const first = lastOf(await done(mode('loose')))
       const second = lastOf(await done(mode('custom')))
       expect(await under.other.changesSince({ ...second, version: 3 })).toBeNull()
@@ -353,7 +353,7 @@ export function controlStoreSuite(open: () => Promise<ControlStoreUnderTest>): v
       expect(await under.store.change({ kind: 'reset', user: 'alice' }, ANN, 7)).toMatchObject({ done: true })
     })
 
-    it('of a user who used nothing is told all the same', async () => {
+    it('of a user who used nothing is reported all the same', async () => {
       expect(await done({ kind: 'reset', user: 'nobody' })).toMatchObject({ version: 1, subject: 'nobody' })
     })
   })
@@ -416,7 +416,7 @@ export function controlStoreSuite(open: () => Promise<ControlStoreUnderTest>): v
       expect((await used('write')).minute).toBe(3)
     })
 
-    it('of all empties those too that only another configuration names, told by their seconds', async () => {
+    it('of all empties those too that only another configuration names, called by their seconds', async () => {
       const hour = { name: 'an hour', seconds: 3600 }
       await settle([charge(4, 'read', 'alice', { ...of, global: [{ window: hour, limit: 9 }] }), charge(3)])
       expect(await reset([minute], true)).toMatchObject({ from: { '1m': 3, '3600s': 4, '86400s': 3 } })
@@ -472,7 +472,7 @@ export function controlStoreSuite(open: () => Promise<ControlStoreUnderTest>): v
     })
   })
 
-  it('whoever listens hears of a change through the same object, until he listens no more', async () => {
+  it('reports a change through the same object to whoever listens, until the listener unsubscribes', async () => {
     let heard = 0
     const stop = under.store.onChange(() => heard++)
     await done(mode('loose'))
@@ -522,7 +522,7 @@ export function auditBoundSuite(
     }
   })
 
-  it('forgets the oldest entries of the audit one by one, and then tells no changes after them', async () => {
+  it('forgets the oldest entries of the audit one by one, and then lists no changes after them', async () => {
     const { store, close } = await open({ newest: 5, olderOfKind: 0 })
     const made: AuditEntry[] = []
     try {

@@ -67,7 +67,7 @@ async function revoke({ id }: AccessKeyRecord): Promise<void> {
   records.set(id, { ...(records.get(id) as AccessKeyRecord), revokedAt: 5000 })
 }
 
-describe('a gateway token', () => {
+describe('an access key', () => {
   it('of the store is known at once when the keeper has started', async () => {
     const made = await Promise.all([1, 2, 3, 4, 5].map((i) => create(mint(`user ${i}`, i * 1e6))))
     await control.start()
@@ -97,7 +97,7 @@ describe('a gateway token', () => {
     expect(await keys.find(token)).toMatchObject({ user: 'alice' })
   })
 
-  it('is known also where its record comes after the store was asked for it', async () => {
+  it('is known also if its record comes after the store was asked for it', async () => {
     await control.start()
     const { token, record } = mint()
     await store.change({ kind: 'token_created', id: record.id, to: {} }, AUTHOR, null)
@@ -154,7 +154,7 @@ describe('a gateway token', () => {
     expect(store.asked).toEqual(['version'])
   })
 
-  it('is forgotten where the store has lost it', async () => {
+  it('is forgotten if the store has lost it', async () => {
     const { token } = await create()
     await create()
     await control.start()
@@ -174,7 +174,7 @@ describe('a gateway token', () => {
     expect(await keys.find(token)).toMatchObject({ user: 'alice' })
   })
 
-  it('is not held where gateway tokens are switched off, and is when they are switched on', async () => {
+  it('is not held if access keys are switched off, and is when they are switched on', async () => {
     const { token } = await create()
     wanted = false
     await control.start()
@@ -188,7 +188,7 @@ describe('a gateway token', () => {
 })
 
 describe('while the store is out', () => {
-  it('a known token is good as long as its revocation would have been seen, and no longer', async () => {
+  it('a known access key is good as long as its revocation would have been seen, and no longer', async () => {
     const { token } = await create()
     await control.start()
     store.out = true
@@ -200,7 +200,7 @@ describe('while the store is out', () => {
     expect(await keys.find(token)).toMatchObject({ user: 'alice' })
   })
 
-  it('nothing is known of an unknown token: it is none that is refused for good', async () => {
+  it('an unknown access key stays unknown, and is not refused for good', async () => {
     await control.start()
     store.out = true
     await expect(keys.find(mint().token)).rejects.toMatchObject({ name: 'StoreError' })
@@ -209,7 +209,7 @@ describe('while the store is out', () => {
     expect(await keys.find(token)).toMatchObject({ user: 'alice' })
   })
 
-  it('at the start no token is known, and all are when it is back', async () => {
+  it('no access key is known at the start, and all are when the store is back', async () => {
     const { token } = await create()
     store.out = true
     await control.start()
@@ -220,7 +220,7 @@ describe('while the store is out', () => {
   })
 })
 
-describe('a flood of made-up tokens', () => {
+describe('a flood of made-up access keys', () => {
   it('asks the store ten times a second, whatever its rate', async () => {
     await control.start()
     store.asked.length = 0
@@ -253,7 +253,7 @@ describe('a flood of made-up tokens', () => {
     expect(keys.find(mint().token)).toBeInstanceOf(Promise)
   })
 
-  it('is told to come back, not refused, where the store is out and too many wait', async () => {
+  it('is asked to come back, not refused, if the store is out and too many wait', async () => {
     await control.start()
     time += 1200
     store.out = true

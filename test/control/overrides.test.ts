@@ -32,7 +32,7 @@ describe('an override', () => {
     })
   })
 
-  it('follows the default where a value is missing or null, and has no end of itself', () => {
+  it('follows the default if a value is missing or null, and has no end of itself', () => {
     const body = { read: { '1h': 5, '1d': null }, write: null, bypassGlobal: null, expiresAt: null, reason: 'why not' }
     expect(read(body)).toEqual({
       override: {
@@ -50,7 +50,7 @@ describe('an override', () => {
   })
 
   it.each([{}, { read: {} }, { read: { '1h': null }, bypassGlobal: false, shadow: false }])(
-    'that sets nothing (%j) is told how to take one away',
+    'that sets nothing (%j) gets an error that says how to take one away',
     (body) => {
       expect(told({ ...body, reason: 'none' })).toEqual([
         ': sets nothing: give a limit under read or write, or set bypassGlobal or shadow; to take an override away, DELETE it',
@@ -58,7 +58,7 @@ describe('an override', () => {
     },
   )
 
-  it('with mistakes is told all of them, each with its place and the cure', () => {
+  it('with mistakes gets an error for each, with its place and the cure', () => {
     const body = {
       red: { '1h': 1 },
       read: { '1h': '5', '2h': 5 },
@@ -79,12 +79,12 @@ describe('an override', () => {
     ])
   })
 
-  it.each([null, undefined, 5, 'alice', []])('that is no object (%j) is told so', (body) => {
+  it.each([null, undefined, 5, 'alice', []])('that is no object (%j) gets an error that says so', (body) => {
     expect(told(body)).toEqual([': must be an object with read, write, bypassGlobal, shadow, reason, expiresAt'])
   })
 
   it.each(['2026-08-06T15:00:00Z', '2026-08-06T14:59:59.999Z', '1999-12-31T00:00:00+00:00'])(
-    'that would be over at once (%s) is told the time of now',
+    'that would be over at once (%s) gets an error with the time of now',
     (expiresAt) => {
       expect(told({ shadow: true, reason: 'late', expiresAt })).toEqual([
         'expiresAt: must be in the future: it is 2026-08-06T15:00:00.000Z now',
@@ -126,7 +126,7 @@ describe('an override', () => {
   })
 })
 
-it('the policy takes overrides as they are stored', () => {
+it('is taken by the policy as it is stored', () => {
   const value = {
     limits: { read: { '1h': 500 } },
     bypassGlobal: true,

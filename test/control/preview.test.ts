@@ -79,7 +79,7 @@ describe('a preview', () => {
     expect(begins).toMatchObject({ blockedCount: 0, newlyBlockedCount: 0, freedCount: 1 })
   })
 
-  it('tells who would be blocked, who is already, and who would be freed', async () => {
+  it('shows who would be blocked, who is already, and who would be freed', async () => {
     const usages: Usages = {
       idle: { read: { hour: 10 } },
       'at 89': { read: { hour: 89 } },
@@ -98,7 +98,7 @@ describe('a preview', () => {
     expect(looser).toMatchObject({ scanned: 5, blockedCount: 0, newlyBlockedCount: 0, freedCount: 2, blocked: [] })
   })
 
-  it('tells of each the window that would keep him waiting longest', async () => {
+  it('shows for each user the window that would keep him waiting longest', async () => {
     const usages: Usages = { alice: { read: { hour: 130, day: 950 }, write: { hour: 60, day: 90 } } }
     const { blocked } = await previewOf(storeOf(usages), conservative)
     expect(blocked).toEqual([
@@ -114,7 +114,7 @@ describe('a preview', () => {
     ])
   })
 
-  it('tells of the first of two windows that end together, as the settings have them', async () => {
+  it('shows the first of two windows that end together, as the settings have them', async () => {
     const { blocked } = await previewOf(storeOf({ alice: { read: { hour: 120 }, write: { hour: 60 } } }), {})
     expect(blocked).toMatchObject([{ category: 'read', window: '1h' }])
   })
@@ -127,19 +127,19 @@ describe('a preview', () => {
     expect(blockedCount).toBe(0)
   })
 
-  it('tells of a limit of 0 that no waiting helps', async () => {
+  it('says of a limit of 0 that no waiting helps', async () => {
     const patch = { baselines: { personal: { write: { '1h': 0 } } } }
     const { blocked } = await previewOf(storeOf({ alice: { read: { hour: 130 }, write: { day: 5 } } }), patch)
     expect(blocked).toMatchObject([{ user: 'alice', category: 'write', window: '1h', limit: 0, resetAt: null }])
   })
 
-  it('tells when it ends of a limit that fits one request', async () => {
+  it('says of a limit that fits one request when it ends', async () => {
     const patch = { baselines: { personal: { write: { '1h': 1 } } } }
     const { blocked } = await previewOf(storeOf({ alice: { write: { hour: 1 } } }), patch)
     expect(blocked).toMatchObject([{ window: '1h', limit: 1, resetAt: '2026-08-06T15:30:00.000Z' }])
   })
 
-  it('counts as blocked who has no room for the cheapest request of a category, where anything of it may be refused', async () => {
+  it('counts as blocked whoever has no room for the cheapest request of a category that may be refused', async () => {
     const usages: Usages = {
       alice: { read: { hour: 116 } },
       bob: { read: { hour: 115 } },
@@ -203,7 +203,7 @@ describe('a preview', () => {
     ])
   })
 
-  it('tells the head-room of the global windows, under the change and now', async () => {
+  it('shows the head-room of the global windows, under the change and now', async () => {
     const store = storeOf({}, { read: { hour: 10_000, day: 20_000 } })
     const { windows, effective } = await previewOf(store, { global: { multiplier: 0.5 } })
     expect(windows.read).toEqual([

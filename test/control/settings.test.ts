@@ -78,7 +78,7 @@ function setAt(path: string, changes: Changes): unknown {
 }
 
 describe('the settings in force', () => {
-  it('are those of the file where nothing was changed', () => {
+  it('are those of the file if nothing was changed', () => {
     const { shadow, ...settings } = FILE
     expect(resolve(FILE, {})).toEqual({ settings, shadow, changed: [] })
   })
@@ -255,7 +255,7 @@ describe('a patch', () => {
 describe('a patch with mistakes', () => {
   const told = (patch: unknown) => problemsOf(patch, FILE).map(({ path, msg }) => `${path}: ${msg}`)
 
-  it('is told all of them, each with its place and the cure', () => {
+  it('gets an error for each, with its place and the cure', () => {
     const patch = {
       mode: 'lose',
       global: { multiplier: 5, enabled: 'yes', multiplyer: 2 },
@@ -282,15 +282,18 @@ describe('a patch with mistakes', () => {
     ])
   })
 
-  it.each([null, undefined, 5, 'mode', [], [{ mode: 'loose' }]])('that is no object (%j) is told so', (patch) => {
-    expect(told(patch)).toEqual([': must be an object with mode, global, baselines, custom, shadow, reason'])
-  })
+  it.each([null, undefined, 5, 'mode', [], [{ mode: 'loose' }]])(
+    'that is no object (%j) gets an error that says so',
+    (patch) => {
+      expect(told(patch)).toEqual([': must be an object with mode, global, baselines, custom, shadow, reason'])
+    },
+  )
 
   it.each([
     ['limit', [0, 1, 1e12], [-1, 1e12 + 1, 0.5, Number.NaN, Number.POSITIVE_INFINITY, '5', true, {}, []]],
     ['multiplier', [0.25, 1, 4], [0.2499, 4.0001, Number.NaN, '1', true, {}]],
     ['reason', ['x', 'é'.repeat(500), '😀'.repeat(500)], ['', ' ', 'x'.repeat(501), 'a\nb', '\ud800', 5, null]],
-  ])('of a %s is told from one without', (what, good, bad) => {
+  ])('of a %s differs from one without', (what, good, bad) => {
     const patch = (value: unknown) =>
       what === 'limit'
         ? { custom: { global: { read: { '1h': value } } } }

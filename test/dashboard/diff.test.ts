@@ -11,7 +11,7 @@ test('values are compared leaf by leaf', () => {
   ])
 })
 
-test('what was made or taken away is told by its leaves', () => {
+test('what was made or taken away is shown by its leaves', () => {
   expect(differences(null, { reason: 'x', limits: {} })).toEqual([{ path: 'reason', from: undefined, to: 'x' }])
   expect(differences({ reason: 'x' }, null)).toEqual([{ path: 'reason', from: 'x', to: undefined }])
 })
@@ -22,7 +22,7 @@ test('nothing differs between equal values, and null is nothing', () => {
   expect(differences({ expiresAt: null }, {})).toEqual([])
 })
 
-test('a value in the place of a map is told', () => {
+test('a value instead of a map is shown', () => {
   expect(differences({ a: 1 }, { a: { b: 2 } })).toEqual([{ path: 'a.b', from: undefined, to: 2 }])
 })
 

@@ -18,7 +18,7 @@ describe('a duration', () => {
   ])('of %d ms is %s', (ms, text) => {
     expect(plain(format.formatDuration('en', ms))).toBe(text)
   })
-  test('is told in Chinese too', () => {
+  test('is written in Chinese too', () => {
     expect(plain(format.formatDuration('zh', 125_000)).replace(/ /g, '')).toBe('2分钟5秒')
   })
 })
@@ -28,7 +28,7 @@ test('the end of a window has whole seconds, as in the 429, and is never too ear
   expect(format.wholeSecond('2026-11-20T11:10:22.000Z')).toBe('2026-11-20T11:10:22.000Z')
 })
 
-test('a half-hour is told in a time zone, its day once', () => {
+test('a half-hour is written in a time zone, with its day once', () => {
   const from = new Date('2026-11-20T23:30:00Z')
   const to = new Date('2026-11-21T00:00:00Z')
   expect(format.formatSpan('en', from, to, 'UTC')).toBe('Fri 20 Nov 23:30–00:00')
@@ -48,7 +48,7 @@ test('numbers are grouped, rates and shares are short', () => {
   expect(format.formatShare('en', 0.012345)).toBe('1.23%')
 })
 
-test('a share that is nearly all is not told as all', () => {
+test('a share that is nearly all is not written as all', () => {
   expect([0.9996, 1, 0.57, 1.25].map((share) => format.formatShare('en', share))).toEqual([
     '99.9%',
     '100%',

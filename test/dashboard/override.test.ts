@@ -26,7 +26,7 @@ describe('the body of an override', () => {
     })
   })
 
-  test('is none where it would set nothing', () => {
+  test('is none if it would set nothing', () => {
     const limits = { 'read.1h': ' ' }
     expect(bodyOf({ ...FORM, limits }, NOW)).toEqual({ body: null, problems: { '': 'problem.nothing' } })
   })
@@ -73,11 +73,11 @@ describe('what was sent', () => {
     [{ shadow: false }],
     [{ reason: 'another' }],
     [{ expiresAt: null }],
-  ])('is not set where it says %j', (other) => {
+  ])('is not set if it says %j', (other) => {
     expect(isSet({ ...sent, ...other }, set)).toBe(false)
   })
 
-  test('is not set where nothing is', () => {
+  test('is not set while nothing is', () => {
     expect(isSet(sent, null)).toBe(false)
   })
 })
@@ -86,7 +86,7 @@ describe('what was edited since an override was sent', () => {
   const sent = { ...FORM, limits: { 'read.1h': ' 500' }, expiry: { kind: 'hours', hours: 24 } } as const
   const set = { ...FORM, limits: { 'read.1h': '500' }, expiry: { kind: 'keep', at: '2026-11-21T10:00:00Z' } } as const
 
-  test('is nothing where all is as it was, also what was put back', () => {
+  test('is nothing if all is as it was, also what was put back', () => {
     expect(editsSince(sent, sent, set)).toBeNull()
     const back = { ...sent, limits: { ...sent.limits, 'read.1d': '' }, expiry: { ...sent.expiry } }
     expect(editsSince(back, sent, set)).toBeNull()
@@ -106,7 +106,7 @@ describe('an end', () => {
   test('counts hours from now', () => {
     expect(expiryOf({ kind: 'hours', hours: 24 }, NOW)).toBe('2026-11-21T10:00:00.000Z')
   })
-  test('that has come in the meantime is none, also where it was set before', () => {
+  test('that has come in the meantime is none, also if it was set before', () => {
     expect(expiryOf({ kind: 'keep', at: '2026-11-20T09:59:59Z' }, NOW)).toBeUndefined()
   })
   test('that is not filled in is none', () => {

@@ -2,7 +2,7 @@ import { describe, expect, test } from 'vitest'
 import { isOwn } from '../../src/dashboard/api/is-api-response.ts'
 import { QUOTA } from './quota.ts'
 
-describe('an answer is the own one of the API', () => {
+describe('a response of the API itself', () => {
   test.each([
     ['/api/quota', 200, QUOTA],
     ['/api/in-force', 200, { ...QUOTA, storeOutage: {} }],
@@ -15,12 +15,12 @@ describe('an answer is the own one of the API', () => {
     ['/api/tokens', 200, { tokens: [] }],
     ['/api/tokens', 201, { id: 'a', token: 'gw_a' }],
     ['/api/now', 401, { error: 'unauthorized', msg: 'Sign in.' }],
-  ])('%s %i', (path, status, said) => {
+  ])('is recognised at %s with the status %i', (path, status, said) => {
     expect(isOwn(path, status, said)).toBe(true)
   })
 })
 
-describe('an answer is that of somebody in between', () => {
+describe('a response of somebody in between', () => {
   test.each([
     ['/api/quota', 200, { status: 'ok' }],
     ['/api/users', 200, []],
@@ -32,7 +32,7 @@ describe('an answer is that of somebody in between', () => {
     ['/api/now', 403, { message: 'Forbidden' }],
     ['/api/now', 404, { error: { code: 404 }, msg: 'no' }],
     ['/elsewhere', 200, { users: [], next: null }],
-  ])('%s %i %j', (path, status, said) => {
+  ])('is not taken for one of the API: %s %i %j', (path, status, said) => {
     expect(isOwn(path, status, said)).toBe(false)
   })
 })

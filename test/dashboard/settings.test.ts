@@ -16,7 +16,7 @@ describe('an edit', () => {
     expect(withEdit({}, QUOTA, 'baselines.personal.read.1h', '90')).toEqual({ 'baselines.personal.read.1h': '90' })
   })
 
-  test('back to the value in force is none', () => {
+  test('back to the value in force is no edit', () => {
     const draft = withEdit({}, QUOTA, 'mode', 'normal')
     expect(withEdit(draft, QUOTA, 'mode', 'loose')).toEqual({})
     expect(withEdit({}, QUOTA, 'global.enabled', true)).toEqual({})
@@ -28,7 +28,7 @@ describe('an edit', () => {
     expect(withEdit({}, QUOTA, 'global.multiplier', null)).toEqual({})
   })
 
-  test('that others have made meanwhile is none', () => {
+  test('that others have made meanwhile is no edit', () => {
     const draft = { mode: 'loose', shadow: true, 'global.multiplier': null }
     expect(stillEdits(draft, QUOTA)).toEqual({ shadow: true })
     expect(stillEdits({ shadow: true }, QUOTA)).toEqual({ shadow: true })
@@ -100,7 +100,7 @@ describe('the body of a change', () => {
   })
 })
 
-test('the list of changes says from what to what, by the file where a value is given back', () => {
+test('the list of changes says from what to what, by the file if a value is given back', () => {
   expect(changesOf(QUOTA, { 'baselines.personal.read.1h': null, 'global.enabled': false })).toEqual([
     { path: 'baselines.personal.read.1h', from: 100, to: 120, toFile: true },
     { path: 'global.enabled', from: true, to: false, toFile: false },
@@ -112,7 +112,7 @@ test('a value that is not there is null', () => {
   expect(valueAt(QUOTA, 'baselines.personal.none.1h')).toBeNull()
 })
 
-test('limits that no request fits into are found in both scopes, where anything of the category may be refused', () => {
+test('limits that no request fits into are found in both scopes if anything of the category may be refused', () => {
   const effective = {
     personal: { read: { '1h': 1, '1d': 2 }, write: { '1h': 9 }, other: { '1h': 0 } },
     global: { write: { '1d': 0 } },

@@ -67,7 +67,7 @@ describe('the HTTP client', () => {
     expect([seen, sockets.size]).toEqual([['close', 'close', 'close'], 3])
   })
 
-  it('gives up at its deadline, and when it is told to', async () => {
+  it('gives up at its deadline, and when its caller does', async () => {
     const url = await serve((_, response) => response.write('x'))
     await expect(ask(url, { deadlineMs: 100 })).rejects.toThrow('timeout')
     const stop = new AbortController()

@@ -30,7 +30,7 @@ describe('the members of an object', () => {
   })
 })
 
-describe('against what was written', () => {
+describe('the text of a body', () => {
   const space = fc.string({ unit: fc.constantFrom(' ', '\t', '\n', '\r'), maxLength: 3 })
   const key = fc.oneof(fc.constantFrom('a', 'b', '__proto__', ''), fc.string({ unit: 'binary' }))
   const quoted = fc
@@ -43,7 +43,7 @@ describe('against what was written', () => {
   )
   const member = fc.record({ name: quoted, value, gaps: fc.tuple(space, space, space, space) })
 
-  test('every member is found, with its own text', () => {
+  test('has every member found, with its own text', () => {
     fc.assert(
       fc.property(fc.array(member, { maxLength: 8 }), space, (written, gap) => {
         const body = written

@@ -92,7 +92,7 @@ describe('the key of what a person writes', () => {
     expect(keyOfWritten(written)).toBe(key)
   })
 
-  it('is none where the number has more digits than readers of JSON keep', () => {
+  it('is none if the number has more digits than readers of JSON keep', () => {
     expect(keyOfWritten('9007199254740993')).toBeNull()
   })
 })

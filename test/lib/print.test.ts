@@ -42,7 +42,7 @@ describe('a command that asks for data', () => {
     [`services/chart/main.ts catalogue ${CATALOGUE}`],
     ['services/score/main.ts openapi'],
     ['src/main.ts schema'],
-  ])('%s fails where its output cannot be kept', async (command) => {
+  ])('%s fails if its output cannot be kept', async (command) => {
     const full = openSync('/dev/full', 'w')
     const { said, code } = await run(command, full)
     closeSync(full)

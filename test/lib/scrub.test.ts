@@ -52,7 +52,7 @@ test('an error that causes itself has an end', () => {
   expect(JSON.stringify(plainError(error)).match(/"message"/g)).toHaveLength(6)
 })
 
-test('something thrown that is no error is told by its type', () => {
+test('something thrown that is no error is reported by its type', () => {
   expect(plainError('oops')).toEqual({ type: 'string', message: 'oops' })
   expect(plainError(`bad ${gateway}`)).toEqual({ type: 'string', message: 'bad gw_[hidden]' })
 })

@@ -42,7 +42,7 @@ describe('the cache', () => {
     expect(['good', 'new'].map((key) => cache.get(key, 11))).toEqual(['good', 'new'])
   })
 
-  it('with no room remembers nothing', () => {
+  it('remembers nothing if it has no room', () => {
     const cache = createCache<string>(0)
     cache.set('a', 'alice', 1000, 0)
     expect(cache.get('a', 1)).toBeUndefined()

@@ -12,14 +12,14 @@ test('letter case and separators make no difference', () => {
   expect(suggest('CONNECT-TIMEOUT', ['connect_timeout'])).toBe('connect_timeout')
 })
 
-test('nothing is suggested where nothing is near', () => {
+test('nothing is suggested if nothing is near', () => {
   expect(suggest('colour', ['listen', 'upstream'])).toBeNull()
   expect(suggest('5h', ['1h', '1d'])).toBeNull()
   expect(suggest('', ['a'])).toBeNull()
   expect(suggest('x'.repeat(100_000), ['xx'])).toBeNull()
 })
 
-test('a suggestion is a question, and none is no words', () => {
+test('a suggestion is a question, and no suggestion is an empty text', () => {
   expect(didYouMean('lisen', ['listen'])).toBe('; did you mean "listen"?')
   expect(didYouMean('colour', ['listen'])).toBe('')
 })

@@ -29,7 +29,7 @@ it('counters, histograms and gauges of several processes are added', async () =>
   expect(value('tollgate_inflight_requests')).toBe(12)
 })
 
-it('what is one and the same is there once, and configurations that differ show', async () => {
+it('a gauge that is the same in all processes is there once, and configurations that differ show', async () => {
   const sums = createSums()
   sums.take(1, await process('old', 2).snapshot())
   sums.take(2, await process('new', 3).snapshot())
@@ -49,7 +49,7 @@ it('what is one and the same is there once, and configurations that differ show'
   expect(value('tollgate_config_last_reload_success_timestamp_seconds')).toBe(10)
 })
 
-it('of what each process has for itself the one that is behind shows, or that all agree on', async () => {
+it('a gauge that each process has for itself shows the process that is behind, or what all agree on', async () => {
   const sums = createSums()
   for (const [worker, behind] of [0, 5].entries()) {
     const one = createMetrics({ version: '1', now: () => 100_000 - behind * 1000 })
@@ -92,7 +92,7 @@ it('a process that has ended leaves its counts and no gauges, and the next in it
   }
 })
 
-it('one that ends while another is put to the sums is counted too', async () => {
+it('a process that ends while another is put to the sums is counted too', async () => {
   const sums = createSums()
   for (const worker of [1, 2, 3, 4, 5]) sums.take(worker, await process('a', 2).snapshot())
   const ends: Promise<void>[] = []

@@ -56,7 +56,7 @@ test('a log whose disk was full goes on, with every line whole, once there is ro
   await sink.close()
 })
 
-test('what a full disk has not taken stays before the lines behind it', async () => {
+test('lines that a full disk has not taken stay before the lines behind them', async () => {
   const sink = openLineSink(file, { chunk: 10_000_000, flushMs: 10 })
   const lines = ['a', 'b', 'c'].map((letter) => `${letter.repeat(50_000)}\n`)
   disk.room = 8
@@ -68,7 +68,7 @@ test('what a full disk has not taken stays before the lines behind it', async ()
   expect(written()).toBe(lines.join(''))
 })
 
-test('while the disk is full the memory is bounded, and the loss is told', async () => {
+test('while the disk is full the memory is bounded, and the loss is reported', async () => {
   const sink = openLineSink(file, { chunk: 100, flushMs: 10, limit: 100 })
   disk.room = 0
   for (let i = 0; i < 1000; i++) sink.write('0123456789\n')

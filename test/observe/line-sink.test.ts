@@ -62,7 +62,7 @@ test('texts of any length keep their order', async () => {
   expect(readFileSync(file, 'utf8') === texts.join('')).toBe(true)
 })
 
-test('while the reader stalls the memory is bounded, and the loss is told', async () => {
+test('while the reader stalls the memory is bounded, and the loss is reported', async () => {
   let lost = 0
   const onLost = (count: number): void => {
     lost += count
@@ -81,7 +81,7 @@ test('while the reader stalls the memory is bounded, and the loss is told', asyn
   expect(lost).toBe(992)
 })
 
-test('a loss is told also where nothing comes after a text of more than a block', async () => {
+test('a loss is reported also if nothing comes after a text of more than a block', async () => {
   const sink = openLineSink(file, { chunk: 1_000_000, flushMs: 60_000, limit: 100 })
   sink.write(`${'x'.repeat(100_000)}\n`)
   sink.write('lost\n')
@@ -91,7 +91,7 @@ test('a loss is told also where nothing comes after a text of more than a block'
   expect(JSON.parse(told)).toMatchObject({ count: 1 })
 })
 
-test('what waits is written chunk after chunk, also where no line follows and nobody asks', async () => {
+test('lines that wait are written chunk after chunk, also if no line follows and nobody asks', async () => {
   const sink = openLineSink(file, { flushMs: 60_000 })
   for (const line of numbers(100_000)) sink.write(line)
   const { length } = numbers(100_000).join('')
@@ -112,7 +112,7 @@ test('a destination that cannot be written is given up without an exception', as
   expect(lost).toEqual([lines.length, 2])
 })
 
-test('a line that comes after the end is not written into what has the number of the file now', async () => {
+test('a line that comes after the end is not written into whatever has the number of the file by then', async () => {
   const sink = openLineSink(file, { chunk: 1 })
   await sink.close()
   const other = join(folder, 'other')
@@ -247,7 +247,7 @@ test('a reader that takes nothing more does not keep the process for ever', () =
 test.each([
   ['its log closes', 'await sink.close(); process.exit(6)'],
   ['it exits in the middle of a write', 'setTimeout(() => process.exit(6), 100)'],
-])('a process whose reader stalls still ends, where %s', async (_when, end) => {
+])('a process whose reader stalls still ends if %s', async (_when, end) => {
   const path = join(folder, 'stalled')
   execFileSync('mkfifo', [path])
   // As a shell makes it: a write waits for the reader.
@@ -269,7 +269,7 @@ test.each([
 test.each([
   ['its log closes', 'await sink.close(); process.exit(6)'],
   ['it exits in the middle of a write', 'setTimeout(() => process.exit(6), 100)'],
-])('a process whose log is a socket that nobody reads still ends, where %s', async (_when, end) => {
+])('a process whose log is a socket that nobody reads still ends if %s', async (_when, end) => {
   // Node makes a socket of what it calls a pipe to a child, and reads nothing of it unasked.
   const child = run(
     `const line = 'x'.repeat(1000) + '\\n'; for (let i = 0; i < 10_000; i++) sink.write(line)\nvoid sink.flush()\n${end}`,

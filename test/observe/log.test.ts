@@ -44,7 +44,7 @@ describe('a worker', () => {
     ])
   })
 
-  test('that is started, or ends, is told of, with the reason and what it said', async () => {
+  test('that is started, or ends, has a line, with the reason and what it said', async () => {
     const ended = { type: 'worker_ended', worker: 1, pid: 7 } as const
     const told = await lines([
       { type: 'worker_started', worker: 1, pid: 7 },
@@ -90,7 +90,7 @@ describe('a request', () => {
     })
   })
 
-  test('says so where the quota refused it and it was let through, and only there', async () => {
+  test('says so if the quota refused it and it was let through, and only then', async () => {
     const [shadowed, other] = await lines([request({ shadowed: true }), request()])
     expect(shadowed).toMatchObject({ outcome: 'forwarded', shadowed: true })
     expect(other).not.toHaveProperty('shadowed')
@@ -110,7 +110,7 @@ describe('a request', () => {
     expect(typeof ours.time).toBe(typeof pinos.time)
   })
 
-  test('that was denied tells the error and the reason', async () => {
+  test('that was denied has the error and the reason', async () => {
     const [line] = await lines([
       request({
         outcome: 'denied',
@@ -165,7 +165,7 @@ describe('a request', () => {
     ])
   })
 
-  test('that was refused for want of the store is told once with a count, when only errors are wanted', async () => {
+  test('that was refused for want of the store is reported once with a count, when only errors are wanted', async () => {
     const denied = (requestId: string) =>
       request({ requestId, outcome: 'denied', error: 'store_unavailable', httpStatus: null, clientStatus: 503 })
     const many = Array.from({ length: 1000 }, (_, i) => denied(`r${i}`))
@@ -177,7 +177,7 @@ describe('a request', () => {
     expect(await lines(many, { requests: 'all' })).toHaveLength(1000)
   })
 
-  test('is not told with others that were refused for another reason, nor with those that the backend refused', async () => {
+  test('is not counted with others that were refused for another reason, nor with those that the upstream refused', async () => {
     const denied = request({ outcome: 'denied', httpStatus: null, clientStatus: 503 })
     const twice = (done: Observation): Observation[] => [done, done]
     const written = await lines(
@@ -204,7 +204,7 @@ describe('a request', () => {
     expect(await lines(mixed, { level: 'silent' })).toEqual([])
   })
 
-  test('is one line, and tells its texts as they are, whatever they hold', async () => {
+  test('is one line, and has its texts as they are, whatever they hold', async () => {
     const odd = fc.oneof(fc.string({ unit: 'binary' }), fc.constantFrom('a"\n{}\u2028\u0000\\', '\ud800', '配额', ''))
     const texts = fc.record({ user: fc.option(odd), method: odd, route: fc.option(odd), category: fc.option(odd) })
     await fc.assert(
@@ -224,7 +224,7 @@ describe('failures of the store', () => {
     message: 'no answer',
   })
 
-  test('are one line for each reason, with the count of the others, and recovery is told once', async () => {
+  test('are one line for each reason, with the count of the others, and recovery has one line', async () => {
     const seen = [...Array(1000).fill(failed('timeout')), ...Array(3).fill(failed('connection'))]
     const told = await lines([...seen, { type: 'store_recovered', downMs: 1234.5 }])
     expect(told.map(({ msg, reason, count }) => [msg, reason, count])).toEqual([
@@ -239,7 +239,7 @@ describe('failures of the store', () => {
     expect(told.at(-1)).not.toHaveProperty('policy')
   })
 
-  test('that come and go are told once in an interval each, with their counts', async () => {
+  test('that come and go are reported once in an interval each, with their counts', async () => {
     const flap: Observation[] = [
       { type: 'store_out', reason: 'timeout' },
       failed('timeout'),
@@ -258,7 +258,7 @@ describe('failures of the store', () => {
     ])
   })
 
-  test('that come and go are told in their order, so that the last line says how it is', async () => {
+  test('that come and go are reported in their order, so that the last line says how it is', async () => {
     const destination = join(folder, 'order')
     const log = createLog({ destination, storeFailureMs: 1000 })
     const out: Observation = { type: 'store_out', reason: 'timeout' }
@@ -283,7 +283,7 @@ describe('failures of the store', () => {
     ])
   })
 
-  test('that come after a connection are told after it, also where both wait for the end of an interval', async () => {
+  test('that come after a connection are reported after it, also if both wait for the end of an interval', async () => {
     const told = await lines(
       Array(3)
         .fill([{ type: 'store_connected' }, failed('connection')])
@@ -297,7 +297,7 @@ describe('failures of the store', () => {
     ])
   })
 
-  test('that last are told of once in an interval, with the policy in force and what became of the charges', async () => {
+  test('that last are reported once in an interval, with the policy in force and what became of the charges', async () => {
     const destination = join(folder, 'outage')
     const log = createLog({ destination, storeFailureMs: 50 })
     const read = () =>
@@ -340,7 +340,7 @@ describe('failures of the store', () => {
     expect(still()).toEqual(lasted)
   })
 
-  test('that are still untold are told at the end', async () => {
+  test('that were not reported yet are reported at the end', async () => {
     expect((await lines([failed('timeout'), failed('timeout')])).map((l) => l.count)).toEqual([1, 1])
   })
 })
@@ -350,7 +350,7 @@ test('tokens that were admitted without the store and are never charged are a wa
   expect(told).toMatchObject([{ level: WARN, tokens: 41 }])
 })
 
-test('changes at run time are told when they are in force', async () => {
+test('changes at run time are reported when they are in force', async () => {
   const told = await lines([
     { type: 'control_followed', version: 7 },
     { type: 'adaptive_factor', factor: 0.8 },
@@ -372,7 +372,7 @@ test('changes at run time that the store has lost are a warning', async () => {
   ])
 })
 
-test('a configuration that only some workers did not take is not told of as refused', async () => {
+test('a configuration that only some workers did not take is not reported as refused', async () => {
   const rejected = { type: 'config_rejected', file: 't.yaml', problems: ['worker 2: has not answered'] } as const
   const told = await lines([rejected, { ...rejected, type: 'config_partly' }])
   expect(told.map(({ msg }) => msg)).toEqual([
@@ -412,13 +412,13 @@ test('what happens with every request or batch has no line, at any level', async
   expect(await lines(quiet, { level: 'trace' })).toEqual([])
 })
 
-test('bad connections are told at debug only, for anybody can send them', async () => {
+test('bad connections are reported at debug only, for anybody can send them', async () => {
   const bad: Observation = { type: 'bad_connection', code: 'HPE_INVALID_METHOD', status: 400 }
   expect(await lines([bad])).toEqual([])
   expect(await lines([bad], { level: 'debug' })).toHaveLength(1)
 })
 
-test('connections that find no place are told with the limit that they met, at once and then together', async () => {
+test('connections that find no place are reported with the limit that they met, at once and then together', async () => {
   const full: Observation = { type: 'bad_connection', code: 'too_many', status: 0 }
   const ofOne: Observation = { type: 'bad_connection', code: 'too_many_of_address', status: 0 }
   const msg = 'connections are turned away: a limit is reached'
@@ -429,7 +429,7 @@ test('connections that find no place are told with the limit that they met, at o
   ])
 })
 
-test('windows that had started in the future are told at once, and then together', async () => {
+test('windows that had started in the future are reported at once, and then together', async () => {
   const ahead: Observation = { type: 'window_start_ahead', aheadMs: 2_592_000_400 }
   const msg = 'the clock of the store was ahead: windows that it started then count as started now'
   expect(await lines([ahead, ahead, ahead])).toMatchObject([
@@ -438,7 +438,7 @@ test('windows that had started in the future are told at once, and then together
   ])
 })
 
-test('a store whose clock differs is told when it begins and when it ends, not each time it is compared', async () => {
+test('a store whose clock differs is reported when that begins and when it ends, not each time it is compared', async () => {
   expect(
     await lines([
       { type: 'store_clock', offsetMs: -3_600_400 },
@@ -515,7 +515,7 @@ test('a closed log leaves no listener on the process', async () => {
   expect(process.listenerCount('exit')).toBe(before)
 })
 
-test('a certificate that is loaded is told of with its listener, its file and its end', async () => {
+test('a certificate that is loaded is reported with its listener, its file and its end', async () => {
   const expiresAt = Date.UTC(2027, 0, 1)
   const told = await lines([{ type: 'certificate_loaded', listener: 'admin', file: 'tls.crt', expiresAt }])
   expect(told).toMatchObject([{ level: INFO, what: 'admin', file: 'tls.crt', until: '2027-01-01T00:00:00.000Z' }])
@@ -525,7 +525,7 @@ test.each([
   [36, { level: WARN, msg: 'the certificate ends soon', days: 1 }],
   [-12, { level: ERROR, msg: 'the certificate has ended', days: 0 }],
   [-36, { level: ERROR, msg: 'the certificate has ended', days: -1 }],
-])('a certificate with %i hours left is told of with its days', async (hours, line) => {
+])('a certificate with %i hours left is reported with its days', async (hours, line) => {
   const leftMs = hours * 60 * 60_000
   const told = await lines([{ type: 'certificate_expires', listener: 'gateway', file: 'tls.crt', leftMs }])
   expect(told).toMatchObject([{ ...line, what: 'gateway', file: 'tls.crt' }])

@@ -98,7 +98,7 @@ test('the circuit is shown closed at first, and once the store is back', async (
   expect(again.value('tollgate_store_circuit_open')).toBe(0)
 })
 
-test('only forwards that failed are failures of the backend, and only workers that ended unasked are exits', async () => {
+test('only forwards that failed are failures of the upstream, and only workers that ended unasked are exits', async () => {
   const ended = { type: 'worker_ended', worker: 1, pid: 7, problem: null } as const
   const { samples } = await after([
     ...everything,
@@ -125,7 +125,7 @@ test('a status that has no class is counted as other', async () => {
   expect(value('tollgate_upstream_responses_total{code_class="other"}')).toBe(1)
 })
 
-test('what an alert waits for is there as 0 before its first time, so that the first one is an increase', async () => {
+test('a counter that an alert waits for is there as 0 before its first time, so that the first one is an increase', async () => {
   const { value } = await after([{ type: 'jwks_fetched', issuer: 'https://id', keys: 2 }])
   expect(value('tollgate_charge_outcome_unknown_total{settled="false"}')).toBe(0)
   expect(value('tollgate_unmatched_requests_total')).toBe(0)
@@ -188,7 +188,7 @@ test('everything observed comes out as numbers', async () => {
   expect(expected.map(([name]) => [name, value(name)])).toEqual(expected)
 })
 
-test('overhead is the duration less the time of the backend, in seconds', async () => {
+test('overhead is the duration less the time of the upstream, in seconds', async () => {
   const { value } = await after([request({ durationMs: 12.5, upstreamMs: 10 })])
   expect(value('tollgate_overhead_seconds_sum')).toBeCloseTo(0.0025, 10)
   expect(value('tollgate_upstream_duration_seconds_sum')).toBeCloseTo(0.01, 10)
@@ -202,7 +202,7 @@ test('a histogram is cumulative, ends in +Inf and agrees with its count', async 
   expect(value('tollgate_request_duration_seconds_count{category="write",code_class="2xx"}')).toBe(4)
 })
 
-test('an upgrade, which lasts as long as its users talk, is no latency of the backend', async () => {
+test('an upgrade, which lasts as long as its users talk, is no latency of the upstream', async () => {
   const { value } = await after([
     request({ httpStatus: 101, clientStatus: 101, durationMs: 3_600_000, upstreamMs: 3_599_999 }),
   ])

@@ -4,7 +4,7 @@ import { createOutageLines, type StillOut } from '../../src/observe/outage-lines
 beforeEach(() => void vi.useFakeTimers())
 afterEach(() => void vi.useRealTimers())
 
-test('each outage is told of with its own reason, time and charges', () => {
+test('each outage is reported with its own reason, time and charges', () => {
   const told: StillOut[] = []
   const outage = createOutageLines(1000, (stillOut) => told.push(stillOut))
   outage.begin('timeout')
@@ -31,7 +31,7 @@ test('a store that takes the place of one that is out, and is out as well, has t
   expect(reasons).toEqual(['connection', 'connection'])
 })
 
-test('an outage that goes on for another reason says the one of now', () => {
+test('an outage that goes on for another reason is reported with the one of now', () => {
   const reasons: string[] = []
   const outage = createOutageLines(1000, ({ reason }) => reasons.push(reason))
   outage.begin('connection')

@@ -2,7 +2,7 @@ import { expect, test } from 'vitest'
 import type { Observation } from '../../src/observe/observation.ts'
 import { fanOut } from '../../src/observe/tee.ts'
 
-test('every reader is told of every observation, in order', () => {
+test('every reader gets every observation, in order', () => {
   const seen: string[] = []
   const observe = fanOut([(o) => seen.push(`a ${o.type}`), (o) => seen.push(`b ${o.type}`)])
   observe({ type: 'stopped' })
@@ -10,7 +10,7 @@ test('every reader is told of every observation, in order', () => {
   expect(seen).toEqual(['a stopped', 'b stopped', 'a upgrade_opened', 'b upgrade_opened'])
 })
 
-test('a reader that throws harms neither the caller nor the others, which are told of it', () => {
+test('a reader that throws harms neither the caller nor the others, which hear of it', () => {
   const seen: Observation[] = []
   const broken = new Error('reader broke')
   const observe = fanOut([
@@ -23,7 +23,7 @@ test('a reader that throws harms neither the caller nor the others, which are to
   expect(seen).toEqual([{ type: 'internal_error', where: 'observer', error: broken }, { type: 'stopped' }])
 })
 
-test('a reader that throws is not told of it itself', () => {
+test('a reader that throws does not hear of it itself', () => {
   const told: string[] = []
   const observe = fanOut([
     ({ type }) => {

@@ -13,7 +13,7 @@ function start() {
   return { told, throttle: createThrottle<string>(10_000, (latest, count) => told.push(`${latest} x${count}`)) }
 }
 
-test('the first is told at once, and those of the interval after it as one with their count', () => {
+test('the first is reported at once, and those of the interval after it as one with their count', () => {
   const { told, throttle } = start()
   for (let i = 1; i <= 500; i++) throttle.add('timeout', `timeout ${i}`)
   expect(told).toEqual(['timeout 1 x1'])
@@ -28,7 +28,7 @@ test('keys do not share an interval', () => {
   expect(told).toEqual(['a x1', 'b x1'])
 })
 
-test('after a quiet interval the next is told at once again', () => {
+test('after a quiet interval the next is reported at once again', () => {
   const { told, throttle } = start()
   throttle.add('a', 'first')
   vi.advanceTimersByTime(10_000)
@@ -46,7 +46,7 @@ test('while it goes on there is one line for each interval', () => {
   expect(told).toEqual(['a x1', 'a x9', 'a x10', 'a x10'])
 })
 
-test('closing tells what is untold and leaves no timer', () => {
+test('closing reports what waits and leaves no timer', () => {
   const { told, throttle } = start()
   throttle.add('a', 'one')
   throttle.add('a', 'two')
@@ -68,7 +68,7 @@ describe('in order', () => {
     for (const it of all) throttle.add(it, it)
   }
 
-  test('what is untold of all keys is told together, the latest last, and before a key that is new', () => {
+  test('what waits of all keys is reported together, the latest last, and before a key that is new', () => {
     add('out', 'back', 'out', 'back', 'out', 'settled', 'back')
     expect(told.splice(0)).toEqual(['out x1', 'back x1', 'back x1', 'out x2', 'settled x1'])
     vi.advanceTimersByTime(10_000)
@@ -85,7 +85,7 @@ describe('in order', () => {
     throttle.close()
   })
 
-  test('what comes again after a quiet time is told together again', () => {
+  test('what comes again after a quiet time is reported together again', () => {
     add('out')
     vi.advanceTimersByTime(20_000)
     add('out', 'out', 'out')
@@ -93,7 +93,7 @@ describe('in order', () => {
     expect(told).toEqual(['out x1', 'out x1', 'out x2'])
   })
 
-  test('what may be told out of order waits for the end of the interval, or for what may not', () => {
+  test('what may be reported out of order waits for the end of the interval, or for what may not', () => {
     add('failure 1', 'failure 1', 'failure 2', 'failure 2', 'failure 2', 'failure 3')
     expect(told.splice(0)).toEqual(['failure 1 x1', 'failure 2 x1', 'failure 3 x1'])
     add('out')

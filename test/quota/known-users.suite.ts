@@ -56,7 +56,7 @@ export function knownUserStoreSuite(open: () => Promise<KnownUserStoreUnderTest>
       expect(Math.min(...ages.slice(1))).toBeGreaterThanOrEqual(20)
     })
 
-    it('a store answers many who ask at once, each for himself', async () => {
+    it('a store responds to many who ask at once, to each with the own user', async () => {
       const users = Array.from({ length: 256 }, (_, i) => `user-${i}`)
       await under.store.noteUsers(users.slice(0, 128), LONG)
       const known = await Promise.all(users.map((user) => under.store.knownFor(user)))

@@ -244,7 +244,7 @@ describe('an override', () => {
     expect(policy.limitsFor('read', 'alice')).toBe(policy.limitsOf('read'))
   })
 
-  it('for a window or a category that the settings do not name rests', () => {
+  it('rests for a window or a category that the settings do not name', () => {
     const policy = withOverride({ limits: table({ read: { '2h': 5 }, admin: { '1h': 5 } }) })
     expect(policy.limitsFor('read', 'alice')).toBe(policy.limitsOf('read'))
     expect(() => policy.limitsFor('admin', 'alice')).toThrow('no limits for category admin')
@@ -306,7 +306,7 @@ describe('the way of a limit', () => {
     ])
   })
 
-  it('tells where it was rounded', () => {
+  it('names where it was rounded', () => {
     expect(told(createPolicy(settings({ mode: 'adaptive' }), 1.11)).personal?.slice(2)).toEqual([
       'baseline 120 (tollgate.yaml:22)',
       'mode adaptive x 1.11',
@@ -314,7 +314,7 @@ describe('the way of a limit', () => {
     ])
   })
 
-  it('tells explicit values from baselines in mode custom', () => {
+  it('keeps explicit values apart from baselines in mode custom', () => {
     const custom = { personal: table({ read: { '1h': 7 } }), global: table({}) }
     expect(told(createPolicy(settings({ mode: 'custom', custom })))).toMatchObject({
       personal: [7, 'custom', 'custom 7 (tollgate.yaml:122)'],

@@ -272,7 +272,7 @@ export function quotaStoreSuite(open: () => Promise<StoreUnderTest>): void {
       charges: [charge('a', cost, of)],
     })
 
-    it('that is sent again is applied once and answered alike', async () => {
+    it('that is sent again is applied once and has the same reply', async () => {
       const first = await under.store.settle(batch(1, 6))
       const second = await under.store.settle(batch(1, 6))
       expect(second).toEqual(first)

@@ -27,7 +27,7 @@ describe('RateLimit-Policy', () => {
     )
   })
 
-  it('has no global entry where the global scope does not apply', () => {
+  it('has no global entry if the global scope does not apply', () => {
     expect(rateLimitPolicy('read', { ...LIMITS, global: null })).toBe(
       '"personal-read-1h";q=120;w=3600, "personal-read-1d";q=1200;w=86400',
     )
@@ -35,7 +35,7 @@ describe('RateLimit-Policy', () => {
 })
 
 describe('RateLimit', () => {
-  it('tells of each window what remains and in how many seconds it resets', () => {
+  it('says of each window what remains and in how many seconds it resets', () => {
     const text = rateLimit(
       'read',
       LIMITS,
@@ -58,7 +58,7 @@ describe('RateLimit', () => {
     )
   })
 
-  it('resets as the 429 says where a limit below the cost refuses although its window is not running', () => {
+  it('resets as the 429 says if a limit below the cost refuses although its window is not running', () => {
     const refused = { ...decision([IDLE, { startedAt: AT, used: 20 }], [IDLE]), accepted: false }
     expect(rateLimit('read', LIMITS, refused, 130)).toBe(
       '"personal-read-1h";r=120;t=3600, "personal-read-1d";r=1180;t=86400, "global-read-1h";r=12000',
@@ -144,7 +144,7 @@ describe('the fields of a snapshot', () => {
     ])
   })
 
-  it('leave the global scope out where it does not apply', () => {
+  it('leave the global scope out if it does not apply', () => {
     expect(parseList(fields(false, AT).get('RateLimit') ?? '')).toHaveLength(2)
   })
 

@@ -100,7 +100,7 @@ describe('the body of a 429', () => {
     )
   })
 
-  it('says so also where another window is the one that resets last', () => {
+  it('says so also if another window is the one that resets last', () => {
     const body = refusalBody(
       ...refused(
         130,
@@ -125,7 +125,7 @@ describe('the body of a 429', () => {
     expect(other.quota).toMatchObject({ scope: 'Personal', window: '1d', used: 1199 })
   })
 
-  it('promises a time where a share of the limits refuses, which holds only while the store is out', () => {
+  it('promises a time if a share of the limits refuses, which holds only while the store is out', () => {
     const [charge, decision] = refused(13, [[HOUR, 120, IDLE]])
     const limits = { personal: [{ window: HOUR, limit: 12 }], global: null }
     expect(refusalBody(charge, { ...decision, limits }, 'UTC').msg).toContain('is used up. Requests may continue after')
@@ -201,7 +201,7 @@ describe('the reported window', () => {
     expect(reported(refused(1, [[HOUR, 5, early]], [[FIVE, 5, sameEnd]]))).toBe('Personal 1h')
   })
 
-  it('resets one length from now where it has not started and still refuses', () => {
+  it('resets one length from now if it has not started and still refuses', () => {
     const body = refusalBody(...refused(6, [[HOUR, 5, IDLE]]), 'UTC')
     expect(body).toMatchObject({
       retryAfterSeconds: 3600,
@@ -291,7 +291,7 @@ describe('the time in the sentence', () => {
     expect(message(ending(Date.UTC(2026, 7, 6, 16)), 'Asia/Shanghai')).toContain('2026-08-07 00:00:00')
   })
 
-  it('is rounded up to the second, so that who waits for it has waited long enough', () => {
+  it('is rounded up to the second, so that whoever waits for it has waited long enough', () => {
     const body = refusalBody(...ending(Date.UTC(2026, 11, 31, 15, 59, 59, 1)), 'UTC')
     expect(body.quota).toMatchObject({ resetAt: '2026-12-31T15:59:59.001Z', retryAtBeijing: '2027-01-01 00:00:00' })
     expect(body.msg).toContain('2026-12-31 16:00:00 UTC')

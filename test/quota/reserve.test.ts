@@ -41,7 +41,7 @@ describe('the limits with a reserve', () => {
     expect(policy.limitsFor('read', 'new')).toBe(policy.limitsFor('read', 'another'))
   })
 
-  it('are those without one where the global scope is switched off', () => {
+  it('are those without one if the global scope is switched off', () => {
     const policy = policyOf({ global: { enabled: false, multiplier: 1 } })
     expect(policy.limitsFor('read', 'new').global).toBeNull()
   })
@@ -58,7 +58,7 @@ describe('the limits with a reserve', () => {
     expect(policy.trace('read', 'old').global?.[0]?.steps).toEqual(['baseline 12000', 'mode loose x 1.5'])
   })
 
-  it('are for new users the whole ones less the part, rounded up, and never 0 where the whole one is not', () => {
+  it('are for new users the whole ones less the part, rounded up, and never 0 unless the whole one is', () => {
     fc.assert(
       fc.property(
         fc.integer({ min: 0, max: 10 ** 12 }),

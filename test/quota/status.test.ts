@@ -38,7 +38,7 @@ describe('the quota status', () => {
     expect(names('write')).toEqual(names('read'))
   })
 
-  it('tells of a running window when it started and when it resets', () => {
+  it('says of a running window when it started and when it resets', () => {
     const personal = [[{ seconds: 3600, startedAt: STARTED, used: 20 }], []]
     const { windows } = quotaStatus(policy(), { ...NOTHING, personal }, 'bob')
     expect(windows.read?.[0]).toEqual({
@@ -85,7 +85,7 @@ describe('the quota status', () => {
     ])
   })
 
-  it('never says that less than nothing remains, also where a limit was lowered', () => {
+  it('never says that less than nothing remains, also if a limit was lowered', () => {
     const personal = [[{ seconds: 3600, startedAt: STARTED, used: 500 }], []]
     expect(quotaStatus(policy(), { ...NOTHING, personal }, 'bob').windows.read?.[0]).toMatchObject({
       limit: 120,
@@ -94,7 +94,7 @@ describe('the quota status', () => {
     })
   })
 
-  it('leaves the global scope out where it does not apply', () => {
+  it('leaves the global scope out if it does not apply', () => {
     const { windows } = quotaStatus(policy(false), NOTHING, 'bob')
     expect(windows.read?.map((entry) => entry.scope)).toEqual(['Personal', 'Personal'])
   })
@@ -124,12 +124,12 @@ describe('the status of all users together', () => {
     ])
   })
 
-  it('is empty where the global scope is switched off', () => {
+  it('is empty if the global scope is switched off', () => {
     expect(globalStatus(policy(false), NOTHING)).toEqual({ read: [], write: [] })
   })
 })
 
-it('the limits in force are plain tables, of the global scope only where it applies', () => {
+it('the limits in force are plain tables, of the global scope only if it applies', () => {
   const personal = { read: { '1h': 120, '1d': 1200 }, write: { '1h': 60, '1d': 600 } }
   const global = { read: { '1h': 12_000, '1d': 120_000 }, write: { '1h': 6000, '1d': 60_000 } }
   expect(limitsInForce(policy())).toEqual({ personal, global })

@@ -72,7 +72,7 @@ export function usageStoreSuite(open: () => Promise<UsageStoreUnderTest>): void 
       expect((await scan()).flat()).toEqual([])
     })
 
-    it('tells for each, whatever characters his id holds, what he has used in each category', async () => {
+    it('gives for each, whatever characters the id holds, what was used in each category', async () => {
       await charge(STRANGE_IDS, 2)
       await charge(STRANGE_IDS.slice(0, 9), 3, 'write')
       const found = (await scan()).flat()

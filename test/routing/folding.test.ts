@@ -28,7 +28,7 @@ function ask(rules: readonly string[], folding: Folding, written: string): strin
 const DEAR = 'POST /v1/charge'
 const CHEAP = '* /v1/*'
 
-describe('a spelling has the rule of the path that it is to the upstream', () => {
+describe('a spelling', () => {
   test.each<[Folding, string]>([
     [CASE, '/v1/CHARGE'],
     [CASE, '/V1/charge'],
@@ -42,7 +42,7 @@ describe('a spelling has the rule of the path that it is to the upstream', () =>
     [DOTS, '/v1/charge%20.%20'],
     [DOTS, '/v1/charge%2E'],
     [ALL, '/V1./CHARGE.%20/'],
-  ])('with %o %s is dear', (folding, path) => {
+  ])('with %o has the rule of the path that it is to the upstream: %s', (folding, path) => {
     expect(ask([DEAR, CHEAP], folding, path)).toBe(DEAR)
     expect(ask([DEAR, CHEAP], EXACT, path)).not.toBe(DEAR)
   })
@@ -59,11 +59,11 @@ describe('a spelling has the rule of the path that it is to the upstream', () =>
     [DOTS, '/v1/charge+'],
     [ALL, '/v1/charge-'],
     [ALL, '/v1/charge/x'],
-  ])('with %o %s is another path', (folding, path) => {
+  ])('with %o is another path if it is one to the upstream: %s', (folding, path) => {
     expect(ask([DEAR, CHEAP], folding, path)).toBe(CHEAP)
   })
 
-  test('also where the rule has the odd spelling', () => {
+  test('has the rule of its path also if the rule has the odd spelling', () => {
     for (const written of ['POST /V1/CHARGE', 'POST /v1/charge/', 'POST /v1/charge.', 'POST /v1/%43harge%20']) {
       for (const path of ['/v1/charge', '/v1/Charge/', '/v1/charge.']) {
         expect(ask([written, CHEAP], ALL, path)).toBe(written)
@@ -71,7 +71,7 @@ describe('a spelling has the rule of the path that it is to the upstream', () =>
     }
   })
 
-  test('with a parameter in it', () => {
+  test('has the rule of its path also if that has a parameter', () => {
     expect(ask(['POST /v1/:id/pay', CHEAP], ALL, '/V1/Bob./PAY/')).toBe('POST /v1/:id/pay')
     expect(ask(['POST /v1/:id', '* /*'], ALL, '/v1/Bob/')).toBe('POST /v1/:id')
     expect(ask(['POST /v1/:id', '* /*'], ALL, '/v1/')).toBe('* /*')
@@ -98,15 +98,15 @@ describe('a slash at the end', () => {
   })
 })
 
-describe('what two services that fold would read differently is refused', () => {
-  test('a segment of dots and blanks only', () => {
+describe('a path that two services would fold differently', () => {
+  test('is refused for a segment of dots and blanks only', () => {
     for (const path of ['/v1/.../charge', '/v1/charge/...', '/v1/%20/charge', '/v1/charge/%20.']) {
       expect(ask([DEAR, CHEAP], DOTS, path)).toBe('target_only_dots')
       expect(ask([DEAR, CHEAP], { ...ALL, trailingDots: false }, path)).toBe(CHEAP)
     }
   })
 
-  test('a letter beyond ASCII, if another rule has its other case', () => {
+  test('is refused for a letter beyond ASCII if another rule has its other case', () => {
     const rules = ['POST /v1/caf\u00e9', 'POST /v1/kiss', CHEAP]
     expect(ask(rules, CASE, '/v1/CAF%C3%A9')).toBe(rules[0])
     expect(ask(rules, CASE, '/v1/caf%C3%89')).toBe('target_letter_case')
@@ -116,7 +116,7 @@ describe('what two services that fold would read differently is refused', () => 
     expect(ask(rules, EXACT, '/v1/%E2%84%AAiss')).toBe(CHEAP)
   })
 
-  test('but no letter that makes no difference', () => {
+  test('is not refused for a letter that makes no difference', () => {
     expect(ask([DEAR, CHEAP], CASE, '/v1/%C3%89t%C3%A9')).toBe(CHEAP)
     expect(ask(['POST /v1/:name'], CASE, '/V1/%C3%89t%C3%A9')).toBe('POST /v1/:name')
   })

@@ -39,7 +39,7 @@ describe('the price of a body', () => {
     ['{"chargeId":20e-1}', 10],
     [' {\n"x" : [1], "chargeId" : 5 ,"y":{"chargeId":2}}', 25],
     ['{"\\u0063hargeId":3}', 15],
-  ])('%s', (body, cost) => {
+  ])('is that of the value of its field: %s', (body, cost) => {
     expect(price(body)).toBe(cost)
   })
 
@@ -103,7 +103,7 @@ describe('a value without a price', () => {
     )
   })
 
-  test('is refused where it is a list or an object, whatever the map holds', () => {
+  test('is refused if it is a list or an object, whatever the map holds', () => {
     const values = new Map([
       ['[]', 1],
       ['{}', 1],
@@ -148,7 +148,7 @@ describe('a field that parsers find differently', () => {
     expect(sentence(`{${members}}`)).toMatch(/only once, in one spelling/)
   })
 
-  test('is refused where it is there in another spelling only', () => {
+  test('is refused if it is there in another spelling only', () => {
     expect(price('{"ChargeId":2}')).toBe('bad_request')
     expect(price('{"charge_id":2}')).toBe('bad_request')
   })
@@ -236,7 +236,7 @@ describe('a body that is not one JSON object in UTF-8', () => {
     expect(sentence(body)).toBe('The body of this request must be a JSON object.')
   })
 
-  test('invalid and other encodings are refused', () => {
+  test('is refused in an invalid or another encoding', () => {
     expect(price(Buffer.from([...Buffer.from('{"chargeId":2,"x":"'), 0xff, ...Buffer.from('"}')]))).toBe('bad_request')
     expect(price(Buffer.from([...Buffer.from('{"chargeId":2,"x":"'), 0xc0, 0xa2, ...Buffer.from('"}')]))).toBe(
       'bad_request',
@@ -244,7 +244,7 @@ describe('a body that is not one JSON object in UTF-8', () => {
     expect(price(Buffer.from('{"chargeId":2}', 'utf16le'))).toBe('bad_request')
   })
 
-  test('one with more than 10000 members is refused, whether the rest of it is JSON or not', () => {
+  test('is refused with more than 10000 members, whether the rest of it is JSON or not', () => {
     const maxBody = 1024 * 1024
     const members = Array.from({ length: 9_999 }, (_, i) => `"k${i}":{"chargeId":5,"a":[1,2]}`).join()
     expect(price(`{${members},"chargeId":2}`, { maxBody })).toBe(10)
@@ -254,7 +254,7 @@ describe('a body that is not one JSON object in UTF-8', () => {
     expect(sentence(`[${'"a",'.repeat(10_001)}1]`, { maxBody })).toBe('The body of this request must be a JSON object.')
   })
 
-  test('the depth of its values is no matter', () => {
+  test('is judged alike at any depth of its values', () => {
     const maxBody = 1_000_000
     const deep = '['.repeat(400_000) + ']'.repeat(400_000)
     expect(price(`{"x":${deep},"chargeId":2}`, { maxBody })).toBe(10)
@@ -294,7 +294,7 @@ describe('the type of the body', () => {
     expect(price('{"chargeId":2}', {}, type)).toBe('bad_request')
   })
 
-  test('its absence is refused, and any content coding', () => {
+  test('is refused if it is missing, and with any content coding', () => {
     const body = Buffer.from('{"chargeId":2}')
     expect(priceOfBody(CHARGE, body, undefined, undefined)).toMatchObject({ code: 'bad_request' })
     for (const coding of ['gzip', 'identity', '']) {
@@ -330,7 +330,7 @@ describe('whatever the body', () => {
     )
   })
 
-  test('a short name is another spelling of the field where the whole of both, folded at once, is one', () => {
+  test('a short name is another spelling of the field if the whole of both, folded at once, is one', () => {
     const pieces = fc.constantFrom(
       ...'chargeIdCHARGEID_- .ıİſKσςΣßﬁéÅ½',
       '\0',
@@ -402,7 +402,7 @@ describe('a query beside a priced body', () => {
   })
 
   test.each(['', '?', '?charge=5', '?id=5', '?a=chargeId', '?chargeIdentity=5', '?x[chargeId]=5', '?%zz=1'])(
-    '%j has not',
+    '%j has the name of the field to no framework',
     (query) => {
       expect(inQuery(query)).toBe(false)
     },

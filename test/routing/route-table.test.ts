@@ -21,7 +21,7 @@ function ask(rules: readonly string[], request: string): string | readonly strin
   return 'rule' in found ? found.rule.match : found.allow
 }
 
-describe('which paths a pattern matches', () => {
+describe('the paths of a pattern', () => {
   test.each([
     ['GET /', 'GET /', true],
     ['GET /', 'GET /a', false],
@@ -52,7 +52,7 @@ describe('which paths a pattern matches', () => {
   })
 })
 
-describe('which rule wins', () => {
+describe('the rule that wins', () => {
   const MUSIC = [
     'GET /*',
     'GET /v1/*',
@@ -94,7 +94,7 @@ describe('which rule wins', () => {
 })
 
 describe('HEAD', () => {
-  test('is priced as GET where no rule names it', () => {
+  test('is priced as GET if no rule names it', () => {
     expect(ask(['GET /a', '* /a'], 'HEAD /a')).toBe('GET /a')
     expect(ask(['GET /a', 'HEAD /a'], 'HEAD /a')).toBe('HEAD /a')
   })
@@ -103,7 +103,7 @@ describe('HEAD', () => {
     expect(ask(['GET /a/b', 'HEAD /a/:x'], 'HEAD /a/b')).toBe('GET /a/b')
   })
 
-  test('falls to any method where GET is not named', () => {
+  test('falls to any method if GET is not named', () => {
     expect(ask(['POST /a', '* /a'], 'HEAD /a')).toBe('* /a')
   })
 
@@ -112,8 +112,8 @@ describe('HEAD', () => {
   })
 })
 
-describe('a known path with another method', () => {
-  test('is told the methods of every rule that matches the path', () => {
+describe('a denial of a known path with another method', () => {
+  test('names the methods of every rule that matches the path', () => {
     expect(ask(['POST|PUT /a/b', 'GET /a/:x', 'DELETE /a/*', 'PATCH /b'], 'QUERY /a/b')).toEqual([
       'POST',
       'PUT',
@@ -174,7 +174,7 @@ describe('the rules of a table', () => {
     }
   })
 
-  test('a path far deeper than any rule is answered', () => {
+  test('a path far deeper than any rule is looked up', () => {
     expect(ask(['GET /a/*'], `GET ${'/a'.repeat(8000)}`)).toBe('GET /a/*')
     expect(ask(['GET /a/b'], `GET ${'/a'.repeat(8000)}`)).toBeNull()
   })
@@ -197,7 +197,7 @@ describe('against a list searched from the most specific rule down', () => {
       .map(([names, last]) => [...names, last]),
   })
 
-  test('every request gets the same answer', () => {
+  test('every request gets the same rule', () => {
     fc.assert(
       fc.property(patterns, fc.array(request, { minLength: 10, maxLength: 20 }), (written, requests) => {
         const rules = withoutConflicts(written.map(rule))

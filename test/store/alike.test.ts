@@ -325,7 +325,7 @@ it('both stores decide alike while their clock is set forth, and back within wha
   await fc.assert(property, { numRuns: runs(300) }).finally(() => redis.disconnect())
 })
 
-it('both stores answer any history of calls alike', async () => {
+it('both stores respond alike to any history of calls', async () => {
   let tries = 0
   await fc.assert(
     fc.asyncProperty(fc.array(step, { minLength: 30, maxLength: 60 }), async (steps) => {

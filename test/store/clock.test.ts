@@ -148,7 +148,7 @@ describe.each([
     expect(starts()).toBe(0)
   })
 
-  it('each window that is set to now is told once', async () => {
+  it('each window that is set to now is reported once', async () => {
     clocked.set(DAY)
     await settle(charge('a', 10))
     clocked.set(0)

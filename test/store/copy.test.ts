@@ -360,7 +360,7 @@ describe.each(KINDS.flatMap((from) => KINDS.map((to) => ({ from, to }))))(
       expect(entries.map(({ version }) => version)).toEqual(versions.toReversed())
     })
 
-    it('is refused where the target holds anything, and with force takes its place', async () => {
+    it('is refused if the target holds anything, and with force takes its place', async () => {
       const [one, other] = [PLACES[from](), PLACES[to]()]
       await live(one)
       const target = await other.store()
@@ -373,7 +373,7 @@ describe.each(KINDS.flatMap((from) => KINDS.map((to) => ({ from, to }))))(
       expect(await readings(other)).toEqual(await readings(one))
     })
 
-    it('has once what the source tells twice, as a scan of Redis may', async () => {
+    it('has once what the source lists twice, as a scan of Redis may', async () => {
       const [one, other] = [PLACES[from](), PLACES[to]()]
       await live(one)
       const refill = await (await other.copyable()).refill()
@@ -500,7 +500,7 @@ describe('a Redis that is filled', () => {
     await expect(half.done()).rejects.toThrow('another copy')
   })
 
-  it('is left alone where it is the source by another name', async () => {
+  it('is left alone if it is the source by another name', async () => {
     const one = PLACES.redis()
     await live(one)
     const before = await readings(one)
@@ -522,7 +522,7 @@ describe('a Redis that is filled', () => {
     client.disconnect()
   })
 
-  it('keeps what gateways that are alive tell of themselves', async () => {
+  it('keeps what gateways that are alive report of themselves', async () => {
     const [one, other] = [PLACES.sqlite(), PLACES.redis()]
     await live(one)
     await (await other.store()).beat(REPLICA)
@@ -573,7 +573,7 @@ describe('a file that is copied while a gateway uses it', () => {
     expect((await readings(one)).global[0]?.[0]?.used).toBe(4000)
   })
 
-  it('and is as it was where the copy breaks off', async () => {
+  it('is as it was if the copy breaks off', async () => {
     const [one, other] = [PLACES.sqlite(), PLACES.sqlite()]
     await live(one)
     await live(other)

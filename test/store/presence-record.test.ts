@@ -8,7 +8,7 @@ const counts = { requests: 1, refused: 2, shadowed: 3, tokens: 4, forwarded: 5, 
 const names = { instance: 'i', host: 'h', pid: 1, version: 'v', hash: 'x', controlVersion: 0, startedAt: 1 }
 const replica = { ...names, ready: true, reasons: [], configProblems: [], counts, hits: { 'GET /a': 1 }, unmatched: [] }
 
-it('hears a process that tells what we tell, and more', () => {
+it('a process that reports what we report, and more, is heard', () => {
   const told = { ...replica, more: 1 }
   expect(heard(JSON.stringify(told), 5)).toEqual([{ replica: told, at: 5 }])
 })
@@ -23,7 +23,7 @@ it.each([
   ['unmatched that is no list', JSON.stringify({ ...replica, unmatched: 'x' })],
   ['a host that is no text', JSON.stringify({ ...replica, host: 7 })],
   ['a time that is none', JSON.stringify({ ...replica, startedAt: 'x' })],
-])('does not hear %s, so that one that tells it cannot hide the others', (_what, text) => {
+])('a process that reports %s is not heard, so that it cannot hide the others', (_what, text) => {
   expect(heard(text, 5)).toEqual([])
 })
 

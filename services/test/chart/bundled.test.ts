@@ -73,8 +73,8 @@ function clashes({ notes }: Chart): string[] {
   })
 }
 
-describe('what is counted here is what the score backend judges by', () => {
-  it('for every chart: three for each note are taken, and one more is refused', async () => {
+describe('the count of notes of a chart', () => {
+  it('is what the score service judges by: three for each note are taken, and one more is refused', async () => {
     const service = await createScoreService({
       database: join(tempFolder(), 'score.db'),
       catalogue: BUNDLED_CATALOGUE,

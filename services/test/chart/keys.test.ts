@@ -44,7 +44,7 @@ describe('charts', () => {
     expect((await ask('/api/v1/charts', { token: key.toLowerCase() })).status).toBe(401)
   })
 
-  it('are not to be had by another spelling of their path', async () => {
+  it('are not served at another spelling of their path', async () => {
     const { ask } = await startCharts()
     for (const path of [
       '/api/v1/%63harts',

@@ -11,7 +11,7 @@ const CATALOGUE = fileURLToPath(new URL('../../../config/score/catalogue.json', 
 const { start, run } = commandOf('chart', 'CHART_ADMIN_SECRET', ADMIN)
 
 describe('the command line', () => {
-  it('serves the charts of a folder, tells of broken ones, and stops on SIGTERM with exit code 0', async () => {
+  it('serves the charts of a folder, reports broken ones, and stops on SIGTERM with exit code 0', async () => {
     const database = join(tempFolder(), 'chart.db')
     const charts = chartsFolder({ 11466: SAMPLE, 417: '&title=B\n&inote_5=9,E\n' })
     const origin = 'http://127.0.0.1:8080'
@@ -32,7 +32,7 @@ describe('the command line', () => {
     expect(await once(child, 'exit')).toEqual([0, null])
   })
 
-  it('checks a folder: charts that cannot be shown, oddities of others, or that there is none', async () => {
+  it('checks a folder for charts that cannot be shown, for oddities, and for being there', async () => {
     const charts = chartsFolder({
       11466: SAMPLE,
       417: '&title=B\n&inote_4=(120)1,E\n&inote_5=(120)1,9,\n\n 1-2[4:1],E\n&inote_6=1,E\n',

@@ -59,7 +59,7 @@ describe('the OpenAPI document', () => {
     },
   )
 
-  it('tells the numbers of a query as numbers with their bounds', () => {
+  it('describes the numbers of a query as numbers with their bounds', () => {
     const parameters = document.paths['/api/v1/charts'].get.parameters as { name: string; schema: object }[]
     const limit = parameters.find(({ name }) => name === 'limit')
     expect(limit?.schema).toMatchObject({ type: 'integer', minimum: 1, maximum: 50, default: 20 })

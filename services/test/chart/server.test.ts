@@ -51,12 +51,12 @@ describe('the list', () => {
     ['limit=3', ['100101:utage:7', '205:dx:5', '205:dx:6']],
     ['limit=3&page=3', ['417:standard:4', '417:standard:5']],
     ['page=99', []],
-  ])('?%s', async (query, keys) => {
+  ])('has the charts that the query asks for: ?%s', async (query, keys) => {
     const { ask } = await startCharts({ songs: SONGS })
     expect(keysOf((await ask(`/api/v1/charts?${query}`)).json)).toEqual(keys)
   })
 
-  it('tells how many there are in all', async () => {
+  it('says how many there are in all', async () => {
     const { ask } = await startCharts({ songs: SONGS })
     expect((await ask('/api/v1/charts?limit=1&difficulty=5')).json).toMatchObject({ total: 3, page: 1, limit: 1 })
   })
@@ -119,7 +119,7 @@ describe('the maidata', () => {
   })
 })
 
-describe('what is not understood', () => {
+describe('a request that is not understood', () => {
   const CHART = '/api/v1/charts/1466:dx:5'
   it.each([
     ['/api/v1/charts?page=0', 'page: expected a whole number from 1 to 1000000'],
@@ -157,7 +157,7 @@ describe('what is not understood', () => {
     [`${CHART}/preview.svg?w=1201`, 'w: '],
     [`${CHART}/preview.svg?w=300.5`, 'w: '],
     [`${CHART}/preview.svg?t=%3Cscript%3E`, 't'],
-  ])('%s is told', async (path, told) => {
+  ])('gets an error that says why: %s', async (path, told) => {
     const { ask } = await startCharts()
     const { status, json } = await ask(path)
     expect([status, json]).toEqual([400, { message: expect.stringContaining(told) }])
@@ -177,13 +177,13 @@ describe('what is not understood', () => {
     '/api/v1/charts/1466:dx:5/preview.png',
     '/api/v1/nothing',
     '/',
-  ])('%s is not there', async (path) => {
+  ])('gets a 404 at %s', async (path) => {
     const { ask } = await startCharts()
     const { status, text } = await ask(path)
     expect([status, text]).toEqual([404, '{"message":"Resource not found"}'])
   })
 
-  it('a wrong method is told with the right ones', async () => {
+  it('gets the right methods for a wrong one', async () => {
     const { ask, admin } = await startCharts()
     const post = await ask('/api/v1/charts/1466:dx:5/notes', { method: 'PUT', body: {} })
     expect([post.status, post.text, post.headers.allow]).toEqual([405, '{"message":"Method not allowed"}', 'GET, HEAD'])
@@ -191,7 +191,7 @@ describe('what is not understood', () => {
     expect([put.status, put.headers.allow]).toEqual([405, 'GET, HEAD, POST'])
   })
 
-  it('what is no HTTP and what is no URL get a message, and the service lives on', async () => {
+  it('gets a message also if it is no HTTP or no URL, and the service lives on', async () => {
     const { url, ask } = await startCharts()
     const { port, hostname } = new URL(url)
     const socket = createConnection({ port: Number(port), host: hostname })

@@ -65,7 +65,7 @@ describe('readBody', () => {
     await expect(readBody(bytes(LIMIT + 1), LIMIT)).rejects.toThrow(BodyTooLarge)
   })
 
-  it('tells a body that breaks off from a whole one', async () => {
+  it('knows a body that breaks off from a whole one', async () => {
     const broken = Readable.from(
       (async function* () {
         yield Buffer.from('{}')

@@ -11,7 +11,7 @@ describe('the address of a service', () => {
   })
 
   it.each(['9001', '127.0.0.1', 'garbage', '127.0.0.1:99999', ''])(
-    'is not "%s", which is told with its cure',
+    'is not "%s", which gets an error with its cure',
     (text) => {
       vi.stubEnv('SYNC_LISTEN', text)
       expect(() => addressIn('SYNC_LISTEN', '127.0.0.1:9001')).toThrow(
@@ -21,7 +21,7 @@ describe('the address of a service', () => {
   )
 })
 
-describe('pages of the gateway come from', () => {
+describe('the origins of pages of a gateway', () => {
   it.each([
     ['127.0.0.1:8080', ['http://localhost:8080', 'http://127.0.0.1:8080']],
     ['localhost:8080', ['http://localhost:8080']],
@@ -31,7 +31,7 @@ describe('pages of the gateway come from', () => {
     ['0.0.0.0:8080', ['http://localhost:8080', 'http://0.0.0.0:8080', 'http://127.0.0.1:8080', 'http://[::1]:8080']],
     ['[::]:8080', ['http://localhost:8080', 'http://[::]:8080', 'http://127.0.0.1:8080', 'http://[::1]:8080']],
     ['9000', []],
-  ])('%s', (listen, origins) => {
+  ])('are known for the address %s', (listen, origins) => {
     expect(originsOf(listen)).toEqual(origins)
   })
 })

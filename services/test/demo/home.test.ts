@@ -19,7 +19,7 @@ test('a folder that cannot be is named, with the variable that chooses another o
   expect(() => openHome(file)).toThrow(/a-file cannot be the folder of the demo \(ENOTDIR.*TOLLGATE_HOME/)
 })
 
-test('a folder in a folder that is yet to be made is made with it; where none can be made that is told', () => {
+test('a folder in a folder that is yet to be made is made with it, or reported if it cannot be made', () => {
   const folder = mkdtempSync(join(tmpdir(), 'tollgate-home-'))
   onTestFinished(() => rmSync(folder, { recursive: true }))
   openHome(join(folder, 'a', 'b')).keep('fixture', 'imported')
@@ -28,7 +28,7 @@ test('a folder in a folder that is yet to be made is made with it; where none ca
   expect(() => openHome(nowhere)).toThrow(`${nowhere} cannot be the folder of the demo (EN`)
 })
 
-test('a folder, or a file in it, that another user made is told with the cure', async () => {
+test('a folder, or a file in it, that another user made is reported with the cure', async () => {
   const folder = mkdtempSync(join(tmpdir(), 'tollgate-home-'))
   onTestFinished(() => rmSync(folder, { recursive: true }))
   const home = join(folder, 'home')
@@ -45,7 +45,7 @@ test('a folder, or a file in it, that another user made is told with the cure', 
   chmodSync(home, 0o700)
 })
 
-test('a secret is made once, and anew where a full disk has left an empty file', () => {
+test('a secret is made once, and anew if a full disk has left an empty file', () => {
   const folder = mkdtempSync(join(tmpdir(), 'tollgate-home-'))
   onTestFinished(() => rmSync(folder, { recursive: true }))
   const home = openHome(folder)

@@ -17,7 +17,7 @@ async function ask({ score }: Services, path: string, body: object = {}) {
   return businessData
 }
 
-test('the demo has its scores also where its first start was killed before they were there', async () => {
+test('the demo has its scores also if its first start was killed before they were there', async () => {
   const folder = tempFolder()
   writeFileSync(openHome(folder).path('score.db'), '')
   const services = await start(folder)

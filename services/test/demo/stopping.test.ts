@@ -8,7 +8,7 @@ import { freePort } from '../../../test/setup/redis.ts'
 
 const ADDRESSES = ['TOLLGATE_LISTEN', 'TOLLGATE_ADMIN_LISTEN', 'SCORE_LISTEN', 'SYNC_LISTEN', 'CHART_LISTEN']
 
-it('ends the demo with the npm that started it, and leaves no process behind', async () => {
+it('a stop of npm ends the demo that it started, and leaves no process behind', async () => {
   const folder = mkdtempSync(join(tmpdir(), 'tollgate-stopping-'))
   const ports = await Promise.all(ADDRESSES.map(() => freePort()))
   const addresses = Object.fromEntries(ADDRESSES.map((name, i) => [name, `127.0.0.1:${ports[i]}`]))

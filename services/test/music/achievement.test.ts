@@ -63,7 +63,7 @@ describe('parseAchievement', () => {
     )
   })
 
-  it('answers any text with null or a value in range, and never throws', () => {
+  it('gives null or a value in range for any text, and never throws', () => {
     fc.assert(
       fc.property(fc.oneof(fc.string(), fc.double().map(String), fc.stringMatching(/^[\d.eE%+-]{0,30}$/)), (text) => {
         const value = parse(text)

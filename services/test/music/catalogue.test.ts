@@ -9,7 +9,7 @@ const text = readFileSync(BUNDLED_CATALOGUE, 'utf8')
 const songs: Song[] = catalogueFile.parse(JSON.parse(text))
 
 describe('the bundled catalogue', () => {
-  it('has every kind of song that the rules tell apart', () => {
+  it('has every kind of song that the rules keep apart', () => {
     const ids = songs.map((song) => song.musicId)
     expect(songs.length).toBeGreaterThanOrEqual(12)
     expect(ids.some((id) => ids.includes(id + 10_000))).toBe(true)
@@ -28,7 +28,7 @@ describe('the bundled catalogue', () => {
     expect(catalogue.chart(837, 1)?.maxDxScore).toBeGreaterThanOrEqual(744)
   })
 
-  it('says of which songs Diving-Fish cannot tell one from the other', async () => {
+  it('says of which songs Diving-Fish cannot know one from the other', async () => {
     const catalogue = await loadCatalogue(BUNDLED_CATALOGUE)
     const shared = songs.filter(({ musicId, charts }) => catalogue.chart(musicId, charts[0]?.level ?? 0)?.sharesTitle)
     expect(shared.map(({ musicId }) => musicId)).toEqual([417, 418])

@@ -12,7 +12,7 @@ describe('chartRating', () => {
     [916_265, 60, 83],
     [99_999, 150, 0],
     [0, 150, 0],
-  ])('achievement %i on constant %i is %i', (achievement, constant, rating) => {
+  ])('of achievement %i on constant %i is %i', (achievement, constant, rating) => {
     expect(chartRating(achievement, constant)).toBe(rating)
   })
 

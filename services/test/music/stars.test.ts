@@ -11,7 +11,7 @@ describe('stars of a DX score', () => {
     [1329, [1130, 1197, 1236, 1263, 1290]],
     [1956, [1663, 1761, 1820, 1859, 1898]],
     [2934, [2494, 2641, 2729, 2788, 2846]],
-  ])('a chart with maximum %i has the documented bounds', (max, bounds) => {
+  ])('have the documented bounds for a chart with maximum %i', (max, bounds) => {
     expect([1, 2, 3, 4, 5].map((star) => dxScoreOfStar(star, max))).toEqual(bounds)
     expect(dxScoreOfStar(0, max)).toBe(0)
   })

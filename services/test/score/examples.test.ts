@@ -111,29 +111,29 @@ async function imported() {
   return score
 }
 
-it('POST /v1/music/upsert answers the exact example, and after it the fuzzy one', async () => {
+it('POST /v1/music/upsert responds with the exact example, and after it with the fuzzy one', async () => {
   const { post } = await startScore()
   expectGolden(await post('/v1/music/upsert', request('music-upsert-exact')), 'music-upsert-exact.200')
   expectGolden(await post('/v1/music/upsert', request('music-upsert-fuzzy')), 'music-upsert-fuzzy.200')
 })
 
-it('POST /v1/music/upsert answers the example of a DX score out of range', async () => {
+it('POST /v1/music/upsert responds with the example of a DX score out of range', async () => {
   const { post } = await startScore()
   expectGolden(await post('/v1/music/upsert', { musicList: [record({ dxScore: 3000 })] }), 'music-upsert.422')
 })
 
-it('POST /v1/music/delete answers its example', async () => {
+it('POST /v1/music/delete responds with its example', async () => {
   const { post } = await startScore()
   await post('/v1/music/upsert', record())
   expectGolden(await post('/v1/music/delete', request('music-delete')), 'music-delete.200')
 })
 
-it('POST /v1/user/music answers its example', async () => {
+it('POST /v1/user/music responds with its example', async () => {
   const { post } = await imported()
   expectGolden(await post('/v1/user/music', request('user-music')), 'user-music.200')
 })
 
-it('POST /v1/charge, /v1/user/charge and /v1/ticket/clear answer their examples', async () => {
+it('POST /v1/charge, /v1/user/charge and /v1/ticket/clear respond with their examples', async () => {
   const { post, clock } = await imported()
   for (const before of [2 * DAY, DAY]) {
     clock.now = NOON - before
@@ -155,24 +155,24 @@ it('GET /v1/charge/queue is the stub that clients know', async () => {
   ])
 })
 
-it('GET /v1/health answers pong, to anybody', async () => {
+it('GET /v1/health responds with pong, to anybody', async () => {
   const { url } = await startScore()
   const response = await fetch(`${url}/v1/health`)
   expectGolden({ status: response.status, text: await response.text() }, 'health.200')
 })
 
-it('POST /v1/user/data answers its example', async () => {
+it('POST /v1/user/data responds with its example', async () => {
   const { post } = await imported()
   expectGolden(await post('/v1/user/data', '{}'), 'user-data.200')
 })
 
-it('POST /v1/user/item-list answers its example', async () => {
+it('POST /v1/user/item-list responds with its example', async () => {
   const { post } = await imported()
   expectGolden(await post('/v1/user/item-list', request('user-item-list')), 'user-item-list.200')
   expect((await post('/v1/user/item-list', '{}')).json.businessData.length).toBe(3)
 })
 
-it('POST /v1/user/kaleidx-scope answers its example', async () => {
+it('POST /v1/user/kaleidx-scope responds with its example', async () => {
   const { post } = await imported()
   expectGolden(await post('/v1/user/kaleidx-scope', '{}'), 'user-kaleidx-scope.200')
 })
@@ -189,7 +189,7 @@ it('POST /v1/user/region and /v1/user/preview have the documented members', asyn
   expect(preview).toMatchObject({ userId: 10000001, userName: 'ＴＥＳＴ', playerRating: 14509, trophyId: 300022 })
 })
 
-it('POST /v1/music/clear answers with the number of scores', async () => {
+it('POST /v1/music/clear responds with the number of scores', async () => {
   const { post } = await imported()
   expectGolden(await post('/v1/music/clear', request('music-clear')), 'music-clear.200')
   expect((await post('/v1/music/clear', request('music-clear'))).json.businessData).toEqual({ deleted: 0 })
@@ -204,7 +204,7 @@ async function withPlatforms() {
   return { lxns, fish, external }
 }
 
-it('POST /v1/update-lx answers its example: 1702 records, of which 12 are new, 31 better and 2 unknown', async () => {
+it('POST /v1/update-lx responds with its example: 1702 records, of which 12 are new, 31 better and 2 unknown', async () => {
   const { lxns, external } = await withPlatforms()
   const songs = Array.from({ length: 340 }, (_, i) => song(20 + i))
   const catalogue = fileOf(songs)
@@ -224,7 +224,7 @@ it('POST /v1/update-lx answers its example: 1702 records, of which 12 are new, 3
   expectGolden(await post('/v1/update-lx', request('update-lx')), 'update-lx.200')
 })
 
-it('POST /v1/update-lx takes over the documented answer of the platform', async () => {
+it('POST /v1/update-lx takes over the documented response of the platform', async () => {
   const { lxns, external } = await withPlatforms()
   const { post } = await startScore({ external })
   used.add('lxns-scores.json')
@@ -273,7 +273,7 @@ it('POST /v1/update-lx understands the documented rejection of a whole batch', a
   })
 })
 
-it('POST /v1/update-fish takes over the documented answer, and sends the documented body', async () => {
+it('POST /v1/update-fish takes over the documented response, and sends the documented body', async () => {
   const { fish, external } = await withPlatforms()
   const { post } = await startScore({ external })
   await post('/v1/music/upsert', request('music-upsert-exact'))

@@ -79,7 +79,7 @@ describe('importFixture', () => {
     expect(userItemList).toEqual([item(2, 7), item(2, 9), item(3, 1)])
   })
 
-  it('takes the free tickets of a kind away by a stock of 0', async () => {
+  it('takes the free tickets of a kind away with a stock of 0', async () => {
     const score = await startScore()
     const owned = async (...freeTickets: object[]) => {
       await score.service.importFixture({ users: { alice: { freeTickets } } })

@@ -194,7 +194,7 @@ describe('upsert', () => {
     expect((await post(UPSERT, { musicList: list.slice(0, 2) })).status).toBe(200)
   })
 
-  it('ignores what clients of the real service send besides, and never tells of it', async () => {
+  it('ignores what clients of the real service send besides, and never reports it', async () => {
     const score = await startScore()
     const besides = { type: 'sync', qr_text: 'SGWCMAID1', qrcode: { a: ['SGWCMAID2'] }, keychip: 'A63E' }
     const responses = [
@@ -208,7 +208,7 @@ describe('upsert', () => {
     expect(JSON.stringify([score.records, score.errors])).not.toContain('SGWCMAID')
   })
 
-  it('repeated, it changes nothing', async () => {
+  it('changes nothing if it is repeated', async () => {
     const score = await startScore()
     const maxima = [708, 1329, 1956, 2934]
     const scoreOf = fc.record({
@@ -265,7 +265,7 @@ describe('delete', () => {
     expect(await stored(score)).toMatchObject([{ playCount: 1 }])
   })
 
-  it('tells a chart that does not exist from a score that does not', async () => {
+  it('knows a chart that does not exist from a score that does not', async () => {
     const { post } = await startScore()
     expect((await post(DELETE, { musicId: 999, level: 0 })).json.error).toBe('music_not_found')
     expect((await post(DELETE, { musicId: 837, level: 0 })).json.error).toBe('score_not_found')

@@ -93,12 +93,12 @@ describe('the OpenAPI document', () => {
     ['/v1/charge', 'charge'],
     ['/v1/ticket/clear', 'ticket-clear'],
     ['/v1/update-lx', 'update-lx'],
-  ])('shows of %s what the service answers', (path, name) => {
+  ])('shows of %s what the service sends', (path, name) => {
     const [operation]: Json[] = Object.values(document.paths[path])
     expect(operation.responses['200'].content['application/json'].example).toEqual(JSON.parse(golden(`${name}.200`)))
   })
 
-  it('shows of a list that is longer one entry as the service answers it', () => {
+  it('shows of a list that is longer one entry as the service sends it', () => {
     const shown = (path: string) => {
       const example = document.paths[path].post.responses['200'].content['application/json'].example
       return example.businessData as Json
@@ -110,7 +110,7 @@ describe('the OpenAPI document', () => {
     expect(answered('user-kaleidx-scope').userKaleidxScopeList).toContainEqual(gate)
   })
 
-  it('tells the answers of every refusal, with the numbers that clients know', () => {
+  it('describes the response of every refusal, with the numbers that clients know', () => {
     for (const [name, { responses, security }] of operations) {
       expect(Object.keys(responses), name).toEqual(
         expect.arrayContaining(security.length > 0 ? ['400', '401', '409', '413', '500'] : ['200', '500']),
@@ -152,7 +152,7 @@ describe('the OpenAPI document', () => {
     expect((await post(path, text)).json.error === 'invalid_request').toBe(!isGood)
   })
 
-  it('would tell of an answer that is not what it promises', () => {
+  it('would report a response that is not what it promises', () => {
     const problemWith = responseValidator(document)
     const reply = (status: number, json: Json) => ({
       status,

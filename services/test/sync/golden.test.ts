@@ -36,7 +36,7 @@ const ALTALE = {
   fs: 'fsd',
 }
 
-test('a snapshot in two chunks, and the trend and the conflict that go with it', async () => {
+test('a snapshot in two chunks gets the documented responses, with the trend and the conflict that go with it', async () => {
   const { sync, player, clock } = await startSync()
   clock.now = NOON - DAY
   const yesterday = [ALTALE, ...Array.from({ length: 504 }, (_, index) => record(2000 + index))]
@@ -55,7 +55,7 @@ test('a snapshot in two chunks, and the trend and the conflict that go with it',
   expect([summary, records.slice(0, 1)]).toEqual([documented, shown])
 })
 
-test('a player, with and without records', async () => {
+test('a player is shown as documented, with and without records', async () => {
   const { sync, player } = await startSync()
   const { records } = JSON.parse(golden('final.request'))
   const told = { nickname: 'Tester', rating: 503, old_rating: 191, new_rating: 312, play_count: 510 }
@@ -65,7 +65,7 @@ test('a player, with and without records', async () => {
   expect((await player(QQ, '/summary')).text).toBe(JSON.stringify(summary))
 })
 
-test('the errors', async () => {
+test('each error is as documented', async () => {
   const { sync, player, send, database } = await startSync({ busyTimeout: 60_000 })
   expectGolden(
     await send('/api/bot/sync', { headers: { 'bot-token': '' }, method: 'POST' }),

@@ -133,7 +133,7 @@ describe('undo', () => {
     expect(await keys()).toHaveLength(3)
   })
 
-  it('is possible for a week', async () => {
+  it('can be asked for for a week', async () => {
     const { sync, undo, clock } = await withScores()
     await sync(finalChunk('A', [ONE]))
     clock.now += 7 * DAY

@@ -19,7 +19,7 @@ describe('the OpenAPI document', () => {
     })
   })
 
-  it('has every route, and asks for the token where the service does', async () => {
+  it('has every route, and asks for the token if the service does', async () => {
     const document = await documentOf()
     const { url } = await startSync()
     const operations = Object.entries(document.paths).flatMap(([path, item]) =>
@@ -97,7 +97,7 @@ describe('the OpenAPI document', () => {
     expect(JSON.stringify(await documentOf())).not.toMatch(/\\\\p\{/)
   })
 
-  it('would tell of an answer that is not what it promises', async () => {
+  it('would report a response that is not what it promises', async () => {
     const validate = responseValidator(await documentOf())
     const reply = (json: object, status = 200) => ({
       status,

@@ -5,7 +5,7 @@ const MASTER = { song_id: 11466, level_index: 3, achievements: 100.5 }
 const ADVANCED = { song_id: 837, level_index: 1, achievements: 101 }
 
 describe('a player', () => {
-  it('is known by what was told last, and keeps what a later sync does not say', async () => {
+  it('is known by what was said last, and keeps what a later sync does not say', async () => {
     const { sync, player, clock } = await startSync()
     await sync(incremental([ADVANCED], { nickname: 'One', source: 'sega', play_count: 5 }))
     clock.now += HOUR
@@ -21,7 +21,7 @@ describe('a player', () => {
     expect((await player(QQ, '/summary')).json).toMatchObject({ nickname: '二', play_count: 6 })
   })
 
-  it('has the rating that the request tells, or the computed one', async () => {
+  it('has the rating that the request says, or the computed one', async () => {
     const { sync, player } = await startSync()
     await sync(incremental([MASTER, ADVANCED, record(2001, { ds: 15 })], { rating: 15000, old_rating: 10000 }))
     expect((await player(QQ)).json).toMatchObject({ rating: 15000, old_rating: 10000, new_rating: 312 })
@@ -33,7 +33,7 @@ describe('a player', () => {
     expect(rating).toMatchObject({ rating: 503 + unknown, old_rating: 191 + unknown, new_rating: 312 })
   })
 
-  it('has a rating also where the catalogue knows none of the charts: the best 35 of them', async () => {
+  it('has a rating also if the catalogue knows none of the charts: the best 35 of them', async () => {
     const { sync, player } = await startSync()
     const many = Array.from({ length: 50 }, (_, index) => record(2001 + index, { ra: 201 + index }))
     await sync(incremental([...many, record(123456, { level_index: 0, ra: 300 })]))
@@ -59,7 +59,7 @@ describe('a player', () => {
     expect(Object.keys(await stored())).toEqual(keys)
   })
 
-  it.each(['', '/summary', '/trend'])('who is unknown is not found at %s', async (rest) => {
+  it.each(['', '/summary', '/trend'])('that is unknown is not found at %s', async (rest) => {
     const { player } = await startSync()
     const response = await player(QQ, rest)
     expect([response.status, response.json]).toEqual([404, { detail: 'player not found' }])
@@ -88,7 +88,7 @@ describe('a player', () => {
   })
 })
 
-it('a name of many letters is no player', async () => {
+it('is not found by a name of many letters', async () => {
   const { player } = await startSync()
   expect(await player('9'.repeat(5000))).toMatchObject({ status: 422, json: { detail: [{ loc: ['path', 'qq'] }] } })
 })
@@ -135,7 +135,7 @@ describe('the trend', () => {
     expect(await ratings('/trend?days=365')).toEqual([365, [1, 2, 3, 4], 3])
   })
 
-  it('is flat where nothing was synced', async () => {
+  it('is flat for days on which nothing was synced', async () => {
     const { sync, player, clock } = await startSync()
     await sync(incremental([record()], { rating: 77 }))
     clock.now += 40 * DAY

@@ -61,7 +61,7 @@ describe('without an open snapshot', () => {
 })
 
 describe('with an open snapshot', () => {
-  it('its last chunk deletes what no chunk has brought', async () => {
+  it('the last chunk deletes what no chunk has brought', async () => {
     const { sync, keys } = await withScores()
     await sync(chunk('A', [TWO]))
     await sync(chunk('A', [TWO]))
@@ -70,7 +70,7 @@ describe('with an open snapshot', () => {
     expect(await keys()).toEqual([2002, 2003])
   })
 
-  it('its last chunk may be empty when another one was not', async () => {
+  it('the last chunk may be empty when another one was not', async () => {
     const { sync, keys } = await withScores()
     await sync(chunk('A', [TWO]))
     expect((await sync(finalChunk('A', []))).json).toMatchObject({ status: 'ok', stored_records: 1, removed: 1 })
@@ -137,7 +137,7 @@ describe('with an open snapshot', () => {
     expect(await keys(QQ + 1)).toEqual([2002, 2003])
   })
 
-  it('is open after a restart, with all that it has had', async () => {
+  it('a restart keeps the snapshot open, with all that it has had', async () => {
     const { sync, keys, restart } = await withScores()
     await sync(chunk('A', [TWO]))
     await restart()
@@ -170,7 +170,7 @@ describe('an idle snapshot', () => {
     expect((await sync(chunk('B', [ONE]))).status).toBe(200)
   })
 
-  it('leaves what was written, takes no chunk any more, and is told so', async () => {
+  it('leaves what was written, and takes no chunk any more with an error that says so', async () => {
     const { sync, clock, stored } = await withScores()
     await sync(chunk('A', [THREE]))
     clock.now = NOON + 31 * MINUTE
@@ -323,7 +323,7 @@ describe('a finished snapshot', () => {
 })
 
 describe('a chunk of another snapshot', () => {
-  it('is told how long to wait', async () => {
+  it('gets an error that says how long to wait', async () => {
     const { sync, clock } = await withScores()
     await sync(chunk('A', [ONE]))
     clock.now += 10 * MINUTE + 1
@@ -378,7 +378,7 @@ describe('numbered chunks', () => {
     expect((await sync(part(2, [THREE]))).json).toMatchObject({ status: 'ok', removed: 1 })
   })
 
-  it('are refused where those before them had none', async () => {
+  it('are refused if those before them had none', async () => {
     const { sync, keys } = await withScores()
     await sync(chunk('A', [THREE]))
     const response = await sync(part(2, [TWO]))
@@ -404,7 +404,7 @@ describe('numbered chunks', () => {
     expect(await keys()).toEqual([2002, 2003])
   })
 
-  it('may be alike: two empty ones are two', async () => {
+  it('may be alike, so that two empty ones are two', async () => {
     const { sync } = await withScores()
     await sync(part(0, []))
     await sync(part(1, []))
@@ -465,7 +465,7 @@ describe('writes', () => {
     expect(await stored()).toMatchObject(larger)
   })
 
-  it('may say DX below 10000, or the id of the DX chart: it is one chart', async () => {
+  it('may say DX below 10000, or the id of the DX chart, for one chart', async () => {
     const { sync, stored } = await startSync()
     await sync(incremental([record(2001, { type: 'DX' })]))
     expect((await sync(incremental([record(12001, { type: 'DX' })]))).json).toMatchObject({ skipped: 1 })

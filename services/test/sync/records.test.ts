@@ -53,7 +53,7 @@ describe('what a record does not say', () => {
     expect(await stored()).toMatchObject({ '2001/3': { ra } })
   })
 
-  it('is as sent where it is sent, although the catalogue knows better', async () => {
+  it('is as sent if it is sent, although the catalogue knows better', async () => {
     const { sync, stored } = await startSync()
     const said = { title: 'Altale!', level: '8+', level_label: 'ADV', ds: 8.7, ra: 1, rate: 'sss' }
     await sync(incremental([record(837, { level_index: 1, dxScore: 1, ...said })]))
@@ -136,7 +136,7 @@ describe('words of other platforms', () => {
     [{ fs: 'FDX+' }, { fs: 'fsdp' }],
     [{ rate: 'SSS+' }, { rate: 'sssp' }],
     [{ rate: 'EX' }, { rate: 'ssp' }],
-  ])('%j is stored as %j', async (sent, kept) => {
+  ])('are stored by their meaning: %j as %j', async (sent, kept) => {
     const { sync, stored } = await startSync()
     const { errors, warnings } = (await sync(incremental([record(2001, sent)]))).json
     expect([errors, warnings]).toEqual([[], undefined])
@@ -151,7 +151,7 @@ describe('words of other platforms', () => {
     ['sd', 2001, '2001/3'],
     ['utage', 110205, '110205/1'],
     ['宴会場', 110205, '110205/1'],
-  ])('type %s of %i is chart %s', async (type, song_id, key) => {
+  ])('name the chart of type %s and song %i: %s', async (type, song_id, key) => {
     const { sync, stored } = await startSync()
     const level_index = song_id > 100_000 ? 1 : 3
     expect((await sync(incremental([record(song_id, { type, level_index })]))).json.errors).toEqual([])
@@ -161,7 +161,7 @@ describe('words of other platforms', () => {
   it.each([
     ['fc', 'fsd'],
     ['fs', '__proto__'],
-  ])('a lamp that nobody knows in %s is told, and lowers nothing', async (name, word) => {
+  ])('that nobody knows are reported and lower nothing: in %s', async (name, word) => {
     const { sync, stored } = await startSync()
     const unknown = { [name]: word }
     const first = (await sync(incremental([record(2001, unknown)]))).json
@@ -181,7 +181,7 @@ describe('achievements', () => {
     [99.12345, 99.1235],
     [100.49995, 100.5],
     [1e-7, 0],
-  ])('%d are stored as %d', async (sent, kept) => {
+  ])('of %d are stored as %d', async (sent, kept) => {
     const { sync, stored } = await startSync()
     await sync(incremental([record(2001, { achievements: sent })]))
     expect(await stored()).toMatchObject({ '2001/3': { achievements: kept } })
@@ -226,7 +226,7 @@ describe('a record that cannot be', () => {
     ['a constant above 20', record(2001, { ds: 20.1 }), 'ds is not within 0 to 20'],
     ['a rating above 999', record(2001, { ra: 1000 }), 'ra is not within 0 to 999'],
     ['a long title', record(2001, { title: 'x'.repeat(257) }), 'is longer than 256 characters'],
-  ])('%s is told and skipped, and the others are stored', async (_name, bad, text) => {
+  ])('is reported and skipped, and the others are stored: %s', async (_name, bad, text) => {
     const { sync } = await startSync()
     const { status, json } = await sync(incremental([record(3000), bad, record(3001)]))
     expect([status, json.imported, json.skipped, json.stored_records]).toEqual([200, 2, 1, 2])
@@ -235,7 +235,7 @@ describe('a record that cannot be', () => {
     expect(json.errors[0]).toMatch(new RegExp(`^records\\[1\\] \\(song_id ${song_id}, level_index ${level_index}\\): `))
   })
 
-  it('is a client that keeps nothing when all of them are', async () => {
+  it('leaves nothing stored when all of them are so', async () => {
     const { sync, player } = await startSync()
     const response = await sync(incremental([record(0)], { nickname: 'N' }))
     expect(response.json).toMatchObject({ status: 'ok', stored_records: 0, skipped: 1 })

@@ -48,7 +48,7 @@ describe('credentials', () => {
     { cookie: `Bot-Token=${TOKEN}` },
   ]
 
-  it.each(PATHS)('%s gives every stranger one and the same answer', async (path) => {
+  it.each(PATHS)('are refused to every stranger with one and the same response: %s', async (path) => {
     const { url } = await startSync()
     const responses = []
     for (const headers of strangers) {
@@ -63,14 +63,14 @@ describe('credentials', () => {
     expect(new Set(responses).size).toBe(1)
   })
 
-  it('of several tokens each is taken', async () => {
+  it('are taken if they are one of several tokens', async () => {
     const { send } = await startSync({ botTokens: ['first', TOKEN, '令牌'] })
     const statusOf = async (token: string) =>
       (await send(`/api/bot/player/${QQ}`, { headers: { 'bot-token': token } })).status
     expect([await statusOf('first'), await statusOf(TOKEN), await statusOf('second')]).toEqual([404, 404, 401])
   })
 
-  it('a stranger is refused before the body has come', async () => {
+  it('are judged before the body has come', async () => {
     const { url } = await startSync()
     const socket = connect(Number(new URL(url()).port), '127.0.0.1')
     afterTest(() => socket.destroy())
@@ -94,7 +94,7 @@ describe('credentials', () => {
     expect(errors).toEqual([])
   })
 
-  it.each([[[]], [['']], [['one', '']]])('%j do not start a service', async (botTokens) => {
+  it.each([[[]], [['']], [['one', '']]])('do not start a service if they are %j', async (botTokens) => {
     const options = { database: `${tempFolder()}/sync.db`, catalogue: BUNDLED_CATALOGUE, botTokens }
     await expect(createSyncService(options)).rejects.toThrow('bot token')
   })
@@ -133,7 +133,7 @@ describe('pages of other origins', () => {
   })
 
   it.each(['https://evil.example', 'null', `${PAGE}.evil.example`, 'http://127.0.0.1:80801'])(
-    '%s may not',
+    'are not allowed by %s',
     async (origin) => {
       const asked = await headersOf(SYNC, 'OPTIONS', { ...preflight, origin })
       expect([asked.status, asked.get('allow-origin')]).toEqual([401, null])
@@ -145,7 +145,7 @@ describe('pages of other origins', () => {
 
 describe('routes', () => {
   it.each(['/', '/api/bot', '/api/bot/sync/', '/api/bot/player', '/api/bot/player/10000/x', '/API/bot/sync'])(
-    'does not know %s',
+    'do not include %s',
     async (path) => {
       const { send } = await startSync()
       const answer = await send(path)
@@ -153,7 +153,7 @@ describe('routes', () => {
     },
   )
 
-  it('names the methods that a path knows', async () => {
+  it('name the methods that a path knows', async () => {
     const { send } = await startSync()
     for (const [path, method, allow] of [
       [SYNC, 'GET', 'POST'],
@@ -171,7 +171,7 @@ describe('routes', () => {
     }
   })
 
-  it('refuses a path that cannot be decoded', async () => {
+  it('refuse a path that cannot be decoded', async () => {
     const { send } = await startSync()
     expect(await send('/api/bot/player/%zz')).toMatchObject({ status: 400, json: { detail: 'malformed URL' } })
   })
@@ -233,7 +233,7 @@ describe('a body', () => {
     [chunk('a', [], { chunk_count: 2 }), [problem(['chunk_index'], 'value_error')]],
     [chunk('a', [], { chunk_index: 2, chunk_count: 2 }), [problem(['chunk_index'], 'value_error')]],
     [chunk('a', [], { chunk_index: 0, chunk_count: 1e9 }), [problem(['chunk_count'], 'less_than_equal')]],
-  ])('that is %j is told what is wrong', async (body, detail) => {
+  ])('that is %j gets an error that says what is wrong', async (body, detail) => {
     const { sync, player } = await startSync()
     const answer = await sync(body)
     expect([answer.status, answer.json]).toEqual([422, { detail }])
@@ -290,7 +290,7 @@ describe('a body', () => {
     ])
   })
 
-  it('does not give a player more than 20,000 scores, and changes nothing where it would', async () => {
+  it('does not give a player more than 20,000 scores, and changes nothing if it would', async () => {
     const { sync, player } = await startSync()
     const songs = (first: number) =>
       Array.from({ length: 10_000 }, (_, index) => record(first + index, { level_index: 0 }))
@@ -339,7 +339,7 @@ describe('a body', () => {
     expect((await sync(valid)).status).toBe(200)
   })
 
-  it('that is no HTTP is answered all the same', async () => {
+  it('that is no HTTP gets a response all the same', async () => {
     const { url } = await startSync()
     const socket = connect(Number(new URL(url()).port), '127.0.0.1')
     socket.write('NONSENSE\r\n\r\n')
@@ -355,7 +355,7 @@ describe('two requests at once', () => {
     return other
   }
 
-  it('of one player: the second is refused, and the first is carried out', async () => {
+  it('of one player end with the second refused and the first carried out', async () => {
     const { sync, database, stored } = await startSync({ busyTimeout: 60_000 })
     const other = lock(database)
     const both = [sync(chunk('A', [record(2001)])), sync(chunk('A', [record(2002)]))]
@@ -372,7 +372,7 @@ describe('two requests at once', () => {
     expect((await sync(chunk('A', [record(2002)]))).status).toBe(200)
   })
 
-  it('of two players: both are carried out', async () => {
+  it('of two players are both carried out', async () => {
     const { sync, player, database } = await startSync({ busyTimeout: 60_000 })
     const other = lock(database)
     const both = [sync(incremental([record()])), sync(incremental([record()], { qq: QQ + 1 }))]
@@ -381,7 +381,7 @@ describe('two requests at once', () => {
     expect((await Promise.all(both)).map(({ status }) => status)).toEqual([200, 200])
   })
 
-  it('of a process that keeps the file for too long: try again later', async () => {
+  it('are to be sent again later if a process keeps the file for too long', async () => {
     const { sync, player, database } = await startSync({ busyTimeout: 50 })
     await sync(incremental([record()]))
     const other = lock(database)
@@ -396,7 +396,7 @@ describe('two requests at once', () => {
     expect((await sync(incremental([record(2002)]))).status).toBe(200)
   })
 
-  it('by two services on one file: they share the snapshot', async () => {
+  it('to two services on one file share the snapshot', async () => {
     const first = await startSync()
     const second = await startSync({ database: first.database })
     await first.sync(incremental([record(2000)]))
@@ -414,7 +414,7 @@ describe('two requests at once', () => {
 })
 
 describe('a failure that nobody foresaw', () => {
-  it('tells the client nothing and the log everything but the token', async () => {
+  it('shows the client nothing and the log everything but the token', async () => {
     const { sync, database, errors, stored } = await startSync()
     await sync(incremental([record()]))
     const other = new DatabaseSync(database)

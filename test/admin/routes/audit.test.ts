@@ -32,7 +32,7 @@ test('the audit is read page by page', async () => {
     })
 })
 
-test('each change is one line of the log: who, what, about whom, from, to and why, and of what is forgotten the number', async () => {
+test('each change is one line of the log, with who, what, about whom, from, to, why and how many entries are forgotten', async () => {
   const seen: Observation[] = []
   const lines = () => seen.flatMap((one) => (one.type === 'changed' ? [lineOf(one)] : []))
   await running.stop()
@@ -85,7 +85,7 @@ test('a change that may have been made is a warning of the log', async () => {
   ])
 })
 
-test('how many entries are forgotten is said', async () => {
+test('the audit says how many entries are forgotten', async () => {
   await running.stop()
   running = await startAdmin({ broken: { forgottenChanges: async () => 42 } })
   expect((await get('/api/audit')).json.forgotten).toBe(42)

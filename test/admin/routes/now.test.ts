@@ -33,7 +33,7 @@ function replica(changes: Partial<Replica> = {}): Replica {
 
 const now = async () => (await running.call('GET', '/api/now')).json
 
-test('the replicas are told one by one and as sums', async () => {
+test('the replicas are listed one by one and as sums', async () => {
   const { store } = await start()
   await store.beat(replica())
   await store.beat(replica({ instance: 'two', host: 'gate-2', ready: false, reasons: ['draining'] }))
@@ -97,7 +97,7 @@ test('a replica that missed a change long ago does not agree, however young the 
   expect(await now()).toMatchObject({ agree: true, controlVersion: 2 })
 })
 
-test('the backend is told by the requests of the last 30 minutes', async () => {
+test('the state of the upstream is that of the requests of the last 30 minutes', async () => {
   const { store } = await start()
   await store.addTally({ total: 100, status0: 4, status5xx: 1, aside: 0, asideFailed: 0 })
   expect((await now()).backend).toMatchObject({ requests: 100, status0: 4, status5xx: 1 })
@@ -109,7 +109,7 @@ test('the backend is told by the requests of the last 30 minutes', async () => {
   expect((await now()).backend).toMatchObject({ requests: 0, status0: 0, status5xx: 0 })
 })
 
-test('while the store does not answer, what was seen last is told, with its age', async () => {
+test('while the store is out, what was seen last is shown, with its age', async () => {
   let out = false
   const fails = () => Promise.reject(new StoreError('no', 'timeout', 'no'))
   const seen = replica()
@@ -135,12 +135,12 @@ test('while the store does not answer, what was seen last is told, with its age'
   expect((await now()).replicas).toMatchObject([{ silentMs: 100 }])
 })
 
-test('what fails and is not the store is an error, not a store that does not answer', async () => {
+test('a failure of anything but the store is an error, not an outage of the store', async () => {
   const { call } = await start({ broken: { listReplicas: () => Promise.reject(new TypeError('a bug')) } })
   expect((await call('GET', '/api/now')).status).toBe(500)
 })
 
-test('asked for the first time while the store does not answer, it claims no replicas, sums or agreement', async () => {
+test('asked for the first time while the store is out, it claims no replicas, sums or agreement', async () => {
   await start({ broken: { listReplicas: () => Promise.reject(new StoreError('no', 'timeout', 'no')) } })
   expect(await now()).toMatchObject({
     store: { kind: 'sqlite', answers: false },
@@ -155,7 +155,7 @@ test('asked for the first time while the store does not answer, it claims no rep
   })
 })
 
-test('a store that can be read but takes no charges is not told as one that answers', async () => {
+test('a store that can be read but takes no charges is not shown as one that responds', async () => {
   let lacking = false
   const { store } = await start({ lacksStore: () => lacking })
   await store.beat(replica())
@@ -167,7 +167,7 @@ test('a store that can be read but takes no charges is not told as one that answ
   expect(await now()).toMatchObject({ store: { answers: true }, replicas: [] })
 })
 
-test('what is in force is told as it was last known while the store does not answer', async () => {
+test('what is in force is shown as it was last known while the store is out', async () => {
   let lacking = true
   const yaml = YAML.replace('quota:\n', 'quota:\n  shadow: true\n')
   const { call } = await start({ yaml, lacksStore: () => lacking })
@@ -178,7 +178,7 @@ test('what is in force is told as it was last known while the store does not ans
   expect(await now()).toMatchObject({ controlVersion: 1, shadow: false })
 })
 
-test('of what matched nothing the route map has twenty at most', async () => {
+test('the route map lists at most twenty paths that matched nothing', async () => {
   const { store, call } = await start()
   const unmatched = (name: string) => Array.from({ length: 15 }, (_, i) => `GET /${name}/${i}`)
   await store.beat(replica({ unmatched: unmatched('one') }))
@@ -186,7 +186,7 @@ test('of what matched nothing the route map has twenty at most', async () => {
   expect((await call('GET', '/api/routes')).json.unmatched.latest).toHaveLength(20)
 })
 
-test('the route map is told with its lines, costs and hits, and what matched nothing', async () => {
+test('the route map has its lines, costs and hits, and what matched nothing', async () => {
   const { store, call } = await start()
   await store.beat(replica())
   await store.beat(replica({ instance: 'two', unmatched: ['GET /nothing', 'PUT /x'] }))

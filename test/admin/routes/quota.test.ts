@@ -77,7 +77,7 @@ describe('the settings', () => {
 })
 
 describe('a change', () => {
-  test('is in force in the answer, and tells what was changed beside what the file says', async () => {
+  test('is in force in its response, which shows what was changed beside what the file says', async () => {
     const { status, json, headers } = await patch({
       mode: 'conservative',
       baselines: { personal: { read: { '1h': 100 } } },
@@ -128,7 +128,7 @@ describe('a change', () => {
   })
 })
 
-test('a change that others come before every time is told as not made', async () => {
+test('a change that others come before every time is reported as not made', async () => {
   let changes = 0
   const othersFirst: Store['change'] = async (...mine) => {
     const mode = ++changes % 2 === 0 ? 'loose' : 'conservative'
@@ -142,7 +142,7 @@ test('a change that others come before every time is told as not made', async ()
   expect((await audit()).map(({ who }: { who: string }) => who)).not.toContain('admin')
 })
 
-test('what rests since the file has no such category or window can be given back', async () => {
+test('a change that rests because the file has no such category or window can be given back', async () => {
   const personal = { gone: { '1h': 1 }, read: { '2h': 1 } }
   const author = { who: 'ada', why: null }
   await running.store.change(
@@ -171,7 +171,7 @@ describe('If-Match', () => {
   })
 
   test.each(['"0"', '"99"', 'W/"1"', 'nonsense', '""', ' '])(
-    '%s, which is not the version, refuses with the version',
+    'that is not the version, as %s, refuses the change with the version',
     async (tag) => {
       const { json } = await patch({ mode: 'loose' })
       const reply = await patch({ mode: 'conservative' }, { 'if-match': tag })
@@ -181,7 +181,7 @@ describe('If-Match', () => {
     },
   )
 
-  test.each(['0', '1', 'W/"1"'])('%s, which is no tag of ours, is told what one is like', async (tag) => {
+  test.each(['0', '1', 'W/"1"'])('that is no tag of ours, as %s, is told what one is like', async (tag) => {
     const { json } = await patch({ mode: 'loose' })
     const { status, json: told } = await patch({ mode: 'normal' }, { 'if-match': tag })
     expect([status, told.msg]).toEqual([412, expect.stringContaining('a number in quotation marks and nothing else: ')])
@@ -189,23 +189,23 @@ describe('If-Match', () => {
     expect((await patch({ mode: 'normal' }, { 'if-match': '"99"' })).json.msg).toContain('was changed meanwhile')
   })
 
-  test('of a reading changes nothing in its answer', async () => {
+  test('of a reading changes nothing in its response', async () => {
     const headers = { 'if-match': '"99"', 'if-none-match': '"0"' }
     expect((await running.call('GET', '/api/quota', { headers })).status).toBe(200)
   })
 
-  test.each(['*', '"0", "1"'])('%s names the version among others', async (tag) => {
+  test.each(['*', '"0", "1"'])('may name the version among others: %s', async (tag) => {
     await patch({ mode: 'loose' })
     expect((await patch({ mode: 'normal' }, { 'if-match': tag })).status).toBe(200)
   })
 
-  test('counts changes of the settings only: an override of somebody is no conflict', async () => {
+  test('concerns the settings only, so that an override of somebody is no conflict', async () => {
     const { headers } = await patch({ mode: 'loose' })
     await running.call('PUT', '/api/users/alice/override', { body: { shadow: true, reason: 'r' } })
     expect((await patch({ mode: 'normal' }, { 'if-match': headers.etag ?? '' })).status).toBe(200)
   })
 
-  test('of two changes at once lets one through; without it both are made', async () => {
+  test('lets one of two changes at once through, which are both made without it', async () => {
     const tag = { 'if-match': '"0"' }
     const [one, other] = await Promise.all([patch({ mode: 'loose' }, tag), patch({ shadow: true }, tag)])
     expect([one.status, other.status].sort()).toEqual([200, 412])
@@ -220,7 +220,7 @@ describe('If-Match', () => {
   })
 })
 
-describe('what is wrong with a body is told field by field, with the cure', () => {
+describe('a body', () => {
   test.each([
     ['a mode unknown', { mode: 'lose' }, 'mode', /loose/],
     ['a multiplier too high', { global: { multiplier: 5 } }, 'global.multiplier', /0\.25 to 4/],
@@ -243,7 +243,7 @@ describe('what is wrong with a body is told field by field, with the cure', () =
       'baselines.personal.constructor',
       /unknown/,
     ],
-  ])('%s', async (_what, body, path, msg) => {
+  ])('with %s is refused with the field and the cure', async (_what, body, path, msg) => {
     for (const [method, url] of [
       ['PATCH', '/api/quota'],
       ['POST', '/api/quota/preview'],
@@ -257,7 +257,7 @@ describe('what is wrong with a body is told field by field, with the cure', () =
     expect(await audit()).toEqual([])
   })
 
-  test('all of them at once', async () => {
+  test('with several mistakes is refused with all of them at once', async () => {
     const reply = await patch({ mode: 'x', shadow: 1, global: { multiplier: 0 } })
     expect(reply.json.problems.map(({ path }: { path: string }) => path).sort()).toEqual([
       'global.multiplier',
@@ -267,14 +267,14 @@ describe('what is wrong with a body is told field by field, with the cure', () =
   })
 })
 
-test('a preview of the end of shadow mode tells who would be blocked by it', async () => {
+test('a preview of the end of shadow mode names who would be blocked by it', async () => {
   await patch({ shadow: true })
   await running.spend('alice', 'read', 120)
   const { json } = await running.call('POST', '/api/quota/preview', { body: { shadow: false } })
   expect(json).toMatchObject({ blockedCount: 1, newlyBlockedCount: 1, blocked: [{ user: 'alice', blockedNow: false }] })
 })
 
-test('a preview tells who would be blocked and changes nothing', async () => {
+test('a preview names who would be blocked and changes nothing', async () => {
   await running.spend('alice', 'read', 100)
   await running.spend('bob', 'read', 10)
   const { json } = await running.call('POST', '/api/quota/preview', {
@@ -300,7 +300,7 @@ test('a preview tells who would be blocked and changes nothing', async () => {
   expect(await get()).toMatchObject({ mode: 'normal', version: 0 })
 })
 
-test('a preview of switching the global windows on has no limits of them for now', async () => {
+test('a preview of switching the global windows on shows no limits of them for now', async () => {
   await running.spend('alice', 'read', 100)
   await running.call('PATCH', '/api/quota', { body: { global: { enabled: false } } })
   const { json } = await running.call('POST', '/api/quota/preview', { body: { global: { enabled: true } } })
@@ -327,7 +327,7 @@ describe('a limit that some request can never fit into', () => {
   }
   const body = { baselines: { personal: { write: { '1h': 20 } } } }
 
-  test('is reported in the preview of the change, in its answer and as long as it holds', async () => {
+  test('is reported in the preview of the change, in its response and as long as it holds', async () => {
     expect((await get()).warnings).toEqual([])
     expect((await running.call('POST', '/api/quota/preview', { body })).json.warnings).toEqual([never])
     expect((await get()).warnings).toEqual([])
@@ -350,7 +350,7 @@ describe('a limit that some request can never fit into', () => {
     ])
   })
 
-  test('names the first twenty rules, what matches none like a rule, and none in shadow mode', async () => {
+  test('is reported with the first twenty rules, with what matches none like a rule, and never in shadow mode', async () => {
     await running.stop()
     const rules = (shadow: boolean, count: number) =>
       Array.from(
@@ -369,7 +369,7 @@ describe('a limit that some request can never fit into', () => {
     expect(msg).toContain('GET /false/19 and 11 more: ')
   })
 
-  test('is reported where it is set for a user', async () => {
+  test('is reported also if it is set for a user', async () => {
     const put = (limits: object) =>
       running.call('PUT', '/api/users/alice/override', { body: { ...limits, reason: 'why' } })
     expect((await put({ write: { '1h': 20 } })).json).toMatchObject({
@@ -411,7 +411,7 @@ describe('a reset of shared windows', () => {
     ])
   })
 
-  test('empties one of them where it is named', async () => {
+  test('empties one of them if it is named', async () => {
     await running.spend('alice', 'read', 100)
     expect((await reset({ ...body, window: '1h' })).json).toEqual({ from: { '1h': 100 } })
     expect((await get()).windows.read).toMatchObject([{ used: 0 }, { used: 100 }])

@@ -11,7 +11,7 @@ afterEach(() => running.stop())
 
 const create = (body: unknown) => running.call('POST', '/api/tokens', { body })
 
-test('a token lives from its making to its revocation, and is shown once', async () => {
+test('an access key lives from its making to its revocation, and is shown once', async () => {
   const made = await create({ user: 'alice', name: 'phone', expiresAt: '2027-01-01T00:00:00+08:00' })
   expect(made.status).toBe(201)
   const { token, ...record } = made.json
@@ -37,7 +37,7 @@ test('a token lives from its making to its revocation, and is shown once', async
   expect((await running.call('DELETE', `/api/tokens/${record.id}`)).status).toBe(204)
 })
 
-test('a token without an expiry does not end', async () => {
+test('an access key without an expiry does not end', async () => {
   expect((await create({ user: 'alice', name: 'phone' })).json.expiresAt).toBeNull()
   expect((await create({ user: 'alice', name: 'phone', expiresAt: null })).json.expiresAt).toBeNull()
 })
@@ -49,7 +49,7 @@ test('an id that is not known is 404', async () => {
   })
 })
 
-describe('a field that is wrong is named, with the cure', () => {
+describe('a wrong field', () => {
   const fine = { user: 'alice', name: 'phone' }
   test.each([
     ['user missing', { name: 'phone' }, /^user: must be a text of 1 to 256 bytes/],
@@ -79,7 +79,7 @@ describe('a field that is wrong is named, with the cure', () => {
     ['two at once', { user: '', name: '' }, /^user: .+; name: /],
     ['no object', [1], /^body: must be a JSON object/],
     ['no body', undefined, /^body: must be a JSON object/],
-  ])('%s', async (_what, body, msg) => {
+  ])('is refused with its name and the cure: %s', async (_what, body, msg) => {
     const reply = await create(body)
     expect(reply).toMatchObject({ status: 400, json: { error: 'bad_request', msg: expect.stringMatching(msg) } })
     expect(await running.store.listTokens()).toEqual([])
@@ -93,7 +93,7 @@ test.each(['x'.repeat(256), 'é'.repeat(128), '用户', 'a:b', '...', '%2e', '__
   },
 )
 
-test('making and revoking are in the audit once each, with who and why and without the token', async () => {
+test('making and revoking are in the audit once each, with who and why and without the access key', async () => {
   const { json } = await running.call('POST', '/api/tokens', {
     body: { user: 'alice', name: 'phone', reason: 'new phone' },
   })
@@ -107,14 +107,14 @@ test('making and revoking are in the audit once each, with who and why and witho
   expect(audit.text).not.toContain(json.token)
 })
 
-test('a token is not revoked for a reason that the audit cannot have', async () => {
+test('an access key is not revoked for a reason that the audit cannot have', async () => {
   const { json } = await create({ user: 'alice', name: 'phone' })
   const reply = await running.call('DELETE', `/api/tokens/${json.id}`, { body: { reason: 'a\nb' } })
   expect(reply).toMatchObject({ status: 400, json: { problems: [{ path: 'reason' }] } })
   expect(await running.store.listTokens()).toMatchObject([{ revokedAt: null }])
 })
 
-test('a token that the audit could not take is not made', async () => {
+test('an access key that the audit could not take is not made', async () => {
   const fails = () => Promise.reject(new StoreError('no', 'timeout', 'no'))
   const other = await startAdmin({ broken: { change: fails } })
   expect((await other.call('POST', '/api/tokens', { body: { user: 'alice', name: 'phone' } })).status).toBe(503)

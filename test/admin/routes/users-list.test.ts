@@ -103,7 +103,7 @@ describe('the list of users', () => {
     })
   })
 
-  test('by use begins with who is nearest to one of his limits', async () => {
+  test('by use begins with whoever is nearest to one of his limits', async () => {
     const spent: [string, string, number][] = [
       ['half', 'read', 60],
       ['beyond', 'read', 150],
@@ -131,14 +131,14 @@ describe('the list of users', () => {
     expect(await names('')).toEqual({ users: [], next: null })
   })
 
-  test('by use has who may use nothing of one window for what he has used of another', async () => {
+  test('by use places whoever may use nothing of one window by what he has used of another', async () => {
     await running.spend('alice', 'read', 5)
     await put('alice', { read: { '1h': 0 }, reason: 'too much' })
     clock += HOUR
     expect((await get('/api/users?order=use')).json.users).toMatchObject([{ user: 'alice' }])
   })
 
-  test('tells who is blocked', async () => {
+  test('shows who is blocked', async () => {
     await running.spend('alice', 'read', 120)
     await running.spend('bob', 'read', 118)
     await running.spend('carol', 'read', 119)
@@ -146,7 +146,7 @@ describe('the list of users', () => {
     expect(blocked.map(({ user }) => user).sort()).toEqual(['alice', 'carol'])
   })
 
-  test('forgets who has nothing running any more', async () => {
+  test('forgets whoever has nothing running any more', async () => {
     await running.spend('alice', 'read', 120)
     clock += 5 * HOUR
     expect(await all()).toEqual([])
@@ -219,7 +219,7 @@ test.each(['', '&order=use'])(
   },
 )
 
-test('a search leaves the process to others between two steps, also of a store that answers at once', async () => {
+test('a search leaves the process to others between two steps, also of a store that responds at once', async () => {
   const { store } = running
   let turns = 0
   const seen: number[] = []
@@ -238,7 +238,7 @@ test('a search leaves the process to others between two steps, also of a store t
   await quick.stop()
 })
 
-test('who has something running is known by the time of the reading, not by that of the question', async () => {
+test('a list has whoever has something running at the time of the reading, not at that of the question', async () => {
   const { store } = running
   const counters = new Map([['read', [{ seconds: 3600, startedAt: clock, used: 5 }]]])
   const later = await startAdmin({

@@ -175,7 +175,7 @@ describe('an override', () => {
     expect((await put('alice', { ...override, expiresAt, reason: 'another one' })).json.version).toBe(2)
   })
 
-  test('that is not there is not what If-Match: * asks for', async () => {
+  test('that is not there does not fulfil If-Match: *', async () => {
     const any = { 'if-match': '*' }
     const remove = () => running.call('DELETE', '/api/users/alice/override', { headers: any })
     const msg = expect.stringMatching(/^There is none now/)
@@ -226,7 +226,7 @@ describe('an override', () => {
   })
 })
 
-test('null in an override is what is missing', async () => {
+test('null in an override is the same as a missing field', async () => {
   const nothing = { write: null, bypassGlobal: null, shadow: null, expiresAt: null }
   expect(await put('alice', { ...override, ...nothing })).toMatchObject({
     status: 200,
@@ -235,7 +235,7 @@ test('null in an override is what is missing', async () => {
 })
 
 test.each(['2030-01-31T00:00Z', '2030-01-31T24:00:00Z', '9999-12-31T23:59:59-00:01'])(
-  'an end at %s, which the API could not tell, is refused with the cure',
+  'an end at %s, which the API could not write, is refused with the cure',
   async (expiresAt) => {
     const refused = {
       status: 400,

@@ -164,7 +164,7 @@ describe('a deadline', () => {
     expect([await outcome(decision), silences]).toEqual([CLOSED, 1])
   })
 
-  it('of a caller that has its verdict is none any more', async () => {
+  it('does not hold any more for a caller that has its verdict', async () => {
     const decision = queue.add(charge())
     for (const waiting of queue.take(1)) resolveLocally(waiting, DECISION)
     clock += 10 * DEADLINE_MS

@@ -49,7 +49,7 @@ describe('a reply of the script', () => {
   })
 })
 
-describe('a batch is not sent', () => {
+describe('a batch', () => {
   const none: Limits = { personal: [], global: null }
   /** Each of another user, who has a key of his own beside that of the instance. */
   const chargesOf = (users: number) =>
@@ -66,11 +66,11 @@ describe('a batch is not sent', () => {
     ['with nine windows', batchOf('read', nine)],
     ['of more users than it has numbers for', { ...batchOf('read'), charges: chargesOf(16_383) }],
     ['of more unlike charges than it has numbers for', { ...batchOf('read'), charges: unlike(16_384) }],
-  ])('%s', (_, batch) => {
+  ])('is not sent %s', (_, batch) => {
     expect(() => encodeBatch(batch, keys)).toThrow(expect.objectContaining({ name: 'StoreError', applied: 'no' }))
   })
 
-  it('but one of as many as it has numbers for is', () => {
+  it('is sent of as many users as it has numbers for', () => {
     const { keys: names } = encodeBatch({ ...batchOf('read'), charges: chargesOf(16_382) }, keys)
     expect(names).toHaveLength(16_383)
   })

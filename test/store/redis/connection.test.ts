@@ -138,7 +138,7 @@ describe('the connection to Redis', () => {
     }
   })
 
-  it('that is silent now is told as that, and not by what a connection met before', async () => {
+  it('that is silent now is reported as that, and not by what a connection met before', async () => {
     const port = await freePort()
     const seen: Observation[] = []
     const store = open(`redis://127.0.0.1:${port}`, seen, 250)
@@ -154,7 +154,7 @@ describe('the connection to Redis', () => {
     }
   })
 
-  it('with a wrong password is an error of each call, and told', async () => {
+  it('with a wrong password is an error of each call, and reported', async () => {
     const locked = await startRedis({ args: ['--requirepass', 'right'] })
     try {
       const seen: Observation[] = []
@@ -196,8 +196,8 @@ describe('the connection to Redis', () => {
   })
 })
 
-describe('the operator is warned', () => {
-  it('of a server that may evict counters', async () => {
+describe('the operator', () => {
+  it('is warned of a server that may evict counters', async () => {
     await admin.config('SET', 'maxmemory', '100mb')
     await admin.config('SET', 'maxmemory-policy', 'allkeys-lru')
     const seen: Observation[] = []
@@ -207,16 +207,16 @@ describe('the operator is warned', () => {
     await admin.config('SET', 'maxmemory-policy', 'noeviction')
   })
 
-  describe('of a password that Redis does not ask for, which protects nobody', () => {
+  describe('with a password that Redis does not ask for', () => {
     const warning = expect.stringMatching(/^Redis asks for no password.*: set requirepass/)
 
-    it.each(['redis://:pw@', 'redis://default:pw@'])('%s', async (begin) => {
+    it.each(['redis://:pw@', 'redis://default:pw@'])('is warned that it protects nobody: %s', async (begin) => {
       const seen: Observation[] = []
       await whenReady(open(`${begin}127.0.0.1:${server.port}`, seen))
       await expect.poll(() => told(seen)).toEqual([warning])
     })
 
-    it('in the log alone, also where Redis has no HELLO', async () => {
+    it('is warned in the log alone, also if Redis has no HELLO', async () => {
       const printed = vi.spyOn(console, 'warn').mockImplementation(() => {})
       const old = await startRedis({ args: [...SAVING, '--rename-command', 'HELLO', ''] })
       try {
@@ -230,7 +230,7 @@ describe('the operator is warned', () => {
       }
     })
 
-    it('and of none that it asks for', async () => {
+    it('is not warned once Redis asks for it', async () => {
       await admin.acl('SETUSER', 'default', 'resetpass', '>pw')
       await admin.config('SET', 'maxmemory', '100mb', 'maxmemory-policy', 'allkeys-lru')
       try {
@@ -250,7 +250,7 @@ describe('the operator is warned', () => {
     ['6.1', ['Redis 6.1 is too old: 6.2 or newer is needed']],
     ['6.2', []],
     ['7.0', []],
-  ])('of a server that lacks what is asked of it, and not of the first that has it: %s', async (version, warnings) => {
+  ])('is warned of a server that is too old, and not of the first that is not: %s', async (version, warnings) => {
     const { url, close } = await relay(version)
     // Told after the version, so that a version which is not told of has been looked at.
     await admin.config('SET', 'maxmemory', '100mb', 'maxmemory-policy', 'allkeys-lru')
@@ -265,7 +265,7 @@ describe('the operator is warned', () => {
     }
   })
 
-  describe('of a Redis that keeps nothing on disk', () => {
+  describe('with a Redis that keeps nothing on disk', () => {
     const warning = expect.stringMatching(/^Redis keeps nothing on disk.*: when it starts anew, .* set its appendonly/)
     // Looked at before what is on disk, so that whoever is warned of this alone is not warned of the other.
     const before = expect.stringContaining('maxmemory-policy')
@@ -288,16 +288,16 @@ describe('the operator is warned', () => {
       }
     }
 
-    it('once', () => warned([before, warning]))
+    it('is warned once', () => warned([before, warning]))
     it.each([
       ['save points', SAVING],
       ['an append-only file', PERSISTENT],
-    ])('and not of one with %s', (_, args) => warned([before], args))
-    it('and not where the rights do not let it see, and ACL LOG has no entry of it', () =>
+    ])('is not warned once it has %s', (_, args) => warned([before], args))
+    it('is not warned if the rights hide it, and ACL LOG has no entry of the look', () =>
       warned([before], [], '-config'))
   })
 
-  it('of nothing where nothing is ever evicted', async () => {
+  it('is warned of nothing if nothing is ever evicted', async () => {
     await admin.config('SET', 'maxmemory', '100mb')
     const seen: Observation[] = []
     await whenReady(open(server.url, seen))

@@ -52,7 +52,7 @@ const subscribers = async (): Promise<number> =>
 describe('a change by one process', () => {
   const SOON = { timeout: 30_000, interval: 10 }
 
-  it('is told to the others', async () => {
+  it('is reported to the others', async () => {
     const [one, two] = [await open(), await open()]
     const heard: string[] = []
     one.onChange(() => heard.push('one'))
@@ -67,7 +67,7 @@ describe('a change by one process', () => {
     expect(heard).toHaveLength(3)
   })
 
-  it('is told again after connections were cut, and a change made meanwhile is told by the new connection', async () => {
+  it('is reported again after connections were cut, and a change made meanwhile is reported by the new connection', async () => {
     const proxy = await startFaultProxy(server.port)
     try {
       const [near, far] = [await open(), await open(`redis://127.0.0.1:${proxy.port}`)]
@@ -90,7 +90,7 @@ describe('a change by one process', () => {
     }
   })
 
-  it('is told again after Redis was started anew, and after a server that resets connections as they come', async () => {
+  it('is reported again after Redis was started anew, and after a server that resets connections as they come', async () => {
     const proxy = await startFaultProxy(server.port)
     try {
       const far = await open(`redis://127.0.0.1:${proxy.port}`)
@@ -111,7 +111,7 @@ describe('a change by one process', () => {
     }
   })
 
-  it('is told again where a connection was lost just when it began to listen', async () => {
+  it('is reported again if a connection was lost just when it began to listen', async () => {
     const proxy = await startFaultProxy(server.port)
     try {
       const far = await open(`redis://127.0.0.1:${proxy.port}`)
@@ -126,7 +126,7 @@ describe('a change by one process', () => {
     }
   })
 
-  it('needs a connection more only where somebody listens, and it ends with the store', async () => {
+  it('needs a connection more only if somebody listens, and it ends with the store', async () => {
     const store = await open()
     await store.change(LOOSE, ANN, null)
     expect(await subscribers()).toBe(0)
@@ -136,7 +136,7 @@ describe('a change by one process', () => {
     await expect.poll(subscribers, SOON).toBe(0)
   })
 
-  it('is made also by a user of Redis who may not publish, and then not told', async () => {
+  it('is made also by a user of Redis who may not publish, and then not reported', async () => {
     await admin.acl('SETUSER', 'quiet', 'on', '>secret', '~*', 'resetchannels', '+@all')
     const quiet = await open(`redis://quiet:secret@127.0.0.1:${server.port}`)
     quiet.onChange(() => {})
@@ -145,7 +145,7 @@ describe('a change by one process', () => {
     expect((await quiet.controlVersion()).version).toBe(1)
   })
 
-  it('is told to who may listen only later, without a new connection', async () => {
+  it('is reported to a user of Redis who may listen only later, without a new connection', async () => {
     await admin.acl('SETUSER', 'deaf', 'on', '>secret', '~*', 'resetchannels', '+@all')
     await admin.acl('LOG', 'RESET')
     const [near, deaf] = [await open(), await open(`redis://deaf:secret@127.0.0.1:${server.port}`)]
@@ -181,29 +181,26 @@ it('settings and an audit that were not written by us are an error of the store'
   await expect(store.controlVersion()).rejects.toMatchObject({ name: 'StoreError', reason: 'other' })
 })
 
-describe('an error of a change leaves everything as it was', () => {
+describe('a change that fails leaves everything as it was', () => {
   async function snapshot(): Promise<unknown> {
     const keys = (await admin.keys('*')).sort()
     return Promise.all(keys.map(async (key) => [key, await admin.dumpBuffer(key)]))
   }
 
-  it.each(['version', 'settings', 'overrides', 'audit'])(
-    'where the key of the %s holds another thing',
-    async (name) => {
-      const store = await open()
-      await store.change(LOOSE, ANN, null)
-      await store.change(ALICE, ANN, null)
-      const key = `{tollgate}:${name}`
-      await admin.del(key)
-      await admin.rpush(key, 'not ours')
-      const before = await snapshot()
-      const change = name === 'settings' ? LOOSE : ALICE
-      await expect(store.change(change, ANN, null)).rejects.toMatchObject({ name: 'StoreError', applied: 'no' })
-      expect(await snapshot()).toEqual(before)
-    },
-  )
+  it.each(['version', 'settings', 'overrides', 'audit'])('if the key of the %s holds another thing', async (name) => {
+    const store = await open()
+    await store.change(LOOSE, ANN, null)
+    await store.change(ALICE, ANN, null)
+    const key = `{tollgate}:${name}`
+    await admin.del(key)
+    await admin.rpush(key, 'not ours')
+    const before = await snapshot()
+    const change = name === 'settings' ? LOOSE : ALICE
+    await expect(store.change(change, ANN, null)).rejects.toMatchObject({ name: 'StoreError', applied: 'no' })
+    expect(await snapshot()).toEqual(before)
+  })
 
-  it('where the number of the last change is none', async () => {
+  it('if the number of the last change is none', async () => {
     const store = await open()
     await store.change(LOOSE, ANN, null)
     await admin.set('{tollgate}:version', 'not ours')
@@ -212,7 +209,7 @@ describe('an error of a change leaves everything as it was', () => {
     expect(await snapshot()).toEqual(before)
   })
 
-  it('where the memory of Redis is used up', async () => {
+  it('if the memory of Redis is used up', async () => {
     const store = await open()
     await store.change(LOOSE, ANN, null)
     await store.change(ALICE, ANN, null)
@@ -228,7 +225,7 @@ describe('an error of a change leaves everything as it was', () => {
     expect(await snapshot()).toEqual(before)
   })
 
-  it('where Redis is a replica', async () => {
+  it('if Redis is a replica', async () => {
     const store = await open()
     await store.change(LOOSE, ANN, null)
     await admin.call('REPLICAOF', '127.0.0.1', '1')
@@ -243,7 +240,7 @@ describe('an error of a change leaves everything as it was', () => {
   })
 })
 
-it('every call fails with a StoreError in bounded time when Redis does not answer', async () => {
+it('every call fails with a StoreError in bounded time when Redis does not respond', async () => {
   const proxy = await startFaultProxy(server.port)
   const store = await open(`redis://127.0.0.1:${proxy.port}`, 500)
   try {
@@ -264,7 +261,7 @@ it('every call fails with a StoreError in bounded time when Redis does not answe
   }
 })
 
-it('what processes told is forgotten when they are silent, and ends by itself when none speaks', async () => {
+it('what processes reported is forgotten when they are silent, and ends by itself when none reports', async () => {
   const store = await open()
   await admin.hset('{tollgate}:beats', { long: Date.now() - 16_000, short: Date.now() - 5000, odd: 'x' })
   await admin.hset('{tollgate}:replicas', { long: '{}', short: '{}', odd: '{}' })
@@ -289,7 +286,7 @@ it('a process has spoken at the moment of the clock of Redis, to the millisecond
 })
 
 it.each(['replicas', 'forms'])(
-  'a process leaves nothing behind where what it tells cannot be kept in %s',
+  'a process leaves nothing behind if what it reports cannot be kept in %s',
   async (name) => {
     const store = await open()
     await admin.rpush(`{tollgate}:${name}`, 'x')

@@ -130,7 +130,7 @@ describe('a charge', () => {
     expect(await used()).toEqual({ all: 7, each: [7] })
   })
 
-  it('that nobody waits for any more is given back when the store is heard of again', async () => {
+  it('that nobody waits for any more is given back when the store responds again', async () => {
     const impatient = open(100)
     proxy.blackhole()
     await expect(impatient.charge(charge(7))).rejects.toMatchObject({ name: 'StoreError', reason: 'timeout' })

@@ -118,7 +118,7 @@ describe('what lies under the key of a counter', () => {
     expect(await redis.getBuffer(OWN)).toEqual(Buffer.concat([write, read]))
   })
 
-  it('has its lengths in hours where all are, whatever form it had before', async () => {
+  it('has its lengths in hours if all are, whatever form it had before', async () => {
     const at = Date.now() - 1000
     await redis.set(
       OWN,
@@ -158,7 +158,7 @@ describe('what lies under the key of a counter', () => {
     expect(used).toEqual([...WINDOWS.map(({ seconds }) => [seconds, 40]), [5400, 20]])
   })
 
-  it('and holds a window twice is decided all the same', async () => {
+  it('is decided also if it holds a window twice', async () => {
     const now = Date.now()
     await redis.set(OWN, section('read', entry(3600, 1000, 90), entry(3600, now - 1000, 50)))
     expect((await settle(charge(50), charge(1))).map((d) => d.accepted)).toEqual([true, false])
@@ -197,7 +197,7 @@ describe('what lies under the key of a counter', () => {
     })
   })
 
-  it('gets a refund and a charge of one batch also where a category in front of it has ended', async () => {
+  it('gets a refund and a charge of one batch also if a category in front of it has ended', async () => {
     const at = Date.now() - 1000
     const old = section('old', entry(7200, at - 3 * 3_600_000, 9))
     await redis.set(OWN, Buffer.concat([old, section('read', ...all(at, 8))]))
@@ -215,7 +215,7 @@ describe('what lies under the key of a counter', () => {
     expect(await redis.pttl(OWN)).toBeLessThanOrEqual(50_000)
   })
 
-  it('and lost its expiry gets it back when the next window starts', async () => {
+  it('gets a lost expiry back when the next window starts', async () => {
     await redis.set(
       OWN,
       section('read', entry(3600, Date.now() - 3_600_000, 5), ...all(Date.now() - 3_600_000, 5).slice(1)),
@@ -245,7 +245,7 @@ describe('one batch', () => {
     expect(verdicts(decisions)).toEqual([true, true, false])
   })
 
-  it('counts other windows of the same category apart, also where there are as many', async () => {
+  it('counts other windows of the same category apart, also if there are as many', async () => {
     const others = [1800, 3600, 7200].map((seconds) => ({ window: { name: `${seconds}s`, seconds }, limit: 100 }))
     const changed: Limits = { personal: others, global: others }
     const decisions = await settle(charge(40), charge(50, 'alice', 'read', changed), charge(11))
@@ -316,7 +316,7 @@ describe('every key', () => {
     expect(left).toBeGreaterThan(86_400_000 - 60_000)
   })
 
-  it('of a counter ends with the last of its windows also where that is a shorter one', async () => {
+  it('of a counter ends with the last of its windows also if that is a shorter one', async () => {
     const pair = WINDOWS.slice(0, 2).map((window) => ({ window, limit: 100 }))
     await settle(charge(1, 'alice', 'read', { personal: pair.slice(1), global: null }))
     const bytes = (await redis.getBuffer(OWN)) ?? Buffer.alloc(0)
@@ -381,7 +381,7 @@ describe('a section in the short form', () => {
     ])
   })
 
-  it('stays above every limit where more is counted than it has room for', async () => {
+  it('stays above every limit if more is counted than it has room for', async () => {
     const most = WINDOWS.map((window) => ({ window, limit: 10 ** 12 }))
     await store.beat(replica('i'))
     const forced: Charge = { ...charge(10 ** 12, 'alice', 'read', { personal: most, global: null }), forced: true }

@@ -71,7 +71,7 @@ describe('the Redis store on a server that wants certificates of its clients', (
 
   describe('as a quota store', () => quotaStoreSuite(() => open({ url: url(), password: 'secret', tls: credentials })))
 
-  it('tells that it has none', async () => {
+  it('says that it has no certificate', async () => {
     expect(await refusal({ url: url(), password: 'secret', tls: { ca: ca.cert } })).toMatch(
       /certificate|ECONNRESET|closed/,
     )
@@ -142,7 +142,7 @@ describe('the Redis store behind sentinels that want a login and a certificate',
   describe('as a quota store', () =>
     quotaStoreSuite(() => open({ url: url(), tls: credentials, sentinel: { password: 'watch' } })))
 
-  it('tells that sentinels refuse its login', async () => {
+  it('says that sentinels refuse its login', async () => {
     const access = { url: url(), tls: credentials, sentinel: { password: 'wrong' } }
     expect(await refusal(access)).toMatch(/WRONGPASS|sentinel/i)
   })

@@ -83,7 +83,7 @@ describe.each([
     ['middle', five],
     ['last', days],
   ])(
-    'the %s window is emptied in place: the moment at which the key ends and the other windows stay, and the size from the next charge on',
+    'the %s window is emptied in place, so that the end of the key and the other windows stay, and the size from the next charge on',
     async (_, window) => {
       await settle(7, AT, mayBeShort)
       const [size, ends] = [(await bytes())?.length, await redis.pexpiretime(keys.everybody('read'))]
@@ -101,7 +101,7 @@ describe.each([
     },
   )
 
-  it('a window that was emptied does not run again where the clock is set back', async () => {
+  it('a window that was emptied does not run again if the clock is set back', async () => {
     await settle(7, AT, mayBeShort)
     await reset(resetOf(hour), AT + 1)
     const { global } = await settle(3, AT, mayBeShort)

@@ -71,7 +71,7 @@ it('the rights that docs/operating.md names suffice for everything, and another 
   }
 })
 
-it('without the right to INFO one is told what cannot be looked at, and nothing is printed past the log', async () => {
+it('without the right to INFO the log says what cannot be looked at, and nothing is printed past it', async () => {
   const redis = await startRedis()
   const admin = new Redis(redis.url)
   await admin.acl('SETUSER', 'tollgate', 'on', '>secret', '~*', '&*', '+@all', '-info')

@@ -49,7 +49,7 @@ describe('the counters of a user', () => {
     expect(readCounter(packCounters(new Map([['read', read]])), 'read')).toEqual(read)
   })
 
-  it('are read without windows that have not started, and once where they are there twice', () => {
+  it('are read without windows that have not started, and once if they are there twice', () => {
     const pack = (...of: Counter) => packCounters(new Map([['read', of]]))
     const [hour, day] = [
       { seconds: 3600, startedAt: 5, used: 7 },
@@ -77,7 +77,7 @@ describe('the counters of a user', () => {
     for (let cut = 1; cut <= bytes.length; cut++) expect(readCounters(bytes.subarray(0, -cut))).toEqual(new Map())
   })
 
-  it.each(['', 'x'.repeat(33), 'lésen'])('are not packed for a category %j, which has no room there', (name) => {
+  it.each(['', 'x'.repeat(33), 'lésen'])('are not packed for a category %j, which has no room in a section', (name) => {
     expect(() => packCounters(new Map([[name, []]]))).toThrow('a category has 1 to 32 ASCII characters')
     expect(packCounters(new Map([['x'.repeat(32), []]]))).toHaveLength(0)
   })

@@ -116,7 +116,7 @@ async function expectOnNext(): Promise<void> {
   expect(sentinel.waiting()).toBe(0)
 }
 
-it('a primary that a sentinel names after another one has told of the failover is left at once', async () => {
+it('a primary that a sentinel names after another one has reported the failover is left at once', async () => {
   const response = await sentinel.asked()
   await sentinel.publish(old.port, next.port)
   response(old.port)
@@ -138,7 +138,7 @@ it('a primary that was found after the failover is kept, although one before it 
   old = await startRedis()
 })
 
-it('a primary that takes no connections is not waited for once a failover is told', async () => {
+it('a primary that takes no connections is not waited for once a failover is reported', async () => {
   const gone = await startFaultProxy(old.port)
   await gone.hangConnects()
   try {

@@ -23,7 +23,7 @@ describe('reads', () => {
   })
   const asked = (): (readonly string[])[] => calls.map(({ questions }) => questions)
 
-  it('of one turn of the event loop share a call, and each has its own answer', async () => {
+  it('of one turn of the event loop share a call, and each has its own reply', async () => {
     const both = Promise.all([read('a'), read('b')])
     await nextTurn()
     expect(asked()).toEqual([['a', 'b']])
@@ -51,7 +51,7 @@ describe('reads', () => {
     expect(await all).toEqual(['A', 'B', 'C', 'D', 'E', 'F', 'G'])
   })
 
-  it('that fill a call leave nothing to ask at the end of the turn', async () => {
+  it('that fill a call leave no call for the end of the turn', async () => {
     void Promise.all(['a', 'b', 'c'].map(read))
     await nextTurn()
     expect(asked()).toEqual([['a', 'b', 'c']])

@@ -44,7 +44,7 @@ describe('an error that Redis replied', () => {
     expect(asStoreError(reply(message)).message).toContain(cure)
   })
 
-  it('ends before the cure begins', () => {
+  it('ends with its own words before the cure begins', () => {
     const message = "NOPERM this user has no permissions to run the 'get' command"
     expect(asStoreError(reply(message)).message).toContain(`'get' command. Cure: `)
     expect(asStoreError(reply('NOAUTH Authentication required.')).message).toContain('required. Cure: ')
@@ -97,7 +97,7 @@ describe('any other error', () => {
       'what answers there is no Redis (Protocol error',
     ],
     ['read ECONNRESET', 'read ECONNRESET'],
-  ])('is said for operators, where the words of the client library mislead: %s', (message, words) => {
+  ])('is worded for operators if the words of the client library mislead: %s', (message, words) => {
     expect(asStoreError(new Error(message)).message).toContain(words)
     expect(asStoreError(new Error(message)).message).not.toMatch(/Please report|unreachable/)
   })

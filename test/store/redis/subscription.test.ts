@@ -40,7 +40,7 @@ function open(url = `redis://deaf:secret@127.0.0.1:${server.port}`, trying: (one
   return { one, tries: () => tries }
 }
 
-it('a subscription that is refused is tried again each second, also where its connection is lost meanwhile', async () => {
+it('a subscription that is refused is tried again each second, also if its connection is lost meanwhile', async () => {
   const { one, tries } = open()
   one.follow(() => {})
   for (let times = 1; times <= 4; times++) {
@@ -67,7 +67,7 @@ it.each([
   expect(tries()).toBe(1)
 })
 
-it('who follows no more hears nothing, while the others do', async () => {
+it('a follower that unsubscribed hears nothing, while the others do', async () => {
   const heard: string[] = []
   const { one } = open(server.url)
   const leave = one.follow(() => heard.push('left'))
@@ -82,7 +82,7 @@ it.each([
   ['Redis', 'redis:', ''],
   ['cluster', 'redis+cluster:', ''],
   ['sentinel', 'redis+sentinel:', '/quota'],
-])('who follows where there is no %s is told nothing, and nothing is printed', async (_what, scheme, name) => {
+])('a follower hears nothing if there is no %s, and nothing is printed', async (_what, scheme, name) => {
   const printed = vi.spyOn(console, 'error').mockImplementation(() => {})
   try {
     const { one } = open(`${scheme}//127.0.0.1:${await freePort()}${name}`)
@@ -94,7 +94,7 @@ it.each([
   }
 })
 
-it('a subscription that is closed where there is no Redis keeps its process for no longer than a deadline', async () => {
+it('a subscription that is closed while there is no Redis keeps its process for no longer than a deadline', async () => {
   const unused = await freePort()
   const one = subscription(() => connect({ url: `redis://127.0.0.1:${unused}`, deadlineMs: 50 }), 'news')
   one.follow(() => {})

@@ -28,7 +28,7 @@ beforeEach(async () => {
 const add = (at: number, total = 1, agoMs = 0): Promise<unknown> =>
   redis.eval(CLOCKED, 1, 'failures', total, 0, 0, 0, 0, BUCKET_MS, BUCKETS, agoMs, Math.floor(at / 1000))
 
-it('counts to the end of a half hour and from its start', async () => {
+it('a tally counts to the end of a half hour and from its start', async () => {
   expect(CLOCKED).not.toBe(SHIPPED)
   await add(START)
   await add(START + BUCKET_MS - 1000)
@@ -36,7 +36,7 @@ it('counts to the end of a half hour and from its start', async () => {
   expect(await redis.hgetall('failures')).toEqual({ [START]: '2 0 0 0 0', [START + BUCKET_MS]: '1 0 0 0 0' })
 })
 
-it('keeps 336 half hours and no more', async () => {
+it('a tally keeps 336 half hours and no more', async () => {
   for (let i = 0; i < BUCKETS + 5; i++) await add(START + i * BUCKET_MS)
   const starts = (await redis.hkeys('failures')).map(Number).sort((a, b) => a - b)
   expect(starts).toEqual(Array.from({ length: BUCKETS }, (_, i) => START + (i + 5) * BUCKET_MS))
@@ -45,7 +45,7 @@ it('keeps 336 half hours and no more', async () => {
   expect(left).toBeLessThanOrEqual((BUCKETS + 1) * BUCKET_MS)
 })
 
-it('counts what comes late where it was counted, and forgets by the time of now', async () => {
+it('a tally counts what comes late in its own half hour, and forgets by the time of now', async () => {
   await add(START)
   await add(START + 2 * BUCKET_MS + 5000, 3, 5000)
   await add(START + 2 * BUCKET_MS + 5000, 4, 5001)
@@ -57,32 +57,32 @@ it('counts what comes late where it was counted, and forgets by the time of now'
   })
 })
 
-it('begins anew where a bucket holds what is not ours', async () => {
+it('a tally begins anew if a bucket holds what is not ours', async () => {
   await redis.hset('failures', String(START), 'nonsense')
   await add(START, 3)
   expect(await redis.hget('failures', String(START))).toBe('3 0 0 0 0')
 })
 
-it('forgets what is no half hour with the half hours that are too old', async () => {
+it('a tally forgets what is no half hour with the half hours that are too old', async () => {
   await redis.hset('failures', 'odd', '1 0 0 0 0')
   await add(START)
   expect(await redis.hkeys('failures')).toEqual([String(START)])
   expect(await redis.pttl('failures')).toBeGreaterThan(0)
 })
 
-it('goes on with a bucket of more numbers, as a later version may write it', async () => {
+it('a tally goes on with a bucket of more numbers, as a later version may write it', async () => {
   await redis.hset('failures', String(START), '7 2 1 0 0 9')
   await add(START, 5)
   expect(await redis.hget('failures', String(START))).toBe('12 2 1 0 0')
 })
 
-it('goes on with a bucket of three numbers, as an earlier version wrote it', async () => {
+it('a tally goes on with a bucket of three numbers, as an earlier version wrote it', async () => {
   await redis.hset('failures', String(START), '7 2 1')
   await redis.eval(CLOCKED, 1, 'failures', 5, 1, 1, 3, 2, BUCKET_MS, BUCKETS, 0, START / 1000)
   expect(await redis.hget('failures', String(START))).toBe('12 3 2 3 2')
 })
 
-it('is read as far as it is kept: 336 half hours, that of now among them', async () => {
+it('a tally is read as far as it is kept: 336 half hours, that of now among them', async () => {
   const store = openRedisStore({ url: server.url, deadlineMs: 2000, observe: () => {} })
   await whenReady(store)
   // The last one is still to come, should a half hour end meanwhile.
@@ -94,7 +94,7 @@ it('is read as far as it is kept: 336 half hours, that of now among them', async
   await store.close()
 })
 
-it('reads what is missing in a bucket, or is no number, as nothing', async () => {
+it('a tally reads what is missing in a bucket, or is no number, as nothing', async () => {
   const store = openRedisStore({ url: server.url, deadlineMs: 2000, observe: () => {} })
   await whenReady(store)
   const now = bucketStart(Date.now())

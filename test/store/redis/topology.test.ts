@@ -89,7 +89,7 @@ describe('the Redis store on a cluster', () => {
       }
     }))
 
-  it('tells a change to other processes, whichever node they listen at', async () => {
+  it('reports a change to other processes, whichever node they listen at', async () => {
     const one = await open(url)
     const others = await Promise.all([0, 1, 2, 3].map(() => open(url, one.prefix)))
     const heard = new Map<number, number>()
@@ -103,7 +103,7 @@ describe('the Redis store on a cluster', () => {
     for (const each of [one, ...others]) await each.close()
   })
 
-  it('tells of a password that no node asks for, in the log alone', async () => {
+  it('reports a password that no node asks for, in the log alone', async () => {
     const printed = vi.spyOn(console, 'warn').mockImplementation(() => {})
     const seen: Observation[] = []
     const store = openRedisStore({
@@ -333,7 +333,7 @@ it('the Redis store leaves a primary that sentinels have replaced, and that goes
   }
 })
 
-it('the Redis store finds the new primary also where it is told of it while it asks a sentinel', async () => {
+it('the Redis store finds the new primary also if it hears of it while it asks a sentinel', async () => {
   const primary = await startRedis()
   const replica = await startRedis({ args: ['--replicaof', '127.0.0.1', String(primary.port)] })
   const sentinel = await startSentinel(primary.port)
@@ -364,7 +364,7 @@ it('the Redis store finds the new primary also where it is told of it while it a
   }
 })
 
-it('the Redis store asks the next sentinel where one takes its question and says nothing', async () => {
+it('the Redis store asks the next sentinel if one takes its question and says nothing', async () => {
   const primary = await startRedis()
   const sentinel = await startSentinel(primary.port)
   const stopped = await startFaultProxy(sentinel.port)

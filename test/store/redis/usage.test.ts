@@ -91,7 +91,7 @@ it('a prefix that reads like a pattern finds its own users only', async () => {
   }
 })
 
-it.each(['abc', '-1', ''])('begins anew for a cursor that is none of its own: %j', async (cursor) => {
+it.each(['abc', '-1', ''])('a scan begins anew for a cursor that is none of its own: %j', async (cursor) => {
   const store = await open()
   await charge(store, 'alice')
   expect((await store.scanUsers(cursor)).users.map(({ user }) => user)).toEqual(['alice'])

@@ -8,10 +8,10 @@ it.each([
   ['file is not a database', 'put back a backup in its place'],
   ['database disk image is malformed', 'put back a backup in its place'],
   ['unable to open database file', 'name a file in a folder that exists'],
-])('SQLite says "%s": %s', (why, cure) => {
+])('an error "%s" of SQLite has the cure %s', (why, cure) => {
   expect(cureOf(why)).toContain(cure)
 })
 
-it('what SQLite says otherwise has no cure that is known', () => {
+it('anything else that SQLite says has no cure', () => {
   expect(cureOf('database is locked')).toBeNull()
 })

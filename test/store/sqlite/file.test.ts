@@ -114,7 +114,7 @@ describe('the file of the embedded store', () => {
     expect(await store.readControl()).toEqual(UNCHANGED)
   })
 
-  it('that an earlier version wrote stays as it was where it cannot be taken over', () => {
+  it('that an earlier version wrote stays as it was if it cannot be taken over', () => {
     const old = new DatabaseSync(file)
     old.exec(readFileSync(new URL('./version-1.sql', import.meta.url), 'utf8'))
     old.exec('CREATE TABLE audit (a)')

@@ -32,7 +32,7 @@ describe('the embedded store', () => {
       close: () => store.close(),
     }
   }
-  it('tells those who follow changes nothing of one that was not made', async () => {
+  it('reports no change that was not made to those who follow changes', async () => {
     const { store, close } = await open()
     let heard = 0
     store.onChange(() => heard++)
@@ -71,7 +71,7 @@ describe('the embedded store', () => {
     failureStoreSuite(open)
     failureHistorySuite(open)
 
-    it('holds no more half hours than it tells of', async () => {
+    it('holds no more half hours than it lists', async () => {
       const file = newFile()
       const { store, pass, close } = await open(file)
       for (let i = 0; i < BUCKETS + 5; i++) {

@@ -111,7 +111,7 @@ describe('a slide', () => {
     expect(passing(line, name).distance).toBeGreaterThan(0.3 * RING)
   })
 
-  it('w is a fan to the button and its neighbours', () => {
+  it('with w is a fan to the button and its neighbours', () => {
     const ends = lines('1w5[4:1]').map((line) => ['4', '5', '6'].find((name) => passing(line, name).distance < 1e-6))
     expect(ends).toEqual(['4', '5', '6'])
   })

@@ -156,14 +156,14 @@ describe('a frame', () => {
     expect((await frameOf(',,1-5[4:2]*-4[4:2]*<7[4:2]', 4)).of('track')).toHaveLength(3)
   })
 
-  it('shows no head where the slide has none', async () => {
+  it('shows no head if the slide has none', async () => {
     expect((await frameOf(',,1-5[4:2]', 1.9)).of('star').length).toBeGreaterThan(1)
     expect((await frameOf(',,1?-5[4:2]', 1.9)).of('star')).toHaveLength(1)
   })
 })
 
 describe('a strip', () => {
-  it('has a bar wherever there are notes, in the colours of their kinds', async () => {
+  it('has a bar for each part that has notes, in the colours of their kinds', async () => {
     const { ask } = await startWith('T', '(60){4}1,2b,3h[4:1],C,1-5[4:1],,1,1,E')
     const xml = readXml((await ask(CHART)).text)
     const bars = (kind: string) => inkOf(xml, kind).length

@@ -98,7 +98,7 @@ describe('a slide', () => {
   })
 
   it.each(['-3', '^3', '<1', '>1', 'v1', 'v4', 'V37', 'p1', 'q8', 'pp3', 'qq3', 's5', 'z5', 'w5'])(
-    '1%s[4:1]',
+    'has its shape, via and end from 1%s[4:1]',
     (path) => {
       const [note] = read(`1${path}[4:1],E`)
       expect(note?.type === 'slide' && note.paths[0]).toMatchObject({

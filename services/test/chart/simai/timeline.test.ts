@@ -86,7 +86,7 @@ describe('the time of a comma', () => {
     )
   })
 
-  it('is no other where the length changes to and fro', () => {
+  it('is no other if the length changes to and fro', () => {
     const timeline = createTimeline()
     timeline.tempo(180)
     for (let bar = 0; bar < 3000; bar++) {
@@ -104,7 +104,7 @@ describe('the time of a comma', () => {
     }
   })
 
-  it('does not drift where the tempo changes at every comma', () => {
+  it('does not drift if the tempo changes at every comma', () => {
     const timeline = createTimeline()
     let exact: Exact = { top: 0n, bottom: 1n }
     for (let i = 0; i < 5000; i++) {

@@ -90,7 +90,7 @@ describe('the configuration of the platforms', () => {
     await expect(readExternal(file)).rejects.toThrow(`${file}: fish.batch: expected a whole number from 0`)
   })
 
-  it('tells of every problem at once, and of unknown keys with those that it knows', async () => {
+  it('gets an error for every problem at once, and for unknown keys with those that it knows', async () => {
     const file = fileOf({ lxns: { bas_url: 'http://a' }, read_timout: '1s', total_timeout: 1 })
     const error: Error = await readExternal(file).catch((reason) => reason)
     expect(error.message.split('\n')).toEqual([

@@ -11,7 +11,7 @@ describe('an access token of OAuth', () => {
     ['aaa.bbb.ccc', 'aaa.bbb.ccc'],
     [`Bearer ${OPAQUE}`, OPAQUE],
     [`bearer  ${OPAQUE}`, OPAQUE],
-  ])('%s goes to both platforms as Authorization: Bearer, and in no other header', async (given, accessToken) => {
+  ])('goes to both platforms as Authorization: Bearer, and in no other header: %s', async (given, accessToken) => {
     const started = await startUpdates({ lxnsOptions: { accessToken }, fishOptions: { accessToken } })
     const { service, lxns, fish, updateLxns, updateFish } = started
     await service.importFixture({ users: { alice: { scores: [{ musicId: 837, level: 1, achievement: 1 }] } } })
@@ -44,7 +44,7 @@ describe('an access token of OAuth', () => {
 
 describe("a user's own key", () => {
   it.each(['a.b', 'a..b', 'a.b.c.d', 'Bearer', 'Bearer a b', `${'f0'.repeat(64)}`])(
-    '%s goes into the header of the platform, as it stands',
+    'goes into the header of the platform as it is: %s',
     async (key) => {
       const { lxns, fish, updateLxns, updateFish } = await startUpdates({
         lxnsOptions: { key },

@@ -95,8 +95,8 @@ function expectRow({ status, json }: ServiceResponse, row: Row, platform: string
   ])
 }
 
-describe.each(['pull', 'push'])('in a %s', (mode) => {
-  it.each(BOTH)('$says is $status $error, at both platforms', async (row) => {
+describe.each(['pull', 'push'])('a platform in a %s', (mode) => {
+  it.each(BOTH)('that says $says is $status $error', async (row) => {
     const { service, updateLxns, updateFish, trouble, scores } = await startUpdates({ limits: row.limits ?? {} })
     const stored = { musicId: 837, level: 1, achievement: 1_000_000 }
     await service.importFixture({ users: { alice: { scores: [stored] } } })
@@ -195,14 +195,14 @@ describe('Diving-Fish', () => {
 })
 
 describe('Retry-After of a platform', () => {
-  it.each(['0', '120', 'Thu, 06 Aug 2026 14:06:26 GMT'])('%s is passed on', async (value) => {
+  it.each(['0', '120', 'Thu, 06 Aug 2026 14:06:26 GMT'])('is passed on: %s', async (value) => {
     const { updateLxns, trouble } = await startUpdates()
     trouble(answer(429, {}, { 'retry-after': value }))
     expect((await updateLxns()).headers.get('retry-after')).toBe(value)
   })
 
   it.each(['soon', '-1', '1.5', '9999999999', 'Thu, 99 Aug 2026 14:06:26 GMT', '2026-08-06', '1, 2', ''])(
-    '%s is not, since no client could read it',
+    'is not passed on if no client could read it: %s',
     async (value) => {
       const { updateLxns, trouble } = await startUpdates()
       trouble(answer(429, {}, { 'retry-after': value }))
@@ -211,7 +211,7 @@ describe('Retry-After of a platform', () => {
     },
   )
 
-  it('is not needed, and stands with nothing but a 429', async () => {
+  it('is not needed, and is sent with nothing but a 429', async () => {
     const { updateLxns, trouble } = await startUpdates()
     trouble(answer(429, {}))
     expect((await updateLxns()).headers.get('retry-after')).toBeNull()
@@ -221,14 +221,14 @@ describe('Retry-After of a platform', () => {
 })
 
 describe('a redirect', () => {
-  it.each([301, 302, 303, 307, 308])('%i is not followed, and counts as no answer', async (status) => {
+  it.each([301, 302, 303, 307, 308])('of %i is not followed, and counts as no response', async (status) => {
     const { lxns, fish, updateLxns } = await startUpdates()
     lxns.trouble = troubles.redirect(`${fish.url}/player/records`, status)
     expect(await updateLxns()).toMatchObject({ status: 502, json: { error: 'external_unavailable' } })
     expect([lxns.requests.length, fish.requests.length]).toEqual([1, 0])
   })
 
-  it('counts as no answer even where its body would do as one', async () => {
+  it('counts as no response even if its body would do as one', async () => {
     const { updateLxns, updateFish, trouble } = await startUpdates()
     trouble(answer(300, { success: true, data: [], records: [] }))
     expect([(await updateLxns()).status, (await updateFish()).status]).toEqual([502, 502])
@@ -236,7 +236,7 @@ describe('a redirect', () => {
 })
 
 describe('a pull that finds no connection', () => {
-  it('is tried once more', async () => {
+  it('is made once more', async () => {
     const { lxns, updateLxns } = await startUpdates()
     lxns.trouble = [troubles.reset]
     expect((await updateLxns()).status).toBe(200)
@@ -245,7 +245,7 @@ describe('a pull that finds no connection', () => {
     expect(lxns.requests.length).toBe(4)
   })
 
-  it('is not tried a third time', async () => {
+  it('is not made a third time', async () => {
     const { lxns, updateLxns } = await startUpdates()
     lxns.trouble = troubles.reset
     expect((await updateLxns()).status).toBe(502)
@@ -257,7 +257,7 @@ describe('a pull that finds no connection', () => {
     ['what is not HTTP', troubles.notHttp, 502],
     ['a body that is too large', troubles.huge, 502],
     ['silence', troubles.slowHead, 504],
-  ])('is not tried again after %s', async (_what, trouble, status) => {
+  ])('is not made again after %s', async (_what, trouble, status) => {
     const limits = status === 504 ? { read_timeout: '100ms' } : { max_response: '1MiB' }
     const { lxns, updateLxns } = await startUpdates({ limits })
     lxns.trouble = trouble
@@ -293,7 +293,7 @@ describe('the connection', () => {
     })
   })
 
-  it('that does not come to stand within connect_timeout is 504', async () => {
+  it('that is not made within connect_timeout is 504', async () => {
     // It takes the connection and never answers the TLS handshake.
     const sockets: { destroy(): void }[] = []
     const port = await portOf(createServer((socket) => sockets.push(socket.on('error', () => {}))))
@@ -307,7 +307,7 @@ describe('the connection', () => {
     await expect.poll(() => sockets.length, PATIENT).toBe(1)
   })
 
-  it('that stands is not subject to connect_timeout any more', async () => {
+  it('that is made is not subject to connect_timeout any more', async () => {
     const { lxns, updateLxns } = await startUpdates({ limits: { connect_timeout: '2s' } })
     lxns.meanwhile = () => new Promise((resolve) => setTimeout(resolve, 2500))
     expect((await updateLxns()).status).toBe(200)

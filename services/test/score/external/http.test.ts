@@ -21,7 +21,7 @@ async function startServer(onSocket: (socket: Socket) => void) {
 }
 
 describe('an exchange', () => {
-  it('has the answer that comes before all was sent, and sends no more', async () => {
+  it('has the response that comes before all was sent, and sends no more', async () => {
     const { url, sockets } = await startServer((socket) => {
       socket.pause().write('HTTP/1.1 413 Payload Too Large\r\nContent-Length: 2\r\n\r\nno')
     })
@@ -33,7 +33,7 @@ describe('an exchange', () => {
     expect(socket.bytesRead).toBeLessThan(body.length)
   })
 
-  it.each(['upgrade', 'silence'])('ends with a connection that is closed without an answer: by %s', async (how) => {
+  it.each(['upgrade', 'silence'])('ends with a connection that is closed without a response: by %s', async (how) => {
     const responses = {
       upgrade: 'HTTP/1.1 101 Switching Protocols\r\nConnection: upgrade\r\nUpgrade: x\r\n\r\n',
       silence: '',
@@ -43,7 +43,7 @@ describe('an exchange', () => {
     expect(await exchange(outgoing, limits, AbortSignal.timeout(20_000))).toEqual({ failed: 'connection' })
   })
 
-  it('with nobody who waits for it does not begin', async () => {
+  it('does not begin if nobody waits for it', async () => {
     const { url, sockets } = await startServer(() => {})
     const outgoing = { method: 'GET', url, headers: {} } as const
     expect(await exchange(outgoing, limits, AbortSignal.abort())).toEqual({ failed: 'left' })

@@ -14,7 +14,7 @@ const SIGNAL = {
 } as const
 
 describe('a pull', () => {
-  it('is what an update does where no mode is said, and sends nothing to the platform', async () => {
+  it('is what an update does without a mode, and sends nothing to the platform', async () => {
     const { lxns, updateLxns, scores } = await startUpdates()
     lxns.put(SIGNAL)
     const { json } = await updateLxns()
@@ -184,7 +184,7 @@ describe('a pull', () => {
     ])
   })
 
-  it('of a user without scores is empty, also where the platform sends no list', async () => {
+  it('of a user without scores is empty, also if the platform sends no list', async () => {
     const { lxns, updateLxns } = await startUpdates()
     const none = { fetched: 0, created: 0, updated: 0, unchanged: 0, skipped: 0, skippedRecords: [] }
     expect((await updateLxns()).json.businessData.pull).toEqual(none)
@@ -205,7 +205,7 @@ describe('a pull', () => {
 })
 
 describe('updates of one user at the same time', () => {
-  it('lose nothing: of each field the best of all is stored', async () => {
+  it('lose nothing, and store of each field the best of all', async () => {
     const { lxns, fish, updateLxns, updateFish, post, scores } = await startUpdates()
     lxns.put({ ...SIGNAL, achievements: 100.5, fc: null, fs: null, dx_score: 0 })
     fish.put({
@@ -259,7 +259,7 @@ describe('updates of one user at the same time', () => {
   })
 })
 
-it('an update that is over leaves no timer behind, which would keep a service that ends from ending', async () => {
+it('leave no timer behind, which would keep a service that ends from ending', async () => {
   const { updateLxns, updateFish } = await startUpdates({ limits: { total_timeout: '9m' } })
   const [set, clear] = [vi.spyOn(globalThis, 'setTimeout'), vi.spyOn(globalThis, 'clearTimeout')]
   for (const update of [updateLxns, updateFish]) expect((await update()).status).toBe(200)

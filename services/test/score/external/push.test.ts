@@ -186,7 +186,7 @@ describe('LXNS, of which one bad record rejects the whole batch,', () => {
     expect(lxns.requests.length).toBe(1)
   })
 
-  it('is given up after many rejections, and the answer says how far it came', async () => {
+  it('is given up after many rejections, and the response says how far it came', async () => {
     const songs = Array.from({ length: 30 }, (_, i) => song(20 + i))
     const { service, lxns, updateLxns } = await startUpdates({
       catalogue: fileOf(songs),

@@ -74,7 +74,7 @@ describe("a user's token for a platform", () => {
     expectNoCanary(stored())
   })
 
-  it('is not told to the log either when the backend itself fails', async () => {
+  it('is not in the log either when the service itself fails', async () => {
     const { post, updateLxns, errors, lxns } = await startUpdates({
       clock: () => {
         throw new Error('no clock')
