@@ -172,10 +172,17 @@ function takesUnderscores({ lenient }: EdgeConfig): boolean {
   return lenient.includes('underscore_names')
 }
 
+/** `null` for the client's. */
+function hostOf({ host, url }: UpstreamConfig): string | null {
+  if (host === 'preserve') return null
+  return host === 'upstream' ? new URL(url).host : host
+}
+
 function forwardOptions(config: Config, trustedProxies: (address: string) => boolean) {
   const { upstream, edge, auth } = config
   return {
     ...upstream,
+    host: hostOf(upstream),
     headers: Object.fromEntries(upstream.headers),
     tls: upstream.tls === null ? {} : readClientTls(upstream.tls, ['upstream', 'tls']),
     shortestMs: shortestOf(config),

@@ -147,6 +147,15 @@ export function parseUpstream(text: string): Reading<string> {
 /** Written in one way only, so that it joins the canonical path of a request. */
 const BASE_PATH = /^(?:\/(?!\.\.?(?:\/|$))[\w.~!$&'()*+,=:@-]+)*$/
 
+/** `preserve`, `upstream`, or the text of a Host field. */
+export function parseHost(text: string): Reading<string> {
+  const [, port] = /^(?:[A-Za-z0-9_.-]{1,253}|\[[0-9A-Fa-f:.]{2,45}\])(?::(\d{1,5}))?$/.exec(text) ?? [null, '-']
+  if (Number(port ?? 0) <= 65_535) return { value: text }
+  return {
+    problem: `${quote(text)} is no host: write preserve, upstream, or a name like shop.example or shop.example:8443`,
+  }
+}
+
 /** Bytes of the path of a Unix socket (Linux). */
 export const MAX_SOCKET_PATH = 107
 

@@ -22,6 +22,7 @@ const TAKEN = new Set([
 /** What is wrong with the name of a fixed header; `null` for a good one. */
 export function nameProblem(name: string): string | null {
   if (!TOKEN.test(name)) return `${quote(name)} is not a header name: write letters, digits and "-"`
+  if (name.toLowerCase() === 'host') return `header ${name} is that of upstream.host: write it there`
   return OURS.has(name.toLowerCase()) ? `header ${name} is set by the gateway itself: remove it` : null
 }
 

@@ -111,6 +111,8 @@ export interface ForwardOptions extends Patience {
    * fragment and credentials in it are refused with a TypeError.
    */
   readonly url: string
+  /** The Host field of each request. Default `null`: the client's, or that of `url` if it sends none. */
+  readonly host?: string | null
   /** Path of a Unix socket to connect to, instead of host and port of `url`. Default `null`. */
   readonly socket?: string | null
   /** Milliseconds to a usable connection, TLS handshake included; whole, 1 to 600,000, by default 2000. */

@@ -23,12 +23,14 @@ import {
   responseTrailers,
 } from './headers.ts'
 import { Upload } from './upload.ts'
+import type { UpstreamNames } from './upstream-names.ts'
 
 /** What all exchanges with one upstream share. */
 export interface Upstream {
   readonly client: UpstreamClient
   /** Before the target of each request. */
   readonly base: string
+  readonly names: UpstreamNames
   readonly rules: HeaderRules
   readonly silences: Silences
   /** Whether a connection serves another request after one with a body. */
@@ -144,10 +146,11 @@ export class UpstreamExchange implements ResponseReceiver, Waiter {
     const { req } = this.#exchange
     const target = this.#upstream.base + this.#exchange.target
     const { headers, contentLength, hasBody } = this.#head
+    const host = this.#upstream.names.hostFor(this.#head.host)
     const isStreamed = this.#body === null && hasBody
     const body = isStreamed ? framingOf(contentLength) : this.#body
     const last = body !== null && !this.#upstream.reuseAfterBody
-    connection.send({ method: req.method ?? 'GET', target, headers, body, last }, this)
+    connection.send({ method: req.method ?? 'GET', target, host, headers, body, last }, this)
     if (isStreamed) this.#upload = new Upload(req, connection, () => this.#awaitResponse())
   }
 
@@ -204,6 +207,7 @@ export class UpstreamExchange implements ResponseReceiver, Waiter {
   #headersOf(response: ResponseHead): string[] {
     const { res, responseHeaders, exposed } = this.#exchange
     const headers = headersToClient(response, responseHeaders, exposed)
+    this.#upstream.names.rewrite(response.status, headers, this.#head)
     if (asksForUpgrade(response.status, headers)) {
       headers.push('Connection', res.shouldKeepAlive ? 'Upgrade' : 'close, Upgrade')
     }

@@ -8,6 +8,7 @@ import type { Forwarder, ForwardOptions, UpstreamTls } from './contract.ts'
 import { silencesOf, UpstreamExchange } from './exchange.ts'
 import { Tunnels } from './handshake.ts'
 import { headerRules } from './headers.ts'
+import { upstreamNames } from './upstream-names.ts'
 
 export type * from './contract.ts'
 
@@ -16,6 +17,7 @@ export function createForwarder(options: ForwardOptions): Forwarder {
   const { origin, base } = partsOf(options.url)
   const secureContext = origin.protocol === 'https:' ? secureContextOf(options.tls ?? {}) : undefined
   const rules = headerRules(options)
+  const names = upstreamNames({ origin, base, host: options.host ?? null })
   const destination = destinationOf(origin, options, secureContext)
   const { responseTimeoutMs, idleTimeoutMs, shortestMs = Number.POSITIVE_INFINITY } = options
   const client = new ConnectionPool({
@@ -26,11 +28,12 @@ export function createForwarder(options: ForwardOptions): Forwarder {
   const upstream = {
     client,
     base,
+    names,
     rules,
     silences: silencesOf(options),
     reuseAfterBody: options.reuseAfterBody,
   }
-  const tunnels = new Tunnels({ ...options, origin, base, destination, rules })
+  const tunnels = new Tunnels({ ...options, origin, base, destination, names, rules })
   return {
     forward: (exchange) => new Promise((resolve) => new UpstreamExchange(exchange, upstream, resolve).begin()),
     upgrade: (exchange) => tunnels.open(exchange),
@@ -68,7 +71,6 @@ function destinationOf(origin: URL, options: ForwardOptions, secureContext: Secu
     host,
     port,
     socket: options.socket ?? null,
-    authority: origin.host,
     lookup: addressesInTurn(),
     tls: secure,
     connectTimeoutMs,

@@ -49,7 +49,7 @@ type Plain =
   | 'subprotocol'
 type Holder = 'credential' | 'cookie' | 'url'
 
-/** The head of an outgoing request, without Host, which the connection knows, and without the framing of the body. */
+/** The head of an outgoing request, without Host, which the upstream may have its own of, and without the framing of the body. */
 export interface OutgoingHead {
   /** Raw `[name, value, …]`. */
   readonly headers: string[]
@@ -57,6 +57,12 @@ export interface OutgoingHead {
   readonly contentLength: string | null
   /** Whether the request is framed as having a body. */
   readonly hasBody: boolean
+  /** The client's Host; empty if it sent none. */
+  readonly host: string
+  /** The scheme that the client asked by, as the upstream is told. */
+  readonly scheme: string
+  /** The host that the client asked for, as the upstream is told; empty if nobody names one. */
+  readonly authority: string
   /** Whether the client takes trailers (`TE: trailers`). */
   readonly takesTrailers: boolean
 }
@@ -197,13 +203,18 @@ export function outgoingHead(raw: readonly string[], origin: Origin, rules: Head
   }
   if (takesTrailers) headers.push('TE', 'trailers')
   if (claims.offered !== '') offer(headers, claims.offered, origin, rules.hidden)
-  setOurs(headers, origin, claims, rules)
+  const scheme = schemeOf(claims, origin)
+  const authority = claims.first['x-forwarded-host'] || claims.host
+  setOurs(headers, { origin, claims, scheme, authority }, rules)
   if (origin.caller !== null) identify(headers, origin.caller, rules)
   for (const text of rules.fixed) headers.push(text)
   return {
     headers,
     contentLength,
     hasBody: chunked || (contentLength !== null && contentLength !== '0'),
+    host: claims.host,
+    scheme,
+    authority,
     takesTrailers,
   }
 }
@@ -276,20 +287,29 @@ const SCHEMES: ReadonlyMap<string, string> = new Map([
   ['wss', 'https'],
 ])
 
+function schemeOf({ first }: Claims, { encrypted }: Origin): string {
+  return SCHEMES.get(first['x-forwarded-proto']?.toLowerCase() ?? '') ?? (encrypted ? 'https' : 'http')
+}
+
+interface Said {
+  readonly origin: Origin
+  readonly claims: Claims
+  readonly scheme: string
+  readonly authority: string
+}
+
 /** What the gateway says itself, but for what a fixed field says instead. */
 function setOurs(
   headers: string[],
-  origin: Origin,
-  { host, for: before, first }: Claims,
+  { origin, claims: { for: before, first }, scheme, authority }: Said,
   { notOurs }: HeaderRules,
 ): void {
   const set = (name: string, value: string | undefined): void => {
     if (value && (notOurs.size === 0 || !notOurs.has(name.toLowerCase()))) headers.push(name, value)
   }
   set('X-Forwarded-For', before === '' ? origin.peer : `${before}, ${origin.peer}`)
-  const proto = SCHEMES.get(first['x-forwarded-proto']?.toLowerCase() ?? '')
-  set('X-Forwarded-Proto', proto ?? (origin.encrypted ? 'https' : 'http'))
-  set('X-Forwarded-Host', first['x-forwarded-host'] || host)
+  set('X-Forwarded-Proto', scheme)
+  set('X-Forwarded-Host', authority)
   set('X-Forwarded-Port', first['x-forwarded-port'])
   set('X-Forwarded-Prefix', first['x-forwarded-prefix'])
   set('Via', `${origin.httpVersion} tollgate`)

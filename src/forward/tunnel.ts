@@ -9,7 +9,15 @@ import { originOf } from './client-info.ts'
 import type { ForwardResult, Patience, UpgradeExchange } from './contract.ts'
 import { EarlyBytes } from './early-bytes.ts'
 import { forwardErrorOf, reasonOf } from './failure.ts'
-import { asksForUpgrade, fieldsOf, type HeaderRules, headersToClient, outgoingHead } from './headers.ts'
+import {
+  asksForUpgrade,
+  fieldsOf,
+  type HeaderRules,
+  headersToClient,
+  type OutgoingHead,
+  outgoingHead,
+} from './headers.ts'
+import type { UpstreamNames } from './upstream-names.ts'
 
 /** How long the other end may take to read what is left when one end has closed, in milliseconds. */
 const LINGER_MS = 2_000
@@ -18,6 +26,7 @@ export interface TunnelOptions extends Patience {
   readonly origin: URL
   /** Before the target of each request. */
   readonly base: string
+  readonly names: UpstreamNames
   readonly destination: Destination
   readonly connectTimeoutMs: number
   readonly maxHeaderSize: number
@@ -46,6 +55,7 @@ export class Tunnel {
   readonly #result = Promise.withResolvers<ForwardResult>()
   readonly #onClientClose = (): void => this.#clientGone(CLIENT_LEFT)
   readonly #onAbort = (): void => this.#end(new GivenUpError(String(this.#exchange.signal?.reason)))
+  #head: OutgoingHead | null = null
   #outgoing: ClientRequest | null = null
   /** Until there is a response. */
   #early: EarlyBytes | null = null
@@ -133,9 +143,10 @@ export class Tunnel {
 
   #request(): IncomingMessage {
     const { req, target } = this.#exchange
-    const { rules, origin } = this.#options
-    const raw = outgoingHead(req.rawHeaders, originOf(this.#exchange), rules).headers
-    raw.push('Host', origin.host, 'Connection', 'Upgrade', 'Upgrade', 'websocket')
+    const { rules, names } = this.#options
+    this.#head = outgoingHead(req.rawHeaders, originOf(this.#exchange), rules)
+    const raw = [...this.#head.headers, 'Host', names.hostFor(this.#head.host)]
+    raw.push('Connection', 'Upgrade', 'Upgrade', 'websocket')
     const handshake: Handshake = {
       method: 'GET',
       url: target,
@@ -154,8 +165,7 @@ export class Tunnel {
     this.#upstream = upstream
     this.#early?.giveBack()
     restBehindShortPieces(this.#client, upstream)
-    const { responseHeaders, subprotocol = null } = this.#exchange
-    const headers = withSubprotocol(headersToClient(fieldsOf(101, response.rawHeaders), responseHeaders), subprotocol)
+    const headers = withSubprotocol(this.#headersOf(101, response), this.#exchange.subprotocol ?? null)
     response.headers = collected([
       ...headers,
       'Connection',
@@ -190,9 +200,7 @@ export class Tunnel {
     this.#status = status
     this.#early?.discard()
     this.#ignoreEnd()
-    const { responseHeaders, exposed } = this.#exchange
-    const headers = headersToClient(fieldsOf(status, response.rawHeaders), responseHeaders, exposed)
-    this.#client.write(plainHead(status, headers), 'latin1')
+    this.#client.write(plainHead(status, this.#headersOf(status, response)), 'latin1')
     response.pipe(this.#client, { end: false })
     response.setTimeout(this.#patience.idleTimeoutMs, () => {
       if (this.#client.writableLength > 0) this.#clientStalled()
@@ -200,6 +208,13 @@ export class Tunnel {
     })
     response.on('error', (error) => this.#fail(error))
     response.on('end', () => this.#awaitReader())
+  }
+
+  #headersOf(status: number, response: IncomingMessage): string[] {
+    const { responseHeaders, exposed } = this.#exchange
+    const headers = headersToClient(fieldsOf(status, response.rawHeaders), responseHeaders, exposed)
+    if (this.#head !== null) this.#options.names.rewrite(status, headers, this.#head)
+    return headers
   }
 
   /** What is left of it may be read slowly: the end of the connection is what ends it, and comes behind its last byte only. */

@@ -76,14 +76,13 @@ function trust(url: string): Pick<ForwardOptions, 'tls'> {
 
 /** As a forwarder makes it of its URL. */
 export function destinationOf(url: string): Destination {
-  const { hostname: host, host: authority, port, protocol } = new URL(url)
+  const { hostname: host, port, protocol } = new URL(url)
   const { ca, name: serverName } = testCertificate()
   const tls = protocol === 'https:' ? { secureContext: createSecureContext({ ca }), serverName } : null
   return {
     host,
     port: Number(port),
     socket: null,
-    authority,
     lookup,
     tls,
     connectTimeoutMs: 2_000,

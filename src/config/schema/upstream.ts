@@ -1,5 +1,5 @@
 import { z } from 'zod'
-import { MAX_SOCKET_PATH, parseUpstream } from '../addresses.ts'
+import { MAX_SOCKET_PATH, parseHost, parseUpstream } from '../addresses.ts'
 import {
   HEADER_VALUE,
   identityNameProblem,
@@ -84,6 +84,10 @@ export const upstream = domain(
         },
         { max: MAX_SOCKET_PATH, what: 'the path of a Unix socket' },
       ).optional(),
+      host: read('preserve, upstream, or a name', parseHost, {
+        description:
+          'The Host that the backend gets: preserve (the client’s), upstream (that of url), or a name. Not preserve: Location, Content-Location, Refresh and the Domain of cookies that name the backend are rewritten to what the client asked. Default preserve',
+      }).prefault('preserve'),
       connect_timeout: duration('1ms', '10m', { description: '1ms to 10m. Default 2s' }).prefault('2s'),
       response_timeout: duration('1ms', '24h', {
         description: 'Until the response head, 1ms to 24h. Default 30s',

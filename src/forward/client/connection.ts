@@ -130,7 +130,7 @@ export class UpstreamConnection implements Connection {
     this.#last = request.last
     this.#served++
     this.#reader.expect(receiver, request.method === 'HEAD')
-    const head = requestHead(request, this.#destination.authority)
+    const head = requestHead(request)
     if (!Buffer.isBuffer(body)) this.#socket.write(head, 'latin1')
     else if (body.length <= MAX_JOINED) this.#socket.write(head + body.toString('latin1'), 'latin1')
     else {

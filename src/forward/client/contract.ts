@@ -32,8 +32,6 @@ export interface Destination {
   readonly port: number
   /** Path of a Unix socket, which is connected to instead; `null` for host and port. */
   readonly socket: string | null
-  /** Of the Host field. */
-  readonly authority: string
   /** Asked anew for each connection. */
   readonly lookup: LookupFunction
   /** `null` for plain HTTP. */
@@ -79,6 +77,8 @@ export interface Connection {
 export interface OutgoingRequest {
   readonly method: string
   readonly target: string
+  /** Of the Host field. */
+  readonly host: string
   /** Raw `[name, value, …]`, without Host, Connection and the fields that frame the body. */
   readonly headers: readonly string[]
   /** The whole body; or how it is framed if it comes in pieces; or `null`. */

@@ -3,8 +3,8 @@ import type { OutgoingRequest } from './contract.ts'
 /** Methods whose requests usually have a body: a length of 0 says that one has none (RFC 9110 section 8.6). */
 const WITH_BODY: ReadonlySet<string> = new Set(['POST', 'PUT', 'PATCH', 'QUERY', 'PROPFIND', 'PROPPATCH'])
 
-/** The first bytes of a request, in latin1: request line, fields, empty line. @param host of the Host field */
-export function requestHead({ method, target, headers, body, last }: OutgoingRequest, host: string): string {
+/** The first bytes of a request, in latin1: request line, fields, empty line. */
+export function requestHead({ method, target, host, headers, body, last }: OutgoingRequest): string {
   const connection = last ? 'close' : 'keep-alive'
   let text = `${method} ${target} HTTP/1.1\r\nHost: ${host}\r\nConnection: ${connection}`
   for (let i = 0; i < headers.length; i += 2) text += `\r\n${headers[i]}: ${headers[i + 1]}`

@@ -57,7 +57,7 @@ overEachWay(({ rawUpstream }) => {
         onFailure: (error) => void heard.push(error.message),
       }
     }
-    const request = (target: string) => ({ method: 'GET', target, headers: [], body: null, last: false })
+    const request = (target: string) => ({ method: 'GET', target, host: 'a', headers: [], body: null, last: false })
 
     it('has no say any more in what its connection reads', async () => {
       const upstream = await rawUpstream((socket, text) => {
