@@ -1,6 +1,7 @@
 import { ADDRESS, createAddressCallers } from '../auth/address-callers.ts'
 import type { Authenticator } from '../auth/authenticator.ts'
 import { createCallerResolver } from '../auth/caller-resolver.ts'
+import { CERTIFICATE_PREFIX, type CertificateRules } from '../auth/client-certificate.ts'
 import { KEY } from '../auth/unverified-keys.ts'
 import type { AuthConfig, Config } from '../config/config.ts'
 import type { CredentialPlaces } from '../forward/contract.ts'
@@ -11,6 +12,7 @@ export function callerRulesOf(
   { auth, cors, edge, routes }: Pick<Config, 'auth' | 'cors' | 'edge' | 'routes'>,
   authenticator: Authenticator,
   isProxy: (address: string) => boolean,
+  certificates: (() => CertificateRules) | null,
 ): CallerRules {
   const { from, several, unverifiedKeys, trusted, anonymous, shadow } = auth
   const anonymousStatus = anonymous !== null || routes.some((route) => !route.public && route.anonymous === true)
@@ -21,9 +23,14 @@ export function callerRulesOf(
     several,
     unverifiedKeys,
     trusted: trusted === null ? null : lowerCase(trusted),
+    certificates,
     isProxy,
     origins: cors?.credentials === true ? cors.origins : [],
-    reserved: [...(hasAddresses ? [ADDRESS] : []), ...(unverifiedKeys === null ? [] : [KEY])],
+    reserved: [
+      ...(hasAddresses ? [ADDRESS] : []),
+      ...(unverifiedKeys === null ? [] : [KEY]),
+      ...(certificates === null ? [] : [CERTIFICATE_PREFIX]),
+    ],
     maxKey: edge.maxHeaderSize,
   })
   const ofAddress = createAddressCallers(anonymous ?? { ipv4: 32, ipv6: 64, plan: null })

@@ -7,6 +7,7 @@ import { watchConfig } from '../config/watch.ts'
 import { messageOf, unreadable } from '../errors.ts'
 import type { Certificate, ClientCredentials } from '../lib/tls.ts'
 import type { Observer } from '../observe/observation.ts'
+import { readClientAuthorities } from './client-authorities.ts'
 import { SetupError } from './setup-error.ts'
 
 /**
@@ -106,11 +107,12 @@ export interface PairProblem {
 }
 
 /**
- * Reads the pairs that a configuration names.
+ * Reads the pairs that a configuration names, and the authorities of clients.
  * @returns those that can be used and have ended: clients refuse to connect
  * @throws SetupError with the cure, for the first that is none
  */
-export function checkPairs({ tls, admin }: Pick<Config, 'tls' | 'admin'>): PairProblem[] {
+export function checkPairs({ tls, admin, auth }: Pick<Config, 'tls' | 'admin' | 'auth'>): PairProblem[] {
+  if (auth.clientCertificate !== null) readClientAuthorities(auth.clientCertificate)
   return [...checkPair(tls, ['tls']), ...checkPair(admin.tls, ['admin', 'tls'])]
 }
 

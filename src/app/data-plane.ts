@@ -18,6 +18,7 @@ import type { Ledger } from '../quota/ledger/ledger-contract.ts'
 import { createHeartbeat, type Heartbeat } from '../replicas/heartbeat.ts'
 import type { Store } from '../store/store.ts'
 import { openCertificate } from './certificate.ts'
+import { type ClientAuthorities, openClientAuthorities } from './client-authorities.ts'
 import { addressProblem, idleTimeoutOf, openGatewayListener } from './gateway-listener.ts'
 import { restingChanges } from './limits-in-force.ts'
 import { createLivePolicy, type LivePolicy } from './live-policy.ts'
@@ -80,6 +81,7 @@ export interface DataPlaneOptions {
 interface Plane extends DataPlaneOptions {
   readonly state: State
   readonly certificate: Certificate | null
+  readonly clients: ClientAuthorities | null
   readonly health: StoreHealth
   readonly recorder: FailureRecorder
   readonly ledger: Ledger
@@ -130,7 +132,10 @@ async function assemble(options: DataPlaneOptions): Promise<Plane> {
   const instance = randomBytes(12).toString('base64url')
   // The configuration in force follows when it is made: nobody asks for it before.
   const state = { hash, started: false, draining: false, stopping: false } as State
-  const certificate = config.tls === null ? null : openCertificate(config.tls, 'gateway', observe)
+  const own = config.tls === null ? null : openCertificate(config.tls, 'gateway', observe)
+  const { clientCertificate } = config.auth
+  const clients = clientCertificate === null ? null : openClientAuthorities(clientCertificate, observe)
+  const certificate = own === null || clients === null ? own : clients.asking(own)
   // They follow before the first wait: a store that connects meanwhile is reported at once.
   const health = watchStore(store, follow)
   const recorder = createFailureRecorder({ store, observe })
@@ -148,7 +153,7 @@ async function assemble(options: DataPlaneOptions): Promise<Plane> {
   const livePolicy = createLivePolicy({ store, observe, current: () => livePartsOf(state.current) })
   const knownUsers = new KnownUsers({ store, reserve: () => state.current.config.quota.reserve })
   const { isKnown } = knownUsers
-  state.current = await createRuntime(config, null, livePolicy.accessKeys, observe, isKnown).catch(
+  state.current = await createRuntime(config, null, livePolicy.accessKeys, observe, isKnown, clients?.rules).catch(
     async (error: unknown) => {
       certificate?.close()
       health.stop()
@@ -179,6 +184,7 @@ async function assemble(options: DataPlaneOptions): Promise<Plane> {
   const storeClock = createStoreClock({ store, observe })
   const parts = {
     certificate,
+    clients,
     health,
     recorder,
     ledger,
@@ -239,7 +245,8 @@ async function reload(plane: Plane, config: Config, hash: string): Promise<void>
   const { state, livePolicy, listener, telemetry, knownUsers } = plane
   if (state.stopping) return
   const { accessKeys } = livePolicy
-  const next = await createRuntime(config, state.current, accessKeys, telemetry.observe, knownUsers.isKnown)
+  const { isKnown } = knownUsers
+  const next = await createRuntime(config, state.current, accessKeys, telemetry.observe, isKnown, plane.clients?.rules)
   // Nobody would end what they ask for: an identity provider may keep that waiting, and the process with it.
   if (state.stopping) return retire(next, state.current)
   livePolicy.bring(next.limits)

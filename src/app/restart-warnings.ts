@@ -21,7 +21,12 @@ function placeOf({ store: { location, prefix, deadlineMs } }: Config): unknown {
 export function needRestart(running: Config, next: Config): string[] {
   const sections = SECTIONS.filter((key) => hasChanged(running, next, key))
   const edge = EDGE.some((key) => running.edge[key] !== next.edge[key])
-  return [...sections, ...(edge ? ['edge (limits of connections and heads)'] : [])].map(
+  const clients = !same(running.auth.clientCertificate, next.auth.clientCertificate)
+  const others = [
+    ...(clients ? ['auth.client_certificate'] : []),
+    ...(edge ? ['edge (limits of connections and heads)'] : []),
+  ]
+  return [...sections, ...others].map(
     (what) =>
       `${what}: this change takes effect at the next restart${what === 'admin' && hasMoved(running, next) ? ASTRAY : ''}`,
   )
@@ -37,7 +42,8 @@ function hasMoved({ admin: before }: Config, { admin: after }: Config): boolean 
 /** The next configuration without those changes, so that a worker that starts later is like the others. */
 export function untilRestart(running: Config, next: Config): Config {
   const kept = SECTIONS.filter((key) => key !== 'store' || hasChanged(running, next, key))
-  return { ...next, ...pick(running, kept), edge: { ...next.edge, ...pick(running.edge, EDGE) } }
+  const auth = { ...next.auth, ...pick(running.auth, ['clientCertificate']) }
+  return { ...next, ...pick(running, kept), auth, edge: { ...next.edge, ...pick(running.edge, EDGE) } }
 }
 
 function pick<T, K extends keyof T>(from: T, keys: readonly K[]): Pick<T, K> {

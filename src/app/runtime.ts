@@ -2,6 +2,7 @@ import { createHash } from 'node:crypto'
 import { readFileSync } from 'node:fs'
 import { BlockList, isIPv6 } from 'node:net'
 import { type Authenticator, createAuthenticator, type IssuerOptions } from '../auth/authenticator.ts'
+import type { CertificateRules } from '../auth/client-certificate.ts'
 import type { AuthConfig, Config, EdgeConfig, IssuerConfig, UpstreamConfig } from '../config/config.ts'
 import type { AccessKeys } from '../control/held-access-keys.ts'
 import { createForwarder, type Forwarder } from '../forward/forwarder.ts'
@@ -37,6 +38,7 @@ export async function createRuntime(
   tokens: AccessKeys,
   observe: Observer,
   isKnown?: IsKnown,
+  certificates: (() => CertificateRules) | null = null,
 ): Promise<Runtime> {
   const planRules = await planRulesOf(config)
   const fingerprints = { keys: fingerprintsOf(keyFiles(config.auth)), tls: fingerprintsOf(tlsFiles(config.upstream)) }
@@ -58,7 +60,7 @@ export async function createRuntime(
   const rules: Rules = {
     ...planRules,
     presentation: presentationOf(config),
-    callers: callerRulesOf(config, authenticator, isProxy),
+    callers: callerRulesOf(config, authenticator, isProxy, certificates),
     credentials: placesToHide(config),
     policy: limits.policy,
     shadow: limits.shadow,

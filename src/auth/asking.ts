@@ -2,7 +2,8 @@ import type { IncomingMessage } from 'node:http'
 
 /** What a request says of who asks. */
 export interface Asking {
-  readonly req: Pick<IncomingMessage, 'headers' | 'rawHeaders' | 'url' | 'method'>
+  readonly req: Pick<IncomingMessage, 'headers' | 'rawHeaders' | 'url' | 'method'> &
+    Partial<Pick<IncomingMessage, 'socket'>>
   /** `null` for an upgrade. */
   readonly res: object | null
   /** The peer, as the socket has it. */

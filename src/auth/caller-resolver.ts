@@ -3,6 +3,7 @@ import type { Asking } from './asking.ts'
 import type { Authenticator } from './authenticator.ts'
 import { createChallenges } from './challenges.ts'
 import type { CheckPlaces } from './check-places.ts'
+import { type CertificateRules, createCertificateReader } from './client-certificate.ts'
 import { isForeignPage } from './cookie-origin.ts'
 import { type CredentialSource, readerOf } from './credential-sources.ts'
 import { createTrustedReader, type TrustedFields } from './trusted-fields.ts'
@@ -18,6 +19,8 @@ export interface ResolverOptions {
   /** Where keys are that nobody here can check; `null` for nowhere. */
   readonly unverifiedKeys: CredentialSource | null
   readonly trusted: TrustedFields | null
+  /** What client certificates are held against now; `null` if nobody is asked for one. */
+  readonly certificates: (() => CertificateRules) | null
   /** Whether an address is a trusted proxy. */
   readonly isProxy: (address: string) => boolean
   /** Of pages that may use cookies, besides those of the gateway's own host. */
@@ -42,8 +45,8 @@ export interface CallerResolver {
 type Judged = Caller | Denial | Promise<Caller | Denial>
 
 export function createCallerResolver(options: ResolverOptions): CallerResolver {
-  const { authenticator, from, unverifiedKeys, trusted, reserved } = options
-  const isPlain = isBearerOnly(from) && unverifiedKeys === null && trusted === null
+  const { authenticator, from, unverifiedKeys, trusted, certificates, reserved } = options
+  const isPlain = isBearerOnly(from) && unverifiedKeys === null && trusted === null && certificates === null
   // The way of nearly all gateways: one look-up by the field as it stands.
   if (isPlain && reserved.length === 0) {
     return { resolve: ({ req }, places) => authenticator.authenticate(req.headers.authorization, places) }
@@ -94,10 +97,12 @@ function createSourceJudge(options: ResolverOptions) {
 }
 
 /** Who asks without a credential that could be checked here. */
-function createOthers({ unverifiedKeys, trusted, maxKey, isProxy }: ResolverOptions, nobody: string | undefined) {
+function createOthers(options: ResolverOptions, nobody: string | undefined) {
+  const { unverifiedKeys, trusted, certificates, maxKey, isProxy } = options
   const readers = [
     ...(unverifiedKeys === null ? [] : [createKeyReader(unverifiedKeys, maxKey)]),
     ...(trusted === null ? [] : [createTrustedReader(trusted, isProxy)]),
+    ...(certificates === null ? [] : [createCertificateReader(certificates)]),
   ]
   return (asking: Asking): Caller | Denial => {
     for (const read of readers) {

@@ -28,9 +28,19 @@ function namedFiles({ auth, upstream, store, reference, ...own }: Config): (read
     ...ofClient(['store_options', 'tls'], store.tls),
     ...ofClient(['store_options', 'sentinel', 'tls'], ofSentinels),
   ]
+  const { ca = null, crl = null } = auth.clientCertificate ?? {}
+  const clients = Object.entries({ ca, crl }).flatMap(([key, file]) =>
+    file === null ? [] : [[['auth', 'client_certificate', key], file] as const],
+  )
   const openapi = reference?.openapi ?? null
   const listeners = [...ofListener(['tls'], own.tls), ...ofListener(['admin', 'tls'], own.admin.tls)]
-  return [...keys, ...tls, ...listeners, ...(openapi === null ? [] : [[['reference', 'openapi'], openapi] as const])]
+  return [
+    ...keys,
+    ...clients,
+    ...tls,
+    ...listeners,
+    ...(openapi === null ? [] : [[['reference', 'openapi'], openapi] as const]),
+  ]
 }
 
 function ofClient(path: Path, tls: ClientTls | null): (readonly [Path, string])[] {

@@ -24,7 +24,8 @@ function decisive({ timeZone, auth, quota, routes, unmatched, edge, cors }: Conf
     keys.kind === 'file' ? { ...issuer, keys: keys.hash } : issuer,
   )
   const introspection = auth.introspection.map(({ clientSecret: _, ...provider }) => provider)
+  const certificates = auth.clientCertificate && [auth.clientCertificate.user, auth.clientCertificate.maxAgeMs]
   const rules = routes.map(({ line: _, ...route }) => route)
   const paths = [edge.allowInPath, edge.folding, edge.lenient, cors?.preflight]
-  return [timeZone, auth.gatewayTokens, issuers, introspection, limits, rules, unmatched, ...paths]
+  return [timeZone, auth.gatewayTokens, issuers, introspection, certificates, limits, rules, unmatched, ...paths]
 }

@@ -18,6 +18,8 @@ export interface Salvage {
   /** `undefined` if the file has none. */
   readonly cors?: Partial<Of<typeof cors>> | undefined
   readonly listen?: Root['listen'] | undefined
+  /** Whether clients connect by TLS, well configured or not. */
+  readonly hasTls: boolean
   readonly workers?: Root['workers'] | undefined
   readonly store?: Root['store'] | undefined
   readonly storeOptions?: Root['store_options'] | undefined
@@ -56,6 +58,7 @@ export function salvage(data: unknown): Salvage {
   const { listen, workers, store, store_options, unmatched } = keys(schema.in, root)
   return {
     listen,
+    hasTls: root.tls !== undefined,
     workers,
     store,
     storeOptions: store_options,

@@ -20,7 +20,11 @@ export function resolve(parsed: Parsed, tree: Tree, file: string): Config {
     },
     store: { ...store, tls: clientTls(store.tls, file), sentinel: sentinelOf(store.sentinel, file) },
     admin: { ...admin, tls: listenerTls(admin.tls, file) },
-    auth: { ...auth, jwt: auth.jwt.map((issuer) => ({ ...issuer, keys: issuerKeys(issuer.keys, file) })) },
+    auth: {
+      ...auth,
+      jwt: auth.jwt.map((issuer) => ({ ...issuer, keys: issuerKeys(issuer.keys, file) })),
+      clientCertificate: clientCertificate(auth.clientCertificate, file),
+    },
     quota: {
       ...quota,
       baselineLines: linesOf(quota.baselines, 'baselines', tree),
@@ -46,6 +50,10 @@ function listenerTls(tls: Parsed['tls'], file: string): ListenerTls | null {
 function sentinelOf(sentinel: Parsed['store']['sentinel'], file: string): StoreConfig['sentinel'] {
   if (sentinel === null || typeof sentinel.tls === 'boolean') return sentinel
   return { ...sentinel, tls: clientTls(sentinel.tls, file) }
+}
+
+function clientCertificate(parsed: Parsed['auth']['clientCertificate'], file: string) {
+  return parsed && { ...parsed, ca: beside(parsed.ca, file), crl: beside(parsed.crl, file) }
 }
 
 function clientTls(tls: Parsed['upstream']['tls'], file: string): ClientTls | null {

@@ -216,7 +216,9 @@ function createServer(options: ListenerOptions, takesUpgrade: (socket: Socket) =
 }
 
 function createTlsServer(certificate: Certificate, ofHttp: http.ServerOptions, handshakeTimeout: number): https.Server {
-  const server = https.createServer({ ...ofHttp, ...certificate.current(), handshakeTimeout })
+  // Who has no certificate, or none that is good, may have another credential: that is judged with each request.
+  const clients = { requestCert: certificate.asksClients === true, rejectUnauthorized: false }
+  const server = https.createServer({ ...ofHttp, ...certificate.current(), ...clients, handshakeTimeout })
   certificate.onChange((next) => server.setSecureContext(next))
   // By default it would be a `clientError`, which we respond to; here nobody could read the response.
   server.removeAllListeners('tlsClientError')

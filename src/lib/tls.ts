@@ -4,6 +4,8 @@ import type { SecureContextOptions } from 'node:tls'
 export interface Certificate {
   /** What connections are made with now. */
   current(): SecureContextOptions
+  /** Whether clients are asked for a certificate of theirs, which they need not have. Default no. */
+  readonly asksClients?: boolean
   /** Is called with what new connections are to be made with from then on. */
   onChange(listener: (next: SecureContextOptions) => void): void
   close(): void

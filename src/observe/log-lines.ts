@@ -73,6 +73,12 @@ export function lineOf(seen: Reported): Line | null {
       return line('warn', 'one address brings nearly all requests', { address: seen.address, detail: seen.text })
     case 'listening':
       return line('info', 'listening', { what: seen.what, url: seen.url })
+    case 'client_authorities_loaded':
+      return line('info', 'client certificates are held against new files', {
+        file: seen.file,
+        authorities: seen.authorities,
+        revoked: seen.revoked,
+      })
     case 'certificate_loaded':
       return line('info', 'certificate loaded', {
         ...certificateOf(seen),

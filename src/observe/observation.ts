@@ -126,6 +126,13 @@ export type Observation =
       readonly file: string
       readonly leftMs: number
     }
+  /** Client certificates are held against new files from now on. */
+  | {
+      readonly type: 'client_authorities_loaded'
+      readonly file: string
+      readonly authorities: number
+      readonly revoked: number
+    }
   /** The files that it was to be replaced by are no pair: the old one stays. */
   | { readonly type: 'certificate_refused'; readonly listener: 'gateway' | 'admin'; readonly problem: string }
   | { readonly type: 'draining'; readonly inFlight: number }

@@ -24,6 +24,13 @@ it.each([
   expect(needRestart(running, untilRestart(running, next))).toEqual([])
 })
 
+it('authorities of clients wait for a restart, and until then are as they were', () => {
+  const tls = 'tls: { cert: a.crt, key: a.key }'
+  const [before, next] = [config(tls), config(`${tls}\nauth: { client_certificate: { ca: ca.pem, user: dns } }`)]
+  expect(needRestart(before, next)).toEqual(['auth.client_certificate: this change takes effect at the next restart'])
+  expect(untilRestart(before, next)).toEqual(before)
+})
+
 it.each([
   'quota: { mode: loose }',
   'routes: [{ match: GET /x, public: true }]',

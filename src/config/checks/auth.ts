@@ -23,16 +23,23 @@ export function checkAuth(parsed: Salvage): Finding[] {
       ...checkNames(issuer, path),
     ]
   })
-  return [...checkEntrance(parsed), ...ofEach, ...checkTwins(jwt), ...checkIntrospection(introspection)]
+  return [
+    ...checkEntrance(parsed),
+    ...ofEach,
+    ...checkTwins(jwt),
+    ...checkIntrospection(introspection),
+    ...checkCertificates(parsed),
+  ]
 }
 
 function checkEntrance({ auth, routes, unmatched }: Salvage): Finding[] {
   const isNeeded =
     (unmatched !== undefined && unmatched.kind !== 'refuse') || routes.some((rule) => rule.public === false)
-  const { from, unverified_keys, trusted, anonymous, shadow } = auth
+  const { from, client_certificate, unverified_keys, trusted, anonymous, shadow } = auth
   const isRead = from === undefined || from.length > 0
   const isJudged = auth.jwt.length > 0 || auth.introspection.length > 0 || auth.gateway_tokens !== false
-  const takesOthers = [unverified_keys, trusted, anonymous].some((key) => key !== undefined) || shadow !== false
+  const others = [client_certificate, unverified_keys, trusted, anonymous]
+  const takesOthers = others.some((key) => key !== undefined) || shadow !== false
   if (!isNeeded || (isRead && isJudged) || takesOthers || routes.some((rule) => rule.anonymous === true)) return []
   if (!isRead) return [{ path: ['auth', 'from'], severity: 'warning', message: NOWHERE }]
   const message =
@@ -105,6 +112,20 @@ function checkPaths(claims: Partial<Record<(typeof CLAIM_KEYS)[number], string |
     const message = `${quote(written)} is the name of one claim, so a token with ${nested(names, '…')} has none: write ${quote(names.join('.'))}, unless the tokens have a claim of this name`
     return [{ path: [...path, key], severity: 'warning', message }]
   })
+}
+
+function checkCertificates({ hasTls, auth: { client_certificate } }: Salvage): Finding[] {
+  if (client_certificate === undefined) return []
+  const path = ['auth', 'client_certificate']
+  if (!hasTls) {
+    const message =
+      'needs tls, without which no client can show a certificate (what a proxy reports of one is not read): add tls: { cert, key }'
+    return [{ path, message }]
+  }
+  if (client_certificate.crl !== null || client_certificate.maxAgeMs !== null) return []
+  const message =
+    'has neither crl nor max_age, so a certificate whose key was stolen is good for as long as it says: add crl, or max_age where certificates are renewed often'
+  return [{ path, severity: 'warning', message }]
 }
 
 /** What a provider knows of a credential need not be meant for this service, and what it is asked it is told. */

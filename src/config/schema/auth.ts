@@ -96,6 +96,29 @@ export const introspection = section(
   organisationClaim: claims.organisation_claim ?? null,
 }))
 
+const pem = (description: string) => text({ description }, { what: 'the path of a PEM file' })
+
+const clientCertificate = domain(
+  section(
+    {
+      ca: pem(
+        'The authorities of clients, one or more certificates in PEM, relative to this file. Read again when it changes',
+      ),
+      crl: pem(
+        'Revocation lists in PEM, one for each authority of a chain. One that has run out lets nobody in. Read again when it changes. Default none',
+      ).optional(),
+      user: choice(['uri', 'dns', 'email', 'common_name'], {
+        description: 'The name that is the user, as certificate:NAME. A certificate must have exactly one of this type',
+      }),
+      max_age: duration('1m', '3650d', {
+        description: 'How long after its issue a certificate is good, 1m to 3650d. Default as long as it says',
+      }).optional(),
+    },
+    'Certificates of clients as their credentials; needs tls',
+  ),
+  { max_age: 'maxAgeMs' },
+)
+
 export const auth = domain(
   section(
     {
@@ -104,6 +127,7 @@ export const auth = domain(
         description:
           'Who is asked about credentials that are neither gateway tokens nor JWTs (without auth.jwt also about those), one after the other until one knows it. Default nobody',
       }).default([]),
+      client_certificate: clientCertificate.optional(),
       gateway_tokens: flag({ description: 'Whether gateway tokens (gw_…) are accepted. Default true' }).default(true),
       credential_cache: domain(
         section(

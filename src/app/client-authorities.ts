@@ -1,0 +1,129 @@
+import { constants, X509Certificate } from 'node:crypto'
+import { readFileSync } from 'node:fs'
+import { createSecureContext, type SecureContextOptions } from 'node:tls'
+import type { CertificateRules } from '../auth/client-certificate.ts'
+import { revokedBy } from '../auth/x509.ts'
+import type { AuthConfig } from '../config/config.ts'
+import { hashText } from '../config/hash.ts'
+import { type ConfigWatch, watchConfig } from '../config/watch.ts'
+import { messageOf, unreadable } from '../errors.ts'
+import type { Certificate } from '../lib/tls.ts'
+import type { Observer } from '../observe/observation.ts'
+import { SetupError } from './setup-error.ts'
+
+export type ClientCertificateConfig = NonNullable<AuthConfig['clientCertificate']>
+
+/** Who may issue client certificates, kept up to the files. It ends with the certificate that asks for them. */
+export interface ClientAuthorities {
+  /** What certificates are held against now. */
+  rules(): CertificateRules
+  /** A listener's certificate that asks its clients for one, too. */
+  asking(certificate: Certificate): Certificate
+}
+
+interface Read {
+  readonly rules: CertificateRules
+  readonly options: SecureContextOptions
+  /** Of each file that was read, as `watchConfig` takes it. */
+  readonly hashes: readonly (readonly [file: string, hash: string])[]
+}
+
+const PLACE = ['auth', 'client_certificate']
+
+/**
+ * New files are for all connections at once: those that are open are held against them too. Files that cannot be used are reported,
+ * and the old ones stay.
+ * @throws SetupError with the cure
+ */
+export function openClientAuthorities(config: ClientCertificateConfig, observe: Observer): ClientAuthorities {
+  let read = readClientAuthorities(config)
+  const listeners: (() => void)[] = []
+  const watches: ConfigWatch[] = read.hashes.map(([file, loadedHash]) => watchConfig(file, reread, { loadedHash }))
+
+  function reread(): void {
+    try {
+      read = readClientAuthorities(config)
+      for (const listener of listeners) listener()
+      observe({
+        type: 'client_authorities_loaded',
+        file: config.ca,
+        authorities: read.rules.authorities.length,
+        revoked: read.rules.revoked.size,
+      })
+    } catch (error) {
+      observe({ type: 'certificate_refused', listener: 'gateway', problem: messageOf(error) })
+    }
+  }
+
+  function asking(certificate: Certificate): Certificate {
+    const all = (own: SecureContextOptions) => ({
+      ...own,
+      ...read.options,
+      secureOptions: (own.secureOptions ?? 0) | NO_RESUMPTION,
+    })
+    return {
+      ...certificate,
+      asksClients: true,
+      current: () => all(certificate.current()),
+      onChange(listener) {
+        certificate.onChange((own) => listener(all(own)))
+        listeners.push(() => listener(all(certificate.current())))
+      },
+      close() {
+        for (const watch of watches) watch.close()
+        certificate.close()
+      },
+    }
+  }
+
+  return { rules: () => read.rules, asking }
+}
+
+/** A session that is resumed brings a certificate that nobody verifies again. */
+const NO_RESUMPTION = constants.SSL_OP_NO_TICKET
+
+/** @throws SetupError with the cure */
+export function readClientAuthorities({ ca, crl, user, maxAgeMs }: ClientCertificateConfig): Read {
+  const authorities = readBlocks(ca, 'ca', 'CERTIFICATE')
+  const lists = crl === null ? null : readBlocks(crl, 'crl', 'X509 CRL')
+  const options = { ca: authorities.blocks, ...(lists !== null && { crl: lists.blocks }) }
+  const certificates = made(ca, 'ca', 'one or more certificates in PEM', () => {
+    createSecureContext({ ca: authorities.blocks })
+    return authorities.blocks.map((block) => new X509Certificate(block))
+  })
+  const revoked = made(crl ?? ca, 'crl', 'one or more revocation lists in PEM', () => {
+    createSecureContext(options)
+    return (lists?.blocks ?? []).flatMap((block) => revokedBy(derOf(block)))
+  })
+  const rules = { authorities: certificates, revoked: new Set(revoked), user, maxAgeMs }
+  const files = [authorities, ...(lists === null ? [] : [lists])]
+  return { rules, options, hashes: files.map(({ file, text }) => [file, hashText(text)]) }
+}
+
+function readBlocks(file: string, key: string, type: string) {
+  const text = read(file, key)
+  const blocks = text.match(new RegExp(`-----BEGIN ${type}-----[\\s\\S]*?-----END ${type}-----`, 'g'))
+  if (blocks === null) throw new SetupError([...PLACE, key], `${file} holds no ${type} in PEM: replace it`)
+  return { file, text, blocks: [...blocks] }
+}
+
+function derOf(pem: string): Buffer {
+  return Buffer.from(pem.replace(/-----[^-]+-----/g, ''), 'base64')
+}
+
+function read(file: string, key: string): string {
+  try {
+    return readFileSync(file, 'utf8')
+  } catch (cause) {
+    const { code } = cause as NodeJS.ErrnoException
+    throw new SetupError([...PLACE, key], `${file} ${unreadable(code)}`, cause)
+  }
+}
+
+function made<T>(file: string, key: string, what: string, make: () => T): T {
+  try {
+    return make()
+  } catch (cause) {
+    throw new SetupError([...PLACE, key], `${file} is not ${what}: replace it`, cause)
+  }
+}
