@@ -1,6 +1,3 @@
-import { once } from 'node:events'
-import http from 'node:http'
-import type { AddressInfo } from 'node:net'
 import express5 from 'express'
 import express4 from 'express4'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
@@ -9,83 +6,38 @@ import { jwtOf } from '../e2e/jwt.ts'
 import { ask } from './ask.ts'
 import { type RunningGuide, startGuide } from './page.ts'
 import { askEverything } from './questions.ts'
+import { EXPRESS_SPELLINGS, type Items, type Service, startService } from './service.ts'
 
 /** docs/guides/express.md */
-
-/** What the service has of Express. */
-interface Application extends http.RequestListener {
-  set(setting: 'trust proxy', value: string): void
-  get(path: string, handler: (req: Request, res: Response) => void): void
-  post(path: string, handler: (req: Request, res: Response) => void): void
-}
-interface Request {
-  readonly protocol: string
-  readonly hostname: string
-  readonly originalUrl: string
-  readonly ip: string
-  get(name: string): string | undefined
-}
-interface Response extends http.ServerResponse {
-  json(body: unknown): void
-  redirect(status: number, url: string): void
-}
-type Express = () => http.RequestListener
-
-function serviceIn(express: Express): http.Server {
-  const app = express() as Application
-  app.set('trust proxy', 'loopback')
-  app.get('/v1/items', (req, res) => {
-    const url = `${req.protocol}://${req.hostname}${req.originalUrl}`
-    res.json({ user: req.get('X-Tollgate-User') ?? null, url, ip: req.ip, token: req.get('Authorization') ?? null })
-  })
-  app.get('/v1/old', (req, res) => res.redirect(301, `${req.protocol}://${req.hostname}/v1/items`))
-  app.post('/v1/charge', (_req, res) => res.end('charged'))
-  return http.createServer(app)
-}
-
 describe.each([
   ['Express 4', express4],
   ['Express 5', express5],
 ])('%s', (_version, express) => {
-  let server: http.Server
+  let service: Service
   let guide: RunningGuide
   const bearer = (user: string) => {
     const token = jwtOf(user, { iss: 'https://id.example.org', aud: 'shop' })
     return { headers: { authorization: `Bearer ${token}` } }
   }
   const start = (also: readonly (readonly [string[], unknown])[] = []) =>
-    startGuide('express', { upstream: (server.address() as AddressInfo).port, env: { JWT_SECRET: SECRET }, also })
+    startGuide('express', { upstream: service.port, env: { JWT_SECRET: SECRET }, also })
 
   beforeAll(async () => {
-    server = serviceIn(express).listen(0, '127.0.0.1')
-    await once(server, 'listening')
+    service = await startService('X-Tollgate-User', express)
     guide = await start()
   })
   afterAll(async () => {
     await guide.stop()
-    server.closeAllConnections()
-    server.close()
+    await service.stop()
   })
 
-  askEverything(() => ({
-    door: guide.door,
-    as: bearer,
-    known: (user) => user,
-    spellings: [
-      '/v1/CHARGE',
-      '/V1/charge',
-      '/v1/charge/',
-      '/v1/CHARGE/',
-      '/v1/%63harge',
-      '/v1/%43harge',
-      '/v1/charge?a=b',
-    ],
-  }))
+  askEverything(() => ({ door: guide.door, as: bearer, known: (user) => user, spellings: EXPRESS_SPELLINGS }))
 
   it('goes on checking the credential by itself, and learns the address of the client', async () => {
     const { headers } = bearer('emil')
     const { text } = await ask(guide.door, { path: '/v1/items', headers, from: '127.0.0.9' })
-    expect(JSON.parse(text)).toMatchObject({ ip: '127.0.0.9', token: headers.authorization })
+    const seen = JSON.parse(text) as Items
+    expect([seen.ip, seen.headers.authorization]).toEqual(['127.0.0.9', headers.authorization])
   })
 
   it('refuses nothing in shadow, whoever asks', async () => {

@@ -5,6 +5,7 @@ import { type Document, parseDocument } from 'yaml'
 import { createApp } from '../../src/app/app.ts'
 import { type LoadResult, loadConfig } from '../../src/config/load.ts'
 import { formatProblems } from '../../src/config/problems.ts'
+import type { Observation } from '../../src/observe/observation.ts'
 import { blocksIn } from '../docs/blocks.ts'
 import { makeCa, makeCertificate } from '../setup/openssl.ts'
 import type { Door } from './ask.ts'
@@ -26,6 +27,8 @@ export interface Guide {
 
 export interface RunningGuide {
   readonly door: Door
+  /** Whom each request was taken for, in the order in which they ended. */
+  users(): (string | null)[]
   stop(): Promise<void>
 }
 
@@ -57,13 +60,20 @@ export async function startGuide(
   for (const [path, value] of also) document.setIn(path, value)
   const loaded = await read(document.toString(), folder, env)
   if (!loaded.ok) throw new Error(formatProblems(loaded.problems))
-  const app = await createApp({ config: loaded.config, hash: loaded.hash, version: 'test', observe: () => {} })
+  const observations: Observation[] = []
+  const app = await createApp({
+    config: loaded.config,
+    hash: loaded.hash,
+    version: 'test',
+    observe: (o) => observations.push(o),
+  })
   const { gateway } = await app.start()
   rmSync(folder, { recursive: true })
   const { protocol, port } = new URL(gateway)
   const secure = protocol === 'https:'
   return {
     door: { port: Number(port), origin: `${protocol}//${HOST}`, ...(secure ? { ca: ca.cert } : {}) },
+    users: () => observations.filter((o) => o.type === 'request').map(({ user }) => user),
     stop: () => app.stop(),
   }
 }
