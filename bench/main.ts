@@ -5,6 +5,7 @@ import { watchOthers } from './cpu.ts'
 import { against } from './groups/against.ts'
 import { attacks } from './groups/attacks.ts'
 import { bodies } from './groups/bodies.ts'
+import { callers } from './groups/callers.ts'
 import { connections } from './groups/connections.ts'
 import { cost } from './groups/cost.ts'
 import { credentials } from './groups/credentials.ts'
@@ -40,6 +41,7 @@ const GROUPS: Readonly<Record<string, Group>> = {
   stores,
   workers,
   credentials,
+  callers,
   attacks,
 }
 

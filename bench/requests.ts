@@ -29,7 +29,7 @@ export function jwtOf(user: string): string {
 export interface Requests {
   /** The same request by the first users in turn. Default 1000 users. @returns the name of the file */
   byUsers(method: string, path: string, users?: number): string
-  /** One request for each pair, in that order. @returns the name of the file */
+  /** One request for each pair, in that order. A credential may be a whole field, `NAME: VALUE`. @returns the name of the file */
   of(list: readonly { readonly path: string; readonly credential: string }[]): string
   /** Credentials of the first users, made once. */
   credentials(users: number): readonly string[]

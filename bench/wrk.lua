@@ -1,5 +1,5 @@
 -- Load by wrk. Arguments: file with "METHOD PATH CREDENTIAL" lines, taken in turn; how many of them to leave out at first;
--- bytes of the body of each request.
+-- bytes of the body of each request. In place of a credential there may be a whole field, "NAME: VALUE".
 local requests, count, at = {}, 0, 0
 
 -- The credential goes last, where LuaJIT's hash of a string looks: it skips the second half but for the last 8 bytes.
@@ -8,7 +8,8 @@ local requests, count, at = {}, 0, 0
 local function format(method, path, credential, body)
   local head = method .. ' ' .. path .. ' HTTP/1.1\r\nHost: bench.local\r\n'
   if body then head = head .. 'Content-Length: ' .. #body .. '\r\n' end
-  return head .. 'Authorization: Bearer ' .. credential .. '\r\n\r\n' .. (body or '')
+  local field = credential:find(': ', 1, true) and credential or 'Authorization: Bearer ' .. credential
+  return head .. field .. '\r\n\r\n' .. (body or '')
 end
 
 function init(args)
@@ -17,7 +18,7 @@ function init(args)
   local body = size > 0 and string.rep('x', size) or nil
   for line in io.lines(args[1]) do
     count = count + 1
-    local method, path, credential = line:match('^(%S+) (%S+) (%S+)$')
+    local method, path, credential = line:match('^(%S+) (%S+) (.+)$')
     requests[count] = format(method, path, credential, body)
   end
 end
