@@ -5,6 +5,7 @@ import type { Duplex } from 'node:stream'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { peerOf } from '../lib/peers.ts'
 import type { Certificate } from '../lib/tls.ts'
+import { takeBlanksBehindChunkSizes } from '../node/blank-behind-chunk-size.ts'
 import { closeAboveMaximum } from '../node/full-workers.ts'
 import { answerHalfClosed } from '../node/half-closed-clients.ts'
 import { boundRecords } from '../node/short-records.ts'
@@ -154,6 +155,7 @@ class NodeListener implements Listener {
   }
 
   #connect(socket: Socket): void {
+    takeBlanksBehindChunkSizes(this.#server, socket)
     this.#connections.set(socket, new ClientConnection(socket, this.#context))
   }
 
