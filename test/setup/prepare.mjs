@@ -3,7 +3,7 @@
  * redis-server is needed also where REDIS_URL names a Redis: some tests stop theirs. Runs before the tests, with any Node.
  */
 import { spawnSync } from 'node:child_process'
-import { accessSync, constants } from 'node:fs'
+import { accessSync, constants, readdirSync } from 'node:fs'
 import { delimiter, join } from 'node:path'
 
 /** Each program, and the packages of Debian that bring it. */
@@ -17,6 +17,8 @@ const NEEDED = {
   cc: ['gcc', 'libc6-dev'],
   slowhttptest: ['slowhttptest'],
   wrk: ['wrk'],
+  // Debian's has its version in its name.
+  'php-fpm*': ['php-fpm'],
 }
 /** Debian keeps daemons where only root looks. */
 const FOLDERS = [...(process.env.PATH ?? '').split(delimiter), '/usr/sbin']
@@ -24,6 +26,7 @@ const FOLDERS = [...(process.env.PATH ?? '').split(delimiter), '/usr/sbin']
 function found(command) {
   return FOLDERS.some((folder) => {
     try {
+      if (command.endsWith('*')) return readdirSync(folder).some((name) => name.startsWith(command.slice(0, -1)))
       accessSync(join(folder, command), constants.X_OK)
       return true
     } catch {
