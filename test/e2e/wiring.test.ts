@@ -366,6 +366,20 @@ describe('each key of the configuration reaches what it names: upstream', () => 
     expect(open).not.toHaveProperty('x-remote-user')
   })
 
+  it('identity: claims of the credential arrive as they are named, also by a reload that names others', async () => {
+    const claims = { email: 'zoë@example.org', app: { id: 7 }, 'https://id.test/uid': 'ü 1', roles: { a: 1 } }
+    const credential = { authorization: `Bearer ${jwtOf('zoë', claims)}` }
+    await start({ upstream: 'identity: { X-User-Email: claim email, X-Roles: claim roles, X-None: claim none }' })
+    await get('/items/1', credential)
+    expect(backend.seen[0]?.headers['x-user-email']).toBe('zo%C3%AB@example.org')
+    expect(Object.keys(backend.seen[0]?.headers ?? {})).not.toContain('x-roles')
+    expect(Object.keys(backend.seen[0]?.headers ?? {})).not.toContain('x-none')
+    await app.reload(config({ upstream: 'identity: { X-App: claim app.id, X-Uid: claim https://id.test/uid }' }))
+    await get('/items/1', credential)
+    expect(backend.seen[1]?.headers).toMatchObject({ 'x-app': '7', 'x-uid': '%C3%BC%201' })
+    expect(Object.keys(backend.seen[1]?.headers ?? {})).not.toContain('x-user-email')
+  })
+
   it('response_timeout ends a request that the backend does not answer, with its charge kept', async () => {
     respond = () => {}
     await start({ upstream: 'response_timeout: 100ms' })
