@@ -182,6 +182,13 @@ describe('a request with a credential that does not do', () => {
     expect((await ask('/a', ['Authorization: Basic YTpi'])).status).toBe(200)
   })
 
+  it('a bad one is 401 also with no place but Bearer, whoever else is let in', async () => {
+    await start('anonymous: {}, trusted: { user: X-User }', PROXY)
+    expect((await ask('/a', ['Authorization: Bearer nonsense'])).status).toBe(401)
+    expect((await ask('/a', ['Authorization: Bearer a,b', 'X-User: alice'])).status).toBe(401)
+    expect((await ask('/a', ['Authorization: Basic YTpi'])).status).toBe(200)
+  })
+
   it('a 401 names each scheme that is accepted, once', async () => {
     await start(ALL)
     expect(challenge(await ask('/a'))).toBe(
@@ -282,7 +289,7 @@ describe('callers whom a trusted proxy names', () => {
   })
 
   it('of anybody else the fields are nothing, and are dropped, also on a public rule', async () => {
-    await start(trusted)
+    await start(trusted, 'edge: { trusted_proxies: [10.0.0.0/8] }')
     const fields = ['X-Forwarded-User: alice', 'X-Org: acme']
     expect((await ask('/a', fields)).status).toBe(401)
     expect((await ask('/pub/a', fields)).sent).not.toMatch(/alice|acme/)
@@ -336,6 +343,35 @@ describe('callers without a credential', () => {
     expect((await ask('/a', ['X-User: address:127.0.0.1'])).status).toBe(401)
     expect((await ask('/a', ['X-User: addressee'])).status).toBe(200)
     expect(reasons()[0]).toBe('the user id begins as that of a user of another kind')
+  })
+})
+
+describe('an administrator', () => {
+  const api = async (path: string, init: { method?: string; body?: string } = {}) => {
+    const headers = { authorization: 'Bearer test-admin-token-0001', 'content-type': 'application/json' }
+    const response = await fetch(`${app.admin}/api/${path}`, { ...init, headers })
+    return { status: response.status, body: response.status === 204 ? null : ((await response.json()) as Json) }
+  }
+  type Json = Record<string, unknown>
+
+  it.each([
+    ['an address', 'anonymous: {}', [], 'address:2001:db8::/64'],
+    ['a key', 'unverified_keys: { header: X-Key }', ['X-Key: k'], 'key:'],
+    ['somebody whom a proxy names', 'trusted: { user: X-User }', ['X-User: a/b c'], 'a/b c'],
+  ])('sees, explains and blocks %s as any user, who reads its own quota', async (_what, auth, fields, begins) => {
+    await start(auth, PROXY)
+    const all = [...fields, 'X-Forwarded-For: 2001:db8::1']
+    expect((await ask('/a', all)).status).toBe(200)
+    const user = charged()[0] ?? ''
+    expect(user.startsWith(begins)).toBe(true)
+    expect((await ask('/me/quota', all)).status).toBe(200)
+    const id = encodeURIComponent(user)
+    expect((await api(`users/${id}`)).body).toMatchObject({ user })
+    expect((await api(`explain?user=${id}&method=GET&path=/a`)).body).toMatchObject({ user, decision: 'accept' })
+    const block = { read: { '1h': 0 }, reason: 'test' }
+    expect((await api(`users/${id}/override`, { method: 'PUT', body: JSON.stringify(block) })).status).toBeLessThan(300)
+    expect((await ask('/a', all)).status).toBe(429)
+    expect((await api(`explain?user=${id}&method=GET&path=/a`)).body).toMatchObject({ decision: 'refuse' })
   })
 })
 

@@ -99,6 +99,27 @@ describe('a tunnel is ended', () => {
     expect([await echoes(neighbour), ended()]).toEqual([true, ['credential']])
   })
 
+  it('when the gateway token in its query is revoked; one by address goes on, until such callers are let in no more', async () => {
+    await start()
+    const from = (rest: string) =>
+      text().replace('gateway_tokens: true', `gateway_tokens: true\n  from: [{ query: key }]\n  ${rest}`)
+    await app.reload(from('anonymous: {}'))
+    const made = await admin('POST', 'tokens', { user: 'bob', name: 'test' })
+    const [neighbour, ws] = [await open({}), await open({}, `/live?key=${made.token}`)]
+    const signed = await open({}, `/live?key=${jwtOf('carol')}`)
+    await admin('DELETE', `tokens/${made.id}`)
+    await isClosed(ws)
+    expect([await echoes(neighbour), await echoes(signed), ended()]).toEqual([true, true, ['credential']])
+    signed.close()
+    await app.reload(from('anonymous: { ipv4: 31 }'))
+    await isClosed(neighbour)
+    const [shadowed] = [await app.reload(from('shadow: true')).then(() => open({}))]
+    expect(await echoes(shadowed)).toBe(true)
+    await app.reload(from('several: first'))
+    await isClosed(shadowed)
+    expect(ended()).toEqual(['credential', 'credential', 'credential'])
+  })
+
   it('when its issuer is taken out of the configuration', async () => {
     await start()
     const neighbour = await open({}, '/pub')
