@@ -39,7 +39,7 @@ const BEGINNING = 'mk_live_'
 const SHOWN = 3
 const RANDOM_BYTES = 24
 
-/** @throws Error where the file cannot be opened as this service's database */
+/** @throws Error if the file cannot be opened as this service's database */
 export function openKeys(file: string, clock: () => number, busyTimeout?: number): Keys {
   const db = openDatabase(file, MIGRATIONS, busyTimeout)
   const insert = db.prepare('INSERT INTO api_keys (id, name, prefix, hash, created_at) VALUES (?, ?, ?, ?, ?)')

@@ -46,7 +46,7 @@ const NUMBER = /^[1-9]\d{0,5}$/
 
 /**
  * Reads `<folder>/<musicId>/maidata.txt` of every song. A chart with an error is left out, and the others serve.
- * @throws Error where the folder cannot be read
+ * @throws Error if the folder cannot be read
  */
 export async function loadLibrary(folder: string): Promise<Library> {
   const charts: Chart[] = []

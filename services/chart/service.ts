@@ -7,7 +7,7 @@ import { createServer } from './server.ts'
 export const BUNDLED_CHARTS = fileURLToPath(new URL('../../config/charts', import.meta.url))
 
 export interface ChartServiceOptions {
-  /** SQLite file of the API keys; made where it is missing. */
+  /** SQLite file of the API keys; made if it is missing. */
   readonly database: string
   /** Folder with `<musicId>/maidata.txt`; read once. */
   readonly charts: string
@@ -24,7 +24,7 @@ export interface ChartServiceOptions {
 }
 
 export interface ChartService {
-  /** Port 0 picks a free one. @throws Error where the address cannot be bound */
+  /** Port 0 picks a free one. @throws Error if the address cannot be bound */
   listen(address: { host: string; port: number }): Promise<{ url: string }>
   /** Makes an API key, which is shown this once. @throws DatabaseBusy */
   createKey(name: string): Promise<NewApiKey>

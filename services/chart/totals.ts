@@ -19,7 +19,7 @@ interface Entry {
  * The catalogue with the notes and the maximum DX score of every chart as they are counted in the library; the rest of the
  * text stays as it is.
  * @returns the text of the catalogue
- * @throws Error where the file is no catalogue, or names a chart that the library does not have
+ * @throws Error if the file is no catalogue, or names a chart that the library does not have
  */
 export async function countCatalogue(file: string, library: Library): Promise<string> {
   const text = await readFile(file, 'utf8')

@@ -22,7 +22,7 @@ export class BodyTooLarge extends Error {
   override readonly name = 'BodyTooLarge'
 }
 
-/** Reads a whole body. @param limit in bytes @throws BodyTooLarge @throws BadBody where the peer breaks off */
+/** Reads a whole body. @param limit in bytes @throws BodyTooLarge @throws BadBody if the peer breaks off */
 export async function readBody(stream: Readable, limit: number): Promise<Buffer> {
   const chunks: Buffer[] = []
   let size = 0

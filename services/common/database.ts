@@ -22,7 +22,7 @@ const RETRY_MS = 20
  * Opens the file, making or migrating it as needed.
  * @param migrations the steps from an empty file to the present schema; `user_version` counts those done
  * @param busyTimeout how long a transaction waits for a lock of another process, in milliseconds
- * @throws Error where the file is no such database, which stays as it is, or was written by a newer version
+ * @throws Error if the file is no such database, which stays as it is, or was written by a newer version
  */
 export function openDatabase(file: string, migrations: readonly string[], busyTimeout = 5000): Database {
   const db = opened(file, migrations, busyTimeout)

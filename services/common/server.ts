@@ -16,7 +16,7 @@ export interface HttpOptions {
 /** What every bundled service stands on: routes, hooks and errors are added by the service. */
 export interface Http {
   readonly app: FastifyInstance
-  /** @throws Error where the address cannot be bound */
+  /** @throws Error if the address cannot be bound */
   listen(address: Address): Promise<{ url: string }>
   /** Lets running requests finish, for 2 seconds at most. */
   close(): Promise<void>

@@ -53,7 +53,7 @@ function environment(home: Home, { score, sync, chart }: Services, file: string)
   }
 }
 
-/** A gateway token of the demo's user that the store knows; made where there is none, so that another store gets its own. */
+/** An access key of the demo's user that the store knows; made where there is none, so that another store gets its own. */
 async function credential(home: Home, file: string): Promise<string | null> {
   const loaded = await loadOrReport(file)
   if (loaded === null) return null

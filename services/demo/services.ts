@@ -24,7 +24,7 @@ export interface ServiceAddresses {
 
 const config = (name: string): string => fileURLToPath(new URL(`../../config/${name}`, import.meta.url))
 
-/** @throws Error where an address is taken; those that were started by then are closed */
+/** @throws Error if an address is taken; those that were started by then are closed */
 export async function startServices(home: Home, addresses: ServiceAddresses): Promise<Services> {
   const started: { close(): Promise<void> }[] = []
   const close = async (): Promise<void> => {

@@ -28,7 +28,7 @@ export interface Catalogue {
   chart(musicId: number, level: number): Chart | undefined
 }
 
-/** Reads a catalogue. @throws Error where the file is missing or does not hold a catalogue; the message names the file */
+/** Reads a catalogue. @throws Error if the file is missing or does not hold a catalogue; the message names the file */
 export async function loadCatalogue(file: string): Promise<Catalogue> {
   try {
     return catalogueOf(catalogueFile.parse(JSON.parse(await readFile(file, 'utf8'))))

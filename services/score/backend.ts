@@ -13,7 +13,7 @@ export interface Backend {
   readonly listLimit: number
   /** Most tickets of one kind. */
   readonly maxStock: number
-  /** How the external platforms are asked; `null` where they are not. */
+  /** How the external platforms are asked; `null` if they are not. */
   readonly external: External | null
   /** The OpenAPI document of this service. */
   readonly document: object
@@ -21,9 +21,9 @@ export interface Backend {
 
 /** A request that has been authenticated. */
 export interface Call {
-  /** The gateway's user; empty where the route needs none. */
+  /** The gateway's user; empty if the route needs none. */
   readonly user: string
-  /** The parsed body; `{}` where none was sent. */
+  /** The parsed body; `{}` if none was sent. */
   readonly body: unknown
   /** The `Idempotency-Key` header. */
   readonly key: string | undefined

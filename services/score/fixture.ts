@@ -8,7 +8,7 @@ import { rerate, type Store } from './store.ts'
  * named users. Rows are written over those of the same key and others stay, so a second import changes nothing.
  * It is one transaction: a bad file changes nothing at all.
  * @param source a file, or the parsed content of one
- * @throws Error where the fixture does not have the right form, or a score names a chart that is not in the catalogue
+ * @throws Error if the fixture does not have the right form, or a score names a chart that is not in the catalogue
  * @throws DatabaseBusy
  */
 export async function importFixture(

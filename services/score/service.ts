@@ -12,7 +12,7 @@ export type { AccessRecord } from './server.ts'
 export const LIST_LIMIT = 20
 
 export interface ScoreServiceOptions {
-  /** SQLite file; made where it is missing. */
+  /** SQLite file; made if it is missing. */
   readonly database: string
   /** JSON file of the songs. */
   readonly catalogue: string
@@ -38,7 +38,7 @@ export interface ScoreServiceOptions {
 }
 
 export interface ScoreService {
-  /** Port 0 picks a free one. @throws Error where the address cannot be bound */
+  /** Port 0 picks a free one. @throws Error if the address cannot be bound */
   listen(address: { host: string; port: number }): Promise<{ url: string }>
   /** See fixture.ts. @throws Error on a bad fixture, and then nothing is imported */
   importFixture(source: string | object): Promise<{ users: number }>

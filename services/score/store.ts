@@ -17,7 +17,7 @@ export interface Store extends Pick<Database, 'read' | 'write' | 'close'> {
   readonly gates: Gates
 }
 
-/** @throws Error where the file cannot be opened as this service's database */
+/** @throws Error if the file cannot be opened as this service's database */
 export function openStore(file: string, busyTimeout?: number): Store {
   const db = openDatabase(file, MIGRATIONS, busyTimeout)
   return {

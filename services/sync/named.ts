@@ -26,7 +26,7 @@ export function namedCharts(): Named {
   const keys = new Set<string>()
   const named = {
     isUnclear: false,
-    /** @param key the one chart that is meant; `null` where type or level are in doubt, and every chart may be */
+    /** @param key the one chart that is meant; `null` if type or level are in doubt, and every chart may be */
     add({ song_id, level_index }: SentRecord, key: Key | null): void {
       if (song_id < 1) named.isUnclear = true
       else if (key !== null) keys.add(keyOf(key))

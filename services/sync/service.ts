@@ -3,7 +3,7 @@ import { createServer } from './server.ts'
 import { openStore } from './store.ts'
 
 export interface SyncServiceOptions {
-  /** SQLite file; made where it is missing. */
+  /** SQLite file; made if it is missing. */
   readonly database: string
   /** JSON file of the songs. */
   readonly catalogue: string
@@ -22,7 +22,7 @@ export interface SyncServiceOptions {
 }
 
 export interface SyncService {
-  /** Port 0 picks a free one. @throws Error where the address cannot be bound */
+  /** Port 0 picks a free one. @throws Error if the address cannot be bound */
   listen(address: { host: string; port: number }): Promise<{ url: string }>
   /** Finishes running requests, then closes the database. */
   close(): Promise<void>

@@ -5,7 +5,7 @@ import { type AdminResponse, refusal, SECURITY_HEADERS } from './http.ts'
 export interface Assets {
   /**
    * @param path relative to the folder, with `/` between names, for example `assets/index-4f2a.js`
-   * @returns `null` where there is no such file
+   * @returns `null` if there is no such file
    */
   read(path: string): Promise<Asset | null>
 }
@@ -65,7 +65,10 @@ export async function pageResponse(assets: Assets | null, request: PageRequest):
   }
 }
 
-/** A page that is asked for by a name that only the dashboard knows: `/users/alice`, but no file and nothing of ours. */
+/**
+ * A page that is asked for by a name that only the dashboard knows, such as `/users/alice`: no file, and nothing of
+ * ours.
+ */
 function isRouteOfThePage(path: string): boolean {
   return !/^\/(?:api|assets|openapi\.json|metrics|livez|readyz|drain)(?:\/|$)/.test(path)
 }

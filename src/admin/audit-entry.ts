@@ -17,7 +17,7 @@ function wished(change: Change): unknown {
   return 'to' in change ? change.to : null
 }
 
-/** The end of an override is kept in milliseconds, and told like every other time. */
+/** The end of an override is kept in milliseconds, and written like every other time. */
 function shown(value: unknown): unknown {
   if (typeof value !== 'object' || value === null || !('expiresAt' in value)) return value
   const { expiresAt } = value

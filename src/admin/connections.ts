@@ -6,7 +6,7 @@ import { peerOf } from '../lib/peers.ts'
 export const MAX_CONNECTIONS = 200
 /** Of one address that is not of this machine. */
 const MAX_OF_ADDRESS = 50
-/** Requests of one connection that are not answered yet. Browsers pipeline none, libraries a few. */
+/** Requests of one connection that wait for their response. Browsers pipeline none, libraries a few. */
 const MAX_PIPELINED = 8
 
 const LOOPBACK = new BlockList()

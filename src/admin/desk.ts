@@ -34,7 +34,9 @@ export interface DeskOptions {
   readonly adaptive: () => Adaptive
   /** Who may use what is kept of the global limits. Default nobody. */
   readonly knownUsers?: KnownToDesk
-  /** Whether requests are decided without the store, though it may still be read: a replica, a full disk. */
+  /**
+   * Whether requests are decided without the store, though it may still be read: it may be a replica, or its disk full.
+   */
   readonly lacksStore: () => boolean
   /** Is notified of each change that was made, and of errors that should never happen. */
   readonly observe?: Observer
@@ -51,7 +53,7 @@ export interface Wish {
 
 type Responding = () => AdminResponse | Promise<AdminResponse>
 
-/** The store failed in the middle of a change: it may have been made. */
+/** The store failed in the middle of a change, which may have been made. */
 export class OutcomeUnknown extends Error {}
 
 /** This often a change is tried again when others make theirs at the same moment. */
@@ -78,8 +80,8 @@ export class Desk {
   }
 
   /**
-   * As it is now, with every change that was made before.
-   * @param user whose limits are asked for, so that it is known whether they have the reserve
+   * Everything in force now, with every change that was made before.
+   * @param user whose limits are asked for, so that it is known whether the reserve is for them
    * @throws StoreError
    */
   async view(user?: string): Promise<View> {
@@ -111,7 +113,7 @@ export class Desk {
     return refusal('conflict', 'Others change the same thing all the time. Try again.')
   }
 
-  /** The same for what has no version. @param response does what else belongs to the change, as it was made */
+  /** Makes a change of what has no version. @param response does what else belongs to the change, as it was made */
   async record(
     call: Call,
     change: Change,
@@ -137,7 +139,7 @@ export class Desk {
   }
 }
 
-/** What comes after a change was made: a store that fails now says nothing against it. */
+/** Runs after a change was made: a store that fails now says nothing against it. */
 async function afterwards(response: Responding): Promise<AdminResponse> {
   try {
     return await response()

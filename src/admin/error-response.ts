@@ -25,7 +25,10 @@ const NOT_CODED = refusal('unsupported_media_type', 'Send the body as it is, wit
 const OUTCOME_UNKNOWN =
   'The store did not answer in time: the change may have been made. See GET /api/audit, or read again what was to be changed, before you send it once more.'
 
-/** A store that is full or takes no writes still answers: the reason is a word of ours, its own may hold more than others shall know. */
+/**
+ * A store that is full or takes no writes still responds. The reason is a word of ours: its own may hold more than
+ * others may know.
+ */
 function fateOf({ reason }: StoreError): string {
   return isSilence(reason) ? 'The store does not answer' : `The store does not do this: ${reason}`
 }

@@ -56,7 +56,7 @@ export function createGuard({ login, credentials, names, now }: GuardOptions) {
     return identity.expiresAt !== null && !isFromOurPage(asked) ? NOT_FROM_OUR_PAGE : { identity }
   }
 
-  /** A token that is sent counts, also a wrong one; a session counts where no token was sent. */
+  /** A token that was sent counts, also a wrong one. A session counts if no token was sent. */
   function identify({ headers, address }: Asked): Identity | AdminResponse {
     const session = headers.authorization === undefined ? identityOf(headers.cookie, credentials, now()) : null
     return session ?? bearer({ headers, address })
@@ -77,8 +77,8 @@ function forbidden({ name }: Identity): AdminResponse {
 }
 
 /**
- * Whether somebody on this machine asks, without a token: who sends one is judged by it. What comes through a proxy on this
- * machine is from anywhere.
+ * Whether somebody on this machine asks without a token: whoever sends one is judged by it. What comes through a proxy
+ * on this machine is from anywhere.
  */
 function isFromHere({ headers, address }: Asked): boolean {
   const isForwarded = PROXY_FIELDS.some((name) => headers[name] !== undefined)
@@ -86,8 +86,8 @@ function isFromHere({ headers, address }: Asked): boolean {
 }
 
 /**
- * Whoever makes a server on this machine send a request to a URL of his choice (SSRF) hardly ever chooses its fields too. The
- * gateway passes on no client's field of this name.
+ * Whoever makes a server on this machine send a request to a URL of his choice (SSRF) hardly ever chooses its fields
+ * too. The gateway passes on no client's field of this name.
  */
 function saysSo(headers: IncomingHttpHeaders): boolean {
   return headers[DRAIN_FIELD] === 'yes'
@@ -125,7 +125,7 @@ function isFromOurPage({ method, headers }: Asked): boolean {
   return isSameOrigin(headers) && (isJson(headers) || hasNoBody(method as Method, headers))
 }
 
-/** Browsers leave Sec-Fetch-Site out where the page came in the clear from anything but a loopback name. */
+/** Browsers leave Sec-Fetch-Site out if the page came in the clear from anything but a loopback name. */
 function isSameOrigin({ host, origin, 'sec-fetch-site': site }: IncomingHttpHeaders): boolean {
   if (site !== undefined) return site === 'same-origin'
   return origin !== undefined && URL.canParse(origin) && new URL(origin).host === host?.toLowerCase()

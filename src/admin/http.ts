@@ -4,9 +4,9 @@ import type { Role } from './api.ts'
 /** What a route of the admin listener says, in a form that knows no web framework. */
 export interface AdminResponse {
   readonly status: number
-  /** Sent as JSON, or as it is where it has its own type. */
+  /** Sent as JSON, or as it is if it has its own type. */
   readonly body?: unknown
-  /** Of a body that is text or bytes. Without it the body is JSON. */
+  /** Of a body that is text or bytes. A body without it is JSON. */
   readonly contentType?: string
   readonly headers?: Readonly<Record<string, string>>
 }
@@ -19,7 +19,7 @@ export interface Identity {
   readonly expiresAt: number | null
 }
 
-/** What a route is told of its request. */
+/** What a route gets of its request. */
 export interface Call {
   readonly params: Readonly<Record<string, string>>
   readonly query: Readonly<Record<string, unknown>>
@@ -28,9 +28,9 @@ export interface Call {
   readonly headers: Headers
   /** Of the connection. */
   readonly address: string
-  /** `null` where the guard of the route asks for none. */
+  /** `null` if the guard of the route asks for nobody. */
   readonly identity: Identity | null
-  /** Aborts when the client has left before it was answered. */
+  /** Aborts when the client has left before its response. */
   readonly signal: AbortSignal
 }
 
@@ -69,13 +69,13 @@ export interface Doc {
   readonly body?: z.ZodType
   /** Whether If-Match is looked at. */
   readonly ifMatch?: true
-  /** By status; `null` for an answer without a body, or `text` for one that is not JSON. */
+  /** By status; `null` for a response without a body, or `text` for one that is not JSON. */
   readonly responses: Readonly<Record<number, z.ZodType | null | 'text'>>
   /** Beside those that follow from the guard. */
   readonly errors?: readonly AdminError[]
 }
 
-/** The errors of the admin listener; like those of the gateway their codes are never given another meaning. */
+/** The errors of the admin listener. Like those of the gateway their codes are never given another meaning. */
 export const STATUS_OF = {
   bad_request: 400,
   unauthorized: 401,
@@ -112,7 +112,7 @@ export function refusal(error: AdminError, msg: string, headers: AdminResponse['
   return { status: STATUS_OF[error], body: { error, msg }, headers }
 }
 
-/** All that is wrong with a request at once; the sentence of the whole is made of those of its fields. */
+/** All that is wrong with a request at once. The sentence of the whole is made of those of its fields. */
 export function badFields(problems: readonly FieldProblem[]): AdminResponse {
   const msg = problems.map(({ path, msg }) => `${path || 'body'}: ${msg}`).join('; ')
   return { status: STATUS_OF.bad_request, body: { error: 'bad_request', msg, problems } }
@@ -124,7 +124,7 @@ export function ok(body: unknown, headers: AdminResponse['headers'] = {}): Admin
 
 export const NO_CONTENT: AdminResponse = Object.freeze({ status: 204 })
 
-/** On every answer. Nothing here is a page, so nothing may run, be framed or be kept. */
+/** On every response. Nothing here is a page, so nothing may run, be framed or be kept. */
 export const SECURITY_HEADERS: Readonly<Record<string, string>> = {
   'content-security-policy': "default-src 'none'; frame-ancestors 'none'",
   'x-content-type-options': 'nosniff',

@@ -3,9 +3,12 @@ import type { FieldProblem, Headers, Route } from './http.ts'
 /** The conditions of a change: RFC 9110, 13.1, on versions instead of bytes. */
 
 export interface IfMatch {
-  /** Whether it lets a version be changed, `null` for what is not there yet: that has the version "0", and `*` does not name it. */
+  /**
+   * Whether the condition lets a version be changed, `null` for what is not there yet. That has the version "0", and
+   * `*` does not name it.
+   */
   lets(version: number | null): boolean
-  /** Whether there is one without any tag of ours, which matches nothing. */
+  /** Whether there is a condition without any tag of ours, which matches nothing. */
   readonly isStrange: boolean
 }
 

@@ -12,8 +12,8 @@ import { type InForce, inForceOf } from './state.ts'
 import { withUser } from './with-user.ts'
 
 /**
- * The routes of what this gateway enforces, by what it knows itself. The store is not asked, so that they answer also while it
- * is out: what is used only the store knows, and a change by another replica may be a second on its way.
+ * The routes of what this gateway enforces, by what it knows itself. The store is not asked, so that they respond also
+ * while it is out. Only the store knows what is used. A change by another replica may be a second on its way.
  */
 export function inForceRoutes(desk: Desk): Route[] {
   return [

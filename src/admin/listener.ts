@@ -132,14 +132,17 @@ function addPath(app: FastifyInstance, path: string, routes: readonly Route[], c
   })
 }
 
-/** Of a route of the API that has none, as one with some refuses those that it does not know: who sends one takes it to be heeded. */
+/**
+ * A query of a route that has no parameters is refused, as by routes with some. Whoever sends a parameter takes it to
+ * be heeded.
+ */
 function unreadParameters({ path, doc }: Route, query: object): readonly FieldProblem[] {
   if (doc.query !== undefined || !path.startsWith('/api/')) return []
   const msg = 'unknown parameter: this has none in its query'
   return Object.keys(query).map((name) => ({ path: name, msg }))
 }
 
-/** That of Fastify follows the request, which is over when its body was read. */
+/** The signal of Fastify follows the request, which is over when its body was read. */
 function untilGone({ raw }: FastifyReply): AbortSignal {
   const gone = new AbortController()
   raw.once('close', () => gone.abort())

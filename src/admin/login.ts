@@ -27,11 +27,12 @@ export class Login {
     this.#known = credentials.map((credential) => ({ credential, digest: digest(credential.token) }))
   }
 
-  /** Whose a token is that came from an address, or the refusal. @param given `null` if none was sent, which is no guess */
+  /** Whose token came from an address, or the refusal. @param given `null` if none was sent, which is no guess */
   check(given: string | null, address: string): AdminToken | AdminResponse {
     if (this.#known.length === 0) return NO_TOKEN
     if (given === null) return UNAUTHORIZED
-    // Also of an address whose wrong tokens are refused: administrators share it with others behind a proxy, or in a pod.
+    // Also for an address whose wrong tokens are refused: administrators share it with others behind a proxy, or in a
+    // pod.
     const credential = this.#find(digest(given))
     if (credential !== null) return credential
     const peer = peerOf(address)

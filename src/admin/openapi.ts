@@ -111,7 +111,7 @@ function content(schema: z.ZodType) {
   return { schema: id === undefined ? schemaOf(schema) : { $ref: SCHEMAS + id } }
 }
 
-/** The empty one says that a request may come without. */
+/** The empty entry says that a request may come without a credential. */
 const CREDENTIALS = [{ token: [] }, { session: [] }]
 const SECURITY: Partial<Readonly<Record<Guard, readonly object[]>>> = {
   machine: [{ token: [] }, { drain: [] }],
@@ -120,7 +120,7 @@ const SECURITY: Partial<Readonly<Record<Guard, readonly object[]>>> = {
   change: CREDENTIALS,
 }
 
-/** What any request may be told, what any with a body, what the guard may say, and what the route adds. */
+/** The responses of any request, of any with a body, of the guard, and of the route. */
 const ALWAYS: readonly AdminError[] = ['bad_request', 'request_timeout', 'headers_too_large', 'internal']
 const OF_BODY: readonly AdminError[] = ['payload_too_large', 'unsupported_media_type']
 const OF_GUARD: Readonly<Record<Guard, readonly AdminError[]>> = {

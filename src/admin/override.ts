@@ -2,7 +2,7 @@ import type { ControlState } from '../control/state.ts'
 import type { OverrideResponse } from './api.ts'
 import { iso } from './http.ts'
 
-/** What was set for a user, as it is answered; `null` for nothing. */
+/** The override of a user as the API shows it; `null` for none. */
 export function overrideOf({ overrides }: Pick<ControlState, 'overrides'>, user: string): OverrideResponse | null {
   const found = overrides.get(user)
   if (found === undefined) return null

@@ -1,5 +1,5 @@
 /**
- * The schemas of the admin API. Those of bodies and queries validate; those of responses are what the OpenAPI document
+ * The schemas of the admin API. Those of bodies and queries validate. Those of responses are what the OpenAPI document
  * promises, and responses have their types (`api.ts`). The document names them in the order of these lines.
  */
 // biome-ignore-all assist/source/organizeImports: sorted, they would change the document

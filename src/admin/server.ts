@@ -12,8 +12,8 @@ import { MAX_BODY, readJsonBodies } from './json-body.ts'
 /** For a whole request to arrive, in milliseconds. */
 const REQUEST_TIMEOUT_MS = 10_000
 /**
- * What Node's server must be made with. Fastify sets the first when the server is there already: beside the usual 60 s for a
- * head, Node then gives a body as long, and looks only every 30 s (26.10).
+ * What Node's server must be made with. Fastify sets the first when the server is there already. Beside the usual 60 s
+ * for a head, Node then gives a body as long, and looks only every 30 s (26.10).
  */
 const SERVER_TIMEOUTS = {
   requestTimeout: REQUEST_TIMEOUT_MS,
@@ -59,8 +59,8 @@ function noCompiler(): never {
 }
 
 /**
- * A request that asks for an upgrade is served as the plain one that it also is, and is the last of its connection: Node throws
- * away what came in one packet behind it, so that what comes next may begin in the middle of a message (26.10).
+ * A request that asks for an upgrade is served as the plain one that it also is, and is the last of its connection.
+ * Node throws away what came in one packet behind it, so what comes next may begin in the middle of a message (26.10).
  */
 function closeBehindUpgrade({ headers }: IncomingMessage, res: ServerResponse): void {
   if (headers.upgrade !== undefined) res.shouldKeepAlive = false

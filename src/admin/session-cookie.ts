@@ -3,7 +3,7 @@ import { ADMIN_SESSION as COOKIE } from '../forward/header-names.ts'
 import type { Role } from './api.ts'
 import type { Identity } from './http.ts'
 
-/** A credential of the admin API. */
+/** An admin token of the configuration. */
 export interface AdminToken {
   /** What the audit calls its changes by. */
   readonly name: string
@@ -12,19 +12,22 @@ export interface AdminToken {
 }
 
 /**
- * Sessions of the page: a cookie instead of the token. Nothing is kept for it: it holds the name of the token and its
- * end, signed with a key that is drawn from the token itself. So it is good on every replica and after every restart, and
- * ends when the token is taken out of the configuration or replaced.
+ * Sessions of the page: a cookie instead of the token. Nothing is kept for a session. The cookie holds the name of the
+ * token and its own end, signed with a key that is drawn from the token itself. So it is good on every replica and
+ * after every restart. It ends when the token is taken out of the configuration or replaced.
  */
 
 export const SESSION_MS = 12 * 60 * 60 * 1000
-/** How much the clock of the replica that made a session may be ahead of ours: its end is by the one, and is judged by the other. */
+/**
+ * How much the clock of the replica that made a session may be ahead of ours. The one sets the end, the other judges
+ * it.
+ */
 const CLOCKS_APART_MS = 5 * 60 * 1000
 const ATTRIBUTES = 'HttpOnly; SameSite=Strict; Path=/'
 /** Browsers may hold several cookies of one name; nobody has more of ours than this. */
 const MAX_COOKIES = 5
 
-/** @param secure where the page came by TLS: the browser then never sends it in the clear */
+/** @param secure if the page came by TLS: the browser then never sends the cookie in the clear */
 export function sessionCookie(token: AdminToken, expiresAt: number, secure: boolean): string {
   return cookie(sealSession(token, expiresAt), SESSION_MS / 1000, secure)
 }
@@ -37,7 +40,7 @@ function cookie(value: string, seconds: number, secure: boolean): string {
   return `${COOKIE}=${value}; ${ATTRIBUTES}; Max-Age=${seconds}${secure ? '; Secure' : ''}`
 }
 
-/** Whose session a Cookie header holds; `null` for none that is good. The role is that of the token now. */
+/** Whose session a Cookie header holds; `null` for no good one. The role is that of the token now. */
 export function identityOf(header: string | undefined, tokens: readonly AdminToken[], now: number): Identity | null {
   const sealed = (header ?? '')
     .split(';')
@@ -65,7 +68,7 @@ function openSession(sealed: string, tokens: readonly AdminToken[], now: number)
   const bytes = Buffer.from(given, 'base64url')
   if (bytes.length !== 32 || !timingSafeEqual(bytes, mac(content, token))) return null
   const expiresAt = Number(expiry)
-  // One that was made while the clock was ahead would last as much longer.
+  // A session that was made while the clock was ahead would last as much longer.
   const left = expiresAt - now
   return left > 0 && left <= SESSION_MS + CLOCKS_APART_MS ? { name: token.name, role: token.role, expiresAt } : null
 }

@@ -15,9 +15,9 @@ export interface Setup {
   readonly hash: string
   readonly quota: FileSettings
   readonly adaptive: AdaptiveOptions
-  /** Where the file has a value of the quota, as `FILE:LINE`; `null` for the built-in defaults. */
+  /** The place of a value of the quota in the file, as `FILE:LINE`; `null` for the built-in defaults. */
   readonly origin: Origin
-  /** Scheme, host and port of the backend. */
+  /** Scheme, host and port of the upstream. */
   readonly upstream: string
   readonly store: 'sqlite' | 'redis'
   /** By category: the share of the limits that is admitted while the store is out. */
@@ -25,7 +25,7 @@ export interface Setup {
   /** In the order of the file. */
   readonly routes: readonly Omit<RoutesResponse['routes'][number], 'hits'>[]
   readonly unmatched: RoutesResponse['unmatched']['kind']
-  /** By category: the least that a request costs which the quota may refuse; none where it refuses nothing. */
+  /** By category: the least that a request costs which the quota may refuse; none if it refuses nothing. */
   readonly cheapest: ReadonlyMap<string, number>
   /** What the requests cost that the quota may refuse, in the order of the file. */
   readonly priced: readonly Priced[]
@@ -36,7 +36,7 @@ export interface InForce extends Resolved {
   readonly setup: Setup
   readonly state: ControlState
   readonly policy: Policy
-  /** As that of the setup, and where a value was set at run time. */
+  /** As the setup's, and the place of a value that was set at run time. */
   readonly origin: Origin
 }
 

@@ -5,7 +5,7 @@ import type { UsageStore, UserUsage } from '../quota/quota-store.ts'
 export interface NearestOptions {
   /** A step of the store's scan. */
   readonly scan: UsageStore['scanUsers']
-  /** Where it begins; `null` for the first. */
+  /** The cursor of the step; `null` for the first. */
   readonly from: string | null
   /** Users looked at, at most, but for the last step. */
   readonly most: number
@@ -30,8 +30,8 @@ interface Found {
 }
 
 /**
- * The users nearest to one of their personal limits, or beyond it, those first. The scan has no order, so everybody is looked
- * at, and no more than twice as many are remembered as are wanted.
+ * The users nearest to one of their personal limits, or beyond it, those first. The scan has no order, so it looks at
+ * everybody. It remembers no more than twice as many as are wanted.
  * @throws StoreError, or the reason of the signal
  */
 export async function nearest(options: NearestOptions): Promise<Nearest> {
@@ -61,7 +61,7 @@ function first(found: ReadonlyMap<string, Found>, limit: number): Map<string, Fo
   return new Map(sorted.slice(0, limit))
 }
 
-/** The greatest part of a personal limit that is used; 0 where nothing is, infinite beyond a limit of 0. */
+/** The greatest part of a personal limit that is used; 0 if nothing is, infinite beyond a limit of 0. */
 function shareOf({ user, counters }: UserUsage, policy: Policy, at: number): number {
   let greatest = 0
   for (const [category, counter] of counters) {

@@ -70,12 +70,12 @@ function reportCommandLine({ control, observe }: Pick<AdminPlaneOptions, 'contro
   })
 }
 
-/** Where `npm run build` puts the dashboard: `dist/dashboard`, also for who runs the sources. */
+/** The folder in which `npm run build` puts the dashboard: `dist/dashboard`, also for whoever runs the sources. */
 const DASHBOARD = fileURLToPath(
   new URL(import.meta.url.endsWith('.ts') ? '../../dist/dashboard/' : '../dashboard/', import.meta.url),
 )
 
-/** Made anew when the configuration was. */
+/** Made anew whenever the configuration was. */
 function remembered(current: AdminPlaneOptions['current']): () => Setup {
   let last: { readonly config: Config; readonly setup: Setup } | null = null
   return () => {

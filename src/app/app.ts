@@ -15,13 +15,13 @@ export interface App {
   /** Opens both listeners. @returns their URLs */
   start(): Promise<{ gateway: string; admin: string }>
   /**
-   * Puts another configuration in force: whole, from one request to the next. Counters stay.
-   * What cannot change in a running process is reported as a warning and waits for a restart.
+   * Puts another configuration in force: whole, from one request to the next. Counters stay. What cannot change in a
+   * running process is reported as a warning and waits for a restart.
    * @param warnings of the file, reported with those
-   * @throws Error when a part cannot be made (a key set file, a certificate); the old configuration then stays
+   * @throws Error if a part cannot be made (a key set file, a certificate); the old configuration then stays
    */
   reload(config: Config, hash: string, warnings?: readonly string[]): Promise<void>
-  /** Tells that a configuration was not taken. */
+  /** Reports that a configuration was not taken. */
   reject(file: string, problems: readonly string[]): void
   /** Lets requests finish, settles what was charged, closes everything. */
   stop(): Promise<void>

@@ -11,8 +11,8 @@ import { readClientAuthorities } from './client-authorities.ts'
 import { SetupError } from './setup-error.ts'
 
 /**
- * TLS 1.3, and of 1.2 what encrypts with authentication and forgets its keys: the "intermediate" list of Mozilla without
- * finite-field DHE. https://wiki.mozilla.org/Security/Server_Side_TLS
+ * TLS 1.3, and the ciphers of 1.2 that encrypt with authentication and forget their keys: the "intermediate" list of
+ * Mozilla without finite-field DHE. https://wiki.mozilla.org/Security/Server_Side_TLS
  */
 const MODERN = {
   minVersion: 'TLSv1.2',
@@ -39,10 +39,10 @@ interface Pair {
 }
 
 /**
- * A new pair of files, also by the swap of a symbolic link as a mounted Secret does it, is for the connections that come from
- * then on; one that is no pair is reported, and the old one stays.
+ * Puts a new pair of files in force for the connections that come from then on, also after a swap of a symbolic link,
+ * as of a mounted Secret. Files that are no pair are reported, and the old pair stays.
  * @param listener in whose name it is reported
- * @throws Error with the cure, where the files are no pair now
+ * @throws Error with the cure, if the files are no pair now
  */
 export function openCertificate(tls: ListenerTls, listener: 'gateway' | 'admin', observe: Observer): Certificate {
   let pair = readPair(tls)
@@ -65,7 +65,7 @@ export function openCertificate(tls: ListenerTls, listener: 'gateway' | 'admin',
   function reread(): void {
     try {
       const next = readPair(tls)
-      // Of one certificate there is one key.
+      // The same certificate has the same key, so nothing has changed.
       if (next.cert === pair.cert) return
       for (const listener of listeners) listener(next.options)
       pair = next
@@ -91,7 +91,10 @@ export function openCertificate(tls: ListenerTls, listener: 'gateway' | 'admin',
 
 const OPEN_TO_ALL = 'everybody on this machine can read this key: give it the mode 0400, or 0440 for a group'
 
-/** Asked of a file that was read once, by a timer too: what keeps it from being looked at now is reported when it is read again. */
+/**
+ * Asked of a file that was read once, by a timer too. What keeps it from being looked at now is reported when it is
+ * read again.
+ */
 function isOpenToAll(file: string): boolean {
   try {
     return (statSync(file).mode & 0o004) !== 0
@@ -109,7 +112,7 @@ export interface PairProblem {
 /**
  * Reads the pairs that a configuration names, and the authorities of clients.
  * @returns those that can be used and have ended: clients refuse to connect
- * @throws SetupError with the cure, for the first that is none
+ * @throws SetupError with the cure, for the first that is no pair
  */
 export function checkPairs({ tls, admin, auth }: Pick<Config, 'tls' | 'admin' | 'auth'>): PairProblem[] {
   if (auth.clientCertificate !== null) readClientAuthorities(auth.clientCertificate)
@@ -183,7 +186,7 @@ function read(file: string): string {
   }
 }
 
-/** What OpenSSL says of a key is not repeated: it may hold a part of it. */
+/** The words of OpenSSL about a key are not repeated: they may hold a part of it. */
 function made<T>(file: string, what: string, make: () => T): T {
   try {
     return make()

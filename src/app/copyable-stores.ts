@@ -8,8 +8,8 @@ import { cureOf } from '../store/sqlite/cures.ts'
 
 /**
  * Opens a store to copy it.
- * @param exists whether it must be there already: a file that is not would be made, and be empty
- * @throws Error with the cure, where a file cannot be used
+ * @param exists whether it must be there already: a file that is missing would be made, and be empty
+ * @throws Error with the cure, if a file cannot be used
  */
 export function openCopyable(
   { location, prefix }: Pick<StoreConfig, 'location' | 'prefix'>,

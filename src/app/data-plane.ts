@@ -50,7 +50,7 @@ export interface DataPlane {
   adaptive(): Adaptive
   /** @param startup if it is only asked whether it has begun, as a new process would lack the store too */
   ready(startup?: boolean): Readiness
-  /** Whether the store takes no charges, or does not answer who asks it every second. */
+  /** Whether the store takes no charges, or does not respond to the question of every second. */
   lacksStore(): boolean
   inFlight(): number
   readonly drain: Drain
@@ -204,7 +204,7 @@ function livePartsOf({ config, limits }: Runtime) {
   return { quota: config.quota, limits, gatewayTokens: config.auth.gatewayTokens }
 }
 
-/** What this process reports of itself to the others, beside its counts. */
+/** What this process says of itself to the others, beside its counts. */
 function reportOf(plane: Plane) {
   const { state, livePolicy, gateway } = plane
   return {
@@ -221,10 +221,10 @@ async function start(plane: Plane, problems: readonly string[] = []): Promise<st
   await livePolicy.start()
   const url = await listener.start().catch(addressProblem('listen'))
   reportLoaded(plane)
-  // A store that answers may take no charges all the same: that is not for the first client to find out.
+  // A store that responds may take no charges all the same. The first client is not to find that out.
   if (health.failure() === null) await ledger.ask()
   state.started = true
-  // After what was just reported, which would take them for mended.
+  // Set last: what was just reported would show them as mended.
   heartbeat.configProblems(problems)
   heartbeat.start()
   storeClock.start()
@@ -247,7 +247,7 @@ async function reload(plane: Plane, config: Config, hash: string): Promise<void>
   const { accessKeys } = livePolicy
   const { isKnown } = knownUsers
   const next = await createRuntime(config, state.current, accessKeys, telemetry.observe, isKnown, plane.clients?.rules)
-  // Nobody would end what they ask for: an identity provider may keep that waiting, and the process with it.
+  // Nobody would end what the parts ask for: an identity provider may keep that waiting, and the process with it.
   if (state.stopping) return retire(next, state.current)
   livePolicy.bring(next.limits)
   const old = state.current
@@ -287,7 +287,7 @@ async function stop(plane: Plane, limits = plane.state.current.config.drain): Pr
   state.current.authenticator.close()
 }
 
-/** In an outage each worker admits on counters of its own: a part of what the gateway may. */
+/** In an outage each worker admits on counters of its own, which is a part of what the gateway may admit. */
 function outageShareOf({ quota, sharedBy = 1 }: Config, category: string): number {
   return (quota.storeOutage.get(category) ?? 0) / sharedBy
 }

@@ -9,7 +9,7 @@ export interface Reason {
   readonly values: ReasonValues
 }
 
-/** What an explanation answers with, from one reason or several. */
+/** The part of an explanation that says why, made of one reason or several. */
 export function because(...reasons: readonly Reason[]): Pick<ExplainResponse, 'why' | 'reasons'> {
   return {
     why: reasons.map(({ text }) => text).join(' '),
@@ -23,7 +23,7 @@ function reason(code: ReasonCode, text: string, values: ReasonValues = {}): Reas
 
 /** Everything that an explanation says in English; the dashboard has a sentence for each code in its other languages. */
 export const REASONS = {
-  /** With the very sentence that the client would read; a method that Node's parser does not know has 400, the others 405. */
+  /** The very sentence that the client would read. A method that Node's parser does not know has 400, the others 405. */
   denied: ({ code, denial, values }: PlanRefusal) =>
     code === 'method_not_accepted'
       ? reason(code, 'The gateway accepts no request of this method.')

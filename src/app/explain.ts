@@ -17,8 +17,8 @@ import { because, REASONS, type Reason } from './explain-texts.ts'
 import { planRulesOf } from './plan-rules.ts'
 
 /**
- * What would become of a request now, and why: by the very functions that the gateway reads, matches and limits with. Nothing
- * is charged. What only the bytes of a request can show (framing, credential, body) is taken for good.
+ * What would become of a request now, and why: by the very functions that the gateway reads, matches and limits with.
+ * Nothing is charged. What only the bytes of a request can show (framing, credential, body) is taken for good.
  * @param inForce reads what the store knows; asked only for requests that are charged
  */
 export async function explain(
@@ -186,10 +186,10 @@ function verdict(limits: readonly ExplainedLimit[], snapshot: UsageSnapshot, abo
 
 /** What a 429 says, and why. */
 interface ExplainedRefusal {
-  /** The very sentence that the client would read, and what it says; in shadow mode the second. */
+  /** The very sentence that the client would read, and what it says. In shadow mode the second alone. */
   readonly refused: Reason
   readonly wouldBeRefused: Reason
-  /** What it names. */
+  /** What the sentence names. */
   readonly window: Pick<QuotaViolation, 'scope' | 'window'>
 }
 

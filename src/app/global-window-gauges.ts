@@ -2,8 +2,8 @@ import type { GaugeSource, Sample } from '../observe/metrics.ts'
 import type { WindowStatuses } from '../quota/status.ts'
 
 /**
- * The windows of all users together, as gauges. Replicas read the same store and show the same, so whoever adds replicas
- * up has to take the maximum.
+ * The windows of all users together, as gauges. Replicas read the same store and show the same, so whoever adds
+ * replicas up has to take the maximum.
  * @param read asks the store; both gauges of a scrape share one reading
  */
 export function globalWindowGauges(read: () => Promise<WindowStatuses>): GaugeSource[] {
@@ -30,7 +30,7 @@ export function globalWindowGauges(read: () => Promise<WindowStatuses>): GaugeSo
   ]
 }
 
-/** Who asks while an answer is under way gets that one. */
+/** A scrape that asks while a reading is under way gets that one. */
 function shared<T>(ask: () => Promise<T>): () => Promise<T> {
   let pending: Promise<T> | null = null
   return () => {

@@ -39,8 +39,8 @@ export function createLimitsInForce(quota: QuotaConfig, isKnown?: IsKnown): Limi
 }
 
 /**
- * What was changed at run time and has no place in a configuration: one sentence for each category or window that it does
- * not have. It takes effect again when it has.
+ * What was changed at run time and has no place in a configuration: a sentence for each category or window that is
+ * missing there. It takes effect again when the configuration has it.
  */
 export function restingChanges({ windows, categories }: QuotaConfig, { settings, overrides }: ControlState): string[] {
   const { baselines, custom } = settings.value

@@ -6,10 +6,10 @@ import type { Observer } from '../observe/observation.ts'
 import type { Store } from '../store/store.ts'
 import type { LimitsInForce } from './limits-in-force.ts'
 
-/** Keeps limits and gateway tokens up to what all replicas share: the changes at run time, and the adaptive factor. */
+/** Keeps limits and access keys up to what all replicas share: the changes at run time, and the adaptive factor. */
 export interface LivePolicy {
   readonly control: ChangeFollower
-  /** All gateway tokens of the store, where the configuration in force accepts them. */
+  /** All access keys of the store, if the configuration in force accepts them. */
   readonly accessKeys: AccessKeys
   /** The adaptive factor that is in force, and why; in every mode. */
   adaptive(): Adaptive
@@ -46,7 +46,10 @@ export function createLivePolicy({ store, observe, current }: LivePolicyOptions)
     limits.enforce(control.state(), drawn.factor)
   }
 
-  /** Also in other modes: who changes the mode to `adaptive` has the factor at once. Without the store the last one stays. */
+  /**
+   * Also in other modes: whoever changes the mode to `adaptive` has the factor at once. Without the store the last one
+   * stays.
+   */
   async function adapt(): Promise<void> {
     const history = await store.readTallies().catch(() => null)
     if (history === null) return

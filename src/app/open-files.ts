@@ -6,8 +6,8 @@ import type { Config } from '../config/config.ts'
 const OTHERS = 64
 
 /**
- * Why this process may run out of open files; `null` if it may not. Above its limit Node closes a new connection at once
- * (26.10: libuv, `uv__emfile_trick`), and reports it to nobody: neither the log nor a metric would have it.
+ * Why this process may run out of open files; `null` if it may not. Above its limit Node closes a new connection at
+ * once (26.10: libuv, `uv__emfile_trick`). It reports that to nobody: neither the log nor a metric would have it.
  * @param limit of open files. Default: that of this process
  */
 export function openFilesProblem(

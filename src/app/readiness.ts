@@ -37,7 +37,7 @@ export function readinessOf(plane: Observed, startup = false): Readiness {
   }
 }
 
-/** For want of what requests wait or are refused. Other processes may lack the same, so this one stays ready. */
+/** What requests wait for or are refused for. Other processes may lack the same, so this one stays ready. */
 function lacking({ state, lag, scarcity }: Observed): string[] {
   const { forwarder, rules } = state.current
   return [
@@ -56,7 +56,7 @@ export function storeFailure({ health, ledger }: Pick<Observed, 'health' | 'ledg
   return health.failure() ?? ledger.outage()
 }
 
-/** With a share to admit while the store is out there is work for us: every replica has lost the same store. */
+/** A gateway with a share to admit while the store is out has work: every replica has lost the same store. */
 function admitsAlone({ quota }: Config): boolean {
   return [...quota.storeOutage.values()].some((share) => share > 0)
 }

@@ -32,7 +32,7 @@ export function needRestart(running: Config, next: Config): string[] {
   )
 }
 
-/** It reads the file, and cannot know what was in it when the gateway was started. */
+/** The command reads the file, and cannot know what was in it when the gateway was started. */
 const ASTRAY = '; until then `tollgate healthcheck` and `tollgate drain` find nobody'
 
 function hasMoved({ admin: before }: Config, { admin: after }: Config): boolean {

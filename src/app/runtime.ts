@@ -50,7 +50,7 @@ export async function createRuntime(
       ? old.forwarder
       : createForwarder(forwardOptions(config, isProxy))
   const limits = createLimitsInForce(config.quota, isKnown)
-  // Last: it asks for keys from here on, and nobody would end that where another part cannot be made.
+  // Last: it asks for keys from here on, and nobody would end that if another part cannot be made.
   const authenticator =
     old !== null &&
     same(authSections(old.config), authSections(config)) &&
@@ -86,7 +86,7 @@ export async function tryRuntime(config: Config): Promise<void> {
   await forwarder.destroy()
 }
 
-/** One for each file; `null` for one that cannot be read, as whoever needs it will report. */
+/** A digest for each file; `null` for a file that cannot be read, as whoever needs it will report. */
 type Fingerprints = readonly (string | null)[]
 
 function keyFiles({ jwt }: AuthConfig): string[] {
@@ -121,7 +121,7 @@ function claimsFor({ identity }: UpstreamConfig): string[] {
   return [...new Set([...identity.values()].flatMap((fact) => (fact.kind === 'claim' ? fact.path : [])))]
 }
 
-/** What of a target and a handshake is hidden; nothing, if the upstream is shown what its clients' credentials are. */
+/** What of a target and a handshake is hidden. It is nothing if the upstream is shown the credentials of clients. */
 function placesToHide({ auth, upstream }: Config): Rules['credentials'] {
   const { parameters, subprotocols } = upstream.passAuthorization ? NOTHING_HIDDEN : credentialPlacesOf(auth)
   return { parameters: new Set(parameters), subprotocols: new Set(subprotocols) }

@@ -1,7 +1,9 @@
 import type { Thing } from '../edge/shares.ts'
 import type { Observer } from '../observe/observation.ts'
 
-/** What all clients lacked a moment ago. A total that is only just reached refuses nobody, so refusals are what counts. */
+/**
+ * What all clients lacked a moment ago. A total that is only just reached refuses nobody, so refusals are what counts.
+ */
 export interface Scarcity {
   readonly observer: Observer
   /** Why requests were refused within the last 10 s, a reason for each thing. */

@@ -12,7 +12,7 @@ export function shareRulesOf({ edge, upstream }: Pick<Config, 'edge' | 'upstream
     in_flight: { total: null, address: null, user: edge.maxInFlightPerUser },
     requests: bounds(edge.maxInFlight, shares.requests),
     bodies: bounds(edge.maxInFlight, shares.bodies),
-    // Who comes when all are taken waits in the order of arrival (forward/client/pool.ts).
+    // Whoever comes when all are taken waits in the order of arrival (forward/client/pool.ts).
     upstream_connections: { ...bounds(upstream.maxConnections, shares.upstreamConnections), total: null },
     tunnels: bounds(edge.maxTunnels, shares.tunnels),
     checks: { total: MAX_CHECKS, address: most(MAX_CHECKS, shares.checks.address), user: null },

@@ -8,14 +8,17 @@ const START_TRIES = 40
 const START_PAUSE_MS = 25
 const CHECK_MS = 1000
 
-/** Begins the reason of a process that lacks its store. */
+/** The reason of a process that lacks its store begins with this. */
 const STORE = 'the quota store'
 
-/** Whether the store answers: asked every second, and when it has connected. */
+/** Whether the store responds: asked every second, and when it has connected. */
 export interface StoreHealth {
-  /** Why the store does not answer; `null` while it does. */
+  /** Why the store does not respond; `null` while it does. */
   failure(): StoreFailure | null
-  /** Waits a moment for the first answer: a Redis store connects in the background, and nobody is to be refused for that. */
+  /**
+   * Waits a moment for the first response: a Redis store connects in the background, and nobody is to be refused for
+   * that.
+   */
   patience(): Promise<void>
   stop(): void
 }
@@ -44,7 +47,7 @@ export function watchStore(store: Pick<Store, 'ping'>, follow: Telemetry['follow
   return { failure: () => failure, patience, stop: () => clearInterval(timer) }
 }
 
-/** A store that answers and takes no charges is reported as such: whoever looks at the store will find it well. */
+/** A store that responds and takes no charges is reported as such: whoever looks at the store will find it well. */
 export function storeReason(failure: StoreFailure): string {
   return isSilence(failure) ? `${STORE} does not answer` : `${STORE} takes no charges: ${failure}`
 }

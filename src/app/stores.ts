@@ -15,12 +15,12 @@ import { SetupError } from './setup-error.ts'
 export interface GatewayStore extends Store {
   /**
    * Takes over login and certificates of a configuration that names the same store, if they have changed.
-   * @throws SetupError with the cure, where they cannot be used; the old ones then stay
+   * @throws SetupError with the cure, if they cannot be used; the old ones then stay
    */
   renew(config: StoreConfig): Promise<void>
 }
 
-/** Opens the store that a configuration names, for a gateway. @throws SetupError with the cure, where it cannot be used */
+/** Opens the store that a configuration names, for a gateway. @throws SetupError with the cure, if it cannot be used */
 export async function openStore(config: StoreConfig, observe: Observer): Promise<GatewayStore> {
   let access = accessOf(config)
   const { store, replace } = replaceable(await open(config, observe, true), 2 * config.deadlineMs)
@@ -31,7 +31,7 @@ export async function openStore(config: StoreConfig, observe: Observer): Promise
     let isInUse = false
     const opened = await open(next, (observation) => isInUse && observe(observation), true)
     const problem = await problemOf(opened, PATIENCE_MS)
-    // Where the old one is of no use either, nothing is lost by the new one.
+    // If the old one is of no use either, nothing is lost by the new one.
     if (problem !== null && (await problemOf(store, 0)) === null) {
       await opened.close()
       throw new SetupError(['store'], `the new login or certificate is refused (${problem}): ${UNCHANGED}`)
@@ -50,7 +50,7 @@ const UNCHANGED = 'the old one stays in use; check it, and reload'
 /** How long a new connection may take to be made. */
 const PATIENCE_MS = 5000
 
-/** Why a store does not answer; `null` if it does. A Redis connects in the background. */
+/** Why a store does not respond; `null` if it does. A Redis connects in the background. */
 async function problemOf(store: Store, patienceMs: number): Promise<string | null> {
   const until = performance.now() + patienceMs
   for (;;) {
@@ -64,7 +64,7 @@ async function problemOf(store: Store, patienceMs: number): Promise<string | nul
   }
 }
 
-/** Where it is and who we are there, with what lies in the files now. @throws SetupError */
+/** Where the store is and who we are there, with what lies in the files now. @throws SetupError */
 function accessOf({ location, username, password, tls, sentinel }: StoreConfig): RedisAccess | null {
   if (location.kind !== 'redis') return null
   return {
@@ -89,12 +89,15 @@ function sentinelAccess(
   }
 }
 
-/** The same for a command, which may do with a file that it can only read. */
+/** The same for a command, for which a file that it can only read is enough. */
 export async function openStoreToLook(config: StoreConfig): Promise<Store> {
   return open(config, () => {}, false)
 }
 
-/** The client of Redis is loaded with its store: 10 MB and 50 ms of CPU that a gateway with the embedded one does not spend. */
+/**
+ * The client of Redis is loaded with its store. It takes 10 MB and 50 ms of CPU, which a gateway with the embedded
+ * store does not spend.
+ */
 async function open(config: StoreConfig, observe: Observer, toWrite: boolean): Promise<Store> {
   const { location, prefix, deadlineMs } = config
   const access = accessOf(config)
@@ -111,12 +114,16 @@ async function open(config: StoreConfig, observe: Observer, toWrite: boolean): P
   }
 }
 
-/** Not where the file has a cure of its own: another one would be empty, with full quotas for everybody and no tokens. */
+/**
+ * Not if the file has a cure of its own. Another file would be empty, with full quotas for everybody and no access
+ * keys.
+ */
 const ANOTHER_FILE = 'name a file in a folder that exists and can be written, or a database that Tollgate made'
 
 /**
- * SQLite goes on in a file that was taken away or replaced, and answers as if nothing were wrong: what is charged and changed
- * from then on is gone with the process, and nobody else sees it. Whether it is there still is looked at with each ping.
+ * SQLite goes on in a file that was taken away or replaced, and responds as if nothing were wrong. What is charged and
+ * changed from then on is gone with the process, and nobody else sees it. Each ping looks whether the file is still
+ * there.
  */
 function reportingItsFile(store: Store, path: string, observe: Observer): Store {
   const opened = identityOf(path)

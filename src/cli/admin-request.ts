@@ -31,7 +31,7 @@ export async function adminPlace(file: string): Promise<AdminPlace> {
   return { origin, token: isLoopback(name) ? null : token, note }
 }
 
-/** What listens on all addresses is asked on the loopback one. */
+/** A gateway that listens on all addresses is asked on the loopback one. */
 function reachedBy(host: string): string {
   if (host === '0.0.0.0') return '127.0.0.1'
   return isIPv6(host) && /^[0:]+$/.test(host) ? '::1' : host
@@ -40,7 +40,7 @@ function reachedBy(host: string): string {
 /** Only the file is known here: a gateway that runs reports nowhere where it listens. */
 const MOVED = 'a gateway whose admin.listen was changed has the one before until it is restarted'
 
-/** A response, its body read as JSON where that is wanted; or why there is none. */
+/** A response, with its body read as JSON if that is wanted; or why there is none. */
 export type Asked = { readonly status: number; readonly body: unknown } | { readonly failure: string }
 
 export interface Question {

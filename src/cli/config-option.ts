@@ -1,4 +1,4 @@
-/** The file named by `-c`, or by TOLLGATE_CONFIG, or tollgate.yaml. */
+/** The configuration file: that of `-c`, or of TOLLGATE_CONFIG, or tollgate.yaml. */
 export function configFile(option: string | undefined): string {
   return option ?? process.env.TOLLGATE_CONFIG ?? 'tollgate.yaml'
 }

@@ -34,7 +34,7 @@ export function setupProblem(error: unknown, loaded: Loaded): string {
   return formatProblems(problems)
 }
 
-/** Waits for what puts a configuration to use. @throws Error that names the place of the configuration which keeps it from that */
+/** Waits for what puts a configuration to use. @throws Error that names the place of the configuration to blame */
 export async function orReportWhere<T>(loaded: Loaded, made: Promise<T>): Promise<T> {
   return made.catch((error: unknown) => {
     throw new Error(setupProblem(error, loaded), { cause: error })
@@ -63,7 +63,7 @@ export function nameOf(location: StoreLocation): string {
 const PATIENCE_MS = 3000
 
 /**
- * A Redis store connects in the background; a command waits for it a little. @throws Error after that
+ * Waits a little for a Redis store, which connects in the background. @throws Error after that
  * @param named where the store is named, to be checked
  */
 export async function reachable(store: Pick<Store, 'ping'>, named = '"store" in the configuration'): Promise<void> {

@@ -47,8 +47,9 @@ export async function serveFile(
 }
 
 /**
- * Heard as long as there is a process: unheard, a SIGHUP ends it, in the middle of its start, of its drain or of its end.
- * @returns says what SIGHUP does from then on; done at once where one came that nobody has heeded
+ * Listens to SIGHUP as long as there is a process. A SIGHUP that nobody listens to ends it, in the middle of its start,
+ * its drain or its end.
+ * @returns says what SIGHUP does from then on; done at once if one came that nobody has heeded
  */
 function hearHangups(): (reread: () => void) => void {
   let missed = false
@@ -65,7 +66,10 @@ function hearHangups(): (reread: () => void) => void {
   }
 }
 
-/** Ctrl-C and `timeout` signal a whole group of processes, in which npm passes its own on: so soon after the first it is the same. */
+/**
+ * Ctrl-C and `timeout` signal a whole group of processes, in which npm passes its own signal on. So soon after the
+ * first it is the same one.
+ */
 const SAME_MS = 300
 
 /** @returns when the first SIGTERM or SIGINT has come @param again for each later one, whatever the gateway is doing */

@@ -37,7 +37,7 @@ export async function store(args: readonly string[]): Promise<number> {
       await reachable(copyable, option)
       return copyable
     }
-    // The target last: to open a file makes it.
+    // The target comes last, since opening a file makes it.
     const stores = { from: await open('--from', from, true), to: await open('--to', to, false) }
     const copied = await copyStore({ ...stores, force: values.force, progress: progressLine() })
     done = true
@@ -57,7 +57,9 @@ function removeFile(location: StoreLocation): void {
   for (const file of files.filter((file) => existsSync(file))) rmSync(file)
 }
 
-/** As in a configuration, so that a password need not stand where everybody who lists processes reads it. */
+/**
+ * From the environment, as in a configuration: everybody who lists processes would read a password among the arguments.
+ */
 function locationOf(option: string, text: string | undefined): StoreLocation {
   if (text === undefined) throw new UsageError(`store copy needs ${option} URL`)
   const url = substitute(text, process.env)
@@ -75,7 +77,7 @@ function prefixOf(option: string, text: string): string {
   return text
 }
 
-/** Whatever its names: by two links to one file SQLite would write two logs of it. */
+/** Whether two files are one, whatever their names: by two links to one file SQLite would write two logs of it. */
 function isSameFile(a: StoreLocation, b: StoreLocation): boolean {
   if (a.kind !== 'sqlite' || b.kind !== 'sqlite') return false
   const [one, other] = [a, b].map(({ path }) => statSync(path, { bigint: true, throwIfNoEntry: false }))

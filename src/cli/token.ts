@@ -45,10 +45,10 @@ export async function token(args: readonly string[]): Promise<number> {
 /** @param name of the store */
 type Work = (store: Store, name: string) => Promise<number>
 
-/** As the audit has it. Its entry comes first: there is no token that it does not know of. */
+/** As the audit has it. Its entry comes first: there is no access key that it does not know of. */
 const AUTHOR = { who: COMMAND_LINE, why: null }
 
-/** Nothing of a call is passed over: who lists the tokens of a user, or revokes two, would take it for done. */
+/** Nothing of a call is passed over: whoever lists the access keys of a user, or revokes two, would take it for done. */
 function workOf([action, ...rest]: readonly string[], options: CreateOptions): Work {
   const [which] = rest
   if (action !== 'create' && action !== 'list' && action !== 'revoke') {
@@ -81,7 +81,7 @@ function create({ user, name, expires }: CreateOptions): Work {
   }
 }
 
-/** @param of its lifetime in milliseconds, `null` for one that does not end by itself. @throws StoreError */
+/** @param of its lifetime in milliseconds, `null` for an access key that does not end by itself. @throws StoreError */
 export async function makeToken(
   store: Store,
   of: { readonly user: string; readonly name: string; readonly lifetime: number | null },
@@ -122,7 +122,10 @@ function stateOf({ revokedAt, expiresAt }: AccessKeyRecord, now: number): string
   return `${expiresAt <= now ? 'expired' : 'good until'} ${new Date(expiresAt).toISOString()}`
 }
 
-/** @param which the id, or the token itself: whoever finds one that has got out has nothing else of it. It is not repeated. */
+/**
+ * @param which the id, or the access key itself: whoever finds one that has got out has nothing else of it. It is not
+ * repeated.
+ */
 async function revoke(store: Store, which: string): Promise<number> {
   const hash = hashAccessKey(which)
   const record = (await store.listTokens()).find((each) => each.id === which || each.hash === hash)

@@ -4,7 +4,7 @@ import { type Limit, startOf, type Usage } from './window.ts'
 /** The limits of one user in one category, each list shortest window first. */
 export interface Limits {
   readonly personal: readonly Limit[]
-  /** `null` where the global scope does not apply: switched off, or a user who bypasses it. */
+  /** `null` if the global scope does not apply: it is switched off, or the user bypasses it. */
   readonly global: readonly Limit[] | null
 }
 
@@ -17,14 +17,14 @@ export interface Charge {
   readonly cost: number
   readonly limits: Limits
   /**
-   * Accepted whatever the limits say, so all its windows are charged, also above their limits: the tokens were spent
+   * Accepted whatever the limits say, so all its windows are charged, also above their limits. The tokens were spent
    * already, on local counters while the store was out. The limits then only name the windows, and there may be none in
    * the personal scope. Default: not so.
    */
   readonly forced?: true
 }
 
-/** The answer to a charge. Refusal is a value, not an error. */
+/** The decision on a charge. Refusal is a value, not an error. */
 export interface Decision {
   readonly accepted: boolean
   /** The store's time of the decision, in milliseconds since the epoch. */
@@ -33,10 +33,7 @@ export interface Decision {
   readonly personal: readonly Usage[]
   /** The same for `limits.global`; `null` if that is `null`. */
   readonly global: readonly Usage[] | null
-  /**
-   * The limits that it was decided by, where they are not those of the charge: the share of them that may be used while
-   * the store is out.
-   */
+  /** The limits that decided the charge, if they are not its own: the share that may be used while the store is out. */
   readonly limits?: Limits
 }
 
@@ -63,8 +60,8 @@ type MutableUsage = { -readonly [K in keyof Usage]: Usage[K] }
 export type CounterOf = (user: string | null, category: string) => Counter
 
 /**
- * Decides a batch: the one arithmetic that every store obeys.
- * It changes the counters that `counterOf` hands out; a refused charge changes nothing but starts that lie in the future.
+ * Decides a batch: the one arithmetic that every store obeys. It changes the counters that `counterOf` hands out. A
+ * refused charge changes nothing but starts that lie in the future.
  * @param onAhead hears of each such start
  */
 export function settleBatch(
@@ -98,7 +95,7 @@ function decide(
   return { accepted, at: now, personal, global: limits.global === null ? null : global }
 }
 
-/** By a loop, as above: closures cost 0.2 us a charge of the 2.7 us that the gateway spends on it in a batch of 64 (Node 26.10). */
+/** A loop, as above: of the 2.7 us of a charge in a batch of 64 closures would take 0.2 (Node 26.10). */
 function usagesOf(counter: Counter, limits: readonly Limit[], now: number, onAhead: AheadListener): MutableUsage[] {
   const usages: MutableUsage[] = []
   for (let i = 0; i < limits.length; i++) {

@@ -20,11 +20,11 @@ export function usageOf(counter: Counter, seconds: number, now: number): Usage {
   return entry === undefined ? NOT_RUNNING : usageAt(entry, seconds, now)
 }
 
-/** Hears of a window whose start lay so many milliseconds in the future when a charge met it. */
+/** Hears how many milliseconds in the future the start of a window lay when a charge met it. */
 export type AheadListener = (aheadMs: number) => void
 
 /**
- * The same for a charge, which sets a start in the future to `now` for good, also if it is refused: otherwise the window
+ * The same for a charge, also a refused one. It sets a start in the future to `now` for good: otherwise the window
  * would have its whole length left at each look, and nobody would see it end.
  */
 export function usageToCharge(counter: Counter, seconds: number, now: number, onAhead: AheadListener): Usage {
@@ -55,8 +55,8 @@ function entryOf(counter: Counter, seconds: number): Entry | undefined {
 }
 
 /**
- * Takes `cost` back from the very run of the window that was charged; a later run is left alone, and so is one whose start was
- * set to another moment since. What one holds that has ended counts nowhere.
+ * Takes `cost` back from the very run of the window that was charged. A later run is left alone, and so is a run whose
+ * start was set to another moment since. What an ended window still holds counts nowhere.
  */
 export function takeBack(counter: Counter, seconds: number, cost: number, startedAt: number): void {
   const entry = counter.find((e) => e.seconds === seconds && e.startedAt === startedAt)
@@ -71,13 +71,14 @@ export interface Emptied {
 }
 
 /**
- * Empties windows of a counter: these, and where `all` are meant every other, which is named by its seconds. A refund names a run
- * by its start, so no later run may start there: what started at `now` or later becomes a run that is a millisecond old.
+ * Empties windows of a counter: these, and with `all` every other, which is named by its seconds. A refund names a run
+ * by its start, so no later run may start at the same moment. What started at `now` or later becomes a run that is a
+ * millisecond old.
  */
 export function empty(counter: Counter, windows: readonly Window[], all: boolean, now: number): Emptied {
   const isNamed = ({ seconds }: Entry): boolean => windows.some((window) => window.seconds === seconds)
   const named = windows.map(({ name, seconds }) => [name, usageOf(counter, seconds, now).used] as const)
-  // Of a window that no configuration names any more a run in which nothing is used says nothing.
+  // A window that no configuration names any more is left out if nothing is used in it.
   const others = all ? running(counter, now).filter((entry) => entry.used > 0 && !isNamed(entry)) : []
   const left = counter.flatMap((entry) => {
     if (!all && !isNamed(entry)) return [entry]

@@ -4,18 +4,18 @@ import type { Reserve } from './reserve.ts'
 /** Remembers since when users have charged. Every implementation passes test/quota/known-users.suite.ts. */
 export interface KnownUserStore {
   /**
-   * These users have charged a moment ago: they are remembered from now on for `rememberMs`.
+   * Notes users who have charged a moment ago: they are remembered from now on for `rememberMs`.
    * @returns how long ago each of them charged first, in milliseconds: 0 for one who was not remembered
    * @throws StoreError
    */
   noteUsers(users: readonly string[], rememberMs: number): Promise<readonly number[]>
-  /** The same without noting anything; `null` for a user who is not remembered. @throws StoreError */
+  /** The same without a note; `null` for a user who is not remembered. @throws StoreError */
   knownFor(user: string): Promise<number | null>
 }
 
 export interface KnownUsersOptions {
   readonly store: KnownUserStore
-  /** That of the configuration in force; `undefined` for none, and then nobody is noted. */
+  /** The reserve of the configuration in force; `undefined` for none, and then nobody is noted. */
   readonly reserve: () => Reserve | undefined
   /** Users of whom the reply is kept. Default 50,000. */
   readonly most?: number
@@ -27,9 +27,9 @@ export interface KnownUsersOptions {
 
 /** What the store said of one user. All times are monotonic milliseconds. */
 interface Known {
-  /** Of the first charge; infinite for a user who was not remembered. */
+  /** When the user charged first; infinite for a user who was not remembered. */
   readonly since: number
-  /** From here on the next charge is noted. */
+  /** When the next charge is noted again. */
   readonly noteFrom: number
 }
 
@@ -72,7 +72,7 @@ export class KnownUsers {
     this.#now = now
   }
 
-  /** By what this process knows. */
+  /** Whether the user is known, as far as this process knows. */
   readonly isKnown = (user: string): boolean => {
     const reserve = this.#reserve()
     if (reserve === undefined) return false
@@ -81,7 +81,10 @@ export class KnownUsers {
     return known !== undefined && now - known.since >= reserve.knownAfterMs
   }
 
-  /** The same, or `null` for a user of whom this process has not asked the store: counts as new until a refusal makes it ask. */
+  /**
+   * The same, or `null` if this process has not asked the store about the user, who counts as new until a refusal makes
+   * it ask.
+   */
   standing(user: string): boolean | null {
     return this.#users.get(user, this.#now()) === undefined ? null : this.isKnown(user)
   }
@@ -149,7 +152,7 @@ export class KnownUsers {
     }, waitMs).unref()
   }
 
-  /** Until all are noted, or the store fails: whoever is left is noted later. */
+  /** Goes on until all are noted, or the store fails: whoever is left is noted later. */
   async #noteAll(): Promise<void> {
     for (let some = this.#next(); some.length > 0; some = this.#next()) {
       const reserve = this.#reserve()

@@ -4,9 +4,9 @@ import { type IsKnown, newcomersLimits, type Reserve } from './reserve.ts'
 import type { Limit, Window } from './window.ts'
 
 /**
- * From what administrators set to the limits in force: pure.
- *
- *   effective = floor(baseline x mode factor x (multiplier, for the global scope)), at least 1 where the baseline is at least 1
+ * Makes the limits in force from what administrators set: pure.
+ * effective = floor(baseline x mode factor x (multiplier, for the global scope)), at least 1 if the baseline is at
+ * least 1
  */
 
 export const MODES = ['conservative', 'normal', 'loose', 'adaptive', 'custom'] as const
@@ -67,11 +67,15 @@ export interface Policy {
    * @throws Error for a category that the settings do not name: routes are checked against them at load
    */
   limitsOf(category: string): Limits
-  /** Those of users without an override who are not known: the same object if no reserve is kept. @throws Error as `limitsOf` */
+  /**
+   * The limits of users without an override who are not known: the same object if no reserve is kept. @throws Error as
+   * `limitsOf`
+   */
   limitsOfNewcomers(category: string): Limits
   /**
-   * The limits of one user: without an override those of `limitsOf`, or of users who are not known, if a reserve is kept from
-   * them. The same ones are the same object while this policy lives: texts and memories are kept by it.
+   * The limits of one user. Without an override they are those of `limitsOf`, or of users who are not known, if a
+   * reserve is kept from them. Equal limits are the same object while this policy lives: texts and memories are kept by
+   * it.
    * @throws Error as `limitsOf`
    */
   limitsFor(category: string, user: string): Limits
@@ -91,9 +95,11 @@ export type Origin = (
 
 /** A limit in force and the layers that made it. */
 export interface LimitTrace extends Limit {
-  /** Their names, for example `baseline x mode`. */
+  /** Names of the layers, for example `baseline x mode`. */
   readonly source: string
-  /** One for each layer, in the order they apply: `baseline 120 (tollgate.yaml:22)`, `mode conservative x 0.75`. */
+  /**
+   * A sentence for each layer, in the order they apply: `baseline 120 (tollgate.yaml:22)`, `mode conservative x 0.75`.
+   */
   readonly steps: readonly string[]
 }
 
@@ -181,7 +187,7 @@ export function createPolicy(
 function overridden(limits: Limits, own: ReadonlyMap<string, number> | undefined, bypassGlobal: boolean): Limits {
   const { personal, global } = limits
   const isOwn = personal.some(({ window }) => own?.has(window.name))
-  // With the same limits as everybody else, the same object: a batch sends each set once.
+  // Equal limits are the same object as everybody else's: a batch sends each set once.
   if (!isOwn && (global === null || !bypassGlobal)) return limits
   return {
     personal: isOwn
@@ -242,8 +248,8 @@ function createLayers({ mode, baselines, custom, global }: QuotaSettings, adapti
 }
 
 /**
- * In decimal, as an administrator reads it: in binary 100 x 1.1 is 110.00000000000001 and 0.29 x 100 is
- * 28.999999999999996. Factors count to twelve decimals; up to 1000 these are exact, and so is everything after.
+ * In decimal, as an administrator reads it. In binary 100 x 1.1 is 110.00000000000001 and 0.29 x 100 is
+ * 28.999999999999996. Factors count to twelve decimals. Up to 1000 these are exact, and so is everything after.
  */
 function effective(baseline: number, factor: number, multiplier: number): number {
   const product = Number(scaled(baseline, factor, multiplier) / (ONE * ONE))

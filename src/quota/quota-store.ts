@@ -14,11 +14,9 @@ export interface QuotaStore {
   /**
    * Settles a batch with the arithmetic of `settleBatch` on the store's own clock: all of it or, on an error, nothing.
    * The decisions come in the order of the charges.
-   *
-   * The same batch (same instance and sequence) may be sent again after an error: it is applied once and answered alike.
-   * A batch whose sequence is lower than one that was applied is refused with an error and applied never.
-   * An instance sends one batch at a time. The call answers or fails in bounded time.
-   *
+   * The same batch (same instance and sequence) may be sent again after an error: it is applied once and gets the same
+   * reply. A batch whose sequence is lower than one that was applied is refused with an error and never applied.
+   * An instance sends one batch at a time. The call ends in bounded time.
    * @throws StoreError whose `applied` says whether the batch may have been applied
    */
   settle(batch: Batch): Promise<readonly Decision[]>
@@ -36,8 +34,8 @@ export interface UserUsage {
 /** Looks through the users that have counters. Every implementation passes test/quota/usage.suite.ts. */
 export interface UsageStore {
   /**
-   * One step through all users: some of them, in no order, each once or, where others come and go meanwhile, twice. A step
-   * holds the store for a moment only, however many users there are.
+   * One step through all users: some of them, in no order, each once. A user may come twice while others come and go. A
+   * step holds the store for a moment only, however many users there are.
    * @param cursor where the last step ended; `null` begins
    * @returns `next`: where the following step begins; `null` at the end
    * @throws StoreError
@@ -61,16 +59,16 @@ export type StoreFailure =
   | 'cluster'
   | 'other'
 
-/** Whether nothing came back at all; any other failure is an answer. */
+/** Whether nothing came back at all. Any other failure is a reply. */
 export function isSilence(reason: StoreFailure): boolean {
   return reason === 'timeout' || reason === 'connection'
 }
 
-/** The store could not answer. A refused charge is never an error. */
+/** The store could not respond. A refused charge is never an error. */
 export class StoreError extends Error {
   /** Short and stable, for metrics. */
   readonly reason: StoreFailure
-  /** `no`: certainly nothing was applied. `unknown`: it may have been, so only a batch may be sent again. */
+  /** `no` if certainly nothing was applied. `unknown` if it may have been, so only a batch may be sent again. */
   readonly applied: 'no' | 'unknown'
 
   constructor(message: string, reason: StoreFailure, applied: 'no' | 'unknown', cause?: unknown) {

@@ -5,12 +5,12 @@ import type { UsageSnapshot } from './quota-store.ts'
 import { type Limit, NOT_RUNNING, resetAt, type Usage } from './window.ts'
 
 /**
- * The standard fields of draft-ietf-httpapi-ratelimit-headers-10: `RateLimit-Policy: "name";q=;w=` and
- * `RateLimit: "name";r=;t=`. Policy names are `personal-read-1h` and the like: configuration allows only characters
- * that are safe in a structured-field string.
+ * The standard fields of draft-ietf-httpapi-ratelimit-headers-10: `RateLimit-Policy: "name";q=;w=` and `RateLimit:
+ * "name";r=;t=`. Policy names are `personal-read-1h` and the like. The configuration allows only characters that are
+ * safe in a structured-field string.
  */
 
-/** What never changes of the fields of one set of limits. */
+/** The part of the fields that never changes for one set of limits. */
 interface Texts {
   readonly policy: string
   /** What stands before the remaining tokens of each limit: `"personal-read-1h";r=`, from the second on behind a comma. */
@@ -45,9 +45,9 @@ export function rateLimitPolicy(category: string, limits: Limits): string {
 }
 
 /**
- * What is left. `t` is absent where the window is not running: nothing is going to be reset. Where such a window refuses all
- * the same, since its limit is below the cost, `t` is its length, as in the 429.
- * Written once for each accepted request: 0.35 us for six windows, where a closure and an array for each took 1.4 us.
+ * What is left. `t` is absent if the window is not running: nothing is going to be reset. Such a window may refuse all
+ * the same, since its limit is below the cost. `t` is then its length, as in the 429.
+ * Written once for each accepted request: 0.35 us for six windows. A closure and an array for each took 1.4 us.
  */
 export function rateLimit(category: string, limits: Limits, decision: Omit<Decision, 'accepted'>, cost = 0): string {
   const { personal, global } = textsOf(category, limits)
@@ -95,7 +95,7 @@ export function snapshotFields(policy: Policy, { at, personal, global }: UsageSn
   return ['RateLimit-Policy', policies.join(', '), 'RateLimit', left.join(', ')]
 }
 
-/** As the RateLimit fields name a window. */
+/** The name of a window in the RateLimit fields. */
 export function policyName(scope: string, category: string, { window }: Limit): string {
   return `${scope}-${category}-${window.name}`
 }

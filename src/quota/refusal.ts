@@ -64,7 +64,10 @@ function addOver(
   }
 }
 
-/** The latest reset first, so that waiting once is enough; on a tie Personal before Global, then the longer window. */
+/**
+ * The latest reset comes first, so that waiting once is enough. On a tie Personal comes before Global, then the longer
+ * window.
+ */
 function worstFirst(a: Violation, b: Violation): number {
   if (a.resetAt !== b.resetAt) return b.resetAt - a.resetAt
   if (a.scope !== b.scope) return a.scope === 'Personal' ? -1 : 1
@@ -105,8 +108,8 @@ export function secondsUntil(moment: number, now: number): number {
 }
 
 /**
- * Of the windows that refuse a charge one whose limit is below its cost, so that no waiting helps; `null` for none. It may be
- * another than the one to report. While the store is out a share of the limits holds, and that ends.
+ * A refusing window whose limit is below the cost, so that no waiting helps; `null` for none. It may be another than
+ * the one to report. While the store is out a share of the limits holds, and that ends.
  */
 export function neverFits(charge: Charge, decision: Decision): Pick<Violation, 'scope' | 'limit'> | null {
   if (decision.limits !== undefined) return null
@@ -156,7 +159,7 @@ function spoken(seconds: number): string {
   return `${seconds / size}-${name}`
 }
 
-/** What a zone is ahead of UTC for a quarter of an hour. */
+/** How far a zone is ahead of UTC for a quarter of an hour. */
 interface Offset {
   readonly ms: number
   /** `UTC+8`, `UTC-3:30`, `UTC`. */
@@ -169,8 +172,8 @@ const QUARTER_MS = 15 * 60_000
 const MAX_OFFSETS = 480
 
 /**
- * The offset of a zone at a moment, remembered by the quarter of an hour: a formatter takes 4 us for one answer, and a
- * refusal needs three of them; with the offset the rest is arithmetic (a body: 13 us that way, 1.5 us so).
+ * The offset of a zone at a moment, remembered by the quarter of an hour. With the offset the rest is arithmetic. A
+ * formatter takes 4 us for one text, and a refusal needs three: a body took 13 us that way, and takes 1.5 us so.
  */
 const zones = new Map<string, { readonly clock: Intl.DateTimeFormat; readonly offsets: Map<number, Offset> }>()
 
@@ -202,7 +205,7 @@ function askFormatter(clock: Intl.DateTimeFormat, moment: number): Offset {
   return { ms, name: `UTC${sign}${Number(hours)}${minutes === '00' ? '' : `:${minutes}`}` }
 }
 
-/** `YYYY-MM-DD hh:mm:ss` in the zone, rounded up to the second: who waits for it has waited long enough. */
+/** `YYYY-MM-DD hh:mm:ss` in the zone, rounded up to the second: whoever waits for it has waited long enough. */
 function localTime(moment: number, timeZone: string): string {
   const whole = Math.ceil(moment / 1000) * 1000
   const text = new Date(whole + offsetOf(whole, timeZone).ms).toISOString()

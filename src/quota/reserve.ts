@@ -3,8 +3,9 @@ import { portion } from './decimal.ts'
 import type { Limit } from './window.ts'
 
 /**
- * A part of every global limit that is kept for known users, so that however many new accounts somebody has, users of old ones
- * are served. Known is a user whose first charge lies `knownAfterMs` back and whose last one no more than `rememberMs`.
+ * A part of every global limit that is kept for known users. It serves users of old accounts however many new accounts
+ * somebody has. A user is known whose first charge lies `knownAfterMs` back and whose last one no more than
+ * `rememberMs`.
  */
 export interface Reserve {
   /** The part that is kept, above 0 and below 1. */

@@ -4,7 +4,7 @@ import type { UsageSnapshot } from './quota-store.ts'
 import type { Scope } from './refusal.ts'
 import { type Limit, NOT_RUNNING, resetAt } from './window.ts'
 
-/** What the gateway answers itself, with the quota of the caller. */
+/** The gateway's own response with the quota of the caller. */
 export const STATUS_PATHS: ReadonlySet<string> = new Set(['/me/quota', '/quota'])
 
 /** One entry of `GET /me/quota`. */
@@ -12,10 +12,13 @@ export interface WindowStatus {
   readonly scope: Scope
   readonly window: string
   readonly limit: number
-  /** Of a global window of which a part is kept for known users: what new users may fill it up to. Only where all users are shown together. */
+  /**
+   * What new users may fill a global window up to, if a part of it is kept for known users. Only if all users are shown
+   * together.
+   */
   readonly limitOfNewUsers?: number
   readonly used: number
-  /** Never below 0, also where a limit was lowered under what is used. */
+  /** Never below 0, also if a limit was lowered under what is used. */
   readonly remaining: number
   /** ISO 8601 UTC; `null` for a window that is not running. */
   readonly startedAt: string | null
@@ -46,7 +49,7 @@ export function quotaStatus(policy: Policy, snapshot: UsageSnapshot, user: strin
   }
 }
 
-/** The windows of all users together; empty where the global scope is switched off. @param snapshot of anybody, as above */
+/** The windows of all users together; empty if the global scope is switched off. @param snapshot of anybody, as above */
 export function globalStatus(policy: Policy, snapshot: Pick<UsageSnapshot, 'at' | 'global'>): WindowStatuses {
   return byCategory(policy, (category, i) => {
     const { global: ofNewcomers } = policy.limitsOfNewcomers(category)
@@ -92,7 +95,7 @@ export function windowStatus(
 /** The limits of users without an override, as plain JSON by category and window name. */
 export interface LimitsInForce {
   readonly personal: Readonly<Record<string, Readonly<Record<string, number>>>>
-  /** Without a category where the global scope is switched off. */
+  /** Without a category if the global scope is switched off. */
   readonly global: Readonly<Record<string, Readonly<Record<string, number>>>>
 }
 

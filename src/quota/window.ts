@@ -1,12 +1,12 @@
 /**
  * The arithmetic of one window: pure, with the time as an argument.
- * A window starts with the first charge that is accepted, runs for its length and ends at `startedAt + length`;
- * at that millisecond it is over.
+ * A window starts with the first charge that is accepted, runs for its length and ends at `startedAt + length`. At that
+ * millisecond it is over.
  */
 
 /** A kind of window. Its length is its identity in the store, so a renamed window keeps its usage. */
 export interface Window {
-  /** Label in answers and configuration, for example `1h`. */
+  /** Label in responses and configuration, for example `1h`. */
   readonly name: string
   /** Length in whole seconds, at least 1. */
   readonly seconds: number
@@ -20,7 +20,10 @@ export interface Limit {
   readonly window: Window
   /** Tokens allowed in one run of the window: an integer from 0 to 10^12. */
   readonly limit: number
-  /** Tokens of a global window that are kept for known users, beyond this limit of somebody who is not known. Default none. */
+  /**
+   * Tokens of a global window that are kept for known users, beyond this limit of a user who is not known. Default
+   * none.
+   */
   readonly kept?: number
 }
 
@@ -45,8 +48,9 @@ export function resetAt(usage: Usage, seconds: number): number {
 }
 
 /**
- * `usage` as it counts at `now`: a window that has ended counts as not running, and one whose start lies in the future counts
- * as started now. The clock was ahead when that one started: what was used in it stays, and it has its length left at most.
+ * `usage` as it counts at `now`. A window that has ended counts as not running. A window whose start lies in the future
+ * counts as started now: the clock was ahead when it started. What was used in it stays, and it has its length left at
+ * most.
  */
 export function usageAt(usage: Usage, seconds: number, now: number): Usage {
   if (usage.startedAt > now) return { startedAt: now, used: usage.used }
@@ -54,8 +58,8 @@ export function usageAt(usage: Usage, seconds: number, now: number): Usage {
 }
 
 /**
- * Whether a window has no room for the cheapest request of its category, so that it blocks whoever it belongs to. The admin
- * page asks as well: this file runs in a browser.
+ * Whether a window has no room for the cheapest request of its category, so that it blocks its user. The admin page
+ * asks as well: this file runs in a browser.
  * @param cost of that request; `undefined` if the quota refuses nothing of the category
  */
 export function lacksRoom(

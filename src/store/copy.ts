@@ -8,10 +8,9 @@ import type { ReplicaStore } from '../replicas/presence.ts'
 
 /**
  * Copies a whole store into another one. Every implementation passes test/store/copy.test.ts.
- *
- * Two things stay behind. What processes report of themselves is over when they have stopped. What a store remembers of the
- * last batch of each process is for that process alone, to send a batch again whose reply was lost; one that starts
- * anew has another name.
+ * Two things stay behind. What processes report of themselves is over when they have stopped. What a store remembers of
+ * the last batch of each process is for that process alone: it sends a batch again whose reply was lost. A process that
+ * starts anew has another name.
  */
 
 /** The counters of one user, or of everybody (`null`), by category. */
@@ -40,12 +39,12 @@ export type Portion =
 
 /** A store as it is read and filled by whoever copies it. */
 export interface Copyable {
-  /** Answers when the store can be used. @throws StoreError */
+  /** Resolves when the store can be used. @throws StoreError */
   ping(): Promise<void>
   readonly listReplicas: ReplicaStore['listReplicas']
   /**
    * All that the store holds, in portions that hold it for a moment each. Windows that have ended are left out. What
-   * others write meanwhile may be in it or not; what is there from beginning to end is in it, perhaps twice.
+   * others write meanwhile may be in it or not. What is there from beginning to end is in it, perhaps twice.
    * @throws StoreError
    */
   portions(): AsyncGenerator<Portion, void>
@@ -98,7 +97,8 @@ export interface CopyOptions {
 }
 
 /**
- * A copy that breaks off leaves the target either as it was, or marked: the next one then begins anew without being forced.
+ * Copies a store. A copy that breaks off leaves the target either as it was, or marked. The next copy then begins anew
+ * without being forced.
  * @throws NotCopied, or another Error if a store fails
  */
 export async function copyStore({ from, to, force, progress }: CopyOptions): Promise<Copied> {

@@ -1,9 +1,9 @@
 import type { Counter } from '../quota/counter.ts'
 
 /**
- * A counter as SQLite keeps it: one value, 16 bytes a window, big-endian: length in seconds (4 bytes), start in
- * milliseconds since the epoch (6), used tokens (6). However many windows there are, it is read at once and written at
- * once. Redis has an encoding of its own, made for its script.
+ * A counter as SQLite keeps it: one value, 16 bytes a window, big-endian. They are the length in seconds (4 bytes), the
+ * start in milliseconds since the epoch (6) and the used tokens (6). However many windows there are, the value is read
+ * at once and written at once. Redis has an encoding of its own, made for its script.
  */
 const ENTRY = 16
 

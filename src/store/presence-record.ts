@@ -26,8 +26,8 @@ export function heard(text: string, at: number): Heard[] {
 }
 
 /**
- * Those that were not silent for too long, by host and pid. One that spoke in the future spoke while the clock was ahead: as far
- * from now as it is, nobody has heard of it since. Who is alive speaks again in two seconds.
+ * The processes that were not silent for too long, by host and pid. A process that spoke in the future spoke while the
+ * clock was ahead: it counts as silent for as long as it is ahead. A process that is alive speaks again in two seconds.
  */
 export function listedReplicas(heard: readonly Heard[], now: number): (Replica & { readonly silentMs: number })[] {
   return heard

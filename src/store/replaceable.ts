@@ -8,8 +8,8 @@ export interface Replaceable {
 }
 
 /**
- * Both must be one store with the same content: a batch that is sent again may go to the other one, which knows it by its
- * sequence.
+ * Lets another store take the place of a store. Both must be one store with the same content: a batch that is sent
+ * again may go to the other one, which knows it by its sequence.
  * @param graceMs how long a call may take, in milliseconds
  */
 export function replaceable(first: Store, graceMs: number): Replaceable {

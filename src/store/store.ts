@@ -5,7 +5,10 @@ import type { KnownUserStore } from '../quota/known-users.ts'
 import type { QuotaStore, UsageStore } from '../quota/quota-store.ts'
 import type { ReplicaStore } from '../replicas/presence.ts'
 
-/** Everything that outlives a process, in one place: counters, known users, failure history, gateway tokens, run-time changes. */
+/**
+ * Everything that outlives a process, in one place: counters, known users, failure history, access keys, run-time
+ * changes.
+ */
 export interface Store
   extends QuotaStore,
     KnownUserStore,
@@ -14,7 +17,7 @@ export interface Store
     AccessKeyStore,
     ControlStore,
     ReplicaStore {
-  /** Answers when the store can be used. @throws StoreError */
+  /** Resolves when the store can be used. @throws StoreError */
   ping(): Promise<void>
   close(): Promise<void>
 }

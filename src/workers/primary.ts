@@ -20,9 +20,12 @@ import { KnownUsers } from '../quota/known-users.ts'
 import { shareOf, workerCount } from './share.ts'
 import { createSupervisor, type Supervisor } from './supervisor.ts'
 
-/** How often the workers are asked for their state, in milliseconds: a worker that is killed takes with it what it counted since. */
+/**
+ * How often the workers are asked for their state, in milliseconds. A worker that is killed takes with it what it
+ * counted since.
+ */
 const ASK_MS = 1000
-/** How long whoever scrapes waits for a worker that does not answer, in milliseconds; then its last figures stand. */
+/** How long whoever scrapes waits for a worker that does not respond, in milliseconds. Then its last figures stand. */
 const SCRAPE_MS = 500
 /** Beyond delay and timeout of the drain, for a worker to settle and close, in milliseconds. */
 const GRACE_MS = 15_000
@@ -54,8 +57,8 @@ interface State {
 }
 
 /**
- * A gateway in several processes: the workers take the requests; this one starts and watches them, reads the configuration
- * for all, and has the administrators' listener, where all of them look like one.
+ * A gateway in several processes. The workers take the requests. This process starts and watches them, reads the
+ * configuration for all, and has the administrators' listener, on which all of them look like one.
  * @throws as `createApp`
  */
 export async function createPrimary(options: AppOptions): Promise<App> {
@@ -98,7 +101,7 @@ async function assemble({ config, hash, version, observe: also }: AppOptions): P
     current: () => state.current.config,
     store,
     control,
-    // Of its own: each worker knows those that came to it.
+    // The primary's own: each worker knows those that came to it.
     knownUsers: new KnownUsers({ store, reserve: () => state.current.config.quota.reserve }),
     observe,
     metrics: metricsOfAll(sums, supervisor, telemetry.metrics),
@@ -161,7 +164,7 @@ async function start({
   const { url } = await admin.listen().catch(addressProblem('admin', 'listen'))
   observe({ type: 'listening', what: 'admin', url })
   const gateway = await supervisor.start()
-  // Workers wait for the store when they start; asked before that, it would count as one that fails.
+  // Workers wait for the store when they start. Asked before that, it would count as a store that fails.
   void control.start() // never rejects
   await supervisor.ask(ASK_MS)
   state.started = true
@@ -169,7 +172,7 @@ async function start({
   return { admin: url, gateway }
 }
 
-/** All or none: what is wrong with a configuration shows when its parts are made, here first. */
+/** All or none. What is wrong with a configuration shows when its parts are made, which is here first. */
 async function reload(
   { config, telemetry, store, supervisor, state }: Primary,
   next: Config,
@@ -182,7 +185,7 @@ async function reload(
   await store.renew(possible.store)
   state.current = { config: possible, hash, problems: [] }
   const problems = await supervisor.reload()
-  // Also if not all have it: the others show that in their own figures, for as long as it is so.
+  // Also if not all workers have it: the others show that in their own figures for as long as it is so.
   observe({ type: 'config_loaded', file: next.file, hash, rules: fingerprint(next) })
   if (problems.length > 0) observe({ type: 'config_partly', file: next.file, problems })
   for (const problem of [...warnings, ...needRestart(config, next)])
@@ -208,7 +211,7 @@ async function stop({ telemetry, store, control, supervisor, admin, asking, stat
   await telemetry.log.close()
 }
 
-/** One worker that is ready is enough: those that are not get no connections. What keeps the others is reported all the same. */
+/** One worker that is ready is enough: the others get no connections. What keeps the others is reported all the same. */
 function readiness({ started, draining }: State, supervisor: Supervisor, startup = false): Readiness {
   const own = [...(started ? [] : ['starting']), ...(draining ? ['draining'] : [])]
   if (own.length > 0) return { ready: false, reasons: own }

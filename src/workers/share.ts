@@ -7,8 +7,9 @@ export function workerCount({ workers }: Pick<Config, 'workers'>): number {
 }
 
 /**
- * The configuration of one worker of several: the totals of the file are divided, rounded up. What is counted in the store
- * (windows, failures) needs no division. The quota stays as it is: by it replicas with other numbers of workers are compared.
+ * The configuration of one worker of several: the totals of the file are divided, rounded up. What is counted in the
+ * store (windows, failures) needs no division. The quota stays as it is, so that replicas with other numbers of workers
+ * can be compared.
  */
 export function shareOf(config: Config, workers: number): Config {
   const part = (total: number): number => Math.ceil(total / workers)

@@ -12,7 +12,7 @@ export interface Supervisor {
   states(): readonly WorkerState[]
   /** Has them all take what `begin` gives now. @returns what kept a worker from it */
   reload(): Promise<string[]>
-  /** Tells them all why the last configuration file was not taken. */
+  /** Lets them all know why the last configuration file was not taken. */
   rejected(problems: readonly string[]): void
   drain(on: boolean): void
   /** Lets them finish, for `graceMs` at most. */
@@ -81,7 +81,7 @@ export function createSupervisor(options: SupervisorOptions): Supervisor {
     return process
   }
 
-  /** Where there is no memory for a process, Node throws; other shortages it reports like the end of a process (26.10). */
+  /** If there is no memory for a process, Node throws. Other shortages it reports like the end of a process (26.10). */
   function runAgain(place: Place): void {
     try {
       run(place)

@@ -63,7 +63,7 @@ type Failed = Extract<FromWorker, { type: 'failed' }>
 /** @throws Error if there is no memory for a process */
 export function startWorker({ begin, onReport, write, now }: WorkerProcessOptions): WorkerProcess {
   const child = fork()
-  // Where no file descriptor is left there is no process, and nothing to talk to it by (Node 26.10): its error follows.
+  // If no file descriptor is left there is no process, and nothing to talk to it by (Node 26.10). Its error follows.
   if (child.connected) closeUntaken(child)
   if (child.stdout) relayLines(child.stdout, write)
   const listening = Promise.withResolvers<string>()
@@ -81,7 +81,7 @@ export function startWorker({ begin, onReport, write, now }: WorkerProcessOption
     if (message.type === 'listening') listening.resolve(message.url)
     else if (message.type === 'failed') failed = message
     else if (message.type === 'reloaded') {
-      // One that comes late is the answer to an earlier question.
+      // A report that comes late is the response to an earlier question.
       if (message.hash === reloading?.hash) reloading.answered(message.problem)
     } else {
       latest = { report: message.report, at: now() }
@@ -102,7 +102,7 @@ export function startWorker({ begin, onReport, write, now }: WorkerProcessOption
   })
   send(begin)
 
-  /** What a worker that is ending does not hear, it needs no more. */
+  /** A worker that is ending needs nothing that it does not hear. */
   function send(message: ToWorker): void {
     if (child.connected) child.send(message, () => {})
   }
@@ -180,7 +180,7 @@ function fork(): ChildProcess {
     serialization: 'advanced',
     stdio: ['ignore', 'pipe', 'inherit', 'ipc'],
   })
-  // What could not be said to a worker that has just died is an error event, and its end says all there is to say.
+  // What could not be said to a worker that has just died is an error event. Its end says all there is to say.
   const worker = cluster.fork().on('error', () => {})
   forgetUnborn(worker)
   return worker.process

@@ -6,8 +6,9 @@ import type { FromWorker, Report, ToWorker } from './messages.ts'
 import { createWorker, type Worker } from './worker.ts'
 
 /**
- * The process of a worker: started by the primary, obeys its messages one after another, and ends on request, on SIGTERM,
- * or when the primary is gone. SIGINT and SIGHUP, which a terminal sends to all, are the primary's business.
+ * The process of a worker. The primary starts it, and it obeys the primary's messages one after another. It ends on
+ * request, on SIGTERM, or when the primary is gone. SIGINT and SIGHUP, which a terminal sends to all, are the primary's
+ * business.
  */
 
 /** For requests under way when the primary has died, in milliseconds at most. */
@@ -43,7 +44,7 @@ async function obey(message: Exclude<ToWorker, { type: 'report' }>): Promise<voi
   if (message.type === 'begin') await begin(message)
   else if (message.type === 'drain') running?.drain(message.on)
   else if (message.type === 'rejected') running?.rejected(message.problems)
-  // The end takes as long as requests do: what comes meanwhile is not to wait for it.
+  // The end takes as long as requests do, and what comes meanwhile must not wait for it.
   else if (message.type === 'stop') void end()
   else {
     const problem = (await running?.reload(message.config, message.hash)) ?? null

@@ -16,7 +16,7 @@ export interface Maidata {
 export interface SimaiChart extends ChartBody {
   /** 1 EASY, 2 BASIC, 3 ADVANCED, 4 EXPERT, 5 MASTER, 6 Re:MASTER, 7 utage. */
   readonly difficulty: number
-  /** As displayed, such as `13+`; empty where the file does not say it. */
+  /** As displayed, such as `13+`; empty if the file does not say it. */
   readonly level: string
   readonly designer: string
   /** From the start of the music to the start of the chart, in seconds. */

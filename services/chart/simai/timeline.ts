@@ -79,7 +79,7 @@ export function createTimeline(): Timeline {
   }
 }
 
-/** Infinity where one of them is no whole number. */
+/** Infinity if one of them is no whole number. */
 function commonMultiple(a: number, b: number): number {
   if (!Number.isInteger(a) || !Number.isInteger(b)) return Number.POSITIVE_INFINITY
   let [x, y] = [a, b]

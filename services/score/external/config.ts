@@ -19,7 +19,7 @@ function quantity(units: Units, [min, max]: [min: string, max: string], example:
   })
 }
 
-/** NaN where the text is no quantity. */
+/** NaN if the text is no quantity. */
 function amountOf(text: string, units: Units): number {
   const [, count, unit = ''] = /^(\d{1,9})([a-zA-Z]+)$/.exec(text) ?? []
   return Number(count) * (Object.hasOwn(units, unit) ? (units[unit] as number) : Number.NaN)

@@ -161,7 +161,7 @@ const MAX_WORDS = 64 * 1024
 
 const withMessage = z.object({ message: z.string().optional(), msg: z.string().optional() }).catch({})
 
-/** What the platform says in its own words; empty where it says nothing that we can read, or a book. */
+/** What the platform says in its own words; empty if it says nothing that we can read, or a book. */
 function wordsOf(body: Buffer): string {
   if (body.length > MAX_WORDS) return ''
   const { message, msg } = withMessage.parse(jsonOf(body))

@@ -67,7 +67,7 @@ export interface Platform {
   isBadToken(status: number, message: string): boolean
   /** All records of the user. */
   pull: Question<readonly unknown[]>
-  /** `null` where the record does not have the documented form. */
+  /** `null` if the record does not have the documented form. */
   read(record: unknown): Foreign | null
   /** Names what was pulled, as far as it can be read. */
   nameOf(record: unknown): RecordName

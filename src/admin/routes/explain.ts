@@ -8,16 +8,16 @@ import { type AdminResponse, badFields, type Call, type FieldProblem, ok, type R
 import * as schemas from '../schemas.ts'
 import type { View } from '../state.ts'
 
-/** What somebody wants explained: a request that need not have been made. */
+/** The request that somebody wants explained, which need not have been made. */
 export interface Question {
   readonly user: string
   /** In upper case. */
   readonly method: string
   /** As a client would send it, with its query. */
   readonly path: string
-  /** Of a route whose cost depends on the body, where it is known. */
+  /** Of a route whose cost depends on the body, if it is known. */
   readonly cost?: number | undefined
-  /** The value of the body's field, where that is known. */
+  /** The value of the body's field, if it is known. */
   readonly value?: string | undefined
   /** Length of the body, if it is known. */
   readonly bytes?: number | undefined
@@ -29,13 +29,13 @@ export interface InForce {
   readonly snapshot: UsageSnapshot
 }
 
-/** What no such request has: passed over, it would be taken for a part of the answer. */
+/** What no such request has. Passed over, it would be taken for a part of the question. */
 export interface WrongQuestion {
   readonly problem: FieldProblem
 }
 
 /**
- * @param inForce asked only for a request that is charged: what becomes of others is told also while the store is out
+ * @param inForce asked only for a request that is charged: others are explained also while the store is out
  * @throws StoreError of `inForce`
  */
 export type Explain = (question: Question, inForce: () => Promise<InForce>) => Promise<ExplainResponse | WrongQuestion>

@@ -9,7 +9,7 @@ import { globalWindows } from './quota.ts'
 
 type Beats = Awaited<ReturnType<Desk['store']['listReplicas']>>
 
-/** The routes that tell what goes on: the replicas and their sums, and the route map with its hits. */
+/** The routes that show what goes on: the replicas and their sums, and the route map with its hits. */
 export function nowRoutes(desk: Desk, now: () => number): Route[] {
   const seen = lastSeen(desk, now)
   return [
@@ -33,7 +33,7 @@ export function nowRoutes(desk: Desk, now: () => number): Route[] {
   ]
 }
 
-/** The replicas as they were when the store last answered: with the store out, sums that fall to zero would mislead. */
+/** The replicas as they were when the store last responded. With the store out, sums that fall to zero would mislead. */
 function lastSeen({ store }: Desk, now: () => number) {
   let last: { beats: Beats; at: number } | null = null
   return {
@@ -42,7 +42,7 @@ function lastSeen({ store }: Desk, now: () => number) {
       last = { beats, at: now() }
       return beats
     },
-    /** `null` where it has not answered since the start. */
+    /** `null` if it has not responded since the start. */
     recall(): Beats | null {
       if (last === null) return null
       const since = Math.max(0, now() - last.at)
@@ -53,7 +53,7 @@ function lastSeen({ store }: Desk, now: () => number) {
 
 async function show(desk: Desk, seen: ReturnType<typeof lastSeen>, now: () => number): Promise<AdminResponse> {
   try {
-    // What takes no writes may still be read, but nothing is charged there and no replica can tell of itself.
+    // A store that takes no writes may still be read, but nothing is charged there and no replica can report.
     if (desk.lacksStore()) return ok(withoutStore(desk, seen.recall(), now()))
     return ok(await nowResponse(desk, await seen.ask()))
   } catch (error) {
@@ -77,7 +77,7 @@ async function nowResponse(desk: Desk, beats: Beats): Promise<NowResponse> {
   }
 }
 
-/** @param beats `null` where none were ever seen */
+/** @param beats `null` if none were ever seen */
 function withoutStore(desk: Desk, beats: Beats | null, at: number): NowResponse {
   const setup = desk.setup()
   const { version, settings } = desk.control.state()
@@ -128,17 +128,19 @@ function sum(a: ReplicaCounts, b: ReplicaCounts): ReplicaCounts {
   }
 }
 
-/** A replica tells its version with its next beat: a change that is younger than two of them may still be on its way. */
+/**
+ * A replica reports its version with its next beat: a change that is younger than two of them may still be on its way.
+ */
 async function agree({ store }: Desk, beats: Beats, version: number, at: number): Promise<boolean> {
   if (new Set(beats.map(({ hash }) => hash)).size > 1) return false
   const least = Math.min(version, ...beats.map(({ controlVersion }: Replica) => controlVersion))
   if (least === version) return true
   const [missed] = await store.readAudit(least + 2, 1)
-  // One of the future was made while the clock was ahead: nobody knows how long ago.
+  // A change of the future was made while the clock was ahead: nobody knows how long ago.
   return missed !== undefined && Math.abs(at - missed.at) < 2 * BEAT_MS
 }
 
-/** One failure of long ago shall not vanish by rounding before it is 30 minutes old. */
+/** One failure of long ago must not vanish by rounding before it is 30 minutes old. */
 function forwarded(buckets: readonly Bucket[], at: number): Omit<NowResponse['backend'], 'origin'> {
   const { total, status0, status5xx } = lastHalfHour(buckets, at)
   return { requests: Math.ceil(total), status0: Math.ceil(status0), status5xx: Math.ceil(status5xx) }

@@ -71,7 +71,7 @@ async function setOverride(desk: Desk, call: Call, user: string): Promise<AdminR
   })
 }
 
-/** What was set, with the warnings of it. */
+/** The override, with the warnings of it. */
 async function showSet(desk: Desk, user: string): Promise<AdminResponse> {
   const { policy, setup, state } = await desk.view()
   const override = overrideOf(state, user)

@@ -5,14 +5,18 @@ import * as schemas from '../schemas.ts'
 export interface ProbeOptions {
   /** Whether the process is worth keeping; `false` has it restarted. */
   readonly live: () => boolean
-  /** Whether traffic should come; reasons of one that is ready tell what it must do without. With `startup` only whether it has begun counts: as a sidecar we must be up before the application, and a restart brings no store back. */
+  /**
+   * Whether traffic should come. The reasons of a process that is ready say what it must do without. With `startup`
+   * only whether it has begun counts: as a sidecar we must be up before the application, and a restart brings no store
+   * back.
+   */
   readonly ready: (startup: boolean) => { ready: boolean; reasons: string[] }
   readonly metrics: { render(): Promise<string>; readonly contentType: string }
   /** Takes the gateway out of service and back. Without it there is no /drain. */
   readonly drain?: { isOn(): boolean; turn(on: boolean): void }
 }
 
-/** What the machinery around us asks, without a credential: it has none. */
+/** The probes of the machinery around us, which has no credential. */
 export function probeRoutes({ live, ready, metrics, drain }: ProbeOptions): Route[] {
   const render = together(() => metrics.render())
   return [
@@ -64,7 +68,7 @@ const OUT = 'Out of service: /readyz is 503, and every response closes its conne
 const BACK = 'In service again.'
 const ENDING = 'Out of service: the gateway is being stopped.'
 
-/** Two calls without a state are there and back. A script that may run twice says which state it wants. */
+/** Two calls without a state go there and back. A script that may run twice says which state it wants. */
 function drainRoute(drain: NonNullable<ProbeOptions['drain']>): Route {
   return {
     method: 'POST',

@@ -58,7 +58,7 @@ const OTHERS = {
   user: 'the windows of one user are emptied by POST /api/users/{id}/reset',
 }
 
-/** Whose windows are emptied elsewhere, or not yet. */
+/** Scopes of a body whose windows are emptied elsewhere, or not yet. */
 function problemsOfOthers(body: unknown): FieldProblem[] {
   if (!isObject(body)) return []
   return Object.entries(OTHERS).flatMap(([path, msg]) => (Object.hasOwn(body, path) ? [{ path, msg }] : []))

@@ -54,7 +54,7 @@ export function quotaRoutes(desk: Desk): Route[] {
 }
 
 function previewRoute(desk: Desk): Route {
-  /** Each preview looks through all users: two at once would take the turns of twice as many from the requests. */
+  /** Each preview looks through all users. Two at once would take the turns of twice as many from the requests. */
   const inTurn = oneAtATime()
   return {
     method: 'POST',
@@ -106,7 +106,7 @@ async function previewOf(desk: Desk, { body, signal }: Call): Promise<AdminRespo
   return ok({ ...previewed, warnings: warningsOf(setup, next.settings, adaptive.factor) } satisfies PreviewResponse)
 }
 
-/** Categories and windows are those of the file, which only the domain knows; the schema is behind it as a net. */
+/** Categories and windows are those of the file, which only the domain knows. The schema is behind it as a net. */
 function readPatch(desk: Desk, { settings }: ControlState, body: unknown) {
   const problems = problemsOf(body, desk.setup().quota, settings.value)
   if (problems.length > 0) return { problems }
@@ -114,7 +114,7 @@ function readPatch(desk: Desk, { settings }: ControlState, body: unknown) {
   return 'problems' in read ? read : { patch: read.data as QuotaPatchLike }
 }
 
-/** The global windows now; empty where the global scope is switched off. */
+/** The global windows now; empty if the global scope is switched off. */
 export async function globalWindows(
   { store }: Pick<Desk, 'store'>,
   { policy }: Pick<View, 'policy'>,
@@ -144,7 +144,10 @@ export function settingsInForce(inForce: InForce, factor: number): SettingsInFor
   }
 }
 
-/** Limits that some request can never fit into. Mode `adaptive` comes down to its lowest factor by itself, and then nobody is there to look. */
+/**
+ * Limits that some request can never fit into. Mode `adaptive` comes down to its lowest factor by itself, when nobody
+ * looks.
+ */
 function warningsOf({ priced, adaptive }: View['setup'], settings: QuotaSettings, factor: number): WarningResponse[] {
   return tooDear(createPolicy(settings, Math.min(factor, adaptive.min)), priced)
 }

@@ -8,7 +8,7 @@ import { readFields } from '../fields.ts'
 import { type AdminResponse, badFields, type Call, iso, NO_CONTENT, ok, type Route, refusal } from '../http.ts'
 import * as schemas from '../schemas.ts'
 
-/** The routes of gateway tokens. The token itself is in one answer only: the one that makes it. */
+/** The routes of access keys. The access key itself is in one response only: the one that makes it. */
 export function tokenRoutes(desk: Desk, now: () => number): Route[] {
   return [
     {
@@ -65,7 +65,7 @@ const NewToken = z.strictObject({
   reason: schemas.reason.optional(),
 })
 
-/** The audit comes first: there is no token that it does not know of. */
+/** The audit comes first: there is no access key that it does not know of. */
 async function create(desk: Desk, call: Call, now: number): Promise<AdminResponse> {
   const fields = readFields(NewToken, call.body)
   if ('problems' in fields) return badFields(fields.problems)

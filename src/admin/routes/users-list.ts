@@ -28,9 +28,9 @@ export const PageQuery = z.strictObject({
 })
 
 /**
- * Users with an override come first, in the order of their ids; then those who have used something, in the order of the
- * store's scan. A page ends in the middle of a step of the scan where it is full: the next one takes the same step again and
- * goes on behind the last id, since a step has no order of its own.
+ * Where a page of the list begins. Users with an override come first, in the order of their ids. Then come those who
+ * have used something, in the order of the store's scan. A page that is full ends in the middle of a step of the scan.
+ * The next page takes the same step again and goes on behind the last id, since a step has no order of its own.
  */
 interface Place {
   readonly phase: 'overrides' | 'scan'
@@ -103,7 +103,7 @@ async function collect(desk: Desk, view: View, { start, matches, limit, signal, 
   let lookedAt = 0
   let at = view.at
 
-  /** As many as there is room for, in the order of their ids; where some are left, the next page goes on behind the last. */
+  /** As many as there is room for, in the order of their ids. If some are left, the next page goes on behind the last. */
   function take(here: Place, found: readonly UserUsage[], next: Place | null): void {
     const rest = found.filter(({ user }) => here.after === null || user > here.after).sort(byId)
     const shown = rest.slice(0, limit - users.length)
@@ -128,7 +128,7 @@ async function collect(desk: Desk, view: View, { start, matches, limit, signal, 
   return { users, next: place, at }
 }
 
-/** The nearest to their limits of as many users as one request looks at; the next page has those of the others. */
+/** The users nearest to their limits among as many as one request looks at. The next page has those of the others. */
 async function byUse(desk: Desk, { policy }: View, { start, inTurn, ...wish }: PageWish): Promise<Page> {
   const scan = (from: string | null) => inTurn(() => scanStep(desk, from))
   const { users, next, at } = await nearest({ ...wish, scan, from: start.step, most: LOOKED_AT, policy })
@@ -144,7 +144,7 @@ async function scanStep({ store }: Desk, from: string | null): ReturnType<Desk['
 
 const NO_COUNTERS: UserUsage['counters'] = new Map()
 
-/** What one user has used, as a scan would tell it. */
+/** What one user has used, as a scan would give it. */
 async function usageOf({ store }: Desk, { policy }: View, user: string): Promise<UserUsage> {
   const { personal } = await store.readUsage(user, policy.categories)
   return { user, counters: new Map(policy.categories.map((category, i) => [category, personal[i] ?? []])) }

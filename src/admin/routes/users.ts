@@ -61,7 +61,7 @@ async function show(desk: Desk, user: string): Promise<AdminResponse> {
   return ok(response, etag(override?.version ?? 0))
 }
 
-/** Without what else a trace has. */
+/** Without the other parts of a trace. */
 export function layers({ source, steps }: LayersResponse): LayersResponse {
   return { source, steps }
 }

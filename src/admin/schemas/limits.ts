@@ -3,7 +3,7 @@ import { byName, count, name, scope, time } from './values.ts'
 
 /** One limit of somebody: what is used of it, how it came about, what it is too small for. */
 
-/** Of a global window of which `quota.reserve` keeps a part for known users, where all users are shown together. */
+/** Of a global window of which `quota.reserve` keeps a part for known users, if all users are shown together. */
 export const limitOfNewUsers = count.optional()
 
 export const window = name(

@@ -62,7 +62,8 @@ export class DebtPayment {
   /** Reports what was admitted and is never charged. The payment under way may have been made. */
   close(): void {
     const { outage, observe } = this.#options
-    // A debt that does not count alike in all its windows is paid by several charges: so its tokens are not theirs.
+    // A debt that does not count alike in all its windows is paid by several charges: the tokens of the debt are not
+    // theirs.
     const tokens = this.#underWay.debts.reduce((owed, debt) => owed - debt.tokens, outage.owed())
     if (tokens > 0) observe({ type: 'outage_tokens', event: 'lost', tokens })
   }

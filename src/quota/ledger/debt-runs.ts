@@ -56,8 +56,8 @@ export function isOver(owed: Runs, at: number): boolean {
 }
 
 /**
- * The forced charges of a user in a category that leave in each window what is owed there: one for each different amount, and
- * more if the windows have become others by a reload, and are too many for one.
+ * The forced charges of a user in a category that leave in each window what is owed there. There is one for each
+ * different amount. A reload may bring other windows, which may be too many for one charge: then there are more.
  */
 export function partsOf(owed: Runs, { user, category }: Charge, at: number): Charge[] {
   const personal = running(owed.personal, at)
@@ -86,7 +86,7 @@ function inSteps(windows: readonly Limit[]): (readonly Limit[])[] {
 }
 
 /**
- * What a paid part is to give back for a charge: in the windows whose runs the charge was part of.
+ * What a paid part is to give back for a charge, in the windows whose runs the charge was part of.
  * @param paid the store's decision for the part
  */
 export function refundOf(owed: Runs, part: Charge, paid: Decision, { charge, decision }: Refund): Refund[] {

@@ -3,20 +3,20 @@ import type { Charge, Decision, Refund } from '../charge.ts'
 import type { QuotaStore, StoreFailure } from '../quota-store.ts'
 
 /**
- * Takes charges one by one and settles them with the store in batches: all that arrive while a batch is under way go
- * out together in the next one. There is one batch at a time. So a batch whose reply was lost can be sent again under its
- * sequence number until its outcome is known, and is charged once.
- *
- * A store that leaves a charge without a response for the deadline is out. From then on nobody waits for the store: charges
- * fail at once, or are decided on local counters if the category has a share for that. Meanwhile one batch after the
- * other asks whether the store is back. Its first response ends the outage, and what was admitted is then charged there.
+ * Takes charges one by one and settles them with the store in batches. All that arrive while a batch is under way go
+ * out together in the next one. There is one batch at a time. So a batch whose reply was lost can be sent again under
+ * its sequence number until its outcome is known, and is charged once.
+ * A store that leaves a charge without a response for the deadline is out. From then on nobody waits for the store.
+ * Charges fail at once, or are decided on local counters if the category has a share for that. Meanwhile one batch
+ * after the other asks whether the store is back. Its first response ends the outage, and what was admitted is then
+ * charged there.
  */
 export interface Ledger {
   /**
-   * Decides one charge: by the store, or on local counters while the store is out; a local decision names its `limits`.
-   * @throws StoreError when the store did not decide within the deadline or is out, and the charge cannot be decided
-   * locally; whatever the store charged for it then is given back
-   * @throws LedgerFull when more charges wait than the ledger takes
+   * Decides one charge: by the store, or on local counters while the store is out. A local decision names its `limits`.
+   * @throws StoreError if the store did not decide within the deadline or is out, and the charge cannot be decided
+   * locally. Whatever the store charged for it then is given back.
+   * @throws LedgerFull if more charges wait than the ledger takes
    */
   charge(charge: Charge): Promise<Decision>
   /** Gives an accepted charge back; settled with the next batch. Call it at most once for a decision. Nothing happens after `close`. */
@@ -27,8 +27,8 @@ export interface Ledger {
    */
   emptied(category: string, seconds: readonly number[]): void
   /**
-   * Asks the store, with a batch of nothing, whether it takes charges: a store that responds may be full, or take no writes.
-   * Resolves when the store takes charges, or when it is out after the deadline. Never rejects.
+   * Asks the store, with a batch of nothing, whether it takes charges: a store that responds may be full, or take no
+   * writes. Resolves when the store takes charges, or when it is out after the deadline. Never rejects.
    */
   ask(): Promise<void>
   /** Why the store is out, so that charges are decided without it; `null` while it is not. */
@@ -48,7 +48,10 @@ export interface LedgerOptions {
   readonly store: Pick<QuotaStore, 'settle'>
   /** Random for each start of a process: a sequence number counts within it. */
   readonly instance: string
-  /** How long the store may be silent while a charge waits for it, in milliseconds; a charge waits four times this at most. */
+  /**
+   * How long the store may be silent while a charge waits for it, in milliseconds. A charge waits four times this at
+   * most.
+   */
   readonly deadlineMs: number
   readonly observe: Observer
   /**
@@ -59,8 +62,8 @@ export interface LedgerOptions {
   /** How many users, in one category each, may be admitted during an outage. Default 50,000. */
   readonly maxOutageUsers?: number
   /**
-   * How long a refusal is repeated without asking the store, in milliseconds; 0 for never. Default 250: this much later at
-   * most a refund of another process is seen.
+   * How long a refusal is repeated without asking the store, in milliseconds; 0 for never. Default 250. A refund of
+   * another process is seen this much later at most.
    */
   readonly repeatRefusalsMs?: number
   /** Bounds the time that one batch holds the store. Default 256. */

@@ -53,11 +53,10 @@ export class LocalDecisions {
   }
 
   /**
-   * Sets the local clock right. What was used up by a wrong time stays so until its windows have run out on our clock, so that
+   * Sets the local clock right. What was used up by a wrong time stays so until its windows have run out on our clock:
    * no share is handed out twice.
-   *
-   * What is owed keeps the clock that it was admitted by. If we had the store's time wrong (a wall clock, a machine that
-   * slept), the right time would end windows that still run.
+   * What is owed keeps the clock that it was admitted by. If we had the store's time wrong (a wall clock, a machine
+   * that slept), the right time would end windows that still run.
    */
   #setClock(): void {
     const { outage, storeAhead } = this.#options

@@ -38,8 +38,8 @@ export class OutageAllowance {
   }
 
   /**
-   * Decides a charge. `null`: it cannot be decided here, since its category has no share, the share of some limit is less than
-   * its cost, or there are more users than are kept.
+   * Decides a charge. `null` if it cannot be decided here: its category has no share, the share of some limit is less
+   * than its cost, or there are more users than are kept.
    */
   decide(charge: Charge, at: number): Decision | null {
     const limits = this.#shareOf(charge.limits, this.#options.share(charge.category))
@@ -65,13 +65,15 @@ export class OutageAllowance {
     settleBatch({ refunds: [{ charge: { ...charge, limits }, decision: there }], charges: [] }, counters, at)
   }
 
-  /** Windows of everybody were emptied in the store: so they are here. */
+  /** Empties the windows of everybody here, as was done in the store. */
   empty(category: string, seconds: readonly number[]): void {
     const left = this.#globalOf(category).filter((entry) => !seconds.includes(entry.seconds))
     this.#everybody.set(category, left)
   }
 
-  /** The times given so far were wrong by this many milliseconds: the counters go on by the right time. */
+  /**
+   * Takes note that the times given so far were wrong by this many milliseconds: the counters go on by the right time.
+   */
   shift(ms: number): void {
     this.#sweptAt += ms
     this.#moved += ms

@@ -78,7 +78,7 @@ export class Refunds {
     else this.#waiting.push(...inStore)
   }
 
-  /** Those that were sent may have been made: that will not be known. */
+  /** Refunds that were sent may have been made: nobody will know. */
   #reportLost(lost: readonly Refund[]): void {
     const tokens = lost.reduce((sum, { charge }) => sum + charge.cost, 0)
     if (tokens > 0) this.#options.observe({ type: 'refunds_lost', tokens })

@@ -94,7 +94,7 @@ export class Sender {
         if (!uncertain) this.#open = null
         const isLost = until.isOver() || this.#isHopeless(uncertain, failure, now() - startedAt, until)
         if (isLost) return this.#giveUp(failure, uncertain)
-        // Processes that lost the same store shall not ask for it in step.
+        // Processes that lost the same store should not ask for it in step.
         const wait = pause * (0.5 + random() / 2)
         await new Promise((resolve) => setTimeout(resolve, wait))
         // What was reported as never charged when the ledger closed must not be charged after that. And a process that was
@@ -110,8 +110,9 @@ export class Sender {
   }
 
   /**
-   * Nobody waits any more. If the batch under way may have been applied, its outcome is reported as unknown now, and not at its
-   * next failure. @returns whether there is such a batch
+   * Nobody waits any more. If the batch under way may have been applied, its outcome is reported as unknown now, not at
+   * its next failure.
+   * @returns whether there is such a batch
    */
   abandon(): boolean {
     const isUnknown = this.#open !== null
@@ -159,7 +160,7 @@ export class Sender {
     this.#open = null
   }
 
-  /** Of a batch without charges nothing is left open. */
+  /** A batch without charges leaves nothing open. */
   #reportUnknown({ charges }: Batch, settled: boolean): void {
     if (charges.length > 0) this.#options.observe({ type: 'outcome_unknown', charges: charges.length, settled })
   }

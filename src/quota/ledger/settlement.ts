@@ -10,7 +10,7 @@ import { Refunds } from './refunds.ts'
 import { abandon, isAdmitted, type WaitingCharge } from './waiting-charge.ts'
 
 export interface SettlementOptions {
-  /** Of the batches. */
+  /** The instance of the batches. */
   readonly instance: string
   /** The most charges, refunds and debts, of each, in one batch. */
   readonly maxBatch: number
@@ -137,7 +137,7 @@ export class Settlement {
     else if (isAdmitted(verdict)) this.#options.outage.owe(charge, verdict)
   }
 
-  /** Of the batch that was under way everything is known now that will be. */
+  /** All is known now of the batch under way that ever will be. */
   #end(): void {
     this.#options.queue.release()
     this.#refunds.retryOpen()

@@ -3,12 +3,12 @@ import { call, reading, transaction } from './calls.ts'
 import type { RedisClient } from './client.ts'
 import type { Keys } from './keys.ts'
 
-/** A gateway token is found by its SHA-256, and that by its id. */
+/** An access key is found by its SHA-256, and that by its id. */
 export function writeToken(multi: ReturnType<RedisClient['multi']>, keys: Keys, record: AccessKeyRecord): void {
   multi.hset(keys.tokens, record.hash, JSON.stringify(record)).hset(keys.tokenIds, record.id, record.hash)
 }
 
-/** Tokens that one step of HSCAN looks at. */
+/** Access keys that one step of HSCAN looks at. */
 const STEP = 500
 
 export async function readTokens(redis: RedisClient, keys: Keys, from: string | null): Promise<AccessKeysStep> {
@@ -30,7 +30,7 @@ export function redisAccessKeys(redis: RedisClient, keys: Keys): AccessKeyStore 
     return (await eachOf(keys.tokens, hashes)).map(parse)
   }
 
-  /** What is there of some fields of a hash. One by one: the rights that suffice have no HMGET. */
+  /** What is there of some fields of a hash. One by one: users of Redis may lack the right to HMGET. */
   async function eachOf(key: string, fields: readonly string[]): Promise<string[]> {
     if (fields.length === 0) return []
     const values = await reading<(string | null)[]>(redis, (commands) => {

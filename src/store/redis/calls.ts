@@ -13,7 +13,7 @@ export async function call<T>(command: () => Promise<T>): Promise<T> {
 
 /**
  * Asks whether Redis is there. If there is no connection, the error says why the last attempt failed.
- * @param key any of ours: in a cluster the node that has them counts, and a PING may go to another
+ * @param key any of ours: in a cluster its node counts, and a PING may go to another one
  */
 export function pinging(redis: RedisClient, key: string): () => Promise<void> {
   let met: unknown = null
@@ -39,8 +39,9 @@ export async function transaction<T>(redis: RedisClient, fill: (commands: Comman
 }
 
 /**
- * Commands that only read, one after the other; others may write in between. No transaction, for a Redis whose memory is used
- * up refuses those whatever they hold. In a cluster it is one: that follows to another node as a whole.
+ * Commands that only read, one after the other. Others may write in between. They are no transaction: a Redis whose
+ * memory is used up refuses those whatever they hold. In a cluster they are one, which follows to another node as a
+ * whole.
  */
 export async function reading<T>(redis: RedisClient, fill: (commands: Commands) => void): Promise<T> {
   return repliesTo(redis.isCluster ? redis.multi() : redis.pipeline(), fill)

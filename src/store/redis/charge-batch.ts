@@ -10,7 +10,7 @@ import { checkName, fitsShort, numbersSize, read48, startAt, usedAt } from './se
  * it makes no object for a charge that the decision does not need.
  */
 export interface EncodedBatch {
-  /** That of the instance first, then those of the counters, each once. */
+  /** The key of the instance first, then the keys of the counters, each once. */
   readonly keys: readonly string[]
   /** Shapes, plans and refunds. */
   readonly json: string
@@ -50,7 +50,10 @@ interface Section {
   readonly category: string
   /** What the script found. */
   readonly counter: Counter
-  /** What it is open as at this point of the batch; null for a user, whose section is opened anew by each charge. */
+  /**
+   * What the section is open as at this point of the batch. `null` for a user, whose section is opened anew by each
+   * charge.
+   */
   shape: Shape | null
   /** Another category of the same user. */
   next: Section | null
@@ -187,7 +190,7 @@ function sectionOf(first: Section, category: string): Section {
 const PREFIX = 'batch:'.length
 
 /**
- * The script answers with its time, its verdicts and the windows as it found them. Every number of the decisions
+ * The script replies with its time, its verdicts and the windows as it found them. Every number of the decisions
  * follows from these by the same arithmetic, which costs Redis nothing.
  */
 export function decodeReply(
@@ -224,8 +227,8 @@ export function decodeReply(
 }
 
 /**
- * Of a window that the batch has read before, the first reading stays in front and counts. The arithmetic leaves out the
- * windows that have ended.
+ * The first reading of a window stays in front and counts if the batch reads the window again. The arithmetic leaves
+ * out the windows that have ended.
  */
 function addWindows(counter: Counter, { limits, isShort }: Shape, reply: Buffer, at: number): void {
   const windows = limits.length

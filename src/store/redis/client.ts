@@ -45,14 +45,14 @@ const CONNECT_MS = 2000
 /** How Redis is reached, and who we are there. */
 export interface RedisAccess {
   /**
-   * redis://, redis+unix:///path, redis+sentinel://host:port,host:port/NAME or redis+cluster://host:port,host:port; `rediss` is by
-   * TLS, `valkey` is `redis`.
+   * redis://, redis+unix:///path, redis+sentinel://host:port,host:port/NAME or redis+cluster://host:port,host:port.
+   * With `rediss` they are by TLS; `valkey` is the same as `redis`.
    */
   readonly url: string
   /** In place of those of the URL. */
   readonly username?: string | undefined
   readonly password?: string | undefined
-  /** Where the URL is by TLS. Default the authorities of the system. */
+  /** For a URL by TLS. Default the authorities of the system. */
   readonly tls?: ClientCredentials
   /** How sentinels are asked. Default as Redis, without a login. */
   readonly sentinel?: {
@@ -79,14 +79,16 @@ function optionsOf(deadlineMs: number) {
     autoResendUnfulfilledCommands: false,
     maxRetriesPerRequest: 0,
     enableOfflineQueue: false,
-    // Where that fails, ioredis leaves a rejection to nobody, which ends the process: subscription.ts does it.
+    // If that fails, ioredis rejects a promise that nobody has, which ends the process: subscription.ts subscribes
+    // itself.
     autoResubscribe: false,
     // A connection that swallows commands (half open, stopped process) is given up, so that a new one can be tried.
     socketTimeout: silence,
     connectTimeout: CONNECT_MS,
-    // And so is such a sentinel, for the next one: by default ioredis waits for ever. Connecting to it counts too.
+    // A sentinel that does so is given up too: by default ioredis waits for ever. Connecting to it counts too.
     sentinelCommandTimeout: CONNECT_MS + silence,
-    // By default ioredis waits for 2 s when it closes a connection, also one that is closed already: a process would not end before that.
+    // By default ioredis waits for 2 s when it closes a connection, also one that is closed already. A process would
+    // not end before that.
     disconnectTimeout: deadlineMs,
     retryStrategy: reconnectDelay,
     reconnectOnError: onceASecond((error) => error.message.includes('READONLY')),
@@ -111,7 +113,7 @@ function onceASecond(matches: (error: Error) => boolean): (error: Error) => bool
 }
 
 /**
- * 100 ms, doubled to 1 s, half of it random so that many replicas do not come back at the same moment.
+ * 100 ms, doubled to 1 s, half of it random: many replicas must not come back at the same moment.
  * @param attempt from 1
  */
 function reconnectDelay(attempt: number): number {
@@ -124,7 +126,7 @@ export function connect({ deadlineMs, ...access }: ConnectOptions): RedisClient 
   const place = parseUrl(access.url)
   const login = loginOf(access, place)
   const tls = place.encrypted ? { tls: tlsOf(access.tls) } : {}
-  /** Commands have twice the caller's deadline, which is to pass first. */
+  /** Commands have twice the caller's deadline, so that the caller's passes first. */
   const prepared = (redis: Redis): Redis => {
     giveDeadline(redis, 2 * deadlineMs)
     judgeReadyCheck(redis, judge)
@@ -163,8 +165,8 @@ function tlsOf({ ca, cert, key, serverName }: ClientCredentials = {}): Connectio
 }
 
 /**
- * Names the user that a password alone is of. Where Redis asks for none, it takes any from a user by name; without the name ioredis
- * would print that for itself, in the middle of the log.
+ * Names the user whose password it is if there is a password alone. A Redis that asks for none takes any from a user by
+ * name. Without the name ioredis would print that for itself, in the middle of the log.
  */
 function loginOf(access: RedisAccess, place: Place): { username?: string; password?: string } {
   const { username = place.username, password = place.password } = access
@@ -195,8 +197,8 @@ export function accessToSentinel({ sentinel = {}, tls, url }: RedisAccess, { hos
 }
 
 /**
- * A user without the right to INFO may use the connection, and the store warns. A Redis that is loading is an error, which is reported and
- * tried again, instead of a silence of up to 10 s.
+ * A user without the right to INFO may use the connection, and the store warns. A Redis that is loading is an error,
+ * which is reported and tried again. Otherwise it would be a silence of up to 10 s.
  */
 const judge: Judge = (error, info) => {
   if (error && isForbidden(error)) return { error: null, info: '' }
@@ -213,7 +215,7 @@ const DEFAULT_USER = 'default'
 export async function asksForNoPassword(redis: RedisClient): Promise<boolean> {
   const { username, password } = (redis instanceof Cluster ? redis.options.redisOptions : redis.options) ?? {}
   if (username !== DEFAULT_USER || !password) return false
-  // Of a password alone Redis says so. The right one logs in anew, as who we are.
+  // Redis says that it asks for none only if a password comes alone. The right one logs in anew, as who we are.
   return redis.call('AUTH', password).then(
     () => false,
     (error: unknown) => messageOf(error).includes('without any password configured'),
@@ -221,8 +223,8 @@ export async function asksForNoPassword(redis: RedisClient): Promise<boolean> {
 }
 
 /**
- * If SELECT is refused (no such number, or no right to it), ioredis reports it and goes on in database 0: its counters are
- * those of somebody else. Such a connection is none.
+ * Ends a connection whose SELECT was refused, since there is no such number or no right to it. ioredis reports that and
+ * goes on in database 0, whose counters are those of somebody else.
  */
 function inItsDatabase(redis: Redis): Redis {
   redis.on('error', (error: Error) => {

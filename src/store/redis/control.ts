@@ -73,7 +73,7 @@ export function redisControl(redis: RedisClient, keys: Keys, bounds = AUDIT_BOUN
 
     async readAudit(before, limit) {
       const newest = await entriesOf([keys.audit], before, limit)
-      // One that has become older since then is read twice.
+      // An entry that has become older since then is read twice.
       const rest = newest.length < limit ? await entriesOf(older, before, limit) : []
       const byVersion = new Map([...newest, ...rest].map((entry) => [entry.version, entry]))
       return [...byVersion.values()].sort((a, b) => b.version - a.version).slice(0, limit)

@@ -19,12 +19,12 @@ const STEP = 250
 const DEADLINE_MS = 2000
 
 /**
- * What a Redis holds under a prefix, to be copied. Redis has no transactions that could hold all of it: while it is filled, and
- * when that is broken off, it has a mark.
+ * What a Redis holds under a prefix, to be copied. No transaction of Redis could hold all of it. So it has a mark while
+ * it is filled, and after a copy that broke off.
  */
 export function openRedisCopyable({ prefix, ...access }: RedisAccess & { readonly prefix: string }): Copyable {
   const redis = connect({ ...access, deadlineMs: DEADLINE_MS })
-  // Told by whatever is asked next; ioredis goes on trying.
+  // Errors of the connection are reported by the next call; ioredis goes on trying.
   redis.on('error', () => {})
   redis.connect().catch(() => {})
   const keys = createKeys(prefix)
@@ -108,7 +108,10 @@ async function readOwners(redis: RedisClient, keys: Keys, names: readonly string
   })
 }
 
-/** Whose counters are under a key: a user's, everybody's (`null`), or it holds none. The key without a user is nobody's. */
+/**
+ * Whose counters are under a key: a user's, or everybody's (`null`). It may also hold none, since the key without a
+ * user is nobody's.
+ */
 function ownerOf(keys: Keys, name: string): string | null | undefined {
   const [personal, global] = [keys.user(''), keys.everybody('')]
   if (name.startsWith(personal)) return name.slice(personal.length) || undefined

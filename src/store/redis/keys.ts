@@ -1,7 +1,7 @@
 /**
- * The names of our keys. All share one hash tag, so that a script may touch any of them together in a cluster.
- * A user id may hold any characters, also braces and colons: it comes last, so two different ids never give the same
- * key; and Redis takes the first braces as the tag, which are ours.
+ * The names of our keys. All share one hash tag, so that a script may touch any of them together in a cluster. Redis
+ * takes the first braces as the tag, which are ours. A user id may hold any characters, also braces and colons. It
+ * comes last, so two different ids never give the same key.
  */
 export interface Keys {
   /** What all of them begin with. */
@@ -14,9 +14,9 @@ export interface Keys {
   /** When the user charged first, as long as that is remembered. */
   known(user: string): string
   readonly failures: string
-  /** SHA-256 of a gateway token -> its record. */
+  /** SHA-256 of an access key -> its record. */
   readonly tokens: string
-  /** Id of a gateway token -> its SHA-256. */
+  /** Id of an access key -> its SHA-256. */
   readonly tokenIds: string
   /** Number of the last change at run time. */
   readonly version: string

@@ -51,7 +51,7 @@ export function openRedisStore({
   const changes = subscription(() => connectToPrimary({ ...access, deadlineMs }), keys.changes)
 
   redis.on('error', (error: Error) => {
-    // What was not sent follows from an error that was reported.
+    // What was not sent follows from an error that is reported already.
     if (wasNeverSent(error)) return
     const { message } = asStoreError(error)
     observe({ type: 'store_failed', operation: 'connect', reason: 'connection', message })
@@ -175,7 +175,7 @@ async function hasNoSavePoints(redis: RedisClient): Promise<boolean> {
   return save === ''
 }
 
-/** What Redis says of itself; `null` where our user may not ask. */
+/** What Redis says of itself; `null` if our user may not ask. */
 async function infoOf(redis: RedisClient): Promise<string | null> {
   return redis.info().catch((error: unknown) => {
     if (isForbidden(error)) return null

@@ -18,7 +18,7 @@ export function redisReplicas(redis: RedisClient, keys: Keys, onForm: (form: num
 
     async listReplicas() {
       type Hash = Record<string, string>
-      // Whoever has a report has a beat, and it is not later than the time.
+      // A process with a report has a beat, which is not later than the time.
       const [reports, beats, time] = await reading<[Hash, Hash, [string, string]]>(redis, (commands) => {
         commands.hgetall(keys.replicas).hgetall(keys.beats).time()
       })

@@ -38,7 +38,7 @@ export function readCounters(bytes: Uint8Array | null | undefined): Map<string, 
 
 /**
  * The bytes of these counters, in the form that builds before the short one read too: nobody knows which build comes
- * next. The first charge brings them into the form that it wants. @throws StoreError where a category cannot be named here
+ * next. The first charge brings them into the form that it wants. @throws StoreError if a category cannot be named here
  */
 export function packCounters(counters: ReadonlyMap<string, Counter>): Buffer {
   const sections: Buffer[] = []
@@ -58,7 +58,7 @@ function areInHours(windows: readonly { readonly seconds: number }[]): boolean {
 }
 
 /**
- * Whether a section may have the short form, which marks the second letter of its name and counts up to 2^40: a counter
+ * Whether a section may have the short form, which marks the second letter of its name and counts up to 2^40. A counter
  * that stays there is above every limit that it is asked for.
  */
 export function fitsShort(category: string, limits: readonly Limit[]): boolean {

@@ -5,8 +5,8 @@ import type { Keys } from './keys.ts'
 import { readCounters } from './sections.ts'
 
 /**
- * Keys of the database that one step looks at: it holds Redis twice for 0.4 milliseconds, and our event loop for 1.6 of
- * CPU; with a thousand it is 1.4 and 5.8.
+ * Keys of the database that one step looks at. A step holds Redis twice for 0.4 milliseconds, and our event loop for
+ * 1.6 of CPU. With a thousand keys it is 1.4 and 5.8.
  */
 const STEP = 250
 

@@ -2,7 +2,7 @@ import type { DatabaseSync } from 'node:sqlite'
 import type { AccessKeyRecord, AccessKeyStore, AccessKeysStep } from '../../control/access-key-record.ts'
 import { attempt } from './database.ts'
 
-/** A gateway token as a row. */
+/** An access key as a row. */
 export interface TokenRow {
   readonly hash: string
   readonly id: string
@@ -18,7 +18,7 @@ export function tokenOf(row: TokenRow): AccessKeyRecord {
   return { hash, id, user, name, createdAt, expiresAt, revokedAt }
 }
 
-/** @param otherwise what to do where the token is there already. Default: an error */
+/** @param otherwise what to do if the access key is there already. Default: an error */
 export function insertToken(database: DatabaseSync, otherwise: '' | 'OR REPLACE' = ''): (t: AccessKeyRecord) => void {
   const sql = database.prepare(
     `INSERT ${otherwise} INTO tokens (hash, id, user, name, created_at, expires_at, revoked_at) VALUES (?, ?, ?, ?, ?, ?, ?)`,
@@ -26,10 +26,10 @@ export function insertToken(database: DatabaseSync, otherwise: '' | 'OR REPLACE'
   return (t) => void sql.run(t.hash, t.id, t.user, t.name, t.createdAt, t.expiresAt, t.revokedAt)
 }
 
-/** Tokens that one step reads. */
+/** Access keys that one step reads. */
 const STEP = 500
 
-/** @param changed called when one was made or revoked, after its entry in the audit */
+/** @param changed called when an access key was made or revoked, after its entry in the audit */
 export function sqliteAccessKeys(database: DatabaseSync, changed: () => void): AccessKeyStore {
   const insert = insertToken(database)
   const sql = {

@@ -24,7 +24,7 @@ export interface SqliteControlOptions {
   readonly clock: () => number
   /** Default AUDIT_BOUNDS. */
   readonly bounds?: AuditBounds
-  /** Who hears of changes; those of tokens reach them from elsewhere. */
+  /** Who hears of changes. Changes of access keys reach them from elsewhere. */
   readonly listeners?: Set<() => void>
 }
 

@@ -9,12 +9,13 @@ import { migrate, recognise } from './schema.ts'
 const BUSY_MS = 200
 /** The same while the file is opened, when nothing else is to be done. */
 const OPEN_MS = 2000
-/** A batch of another process takes 0.1 ms: the number of looks, one in each turn of the event loop, before the pauses begin. */
+/** Looks, one in each turn of the event loop, before the pauses begin: a batch of another process takes 0.1 ms. */
 const QUICK_LOOKS = 20
 
 /**
- * @param toWrite whether a file that can only be read is an error: SQLite opens that too, while another process has it open
- * @throws Error when the file is no database of ours, which stays as it is
+ * @param toWrite whether a file that can only be read is an error: SQLite opens such a file too while another process
+ * has it open
+ * @throws Error if the file is no database of ours, which stays as it is
  */
 export function openDatabase(file: string, toWrite = false): DatabaseSync {
   const database = new DatabaseSync(file, { timeout: OPEN_MS })
@@ -32,7 +33,7 @@ export function openDatabase(file: string, toWrite = false): DatabaseSync {
   return database
 }
 
-/** Nothing of it gets to the disk. Where another process is writing just now, so can we. */
+/** Nothing of it gets to the disk. If another process is writing just now, so can we. */
 function insistOnWriting(database: DatabaseSync): void {
   try {
     database.exec('BEGIN IMMEDIATE; PRAGMA user_version = 0; ROLLBACK')

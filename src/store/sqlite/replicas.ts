@@ -7,7 +7,7 @@ export function sqliteReplicas(database: DatabaseSync, clock: () => number): Rep
   const { writing } = transactions(database)
   const sql = {
     beat: database.prepare('INSERT OR REPLACE INTO replicas (instance, at, told) VALUES (?, ?, ?)'),
-    /** Who spoke in the future spoke while the clock was ahead: of him the silence begins now. */
+    /** A process that spoke in the future spoke while the clock was ahead: its silence begins now. */
     pullBack: database.prepare('UPDATE replicas SET at = ?1 WHERE at > ?1'),
     forget: database.prepare('DELETE FROM replicas WHERE at < ?'),
     list: database.prepare('SELECT at, told FROM replicas'),

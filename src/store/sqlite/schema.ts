@@ -75,7 +75,10 @@ export function recognise(database: DatabaseSync): void {
     throw new Error(`a newer Tollgate made it: version ${version}, this one knows ${MIGRATIONS.length}`)
 }
 
-/** Brings a file that is ours, or new, to the version of this Tollgate. Where it throws, closing the file takes back what was done. */
+/**
+ * Brings a file that is ours, or new, to the version of this Tollgate. If it throws, closing the file takes back what
+ * was done.
+ */
 export function migrate(database: DatabaseSync): void {
   if (versionOf(database) === MIGRATIONS.length) return
   database.exec('BEGIN IMMEDIATE')

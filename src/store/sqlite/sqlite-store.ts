@@ -11,7 +11,7 @@ import { startSweeper } from './sweeper.ts'
 import { sqliteUsage } from './usage.ts'
 
 export interface SqliteStoreOptions {
-  /** Path of the file, made where it is missing; `:memory:` for a store that forgets. */
+  /** Path of the file, which is made if it is missing; `:memory:` for a store that forgets. */
   readonly file: string
   /** Whether a file that can only be read is an error. Default false. */
   readonly toWrite?: boolean
@@ -21,9 +21,9 @@ export interface SqliteStoreOptions {
 }
 
 /**
- * The embedded store: one SQLite file in WAL mode, one transaction for each batch. A charge of six windows costs
- * 7.6 microseconds of CPU in a batch of 16, alone 25 (Node 26.10). With `synchronous = NORMAL` what was committed outlives the process, also `kill -9`;
- * a power cut may take the last moments.
+ * The embedded store: one SQLite file in WAL mode, one transaction for each batch. A charge of six windows costs 7.6
+ * microseconds of CPU in a batch of 16, alone 25 (Node 26.10). With `synchronous = NORMAL` what was committed outlives
+ * the process, also `kill -9`. A power cut may take the last moments.
  */
 export function openSqliteStore(options: SqliteStoreOptions): Store {
   const { file, toWrite = false, clock = Date.now, observe = () => {} } = options

@@ -6,7 +6,8 @@ const SWEEP_ROWS = 1000
 const SWEEP_SOON_MS = 50
 
 /**
- * Deletes counters whose windows are over, and users who are forgotten: a few rows at a time, and soon again if there are more.
+ * Deletes counters whose windows are over, and users who are forgotten. It deletes a few rows at a time, and goes on
+ * soon if there are more.
  * @returns stops it
  */
 export function startSweeper(database: DatabaseSync, clock: () => number): () => void {
@@ -26,7 +27,7 @@ export function startSweeper(database: DatabaseSync, clock: () => number): () =>
     try {
       swept = Math.max(...deletions.map((deletion) => Number(deletion.run(clock()).changes)))
     } catch {
-      // Another process holds the file, or the disk fails, as the next charge will report: the rows can wait a minute.
+      // Another process holds the file, or the disk fails, as the next charge will report. The rows can wait a minute.
     }
     timer = setTimeout(sweep, swept === SWEEP_ROWS ? SWEEP_SOON_MS : SWEEP_MS).unref()
   }

@@ -7,7 +7,10 @@ import { messageOf } from '../../errors.ts'
 import { cureOf } from './cures.ts'
 import { recognise } from './schema.ts'
 
-/** Why a store could not be opened in this file, as far as that shows without opening it, which would make it; `null` for nothing. */
+/**
+ * Why a store could not be opened in this file, `null` for no reason. It says what shows without opening the file,
+ * which would make it.
+ */
 export async function whyUnusable(path: string): Promise<string | null> {
   if (path === ':memory:') return null
   const found = await stat(path).catch(() => null)
@@ -50,7 +53,10 @@ async function beginsLikeOne(path: string): Promise<boolean> {
   }
 }
 
-/** As immutable: no file is made beside it, and no lock taken. What a gateway that runs has not yet moved into it is not seen. */
+/**
+ * As immutable: no file is made beside it, and no lock taken. What a running gateway has not moved into it yet is not
+ * seen.
+ */
 function notOurs(path: string): string | null {
   const database = new DatabaseSync(new URL('?immutable=1', pathToFileURL(path)), { readOnly: true })
   try {
