@@ -209,7 +209,7 @@ function matches(ifNoneMatch: string | undefined, etag: string): boolean {
   return tags.includes(etag) || tags.includes('*')
 }
 
-/** Answers a query that is valid. */
+/** Carries out a query that is valid. */
 function read<T>(
   schema: z.ZodType<T>,
   query: Call['query'],

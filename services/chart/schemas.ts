@@ -1,7 +1,7 @@
 import * as z from 'zod'
 import { KINDS } from './names.ts'
 
-/** What the API takes and answers. The OpenAPI document is made of the same schemas. */
+/** What the API takes and sends. The OpenAPI document is made of the same schemas. */
 
 const seconds = z.number().min(0)
 const button = z.string().regex(/^[1-8]$/)
@@ -71,7 +71,7 @@ export const newKey = z.strictObject({
     .refine((name) => name.isWellFormed(), { error: 'has half of a surrogate pair' }),
 })
 
-// Answers.
+// Responses.
 
 const item = {
   chartKey: z.string(),

@@ -12,7 +12,7 @@ export interface ServerOptions {
   readonly adminSecret: string
   /** Origins whose pages may call the API. */
   readonly allowedOrigins: readonly string[]
-  /** Told of what became a 500. */
+  /** Hears of what became a 500. */
   readonly onError: (error: unknown) => void
 }
 

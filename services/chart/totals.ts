@@ -16,8 +16,8 @@ interface Entry {
 }
 
 /**
- * The catalogue with the notes and the maximum DX score of every chart as they are counted in the library; the rest of the
- * text stays as it is.
+ * The catalogue with the notes and the maximum DX score of every chart as they are counted in the library. The rest of
+ * the text stays as it is.
  * @returns the text of the catalogue
  * @throws Error if the file is no catalogue, or names a chart that the library does not have
  */

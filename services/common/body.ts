@@ -1,8 +1,8 @@
 import type { Readable } from 'node:stream'
 
 /**
- * A body above the limit is read and thrown away up to so many times the limit. Answering at once and closing would make
- * the kernel reset the connection while the peer still writes, and the 413 would be lost.
+ * A body above the limit is read and thrown away up to so many times the limit. Closing at once would make the kernel
+ * reset the connection while the peer still writes, and the 413 would be lost.
  */
 const DRAINED = 16
 

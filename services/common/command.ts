@@ -9,7 +9,7 @@ export class UsageError extends Error {
   override readonly name = 'UsageError'
 }
 
-/** Runs a command and ends the process with 0, with 2 where the command line was wrong, or with 1. */
+/** Runs a command and ends the process with 0, with 2 if the command line was wrong, or with 1. */
 export function runCommand(usage: string, command: (args: string[]) => Promise<void>): void {
   command(process.argv.slice(2)).catch((error: Error) => {
     const isUsage = error instanceof UsageError

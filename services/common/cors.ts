@@ -13,14 +13,14 @@ export interface CorsOptions {
 const MAX_AGE_S = 600
 
 /**
- * Answers to pages of other origins, as browsers ask for it (https://fetch.spec.whatwg.org/#http-cors-protocol). Cookies are never
- * allowed: a page has what it was given to send in a header, and nothing else.
+ * Lets pages of other origins in, as browsers ask for it (https://fetch.spec.whatwg.org/#http-cors-protocol). Cookies
+ * are never allowed: a page has what it was given to send in a header, and nothing else.
  */
 export function allowCors(app: FastifyInstance, { origins, headers, open }: CorsOptions): void {
   app.addHook('onRequest', async (request, reply) => {
     const { origin } = request.headers
     const isOpen = open.includes(pathOf(request))
-    // The same for everybody, so that no cache keeps an answer that a page may not read.
+    // The same for everybody, so that no cache keeps a response that a page may not read.
     if (isOpen) reply.header('access-control-allow-origin', '*')
     else reply.header('vary', 'Origin')
     if (origin === undefined || !(isOpen || origins.includes(origin))) return

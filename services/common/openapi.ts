@@ -4,10 +4,10 @@ import { parametersOf, requestBody, schemaOf, shortenDate } from '../../src/lib/
 
 /** The OpenAPI document of a service, made of its routes. */
 
-/** One answer of an operation. */
+/** One response of an operation. */
 export interface ResponseDoc {
   readonly description: string
-  /** Default: an answer without a documented body. */
+  /** Default: a response without a documented body. */
   readonly schema?: z.ZodType
   /** Default `application/json`. */
   readonly contentType?: string

@@ -9,7 +9,7 @@ export interface Endpoint {
   readonly path: string
 }
 
-/** What a service answers where no handler does, in its own words. */
+/** What a service responds if no handler does, in its own words. */
 export interface Refusals<R> {
   readonly notFound: R
   readonly methodNotAllowed: R
@@ -27,11 +27,11 @@ export interface RefusalOptions<R> {
   readonly endpoints: readonly Endpoint[]
   readonly refusals: Refusals<R>
   send(reply: FastifyReply, refusal: R): FastifyReply
-  /** Told of what became `internal`. */
+  /** Hears of what became `internal`. */
   onError(error: unknown): void
 }
 
-/** Answers requests that no route takes, and those that fail. */
+/** Responds to requests that no route takes, and to those that fail. */
 export function responseRefusals<R>(app: FastifyInstance, options: RefusalOptions<R>): void {
   const { endpoints, refusals, send } = options
   const known = endpoints.map(({ method, path }) => ({ method, pattern: patternOf(path) }))
@@ -40,7 +40,8 @@ export function responseRefusals<R>(app: FastifyInstance, options: RefusalOption
     if (methods.length === 0) return send(reply, refusals.notFound)
     return send(reply.header('allow', allowed(methods)), refusals.methodNotAllowed)
   }
-  // Before the body is looked at: what is wrong with it says nothing if no route would read it, nor does a missing type.
+  // Before the body is looked at. What is wrong with it means nothing if no route would read it, nor does a missing
+  // type.
   app.addHook('onRequest', async (request, reply) => (request.is404 ? refuseStray(request, reply) : undefined))
   app.setNotFoundHandler(refuseStray)
   app.setErrorHandler((error, _request, reply) => send(reply, refusalFor(error, options)))

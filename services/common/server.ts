@@ -31,10 +31,11 @@ const MAX_PARAM_LENGTH = 65_536
 export function createHttp({ bodyLimit, exact = new Set(), malformed }: HttpOptions): Http {
   const badRequest = rawBadRequest(malformed('not a valid HTTP request'))
   const app = fastify({
-    // A request on a connection that is kept alive is still answered while closing: the database is closed afterwards.
+    // A request on a connection that is kept alive still gets its response while closing: the database is closed
+    // afterwards.
     return503OnClosing: false,
     requestTimeout: REQUEST_TIMEOUT_MS,
-    // Else a parameter of 101 characters would be refused before the credential is asked for, where a path has one.
+    // Otherwise a parameter of 101 characters would be refused before the credential is asked for, if a path has one.
     routerOptions: { maxParamLength: MAX_PARAM_LENGTH },
     frameworkErrors: (_error, _request, reply: FastifyReply) => reply.code(400).send(malformed('malformed URL')),
     clientErrorHandler: (_error, socket) => refuseConnection(socket, badRequest),
@@ -54,12 +55,12 @@ export function createHttp({ bodyLimit, exact = new Set(), malformed }: HttpOpti
   }
 }
 
-/** Content-Type alone announces none (RFC 9112, 6), and clients send it with each request, also where they send no body. */
+/** Content-Type alone announces none (RFC 9112, 6), and clients send it with each request, also if they send no body. */
 function hasBody({ headers }: FastifyRequest['raw']): boolean {
   return (headers['content-length'] ?? '0') !== '0' || headers['transfer-encoding'] !== undefined
 }
 
-/** What cannot be parsed as HTTP never reaches a handler, so this answer is written by hand. */
+/** What cannot be parsed as HTTP never reaches a handler, so this response is written by hand. */
 function rawBadRequest(malformed: object): string {
   const body = JSON.stringify(malformed)
   const head = ['HTTP/1.1 400 Bad Request', 'Content-Type: application/json', 'Connection: close']

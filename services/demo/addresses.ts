@@ -1,6 +1,9 @@
 import { type Address, parseAddress } from '../common/address.ts'
 
-/** Where a variable of the environment says that a service listens. @throws Error that names the variable and the cure */
+/**
+ * The address at which a service listens by a variable of the environment. @throws Error that names the variable and
+ * the cure
+ */
 export function addressIn(variable: string, fallback: string): Address {
   const text = process.env[variable] ?? fallback
   const address = parseAddress(text)

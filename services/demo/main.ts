@@ -10,8 +10,9 @@ import { type Home, openHome } from './home.ts'
 import { type Services, startServices } from './services.ts'
 
 /**
- * `npm start`: the gateway in front of the bundled score service, and the other two services beside it; the only place
- * where they meet. Secrets are made at the first start and kept with the databases in a folder that git ignores.
+ * `npm start`: the gateway in front of the bundled score service, and the other two services beside it. This is the
+ * only place in which they meet. Secrets are made at the first start and kept with the databases in a folder that git
+ * ignores.
  */
 
 const USER = 'alice'
@@ -53,7 +54,10 @@ function environment(home: Home, { score, sync, chart }: Services, file: string)
   }
 }
 
-/** An access key of the demo's user that the store knows; made where there is none, so that another store gets its own. */
+/**
+ * An access key of the demo's user that the store knows. It is made if there is none, so that another store gets its
+ * own.
+ */
 async function credential(home: Home, file: string): Promise<string | null> {
   const loaded = await loadOrReport(file)
   if (loaded === null) return null

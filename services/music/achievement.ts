@@ -15,7 +15,7 @@ const MAX_LENGTH = 64
 
 /**
  * Reads an achievement as a client may write it. A value from 0 to the maximum in percent is percent, rounded half up
- * to 4 decimals; an integer from 10000 to the maximum is percent x 10000; anything else is `null`.
+ * to 4 decimals. An integer from 10000 to the maximum is percent x 10000. Anything else is `null`.
  * The arithmetic is exact: 100.49995 is 1005000 and never 1004999.
  * @param max the chart's maximum: MAX_ACHIEVEMENT or MAX_BUDDY_ACHIEVEMENT
  */

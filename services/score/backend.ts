@@ -27,11 +27,11 @@ export interface Call {
   readonly body: unknown
   /** The `Idempotency-Key` header. */
   readonly key: string | undefined
-  /** Aborted when the client leaves before it has its answer. */
+  /** Aborted when the client leaves before it has its response. */
   readonly signal: AbortSignal
 }
 
-/** Carries a request out: the answer's body, or a refusal. @throws DatabaseBusy */
+/** Carries a request out: the body of the response, or a refusal. @throws DatabaseBusy */
 export type Handler = (backend: Backend, call: Call) => Promise<object | Refusal>
 
 /** The envelope of every success. */

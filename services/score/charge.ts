@@ -14,8 +14,8 @@ interface Order {
 }
 
 /**
- * POST /v1/charge: buys one ticket. With an Idempotency-Key the same request is carried out once in 24 hours and
- * answered alike; a refusal is not kept, since nothing was sold.
+ * POST /v1/charge: buys one ticket. With an Idempotency-Key the same request is carried out once in 24 hours, and gets
+ * the same response. A refusal is not kept, since nothing was sold.
  */
 export const chargeTicket: Handler = async ({ store, clock, maxStock }, { user, body, key }) => {
   const wanted = readBy(chargeBody, body)

@@ -1,6 +1,7 @@
 /**
- * Every refusal of the score backend, in one table: the machine-readable code, its HTTP status and, where clients know
- * one, the business code that older clients read, and for the document what it means. Codes are part of the contract; a retired one is never used again.
+ * Every refusal of the score backend, in one table: the machine-readable code, its HTTP status, and what it means in
+ * the document. If clients know one, there is also the business code that older clients read. Codes are part of the
+ * contract; a retired one is never used again.
  */
 export const ERRORS = {
   invalid_request: {
@@ -72,7 +73,7 @@ export function isRefusal(value: object): value is Refusal {
   return 'refused' in value
 }
 
-/** The JSON body of a refusal. `returnCode` and its older twin `code` stand only where clients know a number. */
+/** The JSON body of a refusal. `returnCode` and its older twin `code` are there only if clients know a number. */
 export function bodyOf({ refused, msg, details }: Refusal): Record<string, unknown> {
   const entry: { status: number; returnCode?: number } = ERRORS[refused]
   return {

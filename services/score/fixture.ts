@@ -4,9 +4,9 @@ import { type FixtureUser, fixtureFile, type Profile } from './schemas/fixture.t
 import { rerate, type Store } from './store.ts'
 
 /**
- * Imports what no endpoint writes: profiles, items, Gates, regions, free tickets, and scores with play counts, for
- * named users. Rows are written over those of the same key and others stay, so a second import changes nothing.
- * It is one transaction: a bad file changes nothing at all.
+ * Imports what no endpoint writes, for named users: profiles, items, Gates, regions, free tickets, and scores with play
+ * counts. Rows are written over those of the same key and others stay, so a second import changes nothing. It is one
+ * transaction: a bad file changes nothing at all.
  * @param source a file, or the parsed content of one
  * @throws Error if the fixture does not have the right form, or a score names a chart that is not in the catalogue
  * @throws DatabaseBusy

@@ -3,7 +3,7 @@ import type { Item, Region } from './schemas/fixture.ts'
 
 /** Items and regions of players: imported, then only read. Every method runs inside a transaction of the caller. */
 export interface Items {
-  /** By kind, then item; of one kind only where `kind` is given. */
+  /** By kind, then item; of one kind only if `kind` is given. */
   list(player: number, kind: number | undefined): Item[]
   put(player: number, item: Item): void
   /** By regionId. */

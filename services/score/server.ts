@@ -7,7 +7,7 @@ import { bodyOf, ERRORS, isRefusal, type Refusal, refuse } from './errors.ts'
 import { userFrom } from './identity.ts'
 import { ROUTES, type Route } from './routes.ts'
 
-/** One for each request, made when its answer is ready and before it leaves. */
+/** One for each request, made when its response is ready and before it leaves. */
 export interface AccessRecord {
   readonly method: string
   /** Without the query. */
@@ -20,7 +20,7 @@ export interface ServerOptions {
   readonly backend: Backend
   readonly backendSecret: string
   readonly onRequest?: (record: AccessRecord) => void
-  /** Told of what became a 500. */
+  /** Hears of what became a 500. */
   readonly onError: (error: unknown) => void
 }
 
@@ -99,7 +99,7 @@ const REFUSALS: Refusals<Refusal> = {
   internal: refuse('internal', 'Internal error.'),
 }
 
-/** Not on the response's end: whoever has the answer can be sure that its record exists. */
+/** Not on the response's end: whoever has the response can be sure that its record exists. */
 function recordAccess(app: FastifyInstance, onRequest: (record: AccessRecord) => void): void {
   app.addHook('onSend', async (request, reply) => {
     const user = userFrom(request.headers['x-tollgate-user'])

@@ -20,7 +20,7 @@ export interface ScoreServiceOptions {
   readonly backendSecret: string
   /**
    * The external platforms: a JSON file, or the parsed content of one; see external/config.ts. Default: none, and
-   * update-lx and update-fish answer capability_missing.
+   * update-lx and update-fish respond with capability_missing.
    */
   readonly external?: string | ExternalConfig
   /** Milliseconds since the epoch. Default: the machine's clock. */
@@ -31,7 +31,7 @@ export interface ScoreServiceOptions {
   readonly maxStock?: number
   /** How long a request waits for another process that holds the database, in milliseconds. Default 5000. */
   readonly busyTimeout?: number
-  /** Told of every request once its answer is ready. */
+  /** Hears of every request once its response is ready. */
   readonly onRequest?: (record: AccessRecord) => void
   /** Where failures that become a 500 are reported. Default: nowhere. */
   readonly logger?: { error(fields: object, message: string): void }

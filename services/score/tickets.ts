@@ -3,7 +3,7 @@ import type { FreeTicket } from './schemas/fixture.ts'
 
 /** How long a ticket is good after the last purchase of its kind. */
 const TICKET_MS = 90 * 24 * 60 * 60 * 1000
-/** How long the answer to an Idempotency-Key is kept. */
+/** How long the response to an Idempotency-Key is kept. */
 const KEY_MS = 24 * 60 * 60 * 1000
 
 /** A purchased ticket as clients know it. */
@@ -33,9 +33,9 @@ export interface Tickets {
   setFree(player: number, ticket: FreeTicket): void
   /** Takes all purchased tickets away and returns how many good ones there were, of how many kinds. */
   clear(player: number, now: number): { clearedKinds: number; clearedStock: number }
-  /** What was answered under a key in the last 24 hours. */
+  /** The response that a key got in the last 24 hours. */
   recall(player: number, key: string, now: number): Purchase | undefined
-  /** Keeps an answer, and forgets those of all players that are over 24 hours old. */
+  /** Keeps a response, and forgets those of all players that are over 24 hours old. */
   remember(player: number, key: string, purchase: Purchase, now: number): void
 }
 

@@ -22,5 +22,5 @@ export interface Call {
   readonly body: unknown
 }
 
-/** Carries a request out: the answer's body, or a refusal that has changed nothing. @throws DatabaseBusy */
+/** Carries a request out: the body of the response, or a refusal that has changed nothing. @throws DatabaseBusy */
 export type Handler = (backend: Backend, call: Call) => Promise<object | Refusal>

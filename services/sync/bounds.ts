@@ -9,8 +9,8 @@ import type { Store } from './store.ts'
 /** What a request may not do although the protocol has a step for it. */
 
 /**
- * Several times what the game has charts. All scores of a player are read at each sync, in which nobody else is served: without
- * a bound, whoever makes up songs makes that longer and longer.
+ * Several times what the game has charts. All scores of a player are read at each sync, in which nobody else is served.
+ * Without a bound, whoever makes up songs makes that longer and longer.
  */
 const MAX_STORED = 20_000
 

@@ -35,7 +35,7 @@ export function malformedBody(msg: string): Refusal {
   return refuse(422, [{ loc: ['body'], msg, type: 'json_invalid' }])
 }
 
-/** Where a value stood. */
+/** The place of a value. */
 export type Place = 'body' | 'path' | 'query'
 
 /** Long enough to find any mistake, short enough to be no echo of 10,000 hostile records. */

@@ -67,7 +67,7 @@ export const undoSnapshot: Handler = async (backend, { params, body }) => {
   })
 }
 
-/** A score that was stored again meanwhile is raised where the deleted one was better, and never lowered. */
+/** A score that was stored again meanwhile is raised if the deleted one was better, and never lowered. */
 function putBack(backend: Backend, qq: number, snapshot: Snapshot): UndoResponse | Refusal {
   const { store, catalogue } = backend
   const { records, snapshots } = store

@@ -6,8 +6,8 @@ import { chunkNumbers, playerKeys, snapshotId } from './schemas/requests.ts'
 import { MAX_CHUNKS, remember } from './snapshots.ts'
 
 /**
- * A chunk that is refused names charts that its snapshot then does not know. A client that goes on all the same would have them
- * deleted at its end; so a snapshot deletes nothing if a chunk of it was refused and has not come again.
+ * A chunk that is refused names charts that its snapshot then does not know. A client that goes on all the same would
+ * have them deleted at its end. So a snapshot deletes nothing if a chunk of it was refused and has not come again.
  */
 export interface RefusedChunk {
   readonly qq: number

@@ -12,7 +12,7 @@ export interface ServerOptions {
   readonly backend: Backend
   readonly botTokens: readonly string[]
   readonly allowedOrigins: readonly string[]
-  /** Told of what became a 500. */
+  /** Hears of what became a 500. */
   readonly onError: (error: unknown) => void
 }
 

@@ -5,7 +5,7 @@ import type { Moment, Snapshot, SnapshotState } from './protocol.ts'
 export interface ChunkTrace {
   /** Of its records. */
   readonly hash: Uint8Array
-  /** Where the client numbers its chunks. */
+  /** The number, if the client numbers its chunks. */
   readonly index: number | null
 }
 
@@ -17,8 +17,8 @@ export interface Beginning {
 }
 
 /**
- * The snapshots of players, those that are over too: a request that comes late is known by them. What is `open` here may have
- * expired; see `at`. Every method runs inside a transaction of the caller.
+ * The snapshots of players, also those that are over: a request that comes late is known by them. What is `open` here
+ * may have expired; see `at`. Every method runs inside a transaction of the caller.
  */
 export interface Snapshots {
   find(qq: number, id: string): Snapshot | null

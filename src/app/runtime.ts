@@ -116,7 +116,7 @@ function authSections({ auth, upstream }: Config): unknown {
   return [auth, claimsFor(upstream)]
 }
 
-/** The claims of which the upstream is told, by their paths. */
+/** The claims that the upstream gets, by their paths. */
 function claimsFor({ identity }: UpstreamConfig): string[] {
   return [...new Set([...identity.values()].flatMap((fact) => (fact.kind === 'claim' ? fact.path : [])))]
 }

@@ -124,7 +124,10 @@ function familyOf(address: string): 'ipv4' | 'ipv6' {
   return isIP(address) === 4 ? 'ipv4' : 'ipv6'
 }
 
-/** An http or https URL that is a host and a port, and perhaps a path: the origin and the path, which does not end in a slash. */
+/**
+ * An http or https URL of a host and a port, and perhaps a path. It becomes the origin and the path, which does not end
+ * in a slash.
+ */
 export function parseUpstream(text: string): Reading<string> {
   const url = URL.parse(text)
   if (url === null || !/^https?:\/\//i.test(text))

@@ -16,10 +16,10 @@ export interface AdminAddress extends HostPort {
 }
 
 /**
- * Where the administrators' listener is, read from a file that may have problems elsewhere: a gateway that runs keeps the
- * configuration it had before, so a bad change of the file is no reason to take it for dead.
- *
- * @returns a problem if the file does not say: it cannot be read, its syntax is wrong, or the address itself is
+ * The address of the administrators' listener, from a file that may have problems elsewhere. A gateway that runs keeps
+ * the configuration it had before, so a bad change of the file is no reason to take it for dead.
+ * @returns a problem if the file does not say the address: it cannot be read, its syntax is wrong, or the address
+ * itself is
  */
 export async function adminAddress(file: string, env: Environment): Promise<Reading<AdminAddress>> {
   const text = await readFile(file, 'utf8').catch(({ code }: NodeJS.ErrnoException) => ({ code }))
@@ -32,7 +32,7 @@ export async function adminAddress(file: string, env: Environment): Promise<Read
   return value === null ? { problem: `${file} does not tell admin.listen` } : { value }
 }
 
-/** Where it is when the file does not say. */
+/** The address when the file does not say it. */
 export function defaultAdminAddress(): AdminAddress {
   const address = addressIn({})
   if (address === null) throw new Error('admin.listen has a default')

@@ -7,10 +7,10 @@ export type { OpenapiDocument } from './openapi-file.ts'
 export type { Pattern, Segment } from './pattern.ts'
 
 /**
- * A configuration as understood: checked, with every default filled in, in the words of the domain. It is what the schema makes
- * of a file, and what the place of a value in the file decides. Paths are absolute, or relative to the working directory.
- * Times are in milliseconds (`…Ms`) or seconds as the name says, sizes in bytes. The commented reference of every key, its
- * unit, range and default is config/tollgate.yaml.
+ * A configuration as understood: checked, with every default filled in, in the words of the domain. The schema makes it
+ * of a file, and the place of a value in the file decides the rest. Paths are absolute, or relative to the working
+ * directory. Times are in milliseconds (`…Ms`) or seconds as the name says, sizes in bytes. The commented reference of
+ * every key, its unit, range and default is config/tollgate.yaml.
  */
 export interface Config extends Omit<Understood, 'quota' | 'routes' | 'upstream'> {
   /** The file it was read from, as it was named. */

@@ -1,7 +1,7 @@
 import { quote } from './problems.ts'
 import type { Reading } from './units.ts'
 
-/** Rules for the fixed headers that the backend gets. */
+/** Rules for the fixed headers that the upstream gets. */
 
 const TOKEN = /^[!#$%&'*+.^_`|~0-9A-Za-z-]{1,256}$/
 /** RFC 9110 section 5.5, without obs-text at the ends. */

@@ -6,8 +6,8 @@ type Json = { [key: string]: unknown }
 const VARIABLE = { $ref: '#/$defs/variable' }
 
 /**
- * The JSON Schema (draft 2020-12) of the configuration file, by which editors complete and check it. It knows what can
- * be told of one value; the rules between keys are `check`'s alone.
+ * The JSON Schema (draft 2020-12) of the configuration file, by which editors complete and check it. It knows what one
+ * value can be. The rules between keys are `check`'s alone.
  */
 export function jsonSchema(): Json {
   const { $schema, ...root } = z.toJSONSchema(schema, { io: 'input' })

@@ -12,8 +12,8 @@ import { read, section } from './schema/values.ts'
 import { parseTimeZone } from './time-zone.ts'
 
 /**
- * The configuration file, key by key. What passes is the configuration, in the words of the domain, but for what the place of
- * a value decides (`resolve.ts`). Rules between keys are in `checks/`.
+ * The configuration file, key by key. What passes is the configuration in the words of the domain. Only what the place
+ * of a value decides is missing (`resolve.ts`). Rules between keys are in `checks/`.
  */
 export const schema = section(
   {

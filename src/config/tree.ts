@@ -58,9 +58,9 @@ function linesOf(text: string): LineCounter {
 }
 
 /**
- * Reads one document of YAML 1.2 (core schema). What is refused, besides errors of syntax: duplicate, empty and ambiguous
- * keys, merge keys, tags, directives, more than one document, deep nesting, and aliases that grow without bound.
- *
+ * Reads one document of YAML 1.2 (core schema). It refuses errors of syntax, and duplicate, empty and ambiguous keys,
+ * merge keys, tags and directives. It also refuses a second document, deep nesting, and aliases that grow without
+ * bound.
  * @returns `tree` is `null` for an empty document or if the syntax is wrong
  */
 export function parseTree(text: string): { readonly tree: Tree | null; readonly findings: Finding[] } {
@@ -142,7 +142,7 @@ function readAlias(reader: Reader, name: string, path: Path, at: Position): Tree
 
 function overflow(reader: Reader, at: Position): Tree {
   const message = 'aliases stand for too many values: write them out'
-  // Told once: all that is left of a bomb ends here too.
+  // Reported once: all that is left of a bomb ends here too.
   return reader.aliased === MAX_ALIASED + 1 ? refuse(reader, [], at, message) : refused(at)
 }
 

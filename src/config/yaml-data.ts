@@ -25,10 +25,10 @@ const NUMBER = /^[-+]?(?:0|[1-9]\d*)(?:\.\d+)?(?:[eE][-+]?\d+)?$/
 const AS_WRITTEN = `is taken as it is written, with its "$": write \${NAME} where a variable of the environment is meant`
 
 /**
- * Puts the environment in after the file was parsed, so that no value of it can add a key. A plain scalar that is one
- * `${…}` and nothing else becomes a number or a boolean if its text is one.
- *
- * @param asText formatted paths whose values stay text although they look like numbers: a secret of digits is no number
+ * Puts the environment in after the file was parsed, so that no value of it can add a key. A plain scalar of one `${…}`
+ * and nothing else becomes a number or a boolean if its text is one.
+ * @param asText formatted paths of values that stay text although they look like numbers: a secret of digits is no
+ * number
  */
 export function toData(tree: Tree, env: Environment, asText: ReadonlySet<string> = new Set()): PlainData {
   const findings: Finding[] = []

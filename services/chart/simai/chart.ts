@@ -58,8 +58,8 @@ interface Reading {
 }
 
 /**
- * Reads the value of an `inote_x`. Never throws. A text that is no part of the notation costs its own note at most: it is
- * reported as a warning, and reading goes on behind it, so that the times of later notes stay right.
+ * Reads the value of an `inote_x`. Never throws. A text that is no part of the notation costs its own note at most. It
+ * is reported as a warning, and reading goes on behind it, so that the times of later notes stay right.
  * @param start offset of the text in its file
  */
 export function parseBody(text: string, start: number): { chart: ChartBody; faults: readonly Fault[] } {

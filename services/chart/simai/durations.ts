@@ -22,8 +22,9 @@ export function noteLength(bpm: number, n: number, k: number): number {
 }
 
 /**
- * Reads what stands between brackets: `[n:k]`, `[#s]`, `[bpm#n:k]`, and of slides alone `[bpm#s]`, `[wait##s]`, `[wait##n:k]`
- * and `[wait##bpm#n:k]`. A slide waits one beat where nothing else is said: of the bpm in the brackets, or of the chart.
+ * Reads what stands between brackets: `[n:k]`, `[#s]`, `[bpm#n:k]`, and of slides alone `[bpm#s]`, `[wait##s]`,
+ * `[wait##n:k]` and `[wait##bpm#n:k]`. A slide waits one beat if nothing else is said: of the bpm in the brackets, or
+ * of the chart.
  * @returns what is wrong with it as a sentence, if it is wrong
  */
 export function parseDuration(text: string, chartBpm: number, of: 'hold' | 'slide'): Duration | string {

@@ -101,8 +101,8 @@ export interface NoteCounts {
 }
 
 /**
- * Counts what is judged, as the score does: a slide is its head (a tap or a break; nothing if it has none) and one slide
- * or break for each path; a touch hold is a hold; a break hold is a break.
+ * Counts what is judged, as the score does. A slide is its head (a tap or a break; nothing if it has none) and one
+ * slide or break for each path. A touch hold is a hold. A break hold is a break.
  */
 export function countNotes(notes: Iterable<Note>): NoteCounts {
   const counts = { tap: 0, hold: 0, slide: 0, touch: 0, break: 0 }

@@ -49,17 +49,17 @@ function platform(batch: number) {
   })
 }
 
-/** A platform that is left out is not asked: its endpoint answers capability_missing. */
+/** A platform that is left out is not asked: its endpoint responds with capability_missing. */
 const externalFile = z.strictObject({
   lxns: platform(500).optional(),
   fish: platform(0).optional(),
-  /** Until a connection stands, TLS included. */
+  /** Until a connection is made, TLS included. */
   connect_timeout: duration('5s').prefault('5s'),
   /** Between two signs of life on a connection. */
   read_timeout: duration('30s').prefault('30s'),
   /** For everything that one update asks of a platform. */
   total_timeout: duration('60s').prefault('60s'),
-  /** Largest body of one answer. */
+  /** Largest body of one response. */
   max_response: quantity(SIZES, ['1KiB', '256MiB'], '16MiB').prefault('16MiB'),
 })
 

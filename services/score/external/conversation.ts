@@ -68,8 +68,9 @@ interface Credential {
 }
 
 /**
- * How a platform takes a credential: the access token of an application (OAuth, RFC 6750) as `Authorization: Bearer`, and
- * what the user made himself in the platform's own header. An access token is a JWT, or begins with `Bearer` in the body.
+ * How a platform takes a credential. The access token of an application (OAuth, RFC 6750) goes as `Authorization:
+ * Bearer`. What the user made himself goes into the platform's own header. An access token is a JWT, or begins with
+ * `Bearer` in the body.
  */
 function credentialOf({ tokenHeader }: Platform, token: string): Credential {
   const secret = token.replace(BEARER, '')
@@ -103,7 +104,7 @@ interface Declined {
   readonly message: string
 }
 
-/** By the answer of the platform; the first row that fits holds. */
+/** By the response of the platform; the first row that fits holds. */
 const DECLINES: readonly (readonly [error: ExternalCode, fits: (declined: Declined) => boolean])[] = [
   ['external_rate_limited', ({ status }) => status === 429],
   // RFC 6750, 3.1.
@@ -156,7 +157,7 @@ function jsonOf(body: Buffer): unknown {
 }
 
 const MAX_MESSAGE = 200
-/** Bytes of an answer in which words are looked for. */
+/** Bytes of a response in which words are looked for. */
 const MAX_WORDS = 64 * 1024
 
 const withMessage = z.object({ message: z.string().optional(), msg: z.string().optional() }).catch({})

@@ -26,8 +26,8 @@ export interface Reply {
 }
 
 /**
- * Why there is no whole response: no connection, or one that broke; too slow; a response that is not HTTP or too large; or
- * nobody who waits for it any more.
+ * Why there is no whole response. There is no connection, or it broke. It was too slow. The response is not HTTP or is
+ * too large. Or nobody waits for it any more.
  */
 export interface Failure {
   readonly failed: 'connection' | 'timeout' | 'response' | 'left'

@@ -50,7 +50,7 @@ export interface Question<T> {
   /** Below the base URL. */
   readonly path: string
   readonly body?: unknown
-  /** What a good answer looks like; anything else counts as no answer. */
+  /** What a good response looks like; anything else counts as no response. */
   readonly response: z.ZodType<T>
 }
 

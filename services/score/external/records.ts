@@ -13,7 +13,7 @@ export const records = z.array(z.unknown()).max(MAX_RECORDS)
 /** Numbers arrive as their source text; see parseBody. */
 export const achievements = z.string()
 
-/** Missing where the platform does not show it. */
+/** Missing if the platform does not show it. */
 export const dxScore = z
   .int()
   .nullish()

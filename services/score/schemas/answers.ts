@@ -2,7 +2,7 @@ import * as z from 'zod'
 import { ERRORS, type ErrorCode } from '../errors.ts'
 import { REASONS } from '../external/platform.ts'
 
-/** The bodies that this service answers with, for its OpenAPI document. */
+/** The bodies of this service's responses, for its OpenAPI document. */
 
 const count = z.int().min(0)
 const musicId = z.int().min(1)

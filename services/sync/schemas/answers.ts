@@ -1,6 +1,6 @@
 import * as z from 'zod'
 
-/** What the service answers; the document and the types of the handlers are made of these. */
+/** What the service sends. The document and the types of the handlers are made of these. */
 
 const count = z.int().min(0)
 

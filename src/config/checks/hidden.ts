@@ -5,7 +5,7 @@ import { counted, type Lookup, matches, type NumberedRule } from './lookup.ts'
 
 /**
  * Warns of rules that others hide, wholly or from the requests that they are written for.
- * @param chargesPreflights whether a rule for any method charges those of browsers, as it does without `cors`
+ * @param chargesPreflights whether a rule for any method charges the preflights of browsers, as it does without `cors`
  */
 export function checkHidden(
   lookup: Lookup,
@@ -15,7 +15,8 @@ export function checkHidden(
   const nameOf = ({ index, match }: NumberedRule) =>
     `${quote(match.match)} (line ${lineOf(['routes', index, 'match'])})`
   return lookup.rules.flatMap((rule): Finding[] => {
-    // A rule for preflights that is hidden wholly has both: one says what to add, the other what is left over then.
+    // A rule for preflights that is hidden wholly has both warnings: one says what to add, the other what is left over
+    // then.
     const messages = [
       chargesPreflights ? chargedPreflight(rule, lookup, nameOf) : null,
       refused(rule, lookup) ?? tooLong(rule, lookup) ?? hidden(rule, lookup, nameOf),

@@ -5,7 +5,7 @@ import { placeholderIn } from '../placeholder.ts'
 import { type Finding, formatPath, type Path, quote } from '../problems.ts'
 import { ADMIN_NAME } from '../schema/listen.ts'
 
-/** Listeners, the backend, and whom to trust. */
+/** Listeners, the upstream, and whom to trust. */
 export function checkNetwork(parsed: Salvage): Finding[] {
   return [
     ...checkAdmin(parsed),
@@ -129,7 +129,7 @@ function checkHeaders(headers: Salvage['upstream']['headers'] = new Map()): Find
   })
 }
 
-/** Each header has one source, also where a backend takes `_` for `-`. */
+/** Each header has one source, also for an upstream that takes `_` for `-`. */
 function checkNames({
   headers = new Map(),
   identity = new Map(),

@@ -88,7 +88,10 @@ function checkNames(cost: Rule['cost'], path: Path): Finding[] {
   return [...findings, { path: [...path, 'cost', 'values', '*'], severity: 'warning', message }]
 }
 
-/** Of regular expressions and placeholders. Those that paths have too count only where no path has them: `/$batch` and `/c++` are paths. */
+/**
+ * Of regular expressions and placeholders. Those that paths have too count only if no path has them: `/$batch` and
+ * `/c++` are paths.
+ */
 const NO_LITERAL = /[[\]|^{}<>]|[.)]\+|.\$$/
 
 /** Literals that look like a pattern of another router. */

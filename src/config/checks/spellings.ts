@@ -3,9 +3,10 @@ import type { Finding, Path } from '../problems.ts'
 import { counted, type Lookup, type NumberedRule } from './lookup.ts'
 
 /**
- * Warns of a request that costs less in another spelling of its path. Many services take `/v1/CHARGE` and `/v1/charge/` for
- * `/v1/charge`, and the route map tells them apart unless `edge.match` says so. The cost of each spelling is looked up as the gateway
- * does it. One warning for each rule that is too cheap, with the request that saves most, and for what `edge.lenient` lets pass.
+ * Warns of a request that costs less in another spelling of its path. Many services take `/v1/CHARGE` and `/v1/charge/`
+ * for `/v1/charge`. The route map keeps them apart unless `edge.match` says otherwise. The cost of each spelling is
+ * looked up as the gateway does it. There is one warning for each rule that is too cheap, with the request that saves
+ * most, and for what `edge.lenient` lets pass.
  */
 export function checkSpellings(parsed: Parsed, lookup: Lookup, lineOf: (path: Path) => number | null): Finding[] {
   const { edge } = parsed

@@ -11,8 +11,8 @@ export type Domain<T, N> = {
 }
 
 /**
- * A section in the words of the domain: each key in camel case, or as `names` has it, and `null` for a key that the file does
- * not have. Its `in` is the section as the file has it.
+ * A section in the words of the domain. Each key is in camel case, or as `names` has it, and is `null` if the file does
+ * not have it. Its `in` is the section as the file has it.
  */
 export function domain<S extends z.core.$ZodLooseShape, const N extends { readonly [K in keyof S]?: string }>(
   section: z.ZodObject<S, z.core.$strict>,

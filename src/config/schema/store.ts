@@ -3,7 +3,7 @@ import { clientTls } from './client-tls.ts'
 import { domain } from './domain.ts'
 import { duration, either, flag, read, section, text } from './values.ts'
 
-/** Where counters, settings and tokens are kept. */
+/** Where counters, settings and access keys are kept. */
 
 export const store = read('a store like sqlite:./tollgate.db or redis://127.0.0.1:6379', parseStore, {
   description:

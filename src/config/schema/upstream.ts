@@ -12,7 +12,7 @@ import { clientTls } from './client-tls.ts'
 import { domain } from './domain.ts'
 import { choice, duration, flag, integer, list, read, section, size, text, wanted } from './values.ts'
 
-/** The backend. */
+/** The upstream. */
 
 function nameOf(problemOf: (name: string) => string | null) {
   return z

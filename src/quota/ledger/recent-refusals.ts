@@ -9,7 +9,7 @@ export interface RecentRefusals {
    * moment that the refusal names, which may be `keepMs` ago.
    */
   recall(charge: Charge): Decision | null
-  /** @param askedAt when the store was asked, on our clock: its answer may have been under way for long */
+  /** @param askedAt when the store was asked, on our clock: its reply may have been under way for long */
   note(charge: Charge, decision: Decision, askedAt: number): void
   /** A charge was accepted: what its user was refused may now be refused for longer. */
   forget(charge: Charge): void

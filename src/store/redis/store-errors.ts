@@ -50,7 +50,7 @@ const KINDS: ReadonlyMap<string, Kind> = new Map([
 /** The error of a script that calls what its user may not; Redis 7.0 puts ERR before it, later ones other words behind it. */
 const FORBIDDEN_WITHIN = /The user executing the script can't|ACL failure in script/
 
-/** What a Redis that is no node of a cluster answers to whoever takes it for one. */
+/** The words in which a Redis that is no node of a cluster refuses whoever takes it for one. */
 const IS_NO_CLUSTER = /cluster support disabled/
 
 /** What ioredis says of a command that it never sent: no connection, or no cluster, and no queue to wait in. */
@@ -100,7 +100,10 @@ function withCure(message: string, cure: string): string {
   return `${message.replace(/[.\s]+$/, '')}. Cure: ${cure}`
 }
 
-/** What ioredis says of sentinels that all answer, when the primary that they name takes no connection or they know none of that name. */
+/**
+ * The words of ioredis if all sentinels respond, but the primary that they name takes no connection, or they know none
+ * of that name.
+ */
 const NO_PRIMARY = /^All sentinels are unreachable\.(?:.* Last error: (.*?)\.?$)?/
 /** What it says of bytes that are no reply of Redis. */
 const NOT_REDIS = /^(.*?)\. Please report this\.$/
