@@ -14,6 +14,8 @@ const SHARED = [
 const BROWSER = 'test/browser/**/*.test.ts'
 /** With tools that take minutes to install: `npm run test:deploy`. */
 const DEPLOY = 'test/deploy/**/*.test.ts'
+/** With services that other registries have: `npm run test:guides`. */
+const GUIDES = 'test/guides/installed/**/*.test.ts'
 
 export default defineConfig({
   test: {
@@ -38,7 +40,7 @@ export default defineConfig({
         test: {
           name: 'node',
           include: ['test/**/*.test.ts'],
-          exclude: [...configDefaults.exclude, ...SHARED, BROWSER, DEPLOY],
+          exclude: [...configDefaults.exclude, ...SHARED, BROWSER, DEPLOY, GUIDES],
           sequence: { groupOrder: 0 },
         },
       },
@@ -55,6 +57,7 @@ export default defineConfig({
           sequence: { groupOrder: 1 },
         },
       },
+      { extends: true, test: { name: 'guides', include: [GUIDES], sequence: { groupOrder: 3 }, maxWorkers: 2 } },
       {
         extends: true,
         test: {

@@ -22,7 +22,7 @@ export interface Guide {
   /** What `tollgate check` says of the page. Default nothing */
   readonly warns?: RegExp
   /** Set besides, by path: what the page says to begin with. */
-  readonly also?: readonly (readonly [path: readonly string[], value: unknown])[]
+  readonly also?: readonly (readonly [path: readonly (string | number)[], value: unknown])[]
 }
 
 export interface RunningGuide {
