@@ -52,8 +52,11 @@ export function createCallerResolver(options: ResolverOptions): CallerResolver {
     return { resolve: ({ req }, places) => authenticator.authenticate(req.headers.authorization, places) }
   }
   const byCredential = isBearerOnly(from) ? createBearerJudge(authenticator) : createSourceJudge(options)
-  const byOthers = createOthers(options, isPlain ? undefined : 'A credential is required.')
+  const byOthers = createOthers(options)
   const challenged = createChallenges(unverifiedKeys === null ? from : [...from, unverifiedKeys])
+
+  // One for all: requests without a credential may be most of them.
+  const nobody = challenged(missing('no credential', isPlain ? undefined : 'A credential is required.'))
 
   function settle(found: Caller | Denial): Caller | Denial {
     if (isDenial(found)) return challenged(found)
@@ -64,6 +67,7 @@ export function createCallerResolver(options: ResolverOptions): CallerResolver {
   return {
     resolve(asking, places) {
       const judged = byCredential(asking, places) ?? byOthers(asking)
+      if (judged === null) return nobody
       return judged instanceof Promise ? judged.then(settle) : settle(judged)
     },
   }
@@ -97,19 +101,19 @@ function createSourceJudge(options: ResolverOptions) {
 }
 
 /** Who asks without a credential that could be checked here. */
-function createOthers(options: ResolverOptions, nobody: string | undefined) {
+function createOthers(options: ResolverOptions) {
   const { unverifiedKeys, trusted, certificates, maxKey, isProxy } = options
   const readers = [
     ...(unverifiedKeys === null ? [] : [createKeyReader(unverifiedKeys, maxKey)]),
     ...(trusted === null ? [] : [createTrustedReader(trusted, isProxy)]),
     ...(certificates === null ? [] : [createCertificateReader(certificates)]),
   ]
-  return (asking: Asking): Caller | Denial => {
+  return (asking: Asking): Caller | Denial | null => {
     for (const read of readers) {
       const found = read(asking)
       if (found !== null) return found
     }
-    return missing('no credential', nobody)
+    return null
   }
 }
 
