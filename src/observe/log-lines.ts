@@ -10,132 +10,150 @@ export interface Line {
   readonly fields: Readonly<Record<string, unknown>>
 }
 
-/** The line of an observation; `null` for what happens with every request or batch and is left to the metrics. */
-export function lineOf(seen: Reported): Line | null {
-  switch (seen.type) {
-    case 'config_loaded':
-      return line('info', 'configuration loaded', { file: seen.file, hash: seen.hash, rules: seen.rules })
-    case 'config_rejected':
-    case 'config_partly':
-      return line('error', NOT_TAKEN[seen.type], { file: seen.file, problems: seen.problems.map(scrub) })
-    case 'config_warning':
-      return line('warn', 'configuration warning', { file: seen.file, detail: scrub(seen.problem) })
-    case 'store_connected':
-      return line('info', 'connected to the store', {})
-    case 'store_login_renewed':
-      return line('info', 'the store took the new login or certificate', {})
-    case 'store_clock_apart':
-      return seen.apart
-        ? line('warn', 'the clock of the store and that of this gateway differ', offsetOf(seen))
-        : line('info', 'the clock of the store and that of this gateway agree again', offsetOf(seen))
-    case 'window_start_ahead':
-      return line('warn', 'the clock of the store was ahead: windows that it started then count as started now', {
-        aheadSeconds: Math.round(seen.aheadMs / 1000),
-      })
-    case 'store_out':
-      return line('error', 'the store is out: charges are decided without it', { reason: seen.reason })
-    case 'outage_settled':
-      return line('info', 'what was admitted while the store was out is charged', { tokens: seen.tokens })
-    case 'outage_tokens':
-      return seen.event === 'lost'
-        ? line('warn', 'what was admitted while the store was out is never charged', { tokens: seen.tokens })
-        : null
-    case 'refunds_lost':
-      return line('warn', 'what was to be given back may stay charged', { tokens: seen.tokens })
-    case 'store_recovered':
-      return line('info', 'the store answers again', { downMs: Math.round(seen.downMs) })
-    case 'store_warning':
-      return line('warn', 'store warning', { detail: scrub(seen.message) })
-    case 'outcome_unknown':
-      return seen.settled
-        ? line('info', 'charges whose reply was lost are settled', { charges: seen.charges })
-        : line('warn', 'charges with an unknown outcome', { charges: seen.charges })
-    case 'jwks_fetched':
-      return line('debug', 'signing keys fetched', { issuer: seen.issuer, keys: seen.keys })
-    case 'jwks_keys_refused':
-      return line('warn', 'signing keys are left out', { issuer: seen.issuer, detail: scrub(seen.message) })
-    case 'jwks_failed':
-      return line('warn', 'signing keys could not be fetched', { issuer: seen.issuer, detail: scrub(seen.message) })
-    case 'introspection_out':
-      return line('error', 'credentials cannot be introspected', {
-        provider: seen.provider,
-        detail: scrub(seen.message),
-      })
-    case 'introspection_recovered':
-      return line('info', 'credentials can be introspected again', {
-        provider: seen.provider,
-        downMs: Math.round(seen.downMs),
-      })
-    case 'bad_connection':
-      // Anybody can send nonsense as often as they like: the metrics count it, the log stays readable.
-      return line('debug', 'not an HTTP request', { code: seen.code, status: seen.status })
-    case 'one_address':
-      return line('warn', 'one address brings nearly all requests', { address: seen.address, detail: seen.text })
-    case 'listening':
-      return line('info', 'listening', { what: seen.what, url: seen.url })
-    case 'client_authorities_loaded':
-      return line('info', 'client certificates are held against new files', {
-        file: seen.file,
-        authorities: seen.authorities,
-        revoked: seen.revoked,
-      })
-    case 'certificate_loaded':
-      return line('info', 'certificate loaded', {
-        ...certificateOf(seen),
-        until: new Date(seen.expiresAt).toISOString(),
-      })
-    case 'certificate_expires':
-      return certificateLine(seen)
-    case 'certificate_refused':
-      return line('error', 'certificate refused, the one before stays in force', {
-        what: seen.listener,
-        detail: scrub(seen.problem),
-      })
-    case 'draining':
-      return line('info', 'draining', { inFlight: seen.inFlight })
-    case 'drain_ended':
-      return line('info', 'in service again', {})
-    case 'cut_off':
-      return line('warn', 'drain.timeout is over: what is still under way is cut off', { requests: seen.requests })
-    case 'stopped':
-      return line('info', 'stopped', {})
-    case 'worker_started':
-      return line('info', 'worker started', { worker: seen.worker, pid: seen.pid })
-    case 'worker_ended':
-      return workerEnded(seen)
-    case 'internal_error':
-      return line('error', 'internal error', { where: seen.where, err: seen.error })
-    case 'changed':
-      return line('info', 'changed at run time', changeOf(seen.entry))
-    case 'change_unknown':
-      return line('warn', 'a change at run time may have been made', changeOf(seen))
-    case 'control_followed':
-      // The store was emptied, or restored from a copy.
-      if (seen.before !== undefined && seen.version < seen.before) {
-        return line('warn', 'the store has lost changes at run time', { version: seen.version, before: seen.before })
-      }
-      return line('info', 'changes at run time are in force', { version: seen.version })
-    case 'adaptive_factor':
-      return line('debug', 'adaptive factor', { factor: seen.factor })
-    case 'store_clock':
-    case 'quota_refusal':
-    case 'reserve_refusal':
-    case 'shadow_refusal':
-    case 'caller_let_in':
-    case 'unmatched':
-    case 'outage_charge':
-    case 'batch_settled':
-    case 'tokens_charged':
-    case 'tokens_refunded':
-    case 'credential_checked':
-    case 'introspected':
-    case 'introspection_failed':
-    case 'log_lost':
-    case 'upgrade_opened':
-    case 'upgrade_closed':
-    case 'tunnel_ended':
-      return null
-  }
+/** The line of an observation; `null` for what is left to the metrics. */
+export function lineOf<T extends Reported['type']>(seen: Extract<Reported, { type: T }>): Line | null {
+  return LINES[seen.type as T](seen)
+}
+
+/** A line for each kind of observation. */
+type Lines = { readonly [T in Reported['type']]: (seen: Extract<Reported, { type: T }>) => Line | null }
+
+/** What is configured, and what is listened on. */
+const CONFIGURATION = {
+  config_loaded: (seen) =>
+    line('info', 'configuration loaded', { file: seen.file, hash: seen.hash, rules: seen.rules }),
+  config_rejected: (seen) => notTaken(seen),
+  config_partly: (seen) => notTaken(seen),
+  config_warning: (seen) => line('warn', 'configuration warning', { file: seen.file, detail: scrub(seen.problem) }),
+  listening: (seen) => line('info', 'listening', { what: seen.what, url: seen.url }),
+} satisfies Partial<Lines>
+
+/** The store, and what becomes of charges without it. */
+const STORE = {
+  store_connected: () => line('info', 'connected to the store', {}),
+  store_login_renewed: () => line('info', 'the store took the new login or certificate', {}),
+  store_clock_apart: (seen) =>
+    seen.apart
+      ? line('warn', 'the clock of the store and that of this gateway differ', offsetOf(seen))
+      : line('info', 'the clock of the store and that of this gateway agree again', offsetOf(seen)),
+  window_start_ahead: (seen) =>
+    line('warn', 'the clock of the store was ahead: windows that it started then count as started now', {
+      aheadSeconds: Math.round(seen.aheadMs / 1000),
+    }),
+  store_out: (seen) => line('error', 'the store is out: charges are decided without it', { reason: seen.reason }),
+  outage_settled: (seen) =>
+    line('info', 'what was admitted while the store was out is charged', { tokens: seen.tokens }),
+  outage_tokens: (seen) =>
+    seen.event === 'lost'
+      ? line('warn', 'what was admitted while the store was out is never charged', { tokens: seen.tokens })
+      : null,
+  refunds_lost: (seen) => line('warn', 'what was to be given back may stay charged', { tokens: seen.tokens }),
+  store_recovered: (seen) => line('info', 'the store answers again', { downMs: Math.round(seen.downMs) }),
+  store_warning: (seen) => line('warn', 'store warning', { detail: scrub(seen.message) }),
+  outcome_unknown: (seen) =>
+    seen.settled
+      ? line('info', 'charges whose reply was lost are settled', { charges: seen.charges })
+      : line('warn', 'charges with an unknown outcome', { charges: seen.charges }),
+} satisfies Partial<Lines>
+
+/** What credentials are verified with. */
+const CREDENTIALS = {
+  jwks_fetched: (seen) => line('debug', 'signing keys fetched', { issuer: seen.issuer, keys: seen.keys }),
+  jwks_keys_refused: (seen) =>
+    line('warn', 'signing keys are left out', { issuer: seen.issuer, detail: scrub(seen.message) }),
+  jwks_failed: (seen) =>
+    line('warn', 'signing keys could not be fetched', { issuer: seen.issuer, detail: scrub(seen.message) }),
+  introspection_out: (seen) =>
+    line('error', 'credentials cannot be introspected', {
+      provider: seen.provider,
+      detail: scrub(seen.message),
+    }),
+  introspection_recovered: (seen) =>
+    line('info', 'credentials can be introspected again', {
+      provider: seen.provider,
+      downMs: Math.round(seen.downMs),
+    }),
+  client_authorities_loaded: (seen) =>
+    line('info', 'client certificates are held against new files', {
+      file: seen.file,
+      authorities: seen.authorities,
+      revoked: seen.revoked,
+    }),
+  certificate_loaded: (seen) =>
+    line('info', 'certificate loaded', {
+      ...certificateOf(seen),
+      until: new Date(seen.expiresAt).toISOString(),
+    }),
+  certificate_expires: (seen) => certificateLine(seen),
+  certificate_refused: (seen) =>
+    line('error', 'certificate refused, the one before stays in force', {
+      what: seen.listener,
+      detail: scrub(seen.problem),
+    }),
+} satisfies Partial<Lines>
+
+/** The life of the process and its workers, and what clients do to it. */
+const PROCESS = {
+  // Anybody can send nonsense as often as they like: the metrics count it, the log stays readable.
+  bad_connection: (seen) => line('debug', 'not an HTTP request', { code: seen.code, status: seen.status }),
+  one_address: (seen) =>
+    line('warn', 'one address brings nearly all requests', { address: seen.address, detail: seen.text }),
+  draining: (seen) => line('info', 'draining', { inFlight: seen.inFlight }),
+  drain_ended: () => line('info', 'in service again', {}),
+  cut_off: (seen) =>
+    line('warn', 'drain.timeout is over: what is still under way is cut off', { requests: seen.requests }),
+  stopped: () => line('info', 'stopped', {}),
+  worker_started: (seen) => line('info', 'worker started', { worker: seen.worker, pid: seen.pid }),
+  worker_ended: (seen) => workerEnded(seen),
+  internal_error: (seen) => line('error', 'internal error', { where: seen.where, err: seen.error }),
+} satisfies Partial<Lines>
+
+/** What changes while the gateway runs. */
+const RUN_TIME = {
+  changed: (seen) => line('info', 'changed at run time', changeOf(seen.entry)),
+  change_unknown: (seen) => line('warn', 'a change at run time may have been made', changeOf(seen)),
+  control_followed: (seen) => {
+    // The store was emptied, or restored from a copy.
+    if (seen.before !== undefined && seen.version < seen.before) {
+      return line('warn', 'the store has lost changes at run time', { version: seen.version, before: seen.before })
+    }
+    return line('info', 'changes at run time are in force', { version: seen.version })
+  },
+  adaptive_factor: (seen) => line('debug', 'adaptive factor', { factor: seen.factor }),
+} satisfies Partial<Lines>
+
+const none = (): null => null
+
+/** What happens with every request or batch. */
+const LEFT_TO_THE_METRICS = {
+  store_clock: none,
+  quota_refusal: none,
+  reserve_refusal: none,
+  shadow_refusal: none,
+  caller_let_in: none,
+  unmatched: none,
+  outage_charge: none,
+  batch_settled: none,
+  tokens_charged: none,
+  tokens_refunded: none,
+  credential_checked: none,
+  introspected: none,
+  introspection_failed: none,
+  log_lost: none,
+  upgrade_opened: none,
+  upgrade_closed: none,
+  tunnel_ended: none,
+} satisfies Partial<Lines>
+
+const LINES: Lines = { ...CONFIGURATION, ...STORE, ...CREDENTIALS, ...PROCESS, ...RUN_TIME, ...LEFT_TO_THE_METRICS }
+
+const NOT_TAKEN = {
+  config_rejected: 'configuration refused, the one before stays in force',
+  config_partly: 'configuration in force, but not in every worker',
+}
+
+function notTaken(seen: Extract<Reported, { type: 'config_rejected' | 'config_partly' }>): Line {
+  return line('error', NOT_TAKEN[seen.type], { file: seen.file, problems: seen.problems.map(scrub) })
 }
 
 type ChangeEntry = Extract<Reported, { type: 'changed' }>['entry']
@@ -164,11 +182,6 @@ function certificateLine(seen: Extract<Reported, { type: 'certificate_expires' }
 
 function certificateOf({ listener, file }: { readonly listener: string; readonly file: string }): Line['fields'] {
   return { what: listener, file }
-}
-
-const NOT_TAKEN = {
-  config_rejected: 'configuration refused, the one before stays in force',
-  config_partly: 'configuration in force, but not in every worker',
 }
 
 function workerEnded({ worker, pid, reason, problem, restartMs }: WorkerEnded): Line {
