@@ -1,7 +1,5 @@
-import { messageOf } from '../errors.ts'
-import type { Observer } from '../observe/observation.ts'
-import type { Report, ToWorker } from './messages.ts'
-import { type Ending, startWorker, type WorkerProcess } from './worker-handle.ts'
+import type { WorkerProcess } from './worker-handle.ts'
+import { type PlaceOptions, WorkerPlace } from './worker-place.ts'
 
 /** Keeps a number of workers running. */
 export interface Supervisor {
@@ -27,96 +25,31 @@ export interface WorkerState {
   readonly reasons: readonly string[]
 }
 
-export interface SupervisorOptions {
+export interface SupervisorOptions extends PlaceOptions {
   readonly count: number
-  /** What a worker is to begin with now. */
-  readonly begin: () => Omit<Extract<ToWorker, { type: 'begin' }>, 'type' | 'worker'>
-  readonly onReport: (worker: number, report: Report) => void
-  readonly onEnd: (worker: number) => void
-  /** Whole lines of a worker's log. */
-  readonly write: (lines: string) => void
-  readonly observe: Observer
-  /** Monotonic milliseconds. Default `performance.now`. */
-  readonly now?: () => number
 }
 
-/** The place of a worker, which one process after another may take. */
-interface Place {
-  readonly worker: number
-  process: WorkerProcess | null
-  startedAt: number
-  /** How often it ended since it last ran steadily. */
-  ends: number
-  restart: NodeJS.Timeout | undefined
-}
-
-const FIRST_PAUSE_MS = 100
-const LONGEST_PAUSE_MS = 5000
 /** A worker that says nothing for this long holds its connections and serves none of them: another takes its place. */
 const HUNG_MS = 30_000
-/** A worker that has run this long was no failure to start, in milliseconds. */
-const STEADY_MS = 10_000
+const ENDED = { ready: false, reasons: ['has ended and is started again'] }
 
-export function createSupervisor(options: SupervisorOptions): Supervisor {
-  const { count, begin, onReport, onEnd, write, observe, now = () => performance.now() } = options
-  const places = Array.from({ length: count }, (_, i): Place => {
-    return { worker: i + 1, process: null, startedAt: 0, ends: 0, restart: undefined }
-  })
-  let stopping = false
-  let draining = false
-
-  function run(place: Place): WorkerProcess {
-    const { worker } = place
-    place.startedAt = now()
-    const order: ToWorker = { type: 'begin', worker, ...begin() }
-    const process = startWorker({ begin: order, onReport: (report) => onReport(worker, report), write, now })
-    place.process = process
-    observe({ type: 'worker_started', worker, pid: process.pid })
-    if (draining) process.drain(true)
-    void process.ended.then((ending) => {
-      place.process = null
-      onEnd(worker)
-      ended(place, process.pid, ending)
-    })
-    return process
-  }
-
-  /** If there is no memory for a process, Node throws. Other shortages it reports like the end of a process (26.10). */
-  function runAgain(place: Place): void {
-    try {
-      run(place)
-    } catch (error) {
-      const { code = 'error' } = error as NodeJS.ErrnoException
-      ended(place, 0, { reason: code, problem: messageOf(error) })
-    }
-  }
-
-  function ended(place: Place, pid: number, { reason, problem }: Ending): void {
-    const restartMs = stopping ? null : pauseOf(place)
-    observe({ type: 'worker_ended', worker: place.worker, pid, reason, problem, restartMs })
-    if (restartMs !== null) place.restart = setTimeout(runAgain, restartMs, place)
-  }
-
-  function pauseOf(place: Place): number {
-    place.ends = now() - place.startedAt >= STEADY_MS ? 1 : place.ends + 1
-    return Math.min(FIRST_PAUSE_MS * 2 ** (place.ends - 1), LONGEST_PAUSE_MS)
-  }
-
+export function createSupervisor({ count, ...options }: SupervisorOptions): Supervisor {
+  const places = Array.from({ length: count }, (_, i) => new WorkerPlace(i + 1, options))
   const processes = (): WorkerProcess[] => places.flatMap(({ process }) => process ?? [])
 
   async function start(): Promise<string> {
-    const [url = ''] = await Promise.all(places.map((place) => run(place).listening.catch(giveUp)))
+    const [url = ''] = await Promise.all(places.map((place) => place.run().listening.catch(giveUp)))
     return url
   }
 
   /** Before the end of the worker is reported, which is not to speak of a restart then. */
   function giveUp(error: unknown): never {
-    stopping = true
+    for (const place of places) place.close()
     throw error
   }
 
   async function reload(): Promise<string[]> {
-    const { config, hash } = begin()
+    const { config, hash } = options.begin()
     const problems = places.map(async ({ worker, process }) => {
       const problem = (await process?.reload(config, hash)) ?? null
       return problem === null ? [] : [`worker ${worker}: ${problem}`]
@@ -132,8 +65,7 @@ export function createSupervisor(options: SupervisorOptions): Supervisor {
   }
 
   async function stop(graceMs: number): Promise<void> {
-    stopping = true
-    for (const { restart } of places) clearTimeout(restart)
+    for (const place of places) place.close()
     for (const process of processes()) process.stop()
     const timer = setTimeout(kill, graceMs)
     await Promise.all(processes().map(({ ended }) => ended))
@@ -153,12 +85,9 @@ export function createSupervisor(options: SupervisorOptions): Supervisor {
       for (const process of processes()) process.rejected(problems)
     },
     drain(on) {
-      draining = on
-      for (const process of processes()) process.drain(on)
+      for (const place of places) place.drain(on)
     },
     stop,
     kill,
   }
 }
-
-const ENDED = { ready: false, reasons: ['has ended and is started again'] }

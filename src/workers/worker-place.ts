@@ -1,0 +1,106 @@
+import { messageOf } from '../errors.ts'
+import type { Observer } from '../observe/observation.ts'
+import type { Report, ToWorker } from './messages.ts'
+import { type Ending, startWorker, type WorkerProcess } from './worker-handle.ts'
+
+export interface PlaceOptions {
+  /** What a worker is to begin with now. */
+  readonly begin: () => Omit<Extract<ToWorker, { type: 'begin' }>, 'type' | 'worker'>
+  readonly onReport: (worker: number, report: Report) => void
+  readonly onEnd: (worker: number) => void
+  /** Whole lines of a worker's log. */
+  readonly write: (lines: string) => void
+  readonly observe: Observer
+  /** Monotonic milliseconds. Default `performance.now`. */
+  readonly now?: () => number
+}
+
+const FIRST_PAUSE_MS = 100
+const LONGEST_PAUSE_MS = 5000
+/** A worker that has run this long was no failure to start, in milliseconds. */
+const STEADY_MS = 10_000
+
+/**
+ * The place of a worker, which one process after another may take.
+ *
+ * | State   | Event             | Next                                               |
+ * |---------|-------------------|----------------------------------------------------|
+ * | empty   | `run`             | taken                                              |
+ * | taken   | its process ends  | waiting                                            |
+ * | waiting | the pause is over | taken                                              |
+ * | any     | `close`           | closed: once its process has ended, it stays empty |
+ */
+export class WorkerPlace {
+  /** From 1. */
+  readonly worker: number
+  readonly #options: PlaceOptions
+  readonly #now: () => number
+  #process: WorkerProcess | null = null
+  #startedAt = 0
+  /** How often a process ended since one last ran steadily. */
+  #ends = 0
+  #restart: NodeJS.Timeout | undefined
+  #closed = false
+  #draining = false
+
+  constructor(worker: number, options: PlaceOptions) {
+    this.worker = worker
+    this.#options = options
+    this.#now = options.now ?? (() => performance.now())
+  }
+
+  /** `null` between two of them. */
+  get process(): WorkerProcess | null {
+    return this.#process
+  }
+
+  /** @throws Error if there is no memory for a process */
+  run(): WorkerProcess {
+    const { worker } = this
+    const { begin, onReport, onEnd, write, observe } = this.#options
+    this.#startedAt = this.#now()
+    const order: ToWorker = { type: 'begin', worker, ...begin() }
+    const process = startWorker({ begin: order, onReport: (report) => onReport(worker, report), write, now: this.#now })
+    this.#process = process
+    observe({ type: 'worker_started', worker, pid: process.pid })
+    if (this.#draining) process.drain(true)
+    void process.ended.then((ending) => {
+      this.#process = null
+      onEnd(worker)
+      this.#ended(process.pid, ending)
+    })
+    return process
+  }
+
+  drain(on: boolean): void {
+    this.#draining = on
+    this.#process?.drain(on)
+  }
+
+  /** No process takes the place any more. */
+  close(): void {
+    this.#closed = true
+    clearTimeout(this.#restart)
+  }
+
+  /** If there is no memory for a process, Node throws. Other shortages it reports like the end of a process (26.10). */
+  #runAgain(): void {
+    try {
+      this.run()
+    } catch (error) {
+      const { code = 'error' } = error as NodeJS.ErrnoException
+      this.#ended(0, { reason: code, problem: messageOf(error) })
+    }
+  }
+
+  #ended(pid: number, { reason, problem }: Ending): void {
+    const restartMs = this.#closed ? null : this.#pause()
+    this.#options.observe({ type: 'worker_ended', worker: this.worker, pid, reason, problem, restartMs })
+    if (restartMs !== null) this.#restart = setTimeout(() => this.#runAgain(), restartMs)
+  }
+
+  #pause(): number {
+    this.#ends = this.#now() - this.#startedAt >= STEADY_MS ? 1 : this.#ends + 1
+    return Math.min(FIRST_PAUSE_MS * 2 ** (this.#ends - 1), LONGEST_PAUSE_MS)
+  }
+}
