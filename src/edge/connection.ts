@@ -3,10 +3,10 @@ import { once } from 'node:events'
 import type { IncomingMessage, ServerResponse } from 'node:http'
 import type { Socket } from 'node:net'
 import type { Duplex } from 'node:stream'
-import { setImmediate as nextTurn } from 'node:timers/promises'
 import { type Denial, STATUS_OF } from '../errors.ts'
 import { peerOf } from '../lib/peers.ts'
 import { endAsNode, endInstead } from '../node/connection-end.ts'
+import { isStopped, stopAtNextHead } from '../node/parser-stop.ts'
 import { holdPausedRecords, readReleased } from '../node/paused-records.ts'
 import type { Observer } from '../observe/observation.ts'
 import { type Asked, askedBy, type Presentation, presented } from '../respond/presentation.ts'
@@ -20,6 +20,7 @@ import { checkEdge, checkUpgrade, isLastOnConnection } from './head-rules.ts'
 import { isBroken, originIn, type ParserError, parserDenial } from './parser-error.ts'
 import { requestIdOf } from './request-id.ts'
 import type { ShareRules } from './shares.ts'
+import { nextTurn } from './turns.ts'
 
 /** What is known of a client by its connection. */
 export interface ClientPeer {
@@ -88,17 +89,15 @@ export interface ConnectionContext {
 
 /** Requests of one connection, all but the first waiting. Browsers and libraries pipeline none, or a few. */
 const MAX_PIPELINED = 32
-/** Those behind them, refused or ignored, that Node keeps until all before them have their responses: 4 KB each (26.10). */
-const MAX_EXCESS = 100
 /** How long requests wait unread behind a response without a head, in milliseconds. */
 const TURN_MS = 1000
-/** How long a connection is not read that has brought a body in too many pieces, in milliseconds. */
+/** How long a connection is not read that has brought a body in too many pieces, or what nobody looks at, in milliseconds. */
 const REST_MS = 1000
 /** Silence on a tunnel, in milliseconds, after which TCP asks whether the client is there. */
 const KEEP_ALIVE_PROBE_MS = 60_000
 
-/** Why a connection is not read: a request waits for its turn, or a body came in too many pieces. */
-type Hold = 'turn' | 'pieces'
+/** Why a connection is not read: a request waits for its turn, or it has brought too much for a while. */
+type Hold = 'turn' | 'rest'
 
 /**
  * One client connection. Two things say where it stands: whether requests are under way, and whether the last one has come.
@@ -106,7 +105,7 @@ type Hold = 'turn' | 'pieces'
  * | State | A request comes | A head that is none comes | The body under way breaks | Next |
  * |---|---|---|---|---|
  * | idle: no request is under way | served | denied, and the last | | busy by a request, tunnel by an upgrade, last |
- * | busy: 1 to 32 are under way, the first is looked at | waits; above 32 refused | denied when idle | cut off, and the last | idle when all have their responses, last |
+ * | busy: 1 to 32 are under way, the first is looked at | waits; above 32 refused, and the last | denied when idle | cut off, and the last | idle when all have their responses, last |
  * | held back: busy, others wait, not read | | | | as busy; last, busy after 1 s behind a response without a head |
  * | last, busy: the last one has come | ignored | ignored | cut off | last, idle |
  * | last, idle | ignored | ignored | | closed by its last response |
@@ -115,9 +114,9 @@ type Hold = 'turn' | 'pieces'
  * A held back connection is read on after that second: nobody else would notice that its client leaves, and its request would keep its
  * place. Its last request is then the last one that is complete.
  *
- * The last request is one that asks for the end, that is ambiguous or cut off, or whose response closes the connection. What comes
- * behind it may be a part of it, and cannot get a response (RFC 9112, 9.6): it is neither looked at nor charged. More than 100 requests
- * that are refused or ignored close the connection.
+ * The last request is one that asks for the end, that is ambiguous, refused or cut off, or whose response closes the connection. What
+ * comes behind it may be a part of it, and cannot get a response (RFC 9112, 9.6): it is neither looked at nor charged. The first request
+ * that is ignored stops the parser.
  */
 export class ClientConnection implements ClientPeer {
   readonly address: string
@@ -133,8 +132,6 @@ export class ClientConnection implements ClientPeer {
   #isLast = false
   /** The request with which the client asked for the end, as by `Connection: close`. */
   #lastAsked: IncomingMessage | null = null
-  /** Requests that are refused or ignored, and are in Node's queue. */
-  #excess = 0
   /** What is done as soon as it is idle: once, however much garbage comes. */
   #atIdle: (() => void) | null = null
 
@@ -163,7 +160,7 @@ export class ClientConnection implements ClientPeer {
     if (!res.shouldKeepAlive) this.#lastAsked = req
     holdPausedRecords(this.#socket)
     if (this.#isLast) {
-      this.#ignore(res)
+      this.#ignore(req)
       return
     }
     const ambiguity = checkEdge(req, limits().underscoreNames)
@@ -210,6 +207,7 @@ export class ClientConnection implements ClientPeer {
   /** Node's parser, or one of its limits, takes no more. */
   fail(error: ParserError): void {
     const socket = this.#socket
+    if (isStopped(error) && !socket.destroyed) this.#rest()
     const last = this.#requests.at(-1)
     // What comes behind a response that ended the connection is read to nowhere. By TLS, where one read brings several records, that
     // response is not out yet.
@@ -257,24 +255,17 @@ export class ClientConnection implements ClientPeer {
     work?.()
   }
 
-  /**
-   * Ends a connection with too many requests that wait behind others for no response or a refusal: one packet has room for thousands,
-   * and Node parses it to its end. Their bodies are read to nowhere. @returns whether the connection goes on
-   */
-  #ignore(res: ServerResponse): boolean {
-    res.req.resume()
-    this.#excess++
-    res.once('close', () => this.#excess--)
-    if (this.#excess <= MAX_EXCESS) return true
-    if (!this.#socket.destroyed) this.#context.observe({ type: 'bad_connection', code: 'pipelining', status: 0 })
-    this.#isLast = true
-    this.#socket.destroy()
-    return false
+  /** Neither it nor what comes behind it is looked at. Its body is read to nowhere. */
+  #ignore(req: IncomingMessage): void {
+    req.resume()
+    stopAtNextHead(this.#socket)
   }
 
   /** One client that sends a thousand requests in one packet shall not take the place of a thousand others. */
   #refuse(req: IncomingMessage, res: ServerResponse): void {
-    if (!this.#ignore(res)) return
+    this.#isLast = true
+    res.shouldKeepAlive = false
+    this.#ignore(req)
     const { observe, limits } = this.#context
     observe({ type: 'bad_connection', code: 'pipelining', status: STATUS_OF.too_many_in_flight })
     const denial = tooManyInFlight('connection', 'requests', MAX_PIPELINED, req.headers.accept)
@@ -405,8 +396,8 @@ export class ClientConnection implements ClientPeer {
 
   /** What others send comes in its turn meanwhile. */
   #rest(): void {
-    this.#hold('pieces')
-    setTimeout(() => this.#readOn('pieces'), REST_MS).unref()
+    this.#hold('rest')
+    setTimeout(() => this.#readOn('rest'), REST_MS).unref()
   }
 
   /** Node's server stops the handle by the event. A stream that is paused when it is paused again emits none. */
@@ -419,14 +410,15 @@ export class ClientConnection implements ClientPeer {
 /**
  * Waits until the responses before this one on its connection are out. Until then nobody looks at the request: it would hold a place, a
  * charge and a connection to the upstream while its response waits, and all of that 32 times for one connection. A request that had to
- * wait starts in a turn of the event loop of its own: 32 refusals that are dear to find would else hold up every other connection.
+ * wait starts in a later turn of the event loop, as few of its address do: 32 refusals that are dear to find would else hold up every
+ * other connection.
  *
  * @returns whether its client is still there
  */
-export async function turnOf(res: ServerResponse): Promise<boolean> {
+export async function turnOf({ res, client }: Pick<IncomingRequest, 'res' | 'client'>): Promise<boolean> {
   if (res.socket === null && !res.destroyed) {
     await Promise.race([once(res, 'socket'), once(res, 'close')])
-    await nextTurn()
+    await nextTurn(client.peer)
   }
   return res.socket !== null && !res.destroyed
 }

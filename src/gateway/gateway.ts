@@ -54,7 +54,7 @@ async function handle(context: Context, request: IncomingRequest): Promise<void>
   const { res, ambiguity } = request
   const exchange = begin(context, request, res)
   try {
-    const admission = (await turnOf(res))
+    const admission = (await turnOf(request))
       ? await admit(context, exchange, ambiguity)
       : left('the client left before its turn')
     recordAdmission(context, exchange)

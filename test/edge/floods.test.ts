@@ -1,8 +1,14 @@
+import { spawn } from 'node:child_process'
+import { once } from 'node:events'
 import net from 'node:net'
-import { afterEach, beforeEach, describe, expect, it } from 'vitest'
+import tls from 'node:tls'
+import { fileURLToPath } from 'node:url'
+import { Worker } from 'node:worker_threads'
+import { afterAll, afterEach, beforeEach, describe, expect, it } from 'vitest'
 import { type RunningApp, startApp, startUpstream, type Upstream, yaml } from '../e2e/harness.ts'
 import { jwtOf } from '../e2e/jwt.ts'
 import { statusesIn } from '../e2e/raw.ts'
+import { BOTH_WAYS, makeCertificates } from '../setup/ways.ts'
 import { startRawUpstream } from './raw-upstream.ts'
 
 /** One stranger, or one user, tries to take all there is. Meanwhile fifty other users are served, each from elsewhere. */
@@ -13,6 +19,8 @@ const OTHERS = Array.from({ length: 50 }, (_, i) => `user ${i}`)
 /** How long a held request would hold back others, in milliseconds, is far above this: nobody waits for an attacker's end. */
 const PATIENCE_MS = 10_000
 
+const certificates = makeCertificates()
+afterAll(() => certificates.remove())
 let backend: Upstream
 let app: RunningApp
 const sockets = new Set<net.Socket>()
@@ -27,15 +35,16 @@ afterEach(async () => {
   await app.stop()
 })
 
-async function start(upstream = backend.url, edge = ''): Promise<void> {
+async function start(upstream = backend.url, edge = '', listener = ''): Promise<void> {
   const routes = '[{ match: "* /pub/*", public: true }, { match: "* /api/*", category: read }]'
   const limits = 'baselines: { personal: { read: { 1h: 100000 } }, global: { read: { 1h: 1000000 } } }'
-  app = await startApp(yaml(upstream, `edge: { ${edge} }\nquota: { ${limits} }\nroutes: ${routes}`))
+  app = await startApp(yaml(upstream, `edge: { ${edge} }\nquota: { ${limits} }\nroutes: ${routes}\n${listener}`))
 }
 
 function connect(localAddress: string): net.Socket {
-  const { hostname, port } = new URL(app.url)
-  const socket = net.connect({ host: hostname, port: Number(port), localAddress })
+  const { hostname, port, protocol } = new URL(app.url)
+  const place = { host: hostname, port: Number(port), localAddress }
+  const socket = protocol === 'https:' ? tls.connect({ ...place, rejectUnauthorized: false }) : net.connect(place)
   socket.on('error', () => {})
   sockets.add(socket)
   return socket
@@ -47,7 +56,7 @@ function hold(text: string, localAddress = ATTACKER): void {
 }
 
 /** What a client gets that sends one request and waits. */
-function ask(text: string, localAddress: string): Promise<number | undefined> {
+function ask(text: string, localAddress: string, patienceMs = PATIENCE_MS): Promise<number | undefined> {
   const socket = connect(localAddress)
   let received = ''
   socket.on('data', (piece) => {
@@ -55,7 +64,7 @@ function ask(text: string, localAddress: string): Promise<number | undefined> {
   })
   socket.write(text)
   return new Promise((resolve) => {
-    const timer = setTimeout(() => socket.destroy(), PATIENCE_MS)
+    const timer = setTimeout(() => socket.destroy(), patienceMs)
     socket.once('close', () => {
       clearTimeout(timer)
       sockets.delete(socket)
@@ -72,9 +81,11 @@ function request(line: string, user: string | null, ...fields: string[]): string
 const get = (path: string, user: string | null): string => request(`GET ${path} HTTP/1.1`, user)
 
 /** All others at once, each from an address of its own. */
-async function others(): Promise<(number | undefined)[]> {
+async function others(patienceMs = PATIENCE_MS): Promise<(number | undefined)[]> {
   const line = 'GET /api/now HTTP/1.1'
-  const responses = OTHERS.map((user, i) => ask(request(line, user, 'Connection: close'), `127.0.1.${i + 1}`))
+  const responses = OTHERS.map((user, i) =>
+    ask(request(line, user, 'Connection: close'), `127.0.1.${i + 1}`, patienceMs),
+  )
   return [...new Set(await Promise.all(responses))]
 }
 
@@ -232,4 +243,35 @@ it('ten connections that send chunks of one byte without end take a small part o
   for (let i = 0; i < 3; i++) await expectOthersServed()
   // What is read in a second of a connection is one read: 64 KiB of the 120 KB that each of these writes has.
   expect(sent - before).toBeLessThan(100)
+})
+
+/** On an event loop of its own: each accepts one connection a turn. */
+const UPSTREAM = `
+  const server = require('node:http').createServer((_, res) => res.end('ok'))
+  server.listen(0, '127.0.0.1', () => {
+    require('node:worker_threads').parentPort.postMessage('http://127.0.0.1:' + server.address().port)
+  })`
+
+describe.each(BOTH_WAYS)('two addresses that pipeline on 300 connections, by $name', (way) => {
+  // Both sides of a handshake are in this process.
+  const patienceMs = way.clients ? PATIENCE_MS : PATIENCE_MS / 2
+
+  it.each([
+    ['20 requests every 20 milliseconds, without end', 20, 20],
+    ['2000 requests every 20 milliseconds, without end', 2000, 20],
+    ['32 requests again and again, each when the ones before have their responses', 32, 0],
+  ])('take nothing from fifty others by %s', async (_what, requests, interval) => {
+    const upstream = new Worker(UPSTREAM, { eval: true })
+    const [url] = await once(upstream, 'message')
+    await start(url, '', certificates.listener(way))
+    const file = new URL('pipelining-flood.ts', import.meta.url)
+    const flood = spawn(process.execPath, [fileURLToPath(file), app.url, String(requests), String(interval)])
+    try {
+      await poll(() => app.requests().length).toBeGreaterThan(200)
+      for (let i = 0; i < 3; i++) expect(await others(patienceMs)).toEqual([200])
+    } finally {
+      flood.kill()
+      await upstream.terminate()
+    }
+  })
 })
