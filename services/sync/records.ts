@@ -2,8 +2,8 @@ import type { Database } from '../common/database.ts'
 import type { ScoreRecord } from './record.ts'
 
 /**
- * How a key came into the snapshot of its player, as bits: by an incremental sync meanwhile, by a chunk, or by a record
- * of a chunk that cannot be stored. A key with none of them is deleted at the end.
+ * How a key came into the snapshot of its player, as bits. It came by an incremental sync meanwhile, by a chunk, or by
+ * a record of a chunk that cannot be stored. A key with none of them is deleted at the end.
  */
 export const MARK = { none: 0, incremental: 1, chunk: 2, named: 4 } as const
 

@@ -39,8 +39,8 @@ interface Pair {
 }
 
 /**
- * Puts a new pair of files in force for the connections that come from then on, also after a swap of a symbolic link,
- * as of a mounted Secret. Files that are no pair are reported, and the old pair stays.
+ * Puts a new pair of files in force for the connections that come from then on. The pair may also be reached by a link
+ * that is swapped, as in a mounted Secret. Files that are no pair are reported, and the old pair stays.
  * @param listener in whose name it is reported
  * @throws Error with the cure, if the files are no pair now
  */

@@ -21,9 +21,8 @@ export interface ConfigWatch {
 }
 
 /**
- * Calls `onChange` when the content of a file has become another one. The file may be rewritten, or replaced by a
- * rename or by the swap of a symbolic link on the way to it, as a ConfigMap does. A file that is gone is a change too,
- * and so is its return.
+ * Calls `onChange` when the content of a file has become another one. The file may be rewritten, replaced by a rename,
+ * or reached by a link that is swapped, as in a ConfigMap. A file that is gone is a change too, and so is its return.
  * The folder's events make it quick, and looking again and again makes it sure. Links lead out of the folder, some file
  * systems report nothing, and a modification time can be the same after a change. A small file is cheap to read.
  */

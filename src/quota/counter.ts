@@ -24,7 +24,7 @@ export function usageOf(counter: Counter, seconds: number, now: number): Usage {
 export type AheadListener = (aheadMs: number) => void
 
 /**
- * The same for a charge, also a refused one. It sets a start in the future to `now` for good: otherwise the window
+ * The same for a charge, also a refused one. It sets a start in the future to `now` for good. Otherwise the window
  * would have its whole length left at each look, and nobody would see it end.
  */
 export function usageToCharge(counter: Counter, seconds: number, now: number, onAhead: AheadListener): Usage {

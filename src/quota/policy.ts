@@ -5,8 +5,8 @@ import type { Limit, Window } from './window.ts'
 
 /**
  * Makes the limits in force from what administrators set: pure.
- * effective = floor(baseline x mode factor x (multiplier, for the global scope)), at least 1 if the baseline is at
- * least 1
+ * A limit is floor(baseline x mode factor x multiplier), at least 1 if the baseline is at least 1. The multiplier is
+ * for the global scope.
  */
 
 export const MODES = ['conservative', 'normal', 'loose', 'adaptive', 'custom'] as const

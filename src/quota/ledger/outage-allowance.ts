@@ -38,8 +38,8 @@ export class OutageAllowance {
   }
 
   /**
-   * Decides a charge. `null` if it cannot be decided here: its category has no share, the share of some limit is less
-   * than its cost, or there are more users than are kept.
+   * Decides a charge. `null` if it cannot be decided here. Its category may have no share, some share may be less than
+   * its cost, or there may be more users than are kept.
    */
   decide(charge: Charge, at: number): Decision | null {
     const limits = this.#shareOf(charge.limits, this.#options.share(charge.category))

@@ -4,9 +4,9 @@ import { type Limit, NOT_RUNNING, resetAt, type Usage } from '../window.ts'
 /** What was refused a moment ago, so that a client that goes on asking costs the store nothing. */
 export interface RecentRefusals {
   /**
-   * The refusal again, with the time of now. It is the same object as long as no window has a whole second less left. `null`
-   * if the store has to be asked. A window that has not started, and refuses what costs more than its limit, ends as of the
-   * moment that the refusal names, which may be `keepMs` ago.
+   * The refusal again, with the time of now. It is the same object as long as no window has a whole second less left.
+   * `null` if the store has to be asked. A window that has not started may refuse what costs more than its limit. Its
+   * end counts from the moment that the refusal names, which may be `keepMs` ago.
    */
   recall(charge: Charge): Decision | null
   /** @param askedAt when the store was asked, on our clock: its reply may have been under way for long */
@@ -33,10 +33,9 @@ interface Entry {
 const MAX = 10_000
 
 /**
- * Within a window what is used only grows, but for refunds and resets. So a refusal stays true while its windows run and
- * the limits are the same ones; what other users charge, and what other processes charge and give back, is seen `keepMs` later
- * at most. It never admits anything.
- *
+ * Within a window what is used only grows, but for refunds and resets. So a refusal stays true while its windows run
+ * and the limits are the same ones. What other users charge, and what other processes do, is seen `keepMs` later at
+ * most. It never admits anything.
  * @param keepMs how long a refusal is repeated, in milliseconds; 0 for never
  * @param now monotonic milliseconds
  */

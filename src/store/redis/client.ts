@@ -223,8 +223,8 @@ export async function asksForNoPassword(redis: RedisClient): Promise<boolean> {
 }
 
 /**
- * Ends a connection whose SELECT was refused, since there is no such number or no right to it. ioredis reports that and
- * goes on in database 0, whose counters are those of somebody else.
+ * Ends a connection whose SELECT was refused: there is no such number, or no right to it. ioredis reports that and goes
+ * on in database 0, whose counters are those of somebody else.
  */
 function inItsDatabase(redis: Redis): Redis {
   redis.on('error', (error: Error) => {
