@@ -16,6 +16,8 @@ export interface ProviderOptions {
 export interface Unanswered {
   /** For the log. */
   readonly problem: string
+  /** Whether it is the credential that the provider, or what stands before it, does not take. */
+  readonly isOfCredential: boolean
 }
 
 export interface Provider {
@@ -32,17 +34,21 @@ const CONNECTIONS = 64
 const MOST_ASKED = 320
 const MAX_BYTES = 64 * 1024
 
-/** After so many failures one after the other the provider is out. */
+/** After so many failures one after the other the provider is out, unless it has just answered. */
 const FAILURES = 3
+/** As long as others get answers, a few credentials on which it fails do not make it out for everybody. */
+const JUST_MS = 1000
 /** While it is out it is asked so often, by one request; all others need not wait to learn that it still is. */
 const PAUSE_MS = 1000
 
 class Failure extends Error {
   readonly reason: 'status' | 'malformed'
+  readonly isOfCredential: boolean
 
-  constructor(reason: Failure['reason'], message: string) {
+  constructor(reason: Failure['reason'], message: string, isOfCredential = false) {
     super(message)
     this.reason = reason
+    this.isOfCredential = isOfCredential
   }
 }
 
@@ -66,7 +72,7 @@ export function openProvider({ url, clientId, clientSecret }: ProviderOptions, o
 
   async function ask(credential: string): Promise<Payload | Unanswered> {
     if (asked >= MOST_ASKED) return failed('busy', 'too many credentials wait for the provider')
-    if (!availability.mayAsk()) return { problem: 'the provider is out' }
+    if (!availability.mayAsk()) return { problem: 'the provider is out', isOfCredential: false }
     const startedAt = performance.now()
     asked++
     try {
@@ -75,17 +81,18 @@ export function openProvider({ url, clientId, clientSecret }: ProviderOptions, o
       availability.succeeded()
       return payload
     } catch (error) {
-      const { reason, message } = describe(error)
-      availability.failed(message)
-      return failed(reason, message)
+      const { reason, message, isOfCredential } = describe(error)
+      if (isOfCredential) availability.succeeded()
+      else availability.failed(message)
+      return failed(reason, message, isOfCredential)
     } finally {
       asked--
     }
   }
 
-  function failed(reason: string, problem: string): Unanswered {
+  function failed(reason: string, problem: string, isOfCredential = false): Unanswered {
     observe({ type: 'introspection_failed', provider, reason })
-    return { problem }
+    return { problem, isOfCredential }
   }
 
   async function question(credential: string): Promise<Payload> {
@@ -95,9 +102,10 @@ export function openProvider({ url, clientId, clientSecret }: ProviderOptions, o
       throw new Failure(
         'status',
         `answered ${status}: it does not know client_id and client_secret, or does not let them ask`,
+        isOfRequest(status),
       )
     }
-    if (status !== 200) throw new Failure('status', `answered ${status}`)
+    if (status !== 200) throw new Failure('status', `answered ${status}`, isOfRequest(status))
     const bytes = Buffer.from(text)
     const object = parseObject(bytes)
     if (object === null)
@@ -108,18 +116,26 @@ export function openProvider({ url, clientId, clientSecret }: ProviderOptions, o
   return { ask, close: () => void poster.close().catch(() => {}) }
 }
 
+/**
+ * A firewall before it answers 403 to a credential that looks like a path, a server 413 to a long one. A 401 is about our own
+ * name and secret (RFC 7662, section 2.3), a 429 about how much all ask.
+ */
+function isOfRequest(status: number): boolean {
+  return status >= 400 && status <= 499 && status !== 401 && status !== 429
+}
+
 /** RFC 6749, section 2.3.1: both are form-encoded before. */
 function basic(id: string, secret: string): string {
   const encode = (text: string) => new URLSearchParams({ '': text }).toString().slice(1)
   return `Basic ${Buffer.from(`${encode(id)}:${encode(secret)}`).toString('base64')}`
 }
 
-function describe(error: unknown): { readonly reason: string; readonly message: string } {
+function describe(error: unknown): Pick<Failure, 'message' | 'isOfCredential'> & { readonly reason: string } {
   if (error instanceof Failure) return error
   if (error instanceof Error && error.name === 'TimeoutError') {
-    return { reason: 'timeout', message: `no answer within ${DEADLINE_MS / 1000} s` }
+    return { reason: 'timeout', message: `no answer within ${DEADLINE_MS / 1000} s`, isOfCredential: false }
   }
-  return { reason: 'connection', message: messageOf(error) || 'no connection' }
+  return { reason: 'connection', message: messageOf(error) || 'no connection', isOfCredential: false }
 }
 
 /**
@@ -128,6 +144,7 @@ function describe(error: unknown): { readonly reason: string; readonly message: 
  */
 function createAvailability(provider: string, observe: Observer) {
   let failures = 0
+  let answeredAt = Number.NEGATIVE_INFINITY
   /** Monotonic milliseconds; `null` while it is up. */
   let out: { readonly since: number; askedAt: number } | null = null
 
@@ -140,14 +157,15 @@ function createAvailability(provider: string, observe: Observer) {
 
   function failed(message: string): void {
     failures++
-    if (out !== null || failures < FAILURES) return
     const since = performance.now()
+    if (out !== null || failures < FAILURES || since - answeredAt < JUST_MS) return
     out = { since, askedAt: since }
     observe({ type: 'introspection_out', provider, message })
   }
 
   function succeeded(): void {
     failures = 0
+    answeredAt = performance.now()
     if (out === null) return
     observe({ type: 'introspection_recovered', provider, downMs: performance.now() - out.since })
     out = null

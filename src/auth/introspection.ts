@@ -30,7 +30,10 @@ export interface Introspection {
 const REFUSED_MS = 10_000
 /** Each has about 200 bytes. */
 const MOST_REFUSED = 10_000
-/** What a "no" costs the address that asked, in tenths of a millisecond: 40 at once, and 10 a second from then on. */
+/**
+ * What a credential costs the address that brought it, if the provider says "no" or does not take it, in tenths of a
+ * millisecond: 40 at once, and 10 a second from then on.
+ */
 const REFUSED_COST = 50
 
 /** For clocks that differ, in seconds. */
@@ -65,10 +68,9 @@ export function createIntrospection(
     if (noPlace !== null) return noPlace
     let spent = 0
     try {
-      const result = await ask(rules, credential, { at, forwarded })
-      if ('caller' in result || result.code !== 'unauthorized') return result
-      spent = REFUSED_COST
-      refused.set(key, result, at + REFUSED_MS, now())
+      const { result, isForNothing } = await ask(rules, credential, { at, forwarded })
+      if (isForNothing) spent = REFUSED_COST
+      if (!('caller' in result) && result.code === 'unauthorized') refused.set(key, result, at + REFUSED_MS, now())
       return result
     } finally {
       held.leave(spent)
@@ -88,16 +90,24 @@ interface Question {
   readonly forwarded: readonly string[]
 }
 
-async function ask(rules: readonly Rules[], credential: string, question: Question): Promise<Verified | Denial> {
+interface Answered {
+  readonly result: Verified | Denial
+  /** Whether it is for the credential that nobody is let in. */
+  readonly isForNothing: boolean
+}
+
+async function ask(rules: readonly Rules[], credential: string, question: Question): Promise<Answered> {
   let refused: Denial = INACTIVE
+  let isOfCredential = false
   for (const { options, provider } of rules) {
     const answer = await provider.ask(credential)
     const result = 'problem' in answer ? out(answer.problem) : judge(answer, options, question)
-    if ('caller' in result) return result
+    if ('caller' in result) return { result, isForNothing: false }
+    if ('problem' in answer) isOfCredential ||= answer.isOfCredential
     // "Cannot know" outweighs "no": whoever would say yes may be the one that cannot be asked.
     if (refused.code === 'unauthorized') refused = result
   }
-  return refused
+  return { result: refused, isForNothing: isOfCredential || refused.code === 'unauthorized' }
 }
 
 /** As soon as this a client may ask again. */

@@ -269,6 +269,36 @@ describe('a provider that fails', () => {
     expect(told).toEqual(['introspection_out', 'introspection_recovered'])
   })
 
+  it.each([400, 403, 413])(
+    'on some credentials only, by %d, is not out for the others, and they cost who brings them',
+    async (status) => {
+      const server = await listen(async (request, response) => {
+        if ((await textOf(request)).includes('passwd')) response.writeHead(status).end()
+        else answer(response, ACTIVE)
+      })
+      const self = await openBench([{ url: server.url }])
+      const spent: number[] = []
+      const places = () => ({ enter: () => null, leave: (tenths: number) => void spent.push(tenths) })
+      for (let i = 0; i < 5; i++) {
+        expect(await self.auth.authenticate(`Bearer ../etc/passwd${i}`, places)).toMatchObject({ code: 'overloaded' })
+      }
+      expect(spent.every((tenths) => tenths > 0)).toBe(true)
+      expect(await self.outcome('good')).toBe('alice')
+      expect(self.seen.map(({ type }) => type)).not.toContain('introspection_out')
+    },
+  )
+
+  it('on some credentials only, as a service that breaks, is not out while others get answers', async () => {
+    const server = await listen(async (request, response) => {
+      if ((await textOf(request)).includes('breaks')) response.writeHead(500).end()
+      else answer(response, ACTIVE)
+    })
+    const self = await openBench([{ url: server.url }])
+    expect(await self.outcome('good')).toBe('alice')
+    for (let i = 0; i < 5; i++) expect(await self.outcome(`breaks-${i}`)).toBe('overloaded')
+    expect(await self.outcome('another')).toBe('alice')
+  })
+
   it('is no reason to forget what is known', async () => {
     const server = await listen((_, response) => answer(response, ACTIVE))
     const self = await openBench([{ url: server.url }])
