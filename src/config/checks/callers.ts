@@ -1,3 +1,4 @@
+import { foldedName } from '../headers.ts'
 import type { Salvage } from '../partial.ts'
 import { type Finding, type Path, quote } from '../problems.ts'
 
@@ -6,6 +7,7 @@ export function checkCallers(parsed: Salvage): Finding[] {
   return [
     ...checkTwins(parsed.auth),
     ...checkKeys(parsed),
+    ...checkKeysArrive(parsed),
     ...checkTrusted(parsed),
     ...checkCookies(parsed),
     ...checkAnonymous(parsed.auth),
@@ -64,15 +66,45 @@ function curlOf(source: Source): string {
   }
 }
 
-function checkTrusted({ auth: { trusted, from = [] }, edge }: Salvage): Finding[] {
+/** The upstream has to see the key of each client: else nobody checks it. */
+function checkKeysArrive({ auth: { unverified_keys: keys }, upstream }: Salvage): Finding[] {
+  const { headers = new Map(), identity = new Map(), remove_headers: removed = [] } = upstream
+  const field = keys === undefined ? null : fieldOf(keys)
+  if (keys === undefined || field === null) return []
+  const taken: Path[] = [
+    ...[...headers.keys()].map((name) => ['upstream', 'headers', name]),
+    ...[...identity.keys()].map((name) => ['upstream', 'identity', name]),
+    ...removed.map((_name, i) => ['upstream', 'remove_headers', i]),
+  ]
+  const names = [...headers.keys(), ...identity.keys(), ...removed]
+  return taken
+    .filter((_path, i) => foldedName(names[i] ?? '') === field)
+    .map((path) => {
+      const message = `takes away the keys of auth.unverified_keys, which only the upstream can check: curl ${curlOf(keys)} is forwarded like any other. Remove it here, or auth.unverified_keys`
+      return warning(path, message)
+    })
+}
+
+/** The header, as `foldedName` has it; `null` for a parameter of the query. */
+function fieldOf(source: Source): string | null {
+  if (source.kind === 'header') return foldedName(source.name)
+  return source.kind === 'cookie' ? 'cookie' : null
+}
+
+function checkTrusted({ auth: { trusted, from = [], unverified_keys: keys }, edge }: Salvage): Finding[] {
   if (trusted === undefined) return []
   const path = ['auth', 'trusted']
   const names = [trusted.user, trusted.organisation, trusted.plan].filter((name) => name !== null)
   const twice = names.find((name, i) => names.findIndex((other) => isSame(other, name)) < i)
-  const read = names.find((name) => from.some((source) => source.kind === 'header' && isSame(source.name, name)))
+  const readBy = (sources: readonly Source[]) =>
+    names.find((name) => sources.some((source) => source.kind === 'header' && isSame(source.name, name)))
+  const [read, key] = [readBy(from), readBy(keys === undefined ? [] : [keys])]
   return [
     ...(twice === undefined ? [] : [{ path, message: `names ${twice} twice: give each a field of its own` }]),
     ...(read === undefined ? [] : [{ path, message: `names ${read}, where auth.from reads a credential: remove one` }]),
+    ...(key === undefined
+      ? []
+      : [{ path, message: `names ${key}, where auth.unverified_keys reads a key: remove one` }]),
     ...(edge.trusted_proxies?.length === 0
       ? [{ path, message: 'is true of trusted proxies only, and there is none: name yours in edge.trusted_proxies' }]
       : []),
@@ -83,8 +115,8 @@ function isSame(a: string, b: string): boolean {
   return a.toLowerCase() === b.toLowerCase()
 }
 
-/** Only what changes something is asked for the origin of the page. */
-function checkCookies({ auth: { from = [] }, routes }: Salvage): Finding[] {
+/** Only what changes something is asked for the origin of the page, and of a key only the upstream can ask. */
+function checkCookies({ auth: { from = [], unverified_keys: keys }, routes }: Salvage): Finding[] {
   const dear = routes.find(
     ({ public: isPublic, match, cost }) =>
       isPublic === false &&
@@ -95,10 +127,14 @@ function checkCookies({ auth: { from = [] }, routes }: Salvage): Finding[] {
   if (dear?.match === undefined) return []
   const path = dear.match.match.replace(/^\S+ +/, '').replaceAll(/:[^/]+|\*$/g, '1')
   const example = `<img src="${path}">`
-  return from.flatMap((source, i) => {
+  const places = [
+    ...from.map((source, i) => [source, ['auth', 'from', i]] as const),
+    ...(keys === undefined ? [] : [[keys, ['auth', 'unverified_keys']] as const]),
+  ]
+  return places.flatMap(([source, place]) => {
     if (source.kind !== 'cookie') return []
     const message = `a page of any site can spend the tokens of who is signed in, by ${example}: set the cookie ${quote(source.name)} with SameSite=Lax or Strict`
-    return [warning(['auth', 'from', i], message)]
+    return [warning(place, message)]
   })
 }
 

@@ -19,6 +19,10 @@ export function checkCors({ cors, auth }: Salvage): Finding[] {
     const message = `a script of these origins acts for whoever has the cookie ${quote(cookie)}: fetch("/me/quota", { credentials: "include" }) reads his quota. Name only origins whose pages you trust with that, or take the credential from a header`
     findings.push({ path: ['cors', 'credentials'], severity: 'warning', message })
   }
+  if (cors !== undefined && cors.credentials === false && hasOnlyCookies(auth)) {
+    const message = `a page of these origins has no credential: its POST with the cookie ${quote(cookie ?? '')} gets 401. Name the origins and write credentials: true, or let auth.from read a header, too`
+    findings.push({ path: ['cors'], severity: 'warning', message })
+  }
   const sandboxed = origins.indexOf('null')
   if (sandboxed >= 0) {
     const message =
@@ -26,4 +30,16 @@ export function checkCors({ cors, auth }: Salvage): Finding[] {
     findings.push({ path: ['cors', 'origins', sandboxed], severity: 'warning', message })
   }
   return findings
+}
+
+/** Whether nothing but a cookie says who asks. */
+function hasOnlyCookies({
+  from = [],
+  unverified_keys,
+  trusted,
+  client_certificate,
+  anonymous,
+}: Salvage['auth']): boolean {
+  const others = [unverified_keys, trusted, client_certificate, anonymous]
+  return from.length > 0 && from.every(({ kind }) => kind === 'cookie') && others.every((key) => key === undefined)
 }

@@ -15,7 +15,7 @@ export function checkNetwork(parsed: Salvage): Finding[] {
     ...checkLoop(parsed),
     ...checkUpstream(parsed.upstream),
     ...checkLenient(parsed.upstream),
-    ...checkProxies(parsed.edge),
+    ...checkProxies(parsed),
   ]
 }
 
@@ -124,7 +124,7 @@ function checkHeaders(headers: Salvage['upstream']['headers'] = new Map()): Find
   return [...headers].flatMap(([name, value]): Finding[] => {
     const placeholder = placeholderIn(value)
     if (placeholder === null) return []
-    const message = `the upstream gets ${quote(placeholder)} as it stands, for every user: write a fixed value, and read the user from X-Tollgate-User`
+    const message = `the upstream gets ${quote(placeholder)} as it stands, for every user: write a fixed value, or name this header under upstream.identity`
     return [{ path: ['upstream', 'headers', name], severity: 'warning', message }]
   })
 }
@@ -150,10 +150,13 @@ function checkNames({
   })
 }
 
-function checkProxies({ trusted_proxies = [] }: Salvage['edge']): Finding[] {
+function checkProxies({ auth: { trusted }, edge: { trusted_proxies = [] } }: Salvage): Finding[] {
+  const danger =
+    trusted === undefined
+      ? 'any client can choose the address it seems to come from'
+      : `any client can be any user, alice by curl -H '${trusted.user}: alice'`
+  const message = `trusts everybody, so ${danger}: name the proxies in front`
   return trusted_proxies.flatMap(({ prefix }, i): Finding[] => {
-    const message =
-      'trusts everybody, so any client can choose the address it seems to come from: name the proxies in front'
     return prefix === 0 ? [{ path: ['edge', 'trusted_proxies', i], severity: 'warning', message }] : []
   })
 }

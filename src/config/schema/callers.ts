@@ -98,6 +98,7 @@ const from = list(
 const unverifiedKeys = section(
   PLACES,
   'Where a key is that only the backend can check: its user is a hash of the key',
+  'one place like { header: X-API-Key }',
 ).transform(sourceOf)
 
 const trusted = domain(
@@ -108,6 +109,7 @@ const trusted = domain(
       plan: header('The field that names the plan. Default none').optional(),
     },
     'Fields in which a peer of edge.trusted_proxies names the caller. Of anybody else they are dropped',
+    'a map like { user: X-Forwarded-User }',
   ),
   {},
 )
@@ -120,6 +122,7 @@ const anonymous = section(
     plan: text({ description: 'Their plan. Default none' }, { max: 256 }).optional(),
   },
   'Who has no credential is the user of an address, on every charged rule without anonymous: false',
+  'a map like { by: address }',
 ).transform(({ ipv4, ipv6, plan = null }) => ({ ipv4, ipv6, plan }))
 
 /** The keys of `auth` that say who asks. */

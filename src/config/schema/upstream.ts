@@ -32,7 +32,14 @@ function named<V extends z.ZodType>(name: z.ZodString, value: V, what: string) {
   })
 }
 
-const headerValue = text({ description: 'The value' }, { max: 8192, what: 'a header value' }).regex(HEADER_VALUE, {
+const headerValue = text(
+  { description: 'The value' },
+  {
+    max: 8192,
+    what: 'a header value',
+    ifEmpty: 'write a header value, or name the header in upstream.remove_headers to take it off',
+  },
+).regex(HEADER_VALUE, {
   error: 'has a character that no header may have: write visible ASCII, without line ends',
 })
 

@@ -53,11 +53,11 @@ function nameOf(input: unknown): string {
 const IF_TEXT = { when: ({ value }: { value: unknown }): boolean => typeof value === 'string' }
 const IF_LIST = { when: ({ value }: { value: unknown }): boolean => Array.isArray(value) }
 
-/** Text of 1 to `max` characters. Its problems never repeat it: it may be a secret. */
-export function text(about: About, { max = 2048, what = 'text' } = {}) {
+/** Text of 1 to `max` characters. Its problems never repeat it: it may be a secret. @param ifEmpty the cure, if not `write WHAT` */
+export function text(about: About, { max = 2048, what = 'text', ifEmpty = '' } = {}) {
   return z
     .string({ error: ({ input }) => wanted(what, input) + quoteHint(input) })
-    .min(1, { error: `is empty: write ${what}`, ...IF_TEXT })
+    .min(1, { error: `is empty: ${ifEmpty || `write ${what}`}`, abort: true, ...IF_TEXT })
     .max(max, { error: `is longer than ${max} characters: shorten it`, ...IF_TEXT })
     .meta({ ...about })
 }
@@ -143,7 +143,8 @@ export function choice<const T extends readonly [string, ...string[]]>(options: 
   return z
     .enum(options, {
       error: ({ input }) =>
-        wanted(`one of ${options.join(', ')}`, input) + (typeof input === 'string' ? didYouMean(input, options) : ''),
+        wanted(`${options.length > 1 ? 'one of ' : ''}${options.join(', ')}`, input) +
+        (typeof input === 'string' ? didYouMean(input, options) : ''),
     })
     .meta({ ...about })
 }
