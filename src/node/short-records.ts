@@ -82,6 +82,8 @@ class Connection {
   #request: IncomingMessage | null = null
   #keys = 0
   #keysSince = 0
+  /** Ends its rest. */
+  #restTimer: NodeJS.Timeout | undefined
 
   constructor(raw: Socket, onFlood: (connection: Connection) => void) {
     this.#raw = raw as Socket & Inner
@@ -102,9 +104,12 @@ class Connection {
     })
   }
 
+  /** One that rests begins anew. */
   rest(): void {
     this.#raw._handle?.readStop()
-    setTimeout(() => this.#goOn(), SHORTEST_MS + Math.random() * (LONGEST_MS - SHORTEST_MS)).unref()
+    clearTimeout(this.#restTimer)
+    const restMs = SHORTEST_MS + Math.random() * (LONGEST_MS - SHORTEST_MS)
+    this.#restTimer = setTimeout(() => this.#goOn(), restMs).unref()
   }
 
   #goOn(): void {
