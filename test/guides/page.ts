@@ -32,11 +32,12 @@ export interface RunningGuide {
   stop(): Promise<void>
 }
 
-/** The configuration on a page of docs/guides. */
-export function configurationOf(page: string): string {
-  const blocks = blocksIn(readFileSync(`docs/guides/${page}.md`, 'utf8'))
-  const found = blocks.filter(({ file }) => file === 'tollgate.yaml')
-  if (found.length !== 1) throw new Error(`docs/guides/${page}.md has ${found.length} blocks named tollgate.yaml`)
+/** The one block of a language on a page of docs/guides. */
+export function blockOf(page: string, language: string): string {
+  const found = blocksIn(readFileSync(`docs/guides/${page}.md`, 'utf8')).filter(
+    (block) => block.language === language && block.file !== null,
+  )
+  if (found.length !== 1) throw new Error(`docs/guides/${page}.md has ${found.length} files in ${language}`)
   return found[0]?.text ?? ''
 }
 
@@ -52,7 +53,7 @@ export async function startGuide(
   const ca = makeCa(folder, 'ca')
   makeCertificate(folder, 'tls', ca, `DNS:${HOST}`)
   for (const [name, text] of Object.entries(files)) writeFileSync(join(folder, name), text)
-  const document = parseDocument(configurationOf(page))
+  const document = parseDocument(blockOf(page, 'yaml'))
   const checked = await read(document.toString(), folder, env)
   const said = formatProblems([...(checked.ok ? [] : checked.problems), ...checked.warnings])
   if (!warns.test(said)) throw new Error(`docs/guides/${page}.md: ${said}`)

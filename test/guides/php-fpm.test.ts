@@ -1,9 +1,7 @@
-import { readFileSync } from 'node:fs'
 import { afterAll, beforeAll, expect, it } from 'vitest'
-import { blocksIn } from '../docs/blocks.ts'
 import { type Nginx, startNginx } from '../setup/nginx.ts'
 import { addressOf, ask } from './ask.ts'
-import { type RunningGuide, startGuide } from './page.ts'
+import { blockOf, type RunningGuide, startGuide } from './page.ts'
 import { type Php, startPhp } from './php-fpm.ts'
 import { askEverything } from './questions.ts'
 
@@ -40,9 +38,7 @@ afterAll(async () => {
 
 /** The block of the page, with its addresses replaced. */
 function serverOfPage({ port, root }: Php): string {
-  const page = readFileSync('docs/guides/php-fpm.md', 'utf8')
-  const { text } = blocksIn(page).find(({ language }) => language === 'nginx') ?? { text: '' }
-  return text
+  return blockOf('php-fpm', 'nginx')
     .replace(/^listen .*$/m, '')
     .replace('/srv/shop/public', root)
     .replace('unix:/run/php/php-fpm.sock', `127.0.0.1:${port}`)

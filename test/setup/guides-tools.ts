@@ -58,7 +58,7 @@ function makeTools(): void {
   const missing = Object.values<Tool>(TOOLS).filter(({ file }) => !existsSync(join(TOOLS_FOLDER, file)))
   const wanted = missing.filter(({ made }) => spawnSync(made.by, [made.asked], { stdio: 'ignore' }).status !== 0)
   if (wanted.length > 0) {
-    throw new Error(`The tests of the guides need ${wanted.map(({ made }) => made.of).join(', and ')}.`)
+    throw new Error(`The tests of the guides need ${wanted.map(({ made }) => made.of).join(', ')}.`)
   }
   for (const tool of missing) make(tool)
 }

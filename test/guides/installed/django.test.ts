@@ -1,56 +1,24 @@
-import { spawn } from 'node:child_process'
-import { once } from 'node:events'
-import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
-import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { setTimeout as sleep } from 'node:timers/promises'
 import { afterAll, beforeAll, expect, it } from 'vitest'
-import { blocksIn } from '../../docs/blocks.ts'
 import { SECRET } from '../../e2e/harness.ts'
 import { jwtOf } from '../../e2e/jwt.ts'
 import { guideTool } from '../../setup/guides-tools.ts'
-import { accepts, freePort } from '../../setup/redis.ts'
 import { ask } from '../ask.ts'
-import { type RunningGuide, startGuide } from '../page.ts'
+import { blockOf, type RunningGuide, startGuide } from '../page.ts'
+import { startProgram } from '../program.ts'
 import { askEverything } from '../questions.ts'
+import type { Service } from '../service.ts'
 
 /** docs/guides/django.md, with Django under gunicorn. */
 
-interface Service {
-  readonly port: number
-  stop(): Promise<void>
-}
-
-async function startDjango(): Promise<Service> {
-  const port = await freePort()
-  const folder = mkdtempSync(join(tmpdir(), 'tollgate-django-'))
-  writeFileSync(join(folder, 'gateway.py'), blockOfPage())
-  const env = {
-    ...process.env,
-    SHOP_FOLDER: folder,
-    PYTHONPATH: `${folder}:test/guides/installed/django-site`,
-    PYTHONDONTWRITEBYTECODE: '1',
-  }
-  const args = ['--bind', `127.0.0.1:${port}`, '--workers', '1', '--log-level', 'critical', 'shop:application']
-  const child = spawn(guideTool('gunicorn'), args, { env, stdio: ['ignore', 'ignore', 'inherit'] })
-  const exited = once(child, 'exit')
-  for (let tries = 0; !(await accepts(port)); tries++) {
-    if (child.exitCode !== null || tries > 2000) throw new Error(`gunicorn did not start: ${child.exitCode}`)
-    await sleep(25)
-  }
-  return {
-    port,
-    stop: async () => {
-      child.kill('SIGTERM')
-      await exited
-      rmSync(folder, { recursive: true })
-    },
-  }
-}
-
-function blockOfPage(): string {
-  const page = readFileSync('docs/guides/django.md', 'utf8')
-  return blocksIn(page).find(({ language }) => language === 'python')?.text ?? ''
+function startDjango(): Promise<Service> {
+  return startProgram(({ port, folder, write }) => {
+    write('gateway.py', blockOf('django', 'python'))
+    const site = join(import.meta.dirname, 'django-site')
+    const env = { SHOP_FOLDER: folder, PYTHONPATH: `${folder}:${site}`, PYTHONDONTWRITEBYTECODE: '1' }
+    const args = ['--bind', `127.0.0.1:${port}`, '--workers', '1', '--log-level', 'critical', 'shop:application']
+    return { command: guideTool('gunicorn'), args, env }
+  })
 }
 
 let service: Service

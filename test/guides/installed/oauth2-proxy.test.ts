@@ -1,16 +1,9 @@
-import { spawn } from 'node:child_process'
 import { createHash } from 'node:crypto'
-import { once } from 'node:events'
-import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
-import { tmpdir } from 'node:os'
-import { join } from 'node:path'
-import { setTimeout as sleep } from 'node:timers/promises'
 import { afterAll, beforeAll, expect, it } from 'vitest'
-import { blocksIn } from '../../docs/blocks.ts'
 import { guideTool } from '../../setup/guides-tools.ts'
-import { accepts, freePort } from '../../setup/redis.ts'
 import { ask, type Door } from '../ask.ts'
-import { HOST, type RunningGuide, startGuide } from '../page.ts'
+import { blockOf, HOST, type RunningGuide, startGuide } from '../page.ts'
+import { startProgram } from '../program.ts'
 import { askEverything } from '../questions.ts'
 import { EXPRESS_SPELLINGS, type Items, type Service, startService } from '../service.ts'
 
@@ -19,36 +12,20 @@ import { EXPRESS_SPELLINGS, type Items, type Service, startService } from '../se
 const USERS = ['alice', 'berta', 'carl', 'dora', 'emil', ...Array.from({ length: 40 }, (_, i) => `speller-${i}`)]
 const PASSWORD = 'of all users'
 
-async function startOauth2Proxy(gateway: number): Promise<Service> {
-  const port = await freePort()
-  const folder = mkdtempSync(join(tmpdir(), 'tollgate-oauth2-proxy-'))
-  const hash = createHash('sha1').update(PASSWORD).digest('base64')
-  writeFileSync(join(folder, 'users'), USERS.map((user) => `${user}:{SHA}${hash}\n`).join(''))
-  const page = readFileSync('docs/guides/oauth2-proxy.md', 'utf8')
-  const { text } = blocksIn(page).find(({ language }) => language === 'toml') ?? { text: '' }
-  const moved = text.replace(/^https_address.*$/m, `http_address = "127.0.0.1:${port}"`).replace(':8080', `:${gateway}`)
-  writeFileSync(join(folder, 'oauth2-proxy.cfg'), moved)
-  const args = [
-    `--config=${join(folder, 'oauth2-proxy.cfg')}`,
-    `--htpasswd-file=${join(folder, 'users')}`,
-    '--skip-auth-route=GET=^/v1/items/open$',
-    ...['--provider=github', '--client-id=x', '--client-secret=y', '--email-domain=*'],
-    `--cookie-secret=${'0123456789abcdef'.repeat(2)}`,
-  ]
-  const child = spawn(guideTool('oauth2-proxy'), args, { stdio: 'ignore' })
-  const exited = once(child, 'exit')
-  for (let tries = 0; !(await accepts(port)); tries++) {
-    if (child.exitCode !== null || tries > 1000) throw new Error(`oauth2-proxy did not start: ${child.exitCode}`)
-    await sleep(25)
-  }
-  return {
-    port,
-    stop: async () => {
-      child.kill('SIGTERM')
-      await exited
-      rmSync(folder, { recursive: true })
-    },
-  }
+function startOauth2Proxy(gateway: number): Promise<Service> {
+  return startProgram(({ port, write }) => {
+    const hash = createHash('sha1').update(PASSWORD).digest('base64')
+    write('users', USERS.map((user) => `${user}:{SHA}${hash}\n`).join(''))
+    const text = blockOf('oauth2-proxy', 'toml').replace(':8080', `:${gateway}`)
+    write('oauth2-proxy.cfg', text.replace(/^https_address.*$/m, `http_address = "127.0.0.1:${port}"`))
+    const args = [
+      ...['--config=oauth2-proxy.cfg', '--htpasswd-file=users', '--skip-auth-route=GET=^/v1/items/open$'],
+      ...['--provider=github', '--client-id=x', '--client-secret=y', '--email-domain=*'],
+      ...[`--cookie-secret=${'0123456789abcdef'.repeat(2)}`, '--standard-logging=false', '--auth-logging=false'],
+      '--request-logging=false',
+    ]
+    return { command: guideTool('oauth2-proxy'), args }
+  })
 }
 
 let service: Service

@@ -1,48 +1,21 @@
-import { spawn } from 'node:child_process'
-import { once } from 'node:events'
-import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
-import { tmpdir } from 'node:os'
-import { join } from 'node:path'
-import { setTimeout as sleep } from 'node:timers/promises'
 import { exportJWK, generateKeyPair, SignJWT } from 'jose'
 import { afterAll, beforeAll, expect, it } from 'vitest'
-import { blocksIn } from '../../docs/blocks.ts'
 import { guideTool } from '../../setup/guides-tools.ts'
-import { accepts, freePort } from '../../setup/redis.ts'
 import { ask } from '../ask.ts'
-import { type RunningGuide, startGuide } from '../page.ts'
+import { blockOf, type RunningGuide, startGuide } from '../page.ts'
+import { startProgram } from '../program.ts'
 import { askEverything } from '../questions.ts'
+import type { Service } from '../service.ts'
 
 /** docs/guides/spring-boot.md, with Spring Boot in Tomcat. */
 
-interface Service {
-  readonly port: number
-  stop(): Promise<void>
-}
-
 /** With the properties of the page. */
-async function startSpring(): Promise<Service> {
-  const port = await freePort()
-  const folder = mkdtempSync(join(tmpdir(), 'tollgate-spring-'))
-  const page = readFileSync('docs/guides/spring-boot.md', 'utf8')
-  const { text } = blocksIn(page).find(({ language }) => language === 'properties') ?? { text: '' }
-  writeFileSync(join(folder, 'application.properties'), `${text}server.port=${port}\n`)
-  // It runs for seconds only: the better compiler would take them.
-  const args = ['-XX:TieredStopAtLevel=1', '-jar', guideTool('spring')]
-  const child = spawn('java', args, { cwd: folder, stdio: ['ignore', 'ignore', 'inherit'] })
-  const exited = once(child, 'exit')
-  for (let tries = 0; !(await accepts(port)); tries++) {
-    if (child.exitCode !== null || tries > 4000) throw new Error(`Spring Boot did not start: ${child.exitCode}`)
-    await sleep(25)
-  }
-  return {
-    port,
-    stop: async () => {
-      child.kill('SIGTERM')
-      await exited
-      rmSync(folder, { recursive: true })
-    },
-  }
+function startSpring(): Promise<Service> {
+  return startProgram(({ port, write }) => {
+    write('application.properties', `${blockOf('spring-boot', 'properties')}server.port=${port}\n`)
+    // It runs for seconds only: the better compiler would take them.
+    return { command: 'java', args: ['-XX:TieredStopAtLevel=1', '-jar', guideTool('spring')] }
+  })
 }
 
 let service: Service
