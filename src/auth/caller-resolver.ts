@@ -6,7 +6,7 @@ import type { CheckPlaces } from './check-places.ts'
 import { type CertificateRules, createCertificateReader } from './client-certificate.ts'
 import { isForeignPage } from './cookie-origin.ts'
 import { type CredentialSource, readerOf } from './credential-sources.ts'
-import { createTrustedReader, type TrustedFields } from './trusted-fields.ts'
+import { createStrangerCheck, createTrustedReader, type TrustedFields } from './trusted-fields.ts'
 import { createKeyReader } from './unverified-keys.ts'
 import { type Caller, invalid, isMissing, missing, several } from './verdict.ts'
 
@@ -57,6 +57,8 @@ export function createCallerResolver(options: ResolverOptions): CallerResolver {
 
   // One for all: requests without a credential may be most of them.
   const nobody = challenged(missing('no credential', isPlain ? undefined : 'A credential is required.'))
+  const namesStranger = trusted === null ? null : createStrangerCheck(trusted, options.isProxy)
+  const stranger = challenged(missing(STRANGER, 'A credential is required.'))
 
   function settle(found: Caller | Denial): Caller | Denial {
     if (isDenial(found)) return challenged(found)
@@ -67,11 +69,13 @@ export function createCallerResolver(options: ResolverOptions): CallerResolver {
   return {
     resolve(asking, places) {
       const judged = byCredential(asking, places) ?? byOthers(asking)
-      if (judged === null) return nobody
+      if (judged === null) return namesStranger?.(asking) ? stranger : nobody
       return judged instanceof Promise ? judged.then(settle) : settle(judged)
     },
   }
 }
+
+const STRANGER = 'no credential: edge.trusted_proxies does not have the peer that sent the field of auth.trusted'
 
 const RESERVED = invalid('the user id begins as that of a user of another kind')
 

@@ -30,6 +30,11 @@ export function createTrustedReader(
   }
 }
 
+/** Whether somebody who is no proxy of ours names a user. If a proxy is missing in the configuration, all its requests are like that. */
+export function createStrangerCheck({ user }: TrustedFields, isProxy: (address: string) => boolean) {
+  return (asking: Asking): boolean => asking.req.headers[user] !== undefined && !isProxy(asking.client.address)
+}
+
 /** `null` if it is not there, or empty: some proxies send it for everybody. */
 function idIn(asking: Asking, lower: string): string | Denial | null {
   const [value = '', ...others] = linesOf(asking, lower)

@@ -296,6 +296,22 @@ describe('callers whom a trusted proxy names', () => {
     const own = await ask('/a', [`Authorization: Bearer ${OTHER}`, ...fields])
     expect([userOf(own), /alice|acme/.test(own.sent)]).toEqual(['bob', false])
   })
+
+  it('of anybody else the log says why they are nothing, in shadow too', async () => {
+    const strange = 'no credential: edge.trusted_proxies does not have the peer that sent the field of auth.trusted'
+    await start(trusted, 'edge: { trusted_proxies: [10.0.0.0/8] }')
+    const { head, status } = await ask('/a', ['X-Forwarded-User: alice'])
+    expect([status, head]).toEqual([401, expect.not.stringContaining('trusted')])
+    await ask('/a')
+    expect(reasons()).toEqual([strange, 'no credential'])
+    await app.stop()
+    await start(`${trusted}, shadow: true`, 'edge: { trusted_proxies: [10.0.0.0/8] }')
+    await ask('/a', ['X-Forwarded-User: alice'])
+    expect(app.requests()[0]).toMatchObject({ user: 'address:127.0.0.1', kind: 'address', letIn: strange })
+    expect(await (await fetch(`${app.admin}/metrics`)).text()).toContain(
+      'tollgate_auth_shadow_total{reason="missing"} 1\n',
+    )
+  })
 })
 
 describe('callers without a credential', () => {
