@@ -16,8 +16,8 @@ export function chunked(body: Buffer, { size, extension, trailers }: Chunks, nam
 }
 
 const CRLF = Buffer.from('\r\n')
-/** No more writes than that, however long the message is. */
-const MAX_BYTES = 400
+/** No more writes than that, however long the message is. By TLS a head in more than 256 records is ended by design. */
+const MAX_BYTES = 250
 
 /** @param headLength bytes of the head, behind which one way of cutting cuts */
 export function cut(message: Buffer, headLength: number, { how, pieces }: Cutting): Buffer[] {
