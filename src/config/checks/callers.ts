@@ -32,8 +32,13 @@ function checkTwins({ from = [], unverified_keys: keys }: Auth): Finding[] {
 
 function overlap(a: Source, b: Source): boolean {
   if (nameOf(a) === nameOf(b)) return true
-  if (a.kind !== 'header' || b.kind !== 'header') return false
-  return a.name.toLowerCase() === b.name.toLowerCase() && (a.scheme === null) !== (b.scheme === null)
+  const [one, other] = [headerOf(a), headerOf(b)]
+  return one !== null && one.name === other?.name && (one.scheme === null) !== (other.scheme === null)
+}
+
+function headerOf(source: Source): { readonly name: string; readonly scheme: string | null } | null {
+  if (source.kind === 'bearer') return { name: 'authorization', scheme: 'bearer' }
+  return source.kind === 'header' ? { name: source.name.toLowerCase(), scheme: source.scheme } : null
 }
 
 function nameOf(source: Source): string {
