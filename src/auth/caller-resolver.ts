@@ -4,7 +4,7 @@ import type { Authenticator } from './authenticator.ts'
 import { createChallenges } from './challenges.ts'
 import type { CheckPlaces } from './check-places.ts'
 import { type CertificateRules, createCertificateReader } from './client-certificate.ts'
-import { isForeignPage } from './cookie-origin.ts'
+import { createPageRule, type PageRule } from './cookie-origin.ts'
 import { type CredentialSource, readerOf } from './credential-sources.ts'
 import { createStrangerCheck, createTrustedReader, type TrustedFields } from './trusted-fields.ts'
 import { createKeyReader } from './unverified-keys.ts'
@@ -51,8 +51,9 @@ export function createCallerResolver(options: ResolverOptions): CallerResolver {
   if (isPlain && reserved.length === 0) {
     return { resolve: ({ req }, places) => authenticator.authenticate(req.headers.authorization, places) }
   }
-  const byCredential = isBearerOnly(from) ? createBearerJudge(authenticator) : createSourceJudge(options)
-  const byOthers = createOthers(options)
+  const pages = createPageRule(new Set(options.origins), options.isProxy)
+  const byCredential = isBearerOnly(from) ? createBearerJudge(authenticator) : createSourceJudge(options, pages)
+  const byOthers = createOthers(options, pages)
   const challenged = createChallenges(unverifiedKeys === null ? from : [...from, unverifiedKeys])
 
   // One for all: requests without a credential may be most of them.
@@ -96,8 +97,8 @@ function createBearerJudge({ authenticate }: ResolverOptions['authenticator']) {
   }
 }
 
-function createSourceJudge(options: ResolverOptions) {
-  const findCredential = createFinder(options)
+function createSourceJudge(options: ResolverOptions, pages: PageRule) {
+  const findCredential = createFinder(options, pages)
   return (asking: Asking, places?: () => CheckPlaces): Judged | null => {
     const credential = findCredential(asking)
     return typeof credential === 'string' ? options.authenticator.judge(credential, places) : credential
@@ -105,10 +106,10 @@ function createSourceJudge(options: ResolverOptions) {
 }
 
 /** Who asks without a credential that could be checked here. */
-function createOthers(options: ResolverOptions) {
+function createOthers(options: ResolverOptions, pages: PageRule) {
   const { unverifiedKeys, trusted, certificates, maxKey, isProxy } = options
   const readers = [
-    ...(unverifiedKeys === null ? [] : [createKeyReader(unverifiedKeys, maxKey)]),
+    ...(unverifiedKeys === null ? [] : [createKeyReader(unverifiedKeys, maxKey, pages)]),
     ...(trusted === null ? [] : [createTrustedReader(trusted, isProxy)]),
     ...(certificates === null ? [] : [createCertificateReader(certificates)]),
   ]
@@ -122,9 +123,8 @@ function createOthers(options: ResolverOptions) {
 }
 
 /** The credential of a request by the table of sources; `null` if there is none in any. */
-function createFinder({ from, several: rule, isProxy, origins }: ResolverOptions) {
+function createFinder({ from, several: rule }: ResolverOptions, pages: PageRule) {
   const readers = from.map((source) => ({ read: readerOf(source), isCookie: source.kind === 'cookie' }))
-  const known = new Set(origins)
 
   return function findCredential(asking: Asking): string | Denial | null {
     let found: string | null = null
@@ -138,11 +138,6 @@ function createFinder({ from, several: rule, isProxy, origins }: ResolverOptions
       isCookie &&= reader.isCookie
       if (rule === 'first') break
     }
-    return found !== null && isCookie && isForeignPage(asking, known, isProxy) ? FOREIGN : found
+    return (found !== null && isCookie ? pages(asking) : null) ?? found
   }
 }
-
-const FOREIGN = invalid(
-  'a cookie that a page of another origin has sent',
-  'A cookie is no credential for a page of another origin.',
-)

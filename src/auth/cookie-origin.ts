@@ -1,4 +1,6 @@
+import type { Denial } from '../errors.ts'
 import { type Asking, linesOf } from './asking.ts'
+import { invalid } from './verdict.ts'
 
 const SAFE: ReadonlySet<string> = new Set(['GET', 'HEAD', 'OPTIONS'])
 
@@ -7,11 +9,7 @@ const SAFE: ReadonlySet<string> = new Set(['GET', 'HEAD', 'OPTIONS'])
  * visitors: the gateway's own host, or one that is named. Asked for whatever can change something: unsafe methods, and WebSockets,
  * which no rule of the browser keeps to one origin. A client that is no browser sends no Origin.
  */
-export function isForeignPage(
-  asking: Asking,
-  origins: ReadonlySet<string>,
-  isProxy: (address: string) => boolean,
-): boolean {
+function isForeignPage(asking: Asking, origins: ReadonlySet<string>, isProxy: (address: string) => boolean): boolean {
   const { req, res, client } = asking
   if (res !== null && SAFE.has(req.method ?? '')) return false
   const given = linesOf(asking, 'origin')
@@ -28,3 +26,19 @@ export function isForeignPage(
   // The scheme of the page's origin: a proxy that nobody named may have taken TLS away.
   return URL.parse(`${origin.protocol}//${outer || host}`)?.host !== origin.host
 }
+
+/** For a request whose only credential is a cookie: why it is none; `null` if it may be one. */
+export type PageRule = (asking: Asking) => Denial | null
+
+/**
+ * @param origins of pages that may use cookies, besides those of the gateway's own host
+ * @param isProxy whether an address is a trusted proxy
+ */
+export function createPageRule(origins: ReadonlySet<string>, isProxy: (address: string) => boolean): PageRule {
+  return (asking) => (isForeignPage(asking, origins, isProxy) ? FOREIGN : null)
+}
+
+const FOREIGN = invalid(
+  'a cookie that a page of another origin has sent',
+  'A cookie is no credential for a page of another origin.',
+)

@@ -249,6 +249,39 @@ describe('keys that only the upstream can check', () => {
     expect(challenge(await ask('/a'))).toBe('Bearer realm="tollgate", Basic realm="tollgate"')
   })
 
+  it.each([
+    ['{ header: X-API-Key }', 'X-API-Key: k1', ['X-API-Key: \xa0k1', 'X-API-Key: k1\x85', 'X-API-Key: k  1']],
+    [
+      '{ header: Authorization, scheme: Token }',
+      'Authorization: Token k1',
+      ['Authorization: Token \tk1', 'Authorization: Token k1 x'],
+    ],
+    [
+      '{ header: Authorization, scheme: Basic }',
+      'Authorization: Basic YTo=',
+      ['Authorization: Basic YTo', 'Authorization: Basic YTp=', 'Authorization: Basic YTo=.', 'Authorization: Basic'],
+    ],
+    ['{ cookie: sid }', 'Cookie: sid=k1', ['Cookie: sid=k1%A0', 'Cookie: sid=%20k1', 'Cookie: sid=k1%C2%85']],
+    ['{ query: key }', '?key=k1', ['?key=k1%20', '?key=%C2%A0k1', '?key=%C5%81']],
+  ])('another spelling of one is no other user: %s', async (source, plain, others) => {
+    await start(`unverified_keys: ${source}`)
+    const by = (key: string) => (key.startsWith('?') ? ask(`/a${key}`) : ask('/a', [key]))
+    expect((await by(plain)).status).toBe(200)
+    for (const other of others) expect([other, (await by(other)).status]).toEqual([other, 401])
+  })
+
+  it('a cookie is one key however it is escaped', async () => {
+    await start('unverified_keys: { cookie: sid }')
+    for (const spelt of ['k1', '%6B1', '"k%31"']) await ask('/a', [`Cookie: sid=${spelt}`])
+    expect(new Set(charged()).size).toBe(1)
+  })
+
+  it('one in a cookie is none for a page of another host', async () => {
+    await start('unverified_keys: { cookie: sid }')
+    const page = (origin: string) => ask('/a', ['Cookie: sid=k1', `Origin: ${origin}`], 'POST')
+    expect([(await page('https://evil.test')).status, (await page('https://api.test')).status]).toEqual([401, 200])
+  })
+
   it('a user whom a credential calls like a key is refused', async () => {
     await start('unverified_keys: { header: X-API-Key }')
     await ask('/a', ['X-API-Key: the-key'])
