@@ -40,6 +40,35 @@ describe.each([
     expect([seen.ip, seen.headers.authorization]).toEqual(['127.0.0.9', headers.authorization])
   })
 
+  it('tells sessions in a cookie apart, and a page of another origin reads their 429', async () => {
+    const sessions = await start([
+      [['auth', 'unverified_keys'], { cookie: 'connect.sid' }],
+      [['auth', 'anonymous'], { by: 'address' }],
+      [['cors'], { origins: ['https://app.example.org'], credentials: true }],
+    ])
+    try {
+      const buy = (headers: Record<string, string>) => {
+        const all = { origin: 'https://app.example.org', ...headers }
+        return ask(sessions.door, { method: 'POST', path: '/v1/charge', headers: all })
+      }
+      const first = { cookie: 'a=1; connect.sid=s%3Aone.x' }
+      const { text } = await ask(sessions.door, { path: '/v1/items', headers: first })
+      expect((JSON.parse(text) as Items).headers.cookie).toBe(first.cookie)
+      for (const status of [200, 200, 200, 200, 429]) expect((await buy(first)).status).toBe(status)
+      expect((await buy(first)).headers).toMatchObject({
+        'access-control-allow-origin': 'https://app.example.org',
+        'access-control-allow-credentials': 'true',
+      })
+      expect((await buy({ cookie: 'connect.sid=s%3Atwo.x' })).status).toBe(200)
+      expect((await buy({})).status).toBe(200)
+      const kinds = sessions.users().map((user) => user?.split(':')[0])
+      expect(kinds).toEqual([...Array.from({ length: 8 }, () => 'key'), 'address'])
+      expect(new Set(sessions.users()).size).toBe(3)
+    } finally {
+      await sessions.stop()
+    }
+  })
+
   it('refuses nothing in shadow, whoever asks', async () => {
     const shadow = await start([
       [['auth', 'shadow'], true],
