@@ -1,9 +1,10 @@
+import { foldedName, isFieldName } from '../lib/field-names.ts'
 import { quote } from './problems.ts'
 import type { Reading } from './units.ts'
 
 /** Rules for the fixed headers that the upstream gets. */
 
-const TOKEN = /^[!#$%&'*+.^_`|~0-9A-Za-z-]{1,256}$/
+const MAX_NAME = 256
 /** RFC 9110 section 5.5, without obs-text at the ends. */
 export const HEADER_VALUE = /^[!-~\x80-\xff](?:[\t -~\x80-\xff]*[!-~\x80-\xff])?$/
 
@@ -21,7 +22,7 @@ const TAKEN = new Set([
 
 /** What is wrong with the name of a fixed header; `null` for a good one. */
 export function nameProblem(name: string): string | null {
-  if (!TOKEN.test(name)) return `${quote(name)} is not a header name: write letters, digits and "-"`
+  if (!isFieldName(name, MAX_NAME)) return `${quote(name)} is not a header name: write letters, digits and "-"`
   if (name.toLowerCase() === 'host') return `header ${name} is that of upstream.host: write it there`
   return OURS.has(name.toLowerCase()) ? `header ${name} is set by the gateway itself: remove it` : null
 }
@@ -35,7 +36,7 @@ export function identityNameProblem(name: string): string | null {
 
 /** What is wrong with a name of a header that a list has; `null` for a good one. */
 export function fieldNameProblem(name: string): string | null {
-  if (TOKEN.test(name) && name !== '*') return null
+  if (isFieldName(name, MAX_NAME) && name !== '*') return null
   return `${quote(name)} is not a header name: write letters, digits and "-"`
 }
 
@@ -61,11 +62,6 @@ export function removedNameProblem(name: string): string | null {
     : nameProblem(name)
 }
 
-/** CGI and its heirs take `X_Remote_User` for `X-Remote-User`. */
-export function foldedName(name: string): string {
-  return name.toLowerCase().replaceAll('_', '-')
-}
-
 /** A name that differs from an earlier one in letter case only. */
 export function repeatedName(names: readonly string[]): string | undefined {
   return names.find((name, i) => names.findIndex((other) => other.toLowerCase() === name.toLowerCase()) < i)
@@ -88,7 +84,7 @@ export function callerHeaderProblem(name: string): string | null {
 
 /** What is wrong with the name of a cookie that says who asks; `null` for a good one. */
 export function cookieProblem(name: string): string | null {
-  if (!TOKEN.test(name)) return `${quote(name)} is not a cookie name: write letters, digits and "-"`
+  if (!isFieldName(name, MAX_NAME)) return `${quote(name)} is not a cookie name: write letters, digits and "-"`
   // As in forward/header-names.ts: it is never forwarded.
   return name === 'tollgate_session' ? 'is the session of the dashboard, and no credential here: name another' : null
 }

@@ -1,4 +1,5 @@
 import { withoutCookies } from '../lib/cookies.ts'
+import { foldedName } from '../lib/field-names.ts'
 import { remembered } from '../lib/memo.ts'
 import { urlWithoutParameters } from '../lib/query-parameters.ts'
 import { offeredIn } from '../lib/subprotocols.ts'
@@ -86,7 +87,7 @@ export function headerRules(options: {
     if (!VALUE.test(value)) throw new TypeError(`the value of ${name} has a character that no header may hold`)
   }
   const notOurs = new Set([...fixed.map(([name]) => name), ...removeHeaders].map((name) => name.toLowerCase()))
-  const replaced = [...notOurs, ...identity.map(([name]) => name)].map(folded)
+  const replaced = [...notOurs, ...identity.map(([name]) => name)].map(foldedName)
   const dropped = new Set([...HOP_BY_HOP, ...OVERRIDES, ...replaced, 'expect', 'x-request-id'])
   const underscores = options.underscoreNames === true
   const { trusted = [], ...places } = options.credentials ?? AUTHORIZATION
@@ -129,11 +130,6 @@ function hiddenOf({ kept, cookies, parameters, subprotocols }: Omit<CredentialPl
 
 const VALUE = /^[\t -~\x80-\xff]*$/
 
-/** CGI and its heirs take `X_Remote_User` for `X-Remote-User`. */
-export function folded(name: string): string {
-  return name.toLowerCase().replaceAll('_', '-')
-}
-
 interface Fates {
   readonly dropped: ReadonlySet<string>
   readonly special: ReadonlyMap<string, Fate>
@@ -142,7 +138,7 @@ interface Fates {
 
 function fate(lower: string, fates: Fates): Fate {
   const { dropped, special, underscores } = fates
-  if (lower.includes('_')) return underscores && isOnlyData(folded(lower), fates) ? 'underscored' : 'dropped'
+  if (lower.includes('_')) return underscores && isOnlyData(foldedName(lower), fates) ? 'underscored' : 'dropped'
   const own = dropped.has(lower) ? undefined : special.get(lower)
   if (own !== undefined) return own
   if (lower === 'content-length') return 'length'
@@ -192,7 +188,7 @@ export function outgoingHead(raw: readonly string[], origin: Origin, rules: Head
       const kept = withoutCredential(fate, name.toLowerCase(), value, { origin, trusted, rules })
       if (kept !== '' && nominated?.has(name.toLowerCase()) !== true) headers.push(name, kept)
     } else if (fate === 'underscored') {
-      if (!isNamed(raw, folded(name)) && nominated?.has(name.toLowerCase()) !== true) headers.push(name, value)
+      if (!isNamed(raw, foldedName(name)) && nominated?.has(name.toLowerCase()) !== true) headers.push(name, value)
     } else if (fate === 'subprotocol') claims.offered = joined(claims.offered, value)
     else if (fate === 'claim') noteClaim(claims, name.toLowerCase(), value, trusted)
     else if (fate === 'hops' && nominated?.has('max-forwards') !== true)

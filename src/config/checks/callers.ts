@@ -1,4 +1,4 @@
-import { foldedName } from '../headers.ts'
+import { foldedName } from '../../lib/field-names.ts'
 import type { Salvage } from '../partial.ts'
 import { type Finding, type Path, quote } from '../problems.ts'
 

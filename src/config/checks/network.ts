@@ -1,5 +1,5 @@
+import { foldedName } from '../../lib/field-names.ts'
 import { type HostPort, isLoopback, leadsTo, shareAddress } from '../addresses.ts'
-import { foldedName } from '../headers.ts'
 import type { Salvage } from '../partial.ts'
 import { placeholderIn } from '../placeholder.ts'
 import { type Finding, formatPath, type Path, quote } from '../problems.ts'

@@ -1,4 +1,5 @@
 import { z } from 'zod'
+import { isFieldName } from '../../lib/field-names.ts'
 import { callerHeaderProblem, cookieProblem } from '../headers.ts'
 import { quote } from '../problems.ts'
 import type { Reading } from '../units.ts'
@@ -12,9 +13,9 @@ type Source =
   | { readonly kind: 'header'; readonly name: string; readonly scheme: string | null }
   | { readonly kind: 'cookie' | 'query' | 'websocket_protocol'; readonly name: string }
 
-const TOKEN = /^[!#$%&'*+.^_`|~0-9A-Za-z-]{1,128}$/
+const isName = (text: string) => isFieldName(text, 128)
 /** Written in one way, percent-encoded or not. */
-const PARAMETER = /^[\w.~-]{1,128}$/
+const isParameter = (text: string) => /^[\w.~-]{1,128}$/.test(text)
 
 const judged = (what: string, problemOf: (name: string) => string | null, description: string) =>
   read(
@@ -26,10 +27,10 @@ const judged = (what: string, problemOf: (name: string) => string | null, descri
     { description },
   )
 
-const spelt = (what: string, pattern: RegExp, description: string) =>
+const spelt = (what: string, isGood: (name: string) => boolean, description: string) =>
   judged(
     what,
-    (name) => (pattern.test(name) ? null : `${quote(name)} is not ${what}: write letters, digits and "-"`),
+    (name) => (isGood(name) ? null : `${quote(name)} is not ${what}: write letters, digits and "-"`),
     description,
   )
 
@@ -39,11 +40,11 @@ const PLACES = {
   header: header('A field that holds the credential alone, or behind a scheme').optional(),
   scheme: spelt(
     'a scheme',
-    TOKEN,
+    isName,
     'Of a header: what stands before the credential, as in Authorization: Token …',
   ).optional(),
   cookie: judged('a cookie name', cookieProblem, 'A cookie, by its name').optional(),
-  query: spelt('a parameter name', PARAMETER, 'A parameter of the query').optional(),
+  query: spelt('a parameter name', isParameter, 'A parameter of the query').optional(),
 }
 
 type Kind = Exclude<Source['kind'], 'bearer'>
@@ -78,7 +79,7 @@ const from = list(
           ...PLACES,
           websocket_protocol: spelt(
             'a subprotocol',
-            TOKEN,
+            isName,
             'Of a WebSocket handshake: Sec-WebSocket-Protocol: NAME, CREDENTIAL',
           ).optional(),
         },

@@ -1,3 +1,4 @@
+import { isFieldName } from '../../lib/field-names.ts'
 import { BadResponseError } from './failure.ts'
 
 /** What is known of a field from its name alone; worked out once for each spelling. */
@@ -9,17 +10,11 @@ export interface FieldName {
   readonly framing: boolean
 }
 
-/** RFC 9110 section 5.6.2. */
-const TOKEN = /^[!#$%&'*+.^_`|~0-9A-Za-z-]+$/
 const FRAMING: ReadonlySet<string> = new Set(['content-length', 'transfer-encoding', 'connection', 'keep-alive'])
 
 /** Servers use few names, over and over. The bound is for one that does not. */
 const MAX_KNOWN = 1_000
 const known = new Map<string, FieldName>()
-
-export function isFieldName(text: string): boolean {
-  return TOKEN.test(text)
-}
 
 /** @throws BadResponseError for what is no name */
 export function fieldName(text: string): FieldName {
@@ -27,7 +22,7 @@ export function fieldName(text: string): FieldName {
 }
 
 function learn(slice: string): FieldName {
-  if (!TOKEN.test(slice)) throw new BadResponseError('a field name that is none')
+  if (!isFieldName(slice)) throw new BadResponseError('a field name that is none')
   // A slice would keep the whole head alive for as long as it is known.
   const text = Buffer.from(slice, 'latin1').toString('latin1')
   const lower = text.toLowerCase()

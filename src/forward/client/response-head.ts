@@ -1,6 +1,7 @@
+import { isFieldName } from '../../lib/field-names.ts'
 import type { ResponseHead } from './contract.ts'
 import { BadResponseError } from './failure.ts'
-import { type FieldName, fieldName, isFieldName } from './header-name.ts'
+import { type FieldName, fieldName } from './header-name.ts'
 import type { Leniency } from './leniency.ts'
 
 /** How the body of a response ends. */

@@ -1,0 +1,12 @@
+/** RFC 9110 section 5.6.2, in which cookies, schemes and subprotocols are spelt too. */
+const NAME = /^[!#$%&'*+.^_`|~0-9A-Za-z-]+$/
+
+/** @param max its longest, in characters */
+export function isFieldName(text: string, max = Number.POSITIVE_INFINITY): boolean {
+  return text.length <= max && NAME.test(text)
+}
+
+/** CGI and its heirs take `X_Remote_User` for `X-Remote-User`. */
+export function foldedName(name: string): string {
+  return name.toLowerCase().replaceAll('_', '-')
+}
