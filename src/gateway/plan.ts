@@ -120,7 +120,7 @@ function byRoute(route: Route, target: Target): Plan {
 }
 
 function unreadable({ code, problem }: TargetProblem): Plan {
-  return refused(code, denial('bad_request', problem))
+  return refused(code, denial('bad_request', problem, { reason: code }))
 }
 
 function refused(code: PlanRefusal['code'], denial: Denial, values: PlanRefusal['values'] = {}): Plan {

@@ -49,6 +49,21 @@ describe('a path passes by the name of what is odd in it, told in the log and co
     expect(await get(path)).toBe(400)
   })
 
+  test('without its name the log says why the path is refused', async () => {
+    await start([])
+    const paths = ['/caf%E9', '/50%25ab', '/a%5cb', '/a%2fb', '/a//b', '/a;b', '/..']
+    for (const path of paths) expect(await get(path), path).toBe(400)
+    expect(app.requests().map(({ reason }) => reason)).toEqual([
+      'target_no_utf8',
+      'target_escaped_twice',
+      'target_control',
+      'target_escaped_slash',
+      'target_empty_segment',
+      'target_semicolon',
+      'target_dots',
+    ])
+  })
+
   test.each([
     ['a slash in more bytes than it has', '/a%C0%AFb'],
     ['a dot in more bytes than it has', '/%E0%80%AE%E0%80%AE/b'],
