@@ -1,5 +1,5 @@
 import { z } from 'zod'
-import { ADMIN_SESSION } from '../forward/header-names.ts'
+import { ADMIN_SESSION } from '../control/admin-session.ts'
 import { namesIn, openapiDocument, operationId, type Parameter, pathParameter } from '../lib/openapi.ts'
 import { parametersOf, requestBody, schemaOf, shortenDate } from '../lib/openapi-schemas.ts'
 import { type AdminError, type Doc, type Guard, type Method, ok, type Route, STATUS_OF } from './http.ts'

@@ -1,5 +1,5 @@
 import { createHmac, hkdfSync, timingSafeEqual } from 'node:crypto'
-import { ADMIN_SESSION as COOKIE } from '../forward/header-names.ts'
+import { ADMIN_SESSION as COOKIE } from '../control/admin-session.ts'
 import type { Role } from './api.ts'
 import type { Identity } from './http.ts'
 

@@ -1,3 +1,4 @@
+import { ADMIN_SESSION } from '../control/admin-session.ts'
 import { foldedName, isFieldName } from '../lib/field-names.ts'
 import { quote } from './problems.ts'
 import type { Reading } from './units.ts'
@@ -85,6 +86,5 @@ export function callerHeaderProblem(name: string): string | null {
 /** What is wrong with the name of a cookie that says who asks; `null` for a good one. */
 export function cookieProblem(name: string): string | null {
   if (!isFieldName(name, MAX_NAME)) return `${quote(name)} is not a cookie name: write letters, digits and "-"`
-  // As in forward/header-names.ts: it is never forwarded.
-  return name === 'tollgate_session' ? 'is the session of the dashboard, and no credential here: name another' : null
+  return name === ADMIN_SESSION ? 'is the session of the dashboard, and no credential here: name another' : null
 }

@@ -76,9 +76,6 @@ export const OVERRIDES: ReadonlySet<string> = new Set([
   'proxy',
 ])
 
-/** The cookie of a session of the dashboard, which is nobody's business behind us. */
-export const ADMIN_SESSION = 'tollgate_session'
-
 /** RFC 9110 section 6.5.1: framing, routing, modifiers, authentication, response control and content are decided by the head. */
 export const NEVER_IN_TRAILERS: ReadonlySet<string> = new Set([
   ...HOP_BY_HOP,

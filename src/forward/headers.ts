@@ -1,3 +1,4 @@
+import { ADMIN_SESSION } from '../control/admin-session.ts'
 import { withoutCookies } from '../lib/cookies.ts'
 import { foldedName } from '../lib/field-names.ts'
 import { remembered } from '../lib/memo.ts'
@@ -6,7 +7,7 @@ import { offeredIn } from '../lib/subprotocols.ts'
 import { type FieldName, fieldName } from './client/header-name.ts'
 import { encodeFact, factOf, type Origin } from './client-info.ts'
 import type { CredentialPlaces, IdentityFact, VerifiedCaller } from './contract.ts'
-import { ADMIN_SESSION, HOP_BY_HOP, isFact, NEVER_IN_TRAILERS, OURS, OVERRIDES } from './header-names.ts'
+import { HOP_BY_HOP, isFact, NEVER_IN_TRAILERS, OURS, OVERRIDES } from './header-names.ts'
 
 /** What does not change from request to request. */
 export interface HeaderRules {
