@@ -111,7 +111,7 @@ function createOthers(options: ResolverOptions, pages: PageRule) {
   const readers = [
     ...(unverifiedKeys === null ? [] : [createKeyReader(unverifiedKeys, maxKey, pages)]),
     ...(trusted === null ? [] : [createTrustedReader(trusted, isProxy)]),
-    ...(certificates === null ? [] : [createCertificateReader(certificates)]),
+    ...(certificates === null ? [] : [ofOwnPages(createCertificateReader(certificates), pages)]),
   ]
   return (asking: Asking): Caller | Denial | null => {
     for (const read of readers) {
@@ -119,6 +119,14 @@ function createOthers(options: ResolverOptions, pages: PageRule) {
       if (found !== null) return found
     }
     return null
+  }
+}
+
+/** As a cookie, a browser sends its certificate along with what a page of any origin asks for. */
+function ofOwnPages(read: (asking: Asking) => Caller | Denial | null, pages: PageRule): typeof read {
+  return (asking) => {
+    const found = read(asking)
+    return found === null || isDenial(found) ? found : (pages(asking) ?? found)
   }
 }
 

@@ -27,7 +27,7 @@ function isForeignPage(asking: Asking, origins: ReadonlySet<string>, isProxy: (a
   return URL.parse(`${origin.protocol}//${outer || host}`)?.host !== origin.host
 }
 
-/** For a request whose only credential is a cookie: why it is none; `null` if it may be one. */
+/** For a request whose only credential is one that a browser sends by itself: why it is none; `null` if it may be one. */
 export type PageRule = (asking: Asking) => Denial | null
 
 /**
@@ -39,6 +39,6 @@ export function createPageRule(origins: ReadonlySet<string>, isProxy: (address: 
 }
 
 const FOREIGN = invalid(
-  'a cookie that a page of another origin has sent',
-  'A cookie is no credential for a page of another origin.',
+  'a cookie or certificate that a page of another origin has sent',
+  'A cookie or a client certificate is no credential for a page of another origin.',
 )

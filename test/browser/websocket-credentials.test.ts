@@ -127,7 +127,7 @@ test('a page of another origin has none by the cookie of its visitor', async () 
   await open.page.goto(foreign.url)
   expect(await talk('/live')).toBeNull()
   expect(handshakes).toEqual([])
-  expect(app.requests().at(-1)?.reason).toBe('a cookie that a page of another origin has sent')
+  expect(app.requests().at(-1)?.reason).toBe('a cookie or certificate that a page of another origin has sent')
   // A page that knows the credential needs no cookie.
   expect(await talk('/live', ['bearer', JWT])).toEqual({ protocol: 'bearer', message: 'echo hello' })
 })

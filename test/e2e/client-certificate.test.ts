@@ -70,6 +70,24 @@ it('a certificate is who asks where no other credential is there, and one that i
   expect(await ask(null, { 'x-forwarded-client-cert': 'URI=spiffe://test/alice' })).toMatchObject({ status: 401 })
 })
 
+it('a certificate opens no WebSocket for a page of another host', async () => {
+  const carol = client('carol', 'URI:spiffe://test/carol')
+  const open = (origin: string) => {
+    const ws = new WebSocket(app.url.replace('https:', 'wss:'), {
+      ca: ca.cert,
+      cert: carol.cert,
+      key: carol.key,
+      origin,
+    })
+    return once(ws, 'open').then(
+      () => ws.close(),
+      ({ message }: Error) => message,
+    )
+  }
+  expect(await open('https://evil.test')).toContain('401')
+  expect(await open(app.url)).toBeUndefined()
+})
+
 it('a WebSocket ends when the certificate that opened it is revoked', async () => {
   const bob = client('bob', 'URI:spiffe://test/bob')
   const ws = new WebSocket(app.url.replace('https:', 'wss:'), { ca: ca.cert, cert: bob.cert, key: bob.key })
