@@ -159,7 +159,7 @@ export function parseHost(text: string): Reading<string> {
   }
 }
 
-/** Bytes of the path of a Unix socket (Linux). */
+/** Bytes of the path of a Unix socket: `sun_path` of Linux without its end. */
 export const MAX_SOCKET_PATH = 107
 
 /** Where an issuer's keys are. */
@@ -241,16 +241,13 @@ function parseRedis(text: string, encrypted: boolean): Reading<StoreLocation> {
   return { value: { kind: 'redis', topology: 'single', encrypted, url: text } }
 }
 
-/** Longest path of a Unix socket, in bytes: `sun_path` without its end. */
-const MOST_SOCKET_BYTES = 107
-
 function parseSocket(text: string, encrypted: boolean): Reading<StoreLocation> {
   const [, path] = /^[a-z+]+:\/\/(?:[^:@/?#]*(?::[^@/?#]*)?@)?(\/[^?#]+)$/.exec(text) ?? []
   if (path === undefined)
     return { problem: 'names no socket: write redis+unix:///PATH, like redis+unix:///run/redis.sock' }
   if (encrypted) return { problem: 'is TLS on a Unix socket, which Redis does not have: write redis+unix' }
-  if (Buffer.byteLength(decodeURIComponent(path)) > MOST_SOCKET_BYTES) {
-    return { problem: `names a socket of more than ${MOST_SOCKET_BYTES} bytes, which no system has: shorten its path` }
+  if (Buffer.byteLength(decodeURIComponent(path)) > MAX_SOCKET_PATH) {
+    return { problem: `names a socket of more than ${MAX_SOCKET_PATH} bytes, which no system has: shorten its path` }
   }
   return { value: { kind: 'redis', topology: 'single', encrypted, url: text } }
 }
