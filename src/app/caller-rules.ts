@@ -1,8 +1,8 @@
-import { ADDRESS, createAddressCallers } from '../auth/address-callers.ts'
+import { ADDRESS_PREFIX, createAddressCallers } from '../auth/address-callers.ts'
 import type { Authenticator } from '../auth/authenticator.ts'
 import { createCallerResolver } from '../auth/caller-resolver.ts'
 import { CERTIFICATE_PREFIX, type CertificateRules } from '../auth/client-certificate.ts'
-import { KEY } from '../auth/unverified-keys.ts'
+import { KEY_PREFIX } from '../auth/unverified-keys.ts'
 import type { AuthConfig, Config } from '../config/config.ts'
 import type { CredentialPlaces } from '../forward/contract.ts'
 import type { CallerRules } from '../gateway/snapshot.ts'
@@ -27,8 +27,8 @@ export function callerRulesOf(
     isProxy,
     origins: cors?.credentials === true ? cors.origins : [],
     reserved: [
-      ...(hasAddresses ? [ADDRESS] : []),
-      ...(unverifiedKeys === null ? [] : [KEY]),
+      ...(hasAddresses ? [ADDRESS_PREFIX] : []),
+      ...(unverifiedKeys === null ? [] : [KEY_PREFIX]),
       ...(certificates === null ? [] : [CERTIFICATE_PREFIX]),
     ],
     maxKey: edge.maxHeaderSize,

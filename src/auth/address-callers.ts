@@ -9,8 +9,8 @@ export interface AddressRules extends NetworkBits {
 
 /** Callers who say nothing of themselves: each address, or network of so many bits, is a user. */
 export function createAddressCallers({ plan, ...bits }: AddressRules): (address: string) => Caller {
-  return remembered((address) => ({ ...callerOf(ADDRESS + networkOf(address, bits), 'address'), plan }))
+  return remembered((address) => ({ ...callerOf(ADDRESS_PREFIX + networkOf(address, bits), 'address'), plan }))
 }
 
 /** What the id of such a user begins with. */
-export const ADDRESS = 'address:'
+export const ADDRESS_PREFIX = 'address:'

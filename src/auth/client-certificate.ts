@@ -18,7 +18,7 @@ export interface CertificateRules {
   readonly maxAgeMs: number | null
 }
 
-/** Begins the ids of these users, so that they are nobody else. */
+/** What the id of such a user begins with. */
 export const CERTIFICATE_PREFIX = 'certificate:'
 
 interface Judged {

@@ -90,20 +90,20 @@ interface Question {
   readonly forwarded: readonly string[]
 }
 
-interface Answered {
+interface Judged {
   readonly result: Verified | Denial
   /** Whether it is for the credential that nobody is let in. */
   readonly isForNothing: boolean
 }
 
-async function ask(rules: readonly Rules[], credential: string, question: Question): Promise<Answered> {
+async function ask(rules: readonly Rules[], credential: string, question: Question): Promise<Judged> {
   let refused: Denial = INACTIVE
   let isOfCredential = false
   for (const { options, provider } of rules) {
-    const answer = await provider.ask(credential)
-    const result = 'problem' in answer ? out(answer.problem) : judge(answer, options, question)
+    const known = await provider.ask(credential)
+    const result = 'problem' in known ? out(known.problem) : judge(known, options, question)
     if ('caller' in result) return { result, isForNothing: false }
-    if ('problem' in answer) isOfCredential ||= answer.isOfCredential
+    if ('problem' in known) isOfCredential ||= known.isOfCredential
     // "Cannot know" outweighs "no": whoever would say yes may be the one that cannot be asked.
     if (refused.code === 'unauthorized') refused = result
   }

@@ -28,7 +28,7 @@ export function createKeyReader(
     if (!isKey(key)) return invalid('malformed key', 'The credential is malformed.')
     const foreign = source.kind === 'cookie' ? pages(asking) : null
     if (foreign !== null) return foreign
-    return callerOf(`${KEY}${createHash('sha256').update(key).digest('base64url')}`, 'unverified_key')
+    return callerOf(`${KEY_PREFIX}${createHash('sha256').update(key).digest('base64url')}`, 'unverified_key')
   }
 }
 
@@ -47,4 +47,4 @@ function unescaped(written: string): string {
 }
 
 /** What the id of such a user begins with. */
-export const KEY = 'key:'
+export const KEY_PREFIX = 'key:'

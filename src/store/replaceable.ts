@@ -16,14 +16,14 @@ export function replaceable(first: Store, graceMs: number): Replaceable {
   let current = first
   const before = new Set<Store>()
   const listeners = new Set<() => void>()
-  const tellAll = (): void => {
+  const notifyAll = (): void => {
     for (const listener of listeners) listener()
   }
   let unfollow: (() => void) | null = null
 
   function onChange(listener: () => void): () => void {
     listeners.add(listener)
-    unfollow ??= current.onChange(tellAll)
+    unfollow ??= current.onChange(notifyAll)
     return () => void listeners.delete(listener)
   }
 
@@ -34,9 +34,9 @@ export function replaceable(first: Store, graceMs: number): Replaceable {
     setTimeout(() => void end(old), graceMs).unref()
     if (unfollow === null) return
     unfollow()
-    unfollow = next.onChange(tellAll)
+    unfollow = next.onChange(notifyAll)
     // What was published between the two was heard by neither.
-    tellAll()
+    notifyAll()
   }
 
   async function end(store: Store): Promise<void> {
