@@ -25,8 +25,7 @@ export async function check(args: readonly string[]): Promise<number> {
     return 1
   }
   const { routes, quota, store } = loaded.config
-  console.log(
-    `${file}: ok (${routes.length} routes, categories ${quota.categories.join(' and ')}, store ${store.location.kind})`,
-  )
+  const count = routes.length === 1 ? '1 route' : `${routes.length} routes`
+  console.log(`${file}: ok (${count}, categories ${quota.categories.join(' and ')}, store ${store.location.kind})`)
   return 0
 }

@@ -40,6 +40,18 @@ async function check(store: string, more = ''): Promise<[number, string]> {
 const PLAIN_USER = process.getuid?.() === 0 ? ['setpriv', '--bounding-set=-all', '--inh-caps=-all'] : []
 
 describe('tollgate check', () => {
+  test.each([
+    [1, '1 route'],
+    [2, '2 routes'],
+  ])('says how many rules a good file has: %i', async (count, said) => {
+    const rules = Array.from({ length: count }, (_, i) => `{ match: GET /${i}, category: read }`)
+    const file = join(folder, 'tollgate.yaml')
+    const routes = `routes: [${rules.join(', ')}]`
+    writeFileSync(file, `upstream: { url: "http://127.0.0.1:9000" }\nstore: "sqlite::memory:"\n${routes}\n`)
+    const { stdout } = await run(process.execPath, ['src/main.ts', 'check', '-c', file])
+    expect(stdout).toContain(`: ok (${said}, categories read and write,`)
+  })
+
   test('reads the file of -c, or else that of TOLLGATE_CONFIG, or else tollgate.yaml where it is run', async () => {
     for (const name of ['option.yaml', 'variable.yaml', 'tollgate.yaml']) {
       writeFileSync(join(folder, name), 'upstream: { url: "http://127.0.0.1:9000" }\nstore: "sqlite::memory:"\n')
