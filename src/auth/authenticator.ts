@@ -8,6 +8,7 @@ import { type CheckPlaces, UNBOUNDED } from './check-places.ts'
 import { createIntrospection, type IntrospectionOptions } from './introspection.ts'
 import { closeAllBut, type FetchedKeys, type IssuerOptions, openIssuers } from './issuer.ts'
 import { createJwtVerifier, type ReadJwt } from './jwt.ts'
+import { SharedChecks } from './shared-checks.ts'
 import { type Caller, invalid, type Verified } from './verdict.ts'
 import { isAccessKey, verifyAccessKey } from './verify-access-key.ts'
 
@@ -62,8 +63,6 @@ export interface Authenticator {
 
 /** A revocation is in force within 2 seconds: besides this, what is known of gateway tokens has an age, and a tunnel asks every 0.4 s. */
 const GATEWAY_TOKEN_MS = 250
-/** How long others may join a check under way, which may wait for keys: a token must not end meanwhile by more than this. */
-const JOIN_MS = 1500
 
 /** What stands before the credential. */
 const USUAL = 'Bearer '
@@ -103,8 +102,7 @@ export async function createAuthenticator(
   const introspection = createIntrospection(providers, claims, observe, now)
   // By the credentials themselves up to 8 KiB: the SHA-256 of 800 characters alone costs 1.3 us. A longer one comes as its hash.
   const accepted = createCache<Caller>(options.cache.max)
-  /** Checks under way. */
-  const checks = new Map<string, { readonly startedAt: number; readonly result: Promise<Caller | Denial> }>()
+  const checks = new SharedChecks()
 
   function authenticate(
     authorization: string | undefined,
@@ -152,9 +150,8 @@ export async function createAuthenticator(
     const asks = providers.length > 0 && isForProvider(credential, issuers.length > 0)
     if (!asks && !credential.includes('.')) return invalid('neither a JWT nor a gateway token')
     const jwt = asks ? null : jwts.read(credential)
-    // Others who bring the same one meanwhile wait for the same result.
-    const running = jwt !== null && 'code' in jwt ? undefined : checks.get(key)
-    if (running !== undefined && at < running.startedAt + JOIN_MS) return running.result
+    const running = jwt !== null && 'code' in jwt ? undefined : checks.join(key, at)
+    if (running !== undefined) return running
     observe(MISS)
     if (jwt === null) return introspect(key, credential, at, places)
     return 'code' in jwt ? jwt : checkJwt(key, jwt, at, places)
@@ -172,7 +169,7 @@ export async function createAuthenticator(
   }
 
   function checkJwt(key: string, jwt: ReadJwt, at: number, places: () => CheckPlaces): Promise<Caller | Denial> {
-    return shared(key, at, async () => {
+    return checks.start(key, at, async () => {
       const verified = await jwts.verify(jwt, at, places)
       return 'code' in verified ? verified : accept(key, verified, now(), options.cache.ttlMs)
     })
@@ -180,22 +177,10 @@ export async function createAuthenticator(
 
   /** Remembered from the moment on in which it was asked for: it may have been revoked since. */
   function introspect(key: string, credential: string, at: number, places: () => CheckPlaces) {
-    return shared(key, at, async () => {
+    return checks.start(key, at, async () => {
       const verified = await introspection.introspect(credential, at, places)
       return 'code' in verified ? verified : accept(key, verified, at, options.cache.ttlMs)
     })
-  }
-
-  /** A check that others may join. */
-  function shared(key: string, at: number, make: () => Promise<Caller | Denial>): Promise<Caller | Denial> {
-    const result = make()
-    const check = { startedAt: at, result }
-    checks.set(key, check)
-    const done = () => {
-      if (checks.get(key) === check) checks.delete(key)
-    }
-    result.then(done, done)
-    return result
   }
 
   /**
