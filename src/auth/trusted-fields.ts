@@ -21,12 +21,11 @@ export function createTrustedReader(
   return (asking) => {
     if (!isProxy(asking.client.address)) return null
     const user = idIn(asking, fields.user)
-    if (user === null) return null
-    const organisation = fields.organisation === null ? null : idIn(asking, fields.organisation)
-    const plan = fields.plan === null ? null : idIn(asking, fields.plan)
-    const fault = [user, organisation, plan].find((value) => value !== null && typeof value !== 'string')
-    if (fault !== undefined) return fault as Denial
-    return { ...callerOf(user as string, 'trusted'), organisation, plan } as Caller
+    if (typeof user !== 'string') return user
+    const organisation = idIn(asking, fields.organisation)
+    if (isFault(organisation)) return organisation
+    const plan = idIn(asking, fields.plan)
+    return isFault(plan) ? plan : { ...callerOf(user, 'trusted'), organisation, plan }
   }
 }
 
@@ -36,12 +35,17 @@ export function createStrangerCheck({ user }: TrustedFields, isProxy: (address: 
 }
 
 /** `null` if it is not there, or empty: some proxies send it for everybody. */
-function idIn(asking: Asking, lower: string): string | Denial | null {
+function idIn(asking: Asking, lower: string | null): string | Denial | null {
+  if (lower === null) return null
   const [value = '', ...others] = linesOf(asking, lower)
   if (others.length > 0 || value.includes(',')) return listed(lower)
   if (value === '') return null
   const text = utf8Of(value)
   return isUserId(text) ? text : invalid(`the trusted field ${lower} holds no id`)
+}
+
+function isFault(value: string | Denial | null): value is Denial {
+  return value !== null && typeof value !== 'string'
 }
 
 /** A client that could add a line or an element to what the proxy says would choose who it is. */
