@@ -88,7 +88,7 @@ function told(): string {
 
 const SECRET_PART = JWT.split('.')[2] ?? 'none'
 
-describe('with a credential', () => {
+describe('a page opens a WebSocket with a credential', () => {
   test('behind a subprotocol, which is the one that is chosen', async () => {
     expect(await talk('/live', ['bearer', JWT])).toEqual({ protocol: 'bearer', message: 'echo hello' })
     expect(told()).not.toMatch(/sec-websocket-protocol/i)
@@ -114,7 +114,7 @@ describe('with a credential', () => {
     expect(told()).not.toContain(SECRET_PART)
   })
 
-  test('that is not good there is none', async () => {
+  test('that is good, and with no other', async () => {
     expect(await talk('/live', ['bearer', `${JWT}x`])).toBeNull()
     expect(await talk('/live?access_token=gw_none')).toBeNull()
     expect(await talk('/live', ['bearer'])).toBeNull()
@@ -122,7 +122,7 @@ describe('with a credential', () => {
   })
 })
 
-test('a page of another origin has none by the cookie of its visitor', async () => {
+test('a page of another origin opens no WebSocket by the cookie of its visitor', async () => {
   await signIn()
   await open.page.goto(foreign.url)
   expect(await talk('/live')).toBeNull()

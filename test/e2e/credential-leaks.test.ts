@@ -136,7 +136,7 @@ async function expectNowhere(): Promise<void> {
   expectNoCredential('a metric', await (await fetch(`${app.admin}/metrics`)).text())
 }
 
-it('in 100 spellings, good and bad, on charged, public, open and unknown paths, also used up', async () => {
+it('no credential leaves the gateway in 100 spellings, good and bad, on charged, public, open and unknown paths, also used up', async () => {
   await start()
   const statuses = new Map<number, number>()
   for (let i = 0; i < 100; i++) {
@@ -154,7 +154,7 @@ it('in 100 spellings, good and bad, on charged, public, open and unknown paths, 
   await expectNowhere()
 }, 240_000)
 
-it('in a handshake, whatever becomes of it', async () => {
+it('no credential of a handshake leaves the gateway, whatever becomes of it', async () => {
   await start()
   for (let i = 0; i < 30; i++) {
     const asked = spelling(pick(['/a', '/pub', '/open']), pick([JWT, BAD]))
@@ -164,7 +164,7 @@ it('in a handshake, whatever becomes of it', async () => {
   await expectNowhere()
 }, 240_000)
 
-it('in requests that one connection sends without waiting, where each is of its own user', async () => {
+it('no credential leaves the gateway of requests that one connection sends without waiting, each of its own user', async () => {
   await start()
   const bob = jwtOf('bob')
   const pipeline = [
@@ -182,7 +182,7 @@ it('in requests that one connection sends without waiting, where each is of its 
   await expectNowhere()
 })
 
-it('if the upstream cannot be reached, or is no HTTP', async () => {
+it('no credential leaves the gateway if the upstream cannot be reached, or is no HTTP', async () => {
   await start('http://127.0.0.1:1')
   for (let i = 0; i < 20; i++) {
     const response = await rawExchange(app.url, Buffer.from(bytes(spelling('/a', JWT)), 'latin1'), 150)
