@@ -14,14 +14,8 @@ import { GivenUpError } from './client/failure.ts'
 import { originOf } from './client-info.ts'
 import type { Exchange, ForwardResult, Patience } from './contract.ts'
 import { forwardErrorOf, reasonOf } from './failure.ts'
-import {
-  asksForUpgrade,
-  type HeaderRules,
-  headersToClient,
-  type OutgoingHead,
-  outgoingHead,
-  responseTrailers,
-} from './headers.ts'
+import type { HeaderRules } from './field-fates.ts'
+import { asksForUpgrade, headersToClient, type OutgoingHead, outgoingHead, responseTrailers } from './headers.ts'
 import { Upload } from './upload.ts'
 import type { UpstreamNames } from './upstream-names.ts'
 

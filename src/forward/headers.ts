@@ -6,50 +6,9 @@ import { urlWithoutParameters } from '../lib/query-parameters.ts'
 import { offeredIn } from '../lib/subprotocols.ts'
 import { type FieldName, fieldName } from './client/header-name.ts'
 import { encodeFact, factOf, type Origin } from './client-info.ts'
-import type { CredentialPlaces, IdentityFact, VerifiedCaller } from './contract.ts'
+import type { VerifiedCaller } from './contract.ts'
+import { type Fate, type HeaderRules, type Hidden, type Holder, passes } from './field-fates.ts'
 import { HOP_BY_HOP, isFact, NEVER_IN_TRAILERS, OURS, OVERRIDES } from './header-names.ts'
-
-/** What does not change from request to request. */
-export interface HeaderRules {
-  /** Fixed fields, raw. */
-  readonly fixed: readonly string[]
-  /** Names in lower case, of fixed fields and of those that are taken off: the gateway sets none of these itself. */
-  readonly notOurs: ReadonlySet<string>
-  /** Fields that say who asks. */
-  readonly identity: readonly (readonly [name: string, fact: IdentityFact])[]
-  /** What becomes of a client's field, by its name as spelt. */
-  readonly fateOf: (name: string) => Fate
-  readonly trusted: (address: string) => boolean
-  readonly hidden: Hidden
-}
-
-/** What a field that passes on may hold of a credential. */
-interface Hidden {
-  /** Whether a field that holds credentials holds something else of this value. */
-  readonly isKept: (lower: string, value: string) => boolean
-  readonly cookies: ReadonlySet<string>
-  readonly parameters: ReadonlySet<string>
-  readonly subprotocols: ReadonlySet<string>
-}
-
-/**
- * What becomes of a client's field. `fact`: passes from a trusted peer only. `claim`: goes into a field that the gateway
- * sets, as far as the peer is trusted. `underscored`: passes unless the request has it with dashes too. `credential`, and what a
- * `cookie`, `url` or `subprotocol` has of one, is dropped.
- */
-type Fate = Plain | Holder
-type Plain =
-  | 'passes'
-  | 'underscored'
-  | 'dropped'
-  | 'length'
-  | 'coding'
-  | 'te'
-  | 'hops'
-  | 'fact'
-  | 'claim'
-  | 'subprotocol'
-type Holder = 'credential' | 'cookie' | 'url'
 
 /** The head of an outgoing request, without Host, which the upstream may have its own of, and without the framing of the body. */
 export interface OutgoingHead {
@@ -68,104 +27,6 @@ export interface OutgoingHead {
   /** Whether the client takes trailers (`TE: trailers`). */
   readonly takesTrailers: boolean
 }
-
-/** @throws TypeError for a fixed field that no head can hold */
-export function headerRules(options: {
-  readonly headers: Readonly<Record<string, string>>
-  readonly identity?: ReadonlyMap<string, IdentityFact> | undefined
-  readonly removeHeaders?: readonly string[] | undefined
-  readonly passAuthorization: boolean
-  readonly underscoreNames?: boolean | undefined
-  readonly credentials?: CredentialPlaces | undefined
-  readonly trustedProxies?: ((address: string) => boolean) | undefined
-}): HeaderRules {
-  const { removeHeaders = [] } = options
-  const identity = [...(options.identity ?? [])]
-  const fixed = Object.entries(options.headers)
-  for (const [name] of identity) fieldName(name)
-  for (const [name, value] of fixed) {
-    fieldName(name)
-    if (!VALUE.test(value)) throw new TypeError(`the value of ${name} has a character that no header may hold`)
-  }
-  const notOurs = new Set([...fixed.map(([name]) => name), ...removeHeaders].map((name) => name.toLowerCase()))
-  const replaced = [...notOurs, ...identity.map(([name]) => name)].map(foldedName)
-  const dropped = new Set([...HOP_BY_HOP, ...OVERRIDES, ...replaced, 'expect', 'x-request-id'])
-  const underscores = options.underscoreNames === true
-  const { trusted = [], ...places } = options.credentials ?? AUTHORIZATION
-  const hidden = options.passAuthorization ? { ...NOTHING, fields: places.fields } : places
-  const special = specialFates(hidden, trusted)
-  return {
-    fixed: fixed.flat(),
-    notOurs,
-    identity,
-    fateOf: remembered((name) => fate(name.toLowerCase(), { dropped, special, underscores })),
-    trusted: remembered(options.trustedProxies ?? (() => false)),
-    hidden: options.passAuthorization ? { ...hiddenOf(hidden), isKept: () => true } : hiddenOf(hidden),
-  }
-}
-
-const NOTHING = { fields: [], kept: null, cookies: [], parameters: [], subprotocols: [] }
-const AUTHORIZATION: CredentialPlaces = { ...NOTHING, fields: ['authorization'], trusted: [] }
-
-/** Fields that have a fate of their own only because of where credentials, and the names of callers, may be. */
-function specialFates(
-  { fields, parameters, subprotocols }: Omit<CredentialPlaces, 'trusted'>,
-  trusted: readonly string[],
-): ReadonlyMap<string, Fate> {
-  const fates = new Map<string, Fate>(trusted.map((lower) => [lower, 'fact']))
-  for (const lower of parameters.length > 0 ? ['referer', 'x-forwarded-uri'] : []) fates.set(lower, 'url')
-  if (subprotocols.length > 0) fates.set('sec-websocket-protocol', 'subprotocol')
-  for (const lower of fields) fates.set(lower, 'credential')
-  return fates
-}
-
-function hiddenOf({ kept, cookies, parameters, subprotocols }: Omit<CredentialPlaces, 'trusted'>): Hidden {
-  const scheme = kept === null || kept.scheme === null ? '' : `${kept.scheme.toLowerCase()} `
-  return {
-    isKept: (lower, value) => lower === kept?.field && value.toLowerCase().startsWith(scheme),
-    cookies: new Set([ADMIN_SESSION, ...cookies]),
-    parameters: new Set(parameters),
-    subprotocols: new Set(subprotocols),
-  }
-}
-
-const VALUE = /^[\t -~\x80-\xff]*$/
-
-interface Fates {
-  readonly dropped: ReadonlySet<string>
-  readonly special: ReadonlyMap<string, Fate>
-  readonly underscores: boolean
-}
-
-function fate(lower: string, fates: Fates): Fate {
-  const { dropped, special, underscores } = fates
-  if (lower.includes('_')) return underscores && isOnlyData(foldedName(lower), fates) ? 'underscored' : 'dropped'
-  const own = dropped.has(lower) ? undefined : special.get(lower)
-  if (own !== undefined) return own
-  if (lower === 'content-length') return 'length'
-  if (lower === 'transfer-encoding') return 'coding'
-  if (lower === 'te') return 'te'
-  if (lower === 'max-forwards' && !dropped.has(lower)) return 'hops'
-  if (lower === 'cookie' && !dropped.has(lower)) return 'cookie'
-  if (lower === 'host' || CLAIMS.has(lower)) return 'claim'
-  if (!passes(lower, dropped)) return 'dropped'
-  return isFact(lower) ? 'fact' : 'passes'
-}
-
-/** Whether a field, were it written with dashes, says nothing that the gateway reads, sets or takes off. */
-function isOnlyData(dashed: string, fates: Fates): boolean {
-  const isRead = NEVER_IN_TRAILERS.has(dashed) || dashed.startsWith('sec-websocket-')
-  return !isRead && fate(dashed, fates) === 'passes'
-}
-
-/** Fields of a trusted peer that the gateway writes anew. */
-const CLAIMS: ReadonlySet<string> = new Set([
-  'x-forwarded-for',
-  'x-forwarded-proto',
-  'x-forwarded-host',
-  'x-forwarded-port',
-  'x-forwarded-prefix',
-])
 
 /**
  * Builds the outgoing head from the client's raw one, which is left as it is: drops what belongs to the client's
@@ -319,11 +180,6 @@ function identify(headers: string[], caller: VerifiedCaller, { identity }: Heade
     const text = factOf(caller, fact)
     if (text) headers.push(name, encodeFact(text))
   }
-}
-
-/** An underscore is a dash to CGI-like upstreams, so `X_Tollgate_User` would be read as ours. */
-function passes(lower: string, dropped: ReadonlySet<string>): boolean {
-  return !dropped.has(lower) && !lower.startsWith('proxy-') && !lower.startsWith('x-tollgate-') && !lower.includes('_')
 }
 
 /** Names in Connection, in lower case; `null` where there is none but `close` and `keep-alive`. */

@@ -9,14 +9,8 @@ import { originOf } from './client-info.ts'
 import type { ForwardResult, Patience, UpgradeExchange } from './contract.ts'
 import { EarlyBytes } from './early-bytes.ts'
 import { forwardErrorOf, reasonOf } from './failure.ts'
-import {
-  asksForUpgrade,
-  fieldsOf,
-  type HeaderRules,
-  headersToClient,
-  type OutgoingHead,
-  outgoingHead,
-} from './headers.ts'
+import type { HeaderRules } from './field-fates.ts'
+import { asksForUpgrade, fieldsOf, headersToClient, type OutgoingHead, outgoingHead } from './headers.ts'
 import type { UpstreamNames } from './upstream-names.ts'
 
 /** How long the other end may take to read what is left when one end has closed, in milliseconds. */

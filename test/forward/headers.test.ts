@@ -4,7 +4,8 @@ import { sessionCookie } from '../../src/admin/session-cookie.ts'
 import { nameProblem } from '../../src/config/headers.ts'
 import { ADMIN_SESSION } from '../../src/control/admin-session.ts'
 import { encodeFact, type Origin } from '../../src/forward/client-info.ts'
-import { fieldsOf, headerRules, headersToClient, outgoingHead, responseTrailers } from '../../src/forward/headers.ts'
+import { headerRules } from '../../src/forward/field-fates.ts'
+import { fieldsOf, headersToClient, outgoingHead, responseTrailers } from '../../src/forward/headers.ts'
 import { assertNoSurprises, callerNamed } from './support.ts'
 
 assertNoSurprises()
