@@ -3,7 +3,7 @@ import { foldedName, isFieldName } from '../lib/field-names.ts'
 import { quote } from './problems.ts'
 import type { Reading } from './units.ts'
 
-/** Rules for the fixed headers that the upstream gets. */
+/** What names and values of headers may be: those that the upstream gets or does not get, and those by which a caller is told. */
 
 const MAX_NAME = 256
 /** RFC 9110 section 5.5, without obs-text at the ends. */

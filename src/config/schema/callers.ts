@@ -138,6 +138,6 @@ export const CALLERS = {
   anonymous: anonymous.optional(),
   shadow: flag({
     description:
-      'true lets everybody in whose credential is missing or not good, as the user of an address: counted, and told in the log. Default false',
+      'true lets everybody in whose credential is missing or not good, as the user of an address: counted, and in the log. Default false',
   }).default(false),
 }
