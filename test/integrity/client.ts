@@ -18,6 +18,8 @@ export class Client implements MessageSink {
   readonly #pauses: SessionPlan['pauses'][number][]
   /** Those whose responses are to come, in their order. */
   #awaited: RequestRecord[] = []
+  /** When the first of them was sent, or came to be the first. */
+  #firstSince = performance.now()
   #sentBytes = 0
   #receivedBytes = 0
   /** Of the response that is being read. */
@@ -83,6 +85,7 @@ export class Client implements MessageSink {
       return { length: 0 }
     }
     record.status = status
+    if (performance.now() - this.#firstSince > LATE_MS && this.#awaited.length > 1) this.#session.late = true
     this.#hints = 0
     this.#body = 0
     this.#ownBody = ''
@@ -109,6 +112,7 @@ export class Client implements MessageSink {
   onEnd(trailers: readonly Field[]): void {
     if (this.#interim) return
     const record = this.#awaited.shift() as RequestRecord
+    this.#firstSince = performance.now()
     const { plan } = record
     record.complete = true
     const named = fieldOf(trailers, 'x-trailer-of')
@@ -137,6 +141,7 @@ export class Client implements MessageSink {
   async #send(batch: readonly RequestPlan[]): Promise<void> {
     const [first] = batch
     this.#awaited = batch.map((plan) => this.#records.get(plan))
+    this.#firstSince = performance.now()
     if (batch.length === 1 && first?.upload?.expects) return this.#sendWithExpect(first)
     const heads = batch.map((plan) => headOf(plan))
     const messages = batch.map((plan, i) => Buffer.concat([heads[i] as Buffer, uploadOf(plan)]))
@@ -251,6 +256,12 @@ export class Client implements MessageSink {
     }
   }
 }
+
+/**
+ * Behind a response whose head takes a second, the gateway reads on to see whether its client is there, and then serves no request
+ * that is not whole (src/edge/connection.ts). Only a machine with much to do is so slow here.
+ */
+const LATE_MS = 900
 
 const credentials = new Map<string, string>()
 

@@ -22,6 +22,8 @@ export interface SessionRecord {
   left: boolean
   /** Whether the connection ended with a response that broke off, as the upstream was asked to. */
   broken: boolean
+  /** Whether a response was so late that what was pipelined behind it need not be served. */
+  late: boolean
   /** Of the socket. */
   error: string | null
 }
@@ -49,7 +51,7 @@ export class Records {
   }
 
   open(plan: SessionPlan): SessionRecord {
-    const session: SessionRecord = { plan, left: false, broken: false, error: null }
+    const session: SessionRecord = { plan, left: false, broken: false, late: false, error: null }
     for (const request of plan.batches.flat()) {
       const none = { sent: 'nothing', status: null, error: null, complete: false, heads: 0 } as const
       this.requests.set(request.id, { plan: request, session, ...none })

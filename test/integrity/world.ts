@@ -92,7 +92,8 @@ function judge(record: RequestRecord, records: Records): void {
     bad('a whole response of an upstream that broke it off')
   if (error !== null && !isExcused(record, records)) bad(`the gateway responded with ${status} ${error}`)
   if (heads > 0 && sent === 'a part' && isReadFirst(record)) bad('a part of a small upload reached the upstream')
-  if (!complete && !session.left && !session.broken && !isBehindEnd(record, records)) bad('no response came')
+  if (!complete && !session.left && !session.broken && !session.late && !isBehindEnd(record, records))
+    bad('no response came')
 }
 
 /** Whether the body is read to its end before anything is charged. */
