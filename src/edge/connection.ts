@@ -21,6 +21,7 @@ import { isBroken, originIn, type ParserError, parserDenial } from './parser-err
 import { requestIdOf } from './request-id.ts'
 import type { ShareRules } from './shares.ts'
 import { nextTurn } from './turns.ts'
+import { isReadAtOnce } from './unseen.ts'
 
 /** What is known of a client by its connection. */
 export interface ClientPeer {
@@ -132,6 +133,8 @@ export class ClientConnection implements ClientPeer {
   #isLast = false
   /** The request with which the client asked for the end, as by `Connection: close`. */
   #lastAsked: IncomingMessage | null = null
+  /** Bytes that had come with the last read behind the stop. */
+  #bytesSeen = 0
   /** What is done as soon as it is idle: once, however much garbage comes. */
   #atIdle: (() => void) | null = null
 
@@ -207,7 +210,7 @@ export class ClientConnection implements ClientPeer {
   /** Node's parser, or one of its limits, takes no more. */
   fail(error: ParserError): void {
     const socket = this.#socket
-    if (isStopped(error) && !socket.destroyed) this.#rest()
+    if (isStopped(error) && !socket.destroyed) this.#restBehindStop()
     const last = this.#requests.at(-1)
     // What comes behind a response that ended the connection is read to nowhere. By TLS, where one read brings several records, that
     // response is not out yet.
@@ -258,6 +261,7 @@ export class ClientConnection implements ClientPeer {
   /** Neither it nor what comes behind it is looked at. Its body is read to nowhere. */
   #ignore(req: IncomingMessage): void {
     req.resume()
+    this.#bytesSeen = this.#socket.bytesRead
     stopAtNextHead(this.#socket)
   }
 
@@ -392,6 +396,18 @@ export class ClientConnection implements ClientPeer {
   /** Reads on if no other reason is left. */
   #readOn(why: Hold): void {
     if (this.#holds.delete(why) && this.#holds.size === 0) this.#socket.resume()
+  }
+
+  /** What nobody looks at is read once a turn, and of an address that sends too much of it once a second. */
+  #restBehindStop(): void {
+    const bytes = this.#socket.bytesRead - this.#bytesSeen
+    this.#bytesSeen += bytes
+    if (!isReadAtOnce(this.peer, bytes)) {
+      this.#rest()
+      return
+    }
+    this.#hold('rest')
+    setImmediate(() => this.#readOn('rest'))
   }
 
   /** What others send comes in its turn meanwhile. */
