@@ -20,6 +20,8 @@ export interface Setup {
   /** Scheme, host and port of the upstream. */
   readonly upstream: string
   readonly store: 'sqlite' | 'redis'
+  /** Whether `auth.shadow` lets everybody in. */
+  readonly authShadow: boolean
   /** By category: the share of the limits that is admitted while the store is out. */
   readonly storeOutage: ReadonlyMap<string, number>
   /** In the order of the file. */

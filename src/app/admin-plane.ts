@@ -87,7 +87,7 @@ function remembered(current: AdminPlaneOptions['current']): () => Setup {
 
 /** What the administrators see of a configuration: nothing secret. */
 export function setupOf(config: Config): Setup {
-  const { file, quota, upstream, store, routes, unmatched } = config
+  const { file, auth, quota, upstream, store, routes, unmatched } = config
   const priced = pricedOf(config)
   return {
     file,
@@ -97,6 +97,7 @@ export function setupOf(config: Config): Setup {
     origin: fileOrigin(config),
     upstream: addressOf(upstream),
     store: store.location.kind,
+    authShadow: auth.shadow,
     storeOutage: quota.storeOutage,
     routes: routes.map(routeLine),
     unmatched: unmatched.kind,

@@ -104,6 +104,7 @@ export function createHeartbeat({ store, instance, version, state, everyMs = BEA
 /** What the requests that this process has seen come to. */
 function createCounts() {
   const counts = { requests: 0, refused: 0, shadowed: 0, tokens: 0, forwarded: 0, failed: 0 }
+  const letIn = { missing: 0, invalid: 0, ambiguous: 0, unchecked: 0 }
   const hits = new Map<string, { count: number }>()
   /** Routes of the requests that are not counted yet. */
   const recent: string[] = []
@@ -114,6 +115,7 @@ function createCounts() {
     if (seen.type === 'request') countRequest(seen)
     else if (seen.type === 'tokens_charged') counts.tokens += seen.cost
     else if (seen.type === 'unmatched') noteUnmatched(seen.method, seen.path)
+    else if (seen.type === 'caller_let_in') letIn[seen.why]++
   }
 
   function countRequest({ route, outcome, httpStatus, shadowed }: RequestDone): void {
@@ -147,9 +149,16 @@ function createCounts() {
     unmatched.delete(oldest)
   }
 
-  function sums(): Pick<Replica, 'hits' | 'unmatched'> & { readonly counts: Omit<ReplicaCounts, 'inFlight'> } {
+  function sums(): Pick<Replica, 'letIn' | 'hits' | 'unmatched'> & {
+    readonly counts: Omit<ReplicaCounts, 'inFlight'>
+  } {
     countRecent()
-    return { counts: { ...counts }, hits: mostUsed(hits), unmatched: [...unmatched].reverse().map(scrub) }
+    return {
+      counts: { ...counts },
+      letIn: { ...letIn },
+      hits: mostUsed(hits),
+      unmatched: [...unmatched].reverse().map(scrub),
+    }
   }
 
   return { observer, sums }

@@ -1,3 +1,5 @@
+import type { Observation } from '../observe/observation.ts'
+
 /** The processes that share a store, each reporting every few seconds that it is there. */
 
 /** What one process that takes requests reports of itself. Plain JSON. */
@@ -20,11 +22,15 @@ export interface Replica {
   readonly configProblems: readonly string[]
   /** Since it started. */
   readonly counts: ReplicaCounts
+  /** Requests that `auth.shadow` let in since it started, by what was wrong. A build that does not count them has none. */
+  readonly letIn?: LetIn
   /** Requests by route, as written in the file, since it started: the 200 most used, and UNMATCHED. */
   readonly hits: Readonly<Record<string, number>>
   /** What matched no route: the latest 20, method and path without its query, at most 200 characters. */
   readonly unmatched: readonly string[]
 }
+
+export type LetIn = Readonly<Record<Extract<Observation, { type: 'caller_let_in' }>['why'], number>>
 
 export interface ReplicaCounts {
   readonly requests: number

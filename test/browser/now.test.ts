@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import type { NowResponse } from '../../src/admin/api.ts'
-import { SOON, type Stage, startStage } from './stage.ts'
+import { configOf, SOON, type Stage, startStage } from './stage.ts'
 
 let stage: Stage
 beforeAll(async () => {
@@ -144,3 +144,18 @@ function withoutStore(now: NowResponse, unseen: boolean): NowResponse {
     store: { ...now.store, answers: false },
   }
 }
+
+test('the page says whom auth.shadow lets in, and what was wrong, and no more when it is off', async () => {
+  const { upstream, app } = stage
+  const usual = configOf(upstream.url)
+  await app.reload(usual.replace('gateway_tokens: true', 'gateway_tokens: true\n  shadow: true'))
+  for (const authorization of ['', 'Bearer nonsense']) {
+    expect((await fetch(`${app.url}/items/1`, { headers: { authorization } })).status).toBe(200)
+  }
+  const { page, close } = await stage.open('#/now')
+  const text = () => page.locator('main').innerText()
+  await expect.poll(text, SOON).toContain('1 without a credential, 1 with one that is not good')
+  await app.reload(usual)
+  await expect.poll(text, SOON).not.toContain('auth.shadow')
+  await close()
+})

@@ -89,6 +89,15 @@ it('counts what came of requests', async () => {
   })
 })
 
+it('counts those whom auth.shadow let in, by what was wrong', async () => {
+  const told = begin()
+  for (const why of ['missing', 'missing', 'invalid', 'unchecked'] as const) {
+    heartbeat.observer({ type: 'caller_let_in', why })
+  }
+  heartbeat.start()
+  expect((await latest(told)).letIn).toEqual({ missing: 2, invalid: 1, ambiguous: 0, unchecked: 1 })
+})
+
 it('counts requests by route, and names the 200 most used of many, always with what matched none', async () => {
   const told = begin()
   for (let route = 0; route < 300; route++) {

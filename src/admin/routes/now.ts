@@ -1,6 +1,6 @@
 import { type Bucket, lastHalfHour } from '../../failures/histogram.ts'
 import { StoreError } from '../../quota/quota-store.ts'
-import { BEAT_MS, type Replica, type ReplicaCounts, UNMATCHED } from '../../replicas/presence.ts'
+import { BEAT_MS, type LetIn, type Replica, type ReplicaCounts, UNMATCHED } from '../../replicas/presence.ts'
 import type { NowResponse, RoutesResponse } from '../api.ts'
 import type { Desk } from '../desk.ts'
 import { type AdminResponse, iso, ok, type Route } from '../http.ts'
@@ -66,7 +66,7 @@ async function nowResponse(desk: Desk, beats: Beats): Promise<NowResponse> {
   const view = await desk.view()
   return {
     ...ofReplicas(beats),
-    ...ofSetup(desk),
+    ...ofSetup(desk, beats),
     at: iso(view.at),
     agree: await agree(desk, beats, view.state.version, view.at),
     store: { kind: view.setup.store, answers: true },
@@ -83,7 +83,7 @@ function withoutStore(desk: Desk, beats: Beats | null, at: number): NowResponse 
   const { version, settings } = desk.control.state()
   return {
     ...(beats === null ? { counts: null, replicas: null } : ofReplicas(beats)),
-    ...ofSetup(desk),
+    ...ofSetup(desk, beats),
     at: iso(at),
     agree: null,
     store: { kind: setup.store, answers: false },
@@ -94,15 +94,27 @@ function withoutStore(desk: Desk, beats: Beats | null, at: number): NowResponse 
   }
 }
 
-function ofSetup({ setup }: Desk): Pick<NowResponse, 'config' | 'storeOutage'> {
-  const { file, hash, storeOutage } = setup()
-  return { config: { file, hash }, storeOutage: Object.fromEntries(storeOutage) }
+function ofSetup({ setup }: Desk, beats: Beats | null): Pick<NowResponse, 'config' | 'storeOutage' | 'authShadow'> {
+  const { file, hash, storeOutage, authShadow } = setup()
+  return {
+    config: { file, hash },
+    storeOutage: Object.fromEntries(storeOutage),
+    authShadow: { on: authShadow, letIn: beats === null ? null : letInBy(beats) },
+  }
+}
+
+function letInBy(beats: Beats): NowResponse['authShadow']['letIn'] {
+  const sum = (why: keyof LetIn): number => beats.reduce((all, { letIn }) => all + (letIn?.[why] ?? 0), 0)
+  return { missing: sum('missing'), invalid: sum('invalid'), ambiguous: sum('ambiguous'), unchecked: sum('unchecked') }
 }
 
 function ofReplicas(beats: Beats): Pick<NowResponse, 'counts' | 'replicas'> {
   return {
     counts: beats.map(({ counts }) => counts).reduce(sum, NONE),
-    replicas: beats.map(({ hits: _, unmatched: __, startedAt, ...beat }) => ({ ...beat, startedAt: iso(startedAt) })),
+    replicas: beats.map(({ hits: _, unmatched: __, letIn: ___, startedAt, ...beat }) => ({
+      ...beat,
+      startedAt: iso(startedAt),
+    })),
   }
 }
 

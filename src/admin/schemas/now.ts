@@ -53,6 +53,11 @@ export const now = name(
     /** The global windows by category. */
     windows: windows.nullable(),
     shadow: z.boolean(),
+    /** Whether auth.shadow lets everybody in, and whom it has let in since the replicas started, by what was wrong. */
+    authShadow: z.strictObject({
+      on: z.boolean(),
+      letIn: z.strictObject({ missing: count, invalid: count, ambiguous: count, unchecked: count }).nullable(),
+    }),
   }),
   'Now',
   'The replicas, their sums, the store, the backend and the global windows. While the store is out (it does not answer, is full, or takes no writes), replicas and counts are the last that were seen; null is what is not known.',

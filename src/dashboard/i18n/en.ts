@@ -130,6 +130,13 @@ export const en = {
   'now.rulesText':
     'A hash of what the configuration decides. The log has it as “rules” in the line “configuration loaded”; its “hash” is that of the file.',
   'now.shadow': 'Shadow mode',
+  'now.authShadow': 'auth.shadow is on: callers who would get 401 are let in, as the users of their addresses.',
+  'now.letIn': 'Since the start: {counts}.',
+  'now.letIn.missing': '{count} without a credential',
+  'now.letIn.invalid': '{count} with one that is not good',
+  'now.letIn.ambiguous': '{count} with several',
+  'now.letIn.unchecked': '{count} with one that could not be checked',
+  'word.listComma': ', ',
   'now.lastChange': 'Last change at run time',
   'now.shadowOn': 'on: nothing is refused',
   'now.replicas': 'Replicas',

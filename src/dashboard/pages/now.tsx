@@ -26,6 +26,7 @@ export function NowPage() {
           <>
             {!now.store.answers && <Outage now={now} />}
             {now.shadow && <Note tone="warn">{t('preview.lateShadow')}</Note>}
+            {now.authShadow.on && <LetIn letIn={now.authShadow.letIn} />}
             <Live now={now} history={history} />
             <Windows now={now} />
             <Health now={now} latest={history.at(-1)} />
@@ -69,6 +70,19 @@ function Outage({ now: { storeOutage } }: { readonly now: NowResponse }) {
     </Note>
   )
 }
+
+/** Who would get 401, were it not for `auth.shadow`. */
+function LetIn({ letIn }: { readonly letIn: NowResponse['authShadow']['letIn'] }) {
+  const { t, number } = useTexts()
+  const counts = letIn === null ? [] : WHY.map((why) => t(`now.letIn.${why}`, { count: number(letIn[why]) }))
+  return (
+    <Note tone="warn">
+      {t('now.authShadow')} {counts.length > 0 && t('now.letIn', { counts: counts.join(t('word.listComma')) })}
+    </Note>
+  )
+}
+
+const WHY = ['missing', 'invalid', 'ambiguous', 'unchecked'] as const
 
 const SHOWN = ['requests', 'refused', 'tokens', 'failed', 'shadowed'] as const
 

@@ -25,6 +25,7 @@ function replica(changes: Partial<Replica> = {}): Replica {
     reasons: [],
     configProblems: [],
     counts: { requests: 10, refused: 1, shadowed: 2, tokens: 30, forwarded: 8, failed: 1, inFlight: 3 },
+    letIn: { missing: 4, invalid: 3, ambiguous: 2, unchecked: 1 },
     hits: { 'POST /v1/user/:what': 4, unmatched: 2 },
     unmatched: ['GET /nothing', 'GET /<script>alert(1)</script>'],
     ...changes,
@@ -51,6 +52,8 @@ test('the replicas are listed one by one and as sums', async () => {
     { instance: 'one', host: 'gate-1', startedAt: '2026-11-20T10:10:00.000Z', ready: true },
     { instance: 'two', host: 'gate-2', ready: false, reasons: ['draining'] },
   ])
+  expect(response.replicas[0]).not.toHaveProperty('letIn')
+  expect(response.authShadow).toEqual({ on: false, letIn: { missing: 8, invalid: 6, ambiguous: 4, unchecked: 2 } })
   expect(response).toMatchObject({
     agree: true,
     store: { kind: 'sqlite', answers: true },
