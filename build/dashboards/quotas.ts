@@ -71,13 +71,14 @@ export const QUOTAS: Dashboard = {
         {
           title: 'Let through in shadow',
           about:
-            'Requests that the quota would have refused. scope store: they could not be decided, since the store was out.',
+            'Requests that the quota would have refused. scope store: they could not be decided, since the store was out. auth.shadow: who would have got 401, by what was wrong.',
           unit: 'reqps',
           queries: [
             q(
               '{{category}}, {{scope}}',
               'sum by (category, scope) (rate(tollgate_shadow_refusals_total{@}[$__rate_interval]))',
             ),
+            q('auth.shadow: {{reason}}', 'sum by (reason) (rate(tollgate_auth_shadow_total{@}[$__rate_interval]))'),
           ],
         },
       ],
@@ -121,10 +122,14 @@ export const QUOTAS: Dashboard = {
           queries: [rateBy('category', 'tollgate_requests_total')],
         },
         {
-          title: 'Matching no route',
-          about: 'Refused, forwarded or charged as unmatched says. GET /api/routes has the latest paths.',
+          title: 'Matching no route, and let pass by a leniency',
+          about:
+            'Unmatched: refused, forwarded or charged as unmatched says; GET /api/routes has the latest paths. Others: faults that edge.lenient or upstream.lenient lets pass.',
           unit: 'reqps',
-          queries: [q('unmatched', 'sum(rate(tollgate_unmatched_requests_total{@}[$__rate_interval]))')],
+          queries: [
+            q('unmatched', 'sum(rate(tollgate_unmatched_requests_total{@}[$__rate_interval]))'),
+            q('{{fault}}', 'sum by (fault) (rate(tollgate_lenient_requests_total{@}[$__rate_interval]))'),
+          ],
         },
         {
           title: 'Factor of mode adaptive',
