@@ -20,16 +20,17 @@ export function userName(index: number): string {
 const part = (value: object): string => Buffer.from(JSON.stringify(value)).toString('base64url')
 const HEADER = part({ alg: 'HS256', typ: 'JWT' })
 
-export function jwtOf(user: string): string {
-  const signed = `${HEADER}.${part({ iss: ISSUER, aud: AUDIENCE, sub: user, exp: EXPIRES_AT })}`
-  return `${signed}.${createHmac('sha256', SECRET).update(signed).digest('base64url')}`
+/** @param claims besides those that it needs @param secret of somebody else for one that is forged */
+export function jwtOf(user: string, claims: object = {}, secret = SECRET): string {
+  const signed = `${HEADER}.${part({ iss: ISSUER, aud: AUDIENCE, sub: user, exp: EXPIRES_AT, ...claims })}`
+  return `${signed}.${createHmac('sha256', secret).update(signed).digest('base64url')}`
 }
 
 /** Writes files of requests for the load generators, and the static map of nginx, which verifies nothing. */
 export interface Requests {
   /** The same request by the first users in turn. Default 1000 users. @returns the name of the file */
   byUsers(method: string, path: string, users?: number): string
-  /** One request for each pair, in that order. A credential may be a whole field, `NAME: VALUE`. @returns the name of the file */
+  /** One request for each pair, in that order. A credential may be whole fields, `NAME: VALUE | NAME: VALUE`. @returns the name of the file */
   of(list: readonly { readonly path: string; readonly credential: string }[]): string
   /** Credentials of the first users, made once. */
   credentials(users: number): readonly string[]

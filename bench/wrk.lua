@@ -1,5 +1,5 @@
 -- Load by wrk. Arguments: file with "METHOD PATH CREDENTIAL" lines, taken in turn; how many of them to leave out at first;
--- bytes of the body of each request. In place of a credential there may be a whole field, "NAME: VALUE".
+-- bytes of the body of each request. In place of a credential there may be whole fields, "NAME: VALUE | NAME: VALUE".
 local requests, count, at = {}, 0, 0
 
 -- The credential goes last, where LuaJIT's hash of a string looks: it skips the second half but for the last 8 bytes.
@@ -9,7 +9,7 @@ local function format(method, path, credential, body)
   local head = method .. ' ' .. path .. ' HTTP/1.1\r\nHost: bench.local\r\n'
   if body then head = head .. 'Content-Length: ' .. #body .. '\r\n' end
   local field = credential:find(': ', 1, true) and credential or 'Authorization: Bearer ' .. credential
-  return head .. field .. '\r\n\r\n' .. (body or '')
+  return head .. field:gsub(' | ', '\r\n') .. '\r\n\r\n' .. (body or '')
 end
 
 function init(args)

@@ -1,8 +1,8 @@
 import { sampleTable } from '../report.ts'
-import { userName } from '../requests.ts'
-import { measureRounds, type Row, type Sample } from '../rows.ts'
+import { jwtOf, userName } from '../requests.ts'
+import { measureRounds, type Row, type Sample, type Samples } from '../rows.ts'
 import { ISSUERS, type Running } from '../servers.ts'
-import { ratios } from '../statistics.ts'
+import { median, ratios } from '../statistics.ts'
 import { type Bench, type Group, inShortTurns } from './group.ts'
 
 /** As many as the other rows have. */
@@ -47,12 +47,26 @@ const WAYS: Readonly<Record<string, Way>> = {
   },
 }
 
-/** The same charge by callers who are told by different things. */
+const FORGED = 'a secret of somebody else, who is not known to the gateway'
+const many = Object.fromEntries(Array.from({ length: 640 }, (_, i) => [`c${i}`, 1]))
+
+/** Each from another of a thousand addresses: one address alone has few checks for nothing. Large ones cost the most. */
+const REFUSED: Readonly<Record<string, (user: number) => string>> = {
+  '401, an access key that is made up': (user) => `gw_${userName(user).repeat(4)}`,
+  '401, a small JWT that is forged': (user) => jwtOf(userName(user), {}, FORGED),
+  '401, a JWT of 8 KiB that is forged, of one long claim': (user) =>
+    jwtOf(userName(user), { long: 'x'.repeat(5600) }, FORGED),
+  '401, a JWT of 8 KiB that is forged, of 640 claims': (user) => jwtOf(userName(user), many, FORGED),
+}
+
+/** The same charge by callers who are told by different things, and refusals of those whose credential is not good. */
 export const callers: Group = async (bench) => {
   const rows = new Map<string, Row>()
   for (const [name, way] of Object.entries(WAYS)) rows.set(name, await rowOf(bench, name, way))
+  for (const [name, credential] of Object.entries(REFUSED)) rows.set(name, await refusedRow(bench, name, credential))
   const turns = inShortTurns(bench)
   const samples = await measureRounds([...rows.values()], turns)
+  const dearest = Object.keys(REFUSED).reduce((a, b) => (cpuOf(samples, rows, a) > cpuOf(samples, rows, b) ? a : b))
   const of = (name: string): readonly Sample[] => samples.get(rows.get(name) as Row) ?? []
   return {
     title: 'Who asks',
@@ -68,8 +82,25 @@ export const callers: Group = async (bench) => {
         values: ratios(of(ANONYMOUS), of(BEARER), ({ proxy }) => proxy),
         target: { atMost: 1 },
       },
+      {
+        name: `the dearest 401 (${dearest.slice('401, '.length)}) against an accepted charge, CPU of the gateway`,
+        unit: 'x',
+        values: ratios(of(dearest), of(BEARER), ({ proxy }) => proxy),
+        target: { atMost: 2 },
+      },
     ],
   }
+}
+
+function cpuOf(samples: Samples, rows: ReadonlyMap<string, Row>, name: string): number {
+  return median((samples.get(rows.get(name) as Row) ?? []).map(({ proxy }) => proxy))
+}
+
+async function refusedRow(bench: Bench, name: string, credential: (user: number) => string): Promise<Row> {
+  const says = (user: number) => ({
+    field: `X-Forwarded-For: 10.0.${user >> 8}.${user & 255} | Authorization: Bearer ${credential(user)}`,
+  })
+  return { ...(await rowOf(bench, name, { auth: {}, says })), refused: true }
 }
 
 async function rowOf({ stage, requests }: Bench, name: string, { auth, says }: Way): Promise<Row> {
