@@ -1,7 +1,8 @@
 import { statSync } from 'node:fs'
 import { setTimeout as sleep } from 'node:timers/promises'
-import type { StoreConfig } from '../config/config.ts'
+import type { ClientTls, StoreConfig } from '../config/config.ts'
 import { messageOf } from '../errors.ts'
+import type { ClientCredentials } from '../lib/tls.ts'
 import type { Observer } from '../observe/observation.ts'
 import type { RedisAccess } from '../store/redis/client.ts'
 import { replaceable } from '../store/replaceable.ts'
@@ -80,13 +81,17 @@ function sentinelAccess(
   { username, password, tls }: NonNullable<StoreConfig['sentinel']>,
   ofRedis: StoreConfig['tls'],
 ): NonNullable<RedisAccess['sentinel']> {
-  const path = ['store_options', 'sentinel', 'tls']
-  const own = tls === true ? ofRedis : tls
   return {
     ...(username !== null && { username }),
     ...(password !== null && { password }),
-    ...(tls !== null && { tls: tls === false ? null : own === null || own === false ? {} : readClientTls(own, path) }),
+    ...(tls !== null && { tls: tls === false ? null : sentinelTls(tls, ofRedis) }),
   }
+}
+
+/** @param tls `true`: with the files of Redis itself, if it has any */
+function sentinelTls(tls: true | ClientTls, ofRedis: ClientTls | null): ClientCredentials {
+  if (tls !== true) return readClientTls(tls, ['store_options', 'sentinel', 'tls'])
+  return ofRedis === null ? {} : readClientTls(ofRedis, ['store_options', 'tls'])
 }
 
 /** The same for a command, for which a file that it can only read is enough. */
