@@ -36,7 +36,7 @@ const MAX_BYTES = 64 * 1024
 
 /** After so many failures one after the other the provider is out, unless it has just answered. */
 const FAILURES = 3
-/** As long as others get answers, a few credentials on which it fails do not make it out for everybody. */
+/** As long as others get responses, a few credentials on which it fails do not make it out for everybody. */
 const JUST_MS = 1000
 /** While it is out it is asked so often, by one request; all others need not wait to learn that it still is. */
 const PAUSE_MS = 1000
