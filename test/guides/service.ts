@@ -56,6 +56,11 @@ export async function startService(
   app.get('/v1/old', (req, res) => res.redirect(301, `${req.protocol}://${req.hostname}/v1/items`))
   app.post('/v1/charge', (_req, res) => res.end('charged'))
   const server = http.createServer(app).listen(0, '127.0.0.1')
+  return started(server)
+}
+
+/** A server that was told to listen, once it does. */
+export async function started(server: http.Server): Promise<Service> {
   await once(server, 'listening')
   return {
     port: (server.address() as AddressInfo).port,

@@ -1,7 +1,5 @@
-import { once } from 'node:events'
 import http from 'node:http'
-import type { AddressInfo } from 'node:net'
-import type { Service } from './service.ts'
+import { type Service, started } from './service.ts'
 
 /** What a proxy makes of the fields of a request, by their names in lower case. */
 export type Rewrite = (fields: Record<string, string>, client: string, host: string) => Record<string, string>
@@ -19,16 +17,7 @@ export async function startStandIn(gateway: number, rewrite: Rewrite): Promise<S
     })
     req.pipe(onward)
   })
-  server.listen(0, '127.0.0.1')
-  await once(server, 'listening')
-  return {
-    port: (server.address() as AddressInfo).port,
-    stop: async () => {
-      server.closeAllConnections()
-      server.close()
-      await once(server, 'close')
-    },
-  }
+  return started(server.listen(0, '127.0.0.1'))
 }
 
 /** Go's and the ALB's way: behind what the client said. */
