@@ -3,8 +3,10 @@ import type { Socket } from 'node:net'
 import type { Server, TLSSocket } from 'node:tls'
 import { peerOf } from '../lib/peers.ts'
 
-/** Reads that one head may come in, with the line ends before it. A head of 16 KiB in full records takes two. */
+/** Short reads that one head may come in, with the line ends before it and what comes behind the last response. */
 const MAX_READS = 256
+/** Bytes of a read that is not short. Servers that save latency send records of 1.3 KiB. */
+const LONG_READ = 1024
 /** New keys that a client may announce within the time below. Those that do it at all do it after gigabytes. */
 const MAX_KEYS = 8
 const KEYS_MS = 1000
@@ -118,12 +120,14 @@ class Connection {
 
   /** It is called for each write, too, which brings no bytes. */
   #countRead({ bytesRead, parser }: Secure): void {
-    if (bytesRead === this.#bytes) return
+    const bytes = bytesRead - this.#bytes
+    if (bytes === 0) return
     this.#bytes = bytesRead
     const request = parser?.incoming ?? null
     const isWithinHead = request === this.#request && (request === null || request.complete)
     this.#request = request
-    this.#reads = isWithinHead && parser != null ? this.#reads + 1 : 0
+    if (!isWithinHead || parser == null) this.#reads = 0
+    else if (bytes < LONG_READ) this.#reads++
     if (this.#reads > MAX_READS) this.#end()
   }
 
