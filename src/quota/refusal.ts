@@ -1,5 +1,6 @@
 import type { Charge, Decision } from './charge.ts'
 import { type Limit, NOT_RUNNING, resetAt, type Usage, usageAt } from './window.ts'
+import { offsetOf } from './zone-offset.ts'
 
 export type Scope = 'Personal' | 'Global'
 
@@ -157,52 +158,6 @@ const UNITS = [
 function spoken(seconds: number): string {
   const [size, name] = UNITS.find(([unit]) => seconds % unit === 0) ?? [1, 'second']
   return `${seconds / size}-${name}`
-}
-
-/** How far a zone is ahead of UTC for a quarter of an hour. */
-interface Offset {
-  readonly ms: number
-  /** `UTC+8`, `UTC-3:30`, `UTC`. */
-  readonly name: string
-}
-
-/** Every clock change of the present and the future falls on a quarter of an hour in UTC. */
-const QUARTER_MS = 15 * 60_000
-/** Five days of one zone. */
-const MAX_OFFSETS = 480
-
-/**
- * The offset of a zone at a moment, remembered by the quarter of an hour. With the offset the rest is arithmetic. A
- * formatter takes 4 us for one text, and a refusal needs three: a body took 13 us that way, and takes 1.5 us so.
- */
-const zones = new Map<string, { readonly clock: Intl.DateTimeFormat; readonly offsets: Map<number, Offset> }>()
-
-function offsetOf(moment: number, timeZone: string): Offset {
-  const { clock, offsets } = zones.get(timeZone) ?? addZone(timeZone)
-  const quarter = Math.floor(moment / QUARTER_MS)
-  let offset = offsets.get(quarter)
-  if (offset === undefined) {
-    offset = askFormatter(clock, quarter * QUARTER_MS)
-    if (offsets.size >= MAX_OFFSETS) offsets.clear()
-    offsets.set(quarter, offset)
-  }
-  return offset
-}
-
-/** Zones come from the configuration, so there are few. */
-function addZone(timeZone: string) {
-  const clock = new Intl.DateTimeFormat('en-US', { timeZone, timeZoneName: 'longOffset' })
-  const zone = { clock, offsets: new Map<number, Offset>() }
-  zones.set(timeZone, zone)
-  return zone
-}
-
-function askFormatter(clock: Intl.DateTimeFormat, moment: number): Offset {
-  const name = clock.formatToParts(moment).find(({ type }) => type === 'timeZoneName')?.value ?? ''
-  const [, sign = '+', hours = '00', minutes = '00'] = /([+-])(\d\d):(\d\d)/.exec(name) ?? []
-  const ms = (Number(hours) * 60 + Number(minutes)) * 60_000 * (sign === '-' ? -1 : 1)
-  if (ms === 0) return { ms, name: 'UTC' }
-  return { ms, name: `UTC${sign}${Number(hours)}${minutes === '00' ? '' : `:${minutes}`}` }
 }
 
 /** `YYYY-MM-DD hh:mm:ss` in the zone, rounded up to the second: whoever waits for it has waited long enough. */
