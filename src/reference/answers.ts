@@ -1,6 +1,7 @@
 import type { ErrorCode, STATUS_OF } from '../errors.ts'
 import type { Window } from '../quota/window.ts'
 import type { Json } from './json.ts'
+import type { WaysIn } from './ways-in.ts'
 
 /** The gateway's own answers, as JSON Schema 2020-12 and as OpenAPI responses. */
 
@@ -170,8 +171,6 @@ export function responseRef(status: OwnStatus): Json {
   return ref('responses', RESPONSE_NAMES[status])
 }
 
-export const SECURITY_SCHEME = 'gateway'
-
 const STARTED = Date.UTC(2026, 7, 6, 14, 6, 26)
 
 function windowExample({ name, seconds }: Window) {
@@ -180,14 +179,14 @@ function windowExample({ name, seconds }: Window) {
 }
 
 /** `GET /me/quota`, and under its other name. */
-export function statusOperation(operationId: string, { categories, windows }: Names) {
+export function statusOperation(operationId: string, { categories, windows }: Names, security: WaysIn['byDefault']) {
   const example = { windows: Object.fromEntries(categories.map((name) => [name, windows.map(windowExample)])) }
   return {
     tags: ['Quota'],
     operationId,
     summary: 'What is left of your quota',
     description: 'Asks for a credential and costs nothing.',
-    security: [{ [SECURITY_SCHEME]: [] }],
+    security,
     responses: {
       200: {
         description: 'The windows of the caller.',

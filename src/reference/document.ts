@@ -2,20 +2,14 @@ import type { Config, OpenapiDocument, RouteConfig } from '../config/config.ts'
 import { isObject } from '../lib/json.ts'
 import { OPENAPI_VERSION } from '../lib/openapi.ts'
 import { STATUS_PATHS } from '../quota/status.ts'
-import {
-  type OwnStatus,
-  RESPONSE_NAMES,
-  RESPONSES,
-  responseSchemas,
-  SECURITY_SCHEME,
-  statusOperation,
-} from './answers.ts'
+import { type OwnStatus, RESPONSE_NAMES, RESPONSES, responseSchemas, statusOperation } from './answers.ts'
 import { cleanComponents, pruned } from './clean.ts'
 import { type Json, list, maps, resolve, withoutExtensions } from './json.ts'
 import { createRouteMap, readTemplate, writePath } from './matching.ts'
 import { describe, undescribed } from './operation.ts'
 import { type Items, Paths, pathOf } from './paths.ts'
 import { asVersion31 } from './version-30.ts'
+import { type WaysIn, waysIn } from './ways-in.ts'
 
 export interface DocumentOptions {
   readonly config: Pick<Config, 'routes' | 'unmatched' | 'quota' | 'upstream' | 'auth' | 'edge'>
@@ -38,28 +32,32 @@ const USUAL = ['get', 'post', 'put', 'patch', 'delete']
 export function gatewayDocument({ config, path, upstream: written }: DocumentOptions): Json {
   const upstream = written === null ? {} : asVersion31(written)
   const paths = new Paths(path)
-  const described = addDescribed(paths, upstream, config)
+  const ways = waysIn(config.auth)
+  const described = addDescribed(paths, upstream, ways, config)
   for (const route of config.routes) {
     const at = paths.standing(pathOf(route.segments))
     for (const method of methodsOf(route)) {
       const isKnown = described.has(keyOf(route, route.methods === '*' ? '*' : method))
-      if (!isKnown) paths.add(at, method, undescribed(route, method, at))
+      if (!isKnown) paths.add(at, method, undescribed(route, method, at, ways))
     }
   }
   const { categories, windows } = config.quota
-  for (const own of STATUS_PATHS) paths.addOwn(own, statusOperation('getQuota', { categories, windows }))
-  return pruned(whole(upstream, config, paths.items))
+  for (const own of STATUS_PATHS)
+    paths.addOwn(own, statusOperation('getQuota', { categories, windows }, ways.byDefault))
+  return pruned(whole(upstream, config, ways, paths.items))
 }
 
 /** Adds what the upstream's document describes and the route map lets through. @returns the keys of the rules it describes */
 function addDescribed(
   paths: Paths,
   upstream: Json,
+  ways: WaysIn,
   { routes, unmatched, upstream: { headers }, edge }: Options,
 ): Set<string> {
   const described = new Set<string>()
   const map = createRouteMap(routes, unmatched, edge.folding)
-  const hidden = new Set([...headers.keys(), 'authorization', 'x-tollgate-user'])
+  const ours = [...headers.keys(), 'authorization', 'x-tollgate-user']
+  const hidden = new Set([...ours.map((name) => `header ${name.toLowerCase()}`), ...ways.parameters])
   const base = basePath(upstream)
   for (const [template, raw] of Object.entries(isObject(upstream.paths) ? upstream.paths : {})) {
     if (!template.startsWith('/')) continue
@@ -69,7 +67,7 @@ function addDescribed(
       const operation = item[method]
       if (!isObject(operation)) continue
       for (const place of placesOf(method.toUpperCase())) {
-        const made = describe({ upstream, item, operation, place, hidden })
+        const made = describe({ upstream, item, operation, place, ways, hidden })
         const isAdded = paths.add(writePath(place.parts), method, made)
         if (isAdded) described.add(keyOf(place.access.route, method)).add(keyOf(place.access.route, '*'))
       }
@@ -80,7 +78,7 @@ function addDescribed(
 
 type Options = DocumentOptions['config']
 
-function whole(upstream: Json, { quota, auth, unmatched }: DocumentOptions['config'], paths: Items): Json {
+function whole(upstream: Json, { quota, unmatched }: Options, ways: WaysIn, paths: Items): Json {
   const info = isObject(upstream.info) ? withoutExtensions(upstream.info) : {}
   const { externalDocs, jsonSchemaDialect, components } = upstream
   const about = unmatched.kind === 'refuse' ? `${ABOUT} ${OTHERS_REFUSED}` : ABOUT
@@ -94,7 +92,7 @@ function whole(upstream: Json, { quota, auth, unmatched }: DocumentOptions['conf
     servers: [{ url: '/' }],
     tags: tagsOf(upstream, paths),
     ...(externalDocs !== undefined && { externalDocs }),
-    security: [{ [SECURITY_SCHEME]: [] }],
+    security: ways.byDefault,
     paths,
     components: {
       ...cleaned,
@@ -103,7 +101,7 @@ function whole(upstream: Json, { quota, auth, unmatched }: DocumentOptions['conf
         ...(cleaned.responses as Json | undefined),
         ...Object.fromEntries(Object.entries(RESPONSES).map(([status, response]) => [nameOf(status), response])),
       },
-      securitySchemes: { [SECURITY_SCHEME]: { type: 'http', scheme: 'bearer', description: credentials(auth) } },
+      securitySchemes: ways.schemes,
     },
   }
 }
@@ -114,11 +112,6 @@ const ABOUT =
   'Requests go through Tollgate, which asks for a credential where an operation says so and counts what it costs against the quota of the caller. `GET /me/quota` tells what is left.'
 /** An operation has a path and a method: no place for what others of them get. */
 const OTHERS_REFUSED = 'It answers 405 to other methods of these paths, and 404 to other paths.'
-
-function credentials({ jwt, gatewayTokens }: Config['auth']): string {
-  const kinds = [...(jwt.length > 0 ? ['a JWT'] : []), ...(gatewayTokens ? ['a gateway token (`gw_…`)'] : [])]
-  return `${kinds.join(' or ') || 'No credential is accepted'}.`.replace(/^a/, 'A')
-}
 
 /** The path that the upstream's paths are below of, as its first server says. */
 function basePath(upstream: Json): string {

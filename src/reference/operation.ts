@@ -2,12 +2,12 @@ import type { Cost, RouteConfig } from '../config/config.ts'
 import { isObject } from '../lib/json.ts'
 import { valueOfKey } from '../lib/json-scalar.ts'
 import { pathParameter } from '../lib/openapi.ts'
-import { SECURITY_SCHEME } from './answers.ts'
 import { cleanItem } from './clean.ts'
 import { type Json, list, resolve, without } from './json.ts'
 import { type Access, type Part, type Place, writePath } from './matching.ts'
 import { withOwnResponses } from './own-responses.ts'
 import { restName } from './paths.ts'
+import type { WaysIn } from './ways-in.ts'
 
 const OTHERS = 'Other routes'
 
@@ -18,11 +18,13 @@ export interface Described {
   readonly item: Json
   readonly operation: Json
   readonly place: Place
+  readonly ways: WaysIn
+  /** Parameters that clients do not send, as `header NAME` in lower case, `query NAME` or `cookie NAME`. */
   readonly hidden: ReadonlySet<string>
 }
 
 /** An operation that the upstream's document describes, as clients see it at one place of the route map. */
-export function describe({ upstream, item, operation, place, hidden }: Described): Json {
+export function describe({ upstream, item, operation, place, ways, hidden }: Described): Json {
   const parameters = parametersOf(upstream, item, operation, place.parts, hidden)
   const { post: cleaned } = cleanItem({ post: operation })
   const { description, responses, tags, ...rest } = without(cleaned as Json, 'parameters')
@@ -31,7 +33,7 @@ export function describe({ upstream, item, operation, place, hidden }: Described
     tags: list(tags).length > 0 ? tags : [titleOf(upstream)],
     ...(parameters.length > 0 && { parameters }),
     description: [description, priceText(place.access)].filter((text) => typeof text === 'string').join('\n\n'),
-    security: securityOf(place.access),
+    security: ways.of(place.access),
     responses: withOwnResponses(upstream, isObject(responses) ? responses : {}, place.access),
     'x-tollgate': extensionOf(place.access),
   }
@@ -58,7 +60,7 @@ function parametersOf(
   const variables = variablesOf(writePath(parts))
   for (const key of byName.keys()) {
     const [where, name = ''] = [key.slice(0, key.indexOf(' ')), key.slice(key.indexOf(' ') + 1)]
-    if (where === 'header' ? hidden.has(name) : where === 'path' && !variables.includes(name)) byName.delete(key)
+    if (hidden.has(key) || (where === 'path' && !variables.includes(name))) byName.delete(key)
   }
   const missing = variables.filter((name) => !byName.has(`path ${name}`))
   return [...byName.values(), ...missing.map((name) => pathParameter(name))]
@@ -66,10 +68,6 @@ function parametersOf(
 
 function variablesOf(path: string): string[] {
   return [...path.matchAll(/\{([^{}]*)\}/g)].map(([, name = '']) => name)
-}
-
-function securityOf({ charged }: Access) {
-  return charged === null ? [] : [{ [SECURITY_SCHEME]: [] }]
 }
 
 function extensionOf({ route, charged }: Access): Json {
@@ -94,7 +92,7 @@ function costText(cost: Cost): string {
 const tokens = (cost: number) => (cost === 1 ? '1 token' : `${cost} tokens`)
 
 /** What a rule lets through that no document describes. */
-export function undescribed(route: RouteConfig, method: string, at: string): Json {
+export function undescribed(route: RouteConfig, method: string, at: string, ways: WaysIn): Json {
   const access: Access = { route, charged: route.public ? null : route }
   const parameters = variablesOf(at).map((name) =>
     pathParameter(name, name === restName(route.segments) ? REST_TEXT : undefined),
@@ -105,7 +103,7 @@ export function undescribed(route: RouteConfig, method: string, at: string): Jso
     description: priceText(access),
     ...(parameters.length > 0 && { parameters }),
     ...(method.startsWith('p') && { requestBody: { content: { 'application/json': bodyOf(access) } } }),
-    security: securityOf(access),
+    security: ways.of(access),
     responses: { default: { description: 'Whatever the service answers.' }, ...withOwnResponses({}, {}, access) },
     'x-tollgate': extensionOf(access),
   }

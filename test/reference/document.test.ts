@@ -27,9 +27,11 @@ function made({ routes, paths, more = {}, unmatched = 'refuse' }: Case): Any {
   return documentOf(rest, paths && { openapi: '3.1.0', paths, ...more })
 }
 
-function documentOf(rest: string, document: OpenapiDocument | object = null as never): Any {
+/** @param auth more lines of `auth` */
+function documentOf(rest: string, document: OpenapiDocument | object = null as never, auth = ''): Any {
   const upstream = 'headers: { X-Backend-Secret: very-secret }'
-  const { config } = understood(yaml(BACKEND, rest, 'sqlite::memory:', upstream))
+  const text = yaml(BACKEND, rest, 'sqlite::memory:', upstream)
+  const { config } = understood(text.replace('\n  gateway_tokens: true', `\n  gateway_tokens: true\n  ${auth}`))
   return gatewayDocument({ config, path: '/reference', upstream: document as OpenapiDocument })
 }
 
@@ -274,9 +276,54 @@ describe('what is between the gateway and the backend', () => {
       version: '3',
       description: expect.stringMatching(/^Of players\.\n\n/),
     })
-    expect(document.components.securitySchemes).toMatchObject({ gateway: { type: 'http', scheme: 'bearer' } })
+    expect(document.components.securitySchemes).toMatchObject({ bearer: { type: 'http', scheme: 'bearer' } })
   })
 })
+
+describe('how a client says who it is', () => {
+  const from =
+    '[bearer, { header: X-API-Key }, { header: Authorization, scheme: Token }, { cookie: session }, { query: access_token }, { websocket_protocol: key }]'
+  const RULES = `routes:
+  - { match: GET /a, category: read }
+  - { match: GET /named, category: read, anonymous: false }
+  - { match: GET /open, public: true }`
+
+  test('is a scheme for each place that has one', () => {
+    const document = documentOf(`${QUOTA}\n${RULES}`, undefined, `from: ${from}\n  unverified_keys: { header: X-Key }`)
+    expect(document.components.securitySchemes).toEqual({
+      bearer: { type: 'http', scheme: 'bearer', description: TOKEN },
+      'header.X-API-Key': { type: 'apiKey', in: 'header', name: 'X-API-Key', description: TOKEN },
+      Token: { type: 'http', scheme: 'Token', description: TOKEN },
+      'cookie.session': { type: 'apiKey', in: 'cookie', name: 'session', description: TOKEN },
+      'query.access_token': { type: 'apiKey', in: 'query', name: 'access_token', description: TOKEN },
+      'header.X-Key': { type: 'apiKey', in: 'header', name: 'X-Key', description: 'A key of the service.' },
+    })
+    const names = Object.keys(document.components.securitySchemes)
+    expect(document.paths['/a'].get.security).toEqual(names.map((name) => ({ [name]: [] })))
+    expect(document.paths['/open'].get.security).toEqual([])
+  })
+
+  test('need not be said where callers without a credential are let in', () => {
+    const document = documentOf(`${QUOTA}\n${RULES}`, undefined, 'anonymous: { by: address }')
+    expect(document.paths['/a'].get.security).toEqual([{ bearer: [] }, {}])
+    expect(document.paths['/named'].get.security).toEqual([{ bearer: [] }])
+    expect(document.paths['/me/quota'].get.security).toEqual([{ bearer: [] }, {}])
+  })
+
+  test('is no parameter of an operation: what the gateway reads it takes away', () => {
+    const parameters = [
+      { name: 'x-api-key', in: 'header' },
+      { name: 'access_token', in: 'query' },
+      { name: 'session', in: 'cookie' },
+      { name: 'session', in: 'query' },
+    ]
+    const paths = { '/a': { get: { ...OK, parameters } } }
+    const document = documentOf(`${QUOTA}\n${RULES}`, { openapi: '3.1.0', paths }, `from: ${from}`)
+    expect(document.paths['/a'].get.parameters).toEqual([{ name: 'session', in: 'query' }])
+  })
+})
+
+const TOKEN = 'A JWT or a gateway token (`gw_…`).'
 
 describe('references', () => {
   const ref = (name: string) => ({ $ref: `#/components/schemas/${name}` })
